@@ -1,16 +1,16 @@
 import type { CommandDefinition } from './define-command.ts';
 
-/** A command by its name: its line in `storeferry --help`, and its definition, loaded when it is needed. */
+/** A command by its name: its line in `storeferry --help`, and its definition, which is loaded on first use. */
 export interface Registered {
   readonly name: string;
   readonly summary: string;
   readonly load: () => Promise<CommandDefinition>;
-  /** What other programs call it: for suggestions. */
+  /** Names of the command in other programs, for suggestions. */
   readonly alias?: readonly string[];
 }
 
 /**
- * All commands, in the order of help. To add one: a file in commands/ and its entry here. A definition is loaded
+ * All commands, in the order of help. To add one, add a file to commands/ and an entry here. A definition is loaded
  * only for its own help and run, so that every command starts quickly.
  */
 export const COMMANDS: readonly Registered[] = [

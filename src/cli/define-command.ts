@@ -1,12 +1,12 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { Terminal } from './terminal.ts';
 
-/** What every command is given besides its own arguments. */
+/** The input that every command gets besides its own arguments. */
 export interface Invocation {
   readonly terminal: Terminal;
-  /** The workspace folder, as given to -C. */
+  /** The workspace folder, as typed after -C. */
   readonly directory: string;
-  /** How a further command for the same workspace begins, as it was typed: `storeferry -C shop`. */
+  /** The beginning of further commands for the same workspace, as it was typed: `storeferry -C shop`. */
   readonly program: string;
 }
 
@@ -16,18 +16,18 @@ export interface Argument {
   readonly required: boolean;
 }
 
-/** An option of a command: `--requests-per-second` under the key `requestsPerSecond`. */
+/** An option of a command. For example, `--requests-per-second` has the key `requestsPerSecond`. */
 export interface CommandOption<Value> {
   readonly what: string;
-  /** How help names its value; null for a flag. */
+  /** The name of its value in help; null for a flag. */
   readonly value: string | null;
-  /** The value when the option is not given. */
+  /** The value if the option is not given. */
   readonly fallback: Value;
-  /** Reads the typed text; `before` is the value so far, of an option given several times. */
+  /** Parses the typed text; `before` is the previous value of an option that is given several times. */
   parse?(text: string, before: Value): Value;
 }
 
-/** The values of options, by their keys. */
+/** The values of options by key. */
 export type ValuesOf<Options> = {
   readonly [Key in keyof Options]: Options[Key] extends CommandOption<infer Value> ? Value : never;
 };
@@ -38,30 +38,30 @@ type TextsOf<Arguments> = {
     : string | undefined;
 };
 
-/** A command but for its name and summary, which its line in `COMMANDS` has. */
+/** A command without its name and summary, which are in `COMMANDS`. */
 interface CommandParts<Arguments, Options> {
   readonly arguments: Arguments;
   readonly options: Options;
-  /** Further text of its help, in lines of at most 120 characters. */
+  /** Additional text for its help, in lines of at most 120 characters. */
   readonly notes?: string;
   /** Command lines without `storeferry`. */
   readonly examples: readonly string[];
   /** What `--json` prints, for the reference. */
   readonly json?: string;
-  /** Does the work and gives the exit code. */
+  /** Does the work and returns the exit code. */
   run(invocation: Invocation, texts: TextsOf<Arguments>, options: ValuesOf<Options>): Promise<number>;
 }
 
 type AnyArguments = Readonly<Record<string, Argument>>;
 type AnyOptions = Readonly<Record<string, CommandOption<unknown>>>;
 
-/** A command as it is added to the command line, and as the reference describes it. */
+/** A command for the command line and for the reference. */
 export interface CommandDefinition extends Omit<CommandParts<AnyArguments, AnyOptions>, 'run'> {
-  /** Adds arguments, options and help; `finish` gets the exit code. */
+  /** Adds arguments, options and help; `finish` is called with the exit code. */
   addTo(command: Command, invocation: () => Invocation, finish: (code: number) => void): void;
 }
 
-/** Defines a command; the keys of arguments and options type what `run` is given. */
+/** Defines a command. The keys of arguments and options determine the types of `run`. */
 export function defineCommand<const Arguments extends AnyArguments, Options extends AnyOptions>(
   parts: CommandParts<Arguments, Options>,
 ): CommandDefinition & Pick<CommandParts<Arguments, Options>, 'run'> {
@@ -111,12 +111,12 @@ export function examplesText(lines: readonly string[]): string {
   return `\nExamples:\n${lines.map((line) => `  $ storeferry ${line}`).join('\n')}\n`;
 }
 
-/** An argument that must be given. */
+/** A required argument. */
 export function required(what: string): Argument & { readonly required: true } {
   return { what, required: true };
 }
 
-/** An argument that may be left out. */
+/** An optional argument. */
 export function optional(what: string): Argument & { readonly required: false } {
   return { what, required: false };
 }
@@ -126,7 +126,7 @@ export function flag(what: string): CommandOption<boolean> {
   return { what, value: null, fallback: false };
 }
 
-/** `--json`, as every command has it whose result programs read. */
+/** `--json`, the same for every command whose result programs read. */
 export const JSON_FLAG: CommandOption<boolean> = flag(
   'print the result as one JSON object, the last line of standard output',
 );
@@ -136,7 +136,7 @@ export function text(value: string, what: string): CommandOption<string | undefi
   return { what, value, fallback: undefined };
 }
 
-/** An option whose value is not just a text. */
+/** An option whose value is parsed. */
 export function parsed<Value>(
   value: string,
   what: string,
@@ -146,7 +146,7 @@ export function parsed<Value>(
   return { what, value, fallback, parse };
 }
 
-/** Reads a whole number, both ends included; InvalidArgumentError names them. */
+/** Parses a whole number from `min` to `max`; InvalidArgumentError names both. */
 export function wholeNumber(min: number, max: number): (text: string) => number {
   return (text) => {
     const value = Number(text);

@@ -1,20 +1,20 @@
 import { InterruptedError } from '../model/storeferry-error.ts';
 
 const EXIT_INTERRUPTED = 130;
-/** Requests under way end within 5 s, and a call to the state fails within 10 s: what takes longer hangs. */
+/** Requests in flight end within 5 s, and a call to the state fails within 10 s: anything that takes longer hangs. */
 const GRACE_MS = 30_000;
 
 /** How a process ends after a signal. */
 export interface InterruptOptions {
-  /** How long it may take to finish what is under way, in milliseconds. */
+  /** The time limit for finishing work in progress, in milliseconds. */
   readonly graceMs?: number;
-  /** Called when that time is over, before the process exits; gives its exit code. */
+  /** Called when that time is over, before the process exits; returns its exit code. */
   readonly onOverdue?: () => number;
   /** Called when a second signal ends the process at once. */
   readonly onAgain?: () => void;
 }
 
-/** Resolves when the signal aborts, or has. */
+/** Resolves when the signal aborts, or at once if it has aborted. */
 export function aborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) resolve();
@@ -23,8 +23,9 @@ export function aborted(signal: AbortSignal): Promise<void> {
 }
 
 /**
- * A signal that aborts on the first SIGINT, SIGTERM or SIGHUP (a closed terminal), so that what is in flight can be
- * finished and recorded. A second SIGINT or SIGTERM ends the process at once, the end of the grace ends it in any case.
+ * A signal that aborts on the first SIGINT, SIGTERM or SIGHUP (a closed terminal), so that requests in flight can be
+ * finished and recorded. A second SIGINT or SIGTERM ends the process at once; the end of the grace period always ends
+ * it.
  */
 export function interruptSignal(
   onFirst: (name: NodeJS.Signals) => void,
@@ -33,7 +34,7 @@ export function interruptSignal(
   const controller = new AbortController();
   const interrupt = (name: NodeJS.Signals) => {
     if (controller.signal.aborted) {
-      // The kernel and the shell each send SIGHUP when a terminal closes: a second one means nothing new.
+      // The kernel and the shell each send SIGHUP when a terminal closes, so a second one means nothing new.
       if (name === 'SIGHUP') return;
       onAgain();
       process.exit(EXIT_INTERRUPTED);

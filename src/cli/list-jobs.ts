@@ -6,10 +6,10 @@ import { asItStands } from '../run/lock-job.ts';
 import { redisFailure } from '../state/redis/redis-connection.ts';
 import type { OpenContext } from './open-context.ts';
 
-/** Where jobs stand, and where to ask who runs them: queues that are open already, or Redis. */
+/** The workspace of the jobs, and the queues to ask who runs them: open queues or Redis. */
 type Listing = Pick<OpenContext, 'workspace' | 'context' | 'redisUrl'> & { readonly queues?: Queues | null };
 
-/** The jobs of the workspace, or the one that is named, and who runs them by the clock. */
+/** The jobs of the workspace, or one named job, and what keeps their schedules. */
 export async function listJobs(
   listing: Listing,
   only: string | undefined,

@@ -1,11 +1,11 @@
 #!/usr/bin/env node
-// First, and the only static import: an older Node must be refused before it meets a name that it does not know.
+// The first and only static import: an older Node must be refused before it meets an unknown API.
 import './node-version.cjs';
 
-/** Once a command is over, a connection or timer that was left open must not keep its process alive. */
+/** After a command is over, an open connection or timer must not keep its process alive. */
 const LINGER_MS = 1_000;
 
-// A function, since Node before 14 cannot read an `await` outside of one.
+// A function, because Node before 14 cannot parse a top-level `await`.
 async function main(): Promise<void> {
   const { enableCompileCache } = await import('node:module');
   enableCompileCache();
@@ -16,14 +16,16 @@ async function main(): Promise<void> {
   setTimeout(() => process.exit(), LINGER_MS).unref();
 }
 
-/** Large enough that what a run makes is dead before it is collected; the same as the default of older versions of Node. */
+/**
+ * Large enough that most objects of a run are dead before they are collected; the default of older versions of Node.
+ */
 const NURSERY_BYTES = 32 * 1024 * 1024;
 const NURSERY_POLL_MS = 10;
 
 /**
- * Keeps V8's nursery from growing once it is large enough. By default it takes up to 128 MiB, a quarter of the memory of a
- * run of any size, and is no faster with it (test/bench/README.md). Its limit is a flag of the command line, which a
- * script cannot set for itself; the factor by which it grows can be changed at any time.
+ * Stops the growth of V8's nursery at a sufficient size. By default it grows to 128 MiB, a quarter of the memory of
+ * any run, and is no faster (test/bench/README.md). Its limit is a command-line flag that a script cannot set for
+ * itself, but the growth factor can be changed at any time.
  */
 async function boundNursery(): Promise<void> {
   const { getHeapSpaceStatistics, setFlagsFromString } = await import('node:v8');

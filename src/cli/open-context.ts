@@ -10,14 +10,14 @@ import { type StoreClients, type StoreListener, storeClients } from '../run/stor
 import { openArtifacts, openState, type StateOptions } from '../state/open-state.ts';
 import { packageVersion } from './package-version.ts';
 
-/** Characters of a run id: without those that look alike. */
+/** Characters of a run id, without similar-looking ones. */
 const ID_CHARACTERS = 'abcdefghjkmnpqrstuvwxyz23456789';
 const ID_LENGTH = 8;
 
 /** How many reported problems are remembered. */
 const MOST_REMEMBERED = 1_000;
 
-/** An id that begins with a letter: the queue takes no id of digits only. */
+/** An id begins with a letter, because the queue does not accept ids of digits only. */
 export function newRunId(): string {
   const characters = Array.from({ length: ID_LENGTH }, (_, index) =>
     ID_CHARACTERS.charAt(randomInt(index === 0 ? 23 : ID_CHARACTERS.length)),
@@ -29,9 +29,9 @@ export function newRunId(): string {
 export interface OpenContext extends AsyncDisposable {
   readonly workspace: Workspace;
   readonly context: RunContext;
-  /** Where state lives, if it is shared. */
+  /** The location of shared state; undefined if it is embedded. */
   readonly redisUrl: string | undefined;
-  /** How long the locks of a dead process last; set by tests only. */
+  /** How long the locks of a dead process last; set only by tests. */
   readonly leaseMs: number | undefined;
   /** Statistics of the store clients opened so far. */
   readonly storeStats: StoreClients['stats'];
@@ -40,9 +40,9 @@ export interface OpenContext extends AsyncDisposable {
 interface ContextOptions
   extends Pick<RunContext, 'program'>,
     Pick<StateOptions, 'commandTimeoutMs' | 'meanwhile'> {
-  /** Called with each thing in the state that cannot be read and is left out, once. Default: prints it. */
+  /** Called once for each unreadable part of the state, which is ignored. Default: prints it. */
   readonly onUnreadable?: (problem: string) => void;
-  /** Knows further secrets than the workspace's own. Default: one of this context alone. */
+  /** Knows additional secrets. Default: a redactor of this context alone. */
   readonly secrets?: SecretRedactor;
   /** Called with the traffic between this process and its stores. */
   readonly listener?: StoreListener;
@@ -54,7 +54,7 @@ function leaseFromEnvironment(): number | undefined {
   return text === undefined || !/^\d+$/.test(text) ? undefined : Number(text);
 }
 
-/** Opens the workspace in a folder for runs, with clients of stores made as they are needed. */
+/** Opens the workspace in a folder for runs; clients of stores are created on demand. */
 export async function openContext(
   directory: string,
   onEvent: (event: RunEvent) => void,
@@ -108,7 +108,7 @@ export async function openContext(
   };
 }
 
-/** Reports each problem once: a dashboard reads the same records every second. */
+/** Reports each problem once, because a dashboard reads the same records every second. */
 function onceEach(say: (problem: string) => void): (problem: StateError) => void {
   const reported = new Set<string>();
   return (problem) => {
@@ -119,10 +119,10 @@ function onceEach(say: (problem: string) => void): (problem: StateError) => void
   };
 }
 
-/** How many runs an ambiguous id lists. */
+/** How many matching runs are listed for an ambiguous id. */
 const RUNS_NAMED = 5;
 
-/** The run of an id, or of the first characters of one; undefined when there is none. UsageError when several begin so. */
+/** The run with this id or id prefix; undefined if there is none. UsageError if several match. */
 export async function findRun({ state }: Pick<RunContext, 'state'>, id: string): Promise<Run | undefined> {
   const exact = await state.runs.get(id);
   if (exact !== undefined || id === '') return exact;
@@ -135,7 +135,7 @@ export async function findRun({ state }: Pick<RunContext, 'state'>, id: string):
   });
 }
 
-/** The run of an id, or of the first characters of one; UsageError when there is none, or several begin so. */
+/** The run with this id or id prefix; UsageError if none or several match. */
 export async function knownRun(context: Pick<RunContext, 'state'>, id: string): Promise<Run> {
   return (await findRun(context, id)) ?? refuseUnknown(id);
 }

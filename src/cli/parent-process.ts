@@ -1,17 +1,17 @@
 import { InterruptedError } from '../model/storeferry-error.ts';
 
-/** Set by a process of ours that starts a command and goes on talking to it (Node's IPC channel). */
+/** Set by a process of ours that starts a command and communicates with it over Node's IPC channel. */
 export const CHILD_VARIABLE = 'STOREFERRY_CHILD';
 
 /** The message of a command to the process that started it. */
 export interface ChildMessage {
-  /** The run that it has become. */
+  /** The run of the command. */
   readonly run: string;
 }
 
 /** The dashboard that started this command. */
 export interface ParentProcess {
-  /** Aborts when it has ended or wants the command to end. */
+  /** Aborts when the dashboard has ended or wants the command to end. */
   readonly gone: AbortSignal;
   sendRun(run: string): void;
 }
@@ -23,7 +23,7 @@ export function parentProcess(): ParentProcess | undefined {
   process.once('disconnect', () =>
     controller.abort(new InterruptedError('Interrupted: the dashboard that began it has ended.')),
   );
-  // To listen is no reason to stay.
+  // Listening must not keep the process alive.
   process.channel.unref();
   return {
     gone: controller.signal,

@@ -11,9 +11,9 @@ import type { Terminal } from './terminal.ts';
 import { placeFromHere, withProgram } from './typed-program.ts';
 
 /**
- * Prints what went wrong and what to do; gives the exit code. An error that is not ours is a bug: it shows its stack.
- * Commands in hints begin with `program`, so that they reach the same workspace when they are copied, and places in its files
- * open from the current folder.
+ * Prints the error and what to do; returns the exit code. An unexpected error is a bug and is printed with its stack.
+ * Commands in hints begin with `program`, so that they use the same workspace when copied; places in its files open
+ * from the current folder.
  */
 export function printError(
   terminal: Terminal,

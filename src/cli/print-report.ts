@@ -35,15 +35,15 @@ export function exitCodeOf({ run, totals }: RunFacts): number {
 /** How a report is printed. */
 export interface PrintOptions {
   readonly workspaceDir: string;
-  /** How the commands to type next begin. */
+  /** The beginning of the next commands. */
   readonly program: string;
-  /** One JSON object as the last line of standard output, for programs; else a text for people. */
+  /** One JSON object as the last line of standard output; otherwise text for people. */
   readonly json: boolean;
-  /** For the estimate of how long a plan takes; null when it is not known. */
+  /** For the estimated duration of a plan; null if unknown. */
   readonly pace?: Pace | null;
 }
 
-/** The report with the commands in its error as they must be typed to reach the same workspace. */
+/** The report with the commands in its error changed so that they use the same workspace. */
 export function withTypedCommands(report: RunFacts, program: string): RunFacts {
   const { run } = report;
   return run.error === null ? report : { ...report, run: { ...run, error: withProgram(run.error, program) } };

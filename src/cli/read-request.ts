@@ -4,7 +4,7 @@ import { UsageError } from '../model/storeferry-error.ts';
 import { openMapping } from '../run/inputs/open-mapping.ts';
 import type { ExportRequest, ImportRequest, RunRequest } from '../run/run-context.ts';
 
-/** What an import job needs, read from the workspace; UsageError for an unknown job, or one that is no import. */
+/** The input of an import job, read from the workspace; UsageError for an unknown job or an export. */
 export async function readImportRequest(
   workspace: Workspace,
   name: string,
@@ -21,12 +21,15 @@ export async function readImportRequest(
   return { job, store, mapping, resend };
 }
 
-/** What an export job needs, read from the workspace. */
+/** The input of an export job, read from the workspace. */
 function exportRequest(workspace: Workspace, job: ExportJob): ExportRequest {
   return { job, store: workspace.store(job.store) };
 }
 
-/** What a job of either kind needs, read from the workspace; UsageError for an unknown job, or an export to resend. */
+/**
+ * The input of a job of either kind, read from the workspace; UsageError for an unknown job, or an export with
+ * --resend.
+ */
 export async function readRequest(workspace: Workspace, name: string, resend: boolean): Promise<RunRequest> {
   const job = workspace.job(name);
   if (job.kind === 'import') return await readImportRequest(workspace, name, resend);

@@ -10,7 +10,7 @@ import { typedProgram } from './typed-program.ts';
 
 const EXIT_USAGE = 2;
 
-/** Runs the command line and gives its exit code: 0, 1, 2, 3, 4 or 130, as design.md lists them. */
+/** Runs the command line and returns its exit code: 0, 1, 2, 3, 4 or 130, as listed in design.md. */
 export async function runCommandLine(args: readonly string[], terminal: Terminal): Promise<number> {
   let code = 0;
   const program = buildProgram(terminal);
@@ -20,7 +20,7 @@ export async function runCommandLine(args: readonly string[], terminal: Terminal
     return { directory, program: typedProgram(isGiven ? directory : undefined, process.env) };
   };
   try {
-    // Only the definition of the command that is called, or whose help is asked for, is loaded.
+    // Only the definition of the called command is loaded, or of the command whose help is requested.
     const called = program.parseOptions([...args]).operands.slice(0, 2);
     for (const { name, summary, load } of COMMANDS) {
       const command = program.command(name).description(summary);
@@ -64,7 +64,7 @@ function buildProgram(terminal: Terminal): Command {
     );
 }
 
-/** The error of an unknown command with the one that was probably meant, or else with all there are. */
+/** The error of an unknown command, with the most similar command, or else with all commands. */
 function withMeantCommand(text: string): string {
   const [, typed] = /^error: unknown command '(.*?)'/.exec(text) ?? [];
   if (typed === undefined || text.includes('Did you mean')) return text;

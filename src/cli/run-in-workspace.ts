@@ -2,14 +2,14 @@ import type { Invocation } from './define-command.ts';
 import type { JsonResultOptions } from './with-json-result.ts';
 import type { Work } from './work-in-workspace.ts';
 
-/** What `--json` of these commands prints, for the reference. */
+/** What these commands print with `--json`, for the reference. */
 export const RUN_SUMMARY =
   'the run: its id, job and status, the counts of rows, records and operations, and `rejectsFile`';
 
 /**
- * What run, plan, approve and retry have in common: opens the workspace, shows progress, ends cleanly on Ctrl-C,
- * prints the report, gives the exit code. What a command does is loaded while the state opens, which halves the start;
- * for the help of a command nothing of it is loaded.
+ * The common part of run, plan, approve and retry: opens the workspace, shows progress, ends cleanly on Ctrl-C,
+ * prints the report and returns the exit code. The work of a command is loaded while the state opens, which halves
+ * the start time; for help it is not loaded.
  */
 export async function runInWorkspace(
   invocation: Invocation,

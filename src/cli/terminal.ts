@@ -1,23 +1,23 @@
 import pc from 'picocolors';
 
-/** Where a command prints: results to `out`, progress and messages to `err`. */
+/** The output of a command: results go to `out`, progress and messages to `err`. */
 export interface Terminal {
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
-  /** Whether standard error is a terminal: then progress is a bar that is drawn over. */
+  /** Whether standard error is a terminal. Then progress is a bar that is redrawn. */
   readonly interactive: boolean;
-  /** Whether standard output takes colours. */
+  /** Whether standard output supports colours. */
   readonly colors: boolean;
-  /** Characters in a line. */
+  /** The width of a line in characters. */
   readonly width: number;
 }
 
 const WIDTH_ELSEWHERE = 100;
 
-/** The reader of a pipe is gone, or the terminal is closed. */
+/** Errors that mean that the reader of a pipe has ended, or the terminal was closed. */
 const READER_GONE = new Set(['EPIPE', 'EIO', 'ECONNRESET', 'ERR_STREAM_DESTROYED']);
 
-/** What cannot be printed (to `| head`, a closed terminal, a full disk) must not end a run in its middle. */
+/** A failed write (`| head`, a closed terminal, a full disk) must not end a run. */
 function outliveReader(stream: NodeJS.WriteStream, onFailure: (code: string) => void): void {
   const seen = new Set<string>();
   stream.on('error', ({ code = 'unknown error' }: NodeJS.ErrnoException) => {
@@ -27,19 +27,22 @@ function outliveReader(stream: NodeJS.WriteStream, onFailure: (code: string) => 
   });
 }
 
-/** What acts on a terminal instead of showing: sequences, other control characters, marks that turn the direction of text. */
+/**
+ * Characters that act on a terminal instead of being shown: escape sequences, other control characters, bidirectional
+ * marks.
+ */
 const ACTING = /\p{Cc}\[[\d;]*[mK]|(?![\t\n])[\p{Cc}\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
 const ESCAPE = '\u001b';
 
-/** Which of it Storeferry prints itself: colors, and redrawing of a line. */
+/** Escape sequences that Storeferry prints itself: colours, and redrawing of a line. */
 export interface AllowedSequences {
   readonly colors: boolean;
   readonly redrawing: boolean;
 }
 
 /**
- * The text with all else that acts written out (`\u001b`): names of files, and texts of sources and stores, may hold
- * anything. JSON stays the same JSON.
+ * Escapes all other acting characters (`\u001b`): names of files and texts of sources and stores may contain
+ * anything. JSON keeps its meaning.
  */
 export function withoutActing(text: string, { colors, redrawing }: AllowedSequences): string {
   const isAllowed = (found: string): boolean => {
@@ -54,7 +57,7 @@ function writtenOut(found: string): string {
   return `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}${found.slice(1)}`;
 }
 
-/** The terminal of this process; `NO_COLOR` and pipes are respected. */
+/** The terminal of this process. `NO_COLOR` and pipes are respected. */
 export function processTerminal(): Terminal {
   outliveReader(process.stderr, () => {});
   outliveReader(process.stdout, (code) => {

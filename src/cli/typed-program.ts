@@ -4,8 +4,8 @@ import type { Place } from '../model/storeferry-error.ts';
 import { pathFrom } from '../run/shown-file.ts';
 
 /**
- * How a further command must begin to reach the same workspace when it is copied: with the -C that was given, and
- * through npm where npm's script of that name started this process.
+ * The beginning of further commands that use the same workspace: with the given -C, and through npm if this process
+ * was started by npm's script of that name.
  */
 export function typedProgram(
   directory: string | undefined,
@@ -16,18 +16,18 @@ export function typedProgram(
   return directory === undefined ? program : `${program} -C ${shellWord(directory)}`;
 }
 
-/** A command within a text, but for those that work in no workspace. */
+/** A command within a text, except commands that need no workspace. */
 const COMMAND = /\bstoreferry (?!(?:init|schema|demo|help)\b)(?=[a-z]+\b)/g;
 
-/** A text whose commands begin with `program`, so that they reach the same workspace when they are copied. */
+/** A text with its commands changed to begin with `program`, so that they use the same workspace when copied. */
 export function withProgram(text: string, program: string): string {
   return text.replaceAll(COMMAND, () => `${program} `);
 }
 
-/** What a shell reads as itself; anything else is quoted. */
+/** Characters that need no quotes in a shell. */
 const PLAIN = /^[\w@%+=:,./~-]+$/;
 
-/** A word as it must be typed for the shell of the platform to read it as one. */
+/** A word, quoted for the shell of the platform. */
 export function shellWord(word: string, platform: NodeJS.Platform = process.platform): string {
   if (platform === 'win32') return /^[\w@%+=:,./\\~-]+$/.test(word) ? word : `"${word}"`;
   return PLAIN.test(word) && !word.startsWith('~') ? word : `'${word.replaceAll("'", `'\\''`)}'`;
@@ -36,17 +36,17 @@ export function shellWord(word: string, platform: NodeJS.Platform = process.plat
 /** Set by `demo`, whose commands run in its own folder: paths are printed relative to the folder of the user. */
 export const TYPED_IN_VARIABLE = 'STOREFERRY_TYPED_IN';
 
-/** The folder in which printed paths must open. */
+/** The folder from which printed paths must open. */
 export function currentFolder(): string {
   return process.env[TYPED_IN_VARIABLE] ?? process.cwd();
 }
 
-/** The path of a file of a workspace, as it opens from the current folder. */
+/** The path of a file of a workspace, relative to the current folder. */
 export function pathFromHere(directory: string, file: string): string {
   return pathFrom(currentFolder(), resolve(directory, file));
 }
 
-/** A place in a file of a workspace, as it opens from the current folder. Other places (`environment`) stay as they are. */
+/** A place in a file of a workspace, relative to the current folder. Other places (`environment`) are not changed. */
 export function placeFromHere(directory: string, place: Place): Place {
   return existsSync(resolve(directory, place.file))
     ? { ...place, file: pathFromHere(directory, place.file) }

@@ -25,11 +25,11 @@ export interface RunWatch {
   readonly onEvent: (event: RunEvent) => void;
   /** Explains waits. */
   readonly onStoreEvent: StoreListener['onEvent'];
-  /** Erases the bar, before anything else is printed. */
+  /** Erases the bar before other output. */
   clear(): void;
 }
 
-/** Watches one run; `clock` gives milliseconds that only go forward. */
+/** Watches one run; `clock` gives milliseconds and never goes back. */
 export function watchRun(terminal: Terminal, clock: () => number): RunWatch {
   let drawn = false;
   let shownAt = clock();
@@ -104,7 +104,7 @@ export function watchRun(terminal: Terminal, clock: () => number): RunWatch {
   };
 }
 
-/** What a verification is about to send. */
+/** Announces what a verification will send. */
 function sampledText({ run, records, known }: Extract<RunEvent, { type: 'sampled' }>): string {
   const [thing, effect] =
     run.resource === 'contacts'

@@ -5,24 +5,24 @@ import type { RunEvent } from '../run/run-context.ts';
 import type { Invocation } from './define-command.ts';
 import { printError } from './print-error.ts';
 
-/** What is known of the run of a command while it works. */
+/** The known facts about the run of a command while it works. */
 export interface Attempt {
   readonly onEvent: (event: RunEvent) => void;
-  /** To be called when the command has printed its result itself. */
+  /** Call it when the command has printed its result itself. */
   printed(): void;
 }
 
 export interface JsonResultOptions {
   readonly json: boolean;
-  /** Null where the command names a run. */
+  /** Null if the command names a run. */
   readonly job: string | null;
-  /** The object of a command whose result is no run's; left out: a run's summary. */
+  /** The result object of a command that has no run; default: the summary of a run. */
   readonly summarise?: (failed: FailedCommand) => object;
 }
 
 /**
- * Does the work of a command with `--json`, whose last line of standard output is an object in every case: when the work
- * rejects before it has printed its result, the object holds the error, with `run: null` where none began. Without `json` it
+ * Does the work of a command with `--json`. The last line of standard output is always an object: if the work rejects
+ * before it has printed its result, the object has the error, with `run: null` if no run began. Without `json` it
  * rejects as the work does.
  */
 export async function withJsonResult(
@@ -60,8 +60,8 @@ export async function withJsonResult(
 }
 
 /**
- * Does the work of a command whose `--json` prints an object of its own: when the work rejects, the last line of standard
- * output is `{"error": …}`. Without `json` it rejects as the work does.
+ * Does the work of a command whose `--json` prints an object of its own. If the work rejects, the last line of
+ * standard output is `{"error": …}`. Without `json` it rejects as the work does.
  */
 export async function withJsonError(
   invocation: Invocation,

@@ -15,10 +15,10 @@ import type { Terminal } from './terminal.ts';
 import { type RunWatch, watchRun } from './watch-run.ts';
 import type { Attempt, JsonResultOptions } from './with-json-result.ts';
 
-/** What a command does in its workspace. */
+/** The work of a command in its workspace. */
 export type Work = (open: OpenContext) => Promise<RunFacts>;
 
-/** As `runInWorkspace`, with what is printed as the result of `--json`. */
+/** As `runInWorkspace`; returns what `--json` prints as the result. */
 export async function workInWorkspace(
   { terminal, directory, program }: Invocation,
   { json, job }: JsonResultOptions,
@@ -74,7 +74,7 @@ export async function workInWorkspace(
   return exitCodeOf(report);
 }
 
-/** A bug within a run still has a report, which `--json` must print. */
+/** A bug during a run still has a report, which `--json` must print. */
 async function reportedBug(
   run: Promise<RunFacts>,
 ): Promise<{ readonly report: RunFacts; readonly bug?: unknown }> {
@@ -86,15 +86,17 @@ async function reportedBug(
   }
 }
 
-/** What a command logs as JSON lines besides what it prints for people, where `LOG_LEVEL` is `debug` or `trace`. */
+/** Logs JSON lines in addition to the output for people, if `LOG_LEVEL` is `debug` or `trace`. */
 interface DebugLog {
   readonly onEvent: (event: RunEvent) => void;
-  /** To be called when the workspace is open: only then its secrets are known. */
+  /** Call it after the workspace is open: before that its secrets are unknown. */
   readonly begin: (open: OpenContext) => void;
   readonly listener: StoreListener;
 }
 
-/** The debug log of a command; undefined where `level` asks for none. A line for each request, and for each step of the run. */
+/**
+ * The debug log of a command: one line per request and per step of the run. Undefined if `level` does not enable it.
+ */
 async function debugLog(
   level: string,
   job: string | null,

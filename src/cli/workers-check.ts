@@ -10,7 +10,7 @@ export const workersCheck: OnlineCheck = ({ settings, jobs }) => {
 };
 
 async function findWorkers(redisUrl: string, scheduled: readonly string[]): Promise<Facts[]> {
-  // Queues wait for Redis without a limit, so they are opened only when it answers.
+  // Queues wait for Redis without a limit, so they are opened only after it has answered.
   const redis = await lookAtRedis(redisUrl).catch(() => undefined);
   if (redis === undefined)
     return [{ verdict: 'not-checked', message: 'workers are found through Redis, which does not answer' }];

@@ -10,7 +10,7 @@ import { notFound } from './guard/page-error.ts';
 
 const REPORT_FILE = 'report.html';
 
-/** Serves the files of runs: the rejects to correct, and the report as one file. */
+/** Serves files of runs: the rejects to correct, and the report as one file. */
 export function fileRoutes(app: FastifyInstance, { context }: Pick<DashboardContext, 'context'>): void {
   const fileOf = async (id: string, name: string) => {
     const run = await context.state.runs.get(id);
@@ -20,7 +20,7 @@ export function fileRoutes(app: FastifyInstance, { context }: Pick<DashboardCont
     return { run, content: await folder.read(name) };
   };
 
-  // Rows of the source, with personal data: only for those who may correct them.
+  // Rows of the source contain personal data: only visitors who may correct them get the file.
   const forActors = { config: { who: 'actors' } } as const;
   app.get<{ Params: { run: string } }>('/runs/:run/rejects.csv', forActors, async (request, reply) => {
     const { run, content } = await fileOf(request.params.run, REJECTS_FILE);
@@ -46,7 +46,7 @@ function attachment({ job, id }: Run): string {
   return `attachment; filename="${job}-${id}-rejects.csv"`;
 }
 
-/** Allows the report's own stylesheet, which comes first; no script, no request and no form. */
+/** Allows only the report's own stylesheet, which comes first: no script, no request and no form. */
 function reportPolicy(report: string): string {
   const style = /<style[^>]*>([\s\S]*?)<\/style>/.exec(report)?.[1] ?? '';
   const hash = createHash('sha256').update(style).digest('base64');
@@ -57,7 +57,7 @@ const CSS = 'text/css; charset=utf-8';
 const JS = 'text/javascript; charset=utf-8';
 const own = (name: string) => new URL(`public/${name}`, import.meta.url);
 
-/** All files that are served: no other name leads to a file. */
+/** All served files; no other name leads to a file. */
 const ASSETS = [
   { name: 'report.css', type: CSS, url: STYLESHEET_URL },
   { name: 'dashboard.css', type: CSS, url: own('dashboard.css') },
@@ -66,7 +66,7 @@ const ASSETS = [
   { name: 'icon.svg', type: 'image/svg+xml', url: own('icon.svg') },
 ] as const;
 
-/** Serves stylesheets, script and icon, also before the sign-in. Browsers ask whether they have changed. */
+/** Serves stylesheets, script and icon, also before the sign-in. Browsers revalidate them. */
 export async function serveAssets(app: FastifyInstance): Promise<void> {
   for (const { name, type, url } of ASSETS) {
     const content = await readFile(url);

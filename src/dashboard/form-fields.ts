@@ -1,12 +1,12 @@
 import type { FastifyInstance } from 'fastify';
 
-/** Our forms are smaller. */
+/** Larger than any form of the dashboard. */
 const FORM_LIMIT_BYTES = 64 * 1_024;
 
-/** The fields of a form; the first of each name. Empty for any other body. */
+/** The fields of a form; of repeated names the first. Empty for any other body. */
 export type FormFields = Readonly<Record<string, string | undefined>>;
 
-/** Reads only bodies of forms: JSON and text are refused with 415. */
+/** Accepts only form bodies: JSON and text are refused with 415. */
 export function readForms(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser(

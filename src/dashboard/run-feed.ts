@@ -17,25 +17,25 @@ import { notFound, PageError } from './guard/page-error.ts';
 /** The progress of a run, as `live.js` shows it. */
 export interface LiveProgress extends Omit<RunProgress, 'at'> {
   readonly status: RunStatus;
-  /** Between 0 and 1; null where the total is unknown. */
+  /** Between 0 and 1; null if the total is unknown. */
   readonly share: number | null;
   readonly words: ProgressWords;
 }
 
-/** Called once a second with the progress of a run, and once at its end. */
+/** Called once per second with the progress of a run, and once at its end. */
 export type RunListener = (event: 'progress' | 'ended', progress: LiveProgress) => void;
 
-/** Follows watched runs. */
+/** Watches runs. */
 export interface RunFeed extends Disposable {
-  /** Begins to watch a run; gives the function that ends it. */
+  /** Begins to watch a run; returns the function that stops it. */
   watch(id: string, listener: RunListener): () => void;
 }
 
 const LOOK_EVERY_MS = 1_000;
-/** The locks are asked less often whether its process has died. */
+/** Whether the process has died is checked less often. */
 const STANDING_EVERY = 5;
 
-/** For tests: how often to look, and milliseconds that only go forward. */
+/** For tests: the interval of looks, and a clock in milliseconds that never goes back. */
 interface RunFeedOptions {
   readonly lookEveryMs?: number;
   readonly clock?: () => number;
@@ -47,8 +47,8 @@ interface Watched {
 }
 
 /**
- * Reads the state, since any process may execute a run; once for all its watchers. A state that cannot be read is
- * read again.
+ * Reads the state, because any process may execute a run; one read serves all watchers of a run. After a failed read
+ * it tries again.
  */
 export function runFeed(
   { state }: Pick<RunContext, 'state'>,
@@ -74,7 +74,7 @@ export function runFeed(
       if (watched.get(id)?.listeners !== listeners) return;
       const waiting = run?.waiting;
       const progress = liveProgress(run, (step, done, total) => {
-        // Another step counts something else; what was done of this one before the first look is no speed.
+        // Another step counts other things. The rate ignores work before the first look.
         if (measured !== step) meter = new ProgressMeter();
         measured = step;
         if (waiting != null && waiting.until !== waitsUntil) {
@@ -125,12 +125,12 @@ type Measure = (
   total: number | null,
 ) => Pick<Progress, 'ratePerSecond' | 'etaMs'>;
 
-/** A run that no longer exists was continued under the id of an earlier one: it is over. */
+/** If a run no longer exists, an earlier run is continued in its place: it is over. */
 function liveProgress(run: Run | undefined, measure: Measure): LiveProgress {
   const { step = 'finish', status = 'superseded', progress } = run ?? {};
   const known = progress?.step === step ? progress : null;
   const { done, total, unit, applied, rejected } = known ?? NOTHING_YET;
-  // A step continued by another process begins with what was done before.
+  // A step that another process continues begins with the work done before.
   const speed = known === null ? { ratePerSecond: null, etaMs: null } : measure(step, done, total);
   const words = progressWords({ step, done, total, unit, ...speed });
   return { step, status, done, total, unit, applied, rejected, share: shareOf({ done, total }), words };
@@ -138,12 +138,12 @@ function liveProgress(run: Run | undefined, measure: Measure): LiveProgress {
 
 const NOTHING_YET = { done: 0, total: null, unit: 'rows', applied: 0, rejected: 0 } as const;
 
-/** Counted by token, so that the read-only one leaves streams for those with full access. */
+/** Limits open streams by token, so that read-only visitors leave streams for those with full access. */
 const MOST_OF_A_TOKEN = 50;
 const MOST_OF_A_SESSION = 20;
 /** Proxies close connections that are silent for a minute. */
 const HEARTBEAT_MS = 15_000;
-/** How soon a browser connects again. */
+/** How soon a browser reconnects. */
 const COME_BACK_MS = 2_000;
 
 interface OpenStream {
@@ -183,7 +183,7 @@ export function eventRoutes(
     const entry = { session, stream };
     const send = (event: string, progress: LiveProgress) => {
       if (sessions.find(session.id, false) === undefined) stream.end();
-      // A slow reader misses outdated progress, never the end.
+      // A slow reader misses outdated progress, but never the end.
       else if (event === 'ended' || !stream.writableNeedDrain) stream.write(eventText(event, progress));
       if (event === 'ended') stream.end();
     };

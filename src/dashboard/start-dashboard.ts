@@ -25,7 +25,7 @@ import { eventRoutes } from './run-feed.ts';
 export interface DashboardOptions
   extends Pick<DashboardParts, 'dashboard' | 'hashes' | 'queueBoard' | 'log'> {
   readonly listen: Listen;
-  /** Where browsers reach it through a proxy; undefined without one. */
+  /** The address for browsers behind a proxy; undefined without a proxy. */
   readonly publicUrl: URL | undefined;
 }
 
@@ -33,11 +33,11 @@ export interface DashboardOptions
 export interface RunningDashboard {
   /** The address to open in a browser on this machine, or the public one. */
   readonly url: string;
-  /** Ends connections, live ones too. */
+  /** Ends all connections, also live ones. */
   close(): Promise<void>;
 }
 
-/** Serves the dashboard until it is closed. UsageError when it cannot listen there. */
+/** Serves the dashboard until it is closed. UsageError if it cannot listen there. */
 export async function startDashboard(options: DashboardOptions): Promise<RunningDashboard> {
   const { dashboard, listen, publicUrl, hashes, queueBoard, log } = options;
   const workspace = createHash('sha256').update(dashboard.context.workspaceDir).digest('hex').slice(0, 8);
@@ -66,7 +66,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Running
   };
 }
 
-/** Of all networks this machine's own is the one to open here. */
+/** If it listens on all networks, browsers on this machine use loopback. */
 function urlHost(host: string): string {
   if (host === '0.0.0.0' || host === '::') return 'localhost';
   return host.includes(':') ? `[${host}]` : host;
@@ -83,17 +83,17 @@ function cannotListen(error: unknown, { host, port }: Listen): UsageError {
 
 /** Headers and body of a request must arrive within this time; a large upload over a slow line takes minutes. */
 const REQUEST_WITHIN_MS = 10 * 60_000;
-/** Of one address and token; a page with all it loads is five. */
+/** Limit per address and token. A page with all its files takes five requests. */
 const REQUESTS_A_MINUTE = 1_500;
 
-/** What the server of a dashboard is built from. */
+/** The dependencies of the dashboard's server. */
 interface DashboardParts {
   readonly dashboard: DashboardContext;
   readonly hashes: TokenHashes;
   readonly addresses: OwnAddresses;
-  /** Whether a proxy of this machine or its network is in front and names the client in X-Forwarded-For. */
+  /** Whether a proxy on this machine or its network names the client in X-Forwarded-For. */
   readonly behindProxy: boolean;
-  /** Different for each dashboard of a machine: cookies of browsers do not depend on the port. */
+  /** Different for each dashboard of a machine, because cookies do not depend on the port. */
   readonly cookieName: string;
   /** Null without Redis: then there are no queues. */
   readonly queueBoard: QueueBoard | null;
@@ -114,25 +114,28 @@ nearby.addAddress('::1', 'ipv6');
 nearby.addSubnet('fc00::', 7, 'ipv6');
 nearby.addSubnet('fe80::', 10, 'ipv6');
 
-/** Whether an address is of this machine or its network, where a proxy may be. */
+/** Whether an address belongs to this machine or its network, where a proxy may be. */
 function isNearby(address: string): boolean {
   const bare = address.replace(/%.*$/, '');
   return nearby.check(bare, isIP(bare) === 6 ? 'ipv6' : 'ipv4');
 }
 
-/** Behind a proxy or a tunnel all may have one address: those with the read-only token lock out nobody else. */
+/**
+ * Behind a proxy or tunnel all visitors may have one address, so read-only visitors must not use up the limit of
+ * others.
+ */
 function countedAs({ ip, session }: FastifyRequest): string {
   if (session === null) return ip;
   return `${ip} ${session.canAct ? 'full' : 'read-only'}`;
 }
 
-/** Puts the server of the dashboard together; it does not listen yet. */
+/** Builds the server of the dashboard; it does not listen yet. */
 async function buildDashboard(parts: DashboardParts): Promise<FastifyInstance> {
   const { dashboard, hashes, addresses, behindProxy, cookieName, queueBoard, log } = parts;
   const app = fastify({
     forceCloseConnections: true,
     requestTimeout: REQUEST_WITHIN_MS,
-    // Only the entry that the proxy itself added is trusted; a client can write those before it.
+    // Only the entry that the proxy itself added is trusted; a client can forge those before it.
     trustProxy: behindProxy ? (address, hop) => hop === 0 && isNearby(address) : false,
     genReqId: () => randomUUID(),
     frameworkErrors: (_error, _request, { raw }) =>
@@ -168,8 +171,8 @@ async function buildDashboard(parts: DashboardParts): Promise<FastifyInstance> {
 const ANSWER_WITHIN_MS = 2_000;
 
 /**
- * Serves `/healthz` for whatever watches over the dashboard: 200, or 503 with the reason while its state cannot be read.
- * Public route: it names no address and no job. Requests at the same time share one look at the state.
+ * Serves `/healthz` for monitoring: 200, or 503 with the reason while the state cannot be read. Public route: the
+ * answer has no address and no job. Simultaneous requests share one read of the state.
  */
 function healthRoute(
   app: FastifyInstance,

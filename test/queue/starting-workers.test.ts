@@ -38,7 +38,7 @@ describeWithRedis('a worker that starts', () => {
     const worker = await shop.worker();
     const { code, stderr } = await elsewhere.storeferry('worker');
     expect(code).toBe(1);
-    expect(stderr).toContain('is not where the other workers keep artifacts');
+    expect(stderr).toContain('is not where the other workers store artifacts');
     expect(stderr).toContain('ARTIFACTS_URL');
     worker.process.kill('SIGTERM');
     expect((await worker.ended).code).toBe(0);

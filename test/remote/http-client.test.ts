@@ -245,7 +245,7 @@ describe('a redirect', () => {
     );
     const client = () =>
       httpClient(httpAddress(`${server.url}/a.csv`, { auth: { kind: 'bearer', token: 'T' } }));
-    expect((await failureOf(fetchOne(client()))).hint).toMatch(/never sent to another host/);
+    expect((await failureOf(fetchOne(client()))).hint).toMatch(/only to the host in the job/);
   });
 
   it.each([

@@ -41,7 +41,7 @@ describe('a remote destination', () => {
     if (read === undefined) throw new Error('nothing there');
     await text(read.content);
     await expect(destination.write(content('x'), { signal, ifVersion: read.version })).rejects.toThrow(
-      /sends no version by which a change could be noticed/,
+      /sends no version that shows changes/,
     );
     expect(server.requests.map(({ method }) => method)).toEqual(['GET']);
   });

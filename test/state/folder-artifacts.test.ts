@@ -53,7 +53,7 @@ describe('artifacts in a folder', () => {
     const { stdout } = await runProcess('bash', ['-c', command, 'bash', process.execPath, script, folder]);
     expect(JSON.parse(stdout)).toMatchObject({
       error: 'StateError',
-      hint: expect.stringContaining('Make room'),
+      hint: expect.stringContaining('Free disk space'),
     });
     expect(readdirSync(join(folder, 'run-1'))).toEqual(['before']);
   });

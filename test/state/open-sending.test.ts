@@ -146,7 +146,7 @@ describe('sending', () => {
     await sending.begin([upsert(0, 'shirt')]);
     await other.serial({ lineage: 'l', value: 3 });
     connections++;
-    await expect(sending.begin([upsert(1, 'hat')])).rejects.toThrow('older than what was sent');
+    await expect(sending.begin([upsert(1, 'hat')])).rejects.toThrow('older than the last requests');
     expect(lossOf(await other.all(), { lineage: 'l', value: 9 })).toBe('behind');
   });
 });

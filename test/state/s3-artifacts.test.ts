@@ -132,7 +132,7 @@ describe('artifacts in S3', () => {
       /refuses access \(403/,
       'AWS_SECRET_ACCESS_KEY',
     ],
-    ['a store out of reach', { endpoint: 'http://127.0.0.1:9' }, /nothing listens/, 'AWS_ENDPOINT_URL'],
+    ['a store out of reach', { endpoint: 'http://127.0.0.1:9' }, /no server listens/, 'AWS_ENDPOINT_URL'],
   ] as const)('say what to do about %s', async (_, changes, message, hint) => {
     const failed = open(changes, 2).run('run-1').write('plan', ['x']);
     await expect(failed).rejects.toThrow(message);

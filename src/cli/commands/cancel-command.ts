@@ -12,7 +12,7 @@ import { findRun, openContext, refuseUnknown } from '../open-context.ts';
 
 const POLL_MS = 250;
 
-/** `storeferry cancel`: takes a waiting run out of the queue, or asks a run under way to end and waits for it. */
+/** `storeferry cancel`: removes a waiting run from the queue, or requests the end of a running run and waits for it. */
 export const cancelCommand = defineCommand({
   arguments: { run: required('the id of a run, or its first characters') },
   options: {},
@@ -46,7 +46,7 @@ export const cancelCommand = defineCommand({
   },
 });
 
-/** Takes a run out of the queue and gives null; gives the run where a worker has begun it meanwhile. */
+/** Removes a run from the queue and returns null; returns the run if a worker has begun it meanwhile. */
 async function takeOut(context: RunContext, redisUrl: string, id: string): Promise<Run | null> {
   await using queues = await openQueues({ redisUrl, patient: false, onError: () => {} });
   const queued = await queuedRun(queues, id);

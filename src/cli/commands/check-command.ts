@@ -37,11 +37,11 @@ export const checkCommand = defineCommand({
     }),
 });
 
-/** All that a check finds. */
+/** Everything that a check finds. */
 interface Found {
   readonly checked: WorkspaceCheck;
   readonly problems: readonly ConfigurationProblem[];
-  /** Tests of mappings that passed. */
+  /** Number of mapping tests that passed. */
   readonly passed: number;
   readonly findings: readonly Finding[];
 }
@@ -144,7 +144,7 @@ function printCheck({ terminal, directory, program }: Invocation, found: Found, 
   return 0;
 }
 
-/** The limits that stop runs of import jobs; jobs with the same limits share a line. */
+/** The safety limits of import jobs; jobs with equal limits share a line. */
 function safetyLines({ jobs }: WorkspaceCheck): string[] {
   const imports = jobs.filter((job) => job.kind === 'import');
   const byLimits = Map.groupBy(imports, (job) => limitsText(job.safety, job.import, job.mode));
@@ -153,13 +153,13 @@ function safetyLines({ jobs }: WorkspaceCheck): string[] {
   );
 }
 
-/** A person corrects one file after the other, from top to bottom. */
+/** In the order in which a person corrects them: file by file, from top to bottom. */
 function inFileOrder({ place: a }: ConfigurationProblem, { place: b }: ConfigurationProblem): number {
   if (a.file !== b.file) return a.file < b.file ? -1 : 1;
   return (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0);
 }
 
-/** Checks everything that can be checked, even where some files are invalid. */
+/** Checks everything that can be checked, even if some files are invalid. */
 async function checkOnline(workspace: Workspace, checked: WorkspaceCheck): Promise<Finding[]> {
   const unsetOf = (store: string) => workspace.inspection.store(store)?.unset.map(({ name }) => name) ?? [];
   const around = { dir: workspace.dir, ...checked, unsetOf, version: packageVersion(), newRunId };
@@ -170,7 +170,7 @@ async function checkOnline(workspace: Workspace, checked: WorkspaceCheck): Promi
   );
 }
 
-/** The commands to type next. */
+/** The next commands. */
 function nextCommands({ jobs }: WorkspaceCheck, online: boolean): string[] {
   const first = (kind: 'import' | 'export') => jobs.find((job) => job.kind === kind)?.name;
   const imported = first('import');

@@ -17,7 +17,7 @@ import { withProgram } from '../typed-program.ts';
 import { isLoopback, parseListenAddress } from '../worker/listen-address.ts';
 import { workerLogger } from '../worker/worker-logger.ts';
 
-/** `storeferry dashboard`: serves until it is stopped; runs that it started are interrupted then. */
+/** `storeferry dashboard`: serves until it is stopped. Then it interrupts the runs that it started. */
 export const dashboardCommand = defineCommand({
   arguments: {},
   options: {
@@ -53,7 +53,7 @@ export const dashboardCommand = defineCommand({
     for (const secret of allSecrets(open.workspace)) secrets.add(secret);
     const reopen = () => openWorkspace(directory, process.env);
     const redact = (text: string) => {
-      // The text may be about what is wrong with the workspace.
+      // The text may describe errors in the workspace.
       const workspace = attempt(reopen);
       for (const secret of workspace === undefined ? [] : allSecrets(workspace)) secrets.add(secret);
       return withProgram(secrets.redact(text), program);
@@ -93,7 +93,7 @@ export const dashboardCommand = defineCommand({
       ...{ listen, publicUrl, queueBoard, log },
     });
     ending.defer(running.close);
-    // Not before it listens: tokens that were never printed would replace those in use.
+    // Only after it listens: otherwise tokens that were never printed would replace those in use.
     if (tokens !== null) await writeTokenHashes(file, hashes);
 
     terminal.out(`The dashboard of ${open.workspace.dir} is at ${running.url}\n`);
@@ -106,7 +106,7 @@ export const dashboardCommand = defineCommand({
   },
 });
 
-/** Loaded where there are queues to look into. */
+/** Loaded only if there are queues. */
 async function openBoard(queues: Queues, log: DashboardLog): Promise<QueueBoard> {
   const { queueBoard } = await import('../../queue/queue-board.ts');
   return queueBoard(queues, QUEUES_PATH, (err) => log.error({ err }, 'the queues cannot be shown'));

@@ -16,16 +16,16 @@ const CATALOG = 'nightly-catalog';
 const CONTACTS = 'bulk-contacts';
 const LISTS = 'list-statistics';
 
-/** A command of the demo. Another exit code than expected fails the demo. */
+/** A command of the demo. An unexpected exit code makes the demo fail. */
 interface Act {
   readonly title: string;
   readonly command: readonly string[];
   readonly exitCode: number;
-  /** Done before the command. */
+  /** What to do before the command. */
   readonly prepare?: () => Promise<void>;
 }
 
-/** `storeferry demo`: runs the sample jobs against a sandbox by the commands that a user would type. */
+/** `storeferry demo`: runs the sample jobs against a sandbox, with the commands that a user would type. */
 export const demoCommand = defineCommand({
   arguments: {},
   options: {},
@@ -74,7 +74,7 @@ function catalogActs(dir: string): Act[] {
   ];
 }
 
-/** Shows the rejects file; correcting it and sending it back is the act. */
+/** Shows the rejects file, corrects it and sends it again. */
 async function correctedRejects(dir: string, terminal: Terminal): Promise<Act> {
   const { run, path, text } = await latestRejects(dir);
   const colors = pc.createColors(terminal.colors);
@@ -107,10 +107,10 @@ function contactActs(): Act[] {
   ];
 }
 
-/** Types a command into the demo's workspace; what it prints goes straight to the terminal. */
+/** Runs a command in the workspace of the demo; its output goes directly to the terminal. */
 function storeferry(dir: string, command: readonly string[]): Promise<number> {
   return new Promise((resolve, reject) => {
-    // In the folder rather than with -C, and not as npm's script: then the commands it prints match the titles.
+    // In the folder instead of with -C, and not as an npm script, so that the printed commands match the titles.
     const { npm_lifecycle_event: _, ...env } = process.env;
     const child = spawn(process.execPath, [MAIN, ...command], {
       cwd: dir,
@@ -122,7 +122,7 @@ function storeferry(dir: string, command: readonly string[]): Promise<number> {
   });
 }
 
-/** Start and end of a long line: the keys are at the start, the reasons at the end. */
+/** The start and the end of a long line: the keys are at the start, the reasons at the end. */
 function endsOf(line: string, width: number): string {
   const half = Math.floor((width - 3) / 2);
   return line.length <= width ? line : `${line.slice(0, half)} … ${line.slice(-half)}`;
@@ -156,12 +156,12 @@ function isAlive(pid: number): boolean {
   try {
     return process.kill(pid, 0);
   } catch (error) {
-    // It belongs to somebody else.
+    // It belongs to another user.
     return error instanceof Error && 'code' in error && error.code === 'EPERM';
   }
 }
 
-/** A temporary workspace with the sample jobs, for a store at this address. Gives its folder. */
+/** Creates a temporary workspace with the sample jobs for a store at this address, and returns its folder. */
 async function makeDemoWorkspace(store: { readonly url: string; readonly apiKey: string }): Promise<string> {
   const dir = await mkdtemp(join(tmpdir(), `${FOLDER}${process.pid}-`));
   await mkdir(join(dir, 'jobs', 'samples'), { recursive: true });
@@ -173,12 +173,12 @@ async function makeDemoWorkspace(store: { readonly url: string; readonly apiKey:
   return dir;
 }
 
-/** The catalog as it is a day later. */
+/** The catalog one day later. */
 async function bringNextCatalog(dir: string): Promise<void> {
   await cp(join(PACKAGE, 'jobs', 'samples', 'catalog-second-night.csv'), join(dir, CATALOG_FILE));
 }
 
-/** A rejects file, with the run it belongs to. */
+/** A rejects file and its run. */
 interface FoundRejects {
   readonly run: string;
   readonly path: string;

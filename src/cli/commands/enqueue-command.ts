@@ -19,7 +19,7 @@ const OPTIONS = {
   resend: flag('also send unchanged records'),
 };
 
-/** `storeferry enqueue`: hands a run of a job over to the workers, and with --follow waits for it. */
+/** `storeferry enqueue`: queues a run of a job for the workers. With --follow it waits for the end of the run. */
 export const enqueueCommand = defineCommand({
   arguments: { job: required('a job: the name of a file in jobs/') },
   options: OPTIONS,
@@ -85,8 +85,8 @@ async function handOver(
 const POLL_MS = 250;
 
 /**
- * Waits for a queued run and shows its progress. Gives the id of the run when it has ended; null when the wait was
- * interrupted, which leaves the run alone.
+ * Waits for a queued run and shows its progress. Returns the id of the run when it has ended; null if the wait was
+ * interrupted, which does not affect the run.
  */
 async function followRun(
   queues: Queues,
@@ -114,7 +114,7 @@ async function followRun(
   return null;
 }
 
-/** Shows the running run of a job, whichever worker has it. */
+/** Shows the running run of a job, whichever worker executes it. */
 function showProgress(context: RunContext): (job: string) => Promise<void> {
   let shown: string | null = null;
   let shownAt = 0;
@@ -138,7 +138,7 @@ function showProgress(context: RunContext): (job: string) => Promise<void> {
   };
 }
 
-/** The address of Redis, without which there are no queues; UsageError. */
+/** The address of Redis. UsageError if it is not set, because queues need Redis. */
 export function requireRedis(redisUrl: string | undefined): string {
   if (redisUrl !== undefined) return redisUrl;
   throw new UsageError('Workers share their work through Redis, and REDIS_URL is not set.', {

@@ -20,7 +20,10 @@ import { interruptSignal } from '../interrupt-signal.ts';
 import { typedProgram } from '../typed-program.ts';
 import { planCommand } from './plan-command.ts';
 
-/** `storeferry init`: makes a workspace, or adds a job to one, by asking; writes everything at the end, and plans the job. */
+/**
+ * `storeferry init`: asks questions, then creates a workspace or adds a job to one. It writes all files at the end,
+ * and plans the job.
+ */
 export const initCommand = defineCommand({
   arguments: { dir: optional('the folder of the workspace; default: the folder of -C') },
   options: INIT_OPTIONS,
@@ -58,7 +61,7 @@ export const initCommand = defineCommand({
   },
 });
 
-/** What exists already; UsageError where no workspace can be. */
+/** The existing workspace files; UsageError if there can be no workspace. */
 function whatIsThere(dir: string): { readonly workspace: boolean; readonly stores: boolean } {
   const found = statSync(dir, { throwIfNoEntry: false });
   if (found !== undefined && !found.isDirectory())
@@ -67,7 +70,7 @@ function whatIsThere(dir: string): { readonly workspace: boolean; readonly store
   return { workspace: isWorkspace(dir), stores };
 }
 
-/** Plans the new job and prints the steps before its first run, or prints what is left to do before it can be planned. */
+/** Plans the new job and prints the steps before its first run, or prints what is missing before it can be planned. */
 async function planIfReady(invocation: Invocation, toBe: NewWorkspace): Promise<number> {
   const { terminal, program } = invocation;
   const { bold } = pc.createColors(terminal.colors);
@@ -94,7 +97,7 @@ async function planIfReady(invocation: Invocation, toBe: NewWorkspace): Promise<
   return code;
 }
 
-/** Prints what is about to happen; a job is added to an existing workspace only after a yes. */
+/** Announces what will happen. A job is added to an existing workspace only after confirmation. */
 async function confirmAdding({ options, prompter, dir, say }: Asking, workspace: boolean): Promise<void> {
   if (!workspace) {
     say(
@@ -107,7 +110,7 @@ async function confirmAdding({ options, prompter, dir, say }: Asking, workspace:
   throw new InterruptedError('Cancelled; nothing has been written.');
 }
 
-/** Shows what would be written, and writes it only after a yes. */
+/** Shows the files, and writes them only after confirmation. */
 async function confirmWriting({ options, prompter, say }: Asking, files: readonly NewFile[]): Promise<void> {
   if (prompter === null || options.yes) return;
   say('');
@@ -119,7 +122,7 @@ async function confirmWriting({ options, prompter, say }: Asking, files: readonl
   }
 }
 
-/** Warnings about variables of the process, which win over `.env`: the answers would have no effect. */
+/** Warns about variables of the process, which have priority over `.env`: the answers would have no effect. */
 function overridden(variables: Readonly<Record<string, string>>): string[] {
   return Object.entries(variables)
     .filter(([name, value]) => process.env[name] !== undefined && process.env[name] !== value)

@@ -37,7 +37,7 @@ export const retryCommand = defineCommand({
     }),
 });
 
-/** Prints what was corrected and what a spreadsheet did; values of contacts stay out of terminals and logs. */
+/** Prints the corrections and the changes of a spreadsheet. Values of contacts are not printed. */
 function printEdits({ err }: Terminal, edits: RejectsEdits, personal: boolean): void {
   const place = ({ line, column }: CellEdit) => `line ${printable(line)}, ${printable(column)}`;
   const change = (cell: CellEdit) =>

@@ -1,7 +1,7 @@
 import { defineCommand, flag, JSON_FLAG, required } from '../define-command.ts';
 import { RUN_SUMMARY, runInWorkspace } from '../run-in-workspace.ts';
 
-/** `storeferry run`: runs a job in this process; an import is planned and applied, an export read and written. */
+/** `storeferry run`: runs a job in this process. It plans and applies an import, or reads and writes an export. */
 export const runCommand = defineCommand({
   arguments: { job: required('a job: the name of a file in jobs/') },
   options: {

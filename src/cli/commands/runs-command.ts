@@ -104,7 +104,7 @@ async function listQueued(redisUrl: string | undefined) {
   return await waitingRuns(queues);
 }
 
-/** What the queue knows of a run that has not begun; undefined without one. */
+/** What the queue knows about a run that has not begun; undefined if it knows nothing. */
 async function lookInQueue(redisUrl: string | undefined, id: string) {
   if (redisUrl === undefined) return refuseUnknown(id);
   await using queues = await openQueues({ redisUrl, patient: false, onError: () => {} });

@@ -2,7 +2,7 @@ import { InvalidArgumentError } from 'commander';
 import { defineCommand, parsed, text, wholeNumber } from '../define-command.ts';
 import { aborted, interruptSignal } from '../interrupt-signal.ts';
 
-/** Where the sandbox listens and which key it takes unless options say otherwise. */
+/** The default port and key of the sandbox. */
 export const SANDBOX_DEFAULTS = { port: 4010, apiKey: 'sandbox-key' } as const;
 
 /** `storeferry sandbox`: serves a storefront until it is interrupted. */
@@ -23,7 +23,7 @@ export const sandboxCommand = defineCommand({
   },
   examples: ['sandbox', 'sandbox --port 4010 --data shop --api-key K --fail-rate 0.05'],
   async run({ terminal }, _, { port, data, apiKey, failRate, latency, requestsPerSecond }) {
-    // Loads fastify, which `init` need not do for the defaults.
+    // Loads fastify, which `init` does not need for the defaults.
     const { startSandbox } = await import('../../sandbox/start-sandbox.ts');
     const stop = interruptSignal(() => {});
     const server = await startSandbox({
@@ -42,7 +42,7 @@ export const sandboxCommand = defineCommand({
   },
 });
 
-/** Reads a share from 0 to 1. */
+/** Parses a share from 0 to 1. */
 function share(typed: string): number {
   const value = Number(typed);
   if (typed.trim() !== '' && value >= 0 && value <= 1) return value;

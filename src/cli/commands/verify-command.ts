@@ -3,7 +3,10 @@ import { failedVerification } from '../../report/run-summary.ts';
 import { defineCommand, JSON_FLAG, parsed, required, wholeNumber } from '../define-command.ts';
 import { runInWorkspace } from '../run-in-workspace.ts';
 
-/** `storeferry verify`: sends a random sample of acknowledged records again, to estimate how much the store has forgotten. */
+/**
+ * `storeferry verify`: sends a random sample of acknowledged records again, to estimate how many records the store
+ * has lost.
+ */
 export const verifyCommand = defineCommand({
   arguments: { job: required('an import job: the name of a file in jobs/') },
   options: {

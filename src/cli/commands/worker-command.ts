@@ -13,14 +13,17 @@ import { serveWorker } from '../worker/serve-worker.ts';
 import { logStoreTraffic, logWarningsOfLibraries, workerLogger } from '../worker/worker-logger.ts';
 import { requireRedis } from './enqueue-command.ts';
 
-/** Far longer than a command line waits: after it the leases of every run have long expired. */
+/** Far longer than a command waits: after this time the leases of all runs have expired. */
 const COMMAND_TIMEOUT_MS = 10 * 60_000;
-/** Long enough for a Redis that restarts. */
+/** Long enough for a restart of Redis. */
 const START_WITHIN_MS = 60_000;
-/** Longer than requests in flight may take to end; without Redis nothing can be handed back. */
+/** Longer than requests in flight may take; without Redis no work can be returned. */
 const CLOSE_WITHIN_MS = 7_000;
 
-/** `storeferry worker`: takes runs and shards until it is stopped; then hands back what is under way and ends with 0. */
+/**
+ * `storeferry worker`: executes runs and shards until it is stopped. Then it returns unfinished work to the queue and
+ * exits with 0.
+ */
 export const workerCommand = defineCommand({
   arguments: {},
   options: {
@@ -85,7 +88,7 @@ export const workerCommand = defineCommand({
       if (stop.aborted) return 0;
       throw error;
     } finally {
-      // What hangs beyond that ends with the process.
+      // Whatever still hangs ends with the process.
       const closed = ending.disposeAsync().then(() => true);
       const inTime = await Promise.race([closed, sleep(CLOSE_WITHIN_MS, false, { ref: false })]);
       if (inTime) log.info('stopped');
@@ -94,7 +97,7 @@ export const workerCommand = defineCommand({
 });
 
 /**
- * Waits for a worker to start: for `ms` milliseconds at most, and not beyond the signal. Rejects with the signal's
+ * Waits at most `ms` milliseconds for a worker to start, and not after the signal aborts. Rejects with the signal's
  * reason, or with a StateError when the time is over. The caller closes what was opened.
  */
 export async function startWithin<Started>(
@@ -122,8 +125,8 @@ export async function startWithin<Started>(
 }
 
 /**
- * The current files of the workspace: an edited job needs no restart of the workers. `onSecret` gets every secret that
- * is read.
+ * The current files of the workspace, so that an edited job needs no restart of the workers. `onSecret` is called
+ * with every secret that is read.
  */
 export function workerFiles(directory: string, onSecret: (secret: string) => void): WorkerFiles {
   const remember = (workspace: Workspace): void => {

@@ -8,28 +8,28 @@ import type {
 } from '../../dashboard/dashboard-context.ts';
 import type { ChildCommand } from './child-command.ts';
 
-/** How long a click waits for its run to begin; after that the page shows that it is starting. */
+/** How long a click waits for its run to begin. After that the page shows that the run is starting. */
 const WAIT_MS = 2_500;
-/** Confirmations are remembered, so that the same one again does nothing; the oldest make room. */
+/** The number of remembered confirmations. A repeated confirmation has no effect; the oldest are removed. */
 const MOST_REMEMBERED = 1_000;
 
 export interface ActionRunnerOptions {
-  /** Starts the command of an action in its own process; `onRun` gets its run. */
+  /** Starts the command of an action in its own process; `onRun` is called with its run. */
   readonly start: (action: Action, onRun: (run: string) => void) => ChildCommand;
   readonly hasWorkers: () => Promise<boolean>;
-  /** Hands a run over to the workers, and gives how to look after it; null when there are none. */
+  /** Queues a run for the workers and returns a way to watch it; null if there are no workers. */
   readonly enqueue: (job: string) => Promise<EnqueuedRun | null>;
-  /** What waits for the workers or is held by them, by job. */
+  /** The queued and running work of the workers, by job. */
   readonly queued: () => Promise<ReadonlyMap<string, AtWork>>;
   readonly log: DashboardLog;
 }
 
-/** A run that workers have, or will take. */
+/** A run that is queued for the workers, or that they execute. */
 export interface EnqueuedRun {
   look(): Promise<ActionResult>;
 }
 
-/** An action and how far it is. */
+/** An action and its state. */
 interface StartedAction {
   readonly action: Action;
   run: string | null;
@@ -40,7 +40,10 @@ interface StartedAction {
   settled: Promise<void>;
 }
 
-/** Carries out one action per job at a time, in its own process or by workers. Disposing of it interrupts them. */
+/**
+ * Executes at most one action per job at a time, in a separate process or by workers. Disposing of it interrupts
+ * them.
+ */
 export function actionRunner({
   start,
   enqueue,
@@ -52,7 +55,7 @@ export function actionRunner({
   const atWork = new Map<string, StartedAction>();
   const stop = new AbortController();
 
-  /** Waits for something, but not for long, and not at all once the dashboard ends. */
+  /** Waits for a short time, and not at all after the dashboard begins to stop. */
   const moment = async (awaited: Promise<unknown> = Promise.resolve()): Promise<void> => {
     await Promise.race([awaited, sleep(WAIT_MS, undefined, { signal: stop.signal }).catch(() => {})]);
   };

@@ -5,14 +5,14 @@ import { fileURLToPath } from 'node:url';
 import type { Action } from '../../dashboard/dashboard-context.ts';
 import { CHILD_VARIABLE, type ChildMessage } from '../parent-process.ts';
 
-/** The same from the sources and from `dist/`. */
+/** The path of the command, for the sources and for `dist/`. */
 const MAIN = fileURLToPath(new URL(`../main${extname(import.meta.url)}`, import.meta.url));
 /** The end of its messages contains the reason of a failure. */
 const WORDS_KEPT = 16_384;
 
 /** How a command ended. */
 export interface ChildEnd {
-  /** Null when a signal ended it. */
+  /** Null if a signal ended it. */
   readonly code: number | null;
   /** Its messages on standard error. */
   readonly words: string;
@@ -21,11 +21,11 @@ export interface ChildEnd {
 /** A command of Storeferry in its own process. */
 export interface ChildCommand {
   readonly ended: Promise<ChildEnd>;
-  /** Lets it finish what is in flight, as Ctrl-C would; the next run of the job goes on from there. */
+  /** Requests its end, like Ctrl-C: requests in flight are finished, and the next run of the job continues. */
   interrupt(): void;
 }
 
-/** Starts `storeferry ARGUMENTS`; `onRun` gets the id of its run. It ends when this process does. */
+/** Starts `storeferry ARGUMENTS`; `onRun` is called with the id of its run. The command ends when this process does. */
 export function childCommand(args: readonly string[], onRun: (run: string) => void): ChildCommand {
   const child = spawn(process.execPath, [MAIN, ...args], {
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
@@ -51,8 +51,8 @@ export function childCommand(args: readonly string[], onRun: (run: string) => vo
 }
 
 /**
- * Its exit code, after all its output and messages. `close` would give it too, but never comes for a child whose channel
- * was closed from this side.
+ * Its exit code, after all its output and messages. The event `close` would have it too, but never comes if this side
+ * closed the channel.
  */
 async function endOf(child: ChildProcess): Promise<number | null> {
   const silent = child.stderr === null ? [] : [once(child.stderr, 'close')];
@@ -66,9 +66,9 @@ function isChildMessage(message: unknown): message is ChildMessage {
   );
 }
 
-/** The arguments of the command that carries an action out in the workspace of a folder. */
+/** The arguments of the command that executes an action in the workspace of a folder. */
 export function argumentsOf(action: Action, directory: string): string[] {
   const workspace = directory === '.' ? [] : ['-C', directory];
-  // Whatever it is called, it is no option.
+  // Even if its name looks like an option.
   return [...workspace, action.command, '--json', '--', 'run' in action ? action.run : action.job];
 }

@@ -6,8 +6,8 @@ import { readRequest } from '../read-request.ts';
 import type { EnqueuedRun } from './action-runner.ts';
 
 /**
- * Hands a run of a job over to the workers; null when none is running, or Redis does not answer. Rejects with
- * what is wrong in the files of the job.
+ * Queues a run of a job for the workers; null if none is running, or Redis does not answer. Rejects with the errors
+ * in the files of the job.
  */
 export async function handOver(
   queues: Queues,
@@ -20,7 +20,7 @@ export async function handOver(
   return { look: () => lookAfter(queues, queued) };
 }
 
-/** Whether a worker would take a run; false when Redis does not answer. */
+/** Whether a worker would execute a run; false if Redis does not answer. */
 export async function hasWorkers(queues: Queues): Promise<boolean> {
   return (await queues.runs.getWorkersCount().catch(() => 0)) > 0;
 }
@@ -28,7 +28,7 @@ export async function hasWorkers(queues: Queues): Promise<boolean> {
 /** More runs than a workspace has jobs. */
 const MOST_LISTED = 1_000;
 
-/** The runs that wait for a worker or are held by one, by job. StateError when Redis does not answer. */
+/** The runs that wait for a worker or that a worker executes, by job. StateError if Redis does not answer. */
 export async function queuedRuns(queues: Queues): Promise<ReadonlyMap<string, AtWork>> {
   const list = async (by: AtWork['by'], states: Parameters<typeof queues.runs.getJobs>[0]) => {
     const jobs = await queues.ask(queues.runs.getJobs(states, 0, MOST_LISTED));

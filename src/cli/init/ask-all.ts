@@ -9,7 +9,7 @@ import { askStore, askVariables, askWeightUnit } from './ask-store.ts';
 import type { Asking } from './asking.ts';
 import { freeName } from './free-name.ts';
 
-/** Asks all questions, and writes nothing. `hasStores`: there is a stores.yaml, which is not changed. */
+/** Asks all questions, and writes nothing. `hasStores`: there is a stores.yaml, which will not be changed. */
 export async function askAll(asking: Asking, hasStores: boolean): Promise<NewWorkspace> {
   const { dir } = asking;
   const store = await askStore(asking, hasStores);
@@ -66,7 +66,7 @@ function newMappingName(dir: string, job: string): string {
   return freeName(resolve(dir, 'mappings'), `${job}.yaml`).replace(/\.yaml$/, '');
 }
 
-/** Without a terminal nobody can be asked: UsageError that names every missing option. */
+/** Without a terminal no question can be asked: UsageError that names every missing option. */
 export function refuseMissingFlags({ options, prompter, known }: Asking, existing: boolean): void {
   if (prompter !== null) return;
   const missing: string[] = [];

@@ -15,14 +15,14 @@ import {
   isEmailColumn,
 } from './crosswalk-column.ts';
 
-/** The file that joins the ids of the store with what the source knows; undefined when there is none yet. */
+/** The file that connects the ids of the store with a field of the source; undefined if there is none yet. */
 export interface CrosswalkAnswer {
   readonly path: string;
   readonly match: string;
-  /** The field that the column is compared with, where it has another name. */
+  /** The field to compare the column with, if its name differs. */
   readonly field: string | undefined;
   readonly id: string;
-  /** Whether the file is there. */
+  /** Whether the file exists. */
   readonly there: boolean;
 }
 
@@ -36,8 +36,8 @@ const TO_COME: CrosswalkAnswer = {
 };
 
 /**
- * Asks for the crosswalk of contacts, and for its columns. Undefined where the mapping takes the store's ids from the
- * source. `contact` is what the mapping says of contacts; undefined for a mapping that is not complete yet.
+ * Asks for the crosswalk of contacts and for its columns. Undefined if the mapping takes the store's ids from the
+ * source. `contact` is the contact part of the mapping; undefined for an incomplete mapping.
  */
 export async function askCrosswalk(
   asking: Asking,
@@ -101,7 +101,10 @@ function preferred(fields: readonly string[]): string {
   return fields.includes('email') ? 'email' : (fields[0] ?? 'email');
 }
 
-/** The column that identifies a contact, and the field it is compared with. A column of names is chosen only by a person. */
+/**
+ * The column that identifies a contact, and the field to compare it with. A column of names is never chosen
+ * automatically.
+ */
 async function askMatch(
   { options, prompter }: Asking,
   columns: readonly CrosswalkColumn[],
@@ -147,7 +150,7 @@ async function askMatch(
 
 type Match = Pick<CrosswalkAnswer, 'match' | 'field'>;
 
-/** A column as what finds contacts; undefined where no field goes with it. */
+/** A column that can identify contacts, with its field; undefined if no field matches. */
 function matchBy(column: CrosswalkColumn, fields: readonly string[]): Match | undefined {
   const { header } = column;
   const alike = fields.find((field) => loosened(field) === loosened(header));

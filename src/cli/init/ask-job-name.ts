@@ -8,7 +8,7 @@ import { UsageError } from '../../model/storeferry-error.ts';
 import type { Asking } from './asking.ts';
 import { freeName } from './free-name.ts';
 
-/** Asks for the name of the job: the name of a new file in jobs/. */
+/** Asks for the name of the job, which is the name of a new file in jobs/. */
 export async function askJobName(asking: Asking, usual: string): Promise<string> {
   const { options, prompter, dir } = asking;
   const whyNot = (name: string): string | undefined => {
@@ -25,7 +25,7 @@ export async function askJobName(asking: Asking, usual: string): Promise<string>
   return name;
 }
 
-/** The file of a job. */
+/** The path of a job file. */
 export function jobPath(dir: string, name: string): string {
   return join(dir, 'jobs', `${name}.yaml`);
 }
@@ -38,7 +38,7 @@ const USUAL = [
   { value: '0 6 * * 1', name: 'Every Monday at 6:00' },
 ] as const;
 
-/** Asks when workers run the job; undefined when they do not. */
+/** Asks when workers run the job; undefined for never. */
 export async function askSchedule({ options, prompter }: Asking): Promise<Schedule | undefined> {
   const timezone = options.timezone ?? localTimezone();
   if (options.schedule !== undefined) return schedule(options.schedule, timezone);
@@ -67,7 +67,7 @@ function schedule(cron: string, timezone: string): Schedule {
   return { cron, timezone };
 }
 
-/** The time zone of this machine, by its name. */
+/** The name of this machine's time zone. */
 export function localTimezone(): string {
   const { timeZone } = new Intl.DateTimeFormat().resolvedOptions();
   return isTimezone(timeZone) ? timeZone : 'UTC';

@@ -13,7 +13,7 @@ import { UsageError } from '../../model/storeferry-error.ts';
 import { listed } from '../../report/printable.ts';
 import type { Asking } from './asking.ts';
 
-/** The fields without which nothing can be planned. */
+/** The fields that a plan requires. */
 export const NEEDED_FIELDS: Readonly<Record<MappingSpec['import'], readonly string[]>> = {
   products: ['title', 'price'],
   contacts: ['email'],
@@ -22,17 +22,17 @@ export const NEEDED_FIELDS: Readonly<Record<MappingSpec['import'], readonly stri
 /** The mapping that reads the file. */
 export type MappingAnswer =
   | { readonly kind: 'known'; readonly name: string; readonly spec: MappingSpec }
-  /** A new one, for its user to complete. */
+  /** A new mapping, for the user to complete. */
   | {
       readonly kind: 'new';
       readonly imports: MappingSpec['import'];
       readonly suggested: readonly SuggestedColumn[];
     };
 
-/** The name that stands for a new mapping, on the command line and in the list. */
+/** The name for a new mapping, on the command line and in the list. */
 export const NEW_MAPPING = 'new';
 
-/** Guesses from the header which shop or CRM the file comes from, prints why, and lets a person decide. */
+/** Guesses from the header which shop or CRM the file comes from, prints the reasons, and lets the user decide. */
 export async function askMapping(asking: Asking, header: readonly string[]): Promise<MappingAnswer> {
   const { options, prompter, say, dir } = asking;
   const known = availableMappings(dir, process.env);
@@ -76,7 +76,7 @@ function given(name: string, header: readonly string[], known: readonly MappingF
 
 const DISTINCTIVE_SHOWN = 4;
 
-/** Why this mapping, what else would fit, or why none. */
+/** The reasons for this mapping, other mappings that fit, or why none fits. */
 export function explainGuess({ best, fitting, near }: MappingGuess): string[] {
   const lines: string[] = [];
   if (best !== undefined) {
@@ -153,7 +153,7 @@ async function askNew(
   return { kind: 'new', imports: wanted, suggested: await completed(asking, header, wanted, suggested) };
 }
 
-/** Asks for the columns of required fields that no header shows. */
+/** Asks for the columns of required fields that no header matches. */
 async function completed(
   { prompter }: Asking,
   header: readonly string[],

@@ -21,14 +21,14 @@ import { freeName } from './free-name.ts';
 export interface SourceAnswer {
   /** As the job writes it. */
   readonly path: string;
-  /** The file to be copied to `path` in the workspace; undefined when it is read where it is. */
+  /** The file to copy to `path` in the workspace; undefined if it is read at its present place. */
   readonly copyOf: string | undefined;
   readonly encoding: string | undefined;
   readonly delimiter: string | undefined;
   readonly look: SourceLook;
 }
 
-/** Asks for the source, reads it as an import would, and decides whether it is copied into the workspace. */
+/** Asks for the source, reads it like an import, and decides whether it is copied into the workspace. */
 export async function askSource(asking: Asking): Promise<SourceAnswer> {
   const { options, prompter, say } = asking;
   for (;;) {
@@ -45,7 +45,7 @@ export async function askSource(asking: Asking): Promise<SourceAnswer> {
   }
 }
 
-/** A file that exists: from its option, else asked for until it does. */
+/** An existing file: from its option, otherwise asked until one exists. */
 export async function askPath(
   { prompter }: Asking,
   given: string | undefined,
@@ -69,13 +69,13 @@ async function whyNoFile(text: string): Promise<string | undefined> {
   return `there is no file ${path}${didYouMean(basename(path), there)}`;
 }
 
-/** Only files of this machine: the header is read, and the rows are planned at once. */
+/** Only files of this machine: the header is read, and the rows are planned immediately. */
 function whyNoAddress(scheme: string): string {
   const key = scheme.startsWith('http') ? 'url' : scheme;
   return `an address was given where a file of this machine is expected: download it once and give that file, then replace its path in the job by \`source: { ${key}: … }\` (docs/sources.md)`;
 }
 
-/** Reads the file; where its charset or delimiter cannot be detected, a person decides. */
+/** Reads the file. If its charset or delimiter cannot be detected, the user decides. */
 async function lookUntilClear({ options, prompter, say }: Asking, file: string) {
   let encoding = dialect('--encoding', encodingSchema, options.encoding);
   let delimiter = dialect('--delimiter', delimiterSchema, options.delimiter);
@@ -119,7 +119,7 @@ async function lookUntilClear({ options, prompter, say }: Asking, file: string) 
   }
 }
 
-/** A flag read by the schema of the key that it is for. */
+/** A flag that is validated with the schema of its key. */
 function dialect(
   flag: string,
   schema: typeof encodingSchema | typeof delimiterSchema,
@@ -145,7 +145,7 @@ export function describeLook(
   return `${name} reads as CSV: ${parts.join(', ')}${files.length > 1 ? ` (the first of ${files.length} files in it)` : ''}.`;
 }
 
-/** Where the job finds the file: in the workspace by a relative path, elsewhere by an absolute one, or by a copy. */
+/** Where the job finds the file: in the workspace by a relative path, elsewhere by an absolute one, or as a copy. */
 async function askPlace({ options, prompter, dir }: Asking, file: string) {
   const inside = relative(dir, file);
   if (!inside.startsWith('..') && !isAbsolute(inside)) {
@@ -168,8 +168,8 @@ async function askPlace({ options, prompter, dir }: Asking, file: string) {
 }
 
 /**
- * A path as people type it, or drop it onto a terminal: quotes and backslashes before blanks are the shell's and no
- * part of it, `~` is the home folder, and it is relative to the folder they are in.
+ * A path as people type it or drop it onto a terminal. Quotes and backslashes before blanks belong to the shell, `~`
+ * is the home folder, and the path is relative to the current folder.
  */
 export function typedPath(
   text: string,

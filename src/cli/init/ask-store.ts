@@ -14,7 +14,7 @@ export const SANDBOX = {
 
 /** The store that the job is for. */
 export type StoreAnswer =
-  /** One in stores.yaml; `unset` are the variables that it needs and that have no value. */
+  /** A store in stores.yaml; `unset` are its variables without a value. */
   | { readonly kind: 'known'; readonly name: string; readonly unset: readonly string[] }
   | {
       readonly kind: 'new';
@@ -23,7 +23,7 @@ export type StoreAnswer =
       readonly sandbox: boolean;
     };
 
-/** Asks for the store: its address and key, or the sandbox; in a workspace that has stores, which of them. */
+/** Asks for the store: its address and key, or the sandbox; in a workspace with several stores, which of them. */
 export async function askStore(asking: Asking, existing: boolean): Promise<StoreAnswer> {
   return existing ? await askKnown(asking) : await askNew(asking);
 }
@@ -102,7 +102,7 @@ function whyNoKey(text: string): string | undefined {
   return storeSchema.shape.apiKey.safeParse(text.trim()).error?.issues[0]?.message;
 }
 
-/** Asks for what goes into `.env`: of a new store all, of a known one what it still needs. */
+/** Asks for the values in `.env`: for a new store all, for an existing one those that are missing. */
 export async function askVariables(
   { prompter }: Asking,
   store: StoreAnswer,

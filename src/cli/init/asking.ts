@@ -7,7 +7,7 @@ import { InterruptedError } from '../../model/storeferry-error.ts';
 import { printable } from '../../report/printable.ts';
 import type { InitOptions } from './init-options.ts';
 
-/** Says what is wrong with an answer; undefined when nothing is. */
+/** Validates an answer: describes what is wrong, or returns undefined. */
 export type CheckAnswer = (answer: string) => string | undefined | Promise<string | undefined>;
 
 /** One of several answers. */
@@ -17,13 +17,13 @@ export interface Choice<Value extends string> {
   readonly description?: string | undefined;
 }
 
-/** Asks the person at the terminal. Every question rejects with InterruptedError when there is no answer any more. */
+/** Asks the person at the terminal. Every question rejects with InterruptedError if the input has ended. */
 export interface Prompter {
   text(
     message: string,
     options?: { readonly fallback?: string | undefined; readonly check?: CheckAnswer },
   ): Promise<string>;
-  /** Shows a mask instead of what is typed. */
+  /** Shows a mask instead of the typed text. */
   secret(message: string, check: CheckAnswer): Promise<string>;
   choose<const Value extends string>(
     message: string,
@@ -33,10 +33,10 @@ export interface Prompter {
   confirm(message: string, fallback: boolean): Promise<boolean>;
 }
 
-/** Asks on the terminal of this process; questions go to standard error, as all that is no result. */
+/** Asks on the terminal of this process. Questions go to standard error, as everything that is not a result. */
 export function terminalPrompter(signal: AbortSignal): Prompter {
   const gone = new AbortController();
-  // At the end of input (Ctrl-D) a question is left open for ever: then nothing keeps the process busy any more.
+  // After the end of input (Ctrl-D) a question would stay open for ever, because nothing keeps the process running.
   process.once('beforeExit', () => gone.abort());
   const context = { output: process.stderr, signal: AbortSignal.any([signal, gone.signal]) };
   const answered = async <T>(question: Promise<T>): Promise<T> => {
@@ -90,14 +90,14 @@ function nothingWritten(): InterruptedError {
   return new InterruptedError('Cancelled; nothing has been written.');
 }
 
-/** How questions are answered: by flags, by a person, or by what is usual. */
+/** The source of answers: options, a person, or defaults. */
 export interface Asking {
   readonly options: InitOptions;
-  /** Null where there is no terminal, or nobody is to be asked. */
+  /** Null without a terminal, or if no questions may be asked. */
   readonly prompter: Prompter | null;
-  /** The store that the environment or `.env` names already. */
+  /** The store that the environment or `.env` already names. */
   readonly known: ReturnType<typeof knownStore>;
-  /** The workspace to be, an absolute path. */
+  /** The workspace folder, an absolute path. */
   readonly dir: string;
   readonly say: (line: string) => void;
 }

@@ -2,10 +2,10 @@ import { loosened } from '../../model/nearest.ts';
 import type { SourceLook } from '../../run/look-at-source.ts';
 
 const ADDRESS = /^[^\s@<>,;"]+@[^\s@<>,;"]+\.[^\s@<>,;"]+$/;
-/** What the column of the e-mail is called where a file has only one; without accents, loosened. */
+/** Names of the e-mail column if a file has only one; without accents, loosened. */
 const CALLED_EMAIL =
   /^(?:(?:contact|customer|user|primary|work|business)?(?:e?mail)(?:address|adresse|adres|id|1|1value)?|adresse(?:e|de)?(?:mail|messagerie)|correo(?:electronico)?|direcciondecorreo(?:electronico)?|courriel|postaelettronica|indirizzo(?:di)?email|enderecodeemail|epost(?:adress|a|aadresi)?|sahkoposti|электроннаяпочта|почта|メール(?:アドレス)?|邮箱|电子邮件|電子郵件|이메일)$/;
-/** A few cells that are none, such as 'n/a', do not make another column of it. */
+/** A few other cells, such as 'n/a', are allowed in a column of addresses. */
 const MOSTLY = 0.8;
 
 /** A column of the crosswalk, as its header writes it. */
@@ -14,7 +14,7 @@ export interface CrosswalkColumn {
   readonly values: readonly string[];
 }
 
-/** The columns of a file that have a name, each with what stands in it. */
+/** The named columns of a file with their contents. */
 export function columnsOf({ header, rows }: SourceLook): readonly CrosswalkColumn[] {
   return header.flatMap((text, index) =>
     text.trim() === ''
@@ -31,7 +31,7 @@ export function columnsOf({ header, rows }: SourceLook): readonly CrosswalkColum
   );
 }
 
-/** The column of that name, exactly or else loosely. */
+/** The column of that name, matched exactly or else loosely. */
 export function columnCalled(columns: readonly CrosswalkColumn[], name: string): CrosswalkColumn | undefined {
   return (
     columns.find(({ header }) => header === name.trim()) ??
@@ -39,13 +39,16 @@ export function columnCalled(columns: readonly CrosswalkColumn[], name: string):
   );
 }
 
-/** Whether a column holds e-mail addresses: by what stands in it, and by its header where nothing does. */
+/** Whether a column has e-mail addresses: decided by its cells, or by its header if they are blank. */
 export function isEmailColumn({ header, values }: CrosswalkColumn): boolean {
   if (values.length === 0) return isCalledEmail(header);
   return values.filter((value) => ADDRESS.test(value)).length >= values.length * MOSTLY;
 }
 
-/** The column of the contact's e-mail addresses: the only one that is called so, or the only one that is no other person's. */
+/**
+ * The column of the contact's e-mail addresses: the only one with such a name, or the only one that does not belong
+ * to another person.
+ */
 export function emailColumn(columns: readonly CrosswalkColumn[]): CrosswalkColumn | undefined {
   const all = columns.filter(isEmailColumn);
   const called = all.filter(({ header }) => isCalledEmail(header));
@@ -54,7 +57,7 @@ export function emailColumn(columns: readonly CrosswalkColumn[]): CrosswalkColum
   return called.length > 0 || mayBeOwnEmail(only) ? only : undefined;
 }
 
-/** Addresses of owners or referrers repeat, and their headers name them. */
+/** Addresses of owners or referrers repeat, and their headers say so. */
 function mayBeOwnEmail({ header, values }: CrosswalkColumn): boolean {
   const isDistinct = new Set(values).size >= values.length * MOSTLY;
   return isDistinct && !wordsOf(header).some((word) => OTHER_PEOPLE.test(word));
@@ -73,9 +76,9 @@ function isCalledEmail(header: string): boolean {
 }
 
 /**
- * The column of the store's ids, among those of whole numbers that do not repeat: the only one whose header names the id of a
- * contact and nothing else. Undefined where that leaves a doubt: members, companies and phones have numbers as well, and a
- * wrong id writes into a stranger's contact.
+ * The column of the store's ids among columns of unique whole numbers: the only one whose header names just the id of
+ * a contact. Undefined in case of doubt: members, companies and phones have numbers too, and a wrong id would write
+ * into another person's contact.
  */
 export function idColumn(columns: readonly CrosswalkColumn[]): CrosswalkColumn | undefined {
   const numbers = columns.filter(
@@ -93,7 +96,7 @@ const CONTACT_WORDS = ['contact', 'contacts', 'kontakt', 'customer', 'client', '
 /** `Store ID` alone is the id of a store. */
 const STORE_WORDS = ['store', 'storefront', 'shop', 'site', 'website'];
 
-/** Whether a header is one of the words, alone or of a contact: id, Customer ID, contact_id, Store contact id, Contact no. */
+/** Whether a header names the id, alone or of a contact: id, Customer ID, contact_id, Store contact id, Contact no. */
 function isCalledId(header: string, idWords: readonly string[]): boolean {
   const words = wordsOf(header);
   const others = words.filter((word) => !idWords.includes(word));
@@ -104,7 +107,7 @@ function isCalledId(header: string, idWords: readonly string[]): boolean {
   );
 }
 
-/** The words of a header, in lower case: those of `contactId` and `contact_id` are the same. */
+/** The words of a header in lower case: `contactId` and `contact_id` give the same words. */
 function wordsOf(header: string): string[] {
   return (header.match(/\p{Lu}?\p{Ll}+|\p{Lu}+(?!\p{Ll})|\p{Lo}+|\d+/gu) ?? []).map((word) =>
     word.toLowerCase(),

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join, parse } from 'node:path';
 
-/** The name, or the name with a number, that no file in the folder has. */
+/** The name, if necessary with a number, so that no file in the folder has it. */
 export function freeName(folder: string, wanted: string): string {
   const { name, ext } = parse(wanted);
   let free = wanted;

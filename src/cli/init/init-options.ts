@@ -34,7 +34,7 @@ export const INIT_OPTIONS = {
 /** The answers that options give. */
 export type InitOptions = ValuesOf<typeof INIT_OPTIONS>;
 
-/** Reads one of several `NAME=VALUE` and adds it to those before. */
+/** Parses one of several `NAME=VALUE` and adds it to the previous ones. */
 function nameAndValue(
   typed: string,
   before: Readonly<Record<string, string>> | undefined,

@@ -20,12 +20,12 @@ import { basename, dirname, join } from 'node:path';
 import type { NewFile } from '../../config/new-workspace/new-workspace.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
 
-/** A file that is written whole, or not at all. */
+/** A file that is written completely or not at all. */
 type FileToWrite = Omit<NewFile, 'name' | 'what'>;
 
 /**
- * Writes files together: all of them, or none. Existing files are never overwritten; UsageError when one has
- * appeared meanwhile. It is synchronous, so only the death of the process can interrupt it.
+ * Writes files together: all or none. It never overwrites existing files; UsageError if one has appeared meanwhile.
+ * It is synchronous, so only the death of the process can interrupt it.
  */
 export function writeTogether(files: readonly FileToWrite[]): void {
   const undo: (() => void)[] = [];
@@ -55,7 +55,7 @@ function temporaryOf(path: string): string {
   return join(dirname(path), `.${basename(path)}.${MARK}.tmp`);
 }
 
-/** Prepares a file beside its place, and gives what puts it there. */
+/** Prepares a file beside its final place, and returns the function that moves it there. */
 function prepare({ path, content, mode, existing }: FileToWrite, undo: (() => void)[]): () => void {
   if (existsSync(path)) {
     if (existing === 'refuse' || 'copyOf' in content) throw appeared(path);
@@ -66,7 +66,7 @@ function prepare({ path, content, mode, existing }: FileToWrite, undo: (() => vo
   undo.push(() => rmSync(temporary, { force: true }));
   if ('copyOf' in content) {
     copyFileSync(content.copyOf, temporary, constants.COPYFILE_EXCL);
-    // The copy is the user's own, though the file may have been closed to them.
+    // The copy belongs to the user, even if the original was not writable.
     chmodSync(temporary, statSync(temporary).mode | OWNER_WRITES);
   } else {
     writeFileSync(temporary, content.text, { flag: 'wx', ...(mode === undefined ? {} : { mode }) });
@@ -80,7 +80,7 @@ function prepare({ path, content, mode, existing }: FileToWrite, undo: (() => vo
 
 const OWNER_WRITES = 0o200;
 
-/** Adds to the file that is there, whatever it is a link to; rights that `mode` does not give are taken away. */
+/** Appends to an existing file, also through a symbolic link. Permissions that `mode` does not have are removed. */
 function append(path: string, text: string, mode: number | undefined, undo: (() => void)[]): void {
   const before = statSync(path);
   undo.push(() => {
@@ -108,7 +108,7 @@ function sync(path: string): void {
   }
 }
 
-/** A link refuses to replace anything, which a rename does not; file systems without links take a copy. */
+/** Creating a link fails if the file exists, unlike a rename; file systems without links use a copy. */
 function putNew(temporary: string, path: string): void {
   try {
     linkSync(temporary, path);

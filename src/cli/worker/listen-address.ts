@@ -3,13 +3,13 @@ import { UsageError } from '../../model/storeferry-error.ts';
 /** Where to listen. */
 export interface ListenAddress {
   readonly host: string;
-  /** 0: any that is free. */
+  /** 0: any free port. */
   readonly port: number;
 }
 
 const LOOPBACK = '127.0.0.1';
 
-/** Reads `[HOST:]PORT`; without a host it is loopback. UsageError for anything else. */
+/** Parses `[HOST:]PORT`; the default host is loopback. UsageError for anything else. */
 export function parseListenAddress(text: string): ListenAddress {
   const found = /^(?:(?:\[(?<v6>[0-9a-f:.]+)\]|(?<name>[^:[\]\s]+)):)?(?<port>\d{1,5})$/i.exec(text);
   const port = Number(found?.groups?.['port']);
@@ -21,7 +21,7 @@ export function parseListenAddress(text: string): ListenAddress {
   return { host: found.groups?.['v6'] ?? found.groups?.['name'] ?? LOOPBACK, port };
 }
 
-/** Whether nobody but this machine can reach it. */
+/** Whether only this machine can reach it. */
 export function isLoopback({ host }: ListenAddress): boolean {
   return host === 'localhost' || host === '::1' || host.startsWith('127.');
 }

@@ -6,21 +6,21 @@ import { isLoopback, type ListenAddress } from './listen-address.ts';
 
 const PROMETHEUS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
-/** Without Redis some figures would be waited for until it is back. */
+/** Without Redis some figures would not be available until it is back. */
 const METRICS_WITHIN_MS = 4_000;
 
-/** As containers and the machines of a network call one another, without or with a port. */
+/** How containers and machines of a network address one another, with or without a port. */
 const NAME_OF_A_NETWORK =
   /^[a-z0-9_-]+(?:\.(?:[a-z0-9_-]+\.)*(?:local|internal|lan|svc|home\.arpa))?(?::\d+)?$/i;
 
-/** What a worker shows of itself over HTTP. */
+/** What a worker shows over HTTP. */
 export interface WorkerServer extends AsyncDisposable {
   readonly url: string;
 }
 
 /**
  * Serves `/metrics` for Prometheus and `/healthz` (200, or 503 with the reason) until it is disposed of. UsageError
- * when it cannot listen there.
+ * if it cannot listen there.
  */
 export async function serveWorker(
   worker: Pick<RunningWorker, 'health' | 'metrics'>,
@@ -28,7 +28,8 @@ export async function serveWorker(
 ): Promise<WorkerServer> {
   const loopback = isLoopback({ host, port });
   const addresses = ownAddresses({ host, port, loopback }, undefined);
-  // A foreign page can point its own host name here (DNS rebinding), but no name that is reserved for local networks.
+  // A foreign page can point its own host name to this address (DNS rebinding), but not a name that is reserved for
+  // local networks.
   const isServed = (name: string | undefined): boolean =>
     addresses.knows(name) || (!loopback && name !== undefined && NAME_OF_A_NETWORK.test(name));
   const answer = async (path: string, response: ServerResponse): Promise<void> => {

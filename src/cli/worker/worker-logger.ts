@@ -8,8 +8,8 @@ import type { Terminal } from '../terminal.ts';
 const SLOW_MS = 10_000;
 
 /**
- * Logs what happens between this process and its stores: a line a request at the level debug, failed and slow ones
- * at info, and what the store's health does to all of them as a warning.
+ * Logs the traffic between this process and its stores: one line per request at level debug, failed and slow requests
+ * at info, and changes in the health of the store as warnings.
  */
 export function logStoreTraffic(log: Logger): StoreListener {
   return {
@@ -40,7 +40,7 @@ export function logStoreTraffic(log: Logger): StoreListener {
   };
 }
 
-/** JSON lines on standard error; secrets are taken out wherever they turn up. */
+/** JSON lines on standard error. Secrets are removed everywhere. */
 export function workerLogger(terminal: Terminal, secrets: SecretRedactor): Logger {
   return pino(
     { level: 'info', base: { pid: process.pid }, timestamp: pino.stdTimeFunctions.isoTime },
@@ -51,7 +51,7 @@ export function workerLogger(terminal: Terminal, secrets: SecretRedactor): Logge
 /** How many logged warnings are remembered. */
 const MOST_REMEMBERED = 100;
 
-/** Logs warnings of libraries as JSON, each once. */
+/** Logs each warning of a library once, as JSON. */
 export function logWarningsOfLibraries(log: Pick<Logger, 'warn'>): void {
   const logged = new Set<unknown>();
   console.warn = (message: unknown) => {

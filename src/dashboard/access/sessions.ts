@@ -1,16 +1,16 @@
 import { randomBytes } from 'node:crypto';
 
-/** A session without a request for so long ends. */
+/** A session ends after this time without a request. */
 export const IDLE_MS = 2 * 60 * 60_000;
-/** The longest session: a working day. */
+/** The maximum duration of a session: a working day. */
 export const LONGEST_MS = 12 * 60 * 60_000;
 /**
- * The most sessions of one token at a time; the least recently used one makes room. Counted by token, so that sign-ins
- * with the read-only token end no session with full access.
+ * The most sessions of one token at a time; a new one ends the least recently used one. Counted by token, so that
+ * sign-ins with the read-only token end no session with full access.
  */
 const MOST_OF_A_TOKEN = 100;
 const ID_BYTES = 32;
-/** After a clock was put back by more, the idle time of a session is unknown: it ends. */
+/** If the clock was set back by more than this, the idle time of a session is unknown, so the session ends. */
 const PUT_BACK_MS = 60_000;
 
 /** A signed-in browser. */
@@ -21,15 +21,15 @@ export interface Session extends Viewer {
   seenAt: number;
 }
 
-/** Who is signed in. Kept in memory: a restart signs everybody out. */
+/** The signed-in browsers. They are kept in memory, so a restart signs everybody out. */
 export interface Sessions {
   begin(canAct: boolean): Session;
-  /** The session of an id that has not expired; with `seen` it is used by a person just now. */
+  /** The unexpired session with this id. `seen` records use by a person. */
   find(id: string | undefined, seen: boolean): Session | undefined;
   end(id: string): void;
 }
 
-/** No sessions yet; `clock` gives milliseconds since the epoch. */
+/** Starts without sessions; `clock` gives milliseconds since the epoch. */
 export function createSessions(clock: () => number): Sessions {
   const byId = new Map<string, Session>();
   const expired = ({ begunAt, seenAt }: Session, now: number) =>
@@ -69,7 +69,7 @@ function random(): string {
 export interface Viewer {
   /** False with the read-only token: its pages have no buttons, and every change is refused. */
   readonly canAct: boolean;
-  /** Belongs to the session, and must come with every form (the field `CSRF_FIELD`). */
+  /** Belongs to the session; every form must send it (the field `CSRF_FIELD`). */
   readonly csrfToken: string;
 }
 

@@ -10,11 +10,14 @@ import type { Sessions } from './sessions.ts';
 import { allowedBy, type TokenHashes } from './tokens.ts';
 
 /**
- * With wrong tokens, from one address. A right token is checked first and never limited: nobody can lock its owner out, and
- * tokens are too long to be found by trying.
+ * Limits wrong tokens per address. A correct token is checked first and never limited, so nobody can lock out its
+ * owner. Tokens are too long to be guessed.
  */
 const ATTEMPTS = { max: 10, timeWindow: 5 * 60_000 };
-/** From all addresses together: behind a proxy an address is what a header says. Who has signed in stays so. */
+/**
+ * Limits wrong tokens over all addresses, because behind a proxy the address comes from a header. Signed-in visitors
+ * are not affected.
+ */
 const ATTEMPTS_OF_ALL = { max: 20, timeWindow: 5 * 60_000, keyGenerator: () => 'all' };
 /** Tokens are far shorter. */
 const LONGEST_TOKEN = 200;
@@ -48,7 +51,7 @@ export function signIn(app: FastifyInstance, options: SignInOptions): void {
       }),
     );
 
-  // Whatever else comes from the address: only wrong tokens are limited, below.
+  // Other requests from the address are not limited; only wrong tokens are, below.
   const open = { config: { who: 'anyone', rateLimit: false } } as const;
   app.get<{ Querystring: { next?: unknown } }>('/sign-in', open, (request, reply) => {
     const next = ownPath(request.query.next);
@@ -69,7 +72,7 @@ export function signIn(app: FastifyInstance, options: SignInOptions): void {
       log.warn({ address: request.ip }, 'sign-in with a wrong token');
       return show(reply.code(401), ownPath(next), true);
     }
-    // A session that was begun in this browser before is not taken over: it may be another person's.
+    // An earlier session of this browser is not reused: it may belong to another person.
     if (request.session !== null) sessions.end(request.session.id);
     const session = sessions.begin(allowed === 'all');
     log.info({ address: request.ip, canAct: session.canAct }, 'signed in');
@@ -86,7 +89,7 @@ function tooManyAttempts(waitMs: number): PageError {
   return new PageError(429, 'Too many attempts', `Try again in ${formatDuration(waitMs)}.`);
 }
 
-/** A path of this dashboard, whatever was asked for: a link must not lead elsewhere by way of the sign-in. */
+/** Accepts only a path of this dashboard, so that the sign-in cannot redirect to another site. */
 function ownPath(next: unknown): string {
   const here = 'http://dashboard.invalid';
   if (typeof next !== 'string' || !next.startsWith('/') || !URL.canParse(next, here)) return '/';

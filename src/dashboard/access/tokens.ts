@@ -9,7 +9,7 @@ const HASH = z.string().regex(/^[0-9a-f]{64}$/);
 
 const accessSchema = z.strictObject({ version: z.literal(1), full: HASH, readOnly: HASH });
 
-/** The tokens to sign in with: one has full access, the other is read-only. */
+/** The sign-in tokens: one has full access, the other is read-only. */
 export interface Tokens {
   readonly full: string;
   readonly readOnly: string;
@@ -17,18 +17,18 @@ export interface Tokens {
 
 const TOKEN_BYTES = 24;
 
-/** Two new tokens, and the hashes that are kept of them. */
+/** Two new tokens, and their hashes for storage. */
 export function newTokens(): { readonly tokens: Tokens; readonly hashes: TokenHashes } {
   const tokens = { full: newToken('full'), readOnly: newToken('look') };
   return { tokens, hashes: { full: hashToken(tokens.full), readOnly: hashToken(tokens.readOnly) } };
 }
 
-/** Writes the hashes to the file, for its owner only; earlier tokens are invalid from the next start on. */
+/** Writes the hashes to a file that only its owner can read. Earlier tokens are invalid from the next start on. */
 export async function writeTokenHashes(file: string, { full, readOnly }: TokenHashes): Promise<void> {
   await writeWhole(file, `${JSON.stringify({ version: 1, full, readOnly }, null, 2)}\n`);
 }
 
-/** The hashes that the file keeps; undefined when there is none yet. UsageError when it is damaged. */
+/** The stored hashes; undefined if there are none yet. UsageError if the file is damaged. */
 export function readTokenHashes(file: string): TokenHashes | undefined {
   let text: string;
   try {
@@ -51,7 +51,7 @@ function unusable(file: string, cause: unknown): UsageError {
   });
 }
 
-/** Begins with its purpose, so that nobody hands out the wrong one. */
+/** A token begins with its purpose, so that nobody passes on the wrong one. */
 function newToken(kind: 'full' | 'look'): string {
   return `${kind}-${randomBytes(TOKEN_BYTES).toString('base64url')}`;
 }
@@ -68,7 +68,7 @@ async function writeWhole(file: string, text: string): Promise<void> {
   }
 }
 
-/** What is kept of the tokens. They are long and random, so that a plain hash cannot be searched back. */
+/** The stored hash of a token. Tokens are long and random, so a plain hash cannot be reversed by search. */
 export interface TokenHashes {
   readonly full: string;
   readonly readOnly: string;
@@ -80,8 +80,8 @@ export function hashToken(token: string): string {
 }
 
 /**
- * What a token allows: everything, looking, or nothing. Both hashes are always compared, each in constant time, so that
- * the time taken reveals nothing of either token.
+ * The access that a token gives: full, read-only or none. Both hashes are always compared in constant time, so that
+ * the duration reveals nothing.
  */
 export function allowedBy(token: string, hashes: TokenHashes): 'all' | 'look' | 'nothing' {
   const given = hashToken(token);

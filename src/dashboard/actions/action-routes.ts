@@ -27,7 +27,7 @@ interface OfRun {
   readonly Params: { readonly run: string };
 }
 
-/** The actions: each GET says what would be done, its POST does it and leads to the run. */
+/** The actions: each GET shows what would be done; its POST does it and redirects to the run. */
 export function actionRoutes(app: FastifyInstance, dashboard: DashboardContext, log: DashboardLog): void {
   const { context, actions } = dashboard;
   const forActors = { config: { who: 'actors' } } as const;
@@ -50,7 +50,7 @@ export function actionRoutes(app: FastifyInstance, dashboard: DashboardContext, 
     if (run === undefined) throw notFound(`There is no run ${params.run}.`);
     return await asItStands(context, run);
   };
-  /** The run of another job that writes to the store and resource of this one: a run of this one waits for it. */
+  /** A run of another job that writes to the same store and resource; a run of this job waits for it. */
   const writerTo = async (job: Job): Promise<Run | undefined> => {
     if (job.kind !== 'import') return undefined;
     const listed = await context.state.runs.list({ statuses: ['running'], kinds: SENDING_KINDS });

@@ -15,20 +15,20 @@ import { limitWords } from '../pages/job-page.ts';
 import { type Reading, relative } from '../pages/moment.ts';
 import type { Confirmation } from './confirmation.ts';
 
-/** What the confirmation of a run or plan needs. */
+/** The input for the confirmation of a run or plan. */
 export interface Beginning {
   readonly job: Job;
   readonly store: Pick<StoreConfig, 'name' | 'baseUrl'>;
-  /** The latest runs of the job, newest first, in their present state. */
+  /** The latest runs of the job, newest first, with their current status. */
   readonly runs: readonly Run[];
-  /** A run of another job that it will wait for. */
+  /** A run of another job that this run will wait for. */
   readonly waitsFor: Run | undefined;
-  /** Whether workers take it; else the dashboard starts a process for it. */
+  /** Whether a worker executes it; otherwise the dashboard starts a process. */
   readonly byWorkers: boolean;
   readonly reading: Reading;
 }
 
-/** What a run of a job will do, as far as it is known before its source is read. */
+/** What a run of a job will do, as far as it is known before the source is read. */
 export function confirmRun(beginning: Beginning): Confirmation {
   const { job, byWorkers, waitsFor } = beginning;
   return {
@@ -129,7 +129,10 @@ export function at({ name, baseUrl }: Pick<StoreConfig, 'name' | 'baseUrl'>): Ma
   return html`<b>${name}</b> (${baseUrl})`;
 }
 
-/** What approving a plan will do, to the figure. PageError when there is nothing to approve, or a `later` run has begun. */
+/**
+ * What the approval of a plan will do, with exact figures. PageError if there is nothing to approve, or a `later` run
+ * has begun.
+ */
 export function confirmApprove(report: RunFacts, later: Run | undefined, reading: Reading): Confirmation {
   const { run, plan, totals, unsentDeletes } = report;
   const { id, job, store, baseUrl } = run;
@@ -184,7 +187,7 @@ export function confirmApprove(report: RunFacts, later: Run | undefined, reading
   };
 }
 
-/** The worst examples, and how many more there are. */
+/** The worst examples, and the number of further ones. */
 function examplesOf({ examples = [], figure }: SafetyVerdict): Slot {
   const more = examples.length === 0 ? 0 : figure - examples.length;
   const rest = more > 0 ? [html`and ${grouped(more)} more`] : [];

@@ -8,7 +8,7 @@ import { activityWords, jobHref } from '../pages/job-card.ts';
 import { type Reading, relative } from '../pages/moment.ts';
 import { csrfInput, type Frame, page } from '../pages/page.ts';
 
-/** Names one confirmation: sent twice, it has its effect once. */
+/** Identifies one confirmation. Sent twice, it has its effect once. */
 const ONCE_FIELD = 'once';
 
 /** A question before an action. */
@@ -16,21 +16,21 @@ export interface Confirmation {
   /** As a question. */
   readonly title: string;
   readonly lead: Slot;
-  /** What it will do, in figures where they are known. */
+  /** What the action will do, with figures if they are known. */
   readonly does: readonly Slot[];
   /** Warnings, shown first. */
   readonly warnings?: readonly Slot[];
-  /** On the button: what it does. */
+  /** The text of the button: the action. */
   readonly label: string;
   readonly weight: 'primary' | 'danger';
-  /** Where the form is sent. */
+  /** The address of the form. */
   readonly action: string;
   readonly fields?: Readonly<Record<string, string>>;
-  /** Where to go instead. */
+  /** The address of the cancel link. */
   readonly back: string;
 }
 
-/** The page that says what an action will do, with the button that starts it. */
+/** The page that describes the effects of an action, with the button that starts it. */
 export function confirmationPage(confirmation: Confirmation, frame: Frame): string {
   const { title, lead, does, warnings = [] } = confirmation;
   return page({
@@ -44,7 +44,7 @@ ${confirmationForm(confirmation, frame)}`,
   });
 }
 
-/** The page instead of a confirmation while the job is under way: what is running, and how to interrupt it. */
+/** The page that replaces a confirmation while the job is running: it shows the running run and how to interrupt it. */
 export function underWayPage(job: string, activity: Activity, reading: Reading, frame: Frame): string {
   const { run } = activity;
   return page({
@@ -56,7 +56,7 @@ export function underWayPage(job: string, activity: Activity, reading: Reading, 
   });
 }
 
-/** Only the form, for pages with more content. */
+/** Only the form, for pages with other content. */
 export function confirmationForm(
   { action, fields = {}, label, weight, back }: Omit<Confirmation, 'title' | 'lead' | 'does'>,
   { viewer }: Frame,
@@ -69,14 +69,14 @@ ${hidden.map(([name, value]) => html`<input type="hidden" name="${name}" value="
 </form>`;
 }
 
-/** The name of the confirmation that was sent; PageError when it has none. */
+/** The id of the confirmation in the form; PageError if it has none. */
 export function onceOf(fields: Readonly<Record<string, string | undefined>>): string {
   const once = fields[ONCE_FIELD];
   if (once !== undefined && /^[0-9a-f-]{36}$/.test(once)) return once;
   throw new PageError(400, 'The form is incomplete', 'Go back, load the page again and repeat the step.');
 }
 
-/** The confirmation to interrupt a run. PageError when it is not running. */
+/** The confirmation to interrupt a run. PageError if it is not running. */
 export function confirmInterrupt(run: Run, reading: Reading): Confirmation {
   const { id, job, kind, progress, startedAt } = run;
   if (run.status !== 'running') {

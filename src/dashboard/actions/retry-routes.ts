@@ -20,7 +20,7 @@ import { replaceRejects, type Upload, type Uploads } from './uploads.ts';
 /** Far more than people correct by hand. */
 const UPLOAD_LIMIT_BYTES = 64_000_000;
 const UPLOAD_LIMITS = { fileSize: UPLOAD_LIMIT_BYTES, files: 1, fields: 5, parts: 6, headerPairs: 20 };
-/** Names the file in the run's folder, instead of an uploaded one. */
+/** The name for the file in the run's folder, used instead of the id of an upload. */
 const IN_FOLDER = 'in-folder';
 const NAME_LENGTH = 80;
 
@@ -29,7 +29,7 @@ interface OfRun {
   readonly Querystring: { readonly upload?: unknown };
 }
 
-/** Takes the corrected rejects of a run, shows what was corrected, and sends them once that is confirmed. */
+/** Accepts the corrected rejects of a run, shows the corrections, and sends them after confirmation. */
 export function retryRoutes(app: FastifyInstance, dashboard: DashboardContext, uploads: Uploads): void {
   const { context, actions } = dashboard;
   const forActors = { config: { who: 'actors' } } as const;
@@ -99,7 +99,7 @@ export function retryRoutes(app: FastifyInstance, dashboard: DashboardContext, u
         303,
       );
     }
-    // Not while the job is at work, here or elsewhere: it may be about to read that file.
+    // Not while a run of the job is active: it may be about to read that file.
     const replace = async (): Promise<void> => {
       if (upload === undefined) return;
       await using _job = await lockJob(context, run);
@@ -114,7 +114,7 @@ export function retryRoutes(app: FastifyInstance, dashboard: DashboardContext, u
 
 const GONE: Notice = { tone: 'warning', text: 'The uploaded file is gone: upload it again.' };
 
-/** Streams the file of a form to disk, once its token has shown that the form is ours. */
+/** Streams the file of a form to disk, after its token has proved that the form is ours. */
 async function receive(request: FastifyRequest, run: string, uploads: Uploads): Promise<Upload> {
   let checked = false;
   for await (const part of request.parts({ limits: UPLOAD_LIMITS })) {

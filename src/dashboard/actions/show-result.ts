@@ -6,7 +6,7 @@ import { type Frame, page } from '../pages/page.ts';
 
 const LOOK_AGAIN_S = 2;
 
-/** Redirects to the run that an action has become, or says why there is none, or none yet. */
+/** Redirects to the run of an action, or explains why there is none or none yet. */
 export function showResult(
   reply: FastifyReply,
   { action, result, once }: { readonly action: Action; readonly result: ActionResult; readonly once: string },
@@ -31,7 +31,7 @@ export function showResult(
       );
     case 'starting':
     case 'enqueued':
-      // Another address than the confirmation's, so that a reload asks and does not start anything again.
+      // The address differs from that of the confirmation, so that a reload does not start the action again.
       if (reply.request.method === 'POST') return reply.redirect(`/starting/${once}`, 303);
       reply.header('refresh', LOOK_AGAIN_S);
       return show(

@@ -19,14 +19,14 @@ import { confirmationForm } from './confirmation.ts';
 
 const CELL_LENGTH = 60;
 
-/** What the corrected file of a run changes, as far as it may be shown. */
+/** The changes in the corrected file of a run, as far as they may be shown. */
 export interface Corrections {
   readonly edits: RejectsEdits;
-  /** Values of contacts stay out of pages; where they were edited does not. */
+  /** Pages show where contacts were edited, but not their values. */
   readonly personal: boolean;
 }
 
-/** The page that takes the corrected rejects of a run; `inFolder` is what was corrected in the run's folder itself. */
+/** The page to upload the corrected rejects of a run. `inFolder` are the corrections in the run's own folder. */
 export function uploadPage(
   { id, job, totals }: Run,
   { location, limitBytes, inFolder, notice }: UploadPageFacts,
@@ -66,12 +66,12 @@ export interface UploadPageFacts {
   /** Where `retry` reads the file. */
   readonly location: string;
   readonly limitBytes: number;
-  /** What was corrected in the run's folder itself; null when nothing was. */
+  /** The corrections in the run's own folder; null if there are none. */
   readonly inFolder: RejectsEdits | null;
   readonly notice: Notice | null;
 }
 
-/** The page that shows what was corrected, and what sending it will do. */
+/** The page that shows the corrections and what sending them will do. */
 export function confirmRetryPage(
   { id, job, store, baseUrl }: Run,
   upload: string,
@@ -120,7 +120,7 @@ function changesTable(
 ${personal && html`<p class="quiet">Values of contacts are not shown.</p>`}`;
 }
 
-/** Cells that a spreadsheet changed, and what is done with them. */
+/** Cells that a spreadsheet changed, and how they are treated. */
 function damageSection(
   title: string,
   what: string,

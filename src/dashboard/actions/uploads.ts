@@ -8,10 +8,10 @@ import { pipeline } from 'node:stream/promises';
 import { REJECTS_FILE, UNTOUCHED_FILE } from '../../report/rejects/rejects-file.ts';
 import type { RunContext } from '../../run/run-context.ts';
 
-/** Uploads that were never sent; the oldest make room. */
+/** The number of uploads that are kept until they are sent; the oldest are removed. */
 const MOST = 10;
 
-/** A file that was uploaded for a run, until it is confirmed. */
+/** An uploaded file for a run, kept until it is confirmed. */
 export interface Upload {
   readonly id: string;
   readonly run: string;
@@ -20,15 +20,15 @@ export interface Upload {
   read(): Promise<Readable>;
 }
 
-/** Uploaded files on the disk of the dashboard, for its owner only. */
+/** Uploaded files on the disk of the dashboard, readable only for its user. */
 export interface Uploads extends AsyncDisposable {
-  /** Writes the whole stream, or leaves nothing. */
+  /** Writes the whole stream or nothing. */
   keep(run: string, name: string, content: Readable): Promise<Upload>;
   find(id: string | undefined, run: string): Upload | undefined;
   drop(upload: Upload): Promise<void>;
 }
 
-/** Uploads in a temporary folder of their own, made with the first of them and removed at the end. */
+/** Uploads in a temporary folder, which is created with the first upload and removed at the end. */
 export function openUploads(): Uploads {
   let folder: Promise<string> | undefined;
   const kept = new Map<string, Upload & { readonly path: string }>();
@@ -71,8 +71,8 @@ export function openUploads(): Uploads {
 type Folder = ReturnType<RunContext['artifacts']['run']>;
 
 /**
- * Puts an uploaded file where `retry` reads the rejects of a run. An edited file there is kept beside it as
- * `rejects-before-N.csv`; an unedited one equals the untouched copy.
+ * Puts an uploaded file where `retry` reads the rejects of a run. An edited file there is kept as
+ * `rejects-before-N.csv`; an unedited one equals the untouched copy and is replaced.
  */
 export async function replaceRejects(
   { artifacts }: Pick<RunContext, 'artifacts'>,

@@ -8,32 +8,32 @@ import { notFound, PageError, type ShowError } from './page-error.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Null: has not signed in. */
+    /** Null before the sign-in. */
     session: Session | null;
   }
   interface FastifyContextConfig {
     /**
-     * Who may use the route. Default: `viewers` (any signed-in visitor) for GET, `actors` (full access) for all else.
-     * `anyone` is a public route.
+     * Who may use the route. Default: `viewers` (any signed-in visitor) for GET, `actors` (full access) for other
+     * methods. `anyone` is a public route.
      */
     who?: 'anyone' | 'viewers' | 'actors';
-    /** The form is a stream, whose token the handler checks itself (`checkFormToken`). */
+    /** The form is a stream whose token the handler checks itself (`checkFormToken`). */
     streamed?: true;
   }
 }
 
-/** What the guard needs. */
+/** The dependencies of the guard. */
 export interface GuardOptions {
   readonly addresses: OwnAddresses;
   readonly sessions: Sessions;
   readonly cookieName: string;
-  /** Answers with the error page, also where a route has an error handler of its own. */
+  /** Answers with the error page, also if a route has its own error handler. */
   readonly refuse: ShowError;
 }
 
 /**
- * Checks every request, also for unknown addresses, before its body is read: the host must be this dashboard, a change must
- * come from its own pages, and the visitor must be signed in and allowed to do it.
+ * Checks every request before its body is read, also for unknown addresses: the host must be this dashboard, a change
+ * must come from its own pages, and the visitor must be signed in and have permission.
  */
 export async function guard(app: FastifyInstance, options: GuardOptions): Promise<void> {
   const { addresses, sessions, cookieName, refuse } = options;
@@ -52,7 +52,7 @@ export async function guard(app: FastifyInstance, options: GuardOptions): Promis
     if (leavesItsFolder(request.url)) throw notFound();
     if (addresses.isSecure(host)) reply.header('strict-transport-security', HTTPS_ONLY);
     if (!isReading(request)) refuseForeignPage(request, addresses.originOf(host));
-    // The event stream of a page that was left open does not count as use.
+    // The event stream of an open page does not count as use.
     const isSeen = accept !== 'text/event-stream';
     request.session = sessions.find(request.cookies[cookieName], isSeen) ?? null;
     const who = request.routeOptions.config.who ?? (isReading(request) ? 'viewers' : 'actors');
@@ -89,7 +89,7 @@ export async function guard(app: FastifyInstance, options: GuardOptions): Promis
   });
 }
 
-/** Whether a form came from a page of this session; PageError when it did not. */
+/** Checks that a form came from a page of this session; otherwise PageError. */
 export function checkFormToken({ viewer }: Pick<FastifyRequest, 'viewer'>, given: unknown): void {
   if (typeof given === 'string' && sameText(given, viewer.csrfToken)) return;
   throw new PageError(
@@ -150,7 +150,7 @@ function notSignedIn(): PageError {
   return new PageError(401, 'Not signed in', 'Sign in first.');
 }
 
-/** Parameters that hold names of jobs and runs: anything that looks like a file path is not found. */
+/** Parameters with names of jobs and runs: any value that looks like a file path is not found. */
 const NAMES: ReadonlySet<string> = new Set(['job', 'run']);
 
 function refuseStrangeNames({ params }: FastifyRequest): void {
@@ -160,22 +160,22 @@ function refuseStrangeNames({ params }: FastifyRequest): void {
   }
 }
 
-/** Pages load and connect to nothing but their own server. */
+/** Pages load from their own server only, and connect only to it. */
 export const PAGE_POLICY =
   "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
 
-/** On every answer. What browsers may cache overrides `cache-control`, as stylesheets do. */
+/** Headers of every answer. Cacheable answers, such as stylesheets, override `cache-control`. */
 export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
   'content-security-policy': PAGE_POLICY,
   'cache-control': 'no-store',
   'cross-origin-opener-policy': 'same-origin',
   'cross-origin-resource-policy': 'same-origin',
   'permissions-policy': 'camera=(), geolocation=(), microphone=(), payment=(), usb=()',
-  // Not `no-referrer`: with that, browsers send forms with the origin `null`.
+  // Not `no-referrer`: with it browsers send forms with the origin `null`.
   'referrer-policy': 'same-origin',
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'DENY',
 };
 
-/** Once reached by https, browsers use https only. */
+/** After the first https request, browsers use only https. */
 const HTTPS_ONLY = 'max-age=31536000';

@@ -7,22 +7,22 @@ export interface Listen {
   readonly loopback: boolean;
 }
 
-/** Under which addresses the dashboard is reached. */
+/** The addresses of the dashboard. */
 export interface OwnAddresses {
   /** Whether a `Host` header names the dashboard. */
   knows(host: string | undefined): host is string;
-  /** The origin of the pages under a known `Host`: what browsers name when they send a form of theirs. */
+  /** The origin of the pages under a known `Host`: browsers send it with forms of these pages. */
   originOf(host: string): string;
-  /** Whether browsers reach this `Host` by https, so that cookies must never go over http. */
+  /** Whether browsers reach this `Host` by https; then cookies must never be sent over http. */
   isSecure(host: string): boolean;
 }
 
 const LOOPBACK_NAMES: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
 
 /**
- * The addresses are those of this machine, the host that was named to listen on, and that of `publicUrl`, where a proxy
- * is in front. Any other name in `Host` may be that of somebody else's page, whose name was made to lead here (DNS
- * rebinding). Numeric addresses cannot be made to lead elsewhere, and are known where others are to reach it.
+ * The addresses are those of this machine, the configured host, and that of `publicUrl` if there is a proxy. Any
+ * other name in `Host` may belong to another site that resolves to this address (DNS rebinding). Numeric addresses
+ * cannot be redirected this way; they are accepted if other machines may connect.
  */
 export function ownAddresses(listen: Listen, publicUrl: URL | undefined): OwnAddresses {
   const named = hostnameOf(listen.host.includes(':') ? `[${listen.host}]` : listen.host);
@@ -40,7 +40,7 @@ export function ownAddresses(listen: Listen, publicUrl: URL | undefined): OwnAdd
   };
 }
 
-/** Without the port, in the one form that browsers write; undefined for what is no host at all. */
+/** Without the port, in the normal form of browsers; undefined for an invalid host. */
 function hostnameOf(host: string | undefined): string | undefined {
   const address = `http://${host}`;
   if (host === undefined || !/^[\w.:[\]-]+$/.test(host) || !URL.canParse(address)) return undefined;

@@ -23,14 +23,14 @@ export function notFound(message = 'There is no page at this address.'): PageErr
   return new PageError(404, 'Not found', message);
 }
 
-/** What a page shows of an error: never its stack, which is in the log. */
+/** The visible part of an error. The stack is only in the log. */
 interface ShownError {
   readonly status: number;
   readonly title: string;
   readonly body: Markup;
 }
 
-/** Below every error, for signed-in visitors. */
+/** Shown below every error, for signed-in visitors. */
 const WAYS_ON = html`<p class="actions"><a class="button" href="/">All jobs</a> <a class="button" href="/runs">All runs</a></p>`;
 
 /** Shows an error as a page. */
@@ -39,10 +39,10 @@ export type ShowError = (error: unknown, request: FastifyRequest, reply: Fastify
 const NO_QUEUES =
   'There are queues only with Redis: set REDIS_URL, then restart the dashboard and start a worker.';
 
-/** Shows every error as a page that says what to do; bugs are logged under the reference that the page shows. */
+/** Shows every error as a page that says what to do. Bugs are logged with the reference that the page shows. */
 export function showErrors(app: FastifyInstance, dashboard: DashboardContext, log: DashboardLog): ShowError {
   const show: ShowError = (error, request, reply) => {
-    // Before the sign-in no message names the folder of the workspace, as commands do.
+    // Before the sign-in no message names the folder of the workspace, as messages of commands do.
     const shownContext =
       request.session === null ? { ...dashboard, retell: (text: string) => text } : dashboard;
     const { status, title, body } = shown(error, shownContext, (reference) =>
@@ -106,7 +106,7 @@ function shown(
   };
 }
 
-/** By the code of an error of ours. */
+/** The page for the code of a StoreferryError. */
 const STATUS_OF: Readonly<Record<string, number>> = { usage: 409, locked: 409, state: 503 };
 
 function statusOf(error: unknown): number {

@@ -6,15 +6,18 @@ import type { AtWork } from '../dashboard-context.ts';
 
 const LONGEST_WHY = 240;
 
-/** What is under way for a job: while it lasts, a second start is not offered. */
+/** The current activity of a job. While it lasts, pages offer no second start. */
 export interface Activity {
-  /** Null until it has become a run. */
+  /** Null before it has become a run. */
   readonly run: Run | null;
-  /** `command`: a process outside of this dashboard and the workers. `queue`: it waits for a worker. */
+  /** `command`: a process outside the dashboard and the workers. `queue`: it waits for a worker. */
   readonly by: AtWork['by'] | 'command';
 }
 
-/** What is under way for a job; null when nothing is. `runs` are its latest ones in their present state, newest first. */
+/**
+ * The current activity of a job; null if there is none. `runs` are its latest runs with their current status, newest
+ * first.
+ */
 export function activityOf(runs: readonly Run[], atWork: AtWork | undefined): Activity | null {
   const run = runs.find(({ status }) => status === 'running');
   if (run !== undefined) {
@@ -22,30 +25,33 @@ export function activityOf(runs: readonly Run[], atWork: AtWork | undefined): Ac
     return { run, by: isTheirs ? atWork.by : 'command' };
   }
   if (atWork === undefined) return null;
-  // A run that has ended leaves its command, or its worker, a moment later. One in the queue waits to go on.
+  // A run ends a moment before its command or worker does. A run in the queue waits to continue.
   return atWork.run !== null && atWork.by !== 'queue' ? null : { run: null, by: atWork.by };
 }
 
 /** Why a job needs action. */
 export interface Need {
-  /** The lower, the sooner. */
+  /** The lower, the more urgent. */
   readonly rank: number;
   readonly tone: 'bad' | 'warning' | 'strong';
   readonly why: string;
-  /** The run to look at before anything else is started; null where a start is the first thing to do. */
+  /** The run to look at before anything else is started; null if the next step is a start. */
   readonly look: Run | null;
 }
 
-/** What needs are found in. */
+/** The facts that needs are derived from. */
 interface NeedSources {
-  /** The latest run that was more than a plan. */
+  /** The latest run that was not just a plan. */
   readonly last: Run | undefined;
   /** The latest runs of all kinds, newest first. */
   readonly runs: readonly Run[];
   readonly problems: readonly ConfigurationProblem[];
 }
 
-/** What a job needs: its file corrected, something done about its last run, or a plan approved; null when it needs nothing. */
+/**
+ * What a job needs: a correction of its file, an action on its last run, or the approval of a plan; null if it needs
+ * nothing.
+ */
 export function needOf({ last, runs, problems }: NeedSources): Need | null {
   const [problem] = problems;
   if (problem !== undefined) {
@@ -79,14 +85,14 @@ export function needOf({ last, runs, problems }: NeedSources): Need | null {
   }
 }
 
-/** The plan that can still be approved: none after a run that has read its source since. `runs`: newest first. */
+/** The plan that can still be approved: none if a later run has read its source. `runs`: newest first. */
 export function waitingPlan(runs: readonly Run[]): Run | undefined {
   const isWaiting = ({ status }: Run) => status === 'planned' || status === 'stopped';
   const latest = runs.find((run) => isWaiting(run) || (run.kind !== 'plan' && run.digest !== null));
   return latest !== undefined && isWaiting(latest) ? latest : undefined;
 }
 
-/** Which of these runs (newest first, of any jobs) a later run of their job has settled: nothing is to be done about them. */
+/** Which of these runs (newest first, of any jobs) a later run of their job has settled: they need no action. */
 export function settledRuns(runs: readonly Run[]): ReadonlySet<string> {
   const newest = new Map<string, number>();
   for (const { job, kind, sequence } of runs) {
@@ -95,7 +101,7 @@ export function settledRuns(runs: readonly Run[]): ReadonlySet<string> {
   return new Set(runs.filter(({ job, sequence }) => sequence < (newest.get(job) ?? 0)).map(({ id }) => id));
 }
 
-/** What a run's error says, fit for a list: the first sentence of each line, without personal data. Null when it has none. */
+/** The error of a run for a list: the first sentence of each line, without personal data. Null if it has none. */
 export function whyNotDone(run: Run): string | null {
   const { error } = withoutPersonalData({ run, refusals: [], unsentReasons: [] }).run;
   if (error === null) return null;

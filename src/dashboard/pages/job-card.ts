@@ -13,16 +13,16 @@ import { momentAndDistance, type Reading, relative } from './moment.ts';
 /** A job with its recent runs. */
 export interface JobCardFacts {
   readonly facts: JobFacts;
-  /** Undefined when its file cannot be used. */
+  /** Undefined if its file is invalid. */
   readonly job: Job | undefined;
   readonly problems: readonly ConfigurationProblem[];
-  /** What is under way; null when nothing is. */
+  /** The current activity; null if there is none. */
   readonly activity: Activity | null;
   /** Why the job needs action; null when it needs none. */
   readonly need: Need | null;
-  /** A plot of the recent runs; null while there are too few to compare. */
+  /** A plot of the recent runs; null if there are too few to compare. */
   readonly history: Markup | null;
-  /** Times are shown in it. */
+  /** The time zone of shown times. */
   readonly timezone: string;
 }
 
@@ -46,7 +46,7 @@ ${jobActions(card, viewer)}
 </article>`;
 }
 
-/** A job that needs nothing, as the cells of a row: name, outcome, last run, next run, what may be done. */
+/** A job that needs nothing, as the cells of a row: name, outcome, last run, next run, possible actions. */
 export function jobCells(card: JobCardFacts, { now, viewer }: CardView): Slot[] {
   const { facts, job, timezone } = card;
   const reading = { now, timezone };
@@ -71,7 +71,7 @@ export function scheduleFacts(facts: JobFacts, reading: Reading): Markup {
   return html`${fact('Schedule', when)}${fact('Next', nextWords(facts, reading))}`;
 }
 
-/** What may be done with a job, each behind a page that says what will happen; of one that is under way, to watch or interrupt it. */
+/** The possible actions of a job, each with a confirmation page; for an active job, to watch or interrupt it. */
 export function jobActions(
   { facts, job, activity, need }: JobCardFacts,
   { canAct }: CardView['viewer'],
@@ -88,7 +88,7 @@ export function jobActions(
   return html`${buttons.length > 0 && html`<p class="actions">${buttons}</p>`}`;
 }
 
-/** What is under way, and who does it. */
+/** The current activity, and who started it. */
 export function activityWords({ run, by }: Activity, reading: Reading): Markup {
   if (run === null) return html`${STARTING[by]}`;
   const what = run.kind === 'plan' ? 'Plan' : run.kind === 'verify' ? 'Verification' : 'Run';
@@ -100,7 +100,7 @@ export function jobHref(name: string): string {
   return `/jobs/${encodeURIComponent(name)}`;
 }
 
-/** A term with what is to be said about it, within a `<dl class="facts">`. */
+/** A term with its description, for a `<dl class="facts">`. */
 export function fact(term: string, description: Slot): Markup {
   return html`<div><dt>${term}</dt><dd>${description}</dd></div>`;
 }
@@ -142,12 +142,12 @@ function startButtons(name: string, job: Job, need: Need | null): Markup[] {
   ];
 }
 
-/** The last run is the one under way, of which the card says more. */
+/** The last run is the active one, which the card describes above. */
 function isShownLive(activity: Activity | null, last: Run | undefined): boolean {
   return last !== undefined && activity?.run?.id === last.id;
 }
 
-/** Several buttons of a page have the same word: screen readers say whose each is. */
+/** Several buttons of a page have the same text, so screen readers get the name of the job, too. */
 function ofJob(name: string): Markup {
   return html`<span class="visually-hidden"> ${name}</span>`;
 }
@@ -176,7 +176,7 @@ function lastWords(last: Run, reading: Reading): Markup {
   return html`${link} <span class="quiet">${relative(last.startedAt, reading)}, took ${lasted}</span>`;
 }
 
-/** `15 2 * * *` as `At 02:15, every day`; the expression itself where it cannot be put into words. */
+/** `15 2 * * *` as `At 02:15, every day`; the expression itself if it has no simple description. */
 function scheduleWords(cron: string): string {
   try {
     const words = cronstrue.toString(cron, { use24HourTimeFormat: true });
@@ -196,7 +196,7 @@ export function whatItMoves(job: Job): Markup {
   return html`${how} ${job.import} from ${placeWords(job.source)} into the store <b>${job.store}</b>`;
 }
 
-/** Where a file is, as the job names it; never with a secret. */
+/** The place of a file as the job names it, without secrets. */
 export function placeWords({ path, remote }: FilePlace): Markup {
   return html`<code>${remote === undefined ? path : remote.location}</code>`;
 }

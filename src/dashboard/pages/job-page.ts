@@ -19,7 +19,7 @@ import { clockNote } from './jobs-page.ts';
 import { type Frame, page, problemList } from './page.ts';
 import { runsTable } from './runs-table.ts';
 
-/** What the page of a job is made of. */
+/** The content of the page of a job. */
 export interface JobPageFacts {
   readonly card: JobCardFacts;
   readonly keeper: ClockKeeper;
@@ -30,7 +30,7 @@ export interface JobPageFacts {
   readonly now: number;
 }
 
-/** One job: what it needs, its recent runs, and what its file says. */
+/** One job: what it needs, its recent runs, and its settings. */
 export function jobPage({ card, keeper, runs, program, now }: JobPageFacts, frame: Frame): string {
   const { facts, job, problems, activity, need, history, timezone } = card;
   const reading = { now, timezone };
@@ -65,7 +65,7 @@ function noRuns({ facts, job }: JobCardFacts, program: string): Markup {
   return html`<p>No runs yet. A plan shows what a run would send, and sends nothing: <code>${program} plan ${facts.job}</code></p>`;
 }
 
-/** The settings of a job in words, defaults included, without secrets. */
+/** The settings of a job in words, with defaults and without secrets. */
 function jobSettings(job: Job): Markup {
   const own = job.kind === 'import' ? importSettings(job) : exportSettings(job);
   return html`<dl class="settings">${own}${fact('Notifies', notifyWords(job.notify))}</dl>
@@ -147,7 +147,7 @@ function safetyWords(limits: readonly string[]): Slot {
 <p class="quiet">Checked on the plan, before anything is sent. ${FLOOR_TEXT}</p>`;
 }
 
-/** The safety limits of a job that are not off, a clause each; only `mode: mirror` deletes anything. */
+/** The enabled safety limits of a job, one clause each; only `mode: mirror` has limits on deletes. */
 export function limitWords({
   import: imports,
   mode,
@@ -172,7 +172,7 @@ const ENDS: Readonly<Record<Notify['on'][number], string>> = {
   done: 'when a run is done',
 };
 
-/** The address may contain a token: only its host is shown. */
+/** The address may contain a token, so only its host is shown. */
 function notifyWords(notify: Notify | undefined): string {
   if (notify === undefined) return 'Nobody';
   return `${new URL(notify.url).host} ${listed(notify.on.map((end) => ENDS[end]))}`;

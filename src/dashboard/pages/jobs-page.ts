@@ -7,22 +7,22 @@ import { schedulesNote } from '../../report/status-words.ts';
 import { type JobCardFacts, jobCard, jobCells } from './job-card.ts';
 import { type Frame, page, problemList } from './page.ts';
 
-/** What the first page is made of. */
+/** The content of the first page. */
 export interface JobsPageFacts {
   readonly jobs: readonly JobCardFacts[];
   readonly keeper: ClockKeeper;
-  /** What a run would stop at. */
+  /** Errors that would stop a run. */
   readonly problems: readonly ConfigurationProblem[];
-  /** What may be meant so, or is yet to be set. */
+  /** Warnings: possible mistakes, and settings that are missing. */
   readonly warnings: readonly ConfigurationProblem[];
-  /** Variables of the environment that are needed. */
+  /** Environment variables that are needed. */
   readonly unset: readonly string[];
   readonly program: string;
   /** Milliseconds since the epoch. */
   readonly now: number;
 }
 
-/** The jobs of the workspace: those that need attention, those under way, and all others a line each. */
+/** The jobs of the workspace: first those that need attention, then active jobs, then all others, one per line. */
 export function jobsPage(facts: JobsPageFacts, frame: Frame): string {
   const { jobs, keeper, problems, warnings, unset, program, now } = facts;
   const scheduled = jobs.some(({ facts: { schedule } }) => schedule !== null);
@@ -38,7 +38,7 @@ ${warnings.length > 0 && html`<details class="worth-knowing"><summary>${counted(
   });
 }
 
-/** Jobs by what they need of people: the most urgent first, within a group by name. */
+/** Jobs grouped by what they need: the most urgent group first, within a group by name. */
 function jobGroups(jobs: readonly JobCardFacts[], view: Parameters<typeof jobCard>[1]): Markup {
   const underWay = jobs.filter(({ activity }) => activity !== null);
   const needing = jobs
@@ -87,9 +87,9 @@ function noJobs(program: string): Markup {
 <pre><code>${program} init</code></pre></section>`;
 }
 
-/** Whether schedules are active, and what to do where they are not. */
+/** Whether schedules are active, and what to do if they are not. */
 export function clockNote(keeper: ClockKeeper, program: string): Markup {
-  // A workspace without Redis starts its jobs by cron: no warning.
+  // A workspace without Redis starts its jobs with cron, so this is not a warning.
   const style = { worker: 'quiet', 'no-worker': 'notice warning', 'no-redis': 'notice' }[keeper];
   return html`<p class="${style}">${wordsMarkup(schedulesNote(keeper, program))}</p>`;
 }

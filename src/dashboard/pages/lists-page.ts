@@ -17,7 +17,7 @@ import { type Frame, page } from './page.ts';
 import { type Pages, pageOf, pager } from './runs-page.ts';
 
 const LISTS_A_PAGE = 10;
-/** A history may be on another machine: a page does not wait for it longer than this. */
+/** A history may be on another machine: a page waits for it at most this long. */
 const READ_WITHIN_MS = 10_000;
 
 const EXAMPLE = `export: subscriber-lists
@@ -25,7 +25,7 @@ store: main
 destination: { path: exports/list-statistics.csv, mode: append }
 schedule: { cron: "0 6 * * *", timezone: UTC }`;
 
-/** The jobs that collect list statistics, to choose from. */
+/** The jobs that collect list statistics, as a list of links. */
 export function listsPage(jobs: readonly ExportJob[], frame: Frame): string {
   return page({
     ...frame,
@@ -52,8 +52,8 @@ export function historyJobs(workspace: Workspace): ExportJob[] {
 }
 
 /**
- * The lists that an export job reads: their latest figures, and plots of each over time, some lists per page.
- * StoreferryError when the history cannot be read.
+ * The lists that an export job reads: their latest figures, and plots over time, some lists per page. StoreferryError
+ * if the history cannot be read.
  */
 export async function listPage(
   { context, program }: DashboardContext,
@@ -81,14 +81,14 @@ export async function listPage(
 
 interface ListFacts {
   readonly job: string;
-  /** Where the history is. */
+  /** The path of the history. */
   readonly location: string;
-  /** All lists, those first that the store still has. */
+  /** All lists, those that the store still has first. */
   readonly lists: readonly ListTrend[];
   readonly shown: Pages<ListTrend>;
-  /** When lists were read, rising. */
+  /** The times of readings, in ascending order. */
   readonly moments: readonly number[];
-  /** Lines that cannot be read. */
+  /** Number of unreadable lines. */
   readonly unreadable: number;
   readonly reading: Reading;
   readonly program: string;

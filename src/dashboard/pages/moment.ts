@@ -1,29 +1,29 @@
 import { html, type Markup } from '../../report/html/markup.ts';
 import { formatAgo, formatDuration, formatMoment } from '../../report/printable.ts';
 
-/** Where and when a page is read. */
+/** The context for times on a page. */
 export interface Reading {
   /** Milliseconds since the epoch. */
   readonly now: number;
-  /** Whose clock times are shown by, such as `Europe/London`. */
+  /** The time zone of shown times, such as `Europe/London`. */
   readonly timezone: string;
 }
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
-/** `<time>`: `Sat 21 Nov 02:15 GMT`, with the year where it is another one. */
+/** `<time>`: `Sat 21 Nov 02:15 GMT`, with the year if it is not the current one. */
 export function moment(at: number, { now, timezone }: Reading): Markup {
   return html`<time datetime="${new Date(at).toISOString()}">${written(at, now, timezone)}</time>`;
 }
 
-/** How far from now, in words, with the exact time as its title: `3 h ago`, `in 5 h 12 min`. */
+/** The distance from now in words, with the exact time as its title: `3 h ago`, `in 5 h 12 min`. */
 export function relative(at: number, { now, timezone }: Reading): Markup {
   const words = at > now ? `in ${formatDuration(roughly(at - now))}` : formatAgo(now - at);
   const title = written(at, now, timezone);
   return html`<time datetime="${new Date(at).toISOString()}" title="${title}">${words}</time>`;
 }
 
-/** When, and how far from now that is. */
+/** The time and its distance from now. */
 export function momentAndDistance(at: number, reading: Reading): Markup {
   return html`${moment(at, reading)} <span class="quiet">(${relative(at, reading)})</span>`;
 }
@@ -32,7 +32,7 @@ function written(at: number, now: number, timezone: string): string {
   return formatMoment(at, { timezone, year: Math.abs(at - now) > 300 * DAY_MS });
 }
 
-/** Seconds do not matter hours ahead. */
+/** Seconds are irrelevant for distant times. */
 function roughly(ms: number): number {
   return ms < 60_000 ? ms : Math.round(ms / 60_000) * 60_000;
 }

@@ -3,7 +3,7 @@ import { type ConfigurationProblem, formatPlace } from '../../model/storeferry-e
 import { html, type Markup, type Slot } from '../../report/html/markup.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 
-/** The hidden field of every form that does something, with the token of the session. */
+/** The hidden field of every form that has an effect, with the token of the session. */
 export const CSRF_FIELD = 'csrfToken';
 
 /** The entries of the navigation. */
@@ -15,21 +15,21 @@ export interface Notice {
   readonly text: string;
 }
 
-/** What a page is made of. */
+/** The content of a page. */
 export interface PageParts {
-  /** Of the window; the heading of the page too, unless `heading` says otherwise. */
+  /** The title of the window, and of the page unless `heading` is given. */
   readonly title: string;
   readonly heading?: Markup;
   /** Null before the sign-in: then there is no navigation. */
   readonly viewer: { readonly canAct: boolean; readonly csrfToken: string } | null;
-  /** Where in the navigation the page belongs. */
+  /** The entry of the page in the navigation. */
   readonly section?: Section;
-  /** The workspace, to distinguish several dashboards. */
+  /** The name of the workspace, to distinguish several dashboards. */
   readonly workspace?: string;
-  /** Whether there are queues to look into: with Redis only. */
+  /** Whether there are queues to show: only with Redis. */
   readonly queues?: boolean;
   readonly notice?: Notice | null;
-  /** Loads the script that shows progress as it happens. */
+  /** Loads the script that updates progress. */
   readonly live?: boolean;
   readonly body: Slot;
 }
@@ -90,12 +90,12 @@ export function csrfInput({ csrfToken }: { readonly csrfToken: string }): Markup
   return html`<input type="hidden" name="${CSRF_FIELD}" value="${csrfToken}">`;
 }
 
-/** A notice above the heading; screen readers read it out immediately. */
+/** A notice above the heading. Screen readers read it immediately. */
 function noticeBox({ tone, text }: Notice): Markup {
   return html`<p class="notice ${tone}" role="${tone === 'good' ? 'status' : 'alert'}">${text}</p>`;
 }
 
-/** What all pages of a dashboard have in common for this visitor. */
+/** The common parts of all pages of a dashboard for this visitor. */
 export function frameOf(
   { workspaceName, redisUrl }: Pick<DashboardContext, 'workspaceName' | 'redisUrl'>,
   { viewer }: Pick<FastifyRequest, 'viewer'>,
@@ -107,7 +107,7 @@ export type Frame = Required<Pick<PageParts, 'workspace' | 'queues'>> & {
   readonly viewer: NonNullable<PageParts['viewer']>;
 };
 
-/** What is wrong in the files of the workspace, each with its file, line and column. */
+/** The errors in the files of the workspace, each with file, line and column. */
 export function problemList(problems: readonly ConfigurationProblem[]): Markup {
   return html`<ul class="problems">${problems.map(
     ({ place, message }) => html`<li><code>${formatPlace(place)}</code> <span>${message}</span></li>`,

@@ -11,9 +11,9 @@ import type { JobPageFacts } from './job-page.ts';
 import type { JobsPageFacts } from './jobs-page.ts';
 import { serverTimezone } from './moment.ts';
 
-/** So many runs of a job are kept. */
+/** This many runs of a job are kept. */
 const RUNS_SHOWN = 20;
-/** One run alone compares with nothing. */
+/** A single run has nothing to compare with. */
 const FEWEST_COMPARED = 2;
 
 /** Everything that the first page shows. */
@@ -33,7 +33,7 @@ export async function readJobs(dashboard: DashboardContext): Promise<JobsPageFac
   return { jobs: cards, keeper, problems, warnings, unset, program, now };
 }
 
-/** Everything that the page of a job shows; undefined when there is neither such a job nor a run of it. */
+/** The content of the page of a job; undefined if there is neither such a job nor a run of it. */
 export async function readJob(dashboard: DashboardContext, name: string): Promise<JobPageFacts | undefined> {
   const { context, program } = dashboard;
   const workspace = dashboard.openWorkspace();
@@ -66,13 +66,16 @@ async function readCard({ workspace, facts, runs, atWork, now }: CardSources): P
   };
 }
 
-/** The latest runs of a job, newest first, in their present state. */
+/** The latest runs of a job, newest first, with their current status. */
 async function standingRuns(context: DashboardContext['context'], job: string): Promise<Run[]> {
   const runs = await context.state.runs.list({ job, limit: RUNS_SHOWN });
   return await Promise.all(runs.map((run) => asItStands(context, run)));
 }
 
-/** Runs of one job (newest first) for its history plot, oldest first: plans send nothing, and a retry is a part of a run. */
+/**
+ * Runs of one job (newest first) for its history plot, oldest first. Plans send nothing and retries are parts of
+ * runs, so both are left out.
+ */
 export function pastRuns(runs: readonly Run[], now: number): PastRun[] {
   return runs
     .filter(({ kind }) => kind === 'run' || kind === 'export')

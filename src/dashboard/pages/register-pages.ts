@@ -20,7 +20,7 @@ interface Query {
   readonly page?: unknown;
 }
 
-/** The pages, all of them GET and without effect, for signed-in visitors. */
+/** The pages for signed-in visitors. All are GET and have no effect. */
 export function registerPages(app: FastifyInstance, dashboard: DashboardContext): void {
   const frame = (request: FastifyRequest) => frameOf(dashboard, request);
   const show = (reply: FastifyReply, document: string) =>
@@ -117,14 +117,14 @@ function statusOf(text: unknown): RunStatus | null {
   return RUN_STATUSES.find((status) => status === text) ?? null;
 }
 
-/** What is not there, and what to do instead. */
+/** A page that says what is missing, and what to do instead. */
 interface Missing {
   readonly title: string;
   readonly advice: Slot;
   readonly section?: Section;
 }
 
-/** The page for an address that leads nowhere; goes with the status 404. */
+/** The page for an unknown address, sent with the status 404. */
 function missingPage({ title, advice, section }: Missing, frame: Frame): string {
   return page({
     ...frame,

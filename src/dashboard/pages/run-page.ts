@@ -13,7 +13,7 @@ import { jobHref } from './job-card.ts';
 import { momentAndDistance, type Reading, relative, serverTimezone } from './moment.ts';
 import { type Frame, page } from './page.ts';
 
-/** One run: its progress and its document, with the actions that fit; undefined when there is no such run. */
+/** One run: its progress and its document, with suitable actions; undefined if there is no such run. */
 export async function runPage(
   { context, program }: DashboardContext,
   id: string,
@@ -42,7 +42,7 @@ ${await documentSections(runDocument(facts, view), buttons ? buttonOf(run) : und
   });
 }
 
-/** The buttons for what may be done after a run, each behind a confirmation; none for what only a command does. */
+/** The buttons after a run, each with a confirmation; none for actions that only a command can do. */
 function buttonOf({ status }: Run): ButtonOf {
   const button = (label: string, href: string, weight = '') =>
     html`<a class="button ${weight}" href="${href}">${label}</a>`;
@@ -88,7 +88,7 @@ function kindWords({ kind, retryOf }: Run): Markup {
   }
 }
 
-/** The steps of a run in order, and what each does, in words. */
+/** The steps of a run in order, each with a description. */
 const STEPS = {
   import: [
     ['stage', 'Copy the source'],
@@ -105,8 +105,8 @@ const STEPS = {
 } as const satisfies Record<string, readonly (readonly [RunStep, string])[]>;
 
 /**
- * How far a run under way is. The script `live.js` fills whatever is marked `data-live` from the events at
- * `data-events`, and reloads the page at the end; without it the page says that it does not update.
+ * The progress of a running run. The script `live.js` fills elements with `data-live` from the events at
+ * `data-events`, and reloads the page at the end. Without the script the page says that it does not update.
  */
 export function liveProgress(run: Run, reading: Reading): Markup {
   const { id, step, progress, interruptAskedAt = null } = run;

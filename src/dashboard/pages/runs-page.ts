@@ -9,19 +9,19 @@ import { type Reading, serverTimezone } from './moment.ts';
 import { type Frame, page } from './page.ts';
 import { runsTable } from './runs-table.ts';
 
-/** Which runs to list; null for all. */
+/** Filters of the list; null for all. */
 export interface RunsFilter {
   readonly job: string | null;
   readonly status: RunStatus | null;
 }
 
-/** What the page of runs is made of. */
+/** The content of the page of runs. */
 export interface RunsPageFacts {
   readonly filter: RunsFilter;
-  /** To choose from: the jobs of the workspace, and those of runs that are kept. */
+  /** The choices of the filter: jobs of the workspace, and jobs of kept runs. */
   readonly jobs: readonly string[];
   readonly shown: Pages<Run>;
-  /** Those that a later run of their job has settled. */
+  /** Runs that a later run of their job has settled. */
   readonly settled: ReadonlySet<string>;
   readonly reading: Reading;
   readonly program: string;
@@ -107,7 +107,7 @@ export interface Pages<T> {
   readonly count: number;
 }
 
-/** The page of this number (1 where it is none), or the last one. */
+/** The page of this number, or the last one; 1 for an invalid number. */
 export function pageOf<T>(items: readonly T[], size: number, asked: unknown): Pages<T> {
   const count = Math.max(1, Math.ceil(items.length / size));
   const wanted = typeof asked === 'string' && /^\d{1,6}$/.test(asked) ? Number(asked) : 1;
@@ -115,7 +115,7 @@ export function pageOf<T>(items: readonly T[], size: number, asked: unknown): Pa
   return { items: items.slice((number - 1) * size, number * size), total: items.length, number, count };
 }
 
-/** Links to the neighbours of a page; nothing where there is but one. */
+/** Links to the previous and next page; nothing if there is only one page. */
 export function pager({ number, count }: Pages<unknown>, href: (number: number) => string): Markup {
   if (count === 1) return html``;
   return html`<nav class="pager" aria-label="Pages">

@@ -8,16 +8,16 @@ import { moment, type Reading, relative } from './moment.ts';
 
 interface RunsTableOptions {
   readonly caption: string;
-  /** Whether the heading above says the same. */
+  /** Whether the heading above has the same text. */
   readonly captionHidden: boolean;
-  /** Whether the table is of one job, and need not name it in each row. */
+  /** Whether all runs belong to one job, so that rows need not name it. */
   readonly ofOneJob: boolean;
-  /** Runs whose badge has no colour, since nothing is to be done about them any more. */
+  /** Runs whose badge has no colour, because they need no action any more. */
   readonly settled: ReadonlySet<string>;
   readonly reading: Reading;
 }
 
-/** Runs, one a row, in the order given; of those that did not end well, why. */
+/** Runs, one per row, in the given order; for unsuccessful runs with the cause. */
 export function runsTable(runs: readonly Run[], options: RunsTableOptions): Markup {
   const { caption, captionHidden, ofOneJob, settled, reading } = options;
   const job: Column[] = ofOneJob ? [] : [{ header: 'Job', bare: true, short: true }];

@@ -2,17 +2,20 @@ import type { FastifyInstance } from 'fastify';
 import { type DashboardContext, QUEUES_PATH, type QueueBoard } from '../dashboard-context.ts';
 import { PAGE_POLICY } from '../guard/guard.ts';
 
-/** Its page names its own folder as the base of all addresses in it, and styles that it sets itself. */
+/** The page of the board sets its own folder as the base of all its addresses, and has inline styles. */
 const BOARD_POLICY = PAGE_POLICY.replace("base-uri 'none'", "base-uri 'self'").replace(
   "style-src 'self'",
   "style-src 'self' 'unsafe-inline'",
 );
-/** It would load its fonts from another server, which the policy of our pages forbids. */
+/** The board would load fonts from another server, which the policy of our pages forbids. */
 const FOREIGN_LINK = /<link href="https?:[^>]*>/g;
-/** What makes its pages fit a phone. */
+/** A stylesheet that makes its pages fit a phone. */
 const OWN_STYLES = '<link href="/assets/queues.css" rel="stylesheet"></head>';
 
-/** Serves the board under the sign-in, its policy relaxed as far as it needs. The guard refuses whatever is no GET. */
+/**
+ * Serves the board behind the sign-in, with the policy relaxed as far as necessary. The guard refuses all methods
+ * except GET.
+ */
 export function queueRoutes(
   app: FastifyInstance,
   { openWorkspace }: Pick<DashboardContext, 'openWorkspace'>,
