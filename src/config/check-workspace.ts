@@ -151,7 +151,7 @@ function absentLookups({ dir, lookupPlaces, placeOf }: MappingFile): Configurati
     .filter(([, { path }]) => isAbsent(path, dir))
     .map(([name]) => ({
       place: placeOf(['lookups', name, 'path']),
-      message: `lookups.${name}.path: there is no such file (yet)`,
+      message: `lookups.${name}.path: this file does not exist (yet)`,
     }));
 }
 

@@ -34,7 +34,7 @@ export function exactlyOnePlace(written: WrittenPlace, context: z.RefinementCtx)
 export function oneFile(written: WrittenPlace, context: z.RefinementCtx): void {
   const remote = remoteIn(written);
   if (remote?.address.namesSeveral !== true) return;
-  const message = 'a destination is one file: `*` and `newest` are for sources';
+  const message = 'a destination is one file; `*` and `newest` work only in sources';
   context.addIssue({ code: 'custom', path: [remote.name], message });
 }
 
@@ -153,7 +153,7 @@ const SECRET_PARAMETER =
 function literalSecret(address: Address | undefined, yaml: YamlFile): ConfigurationProblem[] {
   for (const [, name, value = ''] of address?.text.matchAll(SECRET_PARAMETER) ?? []) {
     if (address === undefined || value === '' || value.includes('${')) continue;
-    const message = `${address.path.join('.')}: a secret must not stand in a file; write ?${name}=${placeholder('FEED_TOKEN')}, and set that in the environment or in .env`;
+    const message = `${address.path.join('.')}: a secret must not be in a file; write ?${name}=${placeholder('FEED_TOKEN')}, and set that in the environment or in .env`;
     return [{ place: yaml.placeOf(address.path, 'value'), message }];
   }
   return [];

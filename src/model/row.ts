@@ -216,10 +216,10 @@ export const tableFields = {
     ),
   encoding: encodingSchema
     .exactOptional()
-    .describe('The charset of the files. Left out: a byte order mark decides, else UTF-8.'),
+    .describe('The charset of the files. Default: the charset of the byte order mark, else UTF-8.'),
   delimiter: delimiterSchema
     .exactOptional()
-    .describe('What separates the columns: the character or its name. Detected when left out.'),
+    .describe('What separates the columns: the character or its name. Default: detected.'),
   quotes: z
     .enum(['standard', 'none'])
     .default('standard')
@@ -228,13 +228,13 @@ export const tableFields = {
     .literal('backslash')
     .exactOptional()
     .describe(
-      '`backslash`: in quoted cells a quote is written `\\"`, and a backslash `\\\\`. Left out: a quote is doubled.',
+      '`backslash`: in quoted cells a quote is written `\\"`, and a backslash `\\\\`. Default: a quote is doubled.',
     ),
   skipBlanks: z
     .literal(true)
     .exactOptional()
     .describe(
-      '`true`: blanks may stand between a delimiter and the quote that opens a cell, as in `a, "b, c"`.',
+      '`true`: there may be blanks between a delimiter and the quote that opens a cell, as in `a, "b, c"`.',
     ),
 };
 

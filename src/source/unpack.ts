@@ -58,9 +58,9 @@ function notText(recognised: Recognised, name: string): SourceError {
     case 'mistaken':
       return refused(`${recognised.what}, not a CSV file`, googleSheetHint(name) ?? recognised.hint);
     case 'zip':
-      return refused('packed twice: it contains another zip file', 'Pack the CSV file itself.');
+      return refused('packed twice: it contains another zip file', 'Compress the CSV file itself.');
     case 'gzip':
-      return refused('packed twice: it contains another gzip file', 'Pack the CSV file itself.');
+      return refused('packed twice: it contains another gzip file', 'Compress the CSV file itself.');
     case 'table':
     case 'text':
       return refused('empty: it has 0 bytes', 'Check whether the export failed.');
@@ -160,7 +160,7 @@ function isZlibError(error: unknown): boolean {
 
 function damaged(name: string, cause: unknown): SourceError {
   return new SourceError(
-    `The gzip file ${name} is damaged: ${cause instanceof Error ? cause.message : 'bytes follow the end of its content'}.`,
-    { cause, place: { file: name }, hint: 'It may have been cut off while it was copied: fetch it again.' },
+    `The gzip file ${name} is damaged: ${cause instanceof Error ? cause.message : 'there are bytes after the end of its content'}.`,
+    { cause, place: { file: name }, hint: 'It may be incomplete: download or copy it again.' },
   );
 }

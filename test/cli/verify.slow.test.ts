@@ -257,7 +257,7 @@ describe('verify', () => {
     setup.store.forget();
     const { code, stdout, stderr } = await workspace.storeferry('verify', 'nightly', '--json');
     expect(code).toBe(1);
-    expect(stderr).toContain('The state is older than what was sent to this store');
+    expect(stderr).toContain('The state is older than the last requests to this store');
     expect(JSON.parse(stdout)).toMatchObject({ sampled: 0, error: expect.stringContaining('is in doubt') });
     expect(setup.store.requests).toHaveLength(0);
 

@@ -41,7 +41,7 @@ describe('a disk that is full in the middle of a run', () => {
     await disk.fill();
     const unplanned = await scene.start('run', 'nightly', '--json').ended;
     expect(unplanned.code, unplanned.stderr).toBe(1);
-    expect(unplanned.stderr).toContain('Make room');
+    expect(unplanned.stderr).toContain('Free disk space');
     expect(store.requests).toEqual([]);
     scene.count('ENOSPC before planning');
     await disk.free();
@@ -56,7 +56,7 @@ describe('a disk that is full in the middle of a run', () => {
       const { code, stderr } = await running.ended;
       resent.process(resentSince(store.requests, 0, before), true);
       expect(code, stderr).toBe(1);
-      expect(stderr).toContain('Make room');
+      expect(stderr).toContain('Free disk space');
       await disk.free();
     }
     const before = store.requests.length;

@@ -47,7 +47,7 @@ describeWithRedis('a killed worker', () => {
       /^Waiting [\d.]+ s before \d+ records? (is|are) sent: the results? of (?:an )?earlier requests?/m,
     );
     const survivor = workers.find((worker) => worker !== coordinating);
-    expect(survivor?.stderr()).toContain('"run waits: it is not known what became of earlier requests');
+    expect(survivor?.stderr()).toContain('"run waits: the results of earlier requests');
     expect(store.shop.products.size).toBe(PRODUCTS);
     expect(store.figures()).toMatchObject({ duplicates: 0, maxOverlap: 1 });
     figure(context, {

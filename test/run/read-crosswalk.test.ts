@@ -152,7 +152,7 @@ describe('a crosswalk', () => {
   it('is refused when it is half a zip', async () => {
     await expect(read('PK\u0003\u0004 and so on')).rejects.toMatchObject({
       message: expect.stringContaining('cannot be read'),
-      hint: expect.stringContaining('fetch it again'),
+      hint: expect.stringContaining('download or copy it again'),
     });
   });
 

@@ -244,7 +244,7 @@ describe('the embedded state', () => {
     const output = await outputOnSmallDisk(join(import.meta.dirname, 'fill-disk.ts'), folder);
     const { recorded, error, hint } = JSON.parse(output);
     expect(error).toBe('StateError');
-    expect(hint).toContain('Make room');
+    expect(hint).toContain('Free disk space');
     await using state = await openSqliteState(folder);
     expect(recorded).toBeGreaterThan(0);
     expect((await state.runs.tally('run-1')).applied).toBe(recorded);

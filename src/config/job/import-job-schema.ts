@@ -44,10 +44,10 @@ const crosswalkSchema = z
       .min(1)
       .exactOptional()
       .meta({
-        description: 'The field to compare with, where its name is not that of the column.',
+        description: 'The field to compare with, if its name differs from the name of the column.',
         examples: ['email'],
       }),
-    id: z.string().min(1).default('id').describe("The crosswalk's column that holds the store's id."),
+    id: z.string().min(1).default('id').describe("The crosswalk's column with the store's id."),
   })
   .superRefine(exactlyOnePlace);
 
@@ -113,7 +113,7 @@ const fields = z.strictObject({
   params: z
     .record(z.string(), z.union([z.string(), z.number(), z.boolean()]))
     .default({})
-    .describe('Values for the parameters that the mapping names.'),
+    .describe('Values for the parameters that the mapping declares.'),
   mode: z
     .enum(['upsert', 'mirror'])
     .default('upsert')
@@ -124,19 +124,19 @@ const fields = z.strictObject({
     .enum(['reject', 'first', 'last', 'merge'])
     .default('reject')
     .describe(
-      'The same key again in one source: reject every copy, keep the `first` or the `last`, or `merge` (contacts only). Identical copies are skipped.',
+      'What to do if a key occurs more than once in a source: `reject` every copy, keep the `first` or the `last`, or `merge` (contacts only). Of identical copies one is used and the others are skipped.',
     ),
   crosswalk: crosswalkSchema
     .exactOptional()
     .describe(
-      'Contacts only: joins the records with the ids of the store, since the API updates by id only.',
+      'Contacts only: finds the ids that the store uses, because the API updates contacts by id only.',
     ),
   safety: safetySchema.prefault({}).describe(`Limits that stop a run before its first write. ${FLOOR_TEXT}`),
   html: z
     .enum(HTML_POLICIES)
     .default('keep')
     .describe(
-      'HTML in the values that the mapping gives. `keep` sends it as it is; `sanitize` allows harmless formatting in descriptions and no HTML in other fields; `strip` removes all HTML.',
+      'What to do with HTML in the mapped values. `keep` sends it as it is; `sanitize` allows harmless formatting in descriptions and no HTML in other fields; `strip` removes all HTML.',
     ),
   limits: limitsSchema
     .prefault({})
@@ -167,7 +167,7 @@ export const importJobSchema = fields.superRefine((job, context) => {
     context.addIssue({
       code: 'custom',
       path: ['crosswalk'],
-      message: 'a crosswalk is for contacts only: a product is known by its url; remove it',
+      message: 'a crosswalk is for contacts only, because products are identified by url; remove it',
     });
   }
 });

@@ -107,6 +107,6 @@ function inStoreUnit(
   const from = UNIT_GRAMS.get(name);
   const to = UNIT_GRAMS.get(storeUnit) ?? 1;
   return from === undefined
-    ? refuse('weight-unit-unknown', `${quote(unit)} is no unit of weight; expected g, kg, lb or oz`)
+    ? refuse('weight-unit-unknown', `${quote(unit)} is not a unit of weight; expected g, kg, lb or oz`)
     : Decimal.of(weight).times(Decimal.of(from)).dividedBy(Decimal.of(to)).rounded(DIGITS).toNumber();
 }

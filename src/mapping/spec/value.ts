@@ -5,7 +5,7 @@ const word = z.union([z.string(), z.number(), z.boolean()]);
 const words = z.union([word, z.array(word).min(1)]);
 
 const test = z.strictObject({
-  contains: words.exactOptional().describe('The cell holds this text, or one of these, in any case.'),
+  contains: words.exactOptional().describe('The cell contains this text, or one of these, in any case.'),
   starts: words.exactOptional().describe('The cell begins with this text, or one of these, in any case.'),
   matches: z.string().min(1).exactOptional().describe('The whole cell fits this pattern (RE2 syntax).'),
   above: z.number().exactOptional().describe('The cell is a number greater than this.'),
@@ -106,9 +106,9 @@ const valueObject: z.ZodType<ValueObject> = z.lazy(() =>
         .min(1)
         .exactOptional()
         .describe('The greatest of these numbers, blanks left out.'),
-      with: z.string().exactOptional().describe('With `join`: what stands between. Default: a blank.'),
-      when: conditionSchema.exactOptional().describe('Blank unless this holds.'),
-      unless: conditionSchema.exactOptional().describe('Blank if this holds.'),
+      with: z.string().exactOptional().describe('With `join`: the separator. Default: a blank.'),
+      when: conditionSchema.exactOptional().describe('Blank unless this condition is true.'),
+      unless: conditionSchema.exactOptional().describe('Blank if this condition is true.'),
       blank: z
         .enum(['leave-out', 'clear', 'reject'])
         .exactOptional()

@@ -4,7 +4,7 @@ import { boundStep, defineTransform, operandSchema } from './define-transform.ts
 export const max = defineTransform({
   name: 'max',
   map: {
-    shape: { max: operandSchema.describe('Lowers greater numbers to this one, and counts how often.') },
+    shape: { max: operandSchema.describe('Lowers greater numbers to this maximum, and counts them.') },
     compile: ({ max: most }, context) =>
       boundStep(
         context.operand(['max'], most),

@@ -4,7 +4,7 @@ import { boundStep, defineTransform, operandSchema } from './define-transform.ts
 export const min = defineTransform({
   name: 'min',
   map: {
-    shape: { min: operandSchema.describe('Raises smaller numbers to this one, and counts how often.') },
+    shape: { min: operandSchema.describe('Raises smaller numbers to this minimum, and counts them.') },
     compile: ({ min: least }, context) =>
       boundStep(
         context.operand(['min'], least),

@@ -27,7 +27,7 @@ export async function readCrosswalk(
         const message = `The row has ${cells.length} cells under ${header.length} headers, so its id may be another's.`;
         throw new MappingError(message, {
           place,
-          hint: 'Is a quote or a delimiter missing, or one too many?',
+          hint: 'Look for a missing or extra quote or delimiter.',
         });
       }
       const value = lookupKey(cells[matchAt] ?? '');
@@ -37,8 +37,8 @@ export async function readCrosswalk(
       const known = index.add(value, number);
       if (known !== undefined && !Object.is(known, number)) {
         throw new MappingError(
-          `The crosswalk has two ids for the same ${match}: ${shown(known)} further up, and here ${shown(number)}.`,
-          { place, hint: 'Leave one of the two lines in the file.' },
+          `The crosswalk has two ids for the same ${match}: ${shown(known)} in an earlier line, and ${shown(number)} here.`,
+          { place, hint: 'Delete one of the two lines.' },
         );
       }
     }
@@ -53,12 +53,12 @@ function idOf(text: string): number {
 }
 
 function shown(id: number): string {
-  return Number.isNaN(id) ? 'one that is no whole number' : String(id);
+  return Number.isNaN(id) ? 'one that is not a whole number' : String(id);
 }
 
 /** What to do where a crosswalk lacks a column that the job names. */
 export const CROSSWALK_COLUMN_HINT =
-  'Both columns may have any name: the job gives them as `match` and `id` of the crosswalk, and as `field` the field of the contact where the column is called otherwise.';
+  'Both columns may have any name. The job names them with `match` and `id` of the crosswalk. If the field of the contact has another name than the column, name it with `field`.';
 
 /** Where the columns of that name stand in a header: written so but for case, or else loosely. */
 export function columnsNamed(header: readonly string[], name: string): readonly number[] {
@@ -75,7 +75,7 @@ function columnAt(header: readonly string[], name: string, file: string): number
   const message =
     at === undefined
       ? `There is no column '${name}'; the columns are ${header.join(', ')}.`
-      : `The column '${name}' is there more than once: columns ${found.map((index) => index + 1).join(', ')}.`;
+      : `The column '${name}' occurs more than once: columns ${found.map((index) => index + 1).join(', ')}.`;
   throw new MappingError(message, {
     place: { file, line: 1 },
     hint: at === undefined ? CROSSWALK_COLUMN_HINT : 'Rename or remove all but one of them.',

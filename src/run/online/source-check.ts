@@ -84,7 +84,7 @@ async function judgeRemote(what: string, remote: RemoteAddress, signal: AbortSig
     const { files, bytes } = await probeRemote(remote, signal);
     if (files.length === 0) {
       const message = `its ${what} ${remote.location} does not exist`;
-      return { verdict: 'error', message, hint: 'Check the address, and that the file has been written.' };
+      return { verdict: 'error', message, hint: 'Check the address, and that the file exists.' };
     }
     const more = files.length === 1 ? '' : `, ${files.length} files`;
     const size = bytes === null ? '' : `, ${formatBytes(bytes)}`;
