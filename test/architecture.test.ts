@@ -84,7 +84,7 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
     ...['run-context.ts', 'execute-run.ts', 'import/apply-step.ts', 'lock-job.ts'],
     ...['report/read-stored-report.ts', 'shown-file.ts', 'export/export-history.ts', 'store-clients.ts'],
     // Corrected rejects, which the dashboard takes; and a file that `init` looks at.
-    ...['read-corrections.ts', 'look-at-source.ts'],
+    ...['read-corrections.ts', 'look-at-source.ts', 'show-record.ts'],
     ...['inputs/open-mapping.ts', 'inputs/check-mappings.ts'],
     ...['online/online-checks.ts', 'online/online-check.ts'],
   ],
@@ -106,6 +106,8 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
     // What is known of a run, its document, and the renderers of it.
     ...['run-facts.ts', 'run-document.ts', 'document-text.ts', 'html/document-sections.ts'],
     ...['notification.ts', 'run-summary.ts'],
+    // One record of a plan.
+    'record-view.ts',
     // Words, figures and progress that commands and pages print as reports do.
     ...['printable.ts', 'status-words.ts', 'progress.ts', 'runs-text.ts', 'stats-text.ts'],
     ...['html/markup.ts', 'plots/draw-plot.ts', 'plots/history-plot.ts'],

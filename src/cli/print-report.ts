@@ -8,6 +8,7 @@ import { withFilesFrom, withShownFiles } from '../run/shown-file.ts';
 import { packageVersion } from './package-version.ts';
 import type { Terminal } from './terminal.ts';
 import { currentFolder, withProgram } from './typed-program.ts';
+import type { Instead } from './with-json-result.ts';
 
 /** The exit code for the status of a run (design.md). */
 export function exitCodeOf({ run, totals }: RunFacts): number {
@@ -41,6 +42,8 @@ export interface PrintOptions {
   readonly json: boolean;
   /** For the estimated duration of a plan; null if unknown. */
   readonly pace?: Pace | null;
+  /** Printed in place of the report, and added to its summary. */
+  readonly instead?: Instead | undefined;
 }
 
 /** The report with the commands in its error changed so that they use the same workspace. */
@@ -63,7 +66,11 @@ export function printReport(terminal: Terminal, report: RunFacts, options: Print
       run.verification === undefined
         ? runSummary(withShownFiles(report, options.workspaceDir), now)
         : verificationSummary(run, run.verification);
-    terminal.out(`${JSON.stringify(summary)}\n`);
+    terminal.out(`${JSON.stringify({ ...summary, ...options.instead?.members })}\n`);
+    return;
+  }
+  if (options.instead !== undefined) {
+    terminal.out(options.instead.text);
     return;
   }
   const facts = withFilesFrom(withTypedCommands(report, program), options.workspaceDir, currentFolder());

@@ -20,6 +20,16 @@ export interface JsonResultOptions {
   readonly summarise?: (failed: FailedCommand) => object;
 }
 
+/** What a command prints of a planned run instead of its report. */
+export interface Instead {
+  /** To standard output, where the result is for people. */
+  readonly text: string;
+  /** Added to the run's summary with `--json`. */
+  readonly members: object;
+  /** What is wrong with the request: to standard error, with the exit code of wrong usage. */
+  readonly problem?: string;
+}
+
 /**
  * Does the work of a command with `--json`. The last line of standard output is always an object: if the work rejects
  * before it has printed its result, the object has the error, with `run: null` if no run began. Without `json` it

@@ -1,5 +1,6 @@
 import { openWorkspace } from '../config/workspace.ts';
 import type { Run } from '../model/run.ts';
+import { UsageError } from '../model/storeferry-error.ts';
 import type { RunFacts } from '../report/run-facts.ts';
 import { nextSteps } from '../report/sections/next-section.ts';
 import { notifyEnd } from '../run/execute-run.ts';
@@ -13,10 +14,12 @@ import { printError } from './print-error.ts';
 import { exitCodeOf, printReport } from './print-report.ts';
 import type { Terminal } from './terminal.ts';
 import { type RunWatch, watchRun } from './watch-run.ts';
-import type { Attempt, JsonResultOptions } from './with-json-result.ts';
+import type { Attempt, Instead, JsonResultOptions } from './with-json-result.ts';
 
-/** The work of a command in its workspace. */
-export type Work = (open: OpenContext) => Promise<RunFacts>;
+/** What a command does in its workspace; `onPlan` replaces the report of a run that has a plan. */
+export type Work = ((open: OpenContext) => Promise<RunFacts>) & {
+  readonly onPlan?: (open: OpenContext, report: RunFacts) => Promise<Instead>;
+};
 
 /** As `runInWorkspace`; returns what `--json` prints as the result. */
 export async function workInWorkspace(
@@ -60,6 +63,7 @@ export async function workInWorkspace(
   debug?.begin(open);
   const carryOut = await loadWork();
   const { report, bug } = await reportedBug(carryOut(open)).finally(() => watch.clear());
+  const instead = report.plan === null ? undefined : await carryOut.onPlan?.(open, report);
   parent?.sendRun(report.run.id);
   if (bug !== undefined) printError(terminal, bug, { program, directory });
   const { requestsPerSecond } = open.workspace.store(report.run.store).limits;
@@ -67,11 +71,13 @@ export async function workInWorkspace(
     workspaceDir: open.workspace.dir,
     program,
     json,
+    instead,
     pace: requestsPerSecond === undefined ? null : { requestsPerSecond, because: 'the limit in stores.yaml' },
   });
   attempt.printed();
   await notifyEnd(open.context, open.workspace.job(report.run.job).notify, report);
-  return exitCodeOf(report);
+  if (instead?.problem === undefined) return exitCodeOf(report);
+  return printError(terminal, new UsageError(instead.problem), { program, directory });
 }
 
 /** A bug during a run still has a report, which `--json` must print. */

@@ -148,7 +148,7 @@ function compileProperties(
   if ((names === undefined) !== (values === undefined)) {
     scope.problems.add(['contact', 'properties'], 'names and values go together');
   }
-  return (rows) => {
+  const read = (rows: RecordRows): readonly ContactProperty[] => {
     const found = new Map<string, string>();
     const add = (name: string | undefined, value: string | undefined) => {
       if (name === undefined || value === undefined) return;
@@ -163,6 +163,9 @@ function compileProperties(
     for (const [header, slot] of scope.columns.rest) add(header, cleanCell(cells[slot]));
     return Array.from(found, ([name, value]) => ({ name, value }));
   };
+  const { trace } = scope;
+  const path = ['contact', 'properties'];
+  return trace === undefined ? read : (rows) => trace.evaluate(path, undefined, () => read(rows));
 }
 
 function compileFamily(scope: Scope, key: 'names' | 'values', name: string | undefined) {

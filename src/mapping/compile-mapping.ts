@@ -16,6 +16,7 @@ import type { SourceRow } from './record-rows.ts';
 import { type MappingProblem, newScope, type Param, Problems, paramsOf, type Scope } from './scope.ts';
 import type { HtmlPolicy, MappingSpec } from './spec/mapping-spec.ts';
 import type { Value } from './spec/value.ts';
+import type { Trace } from './trace.ts';
 import { compileCondition } from './values/compile-condition.ts';
 import { compileAs } from './values/compile-value.ts';
 import { compileField } from './values/field.ts';
@@ -52,10 +53,11 @@ export interface CompiledMapping {
 }
 
 /**
- * Compiles a mapping, once for a source, to closures over cells. Pure: the same rows give the same records.
+ * Compiles a mapping, once for a source, to closures over cells. Pure: the same rows give the same records. With a trace
+ * records are mapped more slowly, and `traceTables` can say what each of their fields is made of.
  * @throws MappingError when the mapping has problems (`checkMapping` lists them), or a param has no value.
  */
-export function compileMapping(spec: MappingSpec, context: MappingContext): CompiledMapping {
+export function compileMapping(spec: MappingSpec, context: MappingContext, trace?: Trace): CompiledMapping {
   const problems = new Problems();
   const params = paramsOf(spec, context.params, problems);
   const asked = new Set(lookupsOfStoreLists(spec, context.params).map(({ name }) => name));
@@ -68,7 +70,7 @@ export function compileMapping(spec: MappingSpec, context: MappingContext): Comp
   for (const [name, table] of lookups) {
     if (table === undefined) problems.add(['lookups', name], 'the table was not read');
   }
-  const compiled = compile(spec, { ...context, params, lookups, problems });
+  const compiled = compile(spec, { ...context, params, lookups, problems, trace });
   const [first] = problems.found;
   if (first !== undefined) {
     const all = problems.found.map(({ path, message }) => `${path.join('.')}: ${message}`);
@@ -92,7 +94,7 @@ export function checkMapping(
 }
 
 type CompileContext = Omit<MappingContext, 'params' | 'lookups'> &
-  Pick<Scope, 'params' | 'lookups' | 'problems'>;
+  Pick<Scope, 'params' | 'lookups' | 'problems'> & { readonly trace?: Trace | undefined };
 
 function compile(spec: MappingSpec, context: CompileContext): CompiledMapping {
   const clock = new Clock(context.now);
@@ -116,12 +118,27 @@ function compile(spec: MappingSpec, context: CompileContext): CompiledMapping {
     alignment,
     grouping,
     mapper: withHtmlPolicy(context.html ?? 'keep', {
-      ...{ key, keyField, skips, notes: scope.notes, clock, build, damage: compileDamageCheck(scope) },
+      ...traced(context.trace, keyField, { key, build }),
+      ...{ keyField, skips, notes: scope.notes, clock, damage: compileDamageCheck(scope) },
     }),
   };
 }
 
 type Parts = Pick<RecordMapper, 'key' | 'keyField' | 'build'>;
+
+/** The parts that read cells, with the rows watched while a record is traced. */
+function traced(
+  trace: Trace | undefined,
+  keyField: string,
+  { key, build }: Omit<Parts, 'keyField'>,
+): Omit<Parts, 'keyField'> {
+  if (trace === undefined) return { key, build };
+  const place = [keyField === 'url' ? 'product' : 'contact', keyField];
+  return {
+    key: (rows) => trace.evaluate(place, rows.head, () => key(trace.rows(rows))),
+    build: (rows, known) => build(trace.rows(rows), known),
+  };
+}
 
 function productParts(
   scope: Scope,

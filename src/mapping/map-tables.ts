@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { findPackageJSON } from 'node:module';
 import { join } from 'node:path';
-import type { DeferredRecord, Mapped } from '../model/mapped-record.ts';
+import type { DeferredRecord, Mapped, RecordTrace } from '../model/mapped-record.ts';
 import { blankCellsBeyond, type Row } from '../model/row.ts';
 import { MappingError } from '../model/storeferry-error.ts';
 import type { Binding, ColumnReport } from './columns/bind-table.ts';
@@ -11,6 +11,7 @@ import { type LinkKind, type RowScratch, strayRecord } from './grouping/grouping
 import { openSqliteScratch } from './grouping/open-sqlite-scratch.ts';
 import { deferRecord, keyOf, mapRecord } from './map-record.ts';
 import type { RecordRows, SourceRow } from './record-rows.ts';
+import { Trace } from './trace.ts';
 
 /** A file of the source: its header line and its rows. */
 export interface Table {
@@ -53,6 +54,32 @@ export function deferTables(
 ): AsyncIterable<readonly (Mapped | DeferredRecord)[]> {
   const { context } = options;
   return readTables(mapping, tables, options, (rows) => deferRecord(mapping.mapper, rows, context));
+}
+
+/** A record with what its fields are made of. */
+export interface TracedRecord {
+  readonly mapped: Mapped;
+  readonly trace: RecordTrace;
+}
+
+/** Whether a record is to be traced. Gets the key, null where it cannot be read, and the rows as they stand. */
+export type Wanted = (key: string | null, rows: Pick<RecordRows, 'rows' | 'spans'>) => boolean;
+
+/** Maps the records that are wanted, each traced; all others give null. `compile` compiles the mapping with the trace. */
+export function traceTables(
+  compile: (trace: Trace) => CompiledMapping,
+  tables: AsyncIterable<Table> | Iterable<Table>,
+  wanted: Wanted,
+): AsyncIterable<readonly (TracedRecord | null)[]> {
+  const trace = new Trace();
+  const mapping = compile(trace);
+  const { mapper } = mapping;
+  return readTables(mapping, tables, {}, (rows) => {
+    const read = rows.head === undefined ? rows.key : keyOf(mapper, rows);
+    if (!wanted(typeof read === 'string' ? read : rows.key, rows)) return null;
+    const mapped = trace.watch(() => mapRecord(mapper, rows));
+    return { mapped, trace: trace.of(rows, mapped) };
+  });
 }
 
 async function* readTables<Item>(

@@ -3,6 +3,7 @@ import { didYouMean } from '../model/nearest.ts';
 import { Columns, type Family } from './columns/columns.ts';
 import type { LookupTable } from './lookup-table.ts';
 import type { MappingSpec } from './spec/mapping-spec.ts';
+import type { Trace } from './trace.ts';
 
 /** Something wrong in a mapping, with the path to it in the file. */
 export interface MappingProblem {
@@ -51,16 +52,20 @@ export interface Scope {
   readonly field: string;
   /** A cell's text for a message; contacts' cells are not quoted. */
   readonly quote: (text: string) => string;
+  /** Set where what each field is made of is to be shown. */
+  readonly trace: Trace | undefined;
 }
 
 /** What a scope is made of besides the mapping. */
 export type ScopeParts = Pick<Scope, 'problems' | 'params' | 'lookups'> & {
   /** The usual ones when left out. */
   readonly limits?: MappingLimits | undefined;
+  readonly trace?: Trace | undefined;
 };
 
 /** A scope for the expressions of a mapping; nothing is used yet. */
-export function newScope(spec: MappingSpec, { problems, params, lookups, limits }: ScopeParts): Scope {
+export function newScope(spec: MappingSpec, parts: ScopeParts): Scope {
+  const { problems, params, lookups, limits, trace } = parts;
   const contacts = spec.import === 'contacts';
   return {
     problems,
@@ -75,6 +80,7 @@ export function newScope(spec: MappingSpec, { problems, params, lookups, limits 
     contacts,
     field: '',
     quote: contacts ? () => 'the cell' : quoted,
+    trace,
   };
 }
 

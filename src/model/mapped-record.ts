@@ -152,3 +152,69 @@ export interface ContactProperty {
   readonly name: string;
   readonly value: string;
 }
+
+/** A cell that a value was made of. */
+export interface TracedCell {
+  /** Index of the file within the snapshot. */
+  readonly file: number;
+  readonly line: number;
+  /** The header as the file has it; null for a text that a header captured. */
+  readonly column: string | null;
+  readonly text: string;
+  /** Set where only a condition looked at it: it decided whether the value was taken. */
+  readonly condition?: true;
+}
+
+/** A value of a request body, and what it was made of. */
+export interface TracedField {
+  /** Where it is in the body: `variants[0].price`. */
+  readonly path: string;
+  readonly value: string | number | boolean | null;
+  /** Empty where the value comes from no cell: a constant, a default. */
+  readonly cells: readonly TracedCell[];
+  /** The transforms that the cells passed, in order, as the mapping writes them: `number(decimal ,)`. */
+  readonly steps: readonly string[];
+}
+
+/** A row of a record, with the cells that the mapping uses and that are not blank. */
+export interface TracedRow {
+  readonly file: number;
+  readonly line: number;
+  readonly cells: readonly TracedCell[];
+}
+
+/** What the mapping made of a record's rows, traced from the cells to the fields. */
+export interface RecordTrace {
+  readonly rows: readonly TracedRow[];
+  /** Empty for a record that was rejected or skipped. */
+  readonly fields: readonly TracedField[];
+}
+
+/** A single value within a body, by its path. */
+export interface Leaf {
+  readonly path: string;
+  /** The keys and indexes of the path. */
+  readonly keys: readonly (string | number)[];
+  readonly value: string | number | boolean | null;
+}
+
+/** The single values of a body in its order; an empty list or object is a value of its own, written as JSON; what is undefined has none. */
+export function leavesOf(body: unknown, keys: Leaf['keys'] = []): readonly Leaf[] {
+  if (body === undefined) return [];
+  if (typeof body === 'object' && body !== null) {
+    const entries: readonly (readonly [string | number, unknown])[] = Array.isArray(body)
+      ? body.map((item, index) => [index, item] as const)
+      : Object.entries(body);
+    if (entries.length > 0) return entries.flatMap(([key, value]) => leavesOf(value, [...keys, key]));
+    return [{ path: pathText(keys), keys, value: JSON.stringify(body) }];
+  }
+  const isValue = typeof body === 'string' || typeof body === 'number' || typeof body === 'boolean';
+  return [{ path: pathText(keys), keys, value: isValue ? body : null }];
+}
+
+function pathText(keys: Leaf['keys']): string {
+  return keys.reduce<string>(
+    (text, key) => (typeof key === 'number' ? `${text}[${key}]` : text === '' ? key : `${text}.${key}`),
+    '',
+  );
+}

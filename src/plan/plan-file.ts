@@ -1,12 +1,16 @@
 import { createHash } from 'node:crypto';
 import { buffer, text } from 'node:stream/consumers';
 import { z } from 'zod';
+import { isJsonObject } from '../model/json-object.ts';
 import type { Operation } from '../model/operation.ts';
 import type { Plan, PlannedRejection, PlannedShard } from '../model/plan.ts';
+import type { Reason } from '../model/reason.ts';
 import { TABLE_FORMATS } from '../model/row.ts';
 import { SAFETY_RULE_NAMES } from '../model/safety-limits.ts';
 import { StateError } from '../model/storeferry-error.ts';
 import { openSealed, type RunFolder, sealedJson, sha256Of } from '../state/artifacts.ts';
+import { IN_DOUBT, type Ledger } from '../state/state.ts';
+import { valueChanges } from './changes/field-changes.ts';
 import { parseRejectionLine, REJECTIONS_FILE } from './rejection-writer.ts';
 import { parseShardLine } from './shard-writer.ts';
 
@@ -217,4 +221,56 @@ export function damagedLine(folder: RunFolder, name: string, line: number, cause
     cause,
     hint: 'The file was damaged or edited. Run the job again.',
   });
+}
+
+/** What a plan does with a record of the source. */
+export type PlannedStanding = 'new' | 'changed' | 'resent' | 'unchanged' | 'rejected' | 'skipped';
+
+/** What a plan has for a key, beside what the store acknowledged for it. */
+export interface PlannedRecord {
+  /** Undefined where the plan sends nothing for the key and does not reject it: it is unchanged, or skipped. */
+  readonly standing: Exclude<PlannedStanding, 'unchanged' | 'skipped'> | undefined;
+  /** The request body, where one is sent. */
+  readonly body: object | null;
+  /** Why the record is rejected. */
+  readonly reason: Reason | null;
+  /** How the body differs from the acknowledged one; nothing where the store never acknowledged one. */
+  readonly changes: ReturnType<typeof valueChanges>;
+  /** A later request may have arrived: what the store holds is not known. */
+  readonly inDoubt: boolean;
+}
+
+/**
+ * Looks a key up in the files of a plan and in the ledger. Reads one shard at a time. `mapped`: the body that the mapping
+ * makes, to be compared where the plan sends none.
+ */
+export async function plannedRecord(
+  folder: RunFolder,
+  plan: Plan,
+  ledger: Ledger,
+  { key, mapped }: { readonly key: string; readonly mapped: object | null },
+): Promise<PlannedRecord> {
+  const [[mark], [stored]] = await Promise.all([ledger.marks([key]), ledger.bodies([key])]);
+  const changesOf = (body: object | null) =>
+    body === null || stored === undefined ? { changed: [], removed: [] } : valueChanges(stored, body);
+  const found = {
+    ...{ changes: changesOf(mapped), inDoubt: mark?.fingerprint === IN_DOUBT },
+    ...{ body: null, reason: null, standing: undefined },
+  };
+  for (const shard of plan.shards.filter(({ kind }) => kind === 'upserts')) {
+    const operation = (await readShard(folder, shard)).find((one) => one.key === key);
+    if (operation === undefined || operation.kind === 'delete-product') continue;
+    const parsed: unknown = JSON.parse(operation.body);
+    const body = isJsonObject(parsed) ? parsed : null;
+    const same = mark?.fingerprint === operation.fingerprint;
+    return {
+      ...{ ...found, body, changes: changesOf(body) },
+      standing: mark === undefined ? 'new' : same ? 'resent' : 'changed',
+    };
+  }
+  for await (const batch of readRejections(folder)) {
+    const rejected = batch.find((one) => one.key === key);
+    if (rejected !== undefined) return { ...found, reason: rejected.reason, standing: 'rejected' };
+  }
+  return found;
 }

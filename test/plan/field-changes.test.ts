@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { sampleOf } from '../../src/plan/changes/change-tally.ts';
-import { fieldChanges } from '../../src/plan/changes/field-changes.ts';
+import { fieldChanges, valueChanges } from '../../src/plan/changes/field-changes.ts';
 import { product } from './plan-of.ts';
 
 const changesOf = (before: object, after: object) =>
@@ -141,3 +141,54 @@ function sorted(_key: string, value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
   return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
+
+const sized = (size: string, price: number) => ({ options: [size], price });
+
+function differing(before: object, after: object): { changed: object; removed: object } {
+  const { changed, removed } = valueChanges(JSON.stringify(before), after);
+  const brief = (all: typeof changed) => Object.fromEntries(all.map(({ path, old }) => [path, old]));
+  return { changed: brief(changed), removed: brief(removed) };
+}
+
+describe('the values that differ from the acknowledged body', () => {
+  it('are none where a body is the same in another order of fields', () => {
+    expect(differing({ a: 1, b: [true] }, { b: [true], a: 1 })).toEqual({ changed: {}, removed: {} });
+  });
+
+  it('are compared with the variant of the same options, wherever it stood', () => {
+    expect(
+      differing(
+        { variants: [sized('S', 1), sized('M', 2)] },
+        { variants: [sized('XS', 9), sized('M', 3), sized('S', 1)] },
+      ),
+    ).toEqual({
+      changed: { 'variants[0].options[0]': null, 'variants[0].price': null, 'variants[1].price': 2 },
+      removed: {},
+    });
+  });
+
+  it('are those of a variant and an image that are no longer sent', () => {
+    expect(
+      differing(
+        { images: ['a', 'b'], variants: [sized('S', 1), sized('M', 2)] },
+        { images: ['a'], variants: [sized('M', 2)] },
+      ),
+    ).toEqual({
+      changed: {},
+      removed: { 'images[1]': 'b', 'variants[1].options[0]': 'S', 'variants[1].price': 1 },
+    });
+  });
+
+  it('are compared with the property of the same name', () => {
+    const stage = (value: string) => ({ name: 'Stage', value });
+    const owner = { name: 'Owner', value: 'Ada' };
+    expect(differing({ properties: [stage('Lead')] }, { properties: [owner, stage('Customer')] })).toEqual({
+      changed: {
+        'properties[0].name': null,
+        'properties[0].value': null,
+        'properties[1].value': 'Lead',
+      },
+      removed: {},
+    });
+  });
+});

@@ -86,7 +86,11 @@ async function planIfReady(invocation: Invocation, toBe: NewWorkspace): Promise<
     return 0;
   }
   terminal.out('\n');
-  const code = await planCommand.run(invocation, { job: job.name }, { json: false, resend: false });
+  const code = await planCommand.run(
+    invocation,
+    { job: job.name },
+    { json: false, resend: false, show: undefined },
+  );
   heading('Before the first run');
   if (sandbox) {
     const command = `${typedProgram(undefined, process.env)} sandbox`;

@@ -1,5 +1,8 @@
-import { defineCommand, flag, JSON_FLAG, required } from '../define-command.ts';
+import type { ImportRequest } from '../../run/run-context.ts';
+import { defineCommand, flag, JSON_FLAG, required, text } from '../define-command.ts';
 import { RUN_SUMMARY, runInWorkspace } from '../run-in-workspace.ts';
+import type { Terminal } from '../terminal.ts';
+import type { Work } from '../work-in-workspace.ts';
 
 /** `storeferry plan`: plans a job and sends nothing. */
 export const planCommand = defineCommand({
@@ -7,16 +10,46 @@ export const planCommand = defineCommand({
   options: {
     json: JSON_FLAG,
     resend: flag('plan to send every record, also unchanged ones'),
+    show: text(
+      'key',
+      'print one record instead of the report: its request body, and the cells and transforms of each field',
+    ),
   },
-  examples: ['plan nightly-catalog', 'plan nightly-catalog --json'],
-  json: RUN_SUMMARY,
-  run: (invocation, { job }, { json, resend }) =>
+  notes:
+    'KEY is the url of a product or the id of a contact, or a place such as "line 17" where the key of a row cannot be read.',
+  examples: ['plan nightly-catalog', 'plan nightly-catalog --json', 'plan nightly-catalog --show red-shirt'],
+  json: `${RUN_SUMMARY}; with \`--show\` also \`record\` (null where no record has the key) and \`suggestions\``,
+  run: (invocation, { job }, { json, resend, show }) =>
     runInWorkspace(invocation, { json, job }, async () => {
       const { executeRun } = await import('../../run/execute-run.ts');
       const { readImportRequest } = await import('../read-request.ts');
-      return async ({ context, workspace }) => {
-        const request = await readImportRequest(workspace, job, resend);
+      let request: ImportRequest | undefined;
+      const work: Work = async ({ context, workspace }) => {
+        request = await readImportRequest(workspace, job, resend);
         return await executeRun(context, { kind: 'plan', request });
       };
+      if (show === undefined) return work;
+      return Object.assign(work, { onPlan: showing(show, invocation.terminal, () => request) });
     }),
 });
+
+/** Prints the record of a key in place of the report. */
+function showing(
+  key: string,
+  { colors, width }: Terminal,
+  request: () => ImportRequest | undefined,
+): NonNullable<Work['onPlan']> {
+  return async ({ context }, { run }) => {
+    const { showRecord } = await import('../../run/show-record.ts');
+    const { recordText, suggestionsText } = await import('../../report/record-view.ts');
+    const known = request();
+    if (known === undefined) throw new Error('a run was planned without a request');
+    const found = await showRecord(context, known, run, key);
+    if (found.kind === 'found') {
+      return { text: recordText(found.view, { colors, width }), members: { record: found.view } };
+    }
+    const { suggestions, source } = found;
+    const problem = suggestionsText(key, suggestions, source);
+    return { text: '', members: { record: null, suggestions }, problem };
+  };
+}

@@ -39,6 +39,7 @@ interface VariantFields {
   readonly sku: RowField | undefined;
   readonly weight: RowField | undefined;
   readonly notes: string[];
+  readonly trace: Scope['trace'];
 }
 
 /** Compiles the options and variants of a product. */
@@ -59,6 +60,7 @@ export function compileVariants(
   const fields: VariantFields = {
     pricing: compilePricing(scope, [...path, 'pricing'], variants.pricing, context.clock),
     notes: scope.notes,
+    trace: scope.trace,
     quantity: row('quantity', 'number'),
     sku: row('sku', 'text'),
     weight:
@@ -103,13 +105,18 @@ function readVariants(
     const line = rows.head?.line ?? variantRows[0]?.line;
     return { skipped: line === undefined ? NO_PRICE : { ...NO_PRICE, line } };
   }
-  const table = alone && !combines ? noOptions(rows, variantRows) : reader(rows, variantRows);
+  const readTable = () => (alone && !combines ? noOptions(rows, variantRows) : reader(rows, variantRows));
+  const table =
+    fields.trace === undefined ? readTable() : fields.trace.evaluate(['options'], undefined, readTable);
   const { options, choices } = alone && combines ? combine(table, rules) : chooseVariants(table, rules);
   const parts = variantRows.map((row) => readParts(fields, row));
   const variants: Variant[] = [];
   for (const { row, values } of choices) {
     const part = parts[row];
-    if (part !== undefined) variants.push(withOptions(values, part));
+    if (part === undefined) continue;
+    const variant = withOptions(values, part);
+    fields.trace?.made(variant, variantRows[row]);
+    variants.push(variant);
   }
   return { options, variants, rows: variantRows };
 }
@@ -223,7 +230,13 @@ function inheriting(scope: Scope, path: Path, spec: InheritSpec): Inherit {
     });
   });
   if (inherited.length === 0) return (rows) => rows;
-  return (rows, head) => rows.map((row) => (row === head ? row : withInherited(row, head, inherited)));
+  const { trace } = scope;
+  return (rows, head) =>
+    rows.map((row) => {
+      if (row === head) return row;
+      const complete = withInherited(row, head, inherited);
+      return trace?.inherited(complete, row, head) ?? complete;
+    });
 }
 
 function withInherited(row: SourceRow, head: SourceRow, inherited: readonly Inherited[]): SourceRow {

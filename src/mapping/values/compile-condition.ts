@@ -14,6 +14,12 @@ type CellCheck = (cell: string | undefined) => boolean;
 
 /** Compiles a condition. Columns that the file lacks meet nothing but `missing`. */
 export function compileCondition(scope: Scope, path: Path, condition: Condition): Test {
+  const test = compileTest(scope, path, condition);
+  const { trace } = scope;
+  return trace === undefined ? test : (row, n) => trace.evaluate(path, row, () => test(row, n), true);
+}
+
+function compileTest(scope: Scope, path: Path, condition: Condition): Test {
   if ('any' in condition && Array.isArray(condition.any)) {
     const tests = compileAll(scope, [...path, 'any'], condition.any);
     return (row, n) => tests.some((test) => test(row, n));

@@ -32,7 +32,8 @@ export function compileSteps(
   const steps: Step[] = [];
   let kind = from;
   for (const { path, transform } of transforms) {
-    const step = compileTransform(transform, contextOf(scope, path));
+    const compiled = compileTransform(transform, contextOf(scope, path));
+    const step = scope.trace?.step(transform, scope.params, compiled) ?? compiled;
     const reading = step.takes === 'number' ? readingStepFor(scope, kind, 'number') : undefined;
     if (reading !== undefined) {
       steps.push(reading.step);

@@ -12,7 +12,11 @@ const NOTHING: Expression = { read: () => undefined, kind: 'text', sources: NONE
 
 /** Compiles a value so that it gives the wanted kind; what cannot is a problem. */
 export function compileAs(scope: Scope, path: Path, value: Value, wanted: Kind): Expression {
-  return coerce(scope, path, compileValue(scope, path, value, wanted), wanted);
+  const expression = coerce(scope, path, compileValue(scope, path, value, wanted), wanted);
+  const { trace } = scope;
+  if (trace === undefined) return expression;
+  const { read } = expression;
+  return { ...expression, read: (row, n) => trace.evaluate(path, row, () => read(row, n)) };
 }
 
 /** Compiles a value of whatever kind; alternatives are brought to `wanted`, so that they agree. */

@@ -182,8 +182,11 @@ function compileOverRows(
   return {
     sources,
     read: ({ head, rows }) => {
-      gathered = gather(lists, order === undefined ? rows : ordered(rows, order));
-      return head === undefined ? gathered : finished.read(head, 0);
+      const read = () => {
+        gathered = gather(lists, order === undefined ? rows : ordered(rows, order));
+        return head === undefined ? gathered : finished.read(head, 0);
+      };
+      return scope.trace === undefined ? read() : scope.trace.evaluate(path, head, read);
     },
   };
 }

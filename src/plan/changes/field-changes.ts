@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isJsonObject, type JsonObject, member, memberNames } from '../../model/json-object.ts';
+import { leavesOf } from '../../model/mapped-record.ts';
 
 /** A field that differs between two bodies of one record; undefined where a body has no such field. */
 export interface FieldChange {
@@ -152,4 +153,62 @@ export function variantName(variant: JsonObject): string | null {
   const options = member(variant, 'options');
   const values = Array.isArray(options) ? options.join(' / ') : '';
   return values || (skuOf(variant) ?? null);
+}
+
+/** A value that differs from the acknowledged body; null is an absent one. */
+export interface ValueChange {
+  readonly path: string;
+  readonly old: string | number | boolean | null;
+}
+
+/**
+ * The single values of a body that the acknowledged one has otherwise, or lacks (`old` is null), and those that only the
+ * acknowledged one has. Variants and properties are compared with their counterparts, wherever they stand.
+ */
+export function valueChanges(
+  acknowledged: string,
+  body: object,
+): { readonly changed: readonly ValueChange[]; readonly removed: readonly ValueChange[] } {
+  const before: unknown = JSON.parse(acknowledged);
+  if (!isJsonObject(before)) return { changed: [], removed: [] };
+  const after = JSON.stringify(body);
+  const old = new Map(leavesOf(aligned(before, acknowledged, after)).map(({ path, value }) => [path, value]));
+  const now = leavesOf(body);
+  const paths = new Set(now.map(({ path }) => path));
+  return {
+    changed: now.flatMap(({ path, value }) =>
+      old.get(path) === value ? [] : [{ path, old: old.get(path) ?? null }],
+    ),
+    removed: [...old].flatMap(([path, value]) => (paths.has(path) ? [] : [{ path, old: value }])),
+  };
+}
+
+/** The acknowledged body with its variants and properties at the places of their counterparts, further ones behind. */
+function aligned(before: JsonObject, acknowledged: string, after: string): JsonObject {
+  const now: unknown = JSON.parse(after);
+  if (!isJsonObject(now)) return before;
+  const ordered = { ...before };
+  const place = (field: string, counterparts: readonly unknown[], others: readonly unknown[]) => {
+    ordered[field] = [...counterparts, ...others];
+  };
+  fieldChanges(acknowledged, after, ({ pairs, removed }) => {
+    const variants = member(now, 'variants');
+    if (!Array.isArray(variants)) return;
+    const texts = new Map(pairs.map(([old, one]) => [JSON.stringify(one), old]));
+    const counterparts = variants.map((one) => texts.get(JSON.stringify(one)));
+    place('variants', counterparts, removed);
+  });
+  const [olds, news] = [member(before, 'properties'), member(now, 'properties')];
+  if (Array.isArray(olds) && Array.isArray(news)) {
+    const named = (all: readonly unknown[], name: unknown) =>
+      all.filter(isJsonObject).find((one) => member(one, 'name') === name);
+    const names = news.filter(isJsonObject).map((one) => member(one, 'name'));
+    const others = olds.filter((one) => isJsonObject(one) && !names.includes(member(one, 'name')));
+    place(
+      'properties',
+      names.map((name) => named(olds, name)),
+      others,
+    );
+  }
+  return ordered;
 }

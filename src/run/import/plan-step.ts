@@ -14,7 +14,7 @@ import { comparableKeyDigest, readMappingTables } from '../inputs/open-mapping.t
 import { tablesDigest } from '../inputs/side-table.ts';
 import { guardRetry, loadRetryGuard } from '../retry-guard.ts';
 import type { ImportRequest, RunContext } from '../run-context.ts';
-import { readSnapshotThroughMapping } from './snapshot-reading.ts';
+import { readSnapshotThroughMapping, type SnapshotReading } from './snapshot-reading.ts';
 import { stagedLists, withStoreLists } from './staged-lists.ts';
 
 /** The run's plan: the one it has, if it was finished, else made from snapshot and ledger. Sends nothing. */
@@ -24,26 +24,7 @@ export async function planStep(context: RunContext, request: ImportRequest, stag
   if (known !== undefined) return known;
   context.signal.throwIfAborted();
   const run = await context.state.runs.update(staged.id, { step: 'plan' });
-  const snapshot = await loadSnapshot(folder);
-  if (snapshot === undefined)
-    throw new StateError(`The snapshot of run ${run.id} is gone.`, {
-      hint: 'The files of the run were deleted. Run the job again: it begins from the start.',
-    });
-  const lists = await stagedLists(request.mapping, folder);
-  const { lookups, crosswalk } = await readMappingTables(
-    request.mapping,
-    snapshot,
-    folder,
-    request.job.limits,
-  );
-  const reading = readSnapshotThroughMapping({
-    snapshot,
-    folder,
-    request,
-    tables: { lookups: withStoreLists(lookups, request.mapping, lists), crosswalk },
-    stagedAt: run.stagedAt ?? run.startedAt,
-    memoContext: memoContext(context.version, request, snapshot, lists?.lists ?? null),
-  });
+  const reading = readSnapshotThroughMapping(await snapshotReading(context, request, run));
   const { job } = request;
   const ledger = context.state.ledger(importTarget(run));
   const guard = run.kind === 'retry' ? await loadRetryGuard(folder) : undefined;
@@ -64,6 +45,29 @@ export async function planStep(context: RunContext, request: ImportRequest, stag
     onProgress: ({ rows }) =>
       context.onEvent({ type: 'progress', step: 'plan', done: rows, total: null, unit: 'rows' }),
   });
+}
+
+/** The run's copy of its source, and how its plan reads it. StateError when the copy is gone or damaged. */
+export async function snapshotReading(
+  context: RunContext,
+  request: ImportRequest,
+  run: Run,
+): Promise<SnapshotReading> {
+  const folder = context.artifacts.run(run.id);
+  const snapshot = await loadSnapshot(folder);
+  if (snapshot === undefined)
+    throw new StateError(`The snapshot of run ${run.id} is gone.`, {
+      hint: 'The files of the run were deleted. Run the job again: it begins from the start.',
+    });
+  const lists = await stagedLists(request.mapping, folder);
+  const { limits } = request.job;
+  const { lookups, crosswalk } = await readMappingTables(request.mapping, snapshot, folder, limits);
+  return {
+    ...{ snapshot, folder, request },
+    tables: { lookups: withStoreLists(lookups, request.mapping, lists), crosswalk },
+    stagedAt: run.stagedAt ?? run.startedAt,
+    memoContext: memoContext(context.version, request, snapshot, lists?.lists ?? null),
+  };
 }
 
 /** Rejects with SafetyLimitError when the plan exceeds a limit and is not approved. */

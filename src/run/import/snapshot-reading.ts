@@ -1,6 +1,6 @@
 import { type CsvTable, readCsv } from '../../csv/read-csv.ts';
 import { type CompiledMapping, compileMapping } from '../../mapping/compile-mapping.ts';
-import { deferTables } from '../../mapping/map-tables.ts';
+import { deferTables, type TracedRecord, traceTables, type Wanted } from '../../mapping/map-tables.ts';
 import type { DeferredRecord, Mapped } from '../../model/mapped-record.ts';
 import type { PlanSource } from '../../model/plan.ts';
 import type { TablePlaces } from '../../model/row.ts';
@@ -62,7 +62,7 @@ export function readSnapshotThroughMapping(reading: SnapshotReading): {
   /** What was found in the files; complete when they have been read. */
   readonly describe: () => PlanSource;
 } {
-  const { snapshot, request, stagedAt, memoContext } = reading;
+  const { snapshot, memoContext } = reading;
   let opened: SourceTable[] = [];
   let columnsNotUsed = new Set<string>();
   let mapping: CompiledMapping | undefined;
@@ -70,15 +70,7 @@ export function readSnapshotThroughMapping(reading: SnapshotReading): {
     open() {
       opened = [];
       columnsNotUsed = new Set();
-      const { spec, params } = request.mapping;
-      mapping = compileMapping(spec, {
-        params,
-        ...reading.tables,
-        weightUnit: request.store.weightUnit,
-        now: stagedAt,
-        limits: request.job.limits,
-        html: request.job.html,
-      });
+      mapping = compileFor(reading);
       return deferTables(mapping, openTables(reading, opened), {
         context: memoContext,
         onTable: ({ unused }) => {
@@ -98,6 +90,25 @@ export function readSnapshotThroughMapping(reading: SnapshotReading): {
       return { files, columnsNotUsed: [...columnsNotUsed], dates: mapping?.mapper.clock.judged() ?? null };
     },
   };
+}
+
+/** Reads a snapshot again, and traces the records that `wanted` chooses; all others give null. */
+export function traceSnapshot(
+  reading: SnapshotReading,
+  wanted: Wanted,
+): AsyncIterable<readonly (TracedRecord | null)[]> {
+  return traceTables((trace) => compileFor(reading, trace), openTables(reading, []), wanted);
+}
+
+function compileFor(
+  { request, tables, stagedAt }: SnapshotReading,
+  trace?: Parameters<typeof compileMapping>[2],
+): CompiledMapping {
+  const { spec, params } = request.mapping;
+  const { limits, html } = request.job;
+  const { weightUnit } = request.store;
+  const context = { params, ...tables, weightUnit, now: stagedAt, limits, html };
+  return compileMapping(spec, context, trace);
 }
 
 async function* openTables(reading: SnapshotReading, opened: SourceTable[]) {

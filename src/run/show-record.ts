@@ -1,0 +1,173 @@
+import type { TracedRecord, Wanted } from '../mapping/map-tables.ts';
+import type { TracedCell, TracedField } from '../model/mapped-record.ts';
+import { leavesOf } from '../model/mapped-record.ts';
+import { nearest } from '../model/nearest.ts';
+import type { Run } from '../model/run.ts';
+import { StateError } from '../model/storeferry-error.ts';
+import { type PlannedRecord, plannedRecord, readPlan } from '../plan/plan-file.ts';
+import type { RecordSuggestions, RecordView } from '../report/record-view.ts';
+import { importTarget } from '../state/state.ts';
+import { snapshotReading } from './import/plan-step.ts';
+import { traceSnapshot } from './import/snapshot-reading.ts';
+import type { ImportRequest, RunContext } from './run-context.ts';
+
+/** A record of a plan, or what is near to a key that none has. */
+export type FoundRecord =
+  | { readonly kind: 'found'; readonly view: RecordView }
+  | {
+      readonly kind: 'missing';
+      readonly suggestions: RecordSuggestions;
+      readonly source: RecordView['source'];
+    };
+
+/** A key is named exactly; a row without a key by its place. */
+const BY_LINE = /^(?:line|row) (\d+)$/i;
+/** Copies of one key beyond this many are only counted. */
+const COPIES_READ = 20;
+const SUGGESTED = 5;
+/** Fewer characters are in too many cells. */
+const SHORTEST_PART = 3;
+
+/**
+ * Shows a record of a run whose plan and copy of the source are still there: reads the copy again, in memory that does not
+ * grow with it, and maps the rows of this record once more, traced. StateError when the plan or the copy is gone.
+ */
+export async function showRecord(
+  context: RunContext,
+  request: ImportRequest,
+  run: Run,
+  key: string,
+): Promise<FoundRecord> {
+  const folder = context.artifacts.run(run.id);
+  const reading = await snapshotReading(context, request, run);
+  const plan = await readPlan(folder);
+  if (plan === undefined)
+    throw new StateError(`The plan of run ${run.id} is gone.`, {
+      hint: `Plan it again: storeferry plan ${run.job}`,
+    });
+  const search = new RecordSearch(key);
+  const copies: TracedRecord[] = [];
+  let count = 0;
+  for await (const batch of traceSnapshot(reading, search.wanted)) {
+    context.signal.throwIfAborted();
+    const found = batch.filter((traced) => traced !== null);
+    count += found.length;
+    copies.push(...found.slice(0, COPIES_READ - copies.length));
+    search.endBatch();
+    if (copies.length > 0 && plan.duplicates === null) break;
+  }
+  const { source } = plan;
+  const [first] = copies;
+  if (first === undefined) return { kind: 'missing', suggestions: search.suggestions(), source };
+  const { mapped } = copies.find((copy) => copy.mapped.kind === 'record') ?? first;
+  const body = mapped.kind === 'record' ? mapped.body : null;
+  const ledger = context.state.ledger(importTarget(run));
+  const known =
+    mapped.key === null ? null : await plannedRecord(folder, plan, ledger, { key: mapped.key, mapped: body });
+  return { kind: 'found', view: { ...viewOf(copies, known, context.redact), copies: count, source } };
+}
+
+function viewOf(
+  copies: readonly TracedRecord[],
+  known: PlannedRecord | null,
+  redact: RunContext['redact'] = (text) => text,
+): Omit<RecordView, 'copies' | 'source'> {
+  const records = copies.flatMap(({ mapped, trace }) =>
+    mapped.kind === 'record' ? [{ mapped, trace }] : [],
+  );
+  const [copy] = copies;
+  const mapped = records[0]?.mapped ?? copy?.mapped;
+  const body = known?.body ?? records[0]?.mapped.body ?? null;
+  const traced = records.flatMap(({ trace }) => trace.fields);
+  const fallback = mapped === undefined || mapped.kind === 'record' ? 'unchanged' : mapped.kind;
+  const standing = known?.standing ?? fallback;
+  const own = mapped === undefined || mapped.kind === 'record' ? null : mapped.reason;
+  const reason = known?.reason ?? own;
+  const none = { changed: [], removed: [] };
+  const changes = standing === 'unchanged' ? none : (known?.changes ?? none);
+  const old = new Map(changes.changed.map((change) => [change.path, change.old]));
+  const id = body !== null && !('url' in body) ? traced.filter(({ path }) => path === 'id').slice(0, 1) : [];
+  const fields = body === null ? [] : [...id, ...leavesOf(body).map((leaf) => fieldOf(leaf, traced))];
+  return {
+    key: mapped?.key ?? null,
+    standing,
+    rows: copies.flatMap(({ trace }) => trace.rows),
+    fields: fields.map((field) => {
+      const before = old.get(field.path);
+      return before === undefined ? field : { ...field, old: before };
+    }),
+    removed: changes.removed,
+    reason: reason === null ? null : { ...reason, message: redact(reason.message) },
+    inDoubt: known?.inDoubt ?? false,
+  };
+}
+
+/** What a value of the body was made of: in whichever copy it is the same, since copies may have been merged. */
+function fieldOf(
+  { path, value }: Pick<TracedField, 'path' | 'value'>,
+  traced: readonly TracedField[],
+): TracedField {
+  const [top = ''] = path.split(/[.[]/);
+  const same = traced.filter((field) => field.value === value && field.path.startsWith(top));
+  const found = same.find((field) => field.path === path) ?? same[0];
+  return { path, value, cells: found?.cells ?? [], steps: found?.steps ?? [] };
+}
+
+/** Chooses the records of a key, and collects what is near to it meanwhile. */
+class RecordSearch {
+  readonly #key: string;
+  readonly #line: number | null;
+  readonly #part: string;
+  #keys: string[] = [];
+  #nearest: string[] = [];
+  readonly #containing: RecordSuggestions['containing'][number][] = [];
+
+  constructor(key: string) {
+    this.#key = key;
+    const line = BY_LINE.exec(key)?.[1];
+    this.#line = line === undefined ? null : Number(line);
+    this.#part = key.trim().toLowerCase();
+  }
+
+  readonly wanted: Wanted = (key, rows) => {
+    if (key === this.#key) return true;
+    const line = this.#line;
+    if (line !== null) return rows.spans.some(({ from, to }) => from <= line && line <= to);
+    if (key !== null) this.#keys.push(key);
+    this.#look(key, rows);
+    return false;
+  };
+
+  /** Of each batch only the nearest key is remembered. */
+  endBatch(): void {
+    const near = nearest(this.#key, this.#keys);
+    this.#keys = [];
+    if (near !== undefined) this.#nearest.push(near);
+  }
+
+  suggestions(): RecordSuggestions {
+    const found: string[] = [];
+    let left = [...new Set(this.#nearest)];
+    while (found.length < SUGGESTED) {
+      const next = nearest(this.#key, left);
+      if (next === undefined) break;
+      found.push(next);
+      left = left.filter((key) => key !== next);
+    }
+    return { nearest: found, containing: this.#containing };
+  }
+
+  #look(key: string | null, { rows }: Parameters<Wanted>[1]): void {
+    if (this.#containing.length >= SUGGESTED || this.#part.length < SHORTEST_PART) return;
+    for (const { table, line, cells } of rows) {
+      const slot = cells.findIndex((text) => text?.toLowerCase().includes(this.#part));
+      if (slot < 0) continue;
+      const cell: TracedCell = {
+        ...{ file: table.file, line, column: table.headers[slot] ?? null },
+        text: cells[slot] ?? '',
+      };
+      this.#containing.push({ key, cell });
+      return;
+    }
+  }
+}
