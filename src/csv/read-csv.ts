@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import { DEFAULT_LIMITS, fileLimitError } from '../model/input-limits.ts';
 import { DELIMITER_CHARACTERS, type Dialect, type Row, type Table } from '../model/row.ts';
-import { CsvError } from '../model/storeferry-error.ts';
+import { CsvError, HeaderRowError } from '../model/storeferry-error.ts';
 import { ByteWindow } from './byte-window.ts';
 import { byteOrderMark, decideCharset } from './charset.ts';
 import { checkedDelimiter, declaredDelimiter, detectDelimiter } from './detect-delimiter.ts';
@@ -212,11 +212,12 @@ const LONGEST_NAME = 60;
  * The doubt that the first line is the title of a report and the header is further down, among the data; null without
  * doubt.
  */
-export function titleAbove(first: Row, rows: readonly Row[], file: string): CsvError | null {
+export function titleAbove(first: Row, rows: readonly Row[], file: string): HeaderRowError | null {
   const header = headerBelow(first, rows);
   if (header === undefined) return null;
-  return new CsvError(
+  return new HeaderRowError(
     `Line ${first.line} looks like a title, not like a header: the names of ${header.cells.length} columns seem to stand on line ${header.line}.`,
+    header.line,
     {
       place: { file, line: first.line },
       hint: `Set \`headerRow: ${header.line}\` in the source of the job, or delete the lines above line ${header.line}.`,

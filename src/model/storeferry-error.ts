@@ -82,6 +82,38 @@ export class SourceError extends StoreferryError {
   readonly exitCode = 1;
 }
 
+/** Which table of a file is meant is unclear, and must not be guessed. */
+export class TableChoiceError extends SourceError {
+  /** The key of a source that names it. */
+  readonly key: 'sheet' | 'records';
+  /** What may be meant, likeliest first. */
+  readonly candidates: readonly TableCandidate[];
+  /** The one that is meant most probably; undefined where none stands out. */
+  readonly likely: string | undefined;
+
+  constructor(
+    message: string,
+    {
+      key,
+      candidates,
+      likely,
+      ...details
+    }: ErrorDetails & Pick<TableChoiceError, 'key' | 'candidates' | 'likely'>,
+  ) {
+    super(message, details);
+    this.key = key;
+    this.candidates = candidates;
+    this.likely = likely;
+  }
+}
+
+/** A table of a file. */
+export interface TableCandidate {
+  readonly value: string;
+  /** How many records it has; null where that is not known. */
+  readonly records: number | null;
+}
+
 /** The structure of the source is broken or a limit is exceeded: stops before anything is sent. */
 export class CsvError extends StoreferryError {
   readonly code = 'csv';
@@ -117,6 +149,17 @@ export class DelimiterError extends CsvError {
   constructor(message: string, candidates: readonly string[], details: ErrorDetails = {}) {
     super(message, details);
     this.candidates = candidates;
+  }
+}
+
+/** The first row is no header, and a row below it seems to be. */
+export class HeaderRowError extends CsvError {
+  /** The row that seems to be the header. */
+  readonly headerRow: number;
+
+  constructor(message: string, headerRow: number, details: ErrorDetails = {}) {
+    super(message, details);
+    this.headerRow = headerRow;
   }
 }
 

@@ -1,8 +1,8 @@
 import { realpath } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { Readable } from 'node:stream';
-import { type CsvOptions, readCsv } from '../csv/read-csv.ts';
-import type { Dialect, Row } from '../model/row.ts';
+import { type CsvOptions, type CsvTable, readCsv } from '../csv/read-csv.ts';
+import type { Dialect, Row, TablePlaces } from '../model/row.ts';
 import { SourceError, StateError } from '../model/storeferry-error.ts';
 import { stageSource } from '../source/stage-source.ts';
 import type { RunFolder } from '../state/artifacts.ts';
@@ -15,6 +15,8 @@ export interface SourceLook {
   /** Of the first file, like all that follows. */
   readonly header: readonly string[];
   readonly dialect: Dialect;
+  /** Set where the file is no CSV. */
+  readonly places: TablePlaces | undefined;
   /** The first rows. */
   readonly rows: readonly Row[];
   /** How many rows there are; null when the file is too large to be read to its end for this. */
@@ -49,7 +51,7 @@ export async function lookAtSource(path: string, options: LookOptions = {}): Pro
   const { cut } = folder.sampled(first.stored);
   const { name } = first;
   const bytes = await folder.read(first.stored);
-  using table =
+  using table: CsvTable & { readonly places?: TablePlaces } =
     first.table === undefined
       ? await readCsv(bytes, { ...dialect, name })
       : await openTable(bytes, first.table, { name, file: 0, headerRow: dialect.headerRow });
@@ -64,6 +66,7 @@ export async function lookAtSource(path: string, options: LookOptions = {}): Pro
     files: files.map(({ name }) => name),
     header: table.header,
     dialect: table.dialect,
+    places: table.places,
     rows,
     rowCount: cut ? null : table.counts.rows,
   };

@@ -34,9 +34,9 @@ async function* recordsOf(file: TableFile, rows: RecordsAsRows): AsyncGenerator<
   if (rows.count > 0) return;
   const where =
     file.choice.records === undefined ? 'in its outermost array' : `at \`${file.choice.records}\``;
-  throw tableError(
+  throw repeated.unclear(
     file,
-    `The JSON file has no records ${where}.${repeated.words()}`,
+    `The JSON file has no records ${where}.`,
     'Set `records` in the source of the job to the path of the records, such as `data.products`.',
   );
 }

@@ -1,6 +1,6 @@
 import { readXml, type XmlHandlers } from './read-xml.ts';
 import { RecordsAsRows, RepeatedPaths } from './records-as-rows.ts';
-import { type TableFile, type TableReader, type TableRow, tableError } from './table-file.ts';
+import type { TableFile, TableReader, TableRow } from './table-file.ts';
 
 /** Where feeds keep their records, when the job does not say. */
 const KNOWN_PATHS: ReadonlySet<string> = new Set(['rss.channel.item', 'feed.entry', 'rdf:RDF.item']);
@@ -67,9 +67,9 @@ async function* recordsOf(
   for await (const _ of readXml(file.content(), handlers, { file, localNames: false })) yield rows.take();
   if (rows.count > 0) return;
   const { records } = file.choice;
-  throw tableError(
+  throw repeated.unclear(
     file,
-    `The XML file has no records${records === undefined ? ': it is not an RSS or Atom feed' : ` at \`${records}\``}.${repeated.words()}`,
+    `The XML file has no records${records === undefined ? ': it is not an RSS or Atom feed' : ` at \`${records}\``}.`,
     'Set `records` in the source of the job to the path of the elements that are the records, such as `shop.offers.offer`.',
   );
 }

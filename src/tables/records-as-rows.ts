@@ -1,3 +1,4 @@
+import { type TableCandidate, TableChoiceError } from '../model/storeferry-error.ts';
 import { type TableFile, type TableRow, tableLimitError } from './table-file.ts';
 
 /** Several values of one column of a record stand in one cell, each on a line of its own. */
@@ -68,6 +69,11 @@ export class RecordsAsRows {
 
 const PATHS_KEPT = 500;
 const PATHS_NAMED = 5;
+const PATHS_CHOSEN_FROM = 12;
+
+/** What elements and keys are called that hold a record, in the languages of feeds; without their namespace. */
+const RECORD_NAME =
+  /^(?:products?|produits?|produkte?|productos?|prodotti|prodotto|items?|offers?|articles?|artikel|articulos?|goods|entry|entries|records?|rows?|variants?|contacts?|customers?|subscribers?|people|persons?|users?)$/i;
 
 /** Counts what may be the records of a file, to name it where the job does not or is wrong. */
 export class RepeatedPaths {
@@ -78,13 +84,32 @@ export class RepeatedPaths {
     if (count !== undefined || this.#counts.size < PATHS_KEPT) this.#counts.set(path, (count ?? 0) + 1);
   }
 
-  /** `They may stand at 'shop.offers.offer' (214 times) …`; empty where nothing repeats. */
-  words(): string {
-    const most = [...this.#counts]
-      .filter(([, count]) => count > 1)
+  /**
+   * The error for a file without records at the path that is looked at. A path is likely if it alone is called like
+   * records and is not within another such, or if it is the only one that repeats and has something in it.
+   */
+  unclear({ name: file }: Pick<TableFile, 'name'>, message: string, hint: string): TableChoiceError {
+    const repeated = [...this.#counts]
+      .filter(([path, count]) => count > 1 && path !== '')
       .sort(([a, one], [b, other]) => other - one || a.length - b.length)
-      .slice(0, PATHS_NAMED);
-    if (most.length === 0) return '';
-    return ` Repeated paths: ${most.map(([path, count]) => `\`${path}\` (${count} times)`).join(', ')}.`;
+      .map(([value, records]) => ({ value, records }));
+    const paths = repeated.map(({ value }) => value);
+    const known = [...this.#counts.keys()];
+    const named = outermost(paths.filter((path) => RECORD_NAME.test(path.replace(/^.*[.:]/, ''))));
+    const parents = paths.filter((path) => known.some((other) => other.startsWith(`${path}.`)));
+    const [likely, ...others] = [named, parents, paths].find(({ length }) => length > 0) ?? [];
+    const shown = repeated.slice(0, PATHS_NAMED);
+    const repeats = shown.map(({ value, records }) => `\`${value}\` (${records} times)`).join(', ');
+    const rank = ({ value }: TableCandidate) => (named.includes(value) ? 0 : parents.includes(value) ? 1 : 2);
+    return new TableChoiceError(shown.length === 0 ? message : `${message} Repeated paths: ${repeats}.`, {
+      ...{ key: 'records', place: { file }, hint },
+      candidates: repeated.sort((one, other) => rank(one) - rank(other)).slice(0, PATHS_CHOSEN_FROM),
+      likely: others.length === 0 ? likely : undefined,
+    });
   }
+}
+
+/** Those that are not within another of them. */
+function outermost(paths: readonly string[]): string[] {
+  return paths.filter((path) => !paths.some((other) => path.startsWith(`${other}.`)));
 }

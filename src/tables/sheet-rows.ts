@@ -1,3 +1,4 @@
+import { TableChoiceError } from '../model/storeferry-error.ts';
 import { type TableFile, type TableRow, tableError, tableLimitError } from './table-file.ts';
 
 const MOST_CELLS_HELD = 100_000;
@@ -103,14 +104,16 @@ export async function chooseSheet<Sheet extends SheetInfo>(
   const listed = sheets.map(({ name, hidden }) => `'${name}'${hidden ? ' (hidden)' : ''}`).join(', ');
   if (wanted !== undefined) {
     const plain = (name: string) => name.trim().toLowerCase();
-    const chosen =
-      typeof wanted === 'number'
-        ? visible[wanted - 1]
-        : (sheets.find(({ name }) => name === wanted) ??
-          sheets.find(({ name }) => plain(name) === plain(wanted)));
+    const called = String(wanted);
+    const named =
+      sheets.find(({ name }) => name === called) ?? sheets.find(({ name }) => plain(name) === plain(called));
+    const numbered = /^[1-9]\d*$/.test(called) ? visible[Number(called) - 1] : undefined;
+    // A sheet may be called 2026.
+    const chosen = typeof wanted === 'number' ? (numbered ?? named) : (named ?? numbered);
     if (chosen !== undefined) return chosen;
-    throw tableError(
+    throw unclear(
       file,
+      sheets,
       `The workbook has no sheet ${typeof wanted === 'number' ? `number ${wanted}` : `'${wanted}'`}; its sheets are ${listed}.`,
       'Correct `sheet` in the source of the job: a name, or the number among the visible sheets, from 1.',
     );
@@ -126,9 +129,26 @@ export async function chooseSheet<Sheet extends SheetInfo>(
       'Check whether the export failed. To read a hidden sheet, name it with `sheet`.',
     );
   }
-  throw tableError(
+  throw unclear(
     file,
+    filled,
     `The workbook has ${filled.length} sheets: ${filled.map(({ name }) => `'${name}'`).join(', ')}.`,
     `Name one in the source of the job: \`sheet: ${only?.name ?? ''}\`.`,
   );
+}
+
+function unclear(
+  { name: file }: TableFile,
+  sheets: readonly SheetInfo[],
+  message: string,
+  hint: string,
+): TableChoiceError {
+  const candidates = sheets.map(({ name }) => ({ value: name, records: null }));
+  return new TableChoiceError(message, {
+    key: 'sheet',
+    candidates,
+    likely: undefined,
+    place: { file },
+    hint,
+  });
 }

@@ -127,7 +127,7 @@ describe('a lookup on the web', () => {
     const checked = await scene.workspace.storeferry('check');
     expect(checked.code).toBe(2);
     expect(checked.stdout + checked.stderr).toMatch(
-      /mappings\/goods\.yaml:5:\d+: .*a secret must not stand in a file/,
+      /mappings\/goods\.yaml:5:\d+: .*a secret must not be in a file/,
     );
   });
 });

@@ -38,7 +38,7 @@ export async function askAll(asking: Asking, hasStores: boolean): Promise<NewWor
       name,
       imports,
       store: store.kind === 'known' ? store.name : NEW_STORE,
-      source: { path: source.path, encoding: source.encoding, delimiter: source.delimiter },
+      source: source.written,
       mapping: mappingName,
       params,
       paramValues,
@@ -53,7 +53,7 @@ export async function askAll(asking: Asking, hasStores: boolean): Promise<NewWor
         : {
             name: mappingName,
             imports,
-            file: basename(source.path),
+            file: basename(source.written.path),
             header: source.look.header,
             required: NEEDED_FIELDS[imports],
             suggested: mapping.suggested,

@@ -2,14 +2,25 @@ import { statSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { basename, dirname, isAbsolute, relative, resolve, sep } from 'node:path';
+import type { NewWorkspace } from '../../config/new-workspace/new-workspace.ts';
 import { didYouMean } from '../../model/nearest.ts';
-import { delimiterName, delimiterSchema, encodingSchema } from '../../model/row.ts';
+import {
+  delimiterName,
+  delimiterSchema,
+  encodingSchema,
+  isSheet,
+  type TablePlaces,
+  tableFields,
+} from '../../model/row.ts';
 import {
   CsvError,
   DelimiterError,
   EncodingError,
   explainError,
+  HeaderRowError,
   SourceError,
+  type StoreferryError,
+  TableChoiceError,
   UsageError,
 } from '../../model/storeferry-error.ts';
 import { counted } from '../../report/printable.ts';
@@ -17,14 +28,14 @@ import { lookAtSource, type SourceLook } from '../../run/look-at-source.ts';
 import type { Asking } from './asking.ts';
 import { freeName } from './free-name.ts';
 
+type Written = NewWorkspace['job']['source'];
+
 /** The file that the job reads. */
 export interface SourceAnswer {
   /** As the job writes it. */
-  readonly path: string;
-  /** The file to copy to `path` in the workspace; undefined if it is read at its present place. */
+  readonly written: Written;
+  /** The file to copy to the path in the workspace; undefined if it is read at its present place. */
   readonly copyOf: string | undefined;
-  readonly encoding: string | undefined;
-  readonly delimiter: string | undefined;
   readonly look: SourceLook;
 }
 
@@ -32,11 +43,16 @@ export interface SourceAnswer {
 export async function askSource(asking: Asking): Promise<SourceAnswer> {
   const { options, prompter, say } = asking;
   for (;;) {
-    const file = await askPath(asking, options.source, 'The file to import (CSV; gzip and zip are opened):');
+    const file = await askPath(
+      asking,
+      options.source,
+      'The file to import (CSV, a workbook, JSON or XML; gzip and zip are opened):',
+    );
     try {
-      const read = await lookUntilClear(asking, file);
-      say(describeLook(read.look, basename(file)));
-      return { ...read, ...(await askPlace(asking, file)) };
+      const { look, ...reading } = await lookUntilClear(asking, file);
+      say(describeLook(look, basename(file)));
+      const { path, copyOf } = await askPlace(asking, file);
+      return { written: { path, ...reading }, copyOf, look };
     } catch (error) {
       const mayAskAgain = prompter !== null && options.source === undefined;
       if (!mayAskAgain || !(error instanceof CsvError || error instanceof SourceError)) throw error;
@@ -75,74 +91,160 @@ function whyNoAddress(scheme: string): string {
   return `an address was given where a file of this machine is expected: download it once and give that file, then replace its path in the job by \`source: { ${key}: … }\` (docs/sources.md)`;
 }
 
-/** Reads the file. If its charset or delimiter cannot be detected, the user decides. */
-async function lookUntilClear({ options, prompter, say }: Asking, file: string) {
-  let encoding = dialect('--encoding', encodingSchema, options.encoding);
-  let delimiter = dialect('--delimiter', delimiterSchema, options.delimiter);
+type Reading = Omit<Written, 'path'>;
+
+/** Reads the file. If it can be read in several ways, the user decides. */
+async function lookUntilClear(
+  asking: Asking,
+  file: string,
+): Promise<Reading & { readonly look: SourceLook }> {
+  const { options } = asking;
+  let reading: Reading = {
+    sheet: dialect('--sheet', tableFields.sheet, options.sheet)?.toString(),
+    records: dialect('--records', tableFields.records, options.records),
+    headerRow: dialect('--header-row', tableFields.headerRow, rowNumber(options.headerRow)),
+    encoding: dialect('--encoding', encodingSchema, options.encoding),
+    delimiter: dialect('--delimiter', delimiterSchema, options.delimiter),
+  };
   for (;;) {
     try {
-      const look = await lookAtSource(file, { encoding, delimiter });
-      return { look, encoding, delimiter: delimiter && (delimiterName(delimiter) ?? delimiter) };
+      const look = await lookAtSource(file, reading);
+      const { delimiter } = reading;
+      return { look, ...reading, delimiter: delimiter && (delimiterName(delimiter) ?? delimiter) };
     } catch (error) {
-      if (error instanceof EncodingError && encoding === undefined && error.candidates.length > 0) {
-        encoding = await decide('encoding', error, 'Which charset is it in?');
-      } else if (error instanceof DelimiterError && delimiter === undefined) {
-        delimiter = await decide('delimiter', error, 'What separates the columns?');
-      } else {
-        throw error;
-      }
+      const decided = await decide(asking, error, reading);
+      if (decided === undefined) throw error;
+      reading = { ...reading, ...decided };
     }
-  }
-
-  async function decide(
-    flag: string,
-    doubt: EncodingError | DelimiterError,
-    question: string,
-  ): Promise<string> {
-    const { message, candidates, place } = doubt;
-    const words = doubt instanceof EncodingError ? doubt.words : new Map<string, string>();
-    const names = candidates.map((value) => ({ value, name: delimiterName(value) ?? value }));
-    if (prompter === null) {
-      throw new UsageError(message, {
-        place,
-        hint: `Give --${flag} with one of: ${names.map(({ name }) => name).join(', ')}.`,
-      });
-    }
-    say(message);
-    return await prompter.choose(
-      question,
-      names.map(({ value, name }) => {
-        const word = words.get(value);
-        return { value, name: word === undefined ? name : `${name} (a word in it: ${word})` };
-      }),
-    );
   }
 }
 
-/** A flag that is validated with the schema of its key. */
-function dialect(
+/** What makes an unclear file clear; undefined where a person cannot say that, or has said it. */
+async function decide(asking: Asking, error: unknown, known: Reading): Promise<Reading | undefined> {
+  if (error instanceof EncodingError && known.encoding === undefined && error.candidates.length > 0) {
+    const words = error.words;
+    return {
+      encoding: await choose(asking, error, '--encoding', 'Which charset is it in?', {
+        choices: error.candidates.map((value) => {
+          const word = words.get(value);
+          return { value, name: value, note: word && `a word in it: ${word}` };
+        }),
+      }),
+    };
+  }
+  if (error instanceof DelimiterError && known.delimiter === undefined) {
+    return {
+      delimiter: await choose(asking, error, '--delimiter', 'What separates the columns?', {
+        choices: error.candidates.map((value) => ({ value, name: delimiterName(value) ?? value })),
+      }),
+    };
+  }
+  if (error instanceof TableChoiceError && known[error.key] === undefined && error.candidates.length > 0) {
+    const { key, candidates, likely } = error;
+    const question = key === 'sheet' ? 'Which sheet?' : 'Which path leads to the records?';
+    const choices = candidates.map(({ value, records }) => ({
+      ...{ value, name: value },
+      note: records === null ? undefined : `${records} times`,
+    }));
+    return { [key]: await choose(asking, error, `--${key}`, question, { choices, likely }) };
+  }
+  if (error instanceof HeaderRowError && known.headerRow === undefined) {
+    const likely = String(error.headerRow);
+    const first = String(error.place?.line ?? 1);
+    const choices = [likely, first].map((value) => ({ value, name: `row ${value}` }));
+    return {
+      headerRow: Number(
+        await choose(asking, error, '--header-row', 'Which row is the header?', { choices, likely }),
+      ),
+    };
+  }
+  return undefined;
+}
+
+interface Choices {
+  readonly choices: readonly {
+    readonly value: string;
+    readonly name: string;
+    readonly note?: string | undefined;
+  }[];
+  /** What `--yes` takes. */
+  readonly likely?: string | undefined;
+}
+
+/** One of several values for an option: the likely one with `--yes`, else as a person says. */
+async function choose(
+  { options, prompter, say }: Asking,
+  { message, place }: StoreferryError,
   flag: string,
-  schema: typeof encodingSchema | typeof delimiterSchema,
-  given: string | undefined,
-): string | undefined {
+  question: string,
+  { choices, likely }: Choices,
+): Promise<string> {
+  if (options.yes && likely !== undefined) {
+    say(`${message} Taken: ${flag} ${likely}.`);
+    return likely;
+  }
+  if (prompter === null) {
+    throw new UsageError(message, {
+      place,
+      hint: `Give ${flag} with one of: ${choices.map(({ name }) => name.replace(/^row /, '')).join(', ')}.`,
+    });
+  }
+  say(message);
+  return await prompter.choose(
+    question,
+    choices.map(({ value, name, note }) => ({
+      value,
+      name: note === undefined ? name : `${name} (${note})`,
+    })),
+    likely,
+  );
+}
+
+function rowNumber(given: string | undefined): number | undefined {
+  return given === undefined ? undefined : Number(given);
+}
+
+interface Schema<Value> {
+  safeParse(given: unknown):
+    | { readonly success: true; readonly data: Value }
+    | {
+        readonly success: false;
+        readonly error: { readonly issues: readonly { readonly message: string }[] };
+      };
+}
+
+/** A flag read by the schema of the key that it is for. */
+function dialect<Value>(flag: string, schema: Schema<Value>, given: unknown): Value | undefined {
   if (given === undefined) return undefined;
   const read = schema.safeParse(given);
   if (read.success) return read.data;
   throw new UsageError(`${flag}: ${read.error.issues[0]?.message ?? 'not valid'}.`);
 }
 
-/** `1,234 rows, 47 columns, comma, utf-8`. */
+/** `prices.csv reads as CSV: 1,234 rows, 47 columns, separated by comma, utf-8.` */
 export function describeLook(
-  { files, header, dialect: { delimiter, encoding, bom }, rowCount }: SourceLook,
+  { files, header, places, dialect: { delimiter, encoding, bom }, rowCount }: SourceLook,
   name: string,
-) {
+): string {
   const parts = [
     rowCount === null ? 'many rows' : counted(rowCount, 'row'),
     counted(header.length, 'column'),
-    `separated by ${delimiterName(delimiter) ?? delimiter}`,
-    `${encoding}${bom ? ' with byte order mark' : ''}`,
+    ...(places === undefined
+      ? [
+          `separated by ${delimiterName(delimiter) ?? delimiter}`,
+          `${encoding}${bom ? ' with byte order mark' : ''}`,
+        ]
+      : []),
   ];
-  return `${name} reads as CSV: ${parts.join(', ')}${files.length > 1 ? ` (the first of ${files.length} files in it)` : ''}.`;
+  const several = files.length > 1 ? ` (the first of ${files.length} files in it)` : '';
+  return `${name} reads as ${formatWords(places)}: ${parts.join(', ')}${several}.`;
+}
+
+function formatWords(places: TablePlaces | undefined): string {
+  if (places === undefined) return 'CSV';
+  if (isSheet(places)) return `the sheet '${places.title}'`;
+  const format = places.format === 'jsonl' ? 'JSON Lines' : places.format.toUpperCase();
+  return places.title === '' ? format : `${format} with the records ${places.title}`;
 }
 
 /** Where the job finds the file: in the workspace by a relative path, elsewhere by an absolute one, or as a copy. */

@@ -11,6 +11,9 @@ export interface NewJob {
   readonly store: string;
   readonly source: {
     readonly path: string;
+    readonly sheet?: string | undefined;
+    readonly records?: string | undefined;
+    readonly headerRow?: number | undefined;
     readonly encoding?: string | undefined;
     readonly delimiter?: string | undefined;
   };
@@ -43,6 +46,11 @@ export function jobText(job: NewJob): string {
     `store: ${yamlText(job.store)} # a name in stores.yaml`,
     'source:',
     `  path: ${yamlText(job.source.path)} # a file, or a glob such as exports/*.csv; gzip and zip are opened`,
+    ...optional('  sheet', job.source.sheet, 'the sheet of the workbook: its name, or its number'),
+    ...optional('  records', job.source.records, 'where the records of the file stand'),
+    ...(job.source.headerRow === undefined
+      ? []
+      : [`  headerRow: ${job.source.headerRow} # the row with the names of the columns`]),
     ...optional('  encoding', job.source.encoding, 'the charset of the file'),
     ...optional('  delimiter', job.source.delimiter, 'what separates the columns'),
     `mapping: ${yamlText(job.mapping)} # how rows become ${job.imports}; one of your own goes into mappings/`,

@@ -1,0 +1,103 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { makeWorkspace } from '../support/workspace.ts';
+import { makeOds, makeXlsx, type SheetToWrite } from '../tables/workbooks.ts';
+
+const ROWS: SheetToWrite['rows'] = [
+  ['Handle', 'Title', 'Variant Price', 'Option1 Name', 'Option1 Value', 'Variant SKU'],
+  ['mug', 'Mug', { number: 4.5, format: '0.00 "€"' }, 'Title', 'Default Title', '00123'],
+  ['cup', 'Cup', { number: 3, format: '0.00 "€"' }, 'Title', 'Default Title', '00124'],
+];
+const TITLED = [['Price list of May'], [], ...ROWS];
+const NOTES = { name: 'Notes', rows: [['Call us']] };
+const RECORDS = [
+  { Handle: 'mug', Title: 'Mug', 'Variant Price': '4.50', images: [{ url: 'https://a.example/1' }, {}] },
+  { Handle: 'cup', Title: 'Cup', 'Variant Price': '3.00', images: [{ url: 'https://a.example/2' }, {}] },
+];
+const OPTIONS = { 'Option1 Name': 'Title', 'Option1 Value': 'Default Title', 'Variant SKU': '1' };
+const ELEMENTS = '<offer id="1"><name>Mug</name></offer><offer id="2"><name>Cup</name></offer>';
+
+/** Runs `init --yes` on one file; gives what it printed, and the source of the job it wrote. */
+async function init(name: string, content: string | Uint8Array, ...flags: readonly string[]) {
+  await using workspace = await makeWorkspace({}, { STORE_API_KEY: 'key-of-a-shop' });
+  const file = join(workspace.dir, name);
+  await writeFile(file, content);
+  const ended = await workspace.storeferry('init', '--sandbox', '--yes', '--source', file, ...flags);
+  const job = await readFile(join(workspace.dir, 'jobs/shopify-products.yaml'), 'utf8').catch(() => '{}');
+  const { source }: { source?: object } = parse(job);
+  return { ...ended, source };
+}
+
+describe('a first import', () => {
+  it.each<[string, string, string | Uint8Array, string[], object]>([
+    [
+      'a workbook with one filled sheet',
+      'a.xlsx',
+      makeXlsx([
+        { name: 'Empty', rows: [] },
+        { name: 'P', rows: ROWS },
+      ]),
+      [],
+      {},
+    ],
+    [
+      'a sheet with a title above its header',
+      'a.ods',
+      makeOds([{ name: 'P', rows: TITLED }]),
+      [],
+      { headerRow: 3 },
+    ],
+    [
+      'a sheet by its number',
+      'a.xlsx',
+      makeXlsx([NOTES, { name: 'P', rows: ROWS }]),
+      ['--sheet', '2'],
+      { sheet: '2' },
+    ],
+    [
+      'a sheet whose name is a number, and a row',
+      'a.xlsx',
+      makeXlsx([NOTES, { name: '2026', rows: TITLED }]),
+      ['--sheet', '2026', '--header-row', '3'],
+      { sheet: '2026', headerRow: 3 },
+    ],
+    [
+      'the records of a JSON file that alone are called so',
+      'a.json',
+      JSON.stringify({ data: { products: RECORDS.map((record) => ({ ...record, ...OPTIONS })) } }),
+      [],
+      { records: 'data.products' },
+    ],
+  ])('takes %s', async (_what, name, content, flags, expected) => {
+    const made = await init(name, content, ...flags);
+    expect(made.source).toEqual({ path: name, ...expected });
+    expect(made.stdout).toMatch(/new +2/);
+    expect(made.code).toBe(0);
+  });
+
+  it('proposes the elements of an XML file that are its records', async () => {
+    const xml = `<?xml version="1.0"?><shop><categories><category/><category/></categories><offers>${ELEMENTS}</offers></shop>`;
+    const made = await init('a.xml', xml, '--mapping', 'new', '--import', 'products');
+    expect(made.stderr).toContain('Taken: --records shop.offers.offer');
+    expect(made.stderr).toContain(
+      'a.xml reads as XML with the records shop.offers.offer: 2 rows, 2 columns.',
+    );
+  });
+
+  it.each([
+    ['which sheet', 'a.xlsx', makeXlsx([NOTES, { name: 'P', rows: ROWS }]), '--sheet with one of: Notes, P'],
+    [
+      'which records',
+      'a.json',
+      JSON.stringify({ one: { items: RECORDS }, other: { items: RECORDS } }),
+      '--records with one of: one.items, other.items, one.items.images, other.items.images',
+    ],
+  ])('does not guess %s', async (_what, name, content, hint) => {
+    const refused = await init(name, content);
+    expect(refused.code).toBe(2);
+    expect(refused.stderr).toContain(`Give ${hint}`);
+    expect(refused.source).toBeUndefined();
+  });
+});
