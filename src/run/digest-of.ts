@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** JSON with the keys of every object in order, so that equal values have equal text. */
+/** JSON with sorted keys in every object, so that equal values give equal text. */
 function canonicalJson(value: unknown): string {
   return JSON.stringify(value, (_key, part: unknown) =>
     part !== null && typeof part === 'object' && !Array.isArray(part)
@@ -9,7 +9,7 @@ function canonicalJson(value: unknown): string {
   );
 }
 
-/** A digest of anything that JSON can hold; equal exactly when the values are equal. */
+/** A digest of any JSON value; equal if and only if the values are equal. */
 export function digestOf(value: unknown): string {
   return createHash('sha256').update(canonicalJson(value)).digest('hex');
 }

@@ -18,15 +18,15 @@ import {
 } from './run-context.ts';
 import { withShownFiles } from './shown-file.ts';
 
-/** What is to be done with a job. */
+/** The task of a run. */
 export type RunTask =
   | ImportTask
-  /** Sends a sample of what the store acknowledged again, to estimate how much it has forgotten. */
+  /** Sends a sample of acknowledged records again, to estimate how many records the store has lost. */
   | { readonly kind: 'verify'; readonly request: VerifyRequest }
   /** Reads the store and writes a file. */
   | { readonly kind: 'export'; readonly request: ExportRequest };
 
-/** Executes a run of any kind, from its beginning to its recorded end; rejects as `runPipeline`. */
+/** Executes a run of any kind from its beginning to its recorded end; rejects as `runPipeline`. */
 export async function executeRun(context: RunContext, task: RunTask): Promise<RunFacts> {
   switch (task.kind) {
     case 'verify': {
@@ -49,12 +49,12 @@ export async function executeRun(context: RunContext, task: RunTask): Promise<Ru
   }
 }
 
-/** The task that carries out a job as it is scheduled; `workers` send the shards of an import where given. */
+/** The task of a scheduled job. `workers`, if given, send the shards of an import. */
 export function jobTask(request: RunRequest, workers?: DeliverShards): RunTask {
   return isExportRequest(request) ? { kind: 'export', request } : { kind: 'run', request, workers };
 }
 
-/** Sends the notification that the job asks for at this end of a run, if any. Never rejects. */
+/** Sends the notifications that the job requests for this outcome, if any. Never rejects. */
 export async function notifyEnd(
   context: RunContext,
   notify: Notify | undefined,
@@ -73,7 +73,7 @@ export async function notifyEnd(
   await deliver(context, notify, endNotification(end, facts, moment));
 }
 
-/** Sends the notification that a job could not begin. Never rejects. */
+/** Sends the notifications that a job could not begin. Never rejects. */
 export async function notifyNotBegun(
   context: RunContext,
   notify: Notify | undefined,
@@ -86,7 +86,7 @@ export async function notifyNotBegun(
 }
 
 async function deliver(context: RunContext, { url }: Notify, notification: Notification): Promise<void> {
-  // Loaded when there is something to send: its HTTP client takes a tenth of a second, more than many commands need.
+  // Loaded only if there is something to send: its HTTP client takes a tenth of a second to load.
   const { deliverNotification } = await import('./notify/deliver-notification.ts');
   const problem = await deliverNotification(url, notification, context.signal);
   if (problem !== null) context.onEvent({ type: 'not-notified', host: new URL(url).host, problem });

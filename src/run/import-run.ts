@@ -28,19 +28,22 @@ interface OfImport {
 }
 
 interface Sending extends OfImport {
-  /** Has other processes send the shards, which then hold the store together with this one; left out: this process sends them. */
+  /**
+   * Lets other processes send the shards; they share the store's lock with this process. Default: this process sends
+   * them.
+   */
   readonly workers?: DeliverShards | undefined;
 }
 
-/** What to do with an import job. */
+/** The task for an import job. */
 export type ImportTask =
-  /** Everything: stage, plan, apply. */
+  /** All steps: stage, plan, apply. */
   | (Sending & { readonly kind: 'run' })
-  /** Sends nothing. The plan can be approved until a run of the job begins or the job is planned again. */
+  /** Sends nothing. The plan can be approved until another run or plan of the job begins. */
   | (OfImport & { readonly kind: 'plan' })
   /** Applies exactly the plan of a planned or stopped run. */
   | (Sending & { readonly kind: 'approve'; readonly planned: Run })
-  /** Sends the corrected rejects file of a run; `onEdits` is called with the corrections before anything is sent. */
+  /** Sends the corrected rejects file of a run. `onEdits` is called with the corrections before anything is sent. */
   | (Sending & {
       readonly kind: 'retry';
       readonly rejected: Run;
@@ -48,8 +51,8 @@ export type ImportTask =
     });
 
 /**
- * Runs an import job: stage, plan, apply, finish, as far as the task asks for. Rejects as `runPipeline`, and with
- * UsageError when there is nothing to approve or to retry.
+ * Runs the steps of an import job that the task asks for: stage, plan, apply, finish. Rejects as `runPipeline`, and
+ * with UsageError if there is nothing to approve or to retry.
  */
 export async function importRun(surroundings: RunContext, task: ImportTask): Promise<RunFacts> {
   const { request } = task;
@@ -58,7 +61,7 @@ export async function importRun(surroundings: RunContext, task: ImportTask): Pro
   if (task.kind === 'approve') await refuseInterrupted(surroundings, task.planned);
   return await runPipeline(surroundings, {
     run: runOf(surroundings, task),
-    // A plan does not hold the job: one made during a run may be out of date, which does no harm.
+    // A plan does not lock the job: a plan that is made during a run may be outdated, which is harmless.
     lock: task.kind === 'plan' ? lockPlan : lockJob,
     async admit(run) {
       if (task.kind === 'retry') await refuseUnlessRejected(surroundings, task.rejected);
@@ -88,7 +91,7 @@ export async function importRun(surroundings: RunContext, task: ImportTask): Pro
       await using target = await lockTarget(context, work.run, { together: workers !== undefined });
       plan ??= await planStep(whileHeld(context, work.lock, target), request, work.run);
       refuseUnsafe(work.run, plan);
-      // A retry that has nothing to send leaves plans valid, and what is unfinished to be continued.
+      // A retry without anything to send keeps plans valid and unfinished runs continuable.
       if (task.kind === 'retry' && plan.shards.length > 0) await supersedeOthers(context, work.run);
       const delivery = { run: work.run, plan, job, store, lock: target };
       await applyStep(context, delivery, workers ?? deliverHere);
@@ -109,7 +112,7 @@ function stageOf(task: ImportTask): Stage {
   return task.kind === 'retry' ? stageCorrected(task.rejected, task.onEdits) : stageJobSource;
 }
 
-/** The run that goes on: the job's unfinished one where it would do the same, else the one that was staged. */
+/** The run to continue: the job's unfinished run if it would do the same, otherwise the staged one. */
 async function continued(context: RunContext, { kind }: ImportTask, staged: Run): Promise<Run> {
   if (staged.unchangedSince !== undefined) return staged;
   switch (kind) {
@@ -126,8 +129,8 @@ async function continued(context: RunContext, { kind }: ImportTask, staged: Run)
 }
 
 /**
- * UsageError for a run whose process has died. To be asked before this process holds the lock of the job: a run that counts
- * as running would then count as held by it.
+ * UsageError for a run whose process has died. Check before this process locks the job, because a run without a lock
+ * counts as dead.
  */
 async function refuseInterrupted(context: RunContext, known: Run): Promise<void> {
   const standing = await asItStands(context, known);
@@ -135,9 +138,9 @@ async function refuseInterrupted(context: RunContext, known: Run): Promise<void>
 }
 
 /**
- * Approves a planned or stopped run, under the lock of its job; gives it as a running one, and its plan. UsageError when
- * there is nothing to approve, another run of the job has begun since, a sale price in the plan has begun or ended since, or
- * the job now writes to another store; StateError when files of the plan were damaged.
+ * Approves a planned or stopped run while its job is locked; returns it as a running one, with its plan. UsageError
+ * if there is nothing to approve, another run of the job has begun since, a sale price in the plan has begun or ended
+ * since, or the job now writes to another store; StateError if files of the plan were damaged.
  */
 async function approvePlan(
   context: RunContext,
@@ -171,7 +174,7 @@ async function approvePlan(
   return { run, plan };
 }
 
-/** StateError when the plan is damaged or gone, UsageError when it would be another one now. */
+/** StateError if the plan is damaged or missing, UsageError if it would now be a different plan. */
 async function wholePlan(context: RunContext, planned: Run, hint: string): Promise<Plan> {
   const why = await whyNotContinue(context, planned, context.clock());
   const plan = why === undefined ? await readPlan(context.artifacts.run(planned.id)) : undefined;
@@ -180,7 +183,7 @@ async function wholePlan(context: RunContext, planned: Run, hint: string): Promi
   throw new StateError(why?.message ?? `The plan of run ${planned.id} is gone.`, { hint, cause: why });
 }
 
-/** Outcomes go into the ledger of the store the plan was made for, so the plan may not be sent to another one. */
+/** Outcomes are written to the ledger of the store of the plan, so the plan must not be sent to another store. */
 function refuseOtherStore(planned: Run, { job, store }: ImportRequest, hint: string): void {
   const { id, storeId, baseUrl, resource } = planned;
   if (storeId === storeIdentity(store) && resource === job.import) return;

@@ -12,7 +12,9 @@ import {
 import { reconcileState } from './reconcile-state.ts';
 import type { RunContext, RunEvent } from './run-context.ts';
 
-/** Locks the job: a second run of the same job is refused, not queued, since it would do the same work again. */
+/**
+ * Locks the job. A second run of the same job is refused instead of queued, because it would do the same work again.
+ */
 export async function lockJob(context: RunContext, { job, id: run }: Run): Promise<Lock> {
   const lock = await context.state.locks.tryAcquire(jobLockName(job), { job, run });
   if ('heldBy' in lock) {
@@ -28,27 +30,27 @@ export async function lockJob(context: RunContext, { job, id: run }: Run): Promi
 }
 
 /**
- * The context with a signal that aborts with the LockedError of a lost lock: after that, a write into the folder of the run
- * would overwrite what another process has written there.
+ * The context with a signal that aborts with the LockedError of a lost lock. After that, writing into the folder of
+ * the run would overwrite files of another process.
  */
 export function whileHeld(context: RunContext, ...locks: readonly Lock[]): RunContext {
   return { ...context, signal: AbortSignal.any([context.signal, ...locks.map(({ lost }) => lost)]) };
 }
 
 /**
- * Throws the LockedError of a lost lock: the process that has the job now has the run as well, and ends it. A process that
- * was stopped for longer than its lease must not overwrite that end with its own.
+ * Throws the LockedError of a lost lock: another process now has the job and the run, and will end it. A process that
+ * was stopped for longer than its lease must not overwrite that end.
  */
 export function refuseUnlessHeld(lock: Lock): void {
   if (!lock.isHeld()) lock.lost.throwIfAborted();
 }
 
-/** Locks the planning of a job while nothing is sent: a second plan waits, and then replaces the first. */
+/** Locks the planning of a job while nothing is sent: a second plan waits and then replaces the first. */
 export function lockPlan(context: RunContext, run: Run): Promise<Lock> {
   return waitFor(context, run, planLockName(run.job), 'plan');
 }
 
-/** Until its lease is over, a shared lock of a dead process looks like that of a silent one. */
+/** Until its lease expires, a shared lock of a dead process cannot be distinguished from the lock of a silent one. */
 function ifDied({ state }: RunContext): string {
   const { leaseMs } = state.locks;
   if (leaseMs === undefined) return '';
@@ -56,8 +58,9 @@ function ifDied({ state }: RunContext): string {
 }
 
 /**
- * Locks the store's resource: runs of other jobs on the same one wait, so that two never write at once. `together`:
- * all workers of the run hold it. StateError when the state has lost something while this run waited.
+ * Locks the resource of the store. Runs of other jobs with the same resource wait, so that two never write at the
+ * same time. `together`: all workers of the run share the lock. StateError if the state has lost data while this run
+ * waited.
  */
 export async function lockTarget(
   context: RunContext,
@@ -75,8 +78,8 @@ export async function lockTarget(
 }
 
 /**
- * The state was compared when the run began; the run knows nothing of a loss since. Others may have sent meanwhile from machines that
- * share no artifacts with this one: a state without a witness is no loss.
+ * The state was compared when the run began, so the run does not know of a later loss. Other machines that share no
+ * artifacts with this one may have sent meanwhile, so a state without a witness is not a loss.
  */
 async function refuseLoss(context: RunContext, run: Run): Promise<void> {
   if ((await reconcileState(context, run, 'witnessed-only')) === null) return;
@@ -85,12 +88,12 @@ async function refuseLoss(context: RunContext, run: Run): Promise<void> {
   });
 }
 
-/** Locks what an export writes: runs of other jobs with the same destination wait. */
+/** Locks the destination of an export: runs of other jobs with the same destination wait. */
 export function lockDestination(context: RunContext, run: Run, location: string): Promise<Lock> {
   return waitFor(context, run, destinationLockName(location), 'destination');
 }
 
-/** Waits for a lock, and reports when another run holds it. */
+/** Waits for a lock, and reports if another run holds it. */
 function waitFor(
   { state, signal, onEvent }: RunContext,
   { job, id: run }: Run,
@@ -102,7 +105,7 @@ function waitFor(
   return state.locks.acquire(name, { job, run }, { together, signal, onWait });
 }
 
-/** The run as people should see it: one whose process died counts as interrupted, since the next run continues it. */
+/** The run as shown to people: a run whose process died counts as interrupted, because the next run continues it. */
 export async function asItStands(context: Pick<RunContext, 'state'>, run: Run): Promise<Run> {
   if (!(await hasDied(context, run))) return run;
   const error = `Its process died at the step ${run.step}, without recording its end (killed, out of memory, or power failure).`;
@@ -110,23 +113,22 @@ export async function asItStands(context: Pick<RunContext, 'state'>, run: Run): 
 }
 
 /**
- * Whether a run counts as running though its process was killed before it could end it: no process holds the lock it
- * would hold. A run holds its job's, under its own id or that of the run that found it to continue; a plan holds
- * that of planning.
+ * Whether a run counts as running although its process was killed: no process holds its lock. A run holds the lock of
+ * its job, under its own id or that of the run that continues it; a plan holds the lock of planning.
  */
 export async function hasDied({ state }: Pick<RunContext, 'state'>, run: Run): Promise<boolean> {
   if (run.status !== 'running') return false;
   const plan = run.kind === 'plan';
   const holder = await state.locks.holderOf(plan ? planLockName(run.job) : jobLockName(run.job));
   const held = holder === null || (plan ? holder?.run === run.id : holder !== undefined);
-  // Asked last: it may have ended between the moment it was read and the moment its lock was free.
+  // Checked last: the run may end after it was read and before its lock was free.
   return !held && (await state.runs.get(run.id))?.status === 'running';
 }
 
 /**
- * Asks for the end of a run, whichever process is at work on it: within about a second it sends nothing new, lets
- * requests under way end, and is `interrupted`, as by SIGINT; the next run of the job continues it. UsageError when
- * no process works on it.
+ * Requests the end of a run from any process that executes it: within about a second it sends nothing new, finishes
+ * requests in flight, and is `interrupted`, as by SIGINT. The next run of the job continues it. UsageError if no
+ * process executes it.
  */
 export async function askToInterrupt(context: Pick<RunContext, 'state' | 'clock'>, id: string): Promise<Run> {
   const { runs } = context.state;
@@ -146,9 +148,9 @@ export async function askToInterrupt(context: Pick<RunContext, 'state' | 'clock'
 }
 
 /**
- * The latest run of the same job that has begun since and may have changed something: what was planned before then speaks of
- * a store that is no more. Undefined when there is none; plans, runs whose source could not be read, and retries of which the
- * store has taken nothing do not count.
+ * The latest later run of the same job that may have changed something, so that earlier plans are outdated. Undefined
+ * if there is none. Plans, runs whose source could not be read, and retries that changed nothing in the store do not
+ * count.
  */
 export async function laterRun(
   { state }: Pick<RunContext, 'state'>,
@@ -158,7 +160,7 @@ export async function laterRun(
   return runs.find((run) => run.sequence > sequence && run.digest !== null && !isIdleRetry(run));
 }
 
-/** A retry that is over, and has left the store as it was. */
+/** A finished retry that changed nothing in the store. */
 function isIdleRetry({ kind, status, totals }: Run): boolean {
   return kind === 'retry' && status !== 'running' && totals !== null && totals.applied + totals.unsent === 0;
 }

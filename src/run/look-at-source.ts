@@ -8,22 +8,22 @@ import { stageSource } from '../source/stage-source.ts';
 import type { RunFolder } from '../state/artifacts.ts';
 import { openTable } from '../tables/open-table.ts';
 
-/** What a file turns out to be when it is read as an import would read it. */
+/** What a file contains when it is read like an import. */
 export interface SourceLook {
-  /** The files that it holds: one, or those of a zip. */
+  /** The files in it: one, or those of a zip. */
   readonly files: readonly string[];
-  /** Of the first file, like all that follows. */
+  /** All following values are those of the first file. */
   readonly header: readonly string[];
   readonly dialect: Dialect;
   /** Set where the file is no CSV. */
   readonly places: TablePlaces | undefined;
   /** The first rows. */
   readonly rows: readonly Row[];
-  /** How many rows there are; null when the file is too large to be read to its end for this. */
+  /** The number of rows; null if the file is too large to be read completely for this. */
   readonly rowCount: number | null;
 }
 
-/** What is read to its end before anything is decided; of a larger file only the beginning. */
+/** Files up to this size are read completely first; of a larger file only the beginning. */
 const SAMPLE_BYTES = 32 * 1024 * 1024;
 const ROWS_KEPT = 200;
 
@@ -34,11 +34,11 @@ export interface LookOptions extends Omit<CsvOptions, 'name' | 'file' | 'limits'
 }
 
 /**
- * Looks at a file (an absolute path) as an import would read it: unpacks it, decides charset and delimiter, reads the
- * header and some rows. SourceError, CsvError or EncodingError where an import would stop. Writes nothing.
+ * Looks at a file (an absolute path) like an import: unpacks it, detects charset and delimiter, and reads the header
+ * and some rows. SourceError, CsvError or EncodingError for a file that an import would refuse. Writes nothing.
  */
 export async function lookAtSource(path: string, options: LookOptions = {}): Promise<SourceLook> {
-  // Whoever typed the path may read what it leads to.
+  // The user who typed the path may read its target.
   const real = await realpath(path).catch(() => path);
   const { sampleBytes = SAMPLE_BYTES, sheet, records, ...dialect } = options;
   const folder = new SampleFolder(sampleBytes);
@@ -72,10 +72,10 @@ export async function lookAtSource(path: string, options: LookOptions = {}): Pro
   };
 }
 
-/** What a file of a sample holds. */
+/** The content of a sample file. */
 interface SampledFile {
   readonly bytes: Buffer;
-  /** Whether the file goes on behind it. */
+  /** Whether the file continues after it. */
   readonly cut: boolean;
 }
 
@@ -109,7 +109,7 @@ export class SampleFolder implements RunFolder {
     return size;
   }
 
-  /** What was kept of a file; StateError when nothing was. */
+  /** The kept part of a file; StateError if there is none. */
   sampled(name: string): SampledFile {
     const file = this.#files.get(name);
     if (file === undefined) throw new StateError(`The sample has no file ${name}.`);

@@ -7,30 +7,30 @@ import type { RunContext } from './run-context.ts';
 /** Summaries and rejects of this many runs of a job are kept (design: Mirror, ledger and continuing). */
 export const RUNS_KEPT = 20;
 
-/** Old runs that are not to be removed yet, and how many of them at most. */
+/** The most old runs that must not be removed yet. */
 export interface Spared {
   readonly isNeeded: (run: Run) => Promise<boolean>;
   readonly most: number;
 }
 
 /**
- * The runs of one job that need not be kept, given newest first. Never among them is a run under way, nor one that a
- * later run continues or supersedes: twenty plans made meanwhile must not take what it has left to send. Nor the last
- * that was completed: safety limits compare the next one with it.
+ * The runs of one job that need not be kept; `runs` are newest first. It never returns a running run, or a run that a
+ * later run may continue or supersede: twenty plans made meanwhile must not remove its unsent operations. It also
+ * never returns the last completed run, because safety limits compare with it.
  */
 export function runsToPrune(runs: readonly Run[], keep: number = RUNS_KEPT): Run[] {
   const compared = runs.find(({ kind, status }) => kind === 'run' && COMPLETED.includes(status));
   return runs.slice(keep).filter((run) => run.status !== 'running' && run !== compared && !awaitsNext(run));
 }
 
-/** Without a digest it has not read its source, and has nothing to continue. */
+/** A run without a digest has not read its source, so it has nothing to continue. */
 function awaitsNext({ kind, status, digest }: Run): boolean {
   return SENDING_KINDS.includes(kind) && UNFINISHED.includes(status) && digest !== null;
 }
 
 /**
- * Removes the job's old runs with their files, and gives their ids. The ledger keeps what they have sent. Of those that
- * are still needed, the newest are spared.
+ * Removes the job's old runs with their files, and returns their ids. The ledger keeps what they sent. Of old runs
+ * that are still needed, the newest are kept.
  */
 export async function pruneRuns(
   { runs }: Pick<State, 'runs'>,
@@ -46,7 +46,7 @@ export async function pruneRuns(
       spared++;
       continue;
     }
-    // The files first: a run that is still listed can be pruned again.
+    // The files first: a run that is still listed can be removed later.
     await artifacts.remove(run.id);
     await runs.remove(run.id);
     pruned.push(run.id);

@@ -22,8 +22,8 @@ import type { RunContext } from './run-context.ts';
 import { type CorrectedFile, correctedAsCsv, editedWorkbook } from './write-rejects-workbook.ts';
 
 /**
- * The rejects file of a run as it was corrected; by default the one in its folder. CsvError when it is broken,
- * SourceError when it is no rejects file of this run.
+ * The corrected rejects file of a run; default: the file in its folder. CsvError if it is broken, SourceError if it
+ * is not a rejects file of this run.
  */
 export async function readCorrections(
   { artifacts }: Pick<RunContext, 'artifacts'>,
@@ -43,7 +43,7 @@ export async function readCorrections(
   });
 }
 
-/** The file of the two that was corrected; the CSV file where neither was. SourceError where both were. */
+/** The corrected one of the two files; the CSV file if neither was edited. SourceError if both were. */
 async function correctedIn(folder: RunFolder): Promise<CorrectedFile> {
   const csv = { name: `${folder.location}/${REJECTS_FILE}`, open: () => folder.read(REJECTS_FILE) };
   const workbook = await editedWorkbook(folder);
@@ -65,7 +65,7 @@ async function correctedIn(folder: RunFolder): Promise<CorrectedFile> {
   };
 }
 
-/** Stages the corrected rejects of a run, with the guard that says which of them a retry may send. */
+/** Stages the corrected rejects of a run, with the guard that decides which of them a retry may send. */
 export function stageCorrected(rejected: Run, onEdits: (edits: RejectsEdits) => void): Stage {
   return async (context, { job }, folder) => {
     const corrected = await readCorrections(context, rejected);
@@ -73,12 +73,12 @@ export function stageCorrected(rejected: Run, onEdits: (edits: RejectsEdits) => 
     const snapshot = await stageContents(corrected.files, corrected.readAs, folder);
     const guard = retryGuardOf(rejected, corrected, job.import);
     await saveRetryGuard(folder, guard);
-    // The same rows with other refused cells make another plan.
+    // The same rows with other refused cells give another plan.
     return { ...snapshot, sha256: digestOf([snapshot.sha256, guard.refused]) };
   };
 }
 
-/** UsageError unless this run has rejects to retry. */
+/** UsageError if this run has no rejects to retry. */
 export async function refuseUnlessRejected(
   { artifacts }: Pick<RunContext, 'artifacts'>,
   rejected: Run,

@@ -2,12 +2,12 @@ import { COMPLETED, type FoundGone, forgotten, type Run, type StateLoss } from '
 import { importTarget } from '../state/state.ts';
 import type { RunContext } from './run-context.ts';
 
-/** An older loss has been reported before. */
+/** An older loss has already been reported. */
 const RUNS_SEARCHED = 50;
 
 /**
- * Checks whether the state still knows everything that was sent to the run's target. If not, everything that may be affected
- * is in doubt from now on, and the loss is returned; else null.
+ * Checks whether the state still has everything that was sent to the run's target. If not, everything that may be
+ * affected is put in doubt, and the loss is returned; otherwise null.
  */
 export async function reconcileState(
   { state, onEvent }: RunContext,
@@ -20,8 +20,8 @@ export async function reconcileState(
 }
 
 /**
- * Creates a run that is about to begin, with the loss of the state and what a verification found gone, if any. The state is
- * compared first: a loss concerns the runs that were created before it was found, not this one.
+ * Creates a run that is about to begin. It records the loss of the state and the lost records that a verification
+ * found, if any. The state is compared first: a loss concerns earlier runs, not this one.
  */
 export async function createReconciled(context: RunContext, begun: Run): Promise<Run> {
   const loss = (await reconcileState(context, begun)) ?? (await lossToSay(context, begun));
@@ -36,8 +36,8 @@ export async function createReconciled(context: RunContext, begun: Run): Promise
 }
 
 /**
- * A loss that another run, plan or verification has found, where this job has not begun to send since: the run that
- * sends everything again says why.
+ * A loss that another run, plan or verification found before this job sent anything since: the run that sends
+ * everything again reports the cause.
  */
 async function lossToSay({ state, onEvent }: RunContext, begun: Run): Promise<StateLoss | null> {
   const isOfTarget = ({ storeId, resource }: Run) => storeId === begun.storeId && resource === begun.resource;
@@ -52,8 +52,8 @@ async function lossToSay({ state, onEvent }: RunContext, begun: Run): Promise<St
 }
 
 /**
- * What a verification of the job found gone, until everything was sent again or a verification of all records found nothing
- * gone. Each run keeps it, since the verification itself may be removed.
+ * The lost records that a verification of the job found, until everything was sent again or a verification of all
+ * records found none. Each run keeps this, because the verification itself may be removed.
  */
 async function goneBefore({ state }: RunContext, { job }: Run): Promise<FoundGone | undefined> {
   const before = await state.runs.list({ job });

@@ -16,18 +16,18 @@ const GUARD_FILE = 'retry.json';
 const rejectedKey = z.tuple([z.string(), z.string().nullable()]) satisfies z.ZodType<RejectedKey>;
 const guardSchema = z.strictObject({
   retryOf: z.string(),
-  /** What was rejected, with the fingerprint of what the store had acknowledged at that time. */
+  /** The rejected keys, with the fingerprint of the body that the store had acknowledged at that time. */
   keys: z.array(rejectedKey),
   /** Rows of the snapshot, as file and line, that were rejected without a key. */
   keyless: z.array(z.tuple([z.int(), z.int()])),
-  /** Rows of the snapshot that must not be sent, and why. */
+  /** Rows of the snapshot that must not be sent, with the reason. */
   refused: z.array(z.strictObject({ file: z.int(), line: z.int(), column: z.string(), message: z.string() })),
 });
 
-/** What a retry may send, and what of its snapshot it may not. */
+/** Decides which records of its snapshot a retry may send. */
 export type RetryGuard = z.infer<typeof guardSchema>;
 
-/** The guard of a retry of this run. StateError when an earlier version wrote its rejects. */
+/** The guard for a retry of this run. StateError if an earlier version wrote its rejects. */
 export function retryGuardOf({ id }: Run, corrected: CorrectedRejects, resource: Resource): RetryGuard {
   const { keys, keyless, refused } = corrected;
   if (keys === undefined) {
@@ -49,12 +49,12 @@ export function retryGuardOf({ id }: Run, corrected: CorrectedRejects, resource:
   };
 }
 
-/** Writes the guard beside the snapshot that it is about. */
+/** Writes the guard beside its snapshot. */
 export async function saveRetryGuard(folder: RunFolder, guard: RetryGuard): Promise<void> {
   await folder.write(GUARD_FILE, [sealedJson(guard)]);
 }
 
-/** The guard of a retry. StateError when it is gone or damaged. */
+/** The guard of a retry. StateError if it is missing or damaged. */
 export async function loadRetryGuard(folder: RunFolder): Promise<RetryGuard> {
   try {
     const { value, isSealed } = openSealed(await text(await folder.read(GUARD_FILE)));
@@ -75,9 +75,9 @@ type Verdict =
   | { readonly kind: 'rejected' | 'skipped'; readonly key: string | null; readonly reason: Reason };
 
 /**
- * Lets through what the retry may send: records whose key was rejected, or could not be read and is no record's that the
- * store has acknowledged. What another run has applied since is left out, as skipped; the rest is rejected. SourceError when
- * nothing in the file was rejected: then it is another one.
+ * Accepts the records that the retry may send: records with a rejected key, and records without a readable key before
+ * that are not acknowledged for another record. Records that another run has applied since are skipped; all others
+ * are rejected. SourceError if no record of the file was rejected: then it is another file.
  */
 export async function* guardRetry(
   batches: AsyncIterable<readonly Item[]>,
@@ -159,7 +159,7 @@ function otherFile({ retryOf }: RetryGuard, records: number): SourceError {
   );
 }
 
-/** Places by their file, ordered by line. */
+/** Positions by file, in the order of lines. */
 function linesByFile<Place extends { readonly file: number; readonly line: number }>(
   places: readonly Place[],
 ): ReadonlyMap<number, readonly Place[]> {
@@ -168,7 +168,7 @@ function linesByFile<Place extends { readonly file: number; readonly line: numbe
   return byFile;
 }
 
-/** The first place within one of the spans. */
+/** The first position within one of the spans. */
 function within<Place extends { readonly line: number }>(
   places: ReadonlyMap<number, readonly Place[]>,
   spans: readonly RowSpan[],

@@ -11,91 +11,96 @@ import type { LockHolder, State } from '../state/state.ts';
 import type { Storefront } from '../storefront/storefront.ts';
 import type { MappingSource } from './inputs/open-mapping.ts';
 
-/** What the steps of a run need from the process they run in; made once at the edge (cli/, queue/). */
+/** What the steps of a run need from their process; created once at the edge (cli/, queue/). */
 export interface RunContext extends FileAccess {
   readonly state: State;
   readonly artifacts: Artifacts;
-  /** The version of Storeferry: part of a run's digest, since another version may plan otherwise. */
+  /** The version of Storeferry: part of a run's digest, because another version may plan differently. */
   readonly version: string;
-  /** How a command for this workspace begins when it is typed, for reports; `storeferry` when left out. */
+  /** The beginning of commands for this workspace, for reports; default: `storeferry`. */
   readonly program?: string;
-  /** Takes secrets out of a text by their values, for all that is stored or printed of a run. Left out: there are none. */
+  /**
+   * Removes secrets, by their values, from every text about a run that is stored or printed. Default: there are none.
+   */
   readonly redact?: Redact;
   /** Milliseconds since the epoch. */
   readonly clock: () => number;
-  /** How long this process and earlier ones have worked on the run under way, in milliseconds; absent outside of runs. */
+  /** How long this process and earlier ones have worked on the current run, in milliseconds; absent outside of runs. */
   readonly workedMs?: () => number;
-  /** A new run id: short, random, fit for file names. */
+  /** A new run id: short, random, and valid in file names. */
   readonly newRunId: () => string;
-  /** One client a store and process, so that all work on a store shares its limiter. */
+  /** One client per store and process, so that all work on a store shares its limiter. */
   readonly openStorefront: (store: StoreConfig) => Storefront | Promise<Storefront>;
   readonly onEvent: (event: RunEvent) => void;
   /** Aborts on SIGINT, SIGTERM and SIGHUP. */
   readonly signal: AbortSignal;
 }
 
-/** What happens in a run, for terminal, log and dashboard. */
+/** Events of a run, for terminal, log and dashboard. */
 export type RunEvent =
-  /** Another run is at work on what this one needs: the store's resource, the file it writes, the planning of its job. */
+  /**
+   * Another run uses what this one needs: the resource of the store, the destination file, or the planning of its
+   * job.
+   */
   | {
       readonly type: 'waiting';
       readonly heldBy: LockHolder | null;
       readonly needs: 'store' | 'destination' | 'plan';
     }
-  /** The result of earlier requests is unknown: this many operations for the same records wait, for this long. */
+  /** The results of earlier requests are unknown: this many operations for the same records wait this long. */
   | { readonly type: 'waiting-for-requests'; readonly operations: number; readonly ms: number }
-  /** The state does not hold all that was sent, and what may differ is in doubt. */
+  /** The state has lost data, and the affected records are in doubt. */
   | { readonly type: 'state-loss'; readonly loss: StateLoss }
   | { readonly type: 'begun'; readonly run: Run; readonly continued: boolean }
   /** A verification is about to send this many of the job's known records again. */
   | { readonly type: 'sampled'; readonly run: Run; readonly records: number; readonly known: number }
-  /** The notification of the end could not be delivered; `host` is all of its address that may be shown. */
+  /** The notification of the end could not be delivered. `host` is the only part of its address that may be shown. */
   | { readonly type: 'not-notified'; readonly host: string; readonly problem: string }
-  /** The page that shows how the run ended could not be written. */
+  /** The report of the run could not be written. */
   | { readonly type: 'report-not-written'; readonly problem: string }
   | ProgressEvent;
 
 /** The progress of a step. */
 export interface ProgressEvent extends Omit<RunProgress, 'at' | 'applied' | 'rejected'> {
   readonly type: 'progress';
-  /** While applying. */
+  /** Only while applying. */
   readonly records?: Pick<RunProgress, 'applied' | 'rejected'>;
 }
 
-/** What a job of either kind needs to be run. */
+/** The input of a job of either kind. */
 export type RunRequest = ImportRequest | ExportRequest;
 
-/** Whether it is an export's. */
+/** Whether it is an export. */
 export function isExportRequest(request: RunRequest): request is ExportRequest {
   return request.job.kind === 'export';
 }
 
-/** What an import needs to know of the workspace: read and validated at the edge. */
+/** The input of an import, read and validated at the edge. */
 export interface ImportRequest {
   readonly job: ImportJob;
   readonly store: StoreConfig;
   readonly mapping: MappingSource;
-  /** Ignore fingerprints: send every record, whatever the ledger says. */
+  /** Ignore fingerprints: send every record, even if it is unchanged. */
   readonly resend: boolean;
 }
 
-/** What an export needs to know of the workspace: read and validated at the edge. */
+/** The input of an export, read and validated at the edge. */
 export interface ExportRequest {
   readonly job: ExportJob;
   readonly store: StoreConfig;
 }
 
-/** What a verification needs to know. */
+/** The input of a verification. */
 export interface VerifyRequest {
   readonly job: ImportJob;
   readonly store: StoreConfig;
   /** The most records to send again. */
   readonly sample: number;
-  /** In [0, 1), as Math.random. */
+  /** In [0, 1), like Math.random. */
   readonly random: () => number;
 }
 
-/** A bug of our own that ended a run. The run is recorded as failed, and this is its report. */
+/** A bug of Storeferry that ended a run. The run is recorded as failed; this is its report. */
 export class RunBug extends Error {
   readonly report: RunFacts;
 
@@ -106,12 +111,12 @@ export class RunBug extends Error {
   }
 }
 
-/** Takes secrets out of a text. */
+/** Removes secrets from a text. */
 type Redact = (text: string) => string;
 
 /**
- * The state, with the secrets taken out of every message that is stored of a run: why it ended, and what the store said of
- * its records. What is read of it afterwards, for whichever report, has none.
+ * The state, with secrets removed from every stored message of a run: why it ended, and what the store answered about
+ * its records. So no report can contain them.
  */
 export function redactedState(state: State, redact: Redact): State {
   const { runs } = state;
@@ -149,8 +154,8 @@ function redactedOutcome(outcome: Outcome, redact: Redact): Outcome {
 }
 
 /**
- * What ended a run, as it is stored: without secrets, and of contacts and orders without personal data. A mask does not know
- * every name, so the words of the store are left out, and what a bug quotes is hidden.
+ * The error that ended a run, for storage: without secrets, and for contacts and orders without personal data. A mask
+ * does not know every name, so the words of the store are left out, and quotes in messages of bugs are hidden.
  */
 export function runErrorOf(
   failure: unknown,
@@ -164,7 +169,7 @@ export function runErrorOf(
   return redact(masked(explainError({ place, hint, message })));
 }
 
-/** A signal that aborts when the other does, with a reason of its own. */
+/** A signal that aborts when the other does, with its own reason. */
 export function abortingWith(signal: AbortSignal, reason: () => Error): AbortSignal {
   const controller = new AbortController();
   const abort = () => controller.abort(reason());

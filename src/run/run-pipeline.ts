@@ -8,34 +8,38 @@ import { refuseUnlessHeld } from './lock-job.ts';
 import { RunBug, type RunContext } from './run-context.ts';
 import { watchedRun } from './watched-run.ts';
 
-/** A run under way, as its steps find and leave it. */
+/** A running run, as its steps read and change it. */
 export interface RunWork {
   /** For the steps: its signal also aborts when the end of the run was requested. */
   readonly context: RunContext;
-  /** The lock that lets this process work on the run and end it. */
+  /** The lock that allows this process to work on the run and to end it. */
   readonly lock: Lock;
-  /** As the last step left it. */
+  /** The run after the last step. */
   run: Run;
-  /** To be called once it is known which run goes on: the new one, or an unfinished one in its place. */
+  /** Call it when it is known which run continues: the new one, or an unfinished one in its place. */
   begin(run: Run): void;
 }
 
-/** What kinds of runs differ in. */
+/** The differences between kinds of runs. */
 export interface RunPipeline {
   /** The run that is about to begin. */
   readonly run: Run;
   readonly lock: (context: RunContext, run: Run) => Promise<Lock>;
-  /** Under the lock, gives the run that begins, or throws: then nothing has begun and there is nothing to end. */
+  /**
+   * Called under the lock. Returns the run that begins, or throws: then nothing has begun and there is nothing to
+   * end.
+   */
   readonly admit?: (run: Run) => Promise<Run>;
   readonly steps: (work: RunWork) => Promise<void>;
-  /** Records the end of the run and gives its facts. `failure`: what a step threw, null when none did. */
+  /** Records the end of the run and returns its facts. `failure`: the error of a step, null if there was none. */
   readonly finish: (work: RunWork, failure: unknown) => Promise<RunFacts>;
 }
 
 /**
- * What all runs have in common: lock, watch, steps, finish. Rejects with LockedError while another process holds the lock
- * and when the lock is lost (the run is then the other process's to end), with whatever `admit` throws, and with RunBug,
- * once the end is recorded, when a step threw no StoreferryError. Any other failure is the run's status and error.
+ * The common part of all runs: lock, watch, steps, finish. Rejects with LockedError while another process holds the
+ * lock and when the lock is lost (then the other process ends the run), with any error of `admit`, and with RunBug,
+ * after the end is recorded, if a step threw no StoreferryError. Any other failure becomes the run's status and
+ * error.
  */
 export async function runPipeline(surroundings: RunContext, pipeline: RunPipeline): Promise<RunFacts> {
   const { admit, steps, finish } = pipeline;
@@ -68,8 +72,8 @@ export async function runPipeline(surroundings: RunContext, pipeline: RunPipelin
 }
 
 /**
- * Records the end of a run. When that fails too, rejects with what the user must know: the failure of the run itself where
- * that was the state's already, else both.
+ * Records the end of a run. If that fails too, rejects with the failure of the run itself if it was already one of
+ * the state, otherwise with both.
  */
 async function recordingEnd<Ended>(failure: unknown, record: () => Promise<Ended>): Promise<Ended> {
   try {
@@ -85,11 +89,11 @@ async function recordingEnd<Ended>(failure: unknown, record: () => Promise<Ended
   }
 }
 
-/** What kinds of runs differ in when they begin. */
+/** The differences between kinds of runs when they begin. */
 type Beginning = Pick<Run, 'job' | 'kind' | 'resource' | 'step'> &
   Partial<Pick<Run, 'digest' | 'resend' | 'retryOf'>>;
 
-/** A run that is about to begin; unknown to the state until it is created there. */
+/** A run that is about to begin; the state does not have it until it is created there. */
 export function newRun(context: RunContext, store: StoreConfig, beginning: Beginning): Run {
   return {
     id: context.newRunId(),
@@ -112,10 +116,10 @@ export function newRun(context: RunContext, store: StoreConfig, beginning: Begin
   };
 }
 
-/** Continues an unfinished run in the place of the one just begun, of which nothing is left. */
+/** Continues an unfinished run in the place of the new one, which is removed. */
 export async function continueInstead(context: RunContext, begun: Run, unfinished: Run): Promise<Run> {
   const { runs } = context.state;
-  // Whoever has asked for the end of the one just begun means its work.
+  // A request to end the new run means the continued one as well.
   const interruptAskedAt = (await runs.get(begun.id))?.interruptAskedAt ?? null;
   await context.artifacts.remove(begun.id);
   await runs.remove(begun.id);
@@ -125,7 +129,7 @@ export async function continueInstead(context: RunContext, begun: Run, unfinishe
   });
 }
 
-/** Ends a run that nothing continues any more; its files stay. */
+/** Ends a run that nothing will continue; its files are kept. */
 export async function supersede(context: RunContext, run: Run): Promise<void> {
   await context.state.runs.update(run.id, {
     status: 'superseded',

@@ -13,25 +13,25 @@ import { type Clock, sleep, systemClock } from '../storefront/clock.ts';
 import type { Storefront } from '../storefront/storefront.ts';
 import type { RunContext } from './run-context.ts';
 
-/** An operation with the shard that its outcome is recorded for. */
+/** An operation with the shard for which its outcome is recorded. */
 export type ShardOperation = Operation & { readonly shard: number };
 
 interface SendOptions
   extends Pick<ApplyOptions<ShardOperation>, 'turn' | 'onEnded' | 'judge' | 'onProgress'> {
   readonly run: Run;
   readonly store: StoreConfig;
-  /** Nothing is sent or recorded once it is lost. */
+  /** Nothing is sent or recorded after it is lost. */
   readonly lock: Lock;
   readonly operations: AsyncIterable<readonly ShardOperation[]>;
-  /** What requests without an outcome are recorded for. */
+  /** The shard for requests without an outcome. */
   readonly firstShard: number;
   readonly storefront: WritingStorefront & Pick<Storefront, 'subscriberLists'>;
-  /** Called with the outcomes that have been recorded. */
+  /** Called with recorded outcomes. */
   readonly onRecorded?: (results: readonly ApplyResult<ShardOperation>[]) => void;
 }
 
 /**
- * The one way in which operations reach a store: their keys are in doubt before they are sent, and each outcome is
+ * The only way in which operations reach a store: their keys are in doubt before they are sent, and each outcome is
  * recorded. Rejects as `applyOperations`.
  */
 export async function sendOperations(context: RunContext, options: SendOptions): Promise<void> {
@@ -101,22 +101,25 @@ export function versionTime({ clock }: Pick<RunContext, 'clock'>, { history }: S
   return history.keep === null ? null : clock();
 }
 
-/** As many operations as a shard holds. */
+/** The number of operations in a shard. */
 const MAX_GROUP_SIZE = SHARD_SIZE;
-/** Target duration of a group. When a process dies, at most two groups are in doubt. */
+/** Target duration of a group. If a process dies, at most two groups are in doubt. */
 const GROUP_MS = 100;
-/** Operations that wait for earlier requests are kept until all others are sent; this is the most that are kept. */
+/** The most operations that are kept back because they wait for earlier requests; all others are sent first. */
 const MAX_POSTPONED = 2_000;
 
 interface BeginGroupsOptions<Op extends Operation> {
-  /** In batches, such as shards; a group is never larger than one. */
+  /** In batches, such as shards; a group is never larger than one batch. */
   readonly operations: AsyncIterable<readonly Op[]>;
   readonly sending: Sending;
   /** The smallest group. */
   readonly concurrency: number;
   /** Records deletes that must no longer be sent. */
   readonly leave: (operations: readonly Op[]) => Promise<void>;
-  /** Called with how many operations wait for how long: the store may still be at work on earlier requests for their records. */
+  /**
+   * Called with the number of waiting operations and their waiting time: the store may still be processing earlier
+   * requests for their records.
+   */
   readonly onWait: (operations: number, ms: number) => void;
   readonly clock: Clock;
   readonly signal: AbortSignal;
@@ -128,9 +131,9 @@ interface Group<Op extends Operation> {
 }
 
 /**
- * Yields operations once their keys are in doubt, group by group; while one group is sent, the next is begun. Operations that
- * wait for requests of a dead process come last, when those must be over. When the consumer stops, operations that were
- * begun and not yielded are withdrawn.
+ * Yields operations after their keys were put in doubt, group by group; while one group is sent, the next is begun.
+ * Operations that wait for requests of a dead process come last, when those requests must be over. If the consumer
+ * stops, operations that were begun and not yielded are withdrawn.
  */
 export async function* beginGroups<Op extends Operation>(
   options: BeginGroupsOptions<Op>,
@@ -179,7 +182,7 @@ export async function* beginGroups<Op extends Operation>(
   }
 
   let next = begin();
-  // It is awaited below: a rejection until then is not unhandled.
+  // It is awaited below; a rejection before that must not count as unhandled.
   next.catch(() => {});
   try {
     for (let group = await next; group !== undefined; group = await next) {

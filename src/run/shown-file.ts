@@ -1,12 +1,12 @@
 import { isAbsolute, relative, resolve } from 'node:path';
 import type { Exported } from '../model/run.ts';
 
-/** Where a file of a run is: relative to the workspace, or its whole address where it is in no folder at all. */
+/** The path of a file of a run relative to the workspace, or its whole address if it is not in a folder. */
 export function shownFile(workspaceDir: string, location: string): string {
   return isAbsolute(location) ? relative(workspaceDir, location) : location;
 }
 
-/** The files of a run, each as a person in the workspace would name it. */
+/** The files of a run, named relative to the workspace. */
 export function withShownFiles<Files extends FilesOfRun>(files: Files, workspaceDir: string): Files {
   const shown = (file: string | null) => (file === null ? null : shownFile(workspaceDir, file));
   return { ...files, rejectsFile: shown(files.rejectsFile), reportFile: shown(files.reportFile) };
@@ -17,7 +17,7 @@ interface FilesOfRun {
   readonly reportFile: string | null;
 }
 
-/** The files of a run, each by a path that opens from a folder, such as the one that a command was typed in. */
+/** The files of a run, with paths that open from a folder, such as the current folder of a command. */
 export function withFilesFrom<Files extends FilesOfRun & { readonly exported: Exported | null }>(
   files: Files,
   workspaceDir: string,
@@ -36,10 +36,10 @@ export function withFilesFrom<Files extends FilesOfRun & { readonly exported: Ex
   };
 }
 
-/** What an export wrote to, where that is on no disk of this machine. */
+/** The target of an export that is not on a disk of this machine. */
 const ADDRESS = /^[a-z0-9]+:\/\//i;
 
-/** A path that opens from a folder: relative within it, else as it is. */
+/** A path that opens from a folder: relative within it, otherwise unchanged. */
 export function pathFrom(folder: string, path: string): string {
   if (!isAbsolute(path)) return path;
   const inside = relative(folder, path);

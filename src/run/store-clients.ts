@@ -3,34 +3,34 @@ import { storeIdentity } from '../model/store-identity.ts';
 import type { SharedStore } from '../state/state.ts';
 import type { Attempt, Storefront, StorefrontEvent } from '../storefront/storefront.ts';
 
-/** The clients of a process, one per store, so that all its work on a store shares one limiter. */
+/** The clients of a process, one per store, so that all work on a store shares one limiter. */
 export interface StoreClients extends AsyncDisposable {
   /**
-   * The client of a store as it is configured now: a worker outlives changes of stores.yaml. What sends requests is
-   * loaded with the first one, since it takes a tenth of a second and a plan needs none of it.
+   * The client of a store with its current configuration: a worker outlives changes of stores.yaml. The code that
+   * sends requests is loaded with the first client, because it takes a tenth of a second and plans do not need it.
    */
   open(store: StoreConfig): Promise<Storefront>;
-  /** The figures of each client, in the order in which they were opened; a store has several when it was changed. */
+  /** The statistics of each client in the order of opening; a store whose configuration changed has several. */
   stats(): readonly StoreStats[];
 }
 
-/** The figures of the client of a store. */
+/** The statistics of the client of a store. */
 export interface StoreStats {
   readonly store: string;
   readonly stats: ReturnType<Storefront['stats']>;
 }
 
-/** Listens to what happens between this process and a store. */
+/** Observes the traffic between this process and a store. */
 export interface StoreListener {
   readonly onEvent: (store: string, event: StorefrontEvent) => void;
-  /** Left out, single requests are not measured. */
+  /** If omitted, single requests are not measured. */
   readonly onAttempt?: ((store: string, attempt: Attempt) => void) | undefined;
 }
 
-/** What processes agree on about the store of an identity; undefined when there is only this one. */
+/** What processes share about the store of an identity; undefined if there is only one process. */
 type SharedStoreOf = (storeId: string) => SharedStore | undefined;
 
-/** Makes clients as they are asked for, and closes them together. */
+/** Creates clients on demand, and closes them together. */
 export function storeClients(
   version: string,
   sharedStore: SharedStoreOf,

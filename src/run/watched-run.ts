@@ -5,19 +5,19 @@ import type { RunContext, RunEvent } from './run-context.ts';
 const LOOK_EVERY_MS = 1_000;
 
 /**
- * A run at work in this process, as other processes see and reach it: about once a second its progress and the time worked
- * are written to the state, and the state is asked whether its end was requested.
+ * A run in this process, as other processes see and control it: about once per second its progress and working time
+ * are written to the state, and the state is asked whether the end was requested.
  */
 export interface WatchedRun extends Disposable {
-  /** For the steps of the run: its signal aborts with an InterruptedOnRequestError when its end was requested. */
+  /** For the steps of the run: its signal aborts with an InterruptedOnRequestError if the end was requested. */
   readonly context: RunContext;
-  /** From now on watches the run that is continued, if it is another one. */
+  /** From now on watches the continued run, if it is another one. */
   follow(run: Run): void;
-  /** Once it resolves, no more progress is written. To be awaited before the end of the run is written. */
+  /** After it resolves, no more progress is written. Await it before writing the end of the run. */
   end(): Promise<void>;
 }
 
-/** Begins to watch; nothing is written for runs that are over within a second. */
+/** Begins to watch; nothing is written for runs that end within a second. */
 export function watchedRun(context: RunContext, run: Run): WatchedRun {
   const { runs } = context.state;
   const asked = new AbortController();
@@ -38,7 +38,7 @@ export function watchedRun(context: RunContext, run: Run): WatchedRun {
       });
       if (id === followed.id && run.interruptAskedAt != null) asked.abort(new InterruptedOnRequestError());
     } catch {
-      // Without an answer nothing is known: the run itself meets what is wrong with the state.
+      // Without an answer nothing is known: the run itself will meet the failure of the state.
     }
   };
   const timer = setInterval(() => {
@@ -65,7 +65,7 @@ export function watchedRun(context: RunContext, run: Run): WatchedRun {
       },
     },
     follow(run) {
-      // What was noted of the same run is counted from `beganAt` already.
+      // Earlier time of the same run is already counted from `beganAt`.
       if (run.id !== followed.id) followed = run;
     },
     end,
@@ -73,7 +73,7 @@ export function watchedRun(context: RunContext, run: Run): WatchedRun {
   };
 }
 
-/** What is written at the end of a run, by the process that has worked on it last. */
+/** What the last process of a run writes at its end. */
 export function workedSoFar({ workedMs }: RunContext): Pick<Run, 'workedMs'> {
   return workedMs === undefined ? {} : { workedMs: workedMs() };
 }

@@ -18,7 +18,7 @@ import type { RunFolder } from '../state/artifacts.ts';
 import { openTable } from '../tables/open-table.ts';
 import { SampleFolder } from './look-at-source.ts';
 
-/** Excel cuts texts behind these characters, and repairs files that have longer ones. */
+/** Excel cuts texts after this many characters, and repairs files with longer ones. */
 const LONGEST_CELL = 32_767;
 
 const XML = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n';
@@ -26,10 +26,10 @@ const MAIN = 'http://schemas.openxmlformats.org/spreadsheetml/2006/main';
 const OFFICE = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships';
 const PACKAGE = 'http://schemas.openxmlformats.org/package/2006';
 const TYPE = 'application/vnd.openxmlformats-officedocument.spreadsheetml';
-/** The earliest that zip knows: the same rows give the same bytes. */
+/** The earliest time in a zip, so that equal rows give equal bytes. */
 const MODIFIED = new Date(1980, 0, 1);
 
-/** All that a workbook of one sheet needs besides the sheet. Style 1 is text, style 2 a header. */
+/** The parts of a workbook with one sheet, except the sheet. Style 1 is text, style 2 a header. */
 const PARTS: Readonly<Record<string, string>> = {
   '[Content_Types].xml': `<Types xmlns="${PACKAGE}/content-types"><Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/><Default Extension="xml" ContentType="application/xml"/><Override PartName="/xl/workbook.xml" ContentType="${TYPE}.sheet.main+xml"/><Override PartName="/xl/worksheets/sheet1.xml" ContentType="${TYPE}.worksheet+xml"/><Override PartName="/xl/styles.xml" ContentType="${TYPE}.styles+xml"/></Types>`,
   '_rels/.rels': `<Relationships xmlns="${PACKAGE}/relationships"><Relationship Id="rId1" Type="${OFFICE}/officeDocument" Target="xl/workbook.xml"/></Relationships>`,
@@ -37,13 +37,13 @@ const PARTS: Readonly<Record<string, string>> = {
   'xl/styles.xml': `<styleSheet xmlns="${MAIN}"><fonts count="2"><font><sz val="11"/><name val="Calibri"/></font><font><b/><sz val="11"/><name val="Calibri"/></font></fonts><fills count="2"><fill><patternFill patternType="none"/></fill><fill><patternFill patternType="gray125"/></fill></fills><borders count="1"><border/></borders><cellStyleXfs count="1"><xf/></cellStyleXfs><cellXfs count="3"><xf/><xf numFmtId="49" applyNumberFormat="1"/><xf numFmtId="49" fontId="1" applyNumberFormat="1" applyFont="1"/></cellXfs></styleSheet>`,
 };
 
-/** Writes the rejects of a run once more, as a workbook: for those whose source is one. */
+/** Writes the rejects of a run as a workbook, if their source is a workbook. */
 export async function writeRejectsWorkbook(folder: RunFolder): Promise<void> {
   const table = await openUntouched(folder);
   await folder.write(REJECTS_WORKBOOK, writeXlsx('Rejects', unmarked(table)));
 }
 
-/** The workbook of rejects as CSV, if there is one and somebody has changed it. */
+/** The edited workbook of rejects as CSV; undefined without an edited workbook. */
 export async function editedWorkbook(folder: RunFolder): Promise<string | undefined> {
   if (!(await folder.exists(REJECTS_WORKBOOK))) return undefined;
   const { delimiter } = await readRejectsIndex(folder);
@@ -52,14 +52,14 @@ export async function editedWorkbook(folder: RunFolder): Promise<string | undefi
   return edited === written ? undefined : edited;
 }
 
-/** A file that may take the place of a run's rejects file. */
+/** A file that can replace a run's rejects file. */
 export interface CorrectedFile {
-  /** What messages call it. */
+  /** The name of the file in messages. */
   readonly name: string;
   readonly open: () => Promise<Readable>;
 }
 
-/** A corrected rejects file as CSV, also where a spreadsheet has saved it as a workbook. */
+/** A corrected rejects file as CSV, also if a spreadsheet has saved it as a workbook. */
 export async function correctedAsCsv(
   { name, open }: CorrectedFile,
   delimiter: string,
@@ -82,11 +82,11 @@ async function* unmarked({ header, batches }: Table): AsyncGenerator<readonly st
   for await (const batch of batches()) for (const { cells } of batch) yield cells.map(withoutInertMark);
 }
 
-/** A zip is read from a file: its list of contents stands at its end. */
+/** A zip is read from a file, because its list of contents is at the end. */
 async function workbookAsCsv(bytes: Readable, name: string, delimiter: string): Promise<string> {
   const dir = await mkdtemp(join(tmpdir(), 'storeferry-'));
   try {
-    // Messages name the file as the user does; anybody may have uploaded it under any name.
+    // Messages name the file as the user does; an upload may have any name.
     const path = basename(name).replaceAll(/^\.|[^\p{L}\p{N}._ -]/gu, '_');
     await pipeline(bytes, createWriteStream(join(dir, path), { mode: 0o600 }));
     const folder = new SampleFolder(Number.POSITIVE_INFINITY);
@@ -113,7 +113,7 @@ async function* cellsOf({ header, batches }: Table): AsyncGenerator<readonly str
   for await (const batch of batches()) for (const { cells } of batch) yield cells;
 }
 
-/** As a workbook keeps texts: cut, and with one kind of line end. */
+/** A text as a workbook stores it: cut, and with one kind of line end. */
 async function csvOf(rows: AsyncIterable<readonly string[]>, delimiter: string): Promise<string> {
   async function* lines() {
     for await (const cells of rows) {
@@ -125,8 +125,8 @@ async function csvOf(rows: AsyncIterable<readonly string[]>, delimiter: string):
 }
 
 /**
- * The bytes of an .xlsx of one sheet, whose first row is the header. All cells are texts: a spreadsheet changes none of
- * them, and runs none as a formula.
+ * The bytes of an .xlsx with one sheet, whose first row is the header. All cells are texts: a spreadsheet changes
+ * none of them, and runs none as a formula.
  */
 export function writeXlsx(sheet: string, rows: AsyncIterable<readonly string[]>): Readable {
   const zip = new yazl.ZipFile();
@@ -159,7 +159,7 @@ async function* sheetXml(rows: AsyncIterable<readonly string[]>): AsyncGenerator
   yield '</sheetData></worksheet>';
 }
 
-/** Characters that XML cannot hold are written as `_x000B_`, and what looks so already is marked. */
+/** Characters that XML cannot contain are written as `_x000B_`; text that already looks like this is marked. */
 function escaped(text: string): string {
   return text
     .replaceAll(/_x(?=[0-9A-Fa-f]{4}_)/g, '_x005F_x')

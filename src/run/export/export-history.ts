@@ -7,13 +7,13 @@ import type { ListHistory } from '../../model/subscriber-list.ts';
 import type { FileAccess } from '../../state/file-access.ts';
 import { pathFrom } from '../shown-file.ts';
 
-/** The history of a job and where it is. */
+/** The history of a job and its path. */
 export interface ExportHistory {
   readonly location: string;
   readonly history: ListHistory;
 }
 
-/** Reads what a job has collected. UsageError for a job that collects nothing, and before its first run. */
+/** Reads the history that a job has collected. UsageError for a job without history, and before its first run. */
 export async function exportHistory(
   access: FileAccess,
   job: ExportJob,

@@ -29,7 +29,7 @@ import { workedSoFar } from '../watched-run.ts';
 import { exportHistory } from './export-history.ts';
 
 /**
- * Runs an export job: read, write, finish. Rejects as `runPipeline`; after any failure the destination is as it was.
+ * Runs an export job: read, write, finish. Rejects as `runPipeline`. After any failure the destination is unchanged.
  */
 export async function exportRun(surroundings: RunContext, request: ExportRequest): Promise<RunFacts> {
   const { job, store } = request;
@@ -51,8 +51,8 @@ export async function exportRun(surroundings: RunContext, request: ExportRequest
 }
 
 /**
- * Reads the store into the run's folder, item by item as the store sent them; a run that is continued has read
- * already. Requests count also when reading fails.
+ * Reads the store into the run's folder, item by item as the store sent them. A continued run has already read.
+ * Requests are counted even if reading fails.
  */
 async function readStep(context: RunContext, { job, store }: ExportRequest, run: Run): Promise<Run> {
   if (run.stagedAt !== null) return run;
@@ -85,8 +85,8 @@ async function readStep(context: RunContext, { job, store }: ExportRequest, run:
 }
 
 /**
- * Writes the readings that earlier runs could not write, or died writing: oldest first, each under the moment it was
- * taken, none twice. A failure leaves this run's reading to be written later as well.
+ * Writes the readings that earlier runs did not write: oldest first, each with its own time, none twice. After a
+ * failure, this run's reading is also left for a later run.
  */
 async function writeEarlierReadings(context: RunContext, request: ExportRequest, begun: Run): Promise<void> {
   for (const run of await unfinishedBefore(context, begun)) {
@@ -96,7 +96,7 @@ async function writeEarlierReadings(context: RunContext, request: ExportRequest,
   }
 }
 
-/** Writes the reading to the destination: whole, or the destination stays as it is. */
+/** Writes the reading to the destination: completely, or the destination is unchanged. */
 async function writeStep(context: RunContext, { job }: ExportRequest, run: Run): Promise<Run> {
   await context.state.runs.update(run.id, { step: 'write' });
   const destination = await openDestination(context, job);
@@ -138,7 +138,8 @@ async function writeStep(context: RunContext, { job }: ExportRequest, run: Run):
 }
 
 /**
- * Ends an export run: status, error; empties its folder, except for its report and a reading that is yet to be written.
+ * Ends an export run: records status and error, and empties its folder except for the report and an unwritten
+ * reading.
  */
 async function finishExport(
   context: RunContext,
@@ -155,7 +156,7 @@ async function finishExport(
   };
   const collected = await readExportReport(context, { ...ending, ...end });
   const history = failure === null ? await historyOf(context, request) : null;
-  // Before the status: a process that sees the end finds its report.
+  // Before the status: a process that sees the end must find the report.
   const reportFile = await writeReport(context, collected, { store: request.store, history });
   const ended = await context.state.runs.update(run.id, end);
   const folder = context.artifacts.run(run.id);
@@ -174,7 +175,7 @@ function statusOf(failure: unknown): RunStatus {
   return failure instanceof InterruptedError ? 'interrupted' : 'failed';
 }
 
-/** What the job has collected, to be drawn; null where it is on another machine and would have to be fetched again. */
+/** The history of the job, to be drawn; null if it is on another machine and would have to be downloaded again. */
 async function historyOf(context: RunContext, { job }: ExportRequest): Promise<ListHistory | null> {
   const { mode, remote } = job.destination;
   if (job.export !== 'subscriber-lists' || mode !== 'append' || remote !== undefined) return null;
@@ -182,25 +183,29 @@ async function historyOf(context: RunContext, { job }: ExportRequest): Promise<L
   return read?.history ?? null;
 }
 
-/** So many runs may wait to be written: eight days of readings, one an hour. */
+/** The most runs whose readings wait to be written: eight days of hourly readings. */
 const MOST_KEPT_READINGS = 200;
-/** A reading this fresh is what a run that begins now would read: the run that took it is continued. */
+/** A new run would read almost the same as a reading of this age, so the run that took it is continued. */
 const FRESH_MS = 15 * 60 * 1_000;
 
-/** Of what decides where readings go: an unfinished run of the same digest wrote to the same place. */
+/**
+ * A digest of the settings that decide where readings are written. An unfinished run with the same digest wrote to
+ * the same place.
+ */
 export function exportDigest({ job, store }: ExportRequest): string {
   const { remote, ...rest } = job.destination;
-  // A new password leads to the same place: what could not be written with the old one must not be lost for that.
+  // A new password does not change the place: readings that could not be written with the old password must not be
+  // lost.
   const place = remote === undefined ? null : [remote.location, remote.endpoint ?? null];
   return digestOf([job.export, store.baseUrl, { ...rest, place }]);
 }
 
-/** Whether what a run has read is kept when it could not be written: only a history cannot be read again. */
+/** Whether a reading is kept if it could not be written: only a history cannot be read again later. */
 function keepsReading({ job }: ExportRequest): boolean {
   return job.export === 'subscriber-lists' && job.destination.mode === 'append';
 }
 
-/** Whether the run has not ended well and has a whole reading that is yet to be written to where the job writes. */
+/** Whether the run did not end well and has a complete reading for the job's present destination. */
 async function hasKeptReading(
   { artifacts }: Pick<RunContext, 'artifacts'>,
   request: ExportRequest,
@@ -211,16 +216,15 @@ async function hasKeptReading(
   return await hasWholeReading(artifacts.run(run.id));
 }
 
-/** Runs of the job that have not ended well, oldest first. */
+/** Runs of the job that did not end well, oldest first. */
 async function unfinishedBefore({ state }: RunContext, { id, job }: Run): Promise<Run[]> {
   const runs = await state.runs.list({ job, kinds: ['export'], statuses: UNFINISHED });
   return runs.filter((run) => run.id !== id).reverse();
 }
 
 /**
- * The run that goes on: one that has a fresh reading which it could not write, or died writing, is continued
- * instead of reading again; else the one just begun. Runs whose process died and that have nothing to continue are
- * superseded.
+ * The run to continue: a run with a fresh unwritten reading, so that the store is not read again; otherwise the new
+ * run. Dead runs without anything to continue are superseded.
  */
 async function continueOrBeginExport(context: RunContext, request: ExportRequest, begun: Run): Promise<Run> {
   for (const run of await unfinishedBefore(context, begun)) {
@@ -229,7 +233,7 @@ async function continueOrBeginExport(context: RunContext, request: ExportRequest
       continue;
     }
     const ageMs = context.clock() - (run.stagedAt ?? 0);
-    // Below 0 the clock was set back: the age is unknown.
+    // Below 0 the clock was set back, so the age is unknown.
     if (ageMs < 0 || ageMs >= FRESH_MS) continue;
     return await continueInstead(context, begun, run);
   }

@@ -12,29 +12,29 @@ import type { RunContext } from '../run-context.ts';
 import { type ShardOperation, sendOperations, versionTime } from '../send-operations.ts';
 import { RunTraffic } from '../traffic/run-traffic.ts';
 
-/** A planned run on its way to the store. */
+/** A planned run while it is applied. */
 export interface Delivery {
   readonly run: Run;
   readonly plan: Plan;
   readonly job: ImportJob;
   readonly store: StoreConfig;
-  /** The lock that lets this process write: nothing is sent or recorded once it is lost. */
+  /** The lock that allows writing: nothing is sent or recorded after it is lost. */
   readonly lock: Lock;
 }
 
-/** Sends shards until every operation in them has an outcome: in this process, or by workers. */
+/** Sends shards until every operation in them has an outcome, in this process or by workers. */
 export type DeliverShards = (
   context: RunContext,
   delivery: Delivery,
   shards: readonly PlannedShard[],
 ) => Promise<void>;
 
-/** How many operations the shards hold. */
+/** The number of operations in the shards. */
 export function operationsIn(shards: readonly PlannedShard[]): number {
   return shards.reduce((sum, { operations }) => sum + operations, 0);
 }
 
-/** Sends what the plan says, deletes last, and only when every upsert has arrived or was refused. */
+/** Sends the plan: deletes last, and only after every upsert was applied or refused. */
 export async function applyStep(
   context: RunContext,
   delivery: Delivery,
@@ -57,10 +57,11 @@ export async function applyStep(
 }
 
 /**
- * Takes deletes off the plan whose id was answered for another key too, of this job or another: deleting by it would delete
- * that product. A store that takes `Shoe` and `shoe` for one product has only renamed it, so the delete counts as done,
- * without a request; of keys that are all to be deleted, one is. Where the urls differ by more, the store has given the id
- * away, as after a restore: nothing is known of the old product, which is left.
+ * Removes deletes from the plan whose id the store also answered for another key, of this job or another: deleting by
+ * this id would delete the other product. A store that treats `Shoe` and `shoe` as one product has only renamed it,
+ * so the delete counts as done without a request; if all of the keys are to be deleted, one delete is sent. If the
+ * urls differ by more, the store has reassigned the id, as after a restore: nothing is known about the old product,
+ * so it is not deleted.
  */
 async function spareSharedIds(
   context: RunContext,
@@ -91,7 +92,7 @@ async function spareSharedIds(
   }
 }
 
-/** Urls that a store may take for one have the same: without case, accents and punctuation. */
+/** Equal for urls that a store may treat as one: without case, accents and punctuation. */
 function spelling(url: string): string {
   return url
     .normalize('NFKD')
@@ -99,12 +100,12 @@ function spelling(url: string): string {
     .replaceAll(/[^\p{L}\p{N}]/gu, '');
 }
 
-/** Sends the shards from this process, as one stream: no slot idles at the end of a shard. */
+/** Sends all shards as one stream from this process, so that no slot is idle at the end of a shard. */
 export const deliverHere: DeliverShards = async (context, delivery, shards) => {
   await deliverNoting(newTraffic(context, delivery.run), context, delivery, shards);
 };
 
-/** The operations of the shards that have no final outcome yet, a shard at a time. */
+/** The operations without a final outcome, one shard at a time. */
 async function* openOperations(
   context: RunContext,
   run: Run,
@@ -121,7 +122,7 @@ async function* openOperations(
   }
 }
 
-/** The error that ends a run when the store has refused more records than the limit allows. */
+/** The error that ends a run because the store has refused more records than the limit allows. */
 export function judgeRejected({ run, plan, job }: Delivery, refused: number): SafetyLimitError | undefined {
   if (run.kind === 'retry' || run.approved) return undefined;
   const { resource, counts } = plan;
@@ -169,7 +170,7 @@ async function deliverNoting(
   try {
     await traffic.during(storefront, send);
   } finally {
-    // Only for people: its failure must not hide what ended the run.
+    // Information for people only: its failure must not hide the error that ended the run.
     if (lock.isHeld()) await runs.update(run.id, { limits: foundLimits(store, storefront) }).catch(() => {});
   }
 }
@@ -182,13 +183,13 @@ function foundLimits({ limits }: StoreConfig, storefront: Storefront): FoundLimi
   return { concurrency, because, rate: { requestsPerSecond, because: why } };
 }
 
-/** Runs whose traffic is noted on in the same file when another shard comes; beyond that in a further one. */
+/** The number of runs whose traffic file is reused for further shards; beyond that a new file is started. */
 const RUNS_REMEMBERED = 8;
 
 /**
- * Sends single shards of runs that other processes planned and wait for; a run's plan is read once. Of shards that are
- * sent side by side the earlier one goes first, and the later one fills its gaps: were both halfway through at the end,
- * another process could take over neither.
+ * Sends single shards of runs that other processes planned and wait for. The plan of a run is read once. Of two
+ * parallel shards the earlier one has priority and the later one fills the gaps. If both were half finished at the
+ * end, no other process could take over one of them.
  */
 export function shardDeliverer() {
   let known: { readonly run: string; readonly plan: Plan } | null = null;

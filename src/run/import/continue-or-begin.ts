@@ -9,9 +9,9 @@ import type { RunContext } from '../run-context.ts';
 import { continueInstead, supersede } from '../run-pipeline.ts';
 
 /**
- * The run that goes on: the job's unfinished run of the same digest, if its files are whole and its dates still
- * hold, else the one just begun, which has staged the same bytes. Other unfinished runs are superseded, since the ledger
- * keeps what they did; plans waiting for approval lapse, since they describe a store that is about to change.
+ * The run to continue: the job's unfinished run with the same digest, if its files are complete and its dates are
+ * still valid; otherwise the new run, which has staged the same bytes. Other unfinished runs are superseded, because
+ * the ledger has their results. Plans that wait for approval expire, because the store is about to change.
  */
 export async function continueOrBegin(context: RunContext, begun: Run): Promise<Run> {
   const run = await continueSame(context, begun);
@@ -19,14 +19,14 @@ export async function continueOrBegin(context: RunContext, begun: Run): Promise<
   return run;
 }
 
-/** The same, and leaves all other runs and plans as they are: for a run that may turn out to have nothing to send. */
+/** The same, but leaves all other runs and plans unchanged: for a run that may have nothing to send. */
 export async function continueSame(context: RunContext, begun: Run): Promise<Run> {
   const unfinished = await context.state.runs.list({
     job: begun.job,
     kinds: SENDING_KINDS,
     statuses: UNFINISHED,
   });
-  // The oldest: a younger one of the same digest died before it could continue it.
+  // The oldest: a later one with the same digest died before it could continue it.
   const oldest = unfinished.findLast(({ id, digest }) => id !== begun.id && digest === begun.digest);
   if (oldest === undefined) return begun;
   const why = await whyNotContinue(context, oldest, context.clock());
@@ -35,15 +35,14 @@ export async function continueSame(context: RunContext, begun: Run): Promise<Run
     return begun;
   }
   await continueInstead(context, begun, oldest);
-  // Its plan, if it has one, is right at this moment too; else it is planned as of now. Its figures are of its last end.
+  // If it has a plan, the plan is still correct; otherwise it is planned now. Its figures are those of its last end.
   return await context.state.runs.update(oldest.id, { stagedAt: begun.stagedAt, totals: null });
 }
 
 /**
- * Why what a run has left to send cannot be sent as it was planned: the state has lost something since (what the plan found
- * unchanged is in doubt), a file of it is gone or is not what was written
- * (StateError), or a sale price has begun or ended by `now` (UsageError). Undefined when it can. Of shards that are done
- * with nothing is read any more.
+ * Why the rest of a run cannot be sent as planned: the state has lost data since (unchanged records of the plan are
+ * in doubt), a file is missing or changed (StateError), or a sale price begins or ends before `now` (UsageError).
+ * Undefined if it can. The files of completed shards are not read.
  */
 export async function whyNotContinue(
   context: RunContext,
@@ -79,7 +78,7 @@ export async function whyNotContinue(
   }
 }
 
-/** The date that would be judged otherwise now; a clock that was set back passes dates too. */
+/** The date that changes the result now. A clock that was set back can also pass a date. */
 function passedDate({ source: { dates } }: Plan, now: number): number | undefined {
   const { since = null, until = null } = dates ?? {};
   if (until !== null && now >= until) return until;
@@ -95,7 +94,7 @@ async function hasOpen(
   return [...outcomes.values()].filter((kind) => kind !== 'unsent').length < operations;
 }
 
-/** Whatever else of the job is unfinished or waits for approval lapses, since this run is about to send. */
+/** All other unfinished runs and waiting plans of the job expire, because this run is about to send. */
 export async function supersedeOthers(context: RunContext, by: Run): Promise<void> {
   const runs = await context.state.runs.list({ job: by.job, kinds: [...KINDS_BUT_PLAN, 'verify'] });
   for (const run of runs) {
@@ -111,8 +110,8 @@ function mayContinue({ kind, status }: Run): boolean {
 }
 
 /**
- * Plans of the job that wait for approval, or whose process was killed, lapse when it is planned again or begins to
- * send; failed ones are emptied.
+ * Waiting plans of the job, and plans whose process was killed, expire when the job is planned again or begins to
+ * send; the folders of failed ones are emptied.
  */
 export async function supersedePlans(context: RunContext, by: Run): Promise<void> {
   const plans = await context.state.runs.list({ job: by.job, kinds: ['plan'] });
@@ -129,7 +128,7 @@ async function supersedeEmptied(context: RunContext, run: Run): Promise<void> {
   await discardPlan(context, run);
 }
 
-/** Snapshot and shards serve only a run that may still send; summary and rejects stay. */
+/** Snapshot and shards serve only a run that may still send. Summary and rejects are kept. */
 export async function discardPlan(context: RunContext, run: Run): Promise<void> {
   const folder = context.artifacts.run(run.id);
   const names = await folder.list();

@@ -31,18 +31,18 @@ import { editedWorkbook, writeRejectsWorkbook } from '../write-rejects-workbook.
 import { discardPlan } from './continue-or-begin.ts';
 import { openSnapshotFile } from './snapshot-reading.ts';
 
-/** A run that is about to end, and the lock that makes its end ours to write. */
+/** A run that is about to end, and the lock that allows this process to record its end. */
 interface Ending {
   readonly run: Run;
-  /** Null when it never got so far. */
+  /** Null if the run had no plan. */
   readonly plan: Plan | null;
   readonly lock: Lock;
 }
 
 /**
- * Ends the run: totals, rejects file, report, status; removes what only an unfinished run needs. May be repeated: a process
- * that dies here leaves the run running, and the next one comes here again without sending anything. Rejects with
- * LockedError when the lock was lost.
+ * Ends the run: totals, rejects file, report, status; removes what only an unfinished run needs. It can be repeated:
+ * if this process dies, the run stays running, and the next process finishes it without sending anything. Rejects
+ * with LockedError if the lock was lost.
  */
 export async function finishStep(
   context: RunContext,
@@ -68,7 +68,7 @@ export async function finishStep(
     run: { ...ending, ...end },
     rejectsFile: await rejectsFileOf(context, ending),
   };
-  // Before the status: a process that sees the end finds its report.
+  // Before the status: a process that sees the end must find the report.
   const reportFile = await writeReport(context, collected, request);
   const folder = context.artifacts.run(run.id);
   const kept = collected.traffic !== null && (await keepReport(folder, end.finishedAt, collected));
@@ -83,10 +83,12 @@ export async function finishStep(
   return { ...collected, run: ended, reportFile };
 }
 
-/** How an import ends. */
+/** The end of an import. */
 type End = Exclude<RunStatus, 'running' | 'superseded'>;
 
-/** What each end keeps: a rejects file to be corrected; snapshot and shards, with which the run is continued or approved. */
+/**
+ * The files that each end keeps: a rejects file to be corrected; snapshot and shards to continue or approve the run.
+ */
 const KEPT: Readonly<Record<End, { readonly rejects: boolean; readonly planFiles: boolean }>> = {
   done: { rejects: true, planFiles: false },
   'done-with-rejects': { rejects: true, planFiles: false },
@@ -117,14 +119,14 @@ function errorOf(
   return status === 'failed' ? unsentError(facts.totals.unsent + facts.unsentDeletes) : null;
 }
 
-/** The error of a run whose store did not take everything. */
+/** The error of a run whose store did not confirm everything. */
 export function unsentError(operations: number): string {
   return `${operations} operations were not confirmed by the store.`;
 }
 
 /**
- * A limit that was exceeded while sending was judged by the figure of that moment: requests under way have ended since, and
- * the message is to name what the summary counts.
+ * A limit that was exceeded during sending was checked with the figure of that moment. Requests in flight have ended
+ * since, so the message gets the figures of the summary.
  */
 function withFinalFigure(failure: unknown, { job }: ImportRequest, { run, plan, totals }: RunFacts): unknown {
   if (!(failure instanceof SafetyLimitError) || plan === null || totals.requests === 0) return failure;
@@ -133,7 +135,7 @@ function withFinalFigure(failure: unknown, { job }: ImportRequest, { run, plan, 
   return verdict === null ? failure : new SafetyLimitError(verdict.message, { cause: failure });
 }
 
-/** Writes the rows that the mapping or the store refused into the run's rejects file, by reading the snapshot again. */
+/** Reads the snapshot again and writes the rows that the mapping or the store refused into the run's rejects file. */
 async function writeRunRejects(
   context: RunContext,
   request: ImportRequest,
@@ -165,7 +167,7 @@ async function writeRunRejects(
 
 const CORRECTED_FILE = 'rejects-corrected.csv';
 
-/** A run that is continued writes its rejects again: corrections made in the meantime are kept beside them. */
+/** A continued run writes its rejects again. Corrections made meanwhile are kept in a second file. */
 async function keepCorrections(folder: RunFolder): Promise<void> {
   if (!(await folder.exists(REJECTS_FILE)) || !(await folder.exists(UNTOUCHED_FILE))) return;
   const workbook = await editedWorkbook(folder);
@@ -178,7 +180,7 @@ async function keepCorrections(folder: RunFolder): Promise<void> {
   await folder.write(CORRECTED_FILE, [corrected]);
 }
 
-/** The planned rejections of contacts that the crosswalk does not know. */
+/** The planned rejections of contacts that the crosswalk does not have. */
 async function* unmatched(folder: RunFolder) {
   for await (const batch of readRejections(folder)) {
     yield batch.filter(({ reason }) => isUnmatched(reason.code));
@@ -196,7 +198,10 @@ async function* refused(context: RunContext, run: Run): WriteRejectsOptions['rej
 
 const KEYS_A_QUESTION = 500;
 
-/** Each key with what the store had acknowledged for it; of a retry also those of the run that it retries, from then. */
+/**
+ * Each key with the body that the store had acknowledged; for a retry also the keys of the retried run, with the
+ * values of that time.
+ */
 async function acknowledgedBefore(
   { state, artifacts }: RunContext,
   run: Run,

@@ -17,7 +17,7 @@ import type { ImportRequest, RunContext } from '../run-context.ts';
 import { readSnapshotThroughMapping, type SnapshotReading } from './snapshot-reading.ts';
 import { stagedLists, withStoreLists } from './staged-lists.ts';
 
-/** The run's plan: the one it has, if it was finished, else made from snapshot and ledger. Sends nothing. */
+/** The plan of the run: its completed plan, or a new one from snapshot and ledger. Sends nothing. */
 export async function planStep(context: RunContext, request: ImportRequest, staged: Run): Promise<Plan> {
   const folder = context.artifacts.run(staged.id);
   const known = await readPlan(folder);
@@ -70,7 +70,7 @@ export async function snapshotReading(
   };
 }
 
-/** Rejects with SafetyLimitError when the plan exceeds a limit and is not approved. */
+/** Rejects with SafetyLimitError if the plan exceeds a limit and is not approved. */
 export function refuseUnsafe(run: Run, plan: Plan): void {
   const exceeded = plan.safety.filter((verdict) => verdict.exceeded);
   if (exceeded.length === 0 || run.approved || run.kind === 'retry') return;
@@ -86,8 +86,8 @@ async function lastCompleted(
 }
 
 /**
- * A digest of everything but its rows and the moment of staging that decides how a record is mapped: rows
- * that were mapped under another one are mapped again.
+ * A digest of all input of the mapping except the rows and the time of staging. Rows that were mapped with another
+ * digest are mapped again.
  */
 function memoContext(
   version: string,
@@ -108,7 +108,7 @@ function memoContext(
   return digestOf([version, mappingCode(), mapping.digest, tablesDigest(tables), context]);
 }
 
-/** Reasons and notes may quote cells, and cells may hold anything. */
+/** Reasons and notes may quote cells, and cells may contain anything. */
 async function* withRedactedReasons(
   batches: AsyncIterable<readonly (Mapped | DeferredRecord)[]>,
   redact: RunContext['redact'],

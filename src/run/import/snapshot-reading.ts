@@ -10,23 +10,23 @@ import { openTable } from '../../tables/open-table.ts';
 import type { MappingTables } from '../inputs/open-mapping.ts';
 import type { ImportRequest } from '../run-context.ts';
 
-/** A staged source, and how it is to be read. */
+/** A staged source, and how to read it. */
 export interface SnapshotReading {
   readonly snapshot: Snapshot;
   readonly folder: RunFolder;
   readonly request: ImportRequest;
   /** The mapping's, with the store's lists among the lookups. */
   readonly tables: MappingTables;
-  /** Dated sales are judged at this moment. */
+  /** The time at which dated sales are judged. */
   readonly stagedAt: number;
-  /** Digest of everything but the rows and the moment that decides how rows are mapped. */
+  /** Digest of everything that decides how rows are mapped, except the rows and the time. */
   readonly memoContext: string;
 }
 
-/** A file of a source, whatever its format. `places` is set where it is no text with lines. */
+/** A file of a source in any format. `places` is set if it has no text lines. */
 type SourceTable = CsvTable & { readonly places?: TablePlaces };
 
-/** Opens one file of a snapshot as the job and its mapping say. */
+/** Opens one file of a snapshot with the settings of the job and its mapping. */
 export async function openSnapshotFile(
   { snapshot, folder, request }: Pick<SnapshotReading, 'snapshot' | 'folder' | 'request'>,
   stored: SnapshotFile,
@@ -51,7 +51,7 @@ export async function openSnapshotFile(
   });
 }
 
-/** What the job says of its CSV files that does not hold for a corrected rejects file. */
+/** The job's CSV settings that do not apply to a corrected rejects file. */
 function habitsOf({ quotes, headerRow, escape: escapedBy, skipBlanks }: ImportRequest['job']['source']) {
   return { quotes, headerRow, escape: escapedBy, skipBlanks };
 }
@@ -59,7 +59,7 @@ function habitsOf({ quotes, headerRow, escape: escapedBy, skipBlanks }: ImportRe
 /** Reads a snapshot through the job's mapping, from its beginning each time it is opened. */
 export function readSnapshotThroughMapping(reading: SnapshotReading): {
   readonly open: () => AsyncIterable<readonly (Mapped | DeferredRecord)[]>;
-  /** What was found in the files; complete when they have been read. */
+  /** Findings about the files; complete after they have been read. */
   readonly describe: () => PlanSource;
 } {
   const { snapshot, memoContext } = reading;

@@ -77,7 +77,7 @@ function stagingOf({ signal, onEvent }: RunContext, { job }: ImportRequest, fold
   };
 }
 
-/** Of all that decides a run's plan: the bytes of its source, mapping, job, store and version. */
+/** A digest of everything that decides a run's plan: the bytes of its source, mapping, job, store and version. */
 export function runDigest(
   version: string,
   { job, mapping, store }: ImportRequest,
@@ -98,21 +98,21 @@ export function runDigest(
   });
 }
 
-/** A new password is no new job; and what is derived from a secret is not kept either. */
+/** A new password does not change the job; digests of secrets are not stored. */
 function withoutSecrets<Spec extends FilePlace>({ remote, ...reading }: Spec) {
   return remote === undefined ? reading : { ...reading, remote: remote.location };
 }
 
-/** A run after which nothing is left to do while its source stays as it is. */
+/** A run after which there is nothing to do while its source is unchanged. */
 export interface SettledRun extends Run {
   readonly source: NonNullable<Run['source']>;
   readonly totals: RunTotals;
 }
 
 /**
- * The run whose source, if it has not changed since, makes this one needless: the last of the job, done without
- * rejects, with the same job, mapping, store and version, and no other job has written there since. Undefined when the
- * source has to be read: also for a plan, `--resend`, and mappings that look at the clock or at lists of the store.
+ * The run that makes this one unnecessary if the source has not changed: the last run of the job, done without
+ * rejects, with the same job, mapping, store and version, and without a later write by another job. Undefined if the
+ * source must be read: also for a plan, `--resend`, and mappings that depend on the time or on lists of the store.
  */
 export async function settledRun(
   context: Pick<RunContext, 'state' | 'version'>,
@@ -142,7 +142,7 @@ function isSettled(run: Run): run is SettledRun {
   return run.kind === 'run' && run.status === 'done';
 }
 
-/** Of an end that an earlier version wrote nothing more is known than that an end of this version came later. */
+/** For an end that an earlier version recorded, only its order before ends of this version is known. */
 function endedBefore(other: Run, last: SettledRun): boolean {
   return other.finishedAt !== null && (other.endSequence ?? 0) < last.sequence;
 }
@@ -151,14 +151,14 @@ function isSameTarget(one: Run, other: Run): boolean {
   return one.storeId === other.storeId && one.resource === other.resource;
 }
 
-/** Dated sales are judged at the moment of staging: they begin and end without the source. */
+/** Dated sales are judged at the time of staging: they begin and end without a change of the source. */
 function looksAtClock({ mapping: { spec } }: ImportRequest): boolean {
   if (spec.import !== 'products') return false;
   const { from, to, during } = spec.variants.pricing;
   return from !== undefined || to !== undefined || during !== undefined;
 }
 
-/** The figures of a run whose source is what it was: everything that was applied is unchanged. */
+/** The totals of a run with an unchanged source: everything that was applied is unchanged. */
 export function unchangedTotals({ totals }: SettledRun): RunTotals {
   const { rows, records, skipped, inRows } = totals;
   return {

@@ -7,7 +7,7 @@ import { openSealed, type RunFolder, sealedJson } from '../../state/artifacts.ts
 import type { MappingSource, MappingTables } from '../inputs/open-mapping.ts';
 import type { ImportRequest, RunContext } from '../run-context.ts';
 
-/** Kept beside the snapshot, so that all of a run is planned with the same lists. */
+/** Stored beside the snapshot, so that the whole run is planned with the same lists. */
 export const STORE_LISTS_FILE = 'subscriber-lists.json';
 
 const listsSchema = z.object({
@@ -15,10 +15,10 @@ const listsSchema = z.object({
   notes: z.array(z.string()).default([]),
 });
 
-/** The lists of a store, and whether there may be more of them. */
+/** The lists of a store, and whether there may be more. */
 type StagedLists = z.infer<typeof listsSchema>;
 
-/** The lists that were read for this run; null when its mapping looks none up. StateError when the file was damaged. */
+/** The lists that were read for this run; null if its mapping does not use them. StateError if the file was damaged. */
 export async function stagedLists(
   { listLookups }: MappingSource,
   folder: RunFolder,
@@ -38,8 +38,8 @@ export async function stagedLists(
 }
 
 /**
- * Reads the store's subscriber lists into the run's folder, if the job's mapping looks them up; else asks for nothing,
- * and gives null. Ids and names only: other figures of a list change by the hour, and decide nothing.
+ * Reads the store's subscriber lists into the run's folder if the job's mapping uses them; otherwise returns null
+ * without a request. Only ids and names are stored: other figures change every hour and decide nothing.
  */
 export async function stageStoreLists(
   { openStorefront, signal }: RunContext,

@@ -8,7 +8,10 @@ import { DEFAULT_LIMITS, type MappingLimits } from '../../model/input-limits.ts'
 import type { Row } from '../../model/row.ts';
 import type { ConfigurationProblem } from '../../model/storeferry-error.ts';
 
-/** The limits that a mapping is held to by the jobs that use it: the highest of each, so that `check` finds no problem that no run has. */
+/**
+ * The limits for checking a mapping: the highest that any job with this mapping allows, so that `check` reports no
+ * problem that no run has.
+ */
 function limitsFor(mapping: MappingFile, jobs: readonly Job[]): MappingLimits {
   const users = jobs.flatMap((job) =>
     job.kind === 'import' && job.mapping === mapping.name ? [job.limits] : [],
@@ -22,7 +25,7 @@ function limitsFor(mapping: MappingFile, jobs: readonly Job[]): MappingLimits {
   };
 }
 
-/** What is wrong in mappings beyond their schema, their own tests included, and how many of those passed. */
+/** Problems of mappings that their schema cannot find, including failed mapping tests, and how many tests passed. */
 export async function checkMappings(
   mappings: readonly MappingFile[],
   jobs: readonly Job[],
@@ -47,7 +50,7 @@ export async function checkMappings(
   return { problems, passed };
 }
 
-/** Reads the CSV that a mapping's test holds, as an import reads a file. */
+/** Reads the CSV of a mapping test as an import reads a file. */
 const parseCsvText: ParseCsv = async (text, delimiter) => {
   const table = await readCsv(Readable.from([Buffer.from(text)]), { name: 'rows', delimiter });
   const rows: Row[] = [];

@@ -2,20 +2,20 @@ import { type HashKey, hashKey } from '../../plan/key-set.ts';
 
 const PAGE_BITS = 20;
 const PAGE_BYTES = 1 << PAGE_BITS;
-/** Positions are 32 bits. */
+/** Positions have 32 bits. */
 const MOST_PAGES = 1 << (32 - PAGE_BITS);
-/** Before its bytes, an entry holds its number, its hash, and how many bytes it has. */
+/** The header of an entry: its number, its hash, and its length in bytes. */
 const HASH_AT = 8;
 const LENGTH_AT = 12;
 const BYTES_AT = 16;
 const FIRST_SLOTS = 1 << 10;
-/** A UTF-16 unit takes at most three bytes. */
+/** A UTF-16 unit takes at most three bytes in UTF-8. */
 const BYTES_A_UNIT = 3;
 
 /**
- * Numbers by text, for millions of texts: entries stand as bytes one behind the other in pages, and a table of
- * positions finds them by their hash. A million e-mail addresses take about 60 MB, where a Map takes three times that,
- * and a hash alone would take one contact for another once in so many: here the texts themselves are compared.
+ * An index from millions of texts to numbers. Entries are stored as bytes, one after the other, in pages; a hash
+ * table has their positions. A million e-mail addresses take about 60 MB, a third of a Map. The index compares the
+ * texts themselves, because a hash alone would sometimes confuse two contacts.
  */
 export class CrosswalkIndex {
   readonly #hashKey: HashKey;
@@ -26,10 +26,10 @@ export class CrosswalkIndex {
   #size = 0;
   /** Open addressing: positions of entries, counted from 1; 0 is a free slot. */
   #slots = new Uint32Array(FIRST_SLOTS);
-  /** The text that is looked for, as bytes. */
+  /** The searched text as bytes. */
   #asked = Buffer.allocUnsafe(256);
 
-  /** A poor hash shows in tests that shared hashes cost no contact. */
+  /** Tests use a poor hash to show that equal hashes do not confuse contacts. */
   constructor(hash: HashKey = hashKey) {
     this.#hashKey = hash;
   }
@@ -38,7 +38,7 @@ export class CrosswalkIndex {
     return this.#size;
   }
 
-  /** Adds the text with its number, unless it is there: then gives the number it has. */
+  /** Adds the text with its number. If the text is already there, it returns the existing number instead. */
   add(text: string, number: number): number | undefined {
     const { hash, length } = this.#ask(text);
     const slot = this.#slotOf(hash, length);
@@ -50,9 +50,9 @@ export class CrosswalkIndex {
     return undefined;
   }
 
-  /** The number of the text; undefined when it is not there. */
+  /** The number of the text; undefined if it is not there. */
   get(text: string): number | undefined {
-    // Half a surrogate pair has no bytes of its own: it would be found as some other text.
+    // Half a surrogate pair has no UTF-8 bytes of its own: it would match another text.
     if (!text.isWellFormed()) return undefined;
     const { hash, length } = this.#ask(text);
     const found = this.#slots[this.#slotOf(hash, length)] ?? 0;
@@ -66,7 +66,7 @@ export class CrosswalkIndex {
     return { hash: this.#hash.high, length: this.#asked.write(text, 0, 'utf8') };
   }
 
-  /** The slot that holds the text just asked for, or the free one where it belongs. */
+  /** The slot of the text in the buffer, or the free slot for it. */
   #slotOf(hash: number, length: number): number {
     const last = this.#slots.length - 1;
     for (let slot = hash & last; ; slot = (slot + 1) & last) {
@@ -94,7 +94,7 @@ export class CrosswalkIndex {
     return page;
   }
 
-  /** Writes the text just asked for behind the others, and gives its position. */
+  /** Appends the text in the buffer, and returns its position. */
   #keep(hash: number, length: number, number: number): number {
     const bytes = BYTES_AT + length;
     let page = this.#pages.at(-1);
@@ -113,7 +113,7 @@ export class CrosswalkIndex {
     return (this.#pages.length - 1) * PAGE_BYTES + at;
   }
 
-  /** Twice the slots, so that a quarter of them is always free and probing stays short. */
+  /** Doubles the slots, so that a quarter of them is always free and probing stays short. */
   #spread(): void {
     const slots = new Uint32Array(this.#slots.length * 2);
     const last = slots.length - 1;

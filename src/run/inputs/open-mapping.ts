@@ -19,11 +19,11 @@ export interface MappingSource {
   readonly params: ImportJob['params'];
   /** The lookups and the crosswalk, which a run stages together with its source. */
   readonly tables: readonly SideTable[];
-  /** The lookups that want the store's subscriber lists, which only a run may ask for. */
+  /** The lookups of the store's subscriber lists, which only a run may request. */
   readonly listLookups: ReturnType<typeof lookupsOfStoreLists>;
   /** Of everything above but the content of the tables. */
   readonly digest: string;
-  /** Of what decides a record's key. */
+  /** A digest of what decides a record's key. */
   readonly keyDigest: string;
 }
 
@@ -31,7 +31,7 @@ export interface MappingSource {
 export function openMapping(file: MappingFile, job: ImportJob, access: FileAccess): MappingSource {
   const { spec } = file;
   const { tests: _, lookups: __, ...maps } = spec;
-  // As text: the order of a mapping's options and columns decides, too, and `digestOf` knows none.
+  // As text: the order of options and columns matters, and `digestOf` ignores the order of keys.
   const written = JSON.stringify(maps);
   const lookups = writtenLookups(file);
   return {
@@ -125,13 +125,16 @@ export function habitsOf({
   return { sheet, headerRow, records, encoding, delimiter, quotes, escape: escapedBy, skipBlanks };
 }
 
-/** The crosswalk with the field that its column is compared with; a mapping without that field says so itself. */
+/** The crosswalk with the field to compare its column with. A mapping without that field reports this itself. */
 function withField(crosswalk: NonNullable<ImportJob['crosswalk']>, spec: MappingSpec) {
   const field = spec.import === 'contacts' ? crosswalkField(crosswalk, spec.contact) : undefined;
   return field === undefined ? crosswalk : { ...crosswalk, field };
 }
 
-/** A contact's key is its id: the mapping's own, or what a crosswalk finds by a field. Another file may say the same. */
+/**
+ * The key of a contact is its id: from the mapping, or from a crosswalk by a field. Another file may have the same
+ * content.
+ */
 function contactKey(
   { contact }: ContactMappingSpec,
   { crosswalk }: ImportJob,
@@ -142,7 +145,7 @@ function contactKey(
   return (sent && contact[sent]) ?? new Map(Object.entries(contact.match ?? {})).get(field);
 }
 
-/** What decides the key: its expression, how rows are grouped, and the columns, params and lookups that these name. */
+/** What decides the key: its expression, the grouping of rows, and the columns, params and lookups that these use. */
 function keyDigestOf(spec: MappingSpec, job: ImportJob, written: ReturnType<typeof writtenLookups>): string {
   const key = spec.import === 'products' ? spec.product.url : contactKey(spec, job);
   const { columns, params, lookups } = keyNames(spec, key);
@@ -156,10 +159,13 @@ function keyDigestOf(spec: MappingSpec, job: ImportJob, written: ReturnType<type
   ])}`;
 }
 
-/** What a key digest begins with: it changes with what goes into it, since digests of two kinds say nothing of each other. */
+/**
+ * The prefix of a key digest. It changes with the kind of input, because digests of different kinds cannot be
+ * compared.
+ */
 const KEY_DIGEST = 'key-2 ';
 
-/** The key digest of an earlier run, if it can be compared with one of today; null otherwise. */
+/** The key digest of an earlier run, if it can be compared with a present one; null otherwise. */
 export function comparableKeyDigest(digest: string | null): string | null {
   return digest?.startsWith(KEY_DIGEST) === true ? digest : null;
 }

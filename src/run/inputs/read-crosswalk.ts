@@ -46,7 +46,7 @@ export async function readCrosswalk(
   return { match: field, file: path, find: (value) => index.get(lookupKey(value)) };
 }
 
-/** The store's id as a number; NaN for what is none, which rejects the contact that asks for it. */
+/** The store's id as a number; NaN for other texts, which rejects the contact that uses it. */
 function idOf(text: string): number {
   const digits = /^0*([0-9]{1,15})(?:\.0+)?$/.exec(text)?.[1];
   return digits === undefined ? Number.NaN : Number(digits);
@@ -56,11 +56,11 @@ function shown(id: number): string {
   return Number.isNaN(id) ? 'one that is not a whole number' : String(id);
 }
 
-/** What to do where a crosswalk lacks a column that the job names. */
+/** What to do if a crosswalk lacks a column that the job names. */
 export const CROSSWALK_COLUMN_HINT =
   'Both columns may have any name. The job names them with `match` and `id` of the crosswalk. If the field of the contact has another name than the column, name it with `field`.';
 
-/** Where the columns of that name stand in a header: written so but for case, or else loosely. */
+/** The columns with that name in a header: equal except for case, or else loosely equal. */
 export function columnsNamed(header: readonly string[], name: string): readonly number[] {
   const called = (key: (text: string) => string) =>
     header.flatMap((text, index) => (key(text) === key(name) ? [index] : []));

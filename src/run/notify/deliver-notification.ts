@@ -6,16 +6,16 @@ import type { Notification } from '../../report/notification.ts';
 import { NotDelivered, type Post, type Transport } from './transport.ts';
 import { webhook } from './webhook.ts';
 
-/** All ways to deliver; the first that takes an address is used. */
+/** All transports; the first that accepts an address is used. */
 const TRANSPORTS: readonly Transport[] = [webhook];
 
-/** How patient delivery is; a run waits for it, so it is bounded. */
+/** Time limits of the delivery, which a run waits for. */
 export interface DeliveryPatience {
   readonly retries: number;
   readonly firstDelayMs: number;
   /** For one attempt. */
   readonly attemptMs: number;
-  /** For everything. */
+  /** For all attempts. */
   readonly wholeMs: number;
 }
 
@@ -24,8 +24,9 @@ const PATIENCE: DeliveryPatience = { retries: 3, firstDelayMs: 500, attemptMs: 5
 const LONGEST_ANSWER_BYTES = 64 * 1024;
 
 /**
- * Delivers a notification to an address; gives null when it has arrived, else why not. Never rejects: the result of a
- * run does not depend on its notification. Retries what may pass, follows no redirect, ends within 15 seconds.
+ * Delivers a notification to an address; returns null if it was delivered, otherwise the cause. Never rejects,
+ * because the result of a run does not depend on its notification. Retries temporary failures, follows no redirects,
+ * and ends within 15 seconds.
  */
 export async function deliverNotification(
   url: string,
@@ -36,9 +37,9 @@ export async function deliverNotification(
   const transport = TRANSPORTS.find(({ takes }) => takes(new URL(url)));
   if (transport === undefined) return 'nothing delivers to this kind of address';
   const whole = AbortSignal.timeout(patience.wholeMs);
-  // When the process is stopped, an attempt under way may still end: it takes seconds at most.
+  // When the process is stopped, the current attempt may still end: it takes seconds at most.
   const waiting = AbortSignal.any([signal, whole]);
-  // Closed at the end, so that no idle connection keeps a command from ending.
+  // Closed at the end, so that no idle connection delays the end of a command.
   const agent = new Agent({
     connect: { timeout: patience.attemptMs },
     maxResponseSize: LONGEST_ANSWER_BYTES,

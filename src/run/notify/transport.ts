@@ -1,19 +1,19 @@
 import { isPassingStatus } from '../../model/retry-after-ms.ts';
 import type { Notification } from '../../report/notification.ts';
 
-/** A way to deliver notifications: a file of its own, and an entry in TRANSPORTS (deliver-notification.ts). */
+/** A transport of notifications: a file of its own, and an entry in TRANSPORTS (deliver-notification.ts). */
 export interface Transport {
   readonly name: string;
-  /** Whether it delivers to this address. */
+  /** Whether it accepts this address. */
   readonly takes: (address: URL) => boolean;
-  /** Sends with `post`, and is called again after a failure that may pass. */
+  /** Sends with `post`; called again after a temporary failure. */
   readonly send: (post: Post, notification: Notification) => Promise<void>;
 }
 
 /** Posts a text, or an object as JSON, to the address; rejects with NotDelivered. */
 export type Post = (body: object | string) => Promise<void>;
 
-/** An attempt that did not get through. The message has neither path nor query of the address: they are the secret. */
+/** A failed attempt. The message has neither path nor query of the address, because they are secret. */
 export class NotDelivered extends Error {
   readonly status: number | null;
   readonly retryAfterMs: number;

@@ -1,6 +1,6 @@
 import { NotDelivered, type Transport } from './transport.ts';
 
-/** Posts the notification as JSON; chat tools that take only fields they know get the text alone. */
+/** Posts the notification as JSON. Chat tools that accept only their own fields get only the text. */
 export const webhook: Transport = {
   name: 'webhook',
   takes: ({ protocol }) => protocol === 'http:' || protocol === 'https:',

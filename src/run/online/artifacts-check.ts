@@ -3,7 +3,7 @@ import { type ArtifactsPlace, artifactsLocation } from '../../model/remote-addre
 import { openArtifacts } from '../../state/open-state.ts';
 import type { Facts, OnlineCheck } from './online-check.ts';
 
-/** Whether the files of runs can be written, read again and removed where ARTIFACTS_URL says. */
+/** Whether the files of runs can be written, read and removed at ARTIFACTS_URL. */
 export const artifactsCheck: OnlineCheck = ({ settings, newRunId }) =>
   settings === undefined
     ? []

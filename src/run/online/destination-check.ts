@@ -7,7 +7,7 @@ import type { FileAccess } from '../../state/file-access.ts';
 import { nearestFolder } from './disk-check.ts';
 import { accessOf, type Facts, type OnlineCheck } from './online-check.ts';
 
-/** Whether the folder that an export writes into can be written. */
+/** Whether the destination folder of an export can be written. */
 export const destinationCheck: OnlineCheck = (workspace) =>
   workspace.jobs.flatMap((job) =>
     job.kind === 'export'

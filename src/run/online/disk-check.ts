@@ -4,13 +4,13 @@ import { formatBytes } from '../../report/printable.ts';
 import { accessOf, type Facts, type OnlineCheck } from './online-check.ts';
 import { sourceFiles } from './source-check.ts';
 
-/** A run keeps a copy of its source, and its plan beside it. */
+/** A run stores a copy of its source, and its plan. */
 const TIMES_THE_SOURCE = 3;
-/** What an archive may grow to when it is opened. */
+/** The largest unpacked size of an archive. */
 const TIMES_AN_ARCHIVE = 10;
 const LITTLE_BYTES = 512 * 1024 ** 2;
 
-/** Whether the disk of the files of runs has room for a run of the largest source. */
+/** Whether the disk for the files of runs has room for a run of the largest source. */
 export const diskCheck: OnlineCheck = ({ settings, jobs, dir }) => {
   if (settings?.artifacts.kind !== 'folder') return [];
   const { path } = settings.artifacts;
@@ -56,7 +56,7 @@ async function unpackedSize(path: string): Promise<number> {
   return /\.(gz|zip)$/i.test(path) ? size * TIMES_AN_ARCHIVE : size;
 }
 
-/** The folder itself (an absolute path), or the nearest above it that exists: what it will be made in. */
+/** The folder itself (an absolute path), or its nearest existing parent, in which it will be created. */
 export async function nearestFolder(folder: string): Promise<string> {
   let existing = folder;
   while ((await stat(existing).catch(() => undefined)) === undefined && existing !== dirname(existing)) {

@@ -1,8 +1,8 @@
 import type { WorkspaceCheck } from '../../config/check-workspace.ts';
 
-/** What a look at one thing outside the workspace has shown. */
+/** The result of a probe of one thing outside the workspace. */
 export interface Finding {
-  /** What it is about, such as `store main`. */
+  /** The subject, such as `store main`. */
   readonly subject: string;
   readonly verdict: 'ok' | 'warning' | 'error' | 'not-checked';
   readonly message: string;
@@ -10,17 +10,17 @@ export interface Finding {
   readonly hint?: string | undefined;
 }
 
-/** A finding, but for its subject. */
+/** A finding without its subject. */
 export type Facts = Omit<Finding, 'subject'>;
 
-/** A look at one thing that a run needs. */
+/** A probe of one thing that a run needs. */
 export interface Look {
   readonly subject: string;
-  /** Gives findings, or rejects: that is an error as well. */
+  /** Returns findings; a rejection is an error as well. */
   look(signal: AbortSignal): Promise<readonly Facts[]>;
 }
 
-/** What checks know of the workspace. */
+/** The facts about the workspace for checks. */
 export interface CheckedWorkspace extends Pick<WorkspaceCheck, 'stores' | 'jobs' | 'mappings' | 'settings'> {
   readonly dir: string;
   /** The variables without value that a store needs. */
@@ -29,10 +29,10 @@ export interface CheckedWorkspace extends Pick<WorkspaceCheck, 'stores' | 'jobs'
   readonly newRunId: () => string;
 }
 
-/** A check of `check --online`: gives the looks that this workspace needs. */
+/** A check of `check --online`: returns the probes that this workspace needs. */
 export type OnlineCheck = (workspace: CheckedWorkspace) => readonly Look[];
 
-/** Where files of the workspace may be. */
+/** The folders and settings that decide which files jobs may use. */
 export function accessOf({ dir, settings }: Pick<CheckedWorkspace, 'dir' | 'settings'>) {
   return { workspaceDir: dir, allowedFolders: settings?.allowedFolders };
 }

@@ -8,7 +8,7 @@ import { sourceCheck } from './source-check.ts';
 import { stateCheck } from './state-check.ts';
 import { storeCheck } from './store-check.ts';
 
-/** All online checks, in the order of their findings: that in which a run needs the things. */
+/** All online checks, in the order of their findings: the order in which a run needs the things. */
 export const ONLINE_CHECKS: readonly OnlineCheck[] = [
   storeCheck,
   sourceCheck,
@@ -18,12 +18,12 @@ export const ONLINE_CHECKS: readonly OnlineCheck[] = [
   redisCheck,
 ];
 
-/** Checks for after all others: they keep the process busy, and answers of stores would seem to be late. */
+/** Checks that run after all others: they keep the process busy, which would delay the answers of stores. */
 const LAST_CHECKS: readonly OnlineCheck[] = [stateCheck];
 
 const TIMEOUT_MS = 10_000;
 
-/** Runs checks of a workspace, then the last ones. Never rejects, unless interrupted. */
+/** Runs the checks of a workspace, then the last ones. Never rejects, unless interrupted. */
 export async function runOnlineChecks(
   checks: readonly OnlineCheck[],
   workspace: CheckedWorkspace,
@@ -35,8 +35,8 @@ export async function runOnlineChecks(
 }
 
 /**
- * Looks at all things at the same time, at each for ten seconds at most, whatever the others find. The findings are in
- * the order of the looks. Never rejects, unless interrupted.
+ * Runs all probes at the same time, each at most ten seconds. The findings are in the order of the probes. Never
+ * rejects, unless interrupted.
  */
 export async function lookTogether(
   looks: readonly Look[],

@@ -1,7 +1,7 @@
 import { lookAtRedis, type RedisLook } from '../../state/redis/redis-connection.ts';
 import type { Facts, OnlineCheck } from './online-check.ts';
 
-/** Whether Redis is reached, new enough, and keeps what is written to it. */
+/** Whether Redis can be reached, is new enough, and keeps written data. */
 export const redisCheck: OnlineCheck = ({ settings }) => {
   const url = settings?.redisUrl;
   return url === undefined
@@ -9,11 +9,11 @@ export const redisCheck: OnlineCheck = ({ settings }) => {
     : [{ subject: 'Redis', look: async () => judgeRedis(await lookAtRedis(url)) }];
 };
 
-/** What BullMQ works with at all, and what its makers advise. */
+/** The minimum version for BullMQ, and the version that its authors recommend. */
 const OLDEST = [5, 0];
 const ADVISED = [6, 2];
 
-/** What was found, a line for each thing that matters. */
+/** The findings, one line per topic. */
 export function judgeRedis({ version, ms, problems }: RedisLook): Facts[] {
   const reached = { verdict: 'ok', message: `answers in ${ms} ms, version ${version ?? 'unknown'}` } as const;
   const findings: Facts[] = [reached];

@@ -13,7 +13,7 @@ import { type SideTable, sideTableWords } from '../inputs/side-table.ts';
 import { lookAtSource } from '../look-at-source.ts';
 import { accessOf, type Facts, type OnlineCheck } from './online-check.ts';
 
-/** So much of a file shows its header and its dialect. */
+/** This many bytes of a file are enough to detect its header and dialect. */
 const SAMPLE_BYTES = 256 * 1024;
 
 /** Whether the source of an import exists, can be read, and has the columns that the mapping needs. */
@@ -39,7 +39,7 @@ export const sourceCheck: OnlineCheck = (workspace) => {
   });
 };
 
-/** The files of all imports, as absolute paths, as far as they are on this machine. */
+/** The files of all imports, as absolute paths, if they are on this machine. */
 export async function sourceFiles(jobs: readonly Job[], access: FileAccess): Promise<string[]> {
   const paths = jobs.flatMap((job) => (job.kind === 'import' ? (job.source.path ?? []) : []));
   const found = await Promise.all(paths.map((path) => findFiles(path, access).catch(() => [])));

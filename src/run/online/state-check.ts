@@ -3,7 +3,7 @@ import { formatBytes } from '../../report/printable.ts';
 import { checkEmbeddedState } from '../../state/open-state.ts';
 import type { Facts, OnlineCheck } from './online-check.ts';
 
-/** Whether the embedded state can be used, and is whole. */
+/** Whether the embedded state can be used and is intact. */
 export const stateCheck: OnlineCheck = ({ settings, dir }) =>
   settings === undefined || settings.redisUrl !== undefined
     ? []

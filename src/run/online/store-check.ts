@@ -3,12 +3,12 @@ import { storeIdentity } from '../../model/store-identity.ts';
 import type { StoreProbe } from '../../storefront/storefront.ts';
 import type { Facts, OnlineCheck } from './online-check.ts';
 
-/** The stores that have answered, by what they answered. */
+/** The stores that have answered, by their answer. */
 export type AnsweredStores = Map<string, StoreConfig>;
 
-/** Whether each store is reached at its address and takes the key, by one read-only request. */
+/** Whether each store can be reached and accepts the key, tested by one read-only request. */
 export const storeCheck: OnlineCheck = ({ stores, unsetOf, version }) => {
-  // Shared by all stores: one that answers like another may be the same site.
+  // Shared by all stores: two stores with equal answers may be the same site.
   const answered: AnsweredStores = new Map();
   return stores.map((store) => {
     const { name, baseUrl, apiKey } = store;
@@ -20,7 +20,7 @@ export const storeCheck: OnlineCheck = ({ stores, unsetOf, version }) => {
           const message = `${[...unset].join(' and ')} not set`;
           return [{ verdict: 'not-checked', message, hint: 'Set it in .env or in the environment.' }];
         }
-        // Loads undici, which only a check that asks the store needs.
+        // Loads undici, which only this check needs.
         const { probeStore } = await import('../../storefront/storefront.ts');
         const probe = await probeStore({ baseUrl, apiKey, userAgent: `storeferry/${version}`, signal });
         return [...judgeStore(probe, store), ...judgeLikeness(probe, store, answered)];
@@ -29,7 +29,7 @@ export const storeCheck: OnlineCheck = ({ stores, unsetOf, version }) => {
   });
 };
 
-/** A warning when another store has given the same answer; remembers this one's. */
+/** A warning if another store has given the same answer; remembers this one's answer. */
 export function judgeLikeness(probe: StoreProbe, store: StoreConfig, answered: AnsweredStores): Facts[] {
   if (probe.kind !== 'answers' || probe.listsDigest === null) return [];
   const other = answered.get(probe.listsDigest);
@@ -37,7 +37,7 @@ export function judgeLikeness(probe: StoreProbe, store: StoreConfig, answered: A
     answered.set(probe.listsDigest, store);
     return [];
   }
-  // Entries of one store may answer alike; an id for each declares that they are two.
+  // Entries of one store may answer alike; different ids declare two stores.
   const saidToDiffer = store.id !== undefined && other.id !== undefined;
   if (saidToDiffer || storeIdentity(store) === storeIdentity(other)) return [];
   return [
@@ -49,11 +49,11 @@ export function judgeLikeness(probe: StoreProbe, store: StoreConfig, answered: A
   ];
 }
 
-/** With clocks that differ more, dates of the store and of this machine cannot be compared. */
+/** With a larger difference between the clocks, dates of the store and of this machine cannot be compared. */
 const CLOCKS_DIFFER_MS = 60_000;
 const SLOW_MS = 2_000;
 
-/** What a probe means for the person who configured the store. */
+/** The meaning of a probe for the person who configured the store. */
 export function judgeStore(
   probe: StoreProbe,
   { name, baseUrl }: Pick<StoreConfig, 'name' | 'baseUrl'>,

@@ -18,7 +18,7 @@ import { changedIdSchema } from '../../state/state.ts';
 import type { RunContext } from '../run-context.ts';
 import { readTraffic } from '../traffic/run-traffic.ts';
 
-/** The report of a run that another process is at work on or has ended: what it left in its folder, or in the state. */
+/** The report of a run that another process executes or has ended, from its folder or the state. */
 export async function readStoredReport(context: RunContext, run: Run): Promise<RunFacts> {
   if (run.kind === 'export') return await readExportReport(context, run);
   const folder = context.artifacts.run(run.id);
@@ -34,7 +34,7 @@ export async function readStoredReport(context: RunContext, run: Run): Promise<R
 
 const CHANGED_IDS_SHOWN = 20;
 
-/** Collects the report of an import run that is under way or about to end. */
+/** Collects the report of an import run that is running or about to end. */
 export async function readRunReport(context: RunContext, run: Run, plan: Plan | null): Promise<RunFacts> {
   const { runs } = context.state;
   const folder = context.artifacts.run(run.id);
@@ -59,12 +59,12 @@ export async function readRunReport(context: RunContext, run: Run, plan: Plan | 
   };
 }
 
-/** Whether the run itself has its figures, since it has no plan to count from. */
+/** Whether the figures are stored with the run itself, because it has no plan. */
 function isCountedInRun({ kind, unchangedSince }: Run): boolean {
   return kind === 'verify' || unchangedSince !== undefined;
 }
 
-/** The report of an export run that is under way or over. */
+/** The report of an export run, running or ended. */
 export async function readExportReport({ artifacts }: RunContext, run: Run): Promise<RunFacts> {
   const folder = artifacts.run(run.id);
   return {
@@ -85,21 +85,21 @@ export async function readExportReport({ artifacts }: RunContext, run: Run): Pro
   };
 }
 
-/** Where the run's rejects file is; null when it has none. */
+/** Path of the run's rejects file; null if it has none. */
 export async function rejectsFileOf({ artifacts }: RunContext, run: Run): Promise<string | null> {
   const folder = artifacts.run(run.id);
   return (await folder.exists(REJECTS_FILE)) ? `${folder.location}/${REJECTS_FILE}` : null;
 }
 
-/** The report of a run as one file to look at, print and mail, beside its other files. */
+/** The report of a run as one file to view, print and mail, in the run's folder. */
 export const REPORT_FILE = 'report.html';
 
-/** Where the report of a run is; null when it has none. */
+/** Path of the report of a run; null if it has none. */
 async function reportFileIn(folder: RunFolder): Promise<string | null> {
   return (await folder.exists(REPORT_FILE)) ? `${folder.location}/${REPORT_FILE}` : null;
 }
 
-/** What was collected of a run when it ended, so that it is not collected again each time a page shows it. */
+/** The facts of an ended run are collected once and stored, so that pages need not collect them each time. */
 const KEPT_REPORT_FILE = 'report.json';
 const VERSION = 2;
 const count = z.int().nonnegative();
@@ -132,16 +132,16 @@ const keptFacts = z.object({
     .nullable(),
 });
 
-/** `finishedAt` is of the end it was collected at: a run that was continued since has another. */
+/** `finishedAt` is the end for which the facts were collected: a continued run has another end. */
 const keptFile = keptFacts.extend({ version: z.literal(VERSION), finishedAt: z.number() });
 
-/** What is kept of the facts of a run; all others are small, and read where they are. */
+/** The stored part of the facts of a run; all other facts are small and read from their place. */
 type KeptFacts = Pick<RunFacts, keyof z.infer<typeof keptFacts>>;
 
-/** Keeps the facts of a run that ended at that moment; false where that fails: then they are collected again. */
+/** Stores the facts of a run that ended at that moment; false if that fails: then they are collected again. */
 export async function keepReport(folder: RunFolder, finishedAt: number, facts: KeptFacts): Promise<boolean> {
   try {
-    // Fields that the schema does not name are dropped.
+    // Fields that are not in the schema are dropped.
     const kept = { ...keptFacts.parse(facts), version: VERSION, finishedAt };
     await folder.write(KEPT_REPORT_FILE, [JSON.stringify(kept)]);
     return true;
@@ -150,7 +150,7 @@ export async function keepReport(folder: RunFolder, finishedAt: number, facts: K
   }
 }
 
-/** What was kept when the run ended at that moment; undefined where nothing was, or another version kept it. */
+/** The stored facts for this end of the run; undefined if there are none, or another version stored them. */
 export async function readKeptReport(
   folder: RunFolder,
   finishedAt: number | null,

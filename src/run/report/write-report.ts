@@ -9,13 +9,13 @@ import { REPORT_FILE } from './read-stored-report.ts';
 
 interface ReportWriting {
   readonly store: StoreConfig;
-  /** What an export of list statistics has collected, where it can be read at little cost. */
+  /** The history of an export of list statistics, if it can be read at little cost. */
   readonly history?: ListHistory | null;
 }
 
 /**
- * Writes the report of a run that ends, over that of an end before, and gives where it is. A report that cannot be
- * written gives an event and null: how the run ends does not depend on it.
+ * Writes the report of a run that ends, replacing the report of an earlier end, and returns its path. If it cannot be
+ * written, it emits an event and returns null: the result of the run does not depend on it.
  */
 export async function writeReport(
   context: RunContext,
@@ -24,7 +24,7 @@ export async function writeReport(
 ): Promise<string | null> {
   const folder = context.artifacts.run(report.run.id);
   try {
-    // Loaded when the work is done: what draws it takes longer to load than a small plan to make.
+    // Loaded after the work is done: loading the drawing code takes longer than making a small plan.
     const { reportFile } = await import('../../report/html/document-sections.ts');
     const { requestsPerSecond } = store.limits;
     const facts = { ...withoutPersonalData(withShownFiles(report, context.workspaceDir)), history };

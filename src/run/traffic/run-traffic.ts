@@ -6,18 +6,18 @@ import type { RunFolder } from '../../state/artifacts.ts';
 import type { OnEnded, Storefront } from '../../storefront/storefront.ts';
 import { Latencies, TrafficLog, trafficOf } from './traffic-log.ts';
 
-/** How often limits and pauses are sampled, and so how exact the pauses are. */
+/** The sampling interval of limits and pauses, which is also the accuracy of pauses. */
 const LOOK_EVERY_MS = 250;
-/** At most this much is lost when the process is killed. */
+/** At most this much of the record is lost if the process is killed. */
 const WRITE_EVERY_MS = 10_000;
 
 /**
- * Records the traffic that this process sends for one run. An attempt costs a few counters; the record is in the run's folder
- * when the last sender has ended.
+ * Records the traffic that this process sends for one run. An attempt costs a few counters. The record is in the
+ * run's folder after the last sender has ended.
  */
 export class RunTraffic {
   readonly #folder: RunFolder;
-  /** Distinguishes this process from the others that work on the run. */
+  /** Distinguishes this process from others that work on the run. */
   readonly #writer = randomUUID().slice(0, 8);
   readonly #clock: () => number;
   readonly #log = new TrafficLog();
@@ -47,12 +47,12 @@ export class RunTraffic {
     stretch.latencies.add(ms);
   };
 
-  /** Whether anybody sends at the moment. */
+  /** Whether anything is being sent at the moment. */
   get isOpen(): boolean {
     return this.#senders > 0;
   }
 
-  /** Notes while `send` is at work; several may be at the same time. Fails with nothing but what `send` fails with. */
+  /** Records while `send` works; several may work at the same time. Fails only if `send` fails. */
   async during<Result>(storefront: Pick<Storefront, 'stats'>, send: () => Promise<Result>): Promise<Result> {
     this.#begin(storefront);
     try {
@@ -87,7 +87,7 @@ export class RunTraffic {
     this.#seenAt = now;
   }
 
-  /** One write after the other. A failure is ignored: the record is only for people to look at. */
+  /** One write after the other. A failure is ignored, because the record is only information for people. */
   #write(): Promise<void> {
     this.#writtenAt = this.#clock();
     if (this.#log.isSilent) return this.#writing;
@@ -118,7 +118,7 @@ const logSchema = z.object({
   ),
 });
 
-/** Writes the record of a process; `writer` distinguishes it from those of the others. */
+/** Writes the record of a process; `writer` distinguishes it from other records. */
 async function writeTrafficLog(folder: RunFolder, writer: string, log: TrafficLog): Promise<void> {
   const written = {
     version: VERSION,
@@ -136,14 +136,14 @@ export async function trafficFiles(folder: RunFolder): Promise<readonly string[]
   return (await folder.list()).filter((name) => FILE_NAME.test(name));
 }
 
-/** What went over the wire for a run, over all its processes and continuations; null when none is recorded. */
+/** The requests of a run over all its processes and continuations; null if none are recorded. */
 export async function readTraffic(folder: RunFolder): Promise<Traffic | null> {
   const logs = await Promise.all((await trafficFiles(folder)).map((name) => readLog(folder, name)));
   const joined = logs.reduce((one, other) => (one && other ? one.joinedBy(other) : (one ?? other)), null);
   return joined === null ? null : trafficOf(joined);
 }
 
-/** Null for one that cannot be read: it is for people only, and nothing is decided by it. */
+/** Null if it cannot be read: it is only information for people and decides nothing. */
 async function readLog(folder: RunFolder, name: string): Promise<TrafficLog | null> {
   try {
     const { lengthMs, stretches } = logSchema.parse(await json(await folder.read(name)));

@@ -1,11 +1,11 @@
 import type { Traffic } from '../../model/run.ts';
 
-/** How long a stretch is at first. */
+/** The initial length of a stretch. */
 const FINEST_MS = 1_000;
-/** When there are more stretches, two by two become one. */
+/** With more stretches, each pair of neighbours becomes one. */
 const MOST_STRETCHES = 300;
 
-/** What happened in one stretch of time; `from` and `to` are the part that was observed, in milliseconds since the epoch. */
+/** The events in one stretch of time; `from` and `to` are the observed part, in milliseconds since the epoch. */
 export interface Stretch {
   from: number;
   to: number;
@@ -18,14 +18,14 @@ export interface Stretch {
 }
 
 /**
- * Traffic in stretches of equal length, each beginning at a multiple of that length: logs of several processes and of
- * several mornings fit each other. The length doubles when there are too many.
+ * Traffic in stretches of equal length, each beginning at a multiple of that length, so that logs of several
+ * processes and times can be combined. The length doubles if there are too many.
  */
 export class TrafficLog {
   #lengthMs: number;
   #stretches: Map<number, Stretch>;
 
-  /** `lengthMs`: a second, times a power of two. `stretches`: as they were written down. */
+  /** `lengthMs`: a second times a power of two. `stretches`: as stored. */
   constructor(lengthMs: number = FINEST_MS, stretches: readonly Stretch[] = []) {
     this.#lengthMs = lengthMs;
     this.#stretches = new Map();
@@ -37,17 +37,17 @@ export class TrafficLog {
     return this.#lengthMs;
   }
 
-  /** In order. */
+  /** In order of time. */
   get stretches(): readonly Stretch[] {
     return [...this.#stretches.values()].sort((one, other) => one.from - other.from);
   }
 
-  /** Whether nothing was sent, and nothing kept from sending. */
+  /** Whether nothing was sent, and no pause prevented sending. */
   get isSilent(): boolean {
     return this.#stretches.values().every(({ requests, pausedMs }) => requests + pausedMs === 0);
   }
 
-  /** The stretch of a moment. A new one is seen from `since` on, when the last one was seen for the last time. */
+  /** The stretch for a moment. A new stretch is observed from `since` on, the last observation of the previous one. */
   at(now: number, since: number): Stretch {
     const place = this.#placeOf(now);
     const known = this.#stretches.get(place);
@@ -57,7 +57,7 @@ export class TrafficLog {
     return this.at(now, since);
   }
 
-  /** Adds what another process did at the same time. */
+  /** Adds the traffic of another process at the same time. */
   joinedBy(other: TrafficLog): TrafficLog {
     const joined = new TrafficLog(Math.max(this.#lengthMs, other.#lengthMs));
     const ours = new TrafficLog(joined.#lengthMs, this.stretches);
@@ -75,7 +75,7 @@ export class TrafficLog {
   }
 
   #put(places: Map<number, Stretch>, stretch: Stretch, merge: Merge): void {
-    // By its middle: it may have been seen from a moment before its place begins.
+    // By its middle: its observation may begin slightly before its place.
     const place = this.#placeOf((stretch.from + stretch.to) / 2);
     const known = places.get(place);
     places.set(place, known === undefined ? copyOf(stretch) : merge(known, stretch));
@@ -104,14 +104,14 @@ function copyOf(stretch: Stretch): Stretch {
   return { ...stretch, latencies: new Latencies(stretch.latencies.counts()) };
 }
 
-/** Two stretches of one process, one after the other. */
+/** Merges two consecutive stretches of one process. */
 const followedBy: Merge = (one, other) => ({
   ...summed(one, other),
   concurrency: Math.max(one.concurrency, other.concurrency),
   pausedMs: one.pausedMs + other.pausedMs,
 });
 
-/** The same stretch of two processes: a pause is meant for both, so it counts once. */
+/** Merges the same stretch of two processes: a pause concerns both, so it counts once. */
 const besides: Merge = (one, other) => ({
   ...summed(one, other),
   concurrency: one.concurrency + other.concurrency,
@@ -131,7 +131,7 @@ function summed(one: Stretch, other: Stretch) {
   };
 }
 
-/** The log for people. What was seen of a stretch for less than half of its length goes to its neighbour. */
+/** The log for people. A stretch that was observed for less than half of its length is added to its neighbour. */
 export function trafficOf(log: TrafficLog): Traffic {
   const samples: Stretch[] = [];
   for (const stretch of log.stretches) {
@@ -153,22 +153,22 @@ export function trafficOf(log: TrafficLog): Traffic {
   };
 }
 
-/** Neighbouring bounds are this far apart, so a percentile is at most 5 % off. */
+/** The distance between neighbouring bounds: a percentile is at most 5 % off. */
 const GROWTH = 1.1;
-/** What is quicker counts as this. */
+/** Shorter durations count as this. */
 const SHORTEST_MS = 0.1;
-/** The last bound is beyond the longest time that an attempt may take, two minutes. */
+/** The last bound is beyond the longest time of an attempt, two minutes. */
 const LAST_BUCKET = Math.ceil(Math.log(150_000 / SHORTEST_MS) / Math.log(GROWTH));
 const PER_LOG = 1 / Math.log(GROWTH);
 
 /**
- * How long attempts took, as counts between bounds that grow by a tenth: small, quick to add to, and exact to add up
- * over stretches and processes, which percentiles are not. Node's own histogram cannot be written down.
+ * Durations of attempts, as counts between bounds that grow by a tenth: small, fast to update, and exact when summed
+ * over stretches and processes, unlike percentiles. Node's own histogram cannot be stored.
  */
 export class Latencies {
   readonly #counts: Map<number, number>;
 
-  /** `counts`: as `counts()` gave them. */
+  /** `counts`: the result of `counts()`. */
   constructor(counts: Iterable<readonly [bucket: number, count: number]> = []) {
     this.#counts = new Map(counts);
   }
@@ -179,14 +179,14 @@ export class Latencies {
     this.#counts.set(bucket, (this.#counts.get(bucket) ?? 0) + 1);
   }
 
-  /** Adds what the other has counted. */
+  /** Adds the counts of another histogram. */
   addAll(other: Latencies): void {
     for (const [bucket, count] of other.#counts) {
       this.#counts.set(bucket, (this.#counts.get(bucket) ?? 0) + count);
     }
   }
 
-  /** So many of all, as a share from 0 to 1, took no longer than these milliseconds; null of none. */
+  /** The duration that this share (0 to 1) of all attempts did not exceed, in milliseconds; null without attempts. */
   percentile(share: number): number | null {
     const counts = this.counts();
     const total = counts.reduce((sum, [, count]) => sum + count, 0);
@@ -198,13 +198,13 @@ export class Latencies {
     return null;
   }
 
-  /** Shortest first, for writing down. */
+  /** Shortest first, for storage. */
   counts(): [bucket: number, count: number][] {
     return [...this.#counts].sort(([one], [other]) => one - other);
   }
 }
 
-/** The value whose relative distance to both bounds of a bucket is the same. */
+/** The value with the same relative distance to both bounds of a bucket. */
 function amid(bucket: number): number {
   if (bucket === 0) return SHORTEST_MS;
   return (2 * SHORTEST_MS * GROWTH ** bucket) / (1 + GROWTH);

@@ -1,10 +1,10 @@
 import type { Resource } from '../../model/mapped-record.ts';
 import { IN_DOUBT, type Ledger, type LedgerMark } from '../../state/state.ts';
 
-/** Keys drawn from the ledger, and what they were drawn from. */
+/** A sample of keys from the ledger, and the size of its population. */
 export interface LedgerSample {
   readonly keys: readonly string[];
-  /** Acknowledged keys of the job whose answer can be compared: of products those with an id. */
+  /** Acknowledged keys of the job whose answers can be compared: for products those with an id. */
   readonly known: number;
   /** The other keys of the job. */
   readonly notComparable: number;
@@ -15,12 +15,12 @@ interface Sampling {
   readonly resource: Resource;
   /** The most keys to draw. */
   readonly size: number;
-  /** In [0, 1), as Math.random. */
+  /** In [0, 1), like Math.random. */
   readonly random: () => number;
   readonly signal: AbortSignal;
 }
 
-/** Draws keys of a job at random, each with the same probability, in memory for the sample only (a reservoir). */
+/** Draws keys of a job at random with equal probability. Memory is used for the sample only (a reservoir). */
 export async function sampleLedger(
   ledger: Pick<Ledger, 'keysOf' | 'marks'>,
   { job, resource, size, random, signal }: Sampling,
@@ -44,7 +44,7 @@ export async function sampleLedger(
   return { keys, known, notComparable };
 }
 
-/** The key of a contact is its id; a product is recognised by the id that the store has answered. */
+/** The key of a contact is its id; a product is recognised by the id that the store answered. */
 export function isComparable(mark: LedgerMark | undefined, resource: Resource): mark is LedgerMark {
   if (mark === undefined || mark.fingerprint === IN_DOUBT) return false;
   return resource === 'contacts' || mark.id !== null;

@@ -2,7 +2,7 @@ import type { Operation, Outcome } from '../../model/operation.ts';
 import { forgotten, type ShareEstimate, type Verification } from '../../model/run.ts';
 import type { LedgerSample } from './sample-ledger.ts';
 
-/** Counts what the answers to a re-sent sample say. */
+/** Counts the results of a re-sent sample. */
 export class VerificationTally {
   #asKnown = 0;
   #recreated = 0;
@@ -11,7 +11,7 @@ export class VerificationTally {
   #missing = 0;
   readonly #alteredFields = new Map<string, number>();
 
-  /** Adds the final outcome of an operation, with the fields in which its answer differs from what was sent. */
+  /** Adds the final outcome of an operation, with the fields in which its answer differs from the request. */
   add(operation: Operation, outcome: Outcome, altered: readonly string[]): void {
     switch (outcome.kind) {
       case 'applied':
@@ -31,7 +31,7 @@ export class VerificationTally {
     }
   }
 
-  /** The findings so far; records that were not counted are unsent. */
+  /** The findings so far; records without an outcome are unsent. */
   result({ keys, known, notComparable }: LedgerSample): Verification {
     const recreated = this.#recreated;
     const missing = this.#missing;
@@ -50,7 +50,7 @@ export class VerificationTally {
         .sort((one, other) => other.records - one.records || (one.field < other.field ? -1 : 1)),
       forgottenShare: forgottenShare({
         population: known,
-        // A refusal for another reason says nothing about what the store holds.
+        // A refusal for another reason does not show whether the store has the record.
         sampled: held + forgotten({ recreated, missing }),
         found: forgotten({ recreated, missing }),
       }),
@@ -68,11 +68,11 @@ function isOtherId(operation: Operation, answered: number | null): boolean {
   return operation.knownId !== answered;
 }
 
-/** How likely each bound is wrong, where both are given, and where only one can be. */
+/** The probability that each bound is wrong: with two bounds, and with only one. */
 const RISK_OF_EACH = 0.025;
 const RISK_OF_ONE = 0.05;
 
-/** A random sample without repetition, and how many records of it the store has forgotten. */
+/** A random sample without repetition, and how many of its records the store has lost. */
 interface SampleFound {
   readonly population: number;
   readonly sampled: number;
@@ -80,10 +80,10 @@ interface SampleFound {
 }
 
 /**
- * Which share of a population is forgotten, given how many of a random sample are. The bounds are exact for a sample
- * without repetition (hypergeometric), so that a sample of everything leaves no uncertainty. Each bound is wrong in at
- * most 2.5 % of samples; where the sample found none or only forgotten ones there is one bound, wrong in at most 5 %
- * (the rule of three: 0 of 50 gives about 3/50).
+ * The share of lost records in a population, estimated from a random sample. The bounds are exact for a sample
+ * without repetition (hypergeometric), so a sample of everything leaves no uncertainty. Each bound is wrong in at
+ * most 2.5 % of samples. If the sample found no lost record or only lost ones, there is one bound, wrong in at most 5
+ * % (the rule of three: 0 of 50 gives about 3/50).
  */
 export function forgottenShare({ population, sampled, found }: SampleFound): ShareEstimate {
   if (sampled === 0) return { estimate: null, low: 0, high: 1 };
@@ -98,7 +98,10 @@ export function forgottenShare({ population, sampled, found }: SampleFound): Sha
   };
 }
 
-/** The largest number of marked ones with which a sample has at most `found` of them in more than `risk` of cases. */
+/**
+ * The largest number of marked items for which a sample has at most `found` of them with more than the probability
+ * `risk`.
+ */
 function mostMarked(population: number, sampled: number, found: number, risk: number): number {
   let low = found;
   let high = population - (sampled - found);
@@ -110,14 +113,14 @@ function mostMarked(population: number, sampled: number, found: number, risk: nu
   return low;
 }
 
-/** The probability that a sample has at most `found` of the marked ones of a population. */
+/** The probability that a sample has at most `found` of the marked items of a population. */
 function atMost(population: number, marked: number, sampled: number, found: number): number {
   const unmarked = population - marked;
   const least = Math.max(0, sampled - unmarked);
   if (found < least) return 0;
   const most =
     logChoose(marked, found) + logChoose(unmarked, sampled - found) - logChoose(population, sampled);
-  // From the largest count downwards, each term in proportion to the first: none is lost to underflow.
+  // From the largest count downwards, each term relative to the first, so that no term underflows.
   let term = 1;
   let sum = 1;
   for (let count = found; count > least; count--) {

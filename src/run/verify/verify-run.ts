@@ -22,9 +22,9 @@ import { VerificationTally } from './verification-tally.ts';
 const EMPTY: LedgerSample = { keys: [], known: 0, notComparable: 0 };
 
 /**
- * Estimates how much of what the ledger holds the store has forgotten: sends a random sample of the acknowledged bodies
- * again, since the API has no product look-up, and compares the answers with the ledger. Holds the job and the store's
- * resource as a run does; outcomes and changed ids are recorded. Rejects as `runPipeline`.
+ * Estimates how many records of the ledger the store has lost: sends a random sample of the acknowledged bodies
+ * again, because the API has no product look-up, and compares the answers with the ledger. Locks the job and the
+ * resource of the store like a run; outcomes and changed ids are recorded. Rejects as `runPipeline`.
  */
 export async function verifyRun(surroundings: RunContext, request: VerifyRequest): Promise<RunFacts> {
   const { job, store } = request;
@@ -37,7 +37,8 @@ export async function verifyRun(surroundings: RunContext, request: VerifyRequest
     lock: lockJob,
     async steps(work) {
       const { context } = work;
-      // Before anything is sent: new groups would let the serial of an older state catch up with its witness.
+      // Before anything is sent: otherwise new groups would let the serial of an older state catch up with its
+      // witness.
       work.begin(await createReconciled(context, work.run));
       const { run } = work;
       await using lock = await lockTarget(context, run);
@@ -68,19 +69,19 @@ async function drawSample(
   });
 }
 
-/** A verification on its way to the store. */
+/** A verification while it sends. */
 interface Resending {
   readonly run: Run;
   readonly job: ImportJob;
   readonly store: StoreConfig;
-  /** The lock that lets this process write: nothing is sent or recorded once it is lost. */
+  /** The lock that allows writing: nothing is sent or recorded after it is lost. */
   readonly lock: Lock;
   readonly keys: readonly string[];
-  /** Counts the answers that are recorded, also when sending ends early. */
+  /** Counts recorded answers, also if sending ends early. */
   readonly tally: VerificationTally;
 }
 
-/** Sends the acknowledged bodies of the keys again, as a run does: same limits, same ledger, same stops. */
+/** Sends the acknowledged bodies of the keys again like a run: with the same limits, ledger and stops. */
 async function resendSample(context: RunContext, resending: Resending): Promise<void> {
   const { run, job, store, lock, keys, tally } = resending;
   const ledger = context.state.ledger(importTarget(run));
@@ -110,7 +111,7 @@ async function resendSample(context: RunContext, resending: Resending): Promise<
   });
 }
 
-/** The operations that say again what the ledger holds, so that recording them changes nothing but a changed id. */
+/** Operations that repeat the content of the ledger, so that recording them can only change an id. */
 async function* sampledOperations(
   ledger: Ledger,
   { import: resource }: ImportJob,
@@ -133,7 +134,7 @@ async function* sampledOperations(
   }
 }
 
-/** The storefront, which reports the fields in which the latest answer for a key differs from what was sent. */
+/** The storefront, which reports the fields in which the latest answer for a key differs from the request. */
 function listening(
   storefront: Storefront,
   onAnswer: (key: string, altered: readonly string[]) => void,
@@ -161,7 +162,10 @@ export function alteredFields(body: string, answer: unknown): string[] {
   return changedFields(sent, { ...answer, ...arranged(sent, answer) });
 }
 
-/** Lists of a contact in the order in which they were sent: a store may sort them, and has more properties than were sent. */
+/**
+ * Lists of a contact in the order in which they were sent: a store may sort them, and may have more properties than
+ * were sent.
+ */
 function arranged(sent: JsonObject, answer: JsonObject): JsonObject {
   const lists = ['tags', 'subscriberLists'].flatMap((name) => {
     const [before, after] = [member(sent, name), member(answer, name)];
