@@ -9,7 +9,7 @@ const CHUNK_BYTES = 256 * 1_024;
 
 /** A file with one short line that one process rewrites often. */
 export interface RewrittenFile {
-  /** Resolves when the line, given without a line break, survives a power cut. One write at a time. */
+  /** Resolves when the line (without a line break) survives a power failure. One write at a time. */
   write(line: string): Promise<void>;
   close(): Promise<void>;
 }
@@ -18,19 +18,19 @@ export interface RewrittenFile {
 export interface RunFolder {
   /** For messages and `rejectsFile`: a path or an s3 address. */
   readonly location: string;
-  /** Writes a file whole or not at all: temporary file, fsync, rename. Returns its size in bytes. */
+  /** Writes a file completely or not at all: temporary file, fsync, rename. Returns its size in bytes. */
   write(
     name: string,
     content: AsyncIterable<Uint8Array | string> | Iterable<Uint8Array | string>,
   ): Promise<number>;
-  /** A file that this process rewrites often; absent where files can only be written whole. */
+  /** A file that this process rewrites often; absent if the storage can only write whole files. */
   rewritten?(name: string): RewrittenFile;
-  /** A stream of the file's bytes; StateError when it is absent. */
+  /** A stream of the file's bytes; StateError if it does not exist. */
   read(name: string): Promise<Readable>;
   exists(name: string): Promise<boolean>;
   /** Names in the folder, sorted. */
   list(): Promise<readonly string[]>;
-  /** Removes files; absent ones are no error. */
+  /** Removes files; missing ones are not an error. */
   remove(names: readonly string[]): Promise<void>;
 }
 
@@ -41,12 +41,12 @@ export interface Artifacts {
   remove(id: string): Promise<void>;
 }
 
-/** Whether this can be the name of a file or of the folder of a run. */
+/** Whether this is a valid name of a file or of the folder of a run. */
 export function isName(name: string): boolean {
   return FLAT_NAME.test(name);
 }
 
-/** The name, if it can be one of a file or folder: then it leads to no other place. StateError otherwise. */
+/** The name, if it is valid, so that it cannot lead to another place; otherwise StateError. */
 export function checkedName(name: string): string {
   if (isName(name)) return name;
   throw new StateError(
@@ -59,12 +59,12 @@ export function temporaryName(name: string, unique: string): string {
   return `.${name}.${unique}.tmp`;
 }
 
-/** Whether a file of this name is not complete. */
+/** Whether a file with this name is incomplete. */
 export function isTemporary(name: string): boolean {
   return TEMPORARY.test(name);
 }
 
-/** The same bytes in pieces of about 256 KiB, so that a file of a million short lines takes few writes. */
+/** The same bytes in pieces of about 256 KiB, so that a file of a million short lines needs few writes. */
 export async function* inChunks(
   content: AsyncIterable<Uint8Array | string> | Iterable<Uint8Array | string>,
 ): AsyncGenerator<Uint8Array> {
@@ -88,7 +88,7 @@ export function sha256Of(content: string | Uint8Array): string {
   return hash('sha256', content);
 }
 
-/** What `sealedJson` adds to an object. */
+/** The member that `sealedJson` adds to an object. */
 const SEAL = 'checksum';
 
 /** An object as JSON that ends with its own checksum, for artifacts that decide what is sent. */
@@ -97,8 +97,8 @@ export function sealedJson(value: object): string {
 }
 
 /**
- * The value of a text that `sealedJson` made. `isSealed` is false without a checksum, as in earlier versions. SyntaxError
- * for a text that is not JSON, or was changed.
+ * The value of a text that `sealedJson` made. `isSealed` is false without a checksum, as in earlier versions.
+ * SyntaxError for a text that is not JSON, or was changed.
  */
 export function openSealed(text: string): { readonly value: unknown; readonly isSealed: boolean } {
   const parsed: unknown = JSON.parse(text);

@@ -2,8 +2,8 @@ import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import { StateError } from '../model/storeferry-error.ts';
 
 /**
- * What bodies have in common, the most frequent last. With it a body of 1 KB shrinks to a third, without it to a half.
- * Never change it: stored bodies need it. Another dictionary needs another format number.
+ * Common text of bodies, the most frequent last. With it a body of 1 KB shrinks to a third, without it to a half.
+ * Never change it, because stored bodies need it. Another dictionary needs another format number.
  */
 const DICTIONARY = Buffer.from(
   '","subscription":{"cycles":12,"period":1,"periodUnit":"MONTHLY"}"file":"https://' +
@@ -19,20 +19,26 @@ const DICTIONARY = Buffer.from(
     '"regularPrice":.99,"onSale":false,"regularPrice":10,"quantity":10,"sku":"","weight":0.25}]}',
 );
 
-/** The first byte of a stored body: raw deflate against the dictionary above. */
+/** The first byte of a stored body: raw deflate with the dictionary above. */
 const FORMAT = 1;
-/** The first byte of a block: how many bodies, the length of each in bytes, then all of them as one raw deflate. */
+/**
+ * The first byte of a block. The number of bodies and the length of each in bytes follow, then all bodies as one raw
+ * deflate.
+ */
 const BLOCK_FORMAT = 2;
 const LENGTH_BYTES = 4;
 
-/** A small window and little memory: setting them up is most of the cost of compressing a small body. */
+/** A small window and little memory, because their allocation is most of the cost of compressing a small body. */
 const OPTIONS = { level: 3, windowBits: 13, memLevel: 6, dictionary: DICTIONARY } as const;
 
 /** No request body is larger: a row has at most 32 MiB (`rowBytes`). */
 const MAX_BODY_BYTES = 64 * 1024 * 1024;
 const BOUNDED = { ...OPTIONS, maxOutputLength: MAX_BODY_BYTES } as const;
 
-/** The most bodies of a block, and the characters after which no more are added: a block is unpacked as a whole. */
+/**
+ * The most bodies of a block, and the number of characters after which no more are added: a block is always unpacked
+ * completely.
+ */
 export const BLOCK_BODIES = 16;
 export const BLOCK_CHARACTERS = 64 * 1024;
 
@@ -41,7 +47,7 @@ export function encodeBody(body: string): Buffer {
   return Buffer.concat([Buffer.of(FORMAT), deflateRawSync(body, OPTIONS)]);
 }
 
-/** The request body. StateError when the bytes are damaged, or a newer version wrote them. */
+/** The request body. StateError if the bytes are damaged, or a newer version wrote them. */
 export function decodeBody(stored: Uint8Array): string {
   return reading(() => {
     if (stored[0] !== FORMAT) throw new RangeError(`format ${stored[0]}, expected ${FORMAT}`);
@@ -50,8 +56,8 @@ export function decodeBody(stored: Uint8Array): string {
 }
 
 /**
- * Packs up to `BLOCK_BODIES` request bodies together: common parts are stored once, and the compressor, whose set-up takes
- * four times as long as compressing one body, is set up once (test/bench/README.md).
+ * Packs up to `BLOCK_BODIES` request bodies together. Common parts are stored once, and the compressor, whose
+ * initialisation takes four times as long as compressing one body, is initialised once (test/bench/README.md).
  */
 export function encodeBodies(bodies: readonly string[]): Buffer {
   const texts = bodies.map((body) => Buffer.from(body));
@@ -63,7 +69,7 @@ export function encodeBodies(bodies: readonly string[]): Buffer {
   return Buffer.concat([head, deflateRawSync(Buffer.concat(texts), OPTIONS)]);
 }
 
-/** The request bodies of a block, or the one of a body stored alone. StateError as above. */
+/** The request bodies of a block, or the single body of a body that is stored alone. StateError as above. */
 export function decodeBodies(stored: Uint8Array): readonly string[] {
   if (stored[0] === FORMAT) return [decodeBody(stored)];
   return reading(() => {

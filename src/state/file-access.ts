@@ -2,25 +2,25 @@ import { constants } from 'node:fs';
 import { type FileHandle, lstat, mkdir, open, readlink, realpath, stat } from 'node:fs/promises';
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 
-/** A temporary file that was not changed for this long has no writer any more, on any machine. */
+/** A temporary file without a change for this long has no writer any more, on any machine. */
 const ABANDONED_AFTER_MS = 60 * 60 * 1_000;
 
-/** Which files of this machine jobs may read and write. */
+/** The files of this machine that jobs may read and write. */
 export interface FileAccess {
-  /** Paths are relative to it. Absolute. */
+  /** Base of relative paths. Absolute. */
   readonly workspaceDir: string;
-  /** Further folders that links may lead into (`STOREFERRY_ALLOW`). Absolute. */
+  /** Additional folders that links may lead into (`STOREFERRY_ALLOW`). Absolute. */
   readonly allowedFolders?: readonly string[] | undefined;
 }
 
-/** The real path, or why nothing may be read or written there. */
+/** The real path, or the reason why jobs may not use it. */
 export type AllowedPath = { readonly real: string } | { readonly refused: string; readonly hint: string };
 
 /**
- * Follows all links of a path, also of a file that does not exist yet. `written` is the path in the job, which may be a
- * pattern that matched this path. It must lead into the workspace, into an allowed folder, or, where the job has an absolute
- * path, into the folder of that path. Files and folders whose names begin with a dot are refused: `.env` and `.storeferry`
- * contain secrets. Rejects with errors of the file system other than ENOENT.
+ * Follows all links of a path, also for a file that does not exist yet. `written` is the path in the job, which may
+ * be a pattern that matched this path. The path must lead into the workspace, into an allowed folder, or, if the job
+ * has an absolute path, into the folder of that path. Files and folders whose names begin with a dot are refused,
+ * because `.env` and `.storeferry` contain secrets. Rejects with errors of the file system other than ENOENT.
  */
 export async function allowedPath(
   path: string,
@@ -32,7 +32,7 @@ export async function allowedPath(
   const named = isAbsolute(written) ? fixedFolder(written) : workspaceDir;
   const allowed = await Promise.all([named, ...allowedFolders].map((folder) => realPath(folder)));
   const real = await realPath(whole);
-  // The innermost: in a workspace or an allowed folder that is itself hidden, files are not.
+  // The innermost one: files in a workspace or an allowed folder that is itself hidden are not hidden.
   const root = [workspace, ...allowed]
     .filter((folder) => isInside(folder, real))
     .reduce<string | null>((inner, folder) => (folder.length > (inner?.length ?? 0) ? folder : inner), null);
@@ -44,7 +44,7 @@ export async function allowedPath(
   }
   const isHidden = allowed.slice(1).includes(root)
     ? hasHiddenPart(relative(root, real))
-    : // Hidden files of the workspace are refused by their absolute path as well.
+    : // Hidden files of the workspace are also refused by their absolute path.
       hasHiddenPart(relative(isInside(workspace, real) ? workspace : root, real)) ||
       hasHiddenPart(relative(named, whole));
   if (isHidden) {
@@ -56,12 +56,12 @@ export async function allowedPath(
   return { real };
 }
 
-/** An open file, or why it is not read. */
+/** An open file, or the reason why it is not read. */
 export type OpenedFile = { readonly file: FileHandle } | { readonly refused: string; readonly hint: string };
 
 /**
- * Opens a regular file at a path from `allowedPath` for reading. Refuses a pipe without waiting for it, and a file or folder
- * above it that was replaced since. Rejects with errors of the file system.
+ * Opens a regular file for reading, at a path from `allowedPath`. Refuses a pipe without waiting for it, and a path
+ * of which a part was replaced meanwhile. Rejects with errors of the file system.
  */
 export async function openAllowed(real: string): Promise<OpenedFile> {
   const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
@@ -83,12 +83,15 @@ export async function openAllowed(real: string): Promise<OpenedFile> {
   }
 }
 
-/** Why an open file is not the one at a path without links: it, or a folder above it, was replaced. Null: it is that file. */
+/**
+ * Why an open file is not the one at a path without links: the file or a parent folder was replaced. Null if it is
+ * that file.
+ */
 export async function refusedPlace(
   file: FileHandle,
   real: string,
 ): Promise<{ readonly refused: string; readonly hint: string } | null> {
-  // Linux shows where an open file is. Elsewhere the path is followed once more.
+  // Linux shows the path of an open file. Elsewhere the path is followed again.
   const place = await readlink(`/proc/self/fd/${file.fd}`).catch(() => undefined);
   if (place === real) return null;
   if (place === undefined && (await found(realpath(real))) === real) {
@@ -101,7 +104,7 @@ export async function refusedPlace(
   };
 }
 
-/** The folder that a path names before its first wildcard. */
+/** The folder of a path before its first wildcard. */
 function fixedFolder(path: string): string {
   const parts = path.split(sep);
   const wild = parts.findIndex((part) => /[*?[\]{}()!]/.test(part));
@@ -116,7 +119,7 @@ function hasHiddenPart(path: string): boolean {
   return path.split(sep).some((part) => part.startsWith('.') && part !== '.' && part !== '..');
 }
 
-/** The path with all links followed, dangling ones too, as far as it is there. */
+/** The path with all links followed, also dangling ones, as far as it exists. */
 async function realPath(path: string, links = 0): Promise<string> {
   const real = await found(realpath(path));
   if (real !== undefined || dirname(path) === path) return real ?? path;
@@ -128,7 +131,7 @@ async function realPath(path: string, links = 0): Promise<string> {
   return join(await realPath(dirname(path), links), path.slice(path.lastIndexOf(sep) + 1));
 }
 
-/** Writes all of the bytes, at the given position or after the last write: the system may take fewer at a time. */
+/** Writes all bytes at the given position or after the last write: the system may accept fewer at a time. */
 export async function writeAll(file: FileHandle, bytes: Uint8Array, position?: number): Promise<void> {
   for (let written = 0; written < bytes.length; ) {
     const at = position === undefined ? null : position + written;
@@ -136,7 +139,7 @@ export async function writeAll(file: FileHandle, bytes: Uint8Array, position?: n
   }
 }
 
-/** Makes a new name in the folder survive a power cut, where the file system can. */
+/** Makes a new name in the folder survive a power failure, if the file system supports it. */
 export async function syncFolder(path: string): Promise<void> {
   const folder = await open(path, constants.O_RDONLY);
   try {
@@ -148,13 +151,13 @@ export async function syncFolder(path: string): Promise<void> {
   }
 }
 
-/** Whether a temporary file has no writer any more; false when it is gone. */
+/** Whether a temporary file has no writer any more; false if it no longer exists. */
 export async function isAbandoned(path: string): Promise<boolean> {
   const modified = (await stat(path).catch(() => undefined))?.mtimeMs ?? Date.now();
   return Date.now() - modified > ABANDONED_AFTER_MS;
 }
 
-/** Awaits a call of the file system; undefined when there is no such file or folder. */
+/** Awaits a call of the file system; undefined if there is no such file or folder. */
 export async function found<Value>(asked: Promise<Value>): Promise<Value | undefined> {
   try {
     return await asked;
@@ -186,14 +189,14 @@ const FILE_ERRORS: Readonly<Record<string, string>> = {
   ENAMETOOLONG: 'its name is too long',
 };
 
-/** What an error of the file system means, for a message; its code where that is not known. */
+/** The meaning of a file system error for a message; its code if unknown. */
 export function fileErrorWords(code: string): string {
   return FILE_ERRORS[code] ?? code;
 }
 
 /**
- * Creates the folder, and missing ones above it, each with `mode`. The recursive mkdir of Node never ends where the system
- * answers ENOENT although the folder above exists, as in /proc.
+ * Creates the folder and its missing parents, each with `mode`. The recursive mkdir of Node never ends if the system
+ * answers ENOENT although the parent exists, as in /proc.
  */
 export async function makeFolders(path: string, mode?: number): Promise<void> {
   if (await madeOrThere(path, mode)) return;
@@ -203,7 +206,7 @@ export async function makeFolders(path: string, mode?: number): Promise<void> {
   await mkdir(path, mode);
 }
 
-/** False where a folder above is missing. */
+/** False if a parent folder is missing. */
 async function madeOrThere(path: string, mode?: number): Promise<boolean> {
   try {
     await mkdir(path, mode);

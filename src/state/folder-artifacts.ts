@@ -22,7 +22,7 @@ import {
   writeAll,
 } from './file-access.ts';
 
-/** Lines alternate between two places, each the smallest unit of a disk: while one is written, the other stays whole. */
+/** Lines alternate between two places, each the smallest unit of a disk: while one is written, the other is intact. */
 const PLACE_BYTES = 512;
 
 /** Artifacts in a folder, which several machines may share. Folders are created when first needed. */
@@ -77,7 +77,7 @@ function runFolder(location: string): RunFolder {
   return folder;
 }
 
-/** Creates the folder and removes incomplete files of writers that died. */
+/** Creates the folder and removes incomplete files of dead writers. */
 async function prepare(location: string): Promise<void> {
   await asStateError(location, 'created', makeFolders(location, 0o700));
   for (const name of await asStateError(location, 'read', readdir(location))) {
@@ -103,9 +103,9 @@ async function writeNew(path: string, content: Parameters<RunFolder['write']>[1]
 }
 
 /**
- * A file that is rewritten in place: 0.07 ms of processor time instead of 0.4 ms for a new file, a rename and a sync of the
- * folder. A reader gets two lines, one of which may be incomplete; their content says which is newer. The first line is
- * written as a new file.
+ * A file that is rewritten in place: 0.07 ms of processor time instead of 0.4 ms for a new file, a rename and a sync
+ * of the folder. A reader gets two lines, one of which may be incomplete; their content shows which is newer. The
+ * first line is written as a new file.
  */
 function rewrittenInPlace(folder: Pick<RunFolder, 'write'>, name: string, path: string): RewrittenFile {
   let file: FileHandle | undefined;
@@ -125,7 +125,7 @@ function rewrittenInPlace(folder: Pick<RunFolder, 'write'>, name: string, path: 
       await asStateError(path, 'written', file.datasync());
       const { nlink } = await asStateError(path, 'written', file.stat());
       if (nlink > 0) return;
-      // Another process thought that this one had died, and removed the file.
+      // Another process assumed that this one had died, and removed the file.
       await this.close();
       await this.write(line);
     },
@@ -136,7 +136,7 @@ function rewrittenInPlace(folder: Pick<RunFolder, 'write'>, name: string, path: 
   };
 }
 
-/** Awaits a call of the file system; its error becomes a StateError with place, reason and advice. */
+/** Awaits a call of the file system; its error becomes a StateError with path, reason and advice. */
 async function asStateError<Value>(
   path: string,
   action: 'created' | 'read' | 'written' | 'removed',

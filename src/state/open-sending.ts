@@ -3,12 +3,12 @@ import type { Begun, Sending, SendingOptions } from './state.ts';
 import { elapsedMs, type Moment, presentMoment } from './stored-moment.ts';
 import { HEARTBEAT_VALID_MS, type Serial, type WitnessFile } from './witness.ts';
 
-/** A group of operations that are about to be sent, for the state. */
+/** A group of operations that are about to be sent. */
 export interface OperationGroup {
   readonly job: string;
   readonly sender: string;
   readonly keys: readonly string[];
-  /** The deletes among them, with the id that each deletes, and whether that id is looked up first. */
+  /** The deletes among them, with the id of each, and whether the id is looked up first. */
   readonly deletes: readonly {
     readonly position: number;
     readonly id: number;
@@ -16,22 +16,25 @@ export interface OperationGroup {
   }[];
 }
 
-/** What a state provides for the sending to one target. All but `end` reject with LockedError when the lock of the fence is lost. */
+/**
+ * The operations of a state for sending to one target. All but `end` reject with LockedError if the lock of the fence
+ * is lost.
+ */
 export interface SendingStore {
   begin(group: OperationGroup): Promise<Begun & { readonly serial: Serial }>;
   heartbeat(sender: string, attemptMs: number): Promise<void>;
   withdraw(sender: string, keys: readonly string[]): Promise<void>;
   end(sender: string): Promise<void>;
-  /** Changes with each new connection to a server: it may have lost what was written last. */
+  /** Changes with each new connection to a server, which may have lost its last writes. */
   connections(): number;
 }
 
-/** How often a process that sends writes a heartbeat. */
+/** The interval of heartbeats while a process sends. */
 const HEARTBEAT_MS = 500;
-/** When heartbeats could not be written for this long, the run fails: nothing may be sent without them. */
+/** If heartbeats could not be written for this long, the run fails: nothing may be sent without them. */
 const HEARTBEAT_TIMEOUT_MS = 30_000;
 
-/** Opens a sending: the first heartbeat is written when it resolves. `sender` is a unique name without blanks. */
+/** Opens a sending. When it resolves, the first heartbeat is written. `sender` is a unique name without blanks. */
 export async function openSending(
   { run, attemptMs }: SendingOptions,
   store: SendingStore,
@@ -46,12 +49,12 @@ export async function openSending(
   const writeHeartbeat = async (): Promise<void> => {
     if (locked !== null) throw locked;
     const asked = presentMoment();
-    // The witness first: if the state is lost, it says how long requests of this process may still run.
+    // The witness first: if the state is lost, the witness shows how long requests of this process may still run.
     if (hasBegun) await witness?.heartbeat();
     try {
       await store.heartbeat(sender, attemptMs);
     } catch (error) {
-      // Another run may have reconciled the state since: do not overwrite what it wrote.
+      // Another run may have reconciled the state since: do not overwrite its result.
       if (error instanceof LockedError) locked = error;
       throw error;
     }
@@ -64,7 +67,7 @@ export async function openSending(
     return writing;
   };
   const isFresh = (): boolean => confirmedAt !== null && elapsedMs(confirmedAt) < HEARTBEAT_VALID_MS;
-  /** A heartbeat that took long may already be too old when it is written. */
+  /** A slow heartbeat may already be too old when it is written. */
   const untilFresh = async (): Promise<void> => {
     const since = performance.now();
     while (!isFresh()) {
@@ -73,7 +76,7 @@ export async function openSending(
     }
   };
 
-  /** An older state that was restored after the comparison assigns serials again. */
+  /** An older state that was restored after the comparison assigns serials a second time. */
   const refuseBehind = async (serial: Serial): Promise<void> => {
     const isBehind = seen.some(
       (one) => one.serial.lineage === serial.lineage && one.serial.value >= serial.value,
@@ -88,7 +91,7 @@ export async function openSending(
   await heartbeat();
   let comparedAt = store.connections();
   let seen = (await witness?.all()) ?? [];
-  /** `seen` has the serials of other processes from before: a state that has lost nothing assigns higher ones. */
+  /** `seen` has earlier serials of other processes: a state that has lost nothing assigns higher ones. */
   const beginAfter = async (group: OperationGroup) => {
     for (;;) {
       const connections = store.connections();
@@ -110,7 +113,7 @@ export async function openSending(
       );
       const keys = operations.map(({ key }) => key);
       const { serial, ...begun } = await beginAfter({ job: run.job, sender, keys, deletes });
-      // After the state: only a state that has lost something is behind its witness.
+      // After the state, so that only a state that has lost data is behind its witness.
       await witness?.serial(serial, attemptMs);
       hasBegun = true;
       return begun;
@@ -125,7 +128,7 @@ export async function openSending(
       clearInterval(timer);
       await writing?.catch(() => {});
       await witness?.close().catch(() => {});
-      // If this fails, the next run waits for requests that are over, and nothing else.
+      // If this fails, the next run waits for requests that have already ended; there is no other effect.
       await store.end(sender).catch(() => {});
     },
   };

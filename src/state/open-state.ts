@@ -6,27 +6,27 @@ import { s3Artifacts } from './s3-artifacts.ts';
 import type { StateCheck } from './sqlite/open-state-database.ts';
 import type { State } from './state.ts';
 
-/** Which state to open, and where. */
+/** The kind of state to open, and its location. */
 export interface StateOptions {
-  /** `REDIS_URL`: the state is shared there. Undefined or empty: it is embedded, in SQLite. */
+  /** `REDIS_URL`: the shared state. Undefined or empty: the state is embedded, in SQLite. */
   readonly redisUrl?: string | undefined;
   /** The workspace's `.storeferry` folder, for the embedded state. */
   readonly dir: string;
-  /** Where witnesses are written; for the embedded state beside it when left out. */
+  /** The location of witnesses; default for the embedded state: beside it. */
   readonly artifacts?: Artifacts | undefined;
-  /** Before every key in Redis; `storeferry` by default. */
+  /** The prefix of every key in Redis; default: `storeferry`. */
   readonly prefix?: string | undefined;
-  /** How long a shared lock outlives its last renewal; undefined: the default. */
+  /** How long a shared lock remains after its last renewal; undefined: the default. */
   readonly leaseMs?: number | undefined;
   /** How long a command waits for Redis; undefined: the default of the command line. */
   readonly commandTimeoutMs?: number | undefined;
-  /** Done while the state opens: SQLite's thread takes as long to start as the modules of a run to load. */
+  /** Called while the state opens: starting SQLite's thread takes as long as loading the modules of a run. */
   readonly meanwhile?: (() => Promise<unknown>) | undefined;
-  /** Called with what is wrong with a shared record that cannot be read and is left out. */
+  /** Called with the problem of each shared record that cannot be read and is ignored. */
   readonly onUnreadable?: ((problem: StateError) => void) | undefined;
 }
 
-/** Opens the embedded or the shared state. StateError when it cannot be used; close it by `await using`. */
+/** Opens the embedded or the shared state. StateError if it cannot be used; close it by `await using`. */
 export async function openState({
   redisUrl,
   dir,
@@ -51,8 +51,8 @@ export async function openState({
 }
 
 /**
- * Reads all of the embedded state of a folder (`.storeferry`) once, which keeps this thread busy for as long. StateError when it
- * is damaged or cannot be used.
+ * Reads the whole embedded state of a folder (`.storeferry`) once, which blocks this thread. StateError if it is
+ * damaged or cannot be used.
  */
 export async function checkEmbeddedState(dir: string): Promise<StateCheck> {
   return await (await import('./sqlite/open-state-database.ts')).checkStateDatabase(dir);

@@ -6,14 +6,17 @@ import { versionHead } from './stored-version.ts';
 export const END_DOUBT = 0;
 /** The operation certainly had no effect: its key is in doubt only if it was before the operation began. */
 export const RESTORE_PREVIOUS = 1;
-/** The operation may have arrived and its requests are over: its key stays in doubt, and nothing waits for it. */
+/** The operation may have arrived and its requests have ended: its key stays in doubt, and nothing waits for it. */
 export const KEEP_IN_DOUBT = 2;
-/** The doubt stays as it is: the store may still be at work on the operation, or the doubt is another sender's. */
+/** The doubt is unchanged: the store may still be processing the operation, or the doubt belongs to another sender. */
 export const KEEP_AT_WORK = 3;
-/** The store holds nothing under the key: its mark is removed and its doubt ends. */
+/** The store has nothing under the key: its mark is removed and its doubt ends. */
 export const FORGET_KEY = 4;
 
-/** The effect of an outcome on the doubt about its key: numbers, as they cross to the database thread and to Redis. */
+/**
+ * The effect of an outcome on the doubt about its key; numbers, because they are passed to the database thread and to
+ * Redis.
+ */
 export type DoubtEffect =
   | typeof END_DOUBT
   | typeof RESTORE_PREVIOUS
@@ -21,10 +24,10 @@ export type DoubtEffect =
   | typeof KEEP_AT_WORK
   | typeof FORGET_KEY;
 
-/** What an outcome changes in the ledger, the same in SQLite and Redis. */
+/** The changes of an outcome in the ledger, equal in SQLite and Redis. */
 export interface OutcomeEffect {
   readonly doubt: DoubtEffect;
-  /** Of an applied upsert. */
+  /** For an applied upsert. */
   readonly acknowledged?: { readonly mark: LedgerMark; readonly body: string };
   /** The version that the history keeps of it, as `versionHead` makes it; absent where the ledger keeps its mark. */
   readonly version?: string;
@@ -72,7 +75,7 @@ function unlessApplied({ atWork, inDoubt }: Rejected | Unsent): DoubtEffect {
   return inDoubt ? KEEP_IN_DOUBT : RESTORE_PREVIOUS;
 }
 
-/** The id that the ledger knows after an applied upsert; an answer without an id keeps the known one. */
+/** The id in the ledger after an applied upsert; an answer without an id keeps the known one. */
 function acknowledgedId(
   operation: Operation,
   { id, answeredUrl }: Applied,

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Lock, Locks } from './state.ts';
 
-/** Waits for a lock by polling: neither the operating system nor Redis reports that one is free. */
+/** Waits for a lock by polling, because neither the operating system nor Redis reports that a lock is free. */
 export async function pollForLock(
   locks: Pick<Locks, 'tryAcquire'>,
   everyMs: number,

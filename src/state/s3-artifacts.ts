@@ -80,7 +80,7 @@ async function* withStateErrors(
   }
 }
 
-/** Awaits an answer of the bucket; its error becomes a StateError with place, reason and advice. */
+/** Awaits an answer of the bucket; its error becomes a StateError with address, reason and advice. */
 async function asStateError<Value>(address: string, action: string, result: Promise<Value>): Promise<Value> {
   try {
     return await result;

@@ -8,8 +8,8 @@ import type { Run, RunKind, RunStatus, StateLoss } from '../model/run.ts';
 import type { ProductHandle } from './product-handles.ts';
 
 /**
- * Everything that Storeferry remembers between processes: embedded in SQLite (sqlite/), or shared in Redis (redis/).
- * docs/architecture.md defines the words: doubt, serial, lineage, witness, heartbeat, lease.
+ * Everything that Storeferry stores between processes: embedded in SQLite (sqlite/), or shared in Redis (redis/).
+ * docs/architecture.md defines the terms: doubt, serial, lineage, witness, heartbeat, lease.
  */
 export interface State extends AsyncDisposable {
   ledger(target: LedgerTarget): Ledger;
@@ -17,20 +17,20 @@ export interface State extends AsyncDisposable {
   history(target: LedgerTarget): History;
   readonly runs: Runs;
   readonly locks: Locks;
-  /** Opens the sending of an import run to its target; several may be open at the same time in one process. */
+  /** Opens the sending of an import run to its target; one process may have several. */
   sending(options: SendingOptions): Promise<Sending>;
-  /** What processes agree on about the store of this identity; undefined where state is embedded. */
+  /** The shared facts about the store with this identity; undefined if the state is embedded. */
   sharedStore(storeId: string): SharedStore | undefined;
 }
 
-/** Which ledger: one per store and resource. */
+/** Identifies a ledger: there is one per store and resource. */
 export interface LedgerTarget {
   /** The identity of the store (store-identity.ts), not its name. */
   readonly storeId: string;
   readonly resource: Resource;
 }
 
-/** The ledger an import run writes to. An export has none: a TypeError, since asking for it is a bug. */
+/** The ledger that an import run writes to. An export has none: a TypeError, because the request is a bug. */
 export function importTarget({ id, storeId, resource }: Run): LedgerTarget {
   switch (resource) {
     case 'products':
@@ -45,27 +45,28 @@ export function importTarget({ id, storeId, resource }: Run): LedgerTarget {
 }
 
 /**
- * How certain it is that an id belongs to its key; a delete needs a proven one. `proven`: answered for exactly the url that
- * was sent, or twice for the key. `once`: must be answered once more, since it was answered for another spelling of the url,
- * before a delete that may have been done, or before the store changed other ids. `changed`: another id was answered before.
+ * The certainty that an id belongs to its key; a delete needs a proven one. `proven`: answered for exactly the url
+ * that was sent, or twice for the key. `once`: must be answered again, because it was answered for another spelling
+ * of the url, before a delete that may have been executed, or before the store changed other ids. `changed`: another
+ * id was answered before.
  */
 export type IdProof = 'proven' | 'once' | 'changed';
 
-/** What the store last acknowledged for a key. The body is read separately, since only changed records need it. */
+/** What the store last acknowledged for a key. The body is read separately, because only changed records need it. */
 export interface LedgerMark {
-  /** Of the acknowledged body; `IN_DOUBT` while something else may have arrived since. */
+  /** Of the acknowledged body; `IN_DOUBT` while a later request may have arrived. */
   readonly fingerprint: string;
-  /** The id that the store last answered; null when it never answered one. */
+  /** The id in the store's last answer; null if it never answered one. */
   readonly id: number | null;
-  /** Left out: `proven`. */
+  /** Default: `proven`. */
   readonly idProof?: Exclude<IdProof, 'proven'>;
   /** The job that last sent the key; only that job deletes it. */
   readonly job: string;
-  /** The memo (DeferredRecord) of the rows that made the body; absent where the same rows may make another body. */
+  /** The memo (DeferredRecord) of the rows that made the body; absent if the same rows may make another body. */
   readonly memo?: string;
 }
 
-/** Keys with the memos of their rows, by position; null where there is none. */
+/** Keys with the memos of their rows, by position; null if there is none. */
 export interface MemoQuestion {
   /** Marks of other jobs are never `same`. */
   readonly job: string;
@@ -73,7 +74,7 @@ export interface MemoQuestion {
   readonly memos: readonly (string | null)[];
 }
 
-/** The rows of this memo always make the body with this fingerprint for this key. */
+/** The rows with this memo always give the body with this fingerprint for this key. */
 export interface MemoFact {
   readonly key: string;
   readonly fingerprint: string;
@@ -83,25 +84,25 @@ export interface MemoFact {
 /** The fingerprint of a mark in doubt; no body has it. */
 export const IN_DOUBT = '?';
 
-/** A key that a job sent, with what its delete needs. */
+/** A key that a job sent, with the data for its delete. */
 export interface OwnedKey extends Pick<LedgerMark, 'id' | 'idProof'> {
   readonly key: string;
 }
 
 /**
- * What is known about the keys of a store's resource: acknowledged, in doubt or unknown (docs/architecture.md, What the
- * ledger may believe). A key in doubt has a mark with the fingerprint `IN_DOUBT`, or no mark where nothing was acknowledged
- * before. `Sending.begin` writes doubt; everything else but memos is written by `Runs.record`.
+ * The knowledge about the keys of a store's resource: acknowledged, in doubt or unknown (docs/architecture.md, What
+ * the ledger may believe). A key in doubt has a mark with the fingerprint `IN_DOUBT`, or no mark if nothing was
+ * acknowledged before. `Sending.begin` writes doubt; `Runs.record` writes everything else except memos.
  */
 export interface Ledger {
-  /** Marks in the order of the keys; undefined where the key was never acknowledged. */
+  /** Marks in the order of the keys; undefined if the key was never acknowledged. */
   marks(keys: readonly string[]): Promise<(LedgerMark | undefined)[]>;
   /**
-   * Like `marks`, with `same` for each mark that has the memo and the job of the question: in most runs that is all of them,
-   * and a mark costs more to transfer and parse than to look up.
+   * Like `marks`, with `same` for each mark that has the memo and the job of the question. In most runs these are all
+   * marks, and a mark costs more to transfer and parse than to look up.
    */
   compare(question: MemoQuestion): Promise<(LedgerMark | 'same' | undefined)[]>;
-  /** Adds memos to marks that still have the fingerprint; other marks stay as they are. */
+  /** Adds memos to marks that still have the fingerprint; other marks are not changed. */
   remember(facts: readonly MemoFact[]): Promise<void>;
   /** Last acknowledged request bodies in the order of the keys. */
   bodies(keys: readonly string[]): Promise<(string | undefined)[]>;
@@ -112,29 +113,29 @@ export interface Ledger {
   keysBy(handle: ProductHandle, values: readonly string[]): Promise<(readonly string[])[]>;
   /** The number of keys that this job last sent. */
   count(job: string): Promise<number>;
-  /** The keys that this job last sent, in batches, in no particular order, each once. */
+  /** The keys that this job last sent, in batches, each once, in no particular order. */
   keysOf(job: string): AsyncIterable<readonly OwnedKey[]>;
-  /** Of these ids those that the store answered for several keys of any job, with the keys. */
+  /** Those of the ids that the store answered for several keys, of any job, with these keys. */
   sharedIds(ids: ReadonlySet<number>): Promise<ReadonlyMap<number, readonly string[]>>;
   /**
-   * Call when the store answered another id for any key: it may have been restored and have given earlier ids to other
-   * products. No id is proven until it is answered again.
+   * Call it if the store answered another id for any key: it may have been restored and may have given earlier ids to
+   * other products. No id is proven until it is answered again.
    */
   proveIdsAgain(): Promise<void>;
-  /** Keys in doubt without a mark that this job, or several, sent: the store may hold them under an unknown id. */
+  /** Keys in doubt without a mark that this job, or several, sent: the store may have them under an unknown id. */
   unconfirmed(job: string): AsyncIterable<readonly string[]>;
-  /** Whether single keys are in doubt; `lostSince` says whether all were put in doubt. */
+  /** Whether single keys are in doubt; `lostSince` shows whether all were put in doubt. */
   hasDoubts(): Promise<boolean>;
   /**
-   * Whether the state lost something since the run was created, found by `reconcile` already or not: what the run found
-   * unchanged may be in doubt, and its end may be one of long ago.
+   * Whether the state has lost data since the run was created, whether or not `reconcile` has found it: unchanged
+   * records of the run may be in doubt, and its end may be outdated.
    */
   lostSince(run: Run): Promise<boolean>;
   /**
-   * Compares the state with its witnesses. A state that is older than what was sent, or has no witness, is put in doubt as a
-   * whole; the loss is returned once, null when there is none. Another job may have sent any key in what was lost: no id
-   * from before deletes anything until the store answers it again. `witnessed-only`: a state without any witness is no loss,
-   * as its witnesses may be on another machine.
+   * Compares the state with its witnesses. A state that is older than the last requests, or has no witness, is put in
+   * doubt as a whole; the loss is returned once, null if there is none. Another job may have sent any key in the lost
+   * part, so no earlier id deletes anything until the store answers it again. `witnessed-only`: a state without any
+   * witness is no loss, because its witnesses may be on another machine.
    */
   reconcile(mode?: 'witnessed-only'): Promise<StateLoss | null>;
 }
@@ -191,33 +192,34 @@ export interface History {
   size(): Promise<HistorySize>;
 }
 
-/** What `Sending.begin` returns for each operation, in their order. */
+/** The result of `Sending.begin` for each operation, in their order. */
 export interface Begun {
   /**
-   * Milliseconds until the store can no longer be at work on a request for the key by a process that died or was stopped;
-   * 0: the operation may be sent now.
+   * Milliseconds until the store can no longer be processing a request for the key from a process that died or was
+   * stopped; 0: the operation may be sent now.
    */
   readonly waitMs: readonly number[];
   /**
-   * True for a delete that must not be sent: another job sent the key or may have, or the id is another or no longer proven.
+   * True for a delete that must not be sent: another job sent the key or may have, or the id changed or is no longer
+   * proven.
    */
   readonly overtaken: readonly boolean[];
 }
 
 /**
- * The sending of one run by one process. While it is open it writes heartbeats, and `permit` allows a request only while the
- * last one is fresh (docs/architecture.md, rule 4).
+ * The sending of one run by one process. While it is open it writes heartbeats, and `permit` allows a request only
+ * while the last one is fresh (docs/architecture.md, rule 4).
  */
 export interface Sending extends AsyncDisposable {
-  /** Puts the keys in doubt before any of them is sent. LockedError when the lock of the fence is lost. */
+  /** Puts the keys in doubt before any of them is sent. LockedError if the lock of the fence is lost. */
   begin(operations: readonly Operation[]): Promise<Begun>;
-  /** Call before each request; await the promise if it returns one. Throws as `begin`. */
+  /** Call before each request; await the promise if it returns one. Throws like `begin`. */
   permit(): Promise<void> | undefined;
   /** Ends the doubt that `begin` wrote for operations that were never sent. */
   withdraw(operations: readonly Operation[]): Promise<void>;
 }
 
-/** Which run sends, how long an attempt may last, and the lock that allows it. */
+/** The run that sends, the longest duration of an attempt, and the lock that allows it. */
 export interface SendingOptions {
   readonly run: Run;
   /** The deadline of one attempt, from the request to the end of its answer. */
@@ -231,7 +233,7 @@ export interface OperationResult {
   readonly outcome: Outcome;
 }
 
-/** A record that the store refused, with the rows to put into the rejects file. */
+/** A record that the store refused, with its rows for the rejects file. */
 export interface Refusal {
   readonly shard: number;
   readonly index: number;
@@ -241,7 +243,7 @@ export interface Refusal {
   readonly reason: Reason;
 }
 
-/** An upsert whose answered id differs from the ledger's id for its url: the store may hold the product twice. */
+/** An upsert whose answered id differs from the ledger's id for its url: the store may have the product twice. */
 export interface ChangedId {
   readonly key: string;
   readonly knownId: number;
@@ -255,7 +257,7 @@ export const changedIdSchema: z.ZodType<ChangedId> = z.object({
   answeredId: z.int(),
 } satisfies Record<keyof ChangedId, z.ZodType>);
 
-/** Set when the store answered another id for a url than it did before. */
+/** Set if the store answered another id for a url than before. */
 export function changedId({ operation, outcome }: OperationResult): ChangedId | undefined {
   if (operation.kind !== 'upsert-product' || outcome.kind !== 'applied') return undefined;
   const { key, knownId } = operation;
@@ -270,12 +272,12 @@ export interface OutcomeTally {
   readonly rejected: number;
   readonly rejectedRows: number;
   readonly deleted: number;
-  /** Deletes that were not sent, since the product no longer belongs to this job. */
+  /** Deletes that were not sent, because the product no longer belongs to this job. */
   readonly left: number;
   readonly requests: number;
 }
 
-/** Selects runs; a field that is left out selects all. Few runs of a job are kept, so all of them may be listed. */
+/** Selects runs; an omitted field selects all. Few runs of a job are kept, so all of them may be listed. */
 export interface RunsFilter {
   readonly job?: string;
   readonly kinds?: readonly RunKind[];
@@ -284,16 +286,16 @@ export interface RunsFilter {
   readonly limit?: number;
 }
 
-/** What may change in a run: not its identity, nor its place in the order. */
+/** The fields of a run that may change: not its identity, nor its place in the order. */
 export type RunChanges = Partial<Omit<Run, 'id' | 'job' | 'sequence' | 'endSequence'>>;
 
 /** Runs and their progress. */
 export interface Runs {
-  /** Stores the run with a new `sequence` in place of its own. */
+  /** Stores the run with a new `sequence`, which replaces its own. */
   create(run: Run): Promise<void>;
   /**
-   * Merges the changes into the run and returns it; StateError when there is no such run. A change that sets `finishedAt`
-   * also sets `endSequence`.
+   * Merges the changes into the run and returns it; StateError if there is no such run. A change that sets
+   * `finishedAt` also sets `endSequence`.
    */
   update(id: string, changes: RunChanges): Promise<Run>;
   get(id: string): Promise<Run | undefined>;
@@ -331,15 +333,15 @@ export interface Runs {
   changedIdCount(id: string): Promise<number>;
 }
 
-/** Who holds a lock, for messages. */
+/** The holder of a lock, for messages. */
 export interface LockHolder {
   readonly job: string;
   readonly run: string;
 }
 
 /**
- * Proof of holding a lock, for `Runs.record` and `State.sending`. In Redis the check is atomic with the write, so a process
- * that was stopped for longer than its lease writes nothing when it continues.
+ * Proof that a process holds a lock, for `Runs.record` and `State.sending`. In Redis the check is atomic with the
+ * write, so a process that was stopped for longer than its lease writes nothing when it continues.
  */
 export interface Fence {
   readonly name: string;
@@ -349,41 +351,44 @@ export interface Fence {
 /** A held lock. */
 export interface Lock extends AsyncDisposable {
   readonly fence: Fence;
-  /** Aborts when the lock is lost, as when its lease expired while the process was stopped: write nothing more. */
+  /**
+   * Aborts if the lock is lost, for example because its lease expired while the process was stopped: write nothing
+   * after that.
+   */
   readonly lost: AbortSignal;
   /**
-   * Whether the lock is certainly held now. Cheap; call it before each write to the store, since a process that was stopped
-   * gets its answers before its timers. Aborts `lost` when it is not held.
+   * Whether the lock is certainly held now. The call is cheap: call it before each write to the store, because a
+   * process that was stopped receives answers before its timers fire. Aborts `lost` if the lock is not held.
    */
   isHeld(): boolean;
-  /** Frees the lock for all that hold it together. */
+  /** Frees the lock for all processes that share it. */
   release(): Promise<void>;
   /** Stops holding it without freeing it: other processes of the run continue to hold it, or its lease expires. */
   leave(): Promise<void>;
 }
 
-/** How to hold a lock. */
+/** Options for holding a lock. */
 export interface LockOptions {
   /**
-   * All processes of the holder's run hold it together, also one that continues the run. Without it each call is a separate
-   * holder. Embedded locks are held together within one process only.
+   * All processes of the holder's run share it, also one that continues the run. Without it each call is a separate
+   * holder. Embedded locks are shared within one process only.
    */
   readonly together?: boolean;
 }
 
 /** Mutual exclusion between processes and machines. The functions below make the names. */
 export interface Locks {
-  /** How long a lock outlives the process that held it; undefined where it is free at once. */
+  /** How long a lock remains after the death of its process; undefined if it is free at once. */
   readonly leaseMs?: number;
-  /** The lock, or who holds it. Never waits. */
+  /** The lock, or its holder. Never waits. */
   tryAcquire(
     name: string,
     holder: LockHolder,
     options?: LockOptions,
   ): Promise<Lock | { readonly heldBy: LockHolder | null }>;
-  /** Who holds the lock now: null when that is unknown, undefined when it is free. */
+  /** The present holder of the lock: null if unknown, undefined if the lock is free. */
   holderOf(name: string): Promise<LockHolder | null | undefined>;
-  /** Waits for the lock; `onWait` is called once, with its holder. Rejects with the signal's reason when aborted. */
+  /** Waits for the lock; `onWait` is called once, with its holder. Rejects with the signal's reason if aborted. */
   acquire(
     name: string,
     holder: LockHolder,
@@ -395,8 +400,8 @@ export interface Locks {
 }
 
 /**
- * The short name of a store's resource within keys and lock names. In braces: keys with the same tag are on the same node of
- * a Redis Cluster, so that a script can write a run's outcomes, the ledger and check the fence atomically.
+ * The short name of a store's resource within keys and lock names. In braces: keys with the same tag are on the same
+ * node of a Redis Cluster, so that a script can write a run's outcomes and the ledger and check the fence atomically.
  */
 export function targetTag({ storeId, resource }: Readonly<Record<keyof LedgerTarget, string>>): string {
   const digest = createHash('sha256')
@@ -406,12 +411,12 @@ export function targetTag({ storeId, resource }: Readonly<Record<keyof LedgerTar
   return `{${readable}-${resource}-${digest.slice(0, 12)}}`;
 }
 
-/** Held by a run of a job: a second one is refused. */
+/** Held by a run of a job: a second run is refused. */
 export function jobLockName(job: string): string {
   return `job:${job}`;
 }
 
-/** Held by a plan of a job that is being made: a second one waits. */
+/** Held while a plan of a job is made: a second plan waits. */
 export function planLockName(job: string): string {
   return `plan:${job}`;
 }
@@ -426,20 +431,25 @@ export function shardLockName(target: LedgerTarget, run: string, shard: number):
   return `shard:${targetTag(target)}:${run}:${shard}`;
 }
 
-/** Held by an export from before it reads its destination until it has written it, since two jobs may name one file. */
+/**
+ * Held by an export from before it reads its destination until it has written it, because two jobs may name one file.
+ */
 export function destinationLockName(location: string): string {
   return `destination:${createHash('sha256').update(location).digest('base64url')}`;
 }
 
-/** What all processes that send to one store agree on through the shared state. Durations only: clocks of machines differ. */
+/**
+ * The agreement of all processes that send to one store, through the shared state. Durations only, because clocks of
+ * machines differ.
+ */
 export interface SharedStore {
-  /** Asks all other processes to send nothing for this time. Never fails: without Redis sending soon ends by itself. */
+  /** Asks all other processes to send nothing for this time. Never fails: without Redis sending soon ends anyway. */
   announce(forMs: number): void;
-  /** Calls back for each such request of another process, and for one that is still in force. */
+  /** Calls back for each such request of another process, and for one that is still valid. */
   listen(onPause: (forMs: number) => void): () => void;
   /**
-   * Reserves up to `most` of the places at which requests to the store may start, `perSecond` of them a second: how many were
-   * reserved (at least one), and how long until the first of them. The others follow at that rate.
+   * Reserves up to `most` places at which requests to the store may start, `perSecond` of them per second. Returns
+   * how many were reserved (at least one) and how long until the first of them; the others follow at that rate.
    */
   reserve(perSecond: number, most: number): Promise<{ readonly places: number; readonly afterMs: number }>;
 }

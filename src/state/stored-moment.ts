@@ -1,15 +1,15 @@
 import { uptime } from 'node:os';
 
-/** Two clocks that differ by more: the machine has slept, or one was set. */
+/** With a larger difference between two clocks, the machine has slept, or a clock was set. */
 const SAME_WITHIN_MS = 500;
 
-/** A moment within this process, by three clocks, since none is reliable alone. */
+/** A moment within this process, by three clocks, because none is reliable alone. */
 export interface Moment {
   /** Stops while the machine sleeps. */
   readonly monotonicMs: number;
   /** May be set forward and back. */
   readonly wallMs: number;
-  /** Neither, but costs a system call. */
+  /** Neither stops nor is set, but costs a system call. */
   readonly uptimeMs: number;
 }
 
@@ -18,7 +18,10 @@ export function presentMoment(): Moment {
   return { monotonicMs: performance.now(), wallMs: Date.now(), uptimeMs: uptime() * 1_000 };
 }
 
-/** The milliseconds since a moment, with the time that the machine slept, whatever the wall clock was set to. */
+/**
+ * The milliseconds since a moment, including the time that the machine slept, independent of changes of the wall
+ * clock.
+ */
 export function elapsedMs(since: Moment): number {
   const monotonic = performance.now() - since.monotonicMs;
   const wall = Date.now() - since.wallMs;
@@ -30,7 +33,7 @@ export function elapsedMs(since: Moment): number {
 export interface StoredMoment {
   /** May be set forward and back. */
   readonly wallMs: number;
-  /** Since the machine was started: the same for all of its processes. */
+  /** Since the start of the machine: equal for all of its processes. */
   readonly bootMs: number;
 }
 
@@ -40,8 +43,8 @@ export function presentStoredMoment(): StoredMoment {
 }
 
 /**
- * Milliseconds until `durationMs` have passed since a stored moment, rather too many than too few: setting the wall clock
- * never shortens them, and a restart of the machine is noticed.
+ * Milliseconds until `durationMs` have passed since a stored moment, rather too many than too few: setting the wall
+ * clock never shortens them, and a restart of the machine is detected.
  */
 export function remainingMs(from: StoredMoment, durationMs: number, now: StoredMoment): number {
   const byWall = between0And(durationMs, from.wallMs + durationMs - now.wallMs);

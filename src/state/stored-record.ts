@@ -52,7 +52,7 @@ const verification = z.looseObject({
   forgottenShare: z.looseObject({ estimate: z.number().nullable(), low: z.number(), high: z.number() }),
 } satisfies FieldsOf<Verification>);
 
-/** Fields that a newer version has added are kept as they are. */
+/** Fields of newer versions are kept unchanged. */
 const run: z.ZodType<Run> = z.looseObject({
   id: z.string(),
   sequence: count,
@@ -133,7 +133,7 @@ export class StoredRecord<Type> {
     this.schema = schema;
   }
 
-  /** The record of a JSON text; UnreadableRecord says what is wrong with it, and calls it by `name`. */
+  /** The record in a JSON text; UnreadableRecord describes the problem and uses `name`. */
   parse(json: string, name: string): Type {
     let value: unknown;
     try {
@@ -144,11 +144,11 @@ export class StoredRecord<Type> {
     return this.check(value, name);
   }
 
-  /** The same of a value that is parsed already. */
+  /** The same for a parsed value. */
   check(value: unknown, name: string): Type {
     const { data, error } = this.schema.safeParse(value);
     if (error === undefined) return data;
-    // Neither values nor the names within them are quoted: nobody knows what they contain.
+    // Neither values nor the names within them are quoted, because their content is unknown.
     const [issue] = error.issues;
     const problem = `field '${String(issue?.path[0] ?? '')}': ${issue?.message ?? 'another shape'}`;
     throw new UnreadableRecord(this.#what, name, problem);

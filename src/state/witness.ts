@@ -6,29 +6,29 @@ import type { Artifacts, RewrittenFile, RunFolder } from './artifacts.ts';
 import { type LedgerTarget, targetTag } from './state.ts';
 import { presentStoredMoment, remainingMs, type StoredMoment } from './stored-moment.ts';
 
-/** The position of a state: each group of keys that is put in doubt makes the value of its target one higher. */
+/** The position of a state: each group of keys that is put in doubt increases the value of its target by one. */
 export interface Serial {
   /** Random id of the state, created with it. */
   readonly lineage: string;
   readonly value: number;
 }
 
-/** What a process that sends, or has sent, writes beside the state about one target, with the moment of writing. */
+/** What a process that sends, or has sent, writes beside the state about one target, with the time of writing. */
 export interface Witness extends StoredMoment {
   readonly serial: Serial;
-  /** How long after that moment its last request may run. `lastsMs` in the file. */
+  /** How long after that time its last request may run. `lastsMs` in the file. */
   readonly requestsEndWithinMs: number;
-  /** The process noticed that the state lost something that it had written. */
+  /** The process noticed that the state lost data that it had written. */
   readonly lossSeen?: boolean | undefined;
 }
 
-/** A process starts no request when its last heartbeat is older. */
+/** A process starts no request if its last heartbeat is older. */
 export const HEARTBEAT_VALID_MS = 2_000;
 
 /** How long requests of an unknown process may run; longer than any sensible `timeoutSeconds`. */
 const UNKNOWN_REQUESTS_END_WITHIN_MS = 120_000;
 
-/** Where witnesses are stored: a folder of the artifacts that belongs to no run. */
+/** The location of witnesses: a folder of the artifacts that belongs to no run. */
 const WITNESS_FOLDER = 'sent';
 
 const schema = z
@@ -43,9 +43,9 @@ const schema = z
   .transform(({ lastsMs, ...witness }) => ({ ...witness, requestsEndWithinMs: lastsMs }));
 
 /**
- * The witness of one process about one target. A state that was restored from a copy, or lost its last writes, cannot know
- * that; so its serial is also written to the artifacts, after the state and before any request of the group. Each process has
- * its own file, so that none overwrites another's.
+ * The witness of one process about one target. A state that was restored from a copy, or lost its last writes, cannot
+ * know that. So its serial is also written to the artifacts, after the state and before any request of the group.
+ * Each process has its own file, so that none overwrites another's.
  */
 export class WitnessFile {
   readonly #folder: RunFolder;
@@ -69,13 +69,13 @@ export class WitnessFile {
   }
 
   /**
-   * The witnesses of all processes about the target. A damaged file counts as one that says that the state is behind.
-   * StateError when none can be read.
+   * The witnesses of all processes about the target. A damaged file counts as a witness that the state is behind.
+   * StateError if none can be read.
    */
   async all(): Promise<readonly Witness[]> {
     for (;;) {
       const found = await this.#read();
-      // A process that removes a file has written what the file said into its own before.
+      // A process removes a file only after it has written the content to its own.
       if (!found.some(({ witness }) => witness === 'gone')) {
         return found.flatMap(({ witness }) => {
           if (witness === 'gone') return [];
@@ -102,7 +102,7 @@ export class WitnessFile {
     );
   }
 
-  /** Removes files of processes that ended and that say no more than this one's: otherwise each run would leave a file. */
+  /** Removes files of ended processes that add nothing to this one's; otherwise each run would leave a file. */
   async #sweep(): Promise<void> {
     const own = this.#serial;
     if (own === null) return;
@@ -118,7 +118,10 @@ export class WitnessFile {
     await this.#folder.remove(over.map(({ name }) => name));
   }
 
-  /** Writes the serial, or a later one, and that requests may start until HEARTBEAT_VALID_MS from now and last `attemptMs`. */
+  /**
+   * Writes the serial, or a later one, and that requests may start until HEARTBEAT_VALID_MS from now and last
+   * `attemptMs`.
+   */
   async serial(serial: Serial, attemptMs = 0): Promise<void> {
     this.#requestsEndWithinMs = Math.max(this.#requestsEndWithinMs, HEARTBEAT_VALID_MS + attemptMs);
     const isFirst = this.#serial === null;
@@ -130,7 +133,7 @@ export class WitnessFile {
       this.#serial = serial;
     }
     await this.#write();
-    // A file that cannot be removed costs one more file to read.
+    // A file that cannot be removed costs only one more file to read.
     if (isFirst) await this.#sweep().catch(() => {});
   }
 
@@ -140,8 +143,8 @@ export class WitnessFile {
   }
 
   /**
-   * Writes that the state lost something while this process was sending, to a file of its own that is not overwritten: the
-   * serial of the state may have caught up until it is compared next.
+   * Writes that the state lost data while this process was sending. It uses a separate file that is not overwritten,
+   * because the serial of the state may have caught up before the next comparison.
    */
   async noteLoss(given: Serial, attemptMs: number): Promise<void> {
     const serial = this.#serial ?? given;
@@ -150,8 +153,8 @@ export class WitnessFile {
   }
 
   /**
-   * Call when the state knows what these witnesses say: writes the serial with which it continues, valid as long as the
-   * longest of them, and removes the files of the others.
+   * Call it when the state contains what these witnesses say: writes the serial with which the state continues, valid
+   * as long as the longest of them, and removes the files of the others.
    */
   async replaceOthers(serial: Serial, witnesses: readonly Witness[]): Promise<void> {
     const now = presentStoredMoment();
@@ -177,7 +180,7 @@ export class WitnessFile {
     return this.#queued;
   }
 
-  /** Writes one after another. */
+  /** Writes one line after another. */
   #next(work: () => Promise<void>): Promise<void> {
     const done = this.#writing.then(work);
     this.#writing = done.catch(() => {});
@@ -208,7 +211,7 @@ export function witnessFiles(artifacts: Artifacts): WitnessFiles {
   };
 }
 
-/** A file of a folder that can only write whole files. */
+/** A file in a folder that can only write whole files. */
 function rewrittenWhole(folder: Pick<RunFolder, 'write'>, name: string): RewrittenFile {
   return {
     async write(line) {
@@ -218,7 +221,7 @@ function rewrittenWhole(folder: Pick<RunFolder, 'write'>, name: string): Rewritt
   };
 }
 
-/** Stands for a file that cannot be read: the state may have lost anything, and requests may be under way. */
+/** Replaces a file that cannot be read: the state may have lost anything, and requests may be in flight. */
 function damagedWitness(): Witness {
   return {
     serial: { lineage: '', value: 0 },
@@ -228,7 +231,7 @@ function damagedWitness(): Witness {
   };
 }
 
-/** A line of a witness file, with the present moment. */
+/** A line of a witness file, with the present time. */
 function fileLine(
   serial: Serial | null,
   requestsEndWithinMs: number,
@@ -237,7 +240,7 @@ function fileLine(
   return JSON.stringify({ serial, ...presentStoredMoment(), lastsMs: requestsEndWithinMs, ...more });
 }
 
-/** The last line that was written whole. */
+/** The last line that was written completely. */
 function parsed(text: string): Witness | undefined {
   const lines = text.split('\n').flatMap((line) => {
     try {

@@ -16,26 +16,26 @@ import { redisSharedStores } from './redis-shared-stores.ts';
 import { upgradeRedis } from './upgrade-redis.ts';
 
 /**
- * Longer than a pause of garbage collection or a restart of Redis, and short enough that nobody waits long for the locks of
- * a process that was killed.
+ * Longer than a pause of garbage collection or a restart of Redis, but short enough to wait for the locks of a killed
+ * process.
  */
 const LOCK_LEASE_MS = 15_000;
 
-/** Where the shared state is, and how to use it. */
+/** The location of the shared state, and its settings. */
 export interface RedisStateOptions extends RedisConnectionOptions {
-  /** Before every key, without braces. Each workspace that shares a Redis needs its own. */
+  /** The prefix of every key, without braces. Each workspace that shares a Redis needs its own. */
   readonly prefix: string;
-  /** Where witnesses are written; without them nothing notices that the state was restored. */
+  /** The location of witnesses; without them nothing detects that the state was restored. */
   readonly artifacts?: Artifacts | undefined;
-  /** How long a lock outlives its last renewal. */
+  /** How long a lock remains after its last renewal. */
   readonly leaseMs?: number;
-  /** Done while Redis answers. */
+  /** Called while waiting for Redis. */
   readonly meanwhile?: (() => Promise<unknown>) | undefined;
-  /** Called with what is wrong with a stored record that cannot be read and is left out. */
+  /** Called with the problem of each stored record that cannot be read and is ignored. */
   readonly onUnreadable?: ((problem: StateError) => void) | undefined;
 }
 
-/** Opens the shared state. StateError when Redis cannot be reached; close it by `await using`. */
+/** Opens the shared state. StateError if Redis cannot be reached; close it by `await using`. */
 export async function openRedisState({
   prefix,
   artifacts,

@@ -2,15 +2,21 @@ import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import { parseRedisUrl, REDIS_URL_FORM, type RedisAddress } from '../../model/remote-address.ts';
 import { StateError } from '../../model/storeferry-error.ts';
 
-/** Shorter than the time limit of a check (run/online/run-checks.ts), so that its findings say why Redis does not answer. */
+/**
+ * Shorter than the time limit of a check (run/online/run-checks.ts), so that its findings show why Redis does not
+ * answer.
+ */
 const LOOK_TIMEOUT_MS = 8_000;
-/** How long a command may wait for an answer, with reconnecting: longer than a restart of Redis. */
+/** How long a command may wait for an answer, including reconnects: longer than a restart of Redis. */
 export const COMMAND_TIMEOUT_MS = 10_000;
 const RECONNECT_MAX_MS = 1_000;
-/** After a failover a connection may stay open and deliver nothing: one that owes an answer for this long is replaced. */
+/**
+ * After a failover a connection may stay open without delivering anything: a connection without an expected answer
+ * for this long is replaced.
+ */
 const SILENT_MS = 10_000;
 
-/** How long to wait before the next attempt to reconnect. */
+/** The delay before the next attempt to reconnect. */
 export function reconnectDelayMs(attempts: number): number {
   return Math.min(50 * attempts, RECONNECT_MAX_MS);
 }
@@ -18,22 +24,22 @@ export function reconnectDelayMs(attempts: number): number {
 /** A connection to one Redis server, or to a Redis Cluster. */
 export interface RedisConnection {
   readonly client: Redis | Cluster;
-  /** Awaits an answer; any failure becomes a StateError with advice and without a password. */
+  /** Awaits an answer. Every failure becomes a StateError with advice and without a password. */
   ask<Answer>(answer: Promise<Answer>): Promise<Answer>;
   close(): Promise<void>;
-  /** Grows with each new connection to a server, which may have been restarted without its last writes. */
+  /** Increases with each new connection to a server, which may have restarted without its last writes. */
   connections(): number;
 }
 
-/** How to reach Redis; `commandTimeoutMs` is how long a call waits while it is away. */
+/** The address of Redis; `commandTimeoutMs` is how long a call waits while Redis is unavailable. */
 export interface RedisConnectionOptions {
-  /** `redis://user:password@host:port/db`, or `rediss:` with TLS; several nodes of a Cluster by commas. */
+  /** `redis://user:password@host:port/db`, or `rediss:` with TLS; separate several nodes of a Cluster with commas. */
   readonly url: string;
   readonly commandTimeoutMs?: number;
 }
 
 /**
- * Connects; StateError at once when no server can be reached, or it refuses. Recognises a Cluster, and finds all of its
+ * Connects; immediate StateError if no server can be reached or it refuses. Detects a Cluster and finds all of its
  * nodes.
  */
 export async function connectRedis({
@@ -76,7 +82,10 @@ export async function connectRedis({
   }
 }
 
-/** A client of the first node that answers, or 'cluster' if it is one of a Cluster. StateError when none answers. */
+/**
+ * A client of the first node that answers, or 'cluster' if that node belongs to a Cluster. StateError if none
+ * answers.
+ */
 async function firstThatAnswers(
   nodes: RedisAddress['nodes'],
   options: ReturnType<typeof connectionOptions> & ReturnType<typeof serverOptions> & { readonly db: number },
@@ -113,7 +122,7 @@ function serverOptions({ username, password, tls }: RedisAddress) {
   };
 }
 
-/** How each connection to a node behaves, as in RedisOptions of ioredis. */
+/** The settings of each connection to a node, as in RedisOptions of ioredis. */
 interface NodeOptions {
   readonly maxRetriesPerRequest: null;
   readonly socketTimeout: number;
@@ -121,8 +130,8 @@ interface NodeOptions {
 }
 
 /**
- * A client of the Redis Cluster at the address, for code that uses hash tags, such as BullMQ; undefined where a single
- * server answers. StateError when nothing answers.
+ * A client of the Redis Cluster at the address, for code that uses hash tags, such as BullMQ; undefined if a single
+ * server answers. StateError if nothing answers.
  */
 export async function clusterClient(
   options: RedisConnectionOptions,
@@ -141,24 +150,24 @@ export function redisFailure(error: unknown, url: string): StateError {
   return asStateError(error, shownNodes(parseRedisUrl(url)?.nodes ?? []));
 }
 
-/** A setting with which Redis may lose what Storeferry relies on. */
+/** A setting with which Redis may lose data that Storeferry needs. */
 interface RedisPolicyProblem {
   readonly message: string;
   readonly hint: string;
-  /** Whether acknowledgements are lost in normal operation, not only by an accident. */
+  /** Whether acknowledgements are lost in normal operation, not only after a failure. */
   readonly grave: boolean;
 }
 
-/** What a check of Redis shows. */
+/** The results of a check of Redis. */
 export interface RedisLook {
   /** Null when unknown. */
   readonly version: string | null;
-  /** How long an answer took, in milliseconds. */
+  /** The response time in milliseconds. */
   readonly ms: number;
   readonly problems: readonly RedisPolicyProblem[];
 }
 
-/** Connects, asks Redis about itself, and disconnects. StateError when it cannot be reached or refuses. */
+/** Connects, queries Redis about itself, and disconnects. StateError if it cannot be reached or refuses. */
 export async function lookAtRedis(url: string): Promise<RedisLook> {
   const { client, ask, close } = await connectRedis({ url, commandTimeoutMs: LOOK_TIMEOUT_MS });
   try {
@@ -179,8 +188,8 @@ export async function lookAtRedis(url: string): Promise<RedisLook> {
 }
 
 /**
- * Whether Redis keeps its data: it must neither evict keys when it is full nor lose them when it restarts. Reads only the
- * answer to INFO, which managed services allow; a missing line is no problem.
+ * Whether Redis keeps its data: it must not evict keys when it is full, nor lose them when it restarts. Uses only the
+ * answer to INFO, which managed services allow; a missing line is not a problem.
  */
 export function judgeRedisPolicy(info: string): RedisPolicyProblem[] {
   const lines = info.split(/\r?\n/).map((line) => line.split(':', 2));
@@ -214,7 +223,7 @@ function connection(
   limited: <Answer>(answer: Promise<Answer>) => Promise<Answer>,
 ): RedisConnection {
   let connections = 0;
-  // Of a single server, and of each node of a Cluster.
+  // From a single server, or from each node of a Cluster.
   for (const event of ['ready', '+node']) client.on(event, () => connections++);
   return {
     client,
@@ -236,7 +245,7 @@ function connectionOptions(commandTimeoutMs: number) {
   return {
     lazyConnect: true,
     connectTimeout: commandTimeoutMs,
-    // Counts from the call, reconnecting included.
+    // Counts from the call, including reconnects.
     commandTimeout: commandTimeoutMs,
     maxRetriesPerRequest: null,
     socketTimeout: SILENT_MS,
@@ -257,7 +266,9 @@ async function withTimeout<Answer>(answer: Promise<Answer>, ms: number): Promise
   }
 }
 
-/** Only the message is kept: errors of ioredis contain the command with its arguments, among them passwords and bodies. */
+/**
+ * Only the message is kept: errors of ioredis contain the command with its arguments, including passwords and bodies.
+ */
 function asStateError(error: unknown, address: string): StateError {
   const found = error instanceof Error ? error.message : String(error);
   const [problem, hint] = explain(found);

@@ -9,16 +9,14 @@ import type { RedisKeys } from './redis-keys.ts';
 import { type LedgerDoubts, parseMark } from './redis-ledger.ts';
 
 /*
- * How Redis stores doubts and senders; sqlite-doubts.ts has the same in columns.
- *
- * A doubt, by its key, in three lines: `prior` and `at_work`, one digit each; the senders, separated by blanks; the job, or
- * `*` when several jobs have sent the key.
- *
- * A sender, by its name, separated by blanks: the moment of its last heartbeat by the clock of Redis; how long after that its
- * last request may run; and the serial of its last group, or `*` where it may have sent any key.
+ * How Redis stores doubts and senders; sqlite-doubts.ts stores the same in columns.
+ * A doubt, by its key, in three lines: `prior` and `at_work`, one digit each; the senders, separated by blanks; the
+ * job, or `*` if several jobs have sent the key.
+ * A sender, by its name, separated by blanks: the time of its last heartbeat by the clock of Redis; how long after
+ * that its last request may run; and the serial of its last group, or `*` if it may have sent any key.
  */
 
-/** Lua: functions that read and write the row of a doubt. `parseDoubt` returns nothing where there is no row. */
+/** Lua: functions that read and write the row of a doubt. `parseDoubt` returns nothing if there is no row. */
 export const DOUBT_FUNCTIONS = `
 local function parseDoubt(row)
   return string.match(row or '', '^(%d)(%d)\\n([^\\n]*)\\n(.*)$')
@@ -28,8 +26,8 @@ local function doubtRow(prior, atWork, senders, job)
 end`;
 
 /**
- * Lua, with `now` and the hash of senders: the milliseconds until the last request of each sender is over (`remaining`), and
- * of those that may have sent any key (`everything`). Removes senders whose requests are over.
+ * Lua, with `now` and the hash of senders: the milliseconds until the last request of each sender has ended
+ * (`remaining`), and of those that may have sent any key (`everything`). Removes senders whose requests have ended.
  */
 export const remainingOf = (senders: string): string => `
 local remaining, everything = {}, 0
@@ -49,14 +47,17 @@ end`;
 /** Fields per HSCAN. */
 const SCANNED = 1_000;
 
-/** Makes proven ids ids that were answered once. KEYS: marks. ARGV: keys. */
+/** Changes proven ids to ids that were answered once. KEYS: marks. ARGV: keys. */
 const PROVE_AGAIN_SCRIPT = `
 for at = 1, #ARGV do
   local id, rest = string.match(redis.call('HGET', KEYS[1], ARGV[at]) or '', '^(%d+)(\\n.*)$')
   if id then redis.call('HSET', KEYS[1], ARGV[at], id .. '~' .. rest) end
 end`;
 
-/** Puts whole marks in doubt: IN_DOUBT replaces fingerprint and memo, and ids count as changed. KEYS: marks. ARGV: IN_DOUBT, then keys. */
+/**
+ * Puts whole marks in doubt: IN_DOUBT replaces fingerprint and memo, and ids count as changed. KEYS: marks. ARGV:
+ * IN_DOUBT, then keys.
+ */
 const DOUBT_SCRIPT = `
 for at = 2, #ARGV do
   local id, job = string.match(redis.call('HGET', KEYS[1], ARGV[at]) or '', '^(%d*)[^\\n]*\\n[^\\n]*\\n(.*)$')
@@ -65,8 +66,8 @@ end
 `;
 
 /**
- * Sets the serial with which a state that lost something continues, higher than any before; others may begin groups meanwhile.
- *
+ * Sets the serial with which a state continues after a loss, higher than any before; others may begin groups
+ * meanwhile.
  * KEYS: serial. ARGV: a lineage if there is none, the lowest value, the newest run. Returns lineage and value.
  */
 const RAISE_SERIAL_SCRIPT = `
@@ -105,7 +106,7 @@ export function redisDoubts(
     const [lineage, value] = await ask(client.hmget(keys.serial(tag), 'lineage', 'value'));
     return typeof lineage === 'string' ? { lineage, value: Number(value ?? 0) } : null;
   };
-  /** Notes until when requests of senders that the state has lost may run, as the witnesses say. */
+  /** Records how long requests of senders that the state has lost may run, according to the witnesses. */
   const noteSenders = async (witnesses: readonly Witness[]): Promise<void> => {
     const [seconds] = await ask(client.time());
     const redisMs = Number(seconds) * 1_000;
@@ -125,7 +126,7 @@ export function redisDoubts(
       }
     },
     async sharedIds(ids) {
-      // A scan may give a key twice.
+      // A scan may return a key twice.
       const keysOf = new Map<number, Set<string>>();
       for await (const page of scan(marks)) {
         for (const [key, mark] of page) {
@@ -147,7 +148,7 @@ export function redisDoubts(
     async lostSince({ sequence }) {
       const doubtedAt = await ask(client.hget(keys.serial(tag), 'doubtedAt'));
       if (doubtedAt !== null && Number(doubtedAt) >= sequence) return true;
-      // The state is read after its witnesses: it can only be ahead of what other processes have written meanwhile.
+      // The state is read after its witnesses, so other processes can only have moved it ahead.
       const witnesses = await witness?.all();
       return witnesses !== undefined && lossOf(witnesses, await known()) !== null;
     },
@@ -173,7 +174,7 @@ export function redisDoubts(
   };
 }
 
-/** Whether the key in doubt was sent by this job, alone or among others. */
+/** Whether this job, alone or among others, sent the key in doubt. */
 function isDoubtOf(job: string, row: string): boolean {
   return row.endsWith(`\n${job}`) || row.endsWith('\n*');
 }

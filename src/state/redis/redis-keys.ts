@@ -1,10 +1,10 @@
-/** The names of all keys in Redis. Keys that are written together have the hash tag of their target. */
+/** The names of all keys in Redis. Keys that are written together share the hash tag of their target. */
 export interface RedisKeys {
   /** Hash: key of the ledger -> mark. */
   marks(tag: string): string;
   /** Hash: key of the ledger -> packed body. */
   bodies(tag: string): string;
-  /** Sorted set without scores: `job NUL key`, in which the keys of a job lie side by side. */
+  /** Sorted set without scores: `job NUL key`, so that the keys of a job are adjacent. */
   jobKeys(tag: string): string;
   /** Hash: stored handle (product-handles.ts) -> the keys that have it, separated by NUL. */
   handles(tag: string): string;
@@ -18,13 +18,13 @@ export interface RedisKeys {
   doubts(tag: string): string;
   /** Hash: sender -> its row (redis-doubts.ts). */
   senders(tag: string): string;
-  /** Hash: lineage, value, and the newest run when all was put in doubt. */
+  /** Hash: lineage, value, and the newest run at the time when everything was put in doubt. */
   serial(tag: string): string;
   /** Hash: the fields of a Run, each as JSON. */
   run(id: string): string;
-  /** Sorted set: run id by sequence; by start, which is less, for runs of earlier versions. */
+  /** Sorted set: run id by sequence; by start time, which is lower, for runs of earlier versions. */
   runs(job?: string): string;
-  /** The sequence of the newest run, also when it is gone. */
+  /** The sequence of the newest run, even if it was removed. */
   runSequence(): string;
   /** Hash: shard -> one character per operation. */
   outcomes(tag: string, run: string): string;
@@ -46,9 +46,12 @@ export interface RedisKeys {
   versionSizes(tag: string): string;
   /** Hash with an expiry: token, job, run. */
   lock(name: string): string;
-  /** Which version of Storeferry's keys these are (upgrade-redis.ts). */
+  /** The version of Storeferry's keys (upgrade-redis.ts). */
   version(): string;
-  /** Milliseconds during which nothing is sent to the store, with an expiry. Also the channel that announces it. */
+  /**
+   * Milliseconds during which nothing is sent to the store, with an expiry. Also the name of the channel that
+   * announces it.
+   */
   pause(store: string): string;
   /** When the next request to the store may start, and when that was written, in microseconds by the clock of Redis. */
   line(store: string): string;

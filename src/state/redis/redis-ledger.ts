@@ -13,20 +13,19 @@ import {
 import type { RedisConnection } from './redis-connection.ts';
 import type { RedisKeys } from './redis-keys.ts';
 
-/** A safe integer, or none, and the sign behind it. */
+/** A safe integer, or nothing, and the sign after it. */
 const ID = /^(\d{0,15})([~!]?)$/;
-/** Behind an id that is not proven. */
+/** The sign after an id that is not proven. */
 const PROOF_SIGNS = { once: '~', changed: '!' } as const;
 
-/** Keys per HMGET: Redis serves others in between. */
+/** Keys per HMGET: between calls Redis serves others. */
 const CHUNK = 1_000;
 
 /**
- * Compares marks with memos inside Redis, so that most keys are answered by a single character: the marks of a whole ledger
- * are 40 MB, and reading them costs more than anything else that a run does with Redis.
- *
- * KEYS: marks, doubts. ARGV: job, IN_DOUBT, then memo (empty where there is none) and key, repeated. Returns a character per
- * key (`=` as expected, `-` unknown, `?` another mark), then the other marks in order.
+ * Compares marks with memos in Redis, so that a single character answers most keys: the marks of a whole ledger have
+ * 40 MB, and reading them would cost more than all other use of Redis by a run.
+ * KEYS: marks, doubts. ARGV: job, IN_DOUBT, then memo (empty if there is none) and key, repeated. Returns a character
+ * per key (`=` as expected, `-` unknown, `?` another mark), then the other marks in order.
  */
 const COMPARE_SCRIPT = `
 local job = ARGV[1]
@@ -108,7 +107,7 @@ for at = 1, #ARGV, 3 do
 end
 `;
 
-/** The part of a ledger that is about doubt (redis-doubts.ts). */
+/** The operations of a ledger about doubt (redis-doubts.ts). */
 export type LedgerDoubts = Pick<
   Ledger,
   'unconfirmed' | 'sharedIds' | 'proveIdsAgain' | 'hasDoubts' | 'lostSince' | 'reconcile'
@@ -244,16 +243,16 @@ async function inChunks<Item, Value>(
 }
 
 /**
- * A mark as Redis stores it, in three lines: id (with a sign where it is not proven), fingerprint (with a blank and the memo,
- * where there is one) and job. The job is last: redis-record.ts finds it there, and COMPARE_SCRIPT finds memo and job
- * together.
+ * A mark as Redis stores it, in three lines: id (with a sign if it is not proven), fingerprint (with a blank and the
+ * memo, if there is one) and job. The job is last: redis-record.ts finds it there, and COMPARE_SCRIPT finds memo and
+ * job together.
  */
 export function markText({ id, idProof, fingerprint, job, memo }: LedgerMark): string {
   const sign = idProof === undefined ? '' : PROOF_SIGNS[idProof];
   return `${id ?? ''}${sign}\n${fingerprint}${memo === undefined ? '' : ` ${memo}`}\n${job}`;
 }
 
-/** The mark that `markText` wrote; undefined, as of an unknown key, for a text that it cannot have written. */
+/** The mark in a text of `markText`; undefined, as for an unknown key, for any other text. */
 export function parseMark(text: string): LedgerMark | undefined {
   const first = text.indexOf('\n');
   const second = text.indexOf('\n', first + 1);

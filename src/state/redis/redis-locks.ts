@@ -24,13 +24,13 @@ return redis.call('DEL', KEYS[1])`;
 
 /** The locks of the shared state. */
 export interface RedisLocks extends Locks {
-  /** Stops renewing all that are held; their leases expire. */
+  /** Stops renewing all held locks; their leases expire. */
   leaveAll(): void;
 }
 
 /**
- * Locks are leases: unless they are renewed, they expire by the clock of Redis. Each holder has its own token; processes that
- * hold a lock together share the token of their run.
+ * Locks are leases: unless they are renewed, they expire by the clock of Redis. Each holder has its own token;
+ * processes that share a lock share the token of their run.
  */
 export function redisLocks(
   { client, ask }: RedisConnection,
@@ -83,28 +83,28 @@ interface Lease extends Lock {
   stop(): void;
 }
 
-/** A lease that Redis has granted, and how to keep it. */
+/** A lease that Redis has granted, and how to renew it. */
 interface LeaseOptions {
   readonly name: string;
   readonly token: string;
   readonly leaseMs: number;
-  /** When the lease was requested: it lasts at least from then. */
+  /** When the lease was requested: it lasts at least until this time plus its duration. */
   readonly confirmed: Moment;
-  /** False when the lease is lost. */
+  /** False if the lease is lost. */
   readonly renew: () => Promise<boolean>;
   readonly free: () => Promise<void>;
   readonly onEnd: () => void;
 }
 
 /**
- * Renews the lease three times in its duration. By the clocks of this process it is lost when the last renewal that Redis
- * confirmed was requested longer ago than the lease lasts, whatever happened to the process in between.
+ * Renews the lease three times in its duration. By the clocks of this process it is lost if the last confirmed
+ * renewal was requested longer ago than the lease lasts, whatever happened to the process in between.
  */
 function holdLease({ name, token, leaseMs, confirmed, renew, free, onEnd }: LeaseOptions): Lease {
   const loss = new AbortController();
   let held = true;
   let lastConfirmed = confirmed;
-  /** Why the last renewal has not been confirmed, for the message. */
+  /** Why the last renewal is not confirmed, for the message. */
   let trouble = '';
 
   const stop = () => {

@@ -23,7 +23,7 @@ import { versionText } from './redis-history.ts';
 import type { RedisKeys } from './redis-keys.ts';
 import { markText } from './redis-ledger.ts';
 
-/** How Redis stores the kind of an outcome: one character, at the position of the operation in its shard. */
+/** How Redis stores the kind of an outcome: one character at the position of the operation in its shard. */
 export const OUTCOME_CODES = { applied: 'a', deleted: 'd', rejected: 'r', unsent: 'u', left: 'l' } as const;
 
 /**

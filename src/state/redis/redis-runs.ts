@@ -14,7 +14,7 @@ import type { RedisKeys } from './redis-keys.ts';
 import { OUTCOME_CODES, redisRecord } from './redis-record.ts';
 
 const PAGE_SIZE = 500;
-/** Bounds the memory: other processes remove runs unnoticed by this one. */
+/** Limits the memory: other processes remove runs without notifying this one. */
 const MOST_TAGS = 1_000;
 const UPDATE_SCRIPT = `
 if redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
@@ -22,8 +22,8 @@ redis.call('HSET', KEYS[1], unpack(ARGV))
 return 1`;
 
 /**
- * The next sequence, above the given one: runs of earlier versions are ordered by their start in milliseconds, a number with
- * more digits than Lua writes by itself.
+ * The next sequence, above the given one: runs of earlier versions are ordered by their start in milliseconds, a
+ * number with more digits than Lua prints by default.
  */
 const NEXT_SEQUENCE_SCRIPT = `
 local last = tonumber(redis.call('GET', KEYS[1]) or '0') or 0
@@ -32,8 +32,8 @@ redis.call('SET', KEYS[1], sequence)
 return sequence`;
 
 /**
- * Runs in Redis; a run that is gone has no outcomes. Others may write to the same Redis, so each record is checked when it is
- * read. Lists leave out a record that cannot be read, and call `onUnreadable` with what is wrong with it.
+ * Runs in Redis. A removed run has no outcomes. Others may write to the same Redis, so each record is checked when it
+ * is read. Lists leave out a record that cannot be read, and call `onUnreadable` with the problem.
  */
 export function redisRuns(
   connection: RedisConnection,
@@ -94,7 +94,7 @@ export function redisRuns(
       await ask(client.zadd(keys.runs(run.job), sequence, run.id));
     },
     async update(id, changes) {
-      // Read before the end is written: a run with a later sequence begins after all that this one has sent.
+      // Read before the end is written: a run with a later sequence begins after everything that this one has sent.
       const ends = changes.finishedAt == null ? {} : { endSequence: await newestSequence() };
       const fields = Object.entries(fieldsOf({ ...changes, ...ends })).flat();
       const known =
@@ -211,10 +211,10 @@ function fieldsOf(run: Partial<Run>): Record<string, string> {
   return fields;
 }
 
-/** Undefined when there is none. StateError when it cannot be read, or says that it is another run. */
+/** Undefined if there is none. StateError if it cannot be read, or has the id of another run. */
 function parseRun(id: string, fields: Readonly<Record<string, string>>): Run | undefined {
   if (fields['id'] === undefined) return undefined;
-  // A run of an earlier version is ordered by its start.
+  // A run of an earlier version is ordered by its start time.
   const ordered = { sequence: fields['startedAt'] ?? 'null', ...fields };
   const entries = Object.entries(ordered).map(([field, json]) => `${JSON.stringify(field)}:${json}`);
   const run = storedRun.parse(`{${entries.join(',')}}`, id);

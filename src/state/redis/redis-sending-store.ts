@@ -7,7 +7,7 @@ import type { RedisConnection } from './redis-connection.ts';
 import { DOUBT_FUNCTIONS, remainingOf } from './redis-doubts.ts';
 import type { RedisKeys } from './redis-keys.ts';
 
-/** Lua: returns 'lost' when another run has the lock of the fence; KEYS[at] is the lock, ARGV[1] its token. */
+/** Lua: returns 'lost' if another run has the lock of the fence; KEYS[at] is the lock, ARGV[1] its token. */
 const refuseWithout = (at: number) =>
   `if KEYS[${at}] and redis.call('HGET', KEYS[${at}], 'token') ~= ARGV[1] then return 'lost' end`;
 
@@ -16,7 +16,9 @@ const NOW = `
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)`;
 
-/** Lua: returns 'behind' when Redis no longer has the last serial of this sender: it lost recent writes or was restored. */
+/**
+ * Lua: returns 'behind' if Redis no longer has the last serial of this sender: it lost recent writes or was restored.
+ */
 const refuseBehind = (senders: string, sender: string, last: string) => `
 local row = redis.call('HGET', ${senders}, ${sender})
 local value = string.match(row or '', ' (%d+)$')
@@ -24,10 +26,10 @@ if tonumber(value or 0) < tonumber(${last}) then return 'behind' end`;
 
 /**
  * Puts keys in doubt before they are sent.
- *
- * KEYS: doubts, marks, serial, senders, and the lock if there is a fence. ARGV: token, job, sender, its last serial, a lineage
- * if there is none, then key and id of its delete (`-`: no delete; `~` after the id: it is looked up first), repeated. Returns
- * lineage and value, then for each key the milliseconds to wait, or -1 when its delete is overtaken.
+ * KEYS: doubts, marks, serial, senders, and the lock if there is a fence. ARGV: token, job, sender, its last serial,
+ * a lineage if there is none, then key and id of its delete (`-`: no delete; `~` after the id: it is looked up
+ * first), repeated. Returns lineage and value, then for each key the milliseconds to wait, or -1 if its delete is
+ * outdated.
  */
 const BEGIN_SCRIPT = `
 ${refuseWithout(5)}
@@ -107,7 +109,7 @@ for at = 3, #ARGV do
 end
 return 'written'`;
 
-/** KEYS: doubts, senders. ARGV: sender. Its requests are over unless one of its keys may be at work. */
+/** KEYS: doubts, senders. ARGV: sender. Its requests have ended unless one of its keys may still be at work. */
 const END_SCRIPT = `
 ${DOUBT_FUNCTIONS}
 for _, doubt in ipairs(redis.call('HVALS', KEYS[1])) do
@@ -116,7 +118,7 @@ for _, doubt in ipairs(redis.call('HVALS', KEYS[1])) do
 end
 return redis.call('HDEL', KEYS[2], ARGV[1])`;
 
-/** The sending store of a target in Redis; `onBehind` is awaited when Redis has lost what this sender wrote. */
+/** The sending store of a target in Redis; `onBehind` is awaited if Redis has lost what this sender wrote. */
 export function redisSendingStore(
   { client, ask, connections }: RedisConnection,
   keys: RedisKeys,
@@ -142,7 +144,10 @@ export function redisSendingStore(
     }
     return answer;
   };
-  /** After `requestsEndWithinMs` without a heartbeat others may delete the row; then its absence proves no loss. */
+  /**
+   * After `requestsEndWithinMs` without a heartbeat others may delete the row; then its absence does not prove a
+   * loss.
+   */
   const lastKnown = (): number => {
     if (performance.now() - heartbeatAt >= requestsEndWithinMs) last = 0;
     return last;

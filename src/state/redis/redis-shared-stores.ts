@@ -4,7 +4,7 @@ import type { SharedStore } from '../state.ts';
 import type { RedisConnection } from './redis-connection.ts';
 import type { RedisKeys } from './redis-keys.ts';
 
-/** KEYS: pause. The milliseconds that are left: at most its length, also when the clock was set back since. */
+/** KEYS: pause. The remaining milliseconds: at most its length, also if the clock was set back since. */
 const LEFT_OF_PAUSE = `
 local function left()
   local length = tonumber(redis.call('GET', KEYS[1]) or '0') or 0
@@ -20,9 +20,9 @@ const LEFT_SCRIPT = `${LEFT_OF_PAUSE}
 return left()`;
 
 /**
- * KEYS: line. ARGV: places a second, number of places. The line is the moment of its next free place, in microseconds by the
- * clock of Redis; each process takes places from there on, so that no two have the same. It also has the moment of writing:
- * when that is in the future, the clock was set back since, and the line is set back as well.
+ * KEYS: line. ARGV: places per second, number of places. The line is the time of its next free place, in microseconds
+ * by the clock of Redis; each process takes the following places, so that no two share one. It also has the time of
+ * writing: if that is in the future, the clock was set back, and the line is set back as well.
  */
 const RESERVE_SCRIPT = `
 local time = redis.call('TIME')
@@ -38,15 +38,15 @@ local line = string.format('%.0f %.0f', next, now)
 redis.call('SET', KEYS[1], line, 'PX', math.ceil((next - now) / 1000) + 1000)
 return math.ceil((first - now) / 1000)`;
 
-/** The stores that processes share, by their identity. */
+/** The stores that processes share, by identity. */
 export interface SharedStores {
   open(storeId: string): SharedStore;
   close(): Promise<void>;
 }
 
 /**
- * Pauses are published, which reaches all processes at once, and stored as a key while they last, for processes that start
- * later. A process listens on a second connection, which it opens when it first listens.
+ * Pauses are published, which reaches all processes at once, and stored as a key while they last, for processes that
+ * start later. A process listens on a second connection, which it opens on first use.
  */
 export function redisSharedStores(connection: RedisConnection, keys: RedisKeys): SharedStores {
   const { client, ask } = connection;
@@ -64,7 +64,7 @@ export function redisSharedStores(connection: RedisConnection, keys: RedisKeys):
     return callbacks;
   };
   const subscribing = (duplicate: typeof client): typeof client => {
-    // It reconnects and subscribes again by itself.
+    // It reconnects and subscribes again automatically.
     duplicate.on('error', () => {});
     duplicate.on('message', (channel: string, message: string) => {
       const [sender, forMs] = message.split(' ');

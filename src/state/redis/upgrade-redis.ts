@@ -5,15 +5,18 @@ import { IN_DOUBT, type Locks, targetTag } from '../state.ts';
 import type { RedisConnection } from './redis-connection.ts';
 import type { RedisKeys } from './redis-keys.ts';
 
-/** The version of the keys in Redis. 2: a target is the identity of a store and a resource; before, a name and an address. */
+/**
+ * The version of the keys in Redis. 2: a target is the identity of a store and a resource; before, it was a name and
+ * an address.
+ */
 const VERSION = 2;
 
-/** Fields a page: Redis serves others in between. */
+/** Fields per page: between pages Redis serves others. */
 const PAGE = 1_000;
 
 /**
- * KEYS: marks, keys of jobs. ARGV: `1` where several targets become one, IN_DOUBT, then key and mark, repeated. May be run
- * again. A key that several jobs sent belongs to none of them until it is sent again.
+ * KEYS: marks, keys of jobs. ARGV: `1` if several targets become one, IN_DOUBT, then key and mark, repeated. May be
+ * run again. A key that several jobs sent belongs to none of them until it is sent again.
  */
 const MOVE_MARKS_SCRIPT = `
 for at = 3, #ARGV, 2 do
@@ -44,10 +47,10 @@ interface OldRun {
 }
 
 /**
- * Upgrades the keys of an earlier version, once: the ledgers of one store, under all names and spellings of its address,
- * become one. A single ledger is moved unchanged; of several, each may have changed or deleted what another acknowledged, so
- * all of their keys are put in doubt. May be repeated after a crash. StateError while an earlier version is running, and where
- * a newer one has been.
+ * Upgrades the keys of an earlier version once: the ledgers of one store, under all names and spellings of its
+ * address, become one. A single ledger is moved unchanged. Of several, each may have changed or deleted what another
+ * acknowledged, so all of their keys are put in doubt. May be repeated after a crash. StateError while an earlier
+ * version is running, and if a newer one has been used.
  */
 export async function upgradeRedis(
   connection: RedisConnection,
@@ -75,7 +78,7 @@ export async function upgradeRedis(
     lock.lost.throwIfAborted();
     await ask(client.unlink(keys.marks(from), keys.bodies(from), keys.jobKeys(from)));
   }
-  // Last, since old targets are found by runs without it.
+  // Last, because runs without it identify old targets.
   for (const { id, baseUrl } of runs) {
     await ask(client.hset(keys.run(id), 'storeId', JSON.stringify(normalisedAddress(baseUrl))));
   }
@@ -90,7 +93,7 @@ async function isPresent({ client, ask }: RedisConnection, keys: RedisKeys): Pro
   });
 }
 
-/** Leaves out a run that cannot be read: what it wrote is unknown to this version, and is sent again. */
+/** Ignores a run that cannot be read: this version does not know what it wrote, so it is sent again. */
 async function oldRuns({ client, ask }: RedisConnection, keys: RedisKeys): Promise<OldRun[]> {
   const runs: OldRun[] = [];
   for (const id of await ask(client.zrange(keys.runs(), 0, '-1'))) {
@@ -190,7 +193,7 @@ async function moveOutcomes(
   }
 }
 
-/** ZSCAN gives a member and its score, ZADD takes a score and its member. */
+/** ZSCAN returns a member and its score, ZADD takes a score and its member. */
 function pairsTurned(page: readonly string[]): string[] {
   return page.map((_, position) => page[position ^ 1] ?? '');
 }

@@ -13,23 +13,23 @@ export type RemoteCalls = {
 };
 
 /**
- * The database in a thread of its own. SQLite and zlib work synchronously, and a commit, a checkpoint on a slow disk
- * or a merge of the journal takes from microseconds to seconds: requests to the store must not wait for them.
+ * The database in its own thread. SQLite and zlib work synchronously, and a commit, a checkpoint on a slow disk or a
+ * merge of the journal takes from microseconds to seconds: requests to the store must not wait for them.
  */
 export interface DatabaseThread {
   readonly calls: RemoteCalls;
-  /** Waits for the calls under way. */
+  /** Waits for the calls in progress. */
   close(): Promise<void>;
 }
 
-/** A call on its way to the thread (thread.ts). */
+/** A call to the thread (thread.ts). */
 export interface ThreadCall {
   readonly number: number;
   readonly method: string;
   readonly args: readonly unknown[];
 }
 
-/** What comes back: a value, or an error in plain data. Number 0 is about the thread itself: opened, or not. */
+/** The answer: a value, or an error as plain data. Number 0 is about the thread itself: opened, or not. */
 export type ThreadAnswer =
   | { readonly number: number; readonly value: unknown }
   | { readonly number: number; readonly error: PlainError };
@@ -42,10 +42,10 @@ export interface PlainError {
   readonly stack: string | undefined;
 }
 
-/** Starts the thread and opens the database there. StateError when it cannot be opened. */
+/** Starts the thread and opens the database in it. StateError if it cannot be opened. */
 export async function startDatabaseThread(path: string): Promise<DatabaseThread> {
-  // Most of its values are short-lived: a small nursery keeps 100 MiB less resident and is no slower. The process's own
-  // flags are not for the thread: `--input-type` alone would keep it from starting.
+  // Most of its values are short-lived: a small nursery keeps 100 MiB less resident and is no slower. The flags of
+  // the process are not passed to the thread: `--input-type` alone would prevent its start.
   const worker = new Worker(threadScript(), {
     eval: true,
     workerData: path,
@@ -64,7 +64,7 @@ export async function startDatabaseThread(path: string): Promise<DatabaseThread>
   worker.on('message', (answer: ThreadAnswer) => {
     const call = waiting.get(answer.number);
     waiting.delete(answer.number);
-    // An idle thread does not keep the process from ending.
+    // An idle thread does not keep the process running.
     if (waiting.size === 0) worker.unref();
     if ('error' in answer) call?.reject(raised(answer.error));
     else call?.resolve(answer.value);
@@ -95,7 +95,7 @@ export async function startDatabaseThread(path: string): Promise<DatabaseThread>
   };
 }
 
-/** Calls that are all answered by one function. */
+/** Calls that one function answers. */
 export function remoteCalls(
   answer: (method: string, args: readonly unknown[]) => Promise<unknown>,
 ): RemoteCalls {
@@ -108,9 +108,9 @@ export function remoteCalls(
 }
 
 /**
- * What the thread runs: its module, with the compile cache if the process has one. A thread begins without it and would
- * strip the types of a dozen modules again: 110 ms instead of 40. Plain JavaScript, since the type stripper alone takes
- * half of that.
+ * The program of the thread: its module, with the compile cache if the process has one. Otherwise the thread would
+ * strip the types of a dozen modules again: 110 ms instead of 40. Plain JavaScript, because the type stripper alone
+ * takes half of that.
  */
 function threadScript(): string {
   const module = fileURLToPath(new URL(`./thread${extname(import.meta.url)}`, import.meta.url));

@@ -6,7 +6,7 @@ import { inTransaction } from './open-state-database.ts';
 /** Blocks that a reader keeps: 64 KiB each at most. */
 const MOST_UNPACKED = 256;
 
-/** Merges cost little per row when they are large; this many rows take a fraction of a second. */
+/** Large merges cost little per row; this many rows take a fraction of a second. */
 const MERGE_AT = 16_384;
 
 /** A row of `marks`. */
@@ -29,17 +29,17 @@ export interface VersionOrigin {
 }
 
 /**
- * Acknowledgements arrive in the order of the answers, and marks are stored in key order: written directly to `marks`, each
- * would rewrite a page of its own (measured: 13 to 27 microseconds a record against 5 to 15). So they are appended to a
- * journal in the transaction of their outcome, and merged in key order when there are many, and always before any process
- * reads the ledger.
+ * Acknowledgements arrive in the order of the answers, but marks are stored in key order. Written directly to
+ * `marks`, each would rewrite its own page (measured: 13 to 27 microseconds per record against 5 to 15). So they are
+ * appended to a journal in the transaction of their outcome, and merged in key order when there are many, and always
+ * before a process reads the ledger.
  */
 export interface Journal {
   /** Within a transaction: sets the mark of the key, or removes it; with a version it also becomes one of the history. */
   append(target: number, job: number, key: string, mark: MarkRow | null, version: VersionOrigin | null): void;
   /** Within a transaction, after the last `append`. */
   mergeIfLarge(): void;
-  /** Call before reading marks. A transaction of its own, if there is anything to do. */
+  /** Call before reading marks. Uses its own transaction, if there is anything to do. */
   merge(): void;
 }
 
@@ -56,7 +56,7 @@ export function createJournal(database: DatabaseSync, bodies: Bodies, keepVersio
     `INSERT INTO dead_bodies SELECT body FROM journal
        WHERE body IS NOT NULL AND number NOT IN (SELECT max(number) FROM journal GROUP BY target, key)`,
     'DELETE FROM journal WHERE number NOT IN (SELECT max(number) FROM journal GROUP BY target, key)',
-    // Bodies of marks that are replaced or forgotten.
+    // Bodies of marks that are replaced or removed.
     'INSERT INTO dead_bodies SELECT marks.body FROM journal CROSS JOIN marks USING (target, key)',
     'DELETE FROM marks WHERE (target, key) IN (SELECT target, key FROM journal WHERE fingerprint IS NULL)',
     `INSERT INTO marks (target, key, fingerprint, id, id_proof, job, memo, body)
@@ -94,20 +94,21 @@ export function createJournal(database: DatabaseSync, bodies: Bodies, keepVersio
 }
 
 /**
- * Request bodies, packed in blocks of those that were recorded together. The number of a body is the number of its block times
- * `BLOCK_BODIES` plus its place. Each block has two sets of places, one bit each: `living` have a mark or journal row,
- * `packed` have a body in the block. When no more than half of the packed places are living, the block is packed again.
+ * Request bodies, packed in blocks of bodies that were recorded together. The number of a body is the number of its
+ * block times `BLOCK_BODIES` plus its place. Each block has two sets of places, one bit each: `living` have a mark or
+ * journal row, `packed` have a body in the block. If no more than half of the packed places are living, the block is
+ * packed again.
  */
 export interface Bodies {
   /** Within a transaction; the number of each body, in order. */
   add(bodies: readonly string[]): number[];
   /** Reads bodies by their numbers; a block is unpacked once where they come in its order. */
   reader(): (body: number) => string | null;
-  /** Within a transaction: removes the bodies that `dead_bodies` lists, and empties that list. */
+  /** Within a transaction: removes the bodies in `dead_bodies`, and empties that table. */
   bury(): void;
 }
 
-/** The bodies of an open database. Creates `temp.dead_bodies`, for the numbers of bodies that nothing refers to any more. */
+/** The bodies of an open database. Creates `temp.dead_bodies`, for the numbers of unreferenced bodies. */
 export function createBodies(database: DatabaseSync): Bodies {
   database.exec('CREATE TEMP TABLE IF NOT EXISTS dead_bodies (body INTEGER PRIMARY KEY)');
   const insert = database.prepare('INSERT INTO bodies (content, living, packed) VALUES (?, ?, ?)');
@@ -132,7 +133,7 @@ export function createBodies(database: DatabaseSync): Bodies {
       const kept = unpack(block).map((body, place) => (living & (1 << place) ? body : ''));
       repack.run(encodeBodies(kept), block);
     } catch (error) {
-      // A damaged block stays as it is: reading a body of it fails, and writing goes on.
+      // A damaged block is not changed: reading one of its bodies fails, and writing continues.
       if (!(error instanceof StateError)) throw error;
     }
   };

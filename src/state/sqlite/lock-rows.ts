@@ -2,23 +2,23 @@ import type { DatabaseSync } from 'node:sqlite';
 import type { LockHolder } from '../state.ts';
 import { inTransaction } from './open-state-database.ts';
 
-/** Who last took a lock, and the file it is held by. */
+/** The last holder of a lock, and the file by which it is held. */
 export interface LockRow extends LockHolder {
-  /** Null once it was released. It stays after a crash, when the operating system has freed the file. */
+  /** Null after it was released. It remains after a crash, when the operating system has freed the file. */
   readonly token: string | null;
-  /** The file itself, as `fileAt` names it: a file that was deleted and made again is another one. */
+  /** The identity of the file, as `fileAt` returns it: a file that was deleted and created again has another one. */
   readonly file: string;
 }
 
-/** The locks in the state database; sqlite-locks.ts says what they are for. */
+/** The locks in the state database; sqlite-locks.ts explains their purpose. */
 export interface LockRows {
   lockRow(name: string): LockRow | undefined;
   /**
-   * Records that the process that locked the file has the lock. False when somebody else holds it by another
-   * file, unless that is the token to supersede.
+   * Records that the process that locked the file has the lock. False if another process holds it by another file,
+   * unless that is the token to supersede.
    */
   takeLock(name: string, taken: LockRow, supersedes: string | null): boolean;
-  /** The holder holds the lock by another file from now on. False when it is no longer the holder. */
+  /** Records that the holder now holds the lock by another file. False if it is no longer the holder. */
   moveLock(name: string, token: string, file: string): boolean;
   freeLock(name: string, token: string): void;
 }

@@ -1,9 +1,8 @@
 /**
- * The step that makes one target of all names and spellings of the address of a store. Rows of a single target stay as they
- * are. Where several become one, each may have changed or deleted what another acknowledged, so all of their marks are put
- * in doubt. A key that several jobs sent belongs to none of them (the job without a name) until it is sent again, so that
- * no job deletes it.
- *
+ * The step that makes one target of all names and spellings of the address of a store. Rows of a single target are
+ * not changed. If several become one, each may have changed or deleted what another acknowledged, so all of their
+ * marks are put in doubt. A key that several jobs sent belongs to none of them (the job without a name) until it is
+ * sent again, so that no job deletes it.
  * `store_id` is the function of store-identity.ts. The journal is merged first, as journal.ts did at this version.
  */
 export const FOLD_TARGETS = `
@@ -106,7 +105,7 @@ export const MIGRATIONS: readonly string[] = [
     PRIMARY KEY (run, shard, operation)
   ) STRICT, WITHOUT ROWID;
   `,
-  // Bodies in blocks (journal.ts): each body that exists becomes a block of one.
+  // Bodies in blocks (journal.ts): each existing body becomes a block of one.
   `
   ALTER TABLE bodies ADD COLUMN living INTEGER NOT NULL DEFAULT 1;
   ALTER TABLE bodies ADD COLUMN packed INTEGER NOT NULL DEFAULT 1;
@@ -117,15 +116,15 @@ export const MIGRATIONS: readonly string[] = [
   ALTER TABLE marks ADD COLUMN memo TEXT;
   ALTER TABLE journal ADD COLUMN memo TEXT;
   `,
-  // Runs are ordered by their number alone: clocks are put forward and back.
+  // Runs are ordered only by number, because clocks are set forward and back.
   `
   DROP INDEX runs_by_start;
   DROP INDEX runs_by_job;
   CREATE INDEX runs_by_job ON runs (job, number);
   `,
-  // A target was a name, an address and a resource; now it is an identity of a store and a resource.
+  // A target was a name, an address and a resource; now it is the identity of a store and a resource.
   FOLD_TARGETS,
-  // Who last took each lock, and by which file (sqlite-locks.ts).
+  // The last holder of each lock and its file (sqlite-locks.ts).
   `
   CREATE TABLE locks (
     name TEXT PRIMARY KEY, token TEXT, job TEXT NOT NULL, run TEXT NOT NULL, file TEXT NOT NULL

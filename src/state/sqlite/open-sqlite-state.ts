@@ -31,15 +31,15 @@ import type { UncheckedRefusal, UncheckedRun } from './sqlite-runs.ts';
 
 /** How to open the embedded state. */
 export interface SqliteStateOptions {
-  /** Where the witness is kept; beside the state when left out. */
+  /** The location of the witness; default: beside the state. */
   readonly artifacts?: Artifacts | undefined;
-  /** Done while the thread of the database starts. */
+  /** Called while the thread of the database starts. */
   readonly meanwhile?: (() => Promise<unknown>) | undefined;
 }
 
 /**
  * Opens the embedded state in the given folder (`.storeferry`), creating it for this user alone. Several processes
- * may work with it at the same time. StateError when it cannot be used; close it by `await using`.
+ * may use it at the same time. StateError if it cannot be used; close it by `await using`.
  */
 export async function openSqliteState(
   folder: string,
@@ -58,16 +58,16 @@ export async function openSqliteState(
   return sqliteState({ thread, path, locks: createSqliteLocks(folder, thread.calls), artifacts });
 }
 
-/** What the embedded state is made of. */
+/** The parts of the embedded state. */
 export interface SqliteParts {
   readonly thread: DatabaseThread;
-  /** Of the database, for messages. */
+  /** Path of the database, for messages. */
   readonly path: string;
   readonly locks: SqliteLocks;
   readonly artifacts: Artifacts;
 }
 
-/** The embedded state on an open database; closing it closes that, and frees the locks. */
+/** The embedded state on an open database. Closing it closes the database and frees the locks. */
 export function sqliteState({ thread, path, locks, artifacts }: SqliteParts): State {
   const { calls } = thread;
   const witnesses = witnessFiles(artifacts);
@@ -171,7 +171,7 @@ function versionsIn(found: VersionColumns, count: number): Version[][] {
   return rows.map((ofKey, position) => restoreVersions(ofKey, found.bodies[position] ?? null));
 }
 
-/** Reads page after page, each behind the last item of the one before, until one is empty. */
+/** Reads page after page, each after the last item of the previous one, until one is empty. */
 async function* pages<Item>(
   pageAfter: (last: Item | undefined) => Promise<readonly Item[]>,
 ): AsyncGenerator<readonly Item[]> {
@@ -247,7 +247,7 @@ function runs(calls: RemoteCalls, refuseWithout: (fence: Fence | undefined) => v
   };
 }
 
-/** What is to be recorded while a commit is under way shares the next one. */
+/** Outcomes that arrive during a commit share the next one. */
 function recordInGroups(calls: Pick<RemoteCalls, 'record'>): (batch: OutcomeColumns) => Promise<void> {
   let next: { readonly batches: OutcomeColumns[]; readonly written: Promise<void> } | undefined;
   let last: Promise<unknown> = Promise.resolve();

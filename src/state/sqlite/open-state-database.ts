@@ -9,9 +9,12 @@ import type { LedgerTarget } from '../state.ts';
 import { MIGRATIONS } from './migrations.ts';
 import { DamagedValue, damageBehind, integer, isBusy, sqliteError, text } from './sqlite-error.ts';
 
-/** How long a write waits for another process's; each lasts milliseconds, a merge of the journal a fraction of a second. */
+/**
+ * How long a write waits for another process: each write takes milliseconds, a merge of the journal a fraction of a
+ * second.
+ */
 const BUSY_TIMEOUT_MS = 30_000;
-/** No version is so far ahead of this one: then the number is damaged. */
+/** No version number can be this much higher; a higher one means damage. */
 const MOST_VERSIONS_AHEAD = 500;
 
 /**
@@ -29,7 +32,7 @@ const SETTINGS = `
   PRAGMA temp_store = MEMORY;
 `;
 
-/** Opens the state database at the path, creating or upgrading it. StateError when it cannot be used. */
+/** Opens the state database at the path, creating or upgrading it. StateError if it cannot be used. */
 export async function openStateDatabase(path: string): Promise<DatabaseSync> {
   let database: DatabaseSync | undefined;
   try {
@@ -46,14 +49,14 @@ export async function openStateDatabase(path: string): Promise<DatabaseSync> {
   }
 }
 
-/** What a check of the embedded state found: no file yet, a file without content, or a sound database of this size. */
+/** The result of a check of the embedded state: no file yet, an empty file, or an intact database of this size. */
 export type StateCheck =
   | { readonly kind: 'absent' | 'empty' }
   | { readonly kind: 'sound'; readonly bytes: number };
 
 /**
- * Opens the state database of a folder (`.storeferry`) as every command does, and reads all of it once (`quick_check`),
- * which keeps this thread busy. StateError when it is damaged or cannot be used.
+ * Opens the state database of a folder (`.storeferry`) like every command, and reads all of it once (`quick_check`),
+ * which blocks this thread. StateError if it is damaged or cannot be used.
  */
 export async function checkStateDatabase(folder: string): Promise<StateCheck> {
   const path = join(folder, 'state.db');
@@ -70,7 +73,7 @@ export async function checkStateDatabase(folder: string): Promise<StateCheck> {
   }
 }
 
-/** Runs the work in one write transaction: all of it is committed, or, when it throws, nothing. */
+/** Runs the work in one write transaction: either all of it is committed or, if it throws, nothing. */
 export function inTransaction<Result>(database: DatabaseSync, work: () => Result): Result {
   database.exec('BEGIN IMMEDIATE');
   try {
@@ -78,13 +81,13 @@ export function inTransaction<Result>(database: DatabaseSync, work: () => Result
     database.exec('COMMIT');
     return result;
   } catch (error) {
-    // After some errors, a full disk among them, SQLite has rolled back by itself.
+    // After some errors, including a full disk, SQLite has already rolled back.
     if (database.isTransaction) database.exec('ROLLBACK');
     throw error;
   }
 }
 
-/** The numbers of targets and jobs in the large tables. They are given once and never change. */
+/** The numbers of targets and jobs in the large tables. They are assigned once and never change. */
 export interface Names {
   /** The target's number; undefined while nothing was written for it. */
   findTarget(target: LedgerTarget): number | undefined;
@@ -130,18 +133,21 @@ export function createNames(database: DatabaseSync): Names {
 }
 
 /**
- * Leaves the file to its owner: SQLite would let everybody read it, and gives the files beside it the same rights. Never
- * opens it, since closing a file frees the locks that SQLite holds on it in this process.
+ * Restricts the file to its owner: by default everybody could read it, and SQLite gives the files beside it the same
+ * permissions. Never opens it, because closing a file frees the locks that SQLite holds on it in this process.
  */
 function closeToOthers(path: string): void {
   try {
     chmodSync(path, 0o600);
   } catch {
-    // Another user's file, or a disk without rights: its folder decides.
+    // Another user's file, or a disk without permissions: its folder decides.
   }
 }
 
-/** When processes open a new database at the same moment, SQLite lets one switch and refuses the others at once. */
+/**
+ * If processes open a new database at the same moment, SQLite lets one switch the mode and refuses the others at
+ * once.
+ */
 async function useWal(database: DatabaseSync): Promise<void> {
   const deadline = performance.now() + BUSY_TIMEOUT_MS;
   for (;;) {

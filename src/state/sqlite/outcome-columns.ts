@@ -13,8 +13,8 @@ import {
 } from '../state.ts';
 
 /*
- * What crosses between the process and its database thread goes in columns and JSON: cloning objects would cost the event
- * loop five times as much.
+ * Data between the process and its database thread is passed as columns and JSON: cloning objects would cost the
+ * event loop five times as much.
  */
 
 /** `outcomes.kind`. */
@@ -30,18 +30,18 @@ export const PROVEN = ID_PROOFS.indexOf('proven');
 export const ONCE = ID_PROOFS.indexOf('once');
 export const CHANGED = ID_PROOFS.indexOf('changed');
 
-/** The stored proof of an id as a mark has it: left out when the id is proven. */
+/** The stored proof of an id as a mark has it: omitted if the id is proven. */
 export function proofOf(stored: number): Pick<OwnedKey, 'idProof'> {
   const idProof = ID_PROOFS[stored] ?? 'changed';
   return idProof === 'proven' ? {} : { idProof };
 }
 
-/** Stands for the fingerprint of a mark that is as expected; nothing else of it is transferred. */
+/** Replaces the fingerprint of a mark that is as expected; nothing else of that mark is transferred. */
 export const SAME = '';
 
 /** Marks in the order of the keys. */
 export interface MarkColumns {
-  /** Null where the key was never acknowledged. */
+  /** Null if the key was never acknowledged. */
   readonly fingerprints: (string | null)[];
   readonly ids: (number | null)[];
   /** As in `marks.id_proof`. */
@@ -51,8 +51,8 @@ export interface MarkColumns {
 }
 
 /**
- * Keys as a JSON array, which SQLite reads as a table. JSON would keep a lone surrogate, which SQLite replaces where the
- * same text is bound to a statement.
+ * Keys as a JSON array, which SQLite reads as a table. JSON keeps a lone surrogate, which SQLite would replace in a
+ * bound text.
  */
 export function keysJson(keys: readonly string[]): string {
   const json = JSON.stringify(keys);
@@ -87,10 +87,10 @@ export interface OutcomeColumns {
   readonly changedIds: (ChangedId & { readonly operation: number })[];
 }
 
-/** What is stored of a rejection besides its shard, operation and rows. */
+/** The stored data of a rejection besides its shard, operation and rows. */
 type RejectionDetail = Pick<Refusal, 'key' | 'spans' | 'reason'>;
 
-/** What is to be recorded for a shard of an import run. */
+/** The outcomes to record for a shard of an import run. */
 export function outcomeColumns(
   run: Run,
   shard: number,

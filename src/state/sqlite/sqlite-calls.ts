@@ -12,7 +12,7 @@ import {
   type SqliteRuns,
 } from './sqlite-runs.ts';
 
-/** Everything that the database thread does. */
+/** All calls of the database thread. */
 export interface SqliteCalls
   extends SqliteLedger,
     SqliteDoubts,
@@ -21,7 +21,7 @@ export interface SqliteCalls
     SqliteOutcomes,
     LockRows {}
 
-/** The calls on an open database, all of one connection. */
+/** The calls on an open database, all on one connection. */
 export function createSqliteCalls(database: DatabaseSync): SqliteCalls {
   const names = createNames(database);
   const bodies = createBodies(database);

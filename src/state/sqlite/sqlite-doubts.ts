@@ -24,11 +24,11 @@ export interface BegunGroup extends OperationGroup {
 
 /** The calls of the database thread about doubt. */
 export interface SqliteDoubts {
-  /** Survives the death of the process when it returns; the witness notices what a power cut takes. */
+  /** When it returns, it survives the death of the process; the witness detects what a power failure takes. */
   begin(group: BegunGroup): Begun & { readonly serial: Serial };
-  /** The sender is alive now, and each of its requests lasts `attemptMs` at most. */
+  /** Records that the sender is alive now, and that each of its requests lasts at most `attemptMs`. */
   heartbeat(target: LedgerTarget, sender: string, attemptMs: number): void;
-  /** The sender sends no more. */
+  /** Records that the sender has stopped sending. */
   endSender(target: LedgerTarget, sender: string): void;
   withdraw(target: LedgerTarget, sender: string, keys: string): void;
   /** A page of the keys after this one, in order; empty at the end. */
@@ -42,13 +42,13 @@ export interface SqliteDoubts {
   ): (StateLoss & { readonly serial: Serial }) | null;
 }
 
-/** Within the transaction of outcomes: applies their effects to the doubts about their keys. */
+/** Within the transaction of outcomes: applies their effects on the doubts about their keys. */
 export type EndDoubts = (target: number, keys: readonly string[], effects: readonly DoubtEffect[]) => void;
 
 const PAGE_SIZE = 1_000;
-/** No request lasts so long. */
+/** No request lasts this long. */
 const MAX_REQUESTS_END_WITHIN_MS = 24 * 60 * 60 * 1_000;
-/** Instead of the number of a job, for a key in doubt that several jobs have sent. */
+/** Replaces the number of a job for a key in doubt that several jobs have sent. */
 const NO_JOB = 0;
 
 /** SQL: whether this sender is among the senders of a row. */
@@ -57,9 +57,9 @@ function hasSender(sender: string): string {
 }
 
 /**
- * One row per key in doubt. `prior`: already in doubt before this attempt; only an acknowledgement ends it. `at_work`: a
- * request of one of `sender` may still run. `sender`: space-separated ids; several when one sender took the key over while
- * waiting for another.
+ * One row per key in doubt. `prior`: already in doubt before this attempt; only an acknowledgement ends it.
+ * `at_work`: a request of one of `sender` may still run. `sender`: ids separated by blanks; several if one sender
+ * took the key over while waiting for another.
  */
 export function createSqliteDoubts(
   database: DatabaseSync,
@@ -148,7 +148,10 @@ export function createSqliteDoubts(
     insertLineage.run(made);
     return made;
   };
-  /** Milliseconds until the last request of each sender is over. Senders whose keys are unknown are combined under ''. */
+  /**
+   * Milliseconds until the last request of each sender has ended. Senders whose keys are unknown are combined under
+   * ''.
+   */
   const remainingOf = (target: number): ReadonlyMap<string, number> => {
     const now = presentStoredMoment();
     const remaining = new Map<string, number>();
@@ -167,7 +170,7 @@ export function createSqliteDoubts(
     }
     return remaining;
   };
-  /** How long each key waits; marks ids that are no longer proven. Call before the group itself is put in doubt. */
+  /** How long each key must wait; marks ids that are no longer proven. Call before the group itself is put in doubt. */
   const waits = (target: number, { sender, keys, deletes }: BegunGroup): number[] => {
     const remaining = remainingOf(target);
     const waitMs = new Array<number>(keys.length).fill(remaining.get('') ?? 0);
@@ -187,7 +190,7 @@ export function createSqliteDoubts(
       if (ms === 0) over.push(keys[position] ?? '');
     }
     if (over.length > 0) notAtWork.run(target, keysJson(over));
-    // What is in doubt may be a delete: then this upsert creates the product again, under another id.
+    // The request in doubt may be a delete: then this upsert creates the product again, with another id.
     if (upserted.length > 0) for (const doubtId of doubtIds) doubtId.run(target, keysJson(upserted));
     return waitMs;
   };
@@ -203,7 +206,7 @@ export function createSqliteDoubts(
     if (owner['id_proof'] === ONCE && !looksUpId) return true;
     return integerOrNull(owner['id'], 'marks.id') !== id;
   };
-  /** Its commit survives a power cut; other commits survive the death of the process. */
+  /** Its commit survives a power failure; other commits survive only the death of the process. */
   const durably = <Result>(work: () => Result): Result => {
     database.exec('PRAGMA synchronous = FULL');
     try {
@@ -265,7 +268,7 @@ export function createSqliteDoubts(
         const number = names.target(target);
         const kind = lossOf(witnesses, known(number));
         if (kind === null) return null;
-        // Stored as time left from now: by a clock that was ahead a witness would never be over.
+        // Stored as remaining time: with a clock that was ahead a witness would never expire.
         const now = presentStoredMoment();
         for (const [place, { requestsEndWithinMs, ...from }] of witnesses.entries()) {
           const leftMs = Math.ceil(remainingMs(from, requestsEndWithinMs, now));

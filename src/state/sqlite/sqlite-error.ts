@@ -1,7 +1,7 @@
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
 import { StateError } from '../../model/storeferry-error.ts';
 
-/** Primary result codes of SQLite (https://www.sqlite.org/rescode.html) that a user can do something about. */
+/** Primary result codes of SQLite (https://www.sqlite.org/rescode.html) for which a user can do something. */
 const BUSY = 5;
 const LOCKED = 6;
 const NO_MEMORY = 7;
@@ -18,7 +18,10 @@ const OUT_OF_RANGE = 'ERR_OUT_OF_RANGE';
 const MOVE_ASIDE =
   'Restore it from a backup, or move it to another folder together with its -wal and -shm files. Then type `storeferry run JOB --resend` for each import: all records are sent again and update the same records. Without a backup nothing is deleted.';
 
-/** The StateError for an error of SQLite, or for a value that only damage can have written; any other error is returned. */
+/**
+ * The StateError for an error of SQLite, or for a value that only damage can explain; any other error is returned
+ * unchanged.
+ */
 export function sqliteError(error: unknown, path: string): unknown {
   if (error instanceof DamagedValue) return damaged(path, error.message, error);
   if (!(error instanceof Error)) return error;
@@ -38,7 +41,7 @@ export function isBusy(error: unknown): boolean {
   return sqliteCode(error) === BUSY;
 }
 
-/** For an error that may be a bug of ours: the StateError to raise if the database is damaged. */
+/** For an error that may be a bug: the StateError to raise if the database is damaged. */
 export function damageBehind(error: unknown, database: DatabaseSync, path: string): unknown {
   if (error instanceof StateError) return error;
   try {
@@ -50,7 +53,7 @@ export function damageBehind(error: unknown, database: DatabaseSync, path: strin
   }
 }
 
-/** For a record that was read from the database and that no version of Storeferry writes. */
+/** For a record from the database that no version of Storeferry writes. */
 export function damagedDatabase(path: string, { message }: Error): StateError {
   return damaged(path, message.replace(/\.$/, ''), undefined);
 }
@@ -89,13 +92,13 @@ function explain(code: number): readonly [problem: string, hint: string] {
     case NOT_A_DATABASE:
       return ['is damaged', MOVE_ASIDE];
     default:
-      // Statements and constraints are our own: they fail where a table is not as we made it.
+      // Statements and constraints are our own: they fail only if a table was changed.
       return ['is damaged, or was changed by another program', MOVE_ASIDE];
   }
 }
 
 /**
- * A value that no version of Storeferry writes: the file is damaged, though SQLite has not noticed. It checks the
+ * A value that no version of Storeferry writes: the file is damaged, although SQLite has not noticed. It checks the
  * structure of its pages, not the bytes of the rows in them.
  */
 export class DamagedValue extends Error {
@@ -107,24 +110,24 @@ export class DamagedValue extends Error {
 
 type Stored = SQLOutputValue | undefined;
 
-/** A text that was read; DamagedValue for anything else. `what` names the column. */
+/** A text from the database; DamagedValue for anything else. `what` names the column. */
 export function text(value: Stored, what: string): string {
   if (typeof value === 'string') return value;
   throw new DamagedValue(what);
 }
 
-/** The same where the column may be null. */
+/** The same if the column may be null. */
 export function textOrNull(value: Stored, what: string): string | null {
   return value === null ? null : text(value, what);
 }
 
-/** An integer that was read; DamagedValue for anything else. */
+/** An integer from the database; DamagedValue for anything else. */
 export function integer(value: Stored, what: string): number {
   if (typeof value === 'number' && Number.isSafeInteger(value)) return value;
   throw new DamagedValue(what);
 }
 
-/** The same where the column may be null. */
+/** The same if the column may be null. */
 export function integerOrNull(value: Stored, what: string): number | null {
   return value === null ? null : integer(value, what);
 }
@@ -141,7 +144,7 @@ export function jsonObject(value: Stored, what: string): object {
   return parsed;
 }
 
-/** Refuses keys that do not rise from `after` on, byte by byte: reading on after such a page might never end. */
+/** Refuses keys that do not ascend from `after` on, byte by byte: reading on after such a page might never end. */
 export function refuseDisorder(after: string | null, keys: readonly string[], what: string): void {
   let last = after === null ? null : Buffer.from(after);
   for (const key of keys) {

@@ -7,7 +7,7 @@ import { inTransaction, type Names } from './open-state-database.ts';
 import { type MarkColumns, ONCE, PROVEN, proofOf, SAME } from './outcome-columns.ts';
 import { integer, integerOrNull, refuseDisorder, text, textOrNull } from './sqlite-error.ts';
 
-/** What marks are compared with: memos by position, null where there is none, and the job that asks. */
+/** The comparison for marks: memos by position, null if there is none, and the job that asks. */
 export interface Expected {
   readonly job: string;
   readonly memos: readonly (string | null)[];
@@ -33,8 +33,8 @@ export interface SqliteLedger {
 const PAGE_SIZE = 1_000;
 
 /**
- * One statement per batch: a join with `json_each`. Measured per key of a million: 1.6 to 2.3 microseconds; a prepared
- * `get` per key took 4 to 6, a list of 500 parameters 2.1 to 3.
+ * One statement per batch: a join with `json_each`. Measured per key of a million: 1.6 to 2.3 microseconds; a
+ * prepared `get` per key took 4 to 6, a list of 500 parameters 2.1 to 3.
  */
 export function createSqliteLedger(
   database: DatabaseSync,
@@ -100,7 +100,7 @@ export function createSqliteLedger(
     `UPDATE marks SET id_proof = ${ONCE} WHERE target = ? AND id_proof = ${PROVEN}`,
   );
 
-  /** A target that was never written to has number 0, which no row has. */
+  /** A target without writes has number 0, which no row has. */
   const readable = (target: LedgerTarget) => {
     journal.merge();
     return names.findTarget(target) ?? 0;

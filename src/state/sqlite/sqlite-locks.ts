@@ -11,14 +11,17 @@ import type { LockRow, LockRows } from './lock-rows.ts';
 import { isBusy, sqliteError } from './sqlite-error.ts';
 
 const POLL_MS = 200;
-/** Longer than it takes to open and close a lock. */
+/** Longer than opening and closing a lock takes. */
 const PROBE_MS = 20;
-/** How often a holder checks that its file is still there; before a write to the store if the last check is older than this. */
+/**
+ * The interval at which a holder checks that its file still exists. It also checks before a write to the store if the
+ * last check is older than this.
+ */
 const LOOK_EVERY_MS = 250;
 const LOOKED_JUST_NOW_MS = 100;
-/** When the file of a holder was deleted, others give it this long to lock the new file. */
+/** If the file of a holder was deleted, others give the holder this long to lock the new file. */
 const RECLAIM_MS = 3_000;
-/** How long a holder waits for the new file: another process may have it for a moment. */
+/** How long a holder waits for the new file: another process may hold it briefly. */
 const RECLAIM_TIMEOUT_MS = 50;
 
 /** A lock that this process holds, and how many times. */
@@ -34,7 +37,7 @@ interface Held {
   times: number;
 }
 
-/** A lock whose row names a holder, while the file that the holder locked is gone. */
+/** A lock whose row names a holder, although the file that the holder locked is missing. */
 interface Orphan extends Pick<LockRow, 'job' | 'run'> {
   readonly orphan: string;
 }
@@ -43,17 +46,17 @@ type Attempt = Lock | Orphan | { readonly heldBy: LockHolder | null };
 
 /** The locks of the embedded state. */
 export interface SqliteLocks extends Locks {
-  /** Whether this process holds the lock that the fence was given for. */
+  /** Whether this process holds the lock of the fence. */
   holds(fence: Fence): boolean;
   releaseAll(): void;
 }
 
 /**
- * Each lock is an exclusive transaction on a database file of its own, and so a lock of the operating system: it ends with
- * the process, however that ends, and is kept while the process is only stopped. A row in the state database says who holds
- * it, by which file: when somebody deletes the file, a living holder creates it again and continues, and others wait for
- * that before they take the lock. When the whole state was deleted or replaced, the lock is lost, since there is nothing
- * left to record results in.
+ * Each lock is an exclusive transaction on its own database file, and so a lock of the operating system: it ends with
+ * the process, however that ends, and is kept while the process is only stopped. A row in the state database names
+ * the holder and its file. If somebody deletes the file, a living holder creates it again and continues, and others
+ * wait for that before they take the lock. If the whole state was deleted or replaced, the lock is lost, because
+ * results can no longer be recorded.
  */
 export function createSqliteLocks(folder: string, rows: Pick<RemoteCalls, keyof LockRows>): SqliteLocks {
   const locksFolder = join(folder, 'locks');
@@ -94,7 +97,7 @@ export function createSqliteLocks(folder: string, rows: Pick<RemoteCalls, keyof 
     if (fileAt(statePath) !== stateFile) loseState(held);
     if (fileAt(held.path) !== held.file) reclaim(name, held);
   };
-  /** Locks the file that took the place of the deleted one. Also when the state is lost, until requests under way are over. */
+  /** Locks the file that replaced the deleted one. Also if the state is lost, until requests in flight have ended. */
   const reclaim = (name: string, held: Held): void => {
     const database = reopen(held.path);
     const file = fileAt(held.path);
@@ -119,7 +122,7 @@ export function createSqliteLocks(folder: string, rows: Pick<RemoteCalls, keyof 
   const handle = (name: string, held: Held): Lock => {
     let left = false;
     const release = async () => {
-      // A row that cannot be freed is the same as one that a crash leaves.
+      // A row that cannot be freed is equal to one that a crash leaves.
       if (free(name, held)) await rows.freeLock(name, held.token).catch(() => {});
     };
     return {
@@ -155,7 +158,7 @@ export function createSqliteLocks(folder: string, rows: Pick<RemoteCalls, keyof 
     const path = join(locksFolder, fileName(name));
     const known = await rows.lockRow(name);
     if (known !== undefined && known.token !== null && known.token !== supersedes) {
-      // Its holder gets the time to create and lock the file first.
+      // Its holder first gets the time to create and lock the file.
       if (fileAt(path) !== known.file) return { orphan: known.token, job: known.job, run: known.run };
     }
     const database = openExclusively(path);
@@ -237,13 +240,13 @@ export function createSqliteLocks(folder: string, rows: Pick<RemoteCalls, keyof 
   };
 }
 
-/** The connection that holds the lock, or undefined when another one does. */
+/** The connection that holds the lock, or undefined if another one does. */
 function openExclusively(path: string, timeoutMs = 0): DatabaseSync | undefined {
   let database: DatabaseSync | undefined;
   try {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
     database = new DatabaseSync(path, { timeout: timeoutMs });
-    // Nothing is ever written, so nothing needs a journal file.
+    // Nothing is ever written, so no journal file is needed.
     database.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE');
     return database;
   } catch (error) {
@@ -253,11 +256,14 @@ function openExclusively(path: string, timeoutMs = 0): DatabaseSync | undefined 
   }
 }
 
-/** The same for a file that was deleted; undefined also where it cannot be created, as in a workspace that is gone. */
+/**
+ * The same for a file that was deleted; undefined also if it cannot be created, for example because the workspace was
+ * deleted.
+ */
 function reopen(path: string): DatabaseSync | undefined {
   try {
     const stateFolder = dirname(dirname(path));
-    // Not the folders above: a workspace that was deleted stays deleted.
+    // Without parent folders: a deleted workspace is not created again.
     if (fileAt(stateFolder) === undefined) mkdirSync(stateFolder, { mode: 0o700 });
     return openExclusively(path, RECLAIM_TIMEOUT_MS);
   } catch {
@@ -265,13 +271,13 @@ function reopen(path: string): DatabaseSync | undefined {
   }
 }
 
-/** Identifies the file at a path: another file at the same path later has another identity. Undefined where there is none. */
+/** Identifies the file at a path: a later file at the same path has another identity. Undefined if there is none. */
 function fileAt(path: string): string | undefined {
   const found = statSync(path, { bigint: true, throwIfNoEntry: false });
   return found === undefined ? undefined : `${found.dev}:${found.ino}`;
 }
 
-/** Null while a new holder has not yet said who it is. */
+/** Null while a new holder has not recorded itself yet. */
 function holderIn(row: LockRow | undefined): LockHolder | null {
   return row === undefined || row.token === null ? null : { job: row.job, run: row.run };
 }

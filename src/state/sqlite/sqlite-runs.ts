@@ -40,7 +40,7 @@ const NO_LIMIT = -1;
 export function createSqliteRuns(database: DatabaseSync): SqliteRuns {
   const insert = database.prepare('INSERT INTO runs (id, job, started_at, document) VALUES (?, ?, ?, ?)');
   const select = database.prepare('SELECT number, id, document FROM runs WHERE id = ?');
-  // AUTOINCREMENT: the number of the newest run, also when it is gone.
+  // AUTOINCREMENT: the number of the newest run, even if it was removed.
   const newest = database.prepare("SELECT seq FROM sqlite_sequence WHERE name = 'runs'");
   const replace = database.prepare('UPDATE runs SET document = ? WHERE id = ?');
   const listAll = database.prepare(listing(''));

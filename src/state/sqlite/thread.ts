@@ -39,5 +39,5 @@ function plainError(error: unknown): PlainError {
   return { state: error instanceof StateError, message: error.message, hint, stack: error.stack };
 }
 
-// Loaded by `require`, which allows no await at the top.
+// Loaded by `require`, which does not allow a top-level await.
 if (parentPort !== null) void main(String(workerData), parentPort);
