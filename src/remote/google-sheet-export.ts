@@ -21,5 +21,5 @@ export function googleSheetExport(address: string): string {
 /** What to do where a Google Sheet cannot be read; undefined for any other address. */
 export function googleSheetHint(location: string): string | undefined {
   if (!LINK.test(location)) return undefined;
-  return 'Share it by link: in Google Sheets choose Share, then under General access "Anyone with the link" as Viewer. A sheet that must stay private is to be downloaded as .xlsx or CSV.';
+  return 'Share it by link: in Google Sheets choose Share, then under General access "Anyone with the link" as Viewer. If it must stay private, use a service account: `auth: { serviceAccount: … }` (docs/sources.md).';
 }

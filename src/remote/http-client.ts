@@ -2,6 +2,8 @@ import type { Readable } from 'node:stream';
 import { Agent, type Dispatcher } from 'undici';
 import type { RemoteAddress } from '../model/remote-address.ts';
 import { isPassingStatus, retryAfterMs } from '../model/retry-after-ms.ts';
+import { type GoogleAccount, tokenRequest } from './google-account.ts';
+import { googleSheetHint } from './google-sheet-export.ts';
 import { guardedLookup, refusePrivateHost } from './guarded-lookup.ts';
 import { changedMeanwhile, connectionFailure, type RemoteClient, RemoteFailure } from './remote-client.ts';
 import { CONNECTION_TIMEOUTS } from './remote-deadlines.ts';
@@ -18,17 +20,25 @@ export interface HttpAddress extends RemoteAddress {
 /** The credentials for a web server. */
 type HttpAuth =
   | { readonly kind: 'basic'; readonly user: string; readonly password: string }
-  | { readonly kind: 'bearer'; readonly token: string };
+  | { readonly kind: 'bearer'; readonly token: string }
+  | {
+      readonly kind: 'google';
+      readonly account: GoogleAccount;
+      /** Where the account gets its access token. */
+      readonly tokenUrl: string;
+    };
 
 const MAX_REDIRECTS = 5;
 
 type Answer = Dispatcher.ResponseData;
 
 interface Asking {
-  readonly method: 'GET' | 'PUT';
+  readonly method: 'GET' | 'PUT' | 'POST';
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: Readable | null;
+  /** Sent only to the origin of the address. */
+  readonly credentials: Readonly<Record<string, string>>;
+  readonly body: Readable | string | null;
   readonly signal: AbortSignal;
 }
 
@@ -41,9 +51,26 @@ export function httpClient(at: HttpAddress, timeouts = CONNECTION_TIMEOUTS): Rem
     allowH2: false,
   });
   const origin = new URL(at.address).origin;
-  const credentials: Record<string, string> = { ...lowerCased(at.headers), ...authorization(at) };
+  const advice = at.auth?.kind === 'google' ? sharingHint(at.auth.account) : googleSheetHint(at.address);
 
-  async function ask({ url, signal, headers, ...request }: Asking): Promise<Answer> {
+  /** An access token of Google lasts an hour: each attempt gets its own. */
+  async function credentialsFor(signal: AbortSignal): Promise<Record<string, string>> {
+    const { auth } = at;
+    const headers = lowerCased(at.headers);
+    if (auth?.kind !== 'google') return { ...headers, ...authorization(auth) };
+    const { account, tokenUrl } = auth;
+    const answer = await ask({
+      method: 'POST',
+      url: new URL(tokenUrl),
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      credentials: {},
+      body: tokenRequest(account, tokenUrl, Date.now()),
+      signal,
+    });
+    return { ...headers, authorization: `Bearer ${await tokenIn(answer)}` };
+  }
+
+  async function ask({ url, signal, headers, credentials, ...request }: Asking): Promise<Answer> {
     refusePrivateHost(url.hostname, at.allowPrivateAddresses);
     try {
       return await agent.request({
@@ -61,11 +88,12 @@ export function httpClient(at: HttpAddress, timeouts = CONNECTION_TIMEOUTS): Rem
 
   /** Follows redirects; credentials go to the original server only. */
   async function follow(headers: Readonly<Record<string, string>>, signal: AbortSignal): Promise<Answer> {
+    const credentials = await credentialsFor(signal);
     let url = new URL(at.address);
     for (let hop = 0; hop <= MAX_REDIRECTS; hop++) {
-      const answer = await ask({ method: 'GET', url, headers, body: null, signal });
+      const answer = await ask({ method: 'GET', url, headers, credentials, body: null, signal });
       if (!isRedirect(answer.statusCode)) {
-        if (url.origin !== origin) refuseStripped(answer, url);
+        if (url.origin !== origin) refuseStripped(answer, url, credentials);
         return answer;
       }
       discard(answer);
@@ -75,7 +103,7 @@ export function httpClient(at: HttpAddress, timeouts = CONNECTION_TIMEOUTS): Rem
   }
 
   /** A redirect target never gets the credentials of the original server: explains its refusal. */
-  function refuseStripped(answer: Answer, { host }: URL): void {
+  function refuseStripped(answer: Answer, { host }: URL, credentials: Asking['credentials']): void {
     if (answer.statusCode !== 401 && answer.statusCode !== 403) return;
     if (Object.keys(credentials).length === 0) return;
     discard(answer);
@@ -97,9 +125,10 @@ export function httpClient(at: HttpAddress, timeouts = CONNECTION_TIMEOUTS): Rem
       }
       if (statusCode !== 200) {
         discard(answer);
-        throw statusFailure(statusCode, headerOf(headers, 'retry-after'));
+        throw statusFailure(statusCode, headerOf(headers, 'retry-after'), advice);
       }
       refuseEncoding(answer);
+      if (at.auth?.kind === 'google') refusePage(answer, at.auth.account);
       const length = headerOf(headers, 'content-length');
       return {
         kind: 'content',
@@ -118,6 +147,7 @@ export function httpClient(at: HttpAddress, timeouts = CONNECTION_TIMEOUTS): Rem
       const answer = await ask({
         method: 'PUT',
         url: new URL(at.address),
+        credentials: await credentialsFor(signal),
         headers: {
           'content-type': 'application/octet-stream',
           'content-length': String(upload.size),
@@ -149,7 +179,7 @@ function lowerCased(headers: Readonly<Record<string, string>>): Record<string, s
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 }
 
-function authorization({ auth }: HttpAddress): Record<string, string> {
+function authorization(auth: Exclude<HttpAuth, { readonly kind: 'google' }> | null): Record<string, string> {
   if (auth === null) return {};
   switch (auth.kind) {
     case 'bearer':
@@ -160,6 +190,50 @@ function authorization({ auth }: HttpAddress): Record<string, string> {
       };
     default:
       return auth satisfies never;
+  }
+}
+
+function sharingHint({ email }: GoogleAccount): string {
+  return `Share the file with ${email} as Viewer (in Google Sheets: Share).`;
+}
+
+/** Google answers with a page to sign in, and 200, where an account may not read a file. */
+function refusePage({ headers, body }: Answer, account: GoogleAccount): void {
+  if (headerOf(headers, 'content-type')?.startsWith('text/html') !== true) return;
+  body.on('error', () => undefined).destroy();
+  throw new RemoteFailure('final', 'Google answers with a page to sign in', { hint: sharingHint(account) });
+}
+
+const MOST_TOKEN_BYTES = 64 * 1024;
+
+/** The access token in an answer of Google; RemoteFailure where there is none. */
+async function tokenIn(answer: Answer): Promise<string> {
+  const { statusCode, headers, body } = answer;
+  const chunks: Buffer[] = [];
+  let size = 0;
+  try {
+    for await (const chunk of body) {
+      chunks.push(Buffer.from(chunk));
+      size += chunk.length;
+      if (size > MOST_TOKEN_BYTES) break;
+    }
+  } catch (error) {
+    throw connectionFailure(error);
+  }
+  const { access_token: token, error } = tokenAnswer(Buffer.concat(chunks).toString());
+  if (statusCode === 200 && typeof token === 'string') return token;
+  if (isPassingStatus(statusCode)) throw statusFailure(statusCode, headerOf(headers, 'retry-after'));
+  const why = typeof error === 'string' && /^[a-z_]{1,40}$/.test(error) ? ` ${error}` : '';
+  throw new RemoteFailure('final', `Google refuses the service account (${statusCode}${why})`, {
+    hint: 'Check that its key was not deleted, and the clock of this machine. Create a new key in the Google Cloud console if needed.',
+  });
+}
+
+function tokenAnswer(text: string): { readonly access_token?: unknown; readonly error?: unknown } {
+  try {
+    return { ...JSON.parse(text) };
+  } catch {
+    return {};
   }
 }
 
@@ -205,17 +279,19 @@ const TOO_EARLY = 425;
 const LOGIN_HINT = 'Check `headers` or `auth` beside the address, and the variables that they name.';
 
 /** The failure that a status stands for, with the wait that `Retry-After` asks for. */
-function statusFailure(status: number, retryAfter: string | null): RemoteFailure {
+function statusFailure(status: number, retryAfter: string | null, advice?: string): RemoteFailure {
   switch (status) {
     case 401:
     case 403:
-      return new RemoteFailure('final', `the server refuses access (${status})`, { hint: LOGIN_HINT });
+      return new RemoteFailure('final', `the server refuses access (${status})`, {
+        hint: advice ?? LOGIN_HINT,
+      });
     case 407:
       return new RemoteFailure('final', 'a proxy asks for a password (407)');
     case 404:
     case 410:
       return new RemoteFailure('absent', `there is no such file (${status})`, {
-        hint: 'Check the address, and whether the file exists yet.',
+        hint: advice ?? 'Check the address, and whether the file exists yet.',
       });
     case 412:
     case 409:

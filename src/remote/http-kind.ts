@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { isHttpUrl } from '../model/remote-address.ts';
 import { looksSecret } from '../model/secret-redactor.ts';
+import { GOOGLE_TOKEN_URL, googleAccount, isGoogleAddress } from './google-account.ts';
 import { googleSheetExport } from './google-sheet-export.ts';
 import type { HttpAddress } from './http-client.ts';
 import { allowPrivateAddresses, remoteKind, secretField } from './remote-kind.ts';
@@ -42,6 +43,12 @@ const authSchema = z.union([
     password: secretField('The password.', 'FEED_PASSWORD'),
   }),
   z.strictObject({ bearer: secretField('A token, instead of user and password.', 'FEED_TOKEN') }),
+  z.strictObject({
+    serviceAccount: secretField(
+      'For addresses of Google, such as the link of a private sheet: the content of the JSON key file of a service account.',
+      'GOOGLE_CREDENTIALS',
+    ),
+  }),
 ]);
 
 const mapSchema = z.strictObject({
@@ -56,7 +63,9 @@ const mapSchema = z.strictObject({
     )
     .default({})
     .describe('Headers to send with the request.'),
-  auth: authSchema.exactOptional().describe('The login: `user` and `password`, or `bearer`.'),
+  auth: authSchema
+    .exactOptional()
+    .describe('The login: `user` and `password`, `bearer`, or `serviceAccount`.'),
   allowPrivateAddresses,
 });
 
@@ -80,29 +89,51 @@ export const httpKind = remoteKind<z.infer<typeof schema>, HttpAddress>({
   secrets: (written) => [
     { path: ['auth', 'password'], variable: 'FEED_PASSWORD' },
     { path: ['auth', 'bearer'], variable: 'FEED_TOKEN' },
+    { path: ['auth', 'serviceAccount'], variable: 'GOOGLE_CREDENTIALS' },
     ...secretHeaders(written).map((name) => ({ path: ['headers', name], variable: 'FEED_TOKEN' })),
   ],
   namesSeveral: () => false,
-  complete: ({ address, headers, auth, allowPrivateAddresses }, { written }) => ({
-    remote: {
-      kind: 'http',
-      location: locationOf(written ?? address, new URL(address)),
-      address,
-      headers,
-      auth:
-        auth === undefined
-          ? null
-          : 'bearer' in auth
-            ? { kind: 'bearer', token: auth.bearer }
-            : { kind: 'basic', ...auth },
-      allowPrivateAddresses,
-    },
-    unset: [],
-  }),
-  identity: ({ auth, headers }) => [auth?.kind === 'basic' ? auth.user : null, ...Object.keys(headers)],
+  complete: ({ address, headers, auth, allowPrivateAddresses }, { written, onSecret }) => {
+    const completed = completeAuth(auth, address);
+    if ('problem' in completed) return completed;
+    if (completed.auth?.kind === 'google') onSecret(completed.auth.account.privateKey);
+    const location = locationOf(written ?? address, new URL(address));
+    return {
+      remote: { kind: 'http', location, address, headers, auth: completed.auth, allowPrivateAddresses },
+      unset: [],
+    };
+  },
+  identity: ({ auth, headers }) => [
+    auth?.kind === 'basic' ? auth.user : auth?.kind === 'google' ? auth.account.email : null,
+    ...Object.keys(headers),
+  ],
   hasExactVersions: true,
   open: async (at) => (await import('./http-client.ts')).httpClient(at),
 });
+
+type WrittenAuth = z.infer<typeof authSchema> | undefined;
+
+function completeAuth(
+  auth: WrittenAuth,
+  address: string,
+): { readonly auth: HttpAddress['auth'] } | { readonly problem: string } {
+  if (auth === undefined) return { auth: null };
+  if ('bearer' in auth) return { auth: { kind: 'bearer', token: auth.bearer } };
+  if ('user' in auth) return { auth: { kind: 'basic', ...auth } };
+  const account = googleAccount(auth.serviceAccount);
+  if (!isGoogleAddress(address)) {
+    return { problem: 'auth.serviceAccount: only for https addresses of google.com and googleapis.com' };
+  }
+  // A variable without value is reported by itself.
+  if (auth.serviceAccount.startsWith('${')) return { auth: null };
+  if (account === undefined) {
+    return {
+      problem:
+        'auth.serviceAccount: expected the content of the JSON key file of a service account ({ "type": "service_account", … })',
+    };
+  }
+  return { auth: { kind: 'google', account, tokenUrl: GOOGLE_TOKEN_URL } };
+}
 
 /** As written, so that it shows no value of the environment; without the query. */
 function locationOf(written: string, { origin }: URL): string {

@@ -3,7 +3,6 @@ import { fileLimitError } from '../model/input-limits.ts';
 import type { RemoteAddress } from '../model/remote-address.ts';
 import { SourceError } from '../model/storeferry-error.ts';
 import { type Fetched, fetchFile, TooLarge } from '../remote/fetch-file.ts';
-import { googleSheetHint } from '../remote/google-sheet-export.ts';
 import { type FoundFile, RemoteFailure, type RetryPolicy, retrying } from '../remote/remote-client.ts';
 import { hasExactVersions, openRemote, remoteIdentity } from '../remote/remote-kinds.ts';
 import type { SourceLimits } from './unpack.ts';
@@ -121,7 +120,7 @@ async function withSourceErrors<T>(
     if (error instanceof TooLarge) throw fileLimitError(SourceError, limits, 'bytes', { file: location });
     if (!(error instanceof RemoteFailure) || signal.aborted) throw error;
     throw new SourceError(`The source ${location} cannot be read: ${error.message}.`, {
-      hint: googleSheetHint(location) ?? error.hint ?? hintOf(error),
+      hint: error.hint ?? hintOf(error),
       cause: error,
     });
   }
