@@ -73,7 +73,7 @@ describe('check --online', () => {
     await using workspace = await workspaceAt(one.url, { 'stores.yaml': stores('') });
     const checked = await workspace.storeferry('check', '--online');
     expect(checked.stdout.replaceAll(/\s+/g, ' ')).toMatch(
-      /(main and second|second and main) answer with the same subscriber lists.* give both the same id: /,
+      /(main and second|second and main) answer with the same subscriber lists.* give both the same `id` in stores\.yaml/,
     );
     await workspace.write('stores.yaml', stores(', id: shop'));
     expect((await workspace.storeferry('check', '--online')).stdout).not.toContain('same subscriber lists');
@@ -87,7 +87,7 @@ describe('check --online', () => {
       const { code, stdout } = await workspace.storeferry('check', '--online');
       return { code, said: stdout.replaceAll(/\s+/g, ' ') };
     };
-    expect(await checked()).toMatchObject({ code: 0, said: expect.stringMatching(/ok state: none yet/) });
+    expect(await checked()).toMatchObject({ code: 0, said: expect.stringMatching(/ok state: no state yet/) });
     await workspace.storeferry('run', 'nightly');
     expect(await checked()).toMatchObject({ code: 0, said: expect.stringMatching(/ok state: .* is intact/) });
     const sound = await readFile(path);
@@ -235,7 +235,7 @@ describeWithRedis('check --online with Redis', () => {
     client.disconnect();
     const lost = await following.ended;
     expect(lost.code).toBe(1);
-    expect(lost.stderr).toContain(`Hand the job over again: storeferry -C ${workspace.dir} enqueue nightly`);
+    expect(lost.stderr).toContain(`Enqueue the job again: storeferry -C ${workspace.dir} enqueue nightly`);
   });
 
   it('says what makes it forget, and whether workers are running', async () => {
