@@ -87,6 +87,8 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
     ...['read-corrections.ts', 'look-at-source.ts', 'show-record.ts'],
     ...['inputs/open-mapping.ts', 'inputs/check-mappings.ts'],
     ...['online/online-checks.ts', 'online/online-check.ts'],
+    // A record of the ledger, its versions, and the records of a run.
+    ...['records/record-history.ts', 'records/run-records.ts'],
   ],
   state: [
     ...['state.ts', 'open-state.ts', 'artifacts.ts'],

@@ -62,6 +62,17 @@ export const COMMANDS: readonly Registered[] = [
     alias: ['status', 'list'],
   },
   {
+    name: 'show',
+    summary: 'show a record as the store last acknowledged it, and which job set each field',
+    load: async () => (await import('./commands/show-command.ts')).showCommand,
+  },
+  {
+    name: 'history',
+    summary: 'list the versions of a record that the store acknowledged: when, by which run, from which line',
+    load: async () => (await import('./commands/history-command.ts')).historyCommand,
+    alias: ['log'],
+  },
+  {
     name: 'cancel',
     summary: 'stop a run in any process, or remove it from the queue',
     load: async () => (await import('./commands/cancel-command.ts')).cancelCommand,

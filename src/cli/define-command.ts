@@ -146,6 +146,19 @@ export function parsed<Value>(
   return { what, value, fallback, parse };
 }
 
+/** An option that takes one of several words. */
+export function oneOf<Word extends string>(
+  value: string,
+  what: string,
+  words: readonly Word[],
+): CommandOption<Word | undefined> {
+  return parsed<Word | undefined>(value, `${what}: ${words.join(', ')}`, undefined, (typed) => {
+    const word = words.find((known) => known === typed);
+    if (word === undefined) throw new InvalidArgumentError(`Expected ${words.join(', ')}.`);
+    return word;
+  });
+}
+
 /** Parses a whole number from `min` to `max`; InvalidArgumentError names both. */
 export function wholeNumber(min: number, max: number): (text: string) => number {
   return (text) => {

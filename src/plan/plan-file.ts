@@ -14,6 +14,9 @@ import { valueChanges } from './changes/field-changes.ts';
 import { parseRejectionLine, REJECTIONS_FILE } from './rejection-writer.ts';
 import { parseShardLine } from './shard-writer.ts';
 
+// What differs between two versions of a record, also for the history.
+export { fieldChanges, type VariantPairs, variantName } from './changes/field-changes.ts';
+
 /** The file of the plan in the folder of its run, written last: where it is, the plan is complete. */
 export const PLAN_FILE = 'plan.json';
 

@@ -111,6 +111,8 @@ export interface Ledger {
    * none, one or several. The index behind it is built when it is first needed, and kept from then on. Of products only.
    */
   keysBy(handle: ProductHandle, values: readonly string[]): Promise<(readonly string[])[]>;
+  /** All keys with the body that the store last acknowledged, in batches, in no particular order, each once. */
+  allBodies(): AsyncIterable<readonly { readonly key: string; readonly body: string }[]>;
   /** The number of keys that this job last sent. */
   count(job: string): Promise<number>;
   /** The keys that this job last sent, in batches, each once, in no particular order. */

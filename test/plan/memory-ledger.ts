@@ -90,6 +90,10 @@ export class MemoryLedger implements Ledger {
     return values.map((value) => keys.get(storedHandle(handle, value)) ?? []);
   }
 
+  async *allBodies() {
+    yield [...this.entries].map(([key, { body }]) => ({ key, body }));
+  }
+
   async count(job: string): Promise<number> {
     return [...this.entries.values()].filter((entry) => entry.job === job).length;
   }

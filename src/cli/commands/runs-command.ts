@@ -1,14 +1,19 @@
+import { UsageError } from '../../model/storeferry-error.ts';
 import { openQueues, queuedRun, waitingRuns } from '../../queue/queues.ts';
 import { printable } from '../../report/printable.ts';
 import { listedRun, runsSummary } from '../../report/run-summary.ts';
 import { jobsText, runsText, runText } from '../../report/runs-text.ts';
 import { asItStands } from '../../run/lock-job.ts';
+import { findHistoryRun, RECORD_OUTCOMES, recordLines, runRecords } from '../../run/records/run-records.ts';
 import { readStoredReport } from '../../run/report/read-stored-report.ts';
 import { withFilesFrom, withShownFiles } from '../../run/shown-file.ts';
+import { importTarget } from '../../state/state.ts';
 import {
   defineCommand,
+  flag,
   type Invocation,
   JSON_FLAG,
+  oneOf,
   optional,
   parsed,
   text,
@@ -25,6 +30,9 @@ import { withJsonError } from '../with-json-result.ts';
 const OPTIONS = {
   limit: parsed('n', 'how many to list', 20, wholeNumber(1, 1000)),
   job: text('job', 'only runs of this job'),
+  records: flag('list the records of the run: what became of each, why, and what it changed'),
+  outcome: oneOf('outcome', 'with --records: only records with this outcome', RECORD_OUTCOMES),
+  csv: flag('with --records: as CSV'),
   json: JSON_FLAG,
 };
 
@@ -32,13 +40,23 @@ const OPTIONS = {
 export const runsCommand = defineCommand({
   arguments: { run: optional('the id of a run, or its first characters, to see all of it') },
   options: OPTIONS,
-  examples: ['runs', 'runs k3v9x2', 'runs --job nightly-catalog', 'runs k3v --json'],
-  json: 'the jobs with their next runs, the latest runs, and those that wait for a worker; or everything about one run',
+  notes: `--records lists rejected and unsent records, and those that the store acknowledged for as long as its history keeps them,
+also where the run itself is no longer kept. Unchanged records are not listed. With --json, one JSON object per line.`,
+  examples: [
+    'runs',
+    'runs k3v9x2',
+    'runs --job nightly-catalog',
+    'runs k3v --json',
+    'runs k3v --records --outcome rejected',
+    'runs k3v --records --csv',
+  ],
+  json: 'the jobs with their next runs, the latest runs, and those that wait for a worker; or everything about one run; with --records, a line per record',
   run: (invocation, { run: id }, options) =>
     withJsonError(invocation, options.json, async () => {
       const signal = interruptSignal(() => {});
       await using open = await openContext(invocation.directory, () => {}, signal);
-      if (id === undefined) await list(open, invocation, options);
+      if (options.records) await listRecords(open, invocation, id, options);
+      else if (id === undefined) await list(open, invocation, options);
       else await show(open, invocation, id, options);
       return 0;
     }),
@@ -95,6 +113,28 @@ async function show(
   }
   const facts = withFilesFrom(withTypedCommands(report, program), workspace.dir, currentFolder());
   terminal.out(runText(facts, { now, program, version: context.version }, { colors, width }));
+}
+
+/** What became of each record of a run, also of one that only the history remembers. */
+async function listRecords(
+  { context, workspace }: OpenContext,
+  { terminal }: Invocation,
+  id: string | undefined,
+  { json, csv, outcome }: ValuesOf<typeof OPTIONS>,
+): Promise<void> {
+  if (id === undefined)
+    throw new UsageError('--records needs the id of a run: storeferry runs RUN --records');
+  const run = await findRun(context, id);
+  if (run !== undefined && (run.resource === 'orders' || run.resource === 'subscriber-lists')) {
+    throw new UsageError(`Run ${run.id} of ${run.job} exports ${run.resource}: it has no records.`);
+  }
+  const stores = workspace.storeNames().map((name) => workspace.store(name));
+  const found =
+    run === undefined ? await findHistoryRun(context, stores, id) : { target: importTarget(run), id: run.id };
+  if (found === undefined) return refuseUnknown(id);
+  const records = runRecords(context, { ...found, run, outcome });
+  const format = json ? 'jsonl' : csv ? 'csv' : 'text';
+  for await (const lines of recordLines(records, format)) terminal.out(lines);
 }
 
 /** The runs that wait for a worker; none without Redis. */

@@ -193,6 +193,22 @@ export function redisLedger(
       const found = await ask(inChunks(wanted, (chunk) => client.hmget(handles, ...chunk)));
       return found.map((named) => named?.split('\0').sort() ?? []);
     },
+    async *allBodies() {
+      const seen = new Set<string>();
+      let cursor = '0';
+      do {
+        const [next, found] = await ask(client.hscanBuffer(bodies, cursor, 'COUNT', CHUNK));
+        const page = found.flatMap((key, at) => {
+          const body = found[at + 1];
+          // A key may come twice while the hash grows.
+          if (at % 2 === 1 || body === undefined || seen.has(key.toString())) return [];
+          seen.add(key.toString());
+          return [{ key: key.toString(), body: decodeBody(body) }];
+        });
+        if (page.length > 0) yield page;
+        cursor = next.toString();
+      } while (cursor !== '0');
+    },
     count: (job) => ask(client.zlexcount(jobKeys, ...rangeOf(job))),
     async *keysOf(job) {
       const [first, end] = rangeOf(job);

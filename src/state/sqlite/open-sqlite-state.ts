@@ -122,6 +122,8 @@ function ledger(calls: RemoteCalls, target: LedgerTarget, witness: WitnessFile):
       const handles = keysJson(values.map((value) => storedHandle(handle, value)));
       return await calls.keysBy(target, handles, values.length);
     },
+    allBodies: () =>
+      pages<{ key: string; body: string }>((last) => calls.bodiesAfter(target, last?.key ?? '')),
     count: (job) => calls.count(target, job),
     keysOf: (job) => pages<OwnedKey>((last) => calls.keysAfter(target, job, last?.key ?? null)),
     sharedIds: (ids) => calls.sharedIds(target, [...ids]),

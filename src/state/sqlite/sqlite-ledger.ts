@@ -18,6 +18,8 @@ export interface SqliteLedger {
   marks(target: LedgerTarget, keys: string, count: number, expected?: Expected): MarkColumns;
   remember(target: LedgerTarget, facts: readonly MemoFact[]): void;
   bodies(target: LedgerTarget, keys: string, count: number): (string | null)[];
+  /** A page of the keys after this one with their bodies, in order; empty at the end. */
+  bodiesAfter(target: LedgerTarget, after: string): { key: string; body: string }[];
   /** Brings a page of the index of SKUs and ids up to date; whether it is now as a whole. */
   index(target: LedgerTarget): boolean;
   /** For each stored handle the keys that have it, in order. */
@@ -59,6 +61,9 @@ export function createSqliteLedger(
   const selectBodies = database.prepare(
     `SELECT wanted.key AS position, marks.body FROM json_each(?) AS wanted
      CROSS JOIN marks WHERE marks.target = ? AND marks.key = wanted.value`,
+  );
+  const selectEntries = database.prepare(
+    `SELECT key, body FROM marks WHERE target = ? AND key > ? ORDER BY key LIMIT ${PAGE_SIZE}`,
   );
   const startIndex = database.prepare('UPDATE targets SET indexed = 1 WHERE number = ? AND indexed = 0');
   const indexAll = database.prepare(
@@ -147,6 +152,19 @@ export function createSqliteLedger(
         found[integer(position, 'marks.key')] = read(integer(body, 'marks.body'));
       }
       return found;
+    },
+    bodiesAfter(target, after) {
+      const read = bodies.reader();
+      const page = selectEntries.all(readable(target), after).map(({ key, body }) => ({
+        key: text(key, 'marks.key'),
+        body: read(integer(body, 'marks.body')) ?? 'null',
+      }));
+      refuseDisorder(
+        after,
+        page.map(({ key }) => key),
+        'marks.key',
+      );
+      return page;
     },
     index(target) {
       const number = readable(target);

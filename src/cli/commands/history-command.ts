@@ -1,0 +1,103 @@
+import { Page } from '../../report/document-text.ts';
+import { counted, formatBytes, formatMoment, grouped, printable, shortened } from '../../report/printable.ts';
+import { type RecordVersion, recordHistory } from '../../run/records/record-history.ts';
+import { changeText } from '../../run/records/run-records.ts';
+import { defineCommand, JSON_FLAG, required, text } from '../define-command.ts';
+import { withRecord } from '../with-record.ts';
+
+/** Characters of an old and a new value in a table. */
+const CHANGE_LENGTH = 160;
+
+/** `storeferry history`: the acknowledged versions of a record, newest first. */
+export const historyCommand = defineCommand({
+  arguments: {
+    key: required('the url, id or SKU of a product, the id of a contact, or part of a title or name'),
+  },
+  options: {
+    store: text('store', 'the store of the record, where several have it'),
+    field: text('field', 'only versions that changed this field, such as variants.price'),
+    json: JSON_FLAG,
+  },
+  notes: `Each version is one that the store acknowledged: when, by which run and job, and from which file and line.
+\`history: { keep: 400d }\` in stores.yaml says for how long versions are kept.`,
+  examples: [
+    'history red-shirt',
+    'history red-shirt --field variants.price',
+    'history TL-9 --store main --json',
+  ],
+  json: 'the record, its versions, newest first, with what each changed, and the size of the history',
+  run: (invocation, { key }, { store, field, json }) =>
+    withRecord(invocation, { key, store, json }, async ({ context }, record) => {
+      const { terminal, program } = invocation;
+      const versions = await recordHistory(context, record.target, record.key, field);
+      const size = await context.state.history(record.target).size();
+      if (json) {
+        const { target, ...found } = record;
+        const shown = versions.map(({ body, at, ...version }) => ({
+          at: new Date(at).toISOString(),
+          ...version,
+          body: body === undefined || body === null ? null : JSON.parse(body),
+        }));
+        const document = { ...found, resource: target.resource, versions: shown, history: size };
+        terminal.out(`${JSON.stringify(document)}\n`);
+        return 0;
+      }
+      const page = new Page({ ...terminal, program });
+      page.say(printable(`${record.title ?? record.key}: ${record.key} in ${record.store}`), {
+        tone: 'strong',
+      });
+      if (versions.length === 0) page.say(noVersions(field), { indent: 2 });
+      else
+        page.table(
+          ['Time', 'Run', 'Job', 'From', 'Change'],
+          versions.map((version) => row(version, field)),
+        );
+      page.say(
+        `The history of ${record.target.resource} of ${record.store} has ${counted(size.versions, 'version')}: about ${formatBytes(size.bytes)}${perVersion(size)}.`,
+        { tone: 'quiet' },
+      );
+      terminal.out(page.toString());
+      return 0;
+    }),
+});
+
+function perVersion({ versions, bytes }: { readonly versions: number; readonly bytes: number }): string {
+  return versions === 0 ? '' : `, ${grouped(Math.round(bytes / versions))} bytes a version`;
+}
+
+function noVersions(field: string | undefined): string {
+  return field === undefined
+    ? 'No version is kept: it was last acknowledged before the history began, or longer ago than history.keep.'
+    : `No version that is kept changed ${printable(field)}.`;
+}
+
+function row(version: RecordVersion, field: string | undefined) {
+  const { at, run, job, place } = version;
+  const cells = [
+    formatMoment(at),
+    run,
+    printable(job),
+    printable(place ?? ''),
+    printable(whatChanged(version, field)),
+  ];
+  return { cells, tone: version.kind === 'acknowledged' ? ('strong' as const) : ('warning' as const) };
+}
+
+/** What a version changed, in one line; of a new record only the field that was asked for. */
+function whatChanged({ kind, created, changes, id }: RecordVersion, field: string | undefined): string {
+  switch (kind) {
+    case 'deleted':
+      return 'deleted';
+    case 'absent':
+      return 'the store no longer has it';
+    case 'acknowledged': {
+      const made = created ? [`created${id === null ? '' : ` with id ${id}`}`] : [];
+      if (changes === null) return 'what it changed cannot be read';
+      if (changes.length === 0) return 'acknowledged again, unchanged';
+      const shown = created && field === undefined ? [] : changes;
+      return [...made, ...shown.map((change) => shortened(changeText(change), CHANGE_LENGTH))].join('; ');
+    }
+    default:
+      return kind satisfies never;
+  }
+}

@@ -1,0 +1,83 @@
+import { Page } from '../../report/document-text.ts';
+import { formatMoment, printable, shortened } from '../../report/printable.ts';
+import { type RecordField, type RecordState, recordState } from '../../run/records/record-history.ts';
+import { defineCommand, JSON_FLAG, required, text } from '../define-command.ts';
+import { withRecord } from '../with-record.ts';
+
+/** Characters of a value in a table. */
+const VALUE_LENGTH = 60;
+
+/** `storeferry show`: what the store last acknowledged of a record, and which job set each field. */
+export const showCommand = defineCommand({
+  arguments: {
+    key: required('the url, id or SKU of a product, the id of a contact, or part of a title or name'),
+  },
+  options: {
+    store: text('store', 'the store of the record, where several have it'),
+    json: JSON_FLAG,
+  },
+  examples: ['show red-shirt', 'show TL-9 --json'],
+  json: 'the record as the store last acknowledged it, the job that it belongs to, and the run that last set each field',
+  run: (invocation, { key }, { store, json }) =>
+    withRecord(invocation, { key, store, json }, async ({ context }, record) => {
+      const { terminal, program } = invocation;
+      const found = await recordState(context, record.target, record.key);
+      if (json) {
+        const { versions: _, body, fields, ...known } = found;
+        const { target, id: __, ...named } = record;
+        const document = {
+          ...{ ...named, resource: target.resource, ...known },
+          body: body === null ? null : JSON.parse(body),
+          fields: fields.map(({ setBy, ...field }) => ({
+            ...field,
+            setBy: setBy && { ...setBy, at: iso(setBy.at) },
+          })),
+        };
+        terminal.out(`${JSON.stringify(document)}\n`);
+        return 0;
+      }
+      const page = new Page({ ...terminal, program });
+      page.say(printable(`${record.title ?? record.key}: ${record.key} in ${record.store}`), {
+        tone: 'strong',
+      });
+      page.figures(factsOf(found).map(([name, value]) => [name, '', printable(value)]));
+      if (found.fields.length > 0) page.heading('Acknowledged body');
+      if (found.fields.length > 0)
+        page.table(['Field', 'Value', 'Last changed by'], found.fields.map(fieldRow));
+      page.say('All earlier versions:', { indent: 0, tone: 'quiet' });
+      page.command(`${program} history ${record.key}`);
+      terminal.out(page.toString());
+      return 0;
+    }),
+});
+
+function iso(at: number): string {
+  return new Date(at).toISOString();
+}
+
+const STATES: Readonly<Record<RecordState['state'], string>> = {
+  acknowledged: 'acknowledged',
+  'in-doubt': 'in doubt: a later request may have arrived; the next run sends the record again',
+  unknown: 'not known to be in the store: deleted, or never acknowledged',
+};
+
+function factsOf({ state, id, job, versions }: RecordState): (readonly [string, string])[] {
+  const [newest] = versions;
+  const last =
+    newest === undefined ? [] : [['Last version', `${formatMoment(newest.at)}, run ${newest.run}`] as const];
+  return [
+    ['State', STATES[state]],
+    ['Id in the store', id === null ? 'not answered' : String(id)],
+    ['Belongs to job', job || 'none'],
+    ...last,
+  ];
+}
+
+function fieldRow({ field, variant, value, setBy }: RecordField) {
+  const name = variant === null ? field : `${field} (${variant})`;
+  const shown = typeof value === 'string' ? value : JSON.stringify(value);
+  const by =
+    setBy === null ? 'before the history' : [setBy.job, setBy.run, setBy.place].filter(Boolean).join(', ');
+  const cells = [printable(name), printable(shortened(shown, VALUE_LENGTH)), printable(by)];
+  return { cells, tone: 'strong' as const };
+}

@@ -1,0 +1,53 @@
+import { UsageError } from '../model/storeferry-error.ts';
+import { printable } from '../report/printable.ts';
+import { type FoundRecord, findRecords } from '../run/records/record-history.ts';
+import type { Invocation } from './define-command.ts';
+import { interruptSignal } from './interrupt-signal.ts';
+import { type OpenContext, openContext } from './open-context.ts';
+import { withJsonError } from './with-json-result.ts';
+
+/** How many records an ambiguous text lists. */
+const RECORDS_NAMED = 10;
+
+/** Which record a command is about, as it was typed. */
+export interface RecordChoice {
+  readonly key: string;
+  readonly store: string | undefined;
+  readonly json: boolean;
+}
+
+/** Does the work of a command on the one record that a text means. UsageError when it means none, or several. */
+export async function withRecord(
+  invocation: Invocation,
+  { key, store, json }: RecordChoice,
+  work: (open: OpenContext, record: FoundRecord) => Promise<number>,
+): Promise<number> {
+  return await withJsonError(invocation, json, async () => {
+    const signal = interruptSignal(() => {});
+    await using open = await openContext(invocation.directory, () => {}, signal);
+    const { context, workspace } = open;
+    const names = store === undefined ? workspace.storeNames() : [store];
+    const stores = names.map((name) => workspace.store(name));
+    const found = await findRecords(context, stores, key, RECORDS_NAMED + 1);
+    const [record] = found;
+    if (record === undefined) {
+      throw new UsageError(`No record matches ${JSON.stringify(key)}: no url, id, SKU, title or name.`, {
+        hint: `Storeferry knows the records that it has sent. Looked in ${names.join(', ')}.`,
+      });
+    }
+    if (found.length > 1) {
+      const more = found.length > RECORDS_NAMED ? ['and more'] : [];
+      const lines = [...found.slice(0, RECORDS_NAMED).map(recordLine), ...more];
+      const count = found.length > RECORDS_NAMED ? `More than ${RECORDS_NAMED}` : String(found.length);
+      throw new UsageError(`${count} records match ${JSON.stringify(key)}:\n  ${lines.join('\n  ')}`, {
+        hint: 'Type the whole key; if several stores have it, name one with --store.',
+      });
+    }
+    return await work(open, record);
+  });
+}
+
+function recordLine({ store, key, title, id }: FoundRecord): string {
+  const parts = [title, id === null ? null : `id ${id}`, store].filter((part) => part !== null);
+  return printable(`${key} (${parts.join(', ')})`);
+}

@@ -1,0 +1,336 @@
+import type { StoreConfig } from '../../config/store-config.ts';
+import { isJsonObject, type JsonObject, member, memberNames } from '../../model/json-object.ts';
+import type { Resource } from '../../model/mapped-record.ts';
+import { type RowSpan, rowPlace } from '../../model/row.ts';
+import { storeIdentity } from '../../model/store-identity.ts';
+import { fieldChanges, type VariantPairs, variantName } from '../../plan/plan-file.ts';
+import {
+  type HistoryRun,
+  IN_DOUBT,
+  type LedgerTarget,
+  type Version,
+  type VersionKind,
+} from '../../state/state.ts';
+import type { RunContext } from '../run-context.ts';
+
+/** A record that the ledger or the history knows. */
+export interface FoundRecord {
+  /** The name of its store. */
+  readonly store: string;
+  readonly target: LedgerTarget;
+  readonly key: string;
+  /** The title of a product, the name or address of a contact; null where its body is gone. */
+  readonly title: string | null;
+  /** The id that the store last answered. */
+  readonly id: number | null;
+}
+
+const RESOURCES: readonly Resource[] = ['products', 'contacts'];
+
+/**
+ * The records that a text means, at most `limit`: those with exactly this key, else with this id or SKU, else those of which
+ * it is part of the url, title, name or e-mail address, whatever its case.
+ */
+export async function findRecords(
+  context: Pick<RunContext, 'state'>,
+  stores: readonly StoreConfig[],
+  text: string,
+  limit: number,
+): Promise<readonly FoundRecord[]> {
+  const wanted = text.trim();
+  if (wanted === '') return [];
+  const places = ledgersOf(stores);
+  for (const find of [withKey, withHandle, containing]) {
+    const found: FoundRecord[] = [];
+    for (const place of places) found.push(...(await find(context, place, wanted, limit - found.length)));
+    if (found.length > 0) return found;
+  }
+  return [];
+}
+
+/** A store's resource. */
+type Place = Pick<FoundRecord, 'store' | 'target'>;
+
+/** Each ledger of the stores once, whatever names its store has. */
+export function ledgersOf(stores: readonly StoreConfig[]): Place[] {
+  const byIdentity = new Map(stores.toReversed().map((store) => [storeIdentity(store), store.name]));
+  return [...byIdentity].flatMap(([storeId, store]) =>
+    RESOURCES.map((resource) => ({ store, target: { storeId, resource } })),
+  );
+}
+
+async function withKey(
+  { state }: Pick<RunContext, 'state'>,
+  place: Place,
+  text: string,
+): Promise<FoundRecord[]> {
+  const [mark] = await state.ledger(place.target).marks([text]);
+  if (mark !== undefined) return await described(state, place, [text]);
+  const [versions = []] = await state.history(place.target).versions([text]);
+  const [newest] = versions;
+  if (newest === undefined) return [];
+  return [{ ...place, key: text, title: titleIn(newest.before ?? undefined), id: newest.id }];
+}
+
+async function withHandle(
+  { state }: Pick<RunContext, 'state'>,
+  place: Place,
+  text: string,
+  limit: number,
+): Promise<FoundRecord[]> {
+  if (place.target.resource !== 'products') return [];
+  const ledger = state.ledger(place.target);
+  const found = await Promise.all([ledger.keysBy('id', [text]), ledger.keysBy('sku', [text])]);
+  return await described(state, place, [...new Set(found.flat(2))].slice(0, limit));
+}
+
+async function containing(
+  { state }: Pick<RunContext, 'state'>,
+  place: Place,
+  text: string,
+  limit: number,
+): Promise<FoundRecord[]> {
+  const part = text.toLowerCase();
+  const keys: string[] = [];
+  for await (const page of state.ledger(place.target).allBodies()) {
+    for (const { key, body } of page) {
+      if (keys.length >= limit) break;
+      // Most bodies do not have it anywhere: those are not parsed.
+      const mayHave = key.toLowerCase().includes(part) || body.toLowerCase().includes(escaped(part));
+      if (mayHave && [key, ...textsOf(body)].some((name) => name.toLowerCase().includes(part)))
+        keys.push(key);
+    }
+    if (keys.length >= limit) break;
+  }
+  return await described(state, place, keys);
+}
+
+/** As a text stands within JSON. */
+function escaped(text: string): string {
+  return JSON.stringify(text).slice(1, -1);
+}
+
+async function described(
+  state: RunContext['state'],
+  place: Place,
+  keys: readonly string[],
+): Promise<FoundRecord[]> {
+  if (keys.length === 0) return [];
+  const ledger = state.ledger(place.target);
+  const [marks, bodies] = await Promise.all([ledger.marks(keys), ledger.bodies(keys)]);
+  return keys.map((key, index) => ({
+    ...place,
+    key,
+    title: titleIn(bodies[index]),
+    id: marks[index]?.id ?? null,
+  }));
+}
+
+function titleIn(body: string | undefined): string | null {
+  return (body === undefined ? undefined : textsOf(body)[0]) ?? null;
+}
+
+/** What a record is called. */
+function textsOf(body: string): string[] {
+  const parsed: unknown = JSON.parse(body);
+  if (!isJsonObject(parsed)) return [];
+  return ['title', 'name', 'email'].flatMap((name) => {
+    const value = member(parsed, name);
+    return typeof value === 'string' && value !== '' ? [value] : [];
+  });
+}
+
+/** A field that a version changed; null where a body has no such field. */
+export interface RecordChange {
+  /** With its path: `title`, `variants.price`. */
+  readonly field: string;
+  /** Of a product with several variants, the one that changed. */
+  readonly variant: string | null;
+  readonly old: unknown;
+  readonly new: unknown;
+}
+
+/** A version of a record, for people and programs. */
+export interface RecordVersion {
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+  readonly run: string;
+  readonly job: string;
+  readonly kind: VersionKind;
+  readonly id: number | null;
+  /** The file and the line (row, number of the record) that it came from; null where no row did, as for a delete. */
+  readonly file: string | null;
+  readonly line: number | null;
+  /** Both as people name them: `catalog.csv:4`, `prices.xlsx Prices row 8`. */
+  readonly place: string | null;
+  /** Whether the ledger knew no body before it. */
+  readonly created: boolean;
+  /** Null where the bodies cannot be read. Empty where the same body was acknowledged again. */
+  readonly changes: readonly RecordChange[] | null;
+  /** The acknowledged body; null after a delete, undefined where it cannot be read. */
+  readonly body: string | null | undefined;
+}
+
+/** The versions of a record, newest first; with a field only those that changed it, and only their changes of it. */
+export async function recordHistory(
+  { state }: Pick<RunContext, 'state'>,
+  target: LedgerTarget,
+  key: string,
+  field?: string,
+): Promise<readonly RecordVersion[]> {
+  const [versions = []] = await state.history(target).versions([key]);
+  const all = versions.map(recordVersion);
+  if (field === undefined) return all;
+  return all.flatMap((version) => {
+    const changes = version.changes?.filter((change) => isWithin(change.field, field)) ?? null;
+    return changes?.length === 0 ? [] : [{ ...version, changes }];
+  });
+}
+
+function isWithin(field: string, asked: string): boolean {
+  return field === asked || field.startsWith(`${asked}.`);
+}
+
+/** A version as people are shown it. */
+export function recordVersion(version: Version): RecordVersion {
+  const { at, run, kind, id, spans, body, before } = version;
+  const [first] = spans;
+  return {
+    ...{ at, run: run.id, job: run.job, kind, id, body },
+    file: first === undefined ? null : (run.files[first.file]?.name ?? null),
+    line: first?.from ?? null,
+    place: placeOf(spans, run.files),
+    created: before === null && kind === 'acknowledged',
+    changes: changesOf(before, body),
+  };
+}
+
+/** Where rows are, as people name them: the first of them, and where it ends. */
+export function placeOf(spans: readonly RowSpan[], files: HistoryRun['files']): string | null {
+  const [first] = spans;
+  if (first === undefined) return null;
+  const { name = `file ${first.file + 1}`, places } = files[first.file] ?? {};
+  if (places !== undefined && places.format !== 'jsonl')
+    return `${name} ${rowPlace(first.from, null, places)}`;
+  return `${name}:${first.from}${first.to === first.from ? '' : `-${first.to}`}`;
+}
+
+/** What differs between two bodies of a record, variants one by one; every field where one body is none. */
+function changesOf(
+  before: string | null | undefined,
+  after: string | null | undefined,
+): readonly RecordChange[] | null {
+  if (before === undefined || after === undefined) return null;
+  if (before === null || after === null) {
+    const made = fieldsOf(after).map(({ field, variant, value }) => changeOf(field, variant, null, value));
+    return [
+      ...made,
+      ...fieldsOf(before).map(({ field, variant, value }) => changeOf(field, variant, value, null)),
+    ];
+  }
+  let paired: VariantPairs | undefined;
+  const changes = fieldChanges(before, after, (variants) => {
+    paired = variants;
+  });
+  const ofVariants = paired === undefined || paired.isOnly ? [] : paired.pairs.flatMap(variantChanges);
+  const inVariants = new Set(ofVariants.map(({ field }) => field));
+  return [
+    ...changes.flatMap(({ field, old, new: now }) =>
+      inVariants.has(field) ? [] : [changeOf(field, null, old, now)],
+    ),
+    ...ofVariants,
+  ];
+}
+
+function variantChanges([before, after]: readonly [JsonObject, JsonObject]): RecordChange[] {
+  const name = variantName(after) ?? variantName(before);
+  return [...memberNames(after, before)].flatMap((field) => {
+    const [old, now] = [member(before, field), member(after, field)];
+    return JSON.stringify(old) === JSON.stringify(now) ? [] : [changeOf(`variants.${field}`, name, old, now)];
+  });
+}
+
+function changeOf(field: string, variant: string | null, old: unknown, now: unknown): RecordChange {
+  return { field, variant, old: old ?? null, new: now ?? null };
+}
+
+/** Every field of a body, variants one by one. */
+function fieldsOf(body: string | null): Omit<RecordField, 'setBy'>[] {
+  if (body === null) return [];
+  const parsed: unknown = JSON.parse(body);
+  if (!isJsonObject(parsed)) return [];
+  return Object.entries(parsed).flatMap(([field, value]) => {
+    if (field !== 'variants' || !Array.isArray(value)) return [{ field, variant: null, value }];
+    return value.filter(isJsonObject).flatMap((variant) => {
+      const name = value.length === 1 ? null : variantName(variant);
+      return Object.keys(variant).map((part) => ({
+        field: `variants.${part}`,
+        variant: name,
+        value: member(variant, part),
+      }));
+    });
+  });
+}
+
+/** A field of an acknowledged body, and the version that last changed it. */
+export interface RecordField {
+  readonly field: string;
+  readonly variant: string | null;
+  readonly value: unknown;
+  /** Null where the history does not reach back to it. */
+  readonly setBy: Pick<RecordVersion, 'at' | 'run' | 'job' | 'place'> | null;
+}
+
+/** What the ledger and the history know of a record. */
+export interface RecordState {
+  /** `in-doubt`: a later request may have arrived; the body is the one acknowledged before it. */
+  readonly state: 'acknowledged' | 'in-doubt' | 'unknown';
+  readonly id: number | null;
+  /** The job that the record belongs to; null where the ledger does not have it. */
+  readonly job: string | null;
+  readonly body: string | null;
+  readonly fields: readonly RecordField[];
+  readonly versions: readonly RecordVersion[];
+}
+
+/** What is known of a record now. */
+export async function recordState(
+  context: Pick<RunContext, 'state'>,
+  target: LedgerTarget,
+  key: string,
+): Promise<RecordState> {
+  const ledger = context.state.ledger(target);
+  const [versions, [mark], [body = null]] = await Promise.all([
+    recordHistory(context, target, key),
+    ledger.marks([key]),
+    ledger.bodies([key]),
+  ]);
+  const known = mark === undefined ? 'unknown' : 'acknowledged';
+  return {
+    state: mark?.fingerprint === IN_DOUBT ? 'in-doubt' : known,
+    id: mark?.id ?? null,
+    job: mark?.job ?? null,
+    body,
+    fields:
+      body === null ? [] : fieldsOf(body).map((field) => ({ ...field, setBy: setterOf(field, versions) })),
+    versions,
+  };
+}
+
+/** The newest version that changed the field. */
+function setterOf(
+  { field, variant }: Omit<RecordField, 'setBy'>,
+  versions: readonly RecordVersion[],
+): RecordField['setBy'] {
+  const setter = versions.find(({ changes }) =>
+    changes?.some(
+      (change) =>
+        // A change of `variants` as a whole added or removed some; one of `properties.Stage` is of `properties`.
+        (isWithin(change.field, field) || isWithin(field, change.field)) &&
+        (change.variant === null || change.variant === variant),
+    ),
+  );
+  if (setter === undefined) return null;
+  const { at, run, job, place } = setter;
+  return { at, run, job, place };
+}

@@ -1,0 +1,191 @@
+import type { StoreConfig } from '../../config/store-config.ts';
+import { formatRow } from '../../csv/format-row.ts';
+import { inertCell } from '../../model/inert-cell.ts';
+import type { Reason } from '../../model/reason.ts';
+import type { RowSpan } from '../../model/row.ts';
+import type { Run } from '../../model/run.ts';
+import { readPlan, readRejections, readShard } from '../../plan/plan-file.ts';
+import { printable } from '../../report/printable.ts';
+import type { LedgerTarget } from '../../state/state.ts';
+import type { RunContext } from '../run-context.ts';
+import { ledgersOf, placeOf, type RecordChange, recordVersion } from './record-history.ts';
+
+/** What became of a record in a run; `planned` where the plan waits for approval. Unchanged records are not listed. */
+export const RECORD_OUTCOMES = ['applied', 'deleted', 'rejected', 'unsent', 'planned'] as const;
+/** One of them. */
+export type RecordOutcome = (typeof RECORD_OUTCOMES)[number];
+
+/** A record of a run. */
+export interface RunRecord {
+  /** Null where it cannot be read from its rows. */
+  readonly key: string | null;
+  readonly outcome: RecordOutcome;
+  readonly reason: Pick<Reason, 'code' | 'message'> | null;
+  /** Where its rows are: `catalog.csv:4`. */
+  readonly place: string | null;
+  /** When the store's answer was recorded, in milliseconds since the epoch. */
+  readonly at: number | null;
+  readonly id: number | null;
+  /** Whether the ledger knew no body before it. */
+  readonly created: boolean;
+  /** Of a record that was there before; null where nothing is known of them. */
+  readonly changes: readonly RecordChange[] | null;
+}
+
+/** Which records of which run; the run itself where it is still kept. */
+export interface RunRecordsOptions {
+  readonly target: LedgerTarget;
+  readonly id: string;
+  readonly run: Run | undefined;
+  /** All outcomes when left out. */
+  readonly outcome?: RecordOutcome | undefined;
+}
+
+const KEYS_AT_ONCE = 200;
+
+/**
+ * The records of a run with what became of them, in batches: rejected ones from its files and its state, applied and deleted
+ * ones from the history, for as long as that keeps them, and unsent ones from the shards of a run that is not over.
+ */
+export async function* runRecords(
+  context: Pick<RunContext, 'state' | 'artifacts'>,
+  { target, id, run, outcome }: RunRecordsOptions,
+): AsyncGenerator<readonly RunRecord[]> {
+  const all = async function* (): AsyncGenerator<readonly RunRecord[]> {
+    if (run !== undefined) yield* rejectedRecords(context, run);
+    yield* acknowledgedRecords(context, target, id);
+    if (run !== undefined) yield* openRecords(context, run);
+  };
+  for await (const batch of all()) {
+    const wanted = outcome === undefined ? batch : batch.filter((record) => record.outcome === outcome);
+    if (wanted.length > 0) yield wanted;
+  }
+}
+
+/** The run of an id, or of its first characters, in the history, which remembers runs that are no longer kept. */
+export async function findHistoryRun(
+  { state }: Pick<RunContext, 'state'>,
+  stores: readonly StoreConfig[],
+  id: string,
+): Promise<Pick<RunRecordsOptions, 'target' | 'id'> | undefined> {
+  for (const { target } of ledgersOf(stores)) {
+    const run = (await state.history(target).runs()).find((known) => known.id.startsWith(id));
+    if (run !== undefined) return { target, id: run.id };
+  }
+  return undefined;
+}
+
+async function* rejectedRecords(
+  { state, artifacts }: Pick<RunContext, 'state' | 'artifacts'>,
+  run: Run,
+): AsyncGenerator<readonly RunRecord[]> {
+  const folder = artifacts.run(run.id);
+  const plan = await readPlan(folder);
+  const files = plan?.source.files ?? [];
+  const record = ({
+    key,
+    spans,
+    reason,
+  }: Pick<RunRecord, 'key' | 'reason'> & { spans: readonly RowSpan[] }) =>
+    ({ ...NOTHING, key, outcome: 'rejected', reason, place: placeOf(spans, files) }) satisfies RunRecord;
+  if (plan !== undefined) for await (const batch of readRejections(folder)) yield batch.map(record);
+  for await (const batch of state.runs.refusals(run.id)) yield batch.map(record);
+}
+
+const NOTHING = { reason: null, place: null, at: null, id: null, created: false, changes: null } as const;
+
+async function* acknowledgedRecords(
+  { state }: Pick<RunContext, 'state'>,
+  target: LedgerTarget,
+  id: string,
+): AsyncGenerator<readonly RunRecord[]> {
+  const history = state.history(target);
+  const seen = new Set<string>();
+  for await (const page of history.keysOf(id)) {
+    for (let from = 0; from < page.length; from += KEYS_AT_ONCE) {
+      const keys = page.slice(from, from + KEYS_AT_ONCE).filter((key) => !seen.has(key));
+      for (const key of keys) seen.add(key);
+      const versions = await history.versions(keys);
+      yield keys.flatMap((key, index) =>
+        (versions[index] ?? []).flatMap((version): RunRecord[] => {
+          // What the store says it does not have was refused, and is among the rejected ones.
+          if (version.run.id !== id || version.kind === 'absent') return [];
+          const { at, place, created, changes: all } = recordVersion(version);
+          const outcome = version.kind === 'deleted' ? 'deleted' : 'applied';
+          const changes = outcome === 'deleted' || created ? null : all;
+          return [{ ...NOTHING, key, outcome, place, at, id: version.id, created, changes }];
+        }),
+      );
+    }
+  }
+}
+
+/** Records of shards that a later run or an approval may still send. */
+async function* openRecords(
+  { state, artifacts }: Pick<RunContext, 'state' | 'artifacts'>,
+  run: Run,
+): AsyncGenerator<readonly RunRecord[]> {
+  const folder = artifacts.run(run.id);
+  const plan = await readPlan(folder);
+  const waits = run.status === 'planned' || run.status === 'stopped';
+  for (const shard of plan?.shards ?? []) {
+    if (!(await folder.exists(shard.name))) continue;
+    const outcomes = await state.runs.outcomes(run.id, shard.number);
+    const open = (await readShard(folder, shard)).filter(
+      ({ index }) => (outcomes.get(index) ?? 'unsent') === 'unsent',
+    );
+    const files = plan?.source.files ?? [];
+    yield open.map(({ key, spans }) => ({
+      ...NOTHING,
+      ...{ key, outcome: waits ? ('planned' as const) : ('unsent' as const), place: placeOf(spans, files) },
+    }));
+  }
+}
+
+/** Records as lines: CSV with a header, a JSON object each, or for people. */
+export async function* recordLines(
+  records: AsyncIterable<readonly RunRecord[]>,
+  format: keyof typeof LINES,
+): AsyncGenerator<string> {
+  if (format === 'csv') yield `${CSV_COLUMNS.join(',')}\n`;
+  for await (const batch of records) yield batch.map(LINES[format]).join('');
+}
+
+const LINES = {
+  csv: csvLine,
+  jsonl: (record: RunRecord) => `${JSON.stringify(shown(record))}\n`,
+  text({ key, outcome, reason, place, created, changes }: RunRecord) {
+    const changed = created ? 'new' : (changes ?? []).map(changeText).join('; ');
+    const parts = [outcome.padEnd(8), key ?? '(no key)', place ?? '', reason?.message ?? changed];
+    return `${printable(parts.filter((part) => part !== '').join('  '))}\n`;
+  },
+} as const;
+
+const CSV_COLUMNS = ['key', 'outcome', 'code', 'reason', 'place', 'at', 'id', 'changes'] as const;
+
+function csvLine(record: RunRecord): string {
+  const { key, outcome, reason, place, id, created, changes } = record;
+  const cells = [
+    ...[key ?? '', outcome, reason?.code ?? '', reason?.message ?? '', place ?? ''],
+    ...[
+      shown(record).at ?? '',
+      id === null ? '' : String(id),
+      created ? 'new' : (changes ?? []).map(changeText).join('; '),
+    ],
+  ];
+  return `${formatRow(cells.map(inertCell), ',')}\n`;
+}
+
+function shown({ key, outcome, at, ...more }: RunRecord) {
+  return { key, outcome, at: at === null ? null : new Date(at).toISOString(), ...more };
+}
+
+/** `variants.price (Red / L): 10 → 12`. */
+export function changeText({ field, variant, old, new: now }: RecordChange): string {
+  return `${field}${variant === null ? '' : ` (${variant})`}: ${valueText(old)} → ${valueText(now)}`;
+}
+
+function valueText(value: unknown): string {
+  if (value === null) return 'none';
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}

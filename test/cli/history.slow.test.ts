@@ -1,0 +1,87 @@
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { manyProducts, shopifyCatalog } from '../support/catalog.ts';
+import { setupNightly } from '../support/nightly.ts';
+
+const changes = z.array(
+  z.looseObject({ field: z.string(), variant: z.string().nullable(), old: z.unknown(), new: z.unknown() }),
+);
+const history = z.looseObject({
+  key: z.string(),
+  versions: z.array(
+    z.looseObject({
+      run: z.string(),
+      job: z.string(),
+      kind: z.string(),
+      place: z.string().nullable(),
+      changes,
+    }),
+  ),
+  history: z.object({ versions: z.number(), bytes: z.number() }),
+});
+
+/** A catalog sent once, and once more with another price for product-3, without product-9. */
+async function twoRuns() {
+  const setup = await setupNightly(9, { mode: 'mirror', safety: '{ maxDeletes: off, maxPriceMoves: off }' });
+  const storeferry = (...typed: string[]) => setup.workspace.storeferry(...typed);
+  const first = (await storeferry('run', 'nightly', '--json')).json()['run'];
+  const products = manyProducts(8).map((product) =>
+    product.handle === 'product-3' ? { ...product, price: '99.00' } : product,
+  );
+  await setup.workspace.write('catalog.csv', shopifyCatalog(products));
+  const second = (await storeferry('run', 'nightly', '--json')).json()['run'];
+  return { setup, storeferry, first: String(first), second: String(second) };
+}
+
+describe('history', () => {
+  it('says when a price changed, by which run, from which file and line', async () => {
+    const { setup, storeferry, first, second } = await twoRuns();
+    await using _ = setup;
+    const { code, stdout } = await storeferry('history', 'product-3', '--field', 'variants.price', '--json');
+    expect(code).toBe(0);
+    const { key, versions, history: size } = history.parse(JSON.parse(stdout));
+    expect(key).toBe('product-3');
+    expect(versions).toMatchObject([
+      {
+        run: second,
+        job: 'nightly',
+        place: 'catalog.csv:4',
+        changes: [{ field: 'variants.price', old: 13, new: 99 }],
+      },
+      { run: first, place: 'catalog.csv:4', created: true, changes: [{ old: null, new: 13 }] },
+    ]);
+    expect(size.versions).toBe(11);
+    const text = (await storeferry('history', 'SKU-product-3-1')).stdout;
+    expect(text).toContain('catalog.csv:4');
+    expect(text).toMatch(/has 11 versions: about .*bytes a version/);
+    expect((await storeferry('history', 'product-9')).stdout).toMatch(/deleted/);
+  });
+
+  it('shows a record with the run that set each field, and what became of each record of a run', async () => {
+    const { setup, storeferry, first, second } = await twoRuns();
+    await using _ = setup;
+    const shown = (await storeferry('show', 'product-3', '--json')).json();
+    expect(shown).toMatchObject({ key: 'product-3', state: 'acknowledged', job: 'nightly', store: 'main' });
+    const fields = z.array(z.looseObject({ field: z.string(), setBy: z.looseObject({ run: z.string() }) }));
+    const setBy = new Map(fields.parse(shown['fields']).map(({ field, setBy }) => [field, setBy.run]));
+    expect([setBy.get('variants.price'), setBy.get('title')]).toEqual([second, first]);
+    const lines = (await storeferry('runs', second, '--records', '--json')).stdout.trim().split('\n');
+    expect(lines.map((line) => JSON.parse(line)).sort((a, b) => (a.key < b.key ? -1 : 1))).toMatchObject([
+      { key: 'product-3', outcome: 'applied', created: false },
+      { key: 'product-9', outcome: 'deleted' },
+    ]);
+    const csv = (await storeferry('runs', first, '--records', '--csv', '--outcome', 'applied')).stdout;
+    expect(csv.split('\n')[0]).toBe('key,outcome,code,reason,place,at,id,changes');
+    expect(csv.trim().split('\n')).toHaveLength(10);
+  });
+
+  it('lists the records that a part of a title means', async () => {
+    const { setup, storeferry } = await twoRuns();
+    await using _ = setup;
+    const several = await storeferry('history', 'Product');
+    expect(several.code).toBe(2);
+    expect(several.stderr).toContain('8 records match "Product"');
+    expect(several.stderr).toContain('product-3 (Product 3, id ');
+    expect((await storeferry('show', 'nobody')).code).toBe(2);
+  });
+});
