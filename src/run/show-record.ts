@@ -4,8 +4,9 @@ import { leavesOf } from '../model/mapped-record.ts';
 import { nearest } from '../model/nearest.ts';
 import type { Run } from '../model/run.ts';
 import { StateError } from '../model/storeferry-error.ts';
-import { type PlannedRecord, plannedRecord, readPlan } from '../plan/plan-file.ts';
+import { type PlannedRecord, plannedRecord, readPlan, readRejections } from '../plan/plan-file.ts';
 import type { RecordSuggestions, RecordView } from '../report/record-view.ts';
+import { loadSnapshot } from '../source/snapshot.ts';
 import { importTarget } from '../state/state.ts';
 import { snapshotReading } from './import/plan-step.ts';
 import { traceSnapshot } from './import/snapshot-reading.ts';
@@ -19,6 +20,33 @@ export type FoundRecord =
       readonly suggestions: RecordSuggestions;
       readonly source: RecordView['source'];
     };
+
+/** Records of a plan to begin with: by their keys, or by their place where the key cannot be read. */
+export interface RecordExamples {
+  readonly new: readonly string[];
+  readonly changed: readonly string[];
+  readonly rejected: readonly string[];
+}
+
+/** Records to begin with; undefined where the plan of the run, or its copy of the source, is gone. */
+export async function recordExamples(context: RunContext, run: Run): Promise<RecordExamples | undefined> {
+  const folder = context.artifacts.run(run.id);
+  const plan = (await loadSnapshot(folder)) === undefined ? undefined : await readPlan(folder);
+  if (plan === undefined) return undefined;
+  const { examples } = plan;
+  const rejected: string[] = [];
+  for await (const batch of readRejections(folder)) {
+    rejected.push(...batch.map(({ key, spans }) => key ?? `line ${spans[0]?.from ?? 0}`));
+    if (rejected.length >= EXAMPLES_SHOWN) break;
+  }
+  const keys = (all: typeof examples.new) => all.map(({ key }) => key);
+  return {
+    ...{ new: keys(examples.new), changed: keys(examples.changed) },
+    rejected: [...new Set(rejected)].slice(0, EXAMPLES_SHOWN),
+  };
+}
+
+const EXAMPLES_SHOWN = 10;
 
 /** A key is named exactly; a row without a key by its place. */
 const BY_LINE = /^(?:line|row) (\d+)$/i;

@@ -11,6 +11,7 @@ import { jobsPage } from './jobs-page.ts';
 import { historyJobs, listPage, listsPage } from './lists-page.ts';
 import { type Frame, frameOf, page, type Section } from './page.ts';
 import { readJob, readJobs } from './read-jobs.ts';
+import { recordPage } from './record-page.ts';
 import { runPage } from './run-page.ts';
 import { readRuns, runsPage } from './runs-page.ts';
 
@@ -18,6 +19,7 @@ interface Query {
   readonly job?: unknown;
   readonly status?: unknown;
   readonly page?: unknown;
+  readonly key?: unknown;
 }
 
 /** The pages for signed-in visitors. All are GET and have no effect. */
@@ -47,11 +49,20 @@ export function registerPages(app: FastifyInstance, dashboard: DashboardContext)
     const { run } = request.params;
     const document = await runPage(dashboard, run, frame(request));
     if (document !== undefined) return show(reply, document);
-    return missing(request, reply, {
-      title: `There is no run ${run}`,
-      advice: html`The latest 20 runs of each job are kept; this one may be older. <a href="/runs">All runs</a>`,
-      section: 'runs',
-    });
+    return missing(request, reply, noRun(run));
+  });
+
+  app.get<{ Params: { run: string }; Querystring: Query }>('/runs/:run/records', async (request, reply) => {
+    const { run } = request.params;
+    const { key } = request.query;
+    const document = await recordPage(
+      dashboard,
+      run,
+      typeof key === 'string' ? key.trim() : '',
+      frame(request),
+    );
+    if (document !== undefined) return show(reply, document);
+    return missing(request, reply, noRun(run));
   });
 
   app.get('/lists', async (request, reply) => {
@@ -110,6 +121,14 @@ function noJob(name: string, names: readonly string[]): Missing {
     title: `There is no job ${name}`,
     advice: html`Jobs are the files in <code>jobs/</code>${didYouMean(name, names) || '.'} <a href="/">All jobs</a>`,
     section: 'jobs',
+  };
+}
+
+function noRun(run: string): Missing {
+  return {
+    title: `There is no run ${run}`,
+    advice: html`The latest 20 runs of each job are kept; this one may be older. <a href="/runs">All runs</a>`,
+    section: 'runs',
   };
 }
 

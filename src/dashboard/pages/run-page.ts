@@ -7,11 +7,13 @@ import { runDocument } from '../../report/run-document.ts';
 import { withoutPersonalData } from '../../report/run-facts.ts';
 import { asItStands, laterRun } from '../../run/lock-job.ts';
 import { readStoredReport } from '../../run/report/read-stored-report.ts';
+import { recordExamples } from '../../run/show-record.ts';
 import { withShownFiles } from '../../run/shown-file.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import { jobHref } from './job-card.ts';
 import { momentAndDistance, type Reading, relative, serverTimezone } from './moment.ts';
 import { type Frame, page } from './page.ts';
+import { maySeeRecords } from './record-page.ts';
 
 /** One run: its progress and its document, with suitable actions; undefined if there is no such run. */
 export async function runPage(
@@ -30,13 +32,14 @@ export async function runPage(
   const reading = { now: context.clock(), timezone: serverTimezone() };
   const view = { now: reading.now, program, version, buttons, later: later?.id, progress: true };
   const running = run.status === 'running';
+  const hasRecords = maySeeRecords(run, frame) && (await recordExamples(context, kept)) !== undefined;
   return page({
     ...frame,
     title: `Run ${id} of ${run.job}`,
     section: 'runs',
     heading: html`Run ${id}`,
     live: running,
-    body: html`<p class="page-lead">${kindWords(run)} <a href="${jobHref(run.job)}">${run.job}</a> on the store <b>${run.store}</b>, started ${momentAndDistance(run.startedAt, reading)}${facts.reportFile !== null && html`. <a href="/runs/${id}/report.html">The report as one file</a>, to mail or print`}.</p>
+    body: html`<p class="page-lead">${kindWords(run)} <a href="${jobHref(run.job)}">${run.job}</a> on the store <b>${run.store}</b>, started ${momentAndDistance(run.startedAt, reading)}${facts.reportFile !== null && html`. <a href="/runs/${id}/report.html">The report as one file</a>, to mail or print`}${hasRecords && html`. <a href="/runs/${id}/records">Single records</a>, with the cells of each field`}.</p>
 ${running && liveProgress(run, reading)}
 ${await documentSections(runDocument(facts, view), buttons ? buttonOf(run) : undefined)}`,
   });

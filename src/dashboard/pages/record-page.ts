@@ -1,0 +1,188 @@
+import type { TracedCell } from '../../model/mapped-record.ts';
+import type { Run } from '../../model/run.ts';
+import { foreign, html, type Markup } from '../../report/html/markup.ts';
+import { counted } from '../../report/printable.ts';
+import {
+  cellPlace,
+  isNamed,
+  type RecordSuggestions,
+  type RecordView,
+  standingWords,
+  type ViewedField,
+  valueText,
+} from '../../report/record-view.ts';
+import { openMapping } from '../../run/inputs/open-mapping.ts';
+import { type RecordExamples, recordExamples, showRecord } from '../../run/show-record.ts';
+import type { DashboardContext } from '../dashboard-context.ts';
+import { PageError } from '../guard/page-error.ts';
+import { jobHref } from './job-card.ts';
+import { type Frame, page } from './page.ts';
+
+/** The source of a run may be large: a page does not wait longer than this for a record of it. */
+const READ_WITHIN_MS = 30_000;
+/** Reading a source takes a whole core. */
+const MOST_AT_ONCE = 2;
+/** Longer values are cut. */
+const VALUE_SHOWN = 2_000;
+
+let reading = 0;
+
+/**
+ * The records of a run whose plan and copy of the source are still there: a form to find one, or the record of a key, its
+ * source cells beside its request body. Undefined when there is no such run; PageError when the visitor may not see it.
+ */
+export async function recordPage(
+  dashboard: DashboardContext,
+  id: string,
+  key: string,
+  frame: Frame,
+): Promise<string | undefined> {
+  const { context } = dashboard;
+  const run = await context.state.runs.get(id);
+  if (run === undefined) return undefined;
+  if (!maySeeRecords(run, frame)) {
+    throw new PageError(
+      403,
+      'Full access only',
+      'Records of contacts hold personal data: sign in with the token that has full access.',
+    );
+  }
+  const examples = await recordExamples(context, run);
+  const lead = html`<p class="page-lead"><a href="/runs/${id}">Run ${id}</a> of <a href="${jobHref(run.job)}">${run.job}</a></p>`;
+  const body =
+    examples === undefined
+      ? html`<section class="empty"><h2>The copy of the source is gone</h2><p>It is kept while a plan waits for approval, or a run is not finished. Plan the job again to see its records.</p></section>`
+      : html`${searchForm(id, key)}${key === '' ? examplesList(id, examples) : await recordOf(dashboard, run, key)}`;
+  return page({
+    ...frame,
+    title: key === '' ? `Records of run ${id}` : `${key}, run ${id}`,
+    section: 'runs',
+    heading: key === '' ? html`Records` : html`${foreign(key)}`,
+    body: html`${lead}${body}`,
+  });
+}
+
+/** Whether a visitor may see the records of a run: those of contacts hold personal data. */
+export function maySeeRecords({ resource }: Run, { viewer }: Frame): boolean {
+  return resource === 'products' || (resource === 'contacts' && viewer.canAct);
+}
+
+function recordHref(run: string, key: string): string {
+  return `/runs/${run}/records?${new URLSearchParams({ key })}`;
+}
+
+function searchForm(id: string, key: string): Markup {
+  return html`<form class="filter" method="get" action="/runs/${id}/records">
+<p><label for="key">Key, or a text in a cell</label><input id="key" name="key" value="${key}" required></p>
+<p><button type="submit" class="button">Show</button></p>
+</form>`;
+}
+
+function examplesList(id: string, examples: RecordExamples): Markup {
+  const list = (title: string, keys: readonly string[]) =>
+    keys.length > 0 &&
+    html`<section class="part"><h2>${title}</h2><ul>${keys.map((key) => html`<li><a href="${recordHref(id, key)}">${foreign(key)}</a></li>`)}</ul></section>`;
+  return html`<div class="report">${list('Rejected', examples.rejected)}${list('Changed', examples.changed)}${list('New', examples.new)}</div>`;
+}
+
+async function recordOf(dashboard: DashboardContext, run: Run, key: string): Promise<Markup> {
+  const { context, openWorkspace } = dashboard;
+  const workspace = openWorkspace();
+  const job = workspace.job(run.job);
+  if (job.kind !== 'import') throw new PageError(404, 'Not found', `The job ${run.job} is no import.`);
+  if (reading >= MOST_AT_ONCE) {
+    throw new PageError(
+      503,
+      'Busy',
+      'Other visitors look at records now. Load the page again in some seconds.',
+    );
+  }
+  reading++;
+  const timeout = AbortSignal.timeout(READ_WITHIN_MS);
+  try {
+    const mapping = openMapping(workspace.mapping(job.mapping), job, workspace.fileAccess());
+    const request = { job, store: workspace.store(job.store), mapping, resend: run.resend };
+    const signal = AbortSignal.any([context.signal, timeout]);
+    const found = await showRecord({ ...context, signal }, request, run, key);
+    if (found.kind === 'found') return recordMarkup(found.view);
+    return suggestions(run.id, found.suggestions, found.source);
+  } catch (error) {
+    if (!timeout.aborted) throw error;
+    throw new PageError(
+      503,
+      'The source is too large for a page',
+      `Type instead: ${dashboard.program} plan ${run.job} --show ${JSON.stringify(key)}`,
+    );
+  } finally {
+    reading--;
+  }
+}
+
+function suggestions(
+  id: string,
+  { nearest, containing }: RecordSuggestions,
+  source: RecordView['source'],
+): Markup {
+  const link = (key: string) => html`<a href="${recordHref(id, key)}">${foreign(key)}</a>`;
+  return html`<section class="empty"><h2>No record has this key</h2>
+${nearest.length > 0 && html`<p>Nearest: ${nearest.map((key, index) => html`${index > 0 && ', '}${link(key)}`)}</p>`}
+${containing.length > 0 && html`<p>Records with this text in a cell:</p><ul>${containing.map(({ key, cell }) => html`<li>${link(key ?? `line ${cell.line}`)} <span class="quiet">${foreign(cell.column ?? '')} ${foreign(cell.text, 80)}, ${cellPlace(cell, source)}</span></li>`)}</ul>`}
+${nearest.length + containing.length === 0 && html`<p>No cell of the source contains this text.</p>`}
+</section>`;
+}
+
+/** The record: each value of the body beside its cells, then all cells with the fields that they are in. */
+function recordMarkup(view: RecordView): Markup {
+  const { fields, reason, removed, standing } = view;
+  const ids = new Map<string, string>();
+  for (const row of view.rows) for (const cell of row.cells) ids.set(nameOf(cell), `cell-${ids.size + 1}`);
+  const rows = [...view.rows].sort(
+    (a, b) => Number(b.line === reason?.line) - Number(a.line === reason?.line),
+  );
+  const refused = rows.flatMap((row) => row.cells).find((cell) => isNamed(cell, reason));
+  const place =
+    refused && html` (<a href="#${ids.get(nameOf(refused))}">${cellPlace(refused, view.source)}</a>)`;
+  const tone = standing === 'rejected' ? 'bad' : standing === 'unchanged' ? 'good' : '';
+  return html`<div class="notice ${tone}"><p>${standingWords(view)}</p>${reason !== null && html`<p>${reason.field !== undefined && html`<code>${reason.field}</code>: `}${foreign(reason.message)}${place}</p>`}</div>
+<div class="report">
+${
+  fields.length > 0 &&
+  html`<section class="part" aria-labelledby="body-title"><h2 id="body-title">From the cells to the request body</h2>
+<p class="traced-head" aria-hidden="true"><span>Source cells</span><span>Request body</span></p>
+<ul>${fields.map((field, index) => fieldMarkup(field, index, view, ids))}${removed.map(({ path, old }) => html`<li class="traced-pair"><div class="traced-cells quiet">no longer sent</div><div class="traced-field"><code>${path}</code> <del>${foreign(valueText(old, VALUE_SHOWN))}</del></div></li>`)}</ul></div></section>`
+}
+<section class="part" aria-labelledby="cells-title"><h2 id="cells-title">${counted(view.rows.length, 'source row')}</h2>
+${rows.map(
+  (row) => html`<h3>${cellPlace({ ...row, column: null }, view.source)}</h3>
+<ul>${row.cells.map((cell) => cellMarkup(cell, view, ids))}</ul>`,
+)}</section>
+</div>`;
+}
+
+function nameOf({ file, line, column }: TracedCell): string {
+  return JSON.stringify([file, line, column]);
+}
+
+function fieldMarkup(
+  { path, value, old, cells, steps }: ViewedField,
+  index: number,
+  view: RecordView,
+  ids: ReadonlyMap<string, string>,
+): Markup {
+  const from = cells.map((cell) => {
+    const id = ids.get(nameOf(cell));
+    const words = html`${foreign(cell.column ?? 'header')} <span class="quiet">${cellPlace(cell, view.source)}</span>`;
+    return html`<li>${cell.condition === true && html`<span class="quiet">if</span> `}${id === undefined ? words : html`<a href="#${id}">${words}</a>`}<span class="traced-text">${foreign(cell.text, VALUE_SHOWN)}</span></li>`;
+  });
+  return html`<li class="traced-pair" id="field-${index + 1}"><div class="traced-cells">${from.length === 0 ? html`<span class="quiet">no cell</span>` : html`<ul>${from}</ul>`}</div>
+<div class="traced-field"><code>${path}</code> <b class="traced-value">${foreign(valueText(value, VALUE_SHOWN))}</b>${old !== undefined && html` <span class="traced-old">was ${old === null ? 'absent' : foreign(valueText(old, VALUE_SHOWN))}</span>`}${steps.length > 0 && html`<span class="traced-steps">${steps.map((step) => html`<code>${step}</code> `)}</span>`}</div></li>`;
+}
+
+function cellMarkup(cell: TracedCell, view: RecordView, ids: ReadonlyMap<string, string>): Markup {
+  const name = nameOf(cell);
+  const used = view.fields.flatMap((field, index) =>
+    field.cells.some((one) => nameOf(one) === name) ? [{ path: field.path, index }] : [],
+  );
+  const named = isNamed(cell, view.reason);
+  return html`<li class="traced-cell${named && ' bad'}" id="${ids.get(name)}"><span>${foreign(cell.column ?? '')}</span><span class="traced-text">${foreign(cell.text, VALUE_SHOWN)}</span>${used.length > 0 && html`<span class="quiet">in ${used.map(({ path, index }, at) => html`${at > 0 && ', '}<a href="#field-${index + 1}">${path}</a>`)}</span>`}</li>`;
+}
