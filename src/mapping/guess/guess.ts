@@ -1,0 +1,344 @@
+import { loosened } from '../../model/nearest.ts';
+import { UsageError } from '../../model/storeferry-error.ts';
+import type { SampledColumn } from './column-values.ts';
+import type { HeaderReading, Meaning } from './header-words.ts';
+
+/** One of the answers that a question takes. */
+export interface CandidateAnswer {
+  readonly value: string;
+  /** What it means, with the header or a sample. */
+  readonly label: string;
+}
+
+/** What the file leaves open; nothing is assumed. */
+export interface MappingQuestion {
+  /** The key of its answer in `MappingAnswers`: `column.price`, `decimal`. */
+  readonly id: string;
+  readonly text: string;
+  /** Why it is asked, with figures and samples. */
+  readonly reason: string;
+  /** Empty where any text is an answer. */
+  readonly answers: readonly CandidateAnswer[];
+  /** The option of `init` that answers it, with the first answer as the example. */
+  readonly flag: string;
+}
+
+/**
+ * Answers to questions, and decisions that overrule guesses, by id: `column.FIELD` (a header, `header#2` for the second of
+ * that name, or '' for none), `decimal`, `currency`, `weightIn`, `group`, `fromPrices`, `imageBase`, `separator`, `word.WORD`.
+ */
+export type MappingAnswers = Readonly<Record<string, string>>;
+
+/** A column of the file, and what is made of it. */
+export interface ProposedColumn {
+  readonly header: string;
+  readonly index: number;
+  /** The field it fills, as `--column` names it; null where it is not used. */
+  readonly field: string | null;
+  /** `certain`: header and values agree, or somebody said so; `likely`: only one of them shows it. */
+  readonly confidence: 'certain' | 'likely' | null;
+  /** What shows it, in words; for a column that is not used, why. */
+  readonly evidence: string;
+  readonly sample: string;
+  /** Other fields that it could fill. */
+  readonly alternatives: readonly string[];
+}
+
+/** What earlier mappings of the workspace did with a header: the mapping and the field, by loosened header. */
+export type EarlierUse = ReadonlyMap<string, { readonly mapping: string; readonly field: string }>;
+
+/** A column with what its header means. */
+export interface ReadColumn<Concept extends string> extends SampledColumn {
+  readonly reading: HeaderReading<Concept>;
+}
+
+/** The choice of a column for a field. */
+export interface Choice<Concept extends string> {
+  /** As `--column` names it. */
+  readonly field: string;
+  /** What the field is called in questions: `the price`. */
+  readonly what: string;
+  readonly concepts: readonly Concept[];
+  readonly fits: (column: SampledColumn) => boolean;
+  /** What its values show, for the evidence: `118 of 120 values are amounts`. */
+  readonly shown: (column: SampledColumn) => string;
+  /** Of columns whose headers mean the same, the ones to prefer; the others are asked about. */
+  readonly prefer?: (column: ReadColumn<Concept>) => boolean;
+}
+
+const SAMPLE_LENGTH = 30;
+
+/** Collects what is found out about the columns of a file. */
+export class Guess<Concept extends string> {
+  readonly columns: readonly ReadColumn<Concept>[];
+  readonly answers: MappingAnswers;
+  readonly questions: MappingQuestion[] = [];
+  /** How cells are read, and what is not sent. */
+  readonly notes: string[] = [];
+  /** The columns of the mapping to be, by their names in it. */
+  readonly used = new Map<string, { readonly column: SampledColumn; readonly evidence: string }>();
+  readonly #earlier: EarlierUse;
+  readonly #claims = new Map<number, Claim>();
+  readonly #language: string | undefined;
+
+  constructor(
+    sampled: readonly SampledColumn[],
+    read: (header: string) => HeaderReading<Concept>,
+    answers: MappingAnswers,
+    earlier: EarlierUse,
+  ) {
+    this.columns = sampled.map((column) => ({ ...column, reading: read(column.header) }));
+    this.answers = answers;
+    this.#earlier = earlier;
+    this.#language = mainLanguage(this.columns.map(({ reading }) => reading));
+  }
+
+  /** The column that fills a field; undefined where none does, or a question has been asked about it. */
+  pick(spec: Choice<Concept>): ReadColumn<Concept> | undefined {
+    const { field, what, concepts, fits, prefer } = spec;
+    const given = this.given(field);
+    if (given !== undefined)
+      return given === 'none' ? undefined : this.claim(field, given, 'as you said', 'certain');
+    const free = this.columns.filter((column) => column.header !== '' && !this.#claims.has(column.index));
+    const before = free.find(({ header }) => this.#earlier.get(loosened(header))?.field === field);
+    if (before !== undefined && (before.values.length === 0 || fits(before))) {
+      const mapping = this.#earlier.get(loosened(before.header))?.mapping ?? '';
+      return this.claim(field, before, `the mapping ${mapping} takes it for ${what} as well`, 'certain');
+    }
+    for (const how of ['exact', 'near'] as const) {
+      const called = free.filter((column) => {
+        const meaning = meaningOf(column, concepts);
+        return meaning?.how === how && (column.values.length === 0 || fits(column));
+      });
+      const filled = called.filter(({ values }) => values.length > 0);
+      const open = filled.length > 0 ? filled : called;
+      const preferred = prefer === undefined ? [] : open.filter(prefer);
+      const [only, second] = preferred.length > 0 ? preferred : open;
+      if (only === undefined) continue;
+      if (second !== undefined) {
+        const among = preferred.length > 0 ? preferred : open;
+        this.askColumn(
+          field,
+          what,
+          among,
+          `${among.map(({ header }) => `'${header}'`).join(' and ')} may both hold it`,
+          true,
+        );
+        return undefined;
+      }
+      return this.claim(
+        field,
+        only,
+        this.evidence(only, concepts, what, spec.shown(only)),
+        how === 'exact' ? 'certain' : 'likely',
+      );
+    }
+    return undefined;
+  }
+
+  /** The column that an answer names for a field, or `none`; undefined without an answer. UsageError for no column. */
+  given(field: string): ReadColumn<Concept> | 'none' | undefined {
+    const written = this.answers[`column.${field}`];
+    if (written === undefined) return undefined;
+    return written.trim() === '' ? 'none' : this.called(written);
+  }
+
+  /** The column of that header. UsageError where there is none, or more than one. */
+  called(written: string): ReadColumn<Concept> {
+    const [, name = written, nth] = /^(.*)#(\d+)$/s.exec(written.trim()) ?? [];
+    const wanted = name.trim();
+    const exact = this.columns.filter(({ header }) => header === written.trim());
+    const alike = exact.length > 0 ? exact : this.columns.filter(({ header }) => header === wanted);
+    const found =
+      alike.length > 0 ? alike : this.columns.filter(({ header }) => loosened(header) === loosened(wanted));
+    const column = nth === undefined || exact.length > 0 ? found[0] : found[Number(nth) - 1];
+    if (column !== undefined && (found.length === 1 || nth !== undefined)) return column;
+    const names = this.columns.filter(({ header }) => header !== '').map(({ header }) => header);
+    throw new UsageError(
+      column === undefined
+        ? `The file has no column '${written}'; it has ${names.join(', ')}.`
+        : `The file has ${found.length} columns '${wanted}'.`,
+      column === undefined ? {} : { hint: `Name one as '${wanted}#1', '${wanted}#2' and so on.` },
+    );
+  }
+
+  /** Takes a column for a field. */
+  claim<Column extends SampledColumn>(
+    field: string,
+    column: Column,
+    evidence: string,
+    confidence: 'certain' | 'likely',
+  ): Column {
+    this.#claims.set(column.index, { field, evidence, confidence });
+    return column;
+  }
+
+  isFree(column: SampledColumn): boolean {
+    return !this.#claims.has(column.index);
+  }
+
+  /** Puts a column into the mapping, by a name; gives the name. */
+  use(name: string, column: SampledColumn): string {
+    const taken = [...this.used].find(
+      ([
+        ,
+        {
+          column: { index },
+        },
+      ]) => index === column.index,
+    );
+    if (taken !== undefined) return taken[0];
+    let free = name;
+    for (let number = 2; this.used.has(free); number++) free = `${name}${number}`;
+    this.used.set(free, { column, evidence: this.#claims.get(column.index)?.evidence ?? '' });
+    return free;
+  }
+
+  /** `columns` of the mapping. */
+  columnSpecs(): Record<string, string | { header: string; occurrence: number }> {
+    return Object.fromEntries(
+      [...this.used].map(
+        ([
+          name,
+          {
+            column: { header, occurrence },
+          },
+        ]) => [name, occurrence === 0 ? header : { header, occurrence }],
+      ),
+    );
+  }
+
+  /** Asks which column fills a field. */
+  askColumn(
+    field: string,
+    what: string,
+    candidates: readonly SampledColumn[],
+    reason: string,
+    mayBeNone: boolean,
+  ): void {
+    const answers = candidates.map((column) => ({
+      value: nameOf(column),
+      label: `${column.header}: ${sampleOf(column)}`,
+    }));
+    const none = { value: '', label: 'none of them' };
+    this.ask({
+      id: `column.${field}`,
+      text: `Which column holds ${what}?`,
+      reason,
+      answers: mayBeNone ? [...answers, none] : answers,
+    });
+  }
+
+  /** Asks, unless the question has its answer. Gives the answer. UsageError for one that is not among those offered. */
+  ask({ id, text, reason, answers }: Omit<MappingQuestion, 'flag'>): string | undefined {
+    const given = this.answers[id];
+    if (given !== undefined && !id.startsWith('column.')) {
+      if (answers.length > 0 && !answers.some(({ value }) => value.toLowerCase() === given.toLowerCase())) {
+        throw new UsageError(
+          `${flagOf(id, given)}: expected ${answers.map(({ value }) => `'${value}'`).join(' or ')}.`,
+        );
+      }
+      return given;
+    }
+    if (!this.questions.some((question) => question.id === id)) {
+      this.questions.push({ id, text, reason, answers, flag: flagOf(id, answers[0]?.value ?? 'VALUE') });
+    }
+    return undefined;
+  }
+
+  /** Why a column is taken for a field: what its header is called, and what its values show. */
+  evidence(column: ReadColumn<Concept>, concepts: readonly Concept[], what: string, shown: string): string {
+    const meaning = meaningOf(column, concepts);
+    if (meaning === undefined) return shown;
+    const language = meaning.languages.find((one) => one === this.#language) ?? meaning.languages[0] ?? '';
+    const bare = what.replace(/^the /, '');
+    const called =
+      meaning.how === 'near' ? `header nearly ${language} for ${bare}` : `header is ${language} for ${bare}`;
+    return shown === '' ? called : `${called}; ${shown}`;
+  }
+
+  /** All columns in their order, with what is made of them. */
+  proposed(): readonly ProposedColumn[] {
+    return this.columns.map((column) => {
+      const claim = this.#claims.get(column.index);
+      const meanings = column.reading.meanings
+        .map(({ concept }) => concept)
+        .filter((concept) => concept !== claim?.field);
+      return {
+        header: column.header,
+        index: column.index,
+        field: claim?.field ?? null,
+        confidence: claim?.confidence ?? null,
+        evidence: claim?.evidence ?? this.#whyUnused(column),
+        sample: sampleOf(column),
+        alternatives: meanings.filter((concept) => concept !== 'none'),
+      };
+    });
+  }
+
+  #whyUnused({ header, reading, values }: ReadColumn<Concept>): string {
+    if (header === '') return 'it has no header';
+    if (values.length === 0) return 'it is blank';
+    const [first] = reading.meanings;
+    if (first === undefined) return 'its header is not known';
+    return first.concept === 'none' ? 'it has no field in the store' : `called ${first.concept}, not used`;
+  }
+}
+
+interface Claim {
+  readonly field: string;
+  readonly evidence: string;
+  readonly confidence: 'certain' | 'likely';
+}
+
+/** What a header means, of some concepts. */
+export function meaningOf<Concept extends string>(
+  { reading }: ReadColumn<Concept>,
+  concepts: readonly Concept[],
+): Meaning<Concept> | undefined {
+  return reading.meanings.find(({ concept }) => concepts.includes(concept));
+}
+
+/** The language of most headers. */
+function mainLanguage(readings: readonly HeaderReading<string>[]): string | undefined {
+  const counts = new Map<string, number>();
+  for (const { meanings } of readings) {
+    for (const language of new Set(meanings.flatMap(({ languages }) => languages))) {
+      counts.set(language, (counts.get(language) ?? 0) + 1);
+    }
+  }
+  return [...counts].sort(([, a], [, b]) => b - a)[0]?.[0];
+}
+
+/** A column as `--column` names it. */
+function nameOf({ header, occurrence }: SampledColumn): string {
+  return occurrence === 0 ? header : `${header}#${occurrence}`;
+}
+
+/** The first value of a column, shortened; of some length, as a list of blank cells says nothing. */
+export function sampleOf({ values }: SampledColumn): string {
+  const text = (values[0] ?? '').replaceAll(/\s+/g, ' ');
+  return text.length > SAMPLE_LENGTH ? `${text.slice(0, SAMPLE_LENGTH - 1)}…` : text;
+}
+
+/** `118 of 120 values are amounts`; `all 120 …`. */
+export function countedShare(
+  { values }: SampledColumn,
+  test: (value: string) => boolean,
+  what: string,
+): string {
+  const count = values.filter(test).length;
+  return values.length === 0
+    ? 'no values'
+    : `${count === values.length ? `all ${count}` : `${count} of ${values.length}`} values ${what}`;
+}
+
+/** The option of `init` that gives an answer. */
+function flagOf(id: string, value: string): string {
+  const [kind = '', ...rest] = id.split('.');
+  const name = rest.join('.');
+  const quoted = (text: string) =>
+    /^[\p{L}\p{N}_.=:/-]+$/u.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+  const option = kind.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+  return `--${option} ${quoted(name === '' ? value : `${name}=${value}`)}`;
+}

@@ -1,0 +1,281 @@
+import type { PricingSpec } from '../spec/product-spec.ts';
+import type { Condition, Value } from '../spec/value.ts';
+import type { Transform } from '../transforms/transforms.ts';
+import { readAmount, type SampledColumn, saysNone, shareOf, signsOf } from './column-values.ts';
+import { countedShare, type Guess, meaningOf, type ReadColumn, sampleOf } from './guess.ts';
+import type { ProductConcept } from './header-words.ts';
+import { amountStep, type NumberStyle, styleOf } from './number-style.ts';
+
+type Column = ReadColumn<ProductConcept>;
+
+/** What is known of the prices of a file. */
+export interface PriceDraft {
+  readonly pricing: PricingSpec;
+  /** Rows that are left out on purpose: in another currency. */
+  readonly skip: readonly { readonly when: Condition; readonly reason: string }[];
+}
+
+const isAmount = (value: string) => readAmount(value) !== undefined;
+const mayBeAmount = (value: string) => isAmount(value) || saysNone(value);
+/** A few words among amounts do not make another column of it: their rows are refused with their reason. */
+const MOSTLY = 0.8;
+
+const fits = (column: SampledColumn) =>
+  shareOf(column, isAmount) > 0 && shareOf(column, mayBeAmount) >= MOSTLY;
+const shown = (column: SampledColumn) => countedShare(column, isAmount, 'are amounts');
+
+/** Finds the prices, and how they are written. Undefined while a question about them is open. */
+export function draftPrices(guess: Guess<ProductConcept>): PriceDraft | undefined {
+  const price = pickPrice(guess);
+  if (price === undefined) return undefined;
+  const others = pickSale(guess, price);
+  const columns = [price, others.was, others.sale].filter((column) => column !== undefined);
+  const kindred = signsOf(guess.columns.filter(fits).flatMap(digitsOf));
+  const fromPrices = askFromPrices(guess, columns);
+  const skip = otherCurrencies(guess, price, columns);
+  const read = (name: string, column: Column | undefined): Value | undefined => {
+    if (column === undefined) return undefined;
+    const style = styleOf(guess, column.header, signsOf(digitsOf(column)), kindred, currencyOf(column));
+    return style && [guess.use(name, column), ...amountSteps(column, style, fromPrices === 'send')];
+  };
+  const main = read('price', price);
+  const was = read('was', others.was);
+  const sale = read('sale', others.sale);
+  if (main === undefined || guess.questions.length > 0) return undefined;
+  const pricing: PricingSpec =
+    sale === undefined ? { price: main, ...(was === undefined ? {} : { was }) } : { regular: main, sale };
+  return { pricing, skip };
+}
+
+function digitsOf({ values }: SampledColumn): readonly string[] {
+  return values.flatMap((value) => readAmount(value)?.digits ?? []);
+}
+
+/** The only currency that a column names. */
+function currencyOf({ values, reading }: Column): string | undefined {
+  const codes = new Set(values.flatMap((value) => readAmount(value)?.currency ?? []));
+  const [only] = codes.size === 0 ? [reading.qualifiers.currency] : codes;
+  return codes.size > 1 ? undefined : only;
+}
+
+/** The column of the price: never one that is called net, cost, old or per kg without an answer that says so. */
+function pickPrice(guess: Guess<ProductConcept>): Column | undefined {
+  const given = guess.given('price');
+  if (given !== undefined && given !== 'none') return guess.claim('price', given, 'as you said', 'certain');
+  const called = (concept: ProductConcept, how: 'exact' | 'near') =>
+    guess.columns.filter((column) => {
+      const { qualifiers } = column.reading;
+      const isPlain = !qualifiers.isPerMeasure && qualifiers.number === undefined;
+      return guess.isFree(column) && isPlain && meaningOf(column, [concept])?.how === how && fits(column);
+    });
+  const take = (column: Column, why: string) =>
+    guess.claim(
+      'price',
+      column,
+      `${guess.evidence(column, ['price', 'regular'], 'the price', shown(column))}${why}`,
+      meaningOf(column, ['price', 'regular'])?.how === 'exact' ? 'certain' : 'likely',
+    );
+  const exact = inWantedCurrency(guess, called('price', 'exact'));
+  const prices = exact.length > 0 ? exact : called('price', 'near');
+  const plain = prices.filter(({ reading }) => reading.qualifiers.tax === undefined);
+  const gross = prices.filter(({ reading }) => reading.qualifiers.tax === 'gross');
+  const net = prices.filter(({ reading }) => reading.qualifiers.tax === 'net');
+  const [only, second] = [...plain, ...gross];
+  if (only !== undefined && second === undefined) {
+    if (net.length === 0) return take(only, '');
+    const [netPrice] = net;
+    const isPlain = plain.length === 1 && net.length === 1 && netPrice !== undefined;
+    if (isPlain && isTaxAbove(only, netPrice)) {
+      return take(only, `; it is '${netPrice.header}' with tax, which is not sent`);
+    }
+  }
+  if (prices.length > 0) {
+    const names = prices.map(({ header }) => `'${header}'`).join(' and ');
+    const reason =
+      prices.length > 1
+        ? `${names} may all be the price that customers pay`
+        : `${names} is called a net price, and no other column holds the price`;
+    askPrice(guess, prices, reason);
+    return undefined;
+  }
+  const regular = [...called('regular', 'exact'), ...called('regular', 'near')];
+  const [base, another] = regular;
+  if (base !== undefined && another === undefined && base.reading.qualifiers.tax !== 'net')
+    return take(base, '');
+  const amounts = guess.columns.filter(
+    (column) => guess.isFree(column) && column.header !== '' && fits(column),
+  );
+  const misfit = guess.columns.find((column) => meaningOf(column, ['price']) !== undefined);
+  askPrice(
+    guess,
+    [...new Set([...regular, ...amounts.filter(isNoCode)])],
+    misfit === undefined || misfit.values.length === 0
+      ? 'no header is called a price that customers pay'
+      : `'${misfit.header}' is called a price, but ${shown(misfit)} (the first is '${sampleOf(misfit)}')`,
+  );
+  return undefined;
+}
+
+function isNoCode({ reading }: Column): boolean {
+  return !reading.meanings.some(({ concept }) =>
+    ['sku', 'gtin', 'id', 'position', 'parent', 'mpn'].includes(concept),
+  );
+}
+
+function askPrice(guess: Guess<ProductConcept>, candidates: readonly Column[], reason: string): void {
+  guess.askColumn('price', 'the price', candidates, reason, false);
+}
+
+/** Of prices in several currencies, those in the one that an answer names. */
+function inWantedCurrency(guess: Guess<ProductConcept>, prices: readonly Column[]): readonly Column[] {
+  const wanted = guess.answers['currency']?.toUpperCase();
+  const fitting = prices.filter(({ reading }) => reading.qualifiers.currency === wanted);
+  return wanted === undefined || fitting.length === 0 ? prices : fitting;
+}
+
+/** Whether a price is another with the same taxes added, on nearly every row. */
+function isTaxAbove(price: Column, net: Column): boolean {
+  const amounts = (column: Column) =>
+    column.cells.map((cell) => Number.parseFloat((readAmount(cell)?.digits ?? '').replaceAll(/[^\d]/g, '')));
+  const nets = amounts(net);
+  const ratios = amounts(price).flatMap((amount, row) => {
+    const below = nets[row] ?? Number.NaN;
+    return amount > 0 && below > 0 ? [amount / below] : [];
+  });
+  return ratios.length >= 2 && ratios.every((ratio) => ratio > 1.02 && ratio < 1.3);
+}
+
+/** The price before a sale or during it, where the file has one. */
+function pickSale(
+  guess: Guess<ProductConcept>,
+  price: Column,
+): { readonly was: Column | undefined; readonly sale: Column | undefined } {
+  const { tax, currency } = price.reading.qualifiers;
+  // A net price beside a gross one is no sale.
+  const isLike = ({ reading: { qualifiers } }: Column) =>
+    (qualifiers.tax ?? tax ?? 'gross') === (tax ?? 'gross') &&
+    (qualifiers.currency ?? currency) === (currency ?? qualifiers.currency) &&
+    !qualifiers.isPerMeasure;
+  const choice = (field: 'was' | 'sale', what: string, concepts: readonly ProductConcept[]) =>
+    guess.pick({
+      field,
+      what,
+      concepts,
+      fits: (column) => fits(column) && isLikeColumn(column),
+      shown,
+    });
+  const isLikeColumn = (column: SampledColumn) =>
+    guess.columns.some((one) => one.index === column.index && isLike(one));
+  const sale = choice('sale', 'the price during a sale', ['sale']);
+  const hasWas = guess.columns.some(
+    (column) =>
+      guess.isFree(column) &&
+      meaningOf(column, ['was', 'regular'])?.how === 'exact' &&
+      fits(column) &&
+      isLike(column),
+  );
+  if (sale !== undefined && hasWas && guess.given('was') === undefined) {
+    const candidates = guess.columns.filter(
+      (column) => guess.isFree(column) && meaningOf(column, ['was', 'regular']) !== undefined && fits(column),
+    );
+    guess.askColumn(
+      'was',
+      'the price before the sale',
+      candidates,
+      `'${sale.header}' is a price during a sale of '${price.header}'; with one of these, '${price.header}' is the price during the sale`,
+      true,
+    );
+    return { was: undefined, sale };
+  }
+  const was = choice('was', 'the price before a sale', ['was', 'regular']);
+  if (was !== undefined && sale !== undefined) {
+    guess.notes.push(`'${sale.header}' is not sent: '${was.header}' is the price before the sale.`);
+    return { was, sale: undefined };
+  }
+  return { was, sale };
+}
+
+/** Whether lowest prices (ab 9,90) are sent as they are. */
+function askFromPrices(guess: Guess<ProductConcept>, columns: readonly Column[]): string | undefined {
+  const found = columns.flatMap(({ values }) =>
+    values.filter((value) => readAmount(value)?.from !== undefined),
+  );
+  const [first] = found;
+  if (first === undefined) return undefined;
+  return guess.ask({
+    id: 'fromPrices',
+    text: 'What becomes of lowest prices?',
+    reason: `${found.length} values are lowest prices, such as '${first}'`,
+    answers: [
+      { value: 'send', label: 'send them as the price' },
+      { value: 'reject', label: 'reject their products' },
+    ],
+  });
+}
+
+/** Amounts in several currencies: the store has one, so the others are left out once it is named. */
+function otherCurrencies(
+  guess: Guess<ProductConcept>,
+  price: Column,
+  columns: readonly Column[],
+): PriceDraft['skip'] {
+  const inCells = Map.groupBy(
+    columns.flatMap(({ values }) => values.filter((value) => readAmount(value)?.currency !== undefined)),
+    (value) => readAmount(value)?.currency ?? '',
+  );
+  const header = price.reading.qualifiers.currency;
+  const column = guess.pick({
+    field: 'currency',
+    what: 'the currency',
+    concepts: ['currency'],
+    fits: (one) => shareOf(one, (value) => /^(?:\p{L}{2,3}|\p{Sc}|\p{L}+\.?)$/u.test(value)) >= MOSTLY,
+    shown: (one) => countedShare(one, () => true, `are ${[...new Set(one.values)].slice(0, 3).join(', ')}`),
+  });
+  const inColumn = [...new Set(column?.values ?? [])];
+  const codes = new Set([...inCells.keys(), ...(header === undefined ? [] : [header])]);
+  if (codes.size === 1 && inColumn.length < 2) {
+    guess.notes.push(`Prices are in ${[...codes].join('')}; amounts are sent as they are.`);
+  }
+  if (codes.size < 2 && inColumn.length < 2) return [];
+  const all = inColumn.length >= 2 ? inColumn : [...codes];
+  const wanted = guess.ask({
+    id: 'currency',
+    text: 'In which currency does the store sell?',
+    reason: `the prices are in ${all.join(', ')}, and rows in another currency are left out`,
+    answers: all.map((value) => ({ value, label: value })),
+  });
+  if (wanted === undefined) return [];
+  const reason = `the price is not in ${wanted}`;
+  if (inColumn.length >= 2 && column !== undefined) {
+    return [{ when: { not: { [guess.use('currency', column)]: wanted } }, reason }];
+  }
+  const others = [...inCells].filter(([code]) => code.toLowerCase() !== wanted.toLowerCase());
+  const signs = new Set(
+    others.flatMap(([, values]) => values.flatMap((value) => value.match(/\p{Sc}|\p{L}+\.?/gu) ?? [])),
+  );
+  return signs.size === 0
+    ? []
+    : [{ when: { [guess.use('price', price)]: { contains: [...signs] } }, reason }];
+}
+
+/** The transforms between a cell and its amount. */
+function amountSteps(
+  { values }: SampledColumn,
+  style: NumberStyle,
+  sendsFrom: boolean,
+): readonly Transform[] {
+  const amounts = values.flatMap((value) => readAmount(value) ?? []);
+  const none = [...new Set(values.filter(saysNone).map((value) => value.toLowerCase()))];
+  const from = [...new Set(amounts.flatMap((amount) => amount.from?.toLowerCase() ?? []))];
+  return [
+    ...(none.length === 0
+      ? []
+      : [{ lookup: Object.fromEntries(none.map((word) => [word, null])), otherwise: 'keep' } as const]),
+    ...(sendsFrom && from.length > 0
+      ? [{ replace: `(?i)(^(${from.join('|')}) +| *(${from.join('|')})$)`, with: '' }]
+      : []),
+    ...(amounts.some(({ hasMark }) => hasMark) ? [{ replace: ' *[*]+$', with: '' }] : []),
+    ...(amounts.some(({ hasDashes }) => hasDashes) ? [{ replace: '[.,] ?[-–—]+', with: '' }] : []),
+    amountStep(style),
+  ];
+}

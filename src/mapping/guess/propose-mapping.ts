@@ -1,0 +1,267 @@
+import { loosened } from '../../model/nearest.ts';
+import type { ContactMappingSpec, ContactSpec, MappingFile, MappingSpec } from '../spec/mapping-spec.ts';
+import type { Value } from '../spec/value.ts';
+import {
+  booleanOf,
+  isEmail,
+  isPhone,
+  readAmount,
+  type SampledColumn,
+  sampleColumns,
+  shareOf,
+} from './column-values.ts';
+import {
+  countedShare,
+  type EarlierUse,
+  Guess,
+  type MappingAnswers,
+  type MappingQuestion,
+  type ProposedColumn,
+} from './guess.ts';
+import { type ContactConcept, readContactHeader, readProductHeader } from './header-words.ts';
+import { draftProduct } from './product-draft.ts';
+
+export type { MappingAnswers, MappingQuestion, ProposedColumn } from './guess.ts';
+
+/** What a mapping for a file of no known format could be, and what must be asked first. */
+export interface MappingProposal {
+  readonly imports: MappingSpec['import'];
+  /** All columns of the file, in their order. */
+  readonly columns: readonly ProposedColumn[];
+  /** How cells are read and rows become records, as sentences. */
+  readonly notes: readonly string[];
+  /** What the file leaves open; empty when the mapping is complete. */
+  readonly questions: readonly MappingQuestion[];
+  /** Null while a question is open. */
+  readonly spec: MappingSpec | null;
+  /** What shows it, by the name of a column in `spec.columns`. */
+  readonly evidence: Readonly<Record<string, string>>;
+}
+
+/** A file to guess a mapping for. */
+export interface FileToGuess {
+  readonly header: readonly string[];
+  /** The cells of the sampled rows. */
+  readonly rows: readonly (readonly string[])[];
+}
+
+/**
+ * Proposes a mapping by the words of the headers, by what the sampled cells show, and by what earlier mappings of the
+ * workspace did with the same headers. What could be read in two ways becomes a question. UsageError for an answer that
+ * names no column or none of the answers of its question.
+ */
+export function proposeMapping(
+  imports: MappingSpec['import'],
+  { header, rows }: FileToGuess,
+  answers: MappingAnswers = {},
+  earlier: readonly MappingFile[] = [],
+): MappingProposal {
+  const sampled = sampleColumns(header, rows);
+  const uses = earlierUses(earlier.filter(({ spec, shipped }) => !shipped && spec.import === imports));
+  switch (imports) {
+    case 'products': {
+      const guess = new Guess(sampled, readProductHeader, answers, uses);
+      return { imports, ...resultOf(guess, draftProduct(guess)) };
+    }
+    case 'contacts': {
+      const guess = new Guess(sampled, readContactHeader, answers, uses);
+      return { imports, ...resultOf(guess, draftContact(guess)) };
+    }
+    default:
+      return imports satisfies never;
+  }
+}
+
+function resultOf<Concept extends string>(guess: Guess<Concept>, spec: MappingSpec | undefined) {
+  return {
+    columns: guess.proposed(),
+    notes: [...new Set(guess.notes)],
+    questions: guess.questions,
+    spec: guess.questions.length > 0 ? null : (spec ?? null),
+    evidence: Object.fromEntries([...guess.used].map(([name, { evidence }]) => [name, evidence])),
+  };
+}
+
+/** What a file holds, by its headers and values; undefined where it could be either. */
+export function guessImport({ header, rows }: FileToGuess): MappingSpec['import'] | undefined {
+  const columns = sampleColumns(header, rows);
+  const isCalled = (column: SampledColumn, concept: 'price' | 'regular' | 'was' | 'sale' | 'cost') =>
+    readProductHeader(column.header).meanings.some((meaning) => meaning.concept === concept);
+  const hasPrice = columns.some(
+    (column) =>
+      (['price', 'regular', 'was', 'sale', 'cost'] as const).some((concept) => isCalled(column, concept)) &&
+      (column.values.length === 0 || shareOf(column, (value) => readAmount(value) !== undefined) > 0.5),
+  );
+  const hasEmail = columns.some((column) => shareOf(column, isEmail) > 0.5);
+  if (hasPrice !== hasEmail) return hasPrice ? 'products' : 'contacts';
+  if (hasPrice) return undefined;
+  const isProduct = (column: SampledColumn) =>
+    readProductHeader(column.header).meanings.some(({ concept }) =>
+      ['sku', 'gtin', 'quantity', 'image'].includes(concept),
+    );
+  return columns.filter(isProduct).length > 1 ? 'products' : undefined;
+}
+
+/** The fields that earlier mappings take straight from a column, by its loosened headers. */
+function earlierUses(mappings: readonly MappingFile[]): EarlierUse {
+  const uses = new Map<string, { readonly mapping: string; readonly field: string }>();
+  for (const { name, spec } of mappings) {
+    for (const [field, value] of fieldsOf(spec)) {
+      const column = columnOf(value);
+      const written = column === undefined ? undefined : spec.columns[column];
+      const headers = typeof written === 'object' && 'header' in written ? written.header : (written ?? []);
+      for (const header of typeof headers === 'string' ? [headers] : headers) {
+        if (!header.includes('{')) uses.set(loosened(header), { mapping: name, field });
+      }
+    }
+  }
+  return uses;
+}
+
+function fieldsOf(spec: MappingSpec): readonly (readonly [string, unknown])[] {
+  if (spec.import === 'contacts') return Object.entries(spec.contact);
+  const { product, variants } = spec;
+  const { pricing } = variants;
+  return [
+    ['title', product.title],
+    ['description', product.description],
+    ['category', product.categories],
+    ['price', pricing.price ?? pricing.regular],
+    ['was', pricing.was],
+    ['sale', pricing.sale],
+    ['sku', variants.sku],
+    ['quantity', variants.quantity],
+    ['weight', variants.weight],
+  ];
+}
+
+/** The column that a value begins with. */
+function columnOf(value: unknown): string | undefined {
+  if (typeof value === 'string') return value;
+  if (Array.isArray(value)) return columnOf(value[0]);
+  if (typeof value !== 'object' || value === null) return undefined;
+  return 'value' in value ? columnOf(value.value) : undefined;
+}
+
+const MOSTLY = 0.8;
+
+/** A mapping of contacts; undefined while a question is open. */
+function draftContact(guess: Guess<ContactConcept>): ContactMappingSpec | undefined {
+  const pick = (
+    field: ContactConcept,
+    what: string,
+    fits: (column: SampledColumn) => boolean = (column) => column.values.length > 0,
+    shown: (column: SampledColumn) => string = () => '',
+  ) =>
+    guess.pick({
+      field,
+      what,
+      concepts: [field],
+      fits,
+      shown,
+      prefer: ({ reading }) => (reading.qualifiers.number ?? 1) === 1 && reading.meanings.length === 1,
+    });
+  const emails = (column: SampledColumn) => shareOf(column, isEmail) >= MOSTLY;
+  const shownEmails = (column: SampledColumn) => countedShare(column, isEmail, 'are e-mail addresses');
+  let email = pick('email', 'the e-mail address', emails, shownEmails);
+  if (email === undefined && guess.questions.length === 0) {
+    const [only, second] = guess.columns.filter((column) => column.header !== '' && emails(column));
+    if (only !== undefined && second === undefined && guess.given('email') === undefined) {
+      email = guess.claim('email', only, shownEmails(only), 'likely');
+    } else {
+      const candidates = guess.columns.filter((column) => shareOf(column, isEmail) > 0);
+      guess.askColumn(
+        'email',
+        'the e-mail address',
+        candidates,
+        'no header is called an e-mail address',
+        false,
+      );
+    }
+  }
+  const words = (column: SampledColumn) => shareOf(column, (value) => /\p{L}/u.test(value)) >= MOSTLY;
+  const first = pick('firstName', 'the first name', words);
+  const last = pick('lastName', 'the last name', words);
+  const name = pick('name', 'the name', words);
+  const phones = (column: SampledColumn) => shareOf(column, isPhone) >= MOSTLY;
+  const phone = pick('phone', 'the phone', phones);
+  const mobile = pick('mobile', 'the mobile phone', phones);
+  const address = pick('address', 'the address');
+  const house = pick('houseNumber', 'the house number');
+  const others = (['companyName', 'city', 'zip', 'state', 'country', 'note'] as const).map(
+    (field) => [field, pick(field, `the ${FIELD_NAMES[field]}`)] as const,
+  );
+  const tags = pick('tags', 'tags');
+  const flags = (column: SampledColumn) => shareOf(column, (value) => booleanOf(value) !== undefined) === 1;
+  const shownFlags = (column: SampledColumn) =>
+    countedShare(column, (value) => booleanOf(value) !== undefined, 'are yes or no');
+  const subscribed = pick('subscribed', 'whether the contact gets e-mails', flags, shownFlags);
+  const unsubscribed =
+    subscribed === undefined
+      ? pick('unsubscribed', 'whether the contact is unsubscribed', flags, shownFlags)
+      : undefined;
+  if (email === undefined || guess.questions.length > 0) return undefined;
+  const use = (field: string, column: SampledColumn) => guess.use(field, column);
+  const list = (['|', ';', ','] as const).find((sign) => tags?.values.some((value) => value.includes(sign)));
+  const bothNames: Value | undefined =
+    first !== undefined && last !== undefined
+      ? { join: [use('firstName', first), use('lastName', last)] }
+      : undefined;
+  const contact: ContactSpec = {
+    email: [use('email', email), 'email'],
+    ...optional('name', bothNames ?? (name === undefined ? undefined : use('name', name))),
+    ...optional(
+      'phone',
+      firstOf([phone, mobile].filter((one) => one !== undefined).map((one) => use('phone', one))),
+    ),
+    ...optional(
+      'address',
+      address === undefined
+        ? undefined
+        : house === undefined
+          ? use('address', address)
+          : { join: [use('address', address), use('houseNumber', house)] },
+    ),
+    ...Object.fromEntries(
+      others.flatMap(([field, column]) => (column === undefined ? [] : [[field, use(field, column)]])),
+    ),
+    ...optional(
+      'tags',
+      tags === undefined
+        ? undefined
+        : list === undefined
+          ? [use('tags', tags), { split: ';' }]
+          : [use('tags', tags), { split: list }],
+    ),
+    ...optional(
+      'subscribed',
+      subscribed !== undefined
+        ? [use('subscribed', subscribed), 'boolean']
+        : unsubscribed !== undefined
+          ? [use('unsubscribed', unsubscribed), { boolean: { yes: ['no'], no: ['yes'] } }]
+          : undefined,
+    ),
+  };
+  const required = [...guess.used].flatMap(([key, { column }]) =>
+    column.index === email.index ? [key] : [],
+  );
+  return { import: 'contacts', columns: guess.columnSpecs(), required, contact, tests: [] };
+}
+
+const FIELD_NAMES = {
+  companyName: 'company',
+  city: 'city',
+  zip: 'postal code',
+  state: 'state',
+  country: 'country',
+  note: 'note',
+} as const;
+
+function optional<Key extends string, T>(key: Key, value: T | undefined): Partial<Record<Key, T>> {
+  return value === undefined ? {} : ({ [key]: value } as Partial<Record<Key, T>>);
+}
+
+function firstOf(values: readonly string[]): Value | undefined {
+  const [only, second] = values;
+  return second === undefined ? only : { first: values };
+}
