@@ -67,6 +67,8 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
     ...['spec/mapping-spec.ts', 'compile-mapping.ts', 'map-tables.ts'],
     // For `init` and the checks; and the tables that a run reads for a mapping.
     ...['guess-mapping.ts', 'run-mapping-tests.ts', 'lookup-table.ts'],
+    // For `init`, and for pages that make jobs.
+    'guess/propose-mapping.ts',
   ],
   plan: [
     // Makes a plan, reads what it has written, judges it while it is applied.
@@ -149,7 +151,7 @@ const IMPORTED_IN: Readonly<Record<string, readonly string[]>> = {
   'cron-parser': ['config'],
   cronstrue: ['dashboard'],
   entities: ['mapping', 'report'],
-  'fastest-levenshtein': ['model'],
+  'fastest-levenshtein': ['model', 'mapping'],
   fastify: ['sandbox', 'dashboard'],
   ioredis: ['state'],
   linkedom: ['report'],

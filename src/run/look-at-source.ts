@@ -25,7 +25,8 @@ export interface SourceLook {
 
 /** Files up to this size are read completely first; of a larger file only the beginning. */
 const SAMPLE_BYTES = 32 * 1024 * 1024;
-const ROWS_KEPT = 200;
+/** Enough to see how values are written; of a larger file a run refuses later rows that are written otherwise. */
+const ROWS_KEPT = 5000;
 
 export interface LookOptions extends Omit<CsvOptions, 'name' | 'file' | 'limits' | 'blockBytes'> {
   readonly sheet?: string | number | undefined;

@@ -117,10 +117,10 @@ describe.skipIf(!hasPseudoTerminal)(
       session.type(KEYS.enter);
       await session.sees('What is in the file?');
       session.type(KEYS.enter);
-      await session.sees('Which column has the title?');
+      await session.sees('Which column holds the name of the product?');
       session.type(KEYS.enter);
       await session.sees('Which column holds the price?');
-      session.type(KEYS.down + KEYS.enter);
+      session.type(KEYS.enter);
       await session.sees('Name of the job:');
       session.type(KEYS.enter);
       await session.sees('Run it on a schedule?');
@@ -131,12 +131,11 @@ describe.skipIf(!hasPseudoTerminal)(
       session.type(`${KEY}${KEYS.enter}`);
       await session.sees('Write these files?');
       session.type(KEYS.enter);
-      await session.sees('Left to do');
-      await session.sees('which column holds price');
+      await session.sees('Plan of my-products for the store main');
       expect(await session.ended).toBe(0);
       expect(session.shown()).not.toContain(KEY);
       expect(await readFile(join(folder.dir, 'mappings', 'my-products.yaml'), 'utf8')).toContain(
-        '\n  title: Stück\n',
+        '\n  title: Stück # as you said\n  price: Betrag # as you said\n',
       );
       expect(await readFile(join(folder.dir, '.env'), 'utf8')).toBe(
         `STORE_URL=https://shop.example\nSHOP_KEY='${KEY}'\n`,

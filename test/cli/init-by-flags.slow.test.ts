@@ -261,19 +261,32 @@ describe('init by flags', () => {
     expect(existsSync(join(crm.dir, 'jobs'))).toBe(false);
   });
 
-  it('begins a mapping of one’s own that plans as soon as its columns are known', async () => {
+  it('proposes a mapping of one’s own where no format is known, and plans by it', async () => {
     await using shop = await folder({ 'list.csv': 'Article,Name,Price,Colour of it\nA-1,Mug,9.90,blue\n' });
     const source = ['--sandbox', '--source', join(shop.dir, 'list.csv'), '--yes'];
-    const { terminal, err } = memoryTerminal();
-    expect(await runCommandLine(['-C', shop.dir, 'init', ...source], terminal)).toBe(2);
-    expect(err()).toContain('--mapping new');
-
-    const made = await shop.storeferry('init', ...source, '--mapping', 'new', '--import', 'products');
+    const made = await shop.storeferry('init', ...source);
     expect(made.code).toBe(0);
-    expect(made.stdout).toContain('new        1  first: mug');
+    expect(made.stderr).toMatch(/Price +price +9\.90 +header is English for price/);
+    expect(made.stdout).toContain('new        1  first: a-1');
     expect(await readFile(join(shop.dir, 'mappings/my-products.yaml'), 'utf8')).toContain(
       '\n  # colourOfIt: Colour of it\n',
     );
     expect((await shop.storeferry('check')).stdout).toContain('No problems found.');
+  });
+
+  it('refuses what a file leaves open, and names the option that answers it', async () => {
+    await using shop = await folder({ 'list.csv': 'Name;Preis brutto;Preis netto\nTasse;11,90;10,00\n' });
+    const source = ['--sandbox', '--source', join(shop.dir, 'list.csv'), '--yes'];
+    const { terminal, err } = memoryTerminal();
+    expect(await runCommandLine(['-C', shop.dir, 'init', ...source], terminal)).toBe(2);
+    expect(err()).toContain('Which column holds the price?');
+    expect(err()).toContain("--column 'price=Preis brutto'");
+    expect(existsSync(join(shop.dir, 'jobs'))).toBe(false);
+
+    const made = await shop.storeferry('init', ...source, '--column', 'price=Preis brutto');
+    expect(made.code).toBe(0);
+    expect(await readFile(join(shop.dir, 'mappings/my-products.yaml'), 'utf8')).toContain(
+      '\n  price: Preis brutto # as you said\n',
+    );
   });
 });

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { NEEDED_FIELDS } from '../../src/cli/init/ask-mapping.ts';
 import { importJobSchema, safetySchema } from '../../src/config/job/import-job-schema.ts';
 import { jobText, type NewJob } from '../../src/config/new-workspace/job-text.ts';
-import { mappingText, toBeChosen } from '../../src/config/new-workspace/mapping-text.ts';
+import { mappingText } from '../../src/config/new-workspace/mapping-text.ts';
 import { storesText } from '../../src/config/new-workspace/new-workspace.ts';
 import { placeholder } from '../../src/config/placeholder.ts';
 import { storesSchema } from '../../src/config/store-config.ts';
 import { checkMapping } from '../../src/mapping/compile-mapping.ts';
+import { proposeMapping } from '../../src/mapping/guess/propose-mapping.ts';
 import { mappingSchema } from '../../src/mapping/spec/mapping-spec.ts';
 
 const JOB: NewJob = {
@@ -89,80 +89,33 @@ it('the file of new stores names no secret', () => {
   expect(main).toMatchObject({ apiKey: expect.stringContaining('STORE_API_KEY'), weightUnit: 'lb' });
 });
 
-describe('a mapping to begin with', () => {
-  const header = ['Titel', 'Preis', 'Farbe', 'Farbe', 'Größe (cm)', '', '=cmd', 'a: "b"\n# c'];
+describe('a mapping that was proposed', () => {
+  const header = ['Titel', 'Preis', 'Farbe', 'Farbe', 'Größe (cm)', '', '=cmd', 'a: "b"\n# c', 'E-Mail'];
+  const rows = [['Tasse', '9,90', 'rot', 'blau', '12', '', '', '', 'ada@mail.example']];
 
-  it.each([
-    [
-      'products',
-      [
-        { field: 'title', header: 'Titel' },
-        { field: 'price', header: 'Preis' },
-      ],
-    ],
-    [
-      'contacts',
-      [
-        { field: 'email', header: 'Titel' },
-        { field: 'name', header: 'Preis' },
-      ],
-    ],
-  ] as const)('for %s is right as it stands, and lists every column once', (imports, suggested) => {
-    const starter = {
-      name: 'my',
-      imports,
-      file: 'list.csv',
-      header,
-      required: NEEDED_FIELDS[imports],
-      suggested,
-    };
-    const text = mappingText(starter);
-    expect(checkMapping(mappingSchema.parse(parse(text)))).toEqual([]);
-    expect(toBeChosen(starter)).toEqual([]);
-    expect(text.match(/# farbe\d*: Farbe/g)).toHaveLength(1);
-    const [, listed = ''] = /\n( {2}# The other[\s\S]*?)\nrequired/.exec(text) ?? [];
-    const all: unknown = parse(listed.replaceAll(/^ {2}# (?!The other)/gm, ''));
-    expect(Object.values(all ?? {})).toEqual(['Farbe', 'Größe (cm)', '=cmd', 'a: "b"\n# c']);
-  });
-
-  it.each([
-    ['products', ['Name', 'Price', 'Photo URLs', 'Published', 'Weight (g)', 'Grams', 'Colour'], 3],
-    ['products', ['Name', 'Price', 'Colour'], 0],
-    ['contacts', ['Email', 'Tags', 'Newsletter', 'Birthday'], 3],
-    ['contacts', ['Email', 'Colour'], 0],
-  ] as const)(
-    'for %s offers lines that are right once their # and that of their column is gone',
-    (imports, columns, offers) => {
-      const fields = imports === 'products' ? ['title', 'price'] : ['email'];
-      const suggested = fields.map((field, index) => ({ field, header: columns[index] }));
-      const text = mappingText({
-        ...{ name: 'my', imports, file: 'list.csv', header: columns, suggested },
-        required: NEEDED_FIELDS[imports],
-      });
-      const body = text.slice(text.indexOf(`\n${imports === 'products' ? 'product' : 'contact'}:`));
-      const offered = [...body.slice(0, body.indexOf('# tests:')).matchAll(/^ {2}# (\w+: .*)$/gm)];
-      expect(offered.length).toBe(offers);
-      const inUse = offered.reduce((all, [line]) => all.replace(line, line.replace('# ', '')), text);
-      const wanted = offered.map(([, line = '']) => line).join(' ');
-      const complete = inUse.replaceAll(/^ {2}# (\w+): (.*)$/gm, (line, word) =>
-        new RegExp(`\\b${word}\\b`).test(wanted) ? line.replace('# ', '') : line,
+  it.each(['products', 'contacts'] as const)(
+    'for %s is right as it stands, and lists every column once',
+    (imports) => {
+      const proposal = proposeMapping(imports, { header, rows });
+      const { spec } = proposal;
+      if (spec === null) throw new Error(JSON.stringify(proposal.questions));
+      const text = mappingText({ name: 'my', file: 'list.csv', header, proposal, spec });
+      const read = mappingSchema.parse(parse(text));
+      expect(read).toEqual(spec);
+      expect(checkMapping(read)).toEqual([]);
+      expect(text.match(/# farbe\d*: Farbe/g)).toHaveLength(1);
+      const [, listed = ''] = /\n( {2}# The other[\s\S]*?)\nrequired/.exec(text) ?? [];
+      const all: unknown = parse(listed.replaceAll(/^ {2}# (?!The other)/gm, ''));
+      expect(Object.values(all ?? {})).toEqual(
+        expect.arrayContaining(['Farbe', 'Größe (cm)', '=cmd', 'a: "b"\n# c']),
       );
-      expect(checkMapping(mappingSchema.parse(parse(complete)))).toEqual([]);
     },
   );
 
-  it('names what a person must still choose, and imports nothing till then', () => {
-    const suggested = [
-      { field: 'title', header: undefined },
-      { field: 'price', header: 'Preis' },
-    ];
-    const starter = {
-      ...({ name: 'my', imports: 'products', file: 'list.csv', header, suggested } as const),
-      required: NEEDED_FIELDS.products,
-    };
-    expect(toBeChosen(starter)).toEqual(['title']);
-    const spec = mappingSchema.parse(parse(mappingText(starter)));
-    expect(header).not.toContain(spec.columns['title']);
-    expect(spec.required).toContain('title');
+  it('says beside each column what shows it', () => {
+    const proposal = proposeMapping('products', { header, rows });
+    if (proposal.spec === null) throw new Error('there is a question');
+    const text = mappingText({ name: 'my', file: 'list.csv', header, proposal, spec: proposal.spec });
+    expect(text).toContain('  price: Preis # header is German for price; all 1 values are amounts\n');
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { guessMapping, suggestColumns } from '../../src/mapping/guess-mapping.ts';
+import { guessMapping } from '../../src/mapping/guess-mapping.ts';
 import { type MappingSpec, mappingSchema } from '../../src/mapping/spec/mapping-spec.ts';
 
 function shop(
@@ -63,14 +63,5 @@ describe('the guess of a mapping from a header', () => {
 
   it('knows nothing of a header without a familiar column', () => {
     expect(guessMapping(['Betreff', ''], [ALPHA, BETA])).toEqual({ best: undefined, fitting: [], near: [] });
-  });
-});
-
-describe('the columns suggested for a mapping of one’s own', () => {
-  it('are those that known formats call so, in any language', () => {
-    const suggested = suggestColumns(['Nr', 'Titel', 'PREIS'], 'products', [ALPHA.spec, BETA.spec]);
-    expect(suggested).toContainEqual({ field: 'title', header: 'Titel' });
-    expect(suggested).toContainEqual({ field: 'price', header: 'PREIS' });
-    expect(suggested).toContainEqual({ field: 'sku', header: undefined });
   });
 });

@@ -3,7 +3,7 @@ import { NEW_STORE, type NewWorkspace } from '../../config/new-workspace/new-wor
 import { UsageError } from '../../model/storeferry-error.ts';
 import { askCrosswalk } from './ask-crosswalk.ts';
 import { askJobName, askParams, askSchedule, localTimezone } from './ask-job-name.ts';
-import { askMapping, NEEDED_FIELDS } from './ask-mapping.ts';
+import { askMapping } from './ask-mapping.ts';
 import { askSource } from './ask-source.ts';
 import { askStore, askVariables, askWeightUnit } from './ask-store.ts';
 import type { Asking } from './asking.ts';
@@ -14,12 +14,12 @@ export async function askAll(asking: Asking, hasStores: boolean): Promise<NewWor
   const { dir } = asking;
   const store = await askStore(asking, hasStores);
   const source = await askSource(asking);
-  const mapping = await askMapping(asking, source.look.header);
-  const spec = mapping.kind === 'known' ? mapping.spec : undefined;
-  const imports = mapping.kind === 'known' ? mapping.spec.import : mapping.imports;
-  const params = spec?.params ?? {};
+  const mapping = await askMapping(asking, source.look);
+  const { spec } = mapping;
+  const imports = spec.import;
+  const params = spec.params ?? {};
   const paramValues = await askParams(asking, params);
-  const contact = spec?.import === 'contacts' ? spec.contact : undefined;
+  const contact = spec.import === 'contacts' ? spec.contact : undefined;
   const crosswalk = imports === 'contacts' ? await askCrosswalk(asking, contact) : undefined;
   const weightUnit = store.kind === 'known' ? undefined : await askWeightUnit(asking, imports);
   const name = await askJobName(asking, mapping.kind === 'known' ? mapping.name : `my-${imports}`);
@@ -52,11 +52,10 @@ export async function askAll(asking: Asking, hasStores: boolean): Promise<NewWor
         ? undefined
         : {
             name: mappingName,
-            imports,
             file: basename(source.written.path),
             header: source.look.header,
-            required: NEEDED_FIELDS[imports],
-            suggested: mapping.suggested,
+            proposal: mapping.proposal,
+            spec,
           },
   };
 }

@@ -1,54 +1,45 @@
 import { availableMappings } from '../../config/workspace.ts';
 import {
-  fitHeader,
-  guessMapping,
-  type MappingFit,
-  type MappingGuess,
-  type SuggestedColumn,
-  suggestColumns,
-} from '../../mapping/guess-mapping.ts';
+  guessImport,
+  type MappingProposal,
+  type MappingQuestion,
+  proposeMapping,
+} from '../../mapping/guess/propose-mapping.ts';
+import { fitHeader, guessMapping, type MappingFit, type MappingGuess } from '../../mapping/guess-mapping.ts';
 import type { MappingFile, MappingSpec } from '../../mapping/spec/mapping-spec.ts';
 import { didYouMean } from '../../model/nearest.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
-import { listed } from '../../report/printable.ts';
+import { listed, sentence, shortened } from '../../report/printable.ts';
+import type { SourceLook } from '../../run/look-at-source.ts';
 import type { Asking } from './asking.ts';
-
-/** The fields that a plan requires. */
-export const NEEDED_FIELDS: Readonly<Record<MappingSpec['import'], readonly string[]>> = {
-  products: ['title', 'price'],
-  contacts: ['email'],
-};
+import { answersOf } from './init-options.ts';
 
 /** The mapping that reads the file. */
 export type MappingAnswer =
   | { readonly kind: 'known'; readonly name: string; readonly spec: MappingSpec }
-  /** A new mapping, for the user to complete. */
-  | {
-      readonly kind: 'new';
-      readonly imports: MappingSpec['import'];
-      readonly suggested: readonly SuggestedColumn[];
-    };
+  /** A new one, proposed for the file. */
+  | { readonly kind: 'new'; readonly spec: MappingSpec; readonly proposal: MappingProposal };
 
 /** The name for a new mapping, on the command line and in the list. */
 export const NEW_MAPPING = 'new';
 
 /** Guesses from the header which shop or CRM the file comes from, prints the reasons, and lets the user decide. */
-export async function askMapping(asking: Asking, header: readonly string[]): Promise<MappingAnswer> {
+export async function askMapping(asking: Asking, look: SourceLook): Promise<MappingAnswer> {
   const { options, prompter, say, dir } = asking;
+  const { header } = look;
   const known = availableMappings(dir, process.env);
-  if (options.mapping === NEW_MAPPING) return await askNew(asking, header, known);
+  if (options.mapping === NEW_MAPPING) return await askNew(asking, look, known);
   if (options.mapping !== undefined) return given(options.mapping, header, known);
 
   const guess = guessMapping(header, known);
   for (const line of explainGuess(guess)) say(line);
-  if (guess.best !== undefined && options.yes) return { kind: 'known', ...found(known, guess.best.name) };
+  const { best } = guess;
+  if (best !== undefined && options.yes) return { kind: 'known', ...found(known, best.name) };
+  if (options.yes && (prompter === null || guess.fitting.length === 0))
+    return await askNew(asking, look, known);
   if (prompter === null) throw cannotTell(guess);
-  const chosen = await prompter.choose(
-    'Which mapping reads this file?',
-    choices(guess, known),
-    guess.best?.name,
-  );
-  if (chosen === NEW_MAPPING) return await askNew(asking, header, known);
+  const chosen = await prompter.choose('Which mapping reads this file?', choices(guess, known), best?.name);
+  if (chosen === NEW_MAPPING) return await askNew(asking, look, known);
   return { kind: 'known', ...found(known, chosen) };
 }
 
@@ -118,8 +109,8 @@ function choices(guess: MappingGuess, known: readonly MappingFile[]) {
     ),
     {
       value: NEW_MAPPING,
-      name: 'None of these: start a mapping of my own',
-      description: 'Writes a commented file that lists the columns.',
+      name: 'None of these: propose a mapping of my own',
+      description: 'Uses the headers and values of the file, and asks what they leave open.',
     },
   ];
 }
@@ -131,48 +122,88 @@ function cannotTell({ best, fitting }: MappingGuess): UsageError {
   });
 }
 
+/** Proposes a mapping by what the file shows, and asks what the file leaves open. */
 async function askNew(
   asking: Asking,
-  header: readonly string[],
+  { header, rows }: SourceLook,
   known: readonly MappingFile[],
 ): Promise<MappingAnswer> {
-  const { options, prompter } = asking;
-  const wanted =
-    options.import ??
-    (await prompter?.choose('What is in the file?', [
-      { value: 'products', name: 'Products' },
-      { value: 'contacts', name: 'Contacts' },
-    ]));
-  if (wanted !== 'products' && wanted !== 'contacts') {
-    throw new UsageError('A mapping of your own needs to know what it imports.', {
-      hint: 'Give --import products or --import contacts.',
-    });
-  }
-  const specs = known.flatMap(({ spec, shipped }) => (shipped && spec.import === wanted ? [spec] : []));
-  const suggested = suggestColumns(header, wanted, specs);
-  return { kind: 'new', imports: wanted, suggested: await completed(asking, header, wanted, suggested) };
-}
-
-/** Asks for the columns of required fields that no header matches. */
-async function completed(
-  { prompter }: Asking,
-  header: readonly string[],
-  imports: MappingSpec['import'],
-  suggested: readonly SuggestedColumn[],
-): Promise<SuggestedColumn[]> {
-  const columns = [...new Set(header.map((text) => text.trim()))].filter((text) => text !== '');
-  const complete: SuggestedColumn[] = [];
-  for (const one of suggested) {
-    if (prompter === null || one.header !== undefined || !NEEDED_FIELDS[imports].includes(one.field)) {
-      complete.push(one);
+  const { options, prompter, say } = asking;
+  const file = { header, rows: rows.map(({ cells }) => cells) };
+  const imports = await askImport(asking, guessImport(file));
+  const answers: Record<string, string> = { ...answersOf(options) };
+  for (;;) {
+    const proposal = proposeMapping(imports, file, answers, known);
+    const [question] = proposal.questions;
+    if (question !== undefined && prompter !== null) {
+      answers[question.id] = await askQuestion(prompter, question);
       continue;
     }
-    const taken = new Set([...suggested, ...complete].map((known) => known.header));
-    const chosen = await prompter.choose(`Which column has the ${one.field}?`, [
-      ...columns.filter((text) => !taken.has(text)).map((text) => ({ value: `=${text}`, name: text })),
-      { value: '', name: 'I will write it into the mapping' },
-    ]);
-    complete.push({ field: one.field, header: chosen === '' ? undefined : chosen.slice(1) });
+    for (const line of describeProposal(proposal)) say(line);
+    if (proposal.spec === null) throw leftOpen(proposal.questions);
+    return { kind: 'new', spec: proposal.spec, proposal };
   }
-  return complete;
+}
+
+async function askImport(
+  { options, prompter }: Asking,
+  guessed: MappingSpec['import'] | undefined,
+): Promise<MappingSpec['import']> {
+  const wanted =
+    options.import ??
+    (options.yes || prompter === null
+      ? guessed
+      : await prompter.choose(
+          'What is in the file?',
+          [
+            { value: 'products', name: 'Products' },
+            { value: 'contacts', name: 'Contacts' },
+          ],
+          guessed,
+        ));
+  if (wanted === 'products' || wanted === 'contacts') return wanted;
+  throw new UsageError('It is not clear whether the file holds products or contacts.', {
+    hint: 'Give --import products or --import contacts.',
+  });
+}
+
+async function askQuestion(
+  prompter: NonNullable<Asking['prompter']>,
+  { text, reason, answers }: MappingQuestion,
+): Promise<string> {
+  const message = `${text} (${reason})`;
+  if (answers.length === 0) return await prompter.text(message);
+  // A choice must have a value, and '' is one of the answers.
+  const chosen = await prompter.choose(
+    message,
+    answers.map(({ value, label }) => ({ value: `=${value}`, name: label })),
+  );
+  return chosen.slice(1);
+}
+
+/** The questions that must be answered before there can be a mapping, each with the option that answers it. */
+function leftOpen(questions: MappingProposal['questions']): UsageError {
+  const lines = questions.map(({ text, reason, flag, answers }) => {
+    const others = answers.slice(1).map(({ value }) => `'${value}'`);
+    return `  ${text} ${sentence(reason)}.\n    ${flag}${others.length === 0 ? '' : ` (or ${others.join(', ')})`}`;
+  });
+  const open = questions.length === 1 ? 'a question' : `${questions.length} questions`;
+  return new UsageError(`The file leaves ${open} open:\n${lines.join('\n')}`, {
+    hint: 'Answer with the options above, or run init at a terminal.',
+  });
+}
+
+const COLUMN_WIDTH = 24;
+const SAMPLE_WIDTH = 24;
+
+/** A line for each column: its field, a value and the evidence; then how cells are read. */
+function describeProposal({ columns, notes }: MappingProposal): string[] {
+  const row = (header: string, field: string, sample: string, evidence: string) =>
+    `  ${shortened(header, COLUMN_WIDTH).padEnd(COLUMN_WIDTH)}  ${field.padEnd(14)}  ${shortened(sample, SAMPLE_WIDTH).padEnd(SAMPLE_WIDTH)}  ${evidence}`;
+  return [
+    'A mapping of your own, by the headers and the values of the file:',
+    row('column', 'field', 'a value', 'evidence'),
+    ...columns.map(({ header, field, sample, evidence }) => row(header, field ?? '-', sample, evidence)),
+    ...notes.map((note) => `  ${note}`),
+  ];
 }

@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from 'commander';
+import type { MappingAnswers } from '../../mapping/guess/propose-mapping.ts';
 import { flag, parsed, text, type ValuesOf } from '../define-command.ts';
 
 /** The options of `init`: each answers a question. */
@@ -19,6 +20,34 @@ export const INIT_OPTIONS = {
     'the mapping for the file; default: recognised by its columns; `new` starts a mapping of your own',
   ),
   import: text('what', 'for a mapping of your own: products or contacts'),
+  column: parsed<Readonly<Record<string, string>> | undefined>(
+    'field=header',
+    'for a mapping of your own: the column of a field, such as price=Preis; sku= for none; may be repeated',
+    undefined,
+    nameAndValue,
+  ),
+  decimal: text('sign', 'for a mapping of your own: the decimal sign, "," or "."'),
+  currency: text('code', 'for a mapping of your own: the currency of the store; rows in others are left out'),
+  weightIn: text('unit', 'for a mapping of your own: the unit of weights, where the file does not name it'),
+  group: text(
+    'header',
+    'for a mapping of your own: rows with the same value there are one product; none for no such rows',
+  ),
+  fromPrices: text('what', 'for a mapping of your own: send or reject prices such as "from 9.90"'),
+  imageBase: text(
+    'url',
+    'for a mapping of your own: the address of pictures of which the file has only the names',
+  ),
+  separator: text(
+    'what',
+    'for a mapping of your own: what the sign within categories separates: path, list or none',
+  ),
+  word: parsed<Readonly<Record<string, string>> | undefined>(
+    'word=meaning',
+    'for a mapping of your own: what a word in the stock or the status means; may be repeated',
+    undefined,
+    nameAndValue,
+  ),
   param: parsed<Readonly<Record<string, string>> | undefined>(
     'name=value',
     'a parameter of the mapping; may be repeated',
@@ -36,6 +65,19 @@ export const INIT_OPTIONS = {
 
 /** The answers that options give. */
 export type InitOptions = ValuesOf<typeof INIT_OPTIONS>;
+
+/** The answers that options give to the questions about a new mapping, by their ids (`MappingQuestion`). */
+export function answersOf(options: InitOptions): MappingAnswers {
+  const { decimal, currency, weightIn, group, fromPrices, imageBase, separator, column, word } = options;
+  const single = { decimal, currency, weightIn, group, fromPrices, imageBase, separator };
+  const several = { column, word };
+  return Object.fromEntries([
+    ...Object.entries(single).flatMap(([id, value]) => (value === undefined ? [] : [[id, value] as const])),
+    ...Object.entries(several).flatMap(([kind, values]) =>
+      Object.entries(values ?? {}).map(([name, value]) => [`${kind}.${name}`, value] as const),
+    ),
+  ]);
+}
 
 /** Parses one of several `NAME=VALUE` and adds it to the previous ones. */
 function nameAndValue(

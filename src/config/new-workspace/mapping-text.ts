@@ -1,67 +1,51 @@
+import type { MappingProposal } from '../../mapping/guess/propose-mapping.ts';
 import type { MappingSpec } from '../../mapping/spec/mapping-spec.ts';
 import { schemaLine, yamlText } from './yaml-text.ts';
 
-/** The values of a new mapping, which its user will complete. */
+/** A new mapping that was proposed for a file. */
 export interface StarterMapping {
   readonly name: string;
-  readonly imports: MappingSpec['import'];
   /** The name of the file, for people. */
   readonly file: string;
   readonly header: readonly string[];
-  /** The fields without which nothing can be planned. */
-  readonly required: readonly string[];
-  /** Fields, with the columns that likely hold them. */
-  readonly suggested: readonly { readonly field: string; readonly header: string | undefined }[];
+  /** What the guesses rest on, and the mapping itself. */
+  readonly proposal: Pick<MappingProposal, 'evidence' | 'notes'>;
+  readonly spec: MappingSpec;
 }
 
-/** Stands for a header that must still be chosen: no file has it, so nothing is imported by mistake. */
-const TO_BE_CHOSEN = 'TO BE CHOSEN';
-
-/** The needed fields for which no column was found. */
-export function toBeChosen({ required, suggested }: StarterMapping): readonly string[] {
-  return suggested
-    .filter(({ field, header }) => required.includes(field) && header === undefined)
-    .map(({ field }) => field);
-}
-
-/** A commented mapping of one's own to begin with: what was found is in use, all other columns are listed. */
-export function mappingText(starter: StarterMapping): string {
-  const { imports, file, header, required, suggested } = starter;
-  const used = suggested.filter((one) => one.header !== undefined || required.includes(one.field));
-  const taken = new Set(used.map((one) => one.header));
-  const fields = used.map(({ field }) => field);
-  const words = new Set(fields);
+/** A mapping file with the evidence of each guess as a comment, and the columns that are not used, to be added. */
+export function mappingText({ file, header, proposal, spec }: StarterMapping): string {
+  const { import: imports, columns, tests: _, ...parts } = spec;
+  const used = Object.entries(columns);
+  const taken = new Set(used.flatMap(([, column]) => headersOf(column)));
+  const words = new Set(used.map(([name]) => name));
   const others = [...new Set(header.map((text) => text.trim()))].filter(
     (text) => text !== '' && !taken.has(text),
   );
-  const spare = others.map((text) => ({ header: text, word: wordFor(text, words) }));
   const lines = [
     schemaLine('mapping', '../'),
-    `# How the rows of ${file.replaceAll(/\p{Cc}+/gu, ' ')} become ${imports}. docs/mappings.md of Storeferry describes the format;`,
-    `# storeferry check   shows errors in this file, and runs its tests`,
+    `# How the rows of ${inLine(file)} become ${imports}. docs/mappings.md of Storeferry describes the format;`,
+    `# storeferry check   shows what is wrong with it, and runs its tests`,
+    '# It was proposed by the headers and the values of the file: change what is wrong.',
+    ...proposal.notes.map((note) => `#   ${inLine(note)}`),
     `import: ${imports}`,
-    'columns: # a name of your own for each column that you use, and its header in the file',
-    ...used.map((one) =>
-      one.header === undefined
-        ? `  ${one.field}: ${TO_BE_CHOSEN} # write the right header here`
-        : `  ${one.field}: ${yamlText(one.header)}`,
+    'columns: # a name for each column that is used, and its header in the file',
+    ...used.map(
+      ([name, column]) =>
+        `  ${yamlText(name)}: ${flow(column)} # ${inLine(proposal.evidence[name] ?? 'the file has it')}`,
     ),
     ...(others.length === 0
       ? []
-      : ['  # The other columns of the file; remove the # of each column that you use below.']),
-    ...spare.map((one) => `  # ${yamlText(one.word)}: ${yamlText(one.header)}`),
-    `required: [${required.join(', ')}] # a file without these has another format`,
-    '',
-    ...(imports === 'products' ? productLines(fields, spare) : contactLines(fields, spare)),
+      : ['  # The other columns of the file; remove the # where you use one below.']),
+    ...others.map((text) => `  # ${yamlText(wordFor(text, words))}: ${yamlText(text)}`),
+    ...Object.entries(parts).flatMap(([key, part]) => partLines(key, part)),
+    '# There is more: price rules, look-ups, conditions, and products over several rows (docs/mappings.md of Storeferry).',
     '',
     '# Rows of the file, and what must be sent for them; storeferry check compares it with what the mapping gives.',
     '# tests:',
     '#   - name: a row of the file',
     '#     rows: |',
-    `#       ${header
-      .slice(0, 4)
-      .join(',')
-      .replaceAll(/[\r\n]+/g, ' ')}`,
+    `#       ${inLine(header.slice(0, 4).join(','))}`,
     '#       …',
     '#     expect:',
     `#       - sends: { ${imports === 'products' ? 'title' : 'email'}: … }`,
@@ -69,70 +53,32 @@ export function mappingText(starter: StarterMapping): string {
   return `${lines.join('\n')}\n`;
 }
 
-/** A column of the file that nothing uses yet, and the word that the mapping offers for it. */
-interface SpareColumn {
-  readonly header: string;
-  readonly word: string;
-}
-
-/** A field that many mappings have, and the headers under which its column is met. */
-interface Example {
-  readonly headers: RegExp;
-  readonly line: (word: string) => string;
-}
-
-const PRODUCT_EXAMPLES: readonly Example[] = [
-  { headers: /image|photo|picture|bild|foto|imagen/i, line: (word) => `images: [${word}, { split: "," }]` },
-  { headers: /publish|visible|active|aktiv|enabled/i, line: (word) => `hidden: { ${word}: no }` },
-];
-const VARIANT_EXAMPLES: readonly Example[] = [
-  { headers: /gram/i, line: (word) => `weight: { value: ${word}, unit: g }` },
-  { headers: /weight|gewicht|poids|peso/i, line: (word) => `weight: { value: ${word}, unit: kg }` },
-];
-const CONTACT_EXAMPLES: readonly Example[] = [
-  { headers: /tag|label|segment/i, line: (word) => `tags: [${word}, { split: "," }]` },
-  { headers: /newsletter|subscri|opt.?in|consent/i, line: (word) => `subscribed: { ${word}: yes }` },
-  { headers: /birth|geburt|naissance/i, line: (word) => `properties: { fields: { Birthday: ${word} } }` },
-];
-
-/** Lines to be used without their `#`, together with that of their column: only such as the file has a column for. */
-function offered(examples: readonly Example[], spare: readonly SpareColumn[]): string[] {
-  const taken = new Set<string>();
-  return examples.flatMap(({ headers, line }) => {
-    const column = spare.find(({ header, word }) => headers.test(header) && !taken.has(word));
-    const written = column && line(yamlText(column.word));
-    const field = written?.split(':')[0] ?? '';
-    if (column === undefined || written === undefined || taken.has(field)) return [];
-    taken.add(column.word).add(field);
-    return [`  # ${written}`];
-  });
-}
-
-function productLines(fields: readonly string[], spare: readonly SpareColumn[]): string[] {
-  const inUse = (key: string, line: string) => (fields.includes(key) ? [`  ${line}`] : []);
+/** A part of the mapping: a map has a line for each of its keys. */
+function partLines(key: string, part: unknown): string[] {
+  if (typeof part !== 'object' || part === null || Array.isArray(part)) return [`${key}: ${flow(part)}`];
+  const about = key === 'product' ? ' # url is the key: the same url is the same product in every run' : '';
   return [
-    'product:',
-    '  # The key: the same url is the same product in every run. Use a column that never changes and is unique.',
-    `  url: ${fields.includes('sku') ? '[sku, slug]' : '[title, slug]'}`,
-    '  title: title',
-    ...inUse('description', 'description: description'),
-    ...offered(PRODUCT_EXAMPLES, spare),
-    'variants:',
-    '  pricing: { price: price } # decimal comma: { price: [price, { number: { decimal: "," } }] }',
-    ...inUse('sku', 'sku: sku'),
-    ...inUse('quantity', 'quantity: [quantity, integer]'),
-    ...offered(VARIANT_EXAMPLES, spare),
-    '# There is more: images, categories, options, weights, and products over several rows (docs/mappings.md of Storeferry).',
+    `${key}:${about}`,
+    ...Object.entries(part).map(([name, value]) => `  ${yamlText(name)}: ${flow(value)}`),
   ];
 }
 
-function contactLines(fields: readonly string[], spare: readonly SpareColumn[]): string[] {
-  return [
-    'contact:',
-    ...fields.map((field) => `  ${field}: ${field === 'email' ? '[email, lower]' : field}`),
-    ...offered(CONTACT_EXAMPLES, spare),
-    '# There is more: tags, properties, whether they subscribed, and to which lists (docs/mappings.md of Storeferry).',
-  ];
+/** A value in one line. */
+function flow(value: unknown): string {
+  if (typeof value === 'string') return yamlText(value);
+  if (Array.isArray(value)) return `[${value.map(flow).join(', ')}]`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  const entries = Object.entries(value).map(([key, one]) => `${yamlText(key)}: ${flow(one)}`);
+  return `{ ${entries.join(', ')} }`;
+}
+
+function inLine(text: string): string {
+  return text.replaceAll(/[\p{Cc}\u2028\u2029]+/gu, ' ');
+}
+
+function headersOf(column: MappingSpec['columns'][string]): readonly string[] {
+  const written = typeof column === 'object' && 'header' in column ? column.header : column;
+  return typeof written === 'string' ? [written] : written;
 }
 
 /** A name for a column, made of its header: letters and digits, not yet taken. */

@@ -7,7 +7,7 @@ import { SCHEMA_NAMES, schemaFor } from '../json-schema.ts';
 import { placeholder } from '../placeholder.ts';
 import type { StoreConfig } from '../store-config.ts';
 import { jobText, type NewJob } from './job-text.ts';
-import { mappingText, type StarterMapping, toBeChosen } from './mapping-text.ts';
+import { mappingText, type StarterMapping } from './mapping-text.ts';
 import { SCHEMA_FOLDER, schemaLine } from './yaml-text.ts';
 
 /** The name of the store in a new workspace. */
@@ -87,7 +87,11 @@ export function composeFiles(workspace: NewWorkspace): NewFile[] {
     addText(name, 'lets an editor check and complete what you type', text);
   }
   if (starter !== undefined)
-    addText(`mappings/${starter.name}.yaml`, 'the mapping, for you to complete', mappingText(starter));
+    addText(
+      `mappings/${starter.name}.yaml`,
+      'the mapping, with the evidence of each guess',
+      mappingText(starter),
+    );
   if (copyOf !== undefined)
     add(job.source.path, `a copy of ${copyOf}`, { content: { copyOf }, existing: 'refuse' });
   addText(`jobs/${job.name}.yaml`, 'the job', jobText(job));
@@ -95,13 +99,9 @@ export function composeFiles(workspace: NewWorkspace): NewFile[] {
 }
 
 /** What must be done before the job can be planned; empty when it can be planned at once. */
-export function leftToDo({ starter, crosswalkToCome, job, unset }: NewWorkspace): string[] {
-  const fields = starter === undefined ? [] : toBeChosen(starter);
+export function leftToDo({ crosswalkToCome, job, unset }: NewWorkspace): string[] {
   const { crosswalk } = job;
   return [
-    ...(fields.length === 0
-      ? []
-      : [`Write into mappings/${job.mapping}.yaml which column holds ${fields.join(' and ')}.`]),
     ...(crosswalk === undefined || !crosswalkToCome
       ? []
       : [

@@ -1,7 +1,7 @@
 import { loosened } from '../../model/nearest.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
-import type { SampledColumn } from './column-values.ts';
-import type { HeaderReading, Meaning } from './header-words.ts';
+import type { HeaderReading, Meaning } from './header-reading.ts';
+import type { SampledColumn } from './sampled-column.ts';
 
 /** One of the answers that a question takes. */
 export interface CandidateAnswer {
@@ -196,15 +196,12 @@ export class Guess<Concept extends string> {
 
   /** `columns` of the mapping. */
   columnSpecs(): Record<string, string | { header: string; occurrence: number }> {
+    const inOrder = [...this.used].sort(([, a], [, b]) => a.column.index - b.column.index);
     return Object.fromEntries(
-      [...this.used].map(
-        ([
-          name,
-          {
-            column: { header, occurrence },
-          },
-        ]) => [name, occurrence === 0 ? header : { header, occurrence }],
-      ),
+      inOrder.map(([name, { column }]) => {
+        const { header, occurrence } = column;
+        return [name, occurrence === 0 ? header : { header, occurrence }];
+      }),
     );
   }
 

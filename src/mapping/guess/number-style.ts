@@ -1,6 +1,6 @@
 import type { Transform } from '../transforms/transforms.ts';
-import type { NumberSigns } from './column-values.ts';
 import type { Guess } from './guess.ts';
+import type { NumberSigns } from './sampled-column.ts';
 
 /** How the numbers of a column are written. */
 export interface NumberStyle {

@@ -1,15 +1,7 @@
 import { loosened } from '../../model/nearest.ts';
 import type { ContactMappingSpec, ContactSpec, MappingFile, MappingSpec } from '../spec/mapping-spec.ts';
 import type { Value } from '../spec/value.ts';
-import {
-  booleanOf,
-  isEmail,
-  isPhone,
-  readAmount,
-  type SampledColumn,
-  sampleColumns,
-  shareOf,
-} from './column-values.ts';
+import { draftProduct } from './draft-product.ts';
 import {
   countedShare,
   type EarlierUse,
@@ -18,8 +10,16 @@ import {
   type MappingQuestion,
   type ProposedColumn,
 } from './guess.ts';
-import { type ContactConcept, readContactHeader, readProductHeader } from './header-words.ts';
-import { draftProduct } from './product-draft.ts';
+import { type ContactConcept, readContactHeader, readProductHeader } from './header-reading.ts';
+import {
+  booleanOf,
+  isEmail,
+  isPhone,
+  readAmount,
+  type SampledColumn,
+  sampleColumns,
+  shareOf,
+} from './sampled-column.ts';
 
 export type { MappingAnswers, MappingQuestion, ProposedColumn } from './guess.ts';
 
@@ -95,11 +95,14 @@ export function guessImport({ header, rows }: FileToGuess): MappingSpec['import'
   const hasEmail = columns.some((column) => shareOf(column, isEmail) > 0.5);
   if (hasPrice !== hasEmail) return hasPrice ? 'products' : 'contacts';
   if (hasPrice) return undefined;
-  const isProduct = (column: SampledColumn) =>
+  const isOfProducts = (column: SampledColumn) =>
     readProductHeader(column.header).meanings.some(({ concept }) =>
       ['sku', 'gtin', 'quantity', 'image'].includes(concept),
     );
-  return columns.filter(isProduct).length > 1 ? 'products' : undefined;
+  const isMoney = (value: string) =>
+    readAmount(value)?.currency !== undefined || /^\d+[.,]\d{2}$/.test(value);
+  const hasMoney = columns.some((column) => shareOf(column, isMoney) > 0.5);
+  return hasMoney || columns.filter(isOfProducts).length > 1 ? 'products' : undefined;
 }
 
 /** The fields that earlier mappings take straight from a column, by its loosened headers. */

@@ -27,14 +27,14 @@ type Words = Readonly<Partial<Record<Language, string>>>;
  */
 const PRODUCT_WORDS = {
   sku: {
-    en: 'sku, item no, item number, article no, article number, product code, item code, part number, part no, stock code, model number, code, ref, reference, item, item id, product no, product number, stock keeping unit, style number, catalog number, catalogue number, number, no',
+    en: 'sku, item no, item number, article no, article number, product code, item code, part number, part no, stock code, model number, code, ref, reference, item, item id, product no, product number, stock keeping unit, style number, catalog number, catalogue number, number, no, article',
     de: 'sku, artikelnummer, artikelnr, artnr, art nr, artikel nr, bestellnummer, bestellnr, best nr, produktnummer, produktnr, artikelcode, sachnummer, materialnummer, teilenummer, warennummer, nummer, artikel, katalognummer, modellnummer, nr',
-    fr: 'sku, référence, réf, code article, code produit, numéro article, n article, no article, réf article, référence article, code',
-    es: 'sku, referencia, ref, código, cód, código de artículo, código artículo, número de artículo, número de referencia, codigo producto, clave',
-    it: 'sku, codice, cod, codice articolo, cod articolo, cod art, riferimento, rif, numero articolo',
-    pt: 'sku, código, cód, referência, ref, código do produto, código do artigo, número do artigo',
-    nl: 'sku, artikelnummer, artikelnr, artnr, art nr, bestelnummer, productcode, artikelcode, code, referentie, nummer',
-    pl: 'sku, symbol, kod, kod produktu, indeks, numer katalogowy, nr katalogowy, nr kat, nr artykułu, numer artykułu, kod towaru, index',
+    fr: 'sku, référence, réf, code article, code produit, numéro article, n article, no article, réf article, référence article, code, article',
+    es: 'sku, referencia, ref, código, cód, código de artículo, código artículo, número de artículo, número de referencia, codigo producto, clave, artículo',
+    it: 'sku, codice, cod, codice articolo, cod articolo, cod art, riferimento, rif, numero articolo, articolo',
+    pt: 'sku, código, cód, referência, ref, código do produto, código do artigo, número do artigo, artigo',
+    nl: 'sku, artikelnummer, artikelnr, artnr, art nr, bestelnummer, productcode, artikelcode, code, referentie, nummer, artikel',
+    pl: 'sku, symbol, kod, kod produktu, indeks, numer katalogowy, nr katalogowy, nr kat, nr artykułu, numer artykułu, kod towaru, index, artykuł',
     cs: 'sku, kód, kód zboží, kód produktu, katalogové číslo, kat č, číslo zboží, číslo produktu, objednací číslo, obj č, číslo artiklu',
     ru: 'sku, артикул, арт, код, код товара, номенклатурный номер, номер, артикул товара',
     tr: 'sku, stok kodu, ürün kodu, kod, stok no, ürün no, malzeme kodu, referans',
@@ -1040,6 +1040,11 @@ const CONTENT_LANGUAGES: ReadonlySet<string> = new Set(
     'espanol polski cesky hungarian hu sk ro bg gb'
   ).split(' '),
 );
+
+/** Whether a header says only that the column is about the product. */
+export function isProductWord(header: string): boolean {
+  return wordsOf(header).every((word) => NOUNS.has(word));
+}
 
 /** Takes apart what belongs to the name of a field and what qualifies it. */
 function qualify(all: readonly string[]): {

@@ -4,6 +4,10 @@ import type { CategoriesSpec, OptionsSpec, ProductSpec, VariantsSpec } from '../
 import type { Condition, Value } from '../spec/value.ts';
 import { slugify } from '../transforms/slug.ts';
 import type { Transform } from '../transforms/transforms.ts';
+import { draftPrices } from './draft-prices.ts';
+import { countedShare, type Guess, meaningOf, type ReadColumn } from './guess.ts';
+import { isProductWord, type ProductConcept, weightUnit } from './header-reading.ts';
+import { styleOf } from './number-style.ts';
 import {
   availabilityOf,
   booleanOf,
@@ -23,11 +27,7 @@ import {
   shareOf,
   signsOf,
   visibilityOf,
-} from './column-values.ts';
-import { countedShare, type Guess, meaningOf, type ReadColumn } from './guess.ts';
-import { type ProductConcept, weightUnit } from './header-words.ts';
-import { styleOf } from './number-style.ts';
-import { draftPrices } from './product-prices.ts';
+} from './sampled-column.ts';
 
 type Column = ReadColumn<ProductConcept>;
 type Products = Guess<ProductConcept>;
@@ -123,6 +123,7 @@ function pickTitle(guess: Products): Column | undefined {
     field: 'title',
     what: 'the name of the product',
     concepts: ['title'],
+    prefer: ({ header }) => !isProductWord(header),
     fits: text,
     shown: (column) => `${column.distinct} different of ${column.values.length} values`,
   });
