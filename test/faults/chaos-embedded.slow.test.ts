@@ -10,7 +10,7 @@ import { seededRandom } from '../support/store/random.ts';
 import { wallClock } from '../support/wall-clock.ts';
 import type { RunningCommand } from '../support/workspace.ts';
 import { makeBooks } from './books.ts';
-import { CHAOS_JOB, furnish, measureChaos } from './chaos.ts';
+import { CHAOS_JOB, furnish, measureChaos, WITNESSES_LOST } from './chaos.ts';
 import { clockFaults, type Faults, isAlive, processFaults, startMischief } from './mischief.ts';
 import { patienceFor, SCALE } from './scale.ts';
 import { kill, openScene, type Scene } from './scene.ts';
@@ -125,7 +125,7 @@ function damages({ workspace }: Scene, { whileDead }: Processes): Faults {
   return {
     'write-ahead log lost': () => whileDead(() => remove((name) => /^state\.db-(wal|shm)$/.test(name))),
     'state deleted': () => whileDead(() => remove(isState)),
-    'artifacts deleted': () => whileDead(() => remove((name) => name === 'artifacts')),
+    [WITNESSES_LOST]: () => whileDead(() => remove((name) => name === 'artifacts')),
     'older state put back': async () => {
       const struck = await whileDead(hasCopy ? putBack : keepCopy);
       if (!struck) return false;

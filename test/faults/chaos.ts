@@ -18,6 +18,9 @@ export const CHAOS_JOB = {
   safety: '{ maxDeletes: off, maxRejects: off, minRows: off, maxPriceMoves: off }',
 };
 
+/** The fault after which no id is proven. */
+export const WITNESSES_LOST = 'artifacts deleted';
+
 /** Runs the job until it is through; gives its summary. */
 type RunThrough = () => Promise<Readonly<Record<string, unknown>>>;
 
@@ -48,8 +51,10 @@ export async function measureChaos(
     audits.push(found);
     sources.push(books);
     if (found.missing > 0 || found.unaccounted > 0) bad.push(evidence(found, summary, sources, store));
-    // A mirror that was made to forget leaves what it no longer knows.
-    if (mischief.forgotten === 0) left.push(found.left);
+    // A mirror that was made to forget leaves what it no longer knows. Without its witnesses it knows its products and not
+    // their ids: it leaves them, and counts them.
+    const withoutIds = scene.fired()[WITNESSES_LOST] === undefined ? 0 : undeleted(summary);
+    if (mischief.forgotten === 0) left.push(found.left - withoutIds);
     if (isLast) break;
     const next = random() < GOES_BACK ? before : nextBooks(books, random);
     if (next === before) scene.count('source goes back');
@@ -79,6 +84,11 @@ export async function measureChaos(
   of(24, none('leaks', (await scene.leaks()).length));
   of(29, none('false beliefs', Math.max(worst('missing'), further.missing)));
   of(30, none('strangers deleted', STRANGERS - strangers.length));
+}
+
+/** The products that a run counts as removed from the source and did not delete. */
+function undeleted({ removed, deleted }: Readonly<Record<string, unknown>>): number {
+  return Number(removed) - Number(deleted);
 }
 
 /** What to look at when a run does not add up: its summary, and the earlier source that the store is most like. */
