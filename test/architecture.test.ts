@@ -66,7 +66,7 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
   mapping: [
     ...['spec/mapping-spec.ts', 'compile-mapping.ts', 'map-tables.ts'],
     // For `init` and the checks; and the tables that a run reads for a mapping.
-    ...['guess-mapping.ts', 'run-mapping-tests.ts', 'lookup-table.ts'],
+    ...['guess-mapping.ts', 'run-mapping-tests.ts', 'lookup-table.ts', 'join-table.ts'],
     // For `init`, and for pages that make jobs.
     'guess/propose-mapping.ts',
   ],

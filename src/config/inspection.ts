@@ -92,7 +92,12 @@ export function inspectFiles(
       shipped,
       dir,
       lookupPlaces: new Map(
-        at.flatMap((part) => (lookup(spec, part) === undefined ? [] : [[part[1] ?? '', placeAt(part)]])),
+        Object.entries(spec.lookups ?? {}).flatMap(([name, { path, of }]) => {
+          const part = at.find(([, written]) => written === name);
+          if (part !== undefined) return of === undefined ? [[name, placeAt(part)]] : [];
+          // A step names this table of rates by its path.
+          return path === undefined ? [] : [[name, { path }]];
+        }),
       ),
       placeOf: (path, part = 'value') => yaml.placeOf(path, part),
     }));

@@ -19,8 +19,17 @@ export function checkUse(scope: Scope, spec: MappingSpec): void {
       );
     }
   }
+  for (const name of Object.keys(spec.expect ?? {})) {
+    if (columns.declared.get(name)?.joined !== undefined) {
+      problems.add(['expect', name], 'expect is about cells of the source, and this column is joined');
+    }
+  }
   for (const column of columns.declared.values()) {
-    const path = ['columns', column.name];
+    const { joined } = column;
+    const path =
+      joined === undefined
+        ? ['columns', column.name]
+        : ['lookups', joined.lookup, 'join', 'columns', joined.column];
     if (!isUsed(scope, column)) problems.add(path, `the column ${column.name} is used nowhere; remove it`);
     const numbered = column.name.includes('{n}');
     for (const pattern of column.patterns) {
@@ -54,12 +63,15 @@ export function checkUse(scope: Scope, spec: MappingSpec): void {
     }
   }
   for (const [name, lookup] of Object.entries(spec.lookups ?? {})) {
-    const { of, match, when } = lookup;
+    const { of, match, when, join } = lookup;
     const given = Object.entries(lookup).filter(
       ([key, value]) => PLACES.includes(key) && value !== undefined,
     );
     if (given.length + (of === undefined ? 0 : 1) !== 1) {
       problems.add(['lookups', name], `expected one of ${PLACES.join(', ')} and of`);
+    }
+    if (join !== undefined && of !== undefined) {
+      problems.add(['lookups', name, 'join'], 'join goes with a file, not with of');
     }
     if (of !== undefined && !LIST_COLUMNS.includes(match)) {
       problems.add(['lookups', name, 'match'], `expected ${LIST_COLUMNS.join(' or ')}, found ${match}`);

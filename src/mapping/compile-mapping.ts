@@ -4,9 +4,11 @@ import { checkUse, isUsed, unnamedColumns } from './check-use.ts';
 import { type Binding, bindTable, requiredColumns } from './columns/bind-table.ts';
 import { type AlignmentCheck, compileAlignment } from './compile-alignment.ts';
 import { compileContact, compileContactId } from './compile-contact.ts';
+import { compileJoins } from './compile-joins.ts';
 import { compileDamageCheck } from './damage-check.ts';
 import { compileGrouping } from './grouping/compile-grouping.ts';
 import type { Grouping } from './grouping/grouping.ts';
+import { type JoinTable, joinsOf } from './join-table.ts';
 import { type Crosswalk, type LookupTable, storeListsTable } from './lookup-table.ts';
 import type { RecordMapper } from './map-record.ts';
 import { compileProduct } from './product/compile-product.ts';
@@ -28,6 +30,8 @@ export interface MappingContext {
   readonly params: Readonly<Record<string, Param>>;
   /** The tables that the mapping declares under `lookups`, by name. */
   readonly lookups: ReadonlyMap<string, LookupTable>;
+  /** The tables of the lookups that are joined, by name; left out in a check. */
+  readonly joins?: ReadonlyMap<string, JoinTable> | undefined;
   /** The store's unit. */
   readonly weightUnit: WeightUnit;
   /** When the source was staged, in milliseconds since the epoch: dated sales are judged at this moment. */
@@ -67,8 +71,10 @@ export function compileMapping(spec: MappingSpec, context: MappingContext, trace
       return [name, context.lookups.get(name) ?? unasked] as const;
     }),
   );
+  const joined = new Set(joinsOf(spec).map(({ name }) => name));
   for (const [name, table] of lookups) {
-    if (table === undefined) problems.add(['lookups', name], 'the table was not read');
+    if ((joined.has(name) ? context.joins?.get(name) : table) === undefined)
+      problems.add(['lookups', name], 'the table was not read');
   }
   const compiled = compile(spec, { ...context, params, lookups, problems, trace });
   const [first] = problems.found;
@@ -100,6 +106,7 @@ function compile(spec: MappingSpec, context: CompileContext): CompiledMapping {
   const clock = new Clock(context.now);
   const scope = newScope(spec, context);
   const { columns } = scope;
+  const joins = compileJoins(scope, spec, context.joins);
   const { key, keyField, build } =
     spec.import === 'contacts'
       ? contactParts(scope, spec, context)
@@ -119,7 +126,7 @@ function compile(spec: MappingSpec, context: CompileContext): CompiledMapping {
     grouping,
     mapper: withHtmlPolicy(context.html ?? 'keep', {
       ...traced(context.trace, keyField, { key, build }),
-      ...{ keyField, skips, notes: scope.notes, clock, damage: compileDamageCheck(scope) },
+      ...{ keyField, skips, notes: scope.notes, clock, joins, damage: compileDamageCheck(scope) },
     }),
   };
 }

@@ -2,6 +2,8 @@
 export interface LookupTable {
   readonly columns: readonly string[];
   readonly rows: ReadonlyMap<string, ReadonlyMap<string, string>>;
+  /** Of a table with the columns from, to and rate, matched by from: the rate of each pair, as written. */
+  readonly rates?: ReadonlyMap<string, string | typeof SEVERAL_RATES>;
   /** What is said of a value that is not there, where the table knows better than the mapping. */
   readonly unknown?: Refusal;
   /** Values that must not be decided, since more than one row has them. */
@@ -18,6 +20,17 @@ export function lookupKey(text: string): string {
   return text.trim().toLowerCase();
 }
 
+/** The column that a table of rates is matched by. */
+export const RATE_MATCH = 'from';
+
+/** Instead of a rate: the table has different ones for the pair. */
+export const SEVERAL_RATES = Symbol('several rates');
+
+/** How a pair of currencies is found in a table of rates. */
+export function ratePair(from: string, to: string): string {
+  return `${lookupKey(from)} ${lookupKey(to)}`;
+}
+
 /**
  * A lookup table of a header line and its rows. The first row wins where the matched column repeats itself.
  * @param match the header of the column that values are compared with; `undefined` is returned when it is not there.
@@ -28,19 +41,30 @@ export function lookupTable(
   match: string,
 ): LookupTable | undefined {
   const columns = header.map((text) => text.trim());
-  const at = columns.findIndex((text) => text.toLowerCase() === match.trim().toLowerCase());
+  const columnAt = (name: string) => columns.findIndex((text) => lookupKey(text) === lookupKey(name));
+  const at = columnAt(match);
   if (at < 0) return undefined;
+  const [toAt, rateAt] = [columnAt('to'), columnAt('rate')];
+  const rates = lookupKey(match) === RATE_MATCH && toAt >= 0 && rateAt >= 0 ? newRates() : undefined;
   const byKey = new Map<string, ReadonlyMap<string, string>>();
   for (const cells of rows) {
     const key = lookupKey(cells[at] ?? '');
     if (key !== '' && !byKey.has(key)) {
       byKey.set(key, new Map(columns.map((name, index) => [name, (cells[index] ?? '').trim()])));
     }
+    if (rates === undefined || key === '') continue;
+    const [pair, rate] = [ratePair(key, cells[toAt] ?? ''), (cells[rateAt] ?? '').trim()];
+    rates.set(pair, (rates.get(pair) ?? rate) === rate ? rate : SEVERAL_RATES);
   }
   return {
     columns: [...columns.slice(at, at + 1), ...columns.filter((_, index) => index !== at)],
     rows: byKey,
+    ...(rates === undefined ? {} : { rates }),
   };
+}
+
+function newRates(): Map<string, string | typeof SEVERAL_RATES> {
+  return new Map();
 }
 
 /** What a lookup of the store's subscriber lists knows of each. */

@@ -1,5 +1,6 @@
 import type { DeferredRecord, Mapped } from '../model/mapped-record.ts';
 import type { Reason } from '../model/reason.ts';
+import type { Joins } from './compile-joins.ts';
 import type { DamageCheck } from './damage-check.ts';
 import type { Clock } from './product/pricing.ts';
 import { memoOf, type RecordRows } from './record-rows.ts';
@@ -20,6 +21,7 @@ export interface RecordMapper {
   readonly keyField: string;
   readonly skips: readonly { readonly test: Test; readonly reason: string }[];
   readonly damage: DamageCheck;
+  readonly joins: Joins;
   /** Emptied before each record; what is noted while it is built goes with it. */
   readonly notes: string[];
   /** Reset before each record: whether the record depends on the time of the import. */
@@ -67,6 +69,8 @@ function mapWithKey(
     const why = read instanceof Unreadable ? read : new Unreadable('key-missing', 'the key is blank');
     return reject(why.in(mapper.keyField).reason(head?.line));
   }
+  const unjoined = mapper.joins.fault(rows);
+  if (unjoined !== undefined) return reject(unjoined);
   const built = orUnreadable(() => mapper.build(sound, key));
   if (built instanceof Unreadable) return reject(built.reason(head?.line));
   if ('skipped' in built) return { kind: 'skipped', key, reason: built.skipped, ...from };
@@ -113,7 +117,8 @@ export function deferRecord(
     torn ||
     typeof key !== 'string' ||
     mapper.skips.some(({ test }) => test(head, 0)) ||
-    mapper.damage.keyIsDamaged(head)
+    mapper.damage.keyIsDamaged(head) ||
+    mapper.joins.fault(rows) !== undefined
   ) {
     return mapWithKey(mapper, rows, key, undefined);
   }

@@ -86,8 +86,13 @@ async function* readTables<Item>(
   mapping: CompiledMapping,
   tables: AsyncIterable<Table> | Iterable<Table>,
   options: MapTablesOptions,
-  become: (rows: RecordRows) => Item,
+  map: (rows: RecordRows) => Item,
 ): AsyncIterable<readonly Item[]> {
+  const { joins } = mapping.mapper;
+  const become = (rows: RecordRows) => {
+    joins.count(rows);
+    return map(rows);
+  };
   let scratch: RowScratch | undefined;
   const grouper = mapping.grouping.open((kind) => {
     scratch = (options.openScratch ?? openSqliteScratch)(kind);
@@ -159,11 +164,13 @@ function bind(mapping: CompiledMapping, { header, file, name }: Table): Binding 
 function sourceRow(mapping: CompiledMapping, binding: Binding, row: Row, seq: number): SourceRow {
   const cells = cellsBySlot(row, binding);
   const misaligned = mapping.alignment(row, cells, binding);
-  return { table: binding.table, seq, line: row.line, cells, misaligned, chars: charsOf(row) };
+  const bound = { table: binding.table, seq, line: row.line, cells, misaligned, chars: charsOf(row) };
+  if (misaligned === undefined && row.heading !== true) mapping.mapper.joins.fill(bound, cells);
+  return bound;
 }
 
 /** The cells that the mapping uses, by slot. Cells that a short row lacks are blank. */
-function cellsBySlot(row: Row, binding: Binding): readonly (string | undefined)[] {
+function cellsBySlot(row: Row, binding: Binding): (string | undefined)[] {
   const { indexes, constants } = binding;
   const cells: (string | undefined)[] = new Array(indexes.length);
   for (let slot = 0; slot < indexes.length; slot++) {

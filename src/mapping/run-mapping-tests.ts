@@ -5,8 +5,10 @@ import type { Mapped } from '../model/mapped-record.ts';
 import type { Row } from '../model/row.ts';
 import { StoreferryError } from '../model/storeferry-error.ts';
 import { compileMapping } from './compile-mapping.ts';
+import { type JoinTable, joinOpeners, joinsOf } from './join-table.ts';
 import { type Crosswalk, type LookupTable, lookupKey, lookupTable, storeListsTable } from './lookup-table.ts';
 import { mapTables } from './map-tables.ts';
+import { joinColumns } from './spec/join-spec.ts';
 import type { MappingExpectation, MappingSpec, MappingTest } from './spec/mapping-spec.ts';
 import { slugify } from './transforms/slug.ts';
 
@@ -59,6 +61,7 @@ async function runTest(
     const mapping = compileMapping(spec, {
       params: test.params ?? {},
       lookups: lookupsOf(spec, test),
+      joins: joinedOf(spec, test),
       crosswalk: test.crosswalk && crosswalkOf(test.crosswalk),
       weightUnit: test.weightUnit ?? 'kg',
       now,
@@ -93,11 +96,30 @@ function lookupsOf(spec: MappingSpec, test: MappingTest): ReadonlyMap<string, Lo
         const lists = given.map((row) => ({ id: Number(row['id']), name: String(row['name'] ?? '') }));
         return [name, storeListsTable(lists, match)];
       }
-      const header = [...new Set([match, ...given.flatMap((row) => Object.keys(row))])];
-      const rows = given.map((row) => header.map((column) => String(row[column] ?? '')));
+      const { header, rows } = tableOf(match, given);
       return [name, lookupTable(header, rows, match) ?? { columns: header, rows: new Map() }];
     }),
   );
+}
+
+/** The tables of joins, with the columns that the test leaves out. */
+function joinedOf(spec: MappingSpec, test: MappingTest): ReadonlyMap<string, JoinTable> {
+  const openers = joinOpeners(spec, test.params ?? {});
+  return new Map(
+    joinsOf(spec).flatMap(({ name, match, join }) => {
+      const { header, rows } = tableOf(match, test.lookups?.[name] ?? []);
+      const left = joinColumns(join).filter(({ headers }) => !headers.some((one) => header.includes(one)));
+      const whole = [...header, ...left.map(({ headers }) => headers[0] ?? '')];
+      const table = openers.get(name)?.(name, whole);
+      for (const [index, cells] of rows.entries()) table?.add(cells, index + 2, cells.length);
+      return table === undefined ? [] : [[name, table]];
+    }),
+  );
+}
+
+function tableOf(match: string, given: NonNullable<MappingTest['lookups']>[string]) {
+  const header = [...new Set([match, ...given.flatMap((row) => Object.keys(row))])];
+  return { header, rows: given.map((row) => header.map((column) => String(row[column] ?? ''))) };
 }
 
 function crosswalkOf({ match, ids }: NonNullable<MappingTest['crosswalk']>): Crosswalk {

@@ -70,7 +70,10 @@ export function newScope(spec: MappingSpec, parts: ScopeParts): Scope {
   return {
     problems,
     limits: limits ?? DEFAULT_LIMITS,
-    columns: new Columns(spec.columns),
+    columns: new Columns(
+      spec.columns,
+      Object.entries(spec.lookups ?? {}).map(([name, { join }]) => [name, Object.keys(join?.columns ?? {})]),
+    ),
     params,
     lookups,
     used: new Set(),
@@ -101,6 +104,7 @@ export function resolveName(scope: Scope, name: string): Named | undefined {
   const column = scope.columns.declared.get(name);
   if (column !== undefined) {
     scope.used.add(name);
+    if (column.joined !== undefined) scope.used.add(`lookup ${column.joined.lookup}`);
     const fields = scope.reads.get(name) ?? new Set();
     scope.reads.set(name, fields.add(baseField(scope.field)));
     return column.family === undefined
@@ -160,6 +164,9 @@ export function resolveLookup(scope: Scope, path: Path, name: string): LookupTab
   const { lookups, problems, used } = scope;
   if (!lookups.has(name)) {
     problems.add(path, `${name} is not declared under lookups${didYouMean(name, [...lookups.keys()])}`);
+  }
+  if ([...scope.columns.declared.values()].some(({ joined }) => joined?.lookup === name)) {
+    problems.add(path, `${name} is joined: its columns stand in each row, such as ${name}.NAME`);
   }
   used.add(`lookup ${name}`);
   return lookups.get(name);

@@ -72,13 +72,18 @@ export class Trace {
   /** The step, reporting that it was used. `written`: as the mapping has it, with the names of params. */
   step(written: unknown, params: Params, step: Step): Step {
     const text = stepText(written, params);
-    return {
-      ...step,
-      run: (value, row, n) => {
+    const reported =
+      <Args extends readonly unknown[], Result>(run: (...args: Args) => Result) =>
+      (...args: Args): Result => {
         const steps = this.#open.at(-1)?.steps;
         if (steps?.includes(text) === false) steps.push(text);
-        return step.run(value, row, n);
-      },
+        return run(...args);
+      };
+    const { exact } = step;
+    return {
+      ...step,
+      run: reported(step.run),
+      ...(exact === undefined ? {} : { exact: { ...exact, run: reported(exact.run) } }),
     };
   }
 

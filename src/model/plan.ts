@@ -110,6 +110,21 @@ export interface JudgedDates {
   readonly until: number | null;
 }
 
+/** What a join of the mapping found in its table. */
+export interface JoinFacts {
+  /** Of the lookup. */
+  readonly name: string;
+  readonly file: string;
+  /** Records that have a key to look for, and those of them that have one without a row. */
+  readonly records: number;
+  readonly without: number;
+  /** Some of the keys without a row; none of contacts. */
+  readonly examples: readonly string[];
+  /** Keys of the table, and those that no record has. */
+  readonly keys: number;
+  readonly unused: number;
+}
+
 /** Facts about the source that was read. */
 export interface PlanSource {
   readonly files: readonly {
@@ -124,6 +139,8 @@ export interface PlanSource {
   }[];
   /** Headers of columns that the mapping does not use. */
   readonly columnsNotUsed: readonly string[];
+  /** The second tables that the mapping joins; absent where it joins none. */
+  readonly joins?: readonly JoinFacts[];
   /** Null where no record depends on the moment of staging. */
   readonly dates: JudgedDates | null;
 }

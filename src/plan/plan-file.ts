@@ -120,6 +120,19 @@ const planSchema: z.ZodType<Plan> = z.object({
       }),
     ),
     columnsNotUsed: z.array(z.string()),
+    joins: z
+      .array(
+        z.object({
+          name: z.string(),
+          file: z.string(),
+          records: z.int(),
+          without: z.int(),
+          examples: z.array(z.string()),
+          keys: z.int(),
+          unused: z.int(),
+        }),
+      )
+      .exactOptional(),
     // Plans of an earlier version have none.
     dates: z.object({ since: z.number().nullable(), until: z.number().nullable() }).nullable().default(null),
   }),

@@ -19,6 +19,7 @@ it('the examples of the transforms pass as tests of mappings', async () => {
   await using workspace = await makeWorkspace({
     ...Object.fromEntries(files),
     'colours.csv': 'id,name\n17,Teal\n',
+    'rates.csv': 'from,to,rate\n',
     'stores.yaml': `main: { baseUrl: "https://shop.example", apiKey: "\${KEY}" }\n`,
   });
   const { stdout, stderr } = await workspace.storeferry('check');
@@ -35,6 +36,29 @@ it('every transform, as a word and as a map, and every option of one has an exam
   expect([...new Set(used)].toSorted()).toEqual(stepWords().toSorted());
 });
 
+/** The lookups of the steps that need one. */
+const LOOKUPS = [
+  {
+    step: 'table:',
+    place: { colours: { path: 'colours.csv', match: 'id' } },
+    rows: { colours: [{ id: '17', name: 'Teal' }] },
+  },
+  {
+    step: 'convert:',
+    place: { rates: { path: 'rates.csv', match: 'from' } },
+    rows: {
+      rates: [
+        { from: 'USD', to: 'EUR', rate: 0.9221 },
+        { from: 'USD', to: 'JPY', rate: 153.01 },
+      ],
+    },
+  },
+];
+
+function lookupsOf(steps: string, part: 'place' | 'rows'): object {
+  return Object.assign({}, ...LOOKUPS.filter(({ step }) => steps.includes(step)).map((one) => one[part]));
+}
+
 /** The mapping of an example, with the example as its test. Lists are seen in tags, all else as text in a property. */
 function mappingOf({ cell, steps, gives }: TransformExample): string {
   const value = z.array(z.unknown()).parse(parse(`[cell, ${steps}]`));
@@ -44,7 +68,7 @@ function mappingOf({ cell, steps, gives }: TransformExample): string {
   return JSON.stringify({
     import: 'contacts',
     columns: { id: 'Id', name: 'Name', cell: 'Cell' },
-    ...(steps.includes('table:') ? { lookups: { colours: { path: 'colours.csv', match: 'id' } } } : {}),
+    lookups: lookupsOf(steps, 'place'),
     contact: { id: 'id', name: 'name', ...(list ? { tags: value } : result) },
     tests: [
       {
@@ -53,7 +77,7 @@ function mappingOf({ cell, steps, gives }: TransformExample): string {
           ['Id', 'Name', 'Cell'],
           ['7', 'Ada', cell],
         ],
-        ...(steps.includes('table:') ? { lookups: { colours: [{ id: '17', name: 'Teal' }] } } : {}),
+        lookups: lookupsOf(steps, 'rows'),
         expect: [expectation(gives)],
       },
     ],

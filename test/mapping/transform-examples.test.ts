@@ -20,7 +20,14 @@ const ROW = {
 
 const SPEC = mappingSchema.parse({ import: 'contacts', columns: {}, contact: {} });
 
-const LOOKUPS = new Map([['colours', lookupTable(['id', 'name'], [['17', 'Teal']], 'id')]]);
+const RATES = [
+  ['USD', 'EUR', '0.9221'],
+  ['USD', 'JPY', '153.01'],
+];
+const LOOKUPS = new Map([
+  ['colours', lookupTable(['id', 'name'], [['17', 'Teal']], 'id')],
+  ['rates', lookupTable(['From', 'To', 'Rate'], RATES, 'from')],
+]);
 
 /** What the steps of an example make of its cell, and the kind that they declare for it. */
 function through({ cell, steps }: TransformExample): { readonly value: Cell; readonly kind: Kind } {

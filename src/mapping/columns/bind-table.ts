@@ -71,6 +71,7 @@ export function bindTable(
     }
   };
   for (const column of columns.declared.values()) {
+    if (column.joined !== undefined) continue;
     const found = column.family === undefined ? findSingle(column, trimmed) : findMembers(column, trimmed);
     for (const [number, one] of found) {
       take(column.family === undefined ? (column.slot ?? -1) : columns.member(column.family, number), one);
@@ -105,6 +106,9 @@ export function bindTable(
   for (const [slot, index] of bySlot) {
     indexes[slot] = index;
     headers[slot] = trimmed[index];
+  }
+  for (const { slot = -1, name, joined } of columns.declared.values()) {
+    if (joined !== undefined) headers[slot] = name;
   }
   return {
     table: {

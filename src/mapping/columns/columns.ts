@@ -84,6 +84,13 @@ export interface Column {
   readonly family: Family | undefined;
   /** What its header captures, by name. */
   readonly captures: readonly string[];
+  /** Of a column that no file of the source has: which join fills it. */
+  readonly joined?: { readonly lookup: string; readonly column: string };
+}
+
+/** What a column of a join is called in the mapping. */
+export function joinedName(lookup: string, column: string): string {
+  return `${lookup}.${column}`;
 }
 
 /**
@@ -98,13 +105,23 @@ export class Columns {
   readonly rest = new Map<string, number>();
   #slots = 0;
 
-  constructor(specs: Readonly<Record<string, ColumnSpec>>) {
+  /** `joined`: the names of columns by the lookups that they come from. */
+  constructor(
+    specs: Readonly<Record<string, ColumnSpec>>,
+    joined: readonly (readonly [lookup: string, columns: readonly string[]])[] = [],
+  ) {
     const declared = new Map<string, Column>();
     const captures = new Map<string, number>();
     for (const [name, spec] of Object.entries(specs)) {
       const column = this.#declare(name, spec);
       declared.set(name, column);
       for (const capture of column.captures) captures.set(capture, captures.get(capture) ?? this.#slots++);
+    }
+    for (const [lookup, names] of joined) {
+      for (const column of names) {
+        const name = joinedName(lookup, column);
+        declared.set(name, { ...this.#declare(name, []), joined: { lookup, column } });
+      }
     }
     this.declared = declared;
     this.captures = captures;

@@ -110,7 +110,13 @@ function compileRule(
   const last = rule.at(-1);
   const isRounded = typeof last === 'object' && ('round' in last || 'convert' in last);
   const through = (price: number, row: SourceRow): number => {
-    const given = applySteps(steps, price, row, 0);
+    let given: Cell;
+    const calculate = () => {
+      given = applySteps(steps, price, row, 0);
+    };
+    if (scope.trace === undefined) calculate();
+    // Without a result of its own: the cells that it works on are those of the prices in the source.
+    else scope.trace.evaluate([...path, 'rule'], row, calculate);
     if (typeof given !== 'number') {
       return refuse('price-rule-blank', 'a number that the price rule calculates with is blank', row.line);
     }

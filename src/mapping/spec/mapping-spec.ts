@@ -5,7 +5,10 @@ import { delimiterSchema, encodingSchema, tableFields } from '../../model/row.ts
 import { workspacePathSchema } from '../../model/stays-inside.ts';
 import type { Place } from '../../model/storeferry-error.ts';
 import { remoteFields } from '../../remote/remote-kinds.ts';
+import { RATE_MATCH } from '../lookup-table.ts';
+import { convertSchema } from '../transforms/convert.ts';
 import { groupSchema } from './group-spec.ts';
+import { joinSchema } from './join-spec.ts';
 import { optionsSchema, productSchema, variantsSchema } from './product-spec.ts';
 import { conditionSchema, flagSchema, valueSchema } from './value.ts';
 
@@ -144,7 +147,13 @@ const common = {
           .describe('A file beside the mapping, in any format of a source.'),
         ...remoteFields('source'),
         ...tableFields,
-        match: z.string().min(1).describe('Its column that is compared, in any case.'),
+        match: z
+          .string()
+          .min(1)
+          .describe('Its column that is compared, in any case; `from` for the rates of `convert`.'),
+        join: joinSchema
+          .exactOptional()
+          .describe('Its columns become columns of the source: each row gets those of the row with its key.'),
         of: z
           .literal('subscriber-lists')
           .exactOptional()
@@ -224,7 +233,24 @@ const contactMappingSchema = z.strictObject({
 });
 
 /** A mapping file: how the rows of one source format become records. Words are checked apart, by `checkMapping`. */
-export const mappingSchema = z.discriminatedUnion('import', [productMappingSchema, contactMappingSchema]);
+export const mappingSchema = z
+  .discriminatedUnion('import', [productMappingSchema, contactMappingSchema])
+  .overwrite((spec) => {
+    const paths = ratePaths(spec).filter((path) => spec.lookups?.[path] === undefined);
+    if (paths.length === 0) return spec;
+    const rates = paths.map((path) => [path, { path, match: RATE_MATCH, quotes: 'standard' as const }]);
+    return { ...spec, lookups: { ...spec.lookups, ...Object.fromEntries(rates) } };
+  });
+
+/** The files that steps `convert` name as their rates, rather than a lookup. */
+function ratePaths(part: unknown): string[] {
+  if (typeof part !== 'object' || part === null) return [];
+  const { rates } = convertSchema.safeParse(part).data?.convert ?? {};
+  return [
+    ...(rates !== undefined && /[./]/.test(rates) ? [rates] : []),
+    ...Object.values(part).flatMap(ratePaths),
+  ];
+}
 
 /** A mapping of products, as its file says it. */
 export type ProductMappingSpec = Readonly<z.infer<typeof productMappingSchema>>;

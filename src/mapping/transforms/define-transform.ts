@@ -22,7 +22,7 @@ export interface Step {
 interface Calculation {
   readonly run: (value: Decimal, row: SourceRow, n: number) => Decimal | undefined;
   /** What becomes of the result of the last calculation in a row. */
-  readonly settle: (value: Decimal) => Decimal;
+  readonly settle: (value: Decimal, row: SourceRow, n: number) => Decimal;
 }
 
 /** A number that a step calculates with; undefined where the cell that has it is blank. */
@@ -91,7 +91,7 @@ export function calculatingStep(
     run: (value, row, n) => {
       if (typeof value !== 'number') return value;
       const result = run(Decimal.of(value), row, n);
-      return result === undefined ? undefined : settle(result).toNumber();
+      return result === undefined ? undefined : settle(result, row, n).toNumber();
     },
     exact: { run, settle },
   };

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { DeepReadonly } from '../../model/json-object.ts';
 import { defineTransform, readingStep, type Step, type TransformContext } from './define-transform.ts';
 import { type FormatParams, type NumberFormat, PLAIN_NUMBER, readNumber } from './read-number.ts';
 
@@ -7,7 +8,8 @@ export function numberStep(format: NumberFormat, quote: (text: string) => string
   return readingStep('number', (text) => readNumber(text, format, quote));
 }
 
-const options = z.strictObject({
+/** How numbers are written, as a mapping says it. */
+export const numberOptions = z.strictObject({
   decimal: z
     .string()
     .exactOptional()
@@ -40,7 +42,7 @@ export const number = defineTransform({
     compile: ({ quote }) => numberStep(PLAIN_NUMBER, quote),
   },
   map: {
-    shape: { number: options.describe('As `number`, with options.') },
+    shape: { number: numberOptions.describe('As `number`, with options.') },
     compile: ({ number: written }, context) => numberStep(formatOf(written, context), context.quote),
   },
   examples: [
@@ -57,9 +59,11 @@ export const number = defineTransform({
   ],
 });
 
-/** Also takes whole numbers that are written with zeros behind the point. */
-
-function formatOf(written: z.infer<typeof options>, { argument, complain }: TransformContext): NumberFormat {
+/** How numbers are written, with the params of the mapping. Paths of problems begin with `number`. */
+export function formatOf(
+  written: DeepReadonly<z.infer<typeof numberOptions>>,
+  { argument, complain }: Pick<TransformContext, 'argument' | 'complain'>,
+): NumberFormat {
   const params: { -readonly [Key in keyof FormatParams]: FormatParams[Key] } = {};
   const given = (key: keyof FormatParams) => {
     const text = written[key];

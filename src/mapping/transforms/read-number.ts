@@ -183,7 +183,7 @@ interface Currency {
 /** The currency that a sign, a code of ISO 4217, or a usual abbreviation or name stands for; undefined for other words. */
 function currencyNamed(text: string): Currency | undefined {
   const code = text.toUpperCase();
-  if (CODES.has(code) && (text === code || WRITTEN_LOOSELY.has(code))) {
+  if (CURRENCIES.has(code) && (text === code || WRITTEN_LOOSELY.has(code))) {
     return { hasThousandths: THOUSANDTHS.has(code) };
   }
   const word = text.toLowerCase().replace(/\.$/, '');
@@ -194,7 +194,7 @@ function currencyNamed(text: string): Currency | undefined {
 const SIGN = /^(?![¢￠₥₰¤])\p{Sc}$/u;
 
 /** Codes of ISO 4217, as the runtime knows them. */
-const CODES: ReadonlySet<string> = new Set(Intl.supportedValuesOf('currency'));
+export const CURRENCIES: ReadonlySet<string> = new Set(Intl.supportedValuesOf('currency'));
 
 /** Codes that people also write in small letters. Others are words in some language: try, all, cup, top. */
 const WRITTEN_LOOSELY: ReadonlySet<string> = new Set(

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { boolean } from './boolean.ts';
+import { convert } from './convert.ts';
 import { date } from './date.ts';
 import { defaultValue } from './default-value.ts';
 import type { Step, TransformContext, TransformDefinition } from './define-transform.ts';
@@ -52,6 +53,7 @@ export const TRANSFORMS: readonly TransformDefinition[] = [
   round,
   min,
   max,
+  convert,
   boolean,
   date,
   lookup,

@@ -2,7 +2,7 @@ import type { DeletesWithheld, Plan } from '../../model/plan.ts';
 import { APPLIED_SINCE } from '../../model/reason.ts';
 import { COMPLETED, type Run, type StateLoss } from '../../model/run.ts';
 import { exampleWords } from '../place-words.ts';
-import { counted, formatDuration, grouped, listed, printable } from '../printable.ts';
+import { counted, formatDuration, grouped, listed, printable, thing } from '../printable.ts';
 import type { RunFacts } from '../run-facts.ts';
 import { foreign, type Section } from '../section.ts';
 import { verificationNotes } from './verification-section.ts';
@@ -53,6 +53,7 @@ export function planWarnings(plan: Plan): string[] {
     ...withheldDeletes(plan),
     ...emptied(plan),
     ...duplicates(plan),
+    ...unmatchedJoins(plan),
   ];
 }
 
@@ -172,6 +173,17 @@ function emptied({ emptied: fields }: Plan): string[] {
   return [
     `These fields are now empty in the source, but the API cannot clear them: ${listed(named)}. The store keeps its values; clear them there by hand.`,
   ];
+}
+
+/** A join that matches nothing compares the wrong columns, or has the wrong file. */
+function unmatchedJoins({ source, resource }: Plan): string[] {
+  return (source.joins ?? []).flatMap(({ name, file, records, without, keys }) =>
+    records === 0 || without < records || keys === 0
+      ? []
+      : [
+          `No ${thing(resource)} matched in ${printable(file)}: none of ${grouped(records)} has a key that the file has. Are \`match\` and \`on\` of the lookup ${printable(name)} the columns with the same codes?`,
+        ],
+  );
 }
 
 function duplicates({ duplicates: found, resource, source }: Plan): string[] {

@@ -1,7 +1,8 @@
+import type { JoinFacts } from '../../model/plan.ts';
 import { delimiterName, type TablePlaces } from '../../model/row.ts';
-import { counted, grouped } from '../printable.ts';
+import { counted, grouped, thing, were } from '../printable.ts';
 import { isOnlyPlanned, type RunFacts } from '../run-facts.ts';
-import { type Block, foreign, only, type Section } from '../section.ts';
+import { type Block, foreign, only, type Section, type Words } from '../section.ts';
 
 const LONGEST_NAME = 120;
 
@@ -57,9 +58,46 @@ export function sourceSection(facts: RunFacts): Section | null {
         shown: { page: 20, text: 10 },
         more: (left) => `and ${counted(left, 'more file')}`,
       },
+      ...joinedTables(facts),
       ...unused,
     ],
   };
+}
+
+/** What the joins of the mapping found in their tables. A retry has few of the rows: the others' keys count as not used. */
+function joinedTables({ run, plan }: RunFacts): Block[] {
+  const joins = plan?.source.joins ?? [];
+  if (joins.length === 0) return [];
+  const isWhole = run.kind !== 'retry';
+  return [
+    {
+      kind: 'list',
+      style: 'notes',
+      title: 'Joined tables',
+      items: joins.map((join) => ({
+        words: [foreign(join.name, LONGEST_NAME), ': ', ...joinWords(join, thing(run.resource), isWhole)],
+      })),
+    },
+  ];
+}
+
+function joinWords(join: JoinFacts, what: string, isWhole: boolean): Words[] {
+  const { file, records, without, examples, keys, unused } = join;
+  const matched = records - without;
+  const lacking: Words[] =
+    without === 0 || examples.length === 0
+      ? []
+      : [
+          ' (not found: ',
+          foreign(examples.join(', '), LONGEST_NAME),
+          without > examples.length ? ' …)' : ')',
+        ];
+  return [
+    `${grouped(matched)} of ${counted(records, what)} matched in `,
+    foreign(file, LONGEST_NAME),
+    ...lacking,
+    isWhole ? `; ${grouped(unused)} of its ${counted(keys, 'key')} ${were(unused)} not used` : '',
+  ];
 }
 
 /** `xlsx, sheet Prices`; `json, records at data.products`. */

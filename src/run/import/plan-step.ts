@@ -61,10 +61,10 @@ export async function snapshotReading(
     });
   const lists = await stagedLists(request.mapping, folder);
   const { limits } = request.job;
-  const { lookups, crosswalk } = await readMappingTables(request.mapping, snapshot, folder, limits);
+  const tables = await readMappingTables(request.mapping, snapshot, folder, limits);
   return {
     ...{ snapshot, folder, request },
-    tables: { lookups: withStoreLists(lookups, request.mapping, lists), crosswalk },
+    tables: { ...tables, lookups: withStoreLists(tables.lookups, request.mapping, lists) },
     stagedAt: run.stagedAt ?? run.startedAt,
     memoContext: memoContext(context.version, request, snapshot, lists?.lists ?? null),
   };
@@ -100,6 +100,7 @@ function memoContext(
     params: null,
     // In the digest of the tables, like lookups in files.
     crosswalk: null,
+    joins: null,
     lookups: lists,
     weightUnit: store.weightUnit,
     limits: job.limits ?? null,
@@ -132,5 +133,8 @@ function redactedSource(source: PlanSource, redact: RunContext['redact'] = (text
     ...source,
     files: source.files.map((file) => ({ ...file, name: redact(file.name) })),
     columnsNotUsed: source.columnsNotUsed.map(redact),
+    ...(source.joins && {
+      joins: source.joins.map((join) => ({ ...join, examples: join.examples.map(redact) })),
+    }),
   };
 }

@@ -87,7 +87,13 @@ export function readSnapshotThroughMapping(reading: SnapshotReading): {
         encoding: dialect.encoding,
         ...(places === undefined ? {} : { places }),
       }));
-      return { files, columnsNotUsed: [...columnsNotUsed], dates: mapping?.mapper.clock.judged() ?? null };
+      const joins = mapping?.mapper.joins.facts() ?? [];
+      return {
+        files,
+        columnsNotUsed: [...columnsNotUsed],
+        ...(joins.length === 0 ? {} : { joins }),
+        dates: mapping?.mapper.clock.judged() ?? null,
+      };
     },
   };
 }

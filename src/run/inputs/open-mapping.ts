@@ -1,10 +1,11 @@
 import { crosswalkField, type ImportJob } from '../../config/job/job.ts';
 import { keyNames, lookupsOfStoreLists } from '../../mapping/compile-mapping.ts';
+import { type JoinTable, joinOpeners } from '../../mapping/join-table.ts';
 import { type Crosswalk, type LookupTable, lookupTable } from '../../mapping/lookup-table.ts';
 import type { ContactMappingSpec, MappingFile, MappingSpec } from '../../mapping/spec/mapping-spec.ts';
 import type { InputLimits } from '../../model/input-limits.ts';
 import { CONTACT_TEXT_FIELDS } from '../../model/mapped-record.ts';
-import type { TableHabits } from '../../model/row.ts';
+import { blankCellsBeyond, type TableHabits } from '../../model/row.ts';
 import { MappingError, StateError } from '../../model/storeferry-error.ts';
 import type { Snapshot } from '../../source/snapshot.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
@@ -54,11 +55,15 @@ export function sideTablesOf(
     workspaceDir: dir,
     allowedFolders: [access.workspaceDir, ...(access.allowedFolders ?? [])],
   };
-  const lookups = Object.entries(spec.lookups ?? {}).flatMap(([name, { match, ...written }]): SideTable[] => {
-    const place = lookupPlaces.get(name);
-    if (place === undefined) return [];
-    return [{ kind: 'lookup', name, match, at: { ...habitsOf(written), ...place }, access: besideMapping }];
-  });
+  const joins = joinOpeners(spec, job.params);
+  const lookups = Object.entries(spec.lookups ?? {}).flatMap(
+    ([name, { match, join: _, ...written }]): SideTable[] => {
+      const place = lookupPlaces.get(name);
+      if (place === undefined) return [];
+      const at = { ...habitsOf(written), ...place };
+      return [{ kind: 'lookup', name, match, join: joins.get(name), at, access: besideMapping }];
+    },
+  );
   const { crosswalk } = job;
   if (crosswalk === undefined) return lookups;
   return [...lookups, { kind: 'crosswalk', at: crosswalk, columns: withField(crosswalk, spec), access }];
@@ -67,6 +72,7 @@ export function sideTablesOf(
 /** The tables that rows are compared with. */
 export interface MappingTables {
   readonly lookups: ReadonlyMap<string, LookupTable>;
+  readonly joins: ReadonlyMap<string, JoinTable>;
   readonly crosswalk: Crosswalk | undefined;
 }
 
@@ -78,6 +84,7 @@ export async function readMappingTables(
   limits: InputLimits,
 ): Promise<MappingTables> {
   const lookups = new Map<string, LookupTable>();
+  const joins = new Map<string, JoinTable>();
   let crosswalk: Crosswalk | undefined;
   for (const [index, table] of tables.entries()) {
     const file = staged[index];
@@ -91,22 +98,32 @@ export async function readMappingTables(
       crosswalk = await readCrosswalk(table.columns, sideTableFile(table), header, read());
       continue;
     }
+    if (table.join !== undefined) {
+      const joined = table.join(sideTableFile(table), header);
+      joins.set(table.name, joined);
+      let width: number | undefined;
+      for await (const batch of read()) {
+        width ??= header.length + blankCellsBeyond(header, batch);
+        for (const { cells, line } of batch) joined.add(cells, line, width);
+      }
+      continue;
+    }
     const rows: (readonly string[])[] = [];
     for await (const batch of read()) rows.push(...batch.map(({ cells }) => cells));
     const lookup = lookupTable(header, rows, table.match);
     if (lookup === undefined) throw columnMissing(table, table.match, header);
     lookups.set(table.name, lookup);
   }
-  return { lookups, crosswalk };
+  return { lookups, joins, crosswalk };
 }
 
 /** The lookups as they are written, with the addresses of their files but without secrets. */
 function writtenLookups({ spec, lookupPlaces }: MappingFile): Readonly<Record<string, object>> {
   return Object.fromEntries(
-    Object.entries(spec.lookups ?? {}).map(([name, { match, of, when, ...written }]) => {
+    Object.entries(spec.lookups ?? {}).map(([name, { match, of, when, join, ...written }]) => {
       const { path, remote } = lookupPlaces.get(name) ?? {};
       const place = remote === undefined ? { path } : { remote: remote.location };
-      return [name, { match, of, when, ...habitsOf(written), ...place }];
+      return [name, { match, of, when, join, ...habitsOf(written), ...place }];
     }),
   );
 }

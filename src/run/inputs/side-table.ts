@@ -1,5 +1,6 @@
 import type { CrosswalkSpec } from '../../config/job/job.ts';
 import { readCsv } from '../../csv/read-csv.ts';
+import type { JoinOpener } from '../../mapping/join-table.ts';
 import { fileLimitError, type InputLimits } from '../../model/input-limits.ts';
 import type { FilePlace } from '../../model/remote-address.ts';
 import type { Row, Table, TableHabits } from '../../model/row.ts';
@@ -17,7 +18,12 @@ export type SideTable = {
   /** Where the file may be, if it is on this machine. */
   readonly access: FileAccess;
 } & (
-  | { readonly kind: 'lookup'; readonly name: string; readonly match: string }
+  | {
+      readonly kind: 'lookup';
+      readonly name: string;
+      readonly match: string;
+      readonly join: JoinOpener | undefined;
+    }
   | { readonly kind: 'crosswalk'; readonly columns: Pick<CrosswalkSpec, 'match' | 'field' | 'id'> }
 );
 
