@@ -291,7 +291,42 @@ export interface TrafficSample {
  */
 export interface Traffic {
   readonly samples: readonly TrafficSample[];
+  /** How the answers differ from what was sent; absent if an earlier version recorded the run. */
+  readonly answers?: AnswersFound;
 }
+
+/** A field that the store altered or left out in its answers, and in how many of them. */
+export interface AnsweredField {
+  /** With its path: `title`, `variants.price`. */
+  readonly field: string;
+  readonly altered: number;
+  readonly dropped: number;
+  /** A few records, with the values that were sent and answered; without values where they are personal data. */
+  readonly samples: readonly { readonly key: string; readonly sent?: string; readonly answered?: string }[];
+}
+
+/** How the answers of the store to upserts differ from what was sent. */
+export interface AnswersFound {
+  /** Answers that repeat at least half of the fields; others say nothing. */
+  readonly compared: number;
+  /** Most frequent first. */
+  readonly fields: readonly AnsweredField[];
+}
+
+/** As files keep it. */
+export const answersFoundSchema: z.ZodType<AnswersFound> = z.object({
+  compared: z.int(),
+  fields: z.array(
+    z.object({
+      field: z.string(),
+      altered: z.int(),
+      dropped: z.int(),
+      samples: z.array(
+        z.object({ key: z.string(), sent: z.string().exactOptional(), answered: z.string().exactOptional() }),
+      ),
+    }),
+  ),
+});
 
 /** What an export run did, beyond the totals. */
 export interface Exported {

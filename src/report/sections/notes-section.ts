@@ -20,6 +20,7 @@ export function notesSection(facts: RunFacts): Section | null {
     ...leftDeletesWarnings(facts.leftDeletes),
     ...(verification === undefined ? [] : verificationNotes(verification, resource)),
     ...changedIdWarnings(facts),
+    ...answerWarnings(facts),
     ...(plan === null ? [] : planWarnings(plan)),
     ...(exported?.notes ?? []),
   ];
@@ -55,6 +56,29 @@ export function planWarnings(plan: Plan): string[] {
     ...duplicates(plan),
     ...unmatchedJoins(plan),
   ];
+}
+
+const ANSWERED_FIELDS_NAMED = 5;
+
+/** Fields that the store altered or left out in its answers to upserts. */
+function answerWarnings({ traffic }: RunFacts): string[] {
+  const { compared, fields } = traffic?.answers ?? { compared: 0, fields: [] };
+  const of = (answers: number) => `in ${grouped(answers)} of ${counted(compared, 'answer')}`;
+  const warnings = fields.slice(0, ANSWERED_FIELDS_NAMED).flatMap(({ field, altered, dropped, samples }) => {
+    const [sample] = samples.filter(({ answered }) => answered !== undefined);
+    const example =
+      sample === undefined
+        ? ''
+        : `; for example ${sample.key}: ${sample.sent} was sent, ${sample.answered} was answered`;
+    return [
+      ...(altered > 0 ? [`The store changed ${field} ${of(altered)}${example}.`] : []),
+      ...(dropped > 0 ? [`The store left out ${field} ${of(dropped)}.`] : []),
+    ];
+  });
+  const more = fields.length - ANSWERED_FIELDS_NAMED;
+  return more > 0
+    ? [...warnings, `The store also changed or left out ${counted(more, 'other field')}.`]
+    : warnings;
 }
 
 /** Explains the consequences of a state that has lost data. */

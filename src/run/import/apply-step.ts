@@ -8,6 +8,7 @@ import { judgeRejectsWhileApplying } from '../../plan/judge-safety.ts';
 import { readPlan, readShard } from '../../plan/plan-file.ts';
 import { importTarget, type Lock } from '../../state/state.ts';
 import type { Storefront } from '../../storefront/storefront.ts';
+import { withAnswers } from '../answer-tally.ts';
 import type { RunContext } from '../run-context.ts';
 import { type ShardOperation, sendOperations, versionTime } from '../send-operations.ts';
 import { RunTraffic } from '../traffic/run-traffic.ts';
@@ -150,7 +151,10 @@ async function deliverNoting(
   const storefront = await context.openStorefront(store);
   const send = () =>
     sendOperations(context, {
-      ...{ run, store, lock, storefront, turn, onEnded: traffic.onEnded },
+      ...{ run, store, lock, turn, onEnded: traffic.onEnded },
+      storefront: withAnswers(storefront, (key, body, answer) =>
+        traffic.answers.add(key, body, answer, { quotes: run.resource === 'products' }),
+      ),
       operations: openOperations(context, run, shards),
       firstShard: shards[0]?.number ?? 0,
       judge: (tally) => judgeRejected(delivery, before.rejected + tally.rejected),

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { readExported } from '../../export/reading/save-reading.ts';
 import type { Plan } from '../../model/plan.ts';
 import { ReasonTally, reasonSchema } from '../../model/reason.ts';
-import { type Run, runTotalsSchema } from '../../model/run.ts';
+import { answersFoundSchema, type Run, runTotalsSchema } from '../../model/run.ts';
 import { readPlan, reasonGroupSchema } from '../../plan/plan-file.ts';
 import { REJECTS_FILE } from '../../report/rejects/rejects-file.ts';
 import {
@@ -128,6 +128,7 @@ const keptFacts = z.object({
           pausedMs: z.number(),
         }),
       ),
+      answers: answersFoundSchema.exactOptional(),
     })
     .nullable(),
 });

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { json } from 'node:stream/consumers';
 import { z } from 'zod';
-import type { Traffic } from '../../model/run.ts';
+import { answersFoundSchema, type Traffic } from '../../model/run.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
 import type { OnEnded, Storefront } from '../../storefront/storefront.ts';
+import { AnswerTally, joinedAnswers } from '../answer-tally.ts';
 import { Latencies, TrafficLog, trafficOf } from './traffic-log.ts';
 
 /** The sampling interval of limits and pauses, which is also the accuracy of pauses. */
@@ -21,6 +22,8 @@ export class RunTraffic {
   readonly #writer = randomUUID().slice(0, 8);
   readonly #clock: () => number;
   readonly #log = new TrafficLog();
+  /** How the answers that this process got differ from what it sent. */
+  readonly answers = new AnswerTally();
   #current: ReturnType<TrafficLog['at']>;
   #seenAt: number;
   #writtenAt: number;
@@ -92,7 +95,7 @@ export class RunTraffic {
     this.#writtenAt = this.#clock();
     if (this.#log.isSilent) return this.#writing;
     this.#writing = this.#writing
-      .then(() => writeTrafficLog(this.#folder, this.#writer, this.#log))
+      .then(() => writeTrafficLog(this.#folder, this.#writer, this.#log, this.answers))
       .catch(() => {});
     return this.#writing;
   }
@@ -103,6 +106,7 @@ const FILE_NAME = /^traffic-[a-z0-9]+\.json$/;
 
 const logSchema = z.object({
   version: z.literal(VERSION),
+  answers: answersFoundSchema.exactOptional(),
   lengthMs: z.int().positive(),
   stretches: z.array(
     z.object({
@@ -119,9 +123,15 @@ const logSchema = z.object({
 });
 
 /** Writes the record of a process; `writer` distinguishes it from other records. */
-async function writeTrafficLog(folder: RunFolder, writer: string, log: TrafficLog): Promise<void> {
+async function writeTrafficLog(
+  folder: RunFolder,
+  writer: string,
+  log: TrafficLog,
+  answers: AnswerTally,
+): Promise<void> {
   const written = {
     version: VERSION,
+    answers: answers.found(),
     lengthMs: log.lengthMs,
     stretches: log.stretches.map(({ latencies, ...stretch }) => ({
       ...stretch,
@@ -138,16 +148,20 @@ export async function trafficFiles(folder: RunFolder): Promise<readonly string[]
 
 /** The requests of a run over all its processes and continuations; null if none are recorded. */
 export async function readTraffic(folder: RunFolder): Promise<Traffic | null> {
-  const logs = await Promise.all((await trafficFiles(folder)).map((name) => readLog(folder, name)));
-  const joined = logs.reduce((one, other) => (one && other ? one.joinedBy(other) : (one ?? other)), null);
-  return joined === null ? null : trafficOf(joined);
+  const read = await Promise.all((await trafficFiles(folder)).map((name) => readLog(folder, name)));
+  const logs = read.filter((one) => one !== null);
+  const [first, ...others] = logs.map(({ log }) => log);
+  if (first === undefined) return null;
+  const traffic = trafficOf(others.reduce((one, other) => one.joinedBy(other), first));
+  const answers = logs.flatMap((one) => one.answers ?? []);
+  return answers.length === 0 ? traffic : { ...traffic, answers: joinedAnswers(answers) };
 }
 
 /** Null if it cannot be read: it is only information for people and decides nothing. */
-async function readLog(folder: RunFolder, name: string): Promise<TrafficLog | null> {
+async function readLog(folder: RunFolder, name: string) {
   try {
-    const { lengthMs, stretches } = logSchema.parse(await json(await folder.read(name)));
-    return new TrafficLog(lengthMs, stretches);
+    const { lengthMs, stretches, answers } = logSchema.parse(await json(await folder.read(name)));
+    return { log: new TrafficLog(lengthMs, stretches), answers };
   } catch {
     return null;
   }

@@ -1,12 +1,11 @@
 import type { ImportJob } from '../../config/job/job.ts';
 import type { StoreConfig } from '../../config/store-config.ts';
-import { isJsonObject, type JsonObject, member } from '../../model/json-object.ts';
 import { SHARD_SIZE } from '../../model/operation.ts';
 import type { Run, RunStatus, RunTotals, Verification } from '../../model/run.ts';
 import { InterruptedError, StateError } from '../../model/storeferry-error.ts';
 import { NO_TOTALS, type RunFacts } from '../../report/run-facts.ts';
 import { importTarget, type Ledger, type Lock } from '../../state/state.ts';
-import { changedFields, type Storefront } from '../../storefront/storefront.ts';
+import { answeredDifferences, withAnswers } from '../answer-tally.ts';
 import { unsentError } from '../import/finish-step.ts';
 import { lockJob, lockTarget } from '../lock-job.ts';
 import { pruneRuns } from '../prune-runs.ts';
@@ -92,7 +91,9 @@ async function resendSample(context: RunContext, resending: Resending): Promise<
     ...{ run, store, lock },
     operations: sampledOperations(ledger, job, keys),
     firstShard: 1,
-    storefront: listening(storefront, (key, fields) => altered.set(key, fields)),
+    storefront: withAnswers(storefront, (key, body, answer) =>
+      altered.set(key, answeredDifferences(body, answer).altered),
+    ),
     onRecorded(results) {
       for (const { operation, outcome } of results) {
         tally.add(operation, outcome, altered.get(operation.key) ?? []);
@@ -132,55 +133,6 @@ async function* sampledOperations(
     }
     yield operations;
   }
-}
-
-/** The storefront, which reports the fields in which the latest answer for a key differs from the request. */
-function listening(
-  storefront: Storefront,
-  onAnswer: (key: string, altered: readonly string[]) => void,
-): Pick<Storefront, 'upsertProduct' | 'updateContact' | 'deleteProduct' | 'subscriberLists'> {
-  return {
-    upsertProduct: (product, options) =>
-      storefront.upsertProduct(product, {
-        ...options,
-        onAnswer: (answer) => onAnswer(product.url, alteredFields(product.body, answer)),
-      }),
-    updateContact: (id, body, options) =>
-      storefront.updateContact(id, body, {
-        ...options,
-        onAnswer: (answer) => onAnswer(id, alteredFields(body, answer)),
-      }),
-    deleteProduct: (id, options) => storefront.deleteProduct(id, options),
-    subscriberLists: (options) => storefront.subscriberLists(options),
-  };
-}
-
-/** The fields of a sent body that the parsed answer repeats with another value. */
-export function alteredFields(body: string, answer: unknown): string[] {
-  const sent: unknown = JSON.parse(body);
-  if (!isJsonObject(sent) || !isJsonObject(answer)) return [];
-  return changedFields(sent, { ...answer, ...arranged(sent, answer) });
-}
-
-/**
- * Lists of a contact in the order in which they were sent: a store may sort them, and may have more properties than
- * were sent.
- */
-function arranged(sent: JsonObject, answer: JsonObject): JsonObject {
-  const lists = ['tags', 'subscriberLists'].flatMap((name) => {
-    const [before, after] = [member(sent, name), member(answer, name)];
-    if (!Array.isArray(before) || !Array.isArray(after)) return [];
-    const places = new Map(before.map((value, index) => [String(value), index]));
-    const placeOf = (value: unknown) => places.get(String(value)) ?? before.length;
-    return [[name, after.toSorted((one, other) => placeOf(one) - placeOf(other))] as const];
-  });
-  const [before, after] = [member(sent, 'properties'), member(answer, 'properties')];
-  if (!Array.isArray(before) || !Array.isArray(after)) return Object.fromEntries(lists);
-  const held = new Map(after.filter(isJsonObject).map((property) => [member(property, 'name'), property]));
-  const properties = before.map((property) =>
-    isJsonObject(property) ? held.get(member(property, 'name')) : undefined,
-  );
-  return { ...Object.fromEntries(lists), properties };
 }
 
 async function recordVerification(
