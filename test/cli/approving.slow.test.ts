@@ -51,7 +51,7 @@ describe('approving what is no plan any more', () => {
     const killed = workspace.start('approve', id);
     await vi.waitUntil(() => store.shop.products.size > 5, { interval: 5, timeout: 20_000 });
     const busy = await workspace.storeferry('run', 'nightly');
-    expect(busy.stderr).toContain(`\`storeferry -C ${workspace.dir} runs ${id}\` shows how far it is`);
+    expect(busy.stderr).toContain(`\`storeferry -C ${workspace.dir} runs ${id}\` shows its progress`);
     killed.process.kill('SIGKILL');
     await killed.ended;
     // The figures of the plan were those of its last end.

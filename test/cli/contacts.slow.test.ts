@@ -51,7 +51,7 @@ describe('an import of contacts', () => {
     );
     await crm.workspace.write('crm.csv', crmExport(emptied));
 
-    const printed = /Emptied in the source, but cannot be cleared through the API: phone \(2\s+contacts\)/;
+    const printed = /are now empty in the source, but the API cannot clear them: phone \(2\s+contacts\)/;
     const plan = await crm.workspace.storeferry('plan', 'crm');
     expect(plan.stdout).toMatch(printed);
     const run = await crm.workspace.storeferry('run', 'crm');

@@ -67,7 +67,7 @@ describe('--json prints its object', () => {
     ]) {
       const ended = await workspace.storeferry(...command, '--json');
       expectFailure(ended, 1, 'is damaged');
-      expect(ended.json()['error']).toContain('Restore it from a backup, or move it aside');
+      expect(ended.json()['error']).toContain('Restore it from a backup, or move it to another folder');
     }
   });
 

@@ -153,7 +153,7 @@ describe('retry', () => {
     await scene.save(shopifyCatalog(others));
     const { json, code } = await scene.retry();
     expect(code).toBe(1);
-    expect(json['error']).toContain('is no rejects file of this run');
+    expect(json['error']).toContain('is not a rejects file of this run');
 
     // The same with our columns, as the rejects of another run have them.
     const lines = shopifyCatalog(others).trim().split('\n');

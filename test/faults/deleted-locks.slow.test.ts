@@ -75,7 +75,7 @@ it.concurrent('deleting the whole state ends the run that is under way, before a
   shop.delete('.storeferry');
   const [ended, other] = await Promise.all([first.ended, workspace.storeferry('run', 'other', '--json')]);
   expect([ended.code, other.code], other.stderr).toEqual([1, 0]);
-  expect(ended.stderr).toMatch(/state\.db was deleted or replaced while this process worked with it/);
+  expect(ended.stderr).toMatch(/state\.db was deleted or replaced while this process used it/);
   const again = await workspace.storeferry('run', 'nightly', '--json');
   expect(again.json()).toMatchObject({ status: 'done', applied: PRODUCTS });
   figure(context, {

@@ -88,7 +88,7 @@ describeWithRedis('with a Redis', () => {
     worker.process.kill('SIGTERM');
     const { code, stderr } = await worker.ended;
     expect(code).toBe(0);
-    expect(stderr).toContain('without handing back');
+    expect(stderr).toContain('without returning its work');
   });
 
   it.concurrent('that falls silent on the connections there are, as after a failover, new ones are opened', async () => {

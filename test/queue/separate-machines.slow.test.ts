@@ -74,7 +74,7 @@ describeWithRedis('workers on machines that share a Redis and a bucket', () => {
     for (const [wrong, message, hint] of [
       [
         { ARTIFACTS_URL: 's3://bucket/another' },
-        'is not where the other workers keep',
+        'is not where the other workers store',
         'the same ARTIFACTS_URL',
       ],
       [{ ARTIFACTS_URL: 's3://nowhere/shop' }, 'there is no such bucket', 'Create the bucket'],

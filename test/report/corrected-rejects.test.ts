@@ -417,7 +417,7 @@ describe('a corrected rejects file', () => {
     const other = rejects.corrected('sku;name;price\nX;Uhr;9\nY;Zaun;8\n');
     await expect(other).rejects.toMatchObject({
       code: 'source',
-      message: /2 of its 2 rows are not like any/,
+      message: /2 of its 2 rows do not resemble any/,
     });
     const mixed = rejects.corrected('sku;name;price\nA;Änne;1\nY;Zaun;8\n');
     await expect(mixed).rejects.toMatchObject({ code: 'source', hint: /keep the column storeferry_line/ });

@@ -102,7 +102,7 @@ describe('a run that keeps history', () => {
     const { run, totals, exported } = await exportRun(context, request);
     expect(run).toMatchObject({ id: 'run-1', status: 'done' });
     expect(totals).toMatchObject({ records: 2, rows: 0, requests: 1 });
-    expect(exported?.notes.join()).toContain('2 lines were in the file already');
+    expect(exported?.notes.join()).toContain('2 lines were already in the file');
     expect(await lines()).toHaveLength(2);
     expect(store.figures().requests).toBe(1);
     time.now += MINUTE;

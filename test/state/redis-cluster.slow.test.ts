@@ -20,7 +20,7 @@ describeWithRedis(
       const opening = openRedisState({ url: `${cluster.url}/1`, prefix: 'test' });
       await expect(opening).rejects.toMatchObject({
         message: expect.stringContaining('is a Cluster, which has no database 1'),
-        hint: expect.stringContaining('Leave the number out'),
+        hint: expect.stringContaining('Remove the number'),
       });
     });
 
@@ -39,8 +39,8 @@ describeWithRedis(
       await using other = await startRedis({ aof: false });
       const url = `redis://127.0.0.1:${one.port},127.0.0.1:${other.port}`;
       await expect(openRedisState({ url, prefix: 'test' })).rejects.toMatchObject({
-        message: expect.stringContaining('is of no Redis Cluster'),
-        hint: expect.stringContaining('name one server, or nodes of one Cluster'),
+        message: expect.stringContaining('is not part of a Redis Cluster'),
+        hint: expect.stringContaining('to one server, or to nodes of one Cluster'),
       });
     });
 

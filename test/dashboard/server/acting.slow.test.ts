@@ -46,7 +46,7 @@ describe('what is done from the dashboard', () => {
     expect(refused.status).toBe(409);
     expect(refused.words).toContain(`${later} of nightly has begun since`);
     const asked = await client.get(`/runs/${later}/approve`);
-    expect(asked.words).toContain('Beyond the safety limit: the source has 30 rows; the limit is 40.');
+    expect(asked.words).toContain('Safety limit exceeded: the source has 30 rows; the limit is 40.');
   });
 
   it('names the prices that would move too far before they are approved', async () => {

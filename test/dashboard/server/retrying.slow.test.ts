@@ -118,8 +118,8 @@ describe('the rejects of a run', () => {
   });
 
   const wrong: Readonly<Record<string, readonly [content: string | Buffer, words: string]>> = {
-    'another file': ['a,b\n1,2\n', 'no rejects file of this run'],
-    'an export of the same columns': [shopifyCatalog(manyProducts(2, 90)), 'no rejects file of this run'],
+    'another file': ['a,b\n1,2\n', 'not a rejects file of this run'],
+    'an export of the same columns': [shopifyCatalog(manyProducts(2, 90)), 'not a rejects file of this run'],
     'a spreadsheet': [Buffer.from('504b0304140006000800000021', 'hex'), 'uploaded.csv'],
     'a zip of a text': [makeZip([{ name: 'a.txt', content: 'a,b\n1,2\n' }]), 'not a workbook'],
     'an empty file': ['', 'uploaded.csv'],
