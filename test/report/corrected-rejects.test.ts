@@ -95,11 +95,13 @@ describe('a corrected rejects file', () => {
     const bytes = Buffer.from(rejects.text.slice(1).replace('A,x', 'A,\u00d8eka'), 'latin1');
     await expect(rejects.corrected(bytes)).rejects.toMatchObject({
       code: 'source',
-      message: /'Øeka' in windows-1252 or '.*eka' in \S+ \(line 2, column name\)/,
-      hint: /CSV UTF-8/,
+      message: expect.stringMatching(/'Øeka' in windows-1252 or '.*eka' in \S+ \(line 2, column name\)/),
+      hint: expect.stringMatching(/CSV UTF-8/),
     });
     const added = Buffer.concat([Buffer.from(rejects.text.slice(1)), Buffer.from('C,\u00d8,,', 'latin1')]);
-    await expect(rejects.corrected(added)).rejects.toMatchObject({ message: /cells that were added/ });
+    await expect(rejects.corrected(added)).rejects.toMatchObject({
+      message: expect.stringMatching(/cells that were added/),
+    });
     const { files } = await rejects.corrected(bytes, 'windows-1250');
     expect(files[0]?.cells[0]).toEqual(['A', 'Řeka']);
   });
@@ -389,7 +391,10 @@ describe('a corrected rejects file', () => {
       const rows = Array.from({ length: 50_000 }, (_, index) => `${index},Mug,Acme,4,,`);
       await expect(
         rejects.corrected(saved('000100,Mug,Acme,1,,2', ...rows, '"never closed')),
-      ).rejects.toMatchObject({ code: 'source', message: /more than 10000 rows were added/ });
+      ).rejects.toMatchObject({
+        code: 'source',
+        message: expect.stringMatching(/more than 10000 rows were added/),
+      });
     });
 
     it('refuses added rows where columns are missing: these would be sent as blank', async () => {
@@ -417,10 +422,13 @@ describe('a corrected rejects file', () => {
     const other = rejects.corrected('sku;name;price\nX;Uhr;9\nY;Zaun;8\n');
     await expect(other).rejects.toMatchObject({
       code: 'source',
-      message: /2 of its 2 rows do not resemble any/,
+      message: expect.stringMatching(/2 of its 2 rows do not resemble any/),
     });
     const mixed = rejects.corrected('sku;name;price\nA;Änne;1\nY;Zaun;8\n');
-    await expect(mixed).rejects.toMatchObject({ code: 'source', hint: /keep the column storeferry_line/ });
+    await expect(mixed).rejects.toMatchObject({
+      code: 'source',
+      hint: expect.stringMatching(/keep the column storeferry_line/),
+    });
     const ofOtherRun = 'sku;name;price;storeferry_reason;storeferry_line\nX;Uhr;9;too long;2\n';
     await expect(rejects.corrected(ofOtherRun)).rejects.toMatchObject({ code: 'source' });
   });

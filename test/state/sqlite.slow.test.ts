@@ -214,7 +214,9 @@ describe('the embedded state', () => {
     const opening = openSqliteState(folder);
     await expect(opening).rejects.toThrow(StateError);
     await expect(opening).rejects.toThrow(/state\.db is damaged/);
-    await expect(opening).rejects.toMatchObject({ hint: expect.stringContaining('move it to another folder') });
+    await expect(opening).rejects.toMatchObject({
+      hint: expect.stringContaining('move it to another folder'),
+    });
   });
 
   it('refuses a database of a newer version and leaves it as it is', async () => {
