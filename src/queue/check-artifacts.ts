@@ -9,7 +9,7 @@ const FOLDER = 'workers';
 const markName = (value: string) => `mark-${value}.txt`;
 const MARK_KEY = `${QUEUE_PREFIX}:artifacts`;
 
-/** Sets a value if the present one is as expected; an empty text stands for none. */
+/** Sets a value if the present one is as expected; an empty text means no value. */
 const REPLACE_COMMAND = 'storeferryReplace';
 const REPLACE_SCRIPT = `
 if (redis.call('GET', KEYS[1]) or '') ~= ARGV[1] then return 0 end
@@ -17,8 +17,8 @@ redis.call('SET', KEYS[1], ARGV[2])
 return 1`;
 
 /**
- * Checks that all workers use the same artifacts: the first worker writes a mark there, and the name of the mark to Redis.
- * StateError when the artifacts cannot be written or read, or are not those of the other workers.
+ * Checks that all workers use the same artifacts: the first worker writes a mark there, and the name of the mark to
+ * Redis. StateError if the artifacts cannot be written or read, or differ from those of the other workers.
  */
 export async function checkArtifacts(
   { artifacts, newRunId }: RunContext,

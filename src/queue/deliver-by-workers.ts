@@ -8,13 +8,13 @@ import type { RunContext } from '../run/run-context.ts';
 import { errorOf, type Queues, type ShardJobData, type ShardJobResult } from './queues.ts';
 
 const POLL_MS = 100;
-/** Workers see that a run ends within this time, and give requests under way five seconds to end. */
+/** Workers see the end of a run within this time, and give requests in flight five seconds to end. */
 const QUIET_WITHIN_MS = 8_000;
 
 /**
- * Queues shards for the workers of their store and waits until each has ended. When this process is stopped, or its lock is
- * lost, the workers continue: the process that continues the run waits for them. When the run itself must end, they are
- * stopped first, so that its totals are final and no worker writes after its locks are free.
+ * Queues shards for the workers of their store and waits until each has ended. If this process is stopped, or its
+ * lock is lost, the workers continue: the process that continues the run waits for them. If the run itself must end,
+ * they are stopped first, so that its totals are final and no worker writes after its locks are free.
  */
 export function deliverByWorkers(queues: Queues): DeliverShards {
   return async (context, delivery, shards) => {
@@ -53,7 +53,7 @@ async function isAskedToEnd({ state }: RunContext, { id }: Run): Promise<boolean
   return run?.interruptAskedAt != null;
 }
 
-/** The numbers of the shards without final outcomes: a run that is continued has finished most. */
+/** The numbers of the shards without final outcomes: a continued run has finished most. */
 async function unfinished(
   context: RunContext,
   run: string,
@@ -83,7 +83,7 @@ async function judgeAndReport(context: RunContext, delivery: Delivery): Promise<
   if (exceeded !== undefined) throw exceeded;
 }
 
-/** Makes all workers stop sending for the run, and waits for them. False when one of them does not answer. */
+/** Stops all workers that send for the run, and waits for them. False if one of them does not answer. */
 async function stopWorkers(
   context: RunContext,
   { run }: Delivery,
@@ -107,16 +107,16 @@ type ShardJob = Job<ShardJobData, ShardJobResult>;
 
 /** Shards of a run that were queued together. */
 interface ShardRound {
-  /** How many are still open. Rejects with the error that one of them ended with. */
+  /** The number of open shards. Rejects with the error that one of them ended with. */
   look(): Promise<number>;
   /** Removes those that no worker has begun; returns how many are being sent now. */
   withdraw(): Promise<number>;
 }
 
 /**
- * Adds a job per shard. The round looks at the jobs themselves, since events may be lost. Jobs of an earlier round, left by a
- * coordinator that died, are harmless: a shard is sent by one process at a time, and only operations without an outcome are
- * sent. `round` makes their ids differ.
+ * Adds a job per shard. The round checks the jobs themselves, because events may be lost. Jobs of an earlier round,
+ * left by a coordinator that died, are harmless: a shard is sent by one process at a time, and only operations
+ * without an outcome are sent. `round` makes their ids differ.
  */
 async function beginRound(
   { shards: queueOf, ask }: Pick<Queues, 'shards' | 'ask'>,
@@ -147,9 +147,9 @@ async function beginRound(
       for (;;) {
         const ended = await endedAmong(out.slice(0, LOOKED_AT));
         if (ended.length === 0) return out.length;
-        // A shard that was stopped ended because of another one: report that one's error.
+        // A shard that was stopped ended because of another one: report the error of that one.
         if (!ended.every(isDelivered)) throw causeAmong(await endedAmong(out));
-        // The outcome of a shard is in the state; the jobs of a large run would fill Redis.
+        // The outcome of a shard is in the state; kept jobs of a large run would fill Redis.
         await Promise.allSettled(ended.map((job) => job.remove()));
         const gone = new Set(ended.map(({ id }) => id));
         out = out.filter((id) => !gone.has(id));

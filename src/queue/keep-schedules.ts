@@ -4,22 +4,22 @@ import type { Locks } from '../state/state.ts';
 import { enqueueRun, isTickData, type Queues, type TickData, UNREADABLE_JOB } from './queues.ts';
 import type { WorkerLog } from './worker-log.ts';
 
-/** A tick that was due this long ago should be in the queue, if workers run. */
+/** If workers run, a tick that was due this long ago should be in the queue. */
 const DUE_LONG_AGO_MS = 10_000;
 const LOOK_EVERY_MS = 2_000;
-/** How often changes that other programs made to the queue are corrected. */
+/** The interval at which changes that other programs made to the queue are corrected. */
 const COMPARE_EVERY_MS = 30_000;
 const LOCK_NAME = 'schedules';
 
-/** What keeping schedules needs. */
+/** The dependencies of keeping schedules. */
 export interface ScheduleKeeperOptions {
   readonly queues: Queues;
   readonly locks: Locks;
   /** Reads the job files. */
   readonly readSchedules: () => JobSchedules;
-  /** Changes when the files do. */
+  /** Changes when the files change. */
   readonly version: () => Promise<string>;
-  /** Called when the files have been read again. */
+  /** Called after the files have been read again. */
   readonly onRead: () => void;
   readonly newRunId: () => string;
   readonly clock: () => number;
@@ -32,8 +32,8 @@ export interface ScheduleKeeper {
 }
 
 /**
- * Compares the schedules once before it resolves, then whenever a file changes. Any number of workers may do so: one at a
- * time compares and changes. A failure is logged and tried again; schedules stay as they are meanwhile.
+ * Compares the schedules once before it resolves, then whenever a file changes. Any number of workers may do so: only
+ * one at a time compares and changes. A failure is logged and tried again; the schedules are unchanged meanwhile.
  */
 export async function keepSchedules(options: ScheduleKeeperOptions): Promise<ScheduleKeeper> {
   const { queues, locks, version, newRunId, clock, log } = options;
@@ -59,7 +59,7 @@ export async function keepSchedules(options: ScheduleKeeperOptions): Promise<Sch
     log.info({ job, cron, timezone }, 'schedule set');
   };
 
-  /** Returns false when it must be done again at the next look. */
+  /** Returns false if it must be done again at the next look. */
   const compare = async (): Promise<boolean> => {
     const lock = await locks.tryAcquire(LOCK_NAME, { job: LOCK_NAME, run: newRunId() });
     if ('heldBy' in lock) return false;
@@ -67,7 +67,7 @@ export async function keepSchedules(options: ScheduleKeeperOptions): Promise<Sch
       const schedules = options.readSchedules();
       logBroken(schedules);
       const changes = planScheduleChanges(schedules, await keptSchedules(queues.ticks(), clock()), clock());
-      // An editor may have moved a file away for a moment: it must be gone twice.
+      // An editor may have moved a file away briefly: it must be missing twice.
       const gone = changes.flatMap((change) =>
         change.kind === 'remove' && change.because === 'gone' ? [change.job] : [],
       );
@@ -86,7 +86,7 @@ export async function keepSchedules(options: ScheduleKeeperOptions): Promise<Sch
     try {
       const present = await version();
       const sinceMs = clock() - comparedAt;
-      // Below 0 when the clock was set back: the queue is compared then, too.
+      // Below 0 the clock was set back: then the queue is compared, too.
       if (present === seen && sinceMs >= 0 && sinceMs < COMPARE_EVERY_MS) return;
       if (!(await compare())) return;
       seen = present;
@@ -104,7 +104,7 @@ export async function keepSchedules(options: ScheduleKeeperOptions): Promise<Sch
   await look();
   let looking: Promise<void> | null = null;
   const timer = setInterval(() => {
-    // Without Redis a look may take minutes.
+    // Without Redis a comparison may take minutes.
     looking ??= look().finally(() => {
       looking = null;
     });
@@ -141,7 +141,7 @@ async function setSchedule({ ticks }: Queues, { job, cron, timezone }: JobSchedu
     {
       name: job,
       data: { job },
-      // A tick that cannot be handed over is tried again; once it is, nothing of it is worth keeping.
+      // A tick that cannot be queued is tried again; after that nothing of it needs to be kept.
       opts: {
         attempts: 10,
         backoff: { type: 'exponential', delay: 1_000 },
@@ -152,7 +152,7 @@ async function setSchedule({ ticks }: Queues, { job, cron, timezone }: JobSchedu
   );
 }
 
-/** Logs once what is wrong with a job, and when it can be used again. */
+/** Logs once that a job is invalid, and when it is valid again. */
 function brokenJobLogger(log: WorkerLog): (schedules: JobSchedules) => void {
   let logged = new Map<string, string>();
   return ({ broken }) => {
@@ -174,23 +174,24 @@ export interface KeptSchedule {
   readonly job: string;
   readonly cron: string | undefined;
   readonly timezone: string | undefined;
-  /** When its next tick is due; undefined when the queue does not know. */
+  /** When its next tick is due; undefined if the queue does not know. */
   readonly next: number | undefined;
-  /** The queue has lost the tick that is due: unless it is set again, there will be no further one. */
+  /** The queue has lost the due tick: unless it is set again, there will be no further one. */
   readonly stalled: boolean;
 }
 
 /** A change of a schedule in the queue. */
 type ScheduleChange =
-  /** `overdue`: the change discards the tick that is due, so its run must be queued. */
+  /** `overdue`: the change discards the due tick, so its run must be queued. */
   | { readonly kind: 'set'; readonly schedule: JobSchedule; readonly overdue: boolean }
   /** `unscheduled`: its file has no schedule; `gone`: there is no such file. */
   | { readonly kind: 'remove'; readonly job: string; readonly because: 'unscheduled' | 'gone' };
 
 /**
- * What to change so that the queue has the schedules of the files. An equal schedule is left alone, since setting it again
- * would discard an overdue tick; that of a job whose file cannot be used stays as it is. A next tick after the one that is
- * due comes from a clock that was ahead: unless it is set again, the job would not run until then.
+ * The changes that make the schedules of the queue equal to those of the files. An equal schedule is not changed,
+ * because setting it again would discard an overdue tick. The schedule of an invalid job is not changed either. A
+ * next tick after the due one comes from a clock that was ahead: unless it is set again, the job would not run until
+ * then.
  */
 export function planScheduleChanges(
   { scheduled, unscheduled, broken }: JobSchedules,
@@ -224,13 +225,13 @@ function isSame({ cron, timezone }: JobSchedule, kept: KeptSchedule): boolean {
   return cron === kept.cron && timezone === kept.timezone;
 }
 
-/** A tick that is later than this was missed, while no worker ran or Redis was away. */
+/** A later tick was missed, while no worker ran or Redis was unavailable. */
 const MISSED_AFTER_MS = 60_000;
 
-/** What the processor of ticks needs. */
+/** The dependencies of the processor of ticks. */
 interface TickProcessorOptions {
   readonly queues: Queues;
-  /** Whether the job still has a schedule; a job whose file cannot be used gets a run that says so. */
+  /** Whether the job still has a schedule; an invalid job gets a run that reports its errors. */
   readonly isScheduled: (job: string) => boolean;
   readonly newRunId: () => string;
   readonly clock: () => number;
@@ -238,8 +239,8 @@ interface TickProcessorOptions {
 }
 
 /**
- * Turns a tick of a schedule into a run. While the job still runs or waits the tick is dropped: at most one run of a job is
- * queued, so that a schedule that is faster than its job leaves no backlog, and no two runs overlap.
+ * Turns a tick of a schedule into a run. If the job still runs or waits, the tick is dropped: at most one run of a
+ * job is queued, so that a schedule that is faster than its job causes no backlog, and no two runs overlap.
  */
 export function tickProcessor({ queues, isScheduled, newRunId, clock, log }: TickProcessorOptions) {
   return async ({ id: tick, data, timestamp, opts }: Job<TickData, null>): Promise<null> => {

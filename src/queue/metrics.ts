@@ -14,7 +14,7 @@ export interface MetricDefinition extends Omit<Metric, 'samples'> {
   readonly read: (reading: Reading) => readonly MetricSample[];
 }
 
-/** All metrics, in the order in which they are shown. To add one, add its definition here and run `npm run docs`. */
+/** All metrics, in order of output. To add one, add its definition here and run `npm run docs`. */
 export const METRICS: readonly MetricDefinition[] = [
   {
     name: 'storeferry_operations_total',
@@ -91,7 +91,7 @@ export const METRICS: readonly MetricDefinition[] = [
   ),
 ];
 
-/** What was read once for all metrics. */
+/** The values that are read once for all metrics. */
 interface Reading {
   readonly operations: readonly MetricSample[];
   readonly runs: readonly MetricSample[];
@@ -109,10 +109,10 @@ interface JobReading {
   readonly next: number | undefined;
 }
 
-/** Where the metrics of a worker are read from. */
+/** The sources of the metrics of a worker. */
 export interface MetricSources {
   readonly queues: Queues;
-  /** The queues that this worker takes from. */
+  /** The queues from which this worker takes jobs. */
   readonly taken: () => readonly Queue[];
   readonly runs: Pick<Runs, 'list'>;
   readonly counts: WorkCounts;
@@ -142,16 +142,16 @@ export function metricsReader(sources: MetricSources): () => Promise<string> {
   };
 }
 
-/** What this process has done since it began. */
+/** Totals of this process since its start. */
 export interface WorkCounts {
-  /** The state, counting what is recorded through it. */
+  /** The state, with counting of everything that is recorded through it. */
   readonly state: State;
   runEnded(run: Run): void;
   operations(): readonly MetricSample[];
   runs(): readonly MetricSample[];
 }
 
-/** Counts where outcomes are recorded, so that only recorded outcomes are counted. */
+/** Counts at the place of recording, so that only recorded outcomes are counted. */
 export function countOutcomes(state: State): WorkCounts {
   const operations = labelledCounter();
   const runs = labelledCounter();
@@ -192,7 +192,7 @@ function labelledCounter() {
 
 type Figure = (stats: StoreStats['stats']) => number | null;
 
-/** A counter continues when the configuration of a store changes, and with it the client. */
+/** A counter continues when the configuration of a store changes, although the client is replaced. */
 function storeCounter(name: string, help: string, figure: Figure): MetricDefinition {
   return ofStore(`${name}_total`, help, 'counter', (clients) =>
     clients.reduce((sum, stats) => sum + (figure(stats) ?? 0), 0),
@@ -285,7 +285,7 @@ export interface Metric {
   readonly samples: readonly MetricSample[];
 }
 
-/** Metrics in the text format that Prometheus reads. A metric without figures is left out. */
+/** Metrics in the text format of Prometheus. A metric without figures is left out. */
 export function prometheusText(metrics: readonly Metric[]): string {
   const lines = metrics
     .filter(({ samples }) => samples.length > 0)

@@ -4,11 +4,11 @@ import { FastifyAdapter } from '@bull-board/fastify';
 import type { Queue } from 'bullmq';
 import type { Queues } from './queues.ts';
 
-/** The queues in a browser: bull-board, read-only. The dashboard has pages of its own for actions. */
+/** The queues in a browser: bull-board, read-only. The dashboard has its own pages for actions. */
 export interface QueueBoard {
   /** For Fastify: the board under a path. */
   readonly plugin: ReturnType<FastifyAdapter['registerPlugin']>;
-  /** Shows the queues of these stores besides those of runs and ticks. */
+  /** Shows the queues of these stores in addition to those of runs and ticks. */
   show(stores: readonly string[]): void;
 }
 
@@ -28,7 +28,7 @@ export function queueBoard(queues: Queues, path: string, onBug: (error: Error) =
       },
     },
   });
-  // Its own handler would show the message of Redis, with the command and its data.
+  // The board's own handler would show the message of Redis, with the command and its data.
   adapter.setErrorHandler((error) => {
     onBug(error);
     const message = 'The log of the dashboard shows why.';

@@ -5,12 +5,14 @@ import { QUEUE_PREFIX, type QueueConnection } from './queues.ts';
 import type { WatchedWorker } from './worker-health.ts';
 import type { WorkerLog } from './worker-log.ts';
 
-/** Jobs of a killed worker are taken over as often as needed: with the default of 1 a second kill would fail the job. */
+/**
+ * Jobs of a killed worker are taken over as often as needed: with the default of 1 a second kill would fail the job.
+ */
 const MAX_STALLED_COUNT = 1_000;
-/** How often jobs of silent workers are looked for in the duration of a lock. */
+/** How often, per duration of a lock, jobs of silent workers are searched. */
 const CHECKS_PER_LOCK = 3;
 
-/** What the workers of a process need. */
+/** The dependencies of the workers of a process. */
 export interface QueueWorkersOptions {
   readonly connection: QueueConnection['connection'];
   /** How long a job stays with a silent worker. */
@@ -21,7 +23,7 @@ export interface QueueWorkersOptions {
 
 /** The BullMQ workers of this process. */
 export interface QueueWorkers {
-  /** One for each queue that is taken from. */
+  /** One for each queue. */
   readonly all: readonly WatchedWorker[];
   /** Begins to take jobs from a queue, at most `concurrency` at once. */
   take<Data, Result>(
@@ -30,11 +32,11 @@ export interface QueueWorkers {
     processor: Processor<Data, Result>,
   ): void;
   ready(): Promise<void>;
-  /** Takes nothing new, cancels what is under way, and waits for it. */
+  /** Takes no new jobs, cancels current ones, and waits for them. */
   close(): Promise<void>;
 }
 
-/** The workers of this process, of no queue yet. */
+/** The workers of this process, without any queue yet. */
 export function queueWorkers({
   connection,
   lockDurationMs,
@@ -85,8 +87,8 @@ export function queueWorkers({
 }
 
 /**
- * Aborts when the worker must stop, and when BullMQ takes the job away from it; always with an InterruptedError, since
- * BullMQ's own reasons are texts.
+ * Aborts when the worker must stop, and when BullMQ takes the job away from it; always with an InterruptedError,
+ * because BullMQ's own reasons are texts.
  */
 export function jobSignal(worker: AbortSignal, cancelled: AbortSignal | undefined): AbortSignal {
   if (cancelled === undefined) return worker;

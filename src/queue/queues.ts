@@ -14,22 +14,22 @@ import {
   redisFailure,
 } from '../state/redis/redis-connection.ts';
 
-/** Braces, so that all queues share a node of a Redis Cluster, as BullMQ needs. */
+/** Braces, so that all queues share a node of a Redis Cluster, which BullMQ requires. */
 export const QUEUE_PREFIX = '{storeferry-queue}';
 export const RUN_QUEUE = 'runs';
 /** Ticks of schedules; each becomes a run. */
 export const TICK_QUEUE = 'ticks';
 
 /**
- * Results are kept for commands that follow a run; they look four times a second. How a run ended is in the state.
- * Without both limits finished jobs stay for ever.
+ * Results are kept for commands that follow a run; they look four times per second. The state has the end of a run.
+ * Without both limits finished jobs would stay for ever.
  */
 const KEPT_SECONDS = 24 * 60 * 60;
 const MOST_KEPT = 1_000;
 const EVENTS_KEPT = 1_000;
 /**
- * After a failover a connection may stay open and receive nothing: one that owes an answer for this long is replaced.
- * Longer than the 10 seconds for which BullMQ lets Redis hold an answer back.
+ * After a failover a connection may stay open and receive nothing: a connection without an expected answer for this
+ * long is replaced. Longer than the 10 seconds for which BullMQ lets Redis delay an answer.
  */
 const SILENT_MS = 15_000;
 /** There is at most one queued run of each job. */
@@ -54,7 +54,7 @@ export interface QueuesOptions {
   readonly mostKept?: number;
 }
 
-/** Opens the queues for adding and reading. StateError when Redis does not answer. */
+/** Opens the queues for adding and reading. StateError if Redis does not answer. */
 export async function openQueues({
   redisUrl,
   patient,
@@ -112,8 +112,8 @@ export interface QueueConnection extends AsyncDisposable {
 }
 
 /**
- * Finds out whether the address is of a server or of a Cluster, which BullMQ must know. The connections survive a restart
- * of Redis. `patient` as in QueuesOptions. StateError when nothing answers.
+ * Detects whether the address belongs to a server or a Cluster, which BullMQ must know. The connections survive a
+ * restart of Redis. `patient` as in QueuesOptions. StateError if nothing answers.
  */
 export async function connectQueues(redisUrl: string, patient: boolean): Promise<QueueConnection> {
   const options = {
@@ -145,20 +145,20 @@ const tickData = z.object({ job: z.string() });
 const shardJobData = z.object({ run: z.string(), shard: z.int().positive() });
 
 /**
- * What a job of the run queue contains: a reference; workspace and state have the rest. `run` is the run that it became, set
- * when that begins: a job that a worker takes a second time must not become another.
+ * The data of a job of the run queue: a reference, because workspace and state have the rest. `run` is the run that
+ * it became, set when that begins: a job that a worker takes a second time must not become another run.
  */
 export type RunJobData = Readonly<z.infer<typeof runJobData>>;
 
-/** What a tick of a schedule contains. */
+/** The data of a tick. */
 export type TickData = Readonly<z.infer<typeof tickData>>;
 
-/** What a job of a shard queue contains. */
+/** The data of a job of a shard queue. */
 export type ShardJobData = Readonly<z.infer<typeof shardJobData>>;
 
 /** How a queued run ended. */
 export interface RunJobResult {
-  /** Null when no run could begin: then `error` says why. */
+  /** Null if no run could begin: then `error` has the reason. */
   readonly run: string | null;
   readonly error: string | null;
 }
@@ -167,17 +167,17 @@ export interface RunJobResult {
 export type ShardFailure = 'unauthorized' | 'store-unavailable' | 'safety-limit' | 'failed';
 
 /**
- * How a shard ended. Shard jobs never fail for good: the outcomes of operations are in the state, and this says only
+ * How a shard ended. Shard jobs never fail finally: the outcomes of operations are in the state, and this only says
  * whether the run continues. `obsolete`: the run has ended, or is about to.
  */
 export type ShardJobResult =
   | { readonly status: 'delivered' | 'obsolete' }
   | { readonly status: ShardFailure; readonly message: string };
 
-/** The message for a queued job with other data. */
+/** The message for a queued job with unknown data. */
 export const UNREADABLE_JOB = 'the queued job cannot be read: another program or version has queued it';
 
-/** Whether the data of a queued job is that of a run: any program that can write to Redis can queue anything. */
+/** Whether the data of a queued job belongs to a run: any program that can write to Redis can queue anything. */
 export function isRunJobData(data: unknown): data is RunJobData {
   return runJobData.safeParse(data).success;
 }
@@ -200,17 +200,17 @@ export async function nextTicks(queues: Pick<Queues, 'ticks'>): Promise<Readonly
 
 /** A run that was queued for the workers. */
 export interface Enqueued {
-  /** Of the run that a worker begins, unless it continues an earlier one. */
+  /** The id of the run that a worker begins, unless it continues an earlier one. */
   readonly id: string;
   /** The name in the queue. */
   readonly queued: string;
-  /** False when the same job was waiting or running already: then this is that run. */
+  /** False if the same job was already waiting or running: then this is that run. */
   readonly added: boolean;
   /** Whether any worker is running. */
   readonly workers: boolean;
 }
 
-/** Queues a run of a job, at most one of each job at a time. StateError when Redis does not take it. */
+/** Queues a run of a job, at most one of each job at a time. StateError if Redis does not accept it. */
 export async function enqueueRun(
   { runs, ask }: Queues,
   data: RunJobData,
@@ -227,7 +227,7 @@ export async function enqueueRun(
   };
 }
 
-/** The runs that no worker has begun, oldest first. StateError when Redis does not answer. */
+/** The runs that no worker has begun, oldest first. StateError if Redis does not answer. */
 export async function waitingRuns({
   runs,
   ask,
@@ -246,11 +246,11 @@ export interface QueuedRun {
   readonly run: string | null;
   /** Why it could not begin; null while it may. */
   readonly error: string | null;
-  /** Takes it out of the queue; false when a worker has it already. */
+  /** Removes it from the queue; false if a worker already has it. */
   takeOut(): Promise<boolean>;
 }
 
-/** What the queue knows of a run; undefined where it knows nothing. StateError when Redis does not answer. */
+/** What the queue knows about a run; undefined if it knows nothing. StateError if Redis does not answer. */
 export async function queuedRun({ runs, ask }: Queues, id: string): Promise<QueuedRun | undefined> {
   const queued = await ask(runs.getJob(queuedId(id)));
   if (queued === undefined) return undefined;
@@ -260,7 +260,7 @@ export async function queuedRun({ runs, ask }: Queues, id: string): Promise<Queu
     run: data.run ?? ended?.run ?? null,
     error: ended?.error ?? failedReason,
     async takeOut() {
-      // A job that a worker holds is locked, and cannot be removed.
+      // A job that a worker holds is locked and cannot be removed.
       return (await ask(runs.remove(queuedId(id)))) === 1;
     },
   };
@@ -270,14 +270,17 @@ function queuedId(run: string): string {
   return `run-${run}`;
 }
 
-/** The id of the run that a queued job may begin; undefined where another version has queued it. */
+/** The id of the run that a queued job may begin; undefined if another version has queued it. */
 export function runIdOf(queued: string | undefined): string | undefined {
   return /^run-([a-z0-9]+)$/.exec(queued ?? '')?.[1];
 }
 
 type Failed = Extract<ShardJobResult, { readonly status: ShardFailure }>;
 
-/** The failure of a shard as its result, with a message that may be stored. A bug is thrown again: BullMQ keeps its stack. */
+/**
+ * The failure of a shard as its result, with a message that may be stored. A bug is thrown again: BullMQ keeps its
+ * stack.
+ */
 export function shardFailure(error: unknown, message: string): Failed {
   if (!(error instanceof StoreferryError)) throw error;
   if (error instanceof UnauthorizedError) return { status: 'unauthorized', message };
@@ -286,7 +289,7 @@ export function shardFailure(error: unknown, message: string): Failed {
   return { status: 'failed', message };
 }
 
-/** The error that a shard ended with, for the process that waits for it. */
+/** The error of a shard, for the process that waits for it. */
 export function errorOf({ status, message }: Failed): StoreferryError {
   switch (status) {
     case 'unauthorized':

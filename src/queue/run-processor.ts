@@ -27,14 +27,16 @@ import { jobSignal } from './queue-workers.ts';
 import { isRunJobData, type RunJobData, type RunJobResult, runIdOf, UNREADABLE_JOB } from './queues.ts';
 import { logRunEvents, type WorkerLog } from './worker-log.ts';
 
-/** When to look again at a queued run whose job runs elsewhere, or whose dead worker still has its lease. */
+/**
+ * The delay before a second look at a queued run whose job runs elsewhere, or whose dead worker still has its lease.
+ */
 const HELD_MS = 1_000;
 
-/** What the processor of runs needs. */
+/** The dependencies of the processor of runs. */
 export interface RunProcessorOptions {
   readonly context: RunContext;
   readonly requestFor: (data: RunJobData) => Promise<RunRequest>;
-  /** The notifications that a job asks for, where its file can be read. */
+  /** The notifications that a job requests, if its file can be read. */
   readonly notifyOf: (job: string) => Notify | undefined;
   readonly deliver: DeliverShards;
   /** Called for every run that ends in this worker, with any status. */
@@ -42,7 +44,7 @@ export interface RunProcessorOptions {
   readonly log: WorkerLog;
 }
 
-/** Runs one job from its first step to its last; the shards of an import go to the workers of its store. */
+/** Runs one job from its first step to its last; the workers of its store send the shards of an import. */
 export function runProcessor({ context, requestFor, notifyOf, deliver, onEnd, log }: RunProcessorOptions) {
   return async (
     queued: Job<RunJobData, RunJobResult>,
@@ -95,7 +97,7 @@ export function runProcessor({ context, requestFor, notifyOf, deliver, onEnd, lo
       return { run: id, error };
     } catch (error) {
       if (error instanceof LockedError) {
-        // It looks again every second: logged once.
+        // It looks again every second, so it is logged once.
         log[queued.attemptsStarted <= 1 ? 'info' : 'debug']({ job, reason: error.message }, 'run waits');
         await queued.moveToDelayed(context.clock() + HELD_MS, token);
         throw new DelayedError();
@@ -128,8 +130,8 @@ async function promisedId(
 }
 
 /**
- * LockedError when another job writes to the store: the run goes back to the queue instead of waiting, so that jobs of one
- * store do not take all places from those of others. Only a look: the lock is taken later.
+ * LockedError if another job writes to the store: the run goes back to the queue instead of waiting, so that jobs of
+ * one store do not take all places from those of others. Only a check: the lock is taken later.
  */
 async function refuseWhileOthersWrite({ state }: RunContext, request: RunRequest): Promise<void> {
   if (isExportRequest(request)) return;
@@ -141,15 +143,17 @@ async function refuseWhileOthersWrite({ state }: RunContext, request: RunRequest
 }
 
 /**
- * How the run of this job ended, if it has: a worker that was stopped for longer than its lock, or died before it could
- * finish the job, leaves a job that is taken again. Running it again would send or append everything a second time.
+ * How the run of this job ended, if it has: a worker that was stopped for longer than its lock, or died before it
+ * could finish the job, leaves a job that is taken again. Running it again would send or append everything a second
+ * time.
  */
 async function endedBefore(context: RunContext, { run: id }: RunJobData): Promise<RunFacts | undefined> {
   const run = id === undefined ? undefined : await context.state.runs.get(id);
   if (run === undefined) return undefined;
   const isOpen = run.status === 'running' || run.status === 'interrupted';
   if (!isOpen) {
-    // An older copy of Redis brings back an entry whose run ended long ago, and says nothing of the source as it is now.
+    // An older copy of Redis restores an entry whose run ended long ago, and which says nothing about the present
+    // source.
     const isOutdated =
       run.kind !== 'export' && (await context.state.ledger(importTarget(run)).lostSince(run));
     return isOutdated ? undefined : await readStoredReport(context, run);
@@ -157,7 +161,7 @@ async function endedBefore(context: RunContext, { run: id }: RunJobData): Promis
   if (run.interruptAskedAt == null) return undefined;
   if (run.status === 'interrupted') return await readStoredReport(context, run);
   if (!(await hasDied(context, run))) return undefined;
-  // Its worker died before it could end the run as a person had asked: it is not continued.
+  // Its worker died before it could end the run as a person had requested: it is not continued.
   const ended = await context.state.runs.update(run.id, {
     status: 'interrupted',
     error: new InterruptedOnRequestError().message,

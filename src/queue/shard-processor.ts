@@ -25,7 +25,7 @@ import {
 } from './queues.ts';
 import { WAITS_FOR_REQUESTS, type WorkerLog } from './worker-log.ts';
 
-/** When to look again at a shard that another process holds: its holder may have died. */
+/** The delay before a second look at a shard that another process holds: its holder may have died. */
 const HELD_MS = 1_000;
 
 /** The configuration with which a run was begun. */
@@ -34,7 +34,7 @@ export interface RunConfiguration {
   readonly store: StoreConfig;
 }
 
-/** What the processor of shards needs. */
+/** The dependencies of the processor of shards. */
 export interface ShardProcessorOptions {
   readonly context: RunContext;
   readonly configurationOf: (run: Run) => RunConfiguration;
@@ -47,7 +47,7 @@ export function shardProcessor({ context, configurationOf, log }: ShardProcessor
   const deliverShard = shardDeliverer();
   const endings = runEndings(runs);
 
-  /** Undefined when another process holds the shard. */
+  /** Undefined if another process holds the shard. */
   const deliver = async (
     run: Run,
     shard: number,
@@ -59,7 +59,7 @@ export function shardProcessor({ context, configurationOf, log }: ShardProcessor
     if (lock === undefined) return undefined;
     using ending = endings.watch(run.id);
     const onEvent = (event: RunEvent): void => {
-      // The coordinator sees progress in the state; only the worker that sends knows what it waits for.
+      // The coordinator sees progress in the state; only the sending worker knows the reason of its waits.
       if (event.type !== 'waiting-for-requests') return;
       const { operations, ms } = event;
       log.info({ run: run.id, job: run.job, shard, operations, ms }, WAITS_FOR_REQUESTS);
@@ -108,7 +108,7 @@ export function shardProcessor({ context, configurationOf, log }: ShardProcessor
         await queued.moveToWait(token);
         throw new WaitingError();
       }
-      // It is kept in the queue and as the error of the run.
+      // Kept in the queue and as the error of the run.
       const failure = shardFailure(error, runErrorOf(error, run, context));
       log.error({ ...ids, ...failure }, 'shard failed');
       await endings.end(run.id, failure.message);
@@ -117,7 +117,7 @@ export function shardProcessor({ context, configurationOf, log }: ShardProcessor
   };
 }
 
-/** The configuration of another worker may be newer, or of another shop: then the plan is for another store. */
+/** The configuration of another worker may be newer, or belong to another shop: then the plan is for another store. */
 function refuseOtherStore(run: Run, store: StoreConfig): void {
   if (storeIdentity(store) === run.storeId) return;
   throw new StateError(
@@ -127,9 +127,9 @@ function refuseOtherStore(run: Run, store: StoreConfig): void {
 }
 
 /**
- * What a worker holds to send a shard: the shard, alone, and the store's resource, together with the other workers of the
- * run, so that no other run begins there even while no process coordinates this one. Undefined when somebody else holds
- * either. Releasing it leaves the resource to the other workers.
+ * The locks of a worker that sends a shard: the shard, alone, and the store's resource, together with the other
+ * workers of the run, so that no other run begins there even while no process coordinates this one. Undefined if
+ * another process holds either. Releasing it leaves the resource to the other workers.
  */
 async function tryLockShard(
   locks: Locks,
@@ -164,9 +164,9 @@ async function tryLockShard(
 const POLL_MS = 100;
 
 /**
- * Whether workers may send for the run. An error on a running run means that it is about to end: the process that has the
- * error first writes it, so that all stop. An interrupted run is being handed from one worker to the next, and its shards
- * continue meanwhile, unless a person has asked for its end.
+ * Whether workers may send for the run. An error on a running run means that it is about to end: the process that has
+ * the error first writes it, so that all stop. An interrupted run is being passed from one worker to the next, and
+ * its shards continue meanwhile, unless a person has requested its end.
  */
 function maySend(run: Run | undefined): run is Run {
   if (run?.interruptAskedAt != null) return false;
@@ -175,9 +175,9 @@ function maySend(run: Run | undefined): run is Run {
 
 /** Watches for the end of runs, once for all shards of a run in this process. */
 interface RunEndings {
-  /** Dispose of it when the shard is sent; the signal aborts when the run ends, or is about to. */
+  /** Dispose of it after the shard was sent; the signal aborts when the run ends, or is about to. */
   watch(run: string): Disposable & { readonly signal: AbortSignal };
-  /** Ends the run for this process at once, and for the others as soon as they look. */
+  /** Ends the run for this process at once, and for the others at their next look. */
   end(run: string, error: string): Promise<void>;
 }
 
@@ -197,7 +197,7 @@ function runEndings(runs: Pick<Runs, 'get' | 'update'>): RunEndings {
     try {
       if (!maySend(await runs.get(id))) stop(id);
     } catch {
-      // Nothing is known without an answer; the lock decides when to stop then.
+      // Without an answer nothing is known; then the lock decides when to stop.
     }
   };
   const begin = (id: string): Watched => {

@@ -17,7 +17,7 @@ import { errorLogger, type WorkerLog } from './worker-log.ts';
 
 /** A run mostly waits for its shards, so a process can coordinate several. */
 const RUNS_AT_ONCE = 4;
-/** Per store: while one shard ends, the next uses the slots that become free. */
+/** Per store: while one shard ends, the next uses the free slots. */
 const SHARDS_AT_ONCE = 2;
 /** A tick only queues a run. */
 const TICKS_AT_ONCE = 1;
@@ -30,15 +30,15 @@ export interface WorkerFiles {
   readonly jobNames: () => readonly string[];
   readonly schedules: () => JobSchedules;
   readonly isScheduled: (job: string) => boolean;
-  /** Changes when schedules may have. */
+  /** Changes when schedules may have changed. */
   readonly schedulesVersion: () => Promise<string>;
   readonly requestFor: (data: RunJobData) => Promise<RunRequest>;
-  /** The notifications that a job asks for, where its file can be read. */
+  /** The notifications that a job requests, if its file can be read. */
   readonly notifyOf: (job: string) => Notify | undefined;
   readonly configurationOf: (run: Run) => RunConfiguration;
 }
 
-/** What a worker needs. */
+/** The dependencies of a worker. */
 export interface WorkerSettings {
   readonly redisUrl: string;
   readonly context: RunContext;
@@ -49,20 +49,21 @@ export interface WorkerSettings {
   readonly lockDurationMs?: number | undefined;
 }
 
-/** A worker that takes runs and shards until the stack it was started with is disposed of. */
+/** A worker that takes runs and shards until its stack is disposed of. */
 export interface RunningWorker {
-  /** Why it is not healthy; null when it is. */
+  /** Why it is not healthy; null if it is. */
   health(): Promise<string | null>;
-  /** The text that Prometheus reads. */
+  /** The text for Prometheus. */
   metrics(): Promise<string>;
-  /** Aborts when jobs wait and none arrives: then the process should be restarted. */
+  /** Aborts if jobs wait and none arrives: then the process should be restarted. */
   readonly gaveUp: AbortSignal;
 }
 
 /**
- * Starts keeping schedules, and taking ticks, runs and shards. All that it opens goes into `ending` at once, so that the
- * caller can close it also when the start fails or hangs: then nothing new is taken, and work under way is recorded and
- * returned to the queues without using an attempt. StateError when the artifacts are not those of the other workers.
+ * Starts keeping schedules, and taking ticks, runs and shards. Everything that it opens is added to `ending` at once,
+ * so that the caller can close it even if the start fails or hangs. Then nothing new is taken, and current work is
+ * recorded and returned to the queues without using an attempt. StateError if the artifacts differ from those of the
+ * other workers.
  */
 export async function startWorker(
   settings: WorkerSettings,
@@ -125,7 +126,7 @@ export async function startWorker(
   };
 }
 
-/** What is wrong with the settings of this Redis. BullMQ itself warns of an eviction policy. */
+/** Problems of the settings of this Redis. BullMQ itself warns about the eviction policy. */
 async function redisAdvice({ runs, ask }: Queues): Promise<readonly string[]> {
   const client = await ask(runs.getBackend().client);
   const problems = judgeRedisPolicy(await ask(client.info()));

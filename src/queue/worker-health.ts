@@ -4,7 +4,7 @@ import type { Queues } from './queues.ts';
 
 const ANSWER_WITHIN_MS = 2_000;
 
-/** Why a worker is not healthy: Redis is unreachable, or a queue is no longer served. Null when it is healthy. */
+/** Why a worker is not healthy: Redis is unreachable, or a queue is no longer served. Null if it is healthy. */
 export function workerHealth(
   { runs }: Queues,
   watched: readonly WatchedWorker[],
@@ -29,7 +29,7 @@ export function workerHealth(
 }
 
 const LOOK_EVERY_MS = 5_000;
-/** After a failover a connection may look alive and deliver nothing: longer than any healthy pause. */
+/** After a failover a connection may seem open and deliver nothing: longer than any healthy pause. */
 const SILENT_AFTER_MS = 60_000;
 
 /** A worker of one queue, and how busy it is. */
@@ -37,11 +37,11 @@ export interface WatchedWorker {
   readonly worker: Worker;
   readonly queue: Queue;
   readonly concurrency: number;
-  /** How many jobs it works on, and when it last took one. */
+  /** How many jobs it is processing, and when it last took one. */
   readonly work: { running: number; takenAt: number };
 }
 
-/** Notices when a worker takes no job though jobs wait and it could take more. */
+/** Detects a worker that takes no job although jobs wait and it has capacity. */
 interface ProgressWatch extends Disposable {
   /** The queues from which no job arrives. */
   silent(): readonly string[];
@@ -50,8 +50,8 @@ interface ProgressWatch extends Disposable {
 }
 
 /**
- * Looks at the queues every few seconds; while Redis does not answer no queue counts as silent. `monotonic` is the clock of
- * `work.takenAt`, in milliseconds.
+ * Checks the queues every few seconds; while Redis does not answer no queue counts as silent. `monotonic` is the
+ * clock of `work.takenAt`, in milliseconds.
  */
 export function watchProgress(
   watched: readonly WatchedWorker[],

@@ -9,7 +9,7 @@ export const WAITS_FOR_REQUESTS = 'run waits: the results of earlier requests fo
 
 const PROGRESS_EVERY_MS = 10_000;
 const SAME_ERROR_EVERY_MS = 5_000;
-/** Bounds the memory: messages may contain job names. */
+/** Limits the memory: messages may contain job names. */
 const MOST_REMEMBERED = 100;
 
 /** Logs the events of a run, with its id. */
@@ -56,7 +56,7 @@ export function errorLogger(log: WorkerLog): (error: Error) => void {
     if (now - (loggedAtByMessage.get(message) ?? Number.NEGATIVE_INFINITY) < SAME_ERROR_EVERY_MS) return;
     if (loggedAtByMessage.size >= MOST_REMEMBERED) loggedAtByMessage.clear();
     loggedAtByMessage.set(message, now);
-    // The message alone: errors of Redis carry the command with its arguments.
+    // Only the message: errors of Redis contain the command with its arguments.
     log.error({ reason: message }, 'Redis error');
   };
 }

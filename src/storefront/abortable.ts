@@ -1,5 +1,5 @@
 /**
- * Waits for the promise, or rejects with the signal's reason when it aborts first. Leaves no listener on a signal that
+ * Waits for the promise, or rejects with the signal's reason if it aborts first. Leaves no listener on a signal that
  * outlives the wait.
  */
 export async function abortable<T>(waiting: Promise<T>, signal: AbortSignal): Promise<T> {
@@ -39,7 +39,10 @@ export function abortListeners() {
   };
 
   return {
-    /** Calls back once when the signal aborts, unless removed with what this returns. It must not be aborted yet. */
+    /**
+     * Calls back once when the signal aborts, unless removed with the returned function. The signal must not be
+     * aborted yet.
+     */
     add(signal: AbortSignal, callback: () => void): () => void {
       const listening = bySignal.get(signal) ?? listen(signal);
       const { callbacks, stop } = listening;
@@ -48,7 +51,7 @@ export function abortListeners() {
       return () => {
         callbacks.delete(callback);
         if (callbacks.size > 0 || bySignal.get(signal) !== listening) return;
-        // A signal made by AbortSignal.any stays in memory for as long as it has a listener and its sources live.
+        // A signal made by AbortSignal.any stays in memory as long as it has a listener and its sources exist.
         stop();
         bySignal.delete(signal);
       };
@@ -63,8 +66,8 @@ interface Waiter<Item, Grant> {
 }
 
 /**
- * First come, first served within a turn, unless `next` prefers others; an item whose signal aborts leaves the line.
- * `turnOf`: items of a lower turn go before all of a higher one.
+ * A queue in order of arrival within a turn, unless `next` prefers other items. An item whose signal aborts leaves
+ * the queue. `turnOf`: items of a lower turn precede all items of a higher one.
  */
 export function waitingLine<Item, Grant>(aborts: AbortListeners, turnOf: (item: Item) => number = () => 0) {
   const line: Waiter<Item, Grant>[] = [];
@@ -72,7 +75,7 @@ export function waitingLine<Item, Grant>(aborts: AbortListeners, turnOf: (item: 
     get length() {
       return line.length;
     },
-    /** Resolves with what the item is resumed with; rejects with the signal's reason. */
+    /** Resolves with the value that resumes the item; rejects with the signal's reason. */
     wait: (item: Item, signal: AbortSignal): Promise<Grant> =>
       new Promise((resolve, reject) => {
         const forget = aborts.add(signal, () => {
@@ -97,7 +100,7 @@ export function waitingLine<Item, Grant>(aborts: AbortListeners, turnOf: (item: 
           place--;
         line.splice(place, 0, waiter);
       }),
-    /** Takes the next one from the line: the first that `preferred` accepts, or else the first. */
+    /** Removes the next item from the queue: the first one that `preferred` accepts, otherwise the first. */
     next(preferred?: (item: Item) => boolean): Pick<Waiter<Item, Grant>, 'item' | 'resume'> | undefined {
       if (preferred === undefined) return line.shift();
       const place = line.findIndex(({ item }) => preferred(item));

@@ -1,16 +1,16 @@
 import type { setTimeout as scheduleTimer } from 'node:timers';
 
-/** The time of the storefront, which tests replace. All in milliseconds. */
+/** The time of the storefront, which tests replace. All values in milliseconds. */
 export interface Clock {
-  /** Since the epoch: to read dates in answers. */
+  /** Since the epoch: to interpret dates in answers. */
   now(): number;
   /** Never goes back, with fractions: to measure. */
   monotonic(): number;
-  /** Calls back once, later, unless cancelled with what it returns. */
+  /** Calls back once, later, unless cancelled with the returned function. */
   after(ms: number, callback: () => void): () => void;
 }
 
-/** setTimeout fires at once beyond this. */
+/** With a longer delay setTimeout fires at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /** The clock of the machine. */

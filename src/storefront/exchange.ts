@@ -12,21 +12,21 @@ export interface StoreRequest {
   readonly body: string | null;
 }
 
-/** An answer that arrived whole. */
+/** A complete answer. */
 export interface RawAnswer {
   readonly status: number;
   readonly retryAfter: string | undefined;
   readonly location: string | undefined;
   readonly date?: string | undefined;
-  /** Decoded text; if it cannot be decoded, a sentence that says so and is not JSON. */
+  /** Decoded text. If it cannot be decoded, a sentence that says so and is not JSON. */
   readonly body: string;
 }
 
-/** No answer, or none that could be read to its end. */
+/** No complete answer was received. */
 export class NoAnswer extends Error {
   /** Stable: `connection-refused`, `connection-lost`, `timeout`, `answer-too-large`. */
   readonly code: string;
-  /** Whether the request may have taken effect all the same. */
+  /** Whether the request may have taken effect nevertheless. */
   readonly mayHaveArrived: boolean;
 
   constructor(code: string, message: string, mayHaveArrived: boolean, cause: unknown) {
@@ -41,14 +41,14 @@ export class NoAnswer extends Error {
 export interface Exchange {
   /** Rejects with NoAnswer, or with the reason of the first of `signals` that aborts. */
   send(request: StoreRequest, ...signals: readonly AbortSignal[]): Promise<RawAnswer>;
-  /** Waits for what is under way. */
+  /** Waits for requests in flight. */
   close(): Promise<void>;
 }
 
 /** A connection that takes longer is given up before the attempt's deadline: nothing has been sent yet. */
 const CONNECT_DEADLINE_MS = 10_000;
 
-/** undici's own limits, which count from other moments, only come after the deadline. */
+/** undici's own limits count from other moments, so they are set beyond the deadline. */
 const BACKSTOP_MS = 5_000;
 
 /** 50 orders or one product are far smaller: a larger answer is not from this API. */
@@ -60,8 +60,8 @@ interface ExchangeOptions {
   readonly userAgent: string;
   readonly connections: number;
   /**
-   * The deadline of an attempt, in milliseconds of the machine: connecting, sending, interim responses, headers and body.
-   * After the crash of a process, others rely on it (`src/state/open-sending.ts`).
+   * The deadline of an attempt, in milliseconds of the machine: connecting, sending, interim responses, headers and
+   * body. After the crash of a process, other processes rely on it (`src/state/open-sending.ts`).
    */
   readonly attemptMs: number;
   readonly aborts: AbortListeners;
@@ -95,7 +95,7 @@ function noAnswer(error: Error, sent: boolean): NoAnswer {
 
 type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
-/** Collects one answer; undici calls it. Leaner than `Pool.request`, which makes a stream of every body. */
+/** Collects one answer; undici calls it. It costs less than `Pool.request`, which makes a stream of every body. */
 class Collector implements Dispatcher.DispatchHandler {
   readonly #settle: (result: RawAnswer | Error) => void;
   #controller: Dispatcher.DispatchController | null = null;
@@ -122,7 +122,7 @@ class Collector implements Dispatcher.DispatchHandler {
     else controller.abort(this.#calledOff);
   }
 
-  /** Also called for interim responses, before the one that counts. */
+  /** Also called for interim responses, before the final one. */
   onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: Headers): void {
     this.#status = status;
     this.#headers = headers;
@@ -175,8 +175,8 @@ class Collector implements Dispatcher.DispatchHandler {
 
 /**
  * HTTP to one store over a pool of keep-alive connections, one request at a time on each (no pipelining and no
- * HTTP/2: a lost connection then leaves exactly one request in doubt). Never follows redirects. Requests no compression
- * but decodes it.
+ * HTTP/2: a lost connection then leaves exactly one request in doubt). Never follows redirects. Requests no
+ * compression, but decodes it.
  */
 export function exchange(options: ExchangeOptions): Exchange {
   const { connections, attemptMs, aborts } = options;
@@ -234,11 +234,11 @@ export function exchange(options: ExchangeOptions): Exchange {
   };
 }
 
-/** The body of an answer as it was before it was encoded, or why it cannot be had. */
+/** The body of an answer before it was encoded, or why it is not available. */
 type Decoded =
   | { readonly kind: 'decoded'; readonly bytes: Buffer }
   | { readonly kind: 'too-large' }
-  /** Cut, damaged, or in an encoding that we do not know. */
+  /** Cut, damaged, or in an unknown encoding. */
   | { readonly kind: 'unreadable'; readonly encoding: string };
 
 interface Limits {
@@ -253,7 +253,7 @@ const gunzipBody: Decode = promisify(gunzip);
 const brotliBody: Decode = promisify(brotliDecompress);
 const zstdBody: Decode = promisify(zstdDecompress);
 
-/** By the names of RFC 9110, section 8.4.1; answers come so though nothing was asked for. */
+/** By the names of RFC 9110, section 8.4.1; some servers encode answers without a request. */
 const DECODERS: ReadonlyMap<string, Decode> = new Map<string, Decode>([
   ['gzip', gunzipBody],
   ['x-gzip', gunzipBody],
@@ -265,13 +265,13 @@ const DECODERS: ReadonlyMap<string, Decode> = new Map<string, Decode>([
 /** More encodings than this only cost time. */
 const MOST_ENCODINGS = 3;
 
-/** With a header as the standard asks for, or bare as some servers send it. */
+/** With a header as in the standard, or without one as some servers send it. */
 function deflated(bytes: Buffer, limits: Limits): Promise<Buffer> {
   const hasHeader = ((bytes[0] ?? 0) & 0x0f) === 0x08;
   return hasHeader ? inflateBody(bytes, limits) : inflateRawBody(bytes, limits);
 }
 
-/** Undoes the `Content-Encoding` of an answer, last encoding first, each within `maxBytes`. */
+/** Reverses the `Content-Encoding` of an answer, last encoding first, each within `maxBytes`. */
 export async function decodeBody(bytes: Buffer, contentEncoding: string, maxBytes: number): Promise<Decoded> {
   const encodings = contentEncoding
     .toLowerCase()

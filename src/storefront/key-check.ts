@@ -4,13 +4,13 @@ import { type Clock, sleep } from './clock.ts';
 import type { Gate, Ticket } from './gate/gate.ts';
 import type { Settled } from './read-answer.ts';
 
-/** An answer that is about the key. */
+/** An answer about the key. */
 export type Unauthorized = Extract<Settled, { kind: 'unauthorized' }>;
 
-/** A short failure of a gateway is over by then. */
+/** A short failure of a gateway has ended after this time. */
 const CONFIRM_AFTER_MS = 1_000;
 
-/** Whether an answer refuses the key and is to be confirmed; a 403 comes from the store itself. */
+/** Whether an answer refuses the key and needs confirmation; a 403 comes from the store itself. */
 export function needsConfirmation(verdict: Settled): verdict is Unauthorized {
   return verdict.kind === 'unauthorized' && verdict.status === 401;
 }
@@ -25,8 +25,8 @@ export function wrongKey({ status, message }: Unauthorized): UnauthorizedError {
 }
 
 /**
- * A 401 may be that of a gateway: one further request, a second later, decides for all requests answered with 401, while
- * nothing else is sent.
+ * A 401 may come from a gateway: one more request, a second later, decides for all requests answered with 401.
+ * Nothing else is sent meanwhile.
  */
 export function keyCheck(gate: Gate, clock: Clock) {
   /** Whether the key is wrong, while one request confirms it. */
@@ -34,9 +34,9 @@ export function keyCheck(gate: Gate, clock: Clock) {
 
   return {
     /**
-     * The confirmed answer: `again` sends the request once more, unless another request already confirms. Null where that
-     * other one was accepted: the request is to be retried. Rejects as `again` does, or with the reason of `stopping` or
-     * `outage`.
+     * The confirmed answer: `again` sends the request again, unless another request already confirms. Null if that
+     * other one was accepted: then the request must be retried. Rejects like `again`, or with the reason of
+     * `stopping` or `outage`.
      */
     async confirm(
       refused: Unauthorized,

@@ -6,7 +6,7 @@ import { exchange, NoAnswer } from './exchange.ts';
 import { cleanMessage, parseJson } from './read-answer.ts';
 import { isDeeperThan, MOST_LEVELS } from './read-page.ts';
 
-/** What one harmless request to a store has shown. */
+/** The result of one harmless request to a store. */
 export type StoreProbe =
   | {
       readonly kind: 'answers';
@@ -14,15 +14,15 @@ export type StoreProbe =
       readonly lists: number;
       /** A digest of the ids, names and dates of the lists, which differs between stores; null without lists. */
       readonly listsDigest: string | null;
-      /** How far its clock is ahead of ours, in milliseconds; null when the answer has no date. */
+      /** How far its clock is ahead of ours, in milliseconds; null if the answer has no date. */
       readonly aheadMs: number | null;
     }
   | { readonly kind: 'wrong-key'; readonly status: number; readonly message: string }
-  /** Something answers there, and it is not the API; `what` says what came instead. */
+  /** Another service answers at the address; `what` describes the answer. */
   | { readonly kind: 'not-the-api'; readonly status: number; readonly what: string }
   | { readonly kind: 'redirect'; readonly status: number; readonly to: string }
   | { readonly kind: 'unwell'; readonly status: number; readonly message: string }
-  /** No answer; `code` is that of the system, such as ECONNREFUSED or CERT_HAS_EXPIRED. */
+  /** No answer; `code` is the code of the system, such as ECONNREFUSED or CERT_HAS_EXPIRED. */
   | { readonly kind: 'unreachable'; readonly code: string };
 
 export interface ProbeOptions {
@@ -33,10 +33,13 @@ export interface ProbeOptions {
 }
 
 const PATH = '/api/site/subscriber-lists';
-/** A check gives up earlier, by its signal. */
+/** A check ends earlier, by its signal. */
 const ATTEMPT_MS = 60_000;
 
-/** Asks the store for its subscriber lists (storefront-api.md, section 4.3), once; rejects with the signal's reason only. */
+/**
+ * Requests the subscriber lists of the store (storefront-api.md, section 4.3) once; rejects only with the signal's
+ * reason.
+ */
 export async function probeStore({ signal, ...store }: ProbeOptions): Promise<StoreProbe> {
   const wire = exchange({ ...store, connections: 1, attemptMs: ATTEMPT_MS, aborts: abortListeners() });
   const began = performance.now();
@@ -47,14 +50,14 @@ export async function probeStore({ signal, ...store }: ProbeOptions): Promise<St
     return judgeAnswer({ status, location, date, text, ms }, { apiKey: store.apiKey, now: Date.now() });
   } catch (error) {
     signal.throwIfAborted();
-    // The code of the system says more than ours: a certificate may have expired.
+    // The code of the system is more precise than ours: a certificate may have expired.
     return { kind: 'unreachable', code: codeOf(error instanceof NoAnswer ? (error.cause ?? error) : error) };
   } finally {
     await wire.close();
   }
 }
 
-/** An answer as it came. */
+/** The raw answer. */
 export interface ProbedAnswer {
   readonly status: number;
   readonly location: string | undefined;
@@ -63,7 +66,7 @@ export interface ProbedAnswer {
   readonly ms: number;
 }
 
-/** What an answer says about address and key. */
+/** The conclusions from an answer about address and key. */
 export function judgeAnswer(
   answer: ProbedAnswer,
   ours: { readonly apiKey: string; readonly now: number },
@@ -73,7 +76,7 @@ export function judgeAnswer(
   const said = isJsonObject(json) ? json['message'] : undefined;
   const message = typeof said === 'string' ? cleanMessage(said, ours.apiKey) : '';
   if (status === 401 || status === 403) {
-    // Without JSON it is no word of the API: a gateway or a firewall may know nothing of the key.
+    // An answer without JSON does not come from the API: a gateway or a firewall may not know the key.
     const isForeign = json === undefined && text.trim() !== '';
     const foreign = `${what}; a proxy in front of the store may have answered`;
     return { kind: 'wrong-key', status, message: isForeign ? foreign : message };
@@ -95,7 +98,7 @@ export function judgeAnswer(
   return { kind: 'answers', ms, lists: items.length, listsDigest: digestOf(items), aheadMs };
 }
 
-/** Figures are left out: they change from one request to the next. */
+/** Figures are left out, because they change from one request to the next. */
 function digestOf(lists: readonly unknown[]): string | null {
   const known = lists.flatMap((list) =>
     isJsonObject(list) && 'id' in list ? [JSON.stringify([list['id'], list['name'], list['created']])] : [],
@@ -104,7 +107,7 @@ function digestOf(lists: readonly unknown[]): string | null {
   return createHash('sha256').update(known.sort().join('\n')).digest('base64url');
 }
 
-/** The JSON of an answer, if it can be read, and what to call the answer where it is not the one that was expected. */
+/** The JSON of an answer, if it can be read, and the name for an unexpected answer. */
 function contentOf(text: string): { readonly json: unknown; readonly what: string } {
   const parsed = parseJson(text);
   if (parsed === undefined) {

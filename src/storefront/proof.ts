@@ -1,27 +1,26 @@
 import { isJsonObject, type JsonObject } from '../model/json-object.ts';
 import { textsIn } from '../model/masked.ts';
 
-/** What the store's own answer proves about the request it answers. */
+/** What the store's own answer proves about its request. */
 export interface Proof {
-  /** The id it answered; null for a delete and for reads. */
+  /** The answered id; null for a delete and for reads. */
   readonly id: number | null;
-  /** The url it answered, where that is a normalised form of the one that was sent. */
+  /** The answered url, if it is a normalised form of the url that was sent. */
   readonly answeredUrl?: string;
 }
 
-/** What a 2xx answer must be to acknowledge a request (storefront-api.md, section 4). */
+/** What a 2xx answer must contain to acknowledge a request (storefront-api.md, section 4). */
 export interface Expectation {
-  /** The proof in a parsed answer (`undefined`: it has no body), or else what was expected: a noun phrase. */
+  /** The proof in a parsed answer (`undefined`: it has no body), or else the expected content as a noun phrase. */
   readonly prove: (answer: unknown) => Proof | string;
-  /** The answer holds personal data: messages show its shape and not its values, nor these of the request. */
+  /** The answer has personal data: messages show its shape, but neither its values nor those of the request. */
   readonly personalData: (() => readonly string[]) | null;
 }
 
 /**
- * The product that was sent (section 4.1): an integer id, or its decimal text, with the url that was sent and a field that
- * identifies the product, or with a normalised form of the url and all other fields that it repeats as they were sent.
- *
- * `body` is read only where url and title are not both answered as they were sent.
+ * Expects the product that was sent (section 4.1): an integer id, or its decimal text, with the sent url and a field
+ * that identifies the product, or with a normalised form of the url and all other repeated fields as they were sent.
+ * `body` is read only if url and title are not both answered as they were sent.
  */
 export function expectProduct(url: string, body: string): Expectation {
   return {
@@ -36,7 +35,7 @@ export function expectProduct(url: string, body: string): Expectation {
   };
 }
 
-/** The contact with this id (section 4.2). */
+/** Expects the contact with this id (section 4.2). */
 export function expectContact(id: string, body: string): Expectation {
   return {
     personalData: () => textsIn(JSON.parse(body)),
@@ -47,7 +46,10 @@ export function expectContact(id: string, body: string): Expectation {
   };
 }
 
-/** No body, or an object that names no other product (section 4.4); `success: false` is a failure before it comes here. */
+/**
+ * Expects no body, or an object that names no other product (section 4.4). `success: false` was already handled as a
+ * failure.
+ */
 export function expectDeleted(id: number): Expectation {
   return {
     personalData: null,
@@ -66,8 +68,8 @@ export function saysFailure(answer: unknown): boolean {
 }
 
 /**
- * The top-level fields of a sent body that an answer repeats with another value. Numbers may be answered as text, text
- * with other blanks, and what is empty as null; a member that the answer leaves out is not repeated.
+ * The top-level fields of a sent body that an answer repeats with another value. Numbers may be answered as text,
+ * text with other blanks, and empty values as null; a member that is missing in the answer is not repeated.
  */
 export function changedFields(sent: JsonObject, answer: JsonObject): string[] {
   return Object.keys(sent).filter(
@@ -92,17 +94,17 @@ function proveByFields(sent: JsonObject, answer: JsonObject, id: number): Proof 
   return isIdentified && changed.length === 0 ? { id, answeredUrl: answered } : differs;
 }
 
-/** Many products share a type, a flag and what is empty: such values do not say which product an answer is. */
+/** Many products share a type, a flag and empty values: such values do not identify a product. */
 function identifiesProduct(name: string, sent: unknown): boolean {
   return name !== 'type' && typeof sent !== 'boolean' && !isEmpty(sent);
 }
 
-/** Bodies are written by JSON.stringify, so a member stands in them as it would be written alone. */
+/** Bodies are written by JSON.stringify, so each member appears in them as it would be written alone. */
 function repeatsTitle(body: string, title: unknown): boolean {
   return typeof title === 'string' && title !== '' && body.includes(`"title":${JSON.stringify(title)}`);
 }
 
-/** The id in an answer: a safe integer or its decimal text; null when it gives none that can be kept. */
+/** The id in an answer: a safe integer or its decimal text; null if there is none that can be stored. */
 function idIn({ id }: JsonObject): number | null {
   const number = typeof id === 'string' && /^-?\d{1,16}$/.test(id) ? Number(id) : id;
   return typeof number === 'number' && Number.isSafeInteger(number) ? number : null;
@@ -149,7 +151,7 @@ function plain(text: string): string {
   return text.normalize('NFC').replaceAll(/\s+/g, ' ').trim();
 }
 
-/** Letters that Unicode does not decompose, and what shops write for them. */
+/** Letters that Unicode does not decompose, and their usual replacements in shops. */
 const PLAIN_LETTERS: Readonly<Record<string, string>> = {
   ß: 'ss',
   æ: 'ae',
@@ -162,7 +164,10 @@ const PLAIN_LETTERS: Readonly<Record<string, string>> = {
   ı: 'i',
 };
 
-/** Whether a store may have made `answered` of `sent`: case, accents, unicode form, punctuation to dashes, a number after it. */
+/**
+ * Whether a store may have made `answered` of `sent`: case, accents, Unicode form, punctuation to dashes, a number
+ * after it.
+ */
 function isNormalisedUrl(sent: string, answered: string): boolean {
   if (answered === sent) return true;
   const made = handleOf(answered);

@@ -5,18 +5,18 @@ import { secretRedactor } from '../model/secret-redactor.ts';
 import type { RawAnswer } from './exchange.ts';
 import { type Expectation, type Proof, saysFailure } from './proof.ts';
 
-/** What failed attempts leave open about an operation. */
+/** The uncertainty that failed attempts leave about an operation. */
 export interface Doubt {
-  /** It may have taken effect at the store. */
+  /** It may have taken effect in the store. */
   readonly mayHaveArrived: boolean;
-  /** The store may still be at work on it: no answer of its own has ended it. */
+  /** The store may still be processing it: none of its own answers has ended it. */
   readonly mayBeAtWork: boolean;
 }
 
-/** Every attempt was certainly not applied. */
+/** Every attempt certainly had no effect. */
 export const NO_DOUBT: Doubt = { mayHaveArrived: false, mayBeAtWork: false };
 
-/** Why an attempt is to be repeated. */
+/** Why an attempt will be repeated. */
 export interface Failure extends Doubt {
   /** Stable: `store-503`, `store-redirect`, `answer-unreadable`, `answer-unproved`, `answer-not-success`, or a code of NoAnswer. */
   readonly code: string;
@@ -26,7 +26,7 @@ export interface Failure extends Doubt {
   readonly retryAfterMs: number | undefined;
 }
 
-/** What an answer means (storefront-api.md, section 7, and the design's "Errors"). */
+/** The meaning of an answer (storefront-api.md, section 7, and the design's "Errors"). */
 export type Verdict =
   | {
       readonly kind: 'ok';
@@ -46,7 +46,7 @@ export type Verdict =
   | { readonly kind: 'unauthorized'; readonly status: number; readonly message: string }
   | { readonly kind: 'failed'; readonly failure: Failure };
 
-/** An answer that ends a request: no retry changes it. */
+/** An answer that ends a request, because no retry can change it. */
 export type Settled = Exclude<Verdict, { kind: 'failed' }>;
 
 interface Reader {
@@ -57,16 +57,16 @@ interface Reader {
   readonly expected: Expectation | undefined;
 }
 
-/** A message quotes this many characters of an answer that is not what was expected. */
+/** A message quotes this many characters of an unexpected answer. */
 const START_LENGTH = 120;
 
-/** What a read proves. */
+/** The proof of a read. */
 const NOTHING_TO_PROVE: Proof = { id: null };
 
-/** The text values of JSON, also where it is cut. */
+/** The text values of JSON, also if it is cut. */
 const TEXT_VALUES = /(:\s*)"(?:[^"\\]|\\.)*"?/g;
 
-/** The value of a JSON text, with or without a byte order mark; undefined where it is none. */
+/** The value of a JSON text, with or without a byte order mark; undefined for other text. */
 export function parseJson(body: string): { readonly value: unknown } | undefined {
   try {
     return { value: JSON.parse(body.charCodeAt(0) === 0xfeff ? body.slice(1) : body) };
@@ -79,7 +79,8 @@ export function parseJson(body: string): { readonly value: unknown } | undefined
 function messageOf(answer: RawAnswer, value: unknown, reader: Reader): string {
   const { apiKey, expected } = reader;
   const text = isJsonObject(value) ? value['message'] : undefined;
-  // Only the refusal of a product must name what is wrong in it; `withoutPersonalData` masks it where it leaves this machine.
+  // Only the refusal of a product must name the wrong field or value; `withoutPersonalData` masks it before it leaves
+  // this machine.
   const isOfProduct = expected?.personalData === null && isRefusal(answer.status);
   const unnamed = (words: string) =>
     isOfProduct ? words : withoutPeople(words, expected?.personalData?.() ?? []);
@@ -87,7 +88,10 @@ function messageOf(answer: RawAnswer, value: unknown, reader: Reader): string {
   return message === '' ? withoutMessage(answer, value, reader) : message;
 }
 
-/** What is known of an answer that says nothing for people: its start, and whether it can be one of the API, which is JSON. */
+/**
+ * The description of an answer without a usable message: its start, and whether it can come from the API, which sends
+ * JSON.
+ */
 function withoutMessage(answer: RawAnswer, value: unknown, reader: Reader): string {
   const { status, body } = answer;
   if (body.trim() === '') return `the store answered ${status} without a message`;
@@ -104,7 +108,9 @@ function startOf({ body }: RawAnswer, { apiKey, expected }: Reader): string {
   return line === '' ? 'the answer has no body' : `the answer begins: ${line}`;
 }
 
-/** The start of an answer about a contact: JSON keeps its shape, anything else its words but for those about people. */
+/**
+ * The start of an answer about a contact: JSON keeps its shape, other text keeps its words except those about people.
+ */
 function impersonal(start: string, values: readonly string[]): string {
   return /^\s*[[{]/.test(start) ? start.replaceAll(TEXT_VALUES, '$1"…"') : withoutPeople(start, values);
 }
@@ -139,12 +145,15 @@ function readSuccess(answer: RawAnswer, reader: Reader): Verdict {
   return { kind: 'ok', status, value, text: body, proof };
 }
 
-/** Whether a status other than 401 says that the request is wrong, and always will be. */
+/** Whether a status other than 401 means that the request is wrong and always will be. */
 function isRefusal(status: number): boolean {
   return status >= 400 && status !== 401 && !isPassingStatus(status);
 }
 
-/** Whether a status comes from a gateway, behind which the store may still be at work: 520 and more are those of CDNs. */
+/**
+ * Whether a status comes from a gateway, behind which the store may still be processing the request: 520 and more are
+ * those of CDNs.
+ */
 function isOfGateway(status: number): boolean {
   return status === 502 || status === 504 || status >= 520;
 }
@@ -189,23 +198,25 @@ export function readAnswer(answer: RawAnswer, reader: Reader): Verdict {
 
 /** The longest message of a store that is shown, in characters. */
 const MAX_MESSAGE_LENGTH = 300;
-/** What is cleaned of an answer, in characters: far more than is shown, so that no cut key is among it. */
+/** The number of characters that are cleaned: far more than are shown, so that no cut key is among them. */
 const CLEANED_LENGTH = 64 * 1_024;
 
-/** What separates words, and what does not belong in a line of text: control, format and bidirectional marks. */
+/**
+ * Separators of words, and characters that do not belong in a line of text: control, format and bidirectional marks.
+ */
 const BREAKS = /[\p{Cc}\p{Zl}\p{Zp}\s]+/gu;
 const INVISIBLE = /[\p{Cf}\p{Co}\p{Cs}\p{Cn}]/gu;
 
 interface Cleaning {
   /** In characters. */
   readonly length?: number;
-  /** Takes people out of the words. */
+  /** Removes personal data from the words. */
   readonly unnamed?: (words: string) => string;
 }
 
 /**
- * A text of the store that is safe to log and show: one line, of bounded length, without our API key in any form. It is cut
- * last: part of a key or a name would not be recognised.
+ * A text of the store that is safe to log and show: one line, of limited length, without our API key in any form. It
+ * is cut last, because part of a key or a name would not be recognised.
  */
 export function cleanMessage(
   text: string,

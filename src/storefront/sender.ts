@@ -11,51 +11,54 @@ import { type Doubt, type Failure, NO_DOUBT, readAnswer, type Settled, type Verd
 
 /** How often an operation is retried, and how long each retry waits. */
 export const RETRY_POLICY = {
-  /** Attempts after the first before an operation is unsent. */
+  /** The most retries before an operation is unsent. */
   retries: 8,
   /** The first retry waits up to this long. */
   baseMs: 500,
-  /** No retry waits longer, unless the store asks for it. */
+  /** The longest wait of a retry, unless the store asks for more. */
   capMs: 30_000,
 } as const;
 
-/** The caller's place among those that may have an unrecorded request at the store. */
+/** The caller's slot among those that may have an unrecorded request at the store. */
 export interface Slot {
-  /** Released while waiting to retry what the store certainly has not applied. */
+  /** Released while waiting for a retry of a request that certainly had no effect. */
   release(): void;
   /** Taken again before the next attempt. */
   regain(): Promise<void>;
 }
 
-/** Called for each request that has ended and was not cancelled: its duration, whether it failed, whether it was a retry. */
+/**
+ * Called for each request that has ended and was not cancelled: its duration, whether it failed, whether it was a
+ * retry.
+ */
 export type OnEnded = (ms: number, failed: boolean, retry: boolean) => void;
 
 export interface SendOptions {
   /** Ends waiting and requests at once; the call rejects with the signal's reason. */
   readonly signal: AbortSignal;
-  /** Ends waiting only: no attempt begins any more, but a request under way may end and count. Aborts before `signal`. */
+  /** Ends waiting only: no new attempt begins, but a request in flight may end and count. Aborts before `signal`. */
   readonly stopping?: AbortSignal;
-  /** Called for each request that is about to be sent, and awaited where it gives a promise. */
+  /** Called for each request that is about to be sent; a returned promise is awaited. */
   readonly onRequest?: () => Promise<void> | undefined;
   readonly onEnded?: OnEnded | undefined;
-  /** Called before the call rejects, when the store has certainly not applied it. */
+  /** Called before the call rejects, if the request certainly had no effect. */
   readonly onNotApplied?: () => void;
   readonly slot?: Slot;
-  /** Among requests that wait, those of the lowest turn are sent first; 0 when left out. */
+  /** Among waiting requests, those of the lowest turn are sent first; default: 0. */
   readonly turn?: number;
-  /** What the request is about, such as the id of a run: part of its attempts. */
+  /** The subject of the request, such as the id of a run: part of its attempts. */
   readonly about?: string;
-  /** Called with the parsed answer once it has acknowledged the request. */
+  /** Called with the parsed answer after it has acknowledged the request. */
   readonly onAnswer?: (answer: unknown) => void;
 }
 
-/** A request, and what acknowledges it. */
+/** A request, and its expected acknowledgement. */
 export interface SentRequest extends StoreRequest {
-  /** Left out for a read: any whole JSON is accepted. */
+  /** Omitted for a read: any complete JSON is accepted. */
   readonly expected?: Expectation;
 }
 
-/** The result of a request, retries included. Failing is data here; only a wrong key or a dead store is thrown. */
+/** The result of a request, retries included. Failures are data; only a wrong key or an unavailable store is thrown. */
 export type Sent =
   | { readonly kind: 'ok'; readonly value: unknown; readonly text: string; readonly proof: Proof }
   | {
@@ -64,7 +67,7 @@ export type Sent =
       readonly reason: Reason;
       /** The answer has the API's error body. */
       readonly isFromApi: boolean;
-      /** What earlier attempts leave open. */
+      /** The uncertainty that earlier attempts leave. */
       readonly doubt: Doubt;
     }
   /** All retries failed; `reason` is the last failure. */
@@ -72,19 +75,19 @@ export type Sent =
 
 /** One attempt of a request, for logs. */
 export interface Attempt {
-  /** Unique; the same for all attempts of one request. */
+  /** Unique; equal for all attempts of one request. */
   readonly requestId: string;
-  /** What the caller gave as `about`. */
+  /** The value of the caller's `about`. */
   readonly about: string | undefined;
   readonly method: string;
-  /** With its query; holds neither keys of products nor secrets. */
+  /** With its query; it has neither keys of products nor secrets. */
   readonly path: string;
   /** Counted from 1. */
   readonly attempt: number;
-  /** Null when there was no answer. */
+  /** Null without an answer. */
   readonly status: number | null;
   readonly durationMs: number;
-  /** Why it is to be repeated, or is given up; null when the store accepted or refused it. */
+  /** Why it will be repeated, or is given up; null if the store accepted or refused it. */
   readonly failure: string | null;
 }
 
@@ -95,16 +98,16 @@ interface SenderOptions {
   readonly gate: Gate;
   readonly apiKey: string;
   readonly clock: Clock;
-  /** In [0, 1), as Math.random. */
+  /** In [0, 1), like Math.random. */
   readonly random: () => number;
   /** Called for every attempt. */
   readonly onAttempt?: OnAttempt | undefined;
 }
 
-/** One failed attempt, on its way through p-retry. */
+/** One failed attempt, thrown to p-retry. */
 class AttemptFailed extends Error {
   readonly failure: Failure;
-  /** A probe of a failing store uses no retry, unless the record itself is what fails. */
+  /** A probe of a failing store uses up no retry, unless the record itself fails. */
   readonly usesRetry: boolean;
 
   constructor(failure: Failure, usesRetry: boolean) {
@@ -120,14 +123,14 @@ interface Sending extends Ticket {
   readonly options: SendOptions;
   /** Ends waiting. */
   readonly stopping: AbortSignal;
-  /** Aborts when the store has failed for too long. */
+  /** Aborts if the store has failed for too long. */
   readonly outage: AbortSignal;
   doubt: Doubt;
   /** A request was sent and has not ended. */
   underWay: boolean;
   /** How many attempts of all operations had been answered when this one last failed. */
   answeredBefore: number | null;
-  /** Set when attempts are reported. */
+  /** Set if attempts are reported. */
   requestId: string | null;
   attempts: number;
 }
@@ -135,12 +138,12 @@ interface Sending extends Ticket {
 /** Sends a request through the gate until it is accepted, refused or out of retries. */
 export type Send = (request: SentRequest, options: SendOptions) => Promise<Sent>;
 
-/** What it gives rejects with UnauthorizedError, StoreUnavailableError or the signal's reason. */
+/** The returned promise rejects with UnauthorizedError, StoreUnavailableError or the signal's reason. */
 export function sender({ exchange, gate, apiKey, clock, random, onAttempt }: SenderOptions): Send {
   const work = workTime();
   const key = keyCheck(gate, clock);
 
-  /** One request, and what its answer means. */
+  /** One request, and the meaning of its answer. */
   const ask = async (sending: Sending): Promise<Verdict> => {
     const { request, options, stopping, outage } = sending;
     const permitted = options.onRequest?.();
@@ -179,7 +182,7 @@ export function sender({ exchange, gate, apiKey, clock, random, onAttempt }: Sen
     options.onEnded?.(durationMs, failure !== null, sending.retry);
   };
 
-  /** One attempt through the gate; throws AttemptFailed where it is to be repeated. */
+  /** One attempt through the gate; throws AttemptFailed if it must be repeated. */
   const attemptOnce = async (sending: Sending): Promise<Settled> => {
     sending.outage.throwIfAborted();
     const entering = gate.enter(sending, sending.stopping);
@@ -191,7 +194,7 @@ export function sender({ exchange, gate, apiKey, clock, random, onAttempt }: Sen
       const ms = clock.monotonic() - sentAt;
       report(sending, verdict, ms);
       if (verdict.kind !== 'failed') {
-        // Before the place is free for another: nothing is sent with a key that may be wrong.
+        // Before the slot is free for another: nothing is sent with a key that may be wrong.
         if (needsConfirmation(verdict)) gate.hold();
         end = { kind: 'answered' };
         work.answeredIn(ms);
@@ -209,7 +212,7 @@ export function sender({ exchange, gate, apiKey, clock, random, onAttempt }: Sen
     }
   };
 
-  /** The same, with a 401 confirmed. */
+  /** The same, with a confirmed 401. */
   const attempt = async (sending: Sending): Promise<Settled> => {
     const verdict = await attemptOnce(sending);
     if (!needsConfirmation(verdict)) return verdict;
@@ -238,8 +241,8 @@ export function sender({ exchange, gate, apiKey, clock, random, onAttempt }: Sen
   };
 
   /**
-   * The loop: p-retry counts the retries and separates failures from bugs. It gets no delays, since ours run on an
-   * injected clock, and no signal, since it would discard an answer that came after the abort.
+   * The loop: p-retry counts the retries and separates failures from bugs. It gets no delays, because ours run on an
+   * injected clock, and no signal, because it would discard an answer that came after the abort.
    */
   const attemptWithRetries = (sending: Sending): Promise<Settled> =>
     pRetry(() => attempt(sending), {
@@ -290,7 +293,7 @@ function unconfirmed({ status, message }: Unauthorized): Failure {
   return { code: `store-${status}`, message, status, retryAfterMs: undefined, ...NO_DOUBT };
 }
 
-/** An attempt without an answer: what may have arrived may still be worked on. */
+/** An attempt without an answer: the store may still be processing it. */
 function unanswered({ code, message, mayHaveArrived }: NoAnswer): Failure {
   const mayBeAtWork = mayHaveArrived;
   return { code, message, status: null, retryAfterMs: undefined, mayHaveArrived, mayBeAtWork };
@@ -313,7 +316,7 @@ function resultOf(verdict: Settled, doubt: Doubt): Sent {
   }
 }
 
-/** The doubt after one more failed attempt. Once in doubt, always in doubt: a later refusal does not undo an arrival. */
+/** The doubt after another failed attempt. It never ends here: a later refusal does not undo an earlier effect. */
 function doubtAfter(earlier: Doubt, attempt: Doubt): Doubt {
   return {
     mayHaveArrived: earlier.mayHaveArrived || attempt.mayHaveArrived,
@@ -326,35 +329,34 @@ interface RetryDelay {
   readonly retry: number;
   /** In [0, 1). */
   readonly random: number;
-  /** What the store asked for with Retry-After, already bounded; 0 when it asked for nothing. */
+  /** The Retry-After of the store, already limited; 0 without one. */
   readonly retryAfterMs?: number;
-  /** How long the store may still be at work on the attempt before; 0 when that has certainly ended. */
+  /** How long the store may still process the previous attempt; 0 if that has certainly ended. */
   readonly atWorkMs?: number;
 }
 
 /**
- * How long to wait before a retry: full jitter, that is a random share of a ceiling that doubles, so that attempts that
- * failed together are not repeated together. It is added to what the store asked for, or to the time that the store may
- * still be at work on the attempt before if that is longer: a store that looks a product up and then writes it would
- * create two.
+ * The wait before a retry: full jitter, a random share of a ceiling that doubles, so that attempts that failed
+ * together are not repeated together. It is added to the longer of Retry-After and the time that the store may still
+ * process the previous attempt: a store that looks a product up and then writes it would create two.
  */
 export function retryDelayMs({ retry, random, retryAfterMs = 0, atWorkMs = 0 }: RetryDelay): number {
   const ceiling = Math.min(RETRY_POLICY.capMs, RETRY_POLICY.baseMs * 2 ** (retry - 1));
   return Math.max(retryAfterMs, atWorkMs) + random * ceiling;
 }
 
-/** A store is given at least this long, however quick its answers. */
+/** A store gets at least this long, however quick its answers are. */
 const SHORTEST_WORK_MS = 1_000;
-/** This many times the mean time of an answer. */
+/** This many times the mean duration of an answer. */
 const SLOW_FACTOR = 4;
-/** How strongly the latest answer counts in the mean. */
+/** The weight of the latest answer in the mean. */
 const ANSWER_WEIGHT = 0.1;
 
-/** Estimates from its answers how long a store may be at work on a request whose answer was lost. */
+/** Estimates from its answers how long a store may process a request whose answer was lost. */
 export function workTime() {
   let meanMs: number | null = null;
   return {
-    /** At most as long as any retry waits; before the first answer, exactly that. */
+    /** At most the longest wait of a retry; before the first answer exactly that. */
     get longestMs() {
       if (meanMs === null) return RETRY_POLICY.capMs;
       return Math.min(RETRY_POLICY.capMs, Math.max(SHORTEST_WORK_MS, SLOW_FACTOR * meanMs));

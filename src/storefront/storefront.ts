@@ -23,7 +23,7 @@ export interface StorefrontOptions {
   /** `storeferry/<version>` (storefront-api.md, section 5). */
   readonly userAgent: string;
   readonly limits: {
-    /** The most requests in flight; fewer when the store answers slowly or refuses. */
+    /** The most requests in flight; fewer if the store answers slowly or refuses. */
     readonly concurrency: number;
     readonly requestsPerSecond?: number | undefined;
   };
@@ -34,11 +34,11 @@ export interface StorefrontOptions {
   readonly onAttempt?: OnAttempt | undefined;
   readonly sharedPause?: SharedPause | undefined;
   readonly sharedRate?: SharedRate | undefined;
-  /** The deadline of an attempt, in milliseconds of the machine whatever `clock` is. */
+  /** The deadline of an attempt, in milliseconds of the machine, independent of `clock`. */
   readonly attemptMs: number;
 }
 
-/** A product to be sent. */
+/** A product to send. */
 export interface SentProduct {
   /** Its key. */
   readonly url: string;
@@ -47,10 +47,9 @@ export interface SentProduct {
 }
 
 /**
- * One store, as all work in this process shares it: contract, retries and limits. Knows nothing of runs.
- *
- * Writing gives an outcome: partial success is data. Everything rejects with UnauthorizedError (401; reads also
- * with 403), StoreUnavailableError (no proper answer for 15 minutes) or the signal's reason.
+ * One store, shared by all work in this process: contract, retries and limits. It knows nothing of runs.
+ * Writing returns an outcome, because partial success is data. Every call rejects with UnauthorizedError (401; reads
+ * also with 403), StoreUnavailableError (no proper answer for 15 minutes) or the signal's reason.
  */
 export interface Storefront extends AsyncDisposable {
   /** `POST /api/site/products?update_existing_product_by_url=true` (section 4.1). */
@@ -64,12 +63,12 @@ export interface Storefront extends AsyncDisposable {
   /** `GET /api/site/orders` (sections 4.5 and 8). Also StoreRefusedError. */
   orders(page: PageQuery, options: SendOptions): Promise<Page>;
   /**
-   * Announces that many pages are to be read. A client without any answer yet then begins with several requests at once,
-   * since reading changes nothing; before writes it begins with one.
+   * Announces that many pages will be read. A client without any answer yet then begins with several concurrent
+   * requests, because reading changes nothing; before writes it begins with one.
    */
   expectPages(): void;
   stats(): GateStats;
-  /** Waits for requests under way and rejects those that wait. */
+  /** Waits for requests in flight and rejects those that wait. */
   close(): Promise<void>;
 }
 
@@ -95,7 +94,7 @@ function outcomeOf(sent: Sent, { onAnswer }: SendOptions): Outcome {
   }
 }
 
-/** A 404 of the API means that there is no such object; that of a gateway does not. */
+/** A 404 of the API means that there is no such object; a 404 of a gateway does not. */
 function isAbsent(sent: Sent): boolean {
   return sent.kind === 'refused' && sent.status === 404 && sent.isFromApi;
 }
@@ -111,7 +110,7 @@ const WRONG_CONTACT_ID =
   'no contact in the store has this id; correct it in the crosswalk or in the source, then retry';
 const NOT_OF_API = 'it is not an answer of the API ("success": false), so the product counts as not deleted';
 
-/** Connects to nothing yet. Close it when done. */
+/** Does not connect yet. Close it when done. */
 export function createStorefront(options: StorefrontOptions): Storefront {
   const { baseUrl, apiKey, userAgent, limits, clock = systemClock, random = Math.random } = options;
   const aborts = abortListeners();

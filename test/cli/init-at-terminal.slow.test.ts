@@ -117,9 +117,9 @@ describe.skipIf(!hasPseudoTerminal)(
       session.type(KEYS.enter);
       await session.sees('What is in the file?');
       session.type(KEYS.enter);
-      await session.sees('Which column holds the name of the product?');
+      await session.sees('Which column has the name of the product?');
       session.type(KEYS.enter);
-      await session.sees('Which column holds the price?');
+      await session.sees('Which column has the price?');
       session.type(KEYS.enter);
       await session.sees('Name of the job:');
       session.type(KEYS.enter);

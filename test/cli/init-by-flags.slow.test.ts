@@ -279,7 +279,7 @@ describe('init by flags', () => {
     const source = ['--sandbox', '--source', join(shop.dir, 'list.csv'), '--yes'];
     const { terminal, err } = memoryTerminal();
     expect(await runCommandLine(['-C', shop.dir, 'init', ...source], terminal)).toBe(2);
-    expect(err()).toContain('Which column holds the price?');
+    expect(err()).toContain('Which column has the price?');
     expect(err()).toContain("--column 'price=Preis brutto'");
     expect(existsSync(join(shop.dir, 'jobs'))).toBe(false);
 

@@ -220,7 +220,7 @@ export class Guess<Concept extends string> {
     const none = { value: '', label: 'none of them' };
     this.ask({
       id: `column.${field}`,
-      text: `Which column holds ${what}?`,
+      text: `Which column has ${what}?`,
       reason,
       answers: mayBeNone ? [...answers, none] : answers,
     });

@@ -3,15 +3,15 @@ import { StoreUnavailableError } from '../../model/storeferry-error.ts';
 import { type AbortListeners, waitingLine } from '../abortable.ts';
 import type { Clock } from '../clock.ts';
 
-/** How many of the last answers count, and how many failures among them open the breaker. */
+/** The number of latest answers that count, and the number of failures among them that opens the breaker. */
 export const BREAKER_WINDOW = 20;
 export const BREAKER_FAILURES = BREAKER_WINDOW / 2;
-/** While open, one probe is sent this often. */
+/** The interval of probes while the breaker is open. */
 export const PROBE_EVERY_MS = 1_000;
 
 /**
  * Stops sending while the store fails. Closed: everything is sent. Open: one probe at a time, at most one per second,
- * until one is answered. Failures are what would be retried: a 4xx other than 408 and 429 is an answer.
+ * until one is answered. Only temporary failures count: a 4xx other than 408 and 429 is an answer.
  */
 export function breaker() {
   let answers: boolean[] = [];
@@ -24,7 +24,7 @@ export function breaker() {
     get open() {
       return isOpen;
     },
-    /** A request that was no probe has ended; true when it opened the breaker. */
+    /** A request that was not a probe has ended; true if it opened the breaker. */
     answered(ok: boolean, now: number): boolean {
       if (isOpen) return false;
       answers.push(ok);
@@ -35,7 +35,7 @@ export function breaker() {
       lastProbeAt = now;
       return true;
     },
-    /** While open: milliseconds until a probe may be sent; Infinity while one is under way. */
+    /** While open: milliseconds until a probe may be sent; Infinity during a probe. */
     probeWaitMs(now: number): number {
       return probeUnderWay ? Number.POSITIVE_INFINITY : Math.max(0, lastProbeAt + PROBE_EVERY_MS - now);
     },
@@ -43,7 +43,7 @@ export function breaker() {
       probeUnderWay = true;
       lastProbeAt = now;
     },
-    /** How the probe ended; true when it closed the breaker. */
+    /** How the probe ended; true if it closed the breaker. */
     probeEnded(ok: boolean): boolean {
       probeUnderWay = false;
       if (!ok || !isOpen) return false;
@@ -55,29 +55,29 @@ export function breaker() {
   };
 }
 
-/** A store without a proper answer for this long counts as unavailable: no pause that it asks for is longer. */
+/** A store without a proper answer for this long counts as unavailable. No requested pause is longer. */
 const OUTAGE_LIMIT_MS = MAX_RETRY_AFTER_MS;
-/** Where a pause that the store asked for ends about when the limit does, this much time remains for one more attempt. */
+/** If a requested pause would end near the limit, this much time remains for one more attempt. */
 const LAST_ATTEMPT_MS = 10_000;
 /** After this long without work, earlier failures no longer count. */
 const IDLE_RESET_MS = 10_000;
 
 interface OutageTimerOptions {
   readonly clock: Clock;
-  /** Called at the limit, for what does not listen to the signal. */
+  /** Called at the limit, for work that does not observe the signal. */
   readonly onExceeded: (error: StoreUnavailableError) => void;
 }
 
 /**
- * Limits how long work waits for a store that fails: 15 minutes from the last proper answer, or from the sending of the
- * first request that failed after it, whatever the time is spent on: attempts, pauses, delays, the retry budget.
+ * Limits the waiting time for a store that fails to 15 minutes. They count from the last proper answer, or from the
+ * sending of the first request that failed after it, and include attempts, pauses, delays and the retry budget.
  */
 export function outageTimer({ clock, onExceeded }: OutageTimerOptions) {
   let ending = new AbortController();
   let operations = 0;
   let idleSince = clock.monotonic();
   let answeredAt = Number.NEGATIVE_INFINITY;
-  /** When the store began to fail; null while it is well. */
+  /** When the store began to fail; null while it works. */
   let failingSince: number | null = null;
   let pauseEndsAt = Number.NEGATIVE_INFINITY;
   let lastSeen = '';
@@ -89,7 +89,7 @@ export function outageTimer({ clock, onExceeded }: OutageTimerOptions) {
     return leavesNoAttempt ? pauseEndsAt + LAST_ATTEMPT_MS : end;
   };
 
-  /** One timer that checks again when it fires: answers come far more often than the limit is reached. */
+  /** One timer that checks again when it fires, because answers come far more often than the limit is reached. */
   const watch = (): void => {
     if (cancelTimer !== null || failingSince === null || operations === 0) return;
     cancelTimer = clock.after(endsAt(failingSince) - clock.monotonic(), () => {
@@ -120,8 +120,8 @@ export function outageTimer({ clock, onExceeded }: OutageTimerOptions) {
 
   return {
     /**
-     * An operation begins: the signal aborts with StoreUnavailableError at the limit. Operations that begin after that
-     * get a new signal.
+     * An operation begins: the signal aborts with StoreUnavailableError at the limit. Operations that begin after
+     * that get a new signal.
      */
     begin(): AbortSignal {
       if (operations === 0 && clock.monotonic() - idleSince > IDLE_RESET_MS) failingSince = null;
@@ -136,7 +136,7 @@ export function outageTimer({ clock, onExceeded }: OutageTimerOptions) {
       idleSince = clock.monotonic();
       unwatch();
     },
-    /** An attempt failed that was sent at `sentAt`; `seen` is for the error message. */
+    /** An attempt that was sent at `sentAt` failed; `seen` is for the error message. */
     failed(sentAt: number, seen: string): void {
       lastSeen = seen;
       failingSince ??= Math.max(sentAt, answeredAt);
@@ -153,7 +153,7 @@ export function outageTimer({ clock, onExceeded }: OutageTimerOptions) {
       failingSince ??= clock.monotonic();
       watch();
     },
-    /** The store has answered; `stillBlocked` where nothing may be sent all the same. */
+    /** The store has answered; `stillBlocked` if nothing may be sent nevertheless. */
     answered(stillBlocked: boolean): void {
       answeredAt = clock.monotonic();
       failingSince = stillBlocked ? answeredAt : null;
@@ -162,14 +162,17 @@ export function outageTimer({ clock, onExceeded }: OutageTimerOptions) {
   };
 }
 
-/** Retries that a store is granted before its first answer. */
+/** Retries that are available before the first answer of the store. */
 export const INITIAL_RETRIES = 100;
-/** What each first attempt adds. */
+/** How much each first attempt adds to the budget. */
 const RETRIES_PER_ATTEMPT = 0.1;
-/** With an empty budget one retry is granted this often, so that every row gets its retries. */
+/** With an empty budget one retry is granted at this interval, so that every row gets its retries. */
 const EMPTY_BUDGET_RETRY_MS = 1_000;
 
-/** Keeps retries in proportion to first attempts, however much fails. Retries wait for it; none fails because of it. */
+/**
+ * Keeps retries in proportion to first attempts, however many attempts fail. Retries wait for the budget; none fails
+ * because of it.
+ */
 export function retryBudget() {
   let balance = INITIAL_RETRIES;
   let lastGrantAt = Number.NEGATIVE_INFINITY;
@@ -192,7 +195,7 @@ export function retryBudget() {
   };
 }
 
-/** Grants retries from a budget, first come, first served. */
+/** Grants retries from a budget, in order of arrival. */
 export function retryGrants(clock: Clock, aborts: AbortListeners) {
   const budget = retryBudget();
   const line = waitingLine<void, void>(aborts);
@@ -226,7 +229,10 @@ export function retryGrants(clock: Clock, aborts: AbortListeners) {
       budget.earn();
       if (line.length > 0) pump();
     },
-    /** Resolves when one retry may be sent. Rejects with the signal's reason, or as `rejectAll` or `close` say. */
+    /**
+     * Resolves when one retry may be sent. Rejects with the signal's reason, or with the error of `rejectAll` or
+     * `close`.
+     */
     grant(signal: AbortSignal): Promise<void> {
       if (signal.aborted) return Promise.reject(signal.reason);
       const granted = line.wait(undefined, signal);

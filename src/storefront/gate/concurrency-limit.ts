@@ -1,11 +1,11 @@
-/** How strongly the latest round trip counts in the average (as in Vector's adaptive request concurrency). */
+/** The weight of the latest round trip in the average (as in Vector's adaptive request concurrency). */
 const AVERAGE_WEIGHT = 0.4;
-/** Round trips this many deviations above the average, and this much longer, are slow. */
+/** Round trips are slow if they are this many deviations above the average, and longer by this factor. */
 const SLOW_DEVIATIONS = 2.5;
 const SLOW_FACTOR = 1.25;
-/** What a push-back or slow answers leave of the limit. */
+/** The factor that a push-back or slow answers apply to the limit. */
 const DECREASE = 0.9;
-/** An answer below this is quick even when the average is lower: no network is faster. */
+/** A faster answer counts as quick even if the average is lower. */
 const QUICK_MS = 5;
 /** After `startAt` the limit doubles up to this: growing one by one takes longer than reading a hundred pages. */
 const DOUBLES_UP_TO = 32;
@@ -13,24 +13,23 @@ const DOUBLES_UP_TO = 32;
 const ACCIDENTS_ABOVE = 10;
 const ACCIDENT_ANSWERS = 20;
 
-/** How an attempt ended, as far as the limit is concerned. */
+/** The end of an attempt from the view of the limit. */
 export type Pressure =
-  /** Answered: its time counts. */
+  /** Answered: its duration counts. */
   | 'none'
-  /** The store pushed back (429, or 503 with Retry-After), and the concurrency limit may be what was too high. */
+  /** The store pushed back (429, or 503 with Retry-After), and the concurrency limit may have been too high. */
   | 'too-many'
-  /** It failed in a way that may come from load: 5xx, 408, connection lost, timeout. */
+  /** It failed in a way that load can cause: 5xx, 408, connection lost, timeout. */
   | 'failure';
 
 /**
- * How many requests may be in flight. Starts at 1; plus one per round trip while answers are quick and the limit
- * is used; times 0.9 on push-back and when answers become slow.
- *
- * After Vector's adaptive request concurrency, with changes that a client of one store needs: a push-back cuts at
- * once instead of at the end of the round, and only if its request was sent after the last cut; a limit that was
- * answered with 429 is exceeded only after a quiet time, which keeps 429s rare; slow means slower than the average by
- * more than chance, or that twice the requests in flight bring no more answers, since the average alone follows a
- * growing queue without end; answers below 5 ms are always quick.
+ * How many requests may be in flight. It starts at 1, grows by one per round trip while answers are quick and the
+ * limit is used, and shrinks to 0.9 of itself after a push-back and when answers become slow.
+ * After Vector's adaptive request concurrency, with changes for a client of one store. A push-back reduces the limit
+ * at once instead of at the end of the round, and only if its request was sent after the last reduction. A limit that
+ * was answered with 429 is exceeded only after a quiet time, which keeps 429s rare. Slow means slower than the
+ * average by more than chance, or that twice the requests in flight bring no more answers, because the average alone
+ * follows a growing queue without end. Answers below 5 ms are always quick.
  */
 export function concurrencyLimit(ceiling: number) {
   const caution = cautiousCeiling();
@@ -81,7 +80,7 @@ export function concurrencyLimit(ceiling: number) {
       cut(now, isSlow ? 'answers became slow' : 'more concurrent requests bring no more answers');
       return;
     }
-    // While it doubles, a round that is not slow is quick enough: there is no deviation to measure it by yet.
+    // While the limit doubles, a round that is not slow counts as quick, because no deviation is known yet.
     const isUsual = doubling || roundMs <= average + deviation;
     if (gained === 'little') doubling = false;
     const mayGrow = isQuick || (isUsual && gained !== 'little');
@@ -93,11 +92,11 @@ export function concurrencyLimit(ceiling: number) {
     get current() {
       return current;
     },
-    /** Why it has this value, as text for reports. */
+    /** The reason for its value, as text for reports. */
     get because() {
       return because;
     },
-    /** How long answers take, in milliseconds; 0 before the first. */
+    /** The average duration of answers, in milliseconds; 0 before the first answer. */
     get averageMs() {
       return averageMs ?? 0;
     },
@@ -134,20 +133,23 @@ export function concurrencyLimit(ceiling: number) {
   };
 }
 
-/** Time and answers without a push-back before a limit that was pushed back is exceeded again. */
+/** The time and the number of answers without a push-back that are needed before a rejected limit is exceeded again. */
 const QUIET_MS = 2_000;
 const QUIET_ANSWERS = 20;
-/** Each time that is pushed back, the next attempt waits twice as long, up to this factor. */
+/** After each further push-back the waiting time before the next attempt doubles, up to this factor. */
 const MAX_CAUTION = 16;
 
-/** Remembers how many requests at once were too many, so that the limit does not reach that number every few round trips. */
+/**
+ * Remembers how many concurrent requests were too many, so that the limit does not reach that number every few round
+ * trips.
+ */
 export function cautiousCeiling() {
   let highestGood = Number.POSITIVE_INFINITY;
   let caution = 1;
   let quietSince = Number.NEGATIVE_INFINITY;
   let quietAnswers = 0;
   return {
-    /** This many at once were pushed back. */
+    /** This many concurrent requests were pushed back. */
     exceeded(limit: number, now: number): void {
       caution = limit > highestGood ? Math.min(MAX_CAUTION, caution * 2) : 1;
       highestGood = Math.max(1, limit - 1);
@@ -157,7 +159,7 @@ export function cautiousCeiling() {
     answered(): void {
       quietAnswers++;
     },
-    /** Whether to exceed `limit` now. A limit that was pushed back before is exceeded only after a long quiet time. */
+    /** Whether to exceed `limit` now. A limit that was pushed back is exceeded only after a long quiet time. */
     allowsMoreThan(limit: number, now: number): boolean {
       if (limit < highestGood) return true;
       if (quietAnswers < QUIET_ANSWERS || now - quietSince < QUIET_MS * caution) return false;
@@ -172,21 +174,23 @@ export function cautiousCeiling() {
   };
 }
 
-/** How strongly the latest round counts in what is remembered of a limit. */
+/** The weight of the latest round in the measurement of a limit. */
 const MEMORY_WEIGHT = 0.4;
-/** Up to this limit, one round says too little. */
+/** Up to this limit, one round is not significant. */
 const JUDGED_ABOVE = 4;
-/** Twice the requests in flight should bring at least this much more answers per second. */
+/** Twice the requests in flight should give at least this many times the answers per second. */
 const WORTH_IT = 1.1;
-/** What was measured at another limit counts a little less with each round in which it prevents growth. */
+/** The weight of a measurement at another limit decreases a little with each round in which it prevents growth. */
 const DISTRUST = 1.002;
 
-/** `less`: fewer answers per second than with half as many in flight; `little`: hardly more; `unknown`: not measured. */
+/**
+ * `less`: fewer answers per second than with half as many in flight; `little`: hardly more; `unknown`: not measured.
+ */
 export type Gain = 'worth it' | 'little' | 'less' | 'unknown';
 
 /**
- * Remembers how long answers took at each limit, to see whether more at once brings more answers: by Little's
- * law, answers per second are requests in flight by the time of each.
+ * Remembers the duration of answers at each limit, to see whether more concurrency gives more answers: by Little's
+ * law, answers per second are requests in flight divided by the duration of each.
  */
 export function concurrencyGain() {
   const remembered: (number | undefined)[] = [];
@@ -208,14 +212,14 @@ export function concurrencyGain() {
   };
 }
 
-/** A push-back this soon after the concurrency limit was cut shows that the limit was not the cause. */
+/** A push-back this soon after a reduction of the concurrency limit shows that the limit was not the cause. */
 const AGAIN_MS = 1_000;
-/** The same in round trips, since a limit of slow answers takes time to grow back. */
+/** The same in round trips, because with slow answers a limit needs time to grow back. */
 const AGAIN_ROUND_TRIPS = 6;
-/** This many push-backs are attributed to the concurrency limit; where answers are slow, a rate limit can look like one. */
+/** This many push-backs are attributed to the concurrency limit; with slow answers, a rate limit can look like one. */
 const ATTRIBUTED_TO_LIMIT = 2;
 
-/** Which limit a push-back was about: one, both, or neither when its request was sent before the last cut. */
+/** Which limit a push-back was about: one, both, or neither if its request was sent before the last reduction. */
 export interface PushBackCause {
   readonly tooManyAtOnce: boolean;
   readonly tooManyASecond: boolean;
@@ -226,20 +230,20 @@ interface PushBack {
   readonly endedAt: number;
   /** The concurrency limit now. */
   readonly limit: number;
-  /** How long answers take. */
+  /** The average duration of answers. */
   readonly averageMs: number;
-  /** The request was the last that the limit allowed. */
+  /** The request was the last one that the limit allowed. */
   readonly full: boolean;
-  /** The request had to wait for the rate. */
+  /** The request had to wait for the rate limit. */
   readonly paced: boolean;
-  /** Whether there is a rate yet. */
+  /** Whether there is a rate limit yet. */
   readonly hasRate: boolean;
 }
 
 /**
- * Distinguishes too many at once from too many per second, which a store answers alike. The first guess is too many at
- * once; when fewer at once are pushed back as well, or repeatedly, it is the rate. Once there is a rate, the cause is
- * the limit that was used up when the request was sent.
+ * Distinguishes too many concurrent requests from too many per second, which a store answers alike. The first
+ * assumption is concurrency. If lower concurrency is pushed back as well, or repeatedly, it is the rate. When a rate
+ * limit is known, the cause is the limit that was used up when the request was sent.
  */
 export function pushBackCauses(): (pushBack: PushBack) => PushBackCause {
   let attributedAt = Number.NEGATIVE_INFINITY;

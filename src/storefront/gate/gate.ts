@@ -5,7 +5,7 @@ import { breaker, outageTimer, PROBE_EVERY_MS, retryGrants } from './breaker.ts'
 import { concurrencyLimit, pushBackCauses } from './concurrency-limit.ts';
 import { rateLimit, type SharedRate } from './rate-limit.ts';
 
-/** Other processes wait this long after a probe that failed; the next probe comes sooner. */
+/** Other processes wait this long after a failed probe; the next probe comes sooner. */
 const OTHERS_WAIT_MS = PROBE_EVERY_MS * 2;
 
 /** An operation as the gate sees it, from its first attempt to its outcome. */
@@ -14,24 +14,24 @@ export interface Ticket {
   retry: boolean;
   /** It failed again after others had been answered: its failures say nothing about the store. */
   suspect: boolean;
-  /** It confirms a 401: while all else is held, it alone is sent. */
+  /** It confirms a 401: only this request is sent while all others wait. */
   confirms: boolean;
-  /** Among those that wait, the lowest goes first. */
+  /** Among waiting operations, the lowest is sent first. */
   readonly turn: number;
 }
 
-/** The permission to send one request, to be returned with `leave` when it has ended. */
+/** The permission to send one request. Return it with `leave` when the request has ended. */
 export interface Admission {
   readonly sentAt: number;
-  /** It was the last that the concurrency limit allowed. */
+  /** It was the last one that the concurrency limit allowed. */
   readonly full: boolean;
-  /** It had to wait for the rate. */
+  /** It had to wait for the rate limit. */
   readonly paced: boolean;
-  /** Sent to see whether the store answers again, while everything else waits. */
+  /** Sent to test whether the store answers again, while everything else waits. */
   readonly probe: boolean;
 }
 
-/** An attempt that is to be repeated. `status` is null when there was no answer. */
+/** An attempt that will be repeated. `status` is null without an answer. */
 export interface FailedAttempt {
   readonly status: number | null;
   readonly retryAfterMs: number | undefined;
@@ -47,7 +47,7 @@ export type AttemptEnd =
   | { readonly kind: 'abandoned' };
 
 export interface GateStats {
-  /** Requests that may be in flight, and the reason for this number. */
+  /** How many requests may be in flight, and the reason for this number. */
   readonly limit: number;
   readonly because: string;
   readonly inFlight: number;
@@ -57,28 +57,31 @@ export interface GateStats {
   readonly retries: number;
   /** Answers 429. */
   readonly pushBacks: number;
-  /** Requests per second that the store or the configuration allows; null when there is no such limit. */
+  /** Requests per second that the store or the configuration allows; null without such a limit. */
   readonly requestsPerSecond: number | null;
-  /** How long the store (or another worker) has asked to wait; 0 when it has not. */
+  /** The remaining time of a pause that the store or another worker requested; 0 without a pause. */
   readonly pausedForMs: number;
   readonly retryBudget: number;
   readonly breakerOpen: boolean;
 }
 
-/** A pause that several processes share, such as through Redis. Durations, since machines disagree about the time. */
+/**
+ * A pause that several processes share, for example through Redis. Durations, because machines disagree about the
+ * time.
+ */
 export interface SharedPause {
   /** Asks the others to send nothing for this long. */
   announce(forMs: number): void;
-  /** Called when one of the others asks for it; returns a way to stop listening. */
+  /** Called when another process requests a pause; returns a function that stops listening. */
   listen(onPause: (forMs: number) => void): () => void;
 }
 
-/** What a storefront reports about itself while it works; for logs and progress, never needed for correctness. */
+/** Events of a storefront, for logs and progress; never needed for correctness. */
 export type StorefrontEvent =
-  /** Half of the last answers were failures: nothing but probes is sent until one is answered. */
+  /** Half of the last answers were failures: only probes are sent until one is answered. */
   | { readonly kind: 'breaker-opened'; readonly reason: string }
   | { readonly kind: 'breaker-closed'; readonly openForMs: number }
-  /** The store asked (or another process was asked) to wait. */
+  /** The store, or another process, requested a pause. */
   | { readonly kind: 'paused'; readonly forMs: number; readonly reason: string }
   /** The store refused requests as too many; from now on at most this many per second are sent. */
   | { readonly kind: 'rate-limited'; readonly requestsPerSecond: number };
@@ -90,20 +93,20 @@ interface GateOptions {
   readonly onEvent: OnStorefrontEvent;
   /** The most requests in flight. */
   readonly concurrency: number;
-  /** The most requests per second; no limit when left out. */
+  /** The most requests per second; default: no limit. */
   readonly requestsPerSecond?: number | undefined;
   readonly sharedPause?: SharedPause | undefined;
-  /** `requestsPerSecond` holds over all processes that share it. */
+  /** `requestsPerSecond` applies to all processes that share it. */
   readonly sharedRate?: SharedRate | undefined;
   readonly aborts: AbortListeners;
 }
 
-/** What decides when a request may be sent. */
+/** Decides when a request may be sent. */
 export type Gate = ReturnType<typeof gate>;
 
 /**
- * The controller of all requests to a store: concurrency, rate, pauses, breaker and retry budget are combined here and nowhere
- * else. A request enters, perhaps waits, and leaves with how it ended.
+ * The controller of all requests to a store: concurrency, rate, pauses, breaker and retry budget are combined here
+ * and nowhere else. A request enters, may wait, and leaves with its result.
  */
 export function gate(options: GateOptions) {
   const { clock, onEvent, aborts, sharedPause } = options;
@@ -166,7 +169,7 @@ export function gate(options: GateOptions) {
   const limitedForMs = (now: number): number =>
     inFlight >= concurrency.current ? Number.POSITIVE_INFINITY : rate.waitMs(now);
 
-  /** Milliseconds until any request may be sent; Infinity when the end of another decides. */
+  /** Milliseconds until any request may be sent; Infinity if this depends on the end of another. */
   const closedForMs = (now: number): number => {
     const waitMs = circuit.open ? circuit.probeWaitMs(now) : limitedForMs(now);
     const closedMs = Math.max(waitMs, pausedUntil - now, 0);
@@ -175,7 +178,7 @@ export function gate(options: GateOptions) {
     return rate.sharedWaitMs(now, Math.min(free, waiting()));
   };
 
-  /** Retries first, they have waited longest; as a probe, rather a request that has not failed before. */
+  /** Retries first, because they have waited longest. As a probe, a request that has not failed before is preferred. */
   const next = () => {
     if (held) return confirming.next();
     if (circuit.open) return first.next() ?? retries.next(({ suspect }) => !suspect);
@@ -198,7 +201,7 @@ export function gate(options: GateOptions) {
     }
   };
 
-  /** Nothing but probes may be sent, and only an answer of the store, or the end of a pause, changes that. */
+  /** Only probes may be sent, and only an answer of the store, or the end of a pause, changes that. */
   const isBlocked = (now: number): boolean => circuit.open || pausedUntil > now;
 
   const wait = (ticket: Ticket, signal: AbortSignal): Promise<Admission> => {
@@ -209,7 +212,7 @@ export function gate(options: GateOptions) {
     return admitted;
   };
 
-  /** Adapts concurrency and rate to a failed attempt; true when the rate fell. */
+  /** Adapts concurrency and rate to a failed attempt; true if the rate fell. */
   const slowDown = (end: FailedAttempt, admission: Admission, now: number): boolean => {
     const { status, retryAfterMs } = end;
     const { sentAt } = admission;
@@ -254,19 +257,19 @@ export function gate(options: GateOptions) {
   };
 
   return {
-    /** Counts attempts that were answered; when it has moved, others were answered. */
+    /** Counts answered attempts; a change shows that others were answered. */
     get answered() {
       return counts.answered;
     },
     /** An operation begins. The signal aborts with StoreUnavailableError when the store has failed for 15 minutes. */
     begin: (): AbortSignal => outage.begin(),
-    /** It has its outcome, or is given up. */
+    /** The operation has its outcome, or is given up. */
     end: (): void => outage.end(),
-    /** From now on only a ticket that confirms is admitted. */
+    /** From now on only a confirming request is admitted. */
     hold(): void {
       held = true;
     },
-    /** The others continue; with an error, those that wait are rejected instead. */
+    /** The others continue; with an error, waiting requests are rejected instead. */
     release(error?: Error): void {
       held = false;
       if (error !== undefined) rejectAll(error);
@@ -274,7 +277,7 @@ export function gate(options: GateOptions) {
     },
     /** Only reads follow: this many may be in flight from the beginning. */
     startAt: (limit: number): void => concurrency.startAt(limit),
-    /** To be called before every retry: resolves when the budget has one. */
+    /** Call before every retry: resolves when the budget has one. */
     grantRetry: (signal: AbortSignal): Promise<void> =>
       closedBy === null ? grants.grant(signal) : Promise.reject(closedBy),
     /** An admission, at once if possible. Rejects with the signal's reason, or StoreUnavailableError. */
@@ -315,7 +318,7 @@ export function gate(options: GateOptions) {
       retryBudget: grants.balance,
       breakerOpen: circuit.open,
     }),
-    /** Stops listening and waiting; what still waits is rejected with `reason`. */
+    /** Stops listening and waiting; waiting requests are rejected with `reason`. */
     close(reason: Error): void {
       closedBy = reason;
       stopListening?.();
@@ -328,14 +331,14 @@ export function gate(options: GateOptions) {
 }
 
 /**
- * Whether the store itself reports that it fails, which concerns all processes. A lost connection, or an answer of
- * something between, may be this process's own problem: the others find out for themselves.
+ * Whether the store itself reports its failure, which concerns all processes. A lost connection, or an answer of a
+ * proxy, may concern only this process: the others detect it themselves.
  */
 function isOfStore({ status }: FailedAttempt): boolean {
   return status !== null && status >= 400;
 }
 
-/** What an attempt has shown of the store, for messages. */
+/** What an attempt has shown about the store, for messages. */
 function lastSeenIn({ status, retryAfterMs, reason }: FailedAttempt): string {
   const said = status === null || reason.includes(String(status)) ? reason : `${status}, ${reason}`;
   if (retryAfterMs === undefined || retryAfterMs < 1_000) return said;

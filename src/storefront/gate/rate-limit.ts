@@ -1,17 +1,17 @@
 import type { Clock } from '../clock.ts';
 
-/** The requests per second that several processes share, such as through Redis. */
+/** A limit on requests per second that several processes share, for example through Redis. */
 export interface SharedRate {
   /**
-   * Takes up to `most` places in the line of requests, which moves at `perSecond` places per second: how many were taken,
-   * and how long until the first may be used; the others follow at that pace.
+   * Takes up to `most` places in the queue of requests, which moves at `perSecond` places per second. Returns how
+   * many were taken, and how long until the first may be used; the others follow at that pace.
    */
   reserve(perSecond: number, most: number): Promise<{ readonly places: number; readonly afterMs: number }>;
 }
 
 /**
- * Requests are spread over the round trip, at this many times the rate of answers. Otherwise each growth of the
- * concurrency limit would send two at once, and a store that counts by the second refuses the second one.
+ * Requests are spread over the round trip, at this many times the rate of answers. Otherwise each increase of the
+ * concurrency limit would send two at once, and a store that counts per second would refuse the second one.
  */
 const SPREAD = 2;
 
@@ -24,15 +24,18 @@ interface Refusal {
 
 interface RateLimitOptions {
   readonly clock: Clock;
-  /** By the configuration; Infinity for no limit. */
+  /** The configured limit; Infinity for none. */
   readonly requestsPerSecond: number;
-  /** `requestsPerSecond` holds over all processes that share it. */
+  /** `requestsPerSecond` applies to all processes that share it. */
   readonly shared: SharedRate | undefined;
   /** Called when `sharedWaitMs` has changed. */
   readonly onReserved: () => void;
 }
 
-/** How many requests per second may be sent: the least of what the store accepts, the configuration and what processes share. */
+/**
+ * How many requests per second may be sent: the lowest of the limits of the store, the configuration and shared
+ * processes.
+ */
 export function rateLimit({ clock, requestsPerSecond, shared, onReserved }: RateLimitOptions) {
   const learned = learnedRate();
   const bucket = tokenBucket(requestsPerSecond);
@@ -44,7 +47,7 @@ export function rateLimit({ clock, requestsPerSecond, shared, onReserved }: Rate
   let hasWaited = false;
 
   return {
-    /** Infinity when there is no limit. */
+    /** Infinity without a limit. */
     get perSecond() {
       return bucket.rate;
     },
@@ -58,9 +61,9 @@ export function rateLimit({ clock, requestsPerSecond, shared, onReserved }: Rate
       if (waitMs > 0) hasWaited = true;
       return Math.max(waitMs, spread.waitMs(now));
     },
-    /** The same for all processes together, where `wanted` requests wait. Infinity while places are being reserved. */
+    /** The same for all processes together if `wanted` requests wait. Infinity while places are being reserved. */
     sharedWaitMs: (now: number, wanted: number): number => places?.waitMs(now, wanted) ?? 0,
-    /** The next request is sent; true when it had to wait for the rate. */
+    /** The next request is sent; true if it had to wait for the rate limit. */
     take(now: number): boolean {
       bucket.take(now);
       spread.take(now);
@@ -75,7 +78,7 @@ export function rateLimit({ clock, requestsPerSecond, shared, onReserved }: Rate
       learned.accepted(now);
       bucket.rate = Math.min(requestsPerSecond, learned.rate);
     },
-    /** The store refused a request; true when the rate fell. */
+    /** The store refused a request; true if the rate fell. */
     refused(attempt: Refusal): boolean {
       const before = learned.rate;
       learned.refused(attempt);
@@ -85,30 +88,36 @@ export function rateLimit({ clock, requestsPerSecond, shared, onReserved }: Rate
   };
 }
 
-/** What a push-back leaves of the rate at which requests were accepted. */
+/** The factor that a push-back applies to the rate at which requests were accepted. */
 const DECREASE = 0.95;
-/** What push-backs leave of the rate when they keep coming before a whole second was measured. */
+/** The factor for push-backs that continue before a whole second was measured. */
 const DECREASE_UNMEASURED = 0.7;
 const MEASURED_AFTER_MS = 1_000;
 const KEEP_COMING = 3;
-/** Requests this many times denser than their average came in a burst: the store may accept far more that are spread. */
+/**
+ * Requests this many times denser than their average came in a burst: the store may accept far more if they are
+ * spread.
+ */
 const BURST = 2;
 /** Growth per second, as a share of the rate: it doubles with each second without a push-back. */
 const SLOWEST_INCREASE = 0.02;
 const GUESSED_INCREASE = 0.25;
 const FASTEST_INCREASE = 0.5;
-/** How long the rate stays after a push-back; shorter when it was guessed, and probably guessed too low. */
+/** How long the rate stays constant after a push-back; shorter if it was estimated, and probably too low. */
 const REST_MS = 2_000;
 const GUESSED_REST_MS = 500;
-/** Never slower than this, in requests per second: it is the breaker and Retry-After that stop sending. */
+/** The lowest rate, in requests per second: only the breaker and Retry-After stop sending. */
 const SLOWEST = 0.5;
-/** 503s count as "too many" only when they are this share of the answers since the last cut, of at least this many. */
+/**
+ * 503s count as "too many" only if they are this share of the answers since the last reduction, of at least this
+ * many.
+ */
 const UNWELL_SHARE = 1 / 3;
 const UNWELL_ANSWERS = 6;
 
 /**
- * The rate that the store allows, in requests per second: Infinity until a 429 is attributed to it (or as many 503s
- * come as can only mean the same), then a little less than it has accepted, raised again step by step.
+ * The rate that the store allows, in requests per second. Infinity until a 429 is attributed to it, or enough 503s
+ * leave no other explanation. Then a little less than the store has accepted, raised again step by step.
  */
 export function learnedRate() {
   const taken = acceptedRate();
@@ -135,7 +144,7 @@ export function learnedRate() {
 
   const grow = (now: number): void => {
     if (rate === Number.POSITIVE_INFINITY || now - grownAt < MEASURED_AFTER_MS) return;
-    // A rate that is not used says nothing about what the store would take.
+    // A rate that is not used shows nothing about what the store would accept.
     if (taken.perSecond(now) > 0.8 * rate) {
       rate *= 1 + increase;
       increase = Math.min(FASTEST_INCREASE, increase * 2);
@@ -193,7 +202,7 @@ function acceptedRate() {
     slot = Math.max(slot, current);
   };
 
-  /** Over the last second, or since the first request if that is less. */
+  /** Over the last second, or since the first request if that is shorter. */
   const perSecond = (now: number): number => {
     forward(now);
     const spanMs = Math.min(WINDOW_MS, Math.max(SLOT_MS, now - (startedAt ?? now)));
@@ -206,7 +215,7 @@ function acceptedRate() {
       counts[slot % SLOTS] = (counts[slot % SLOTS] ?? 0) + 1;
     },
     perSecond,
-    /** The highest of the last second and of the whole ones before it: a process that was busy sends less than it could. */
+    /** The highest of the last second and the whole seconds before it: a busy process sends less than it could. */
     bestPerSecond: (now: number): number => Math.max(perSecond(now), ...seconds),
     /** Over the last tenth of a second: the density within a burst. */
     densityPerSecond(now: number): number {
@@ -219,10 +228,10 @@ function acceptedRate() {
   };
 }
 
-/** A timer fires late by about this much; a delay up to this is made up for, and no more. */
+/** A timer fires late by about this much. A delay up to this is compensated, and no more. */
 const SLACK_MS = 20;
 
-/** Spaces requests evenly, so that no second holds more than its share. `rate`: requests per second. */
+/** Spaces requests evenly, so that no second has more than its share. `rate`: requests per second. */
 export function tokenBucket(rate = Number.POSITIVE_INFINITY) {
   let nextAt = Number.NEGATIVE_INFINITY;
   return {
@@ -240,9 +249,9 @@ export function tokenBucket(rate = Number.POSITIVE_INFINITY) {
 
 /** Places are reserved this far ahead: ten reservations per second, and a process that dies loses no more than this. */
 const AHEAD_MS = 100;
-/** A place that was not used for this long is lost, so that no second holds more than its share. */
+/** A place that was not used for this long is lost, so that no second has more than its share. */
 const STALE_MS = 100;
-/** A reservation that failed is tried again after this. */
+/** A failed reservation is repeated after this time. */
 const RESERVE_AGAIN_MS = 500;
 
 interface SharedPlacesOptions extends RateLimitOptions {
@@ -250,8 +259,8 @@ interface SharedPlacesOptions extends RateLimitOptions {
 }
 
 /**
- * Holds `requestsPerSecond` over all processes: each reserves as many places as it has requests waiting, but few at a
- * time, and uses them one after another. While reservations fail, nothing is sent.
+ * Enforces `requestsPerSecond` over all processes: each reserves places for its waiting requests, a few at a time,
+ * and uses them one after another. While reservations fail, nothing is sent.
  */
 function sharedPlaces(options: SharedPlacesOptions) {
   const { clock, requestsPerSecond, shared, onReserved } = options;
