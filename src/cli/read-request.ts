@@ -1,5 +1,7 @@
+import { sentFields } from '../config/check-workspace.ts';
 import type { ExportJob } from '../config/job/job.ts';
 import type { Workspace } from '../config/workspace.ts';
+import { storeIdentity } from '../model/store-identity.ts';
 import { UsageError } from '../model/storeferry-error.ts';
 import { openMapping } from '../run/inputs/open-mapping.ts';
 import type { ExportRequest, ImportRequest, RunRequest } from '../run/run-context.ts';
@@ -18,7 +20,8 @@ export async function readImportRequest(
   }
   const store = workspace.store(job.store);
   const mapping = openMapping(workspace.mapping(job.mapping), job, workspace.fileAccess());
-  return { job, store, mapping, resend };
+  const senders = sentFields(workspace).get(storeIdentity(store)) ?? [];
+  return { job, store, mapping, senders, resend };
 }
 
 /** The input of an export job, read from the workspace. */

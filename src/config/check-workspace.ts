@@ -1,6 +1,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import type { MappingFile } from '../mapping/spec/mapping-spec.ts';
+import { type MappingFile, mappedFields } from '../mapping/spec/mapping-spec.ts';
+import { reportedField, type SentFields } from '../model/product-fields.ts';
 import { isLoopback, normalisedAddress, storeIdentity } from '../model/store-identity.ts';
 import { ConfigurationError, type ConfigurationProblem } from '../model/storeferry-error.ts';
 import { type Interpretation, whyUnset } from './interpret.ts';
@@ -54,6 +55,7 @@ export function checkWorkspace(
       ...unset.map(whyUnset),
       ...storesFound.values.flatMap((store) => plainHttp(workspace, store)),
       ...sameStores(workspace, storesFound.values),
+      ...contestedFields(workspace),
       ...jobs.values.flatMap((job) => absentFiles(workspace, job)),
       ...mappings.values.flatMap(absentLookups),
       ...openToOthers(workspace, shownPath),
@@ -109,6 +111,39 @@ function sameStores({ files }: Workspace, stores: readonly StoreConfig[]): Confi
           : `${other.name} has the same address as ${first.name}, and only one of them has an id. If they are one site, give both the same id; otherwise give them different ids`;
       return [{ place, message }];
     }),
+  );
+}
+
+/**
+ * What the product imports of a workspace send, by the identity of their store. What cannot be read is left out, and so is
+ * `mode: create`, which changes no product that is there.
+ */
+export function sentFields({ files, inspection }: Workspace): ReadonlyMap<string, readonly SentFields[]> {
+  const found = files.jobNames.flatMap((name) => {
+    const job = inspection.job(name)?.value;
+    if (job?.kind !== 'import' || job.mode === 'create') return [];
+    const store = inspection.store(job.store)?.value;
+    const spec = inspection.mapping(job.mapping)?.value?.spec;
+    if (store === undefined || spec?.import !== 'products') return [];
+    const kept = new Set(job.keep?.map(reportedField));
+    const fields = mappedFields(spec).filter((field) => !kept.has(reportedField(field)));
+    return [{ store: storeIdentity(store), job: name, updates: job.mode === 'update', fields }];
+  });
+  return Map.groupBy(found, ({ store }) => store);
+}
+
+/** Fields that an update and another job of the same store send: each would undo what the other has sent. */
+function contestedFields(workspace: Workspace): ConfigurationProblem[] {
+  return [...sentFields(workspace).values()].flatMap((senders) =>
+    senders.flatMap((update, index) =>
+      senders.flatMap((other, place) => {
+        if (!update.updates || other === update || (other.updates && place < index)) return [];
+        const both = update.fields.filter((field) => other.fields.includes(field));
+        if (both.length === 0) return [];
+        const message = `it sends ${both.join(', ')}, and so does the job ${other.job} for the same store: each undoes what the other sent. ${other.updates ? 'Let one of them leave it out of its mapping' : `Add to jobs/${other.job}.yaml: keep: [${both.join(', ')}]`}`;
+        return [{ place: { file: `jobs/${update.job}.yaml` }, message }];
+      }),
+    ),
   );
 }
 

@@ -1,4 +1,5 @@
 import { DEFAULT_LIMITS, type MappingLimits } from '../model/input-limits.ts';
+import { UPDATE_MATCHES, type UpdateMatch } from '../model/mapped-record.ts';
 import { MappingError } from '../model/storeferry-error.ts';
 import { checkUse, isUsed, unnamedColumns } from './check-use.ts';
 import { type Binding, bindTable, requiredColumns } from './columns/bind-table.ts';
@@ -11,12 +12,19 @@ import type { Grouping } from './grouping/grouping.ts';
 import { type JoinTable, joinsOf } from './join-table.ts';
 import { type Crosswalk, type LookupTable, storeListsTable } from './lookup-table.ts';
 import type { RecordMapper } from './map-record.ts';
-import { compileProduct } from './product/compile-product.ts';
+import { compilePatch, compileProduct } from './product/compile-product.ts';
 import type { WeightUnit } from './product/compile-weight.ts';
 import { Clock } from './product/pricing.ts';
 import type { SourceRow } from './record-rows.ts';
 import { type MappingProblem, newScope, type Param, Problems, paramsOf, type Scope } from './scope.ts';
-import type { HtmlPolicy, MappingSpec } from './spec/mapping-spec.ts';
+import {
+  type HtmlPolicy,
+  isWhole,
+  type MappingSpec,
+  matchValue,
+  type ProductMappingSpec,
+  type WholeProductSpec,
+} from './spec/mapping-spec.ts';
 import type { Value } from './spec/value.ts';
 import type { Trace } from './trace.ts';
 import { compileCondition } from './values/compile-condition.ts';
@@ -40,6 +48,8 @@ export interface MappingContext {
   readonly crosswalk?: Crosswalk | undefined;
   /** The job's; left out: the usual ones. */
   readonly limits?: MappingLimits | undefined;
+  /** Of a job with `mode: update`: by what products are found, whose changes are mapped. */
+  readonly match?: UpdateMatch | undefined;
   /** What the job lets through of HTML; left out: whatever the mapping does. */
   readonly html?: HtmlPolicy | undefined;
 }
@@ -110,8 +120,8 @@ function compile(spec: MappingSpec, context: CompileContext): CompiledMapping {
   const { key, keyField, build } =
     spec.import === 'contacts'
       ? contactParts(scope, spec, context)
-      : productParts(scope, spec, { clock, weightUnit: context.weightUnit });
-  const grouping = compileGrouping(scope, spec.group, keyExpression(scope, spec));
+      : productParts(scope, spec, { clock, weightUnit: context.weightUnit }, context.match);
+  const grouping = compileGrouping(scope, spec.group, keyExpression(scope, spec, context.match));
   const skips = (spec.skip ?? []).map(({ when, reason }, index) => ({
     test: compileCondition(scope, ['skip', index, 'when'], when),
     reason,
@@ -151,10 +161,42 @@ function productParts(
   scope: Scope,
   spec: Extract<MappingSpec, { import: 'products' }>,
   context: Parameters<typeof compileProduct>[2],
+  given: UpdateMatch | undefined,
 ): Parts {
+  if (given === undefined && isWhole(spec)) return wholeParts(scope, spec, context);
+  const match = given ?? likelyMatch(spec);
+  const values = UPDATE_MATCHES.flatMap((by) => {
+    const value = matchValue(spec, by);
+    const path = by === 'sku' ? ['variants', 'sku'] : ['product', by];
+    return value === undefined ? [] : [{ by, field: compileField(scope, path, value, KEY) }];
+  });
+  const key = values.find(({ by }) => by === match)?.field;
+  if (key === undefined) scope.problems.add([], UNMATCHABLE);
+  return {
+    build: compilePatch(scope, spec, context),
+    key: key ?? (() => undefined),
+    keyField: match === 'sku' ? 'variants.sku' : match,
+  };
+}
+
+const KEY = { wanted: 'text', blank: 'reject' } as const;
+const UNMATCHABLE =
+  'it lacks what every product must have (product.url, product.title, variants.pricing), and for `mode: update` it lacks what finds a product: product.url, variants.sku or product.id';
+
+/** By what an update would find products with a mapping that no job has been named for. */
+function likelyMatch(spec: ProductMappingSpec): UpdateMatch {
+  return UPDATE_MATCHES.find((by) => matchValue(spec, by) !== undefined) ?? 'url';
+}
+
+function wholeParts(
+  scope: Scope,
+  spec: WholeProductSpec,
+  context: Parameters<typeof compileProduct>[2],
+): Parts {
+  if (spec.product.id !== undefined) compileField(scope, ['product', 'id'], spec.product.id, KEY);
   return {
     build: compileProduct(scope, spec, context),
-    key: compileField(scope, ['product', 'url'], spec.product.url, { wanted: 'text', blank: 'reject' }),
+    key: compileField(scope, ['product', 'url'], spec.product.url, KEY),
     keyField: 'url',
   };
 }
@@ -172,8 +214,9 @@ function contactParts(
 }
 
 /** The key as an expression of one row, for rows of which only the first cell can be trusted. */
-function keyExpression(scope: Scope, spec: MappingSpec) {
-  const value = spec.import === 'products' ? spec.product.url : (spec.contact.id ?? { const: '' });
+function keyExpression(scope: Scope, spec: MappingSpec, match: UpdateMatch | undefined) {
+  const written = spec.import === 'products' ? matchValue(spec, match ?? likelyMatch(spec)) : spec.contact.id;
+  const value = written ?? { const: '' };
   const plain = typeof value === 'object' && !Array.isArray(value) && 'value' in value ? value.value : value;
   return compileAs({ ...scope, problems: new Problems(), field: 'key' }, [], plain ?? '', 'text');
 }

@@ -1,4 +1,9 @@
-import { CONTACT_TEXT_FIELDS, type Contact, type Product } from '../model/mapped-record.ts';
+import {
+  CONTACT_TEXT_FIELDS,
+  type Contact,
+  type MappedRecord,
+  type ProductPatch,
+} from '../model/mapped-record.ts';
 import type { RecordMapper } from './map-record.ts';
 import type { HtmlPolicy } from './spec/mapping-spec.ts';
 import { hasHtml, htmlCleaner } from './transforms/html.ts';
@@ -46,7 +51,7 @@ const NOTHING_LEFT = {
 
 type Clean = (field: string, text: string) => string;
 
-function isProduct(body: Product | Contact): body is Product {
+function isProduct(body: MappedRecord['body']): body is ProductPatch {
   return 'variants' in body;
 }
 
@@ -61,22 +66,25 @@ function anyHtml(value: unknown): boolean {
 }
 
 /** What with HTML in it cannot be corrected without becoming something else, or the same as another. */
-function identifyingField(body: Product | Contact): string | undefined {
+function identifyingField(body: MappedRecord['body']): string | undefined {
   if (!isProduct(body)) return anyHtml(body.properties?.map(({ name }) => name)) ? 'properties' : undefined;
-  const { url, options, variants, categories, subscription } = body;
-  if (hasHtml(url)) return 'url';
-  if (anyHtml(options) || anyHtml(variants.map((variant) => variant.options))) return 'options';
+  const { url, variants, categories, subscription } = body;
+  if (anyHtml(url)) return 'url';
+  if (('options' in body && anyHtml(body.options)) || anyHtml(variants.map((variant) => variant.options)))
+    return 'options';
   if (anyHtml(variants)) return 'variants.sku';
   if (anyHtml(categories?.map((category) => category.url))) return 'categories';
   return anyHtml(subscription) ? 'subscription' : undefined;
 }
 
-function cleanProduct(product: Product, clean: Clean, formatted: (text: string) => string): Product {
-  const { description, images, categories, file, ...rest } = product;
-  const cleaned: { -readonly [K in keyof Product]: Product[K] } = {
-    ...product,
-    title: clean('title', rest.title),
-  };
+function cleanProduct<Body extends ProductPatch>(
+  product: Body,
+  clean: Clean,
+  formatted: (text: string) => string,
+): Body {
+  const { title, description, images, categories, file } = product;
+  const cleaned: { -readonly [K in keyof ProductPatch]: ProductPatch[K] } & Body = { ...product };
+  if (title !== undefined) cleaned.title = clean('title', title);
   if (description !== undefined) {
     const left = formatted(description);
     if (left === '') delete cleaned.description;

@@ -4,14 +4,28 @@ import type { RowSpan } from './row.ts';
 /** What an import writes. */
 export type Resource = 'products' | 'contacts';
 
+/**
+ * `mirror` also deletes what the job last sent and the source no longer has; `update` changes fields of products that the ledger
+ * knows; `create` sends only products that it does not know.
+ */
+export const IMPORT_MODES = ['upsert', 'mirror', 'update', 'create'] as const;
+/** What an import does with its records. */
+export type ImportMode = (typeof IMPORT_MODES)[number];
+
+/** By what an update finds its products. */
+export const UPDATE_MATCHES = ['url', 'sku', 'id'] as const;
+/** One of them. */
+export type UpdateMatch = (typeof UPDATE_MATCHES)[number];
+
 /** What the mapping makes of a group of rows. */
 export type Mapped = MappedRecord | MappedRejection | MappedSkip;
 
-/** A record that can be sent. `key` is the product `url` or the contact `id`. */
+/** A record that can be sent. `key` is the product `url` or the contact `id`; of a patch, what its product is found by. */
 export interface MappedRecord extends FromRows {
   readonly kind: 'record';
   readonly key: string;
-  readonly body: Product | Contact;
+  /** Of a job with `mode: update`, what it changes: the plan merges it into the body that the store acknowledged. */
+  readonly body: Product | ProductPatch | Contact;
   /** What was changed on the way, a sentence a time, to be counted by its text: 'quantity below 0 raised to 0'. */
   readonly notes?: readonly string[];
   /** As in a DeferredRecord: these rows give this body in every later run, without notes. */
@@ -81,6 +95,14 @@ export interface Product {
   readonly subscription?: Subscription;
   readonly file?: string;
 }
+
+/** What a job with `mode: update` changes in a product; what it does not name stays as it is. */
+export type ProductPatch = Readonly<Partial<Omit<Product, 'options' | 'variants'>>> & {
+  readonly variants: readonly VariantPatch[];
+};
+
+/** What changes in a variant, which is found by SKU, else by options. A price comes with all that follows from it. */
+export type VariantPatch = Readonly<Partial<Variant>>;
 
 /** One choice a buyer makes, such as Size, and its values in display order (section 2, Option). */
 export interface ProductOption {

@@ -1,13 +1,10 @@
-import type { Resource } from './mapped-record.ts';
+import type { ImportMode, Resource } from './mapped-record.ts';
 import type { Count, Reason, ReasonGroup } from './reason.ts';
 import type { RowSpan, TablePlaces } from './row.ts';
 import type { Moves, SafetyRuleName } from './safety-limits.ts';
 
 /** What a job does with the same key again in one source; identical copies are always skipped but one. */
 export type DuplicatesPolicy = 'reject' | 'first' | 'last' | 'merge';
-
-/** `mirror` also deletes what the job last sent and the source no longer has. */
-export type ImportMode = 'upsert' | 'mirror';
 
 /** One safety limit held against a plan. */
 export interface SafetyVerdict {
@@ -73,6 +70,18 @@ export interface Takeover {
   /** These are unchanged: nothing is sent, and they stay the other job's. */
   readonly left: number;
   readonly examples: readonly string[];
+}
+
+/** A field that other jobs of the same store send as well. */
+export interface SharedField {
+  /** As reports name it, such as `variants.quantity`. */
+  readonly field: string;
+  /** The other jobs that send it; empty where this job keeps a field that none of the workspace sends. */
+  readonly jobs: readonly string[];
+  /** Whether this job keeps it: then the others own it. */
+  readonly kept: boolean;
+  /** How many records of this plan change it. */
+  readonly records: number;
 }
 
 /** Keys that occurred more than once in the source. */
@@ -170,6 +179,10 @@ export interface Plan {
   };
   readonly duplicates: DuplicatesFound | null;
   readonly takeovers: readonly Takeover[];
+  /** Fields that other jobs of the store send as well; empty in plans of earlier versions. */
+  readonly sharedFields: readonly SharedField[];
+  /** Whether bodies were merged with what the store had acknowledged: then they are right until another job changes that. */
+  readonly merged: boolean;
   /** Rows whose key cannot be read: while there are any, nothing is deleted. */
   readonly unreadableKeys: number;
   readonly deletesWithheld: DeletesWithheld | null;

@@ -23,8 +23,13 @@ export const reasonSchema: z.ZodType<Reason> = z.object({
   column: z.string().exactOptional(),
 } satisfies Record<keyof Reason, z.ZodType>);
 
-/** Codes of reasons for contacts that the crosswalk does not know, or cannot look for: they may be new to the store. */
-const UNMATCHED_CODES = ['crosswalk-no-match', 'crosswalk-nothing-to-match'] as const;
+/**
+ * Codes of reasons for records that cannot be found: contacts that the crosswalk does not know, or cannot look for; products that an
+ * update does not find, or finds several of. They may be new to the store.
+ */
+const UNMATCHED_CODES = [
+  ...['crosswalk-no-match', 'crosswalk-nothing-to-match', 'no-match', 'ambiguous-match'],
+] as const;
 
 export type UnmatchedCode = (typeof UNMATCHED_CODES)[number];
 

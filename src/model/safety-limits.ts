@@ -1,4 +1,4 @@
-import type { Resource } from './mapped-record.ts';
+import type { ImportMode, Resource } from './mapped-record.ts';
 
 /** A limit as a job sets it: none, a number of records, or a percentage (0 to 100) of its basis. */
 export type Limit =
@@ -221,7 +221,7 @@ export function forEachLimit(give: (name: SafetyLimitName) => unknown): Record<s
 export const FLOOR_TEXT = `A percentage stops nothing on fewer than ${FEW_RECORDS.least} records (deletes: ${SAFETY_LIMITS.maxDeletes.floor.least}).`;
 
 /** The limits that a job of this kind can set; with a mode, those that are judged in it. */
-export function limitsFor(resource: Resource, mode: 'upsert' | 'mirror' = 'mirror'): SafetyLimitName[] {
+export function limitsFor(resource: Resource, mode: ImportMode = 'mirror'): SafetyLimitName[] {
   return SAFETY_LIMIT_NAMES.filter((name) => {
     const { resources, mirrorOnly = false } = safetyLimit(name);
     return resources.includes(resource) && (mode === 'mirror' || !mirrorOnly);
@@ -229,7 +229,7 @@ export function limitsFor(resource: Resource, mode: 'upsert' | 'mirror' = 'mirro
 }
 
 /** The limits of a job that are judged, as it would write them: `maxRejects 10%, minRows 80%`. */
-export function limitsText(limits: SafetyLimits, resource: Resource, mode: 'upsert' | 'mirror'): string {
+export function limitsText(limits: SafetyLimits, resource: Resource, mode: ImportMode): string {
   return limitsFor(resource, mode)
     .map((name) => `${name} ${limitText(limits[name])}`)
     .join(', ');

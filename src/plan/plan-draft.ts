@@ -1,16 +1,20 @@
+import { isJsonObject } from '../model/json-object.ts';
 import type {
   DeferredRecord,
+  ImportMode,
   MappedRecord,
   MappedRejection,
   MappedSkip,
   Resource,
 } from '../model/mapped-record.ts';
 import type { PlannedShard } from '../model/plan.ts';
+import type { ProductField } from '../model/product-fields.ts';
 import { StateError } from '../model/storeferry-error.ts';
 import type { RunFolder } from '../state/artifacts.ts';
 import { IN_DOUBT, type Ledger, type LedgerMark, type MemoFact } from '../state/state.ts';
 import { fieldChanges } from './changes/field-changes.ts';
 import { fingerprintOf } from './fingerprint-of.ts';
+import { keepFields } from './patch-product.ts';
 import { PlanTally, type Standing, type TalliedRecord } from './plan-tally.ts';
 import { RejectionWriter } from './rejection-writer.ts';
 import { ShardWriter, type UnplacedOperation } from './shard-writer.ts';
@@ -31,6 +35,9 @@ export interface DraftOptions {
   readonly ledger: Ledger;
   readonly job: string;
   readonly resource: Resource;
+  readonly mode: ImportMode;
+  /** Fields that come from the acknowledged body where there is one. */
+  readonly keep?: readonly ProductField[] | undefined;
   /** Send unchanged records as well. */
   readonly resend: boolean;
 }
@@ -183,7 +190,7 @@ export class PlanDraft {
     const settled = asked.batch.map((taken) => {
       switch (taken.kind) {
         case 'prepared':
-          return compared(taken, answers[next++]);
+          return this.#compared(taken, answers[next++]);
         case 'deferred':
           return this.#settle(taken, answers[next++]);
         case 'left-out':
@@ -193,19 +200,26 @@ export class PlanDraft {
       }
     });
     const bodies = await this.#acknowledgedBodies(settled);
-    for (const one of settled) this.#place(one, bodies);
+    for (const one of settled) this.#place(this.#withKept(one, bodies), bodies);
+  }
+
+  #compared(record: Prepared, answer: Answer): Settled {
+    const mark = answer === 'same' ? undefined : answer;
+    if (mark !== undefined && this.#options.mode === 'create') return knownAlready(record);
+    return { kind: 'compared', record, mark };
   }
 
   /** Rows that the ledger remembers are as they were; others are mapped now. */
   #settle(deferred: DeferredRecord, answer: Answer): Settled {
     const mark = answer === 'same' ? undefined : answer;
+    if (answer !== undefined && this.#options.mode === 'create') return knownAlready(deferred);
     if (answer === 'same' || (mark?.memo === deferred.memo && !this.#options.resend)) {
       return { kind: 'known', record: deferred, mark };
     }
     const mapped = deferred.map();
     switch (mapped.kind) {
       case 'record':
-        return compared(prepare(mapped), mark);
+        return this.#compared(prepare(mapped), mark);
       case 'rejected':
       case 'skipped':
         return { kind: 'left-out', item: mapped, records: 1 };
@@ -214,8 +228,22 @@ export class PlanDraft {
     }
   }
 
+  /** The record with the fields that the job keeps as the store has acknowledged them. */
+  #withKept(one: Settled, bodies: Map<Prepared, string | undefined>): Settled {
+    const { keep = [] } = this.#options;
+    if (one.kind !== 'compared' || keep.length === 0) return one;
+    const acknowledged = bodies.get(one.record);
+    if (acknowledged === undefined) return one;
+    const [before, now]: unknown[] = [JSON.parse(acknowledged), JSON.parse(one.record.body)];
+    if (!isJsonObject(before) || !isJsonObject(now)) return one;
+    const body = JSON.stringify(keepFields(now, before, keep));
+    const record = { ...one.record, body, fingerprint: fingerprintOf(body) };
+    bodies.set(record, acknowledged);
+    return { ...one, record };
+  }
+
   /** The acknowledged bodies of the records that differ from them. */
-  async #acknowledgedBodies(settled: readonly Settled[]): Promise<ReadonlyMap<Prepared, string | undefined>> {
+  async #acknowledgedBodies(settled: readonly Settled[]): Promise<Map<Prepared, string | undefined>> {
     const differing: Prepared[] = [];
     for (const one of settled) {
       if (one.kind !== 'compared' || one.mark === undefined) continue;
@@ -305,7 +333,7 @@ export class PlanDraft {
 
   #count(record: TalliedRecord, mark: LedgerMark | undefined, standing: Standing): void {
     this.tally.record(record, standing);
-    if (mark !== undefined && mark.job !== this.#options.job) {
+    if (mark !== undefined && mark.job !== this.#options.job && this.#options.mode !== 'update') {
       this.tally.takenOver(mark.job, record.key, standing);
     }
   }
@@ -315,7 +343,10 @@ export class PlanDraft {
     const upsert = { key, rows, spans, body, fingerprint, memo };
     switch (this.#options.resource) {
       case 'products':
-        return { kind: 'upsert-product', ...upsert, knownId: mark?.id ?? null };
+        return {
+          ...{ kind: 'upsert-product', ...upsert, knownId: mark?.id ?? null },
+          owner: this.#options.mode === 'update' ? mark?.job : undefined,
+        };
       case 'contacts':
         return { kind: 'update-contact', ...upsert };
       default:
@@ -330,6 +361,15 @@ function prepare({ key, rows, spans, notes, memo, body: unserialised }: MappedRe
   return { kind: 'prepared', key, rows, spans, notes, memo, body, fingerprint: fingerprintOf(body) };
 }
 
-function compared(record: Prepared, answer: Answer): Settled {
-  return { kind: 'compared', record, mark: answer === 'same' ? undefined : answer };
+/** What `mode: create` makes of a product that the ledger knows, whatever the source has of it. */
+function knownAlready({
+  key,
+  rows,
+  spans,
+}: Pick<MappedSkip, 'rows' | 'spans'> & { readonly key: string }): LeftOut {
+  const reason = {
+    code: 'already-created',
+    message: 'Storeferry has sent this product before, and the job has `mode: create`',
+  };
+  return { kind: 'left-out', item: { kind: 'skipped', key, rows, spans, reason }, records: 1 };
 }

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { buffer, text } from 'node:stream/consumers';
 import { z } from 'zod';
 import { isJsonObject } from '../model/json-object.ts';
+import { IMPORT_MODES } from '../model/mapped-record.ts';
 import type { Operation } from '../model/operation.ts';
 import type { Plan, PlannedRejection, PlannedShard } from '../model/plan.ts';
 import type { Reason } from '../model/reason.ts';
@@ -42,7 +43,7 @@ export const reasonGroupSchema = count.extend({
 const planSchema: z.ZodType<Plan> = z.object({
   job: z.string(),
   resource: z.enum(['products', 'contacts']),
-  mode: z.enum(['upsert', 'mirror']),
+  mode: z.enum(IMPORT_MODES),
   counts: z.object({
     rows: z.int(),
     records: z.int(),
@@ -76,6 +77,10 @@ const planSchema: z.ZodType<Plan> = z.object({
   takeovers: z.array(
     z.object({ job: z.string(), sent: z.int(), left: z.int(), examples: z.array(z.string()) }),
   ),
+  sharedFields: z
+    .array(z.object({ field: z.string(), jobs: z.array(z.string()), kept: z.boolean(), records: z.int() }))
+    .default([]),
+  merged: z.boolean().default(false),
   unreadableKeys: z.int(),
   deletesWithheld: z.enum(['key-unreadable', 'ledger-empty', 'retry']).nullable(),
   deletesWithoutId: z.int(),

@@ -1,8 +1,9 @@
 import type { ImportJob } from '../config/job/job.ts';
 import { DEFAULT_LIMITS, type InputLimits } from '../model/input-limits.ts';
 import { isJsonObject } from '../model/json-object.ts';
-import type { DeferredRecord, Mapped } from '../model/mapped-record.ts';
-import type { DeletesWithheld, ImportMode, Plan, PlannedShard, PlanSource } from '../model/plan.ts';
+import type { DeferredRecord, ImportMode, Mapped } from '../model/mapped-record.ts';
+import type { DeletesWithheld, Plan, PlannedShard, PlanSource } from '../model/plan.ts';
+import { reportedField, type SentFields } from '../model/product-fields.ts';
 import type { SafetyFigures } from '../model/safety-limits.ts';
 import type { RunFolder } from '../state/artifacts.ts';
 import type { Ledger, OwnedKey } from '../state/state.ts';
@@ -12,22 +13,30 @@ import { writePlan } from './plan-file.ts';
 import type { PlanTally } from './plan-tally.ts';
 import { ShardWriter } from './shard-writer.ts';
 import { draftPlan, type FullDraft, type PlanProgress } from './source-pass.ts';
+import { UpdatePass } from './update-pass.ts';
+
+/** What a source gives, in batches. */
+type Records = AsyncIterable<readonly (Mapped | DeferredRecord)[]>;
 
 /** What planning an import needs. */
 export interface PlanOptions {
   /** The run's id, named in messages that ask for its approval. */
   readonly run: string;
-  readonly job: Pick<ImportJob, 'name' | 'import' | 'mode' | 'duplicates' | 'safety'> & {
+  readonly job: Pick<ImportJob, 'name' | 'import' | 'mode' | 'match' | 'keep' | 'duplicates' | 'safety'> & {
     readonly limits?: Pick<InputLimits, 'mergedCopies'>;
   };
   /** Reads the snapshot through the mapping from its beginning; asked a second time when keys repeat. */
-  readonly openMapped: () => AsyncIterable<readonly (Mapped | DeferredRecord)[]>;
+  readonly openMapped: () => Records;
   /** Asked when the source has been read to its end. */
   readonly describeSource: () => PlanSource;
+  /** What the jobs that write products to the same store send, this one included; left out: unknown. */
+  readonly senders?: readonly SentFields[] | undefined;
   readonly ledger: Ledger;
   readonly folder: RunFolder;
   /** Ignore fingerprints: send unchanged records as well. */
   readonly resend: boolean;
+  /** Decides which records may be sent, of an update those that are merged; left out: all. */
+  readonly admit?: ((records: Records) => Records) | undefined;
   /** The source is a corrected rejects file: no deletes, no safety limits. */
   readonly retry: boolean;
   /** Of what decides a record's key, in this run and in the last completed one; null when unknown. */
@@ -45,15 +54,21 @@ export interface PlanOptions {
  * overwritten. Rejects with the signal's reason when aborted, and with whatever reading, ledger or folder raise.
  */
 export async function planImport(options: PlanOptions): Promise<Plan> {
-  const { job, folder, ledger, signal, retry } = options;
-  const full = await draftPlan({
+  const { job, folder, ledger, signal, retry, openMapped, admit = (records) => records } = options;
+  const { mergedCopies: mostMerged } = job.limits ?? DEFAULT_LIMITS;
+  const updates =
+    job.mode === 'update'
+      ? new UpdatePass({ ...job, match: job.match ?? 'url', ledger, mostMerged, signal })
+      : undefined;
+  const drafted = await draftPlan({
     ...options,
-    job: job.name,
-    resource: job.import,
+    ...{ job: job.name, resource: job.import, mode: job.mode, keep: job.keep },
+    openMapped: () => admit(updates === undefined ? openMapped() : updates.records(openMapped())),
     duplicates: job.duplicates,
-    mostMerged: (job.limits ?? DEFAULT_LIMITS).mergedCopies,
+    mostMerged,
     hashKey: options.hashKey,
   });
+  const full = { ...drafted, duplicates: updates?.duplicates ?? drafted.duplicates };
   const { upserts, rejectionsSha256 } = await full.draft.finish();
   const deletes = await planDeletes(
     { folder, ledger, job: job.name, mode: job.mode, retry, signal },
@@ -70,18 +85,19 @@ export async function planImport(options: PlanOptions): Promise<Plan> {
 }
 
 function assemble(
-  { job, describeSource }: PlanOptions,
+  { job, senders = [], describeSource }: PlanOptions,
   { draft: { tally }, rows, duplicates }: FullDraft,
   { removed, deletes, withheld, withoutId, unconfirmed }: PlannedDeletes,
   files: Required<Pick<Plan, 'shards' | 'rejectionsSha256'>>,
 ): Omit<Plan, 'safety'> {
+  const fieldsChanged = tally.changes.changes();
   const records = Object.values(tally.counts).reduce((sum, count) => sum + count.records, 0);
   return {
     job: job.name,
     resource: job.import,
     mode: job.mode,
     counts: { rows, records, ...tally.counts, removed, deletes },
-    fieldsChanged: tally.changes.changes(),
+    fieldsChanged,
     moves: tally.moves.moves(),
     priceMoves: tally.moves.priceMoves,
     emptied: tally.changes.emptied(),
@@ -91,6 +107,8 @@ function assemble(
     examples: tally.examples,
     duplicates,
     takeovers: tally.takeovers(),
+    sharedFields: sharedFields(job, senders, fieldsChanged),
+    merged: job.mode === 'update' || job.keep !== undefined,
     unreadableKeys: tally.unreadableKeys,
     deletesWithheld: withheld,
     deletesWithoutId: withoutId,
@@ -100,14 +118,41 @@ function assemble(
   };
 }
 
+/**
+ * The fields that this job keeps, with the jobs that send them; and those that it sends as well as another job, where either is an
+ * update: that two catalogs of one store send the same fields of different products is as it should be.
+ */
+function sharedFields(
+  { name, mode, keep = [] }: PlanOptions['job'],
+  senders: readonly SentFields[],
+  changes: Plan['fieldsChanged'],
+): Plan['sharedFields'] {
+  const others = senders.filter(({ job }) => job !== name);
+  const own = senders.filter(({ job }) => job === name).flatMap(({ fields }) => fields);
+  const kept = new Set(keep.map(reportedField));
+  return [...new Set([...kept, ...own.map(reportedField)])].flatMap((field) => {
+    const sends = ({ updates, fields }: SentFields) =>
+      fields.map(reportedField).includes(field) && (updates || mode === 'update' || kept.has(field));
+    const jobs = others.filter(sends).map(({ job }) => job);
+    if (jobs.length === 0 && !kept.has(field)) return [];
+    const records = changes.find((change) => change.field === field)?.records ?? 0;
+    return [{ field, jobs, kept: kept.has(field), records }];
+  });
+}
+
 async function figuresOf(
   { job, ledger, keyDigest, previous }: PlanOptions,
   { draft, seen }: FullDraft,
   { resource, counts, moves, priceMoves }: Omit<Plan, 'safety'>,
 ): Promise<SafetyFigures> {
-  const keyChanged = keyDigest !== null && previous.keyDigest !== null && keyDigest !== previous.keyDigest;
+  // An update finds what is there: another key creates nothing.
+  const keyChanged =
+    job.mode !== 'update' &&
+    keyDigest !== null &&
+    previous.keyDigest !== null &&
+    keyDigest !== previous.keyDigest;
   let missing = counts.removed;
-  if (keyChanged && job.mode === 'upsert') {
+  if (keyChanged && job.mode !== 'mirror') {
     for await (const batch of missingKeys(ledger, job.name, seen)) missing += batch.length;
   }
   return {
@@ -163,7 +208,7 @@ async function planDeletes(
   const { folder, ledger, job, mode, retry, signal } = options;
   const none = { removed: 0, deletes: 0, withoutId: 0, withheld: null, shards: [] };
   const unconfirmed: { keys: number; examples: string[] } = { keys: 0, examples: [] };
-  if (mode === 'upsert') return { ...none, unconfirmed };
+  if (mode !== 'mirror') return { ...none, unconfirmed };
   if (retry) return { ...none, unconfirmed, withheld: 'retry' };
   const isEmpty = (await ledger.count(job)) === 0;
   const unreadable = tally.unreadableKeys > 0;

@@ -10,6 +10,7 @@ import { applyStep, type DeliverShards, deliverHere } from './import/apply-step.
 import {
   continueOrBegin,
   continueSame,
+  refuseOutdatedMerge,
   supersedeOthers,
   supersedePlans,
   whyNotContinue,
@@ -89,6 +90,7 @@ export async function importRun(surroundings: RunContext, task: ImportTask): Pro
       }
       const { workers } = task;
       await using target = await lockTarget(context, work.run, { together: workers !== undefined });
+      if (task.kind === 'approve' && plan !== null) await refuseOutdatedMerge(context, work.run, plan);
       plan ??= await planStep(whileHeld(context, work.lock, target), request, work.run);
       refuseUnsafe(work.run, plan);
       // A retry without anything to send keeps plans valid and unfinished runs continuable.

@@ -1,6 +1,6 @@
 import { text } from 'node:stream/consumers';
 import { z } from 'zod';
-import type { DeferredRecord, Mapped, Resource } from '../model/mapped-record.ts';
+import type { DeferredRecord, ImportMode, Mapped, Resource } from '../model/mapped-record.ts';
 import { APPLIED_SINCE, KEY_NOT_REJECTED, type Reason } from '../model/reason.ts';
 import type { RowSpan } from '../model/row.ts';
 import type { Run } from '../model/run.ts';
@@ -83,6 +83,7 @@ export async function* guardRetry(
   batches: AsyncIterable<readonly Item[]>,
   guard: RetryGuard,
   ledger: Pick<Ledger, 'marks'>,
+  mode: ImportMode = 'upsert',
 ): AsyncGenerator<readonly Item[]> {
   const known = new Map(guard.keys);
   const keyless = linesByFile(guard.keyless.map(([file, line]) => ({ file, line })));
@@ -94,9 +95,13 @@ export async function* guardRetry(
     const { spans } = item;
     const before = known.get(key);
     if (before === undefined) {
-      const hadNoKey = within(keyless, spans) !== undefined;
+      // An update is known by its rows: whatever was corrected in them, it changes a product that is there.
+      const hadNoKey =
+        mode === 'update'
+          ? spans.every((span) => within(keyless, [span]) !== undefined)
+          : within(keyless, spans) !== undefined;
       familiar ||= hadNoKey;
-      if (!hadNoKey || acknowledged !== undefined) {
+      if (!hadNoKey || (acknowledged !== undefined && mode !== 'update')) {
         strange += 1;
         return { kind: 'rejected', key: hadNoKey ? null : key, reason: notRejected(guard, spans) };
       }

@@ -2,6 +2,7 @@ import type { ExportJob, ImportJob } from '../config/job/job.ts';
 import type { StoreConfig } from '../config/store-config.ts';
 import { masked, withoutPeople } from '../model/masked.ts';
 import type { Outcome } from '../model/operation.ts';
+import type { SentFields } from '../model/product-fields.ts';
 import type { Run, RunProgress, StateLoss } from '../model/run.ts';
 import { explainError, explainFailure, firstError, StoreferryError } from '../model/storeferry-error.ts';
 import type { RunFacts } from '../report/run-facts.ts';
@@ -80,6 +81,8 @@ export interface ImportRequest {
   readonly job: ImportJob;
   readonly store: StoreConfig;
   readonly mapping: MappingSource;
+  /** What the product imports of the workspace send to this store, this job included; left out: unknown. */
+  readonly senders?: readonly SentFields[];
   /** Ignore fingerprints: send every record, even if it is unchanged. */
   readonly resend: boolean;
 }

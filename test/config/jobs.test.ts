@@ -59,7 +59,7 @@ describe('an import job', () => {
       safety: { maxDeletes: { kind: 'count', count: 7 }, minRows: { kind: 'percent', percent: 80 } },
     });
     expect(problems(text, { MODE: 'mirorr', PREFIX: '' })).toEqual([
-      `5:7 mode: expected upsert or mirror, found the value of \${MODE}`,
+      `5:7 mode: expected upsert, mirror, update or create, found the value of \${MODE}`,
       '6:19 the variable PREFIX is not set; set it in the environment or in .env',
     ]);
   });
@@ -114,7 +114,7 @@ describe('an import job', () => {
   it('names stores, mappings and parameters that there are', () => {
     const text = `${JOB.replace('main', 'mian').replace('goods', 'good')}mode: mirorr\n`;
     expect(problems(text)).toEqual([
-      "5:7 mode: expected upsert or mirror, found 'mirorr'; did you mean 'mirror'?",
+      "5:7 mode: expected upsert, mirror, update or create, found 'mirorr'; did you mean 'mirror'?",
       "2:8 stores.yaml has no store 'mian'; did you mean 'main'? (known: main)",
       "4:10 there is no mapping 'good'; did you mean 'goods'? (known: goods, people)",
     ]);

@@ -32,7 +32,7 @@ async function mapped(html: HtmlPolicy, cells: Readonly<Record<string, string>>)
 
 async function product(html: HtmlPolicy, cells: Readonly<Record<string, string>>): Promise<Product> {
   const one = await mapped(html, cells);
-  if (one.kind !== 'record' || !('variants' in one.body)) throw new Error(`not a product: ${one.kind}`);
+  if (one.kind !== 'record' || !('options' in one.body)) throw new Error(`not a product: ${one.kind}`);
   return one.body;
 }
 

@@ -69,7 +69,7 @@ export const parseCsv: ParseCsv = async (text, delimiter) => {
 
 /** The bodies of the products that can be sent. */
 export function products(mapped: readonly Mapped[]): readonly Product[] {
-  return mapped.flatMap((one) => (one.kind === 'record' && 'variants' in one.body ? [one.body] : []));
+  return mapped.flatMap((one) => (one.kind === 'record' && 'options' in one.body ? [one.body] : []));
 }
 
 /** A record in short: its kind, its key, and the code of its reason. */

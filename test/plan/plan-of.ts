@@ -1,5 +1,4 @@
 import type {
-  Contact,
   Mapped,
   MappedRecord,
   MappedRejection,
@@ -116,7 +115,7 @@ const rowsOf = ({ line, rows = 1, ...torn }: Rows) => ({
   ...torn,
 });
 
-export function record(key: string, body: Product | Contact, at: Rows): MappedRecord {
+export function record(key: string, body: MappedRecord['body'], at: Rows): MappedRecord {
   return { kind: 'record', key, body, ...rowsOf(at) };
 }
 

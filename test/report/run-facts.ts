@@ -82,6 +82,8 @@ export function aPlan(changes: Partial<Plan> = {}): Plan {
     },
     duplicates: null,
     takeovers: [],
+    sharedFields: [],
+    merged: false,
     unreadableKeys: 0,
     deletesWithheld: null,
     deletesWithoutId: 0,

@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { HTML_POLICIES } from '../../mapping/spec/mapping-spec.ts';
 import { DEFAULT_LIMITS, LIMIT_WORDS, type LimitName } from '../../model/input-limits.ts';
+import { IMPORT_MODES, UPDATE_MATCHES } from '../../model/mapped-record.ts';
+import { PRODUCT_FIELDS } from '../../model/product-fields.ts';
 import { tableFields } from '../../model/row.ts';
 import { FLOOR_TEXT, forEachLimit, type Limit, safetyLimit } from '../../model/safety-limits.ts';
 import { workspacePathSchema } from '../../model/stays-inside.ts';
@@ -115,10 +117,23 @@ const fields = z.strictObject({
     .default({})
     .describe('Values for the parameters that the mapping declares.'),
   mode: z
-    .enum(['upsert', 'mirror'])
+    .enum(IMPORT_MODES)
     .default('upsert')
     .describe(
-      '`upsert` creates and changes products, and updates contacts, which the API cannot create. `mirror` (products only) also deletes what this job last sent and the source no longer has.',
+      '`upsert` creates and changes products, and updates contacts, which the API cannot create. `mirror` (products only) also deletes what this job last sent and the source no longer has. `update` (products only) changes the fields that the mapping names in products that Storeferry has sent before, and creates none. `create` (products only) sends new products, and skips those that Storeferry has sent before.',
+    ),
+  match: z
+    .enum(UPDATE_MATCHES)
+    .exactOptional()
+    .describe(
+      'With `mode: update`, by what products are found: `url` (default), the `sku` of a variant, or the `id` that the store has given.',
+    ),
+  keep: z
+    .array(z.enum(PRODUCT_FIELDS))
+    .min(1)
+    .exactOptional()
+    .describe(
+      'Fields that another job owns: of products that the store has, they stay as it last acknowledged them. `variants.pricing` (or `variants.price`) is price, regular price, sale price and whether it is on sale.',
     ),
   duplicates: z
     .enum(['reject', 'first', 'last', 'merge'])
@@ -149,6 +164,21 @@ const fields = z.strictObject({
 
 /** A job that moves rows into a store. */
 export const importJobSchema = fields.superRefine((job, context) => {
+  const issue = (path: string, message: string) =>
+    context.addIssue({ code: 'custom', path: [path], message });
+  if ((job.mode === 'update' || job.mode === 'create') && job.import !== 'products') {
+    issue('mode', `${job.mode} is for products only: contacts are always updated, by id; use upsert`);
+  }
+  if (job.match !== undefined && job.mode !== 'update') {
+    issue('match', 'match goes with mode: update; remove it, or set the mode');
+  }
+  if (job.keep !== undefined && job.import !== 'products') {
+    issue('keep', 'keep is for products only: of contacts only the fields that the mapping names are sent');
+  }
+  if (job.keep !== undefined && (job.mode === 'update' || job.mode === 'create')) {
+    const instead = job.mode === 'update' ? 'leave the field out of the mapping' : 'remove it';
+    issue('keep', `keep goes with mode: upsert or mirror; ${instead}`);
+  }
   if (job.mode === 'mirror' && job.import !== 'products') {
     context.addIssue({
       code: 'custom',

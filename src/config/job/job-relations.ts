@@ -1,7 +1,14 @@
-import type { ContactMappingSpec, MappingSpec } from '../../mapping/spec/mapping-spec.ts';
+import {
+  type ContactMappingSpec,
+  lackingFields,
+  type MappingSpec,
+  mappedFields,
+  matchValue,
+  type ProductMappingSpec,
+} from '../../mapping/spec/mapping-spec.ts';
 import { didYouMean } from '../../model/nearest.ts';
 import type { Path } from '../value-at.ts';
-import { crosswalkField, type ImportJob, type Job, matchableFields } from './job.ts';
+import { crosswalkField, type ImportJob, type Job, matchableFields, updateMatch } from './job.ts';
 
 /** A mismatch between a job and a store or mapping that it names. */
 export interface RelationProblem {
@@ -68,7 +75,9 @@ function checkMappingUse(job: ImportJob, mapping: MappingSpec, quote: Quote): Re
     return [{ path: ['mapping'], part: 'value', message }];
   }
   const problems = checkParams(job, mapping);
-  return mapping.import === 'contacts' ? [...problems, ...checkContacts(job, mapping, quote)] : problems;
+  return mapping.import === 'contacts'
+    ? [...problems, ...checkContacts(job, mapping, quote)]
+    : [...problems, ...checkFields(job, mapping)];
 }
 
 function checkParams(job: ImportJob, mapping: MappingSpec): RelationProblem[] {
@@ -91,6 +100,38 @@ function checkParams(job: ImportJob, mapping: MappingSpec): RelationProblem[] {
       message: `the mapping '${job.mapping}' needs the parameter '${name}'; set it under params`,
     })),
   ];
+}
+
+/** Checks that a mapping gives what the mode of the job needs: a whole product, or what finds one and what changes. */
+function checkFields(job: ImportJob, mapping: ProductMappingSpec): RelationProblem[] {
+  const problem = (path: string, message: string): RelationProblem[] => [
+    { path: [path], part: 'value', message: `the mapping '${job.mapping}' ${message}` },
+  ];
+  const match = updateMatch(job);
+  if (match === undefined) {
+    const lacking = lackingFields(mapping);
+    if (lacking.length === 0) return [];
+    return problem(
+      'mapping',
+      `has no ${lacking.join(', ')}: mode ${job.mode} needs it; only mode: update changes single fields`,
+    );
+  }
+  if (matchValue(mapping, match) === undefined) {
+    const path = match === 'sku' ? 'variants.sku' : `product.${match}`;
+    return problem(
+      job.match === undefined ? 'mode' : 'match',
+      `has no ${path}, by which match: ${match} finds products`,
+    );
+  }
+  if (match === 'sku' && mapping.group !== undefined) {
+    return problem(
+      'match',
+      'groups rows, and match: sku takes each row by itself: remove group, or match by url',
+    );
+  }
+  return mappedFields(mapping).length === 0
+    ? problem('mapping', 'names no field that the update changes')
+    : [];
 }
 
 function checkContacts(job: ImportJob, { contact }: ContactMappingSpec, quote: Quote): RelationProblem[] {

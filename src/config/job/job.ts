@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { ContactMappingSpec } from '../../mapping/spec/mapping-spec.ts';
 import type { DeepReadonly } from '../../model/json-object.ts';
+import type { UpdateMatch } from '../../model/mapped-record.ts';
 import { CONTACT_TEXT_FIELDS } from '../../model/mapped-record.ts';
 import { loosened } from '../../model/nearest.ts';
 import type { FilePlace } from '../../model/remote-address.ts';
@@ -85,6 +86,14 @@ export function toExportJob(
 
 function notification(notify: Notify | undefined): { notify?: Notify } {
   return notify === undefined || notify.url === '' ? {} : { notify };
+}
+
+/** By what the job finds the products that it updates; undefined for all other jobs. */
+export function updateMatch({
+  mode,
+  match = 'url',
+}: Pick<ImportJob, 'mode' | 'match'>): UpdateMatch | undefined {
+  return mode === 'update' ? match : undefined;
 }
 
 /** The fields of a contact by which a crosswalk may find it: those that the mapping fills, and its `match`. */

@@ -124,7 +124,7 @@ function earlierUses(mappings: readonly MappingFile[]): EarlierUse {
 function fieldsOf(spec: MappingSpec): readonly (readonly [string, unknown])[] {
   if (spec.import === 'contacts') return Object.entries(spec.contact);
   const { product, variants } = spec;
-  const { pricing } = variants;
+  const { pricing = {} } = variants;
   return [
     ['title', product.title],
     ['description', product.description],

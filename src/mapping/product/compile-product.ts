@@ -1,9 +1,15 @@
-import { type Category, PRODUCT_TYPES, type Product, type ProductType } from '../../model/mapped-record.ts';
+import {
+  type Category,
+  PRODUCT_TYPES,
+  type Product,
+  type ProductType,
+  type VariantPatch,
+} from '../../model/mapped-record.ts';
 import { type LookupTable, lookupKey } from '../lookup-table.ts';
 import type { RecordMapper } from '../map-record.ts';
 import type { RecordRows, SourceRow } from '../record-rows.ts';
-import { type Path, resolveLookup, type Scope } from '../scope.ts';
-import type { ProductMappingSpec } from '../spec/mapping-spec.ts';
+import { type Path, Problems, resolveLookup, type Scope } from '../scope.ts';
+import type { ProductMappingSpec, WholeProductSpec } from '../spec/mapping-spec.ts';
 import type { CategoriesSpec, ProductSpec } from '../spec/product-spec.ts';
 import { slugify } from '../transforms/slug.ts';
 import { splitText } from '../transforms/split.ts';
@@ -11,22 +17,88 @@ import { isList, refuse, Unreadable } from '../values/cell.ts';
 import { compileCondition, type Test } from '../values/compile-condition.ts';
 import { compileField, compileFlag, type Field } from '../values/field.ts';
 import { compileSubscription } from './compile-subscription.ts';
-import { compileVariants } from './compile-variants.ts';
+import { compileVariantPatches, compileVariants, type NotForSale } from './compile-variants.ts';
 import type { WeightUnit } from './compile-weight.ts';
 import type { Clock } from './pricing.ts';
 
 type Draft = { -readonly [K in keyof Product]?: Product[K] };
 
-/** Compiles the fields of a product (storefront-api.md, section 4.1), in the order in which they are sent. */
+interface ProductContext {
+  readonly clock: Clock;
+  readonly weightUnit: WeightUnit;
+}
+
+/** Compiles a whole product (storefront-api.md, section 4.1). */
 export function compileProduct(
   scope: Scope,
-  spec: ProductMappingSpec,
-  context: { readonly clock: Clock; readonly weightUnit: WeightUnit },
+  spec: WholeProductSpec,
+  context: ProductContext,
 ): RecordMapper['build'] {
+  const variantsOf = compileVariants(scope, spec, context);
+  const fill = compileFields(scope, spec, {
+    blankTitle: 'reject',
+    typeOf: compileType(scope, spec),
+    buy(rows, draft) {
+      const bought = variantsOf(rows);
+      if ('skipped' in bought) return bought;
+      draft.options = bought.options;
+      draft.variants = bought.variants;
+      return bought;
+    },
+  });
+  return (rows, url) => {
+    const draft: Draft = { type: 'physical' };
+    const filled = fill(rows, draft, url);
+    if ('skipped' in filled) return filled;
+    const { type = 'physical', title, options = [], variants = [] } = draft;
+    if (title === undefined) throw new Unreadable('title-missing', 'title is blank').in('title');
+    return { body: { ...draft, type, title, url, options, variants } };
+  };
+}
+
+/** Compiles what an update changes in a product: the fields that the mapping names, where the row has a value for them. */
+export function compilePatch(
+  scope: Scope,
+  spec: ProductMappingSpec,
+  context: ProductContext,
+): RecordMapper['build'] {
+  const variantsOf = compileVariantPatches(scope, spec, context);
+  // What a product is without a type of its own is no change, though its columns are used.
+  compileType(scope, spec);
+  let variants: readonly VariantPatch[] = [];
+  const fill = compileFields(scope, spec, {
+    blankTitle: 'leave-out',
+    typeOf: compileSaidType({ ...scope, problems: new Problems() }, spec.product.type),
+    buy(rows) {
+      const changed = variantsOf(rows);
+      variants = changed.variants;
+      return changed;
+    },
+  });
+  return (rows) => {
+    const draft: Draft = {};
+    const filled = fill(rows, draft, undefined);
+    return 'skipped' in filled ? filled : { body: { ...draft, variants } };
+  };
+}
+
+interface FieldRules {
+  readonly blankTitle: 'reject' | 'leave-out';
+  readonly typeOf: (...args: Parameters<TypeOf>) => ProductType | undefined;
+  /** Reads the variants, and gives the rows that they come from, or why the product is left out. */
+  readonly buy: (rows: RecordRows, draft: Draft) => { readonly rows: readonly SourceRow[] } | NotForSale;
+}
+
+/** Compiles what fills a draft, field by field, in the order in which they are sent. */
+function compileFields(
+  scope: Scope,
+  spec: ProductMappingSpec,
+  { blankTitle, typeOf, buy }: FieldRules,
+): (rows: RecordRows, draft: Draft, url: string | undefined) => ReturnType<FieldRules['buy']> {
   const { product } = spec;
   const text = (key: 'title' | 'description' | 'file') => {
     const value = product[key];
-    const blank = key === 'title' ? 'reject' : 'leave-out';
+    const blank = key === 'title' ? blankTitle : 'leave-out';
     return value === undefined
       ? undefined
       : compileField(scope, ['product', key], value, { wanted: 'text', blank });
@@ -44,22 +116,19 @@ export function compileProduct(
       ? undefined
       : compileCategories(scope, ['product', 'categories'], product.categories);
   const advice = unsetBases(scope, JSON.stringify(product.images ?? null));
-  const variantsOf = compileVariants(scope, spec, context);
   const subscription = compileSubscription(scope, product.subscription);
   const file = text('file');
-  const typeOf = compileType(scope, spec);
 
-  return (rows, url) => {
+  return (rows, draft, url) => {
     const { head } = rows;
     let field = 'title';
     try {
       const named = title?.(rows);
-      if (typeof named !== 'string') return refuse('title-missing', 'title is blank');
-      const draft: Draft = { type: 'physical', title: named };
+      if (typeof named === 'string') draft.title = named;
       field = 'description';
       const described = description?.(rows);
       if (typeof described === 'string') draft.description = described;
-      draft.url = url;
+      if (url !== undefined) draft.url = url;
       field = 'hidden';
       const isHidden = head === undefined ? undefined : hidden?.(head, 0);
       if (typeof isHidden === 'boolean') draft.hidden = isHidden;
@@ -74,11 +143,8 @@ export function compileProduct(
       const belongsTo = categories?.(rows);
       if (belongsTo !== undefined) draft.categories = belongsTo;
       field = 'options';
-      const bought = variantsOf(rows);
+      const bought = buy(rows, draft);
       if ('skipped' in bought) return bought;
-      const { options, variants } = bought;
-      draft.options = options;
-      draft.variants = variants;
       field = 'subscription';
       const recurring = subscription(rows, bought.rows);
       if (recurring !== undefined) draft.subscription = recurring;
@@ -90,7 +156,8 @@ export function compileProduct(
       }
       field = 'type';
       const type = typeOf(rows, bought.rows, draft.file !== undefined);
-      return { body: { ...draft, type, title: named, url, options, variants } };
+      if (type !== undefined) draft.type = type;
+      return bought;
     } catch (error) {
       throw error instanceof Unreadable ? error.in(field) : error;
     }

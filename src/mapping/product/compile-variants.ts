@@ -1,14 +1,20 @@
-import type { ProductOption, Variant } from '../../model/mapped-record.ts';
+import type { ProductOption, Variant, VariantPatch } from '../../model/mapped-record.ts';
 import type { Reason } from '../../model/reason.ts';
 import type { RecordRows, SourceRow } from '../record-rows.ts';
 import { type Named, type Path, resolveName, type Scope, unknownName } from '../scope.ts';
-import type { ProductMappingSpec } from '../spec/mapping-spec.ts';
+import type { ProductMappingSpec, WholeProductSpec } from '../spec/mapping-spec.ts';
 import { cleanCell, Unreadable } from '../values/cell.ts';
 import { compileCondition, type Test } from '../values/compile-condition.ts';
 import { compileRowField, type RowField } from '../values/field.ts';
 import { chooseVariants, combine, type OptionRules } from './choose-variants.ts';
 import { compileWeight, type WeightUnit } from './compile-weight.ts';
-import { childOptionReader, compileOptionReader, noOptions, type OptionReader } from './option-table.ts';
+import {
+  childOptionReader,
+  compileOptionReader,
+  noOptions,
+  type OptionReader,
+  type OptionTable,
+} from './option-table.ts';
 import { type Clock, compilePricing, type Pricing } from './pricing.ts';
 
 /** What a product is bought as. */
@@ -23,7 +29,7 @@ interface ProductVariants {
 type VariantsReader = (rows: RecordRows) => ProductVariants | NotForSale;
 
 /** Why a product is left out: nothing of it has a price. */
-interface NotForSale {
+export interface NotForSale {
   readonly skipped: Reason;
 }
 
@@ -34,7 +40,8 @@ const NO_PRICE: Reason = {
 };
 
 interface VariantFields {
-  readonly pricing: Pricing;
+  /** Undefined where the mapping is for updates, and changes no price. */
+  readonly pricing: Pricing | undefined;
   readonly quantity: RowField | undefined;
   readonly sku: RowField | undefined;
   readonly weight: RowField | undefined;
@@ -45,10 +52,77 @@ interface VariantFields {
 /** Compiles the options and variants of a product. */
 export function compileVariants(
   scope: Scope,
-  spec: ProductMappingSpec,
-  context: { readonly clock: Clock; readonly weightUnit: WeightUnit },
+  spec: WholeProductSpec,
+  context: VariantContext,
 ): VariantsReader {
-  const { variants, options, group } = spec;
+  const { options } = spec;
+  const fields = compileVariantFields(scope, spec, context);
+  const reader = compileOptions(scope, spec);
+  const rowsOf = compileBoughtRows(scope, spec);
+  const rules = optionRules(scope, spec);
+  const combines = options?.combine === true;
+  const choosesNone = combines && options.values === undefined;
+  return (rows) => {
+    const { bought, alone } = rowsOf(rows, choosesNone);
+    return readVariants(rows, bought, alone, { fields, reader, rules, combines });
+  };
+}
+
+/**
+ * Compiles what an update changes in variants. Each row is about one, which its SKU or its options name; a blank cell changes
+ * nothing. A mapping without anything about variants gives none.
+ */
+export function compileVariantPatches(
+  scope: Scope,
+  spec: ProductMappingSpec,
+  context: VariantContext,
+): (rows: RecordRows) => { readonly variants: readonly VariantPatch[]; readonly rows: readonly SourceRow[] } {
+  const fields = compileVariantFields(scope, spec, context);
+  const { pricing, quantity, sku, weight } = fields;
+  const isAbout = [pricing, quantity, sku, weight, spec.options].some((field) => field !== undefined);
+  const rowsOf = compileBoughtRows(scope, spec);
+  const reader = spec.options === undefined ? undefined : compileOptions(scope, spec);
+  const { none } = optionRules(scope, spec);
+  return (rows) => {
+    const { bought } = rowsOf(rows, false);
+    if (!isAbout) return { variants: [], rows: bought };
+    const table = reader?.(rows, bought);
+    const variants = bought.map((row, index): VariantPatch => {
+      const parts = readParts(fields, row, 'leave-out');
+      return table === undefined ? parts : { options: chosen(table, index, none), ...parts };
+    });
+    return { variants, rows: bought };
+  };
+}
+
+/** The values that a row of an update chooses, in the order of the source's options. */
+function chosen(
+  { names, choices }: OptionTable,
+  index: number,
+  none: OptionRules['none'],
+): readonly string[] {
+  const values = (choices[index] ?? []).flatMap((value, at) =>
+    value === undefined ? [] : [{ name: names[at] ?? '', value }],
+  );
+  const [only, second] = values;
+  const isNone =
+    only !== undefined &&
+    second === undefined &&
+    only.name.toLowerCase() === none?.name &&
+    only.value.toLowerCase() === none.value;
+  return isNone ? [] : values.map(({ value }) => value);
+}
+
+interface VariantContext {
+  readonly clock: Clock;
+  readonly weightUnit: WeightUnit;
+}
+
+function compileVariantFields(
+  scope: Scope,
+  { variants }: ProductMappingSpec,
+  context: VariantContext,
+): VariantFields {
   const path = ['variants'];
   const leaveOut = { blank: 'leave-out' } as const;
   const row = (key: 'sku' | 'quantity', wanted: 'text' | 'number') => {
@@ -57,8 +131,11 @@ export function compileVariants(
       ? undefined
       : compileRowField(scope, [...path, key], value, { ...leaveOut, wanted });
   };
-  const fields: VariantFields = {
-    pricing: compilePricing(scope, [...path, 'pricing'], variants.pricing, context.clock),
+  return {
+    pricing:
+      variants.pricing === undefined
+        ? undefined
+        : compilePricing(scope, [...path, 'pricing'], variants.pricing, context.clock),
     notes: scope.notes,
     trace: scope.trace,
     quantity: row('quantity', 'number'),
@@ -68,24 +145,33 @@ export function compileVariants(
         ? undefined
         : compileWeight(scope, [...path, 'weight'], variants.weight, context.weightUnit),
   };
+}
+
+function compileOptions(scope: Scope, { options, group }: ProductMappingSpec): OptionReader {
   const byReference = group?.parent !== undefined || group?.children !== undefined;
-  const reader =
-    options?.names !== undefined || options?.columns !== undefined
-      ? compileOptionReader({ ...scope, field: 'options' }, ['options'], options, byReference)
-      : group?.children?.reference === undefined
-        ? noOptions
-        : childOptionReader;
+  return options?.names !== undefined || options?.columns !== undefined
+    ? compileOptionReader({ ...scope, field: 'options' }, ['options'], options, byReference)
+    : group?.children?.reference === undefined
+      ? noOptions
+      : childOptionReader;
+}
+
+/** Reads the rows that a product is bought as, with what they inherit; `alone`: the head row is the only one. */
+function compileBoughtRows(
+  scope: Scope,
+  spec: ProductMappingSpec,
+): (
+  rows: RecordRows,
+  choosesNone: boolean,
+) => { readonly bought: readonly SourceRow[]; readonly alone: boolean } {
   const rowsOf = compileVariantRows(scope, spec);
-  const inherit = inheriting({ ...scope, field: 'inherit' }, [...path, 'inherit'], variants.inherit ?? []);
-  const rules = optionRules(scope, spec);
-  const combines = options?.combine === true;
-  const choosesNone = combines && options.values === undefined;
-  return (rows) => {
+  const path = ['variants', 'inherit'];
+  const inherit = inheriting({ ...scope, field: 'inherit' }, path, spec.variants.inherit ?? []);
+  return (rows, choosesNone) => {
     const own = choosesNone ? [] : rowsOf(rows);
     const alone = own.length === 0;
     const taken = alone ? (rows.head === undefined ? [] : [rows.head]) : own;
-    const variantRows = rows.head === undefined ? taken : inherit(taken, rows.head);
-    return readVariants(rows, variantRows, alone, { fields, reader, rules, combines });
+    return { bought: rows.head === undefined ? taken : inherit(taken, rows.head), alone };
   };
 }
 
@@ -101,7 +187,7 @@ function readVariants(
   },
 ): ProductVariants | NotForSale {
   const { fields, reader, rules, combines } = compiled;
-  if (variantRows.length > 0 && variantRows.every((row) => fields.pricing.isBlank(row))) {
+  if (variantRows.length > 0 && variantRows.every((row) => fields.pricing?.isBlank(row) === true)) {
     const line = rows.head?.line ?? variantRows[0]?.line;
     return { skipped: line === undefined ? NO_PRICE : { ...NO_PRICE, line } };
   }
@@ -113,7 +199,7 @@ function readVariants(
   const variants: Variant[] = [];
   for (const { row, values } of choices) {
     const part = parts[row];
-    if (part === undefined) continue;
+    if (part === undefined || !hasPrices(part)) continue;
     const variant = withOptions(values, part);
     fields.trace?.made(variant, variantRows[row]);
     variants.push(variant);
@@ -134,12 +220,22 @@ function withOptions(options: Variant['options'], part: VariantParts): Variant {
 
 type VariantParts = Omit<Variant, 'options'>;
 
-function readParts({ pricing, quantity, sku, weight, notes }: VariantFields, row: SourceRow): VariantParts {
+function hasPrices(part: Partial<VariantParts>): part is VariantParts {
+  return part.price !== undefined;
+}
+
+function readParts(
+  { pricing, quantity, sku, weight, notes }: VariantFields,
+  row: SourceRow,
+  blankPrice: 'reject' | 'leave-out' = 'reject',
+): Partial<VariantParts> {
   let field = 'variants.price';
   try {
-    const prices = pricing.read(row);
-    if (prices.price === 0) notes.push('variants.price: 0, sent as a price');
-    const part: { -readonly [K in keyof VariantParts]: VariantParts[K] } = { ...prices };
+    const isLeftOut = pricing === undefined || (blankPrice === 'leave-out' && pricing.isBlank(row));
+    const part: { -readonly [K in keyof VariantParts]?: VariantParts[K] } = isLeftOut
+      ? {}
+      : { ...pricing.read(row) };
+    if (part.price === 0) notes.push('variants.price: 0, sent as a price');
     field = 'variants.quantity';
     const stock = quantity?.(row, 0);
     if (typeof stock === 'number') part.quantity = stock;

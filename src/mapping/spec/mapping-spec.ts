@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import type { DeepReadonly } from '../../model/json-object.ts';
+import type { UpdateMatch } from '../../model/mapped-record.ts';
+import { PRODUCT_FIELDS, type ProductField } from '../../model/product-fields.ts';
 import type { FilePlace } from '../../model/remote-address.ts';
 import { delimiterSchema, encodingSchema, tableFields } from '../../model/row.ts';
 import { workspacePathSchema } from '../../model/stays-inside.ts';
@@ -9,8 +11,8 @@ import { RATE_MATCH } from '../lookup-table.ts';
 import { convertSchema } from '../transforms/convert.ts';
 import { groupSchema } from './group-spec.ts';
 import { joinSchema } from './join-spec.ts';
-import { optionsSchema, productSchema, variantsSchema } from './product-spec.ts';
-import { conditionSchema, flagSchema, valueSchema } from './value.ts';
+import { optionsSchema, type PricingSpec, productSchema, variantsSchema } from './product-spec.ts';
+import { conditionSchema, flagSchema, type Value, valueSchema } from './value.ts';
 
 const scalar = z.union([z.string(), z.number(), z.boolean()]);
 
@@ -181,9 +183,9 @@ const common = {
 const productMappingSchema = z.strictObject({
   import: z.literal('products'),
   ...common,
-  product: productSchema.describe('The fields of the product.'),
+  product: productSchema.prefault({}).describe('The fields of the product.'),
   options: optionsSchema.exactOptional().describe('The choices a buyer makes.'),
-  variants: variantsSchema.describe('What can be bought.'),
+  variants: variantsSchema.prefault({}).describe('What can be bought.'),
 });
 
 const propertiesSchema = z.strictObject({
@@ -254,6 +256,39 @@ function ratePaths(part: unknown): string[] {
 
 /** A mapping of products, as its file says it. */
 export type ProductMappingSpec = Readonly<z.infer<typeof productMappingSchema>>;
+/** A mapping of products that gives all that a product must have, not only the fields that an update changes. */
+export type WholeProductSpec = ProductMappingSpec & {
+  readonly product: { readonly url: Value; readonly title: Value };
+  readonly variants: { readonly pricing: PricingSpec };
+};
+
+/** What a mapping lacks of what every product must have; a mapping that lacks any of it is for `mode: update` only. */
+export function lackingFields({ product, variants }: ProductMappingSpec): readonly string[] {
+  return [
+    ...(product.url === undefined ? ['product.url'] : []),
+    ...(product.title === undefined ? ['product.title'] : []),
+    ...(variants.pricing === undefined ? ['variants.pricing'] : []),
+  ];
+}
+
+/** Whether the mapping gives all that a product must have. */
+export function isWhole(spec: ProductMappingSpec): spec is WholeProductSpec {
+  return lackingFields(spec).length === 0;
+}
+
+/** The value that an update finds its products by; undefined where the mapping gives none. */
+export function matchValue({ product, variants }: ProductMappingSpec, match: UpdateMatch): Value | undefined {
+  return { url: product.url, sku: variants.sku, id: product.id }[match];
+}
+
+/** The fields that records of the mapping have, as jobs name them. */
+export function mappedFields({ product, variants }: ProductMappingSpec): readonly ProductField[] {
+  return PRODUCT_FIELDS.filter((field) => {
+    const [first, second] = field.split('.');
+    return Object.hasOwn(second === undefined ? product : variants, second ?? first ?? '');
+  });
+}
+
 /** A mapping of contacts, as its file says it. */
 export type ContactMappingSpec = Readonly<z.infer<typeof contactMappingSchema>>;
 /** `contact` of a mapping: the fields of a contact. */

@@ -21,8 +21,17 @@ const categoriesSchema = z.strictObject({
 
 /** The fields of a product (storefront-api.md, section 2) that do not vary among its variants. */
 export const productSchema = z.strictObject({
-  url: valueSchema.describe('The URL handle: the key of the product. Blank: the record is rejected.'),
-  title: valueSchema.describe('Blank: the record is rejected.'),
+  url: valueSchema
+    .exactOptional()
+    .describe(
+      'The URL handle: the key of the product. Blank: the record is rejected. Only a mapping for `mode: update` may leave it out.',
+    ),
+  id: valueSchema
+    .exactOptional()
+    .describe("The store's id of the product, for `mode: update` with `match: id`; never sent."),
+  title: valueSchema
+    .exactOptional()
+    .describe('Blank: the record is rejected. Only a mapping for `mode: update` may leave it out.'),
   description: valueSchema.exactOptional().describe('May be HTML.'),
   hidden: flagSchema.exactOptional().describe('Whether the product is hidden.'),
   images: valueSchema
@@ -188,7 +197,11 @@ export const variantsSchema = z.strictObject({
       "Columns that are read from the head row where the variant's cell is blank; `{ column: word }` if it has that word.",
     ),
   sku: valueSchema.exactOptional().describe('Stock keeping unit.'),
-  pricing: pricingSchema.describe('Fills price, onSale, regularPrice and salePrice at once.'),
+  pricing: pricingSchema
+    .exactOptional()
+    .describe(
+      'Fills price, onSale, regularPrice and salePrice at once. Only a mapping for `mode: update` may leave it out.',
+    ),
   quantity: valueSchema.exactOptional().describe('Stock. Blank: not tracked, and not sent.'),
   weight: z
     .strictObject({

@@ -5,7 +5,6 @@ import {
   type ContactTextField,
   type Mapped,
   type MappedRecord,
-  type Product,
   type Resource,
 } from '../../model/mapped-record.ts';
 import type { DuplicatesPolicy } from '../../model/plan.ts';
@@ -23,6 +22,8 @@ export interface ResolvedCopy {
 export interface CopyRules {
   readonly duplicates: DuplicatesPolicy;
   readonly resource: Resource;
+  /** What copies have in common, where it is not the key of the resource. */
+  readonly keyField?: string;
   /** More copies of one contact are a wrong mapping, not a list with repetitions. */
   readonly mostMerged: number;
 }
@@ -34,11 +35,11 @@ export interface CopyRules {
  */
 export function* resolveCopies(
   group: CopyGroup,
-  { duplicates: policy, resource, mostMerged }: CopyRules,
+  { duplicates: policy, resource, keyField, mostMerged }: CopyRules,
 ): Generator<ResolvedCopy> {
   const reason = (code: CopyReasonCode) =>
     copyReason(code, {
-      resource,
+      field: keyField ?? (resource === 'products' ? 'url' : 'id'),
       copies: group.copies,
       mostMerged,
       firstSpans: Iterator.from(group.read())
@@ -151,7 +152,7 @@ export function mergeContacts(key: string, copies: readonly MappedRecord[]): Map
   };
 }
 
-function isContact(body: Contact | Product): body is Contact {
+function isContact(body: MappedRecord['body']): body is Contact {
   return !('variants' in body);
 }
 
@@ -170,7 +171,7 @@ type CopyReasonCode =
 
 /** What is said of all copies of one key. */
 interface CopiesOfKey {
-  readonly resource: Resource;
+  readonly field: string;
   readonly copies: number;
   /** The most that are merged. */
   readonly mostMerged: number;
@@ -180,8 +181,7 @@ interface CopiesOfKey {
 
 /** The reason for leaving out a copy, with the lines of the copies. */
 function copyReason(code: CopyReasonCode, found: CopiesOfKey): Reason {
-  const { resource, copies, mostMerged, firstSpans } = found;
-  const field = resource === 'products' ? 'url' : 'id';
+  const { field, copies, mostMerged, firstSpans } = found;
   const places = placesOf(firstSpans, copies);
   if (code === 'too-many-copies') {
     const beyond = beyondLimit('mergedCopies', mostMerged, { copies });

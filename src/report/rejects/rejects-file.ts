@@ -58,12 +58,16 @@ export async function writeRejects(options: WriteRejectsOptions): Promise<{ read
 }
 
 /**
- * Writes the rows of contacts that the crosswalk does not know into their own file, with only the columns of the
- * source, so that other programs can read it. Text that a spreadsheet would run is marked here, too.
+ * Writes the rows of records that cannot be found into their own file, with the columns of the source, so that other programs
+ * can read it, and on request with the reason. Text that a spreadsheet would run is marked here, too.
  */
-export async function writeUnmatched(options: WriteRejectsOptions): Promise<{ readonly rows: number }> {
+export async function writeUnmatched(
+  options: WriteRejectsOptions,
+  { withReason }: { readonly withReason: boolean },
+): Promise<{ readonly rows: number }> {
   return await withRejectedRows(options, async (gathered) => {
-    await options.folder.write(UNMATCHED_FILE, compose(options, gathered, []));
+    const columns = withReason ? [REASON_COLUMN] : [];
+    await options.folder.write(UNMATCHED_FILE, compose(options, gathered, columns));
   });
 }
 
@@ -187,7 +191,7 @@ async function* compose(
     for (const [index, cell] of cells.entries()) {
       written[positions[index] ?? columns + index - positions.length] = cell;
     }
-    if (ownColumns.length > 0) written.push(reason, place);
+    written.push(...[reason, place].slice(0, ownColumns.length));
     text += line(written);
     if (text.length >= WRITTEN_AT_ONCE) {
       yield text;

@@ -51,6 +51,7 @@ export function planWarnings(plan: Plan): string[] {
   return [
     ...appliedSince(plan),
     ...takeovers(plan),
+    ...sharedFields(plan),
     ...withheldDeletes(plan),
     ...emptied(plan),
     ...duplicates(plan),
@@ -141,6 +142,26 @@ function appliedSince({ skips }: Plan): string[] {
       ({ records, message }) =>
         `${counted(records, 'record')} left out: ${message}. To change ${records === 1 ? 'it' : 'them'} again, correct the source and run the job.`,
     );
+}
+
+/** Who owns the fields that this job keeps, and which fields another job sends as well. */
+function sharedFields({ sharedFields: found }: Plan): string[] {
+  const byOwner = Map.groupBy(
+    found.filter(({ kept }) => kept),
+    ({ jobs }) => jobs.join(' and '),
+  );
+  const owned = [...byOwner].map(([jobs, fields]) => {
+    const names = listed(fields.map(({ field }) => field));
+    const who = jobs === '' ? 'no job of this workspace sends' : `${jobs} sends`;
+    return `Kept as the store has it: ${names}, which ${who} (\`keep\` of this job).`;
+  });
+  const contested = found
+    .filter(({ kept, records }) => !kept && records > 0)
+    .map(
+      ({ field, jobs, records }) =>
+        `${counted(records, 'record')} of this plan ${records === 1 ? 'changes' : 'change'} ${field}, which the job ${jobs.join(' and ')} sends as well: each undoes what the other sent. Add \`keep: [${field}]\` to the job that does not own it.`,
+    );
+  return [...owned, ...contested];
 }
 
 function takeovers({ takeovers: found, resource }: Plan): string[] {

@@ -77,7 +77,9 @@ export function rejectsFiles({ plan, rejectsFile }: RunFacts): Block[] {
       : []),
     ...(unmatched
       ? [
-          `Contacts without a match: ${beside(UNMATCHED_FILE)} (create them in the store, or complete the crosswalk)`,
+          plan?.mode === 'update'
+            ? `Rows without a product: ${beside(UNMATCHED_FILE)} (correct what finds it, or let another job send the product first)`
+            : `Contacts without a match: ${beside(UNMATCHED_FILE)} (create them in the store, or complete the crosswalk)`,
         ]
       : []),
   ];

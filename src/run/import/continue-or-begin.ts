@@ -7,6 +7,7 @@ import { importTarget } from '../../state/state.ts';
 import { hasDied } from '../lock-job.ts';
 import type { RunContext } from '../run-context.ts';
 import { continueInstead, supersede } from '../run-pipeline.ts';
+import { othersWroteSince } from './stage-step.ts';
 
 /**
  * The run to continue: the job's unfinished run with the same digest, if its files are complete and its dates are
@@ -66,6 +67,7 @@ export async function whyNotContinue(
         `A sale price of run ${run.id} begins or ends between its planning and now, at ${when}.`,
       );
     }
+    if (plan.merged && (await othersWroteSince(context, run))) return mergedBefore(run);
     await verifyRejections(folder, plan);
     for (const shard of plan.shards) {
       context.signal.throwIfAborted();
@@ -76,6 +78,21 @@ export async function whyNotContinue(
     if (error instanceof StateError) return error;
     throw error;
   }
+}
+
+/**
+ * UsageError where another job has begun to write since the run merged its records: what it would send would undo that. To be
+ * asked again when the run has got the store's lock.
+ */
+export async function refuseOutdatedMerge(context: RunContext, run: Run, { merged }: Plan): Promise<void> {
+  if (merged && (await othersWroteSince(context, run))) throw mergedBefore(run);
+}
+
+function mergedBefore({ id, job }: Run): UsageError {
+  return new UsageError(
+    `Another job has written to the store since run ${id} merged its changes into what the store had acknowledged.`,
+    { hint: `Plan it again: storeferry plan ${job}` },
+  );
 }
 
 /** The date that changes the result now. A clock that was set back can also pass a date. */

@@ -161,8 +161,12 @@ async function writeRunRejects(
   if (isSheet(source.files[0]?.places) && rows > 0 && rows < MOST_SHEET_ROWS) {
     await writeRejectsWorkbook(folder);
   }
-  if (request.job.crosswalk === undefined) return;
-  await writeUnmatched({ folder, sources, rejections: unmatched(folder), formatRow });
+  const isUpdate = request.job.mode === 'update';
+  if (request.job.crosswalk === undefined && !isUpdate) return;
+  await writeUnmatched(
+    { folder, sources, rejections: unmatched(folder), formatRow },
+    { withReason: isUpdate },
+  );
 }
 
 const CORRECTED_FILE = 'rejects-corrected.csv';
@@ -180,7 +184,7 @@ async function keepCorrections(folder: RunFolder): Promise<void> {
   await folder.write(CORRECTED_FILE, [corrected]);
 }
 
-/** The planned rejections of contacts that the crosswalk does not have. */
+/** The planned rejections of contacts that the crosswalk does not have, and of what an update does not find. */
 async function* unmatched(folder: RunFolder) {
   for await (const batch of readRejections(folder)) {
     yield batch.filter(({ reason }) => isUnmatched(reason.code));

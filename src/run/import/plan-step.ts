@@ -28,12 +28,16 @@ export async function planStep(context: RunContext, request: ImportRequest, stag
   const { job } = request;
   const ledger = context.state.ledger(importTarget(run));
   const guard = run.kind === 'retry' ? await loadRetryGuard(folder) : undefined;
-  const openGuarded = () =>
-    guard === undefined ? reading.open() : guardRetry(reading.open(), guard, ledger);
   return await planImport({
     run: run.id,
     job,
-    openMapped: () => withRedactedReasons(openGuarded(), context.redact),
+    senders: request.senders,
+    openMapped: reading.open,
+    admit: (records) =>
+      withRedactedReasons(
+        guard === undefined ? records : guardRetry(records, guard, ledger, job.mode),
+        context.redact,
+      ),
     describeSource: () => redactedSource(reading.describe(), context.redact),
     ledger,
     folder,
@@ -105,8 +109,10 @@ function memoContext(
     weightUnit: store.weightUnit,
     limits: job.limits ?? null,
     html: job.html ?? null,
+    match: job.match ?? null,
   };
-  return digestOf([version, mappingCode(), mapping.digest, tablesDigest(tables), context]);
+  const { keep = null } = job;
+  return digestOf([version, mappingCode(), mapping.digest, tablesDigest(tables), context, keep]);
 }
 
 /** Reasons and notes may quote cells, and cells may contain anything. */

@@ -1,3 +1,4 @@
+import { updateMatch } from '../../config/job/job.ts';
 import { type CsvTable, readCsv } from '../../csv/read-csv.ts';
 import { type CompiledMapping, compileMapping } from '../../mapping/compile-mapping.ts';
 import { deferTables, type TracedRecord, traceTables, type Wanted } from '../../mapping/map-tables.ts';
@@ -111,9 +112,10 @@ function compileFor(
   trace?: Parameters<typeof compileMapping>[2],
 ): CompiledMapping {
   const { spec, params } = request.mapping;
-  const { limits, html } = request.job;
+  const { job } = request;
+  const { limits, html } = job;
   const { weightUnit } = request.store;
-  const context = { params, ...tables, weightUnit, now: stagedAt, limits, html };
+  const context = { params, ...tables, weightUnit, now: stagedAt, limits, html, match: updateMatch(job) };
   return compileMapping(spec, context, trace);
 }
 

@@ -129,9 +129,7 @@ export async function settledRun(
   );
   if (last === undefined || !isSettled(last)) return undefined;
   if (last.digest !== runDigest(context.version, request, run, last.source.sha256, null)) return undefined;
-  const wroteSince = (await runs.list({ kinds: SENDING_KINDS })).some(
-    (other) => other.job !== run.job && isSameTarget(other, run) && !endedBefore(other, last),
-  );
+  const wroteSince = await othersWroteSince(context, last);
   const ledger = context.state.ledger(importTarget(run));
   if (wroteSince || (await ledger.hasDoubts()) || (await ledger.lostSince(last))) return undefined;
   return last;
@@ -142,8 +140,16 @@ function isSettled(run: Run): run is SettledRun {
   return run.kind === 'run' && run.status === 'done';
 }
 
+/** Whether another job may have written to the store's resource since the run began. */
+export async function othersWroteSince({ state }: Pick<RunContext, 'state'>, run: Run): Promise<boolean> {
+  const others = await state.runs.list({ kinds: SENDING_KINDS });
+  return others.some(
+    (other) => other.job !== run.job && isSameTarget(other, run) && !endedBefore(other, run),
+  );
+}
+
 /** For an end that an earlier version recorded, only its order before ends of this version is known. */
-function endedBefore(other: Run, last: SettledRun): boolean {
+function endedBefore(other: Run, last: Run): boolean {
   return other.finishedAt !== null && (other.endSequence ?? 0) < last.sequence;
 }
 
@@ -154,7 +160,7 @@ function isSameTarget(one: Run, other: Run): boolean {
 /** Dated sales are judged at the time of staging: they begin and end without a change of the source. */
 function looksAtClock({ mapping: { spec } }: ImportRequest): boolean {
   if (spec.import !== 'products') return false;
-  const { from, to, during } = spec.variants.pricing;
+  const { from, to, during } = spec.variants.pricing ?? {};
   return from !== undefined || to !== undefined || during !== undefined;
 }
 

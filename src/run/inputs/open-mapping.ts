@@ -1,8 +1,13 @@
-import { crosswalkField, type ImportJob } from '../../config/job/job.ts';
+import { crosswalkField, type ImportJob, updateMatch } from '../../config/job/job.ts';
 import { keyNames, lookupsOfStoreLists } from '../../mapping/compile-mapping.ts';
 import { type JoinTable, joinOpeners } from '../../mapping/join-table.ts';
 import { type Crosswalk, type LookupTable, lookupTable } from '../../mapping/lookup-table.ts';
-import type { ContactMappingSpec, MappingFile, MappingSpec } from '../../mapping/spec/mapping-spec.ts';
+import {
+  type ContactMappingSpec,
+  type MappingFile,
+  type MappingSpec,
+  matchValue,
+} from '../../mapping/spec/mapping-spec.ts';
 import type { InputLimits } from '../../model/input-limits.ts';
 import { CONTACT_TEXT_FIELDS } from '../../model/mapped-record.ts';
 import { blankCellsBeyond, type TableHabits } from '../../model/row.ts';
@@ -164,7 +169,8 @@ function contactKey(
 
 /** What decides the key: its expression, the grouping of rows, and the columns, params and lookups that these use. */
 function keyDigestOf(spec: MappingSpec, job: ImportJob, written: ReturnType<typeof writtenLookups>): string {
-  const key = spec.import === 'products' ? spec.product.url : contactKey(spec, job);
+  const key =
+    spec.import === 'products' ? matchValue(spec, updateMatch(job) ?? 'url') : contactKey(spec, job);
   const { columns, params, lookups } = keyNames(spec, key);
   const named = <T>(entries: Readonly<Record<string, T>> | undefined, names: ReadonlySet<string>) =>
     Object.entries(entries ?? {}).filter(([name]) => names.has(name));

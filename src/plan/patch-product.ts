@@ -1,0 +1,133 @@
+import { isDeepStrictEqual } from 'node:util';
+import { isJsonObject, type JsonObject, member } from '../model/json-object.ts';
+import type { Product, ProductPatch, VariantPatch } from '../model/mapped-record.ts';
+import { membersOf, type ProductField } from '../model/product-fields.ts';
+import type { Reason } from '../model/reason.ts';
+
+/**
+ * The members of a body in the order in which mappings send them. A merged body has them in this order, so that the same values
+ * always give the same text; members of a later version stay where they are, behind these.
+ */
+const PRODUCT_ORDER: readonly string[] = [
+  ...['type', 'title', 'description', 'url', 'hidden', 'images', 'categories', 'options', 'variants'],
+  ...['subscription', 'file'],
+];
+const VARIANT_ORDER: readonly string[] = [
+  ...['options', 'price', 'onSale', 'regularPrice', 'salePrice', 'quantity', 'sku', 'weight'],
+];
+
+/** A merged product, or why a patch cannot be merged into it. */
+export type Merged = { readonly product: Product } | { readonly refused: Reason };
+
+/**
+ * The acknowledged product with the fields of the patches in place of its own; everything else stays as it is. Variants are found
+ * by SKU, else by options; a patch that names neither is about the only variant. Refused where a variant cannot be found, and
+ * where two patches give the same field another value.
+ */
+export function patchProduct(acknowledged: JsonObject, patches: readonly ProductPatch[]): Merged {
+  const variants = variantsOf(acknowledged);
+  const given = new Map<string, unknown>();
+  const disagrees = (place: string, members: JsonObject) =>
+    Object.entries(members).find(([name, value]) => {
+      const before = given.has(place + name) ? given.get(place + name) : value;
+      given.set(place + name, value);
+      return !isDeepStrictEqual(before, value);
+    })?.[0];
+  let product = acknowledged;
+  for (const { url: _key, variants: changes, ...fields } of patches) {
+    const field = disagrees('', fields);
+    if (field !== undefined) return { refused: disagreement(field) };
+    product = { ...product, ...fields };
+    for (const change of changes) {
+      const found = findVariant(variants, change);
+      if (typeof found !== 'number') return { refused: found };
+      const { options: _options, ...members } = change;
+      const name = disagrees(`${found} `, members);
+      if (name !== undefined) return { refused: disagreement(`variants.${name}`) };
+      variants[found] = patchVariant(variants[found] ?? {}, members);
+    }
+  }
+  return { product: withVariants(product, variants) };
+}
+
+/** A price without a sale ends the one before. */
+function patchVariant(variant: JsonObject, members: JsonObject): JsonObject {
+  const { salePrice: _salePrice, ...rest } = variant;
+  return inOrder({ ...('price' in members ? rest : variant), ...members }, VARIANT_ORDER);
+}
+
+/** The place of the variant that the change is about, or why it cannot be told. */
+function findVariant(variants: readonly JsonObject[], { sku, options }: VariantPatch): number | Reason {
+  const places = (has: (variant: JsonObject) => boolean) =>
+    variants.flatMap((variant, place) => (has(variant) ? [place] : []));
+  const bySku = sku === undefined ? [] : places((variant) => member(variant, 'sku') === sku);
+  const hasOptions = (variant: JsonObject) => isDeepStrictEqual(member(variant, 'options'), options);
+  const byOptions = options === undefined ? [] : places(hasOptions);
+  const both = bySku.filter((place) => byOptions.includes(place));
+  const [first, ...others] = [both, bySku, byOptions].find((found) => found.length > 0) ?? [];
+  if (first !== undefined && others.length === 0) return first;
+  if (first !== undefined) {
+    const message = `${others.length + 1} variants of the product have this ${bySku.length > 0 ? 'SKU' : 'combination of options'}; make it unique in the store, or name the options as well`;
+    return { code: 'ambiguous-match', message, field: 'variants.sku' };
+  }
+  if (sku === undefined && options === undefined) {
+    if (variants.length === 1) return 0;
+    const message = `the product has ${variants.length} variants, and the row does not say which; map variants.sku or options`;
+    return { code: 'ambiguous-match', message, field: 'variants.sku' };
+  }
+  const message = `the product has no variant with ${sku === undefined ? 'these options' : 'this SKU'}; correct it, or let the job that owns the product add the variant first`;
+  return { code: 'no-match', message, field: sku === undefined ? 'options' : 'variants.sku' };
+}
+
+function disagreement(field: string): Reason {
+  const message = 'rows of one product give this field different values; make them equal, or keep one';
+  return { code: 'rows-disagree', message, field };
+}
+
+/**
+ * The product with these fields as the store last acknowledged them; a field that the acknowledged product lacks is left out. Variants
+ * are paired by SKU, else by options; one that the store does not have yet keeps its own.
+ */
+export function keepFields(
+  product: JsonObject,
+  acknowledged: JsonObject,
+  keep: readonly ProductField[],
+): Product {
+  const members = membersOf(keep, 'variants');
+  const known = variantsOf(acknowledged);
+  const kept = replaced(product, acknowledged, membersOf(keep, 'product'));
+  const bySku = new Map(known.map((variant) => [member(variant, 'sku'), variant]));
+  const byOptions = new Map(known.map((variant) => [JSON.stringify(member(variant, 'options')), variant]));
+  const variants = variantsOf(product).map((variant) => {
+    const sku = member(variant, 'sku');
+    const before =
+      (sku === undefined ? undefined : bySku.get(sku)) ??
+      byOptions.get(JSON.stringify(member(variant, 'options')));
+    return before === undefined ? variant : inOrder(replaced(variant, before, members), VARIANT_ORDER);
+  });
+  return withVariants(kept, variants);
+}
+
+/** The object with these members of the other, or without them where the other has none. */
+function replaced(object: JsonObject, other: JsonObject, members: readonly string[]): JsonObject {
+  const own = Object.entries(object).filter(([name]) => !members.includes(name));
+  const others = members.filter((name) => Object.hasOwn(other, name)).map((name) => [name, other[name]]);
+  return Object.fromEntries([...own, ...others]);
+}
+
+function variantsOf(product: JsonObject): JsonObject[] {
+  const variants = member(product, 'variants');
+  return Array.isArray(variants) ? variants.filter(isJsonObject) : [];
+}
+
+/** An acknowledged body is a product as mappings send it, with whatever members a later version has added. */
+function withVariants(product: JsonObject, variants: readonly JsonObject[]): Product {
+  const whole: Product = inOrder({ ...product, variants }, PRODUCT_ORDER);
+  return whole;
+}
+
+function inOrder(object: JsonObject, order: readonly string[]) {
+  const known = order.filter((name) => Object.hasOwn(object, name));
+  const others = Object.keys(object).filter((name) => !order.includes(name));
+  return Object.fromEntries([...known, ...others].map((name): unknown[] => [name, object[name]]));
+}

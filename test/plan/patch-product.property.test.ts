@@ -1,0 +1,152 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { JsonObject } from '../../src/model/json-object.ts';
+import type { Product, ProductPatch, Variant } from '../../src/model/mapped-record.ts';
+import { membersOf, PRODUCT_FIELDS } from '../../src/model/product-fields.ts';
+import { keepFields, type Merged, patchProduct } from '../../src/plan/patch-product.ts';
+import { product } from './plan-of.ts';
+
+const prices = fc
+  .record({ price: fc.integer({ min: 0, max: 99 }), off: fc.integer({ min: 0, max: 9 }) })
+  .map(({ price, off }) => ({
+    price,
+    onSale: off > 0,
+    regularPrice: price + off,
+    ...(off > 0 ? { salePrice: price } : {}),
+  }));
+const quantity = fc.record({ quantity: fc.integer({ min: 0, max: 9 }) }, { requiredKeys: [] });
+
+/** A product as some version of Storeferry sent it, with members that this one does not know. */
+const acknowledged = fc
+  .record({
+    variants: fc.array(fc.tuple(prices, quantity, fc.constantFrom({}, { later: { a: 1 } })), {
+      minLength: 1,
+      maxLength: 4,
+    }),
+    rest: fc.record(
+      {
+        description: fc.string(),
+        hidden: fc.boolean(),
+        images: fc.array(fc.webUrl()),
+        later: fc.jsonValue(),
+      },
+      { requiredKeys: [] },
+    ),
+  })
+  .map(({ variants, rest }): Product & JsonObject => ({
+    ...product('mug'),
+    ...rest,
+    variants: variants.map(([price, stock, later], index) => ({
+      ...{ options: [`O${index}`], ...price, ...stock, sku: `S${index}`, ...later },
+    })),
+  }));
+
+/** Patches of single variants, each found by SKU or by options. */
+const patch = fc.record({
+  at: fc.nat({ max: 3 }),
+  by: fc.constantFrom('sku', 'options'),
+  change: fc.oneof(prices, quantity),
+  fields: fc.record({ title: fc.string(), hidden: fc.boolean() }, { requiredKeys: [] }),
+});
+
+function merged(result: Merged): Product & JsonObject {
+  if ('refused' in result) throw new Error(result.refused.message);
+  const whole: Product & JsonObject = JSON.parse(JSON.stringify(result.product));
+  return whole;
+}
+
+const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
+
+describe('a patch that is merged into an acknowledged product', () => {
+  it('changes the fields that it names, and nothing else', () => {
+    fc.assert(
+      fc.property(acknowledged, patch, (before, { at, by, change, fields }) => {
+        const place = at % before.variants.length;
+        const found = by === 'sku' ? { sku: `S${place}` } : { options: [`O${place}`] };
+        const after = merged(patchProduct(before, [{ ...fields, variants: [{ ...found, ...change }] }]));
+        const { salePrice: _, ...withoutSale } = before.variants[place] ?? { price: 0 };
+        const variants = before.variants.map((variant, index) =>
+          index === place ? { ...('price' in change ? withoutSale : variant), ...change } : variant,
+        );
+        expect(after).toEqual(plain({ ...before, ...fields, variants }));
+      }),
+    );
+  });
+
+  it('gives the acknowledged text again where it names the values that are there', () => {
+    fc.assert(
+      fc.property(acknowledged, (before) => {
+        const text = JSON.stringify(merged(patchProduct(before, [])));
+        const again: Product & JsonObject = JSON.parse(text);
+        const same: ProductPatch = {
+          title: before.title,
+          variants: before.variants.map(({ options: _, ...variant }) => variant),
+        };
+        expect(JSON.stringify(merged(patchProduct(again, [same])))).toBe(text);
+      }),
+    );
+  });
+
+  const sold: Variant = { options: ['S'], price: 8, onSale: true, regularPrice: 10, salePrice: 8, sku: 'A' };
+  const mug: Product & JsonObject = {
+    ...product('mug'),
+    variants: [sold, { ...sold, options: ['L'], sku: 'B' }],
+  };
+
+  it('ends a sale with a price that is none', () => {
+    const price = { price: 9, onSale: false, regularPrice: 9 };
+    const { variants } = merged(patchProduct(mug, [{ variants: [{ sku: 'A', ...price }] }]));
+    expect(variants).toEqual([{ options: ['S'], ...price, sku: 'A' }, mug.variants[1]]);
+  });
+
+  it('is refused where the variant cannot be told, and where patches disagree', () => {
+    const codes = (variants: readonly Variant[], ...patches: ProductPatch[]) => {
+      const result = patchProduct({ ...mug, variants }, patches);
+      return 'refused' in result ? [result.refused.code, result.refused.field] : 'merged';
+    };
+    const { variants } = mug;
+    expect(codes(variants, { variants: [{ sku: 'C', quantity: 1 }] })).toEqual(['no-match', 'variants.sku']);
+    expect(codes(variants, { variants: [{ options: ['M'] }] })).toEqual(['no-match', 'options']);
+    expect(codes(variants, { variants: [{ quantity: 1 }] })).toEqual(['ambiguous-match', 'variants.sku']);
+    expect(codes([sold, sold], { variants: [{ sku: 'A' }] })).toEqual(['ambiguous-match', 'variants.sku']);
+    expect(codes([sold], { variants: [{ quantity: 1 }] })).toBe('merged');
+    expect(codes(variants, { hidden: true, variants: [] }, { hidden: false, variants: [] })).toEqual([
+      ...['rows-disagree', 'hidden'],
+    ]);
+    const quantities = [1, 2].map((quantity) => ({ variants: [{ sku: 'A', quantity }] }));
+    expect(codes(variants, ...quantities)).toEqual(['rows-disagree', 'variants.quantity']);
+  });
+
+  it('finds a variant by its options where the SKU is new, and names the new one', () => {
+    const { variants } = merged(patchProduct(mug, [{ variants: [{ sku: 'N', options: ['L'] }] }]));
+    expect(variants.map(({ sku }) => sku)).toEqual(['A', 'N']);
+  });
+});
+
+describe('kept fields', () => {
+  it('are those of the acknowledged product; all others are the new ones', () => {
+    fc.assert(
+      fc.property(acknowledged, acknowledged, fc.subarray([...PRODUCT_FIELDS]), (before, now, keep) => {
+        const kept = keepFields(now, before, keep);
+        const expected = (one: JsonObject, other: JsonObject | undefined, members: readonly string[]) => ({
+          ...Object.fromEntries(
+            Object.entries(one).filter(([name]) => other === undefined || !members.includes(name)),
+          ),
+          ...Object.fromEntries(
+            members.flatMap((name) => (other !== undefined && name in other ? [[name, other[name]]] : [])),
+          ),
+        });
+        const variants = now.variants.map((variant, index) =>
+          expected(
+            { ...variant },
+            before.variants[index] && { ...before.variants[index] },
+            membersOf(keep, 'variants'),
+          ),
+        );
+        expect(plain(kept)).toEqual(
+          plain({ ...expected(now, before, membersOf(keep, 'product')), variants }),
+        );
+      }),
+    );
+  });
+});
