@@ -212,15 +212,20 @@ const LONGEST_NAME = 60;
  * The doubt that the first line is the title of a report and the header is further down, among the data; null without
  * doubt.
  */
-export function titleAbove(first: Row, rows: readonly Row[], file: string): HeaderRowError | null {
+export function titleAbove(
+  first: Row,
+  rows: readonly Row[],
+  file: string,
+  noun: 'line' | 'row' = 'line',
+): HeaderRowError | null {
   const header = headerBelow(first, rows);
   if (header === undefined) return null;
   return new HeaderRowError(
-    `Line ${first.line} looks like a title, not like a header: the names of ${header.cells.length} columns seem to stand on line ${header.line}.`,
+    `${noun[0]?.toUpperCase()}${noun.slice(1)} ${first.line} looks like a title, not like a header: the names of ${header.cells.length} columns seem to stand in ${noun} ${header.line}.`,
     header.line,
     {
       place: { file, line: first.line },
-      hint: `Set \`headerRow: ${header.line}\` in the source of the job, or delete the lines above line ${header.line}.`,
+      hint: `Set \`headerRow: ${header.line}\` in the source of the job, or delete the ${noun}s above ${noun} ${header.line}.`,
     },
   );
 }

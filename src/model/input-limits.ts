@@ -109,15 +109,14 @@ export const LIMIT_WORDS = {
 /** The code of the reason for which pieces of a record beyond `recordRows` are rejected: that they look like copies explains less. */
 export const TOO_MANY_ROWS = 'too-many-rows';
 
-/** The end of a sentence on what is beyond a limit, with its name and value; `found` fills the `{…}` of its message. */
+/** The end of a sentence on what is beyond a limit, with its name and value; `found` fills the `{…}` of its words. */
 export function beyondLimit(
   limit: LimitName,
   most: number,
   found: Readonly<Record<string, number>> = {},
+  words: string = LIMIT_WORDS[limit].found,
 ): string {
-  const filled = LIMIT_WORDS[limit].found.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
-    String(found[name] ?? '…'),
-  );
+  const filled = words.replaceAll(/\{(\w+)\}/g, (_, name: string) => String(found[name] ?? '…'));
   return `beyond the limit ${limit} (${most}): ${filled}${filled.endsWith('?') ? '' : '.'}`;
 }
 

@@ -81,7 +81,7 @@ export async function openTable(
           )
         : {},
     },
-    doubt: isSheet && headerRow === undefined ? titleAbove(withoutBlanks(top), first, name) : null,
+    doubt: isSheet && headerRow === undefined ? titleAbove(withoutBlanks(top), first, name, 'row') : null,
     counts,
     async *batches() {
       try {

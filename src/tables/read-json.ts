@@ -131,8 +131,9 @@ class Walker {
       case 'stringChunk':
         if (this.#rows.isOpen) this.#text += token.value;
         if ((this.#text?.length ?? 0) > this.#file.limits.cellBytes) {
-          throw tableLimitError(this.#file, 'cellBytes', this.#rows.count + 1, {
-            cell: this.#rows.header.length,
+          throw tableLimitError(this.#file, 'cellBytes', {
+            line: this.#rows.count + 1,
+            column: this.#pathOf(this.#key),
           });
         }
         break;
@@ -155,9 +156,13 @@ class Walker {
 
   /** The path of the value that begins: within a record from its record, else from the document. */
   #path(): string {
-    const parent = this.#open.at(-1);
-    const key = this.#key;
+    const path = this.#pathOf(this.#key);
     this.#key = undefined;
+    return path;
+  }
+
+  #pathOf(key: string | undefined): string {
+    const parent = this.#open.at(-1);
     if (parent === undefined) return '';
     if (key === undefined) return parent.path;
     const before = parent.isRecord ? '' : parent.path;
@@ -214,7 +219,7 @@ async function* linesOf(file: TableFile, rows: RecordsAsRows): AsyncGenerator<re
     const parts = (rest + text).split('\n');
     rest = parts.pop() ?? '';
     for (const part of parts) take(part);
-    if (rest.length > file.limits.rowBytes) throw tableLimitError(file, 'rowBytes', line + 1);
+    if (rest.length > file.limits.rowBytes) throw tableLimitError(file, 'rowBytes', { line: line + 1 });
     yield rows.take();
   }
   take(rest);

@@ -21,7 +21,11 @@ const CONTENT = 'content.xml';
 /** Reads one sheet of a LibreOffice workbook as a stream; cells become texts as those of an Excel workbook do. */
 export async function readOds(file: TableFile): Promise<TableReader> {
   const sheet = await chooseSheet(file, await sheetsOf(file), async ({ filled }) => filled);
-  return { batches: rowsOf(file, sheet), title: () => sheet.name, header: () => null };
+  return {
+    batches: rowsOf({ ...file, title: sheet.name }, sheet),
+    title: () => sheet.name,
+    header: () => null,
+  };
 }
 
 function openContent(file: TableFile): AsyncIterable<Uint8Array> {
@@ -69,7 +73,7 @@ async function* rowsOf(file: TableFile, sheet: OdsSheet): AsyncGenerator<readonl
   const put = (value: string) => {
     if (value !== '') {
       if (column + cellRepeats > limits.columns) {
-        throw tableLimitError(file, 'columns', line, { cells: column + cellRepeats });
+        throw tableLimitError(file, 'columns', { line, found: { cells: column + cellRepeats } });
       }
       for (let at = column; at < column + cellRepeats; at += 1) cells[at] = value;
     }
@@ -78,7 +82,7 @@ async function* rowsOf(file: TableFile, sheet: OdsSheet): AsyncGenerator<readonl
   const append = (part: string) => {
     if (cell === undefined || aside > 0 || paragraphs === 0) return;
     text += part;
-    if (text.length > limits.cellBytes) throw tableLimitError(file, 'cellBytes', line, { cell: column + 1 });
+    if (text.length > limits.cellBytes) throw tableLimitError(file, 'cellBytes', { line, column });
   };
   const handlers: XmlHandlers = {
     open(name, attributes) {
@@ -155,7 +159,7 @@ async function* rowsOf(file: TableFile, sheet: OdsSheet): AsyncGenerator<readonl
         case 'table:table-row':
           if (line + rowRepeats - 1 > MOST_SHEET_ROWS) {
             // The empty rest of a sheet is written as one row.
-            if (cells.length > 0) throw tableLimitError(file, 'rows', line);
+            if (cells.length > 0) throw tableLimitError(file, 'rows', { line });
             break;
           }
           rows.end(line, cells, rowRepeats);

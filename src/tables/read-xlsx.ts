@@ -35,7 +35,7 @@ export async function readXlsx(file: TableFile): Promise<TableReader> {
   const workbook = await readWorkbook(file);
   const sheet = await chooseSheet(file, workbook.sheets, (one) => holdsSomething(file, one));
   return {
-    batches: rowsOf(file, workbook, sheet),
+    batches: rowsOf({ ...file, title: sheet.name }, workbook, sheet),
     title: () => sheet.name,
     header: () => null,
   };
@@ -135,12 +135,10 @@ async function readStyles(file: TableFile, path: string | undefined): Promise<re
 async function readStrings(file: TableFile, path: string | undefined): Promise<StringPool> {
   const strings = new StringPool();
   if (path === undefined) return strings;
-  const text = new RichText();
+  const text = new RichText(file.limits.cellBytes);
   await readPart(file, path, {
     open: (name) => text.open(name),
-    text(part) {
-      if (text.add(part) > file.limits.cellBytes) throw tableLimitError(file, 'cellBytes');
-    },
+    text: (part) => void text.add(part),
     close(name) {
       text.close(name);
       if (name !== 'si') return;
@@ -159,9 +157,15 @@ async function readStrings(file: TableFile, path: string | undefined): Promise<S
 
 /** A text of several runs, without the readings that stand above Chinese characters. */
 class RichText {
+  readonly #most: number;
   #text = '';
   #isText = false;
   #isReading = false;
+
+  /** A text beyond `most` is cut off behind it: the cell that has it is refused, and is named. */
+  constructor(most: number) {
+    this.#most = most;
+  }
 
   open(name: string): void {
     if (name === 't') this.#isText = !this.#isReading;
@@ -170,7 +174,7 @@ class RichText {
 
   /** Gives how long the text is by now. */
   add(part: string): number {
-    if (this.#isText) this.#text += part;
+    if (this.#isText && this.#text.length <= this.#most) this.#text += part;
     return this.#text.length;
   }
 
@@ -209,7 +213,7 @@ async function* rowsOf(
   let cell: Readonly<Record<string, string>> = {};
   let value = '';
   let [isValue, hasValue, hasFormula] = [false, false, false];
-  const text = new RichText();
+  const text = new RichText(file.limits.cellBytes);
 
   const read = (): string => {
     const { t: type = 'n', s: style = '' } = cell;
@@ -243,7 +247,8 @@ async function* rowsOf(
       switch (name) {
         case 'row':
           line = reference === undefined ? line + 1 : Number(reference);
-          if (!(line >= 1 && line <= MOST_SHEET_ROWS)) throw tableLimitError(file, 'rows', MOST_SHEET_ROWS);
+          if (!(line >= 1 && line <= MOST_SHEET_ROWS))
+            throw tableLimitError(file, 'rows', { line: MOST_SHEET_ROWS });
           cells = [];
           column = -1;
           break;
@@ -251,7 +256,7 @@ async function* rowsOf(
           cell = attributes;
           column = reference === undefined ? column + 1 : columnOf(reference);
           if (column >= file.limits.columns)
-            throw tableLimitError(file, 'columns', line, { cells: column + 1 });
+            throw tableLimitError(file, 'columns', { line, found: { cells: column + 1 } });
           value = '';
           [isValue, hasValue, hasFormula] = [false, false, false];
           break;
@@ -268,8 +273,7 @@ async function* rowsOf(
     text(part) {
       if (isValue) value += part;
       const length = isValue ? value.length : text.add(part);
-      if (length > file.limits.cellBytes)
-        throw tableLimitError(file, 'cellBytes', line, { cell: column + 1 });
+      if (length > file.limits.cellBytes) throw tableLimitError(file, 'cellBytes', { line, column });
     },
     close(name) {
       switch (name) {

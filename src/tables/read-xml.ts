@@ -1,6 +1,6 @@
 import { TextDecoder } from 'node:util';
 import { SaxesParser } from 'saxes';
-import { type TableFile, tableError, tableLimitError } from './table-file.ts';
+import { type LimitedTable, type TableFile, tableError, tableLimitError } from './table-file.ts';
 
 /** What is called while XML is read. Names are without their prefix where `localNames` is set. */
 export interface XmlHandlers {
@@ -13,7 +13,7 @@ export interface XmlHandlers {
 const DEEPEST = 200;
 
 interface XmlOptions {
-  readonly file: Pick<TableFile, 'name' | 'limits'>;
+  readonly file: LimitedTable;
   readonly localNames: boolean;
 }
 
@@ -79,7 +79,7 @@ export async function* readXml(
     decoder ??= decoderFor(chunk, file);
     sinceEvent += chunk.length;
     parser.write(decode(chunk));
-    if (sinceEvent > file.limits.rowBytes) throw tableLimitError(file, 'rowBytes', parser.line);
+    if (sinceEvent > file.limits.rowBytes) throw tableLimitError(file, 'rowBytes');
     yield;
   }
   parser.write(decode(undefined)).close();

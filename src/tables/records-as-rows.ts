@@ -1,5 +1,5 @@
 import { type TableCandidate, TableChoiceError } from '../model/storeferry-error.ts';
-import { type TableFile, type TableRow, tableLimitError } from './table-file.ts';
+import { type LimitedTable, type TableFile, type TableRow, tableLimitError } from './table-file.ts';
 
 /** Several values of one column of a record stand in one cell, each on a line of its own. */
 const BETWEEN_VALUES = '\n';
@@ -7,7 +7,7 @@ const BETWEEN_VALUES = '\n';
 /** Gathers records as rows: a column for each path that any record has, in the order in which they are met. */
 export class RecordsAsRows {
   readonly header: string[] = [];
-  readonly #file: Pick<TableFile, 'name' | 'limits'>;
+  readonly #file: LimitedTable;
   readonly #columns = new Map<string, number>();
   #cells: string[] | undefined;
   #characters = 0;
@@ -15,7 +15,7 @@ export class RecordsAsRows {
   /** How many records have ended. */
   count = 0;
 
-  constructor(file: Pick<TableFile, 'name' | 'limits'>) {
+  constructor(file: LimitedTable) {
     this.#file = file;
   }
 
@@ -37,7 +37,8 @@ export class RecordsAsRows {
     let column = this.#columns.get(path);
     if (column === undefined) {
       column = this.header.length;
-      if (column >= limits.columns) throw tableLimitError(this.#file, 'columns', line, { cells: column + 1 });
+      if (column >= limits.columns)
+        throw tableLimitError(this.#file, 'columns', { line, found: { cells: column + 1 } });
       this.#columns.set(path, column);
       this.header.push(path);
     }
@@ -46,9 +47,9 @@ export class RecordsAsRows {
     cells[column] = before === '' ? value : `${before}${BETWEEN_VALUES}${value}`;
     this.#characters += value.length;
     if ((cells[column] ?? '').length > limits.cellBytes) {
-      throw tableLimitError(this.#file, 'cellBytes', line, { cell: column + 1 });
+      throw tableLimitError(this.#file, 'cellBytes', { line, column: path });
     }
-    if (this.#characters > limits.rowBytes) throw tableLimitError(this.#file, 'rowBytes', line);
+    if (this.#characters > limits.rowBytes) throw tableLimitError(this.#file, 'rowBytes', { line });
   }
 
   /** Ends the open record; its number is that of its line where the file has one record a line. */

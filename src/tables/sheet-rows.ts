@@ -1,5 +1,11 @@
 import { TableChoiceError } from '../model/storeferry-error.ts';
-import { type TableFile, type TableRow, tableError, tableLimitError } from './table-file.ts';
+import {
+  type LimitedTable,
+  type TableFile,
+  type TableRow,
+  tableError,
+  tableLimitError,
+} from './table-file.ts';
 
 const MOST_CELLS_HELD = 100_000;
 
@@ -13,14 +19,14 @@ export interface MergedCells {
 
 /** Gathers the rows of a sheet from its cells, which come in order; merged cells get the value that is shown over all of them. */
 export class SheetRows {
-  readonly #file: Pick<TableFile, 'name' | 'limits'>;
+  readonly #file: LimitedTable;
   readonly #merged: readonly MergedCells[];
   #nextMerged = 0;
   #spanning: { readonly cells: MergedCells; readonly text: string }[] = [];
   #rows: (TableRow & { readonly copies: number })[] = [];
 
   /** @param merged in the order of their first rows. */
-  constructor(file: Pick<TableFile, 'name' | 'limits'>, merged: readonly MergedCells[] = []) {
+  constructor(file: LimitedTable, merged: readonly MergedCells[] = []) {
     this.#file = file;
     this.#merged = merged;
   }
@@ -31,7 +37,10 @@ export class SheetRows {
     this.#spanning.push({ cells, text });
     // Merged cells do not overlap, so that no row has more of them than cells.
     if (this.#spanning.length > this.#file.limits.columns) {
-      throw tableLimitError(this.#file, 'columns', cells.firstRow, { cells: this.#spanning.length });
+      throw tableLimitError(this.#file, 'columns', {
+        line: cells.firstRow,
+        found: { cells: this.#spanning.length },
+      });
     }
   }
 
@@ -54,12 +63,12 @@ export class SheetRows {
       }
     }
     if (cells.length > limits.columns) {
-      throw tableLimitError(this.#file, 'columns', line, { cells: cells.length });
+      throw tableLimitError(this.#file, 'columns', { line, found: { cells: cells.length } });
     }
     // Cells may be set in any order, and not all of them.
     const row = Array.from(cells, (cell) => cell ?? '');
     const long = row.findIndex((cell) => cell.length > limits.cellBytes);
-    if (long >= 0) throw tableLimitError(this.#file, 'cellBytes', line, { cell: long + 1 });
+    if (long >= 0) throw tableLimitError(this.#file, 'cellBytes', { line, column: long });
     while (row.length > 0 && row[row.length - 1] === '') row.pop();
     if (row.length > 0) this.#rows.push({ line, cells: row, copies });
   }

@@ -19,7 +19,8 @@ export async function stageTable(file: TableFile): Promise<TableStaging> {
       let text = '';
       for (const { line, cells } of batch) {
         rows += 1;
-        if (rows > file.limits.rows) throw tableLimitError(file, 'rows', line);
+        if (rows > file.limits.rows)
+          throw tableLimitError({ ...file, title: reader.title() }, 'rows', { line });
         width = Math.max(width, cells.length);
         text += `${JSON.stringify([line, ...cells])}\n`;
       }

@@ -1,6 +1,7 @@
-import { fileLimitError, type InputLimits } from '../model/input-limits.ts';
-import type { TableFormat } from '../model/row.ts';
+import { beyondLimit, type InputLimits, raiseLimit } from '../model/input-limits.ts';
+import { rowPlace, type TableFormat } from '../model/row.ts';
 import { SourceError } from '../model/storeferry-error.ts';
+import { columnLetters } from './number-text.ts';
 
 /** Which table of a file is meant, where it may hold several. */
 export interface TableChoice {
@@ -19,9 +20,14 @@ export interface TableFile {
   readonly limits: InputLimits;
   /** The file from its beginning. */
   readonly content: () => AsyncIterable<Uint8Array>;
+  /** The name of the sheet, once it is chosen. */
+  readonly title?: string | undefined;
   /** The files within a workbook, by their paths; empty for other formats. */
   readonly parts: ReadonlyMap<string, () => AsyncIterable<Uint8Array>>;
 }
+
+/** What the limits of a table and their messages need. */
+export type LimitedTable = Pick<TableFile, 'name' | 'limits' | 'format' | 'choice' | 'title'>;
 
 /** One row of a sheet, or one record, with its number from 1. */
 export interface TableRow {
@@ -48,13 +54,33 @@ export function tableError(
   return new SourceError(message, { place: { file: file.name }, hint, cause });
 }
 
-/** The error for a table beyond a limit. */
+/** What is beyond a limit in a table; nothing of a CSV file, such as quotes, can be the reason. */
+const LIMIT_WORDS = {
+  rowBytes: 'the row or the record is longer',
+  cellBytes: 'the cell is longer',
+  columns: 'the row has {cells} cells',
+  rows: 'there are more rows',
+} as const;
+
+/** Where in a table something is beyond a limit: the row or record, and the index of the column or its path. */
+interface LimitPlace {
+  readonly line?: number | undefined;
+  readonly column?: number | string | undefined;
+  readonly found?: Readonly<Record<string, number>> | undefined;
+}
+
+/** The error for a table beyond a limit; it names the cell, such as `Prices!C17`. */
 export function tableLimitError(
-  { name, limits }: Pick<TableFile, 'name' | 'limits'>,
-  limit: 'rowBytes' | 'cellBytes' | 'columns' | 'rows' | 'bytes',
-  line?: number,
-  found?: Readonly<Record<string, number>>,
+  { name, limits, format, choice, title = choice.records ?? '' }: LimitedTable,
+  limit: keyof typeof LIMIT_WORDS,
+  { line, column, found }: LimitPlace = {},
 ): SourceError {
-  const place = { file: name, ...(line === undefined ? {} : { line }) };
-  return fileLimitError(SourceError, limits, limit, place, found);
+  const header = typeof column === 'number' ? columnLetters(column) : column;
+  const letters = typeof column === 'number' ? { [columnLetters(column)]: columnLetters(column) } : {};
+  const where = line === undefined ? undefined : rowPlace(line, header, { format, title, letters });
+  const beyond = beyondLimit(limit, limits[limit], found, LIMIT_WORDS[limit]);
+  return new SourceError(`${where ?? 'The file'} is ${beyond}`, {
+    place: { file: name, ...(line === undefined ? {} : { line }) },
+    hint: raiseLimit(limit),
+  });
 }

@@ -258,3 +258,41 @@ function bombOds(): Buffer {
     },
   ]);
 }
+
+describe('a sheet beyond a limit', () => {
+  const long = 'x'.repeat(50);
+  const rows = [
+    ['a', 'b'],
+    ['1', '2'],
+    ['1', long],
+  ];
+  it.each<[string, Uint8Array]>([
+    ['a.xlsx', makeXlsx([{ name: 'Price list', rows }])],
+    ['a.xlsx', makeXlsx([{ name: 'Price list', rows }], { inline: true })],
+    ['a.ods', makeOds([{ name: 'Price list', rows }])],
+  ])('is refused by the name of the sheet and the cell (%s)', async (name, content) => {
+    const words = await refusal(readStaged(name, content, {}, { cellBytes: 49 }));
+    expect(words).toContain("'Price list'!B3 is beyond the limit cellBytes (49): the cell is longer.");
+    expect(await refusal(readStaged(name, content, {}, { rows: 2 }))).toContain(
+      "'Price list' row 3 is beyond the limit rows (2): there are more rows.",
+    );
+    expect(await refusal(readStaged(name, content, {}, { columns: 1 }))).toContain(
+      "'Price list' row 1 is beyond the limit columns (1): the row has 2 cells.",
+    );
+    expect((await readStaged(name, content, {}, { cellBytes: 50 })).cells).toHaveLength(2);
+  });
+
+  it('says nothing of lines and quotes where a title stands above the header', async () => {
+    const titled = [['Prices of May'], [], ['sku', 'price'], ['A', 1], ['B', 2]];
+    const { doubt } = await readStaged('a.xlsx', makeXlsx([{ name: 'P', rows: titled }]));
+    expect(doubt?.message).toBe(
+      'Row 1 looks like a title, not like a header: the names of 2 columns seem to stand in row 3.',
+    );
+  });
+});
+
+it('names the record of a JSON file beyond a limit by its path', async () => {
+  const text = JSON.stringify({ data: [{ a: { b: 'x' } }, { a: { b: 'x'.repeat(50) } }] });
+  const words = await refusal(readStaged('a.json', text, { records: 'data' }, { cellBytes: 49 }));
+  expect(words).toContain('data[1].a.b is beyond the limit cellBytes (49)');
+});
