@@ -1,6 +1,6 @@
 import type { ImportMode, Resource } from './mapped-record.ts';
 import type { Count, Reason, ReasonGroup } from './reason.ts';
-import type { RowSpan, TablePlaces } from './row.ts';
+import { isSheet, type RowSpan, type TablePlaces } from './row.ts';
 import type { Moves, SafetyRuleName } from './safety-limits.ts';
 
 /** What a job does with the same key again in one source; identical copies are always skipped but one. */
@@ -152,6 +152,13 @@ export interface PlanSource {
   readonly joins?: readonly JoinFacts[];
   /** Null where no record depends on the moment of staging. */
   readonly dates: JudgedDates | null;
+  /** Set for the corrected rejects of a workbook. */
+  readonly ofWorkbook?: true;
+}
+
+/** Whether rejects are also written as a workbook: those of a sheet, and those of its corrected rejects. */
+export function hasRejectsWorkbook({ files, ofWorkbook }: PlanSource): boolean {
+  return ofWorkbook === true || isSheet(files[0]?.places);
 }
 
 /** What applying a source would do; nothing has been sent. */

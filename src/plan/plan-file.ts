@@ -138,6 +138,7 @@ const planSchema: z.ZodType<Plan> = z.object({
         }),
       )
       .exactOptional(),
+    ofWorkbook: z.literal(true).exactOptional(),
     // Plans of an earlier version have none.
     dates: z.object({ since: z.number().nullable(), until: z.number().nullable() }).nullable().default(null),
   }),

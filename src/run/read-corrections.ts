@@ -2,9 +2,11 @@ import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { formatRow } from '../csv/format-row.ts';
 import { readCsv } from '../csv/read-csv.ts';
+import { hasRejectsWorkbook } from '../model/plan.ts';
 import { LEGACY_ENCODINGS } from '../model/row.ts';
 import type { Run } from '../model/run.ts';
 import { SourceError, UsageError } from '../model/storeferry-error.ts';
+import { readPlan } from '../plan/plan-file.ts';
 import { type CorrectedRejects, readCorrectedRejects } from '../report/rejects/corrected-rejects.ts';
 import type { RejectsEdits } from '../report/rejects/rejects-edits.ts';
 import {
@@ -70,7 +72,10 @@ export function stageCorrected(rejected: Run, onEdits: (edits: RejectsEdits) => 
   return async (context, { job }, folder) => {
     const corrected = await readCorrections(context, rejected);
     onEdits(corrected.edits);
-    const snapshot = await stageContents(corrected.files, corrected.readAs, folder);
+    const plan = await readPlan(context.artifacts.run(rejected.id));
+    const ofWorkbook = plan !== undefined && hasRejectsWorkbook(plan.source);
+    const readAs = { ...corrected.readAs, ...(ofWorkbook ? ({ ofWorkbook: true } as const) : {}) };
+    const snapshot = await stageContents(corrected.files, readAs, folder);
     const guard = retryGuardOf(rejected, corrected, job.import);
     await saveRetryGuard(folder, guard);
     // The same rows with other refused cells give another plan.

@@ -27,7 +27,13 @@ const snapshotSchema = z.strictObject({
   files: z.array(fileSchema),
   tables: z.array(fileSchema).exactOptional(),
   sha256: z.string(),
-  readAs: z.strictObject({ encoding: z.string(), delimiter: z.string() }).exactOptional(),
+  readAs: z
+    .strictObject({
+      encoding: z.string(),
+      delimiter: z.string(),
+      ofWorkbook: z.literal(true).exactOptional(),
+    })
+    .exactOptional(),
   version: z.string().exactOptional(),
 });
 
@@ -52,7 +58,12 @@ export interface Snapshot {
   /** Over all files in their order, in hexadecimal; equal when the same bytes come in the same order. */
   readonly sha256: string;
   /** How to read the files instead of as the job says: a corrected rejects file has its own dialect. */
-  readonly readAs?: { readonly encoding: string; readonly delimiter: string };
+  readonly readAs?: {
+    readonly encoding: string;
+    readonly delimiter: string;
+    /** Set if the rejects are those of a workbook. */
+    readonly ofWorkbook?: true;
+  };
   /** The version of all files when they were fetched, for the next conditional requests. */
   readonly version?: string;
 }

@@ -211,5 +211,11 @@ describe('the rejects of a sheet', () => {
     const retried = await run.workspace.storeferry('retry', String(id), '--json');
     expect(retried.json()).toMatchObject({ applied: 1, rejected: 1 });
     expect(run.store.lastBody('0042')).toContain('"price":7');
+    // What is still rejected comes back as a workbook again.
+    const again = String(retried.json()['rejectsFile']).replace('.csv', '.xlsx');
+    const left = await readStaged('rejects.xlsx', await readFile(join(run.workspace.dir, again)));
+    expect(left.cells.map((row) => [row[0], row[3]])).toEqual([['b', '#N/A']]);
+    const shown = await run.workspace.storeferry('runs', String(retried.json()['run']));
+    expect(shown.stdout.replaceAll(/\s+/g, ' ')).toContain('rejects.xlsx');
   });
 });

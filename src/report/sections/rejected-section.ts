@@ -1,6 +1,5 @@
-import type { PlanSource } from '../../model/plan.ts';
+import { hasRejectsWorkbook, type PlanSource } from '../../model/plan.ts';
 import { isUnmatched, LINES_KEPT, type ReasonGroup } from '../../model/reason.ts';
-import { isSheet } from '../../model/row.ts';
 import { hasOwnPlaces, placeWords } from '../place-words.ts';
 import { counted, listed, printable, sentence } from '../printable.ts';
 import { REJECTS_FILE, REJECTS_WORKBOOK, UNMATCHED_FILE } from '../rejects/rejects-file.ts';
@@ -72,7 +71,7 @@ export function rejectsFiles({ plan, rejectsFile }: RunFacts): Block[] {
   const beside = (name: string) => `${rejectsFile.slice(0, -REJECTS_FILE.length)}${name}`;
   const lines = [
     `Rejects file: ${rejectsFile}`,
-    ...(isSheet(plan?.source.files[0]?.places)
+    ...(plan !== null && hasRejectsWorkbook(plan.source)
       ? [`The same as a workbook: ${beside(REJECTS_WORKBOOK)} (correct either, not both)`]
       : []),
     ...(unmatched

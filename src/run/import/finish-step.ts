@@ -1,8 +1,8 @@
 import { buffer } from 'node:stream/consumers';
 import { formatRow } from '../../csv/format-row.ts';
-import type { Plan } from '../../model/plan.ts';
+import { hasRejectsWorkbook, type Plan } from '../../model/plan.ts';
 import { isUnmatched, KEY_NOT_REJECTED } from '../../model/reason.ts';
-import { isSheet, MOST_SHEET_ROWS } from '../../model/row.ts';
+import { MOST_SHEET_ROWS } from '../../model/row.ts';
 import type { Run, RunStatus } from '../../model/run.ts';
 import { InterruptedError, SafetyLimitError } from '../../model/storeferry-error.ts';
 import { judgeRejectsWhileApplying } from '../../plan/judge-safety.ts';
@@ -158,7 +158,7 @@ async function writeRunRejects(
     formatRow,
     describeKeys: (keys) => acknowledgedBefore(context, run, keys),
   });
-  if (isSheet(source.files[0]?.places) && rows > 0 && rows < MOST_SHEET_ROWS) {
+  if (hasRejectsWorkbook(source) && rows > 0 && rows < MOST_SHEET_ROWS) {
     await writeRejectsWorkbook(folder);
   }
   const isUpdate = request.job.mode === 'update';

@@ -94,6 +94,7 @@ export function readSnapshotThroughMapping(reading: SnapshotReading): {
         columnsNotUsed: [...columnsNotUsed],
         ...(joins.length === 0 ? {} : { joins }),
         dates: mapping?.mapper.clock.judged() ?? null,
+        ...(snapshot.readAs?.ofWorkbook === true ? { ofWorkbook: true } : {}),
       };
     },
   };
