@@ -7,7 +7,7 @@ import type { MappingSpec } from './spec/mapping-spec.ts';
 import type { Condition } from './spec/value.ts';
 import { columnsOf, compileCondition } from './values/compile-condition.ts';
 
-/** Complains of what is declared and not used, of columns declared wrongly, and of required ones that are unknown. */
+/** Reports declared but unused names, wrongly declared columns, and unknown required columns. */
 export function checkUse(scope: Scope, spec: MappingSpec): void {
   const { problems, columns, used } = scope;
   for (const [index, name] of (spec.required ?? []).entries()) {
@@ -87,7 +87,7 @@ export function checkUse(scope: Scope, spec: MappingSpec): void {
   checkAdjacent(scope, spec);
 }
 
-/** Whether the store is asked is decided before any row is read. */
+/** Whether to ask the store is decided before any row is read. */
 function checkParamsOnly(scope: Scope, name: string, when: Condition | undefined): void {
   if (when === undefined) return;
   const path = ['lookups', name, 'when'];
@@ -96,18 +96,18 @@ function checkParamsOnly(scope: Scope, name: string, when: Condition | undefined
   if (others.length === 0) compileCondition(scope, path, when);
 }
 
-/** Whether something of the mapping names the column, or what its header captures. */
+/** Whether something in the mapping names the column, or a capture of its header. */
 export function isUsed({ used }: Scope, { name, captures }: Column): boolean {
   return used.has(name) || captures.some((capture) => used.has(`capture ${capture}`));
 }
 
-/** The columns that nothing has named so far. */
+/** The columns that nothing has used so far. */
 export function unnamedColumns(scope: Scope): ReadonlySet<string> {
   const unnamed = [...scope.columns.declared.values()].filter((column) => !isUsed(scope, column));
   return new Set(unnamed.map(({ name }) => name));
 }
 
-/** A record whose rows stand apart is recognised by its key: so the key must be what groups the rows. */
+/** A record whose rows are not adjacent is recognised by its key, so the key must be what groups the rows. */
 function checkAdjacent({ problems }: Scope, spec: MappingSpec): void {
   if (spec.group?.by === undefined || spec.group.rows !== 'adjacent') return;
   const key = spec.import === 'products' ? spec.product.url : spec.contact.id;

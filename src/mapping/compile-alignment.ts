@@ -11,12 +11,12 @@ import { compilePattern } from './transforms/compile-pattern.ts';
 import { cleanCell } from './values/cell.ts';
 import { columnsOf, compileCondition } from './values/compile-condition.ts';
 
-/** Finds out why the cells of a row cannot be trusted to stand under their headers; `cells` are those by slot. */
+/** Finds out why the cells of a row may not belong to their headers; `cells` are those by slot. */
 export type AlignmentCheck = (row: Row, cells: Cells, binding: Binding) => Misalignment | undefined;
 
 type Cells = readonly (string | undefined)[];
 
-/** Compiles how a row shows that it has shifted: by its length, by cells that do not fit, by cells that contradict each other. */
+/** Compiles the signs of a shifted row: its length, cells that do not fit, and cells that contradict each other. */
 export function compileAlignment(scope: Scope, spec: MappingSpec): AlignmentCheck {
   const checks = [compileExpectations(scope, spec.expect ?? {}), compileShifted(scope, spec.misaligned)];
   const padsShortRows = spec.csv?.shortRows === 'pad';
@@ -40,8 +40,8 @@ export function compileAlignment(scope: Scope, spec: MappingSpec): AlignmentChec
 }
 
 /**
- * A cell too many counts even when it is blank: where the last columns are often blank, that is all that shows of a
- * comma without quotes.
+ * An extra cell counts even if it is blank: if the last columns are often blank, it is the only sign of a comma
+ * without quotes.
  */
 function wrongLength(
   { cells, line }: Row,
@@ -65,7 +65,7 @@ type CellsCheck = (
   only?: ReadonlySet<number>,
 ) => Reason | undefined;
 
-/** Compiles what the mapping expects of cells. */
+/** Compiles the mapping's expectations about cells. */
 function compileExpectations(scope: Scope, spec: NonNullable<MappingSpec['expect']>): CellsCheck {
   const checks = Object.entries(spec).flatMap(([name, expected]) => {
     const named = resolveName(scope, name);
@@ -85,7 +85,7 @@ function compileExpectations(scope: Scope, spec: NonNullable<MappingSpec['expect
       for (const slot of slots.values()) {
         if (only?.has(slot) === false) continue;
         const text = cleanCell(cells[slot]);
-        // The error of a spreadsheet stands where its value would: it spoils its record, and has shifted nothing.
+        // The error of a spreadsheet replaces the value: its record is wrong, but the row has not shifted.
         if (text !== undefined && !fits(text) && !isErrorValue(text)) {
           const column = table.headers[slot];
           return {
@@ -101,7 +101,7 @@ function compileExpectations(scope: Scope, spec: NonNullable<MappingSpec['expect
   };
 }
 
-/** Compiles the condition that only a row which has shifted meets. With `only`: where it looks at one of these slots. */
+/** Compiles the condition that only a shifted row meets. With `only`: if it uses one of these slots. */
 function compileShifted(scope: Scope, condition: Condition | undefined): CellsCheck {
   if (condition === undefined) return () => undefined;
   const test = compileCondition(scope, ['misaligned'], condition);
@@ -117,9 +117,9 @@ function compileShifted(scope: Scope, condition: Condition | undefined): CellsCh
       : undefined;
 }
 
-/** Texts that are known to fit; a pattern costs ten times as much as looking among them. */
+/** Texts that are known to fit; a pattern costs ten times as much as a look-up. */
 const MOST_FITTED = 64;
-/** Longer ones are parts of the block they were read in, and to remember them would keep all of it. */
+/** A longer text is a slice of the block that it was read in, so remembering it would keep the whole block. */
 const SHORT = 12;
 
 function fitting(
@@ -134,7 +134,7 @@ function fitting(
   const pattern = compilePattern(expected, scope.limits.patternLength, (message) =>
     scope.problems.add(['expect', name], message),
   );
-  // Rows of a record repeat its key, and columns such as a position have few values: what fitted before still does.
+  // Rows of a record repeat its key, and some columns have few values, so most texts have been checked before.
   let last: string | undefined;
   const fitted = new Set<string>();
   return (text) => {

@@ -56,7 +56,7 @@ export function compileContact(scope: Scope, contact: ContactSpec): (rows: Recor
   };
 }
 
-/** `match` is read only where a crosswalk asks for it; what is wrong with it should show before. */
+/** `match` is used only by a crosswalk; its errors should be reported before. */
 function checkMatch(scope: Scope, contact: ContactSpec): void {
   for (const [name, value] of Object.entries(contact.match ?? {})) {
     const path = ['contact', 'match', name];
@@ -116,12 +116,12 @@ function isId(item: Item): item is number {
   return typeof item === 'number' && Number.isSafeInteger(item) && item >= 0;
 }
 
-/** A text that holds something besides white space; the API takes an empty one for none (section 4.2). */
+/** A text with more than white space; the API ignores an empty one (section 4.2). */
 function filledText(cell: Cell): string | undefined {
   return typeof cell === 'string' && cell.trim() !== '' ? cell : undefined;
 }
 
-/** A list without blank texts and repeats; undefined when nothing is left of it. */
+/** A list without blank texts and repeats; undefined if nothing remains. */
 function filledList(cell: Cell): readonly Item[] | undefined {
   if (!isList(cell)) return undefined;
   const items = new Set(cell.filter((item) => typeof item !== 'string' || item.trim() !== ''));
@@ -129,8 +129,8 @@ function filledList(cell: Cell): readonly Item[] | undefined {
 }
 
 /**
- * Compiles the custom properties of a contact: named ones, pairs of columns, and the columns used nowhere else. Blank
- * ones are left out; of two with the same name, the second value follows the first.
+ * Compiles the custom properties of a contact: named ones, pairs of columns, and the columns that nothing else uses.
+ * Blank ones are left out; if two have the same name, both values are kept in order.
  */
 function compileProperties(
   scope: Scope,
@@ -183,7 +183,7 @@ function compileFamily(scope: Scope, key: 'names' | 'values', name: string | und
 const NO_MATCH: UnmatchedCode = 'crosswalk-no-match';
 const NOTHING_TO_MATCH: UnmatchedCode = 'crosswalk-nothing-to-match';
 
-/** Compiles the id of a contact: from the crosswalk where the job has one, else from the mapping's `id`. */
+/** Compiles the id of a contact: from the crosswalk if the job has one, otherwise from the mapping's `id`. */
 export function compileContactId(
   scope: Scope,
   contact: ContactSpec,

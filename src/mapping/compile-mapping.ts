@@ -32,9 +32,9 @@ import { compileAs } from './values/compile-value.ts';
 import { compileField } from './values/field.ts';
 import { withHtmlPolicy } from './with-html-policy.ts';
 
-/** What a mapping needs to know besides its file. */
+/** The input for compiling a mapping, besides its file. */
 export interface MappingContext {
-  /** As the job sets them; the mapping's defaults fill in. */
+  /** The values of the job; the mapping's defaults fill in missing ones. */
   readonly params: Readonly<Record<string, Param>>;
   /** The tables that the mapping declares under `lookups`, by name. */
   readonly lookups: ReadonlyMap<string, LookupTable>;
@@ -44,22 +44,22 @@ export interface MappingContext {
   readonly weightUnit: WeightUnit;
   /** When the source was staged, in milliseconds since the epoch: dated sales are judged at this moment. */
   readonly now: number;
-  /** Contacts only: how the store's id is found where the source does not have it. */
+  /** Contacts only: how to find the store's id if the source does not have it. */
   readonly crosswalk?: Crosswalk | undefined;
-  /** The job's; left out: the usual ones. */
+  /** The limits of the job; default: the usual ones. */
   readonly limits?: MappingLimits | undefined;
   /** Of a job with `mode: update`: by what products are found, whose changes are mapped. */
   readonly match?: UpdateMatch | undefined;
-  /** What the job lets through of HTML; left out: whatever the mapping does. */
+  /** The job's HTML policy; default: the mapping decides. */
   readonly html?: HtmlPolicy | undefined;
 }
 
 /**
- * A mapping ready to run. Compiled for one source: families of columns grow as its files are opened, so a further
- * source needs another compiled mapping.
+ * A compiled mapping. It is compiled for one source: families of columns grow with its files, so another source needs
+ * another compiled mapping.
  */
 export interface CompiledMapping {
-  /** Resolves the columns of a file; throws MappingError where a required one is not there, or one repeats. */
+  /** Resolves the columns of a file; MappingError if a required one is missing, or one repeats. */
   readonly bind: (header: readonly string[], file: number) => Binding;
   readonly alignment: AlignmentCheck;
   readonly grouping: Grouping;
@@ -97,7 +97,7 @@ export function compileMapping(spec: MappingSpec, context: MappingContext, trace
   return compiled;
 }
 
-/** Everything wrong in a mapping that its schema cannot find, with the path to each. */
+/** All errors of a mapping that its schema cannot find, with the path of each. */
 export function checkMapping(
   spec: MappingSpec,
   limits: MappingLimits = DEFAULT_LIMITS,
@@ -221,7 +221,7 @@ function keyExpression(scope: Scope, spec: MappingSpec, match: UpdateMatch | und
   return compileAs({ ...scope, problems: new Problems(), field: 'key' }, [], plain ?? '', 'text');
 }
 
-/** The lookups of a mapping that read the store's lists with these params, by name, with the column they match. */
+/** The lookups of a mapping that read the store's lists with these params, by name, with the column to match. */
 export function lookupsOfStoreLists(
   spec: MappingSpec,
   params: Readonly<Record<string, Param>>,
@@ -243,7 +243,7 @@ export function lookupsOfStoreLists(
   });
 }
 
-/** Stands in where a condition looks at params only. */
+/** A row for conditions that use params only. */
 const NO_ROW: SourceRow = {
   table: { file: 0, headers: [], firstSlots: new Set(), digest: '' },
   seq: 0,
@@ -253,7 +253,7 @@ const NO_ROW: SourceRow = {
   chars: 0,
 };
 
-/** The names that decide which rows are one record, and what its key is. */
+/** The names that decide which rows form one record, and its key. */
 export interface KeyNames {
   readonly columns: ReadonlySet<string>;
   readonly params: ReadonlySet<string>;
@@ -261,8 +261,8 @@ export interface KeyNames {
 }
 
 /**
- * What of a mapping its grouping and the value of its key name, at whatever depth: both are compiled, and the names are
- * those that this resolved. `value` is undefined where the mapping says nothing of the key.
+ * The names that the mapping's grouping and the value of its key use, at any depth: both are compiled, and the
+ * resolved names are collected. `value` is undefined if the mapping has none.
  */
 export function keyNames(spec: MappingSpec, value: Value | undefined): KeyNames {
   const problems = new Problems();

@@ -3,41 +3,41 @@ import type { Reason } from '../model/reason.ts';
 import type { RecordRows, SourceRow } from './record-rows.ts';
 import type { Scope } from './scope.ts';
 
-/** What programs leave in a cell instead of its value. */
+/** Signs that a program has damaged the value of a cell. */
 type Damage = 'spreadsheet-error' | 'characters-lost' | 'control-characters' | 'digits-lost';
 
-/** What becomes of a record with a damaged cell: refused, or sent with a note, or left to the reading of the field. */
+/** The treatment of a damaged cell: refuse the record, send it with a note, or leave it to the reading of the field. */
 type Treatment = 'refuse' | 'note' | 'leave';
 
 /** Finds damaged cells among those that a record is made of. */
 export interface DamageCheck {
-  /** Why the record cannot be sent; else its rows, without what no text may hold, which is noted. */
+  /** Why the record cannot be sent; otherwise its rows, without characters that no text may have (which is noted). */
   readonly check: (
     rows: RecordRows,
   ) => RecordRows | { readonly refused: Reason; readonly keyIsKnown: boolean };
-  /** Whether the cell that names the record is damaged: its key is then unknown. */
+  /** Whether the cell that names the record is damaged: then its key is unknown. */
   readonly keyIsDamaged: (row: SourceRow) => boolean;
 }
 
-/** Fields of long text, where a lost character spoils no more than a word. */
+/** Fields of long text, in which a lost character damages only a word. */
 const LONG_TEXT: ReadonlySet<string> = new Set(['description', 'note', 'properties', 'images']);
-/** Fields of text for people, which mean the same without control characters. */
+/** Fields of text for people, which keep their meaning without control characters. */
 const PROSE: ReadonlySet<string> = new Set(
   [...LONG_TEXT].concat('title name categories tags address city state zip country companyName'.split(' ')),
 );
-/** Codes, which must not lose a digit. `group` stands for what rows refer to each other by. */
+/** Codes, which must not lose a digit. `group`: the references between rows. */
 const CODES: ReadonlySet<string> = new Set(['url', 'id', 'key', 'group', 'match', 'sku', 'phone']);
-/** What decides the key of a record. */
+/** The places that decide the key of a record. */
 const KEYS: ReadonlySet<string> = new Set(['url', 'id', 'key', 'match']);
-/** What is read from the row that describes the record only. */
+/** The places that are read only from the row that describes the record. */
 const OF_HEAD: ReadonlySet<string> = new Set(['title', 'description', 'hidden', 'categories', 'type']);
-/** Places that look at cells and take nothing from them. */
+/** Places that test cells but take no value from them. */
 const LOOKS_ONLY: ReadonlySet<string> = new Set(['expect', 'inherit']);
 
 function treatment(field: string, damage: Damage): Treatment {
   switch (damage) {
     case 'spreadsheet-error':
-      // What is no address is left out and noted anyway.
+      // Texts that are not addresses are left out and noted anyway.
       return field === 'images' ? 'leave' : 'refuse';
     case 'characters-lost':
       return LONG_TEXT.has(field) ? 'note' : 'refuse';
@@ -50,12 +50,12 @@ function treatment(field: string, damage: Damage): Treatment {
   }
 }
 
-/** Everything of the class Cc but tabs and line ends. */
+/** All characters of the class Cc except tabs and line ends. */
 const CONTROLS = /[^\P{Cc}\t\n\r]/u;
 const EVERY_CONTROL = new RegExp(CONTROLS, 'gu');
-/** Nearly every cell is sound: one test excludes it. */
+/** Nearly every cell is intact: one test excludes it. */
 const SUSPECT = /[^\P{Cc}\t\n\r]|\ufffd|^\s*(?:#|NaN|Err:)|[eE]\+|[.,][0-9]+[eE][0-9]/u;
-/** Without a sign only behind a fraction: `5E10` may well be a code. */
+/** Without a sign only after a fraction, because `5E10` may be a code. */
 const EXPONENT = /^[-+]?[0-9](?:(?:[.,][0-9]+)?[eE]\+|[.,][0-9]+[eE])[0-9]{1,3}$/;
 function damagesOf(cell: string): readonly Damage[] {
   const text = cell.trim();
@@ -67,13 +67,13 @@ function damagesOf(cell: string): readonly Damage[] {
   ];
 }
 
-/** Compiles the check, after everything that reads columns: only what is used matters. */
+/** Compiles the check, after everything that reads columns, because only used columns matter. */
 export function compileDamageCheck(scope: Scope): DamageCheck {
   const { columns, reads, notes, quote } = scope;
   const fieldsBySlot = new Map<number, ReadonlySet<string>>();
   let keySlots: readonly number[] = [];
   let known = -1;
-  // Families of columns and the rest get their slots as files are opened.
+  // Families of columns and the rest get their slots when files are opened.
   const learn = () => {
     if (known !== columns.slotCount) {
       known = columns.slotCount;
@@ -149,7 +149,7 @@ const NOTES: Readonly<Record<Damage, string>> = {
   'digits-lost': 'shortened by a spreadsheet',
 };
 
-/** Control characters as a terminal may show them. */
+/** Control characters in a form that a terminal may show. */
 function printed(text: string): string {
   return text.replaceAll(EVERY_CONTROL, '\ufffd');
 }

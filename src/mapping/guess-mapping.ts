@@ -4,20 +4,20 @@ import { bindTable, type ColumnReport, requiredColumns } from './columns/bind-ta
 import { Columns } from './columns/columns.ts';
 import type { MappingSpec } from './spec/mapping-spec.ts';
 
-/** How a mapping and a header line go together. */
+/** How well a mapping fits a header line. */
 interface HeaderFit {
-  /** What stops a run at this header: required columns that are not there, or one that repeats; null when nothing does. */
+  /** What would stop a run with this header: missing required columns, or a repeated one; null if nothing would. */
   readonly obstacle: string | null;
-  /** The headers that the mapping's columns take, in the order of the file. */
+  /** The headers that the mapping's columns use, in the order of the file. */
   readonly used: readonly string[];
-  /** How many headers there are, blank ones not counted. */
+  /** How many headers there are, without blank ones. */
   readonly headers: number;
   /** How many of the mapping's columns the header has, and how many the mapping has. */
   readonly columnsFound: number;
   readonly columns: number;
 }
 
-/** Tries a mapping against a header line, without rows, params or lookups. */
+/** Tries a mapping with a header line, without rows, params or lookups. */
 export function fitHeader(spec: MappingSpec, header: readonly string[]): HeaderFit {
   const { report, repeated } = bind(spec, header);
   const taken = new Set(report.used.flatMap(({ headers }) => headers));
@@ -49,7 +49,7 @@ function bind(
   }
 }
 
-/** What the file would be known by if nothing in it repeated. */
+/** The binding of the file if no header repeated. */
 function withoutRepeats(header: readonly string[]): readonly string[] {
   const known = new Set<string>();
   return header.map((text) => {
@@ -63,52 +63,53 @@ function lowerFirst(text: string): string {
   return text.charAt(0).toLowerCase() + text.slice(1);
 }
 
-/** A column as the format itself calls it: by the first of its headers. */
+/** The name of a column in its format: the first of its headers. */
 function headerOf({ columns }: MappingSpec, name: string): string {
   const spec = columns[name];
   const written = typeof spec === 'object' && 'header' in spec ? spec.header : (spec ?? name);
   return `'${(typeof written === 'string' ? written : written[0]) ?? name}'`;
 }
 
-/** A mapping that might read a file. */
+/** A mapping that may fit a file. */
 interface MappingCandidate {
   readonly name: string;
   readonly spec: MappingSpec;
-  /** Comes with Storeferry; else the workspace's own. */
+  /** Shipped with Storeferry; otherwise from the workspace. */
   readonly shipped: boolean;
 }
 
-/** A mapping held against a header line. */
+/** A mapping compared with a header line. */
 export interface MappingFit extends HeaderFit {
   readonly name: string;
   readonly imports: MappingSpec['import'];
-  /** The headers it uses that no other format's mapping knows: what distinguishes the formats. */
+  /** The used headers that no other format's mapping knows: these distinguish the formats. */
   readonly distinctive: readonly string[];
 }
 
-/** What a header line says about where a file comes from. */
+/** Where a file probably comes from, according to its header line. */
 export interface MappingGuess {
-  /** The mapping that is meant without much doubt; undefined when the columns say too little, or several fit alike. */
+  /** The mapping that fits without much doubt; undefined if the columns say too little, or several fit equally well. */
   readonly best: MappingFit | undefined;
   /** Mappings that can read the file, likeliest first. */
   readonly fitting: readonly MappingFit[];
-  /** Mappings that know some of its columns and lack others they need, nearest first. */
+  /** Mappings that know some of its columns and lack others that they need, nearest first. */
   readonly near: readonly MappingFit[];
 }
 
-/** How much more the best must know than the second, where both have columns of their own. */
+/** How much better than the second the best must fit, if both have distinctive columns. */
 const CLEAR_LEAD = 1.25;
 
 /**
- * Guesses the mapping of a file from its header line. A column that many formats have (Title, Email) says little, one
- * that a single format has (Variant Compare At Price) nearly all: each counts the less the more mappings know it.
+ * Guesses the mapping of a file from its header line. A column that many formats have (Title, Email) is weak
+ * evidence; one that a single format has (Variant Compare At Price) is strong evidence. The weight of a column
+ * decreases with the number of mappings that know it.
  */
 export function guessMapping(
   header: readonly string[],
   candidates: readonly MappingCandidate[],
 ): MappingGuess {
   const fits = candidates.map((candidate) => ({ candidate, fit: fitHeader(candidate.spec, header) }));
-  // A workspace's own variation of a shipped mapping must not make that one's columns common.
+  // A workspace's variation of a shipped mapping must not make the columns of that format common.
   const knownBy = new Map<string, number>();
   for (const { candidate, fit } of fits) {
     if (!candidate.shipped) continue;
@@ -126,7 +127,7 @@ export function guessMapping(
   const fitting = judged.filter(({ obstacle }) => obstacle === null);
   const near = judged.filter(({ obstacle }) => obstacle !== null);
   const [first, second] = fitting;
-  // Who has written a mapping that reads the file has written it for this file.
+  // A workspace's own mapping that reads the file was written for this file.
   const own = fitting.find(({ shipped, used }) => !shipped && used.length >= (first?.used.length ?? 0));
   const clear =
     first !== undefined &&

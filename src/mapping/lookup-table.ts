@@ -1,12 +1,12 @@
-/** The rows of a lookup file by the value of its matched column, lower-cased and trimmed; each by column. */
+/** The rows of a lookup file by the value of their matched column, in lower case and trimmed; each row by column. */
 export interface LookupTable {
   readonly columns: readonly string[];
   readonly rows: ReadonlyMap<string, ReadonlyMap<string, string>>;
   /** Of a table with the columns from, to and rate, matched by from: the rate of each pair, as written. */
   readonly rates?: ReadonlyMap<string, string | typeof SEVERAL_RATES>;
-  /** What is said of a value that is not there, where the table knows better than the mapping. */
+  /** The message for a missing value, if the table has a better one than the mapping. */
   readonly unknown?: Refusal;
-  /** Values that must not be decided, since more than one row has them. */
+  /** Ambiguous values: more than one row has them. */
   readonly ambiguous?: Refusal & { readonly keys: ReadonlySet<string> };
 }
 
@@ -15,7 +15,7 @@ interface Refusal {
   readonly message: string;
 }
 
-/** How a value is compared with the matched column of a lookup table. */
+/** The form in which a value is compared with the matched column of a lookup table. */
 export function lookupKey(text: string): string {
   return text.trim().toLowerCase();
 }
@@ -67,7 +67,7 @@ function newRates(): Map<string, string | typeof SEVERAL_RATES> {
   return new Map();
 }
 
-/** What a lookup of the store's subscriber lists knows of each. */
+/** The facts about a subscriber list that lookups use. */
 export interface StoreList {
   readonly id: number;
   readonly name: string;
@@ -78,8 +78,8 @@ export const LIST_COLUMNS: readonly string[] = ['id', 'name'];
 const NAMES_SHOWN = 20;
 
 /**
- * The store's subscriber lists as a lookup table. Two lists of one name are ambiguous. `notes`
- * say what a person who misses one should know of how they were read.
+ * The store's subscriber lists as a lookup table. Two lists with one name are ambiguous. `notes` are facts about the
+ * reading that matter if a list is missing.
  */
 export function storeListsTable(
   lists: readonly StoreList[],
@@ -118,12 +118,12 @@ export function storeListsTable(
   };
 }
 
-/** Finds the store's id of a contact by a field of it. */
+/** Finds the store's id of a contact by a field. */
 export interface Crosswalk {
   /** The field to match: one of the contact, or of `match`. */
   readonly match: string;
-  /** What messages call it. */
+  /** The name of the crosswalk in messages. */
   readonly file: string;
-  /** The id for a value, compared trimmed and in any case; undefined when it is not there, NaN when it is no number. */
+  /** The id for a value, compared in lower case and trimmed; undefined if it is missing, NaN if it is not a number. */
   readonly find: (value: string) => number | undefined;
 }

@@ -14,31 +14,31 @@ export type Built =
   | { readonly body: Extract<Mapped, { kind: 'record' }>['body'] }
   | { readonly skipped: Reason };
 
-/** What makes a record of its rows. */
+/** Builds records from rows. */
 export interface RecordMapper {
   readonly key: Field;
-  /** What the key is called: `url` or `id`. */
+  /** The name of the key: `url` or `id`. */
   readonly keyField: string;
   readonly skips: readonly { readonly test: Test; readonly reason: string }[];
   readonly damage: DamageCheck;
   readonly joins: Joins;
-  /** Emptied before each record; what is noted while it is built goes with it. */
+  /** Emptied before each record; notes from building a record belong to that record. */
   readonly notes: string[];
   /** Reset before each record: whether the record depends on the time of the import. */
   readonly clock: Clock;
-  /** Throws Unreadable where the rows make no record. */
+  /** Throws Unreadable if the rows make no record. */
   readonly build: (rows: RecordRows, key: string) => Built;
 }
 
 /**
- * Makes a record, a rejection or a skip of the rows. The key is read first: it is known even where the rest fails. The
- * record keeps the memo where it is valid: nothing was noted, and no date was judged.
+ * Makes a record, a rejection or a skip from the rows. The key is read first, so that it is known even if the rest
+ * fails. The record keeps the memo if it is valid: nothing was noted, and no date was judged.
  */
 export function mapRecord(mapper: RecordMapper, rows: RecordRows, memo?: string): Mapped {
   return mapWithKey(mapper, rows, beginRecord(mapper, rows), memo);
 }
 
-/** Forgets the notes of the record before, and reads the key; undefined where it is blank, or no row can be read. */
+/** Forgets the notes of the previous record, and reads the key; undefined if it is blank, or no row can be read. */
 function beginRecord(mapper: RecordMapper, rows: RecordRows): Cell | Unreadable {
   mapper.notes.length = 0;
   mapper.clock.asked = false;
@@ -79,7 +79,7 @@ function mapWithKey(
     key,
     body: built.body,
     ...from,
-    // Notes are counted as records, however many cells of a record give the same.
+    // Notes are counted per record, even if several cells of a record give the same note.
     ...(mapper.notes.length === 0 ? {} : { notes: [...new Set(mapper.notes)] }),
     ...(memo === undefined || mapper.notes.length > 0 || mapper.clock.asked ? {} : { memo }),
   };
@@ -90,7 +90,7 @@ export function keyOf({ key }: RecordMapper, rows: RecordRows): Cell | Unreadabl
   return orUnreadable(() => key(rows));
 }
 
-/** The one place that catches what cannot be read. */
+/** The only place that catches Unreadable. */
 function orUnreadable<Result>(read: () => Result): Result | Unreadable {
   try {
     return read();
@@ -101,7 +101,7 @@ function orUnreadable<Result>(read: () => Result): Result | Unreadable {
 }
 
 /**
- * Defers the mapping of the rows until the plan needs it. Rows that are clearly no record, or perhaps only a part of
+ * Defers the mapping of the rows until the plan needs it. Rows that are certainly no record, or may be only a part of
  * one, are mapped at once. `context` is a digest of everything besides the rows.
  */
 export function deferRecord(

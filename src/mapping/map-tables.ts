@@ -18,22 +18,22 @@ export interface Table {
   readonly header: readonly string[];
   /** Index of the file within the snapshot. */
   readonly file: number;
-  /** What messages call the file. */
+  /** The name of the file in messages. */
   readonly name?: string | undefined;
   readonly batches: AsyncIterable<readonly Row[]>;
 }
 
 interface MapTablesOptions {
-  /** Called for each file as it is opened, with the columns that are used and those that are not. */
+  /** Called for each file when it is opened, with the used and unused columns. */
   readonly onTable?: (report: ColumnReport, file: number) => void;
-  /** Where rows are kept that may stand anywhere. Default: SQLite, in memory while small, else in a temporary file. */
+  /** Storage for rows that may be anywhere. Default: SQLite, in memory while small, otherwise in a temporary file. */
   readonly openScratch?: (kind: LinkKind) => RowScratch;
 }
 
 /**
- * Maps the rows of a source to records, rejections and skips, each row under exactly one of them. Rows that may stand
- * anywhere come out when the source has ended, everything else as it goes.
- * @throws MappingError on opening a file that lacks a required column.
+ * Maps the rows of a source to records, rejections and skips, with each row in exactly one of them. Records whose
+ * rows may be anywhere come at the end of the source, all others immediately. @throws MappingError when a file
+ * without a required column is opened.
  */
 export function mapTables(
   mapping: CompiledMapping,
@@ -44,7 +44,7 @@ export function mapTables(
 }
 
 /**
- * The same, with the mapping of records deferred where an equal memo may make it needless. `context` is a digest of
+ * The same, with deferred mapping of records that an equal memo may make unnecessary. `context` is a digest of
  * everything besides the rows that decides the records.
  */
 export function deferTables(
@@ -126,7 +126,7 @@ async function* readTables<Item>(
   }
 }
 
-/** The binding of a file whose rows are all wider or narrower than its header by the same blank cells. */
+/** The binding of a file whose rows all have more or fewer blank cells than its header. */
 function evened(binding: Binding, header: readonly string[], batch: readonly Row[]): Binding {
   const more = blankCellsBeyond(header, batch);
   if (more === 0) return binding;
@@ -134,7 +134,7 @@ function evened(binding: Binding, header: readonly string[], batch: readonly Row
   return { ...binding, width: binding.width + more, surplus: [...binding.surplus, ...surplus] };
 }
 
-/** A row that is a header again stands between records and belongs to none. */
+/** A repeated header row is between records and belongs to none. */
 function headingRecord({ mapper }: CompiledMapping, row: SourceRow): RecordRows {
   const reason = {
     code: 'second-header',
@@ -146,7 +146,7 @@ function headingRecord({ mapper }: CompiledMapping, row: SourceRow): RecordRows 
   return typeof key === 'string' ? { ...stray, key } : stray;
 }
 
-/** A file within a zip, by the label that it is staged under. */
+/** A file within a zip, by its staged label. */
 const IN_ARCHIVE = /\.zip\//i;
 const LEAVE_IT_OUT = 'Remove files with other content from the zip: Storeferry reads every file in it.';
 
@@ -169,7 +169,7 @@ function sourceRow(mapping: CompiledMapping, binding: Binding, row: Row, seq: nu
   return bound;
 }
 
-/** The cells that the mapping uses, by slot. Cells that a short row lacks are blank. */
+/** The cells that the mapping uses, by slot. Missing cells of a short row are blank. */
 function cellsBySlot(row: Row, binding: Binding): (string | undefined)[] {
   const { indexes, constants } = binding;
   const cells: (string | undefined)[] = new Array(indexes.length);
@@ -187,12 +187,12 @@ function charsOf({ cells }: Row): number {
   return chars;
 }
 
-/** The packages that decide what a mapping makes of a cell. */
+/** The packages that affect how cells are mapped. */
 const PACKAGES = ['entities', 're2js', 'sanitize-html'];
 
 /**
- * A digest of all code that maps: this folder, the packages it uses and the runtime, whose Unicode and time zones
- * transforms go by. The version of Storeferry is not enough: a correction between two versions must reach records
+ * A digest of all code that maps: this folder, its packages and the runtime, on whose Unicode and time zones
+ * transforms depend. The version of Storeferry is not enough: a correction between two versions must reach records
  * whose rows have not changed. Takes about 5 ms.
  */
 export function mappingCode(): string {

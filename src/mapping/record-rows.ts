@@ -2,24 +2,27 @@ import { hash } from 'node:crypto';
 import type { Reason } from '../model/reason.ts';
 import type { RowSpan } from '../model/row.ts';
 
-/** A file as the mapping sees it. */
+/** A file from the view of the mapping. */
 export interface BoundTable {
   /** Index of the file within the snapshot. */
   readonly file: number;
-  /** The header behind each slot; undefined where this file has no such column. */
+  /** The header of each slot; undefined if this file has no such column. */
   readonly headers: readonly (string | undefined)[];
-  /** The slots that the first column serves: only a cell put before it can have shifted what stands there. */
+  /** The slots of the first column: only an extra cell before it can shift them. */
   readonly firstSlots: ReadonlySet<number>;
-  /** Over all that decides which column fills each slot, in this file and in earlier ones with other columns. */
+  /**
+   * A digest of everything that decides which column fills each slot, in this file and in earlier ones with other
+   * columns.
+   */
   readonly digest: string;
 }
 
-/** Why the cells of a row cannot be trusted to stand under their headers. */
+/** Why the cells of a row may not belong to their headers. */
 export interface Misalignment {
   readonly reason: Reason;
-  /** All cells as they stand, trimmed: they may name the record that the row belongs to. */
+  /** All cells of the row, trimmed: they may name its record. */
   readonly cells: readonly string[];
-  /** Whether the first cell is what the mapping expects of its column: otherwise even that one has shifted. */
+  /** Whether the first cell fits its column; otherwise even that one has shifted. */
   readonly firstFits: boolean;
 }
 
@@ -31,31 +34,31 @@ export interface SourceRow {
   readonly line: number;
   readonly cells: readonly (string | undefined)[];
   readonly misaligned: Misalignment | undefined;
-  /** How long all its cells are: they are slices of one text, which stays in memory as long as any of them. */
+  /** The total length of its cells: they are slices of one text, which stays in memory as long as any of them. */
   readonly chars: number;
 }
 
 /** The rows of one record. */
 export interface RecordRows {
-  /** The row that describes the record; undefined when none can be read. */
+  /** The row that describes the record; undefined if none can be read. */
   readonly head: SourceRow | undefined;
-  /** All rows whose cells can be trusted, in source order, the head among them. */
+  /** All rows whose cells can be trusted, in source order, including the head. */
   readonly rows: readonly SourceRow[];
   /** Rows other than the head that are referred to as children, in the order of the references. */
   readonly children: readonly SourceRow[];
-  /** What the references say of each child, where they say more than its name. */
+  /** Further facts about each child in the references, besides its name. */
   readonly childOptions: readonly ReadonlyMap<string, string>[] | undefined;
-  /** Why the record cannot be imported, whatever its cells say. */
+  /** Why the record cannot be imported, whatever its cells contain. */
   readonly fault: Reason | undefined;
-  /** The key, where it is known without the head. */
+  /** The key, if it is known without the head. */
   readonly key: string | null;
   readonly spans: readonly RowSpan[];
-  /** How many rows this record accounts for. */
+  /** The number of rows that this record accounts for. */
   readonly counted: number;
   readonly torn: boolean;
 }
 
-/** 22 characters of base64url hold 132 bits: enough that no two records share them by chance. */
+/** 22 characters of base64url hold 132 bits: enough to make equal digests of two records practically impossible. */
 const LENGTH = 22;
 
 /** The digest of a text, for memos and their parts. */
@@ -64,12 +67,11 @@ export function memoDigest(text: string): string {
 }
 
 /**
- * A digest of all that the mapping can read of a record: `context` (everything besides the rows), how the columns of its
- * files are bound, and the cells that the mapping uses. Equal memos give equal records, unless the mapping asks the
- * clock.
- *
- * Unambiguous: first comes how many cells there are, row by row, and which of them are head and children; NUL stands
- * before every cell and in none, since `csv` refuses it.
+ * A digest of everything that the mapping can read of a record: `context` (everything besides the rows), how the
+ * columns of its files are bound, and the cells that the mapping uses. Equal memos give equal records, unless the
+ * mapping depends on the time.
+ * Unambiguous: it begins with the number of cells, row by row, and which rows are head and children; NUL precedes
+ * every cell and is in none, because `csv` refuses it.
  */
 export function memoOf(context: string, { head, rows, children, childOptions }: RecordRows): string {
   let table: BoundTable | undefined;

@@ -12,17 +12,17 @@ import { joinColumns } from './spec/join-spec.ts';
 import type { MappingExpectation, MappingSpec, MappingTest } from './spec/mapping-spec.ts';
 import { slugify } from './transforms/slug.ts';
 
-/** What became of one of a mapping's own tests; no problems means that it passed. */
+/** The result of one of a mapping's own tests; without problems it passed. */
 interface MappingTestResult {
   readonly name: string;
-  /** What differs, with the path to the expectation within the mapping file. */
+  /** The differences, with the path of the expectation within the mapping file. */
   readonly problems: readonly {
     readonly path: readonly (string | number)[];
     readonly message: string;
   }[];
 }
 
-/** Reads CSV text into its header line and its rows, as an import would. */
+/** Reads CSV text like an import: its header line and its rows. */
 export type ParseCsv = (
   text: string,
   delimiter: string,
@@ -145,7 +145,7 @@ function compare(
   return problems;
 }
 
-/** What differs in a record: each member of its body at its own place, or the first of all else. */
+/** The differences of a record: each member of its body at its own place, or the first other difference. */
 function judge(found: Mapped, wanted: MappingExpectation, path: Path): TestProblem[] {
   for (const [name, body] of [
     ['sends', wanted.sends],
@@ -200,21 +200,21 @@ function shownRecord(found: Mapped | undefined): string {
     : `${found.kind} (key ${found.key}): ${JSON.stringify(found.reason)}`;
 }
 
-/** One place where a value is not what was expected of it. */
+/** A value that differs from the expectation. */
 interface Difference {
-  /** Within the value that was expected; of something unexpected, where it would stand. */
+  /** The path within the expected value, or where an unexpected value would be. */
   readonly path: readonly (string | number)[];
   /** `variants[1].price: expected 12, found 14`. */
   readonly message: string;
 }
 
-/** Of a record that is altogether another one, the first tell enough. */
+/** If a record is completely different, the first few differences are enough. */
 const MOST = 10;
 const LONGEST = 200;
 
 /**
- * Where a JSON value differs from what was expected, member by member; empty when it does not. `partial`: members of
- * objects that nobody expects are no difference; those of lists are.
+ * The differences between a JSON value and the expectation, member by member; empty if there are none. `partial`:
+ * unexpected members of objects are ignored; those of lists are not.
  */
 function differences(
   found: unknown,

@@ -5,7 +5,7 @@ import type { LookupTable } from './lookup-table.ts';
 import type { MappingSpec } from './spec/mapping-spec.ts';
 import type { Trace } from './trace.ts';
 
-/** Something wrong in a mapping, with the path to it in the file. */
+/** An error in a mapping, with its path in the file. */
 export interface MappingProblem {
   readonly path: Path;
   readonly message: string;
@@ -14,7 +14,7 @@ export interface MappingProblem {
 /** Keys and indexes that lead to a place in a mapping file. */
 export type Path = readonly (string | number)[];
 
-/** What a check finds on its way through a mapping. */
+/** Collects the problems of a check. */
 export class Problems {
   readonly #found: MappingProblem[] = [];
 
@@ -30,7 +30,7 @@ export class Problems {
 /** A value that a job sets, or its default. */
 export type Param = string | number | boolean;
 
-/** What the expressions of a mapping are compiled against. */
+/** The names and settings for compiling the expressions of a mapping. */
 export interface Scope {
   readonly problems: Problems;
   readonly limits: MappingLimits;
@@ -38,32 +38,32 @@ export interface Scope {
   readonly params: ReadonlyMap<string, Param>;
   /** Undefined in `check`, which reads no tables. */
   readonly lookups: ReadonlyMap<string, LookupTable | undefined>;
-  /** Columns, params and lookups that something uses; what is declared and not used is a problem. */
+  /** Columns, params and lookups that are used; declared but unused names are a problem. */
   readonly used: Set<string>;
-  /** Which fields take something from a column, by the first word of their path (`sku`, `title`). */
+  /** Which fields take a value from a column, by the first word of their path (`sku`, `title`). */
   readonly reads: Map<string, Set<string>>;
-  /** Sentences that are counted with the record being mapped. */
+  /** Notes that are counted with the current record. */
   readonly notes: string[];
-  /** Whether families are gone through member by member, so that their name stands for one cell. */
+  /** Whether families are processed member by member, so that their name means one cell. */
   readonly eachMember: boolean;
-  /** Whether contacts are mapped: blanks cannot be cleared then. */
+  /** Whether contacts are mapped: then blanks cannot be cleared. */
   readonly contacts: boolean;
   /** The field that is being compiled, for notes. */
   readonly field: string;
-  /** A cell's text for a message; contacts' cells are not quoted. */
+  /** The text of a cell for a message; cells of contacts are not quoted. */
   readonly quote: (text: string) => string;
   /** Set where what each field is made of is to be shown. */
   readonly trace: Trace | undefined;
 }
 
-/** What a scope is made of besides the mapping. */
+/** The parts of a scope besides the mapping. */
 export type ScopeParts = Pick<Scope, 'problems' | 'params' | 'lookups'> & {
-  /** The usual ones when left out. */
+  /** Default: the usual ones. */
   readonly limits?: MappingLimits | undefined;
   readonly trace?: Trace | undefined;
 };
 
-/** A scope for the expressions of a mapping; nothing is used yet. */
+/** A scope for the expressions of a mapping, with nothing used yet. */
 export function newScope(spec: MappingSpec, parts: ScopeParts): Scope {
   const { problems, params, lookups, limits, trace } = parts;
   const contacts = spec.import === 'contacts';
@@ -93,13 +93,13 @@ function quoted(text: string): string {
   return `'${text.length > MOST_QUOTED ? `${text.slice(0, MOST_QUOTED)}…` : text}'`;
 }
 
-/** What a name in an expression stands for. */
+/** The meaning of a name in an expression. */
 export type Named =
   | { readonly kind: 'column'; readonly slot: number }
   | { readonly kind: 'family'; readonly family: Family }
   | { readonly kind: 'param'; readonly value: Param };
 
-/** What the name stands for; undefined when it stands for nothing. Marks it as used. */
+/** The meaning of the name; undefined if it has none. Marks it as used. */
 export function resolveName(scope: Scope, name: string): Named | undefined {
   const column = scope.columns.declared.get(name);
   if (column !== undefined) {
@@ -130,7 +130,7 @@ function baseField(field: string): string {
   return first === 'variants' ? (second ?? first) : first;
 }
 
-/** Says that a name stands for nothing, with the nearest that would. */
+/** Reports an undeclared name, with the nearest declared one. */
 export function unknownName(scope: Scope, path: Path, name: string): void {
   const names = [...scope.columns.declared.keys(), ...scope.columns.captures.keys(), ...scope.params.keys()];
   scope.problems.add(
@@ -159,7 +159,7 @@ export function argument(scope: Scope, path: Path, text: string): string {
   return String(value);
 }
 
-/** A lookup table of the mapping, marked as used; undefined where it is not declared, or in a check, which has none. */
+/** A lookup table of the mapping, marked as used; undefined if it is not declared, or in a check, which has none. */
 export function resolveLookup(scope: Scope, path: Path, name: string): LookupTable | undefined {
   const { lookups, problems, used } = scope;
   if (!lookups.has(name)) {
@@ -172,7 +172,7 @@ export function resolveLookup(scope: Scope, path: Path, name: string): LookupTab
   return lookups.get(name);
 }
 
-/** The values of a mapping's params. `set` is what a job says; undefined in a check, where no job is known. */
+/** The values of a mapping's params. `set` are the values of a job; undefined in a check, where no job is known. */
 export function paramsOf(
   spec: MappingSpec,
   set: Readonly<Record<string, Param>> | undefined,
@@ -191,7 +191,7 @@ export function paramsOf(
   );
 }
 
-/** What is wrong with the params that a job sets, with paths under `params`. `complete`: the job sets all it will set. */
+/** The problems of the params that a job sets, with paths under `params`. `complete`: the job sets no further ones. */
 export function checkParams(
   spec: MappingSpec,
   set: Readonly<Record<string, Param>>,

@@ -10,10 +10,10 @@ import { hasHtml, htmlCleaner } from './transforms/html.ts';
 import { Unreadable } from './values/cell.ts';
 
 /**
- * Holds finished records to the job's policy, so that no mapping can let through what the job does not. Only a
- * description is HTML for the store (storefront-api.md, section 2, Product): every other text loses it under either
- * policy, and where it would have to be removed from what identifies something (a url, an option, a stock keeping unit),
- * the record is rejected. Texts without any HTML stay exactly as they are.
+ * Applies the job's HTML policy to finished records, so that no mapping can bypass it. Only a description is HTML for
+ * the store (storefront-api.md, section 2, Product). Every other text loses its HTML under either policy. If HTML
+ * would have to be removed from an identifier (a url, an option, a stock keeping unit), the record is rejected. Texts
+ * without any HTML are not changed.
  */
 export function withHtmlPolicy(policy: HtmlPolicy, mapper: RecordMapper): RecordMapper {
   if (policy === 'keep') return mapper;
@@ -65,7 +65,7 @@ function anyHtml(value: unknown): boolean {
   return typeof value === 'object' && value !== null && Object.values(value).some(anyHtml);
 }
 
-/** What with HTML in it cannot be corrected without becoming something else, or the same as another. */
+/** Fields that cannot be cleaned without becoming another value or a duplicate. */
 function identifyingField(body: MappedRecord['body']): string | undefined {
   if (!isProduct(body)) return anyHtml(body.properties?.map(({ name }) => name)) ? 'properties' : undefined;
   const { url, variants, categories, subscription } = body;
@@ -99,7 +99,7 @@ function cleanProduct<Body extends ProductPatch>(
   return cleaned;
 }
 
-/** An address means the same with these characters encoded (RFC 3986 has none of them in one). */
+/** An address keeps its meaning with these characters encoded (RFC 3986 allows none of them unencoded). */
 function encoded(address: string): string {
   return address.replaceAll('<', '%3C').replaceAll('>', '%3E').replaceAll('"', '%22');
 }

@@ -4,26 +4,26 @@ import { type BoundTable, memoDigest } from '../record-rows.ts';
 import type { MappingSpec } from '../spec/mapping-spec.ts';
 import { type Captured, type Column, type Columns, matchHeader } from './columns.ts';
 
-/** What a mapping makes of a header line. */
+/** How the columns of a mapping match a header line. */
 export interface ColumnReport {
-  /** The mapping's columns that were found, with the headers that serve them. */
+  /** The mapping's columns that were found, with their headers. */
   readonly used: readonly { readonly name: string; readonly headers: readonly string[] }[];
   /** The mapping's columns that this file lacks. */
   readonly missing: readonly string[];
-  /** Headers that the mapping does not use; the columns of a rejects file are not among them. */
+  /** Headers that the mapping does not use, without the columns of a rejects file. */
   readonly unused: readonly string[];
 }
 
-/** A header line resolved against a mapping. */
+/** A header line, resolved against a mapping. */
 export interface Binding {
   readonly table: BoundTable;
-  /** For each slot, the index of its cell in a row; -1 where the file has none. */
+  /** For each slot the index of its cell in a row; -1 if the file has none. */
   readonly indexes: Int32Array;
-  /** What is the same for all rows of the file: what headers capture. */
+  /** The captures of headers, which are equal for all rows of the file. */
   readonly constants: readonly { readonly slot: number; readonly text: string }[];
-  /** How many cells a row has when it is whole. */
+  /** The number of cells of a complete row. */
   readonly width: number;
-  /** Where the surplus cells of a corrected rejects file stand; they must be blank. */
+  /** The positions of surplus cells of a corrected rejects file; they must be blank. */
   readonly surplus: readonly number[];
   readonly report: ColumnReport;
 }
@@ -47,7 +47,7 @@ export function bindTable(
   file: number,
   options: {
     readonly required: readonly string[];
-    /** Columns that only show whether a row has shifted: nothing of them is sent. */
+    /** Columns that only show whether a row has shifted; their values are not sent. */
     readonly watched?: ReadonlySet<string>;
   },
 ): Binding {
@@ -155,7 +155,7 @@ function findMembers(column: Column, headers: readonly string[]): Map<number, Fo
   return new Map([...members].sort(([a], [b]) => a - b));
 }
 
-/** Headers that fit, alternative by alternative: exactly, then loosely; alternatives without any are left out. */
+/** Headers that match, by alternative: exactly, then loosely; alternatives without a match are left out. */
 function candidates(column: Column, headers: readonly string[]): Found[][] {
   const found: Found[][] = [];
   for (const loose of [false, true]) {
@@ -193,12 +193,12 @@ function missingColumn(column: Column | undefined, name: string, headers: readon
   );
 }
 
-/** The columns, by the mapping's names, without which a file is not of its format. */
+/** The columns, by the mapping's names, that every file of its format has. */
 export function requiredColumns(spec: MappingSpec): readonly string[] {
   return [...new Set([...(spec.required ?? []), ...requiredByGroup(spec)])];
 }
 
-/** The column that groups rows must be there; of several alternatives, any may be the one. */
+/** The column that groups rows is required; of several alternatives, any one is enough. */
 function requiredByGroup({ group, columns }: MappingSpec): readonly string[] {
   const by = Array.isArray(group?.by) ? group.by[0] : group?.by;
   return typeof by === 'string' && Object.hasOwn(columns, by) ? [by] : [];

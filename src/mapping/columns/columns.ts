@@ -1,17 +1,17 @@
 import { loosened } from '../../model/nearest.ts';
 import type { ColumnSpec } from '../spec/mapping-spec.ts';
 
-/** A header as a mapping writes it: literal text with `{n}` for a number and `{word}` for what is captured. */
+/** A header as a mapping writes it: literal text with `{n}` for a number and `{word}` for a capture. */
 interface HeaderPattern {
   readonly written: string;
   readonly parts: readonly (string | { readonly capture: string })[];
   readonly captures: readonly string[];
 }
 
-/** What a header says where the pattern has `{…}`. */
+/** The text of a header at the positions of `{…}`. */
 export type Captured = ReadonlyMap<string, string>;
 
-/** Takes a written header apart. Capture names are single words. */
+/** Parses a written header. Capture names are single words. */
 function parseHeaderPattern(written: string): HeaderPattern {
   const parts: (string | { readonly capture: string })[] = [];
   const captures: string[] = [];
@@ -26,7 +26,7 @@ function parseHeaderPattern(written: string): HeaderPattern {
   return { written, parts, captures };
 }
 
-/** What the header captures; undefined when it does not fit. Both sides loosened when `loose`. */
+/** The captures of a header; undefined if it does not match. Both sides are loosened if `loose`. */
 export function matchHeader(pattern: HeaderPattern, header: string, loose: boolean): Captured | undefined {
   const text = loose ? loosened(header) : header.trim();
   const captured = new Map<string, string>();
@@ -65,12 +65,12 @@ function digitsAt(text: string, at: number): number {
   return length;
 }
 
-/** A set of columns numbered by `{n}`, or the repeats of one header. Its members differ from file to file. */
+/** A set of columns numbered by `{n}`, or the repeats of one header. Its members differ between files. */
 export interface Family {
   readonly name: string;
   /** Slot by number. */
   readonly slots: Map<number, number>;
-  /** The numbers met so far, ascending. */
+  /** The numbers found so far, ascending. */
   numbers: readonly number[];
 }
 
@@ -79,10 +79,10 @@ export interface Column {
   readonly name: string;
   readonly patterns: readonly HeaderPattern[];
   readonly occurrence: number | 'all' | undefined;
-  /** The slot of a single column; families have one per member. */
+  /** The slot of a single column; a family has one per member. */
   readonly slot: number | undefined;
   readonly family: Family | undefined;
-  /** What its header captures, by name. */
+  /** The captures of its header, by name. */
   readonly captures: readonly string[];
   /** Of a column that no file of the source has: which join fills it. */
   readonly joined?: { readonly lookup: string; readonly column: string };
@@ -94,14 +94,14 @@ export function joinedName(lookup: string, column: string): string {
 }
 
 /**
- * The columns of a mapping and the slots their cells go into. Slots of single columns and captures are fixed by the
- * mapping; members of families and the `rest` get theirs when a file that has them is opened.
+ * The columns of a mapping and the slots of their cells. Slots of single columns and captures are fixed by the
+ * mapping; members of families and the `rest` get theirs when a file with them is opened.
  */
 export class Columns {
   readonly declared: ReadonlyMap<string, Column>;
-  /** The slot of each capture, and the columns it may come from. */
+  /** The slot of each capture, and the columns that may have it. */
   readonly captures: ReadonlyMap<string, number>;
-  /** Columns used nowhere else, by header; filled only where a contact mapping wants them as properties. */
+  /** Columns that nothing else uses, by header; filled only if a contact mapping takes them as properties. */
   readonly rest = new Map<string, number>();
   #slots = 0;
 
@@ -131,7 +131,7 @@ export class Columns {
     return this.#slots;
   }
 
-  /** The slot of a family's member, made when it is new. */
+  /** The slot of a family's member, created on first use. */
   member(family: Family, number: number): number {
     const known = family.slots.get(number);
     if (known !== undefined) return known;
@@ -148,7 +148,7 @@ export class Columns {
     return slot;
   }
 
-  /** The slots that depend on the files opened so far, in the order in which the mapping goes through them. */
+  /** The slots that depend on the files opened so far, in the order in which the mapping uses them. */
   assigned(): readonly unknown[] {
     const families = [...this.declared.values()].map(({ family }) => family && [...family.slots]);
     return [families, [...this.rest]];

@@ -11,12 +11,12 @@ import {
   tooManyRows,
 } from './grouping.ts';
 
-/** More rows than this that cannot be placed are not kept until the next that can. */
+/** The most unplaced rows that are kept until the next row with a key. */
 const MOST_UNPLACED = 1000;
 
 /**
- * Rows that follow each other with the same key are a record. A row whose key cannot be read belongs to the record
- * that one of its cells names, of those before and after it; if none does, both are in doubt.
+ * Consecutive rows with the same key are a record. A row whose key cannot be read belongs to the previous or next
+ * record if one of its cells names that record; otherwise both are in doubt.
  */
 export class AdjacentGrouper implements Grouper {
   readonly #key: Read;
@@ -26,7 +26,7 @@ export class AdjacentGrouper implements Grouper {
   /** Rows that cannot be placed before the next row with a key is known. */
   #unplaced: SourceRow[] = [];
   #current: Block | undefined;
-  /** A charge on the record that comes next. */
+  /** A doubt about the next record. */
   #nextFault: Reason | undefined;
   #out: RecordRows[] = [];
 
@@ -42,7 +42,7 @@ export class AdjacentGrouper implements Grouper {
   }
 
   startTable(): void {
-    // Rows of one record may go on in the next file.
+    // Rows of one record may continue in the next file.
   }
 
   add(rows: readonly SourceRow[]): readonly RecordRows[] {
@@ -96,7 +96,7 @@ export class AdjacentGrouper implements Grouper {
     }
   }
 
-  /** Finds out where the unplaced rows belong, now that the key after them is known. */
+  /** Places the unplaced rows, now that the next key is known. */
   #place(nextKey: string | undefined): void {
     const rows = this.#unplaced;
     this.#unplaced = [];
@@ -115,7 +115,7 @@ export class AdjacentGrouper implements Grouper {
     }
   }
 
-  /** A whole row that describes a record lacks only its own key; any other may be a part of a neighbour. */
+  /** A complete row that describes a record lacks only its own key; any other row may belong to a neighbour. */
   #chargeNeighbours(row: SourceRow, current: Block | undefined, nextKey: string | undefined): void {
     if (row.misaligned === undefined && (this.#head === undefined || this.#head(row, 0))) return;
     current?.charge(neighbourMisaligned(row.line));
@@ -138,7 +138,7 @@ function named(row: SourceRow, key: string): boolean {
   return row.misaligned?.cells.includes(key) ?? false;
 }
 
-/** The rows of one key that follow each other. */
+/** Consecutive rows with one key. */
 class Block {
   readonly key: string;
   readonly #rows: SourceRow[] = [];

@@ -18,7 +18,7 @@ import {
 import { finishKeyed, finishReferred, ScratchGrouper } from './scratch-grouper.ts';
 import { StartsGrouper } from './starts-grouper.ts';
 
-/** Compiles the grouping. `key` is what identifies a record: the url of a product, the id of a contact. */
+/** Compiles the grouping. `key` identifies a record: the url of a product, the id of a contact. */
 export function compileGrouping(scope: Scope, spec: GroupSpec | undefined, key: Expression): Grouping {
   const test = (name: 'head' | 'alone') =>
     spec?.[name] === undefined ? undefined : compileCondition(scope, ['group', name], spec[name]);
@@ -35,7 +35,7 @@ export function compileGrouping(scope: Scope, spec: GroupSpec | undefined, key: 
   return { open: () => rowGrouper(trustedKey(scope, key)) };
 }
 
-/** Every row is a record. `keyOf` reads the key of a misaligned row, where it can be trusted. */
+/** Every row is a record. `keyOf` reads the key of a misaligned row, if it can be trusted. */
 function rowGrouper(keyOf: (misaligned: SourceRow) => string | null): Grouper {
   return {
     startTable: () => undefined,
@@ -60,7 +60,7 @@ function recordOf(row: SourceRow, keyOf: (misaligned: SourceRow) => string | nul
   };
 }
 
-/** Rows with the same value are a record, and follow each other. */
+/** Consecutive rows with the same value are a record. */
 function byKeyAdjacent(scope: Scope, by: Expression, head: Test | undefined): Grouping {
   return {
     open: () =>
@@ -73,7 +73,7 @@ function byKeyAdjacent(scope: Scope, by: Expression, head: Test | undefined): Gr
   };
 }
 
-/** Rows with the same value are a record, wherever they stand; those that meet `alone` are records of their own. */
+/** Rows with the same value are a record, wherever they are; those that meet `alone` are records of their own. */
 function byKeyAnywhere(
   scope: Scope,
   by: Expression,
@@ -101,7 +101,7 @@ function byKeyAnywhere(
   };
 }
 
-/** A row that meets the condition begins a record; those after it that do not, continue it. */
+/** A row that meets the condition begins a record; the following rows that do not meet it continue it. */
 function byStart(scope: Scope, condition: Condition): Grouping {
   const starts = compileCondition(scope, ['group', 'starts'], condition);
   const decidedByFirst = inFirstColumn(scope.columns, columnsOf(condition));
@@ -120,7 +120,7 @@ function byStart(scope: Scope, condition: Condition): Grouping {
   };
 }
 
-/** A row that names a parent belongs to the row of that name; one that names none is a record. */
+/** A row that names a parent belongs to the row with that name; a row without a parent is a record. */
 function byParent(outer: Scope, parent: string, names: readonly Value[]): Grouping {
   const scope = { ...outer, field: 'group' };
   const reference = blankIfUnreadable(compileAs(scope, ['group', 'parent'], parent, 'text').read);
@@ -142,7 +142,10 @@ function byParent(outer: Scope, parent: string, names: readonly Value[]): Groupi
   };
 }
 
-/** A row that lists children is a record with them; so is a row that no other lists, or that is sold alone as well. */
+/**
+ * A row that lists children is a record with them. A row is also a record if no other row lists it, or if it is sold
+ * alone as well.
+ */
 function byChildren(
   scope: Scope,
   spec: GroupSpec & { readonly children: NonNullable<GroupSpec['children']> },
@@ -236,7 +239,7 @@ interface ChildReference {
   readonly options: ReadonlyMap<string, string>;
 }
 
-/** Reads `sku=A,size=XS|sku=B,size=S`. A piece without `=` belongs to the value before it (`size=10,5 cm`). */
+/** Reads `sku=A,size=XS|sku=B,size=S`. A piece without `=` belongs to the previous value (`size=10,5 cm`). */
 function parseChildren(cell: string, spec: ChildrenSpec): readonly ChildReference[] {
   const references: ChildReference[] = [];
   for (const item of cell.split(spec.items)) {

@@ -6,39 +6,39 @@ import type { RecordRows, SourceRow } from '../record-rows.ts';
 import type { Scope } from '../scope.ts';
 import { blankIfUnreadable, type Expression } from '../values/cell.ts';
 
-/** Gathers the rows of records. */
+/** Collects the rows of records. */
 export interface Grouper {
   /** A new file begins. */
   startTable(): void;
-  /** Takes rows in source order; gives the records that are complete. */
+  /** Takes rows in source order; returns the complete records. */
   add(rows: readonly SourceRow[]): readonly RecordRows[];
-  /** The source has ended: gives the rest, in batches. */
+  /** The source has ended: returns the rest, in batches. */
   end(): Iterable<readonly RecordRows[]>;
 }
 
 /** How the rows of a source become records. */
 export interface Grouping {
-  /** Gathers a source; the scratch, where one is needed, is opened and left to the caller to dispose of. */
+  /** Groups a source. If it needs a scratch, it opens it; the caller disposes of it. */
   readonly open: (openScratch: OpenScratch) => Grouper;
 }
 
-/** What a row says of the record it belongs to. */
+/** A row's relation to records. */
 export interface RowLinks {
-  /** The name of the record it belongs to; null when it begins one, or when that is unknown. */
+  /** The name of its record; null if it begins one, or if that is unknown. */
   readonly belongs: string | null;
   /** The names by which other rows refer to it. */
   readonly names: readonly string[];
   /** The names of the rows that it refers to, in order. */
   readonly wants: readonly string[];
-  /** It only adds to the row of the same name, and says nothing itself. */
+  /** It only adds to the row with the same name. */
   readonly silent: boolean;
-  /** It is a record of its own even when others refer to it. */
+  /** It is a record of its own even if others refer to it. */
   readonly alone: boolean;
-  /** The record is unknown: its cells may name it, or its neighbours are in doubt. */
+  /** Its record is unknown: its cells may name it, or its neighbours are in doubt. */
   readonly stray: boolean;
 }
 
-/** A row that says nothing of others: a record of its own. */
+/** A row without relations: a record of its own. */
 export const UNLINKED: RowLinks = {
   belongs: null,
   names: [],
@@ -51,13 +51,13 @@ export const UNLINKED: RowLinks = {
 /** How rows refer to each other. */
 export type LinkKind = 'key' | 'parent' | 'children';
 
-/** A row of a record, as it comes back. */
+/** A row of a record, as the scratch returns it. */
 export interface Member {
-  /** The row that begins the record: equal for all rows of it. */
+  /** The row that begins the record: equal for all rows of the record. */
   readonly record: number;
   readonly row: SourceRow;
   readonly role: 'head' | 'member' | 'silent' | 'extra';
-  /** Whether the row counts for this record, rather than for one before it. */
+  /** Whether the row counts for this record, and not for an earlier one. */
   readonly counted: boolean;
 }
 
@@ -67,20 +67,20 @@ export interface Charge {
   readonly keyKnown: boolean;
 }
 
-/** Keeps the rows of a source until all of them are known, and gives them back record by record. */
+/** Keeps the rows of a source until all of them are known, and returns them record by record. */
 export interface RowScratch extends Disposable {
   add(row: SourceRow, links: RowLinks): void;
-  /** Rows by record, records by their first row. Nothing may be added after. */
+  /** Rows by record, records by their first row. Add nothing after this call. */
   members(): Iterable<Member>;
   chargeOf(record: number): Charge | undefined;
 }
 
-/** Opens a scratch; rows beyond what fits into a few megabytes go to disk. */
+/** Opens a scratch; more than a few megabytes of rows are stored on disk. */
 export type OpenScratch = (kind: LinkKind) => RowScratch;
 
 /**
- * Whether the cells of some columns can be trusted in a misaligned row: all of them, of those the file has, stand in
- * the first column, which only a cell before it can have shifted, and what stands there fits.
+ * Whether the cells of some columns can be trusted in a misaligned row: all of these columns that the file has are
+ * the first column, which only an extra cell before it can shift, and the cell fits.
  */
 export function inFirstColumn(columns: Columns, names: Iterable<string>): (row: SourceRow) => boolean {
   const slots = [...names].map((name) => columns.declared.get(name)?.slot ?? -1);
@@ -91,7 +91,7 @@ export function inFirstColumn(columns: Columns, names: Iterable<string>): (row: 
   };
 }
 
-/** Reads the key of a misaligned row, where it can be trusted; null otherwise. */
+/** Reads the key of a misaligned row, if it can be trusted; null otherwise. */
 export function trustedKey({ columns }: Scope, key: Expression): (row: SourceRow) => string | null {
   const trusted = inFirstColumn(columns, key.sources);
   const readKey = blankIfUnreadable(key.read);
@@ -101,7 +101,7 @@ export function trustedKey({ columns }: Scope, key: Expression): (row: SourceRow
   };
 }
 
-/** Runs of rows that follow each other in one file, as spans. The rows are in source order. */
+/** Runs of consecutive rows of one file, as spans. The rows are in source order. */
 export function spansOf(rows: readonly SourceRow[]): readonly RowSpan[] {
   const [only, second] = rows;
   if (only !== undefined && second === undefined) {
@@ -127,7 +127,7 @@ export function spansOf(rows: readonly SourceRow[]): readonly RowSpan[] {
   return spans;
 }
 
-/** A record of its own that cannot be read: a row that belongs to nothing. */
+/** A separate unreadable record: a row that belongs to no other record. */
 export function strayRecord(
   rows: readonly SourceRow[],
   reason: Reason,
@@ -146,7 +146,7 @@ export function strayRecord(
   };
 }
 
-/** Why a record is rejected that has more rows than fit. */
+/** The reason for rejecting a record with too many rows. */
 export function tooManyRows(line: number, most: number): Reason {
   return {
     code: TOO_MANY_ROWS,
@@ -155,7 +155,7 @@ export function tooManyRows(line: number, most: number): Reason {
   };
 }
 
-/** Why a record is rejected whose neighbour in the file cannot be placed. */
+/** The reason for rejecting a record whose neighbour in the file cannot be placed. */
 export function neighbourMisaligned(line: number): Reason {
   return {
     code: 'neighbour-misaligned',
@@ -164,7 +164,7 @@ export function neighbourMisaligned(line: number): Reason {
   };
 }
 
-/** Why a row is rejected whose key is blank. */
+/** The reason for rejecting a row with a blank key. */
 export function keyMissing(line: number, column: string | undefined): Reason {
   return {
     code: 'key-missing',
@@ -174,7 +174,7 @@ export function keyMissing(line: number, column: string | undefined): Reason {
   };
 }
 
-/** Why a row is rejected that continues a record, where none has begun. */
+/** The reason for rejecting a row that continues a record before any has begun. */
 export function nothingToContinue(line: number): Reason {
   return {
     code: 'nothing-to-continue',

@@ -13,7 +13,7 @@ import {
   type RowScratch,
 } from './grouping.ts';
 
-/** Rows as they come, and what they say of each other. `members` is filled once all are there. */
+/** The rows in order, and their relations. `members` is filled after all rows were added. */
 const SCHEMA = `
   PRAGMA journal_mode = OFF;
   PRAGMA synchronous = OFF;
@@ -36,7 +36,7 @@ const AMBIGUOUS = `
   CREATE INDEX shared_by_name ON shared (name);
 `;
 
-/** Rows with the same key are a record, which begins with the first of them; those that stand alone are one each. */
+/** Rows with the same key are a record, which begins with the first of them; each row that is `alone` is a record. */
 const BY_KEY = `
   CREATE TABLE firsts (belongs TEXT PRIMARY KEY, seq INTEGER) WITHOUT ROWID;
   INSERT INTO firsts SELECT belongs, min(seq) FROM rows WHERE belongs IS NOT NULL GROUP BY belongs;
@@ -45,7 +45,7 @@ const BY_KEY = `
   INSERT INTO members SELECT seq, 1, seq FROM rows WHERE belongs IS NULL AND alone;
 `;
 
-/** A child belongs to the row with the name it gives; without one, to a record that cannot be read. */
+/** A child belongs to the row with the name of its parent; without such a row, to a record that cannot be read. */
 const BY_PARENT = `
   ${AMBIGUOUS}
   INSERT INTO members SELECT seq, 0, seq FROM rows WHERE belongs IS NULL AND NOT stray;
@@ -63,7 +63,7 @@ const BY_PARENT = `
     FROM rows c WHERE belongs IS NOT NULL AND NOT EXISTS (SELECT 1 FROM names n WHERE n.name = c.belongs);
 `;
 
-/** A row that lists others is a record with them; so is one that no row lists, and one that is sold alone as well. */
+/** A row that lists others is a record with them. So is a row that no row lists, and one that is sold alone as well. */
 const BY_CHILDREN = `
   CREATE INDEX wants_by_name ON wants (name);
   ${AMBIGUOUS}
@@ -91,7 +91,7 @@ const BY_CHILDREN = `
     FROM rows r WHERE silent AND NOT EXISTS (SELECT 1 FROM names n WHERE n.name = r.belongs) GROUP BY belongs;
 `;
 
-/** What fills `members` and `charges`, by how rows refer to each other. */
+/** The statements that fill `members` and `charges`, by kind of reference. */
 const RESOLVE: Readonly<Record<LinkKind, string>> = {
   key: BY_KEY,
   parent: BY_PARENT,
@@ -194,7 +194,7 @@ class SqliteScratch implements RowScratch {
         'SELECT reason, key_known FROM charges WHERE record = ?',
       );
     }
-    // Only children may stand under two records; asking for each row would double the time of the others.
+    // Only children may belong to two records; this question for each row would double the time of the others.
     const first =
       this.#kind === 'children' ? '(SELECT min(f.record) FROM members f WHERE f.seq = m.seq)' : 'm.record';
     const statement = this.#database.prepare(`
@@ -242,11 +242,13 @@ class SqliteScratch implements RowScratch {
     return { record, row, role, counted: first === record };
   }
 
-  /** Puts each row whose record is unknown under the records its cells name, or doubts both its neighbours. */
+  /**
+   * Assigns each row with an unknown record to the records that its cells name, or puts both its neighbours in doubt.
+   */
   #placeStrays(): void {
     const database = this.#database;
     const charge = database.prepare('INSERT OR IGNORE INTO charges VALUES (?, ?, ?)');
-    // That a row of the record is misaligned says more than that the record lacks this row.
+    // A misaligned row of the record is a better reason than a missing row.
     const explain = database.prepare('INSERT OR REPLACE INTO charges VALUES (?, ?, ?)');
     const join = database.prepare('INSERT OR IGNORE INTO members VALUES (?, 2000000, ?)');
     const recordOf = z.object({ record: z.number() }).optional();
@@ -295,13 +297,13 @@ function reasonOf(read: z.infer<typeof reasonSchema>): Reason {
   return read;
 }
 
-/** Cells as they were written; null stands for a column that the file lacks. */
+/** Cells as written; null is a column that the file lacks. */
 function cellsOf(stored: SQLOutputValue | undefined): readonly (string | undefined)[] {
   const read: unknown = JSON.parse(String(stored));
   return Array.isArray(read) ? read.map((cell) => (typeof cell === 'string' ? cell : undefined)) : [];
 }
 
-/** A full disk and the like are no bug of ours; anything else is passed on as it is. */
+/** A full disk and similar failures are not bugs; any other error is passed on unchanged. */
 function asStateError(error: unknown): unknown {
   const fromSqlite = error instanceof Error && 'code' in error && error.code === 'ERR_SQLITE_ERROR';
   return fromSqlite

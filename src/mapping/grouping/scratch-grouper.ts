@@ -12,7 +12,7 @@ import {
 
 const BATCH = 200;
 
-/** Rows of one record may stand anywhere: all of them are kept until the source has ended. */
+/** Rows of one record may be anywhere: all of them are kept until the source has ended. */
 export class ScratchGrouper implements Grouper {
   readonly #scratch: RowScratch;
   readonly #linksOf: (row: SourceRow) => RowLinks;
@@ -32,7 +32,7 @@ export class ScratchGrouper implements Grouper {
   }
 
   startTable(): void {
-    // Rows of one record may stand in several files.
+    // Rows of one record may be in several files.
   }
 
   add(rows: readonly SourceRow[]): readonly RecordRows[] {
@@ -52,7 +52,7 @@ export class ScratchGrouper implements Grouper {
     yield batch;
   }
 
-  /** Members by record; a record without end comes in pieces, all of which are at fault. */
+  /** Members by record. A record with too many rows comes in pieces, all of which are rejected. */
   *#records(): Iterable<{ readonly members: readonly Member[]; readonly tooMany: Reason | undefined }> {
     let members: Member[] = [];
     let tooMany: Reason | undefined;
@@ -90,7 +90,7 @@ function distinct(members: readonly Member[]): readonly SourceRow[] {
   return [...bySeq.values()].sort((a, b) => a.seq - b.seq);
 }
 
-/** The rows of a record as the scratch gives them back. */
+/** The rows of a record as the scratch returns them. */
 interface GatheredRecord extends Pick<RecordRows, 'fault' | 'spans' | 'counted'> {
   readonly head: SourceRow | undefined;
   readonly members: readonly SourceRow[];

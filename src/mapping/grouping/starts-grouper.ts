@@ -10,12 +10,12 @@ import {
   tooManyRows,
 } from './grouping.ts';
 
-/** What is known of a misaligned row: whether it begins a record. */
+/** What is known about a misaligned row: whether it begins a record. */
 export type Beginning = 'starts' | 'continues' | 'unknown';
 
 /**
- * A row that meets the condition begins a record, and those after it that do not, continue it. After a row that
- * cannot be read, the next ones belong to an unknown record, until one begins a record again.
+ * A row that meets the condition begins a record, and the following rows that do not meet it continue it. After an
+ * unreadable row, the next rows belong to an unknown record, until a record begins again.
  */
 export class StartsGrouper implements Grouper {
   readonly #starts: Test;
@@ -66,7 +66,7 @@ export class StartsGrouper implements Grouper {
     }
   }
 
-  /** A record without end is rejected piece by piece, so that it need not be kept whole. */
+  /** A record with too many rows is rejected piece by piece, so that it need not be kept as a whole. */
   #splitWhenFull(): void {
     if (this.#all.length >= this.#mostRows) {
       const fault = tooManyRows(this.#all[0]?.line ?? 0, this.#mostRows);

@@ -3,19 +3,19 @@ import type { ProductOption } from '../../model/mapped-record.ts';
 import { refuse } from '../values/cell.ts';
 import type { OptionTable } from './option-table.ts';
 
-/** A variant with its values in option order; `row` is the index of the row it comes from. */
+/** A variant with its values in option order; `row` is the index of its row. */
 interface Choice {
   readonly row: number;
   readonly values: readonly string[];
 }
 
-/** How a mapping wants its options. */
+/** The mapping's settings for options. */
 export interface OptionRules {
   readonly keep: 'used' | 'differing';
   readonly blank: 'reject' | 'any';
-  /** Lower-cased name and value of the option that stands for none. */
+  /** Lower-cased name and value of the option that means "no options". */
   readonly none: { readonly name: string; readonly value: string } | undefined;
-  /** The most variants that combinations may give. */
+  /** The most variants from combinations. */
   readonly mostCombinations: number;
 }
 
@@ -25,7 +25,9 @@ interface Chosen {
   readonly choices: readonly Choice[];
 }
 
-/** Lines the options up: each variant gets exactly one value for each option, no two variants the same values. */
+/**
+ * Aligns the options: each variant gets exactly one value for each option, and no two variants have the same values.
+ */
 export function chooseVariants(table: OptionTable, rules: OptionRules): Chosen {
   const kept = keptOptions(table, rules);
   const [only, second] = kept;
@@ -39,7 +41,7 @@ export function chooseVariants(table: OptionTable, rules: OptionRules): Chosen {
   return { options: optionsOf(table, kept, choices), choices };
 }
 
-/** Each listed value of each option with each of the others, all from one row. */
+/** Combines each listed value of each option with each of the others, all from one row. */
 export function combine(table: OptionTable, { mostCombinations }: OptionRules): Chosen {
   const kept = table.names.flatMap((_, option) => ((table.listed[option]?.length ?? 0) > 0 ? [option] : []));
   const lists = kept.map((option) => [...new Set(table.listed[option] ?? [])]);
@@ -68,7 +70,7 @@ function keptOptions(table: OptionTable, rules: OptionRules): readonly number[] 
   return table.names.flatMap((_, option) => {
     const values = new Set(table.choices.map((choice) => choice[option]));
     if (rules.keep === 'differing') return values.size > 1 ? [option] : [];
-    // An option that every variant leaves open is a choice where it is said what there is to choose from.
+    // An option that every variant leaves open is a choice if its values are listed.
     const open = rules.blank === 'any' && (table.listed[option]?.length ?? 0) > 0;
     return open || values.size > 1 || !values.has(undefined) ? [option] : [];
   });
@@ -107,8 +109,8 @@ function complete(
 }
 
 /**
- * A blank stands for every value of its option. Variants that name their values come first in the sense that a
- * combination one of them names is theirs; the order of the rows stays.
+ * A blank means every value of its option. Variants with explicit values have priority: a combination that one of
+ * them names belongs to it. The order of the rows is kept.
  */
 function expandBlanks(
   table: OptionTable,
@@ -168,7 +170,9 @@ function refuseRepeated(table: OptionTable, choices: readonly Choice[]): void {
   }
 }
 
-/** A value as a buyer sees it: no-break spaces are spaces, invisible characters nothing, accents composed. */
+/**
+ * A value as a buyer sees it: no-break spaces become spaces, invisible characters are removed, accents are composed.
+ */
 function asSeen(value: string): string {
   return /^[\x20-\x7e]*$/.test(value)
     ? value
@@ -188,7 +192,10 @@ function valuesOf(table: OptionTable, option: number): readonly string[] {
   return [...values];
 }
 
-/** Options with the values that variants use: as listed where the source lists them, else as first met. */
+/**
+ * Options with the values that variants use: in listed order if the source lists them, otherwise in order of
+ * appearance.
+ */
 function optionsOf(
   table: OptionTable,
   kept: readonly number[],

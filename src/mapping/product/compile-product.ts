@@ -136,7 +136,7 @@ function compileFields(
       const pictures = images?.(rows);
       if (isList(pictures)) {
         const usable = addresses(pictures.map(String), scope.notes, advice);
-        // An empty list would remove what the store has, only because no image can be read.
+        // An empty list would remove the store's images only because none can be read.
         if (usable.length > 0 || pictures.length === 0) draft.images = usable;
       }
       field = 'categories';
@@ -164,7 +164,7 @@ function compileFields(
   };
 }
 
-/** Where a second address begins right behind the first; behind `/` or `=` it is a part of it. */
+/** The position of a second address directly after the first; after `/` or `=` it is part of it. */
 const RUN_TOGETHER = /[\p{L}\p{N}_)]https?:\/\//iu;
 
 /** Whether a text is one address. */
@@ -172,7 +172,7 @@ function isAddress(text: string): boolean {
   return /^https?:\/\/[^\s/]/i.test(text) && !RUN_TOGETHER.test(text);
 }
 
-/** Which params could make addresses of what is none: those that the images are written with, and that hold none. */
+/** Params that could complete incomplete addresses: params of the images that have no http address yet. */
 function unsetBases({ params }: Scope, written: string): string {
   const names = [...params].flatMap(([name, value]) =>
     written.includes(`{${name}}`) && !isAddress(String(value)) ? [`${name}: https://…`] : [],
@@ -180,10 +180,10 @@ function unsetBases({ params }: Scope, written: string): string {
   return names.length === 0 ? '' : `; set \`params: { ${names.join(', ')} }\` in the job`;
 }
 
-/** What stands between two addresses of one cell; within one, a further address follows no blank or separator. */
+/** Separators between two addresses of one cell. Within an address, a second one follows no blank or separator. */
 const BETWEEN_ADDRESSES = /[\s,;|]+(?=https?:\/\/|$)/i;
 
-/** Image addresses without what is none; `//host/…` is meant as https. */
+/** Image addresses, without other texts. `//host/…` means https. */
 function addresses(written: readonly string[], notes: string[], advice: string): readonly string[] {
   const kept = new Set<string>();
   const apart = written.flatMap((text) => text.split(BETWEEN_ADDRESSES).filter((one) => one !== ''));
@@ -198,7 +198,7 @@ function addresses(written: readonly string[], notes: string[], advice: string):
 
 type TypeOf = (rows: RecordRows, variantRows: readonly SourceRow[], hasFile: boolean) => ProductType;
 
-/** As the mapping says; else digital with a file, service when nothing of it is shipped, else physical. */
+/** The type from the mapping; otherwise digital with a file, service if nothing of it is shipped, else physical. */
 function compileType(scope: Scope, { product }: ProductMappingSpec): TypeOf {
   const unshipped =
     product.unshipped === undefined
@@ -247,12 +247,12 @@ function isByCondition(type: TypeSpec): type is Extract<TypeSpec, { readonly is:
   return typeof type === 'object' && !Array.isArray(type) && 'is' in type;
 }
 
-/** Reads the categories of a product; undefined where it has none. */
+/** Reads the categories of a product; undefined if it has none. */
 type CategoriesField = (rows: RecordRows) => readonly Category[] | undefined;
 
 /**
- * Compiles the categories: of each path the last level, by name and handle, without a parent. Ids cannot be read
- * from the API (storefront-api.md has no look-up of categories); only a lookup table gives them.
+ * Compiles the categories: the last level of each path, by name and handle, without a parent. Ids cannot be read from
+ * the API (storefront-api.md has no look-up of categories); only a lookup table has them.
  */
 function compileCategories(
   scope: Scope,
@@ -295,7 +295,7 @@ function isCategories(written: NonNullable<ProductSpec['categories']>): written 
   );
 }
 
-/** The category as a lookup table has it, by its whole path (levels joined by ' > ') or by its name. */
+/** The category in a lookup table, by its whole path (levels joined by ' > ') or by its name. */
 function known(
   table: LookupTable | undefined,
   levels: readonly string[],

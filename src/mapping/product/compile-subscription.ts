@@ -9,12 +9,12 @@ import { compileAs } from '../values/compile-value.ts';
 type SubscriptionSpec = NonNullable<ProductSpec['subscription']>;
 type Draft = { -readonly [Field in keyof Subscription]: Subscription[Field] };
 
-/** Reads the billing of a product from its head row, or else from the rows it is bought as; undefined where there is none. */
+/** Reads the billing of a product from its head row, otherwise from its variant rows; undefined if there is none. */
 type SubscriptionOf = (rows: RecordRows, variantRows: readonly SourceRow[]) => Subscription | undefined;
 
 /**
- * Compiles recurring billing (storefront-api.md, section 2, Subscription). A product that the mapping says is a
- * subscription is rejected where its billing is not known: it would be charged once.
+ * Compiles recurring billing (storefront-api.md, section 2, Subscription). If the mapping declares a product as a
+ * subscription but its billing is unknown, the product is rejected: otherwise it would be charged once.
  */
 export function compileSubscription(outer: Scope, spec: SubscriptionSpec | undefined): SubscriptionOf {
   if (spec === undefined) return () => undefined;
@@ -45,7 +45,7 @@ export function compileSubscription(outer: Scope, spec: SubscriptionSpec | undef
   };
 }
 
-/** The billing data of one row; undefined where it has none. */
+/** The billing data of one row; undefined if it has none. */
 function compileBilling(
   scope: Scope,
   path: readonly string[],

@@ -17,18 +17,18 @@ import {
 } from './option-table.ts';
 import { type Clock, compilePricing, type Pricing } from './pricing.ts';
 
-/** What a product is bought as. */
+/** The options and variants of a product. */
 interface ProductVariants {
   readonly options: readonly ProductOption[];
   readonly variants: readonly Variant[];
-  /** The rows they come from, for what the product as a whole takes from them. */
+  /** Their rows, for values that the product as a whole takes from them. */
   readonly rows: readonly SourceRow[];
 }
 
-/** Reads the options and variants of a product, or says why it is left out. Throws Unreadable. */
+/** Reads the options and variants of a product, or the reason for leaving it out. Throws Unreadable. */
 type VariantsReader = (rows: RecordRows) => ProductVariants | NotForSale;
 
-/** Why a product is left out: nothing of it has a price. */
+/** The reason for leaving out a product without any price. */
 export interface NotForSale {
   readonly skipped: Reason;
 }
@@ -207,7 +207,7 @@ function readVariants(
   return { options, variants, rows: variantRows };
 }
 
-/** Field by field, in the order in which they are sent: spreading took a tenth of all the time of mapping. */
+/** Field by field, in the order in which they are sent: spreading took a tenth of the time of mapping. */
 function withOptions(options: Variant['options'], part: VariantParts): Variant {
   const { price, onSale, regularPrice, salePrice, quantity, sku, weight } = part;
   const variant: { -readonly [K in keyof Variant]: Variant[K] } = { options, price, onSale, regularPrice };
@@ -268,7 +268,7 @@ function compileVariantRows(
   return (record) => kept(record.rows.filter((row) => test(row, 0)));
 }
 
-/** Leaves out the rows that the mapping excepts, and notes it. */
+/** Leaves out the rows that the mapping excludes, and notes it. */
 function compileExcept(
   scope: Scope,
   spec: ProductMappingSpec,
@@ -298,12 +298,12 @@ function optionRules(scope: Scope, spec: ProductMappingSpec): OptionRules {
   };
 }
 
-/** Variant rows with the head row's cells where their own are blank, or hold a word that means so. */
+/** Variant rows with the head row's cells where their own are blank, or have a word with that meaning. */
 type Inherit = (rows: readonly SourceRow[], head: SourceRow) => readonly SourceRow[];
 
 interface Inherited {
   readonly named: Exclude<Named, { readonly kind: 'param' }>;
-  /** The words that mean "as the head row has it"; undefined for a blank cell. */
+  /** The words that mean "as in the head row"; undefined for a blank cell. */
   readonly words: ReadonlySet<string> | undefined;
 }
 

@@ -7,7 +7,7 @@ import { compileAs, compileValue } from '../values/compile-value.ts';
 import { Decimal } from '../values/decimal.ts';
 import type { RowField } from '../values/field.ts';
 
-/** The units a store may weigh in. */
+/** The units in which a store may weigh. */
 export type WeightUnit = 'g' | 'kg' | 'lb' | 'oz';
 
 const GRAMS: Readonly<Record<string, number>> = {
@@ -31,13 +31,13 @@ const GRAMS: Readonly<Record<string, number>> = {
 
 const UNIT_GRAMS = new Map(Object.entries(GRAMS));
 
-/** No name of a unit is longer. */
+/** The longest name of a unit. */
 const LONGEST_UNIT = 12;
 
-/** How the number in a cell with a unit is read. */
+/** How to read the number in a cell with a unit. */
 const AMOUNT = { ...PLAIN_NUMBER, otherwise: 'blank' } as const;
 
-/** Weights are sent to a millionth of the store's unit: finer digits are noise of the conversion. */
+/** Weights are sent with a precision of a millionth of the store's unit: further digits are noise of the conversion. */
 const DIGITS = 6;
 
 /** Compiles the weight of a variant into the store's unit. */

@@ -5,17 +5,17 @@ import type { OptionsSpec } from '../spec/product-spec.ts';
 import { type Cell, cleanCell, isList, isPresent, type Read, refuse } from '../values/cell.ts';
 import { compileAs } from '../values/compile-value.ts';
 
-/** What the variant rows of a product choose, before it is known which options the product has. */
+/** The choices of the variant rows, before the options of the product are known. */
 export interface OptionTable {
   readonly names: readonly string[];
-  /** For each variant row its value of each option; undefined where it has none. */
+  /** For each variant row its value of each option; undefined if it has none. */
   readonly choices: readonly (readonly (string | undefined)[])[];
-  /** For each option the values that the head row lists, in the order to show them; empty where it lists none. */
+  /** For each option the values that the head row lists, in display order; empty if it lists none. */
   readonly listed: readonly (readonly string[])[];
   readonly rows: readonly SourceRow[];
 }
 
-/** Reads what the variant rows choose, and what the head row lists. */
+/** Reads the choices of the variant rows, and the lists of the head row. */
 export type OptionReader = (rows: RecordRows, variants: readonly SourceRow[]) => OptionTable;
 
 /** Products without options. */
@@ -26,7 +26,7 @@ export const noOptions: OptionReader = (_rows, variants) => ({
   rows: variants,
 });
 
-/** Compiles where options stand. `byName`: columns are numbered differently from row to row, names decide. */
+/** Compiles where options are. `byName`: columns are numbered differently from row to row, and names decide. */
 export function compileOptionReader(
   scope: Scope,
   path: Path,
@@ -74,7 +74,7 @@ function columnReader(scope: Scope, path: Path, columns: NonNullable<OptionsSpec
   });
 }
 
-/** Names stand on the head row, and must agree where other rows repeat them. */
+/** The head row has the names; other rows that repeat them must agree. */
 function positionReader(family: Family, values: Read | undefined, listed: Read | undefined): OptionReader {
   return ({ head }, variants) => {
     const numbers: number[] = [];
@@ -143,7 +143,7 @@ function isChosen(values: Read | undefined, variants: readonly SourceRow[], numb
   return values !== undefined && variants.some((row) => isPresent(values, row, number));
 }
 
-/** Whether only other files have this member of the family: what they have says nothing of these rows. */
+/** Whether only other files have this member of the family: their content says nothing about these rows. */
 function isMissing(slot: number, head: SourceRow | undefined, variants: readonly SourceRow[]): boolean {
   return head?.cells[slot] === undefined && variants.every((row) => row.cells[slot] === undefined);
 }
@@ -161,8 +161,8 @@ function firstName(
 }
 
 /**
- * Every row names its own options, under whatever number; the head row gives their order. A variant has none that
- * the head row, naming some, does not: no buyer could choose it.
+ * Every row names its own options, in any column number; the head row determines their order. If the head row names
+ * options, a variant may have no others, because no buyer could choose them.
  */
 function nameReader(family: Family, values: Read | undefined, listed: Read | undefined): OptionReader {
   return ({ head }, variants) => {
@@ -223,7 +223,7 @@ function nameReader(family: Family, values: Read | undefined, listed: Read | und
   };
 }
 
-/** What the references to the children say of them. */
+/** Option values in the references to the children. */
 export const childOptionReader: OptionReader = ({ childOptions = [] }, variants) => {
   const names = [...new Set(childOptions.flatMap((options) => [...options.keys()]))];
   return {

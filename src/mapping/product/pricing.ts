@@ -8,7 +8,7 @@ import { applySteps, compileSteps } from '../values/compile-steps.ts';
 import { compileAs } from '../values/compile-value.ts';
 import { Decimal } from '../values/decimal.ts';
 
-/** The four price fields of a variant, which follow from each other. `salePrice` is absent when there is no sale. */
+/** The four price fields of a variant, which depend on each other. `salePrice` is absent without a sale. */
 interface Prices {
   readonly price: number;
   readonly onSale: boolean;
@@ -19,13 +19,16 @@ interface Prices {
 /** The prices of a variant row. */
 export interface Pricing {
   readonly read: (row: SourceRow) => Prices;
-  /** Whether the file has the column of the price, and the row has no price of any kind: compare-at and sale neither. */
+  /**
+   * Whether the file has the column of the price, and the row has no price of any kind, neither compare-at nor sale
+   * price.
+   */
   readonly isBlank: (row: SourceRow) => boolean;
 }
 
 const DAY_MS = 86_400_000;
 
-/** Compiles the pricing block. Dated sales are judged by the clock. */
+/** Compiles the pricing block. Dated sales depend on the time. */
 export function compilePricing(outer: Scope, path: Path, spec: PricingSpec, clock: Clock): Pricing {
   const scope = { ...outer, field: 'variants.price' };
   const money = (key: 'was' | 'sale' | 'plus' | 'percent' | 'amount'): Read | undefined => {
@@ -72,7 +75,7 @@ function compareAt(price: number, was: number): Prices {
   return was > price ? { price, onSale: true, regularPrice: was, salePrice: price } : regular(price);
 }
 
-/** A sale price of 0 is how formats write that there is none; one that is no cheaper is no sale. */
+/** Formats write a sale price of 0 for none; a sale price that is not lower is not a sale. */
 function duringSale(price: number, sale: number): Prices {
   return sale > 0 && sale < price
     ? { price: sale, onSale: true, regularPrice: price, salePrice: sale }
@@ -182,7 +185,7 @@ function missingPrice(scope: Scope, spec: PricingSpec, row: SourceRow): never {
   return refuse('price-missing', 'the price is blank', row.line, header);
 }
 
-/** The moment at which a source was staged. It remembers what was judged by it. */
+/** The moment at which a source was staged, which also records what was judged by it. */
 export class Clock {
   /** Whether a date was judged since this was last set to false. */
   asked = false;
@@ -204,7 +207,7 @@ export class Clock {
     return has;
   }
 
-  /** Between which moments every date would be judged as it was; null while none was. */
+  /** The interval in which every date would be judged the same; null if none was judged. */
   judged(): JudgedDates | null {
     const [since, until] = [this.#since, this.#until].map((at) => (Number.isFinite(at) ? at : null));
     if (since == null && until == null) return null;

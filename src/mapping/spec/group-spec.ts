@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { conditionSchema, valueSchema } from './value.ts';
 
-/** How the children of a product are listed in a cell of its row: `sku=A,size=XS|sku=B,size=S`. */
+/** How a cell of a product's row lists the children of the product: `sku=A,size=XS|sku=B,size=S`. */
 const childrenSchema = z.strictObject({
   cell: z.string().min(1).describe('The column that lists the children.'),
   items: z.string().min(1).default('|').describe('The separator between two children.'),
@@ -60,7 +60,7 @@ const fields = z.strictObject({
     ),
 });
 
-/** How rows become records; left out, every row is one. Exactly one of by, starts, parent, children. */
+/** How rows become records; if omitted, every row is one. Exactly one of by, starts, parent, children. */
 export const groupSchema = fields.superRefine((group, context) => {
   const mains = (['by', 'starts', 'parent', 'children'] as const).filter((key) => group[key] !== undefined);
   if (mains.length !== 1) {
@@ -102,5 +102,5 @@ export const groupSchema = fields.superRefine((group, context) => {
 
 /** How a cell lists the children of a record. */
 export type ChildrenSpec = Readonly<z.infer<typeof childrenSchema>>;
-/** How rows become records: exactly one of `by`, `starts`, `parent` and `children`, and what goes with it. */
+/** How rows become records: exactly one of `by`, `starts`, `parent` and `children`, with its options. */
 export type GroupSpec = Readonly<z.infer<typeof groupSchema>>;

@@ -52,7 +52,7 @@ const expectation = z
     }
   });
 
-/** Rows, and the records or rejections they must become. */
+/** Rows, and the expected records or rejections. */
 const mappingTestSchema = z.strictObject({
   name: z.string().min(1).describe('What the test shows.'),
   rows: z
@@ -76,9 +76,9 @@ const mappingTestSchema = z.strictObject({
   expect: z.array(expectation).describe('What becomes of the rows, in order.'),
 });
 
-/** A test that a mapping carries: rows in, records out. */
+/** A test that a mapping contains: rows in, records out. */
 export type MappingTest = DeepReadonly<z.infer<typeof mappingTestSchema>>;
-/** What a test expects of one record. */
+/** The expectation of a test for one record. */
 export type MappingExpectation = DeepReadonly<z.infer<typeof expectation>>;
 
 const headers = z.union([z.string().min(1), z.array(z.string().min(1)).min(1)]);
@@ -234,7 +234,7 @@ const contactMappingSchema = z.strictObject({
   contact: contactSchema.describe('The fields of the contact.'),
 });
 
-/** A mapping file: how the rows of one source format become records. Words are checked apart, by `checkMapping`. */
+/** A mapping file: how the rows of one source format become records. `checkMapping` checks names separately. */
 export const mappingSchema = z
   .discriminatedUnion('import', [productMappingSchema, contactMappingSchema])
   .overwrite((spec) => {
@@ -254,7 +254,7 @@ function ratePaths(part: unknown): string[] {
   ];
 }
 
-/** A mapping of products, as its file says it. */
+/** A mapping of products, as in its file. */
 export type ProductMappingSpec = Readonly<z.infer<typeof productMappingSchema>>;
 /** A mapping of products that gives all that a product must have, not only the fields that an update changes. */
 export type WholeProductSpec = ProductMappingSpec & {
@@ -289,32 +289,32 @@ export function mappedFields({ product, variants }: ProductMappingSpec): readonl
   });
 }
 
-/** A mapping of contacts, as its file says it. */
+/** A mapping of contacts, as in its file. */
 export type ContactMappingSpec = Readonly<z.infer<typeof contactMappingSchema>>;
 /** `contact` of a mapping: the fields of a contact. */
 export type ContactSpec = Readonly<z.infer<typeof contactSchema>>;
-/** `contact.properties` of a mapping: the custom properties, named or all the rest. */
+/** `contact.properties` of a mapping: the named custom properties, or all remaining columns. */
 export type PropertiesSpec = Readonly<z.infer<typeof propertiesSchema>>;
-/** A mapping, as its file says it: checked by the schema, its words not yet. */
+/** A mapping, as in its file: the schema is checked, names are not. */
 export type MappingSpec = ProductMappingSpec | ContactMappingSpec;
-/** One of the `columns` of a mapping: its headers, and which of those that repeat. */
+/** One of the `columns` of a mapping: its headers, and which of repeated headers. */
 export type ColumnSpec = DeepReadonly<z.infer<typeof columnSchema>>;
 
-/** A mapping as it was read, and where it stands. */
+/** A mapping with its origin. */
 export interface MappingFile {
   readonly name: string;
   readonly spec: MappingSpec;
-  /** Whether it came with Storeferry, rather than from the workspace. */
+  /** Whether it was shipped with Storeferry, and is not from the workspace. */
   readonly shipped: boolean;
-  /** The folder that the paths of its lookup files are relative to. */
+  /** The folder for relative paths of its lookup files. */
   readonly dir: string;
   /** Where its lookups are, their addresses completed; without those of the store's lists. */
   readonly lookupPlaces: ReadonlyMap<string, FilePlace>;
-  /** Where a part of the mapping stands in the file, for messages. */
+  /** The place of a part of the mapping in the file, for messages. */
   placeOf(path: readonly PropertyKey[], part?: 'key' | 'value'): Place;
 }
 
-/** What a job does about HTML, whatever its mapping makes of it. */
+/** The HTML policies of a job, which apply after the mapping. */
 export const HTML_POLICIES = ['keep', 'strip', 'sanitize'] as const;
 /** One of `HTML_POLICIES`. */
 export type HtmlPolicy = (typeof HTML_POLICIES)[number];

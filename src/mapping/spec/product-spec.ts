@@ -19,7 +19,7 @@ const categoriesSchema = z.strictObject({
   except: z.array(z.string()).exactOptional().describe('Names that are not categories (`Uncategorized`).'),
 });
 
-/** The fields of a product (storefront-api.md, section 2) that do not vary among its variants. */
+/** The fields of a product (storefront-api.md, section 2) that are equal for its variants. */
 export const productSchema = z.strictObject({
   url: valueSchema
     .exactOptional()
@@ -173,7 +173,7 @@ const pricingSchema = z
     }
   });
 
-/** What a product is bought as. */
+/** The variants of a product. */
 export const variantsSchema = z.strictObject({
   rows: z
     .union([z.enum(['all', 'children']), conditionSchema])
@@ -221,9 +221,9 @@ export const variantsSchema = z.strictObject({
 export type ProductSpec = Readonly<z.infer<typeof productSchema>>;
 /** `product.categories` of a mapping. */
 export type CategoriesSpec = Readonly<z.infer<typeof categoriesSchema>>;
-/** `options` of a mapping: where their names and values stand. */
+/** `options` of a mapping: the places of their names and values. */
 export type OptionsSpec = Readonly<z.infer<typeof optionsSchema>>;
-/** `variants.pricing` of a mapping: what fills the four fields of a price. */
+/** `variants.pricing` of a mapping: the sources of the four price fields. */
 export type PricingSpec = Readonly<z.infer<typeof pricingSchema>>;
 /** `variants` of a mapping: which rows are variants, and their fields. */
 export type VariantsSpec = Readonly<z.infer<typeof variantsSchema>>;

@@ -12,7 +12,7 @@ const test = z.strictObject({
   below: z.number().exactOptional().describe('The cell is a number less than this.'),
 });
 
-/** What a cell is tested for. */
+/** A test for a cell. */
 const matcher = z
   .union([word, z.array(word).min(1), test])
   .describe(
@@ -24,10 +24,10 @@ export type Word = string | number | boolean;
 
 /** A test other than equality; exactly one of them. */
 export type CellTest = Readonly<z.infer<typeof test>>;
-/** What a cell is tested for: a word, one of several, or another test. */
+/** A test for a cell: a word, one of several, or another test. */
 export type Matcher = Word | readonly Word[] | CellTest;
 
-/** `any`, `all` or `not` stand alone; otherwise columns and what each is tested for, all of which must hold. */
+/** `any`, `all` or `not` must be the only key; otherwise columns and their tests, all of which must be met. */
 export type Condition =
   | { readonly any: readonly Condition[] }
   | { readonly all: readonly Condition[] }
@@ -38,7 +38,7 @@ const columns = z.record(z.string(), matcher).refine((tests) => Object.keys(test
   message: 'expected a column and what it is tested for',
 });
 
-/** Yes or no, judged on the cells of one row. A column that the file lacks meets nothing but `missing`. */
+/** True or false for the cells of one row. A column that the file lacks meets only `missing`. */
 export const conditionSchema: z.ZodType<Condition> = z.lazy(() =>
   z
     .union([
@@ -50,7 +50,7 @@ export const conditionSchema: z.ZodType<Condition> = z.lazy(() =>
     .meta({ id: 'Condition', description: 'A test on cells: columns with words, or any, all, not.' }),
 );
 
-/** What a blank means: the field is not sent, is sent empty, or rejects the record. */
+/** The meaning of a blank: the field is not sent, is sent empty, or rejects the record. */
 export type BlankRule = 'leave-out' | 'clear' | 'reject';
 
 /** A value written as a map: one of value, const, first, all, join, sum, min, max, and what goes with it. */
@@ -141,7 +141,7 @@ const valueObject: z.ZodType<ValueObject> = z.lazy(() =>
     }),
 );
 
-/** Where a field's value comes from. */
+/** The source of a field's value. */
 export const valueSchema: z.ZodType<Value> = z.lazy(() =>
   z
     .union([z.string().min(1), z.number(), z.boolean(), z.tuple([valueSchema], transformSchema), valueObject])
@@ -156,5 +156,5 @@ export const valueSchema: z.ZodType<Value> = z.lazy(() =>
 export const flagSchema: z.ZodType<Flag> = z.lazy(() =>
   z.union([z.boolean(), z.string().min(1), z.tuple([valueSchema], transformSchema), conditionSchema]),
 );
-/** What a yes/no field is made of. */
+/** The definition of a yes/no field. */
 export type Flag = boolean | string | readonly [Value, ...Transform[]] | Condition;

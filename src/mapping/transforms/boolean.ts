@@ -20,14 +20,14 @@ const NO_WORDS: ReadonlySet<string> = new Set([
   ...'nein non não nao nee nie нет ne nem hayır hayir ei nej nei nu όχι لا خیر いいえ 否'.split(' '),
 ]);
 
-/** The spellings that a word of a mapping stands for, in lower case: `yes` and `no` for all words that say so. */
+/** The spellings of a word of a mapping, in lower case: `yes` and `no` include all words with that meaning. */
 export function spellingsOf(word: string | number | boolean): Iterable<string> {
   const text = booleanWord(String(word).trim());
   if (text === 'yes' || text === 'true') return YES_WORDS;
   return text === 'no' || text === 'false' ? NO_WORDS : [text];
 }
 
-/** A step that reads yes and no; any other word rejects the record, since a guess could publish a hidden product. */
+/** A step that reads yes and no. Any other word rejects the record, because a guess could publish a hidden product. */
 export function booleanStep(
   quote: (text: string) => string,
   yes: ReadonlySet<string> = YES_WORDS,

@@ -3,8 +3,8 @@ import type * as Re2js from 're2js';
 import { beyondLimit, raiseLimit } from '../../model/input-limits.ts';
 
 /**
- * A pattern of a mapping, on an engine whose time grows with the text only: a pattern from a file must not be able
- * to stop the process. Undefined, with a complaint, when it is no pattern.
+ * Compiles a pattern of a mapping for an engine with linear time: a pattern from a file must not be able to stop the
+ * process. Undefined, with a reported problem, if it is not a pattern.
  */
 export function compilePattern(
   written: string,
@@ -27,7 +27,7 @@ export function compilePattern(
   }
 }
 
-/** Loaded with the first pattern: every command reads the schema of mappings, and few of them compile one. */
+/** Loaded with the first pattern: every command reads the schema of mappings, and few of them compile a pattern. */
 function loadEngine(): typeof Re2js {
   return createRequire(import.meta.url)('re2js');
 }

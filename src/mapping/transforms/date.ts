@@ -3,7 +3,7 @@ import { isTimezone } from '../../model/is-timezone.ts';
 import { Moment, refuse } from '../values/cell.ts';
 import { defineTransform, readingStep, type Step, type TransformContext } from './define-transform.ts';
 
-/** The parts of a date as the text has them. */
+/** The parts of a date as they are in the text. */
 interface DateParts {
   readonly year: number;
   readonly month: number;
@@ -12,7 +12,7 @@ interface DateParts {
   readonly minute: number;
   readonly second: number;
   readonly hasTime: boolean;
-  /** Minutes east of Greenwich, where the text has them. */
+  /** Minutes east of Greenwich, if the text has them. */
   readonly offset: number | undefined;
 }
 
@@ -39,7 +39,7 @@ const ISO =
 
 type Reader = (text: string) => DateParts | undefined;
 
-/** A reader of a date format of the mapping; undefined when it lacks a year, a month or a day. */
+/** A reader for a date format of the mapping; undefined if the format lacks a year, a month or a day. */
 function dateReader(format: string): Reader | undefined {
   if (format === 'iso') return readIso;
   const fields: Field[] = [];
@@ -115,10 +115,14 @@ function momentOf(parts: DateParts, timezone: string): Moment | undefined {
   return new Moment(offset === undefined ? zonedTime(utc, timezone) : utc - offset * 60_000, !hasTime);
 }
 
-/** Milliseconds since the epoch at which clocks in the time zone show what UTC clocks show at `wallTime`. */
+/**
+ * The moment, in milliseconds since the epoch, at which clocks in the time zone show what UTC clocks show at
+ * `wallTime`.
+ */
 function zonedTime(wallTime: number, timezone: string): number {
   if (timezone === 'UTC') return wallTime;
-  // The offset at a moment some hours away is wrong only around a change of the clock: the second one is right there, too.
+  // The offset at a moment some hours away is wrong only around a change of the clock; the second one is correct
+  // there, too.
   const first = wallTime - offsetAt(wallTime, timezone);
   return wallTime - offsetAt(first, timezone);
 }
@@ -170,7 +174,7 @@ function dateStep(
   });
 }
 
-/** A step that reads dates in ISO form, in UTC where they name no zone. */
+/** A step that reads dates in ISO form, in UTC if they name no zone. */
 export function isoDateStep(expected: string, quote: (text: string) => string): Step {
   return dateStep([readIso], expected, 'UTC', quote);
 }

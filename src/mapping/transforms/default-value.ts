@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { defineTransform } from './define-transform.ts';
 
-/** `default`: what to take instead of a blank. */
+/** `default`: the value instead of a blank. */
 export const defaultValue = defineTransform({
   name: 'default',
   map: {

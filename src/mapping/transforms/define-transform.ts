@@ -4,15 +4,15 @@ import type { SourceRow } from '../record-rows.ts';
 import type { Cell, ItemKind, Kind, Present } from '../values/cell.ts';
 import { Decimal } from '../values/decimal.ts';
 
-/** One step of a pipeline, ready to run, with its types. Steps on single items are applied to each item of a list. */
+/** One executable step of a pipeline, with its types. Steps on single items are applied to each item of a list. */
 export interface Step {
-  /** The type that goes in: single items of a kind, or a whole list. */
+  /** The input type: single items of a kind, or a whole list. */
   readonly takes: ItemKind | 'text[]' | 'any';
-  /** The type that comes out, by the type that goes in. */
+  /** The output type, by input type. */
   readonly gives: (taken: Kind) => Kind;
   /** Never called with a blank. */
   readonly run: (value: Present, row: SourceRow, n: number) => Cell;
-  /** What a blank becomes; left out, it stays blank. */
+  /** The result for a blank; default: it stays blank. */
   readonly blank?: () => Cell;
   /** Of a step that calculates: the same on exact decimals, so that steps in a row are not rounded between them. */
   readonly exact?: Calculation;
@@ -51,10 +51,10 @@ export function textOrBlank(text: string): string | undefined {
   return text === '' ? undefined : text;
 }
 
-/** Where a part of a transform stands within it: keys and indexes. */
+/** The place of a part within a transform: keys and indexes. */
 type PathWithin = readonly (string | number)[];
 
-/** What a transform may use of the mapping that it stands in. */
+/** What a transform may use of its mapping. */
 export interface TransformContext {
   /** Adds a problem to those of the mapping. */
   readonly complain: (path: PathWithin, message: string) => void;
@@ -62,18 +62,18 @@ export interface TransformContext {
   readonly argument: (path: PathWithin, text: string) => string;
   /** A number to calculate with: as written, or from the param or column named in braces. */
   readonly operand: (path: PathWithin, written: number | string) => Operand;
-  /** Compiles a text around `{value}`, columns and params. */
+  /** Compiles a text with `{value}`, columns and params. */
   readonly template: (
     path: PathWithin,
     text: string,
   ) => (row: SourceRow, n: number, value: string) => string | undefined;
   /** A lookup table of the mapping; undefined in a check, which reads no tables. */
   readonly lookupTable: (path: PathWithin, name: string) => LookupTable | undefined;
-  /** Counts a sentence, under the name of the field, with the record that is being mapped. */
+  /** Counts a note, under the name of the field, with the current record. */
   readonly note: (sentence: string) => void;
-  /** A cell's text for a message; cells of contacts are not quoted. */
+  /** The text of a cell for a message; cells of contacts are not quoted. */
   readonly quote: (text: string) => string;
-  /** The most characters that a pattern may have. */
+  /** The most characters of a pattern. */
   readonly patternLength: number;
 }
 
@@ -126,12 +126,12 @@ export function addStep(steps: Step[], step: Step): void {
   steps[steps.length - 1] = calculatingStep(both, then.settle);
 }
 
-/** A cell, the steps it goes through, and what comes out: shown in docs/mappings.md, run by the tests. */
+/** A cell, the steps that are applied to it, and the result: shown in docs/mappings.md and run by the tests. */
 export interface TransformExample {
   readonly cell: string;
-  /** As a pipeline of a mapping has them, in YAML. */
+  /** The steps as a pipeline in a mapping, in YAML. */
   readonly steps: string;
-  /** A value or list; undefined for a blank; the moment that a date stands for; or the code that rejects the record. */
+  /** A value or list; undefined for a blank; a moment for a date; or the code that rejects the record. */
   readonly gives:
     | string
     | number
@@ -142,14 +142,14 @@ export interface TransformExample {
     | { readonly rejects: string };
 }
 
-/** A transform: all that schema, documentation, tests and the compiler know of it. */
+/** A transform: everything that schema, documentation, tests and the compiler need. */
 export interface TransformDefinition {
   readonly name: string;
-  /** Where it may be written as a bare word. */
+  /** Allows the bare name in a pipeline. */
   readonly word:
     | { readonly description: string; readonly compile: (context: TransformContext) => Step }
     | undefined;
-  /** Where it may be written as a map: the key of its name and of its options, each with its schema. */
+  /** Allows a map: the key of its name and of its options, each with its schema. */
   readonly map:
     | {
         readonly shape: z.core.$ZodShape;
@@ -160,8 +160,8 @@ export interface TransformDefinition {
 }
 
 /**
- * Defines a transform. `shape` holds the schema of its own key (the transform's name, with its description) and of
- * the options that may stand beside it; `compile` gets a map that fits them.
+ * Defines a transform. `shape` has the schema of its own key (the transform's name, with its description) and of its
+ * options; `compile` gets a map that fits them.
  */
 export function defineTransform<Shape extends z.core.$ZodShape>(definition: {
   readonly name: string;

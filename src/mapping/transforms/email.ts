@@ -2,12 +2,12 @@ import { refuse } from '../values/cell.ts';
 import { defineTransform, readingStep } from './define-transform.ts';
 
 const ADDRESS = /^[^\s@<>()[\],;:"]+@[^\s@<>()[\],;:"]+$/;
-/** `Ann Lee <ann@mail.example>`, as address books copy it. */
+/** `Ann Lee <ann@mail.example>`, as copied from address books. */
 const NAMED = /^[^<>]*<([^<>]*)>$/;
 
 /**
- * `email`: one e-mail address, in lower case, since the same person under two spellings would be two. What is no
- * address rejects the record: the store would write to it, or the crosswalk look for it.
+ * `email`: one e-mail address, in lower case, so that two spellings are not two persons. Other texts reject the
+ * record: the store would write to this address, or the crosswalk would search for it.
  */
 export const email = defineTransform({
   name: 'email',

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { compilePattern } from './compile-pattern.ts';
 import { defineTransform, textOrBlank, textStep } from './define-transform.ts';
 
-/** `extract`: keeps what a pattern matches. */
+/** `extract`: keeps the match of a pattern. */
 export const extract = defineTransform({
   name: 'extract',
   map: {

@@ -45,7 +45,7 @@ function htmlStep(treatment: z.infer<typeof treatments>): Step {
   }
 }
 
-/** `html`: what becomes of the HTML in a text. */
+/** `html`: how to treat the HTML in a text. */
 export const html = defineTransform({
   name: 'html',
   map: {
@@ -69,15 +69,15 @@ export const html = defineTransform({
   ],
 });
 
-/** Removes from texts what is, or may become, HTML. */
+/** Removes HTML, and text that may become HTML. */
 interface HtmlCleaner {
-  /** The text alone. HTML that shows only after decoding is removed as well, however often it was encoded. */
+  /** Only the text. HTML that appears after decoding is removed as well, however often it was encoded. */
   plain(text: string): string;
-  /** HTML of the allow-list, and nothing else. */
+  /** Only HTML of the allow-list. */
   harmless(text: string): string;
 }
 
-/** What begins a tag or a comment for a browser (HTML Standard, 13.2.5.6); any other `<` is a character. */
+/** The beginning of a tag or a comment for a browser (HTML Standard, 13.2.5.6); any other `<` is a character. */
 const MARKUP = /<[a-z/!?]/i;
 
 /** Whether a browser would find HTML in the text. */
@@ -95,7 +95,7 @@ export function htmlCleaner(): HtmlCleaner {
       let bare = stripped(text);
       while (hasHtml(bare)) {
         const barer = stripped(bare);
-        // Should the sanitizer ever see text where a browser sees a tag, the tag is broken.
+        // If the sanitizer sees text where a browser sees a tag, the tag is broken.
         bare = barer === bare ? barer.replaceAll(/<(?=[a-z/!?])/gi, '') : barer;
       }
       return bare;
@@ -104,12 +104,12 @@ export function htmlCleaner(): HtmlCleaner {
   };
 }
 
-/** Loaded where it is needed: it would double the time that a small import takes to start. */
+/** Loaded on first use: it would double the time that a small import takes to start. */
 function loadSanitizer(): typeof sanitizeHtml {
   return createRequire(import.meta.url)('sanitize-html');
 }
 
-/** Loaded where it is needed, too: 20 ms for every command. */
+/** Loaded on first use, too: 20 ms for every command. */
 function loadEntities(): typeof Entities {
   return createRequire(import.meta.url)('entities');
 }
@@ -128,7 +128,7 @@ function stripTags(
     .trim();
 }
 
-/** Plain text as HTML: paragraphs at blank lines, line breaks within them. */
+/** Plain text as HTML: paragraphs at blank lines, with line breaks within them. */
 function paragraphs(text: string): string {
   const escaped = text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
   const parts = escaped.replaceAll(/\r\n?/g, '\n').split(/\n\s*\n/);

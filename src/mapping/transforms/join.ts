@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { isList } from '../values/cell.ts';
 import { defineTransform } from './define-transform.ts';
 
-/** `join`: makes a text of a list. */
+/** `join`: joins a list into a text. */
 export const join = defineTransform({
   name: 'join',
   map: {

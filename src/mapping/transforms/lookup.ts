@@ -3,7 +3,7 @@ import { lookupKey } from '../lookup-table.ts';
 import { type Cell, type ItemKind, refuse } from '../values/cell.ts';
 import { defineTransform, readingStep } from './define-transform.ts';
 
-/** `otherwise`, which `lookup` and `table` share: what becomes of a word that is not there. */
+/** `otherwise`, which `lookup` and `table` share: the result for an unknown word. */
 export const otherwise = z
   .enum(['keep', 'blank', 'reject'])
   .exactOptional()
@@ -11,7 +11,7 @@ export const otherwise = z
     'With `lookup` and `table`: what becomes of words that are not there: `blank` (default), `keep`, `reject` (default for the lists of the store).',
   );
 
-/** `lookup`: words and what each becomes. */
+/** `lookup`: words and their replacements. */
 export const lookup = defineTransform({
   name: 'lookup',
   map: {
@@ -52,7 +52,7 @@ export const lookup = defineTransform({
   ],
 });
 
-/** What becomes of a word that is not there. */
+/** The result for an unknown word. */
 export function unknownWord(
   text: string,
   rule: 'keep' | 'blank' | 'reject',

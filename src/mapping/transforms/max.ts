@@ -1,6 +1,6 @@
 import { boundStep, defineTransform, operandSchema } from './define-transform.ts';
 
-/** `max`: lowers greater numbers to this one. */
+/** `max`: lowers greater numbers to this maximum. */
 export const max = defineTransform({
   name: 'max',
   map: {

@@ -1,6 +1,6 @@
 import { boundStep, defineTransform, operandSchema } from './define-transform.ts';
 
-/** `min`: raises smaller numbers to this one. */
+/** `min`: raises smaller numbers to this minimum. */
 export const min = defineTransform({
   name: 'min',
   map: {

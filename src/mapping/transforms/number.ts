@@ -96,7 +96,7 @@ export function formatOf(
   };
 }
 
-/** The thousands sign where the decimal sign is known; undefined where it is not. */
+/** The thousands sign if the decimal sign is known; undefined if it is not. */
 function otherSign(decimal: NumberFormat['decimal']): '.' | ',' | undefined {
   return decimal === ',' ? '.' : decimal === '.' ? ',' : undefined;
 }

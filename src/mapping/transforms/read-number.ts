@@ -1,15 +1,18 @@
 import { type Cell, refuse } from '../values/cell.ts';
 
-/** How numbers are written. */
+/** The notation of numbers. */
 export interface NumberFormat {
   readonly decimal: '.' | ',' | 'auto' | 'either';
   readonly thousands: string | undefined;
-  /** `strip`: any known currency; or the only currency code that is accepted. */
+  /** `strip`: any known currency; or the only accepted currency code. */
   readonly currency: string | undefined;
-  /** Whether three digits behind the only sign are refused, unless the currency has thousandths: 1.000 may be a thousand. */
+  /**
+   * Whether three digits after the only sign are refused, unless the currency has thousandths: 1.000 may be a
+   * thousand.
+   */
   readonly refusesThousandths: boolean;
   readonly otherwise: 'blank' | 'reject';
-  /** The params of the mapping that set the above, for the advice in messages. */
+  /** The params of the mapping that set the options above, for advice in messages. */
   readonly params: FormatParams | undefined;
 }
 
@@ -25,7 +28,7 @@ export const PLAIN_NUMBER: NumberFormat = {
   params: {},
 };
 
-/** No amount is longer; a longer text is refused without a closer look. */
+/** The longest amount; a longer text is refused without a closer look. */
 const LONGEST = 64;
 
 /** Longer digit strings lose digits as a number: they are codes, not amounts. */
@@ -34,7 +37,7 @@ const MOST_DIGITS = 15;
 const PLAIN = /^-?(?:[0-9]{1,15}(?:\.[0-9]{1,15})?|\.[0-9]{1,15})$/;
 const THREE_DECIMALS = /\.[0-9]{3}$/;
 
-/** The number; undefined or Unreadable, as the format says, where the text is none, or could be read in two ways. */
+/** The number; undefined or Unreadable, depending on the format, if the text is not a number or is ambiguous. */
 export function readNumber(text: string, format: NumberFormat, quote: (text: string) => string): Cell {
   const isPlain = format.decimal === '.' && PLAIN.test(text);
   if (isPlain && !(format.refusesThousandths && THREE_DECIMALS.test(text))) return Number(text);
@@ -57,7 +60,7 @@ export function readNumber(text: string, format: NumberFormat, quote: (text: str
   return Number(plain);
 }
 
-/** What to do about a number that can be read in two ways. */
+/** Advice for an ambiguous number. */
 function unambiguous({ params }: NumberFormat): string {
   const write = 'write it without a thousands sign, and with two digits or none behind the decimal sign';
   if (params === undefined) return write;
@@ -90,8 +93,8 @@ const CURRENCY_BEFORE = /^[\p{L}\p{Sc}](?:[\p{L}\p{M}\p{Sc}\u200c/]|(?<=[\p{L}\p
 const CURRENCY_BEHIND = /[\p{L}\p{Sc}](?:[\p{L}\p{M}\p{Sc}\u200c/]|(?<=[\p{L}\p{M}])\.)*$/u;
 
 /**
- * The digits without a currency code or sign around them, and that currency. `unknown`: the word is no currency, so
- * the text may be a discount, a size or a phone number; `differs`: it names another currency than it must.
+ * The digits without the currency code or sign, and that currency. `unknown`: the word is not a currency, so the text
+ * may be a discount, a size or a phone number. `differs`: it names another currency than required.
  */
 function withoutCurrency(
   text: string,
@@ -111,12 +114,12 @@ function withoutCurrency(
       : 'differs';
   }
   const named = words.map(currencyNamed);
-  // A sign may stand before the digits and the code behind them: $15 CAD.
+  // A sign may precede the digits and a code may follow them: $15 CAD.
   const isKnown = !named.includes(undefined) && (words.length < 2 || /^\p{Sc}$/u.test(before));
   return isKnown ? { digits, currency: named.at(-1) } : 'unknown';
 }
 
-/** Persian and Arabic digits and signs as ASCII ones. */
+/** Persian and Arabic digits and signs as ASCII characters. */
 function asciiDigits(text: string): string {
   return text
     .replaceAll(/[\u0660-\u0669]/g, (digit) => String(digit.charCodeAt(0) - 0x660))
@@ -127,7 +130,7 @@ function asciiDigits(text: string): string {
 
 const GROUPED = /^-?[0-9]{1,3}(?:([.,' \u00a0\u202f\u2019])[0-9]{3})(?:\1[0-9]{3})*$/;
 
-/** The number with a decimal point and nothing else; undefined when it is none. */
+/** The number with a decimal point and nothing else; undefined if it is not a number. */
 function toPlain(
   text: string,
   format: NumberFormat,
@@ -152,12 +155,12 @@ function toPlain(
   return fraction === undefined ? digits : `${digits}.${fraction}`;
 }
 
-/** Three digits behind the only sign: a thousand, or one with thousandths. */
+/** Three digits after the only sign: a thousand, or a number with thousandths. */
 function isThousand(text: string, sign: string): boolean {
   return !/^-?0/.test(text) && GROUPED.exec(text)?.[1] === sign;
 }
 
-/** The digits before the decimal sign, without thousands signs where these can be nothing else. */
+/** The digits before the decimal sign, without thousands signs if these are unambiguous. */
 function ungrouped(
   whole: string,
   decimal: string,
@@ -176,11 +179,11 @@ function ungrouped(
 
 /** A currency, as the text beside an amount names it. */
 interface Currency {
-  /** Whether it is divided into thousandths, so that three digits may stand behind the decimal sign. */
+  /** Whether it has thousandths, so that three digits may follow the decimal sign. */
   readonly hasThousandths: boolean;
 }
 
-/** The currency that a sign, a code of ISO 4217, or a usual abbreviation or name stands for; undefined for other words. */
+/** The currency of a sign, a code of ISO 4217, or a usual abbreviation or name; undefined for other words. */
 function currencyNamed(text: string): Currency | undefined {
   const code = text.toUpperCase();
   if (CURRENCIES.has(code) && (text === code || WRITTEN_LOOSELY.has(code))) {
@@ -190,20 +193,20 @@ function currencyNamed(text: string): Currency | undefined {
   return WORDS.has(word) || SIGN.test(text) ? { hasThousandths: THOUSANDTHS.has(word) } : undefined;
 }
 
-/** The sign of a currency: not of its subunit (10¢ is not 10 dollars), nor the one that stands for any (¤). */
+/** The sign of a currency, but neither of its subunit (10¢ is not 10 dollars) nor the generic one (¤). */
 const SIGN = /^(?![¢￠₥₰¤])\p{Sc}$/u;
 
 /** Codes of ISO 4217, as the runtime knows them. */
 export const CURRENCIES: ReadonlySet<string> = new Set(Intl.supportedValuesOf('currency'));
 
-/** Codes that people also write in small letters. Others are words in some language: try, all, cup, top. */
+/** Codes that people also write in lower case. Others are words in some language: try, all, cup, top. */
 const WRITTEN_LOOSELY: ReadonlySet<string> = new Set(
   'EUR USD GBP CHF JPY CNY CAD AUD NZD SEK NOK DKK PLN CZK HUF RON BGN INR BRL MXN ZAR AED SAR RUB UAH'.split(
     ' ',
   ),
 );
 
-/** Abbreviations and names in use beside the codes, in small letters and without a dot at the end. */
+/** Usual abbreviations and names besides the codes, in lower case and without a final dot. */
 const WORDS: ReadonlySet<string> = new Set(
   [
     'r$ us$ ca$ c$ a$ au$ nz$ hk$ s$ sg$ nt$ mx$ ar$ tt$ bz$ j$ n$ z$ rs rp rm kr dkr nkr skr zł zl kč kc ft',
@@ -217,8 +220,8 @@ const WORDS: ReadonlySet<string> = new Set(
 );
 
 /**
- * Codes and abbreviations of the currencies that are priced in thousandths. The Iraqi dinar is not: its fils are out of
- * use, and 25.000 IQD are 25 thousand.
+ * Codes and abbreviations of the currencies with prices in thousandths. The Iraqi dinar is not among them: its fils
+ * are out of use, and 25.000 IQD are 25 thousand.
  */
 const THOUSANDTHS: ReadonlySet<string> = new Set(
   'KWD BHD OMR TND JOD LYD kd bd jd dt د.ك د.ب د.أ د.ت ر.ع ل.د'.split(' '),

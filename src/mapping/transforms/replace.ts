@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { compilePattern } from './compile-pattern.ts';
 import { defineTransform, textOrBlank, textStep } from './define-transform.ts';
 
-/** `replace`: replaces what a pattern matches. */
+/** `replace`: replaces each match of a pattern. */
 export const replace = defineTransform({
   name: 'replace',
   map: {

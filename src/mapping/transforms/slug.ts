@@ -16,12 +16,12 @@ const LATIN: Readonly<Record<string, string>> = {
 };
 
 /**
- * A URL handle: letters and digits of any script, in words joined by hyphens. Accents are removed from Latin
- * letters only: elsewhere marks are part of the letter.
+ * A URL handle: letters and digits of any script, in words joined by hyphens. Accents are removed from Latin letters
+ * only: in other scripts marks are part of the letter.
  */
 export function slugify(text: string, keep = '', lowerCase = true): string {
   const cased = lowerCase ? text.toLowerCase() : text;
-  // Most names are plain ASCII, which has nothing to normalise.
+  // Most names are plain ASCII, which needs no normalisation.
   const plain = /^[\x20-\x7e]*$/.test(cased) ? cased : withoutAccents(cased);
   let slug = '';
   let gap = false;
@@ -47,7 +47,7 @@ function withoutAccents(text: string): string {
 
 const ACCENTED = /([a-z])[\u0300-\u036f]+/gi;
 
-/** Without anything left for a handle, the value is blank. */
+/** If no characters remain for a handle, the value is blank. */
 function slugStep(keep: string, lowerCase: boolean): Step {
   return textStep((text) => textOrBlank(slugify(text, keep, lowerCase)));
 }

@@ -1,11 +1,14 @@
 import { z } from 'zod';
 import { defineTransform } from './define-transform.ts';
 
-/** Which characters make separators ordinary text. */
+/** The characters that make separators ordinary text. */
 interface SplitOptions {
-  /** The character that makes a separator, a quote or itself ordinary; before anything else it stands for itself. */
+  /**
+   * The character that makes a following separator, quote or escape character ordinary; before any other character it
+   * is ordinary itself.
+   */
   readonly escapedBy?: string | undefined;
-  /** The character around parts that hold separators; doubled within them it stands for itself. */
+  /** The character around parts that contain separators; doubled within them it is an ordinary character. */
   readonly quotedBy?: string | undefined;
 }
 
@@ -46,7 +49,7 @@ export function splitText(
   return parts.filter((one) => one !== '');
 }
 
-/** `split`: makes a list of a text. */
+/** `split`: splits a text into a list. */
 export const split = defineTransform({
   name: 'split',
   map: {

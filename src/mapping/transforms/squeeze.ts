@@ -1,6 +1,6 @@
 import { defineTransform, textOrBlank, textStep } from './define-transform.ts';
 
-/** `squeeze`: makes one space of white space. */
+/** `squeeze`: replaces each run of white space with one space. */
 export const squeeze = defineTransform({
   name: 'squeeze',
   word: {

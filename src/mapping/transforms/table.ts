@@ -5,7 +5,10 @@ import { refuse } from '../values/cell.ts';
 import { defineTransform, readingStep } from './define-transform.ts';
 import { otherwise, unknownWord } from './lookup.ts';
 
-/** `table`: a column of a lookup table, by the value of its matched column. Without a table (in a check), every word is kept. */
+/**
+ * `table`: a column of a lookup table, by the value of its matched column. Without a table (in a check), every word
+ * is kept.
+ */
 export const table = defineTransform({
   name: 'table',
   map: {

@@ -99,19 +99,19 @@ export const transformSchema = z.union([wordSchema, mapSchema]).meta({
 /** One step of a pipeline, as a mapping has it. */
 export type Transform = Readonly<z.infer<typeof transformSchema>>;
 
-/** The name of the transform that a step of a pipeline uses; undefined where it uses none. */
+/** The name of the transform in a step of a pipeline; undefined if it has none. */
 export function transformName(written: Transform): string | undefined {
   return typeof written === 'string' ? written : maps.find(({ name }) => name in written)?.name;
 }
 
-/** A step of a pipeline, ready to run. Problems go to the context. */
+/** Compiles a step of a pipeline. Problems are reported to the context. */
 export function compileTransform(written: Transform, context: TransformContext): Step {
   const name = transformName(written);
   const compiled =
     typeof written === 'string'
       ? words.find((word) => word.name === name)?.compile(context)
       : maps.find((map) => map.name === name)?.compile(written, context);
-  // The schema of mappings lets nothing else through.
+  // The schema of mappings allows nothing else.
   if (compiled === undefined) throw new TypeError(`there is no transform ${name ?? ''}`);
   return compiled;
 }

@@ -1,7 +1,7 @@
 import type { Reason } from '../../model/reason.ts';
 import type { SourceRow } from '../record-rows.ts';
 
-/** A date or a moment. `wholeDay` when the source named no time: it then stands for the whole of that day. */
+/** A date or a moment. `wholeDay` if the source named no time: then it means the whole of that day. */
 export class Moment {
   readonly at: number;
   readonly wholeDay: boolean;
@@ -13,9 +13,9 @@ export class Moment {
 }
 
 /**
- * Thrown where a cell cannot be read, or the cells of a record make no record: it rejects the record. `mapRecord`
- * catches it, once per record; on the way there the field and the place are added. Not an Error: a source may have a
- * million such rows, and the stack says nothing that a person with a wrong cell could use.
+ * Thrown if a cell cannot be read, or the cells of a record make no record: it rejects the record. `mapRecord`
+ * catches it, once per record; before that the field and the place are added. Not an Error: a source may have a
+ * million such rows, and the stack would not help a person with a wrong cell.
  */
 export class Unreadable {
   readonly code: string;
@@ -24,7 +24,7 @@ export class Unreadable {
   #line: number | undefined;
   #column: string | undefined;
 
-  /** The line and the header of the cell that shows the cause, where they are known. */
+  /** The line and the header of the cell that is the cause, if they are known. */
   constructor(code: string, message: string, line?: number, column?: string) {
     this.code = code;
     this.message = message;
@@ -63,7 +63,7 @@ export function refuse(code: string, message: string, line?: number, column?: st
   throw new Unreadable(code, message, line, column);
 }
 
-/** The same, blank where a cell cannot be read: for places where that decides nothing. */
+/** The same, but blank if a cell cannot be read, for places where that decides nothing. */
 export function blankIfUnreadable(read: Read): Read {
   return (row, n) => {
     try {
@@ -75,7 +75,7 @@ export function blankIfUnreadable(read: Read): Read {
   };
 }
 
-/** Whether there is a value, be it one that cannot be read. */
+/** Whether there is a value, readable or not. */
 export function isPresent(read: Read, row: SourceRow, n: number): boolean {
   try {
     return read(row, n) !== undefined;
@@ -88,7 +88,7 @@ export function isPresent(read: Read, row: SourceRow, n: number): boolean {
 /** One value. */
 export type Item = string | number | boolean | Moment;
 
-/** What an expression gives: a value, a list, or undefined for a blank. */
+/** The result of an expression: a value, a list, or undefined for a blank. */
 export type Cell = Item | readonly Item[] | undefined;
 
 /** A value that is there. */
@@ -97,10 +97,10 @@ export type Present = Item | readonly Item[];
 /** The kinds of one value. */
 export type ItemKind = 'text' | 'number' | 'boolean' | 'date';
 
-/** What an expression gives, known before any row is read. */
+/** The type of an expression, known before any row is read. */
 export type Kind = ItemKind | `${ItemKind}[]`;
 
-/** The kind of the items of a list; undefined for what is no list. */
+/** The kind of the items of a list; undefined for other types. */
 export function itemKind(kind: Kind): ItemKind | undefined {
   switch (kind) {
     case 'text[]':
@@ -116,7 +116,7 @@ export function itemKind(kind: Kind): ItemKind | undefined {
   }
 }
 
-/** How a kind is called in messages. */
+/** The name of a kind in messages. */
 export function nameOfKind(kind: Kind): string {
   const item = itemKind(kind);
   return item === undefined ? `a ${kind}` : `a list of ${item}s`;
@@ -127,22 +127,22 @@ export function isList(cell: Cell): cell is readonly Item[] {
   return Array.isArray(cell);
 }
 
-/** A cell without white space around it (no-break spaces and byte order marks too); undefined when blank. */
+/** A cell without surrounding white space (including no-break spaces and byte order marks); undefined if blank. */
 export function cleanCell(cell: string | undefined): string | undefined {
   if (cell === undefined || cell === '') return undefined;
   const trimmed = cell.trim();
   return trimmed === '' ? undefined : trimmed;
 }
 
-/** Reads a value from a row; `n` is the member of a family where one is gone through, otherwise 0. Throws Unreadable. */
+/** Reads a value from a row; `n` is the member of a family during a pass over it, otherwise 0. Throws Unreadable. */
 export type Read = (row: SourceRow, n: number) => Cell;
 
 /** A compiled value. */
 export interface Expression {
   readonly read: Read;
   readonly kind: Kind;
-  /** The columns it takes its value from, by name. */
+  /** The columns of its value, by name. */
   readonly sources: ReadonlySet<string>;
-  /** Whether it can always be read: it never throws. */
+  /** Whether it can always be read, and never throws. */
   readonly certain: boolean;
 }

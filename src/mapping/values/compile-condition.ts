@@ -6,13 +6,13 @@ import { spellingsOf } from '../transforms/boolean.ts';
 import { compilePattern } from '../transforms/compile-pattern.ts';
 import { cleanCell } from './cell.ts';
 
-/** A condition ready to be judged on a row; `n` is the member of a family where one is gone through. */
+/** A condition for rows; `n` is the member of a family during a pass over it. */
 export type Test = (row: SourceRow, n: number) => boolean;
 
 /** A test of one cell: undefined is a column that the file lacks. */
 type CellCheck = (cell: string | undefined) => boolean;
 
-/** Compiles a condition. Columns that the file lacks meet nothing but `missing`. */
+/** Compiles a condition. Columns that the file lacks meet only `missing`. */
 export function compileCondition(scope: Scope, path: Path, condition: Condition): Test {
   const test = compileTest(scope, path, condition);
   const { trace } = scope;
@@ -39,7 +39,7 @@ function compileTest(scope: Scope, path: Path, condition: Condition): Test {
   return only !== undefined && second === undefined ? only : (row, n) => tests.every((test) => test(row, n));
 }
 
-/** The columns that a condition looks at. */
+/** The columns that a condition uses. */
 export function columnsOf(condition: Condition): readonly string[] {
   if ('any' in condition && Array.isArray(condition.any)) return condition.any.flatMap(columnsOf);
   if ('all' in condition && Array.isArray(condition.all)) return condition.all.flatMap(columnsOf);
@@ -73,7 +73,7 @@ function testOf(named: Named, check: CellCheck): Test {
     }
     case 'family': {
       const { family } = named;
-      // Outside of a run through the family, any member that the row's own file has may meet the test.
+      // Outside of a pass over the family, any member that the row's own file has may meet the test.
       return (row, n) => {
         if (n > 0) return check(row.cells[family.slots.get(n) ?? -1]);
         let any = false;

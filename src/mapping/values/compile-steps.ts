@@ -20,10 +20,10 @@ import {
 } from './cell.ts';
 import { Decimal } from './decimal.ts';
 
-/** Transforms as a mapping has them, each with its path. */
+/** Transforms of a mapping, each with its path. */
 type WrittenSteps = readonly { readonly path: Path; readonly transform: Transform }[];
 
-/** Compiles the transforms of a pipeline, and checks that each can work on what the one before gives. */
+/** Compiles the transforms of a pipeline, and checks that each accepts the result of the previous one. */
 export function compileSteps(
   scope: Scope,
   from: Kind,
@@ -101,7 +101,7 @@ function compileOperand(scope: Scope, path: Path, written: number | string): Ope
   };
 }
 
-/** The usual way to read a text as another kind, and what that makes of a list of texts. */
+/** The usual way to read a text as another kind, and the result for a list of texts. */
 function readingStepFor(
   scope: Scope,
   from: Kind,
@@ -122,8 +122,8 @@ function readingStepFor(
 }
 
 /**
- * Brings a value to the kind that its place wants, where that is plain: a text is read as a number, a yes/no word or
- * a date in the usual way, a single item is a list of one. Everything else the mapping must say.
+ * Converts a value to the wanted kind if the conversion is obvious: a text is read as a number, a yes/no word or a
+ * date in the usual way, and a single item becomes a list of one. The mapping must define every other conversion.
  */
 export function coerce(scope: Scope, path: Path, from: Expression, wanted: Kind): Expression {
   if (from.kind === wanted) return placed(scope, from);
@@ -165,7 +165,7 @@ export function coerce(scope: Scope, path: Path, from: Expression, wanted: Kind)
   return { ...from, kind: wanted, read: () => undefined };
 }
 
-/** Adds the row, and the column where only one is read, to what cannot be read. */
+/** Adds the row, and the column if only one is read, to an unreadable value. */
 function placed(scope: Scope, from: Expression): Expression {
   if (from.certain) return from;
   const { read, sources } = from;
@@ -185,7 +185,7 @@ function placed(scope: Scope, from: Expression): Expression {
   };
 }
 
-/** The kind that comes out; undefined when the step cannot work on what goes in. */
+/** The resulting kind; undefined if the step does not accept the input. */
 function kindAfter(step: Step, given: Kind): Kind | undefined {
   if (step.takes === 'any') return step.gives(given);
   if (step.takes === 'text[]') return given === 'text[]' ? step.gives(given) : undefined;
@@ -210,7 +210,7 @@ function asList(kind: Kind): Kind {
   }
 }
 
-/** Sends a value through the steps; blanks pass those that have no use for them. */
+/** Applies the steps to a value; steps that do not handle blanks are skipped for them. */
 export function applySteps(steps: readonly Step[], from: Cell, row: SourceRow, n: number): Cell {
   let value = from;
   for (const step of steps) {
@@ -219,7 +219,7 @@ export function applySteps(steps: readonly Step[], from: Cell, row: SourceRow, n
   return value;
 }
 
-/** Runs a step on a value, or on each item of a list. */
+/** Applies a step to a value, or to each item of a list. */
 function applyStep(step: Step, value: Present, row: SourceRow, n: number): Cell {
   if (!isList(value) || step.takes === 'text[]') return step.run(value, row, n);
   const items: Item[] = [];
@@ -232,10 +232,10 @@ function applyStep(step: Step, value: Present, row: SourceRow, n: number): Cell 
   return items.length === 0 ? undefined : items;
 }
 
-/** A text with values filled in; blank when any of them is. `value` is what a pipeline has come to. */
+/** A text with inserted values; blank if any of them is. `value` is the present result of a pipeline. */
 type Template = (row: SourceRow, n: number, value: string) => string | undefined;
 
-/** Compiles `text {column} text {param}`; `{value}` only where a pipeline gives one. */
+/** Compiles `text {column} text {param}`; `{value}` only within a pipeline. */
 export function compileTemplate(scope: Scope, path: Path, written: string, hasValue: boolean): Template {
   const parts: Template[] = [];
   let from = 0;

@@ -10,7 +10,7 @@ const NONE: ReadonlySet<string> = new Set();
 
 const NOTHING: Expression = { read: () => undefined, kind: 'text', sources: NONE, certain: true };
 
-/** Compiles a value so that it gives the wanted kind; what cannot is a problem. */
+/** Compiles a value to the wanted kind; reports a problem if that is not possible. */
 export function compileAs(scope: Scope, path: Path, value: Value, wanted: Kind): Expression {
   const expression = coerce(scope, path, compileValue(scope, path, value, wanted), wanted);
   const { trace } = scope;
@@ -19,7 +19,7 @@ export function compileAs(scope: Scope, path: Path, value: Value, wanted: Kind):
   return { ...expression, read: (row, n) => trace.evaluate(path, row, () => read(row, n)) };
 }
 
-/** Compiles a value of whatever kind; alternatives are brought to `wanted`, so that they agree. */
+/** Compiles a value of any kind; alternatives are converted to `wanted`, so that they agree. */
 export function compileValue(scope: Scope, path: Path, value: Value, wanted?: Kind): Expression {
   if (typeof value === 'number') return { read: () => value, kind: 'number', sources: NONE, certain: true };
   if (typeof value === 'boolean') return { read: () => value, kind: 'boolean', sources: NONE, certain: true };
@@ -98,7 +98,7 @@ function compilePipeline(scope: Scope, path: Path, pipeline: readonly [Value, ..
   );
 }
 
-/** An expression with transforms after it. */
+/** An expression followed by transforms. */
 export function withTransforms(
   scope: Scope,
   source: Expression,
@@ -169,7 +169,7 @@ function compileFirst(
   };
 }
 
-/** A list where one item is wanted means its first: the first of a family of columns. */
+/** If one item is wanted, a list gives its first one: the first of a family of columns. */
 function coerceFirst(scope: Scope, path: Path, choice: Expression, kind: Kind): Expression {
   if (choice.kind === 'text[]' && !kind.endsWith('[]')) {
     const { read } = choice;

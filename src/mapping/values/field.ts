@@ -25,11 +25,11 @@ export type RowField = (row: SourceRow, n: number) => Cell;
 
 interface FieldOptions {
   readonly wanted: Kind;
-  /** What a blank means where the mapping does not say. */
+  /** The meaning of a blank if the mapping does not define it. */
   readonly blank: BlankRule;
 }
 
-/** Compiles a field of the record as a whole, with what a blank means and from which rows it comes. */
+/** Compiles a field of the record as a whole, with the meaning of a blank and the rows of its value. */
 export function compileField(outer: Scope, path: Path, value: Value, options: FieldOptions): Field {
   const scope = { ...outer, field: fieldName(path) };
   const { core, blank, from } = takeApart(value);
@@ -57,7 +57,7 @@ export function compileField(outer: Scope, path: Path, value: Value, options: Fi
   };
 }
 
-/** Compiles a field that every row has for itself. */
+/** Compiles a field that every row has separately. */
 export function compileRowField(outer: Scope, path: Path, value: Value, options: FieldOptions): RowField {
   const scope = { ...outer, field: fieldName(path) };
   const { core, blank, from } = takeApart(value);
@@ -146,7 +146,7 @@ function isObject(value: Value): value is ValueObject {
   return typeof value === 'object' && !isPipeline(value);
 }
 
-/** `{ all: … }`, alone or at the start of a pipeline: a list that is gathered from all rows. */
+/** `{ all: … }`, alone or at the start of a pipeline: a list that is collected from all rows. */
 function compileOverRows(
   scope: Scope,
   path: Path,
@@ -175,7 +175,7 @@ function compileOverRows(
     transform,
   }));
   const sources = new Set(lists.flatMap((list) => [...list.sources]));
-  // The gathered list stands in for a cell: transforms are applied to it as to one.
+  // The collected list replaces a cell: transforms are applied to it.
   let gathered: Cell;
   const list: Expression = { read: () => gathered, kind: 'text[]', sources, certain: true };
   const finished = coerce(scope, path, withTransforms(scope, list, transforms), wanted);
@@ -196,7 +196,7 @@ function transformsOf(pipeline: readonly [Value, ...Transform[]]): readonly Tran
   return transforms;
 }
 
-/** Column by column, each through all rows: what stands in the first column comes before what stands in the next. */
+/** Column by column, each through all rows: values of the first column precede those of the next. */
 function gather(lists: readonly Expression[], rows: readonly SourceRow[]): Cell {
   const items = new Set<Item>();
   for (const { read } of lists) {
@@ -210,7 +210,7 @@ function gather(lists: readonly Expression[], rows: readonly SourceRow[]): Cell 
   return items.size === 0 ? undefined : [...items];
 }
 
-/** Rows by the number in a column; rows without a number come last, as they stand. */
+/** Rows by the number in a column; rows without a number come last, in their order. */
 function ordered(rows: readonly SourceRow[], order: Expression): readonly SourceRow[] {
   if (rows.length < 2) return rows;
   const read = blankIfUnreadable(order.read);
@@ -221,7 +221,7 @@ function ordered(rows: readonly SourceRow[], order: Expression): readonly Source
   return places.sort((a, b) => (a.place === b.place ? 0 : a.place - b.place)).map(({ row }) => row);
 }
 
-/** Compiles a yes/no field. A condition on columns that the file lacks altogether says nothing. */
+/** Compiles a yes/no field. A condition on columns that the file does not have at all gives no value. */
 export function compileFlag(outer: Scope, path: Path, flag: Flag): Read {
   const scope = { ...outer, field: String(path.at(-1)) };
   if (!isCondition(flag)) return compileAs(scope, path, flag, 'boolean').read;
