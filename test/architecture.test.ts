@@ -102,9 +102,8 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
   sandbox: ['start-sandbox.ts'],
   cli: [],
   queue: [
-    ...['queues.ts', 'start-worker.ts', 'worker-log.ts'],
-    // Loaded on first use.
-    'queue-board.ts',
+    // What waits for workers, wherever it is; a worker, what it needs, and its log.
+    ...['run-queue.ts', 'start-worker.ts', 'worker-settings.ts', 'worker-log.ts'],
   ],
   report: [
     // What is known of a run, its document, and the renderers of it.

@@ -85,12 +85,13 @@ export const COMMANDS: readonly Registered[] = [
   },
   {
     name: 'enqueue',
-    summary: 'queue a run of a job for the workers (needs REDIS_URL)',
+    summary: 'queue a run of a job for the workers',
     load: async () => (await import('./commands/enqueue-command.ts')).enqueueCommand,
   },
   {
     name: 'worker',
-    summary: 'run jobs on their schedules, and take runs and their shards from the queue (needs REDIS_URL)',
+    summary:
+      'run jobs on their schedules, and what is enqueued; any number of workers with REDIS_URL, else one',
     load: async () => (await import('./commands/worker-command.ts')).workerCommand,
   },
   {

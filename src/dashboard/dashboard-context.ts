@@ -32,6 +32,8 @@ export interface DashboardContext {
    * to this workspace.
    */
   readonly retell: (text: string) => string;
+  /** Why the worker in the process of the dashboard is not healthy, null when it is; undefined where there is none. */
+  readonly workerHealth?: (() => Promise<string | null>) | undefined;
 }
 
 /** A command that the dashboard can start. */

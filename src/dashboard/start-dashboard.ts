@@ -176,7 +176,7 @@ const ANSWER_WITHIN_MS = 2_000;
  */
 function healthRoute(
   app: FastifyInstance,
-  { context, redisUrl }: Pick<DashboardContext, 'context' | 'redisUrl'>,
+  { context, redisUrl, workerHealth }: Pick<DashboardContext, 'context' | 'redisUrl' | 'workerHealth'>,
 ): void {
   let looking: Promise<boolean> | null = null;
   const stateAnswers = async (): Promise<boolean> => {
@@ -199,7 +199,7 @@ function healthRoute(
   };
   app.get('/healthz', { config: { who: 'anyone' } }, async (_request, reply) => {
     const problem = (await stateAnswers())
-      ? null
+      ? ((await workerHealth?.()) ?? null)
       : redisUrl === undefined
         ? 'the state cannot be read'
         : 'Redis cannot be reached';

@@ -1,7 +1,7 @@
 import type { Job, Queue } from 'bullmq';
 import { type JobSchedule, type JobSchedules, nextTick } from '../config/job/read-schedules.ts';
 import type { Locks } from '../state/state.ts';
-import { enqueueRun, isTickData, type Queues, type TickData, UNREADABLE_JOB } from './queues.ts';
+import type { Queues, TickData } from './queues.ts';
 import type { WorkerLog } from './worker-log.ts';
 
 /** If workers run, a tick that was due this long ago should be in the queue. */
@@ -13,7 +13,7 @@ const LOCK_NAME = 'schedules';
 
 /** The dependencies of keeping schedules. */
 export interface ScheduleKeeperOptions {
-  readonly queues: Queues;
+  readonly schedules: KeptSchedules;
   readonly locks: Locks;
   /** Reads the job files. */
   readonly readSchedules: () => JobSchedules;
@@ -26,6 +26,17 @@ export interface ScheduleKeeperOptions {
   readonly log: WorkerLog;
 }
 
+/** The schedules of a queue: of BullMQ, or of the embedded state. */
+export interface KeptSchedules {
+  /** All of them, also those that other programs set. */
+  list(now: number): Promise<readonly KeptSchedule[]>;
+  /** Sets the schedule of its job. `overdue`: also queues a run, for the tick that the change discards. */
+  set(schedule: JobSchedule, overdue: boolean): Promise<void>;
+  remove(job: string): Promise<void>;
+  /** How far the clock of a worker may be ahead of the one that the next ticks were found by, in milliseconds. */
+  readonly clocksDifferMs: number;
+}
+
 /** Keeps the schedules of the queue equal to those of the job files until it is closed. */
 export interface ScheduleKeeper {
   close(): Promise<void>;
@@ -36,7 +47,7 @@ export interface ScheduleKeeper {
  * one at a time compares and changes. A failure is logged and tried again; the schedules are unchanged meanwhile.
  */
 export async function keepSchedules(options: ScheduleKeeperOptions): Promise<ScheduleKeeper> {
-  const { queues, locks, version, newRunId, clock, log } = options;
+  const { schedules: kept, locks, version, newRunId, clock, log } = options;
   let seen: string | null = null;
   let comparedAt = Number.NEGATIVE_INFINITY;
   let missing: ReadonlySet<string> = new Set();
@@ -45,17 +56,14 @@ export async function keepSchedules(options: ScheduleKeeperOptions): Promise<Sch
 
   const apply = async (change: ScheduleChange): Promise<void> => {
     if (change.kind === 'remove') {
-      await queues.ticks().removeJobScheduler(change.job);
+      await kept.remove(change.job);
       log.info({ job: change.job, because: change.because }, 'schedule removed');
       return;
     }
     const { schedule, overdue } = change;
     const { job, cron, timezone } = schedule;
-    if (overdue) {
-      await enqueueRun(queues, { job, resend: false }, newRunId);
-      log.warn({ job }, 'runs once for the missed tick');
-    }
-    await setSchedule(queues, schedule);
+    await kept.set(schedule, overdue);
+    if (overdue) log.warn({ job }, 'runs once for the missed tick');
     log.info({ job, cron, timezone }, 'schedule set');
   };
 
@@ -66,7 +74,7 @@ export async function keepSchedules(options: ScheduleKeeperOptions): Promise<Sch
     try {
       const schedules = options.readSchedules();
       logBroken(schedules);
-      const changes = planScheduleChanges(schedules, await keptSchedules(queues.ticks(), clock()), clock());
+      const changes = planScheduleChanges(schedules, await kept.list(clock()), clock(), kept.clocksDifferMs);
       // An editor may have moved a file away briefly: it must be missing twice.
       const gone = changes.flatMap((change) =>
         change.kind === 'remove' && change.because === 'gone' ? [change.job] : [],
@@ -117,7 +125,22 @@ export async function keepSchedules(options: ScheduleKeeperOptions): Promise<Sch
   };
 }
 
-/** All schedules in the queue, also those that other programs set. */
+/** The schedules in the queue of ticks. */
+export function queueSchedules(queues: Queues, newRunId: () => string): KeptSchedules {
+  return {
+    list: (now) => keptSchedules(queues.ticks(), now),
+    async set(schedule, overdue) {
+      const { enqueueRun } = await import('./queues.ts');
+      if (overdue) await enqueueRun(queues, { job: schedule.job, resend: false }, newRunId);
+      await setSchedule(queues, schedule);
+    },
+    async remove(job) {
+      await queues.ticks().removeJobScheduler(job);
+    },
+    clocksDifferMs: CLOCKS_DIFFER_MS,
+  };
+}
+
 async function keptSchedules(ticks: Queue<TickData, null>, now: number): Promise<readonly KeptSchedule[]> {
   const schedulers = await ticks.getJobSchedulers();
   return await Promise.all(
@@ -197,12 +220,13 @@ export function planScheduleChanges(
   { scheduled, unscheduled, broken }: JobSchedules,
   kept: readonly KeptSchedule[],
   now: number,
+  clocksDifferMs = CLOCKS_DIFFER_MS,
 ): readonly ScheduleChange[] {
   const known = new Map(kept.map((schedule) => [schedule.job, schedule]));
   const sets = scheduled.flatMap((schedule): ScheduleChange[] => {
     const present = known.get(schedule.job);
     const isKept = present !== undefined && isSame(schedule, present) && !present.stalled;
-    if (isKept && !isTooLate(schedule, present, now)) return [];
+    if (isKept && !isTooLate(schedule, present, now + clocksDifferMs)) return [];
     return [{ kind: 'set', schedule, overdue: present?.next !== undefined && present.next <= now }];
   });
   const staying = new Set([...scheduled, ...broken].map(({ job }) => job));
@@ -217,8 +241,8 @@ export function planScheduleChanges(
   return [...sets, ...removals];
 }
 
-function isTooLate(schedule: JobSchedule, { next }: KeptSchedule, now: number): boolean {
-  return next !== undefined && next > nextTick(schedule, now + CLOCKS_DIFFER_MS);
+function isTooLate(schedule: JobSchedule, { next }: KeptSchedule, latestNow: number): boolean {
+  return next !== undefined && next > nextTick(schedule, latestNow);
 }
 
 function isSame({ cron, timezone }: JobSchedule, kept: KeptSchedule): boolean {
@@ -244,6 +268,7 @@ interface TickProcessorOptions {
  */
 export function tickProcessor({ queues, isScheduled, newRunId, clock, log }: TickProcessorOptions) {
   return async ({ id: tick, data, timestamp, opts }: Job<TickData, null>): Promise<null> => {
+    const { enqueueRun, isTickData, UNREADABLE_JOB } = await import('./queues.ts');
     if (!isTickData(data)) {
       log.error({ queued: tick }, UNREADABLE_JOB);
       return null;
@@ -255,9 +280,18 @@ export function tickProcessor({ queues, isScheduled, newRunId, clock, log }: Tic
     }
     const lateMs = clock() - (timestamp + (opts.delay ?? 0));
     const { queued, added } = await enqueueRun(queues, { job, resend: false }, newRunId);
-    if (!added) log.info({ job, queued }, 'tick dropped: the job still runs or waits');
-    else if (lateMs < MISSED_AFTER_MS) log.info({ job, queued }, 'tick');
-    else log.warn({ job, queued, lateMs }, 'runs once for the missed tick');
+    logTick(log, { job, queued, added, lateMs });
     return null;
   };
+}
+
+/** Logs what became of a tick. */
+export function logTick(
+  log: WorkerLog,
+  { added, ...tick }: { job: string; queued: string; added: boolean; lateMs: number },
+): void {
+  const { lateMs, ...named } = tick;
+  if (!added) log.info(named, 'tick dropped: the job still runs or waits');
+  else if (lateMs < MISSED_AFTER_MS) log.info(named, 'tick');
+  else log.warn(tick, 'runs once for the missed tick');
 }

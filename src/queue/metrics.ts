@@ -1,9 +1,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import type { Queue } from 'bullmq';
 import { COMPLETED, KINDS_BUT_PLAN, type Run, type RunStatus } from '../model/run.ts';
 import type { StoreStats } from '../run/store-clients.ts';
 import type { Runs, State } from '../state/state.ts';
-import { nextTicks, type Queues } from './queues.ts';
 
 const STARTED_AT_SECONDS = Date.now() / 1_000 - process.uptime();
 
@@ -111,9 +109,10 @@ interface JobReading {
 
 /** The sources of the metrics of a worker. */
 export interface MetricSources {
-  readonly queues: Queues;
   /** The queues from which this worker takes jobs. */
-  readonly taken: () => readonly Queue[];
+  readonly queued: () => Promise<readonly QueueCounts[]>;
+  /** When each job is due next: milliseconds since the epoch. */
+  readonly nextTicks: () => Promise<ReadonlyMap<string, number>>;
   readonly runs: Pick<Runs, 'list'>;
   readonly counts: WorkCounts;
   readonly jobNames: () => readonly string[];
@@ -122,7 +121,7 @@ export interface MetricSources {
 
 /** Reads all metrics of a worker, as the text for Prometheus. */
 export function metricsReader(sources: MetricSources): () => Promise<string> {
-  const { queues, taken, runs, counts, jobNames, storeStats } = sources;
+  const { queued, nextTicks, runs, counts, jobNames, storeStats } = sources;
   // Measuring costs a little, so it begins with the first request.
   let lag: ReturnType<typeof monitorEventLoopDelay> | null = null;
   return async () => {
@@ -134,8 +133,8 @@ export function metricsReader(sources: MetricSources): () => Promise<string> {
       operations: counts.operations(),
       runs: counts.runs(),
       stores: storeStats(),
-      queued: await jobsIn(taken()),
-      jobs: await latestOf(jobNames(), runs, await nextTicks(queues)),
+      queued: samplesOf(await queued()),
+      jobs: await latestOf(jobNames(), runs, await nextTicks()),
       eventLoopLagMs: lag.percentile(99) / 1e6,
     };
     return prometheusText(METRICS.map((metric) => ({ ...metric, samples: metric.read(reading) })));
@@ -238,19 +237,19 @@ function processGauge(name: string, help: string, value: (reading: Reading) => n
   return { name, help, type: 'gauge', labels: [], read: (reading) => [{ value: value(reading) }] };
 }
 
-const QUEUE_STATES = ['waiting', 'active', 'delayed', 'failed'] as const;
+/** The states of jobs in a queue. */
+export const QUEUE_STATES = ['waiting', 'active', 'delayed', 'failed'] as const;
 
-async function jobsIn(queues: readonly Queue[]): Promise<readonly MetricSample[]> {
-  const samples = await Promise.all(
-    queues.map(async (queue) => {
-      const counts = await queue.getJobCounts(...QUEUE_STATES);
-      return QUEUE_STATES.map((state) => ({
-        labels: { queue: queue.name, state },
-        value: counts[state] ?? 0,
-      }));
-    }),
+/** How many jobs are in a queue, by state; a state that is left out has none. */
+export interface QueueCounts {
+  readonly queue: string;
+  readonly counts: { readonly [State in (typeof QUEUE_STATES)[number]]?: number };
+}
+
+function samplesOf(queues: readonly QueueCounts[]): readonly MetricSample[] {
+  return queues.flatMap(({ queue, counts }) =>
+    QUEUE_STATES.map((state) => ({ labels: { queue, state }, value: counts[state] ?? 0 })),
   );
-  return samples.flat();
 }
 
 async function latestOf(

@@ -244,7 +244,9 @@ export interface QueuedRun {
   readonly job: string;
   /** The run that it became: itself, or an earlier one that it continues. Null until a worker has begun it. */
   readonly run: string | null;
-  /** Why it could not begin; null while it may. */
+  /** Whether nothing more becomes of it. */
+  readonly ended: boolean;
+  /** Why it could not begin, or how its run failed; null while it may begin. */
   readonly error: string | null;
   /** Removes it from the queue; false if a worker already has it. */
   takeOut(): Promise<boolean>;
@@ -258,6 +260,7 @@ export async function queuedRun({ runs, ask }: Queues, id: string): Promise<Queu
   return {
     job: data.job,
     run: data.run ?? ended?.run ?? null,
+    ended: queued.finishedOn !== undefined,
     error: ended?.error ?? failedReason,
     async takeOut() {
       // A job that a worker holds is locked and cannot be removed.

@@ -1,4 +1,3 @@
-import { DelayedError, type Job, WaitingError } from 'bullmq';
 import type { Notify } from '../config/job/job.ts';
 import { masked } from '../model/masked.ts';
 import type { Run } from '../model/run.ts';
@@ -23,49 +22,72 @@ import {
   type RunRequest,
 } from '../run/run-context.ts';
 import { importTarget, targetLockName } from '../state/state.ts';
-import { jobSignal } from './queue-workers.ts';
-import { isRunJobData, type RunJobData, type RunJobResult, runIdOf, UNREADABLE_JOB } from './queues.ts';
 import { logRunEvents, type WorkerLog } from './worker-log.ts';
 
+/** When to look again at a run that waits: its job runs elsewhere, or its dead worker still has its lease. */
+export const HELD_MS = 1_000;
+
+/** A queued run that a worker has taken. */
+export interface TakenRun {
+  readonly job: string;
+  readonly resend: boolean;
+  /** The run that it became before, in a worker that was stopped or has died. */
+  readonly run: string | null;
+  /** The id that was printed for the run when it was queued. */
+  readonly promised: string | undefined;
+  /** False when it is taken again. */
+  readonly isFirst: boolean;
+  /** Aborts when the worker must stop, and when the queue takes the run away from it. */
+  readonly signal: AbortSignal;
+  /** Stores which run it became. */
+  readonly remember: (run: string) => Promise<void>;
+}
+
 /**
- * The delay before a second look at a queued run whose job runs elsewhere, or whose dead worker still has its lease.
+ * What became of a queued run. `ended`: `run` is null when it could not begin. `waits`: to be taken again after `HELD_MS`.
+ * `handed-back`: the worker stops, and the next one continues the run.
  */
-const HELD_MS = 1_000;
+export type ProcessedRun =
+  | { readonly kind: 'ended'; readonly run: string | null; readonly error: string | null }
+  | { readonly kind: 'waits' | 'handed-back' };
+
+/** Processes a queued run. Rejects with bugs only. */
+export type ProcessRun = (taken: TakenRun) => Promise<ProcessedRun>;
 
 /** The dependencies of the processor of runs. */
 export interface RunProcessorOptions {
   readonly context: RunContext;
-  readonly requestFor: (data: RunJobData) => Promise<RunRequest>;
+  readonly requestFor: (data: Pick<TakenRun, 'job' | 'resend'>) => Promise<RunRequest>;
   /** The notifications that a job requests, if its file can be read. */
   readonly notifyOf: (job: string) => Notify | undefined;
-  readonly deliver: DeliverShards;
+  /** Sends the shards of imports; left out: this process does. */
+  readonly deliver?: DeliverShards;
   /** Called for every run that ends in this worker, with any status. */
   readonly onEnd: (run: Run) => void;
   readonly log: WorkerLog;
 }
 
-/** Runs one job from its first step to its last; the workers of its store send the shards of an import. */
-export function runProcessor({ context, requestFor, notifyOf, deliver, onEnd, log }: RunProcessorOptions) {
-  return async (
-    queued: Job<RunJobData, RunJobResult>,
-    token: string | undefined,
-    cancelled: AbortSignal | undefined,
-  ): Promise<RunJobResult> => {
-    if (!isRunJobData(queued.data)) {
-      log.error({ queued: queued.id }, UNREADABLE_JOB);
-      return { run: null, error: UNREADABLE_JOB };
-    }
-    const { job } = queued.data;
-    const signal = jobSignal(context.signal, cancelled);
+/**
+ * Executes queued runs of any kind of queue, from their first step to their last. A run that a worker has begun and not ended is
+ * continued, and one that has ended is not begun again.
+ */
+export function runProcessor({
+  context,
+  requestFor,
+  notifyOf,
+  deliver,
+  onEnd,
+  log,
+}: RunProcessorOptions): ProcessRun {
+  return async (taken) => {
+    const { job, signal } = taken;
     const logEvent = logRunEvents(log, job, context.clock);
     let remembered = Promise.resolve();
     const onEvent = (event: RunEvent): void => {
-      if (event.type === 'begun') {
-        remembered = queued.updateData({ ...queued.data, run: event.run.id }).catch(() => {});
-      }
+      if (event.type === 'begun') remembered = taken.remember(event.run.id).catch(() => {});
       logEvent(event);
     };
-    const own = { ...context, signal, onEvent, newRunId: await promisedId(context, queued.id) };
+    const own = { ...context, signal, onEvent, newRunId: await promisedId(context, taken.promised) };
     const ended = async (notify: Notify | undefined, report: RunFacts): Promise<void> => {
       const { id, status, error } = report.run;
       const { applied, deleted, rejected, unsent } = report.totals;
@@ -75,42 +97,37 @@ export function runProcessor({ context, requestFor, notifyOf, deliver, onEnd, lo
     };
     let notify: Notify | undefined;
     try {
-      const before = await endedBefore(context, queued.data);
+      const before = await endedBefore(context, taken);
       if (before !== undefined) {
         const { id, error } = before.run;
         log.info({ run: id, job }, 'run had ended before');
         // Its worker may have died before it sent the notification; a second one has the same id.
         await notifyEnd(own, notifyOf(job), before);
-        return { run: id, error };
+        return { kind: 'ended', run: id, error };
       }
-      const request = await requestFor(queued.data);
+      const request = await requestFor(taken);
       notify = request.job.notify;
       await refuseWhileOthersWrite(context, request);
       const report = await executeRun(own, jobTask(request, deliver)).finally(() => remembered);
       const { id, status, error } = report.run;
       if (status === 'interrupted' && signal.aborted) {
         log.info({ run: id, job }, 'run handed back');
-        await queued.moveToWait(token);
-        throw new WaitingError();
+        return { kind: 'handed-back' };
       }
       await ended(notify, report);
-      return { run: id, error };
+      return { kind: 'ended', run: id, error };
     } catch (error) {
       if (error instanceof LockedError) {
         // It looks again every second, so it is logged once.
-        log[queued.attemptsStarted <= 1 ? 'info' : 'debug']({ job, reason: error.message }, 'run waits');
-        await queued.moveToDelayed(context.clock() + HELD_MS, token);
-        throw new DelayedError();
+        log[taken.isFirst ? 'info' : 'debug']({ job, reason: error.message }, 'run waits');
+        return { kind: 'waits' };
       }
-      if (error instanceof InterruptedError) {
-        await queued.moveToWait(token);
-        throw new WaitingError();
-      }
+      if (error instanceof InterruptedError) return { kind: 'handed-back' };
       if (error instanceof StoreferryError) {
         const problem = masked(context.redact?.(explainError(error)) ?? explainError(error));
         log.error({ job, reason: problem }, 'run could not begin');
         await notifyNotBegun(own, notifyOf(job), job, problem);
-        return { run: null, error: problem };
+        return { kind: 'ended', run: null, error: problem };
       }
       if (error instanceof RunBug) await ended(notify, error.report);
       throw error;
@@ -121,9 +138,8 @@ export function runProcessor({ context, requestFor, notifyOf, deliver, onEnd, lo
 /** New run ids: first the one that `enqueue` has printed, unless the job was taken before and has used it. */
 async function promisedId(
   { state, newRunId }: RunContext,
-  queued: string | undefined,
+  promised: string | undefined,
 ): Promise<() => string> {
-  const promised = runIdOf(queued);
   const isFree = promised !== undefined && (await state.runs.get(promised)) === undefined;
   const ids = isFree ? [promised] : [];
   return () => ids.pop() ?? newRunId();
@@ -147,7 +163,12 @@ async function refuseWhileOthersWrite({ state }: RunContext, request: RunRequest
  * could finish the job, leaves a job that is taken again. Running it again would send or append everything a second
  * time.
  */
-async function endedBefore(context: RunContext, { run: id }: RunJobData): Promise<RunFacts | undefined> {
+async function endedBefore(
+  context: RunContext,
+  { run: known, promised }: TakenRun,
+): Promise<RunFacts | undefined> {
+  // A run that failed before it began to read has the promised id, and was not remembered.
+  const id = known ?? promised;
   const run = id === undefined ? undefined : await context.state.runs.get(id);
   if (run === undefined) return undefined;
   const isOpen = run.status === 'running' || run.status === 'interrupted';

@@ -1,5 +1,4 @@
 import { DelayedError, type Job, WaitingError } from 'bullmq';
-import type { ImportJob } from '../config/job/job.ts';
 import type { StoreConfig } from '../config/store-config.ts';
 import type { Run } from '../model/run.ts';
 import { storeIdentity } from '../model/store-identity.ts';
@@ -24,15 +23,10 @@ import {
   UNREADABLE_JOB,
 } from './queues.ts';
 import { WAITS_FOR_REQUESTS, type WorkerLog } from './worker-log.ts';
+import type { RunConfiguration } from './worker-settings.ts';
 
 /** The delay before a second look at a shard that another process holds: its holder may have died. */
 const HELD_MS = 1_000;
-
-/** The configuration with which a run was begun. */
-export interface RunConfiguration {
-  readonly job: ImportJob;
-  readonly store: StoreConfig;
-}
 
 /** The dependencies of the processor of shards. */
 export interface ShardProcessorOptions {

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Queue, Worker } from 'bullmq';
+import { StateError } from '../model/storeferry-error.ts';
 import type { Queues } from './queues.ts';
 
 const ANSWER_WITHIN_MS = 2_000;
@@ -70,7 +71,7 @@ export function watchProgress(
     } else if (since === undefined) {
       waitingSince.set(queue.name, now);
     } else if (now - since >= silentAfterMs) {
-      giveUp.abort();
+      giveUp.abort(new StateError('Work waits and the worker gets none of it.'));
     }
   };
   const timer = setInterval(

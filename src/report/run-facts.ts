@@ -48,8 +48,8 @@ export interface JobFacts {
   readonly last: Run | undefined;
 }
 
-/** What keeps the schedules: they need Redis and a worker. */
-export type ClockKeeper = 'no-redis' | 'no-worker' | 'worker';
+/** Whether a worker keeps the schedules. */
+export type ClockKeeper = 'no-worker' | 'worker';
 
 /** The request rate and its cause, such as 'the limit in stores.yaml'. */
 export interface Pace {

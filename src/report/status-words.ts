@@ -1,7 +1,7 @@
 import { forgotten, type Run, type RunStatus, type RunTotals, type Verification } from '../model/run.ts';
 import { counted, grouped, printable, sentence, shortened } from './printable.ts';
 import type { ClockKeeper } from './run-facts.ts';
-import { only, type Tone, type Words } from './section.ts';
+import type { Tone, Words } from './section.ts';
 
 /** A status as the beginning of a sentence that continues with a duration. */
 export function statusWords(status: RunStatus): string {
@@ -40,16 +40,6 @@ export function schedulesNote(keeper: ClockKeeper, program: string): Words {
       return 'Schedules are active: a worker is running.';
     case 'no-worker':
       return ['Schedules are inactive: no worker is running. Start one: ', code(`${program} worker`)];
-    case 'no-redis': {
-      const steps = [' Set ', code('REDIS_URL'), ', then start ', code(`${program} worker`)];
-      const cron = ['. Without Redis, start ', code(`${program} run JOB`), ' from cron.'];
-      return [
-        'Schedules are inactive: they need Redis',
-        only('text', ' (REDIS_URL)'),
-        ' and a worker.',
-        only('page', [...steps, ...cron]),
-      ];
-    }
     default:
       return keeper satisfies never;
   }

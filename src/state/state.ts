@@ -21,6 +21,8 @@ export interface State extends AsyncDisposable {
   sending(options: SendingOptions): Promise<Sending>;
   /** The shared facts about the store with this identity; undefined if the state is embedded. */
   sharedStore(storeId: string): SharedStore | undefined;
+  /** Schedules, and runs that wait for the worker; left out where state is shared: BullMQ keeps them in Redis. */
+  readonly queue?: StateQueue;
 }
 
 /** Identifies a ledger: there is one per store and resource. */
@@ -455,3 +457,59 @@ export interface SharedStore {
    */
   reserve(perSecond: number, most: number): Promise<{ readonly places: number; readonly afterMs: number }>;
 }
+
+/** A schedule that the worker keeps. */
+export interface StoredSchedule {
+  readonly job: string;
+  readonly cron: string;
+  readonly timezone: string;
+  /** When its next tick is due: milliseconds since the epoch. */
+  readonly next: number;
+}
+
+/** A run that waits for the worker, that the worker has, or that it has ended. */
+export interface QueueEntry {
+  /** Of the run that it begins, unless that continues an earlier one. */
+  readonly id: string;
+  readonly job: string;
+  readonly resend: boolean;
+  /** Whether a worker has it; also of a worker that died. */
+  readonly taken: boolean;
+  /** The run that it became; null until that has begun. */
+  readonly run: string | null;
+  readonly ended: boolean;
+  /** Why it could not begin, or how its run failed. */
+  readonly error: string | null;
+}
+
+/**
+ * What the worker of an embedded state has to do. At most one entry of each job has not ended. Each call is one transaction, so
+ * that a worker that is killed at any moment loses no tick and runs none twice.
+ */
+export interface StateQueue {
+  schedules(): Promise<StoredSchedule[]>;
+  /** Sets the schedule of its job. `overdue`: the id of an entry to add with it, for the tick that the change discards. */
+  setSchedule(schedule: StoredSchedule, overdue: string | null): Promise<void>;
+  removeSchedule(job: string): Promise<void>;
+  /**
+   * Moves a schedule from the tick that is due to its next one, and adds an entry with this id. `dropped`: the job runs or waits
+   * already. `changed`: the tick is no longer due, and nothing was done.
+   */
+  tick(due: StoredSchedule, next: number, id: string): Promise<'added' | 'dropped' | 'changed'>;
+  /** Adds an entry, unless one of the same job has not ended; gives the id of the one that there is. */
+  addEntry(entry: Pick<QueueEntry, 'id' | 'job' | 'resend'>): Promise<string>;
+  entry(id: string): Promise<QueueEntry | undefined>;
+  /** Those that have not ended, oldest first. */
+  openEntries(): Promise<QueueEntry[]>;
+  /** False when it is taken, has ended, or was removed. */
+  takeEntry(id: string): Promise<boolean>;
+  beginEntry(id: string, run: string): Promise<void>;
+  /** Lets it wait again. Without an id all of them: those that a dead worker had. */
+  releaseEntry(id?: string): Promise<void>;
+  endEntry(id: string, end: Pick<QueueEntry, 'run' | 'error'>): Promise<void>;
+  /** Removes one that waits; false when there is none. */
+  removeEntry(id: string): Promise<boolean>;
+}
+
+/** Held by the worker of an embedded state. */
+export const WORKER_LOCK = 'worker';

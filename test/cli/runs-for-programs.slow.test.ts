@@ -18,7 +18,7 @@ describe('runs', () => {
     expect(listed.stdout.trimEnd().split('\n')).toHaveLength(1);
     expect(listed.json()).toMatchObject({
       jobs: [{ job: 'nightly', schedule: null, next: null, broken: false, last: run }],
-      schedules: 'no-redis',
+      schedules: 'no-worker',
       runs: [{ run, job: 'nightly', kind: 'run', status: 'done', applied: 3, error: null }],
     });
     const shown = (await workspace.storeferry('runs', String(run), '--json')).json();

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
+import { filesIn } from '../docs/document-blocks.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const read = (name: string): string => readFileSync(join(ROOT, name), 'utf8');
@@ -82,6 +83,26 @@ describe('docker-compose.yml', () => {
     expect(sandbox.network_mode).toBe('service:worker');
     expect(sandbox.command?.[0]).toBe('sandbox');
     expect([worker.build, dashboard.build, sandbox.build]).toEqual(['.', '.', '.']);
+  });
+});
+
+describe('the compose file without Redis in docs/operation.md', () => {
+  const text = filesIn(read('docs/operation.md'))['compose.yaml'] ?? '';
+  const { storeferry } = z
+    .strictObject({ services: z.strictObject({ storeferry: serviceSchema }) })
+    .parse(parse(text)).services;
+
+  it('is a dashboard and worker on this machine only, started again, with time to end, and not as root', () => {
+    expect(storeferry.command).toEqual(['dashboard', '--worker', '--listen', '0.0.0.0:8700']);
+    expect(storeferry.ports).toEqual(['127.0.0.1:8700:8700']);
+    expect(storeferry.volumes).toEqual([expect.stringMatching(/:\/workspace$/)]);
+    expect(storeferry.healthcheck?.test.join(' ')).toContain('127.0.0.1:8700/healthz');
+    expect([storeferry.restart, storeferry.user]).toEqual([
+      'unless-stopped',
+      expect.stringMatching(/:-node\}$/),
+    ]);
+    // Longer than requests in flight may take to end.
+    expect(Number.parseInt(storeferry.stop_grace_period ?? '', 10)).toBeGreaterThan(30);
   });
 });
 

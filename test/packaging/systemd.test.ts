@@ -36,8 +36,9 @@ function startsWithin(time: number, content: string, endsAfter: number): { start
 }
 
 describe('the systemd units of docs/operation.md', () => {
-  it('are one for workers and one for the dashboard', () => {
+  it('are one without Redis, one for workers and one for the dashboard', () => {
     expect(UNITS.map(({ name }) => name)).toEqual([
+      'storeferry.service',
       'storeferry-worker.service',
       'storeferry-dashboard.service',
     ]);

@@ -11,15 +11,6 @@ import { openShop, resent, SHORT_LEASE_MS } from './workers-setup.ts';
 describe('without a Redis', () => {
   const files = catalogWorkspace('http://127.0.0.1:9', shopifyCatalog(manyProducts(1)));
 
-  it.concurrent('worker and enqueue say what to set, and end as wrong usage', async () => {
-    await using workspace = await makeWorkspace(files, { STORE_API_KEY: 'key' });
-    for (const command of [['worker'], ['enqueue', 'nightly']]) {
-      const { code, stderr } = await workspace.storeferry(...command);
-      expect(code).toBe(2);
-      expect(stderr).toContain('Set REDIS_URL');
-    }
-  });
-
   it.concurrent('enqueue --json without --follow is refused: it would print nothing', async () => {
     await using workspace = await makeWorkspace(files, { STORE_API_KEY: 'key' });
     const { code, stderr } = await workspace.storeferry('enqueue', 'nightly', '--json');

@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Run } from '../../model/run.ts';
 import { InterruptedError, StateError, UsageError } from '../../model/storeferry-error.ts';
-import { openQueues, queuedRun } from '../../queue/queues.ts';
+import { openRunQueue } from '../../queue/run-queue.ts';
 import { counted } from '../../report/printable.ts';
 import { statusWords } from '../../report/status-words.ts';
 import { asItStands, askToInterrupt } from '../../run/lock-job.ts';
 import type { RunContext } from '../../run/run-context.ts';
 import { defineCommand, required } from '../define-command.ts';
 import { interruptSignal } from '../interrupt-signal.ts';
-import { findRun, openContext, refuseUnknown } from '../open-context.ts';
+import { findRun, type OpenContext, openContext, refuseUnknown } from '../open-context.ts';
 
 const POLL_MS = 250;
 
@@ -20,10 +20,8 @@ export const cancelCommand = defineCommand({
   async run({ terminal, directory, program }, { run: id }) {
     const signal = interruptSignal(() => {});
     await using open = await openContext(directory, () => {}, signal, { program });
-    const { context, redisUrl } = open;
-    const known = await findRun(context, id);
-    const running =
-      known ?? (redisUrl === undefined ? refuseUnknown(id) : await takeOut(context, redisUrl, id));
+    const { context } = open;
+    const running = (await findRun(context, id)) ?? (await takeOut(open, id));
     if (running === null) {
       terminal.out(`Removed run ${id} from the queue; it had not begun.\n`);
       return 0;
@@ -47,11 +45,11 @@ export const cancelCommand = defineCommand({
 });
 
 /** Removes a run from the queue and returns null; returns the run if a worker has begun it meanwhile. */
-async function takeOut(context: RunContext, redisUrl: string, id: string): Promise<Run | null> {
-  await using queues = await openQueues({ redisUrl, patient: false, onError: () => {} });
-  const queued = await queuedRun(queues, id);
+async function takeOut(open: OpenContext, id: string): Promise<Run | null> {
+  await using queue = await openRunQueue(open);
+  const queued = await queue.find(id);
   if (queued === undefined) return refuseUnknown(id);
-  if (queued.run !== null) return (await context.state.runs.get(queued.run)) ?? refuseUnknown(id);
+  if (queued.run !== null) return (await open.context.state.runs.get(queued.run)) ?? refuseUnknown(id);
   if (queued.error !== null)
     throw new UsageError(`Run ${id} of ${queued.job} could not begin: ${queued.error}`);
   if (await queued.takeOut()) return null;

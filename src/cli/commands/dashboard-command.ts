@@ -1,21 +1,23 @@
 import { basename } from 'node:path';
+import type { Logger } from 'pino';
 import { openWorkspace, type Workspace } from '../../config/workspace.ts';
 import { newTokens, readTokenHashes, type Tokens, writeTokenHashes } from '../../dashboard/access/tokens.ts';
-import { type DashboardLog, QUEUES_PATH, type QueueBoard } from '../../dashboard/dashboard-context.ts';
+import { QUEUES_PATH } from '../../dashboard/dashboard-context.ts';
 import { startDashboard } from '../../dashboard/start-dashboard.ts';
-import { secretRedactor } from '../../model/secret-redactor.ts';
-import { UsageError } from '../../model/storeferry-error.ts';
-import { openQueues, type Queues } from '../../queue/queues.ts';
+import { type SecretRedactor, secretRedactor } from '../../model/secret-redactor.ts';
+import { explainError, UsageError } from '../../model/storeferry-error.ts';
+import { openRunQueue } from '../../queue/run-queue.ts';
+import type { RunningWorker } from '../../queue/worker-settings.ts';
 import { actionRunner } from '../dashboard/action-runner.ts';
 import { argumentsOf, childCommand } from '../dashboard/child-command.ts';
-import { handOver, hasWorkers, queuedRuns } from '../dashboard/hand-over.ts';
+import { handOver, hasWorkers } from '../dashboard/hand-over.ts';
 import { defineCommand, flag, parsed, text } from '../define-command.ts';
 import { aborted, interruptSignal } from '../interrupt-signal.ts';
 import { listJobs } from '../list-jobs.ts';
-import { openContext } from '../open-context.ts';
+import { type OpenContext, openContext } from '../open-context.ts';
 import { withProgram } from '../typed-program.ts';
 import { isLoopback, parseListenAddress } from '../worker/listen-address.ts';
-import { workerLogger } from '../worker/worker-logger.ts';
+import { logStoreTraffic, workerLogger } from '../worker/worker-logger.ts';
 
 /** `storeferry dashboard`: serves until it is stopped. Then it interrupts the runs that it started. */
 export const dashboardCommand = defineCommand({
@@ -28,11 +30,13 @@ export const dashboardCommand = defineCommand({
       (address) => address,
     ),
     url: text('url', 'where browsers reach it through a proxy: https://...'),
+    worker: flag('also be a worker, in the same process: keeps schedules and executes runs'),
     newToken: flag('make new tokens, one with full access and one read-only, and print them'),
   },
   examples: [
     'dashboard',
     '-C /srv/shop dashboard --listen 8701',
+    'dashboard --worker',
     'dashboard --new-token',
     'dashboard --listen 0.0.0.0:8700 --url https://storeferry.example.com',
   ],
@@ -47,6 +51,8 @@ export const dashboardCommand = defineCommand({
     await using open = await openContext(directory, () => {}, stop, {
       onUnreadable: (problem) => log.warn({}, problem),
       secrets,
+      listener: logStoreTraffic(log),
+      program,
     });
     const { context, redisUrl } = open;
     log.level = open.workspace.settings().logLevel;
@@ -60,15 +66,16 @@ export const dashboardCommand = defineCommand({
     };
 
     await using ending = new AsyncDisposableStack();
-    const queues =
-      redisUrl === undefined ? null : await openQueues({ redisUrl, patient: false, onError: () => {} });
-    if (queues !== null) ending.use(queues);
+    const queue = ending.use(await openRunQueue(open));
+    const worker = options.worker
+      ? await startOwnWorker(directory, { open, secrets, log, stop, program }, ending)
+      : undefined;
     const actions = ending.use(
       actionRunner({
         start: (action, onRun) => childCommand(argumentsOf(action, directory), onRun),
-        hasWorkers: async () => queues !== null && (await hasWorkers(queues)),
-        enqueue: async (job) => (queues === null ? null : await handOver(queues, reopen, job)),
-        queued: async () => (queues === null ? new Map() : await queuedRuns(queues)),
+        hasWorkers: () => hasWorkers(queue),
+        enqueue: (job) => handOver(queue, reopen, job),
+        queued: async () => new Map((await queue.list()).map(({ job, ...atWork }) => [job, atWork])),
         log,
       }),
     );
@@ -77,7 +84,9 @@ export const dashboardCommand = defineCommand({
     const known = options.newToken ? undefined : readTokenHashes(file);
     const made = newTokens();
     const { hashes, tokens } = known === undefined ? made : { hashes: known, tokens: null };
-    const queueBoard = queues === null ? null : await openBoard(queues, log);
+    const queueBoard = await queue.board(QUEUES_PATH, (err) =>
+      log.error({ err }, 'the queues cannot be shown'),
+    );
     const running = await startDashboard({
       dashboard: {
         context,
@@ -85,9 +94,10 @@ export const dashboardCommand = defineCommand({
         workspaceName: basename(open.workspace.dir),
         redisUrl,
         program,
-        listJobs: (only) => listJobs({ workspace: reopen(), context, redisUrl, queues }, only),
+        listJobs: (only) => listJobs({ workspace: reopen(), context, redisUrl, queue }, only),
         actions,
         retell: redact,
+        workerHealth: worker?.health,
       },
       hashes,
       ...{ listen, publicUrl, queueBoard, log },
@@ -99,17 +109,32 @@ export const dashboardCommand = defineCommand({
     terminal.out(`The dashboard of ${open.workspace.dir} is at ${running.url}\n`);
     terminal.out(tokens === null ? laterStart(program) : firstStart(tokens, program));
     if (!listen.loopback && publicUrl?.protocol !== 'https:') terminal.err(exposed(options.listen, program));
-    await aborted(stop);
+    await aborted(worker === undefined ? stop : AbortSignal.any([stop, worker.gaveUp]));
+    if (worker?.gaveUp.aborted === true)
+      log.error({ reason: explainError(worker.gaveUp.reason) }, 'exiting, to be restarted');
     await ending.disposeAsync();
     log.info('stopped');
-    return 0;
+    return stop.aborted ? 0 : 1;
   },
 });
 
-/** Loaded only if there are queues. */
-async function openBoard(queues: Queues, log: DashboardLog): Promise<QueueBoard> {
-  const { queueBoard } = await import('../../queue/queue-board.ts');
-  return queueBoard(queues, QUEUES_PATH, (err) => log.error({ err }, 'the queues cannot be shown'));
+interface OwnWorkerOptions {
+  readonly open: OpenContext;
+  readonly secrets: SecretRedactor;
+  readonly log: Logger;
+  readonly stop: AbortSignal;
+  readonly program: string;
+}
+
+/** Starts a worker within the dashboard. The embedded state is shared with it; a worker on Redis has its own, patient connection. */
+async function startOwnWorker(
+  directory: string,
+  { open, ...options }: OwnWorkerOptions,
+  ending: AsyncDisposableStack,
+): Promise<RunningWorker> {
+  const { openForWorker, startWorkerIn } = await import('./worker-command.ts');
+  const own = open.redisUrl === undefined ? open : ending.use(await openForWorker(directory, options));
+  return await startWorkerIn(directory, { ...options, open: own }, ending);
 }
 
 function attempt<T>(read: () => T): T | undefined {

@@ -1,12 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { openWorkspace } from '../../config/workspace.ts';
 import { InterruptedError, StateError, UsageError } from '../../model/storeferry-error.ts';
-import { enqueueRun, openQueues, type Queues } from '../../queue/queues.ts';
+import { openRunQueue, type RunQueue } from '../../queue/run-queue.ts';
 import { readStoredReport } from '../../run/report/read-stored-report.ts';
 import type { RunContext, RunEvent } from '../../run/run-context.ts';
 import { defineCommand, flag, type Invocation, required, type ValuesOf } from '../define-command.ts';
 import { interruptSignal } from '../interrupt-signal.ts';
-import { newRunId, openContext } from '../open-context.ts';
+import { openContext } from '../open-context.ts';
 import { exitCodeOf, printReport } from '../print-report.ts';
 import { readRequest } from '../read-request.ts';
 import { RUN_SUMMARY } from '../run-in-workspace.ts';
@@ -50,11 +49,10 @@ async function handOver(
     attempt.onEvent(event);
   };
   const signal = interruptSignal(() => watch.clear());
-  const redisUrl = requireRedis(openWorkspace(directory, process.env).settings().redisUrl);
   await using open = await openContext(directory, onEvent, signal);
   await readRequest(open.workspace, job, resend);
-  await using queues = await openQueues({ redisUrl, patient: false, onError: () => {} });
-  const enqueued = await enqueueRun(queues, { job, resend: resend }, newRunId);
+  await using queue = await openRunQueue(open);
+  const enqueued = await queue.enqueue(job, resend);
   terminal.err(
     enqueued.added
       ? `Enqueued ${job} as run ${enqueued.id}.\n`
@@ -66,14 +64,12 @@ async function handOver(
     terminal.err(`Cancel it: ${program} cancel ${enqueued.id}\n`);
     return 0;
   }
-  const id = await followRun(queues, { queued: enqueued.queued, job }, open.context).finally(() =>
-    watch.clear(),
-  );
+  const id = await followRun(queue, { queued: enqueued.id, job }, open.context).finally(() => watch.clear());
   if (id === null) throw new InterruptedError('No longer following; the workers continue.');
   const run = await open.context.state.runs.get(id);
   if (run === undefined) {
     throw new StateError(`The state has lost run ${id}.`, {
-      hint: `Redis was emptied, or evicts keys (see maxmemory-policy). Enqueue the job again: storeferry enqueue ${job}`,
+      hint: `${LOST} Enqueue the job again: storeferry enqueue ${job}`,
     });
   }
   const report = await readStoredReport(open.context, run);
@@ -82,6 +78,7 @@ async function handOver(
   return exitCodeOf(report);
 }
 
+const LOST = 'Redis was emptied or evicts keys (see maxmemory-policy), or .storeferry was replaced.';
 const POLL_MS = 250;
 
 /**
@@ -89,26 +86,23 @@ const POLL_MS = 250;
  * interrupted, which does not affect the run.
  */
 async function followRun(
-  queues: Queues,
+  queue: RunQueue,
   { queued: queuedId, job }: { readonly queued: string; readonly job: string },
   context: RunContext,
 ): Promise<string | null> {
   const show = showProgress(context);
   while (!context.signal.aborted) {
-    const queued = await queues.ask(queues.runs.getJob(queuedId));
+    const queued = await queue.find(queuedId);
     if (queued === undefined) {
       throw new StateError('The queue has lost the run.', {
-        hint: `Redis was emptied, or evicts keys (see maxmemory-policy). Enqueue the job again: storeferry enqueue ${job}`,
+        hint: `${LOST} Enqueue the job again: storeferry enqueue ${job}`,
       });
     }
-    if (queued.finishedOn !== undefined) {
-      const result = queued.returnvalue;
-      if (result?.run == null) {
-        throw new StateError(result?.error ?? queued.failedReason ?? 'The run could not begin.');
-      }
-      return result.run;
+    if (queued.ended) {
+      if (queued.run === null) throw new StateError(queued.error ?? 'The run could not begin.');
+      return queued.run;
     }
-    await show(queued.data.job);
+    await show(queued.job);
     await sleep(POLL_MS, undefined, { signal: context.signal }).catch(() => {});
   }
   return null;
@@ -136,12 +130,4 @@ function showProgress(context: RunContext): (job: string) => Promise<void> {
     shownAt = progress.at;
     context.onEvent({ type: 'progress', ...progress });
   };
-}
-
-/** The address of Redis. UsageError if it is not set, because queues need Redis. */
-export function requireRedis(redisUrl: string | undefined): string {
-  if (redisUrl !== undefined) return redisUrl;
-  throw new UsageError('Workers share their work through Redis, and REDIS_URL is not set.', {
-    hint: 'Set REDIS_URL in the environment or in .env, or use `storeferry run` on one machine.',
-  });
 }

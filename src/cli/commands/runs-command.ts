@@ -1,5 +1,5 @@
 import { UsageError } from '../../model/storeferry-error.ts';
-import { openQueues, queuedRun, waitingRuns } from '../../queue/queues.ts';
+import { openRunQueue } from '../../queue/run-queue.ts';
 import { printable } from '../../report/printable.ts';
 import { listedRun, runsSummary } from '../../report/run-summary.ts';
 import { jobsText, runsText, runText } from '../../report/runs-text.ts';
@@ -67,13 +67,14 @@ async function list(
   { terminal, program }: Invocation,
   { limit, job, json }: ValuesOf<typeof OPTIONS>,
 ): Promise<void> {
-  const { context, workspace, redisUrl } = open;
+  const { context, workspace } = open;
+  await using queue = await openRunQueue(open);
   const { colors, width } = terminal;
   const options = { colors, width, program, now: context.clock() };
-  const { jobs, keeper } = await listJobs(open, job);
+  const { jobs, keeper } = await listJobs({ ...open, queue }, job);
   const listed = await context.state.runs.list({ limit, ...(job === undefined ? {} : { job }) });
   if (job !== undefined && jobs.length + listed.length === 0) workspace.job(job);
-  const queued = (await listQueued(redisUrl)).filter((entry) => job === undefined || entry.job === job);
+  const queued = (await queue.waiting()).filter((entry) => job === undefined || entry.job === job);
   const standing = await Promise.all(listed.map((run) => asItStands(context, run)));
   if (json) {
     terminal.out(`${JSON.stringify({ ...runsSummary(jobs, keeper, standing, options.now), queued })}\n`);
@@ -94,10 +95,10 @@ async function show(
   id: string,
   { json }: ValuesOf<typeof OPTIONS>,
 ): Promise<void> {
-  const { context, workspace, redisUrl } = open;
+  const { context, workspace } = open;
   const { colors, width } = terminal;
   const now = context.clock();
-  const queued = (await findRun(context, id)) === undefined ? await lookInQueue(redisUrl, id) : undefined;
+  const queued = (await findRun(context, id)) === undefined ? await lookInQueue(open, id) : undefined;
   if (queued !== undefined && queued.run === null) {
     const { job, error } = queued;
     if (json) terminal.out(`${JSON.stringify({ run: id, job, status: 'queued', error })}\n`);
@@ -137,16 +138,8 @@ async function listRecords(
   for await (const lines of recordLines(records, format)) terminal.out(lines);
 }
 
-/** The runs that wait for a worker; none without Redis. */
-async function listQueued(redisUrl: string | undefined) {
-  if (redisUrl === undefined) return [];
-  await using queues = await openQueues({ redisUrl, patient: false, onError: () => {} });
-  return await waitingRuns(queues);
-}
-
-/** What the queue knows about a run that has not begun; undefined if it knows nothing. */
-async function lookInQueue(redisUrl: string | undefined, id: string) {
-  if (redisUrl === undefined) return refuseUnknown(id);
-  await using queues = await openQueues({ redisUrl, patient: false, onError: () => {} });
-  return (await queuedRun(queues, id)) ?? refuseUnknown(id);
+/** What the queue knows of a run that has not begun. */
+async function lookInQueue(open: OpenContext, id: string) {
+  await using queue = await openRunQueue(open);
+  return (await queue.find(id)) ?? refuseUnknown(id);
 }

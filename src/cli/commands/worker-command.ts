@@ -1,19 +1,21 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
 import { isScheduled, readSchedules, schedulesVersion } from '../../config/job/read-schedules.ts';
 import { openWorkspace, type Workspace } from '../../config/workspace.ts';
-import { secretRedactor } from '../../model/secret-redactor.ts';
-import { StateError, UsageError } from '../../model/storeferry-error.ts';
-import { type RunningWorker, startWorker, type WorkerFiles } from '../../queue/start-worker.ts';
+import { type SecretRedactor, secretRedactor } from '../../model/secret-redactor.ts';
+import { explainError, StateError, UsageError } from '../../model/storeferry-error.ts';
+import { startWorker } from '../../queue/start-worker.ts';
+import type { WorkerLog } from '../../queue/worker-log.ts';
+import type { RunningWorker, WorkerFiles } from '../../queue/worker-settings.ts';
 import { defineCommand, text } from '../define-command.ts';
 import { aborted, interruptSignal } from '../interrupt-signal.ts';
-import { openContext } from '../open-context.ts';
+import { type OpenContext, openContext } from '../open-context.ts';
 import { readRequest } from '../read-request.ts';
 import { isLoopback, parseListenAddress } from '../worker/listen-address.ts';
 import { serveWorker } from '../worker/serve-worker.ts';
 import { logStoreTraffic, logWarningsOfLibraries, workerLogger } from '../worker/worker-logger.ts';
-import { requireRedis } from './enqueue-command.ts';
 
-/** Far longer than a command waits: after this time the leases of all runs have expired. */
+/** Of Redis. Far longer than a command waits: after this time the leases of all runs have expired. */
 const COMMAND_TIMEOUT_MS = 10 * 60_000;
 /** Long enough for a restart of Redis. */
 const START_WITHIN_MS = 60_000;
@@ -42,32 +44,14 @@ export const workerCommand = defineCommand({
         return 0;
       },
     });
-    requireRedis(openWorkspace(directory, process.env).settings().redisUrl);
 
     const ending = new AsyncDisposableStack();
     const start = async (): Promise<RunningWorker> => {
-      const open = await openContext(directory, () => {}, stop, {
-        commandTimeoutMs: COMMAND_TIMEOUT_MS,
-        listener: logStoreTraffic(log),
-        onUnreadable: (problem) => log.warn({}, problem),
-        secrets,
-        program,
-      });
-      ending.use(open);
+      const open = ending.use(await openForWorker(directory, { secrets, log, stop, program }));
       const { workspace } = open;
       log.level = workspace.settings().logLevel;
       for (const secret of workspace.secrets()) secrets.add(secret);
-      const running = await startWorker(
-        {
-          redisUrl: requireRedis(open.redisUrl),
-          context: open.context,
-          files: workerFiles(directory, secrets.add),
-          storeStats: open.storeStats,
-          log,
-          lockDurationMs: open.leaseMs,
-        },
-        ending,
-      );
+      const running = await startWorkerIn(directory, { open, secrets, log }, ending);
       if (address !== null) {
         const server = ending.use(await serveWorker(running, address));
         log.info({ url: server.url }, 'listening');
@@ -81,8 +65,7 @@ export const workerCommand = defineCommand({
     try {
       const { gaveUp } = await startWithin(START_WITHIN_MS, stop, start());
       await aborted(AbortSignal.any([stop, gaveUp]));
-      if (!stop.aborted)
-        log.error({}, 'runs wait in the queue, but this worker gets none: exiting to be restarted');
+      if (!stop.aborted) log.error({ reason: explainError(gaveUp.reason) }, 'exiting to be restarted');
       return stop.aborted ? 0 : 1;
     } catch (error) {
       if (stop.aborted) return 0;
@@ -95,6 +78,38 @@ export const workerCommand = defineCommand({
     }
   },
 });
+
+interface WorkerContextOptions {
+  readonly secrets: SecretRedactor;
+  readonly log: Logger;
+  readonly stop: AbortSignal;
+  readonly program: string;
+}
+
+/** Opens the workspace for a worker, which waits for Redis longer than commands do. */
+export function openForWorker(
+  directory: string,
+  { secrets, log, stop, program }: WorkerContextOptions,
+): Promise<OpenContext> {
+  return openContext(directory, () => {}, stop, {
+    commandTimeoutMs: COMMAND_TIMEOUT_MS,
+    listener: logStoreTraffic(log),
+    onUnreadable: (problem) => log.warn({}, problem),
+    secrets,
+    program,
+  });
+}
+
+/** Starts the worker of an open workspace, with Redis or without. */
+export async function startWorkerIn(
+  directory: string,
+  { open, secrets, log }: { open: OpenContext; secrets: SecretRedactor; log: WorkerLog },
+  ending: AsyncDisposableStack,
+): Promise<RunningWorker> {
+  const { context, storeStats, redisUrl, leaseMs } = open;
+  const files = workerFiles(directory, secrets.add);
+  return await startWorker({ redisUrl, context, files, storeStats, log, lockDurationMs: leaseMs }, ending);
+}
 
 /**
  * Waits at most `ms` milliseconds for a worker to start, and not after the signal aborts. Rejects with the signal's

@@ -44,7 +44,7 @@ export async function askSchedule({ options, prompter }: Asking): Promise<Schedu
   if (options.schedule !== undefined) return schedule(options.schedule, timezone);
   if (options.yes || prompter === null) return undefined;
   const chosen = await prompter.choose(
-    'Run it on a schedule? (needs `storeferry worker` and Redis)',
+    'Run it on a schedule? (needs `storeferry worker`)',
     [
       { value: 'no', name: 'No: by hand, or by cron of this machine' },
       ...USUAL.map((one) => ({ ...one, name: `${one.name}, ${timezone}` })),

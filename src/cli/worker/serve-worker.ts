@@ -1,7 +1,7 @@
 import { createServer, type ServerResponse } from 'node:http';
 import { ownAddresses } from '../../dashboard/guard/own-addresses.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
-import type { RunningWorker } from '../../queue/start-worker.ts';
+import type { RunningWorker } from '../../queue/worker-settings.ts';
 import { isLoopback, type ListenAddress } from './listen-address.ts';
 
 const PROMETHEUS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';

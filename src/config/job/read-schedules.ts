@@ -43,9 +43,27 @@ export function isScheduled({ inspection }: Workspace, name: string): boolean {
 
 /** The first tick after a time (both in milliseconds since the epoch). */
 export function nextTick({ cron, timezone }: Omit<JobSchedule, 'job'>, after: number): number {
-  return CronExpressionParser.parse(cron, { currentDate: new Date(after), tz: timezone })
-    .next()
-    .getTime();
+  const next = (from: number, tz: string): number =>
+    CronExpressionParser.parse(cron, { currentDate: new Date(from), tz })
+      .next()
+      .getTime();
+  try {
+    return next(after, timezone);
+  } catch {
+    // cron-parser 5.10 finds no tick on the day before clocks go back by half an hour (Australia/Lord_Howe). So it gets the time on
+    // the wall there as if it were UTC.
+    const offset = offsetMs(timezone, after);
+    const wall = next(after + offset, 'UTC');
+    return wall - offsetMs(timezone, wall - offset);
+  }
+}
+
+/** How far the clocks of a time zone are ahead of UTC at a time, in milliseconds. */
+function offsetMs(timeZone: string, at: number): number {
+  const parts = new Intl.DateTimeFormat('en', { timeZone, timeZoneName: 'longOffset' }).formatToParts(at);
+  const name = parts.find(({ type }) => type === 'timeZoneName')?.value ?? '';
+  const [, sign, hours = 0, minutes = 0] = /^GMT([+-])(\d+):(\d+)/.exec(name) ?? [];
+  return (sign === '-' ? -1 : 1) * (Number(hours) * 60 + Number(minutes)) * 60_000;
 }
 
 /** Another text whenever a file that schedules depend on has changed: cheap to ask for every few seconds. */

@@ -89,7 +89,6 @@ function noJobs(program: string): Markup {
 
 /** Whether schedules are active, and what to do if they are not. */
 export function clockNote(keeper: ClockKeeper, program: string): Markup {
-  // A workspace without Redis starts its jobs with cron, so this is not a warning.
-  const style = { worker: 'quiet', 'no-worker': 'notice warning', 'no-redis': 'notice' }[keeper];
+  const style = { worker: 'quiet', 'no-worker': 'notice warning' }[keeper];
   return html`<p class="${style}">${wordsMarkup(schedulesNote(keeper, program))}</p>`;
 }

@@ -184,4 +184,15 @@ export const MIGRATIONS: readonly string[] = [
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX versions_by_run ON versions (run, key);
   `,
+  // What the worker has to do (sqlite-queue.ts).
+  `
+  CREATE TABLE schedules (
+    job TEXT PRIMARY KEY, cron TEXT NOT NULL, timezone TEXT NOT NULL, next INTEGER NOT NULL
+  ) STRICT;
+  CREATE TABLE queue (
+    number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, job TEXT NOT NULL, resend INTEGER NOT NULL,
+    taken INTEGER NOT NULL DEFAULT 0, run TEXT, ended INTEGER NOT NULL DEFAULT 0, error TEXT
+  ) STRICT;
+  CREATE UNIQUE INDEX queue_open ON queue (job) WHERE ended = 0;
+  `,
 ];

@@ -16,6 +16,7 @@ import {
   type OwnedKey,
   type Runs,
   type State,
+  type StateQueue,
   type Version,
 } from '../state.ts';
 import { storedReason, storedRefusal, storedRun, UnreadableRecord } from '../stored-record.ts';
@@ -87,10 +88,29 @@ export function sqliteState({ thread, path, locks, artifacts }: SqliteParts): St
       return openSending(options, store, witnesses.of(target), `${witnesses.process}-${senders}`);
     },
     sharedStore: () => undefined,
+    queue: stateQueue(calls),
     async [Symbol.asyncDispose]() {
       await thread.close();
       locks.releaseAll();
     },
+  };
+}
+
+/** Not the calls themselves: they answer to every name, also to the `then` of a promise. */
+function stateQueue(calls: RemoteCalls): StateQueue {
+  return {
+    schedules: () => calls.schedules(),
+    setSchedule: (schedule, overdue) => calls.setSchedule(schedule, overdue),
+    removeSchedule: (job) => calls.removeSchedule(job),
+    tick: (due, next, id) => calls.tick(due, next, id),
+    addEntry: (entry) => calls.addEntry(entry),
+    entry: (id) => calls.entry(id),
+    openEntries: () => calls.openEntries(),
+    takeEntry: (id) => calls.takeEntry(id),
+    beginEntry: (id, run) => calls.beginEntry(id, run),
+    releaseEntry: (id) => calls.releaseEntry(id),
+    endEntry: (id, end) => calls.endEntry(id, end),
+    removeEntry: (id) => calls.removeEntry(id),
   };
 }
 

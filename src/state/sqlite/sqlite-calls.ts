@@ -5,6 +5,7 @@ import { createNames } from './open-state-database.ts';
 import { createSqliteDoubts, type SqliteDoubts } from './sqlite-doubts.ts';
 import { createKeepVersions, createSqliteHistory, type SqliteHistory } from './sqlite-history.ts';
 import { createSqliteLedger, type SqliteLedger } from './sqlite-ledger.ts';
+import { createSqliteQueue, type SqliteQueue } from './sqlite-queue.ts';
 import {
   createSqliteOutcomes,
   createSqliteRuns,
@@ -19,6 +20,7 @@ export interface SqliteCalls
     SqliteHistory,
     SqliteRuns,
     SqliteOutcomes,
+    SqliteQueue,
     LockRows {}
 
 /** The calls on an open database, all on one connection. */
@@ -33,6 +35,7 @@ export function createSqliteCalls(database: DatabaseSync): SqliteCalls {
     ...createSqliteHistory(database, names, journal, bodies),
     ...createSqliteRuns(database),
     ...createSqliteOutcomes(database, names, journal, bodies, endDoubts),
+    ...createSqliteQueue(database),
     ...createLockRows(database),
   };
 }

@@ -65,13 +65,12 @@ describe('the page of jobs', () => {
 
   it('says whether schedules are active, and what to do where they are not', async () => {
     const files = { 'stores.yaml': STORES, 'jobs/nightly.yaml': NIGHTLY };
-    const said = async (keeper: 'worker' | 'no-worker' | 'no-redis') => {
+    const said = async (keeper: 'worker' | 'no-worker') => {
       await using scene = await setupPages(files, { ...at, keeper });
       return textOf((await scene.get('/')).document.querySelector('main'));
     };
     expect(await said('worker')).toContain('Schedules are active: a worker is running.');
     expect(await said('no-worker')).toContain('no worker is running. Start one: storeferry -C shop worker');
-    expect(await said('no-redis')).toContain('Set REDIS_URL');
   });
 
   it('shows what is wrong in the files with file, line and column, first of all', async () => {

@@ -6,6 +6,7 @@ import { openWorkspace } from '../../../src/config/workspace.ts';
 import type { Viewer } from '../../../src/dashboard/access/sessions.ts';
 import type { AtWork, DashboardContext } from '../../../src/dashboard/dashboard-context.ts';
 import { registerPages } from '../../../src/dashboard/pages/register-pages.ts';
+import { openRunQueue } from '../../../src/queue/run-queue.ts';
 import type { ClockKeeper } from '../../../src/report/run-facts.ts';
 import type { RunContext } from '../../../src/run/run-context.ts';
 import { folderArtifacts } from '../../../src/state/folder-artifacts.ts';
@@ -81,7 +82,8 @@ export async function pagesOf(
     // Without Redis: a test says who keeps the clock.
     listJobs: async (only) => {
       const workspace = dashboard.openWorkspace();
-      return { ...(await listJobs({ workspace, context, redisUrl: undefined }, only)), keeper };
+      const queue = await openRunQueue({ redisUrl: undefined, context });
+      return { ...(await listJobs({ workspace, context, redisUrl: undefined, queue }, only)), keeper };
     },
     actions: {
       begin: refuse,

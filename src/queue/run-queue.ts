@@ -1,0 +1,124 @@
+import type { RunContext } from '../run/run-context.ts';
+import { type StateQueue, WORKER_LOCK } from '../state/state.ts';
+import type { QueueBoard } from './queue-board.ts';
+import type { Enqueued, QueuedRun, Queues } from './queues.ts';
+
+/** More runs than a workspace has jobs. */
+const MOST_LISTED = 1_000;
+
+/** A run that waits for a worker, or that a worker has. */
+export interface ListedRun {
+  readonly job: string;
+  /** The run that it became; null until that has begun. */
+  readonly run: string | null;
+  readonly by: 'queue' | 'worker';
+}
+
+/**
+ * The runs that wait for workers, and the schedules that workers keep: in Redis, or in the embedded state. All that it is asked
+ * rejects with StateError when Redis does not answer.
+ */
+export interface RunQueue extends AsyncDisposable {
+  /** Queues a run of a job, at most one of each job at a time. */
+  enqueue(job: string, resend: boolean): Promise<Enqueued>;
+  /** What the queue knows of a run, by the id that `enqueue` gave; undefined where it knows nothing. */
+  find(id: string): Promise<QueuedRun | undefined>;
+  /** The runs that no worker has begun, oldest first. */
+  waiting(): Promise<readonly { readonly run: string; readonly job: string }[]>;
+  /** What waits, and what workers have. */
+  list(): Promise<readonly ListedRun[]>;
+  /** The number of running workers. */
+  workers(): Promise<number>;
+  /** When each job is due next, as far as a worker has read its schedule: milliseconds since the epoch. */
+  nextTicks(): Promise<ReadonlyMap<string, number>>;
+  /** The queues as pages, under this path; null where there is no Redis. */
+  board(path: string, onBug: (error: Error) => void): Promise<QueueBoard | null>;
+}
+
+/** Opens the queue of a workspace. StateError when Redis does not answer. */
+export async function openRunQueue({
+  redisUrl,
+  context: { state, newRunId },
+}: {
+  readonly redisUrl: string | undefined;
+  readonly context: Pick<RunContext, 'state' | 'newRunId'>;
+}): Promise<RunQueue> {
+  const { queue } = state;
+  if (redisUrl === undefined && queue !== undefined) {
+    const workers = async () => ((await state.locks.holderOf(WORKER_LOCK)) === undefined ? 0 : 1);
+    return embeddedRunQueue(queue, workers, newRunId);
+  }
+  const bull = await import('./queues.ts');
+  const queues = await bull.openQueues({ redisUrl: redisUrl ?? '', patient: false, onError: () => {} });
+  return redisRunQueue(queues, bull, newRunId);
+}
+
+function redisRunQueue(queues: Queues, bull: typeof import('./queues.ts'), newRunId: () => string): RunQueue {
+  const { runs, ask } = queues;
+  const listed = async (by: ListedRun['by'], states: Parameters<typeof runs.getJobs>[0]) => {
+    const jobs = await ask(runs.getJobs(states, 0, MOST_LISTED));
+    return jobs.flatMap((queued): ListedRun[] =>
+      bull.isRunJobData(queued?.data) ? [{ job: queued.data.job, by, run: queued.data.run ?? null }] : [],
+    );
+  };
+  return {
+    enqueue: (job, resend) => bull.enqueueRun(queues, { job, resend }, newRunId),
+    find: (id) => bull.queuedRun(queues, id),
+    waiting: () => bull.waitingRuns(queues),
+    async list() {
+      const found = await Promise.all([
+        listed('queue', ['waiting', 'delayed', 'prioritized']),
+        listed('worker', 'active'),
+      ]);
+      return found.flat();
+    },
+    workers: () => ask(runs.getWorkersCount()),
+    nextTicks: () => ask(bull.nextTicks(queues)),
+    async board(path, onBug) {
+      const { queueBoard } = await import('./queue-board.ts');
+      return queueBoard(queues, path, onBug);
+    },
+    [Symbol.asyncDispose]: () => queues[Symbol.asyncDispose](),
+  };
+}
+
+function embeddedRunQueue(
+  queue: StateQueue,
+  workers: () => Promise<number>,
+  newRunId: () => string,
+): RunQueue {
+  return {
+    async enqueue(job, resend) {
+      const wanted = newRunId();
+      const id = await queue.addEntry({ id: wanted, job, resend });
+      return { id, queued: id, added: id === wanted, workers: (await workers()) > 0 };
+    },
+    async find(id) {
+      const entry = await queue.entry(id);
+      if (entry === undefined) return undefined;
+      const { job, run, ended, error } = entry;
+      return {
+        ...{ job, run, ended, error },
+        async takeOut() {
+          // A worker that died has it no longer.
+          if ((await workers()) === 0) await queue.releaseEntry(id);
+          return await queue.removeEntry(id);
+        },
+      };
+    },
+    async waiting() {
+      const [open, alive] = await Promise.all([queue.openEntries(), workers()]);
+      return open
+        .filter(({ taken, run }) => run === null && !(taken && alive > 0))
+        .map(({ id, job }) => ({ run: id, job }));
+    },
+    async list() {
+      const [open, alive] = await Promise.all([queue.openEntries(), workers()]);
+      return open.map(({ job, run, taken }) => ({ job, run, by: taken && alive > 0 ? 'worker' : 'queue' }));
+    },
+    workers,
+    nextTicks: async () => new Map((await queue.schedules()).map(({ job, next }) => [job, next])),
+    board: async () => null,
+    async [Symbol.asyncDispose]() {},
+  };
+}
