@@ -12,10 +12,10 @@ export async function startWorker(
 ): Promise<RunningWorker> {
   const { redisUrl } = settings;
   if (redisUrl === undefined) {
-    const { startEmbeddedWorker } = await import('./embedded-worker.ts');
+    const { startEmbeddedWorker } = await import('./start-embedded-worker.ts');
     return await startEmbeddedWorker(settings, ending);
   }
   // BullMQ is loaded only where there is a Redis.
-  const { startRedisWorker } = await import('./redis-worker.ts');
+  const { startRedisWorker } = await import('./start-redis-worker.ts');
   return await startRedisWorker({ ...settings, redisUrl }, ending);
 }

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type JobSchedule, nextTick } from '../../src/config/job/read-schedules.ts';
-import { dueTicks, stateSchedules, tickDue } from '../../src/queue/embedded-worker.ts';
 import { planScheduleChanges } from '../../src/queue/keep-schedules.ts';
+import { dueTicks, stateSchedules, tickDue } from '../../src/queue/start-embedded-worker.ts';
 import { openSqliteState } from '../../src/state/sqlite/open-sqlite-state.ts';
 import type { State, StateQueue } from '../../src/state/state.ts';
 
