@@ -51,7 +51,7 @@ export function compilePricing(outer: Scope, path: Path, spec: PricingSpec, cloc
     const written = base?.read(row, 0);
     const basePrice = written === undefined ? missingPrice(scope, spec, row) : amountOf(written, 'price');
     const surcharge = plus === undefined ? 0 : numberOf(plus(row, 0));
-    const price = Decimal.of(basePrice).plus(Decimal.of(surcharge)).toNumber();
+    const price = surcharge === 0 ? basePrice : Decimal.of(basePrice).plus(Decimal.of(surcharge)).toNumber();
     if (price < 0) refuse('price-negative', 'the price with its surcharge is below 0');
     const before = was?.(row, 0);
     if (before !== undefined) return compareAt(price, amountOf(before, 'compare-at price'));

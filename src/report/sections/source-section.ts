@@ -69,11 +69,13 @@ function joinedTables({ run, plan }: RunFacts): Block[] {
   const joins = plan?.source.joins ?? [];
   if (joins.length === 0) return [];
   const isWhole = run.kind !== 'retry';
+  const title = 'Joined tables';
   return [
+    { kind: 'heading', words: title, only: 'page' },
     {
       kind: 'list',
       style: 'notes',
-      title: 'Joined tables',
+      title,
       items: joins.map((join) => ({
         words: [foreign(join.name, LONGEST_NAME), ': ', ...joinWords(join, thing(run.resource), isWhole)],
       })),
