@@ -75,7 +75,7 @@ export function compileJoins(
     fault(rows) {
       for (const join of mayFault) {
         for (const row of rows.rows) {
-          const reason = faultOf(join, row, scope.quote);
+          const reason = faultOf(join, row, scope);
           if (reason !== undefined) return reason;
         }
       }
@@ -119,18 +119,18 @@ function countRows({ table, key, used, found }: Join, { rows }: RecordRows, isPe
 function faultOf(
   { table, key, rejectsMissing }: Join,
   row: SourceRow,
-  quote: (text: string) => string,
+  { contacts, quote }: Scope,
 ): Reason | undefined {
   const value = key(row, 0);
-  if (value === undefined) return undefined;
   const number = numberOf(table, value);
-  const fault =
-    number === undefined && rejectsMissing
-      ? { code: 'join-missing', message: 'the table has no row for this key' }
-      : number === undefined
-        ? undefined
-        : table.fault(number);
-  return fault && { ...fault, message: `${quote(String(value))}: ${fault.message}`, line: row.line };
+  const named = contacts ? 'this key' : `the key ${quote(String(value))}`;
+  if (number === undefined) {
+    if (value === undefined || !rejectsMissing) return undefined;
+    const message = `no row of ${table.file} has ${named}: add one, or correct the key`;
+    return { code: 'join-missing', message, line: row.line };
+  }
+  const fault = table.fault(number);
+  return fault && { code: fault.code, message: `${fault.message} (${named})`, line: row.line };
 }
 
 function numberOf(table: JoinTable, key: ReturnType<Read>): number | undefined {

@@ -130,7 +130,7 @@ export class JoinTable {
     const lines = `lines ${this.#lines[number]} and ${line}`;
     this.#faults.set(number, {
       code: 'join-ambiguous',
-      message: `${this.file} has rows with this key but different values of ${name} (${lines}): correct the file, or let the mapping say first, min, max or sum`,
+      message: `${this.file} has different values of ${name} in ${lines}, which have the same key: correct the file, or write first, min, max or sum in the mapping`,
     });
   }
 

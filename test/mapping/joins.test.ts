@@ -141,6 +141,29 @@ describe('a join', () => {
     });
   });
 
+  it('quotes nothing of a contact', async () => {
+    const spec = mappingOf(`
+import: contacts
+columns: { id: Id, mail: Mail }
+lookups: { stock: { path: stock.csv, match: Article, join: { on: mail, columns: { qty: Qty }, missing: reject } } }
+contact: { id: id, name: stock.qty }
+`);
+    const joined = joinOpeners(spec, {}).get('stock')?.('stock.csv', HEADER) ?? expect.fail();
+    for (const qty of ['Ann', 'Bob']) joined.add(['ann@mail.example', qty, ''], 2, HEADER.length);
+    const mapping = compileMapping(spec, { ...CONTEXT, joins: new Map([['stock', joined]]) });
+    const mapped: Mapped[] = [];
+    const rows = [
+      ['1', 'ann@mail.example'],
+      ['2', 'bob@mail.example'],
+    ];
+    for await (const batch of mapTables(mapping, [table(['Id', 'Mail'], rows)])) mapped.push(...batch);
+    expect(mapped.map(brief)).toEqual([
+      'rejected 1 join-ambiguous (1 row)',
+      'rejected 2 join-missing (1 row)',
+    ]);
+    expect(JSON.stringify([mapped, mapping.mapper.joins.facts()])).not.toMatch(/mail\.example|Ann|Bob/);
+  });
+
   it('adds the stock of several tables', async () => {
     const spec = joining('{ qty: Qty, cost: { sum: Cost } }', {
       quantity: '{ sum: [stock.qty, stock.cost] }',

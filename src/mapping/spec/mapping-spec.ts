@@ -247,7 +247,7 @@ export const mappingSchema = z
 /** The files that steps `convert` name as their rates, rather than a lookup. */
 function ratePaths(part: unknown): string[] {
   if (typeof part !== 'object' || part === null) return [];
-  const { rates } = convertSchema.safeParse(part).data?.convert ?? {};
+  const { rates } = ('convert' in part && convertSchema.safeParse(part).data?.convert) || {};
   return [
     ...(rates !== undefined && /[./]/.test(rates) ? [rates] : []),
     ...Object.values(part).flatMap(ratePaths),
