@@ -36,6 +36,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'state',
     'storefront',
     'config',
+    // Looks at image addresses while a plan is made.
+    'remote',
   ],
   sandbox: [],
   queue: ['run', 'report', 'state', 'config'],
@@ -58,8 +60,8 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
     ...['remote-kinds.ts', 'remote-client.ts', 'fetch-file.ts'],
     // What else opens buckets: the artifacts.
     ...['s3-objects.ts', 's3-kind.ts'],
-    // What to do where a sheet is not shared.
-    'google-sheet-export.ts',
+    // What to do where a sheet is not shared; and image addresses.
+    ...['google-sheet-export.ts', 'image-checker.ts'],
   ],
   csv: ['read-csv.ts', 'format-row.ts'],
   tables: ['stage-table.ts', 'open-table.ts'],

@@ -161,6 +161,25 @@ export function hasRejectsWorkbook({ files, ofWorkbook }: PlanSource): boolean {
   return ofWorkbook === true || isSheet(files[0]?.places);
 }
 
+/** A problem that image addresses share. */
+export interface ImageProblem {
+  readonly problem: string;
+  readonly addresses: number;
+  readonly samples: readonly { readonly key: string; readonly address: string }[];
+}
+
+/** What looking at the image addresses of a plan has found. */
+export interface ImageFindings {
+  /** Those that were not found good before. */
+  readonly addresses: number;
+  /** Most frequent first. */
+  readonly broken: readonly ImageProblem[];
+  /** The server refuses programs or does not answer, which says nothing of the image. */
+  readonly unknown: readonly ImageProblem[];
+  /** Left when the time was over. */
+  readonly unchecked: number;
+}
+
 /** What applying a source would do; nothing has been sent. */
 export interface Plan {
   readonly job: string;
@@ -201,6 +220,8 @@ export interface Plan {
    */
   readonly unconfirmed: { readonly keys: number; readonly examples: readonly string[] };
   readonly safety: readonly SafetyVerdict[];
+  /** Set where the job has image addresses checked. */
+  readonly images?: ImageFindings;
   readonly shards: readonly PlannedShard[];
   /** Over the file of rejections, in hexadecimal; absent in plans of earlier versions. */
   readonly rejectionsSha256?: string;

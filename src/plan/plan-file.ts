@@ -40,6 +40,14 @@ export const reasonGroupSchema = count.extend({
   lines: z.array(z.object({ file: z.int(), line: z.int() })),
 });
 
+const imageProblems = z.array(
+  z.object({
+    problem: z.string(),
+    addresses: z.int(),
+    samples: z.array(z.object({ key: z.string(), address: z.string() })),
+  }),
+);
+
 const planSchema: z.ZodType<Plan> = z.object({
   job: z.string(),
   resource: z.enum(['products', 'contacts']),
@@ -96,6 +104,9 @@ const planSchema: z.ZodType<Plan> = z.object({
       message: z.string(),
     }),
   ),
+  images: z
+    .object({ addresses: z.int(), broken: imageProblems, unknown: imageProblems, unchecked: z.int() })
+    .exactOptional(),
   shards: z.array(
     z.object({
       number: z.int(),

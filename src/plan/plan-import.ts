@@ -2,7 +2,7 @@ import type { ImportJob } from '../config/job/job.ts';
 import { DEFAULT_LIMITS, type InputLimits } from '../model/input-limits.ts';
 import { isJsonObject } from '../model/json-object.ts';
 import type { DeferredRecord, ImportMode, Mapped } from '../model/mapped-record.ts';
-import type { DeletesWithheld, Plan, PlannedShard, PlanSource } from '../model/plan.ts';
+import type { DeletesWithheld, ImageFindings, Plan, PlannedShard, PlanSource } from '../model/plan.ts';
 import { reportedField, type SentFields } from '../model/product-fields.ts';
 import type { SafetyFigures } from '../model/safety-limits.ts';
 import type { RunFolder } from '../state/artifacts.ts';
@@ -44,6 +44,8 @@ export interface PlanOptions {
   readonly previous: { readonly rows: number | null; readonly keyDigest: string | null };
   readonly signal: AbortSignal;
   readonly onProgress: (progress: PlanProgress) => void;
+  /** Looks at the images of the planned upserts, where the job asks for it. Changes no operation. */
+  readonly checkImages?: ((upserts: readonly PlannedShard[]) => Promise<ImageFindings>) | undefined;
   /** Another hash than the usual one; a poor one shows in tests that shared hashes cost no record. */
   readonly hashKey?: HashKey;
 }
@@ -79,7 +81,8 @@ export async function planImport(options: PlanOptions): Promise<Plan> {
   const files = { shards: [...upserts, ...deletes.shards], rejectionsSha256 };
   const unjudged = assemble(options, full, deletes, files);
   const safety = retry ? [] : judgeSafety(job.safety, await figuresOf(options, full, unjudged), options.run);
-  const plan = { ...unjudged, safety };
+  const images = await options.checkImages?.(upserts);
+  const plan = { ...unjudged, safety, ...(images === undefined ? {} : { images }) };
   await writePlan(folder, plan);
   return plan;
 }

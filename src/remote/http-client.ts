@@ -257,7 +257,7 @@ function discard({ body }: Answer): void {
 }
 
 /** Whether a status is a redirect. */
-function isRedirect(status: number): boolean {
+export function isRedirect(status: number): boolean {
   return status >= 300 && status < 400 && status !== 304;
 }
 
@@ -319,7 +319,7 @@ interface Validators {
 /** `Last-Modified` counts seconds: a file modified this recently may change again under the same date. */
 const SETTLED_MS = 2_000;
 
-function headerOf(headers: Headers, name: string): string | null {
+export function headerOf(headers: Headers, name: string): string | null {
   const value = headers[name];
   return (Array.isArray(value) ? value[0] : value) ?? null;
 }

@@ -4,6 +4,7 @@ import type { Section } from './section.ts';
 import { aboutSection } from './sections/about-section.ts';
 import { exportedSection } from './sections/exported-section.ts';
 import { fieldsSection } from './sections/fields-section.ts';
+import { imagesSection } from './sections/images-section.ts';
 import { leadSection } from './sections/lead-section.ts';
 import { listsSection } from './sections/lists-section.ts';
 import { nextSection } from './sections/next-section.ts';
@@ -60,6 +61,7 @@ const SECTIONS: readonly ((facts: RunFacts, view: View) => Section | null)[] = [
   rejectedSection,
   unsentSection,
   skippedSection,
+  imagesSection,
   notesSection,
   trafficSection,
   sourceSection,

@@ -19,10 +19,36 @@ export interface State extends AsyncDisposable {
   readonly locks: Locks;
   /** Opens the sending of an import run to its target; one process may have several. */
   sending(options: SendingOptions): Promise<Sending>;
+  /** Image addresses that were found good. */
+  readonly checkedAddresses: CheckedAddresses;
   /** The shared facts about the store with this identity; undefined if the state is embedded. */
   sharedStore(storeId: string): SharedStore | undefined;
   /** Schedules, and runs that wait for the worker; left out where state is shared: BullMQ keeps them in Redis. */
   readonly queue?: StateQueue;
+}
+
+/** What an address was when it was found good. */
+export interface AddressCheck {
+  /** The validators of the server, for its next answer; null where it sends none. */
+  readonly version: string | null;
+  /** In milliseconds since the epoch. */
+  readonly at: number;
+}
+
+/** An address that was found good, by its digest. */
+export interface AddressToRemember extends Pick<AddressCheck, 'version'> {
+  readonly address: string;
+}
+
+/** A check is forgotten after this time, in milliseconds. */
+export const FORGOTTEN_MS = 365 * 86_400_000;
+
+/** Addresses by their digests. Losing them costs a request each. */
+export interface CheckedAddresses {
+  /** In the order of the addresses; undefined where none is remembered. */
+  find(addresses: readonly string[]): Promise<readonly (AddressCheck | undefined)[]>;
+  /** `at`: in milliseconds since the epoch. */
+  remember(checks: readonly AddressToRemember[], at: number): Promise<void>;
 }
 
 /** Identifies a ledger: there is one per store and resource. */

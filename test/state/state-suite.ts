@@ -1,3 +1,4 @@
+import { describeAddresses } from './addresses-suite.ts';
 import type { Opening } from './child.ts';
 import { describeDoubts } from './doubts-suite.ts';
 import { describeHistory } from './history-suite.ts';
@@ -7,6 +8,7 @@ import { describeRuns } from './runs-suite.ts';
 
 /** What holds for every implementation. `fresh` gives the opening of an empty state. */
 export function describeState(fresh: () => Promise<Opening>): void {
+  describeAddresses(fresh);
   describeLedger(fresh);
   describeDoubts(fresh);
   describeRuns(fresh);

@@ -103,6 +103,25 @@ export const limitsSchema = z.strictObject({
   mergedCopies: most('mergedCopies'),
 });
 
+/** How image addresses are looked at while a plan is made. */
+const imagesSchema = z.strictObject({
+  check: z
+    .enum(['off', 'warn'])
+    .describe(
+      '`warn` requests each new image address once, without reading the image, and reports what is not found, is no image, or is empty. Nothing is rejected for it.',
+    ),
+  withinSeconds: z
+    .int()
+    .min(1)
+    .max(3600)
+    .default(60)
+    .describe('How long a plan may look at images. The addresses that are left are reported as unchecked.'),
+  allowPrivateAddresses: z
+    .boolean()
+    .default(false)
+    .describe('Also request addresses in private networks. They are refused otherwise.'),
+});
+
 /** The fields of an import job; the relations between them are judged in `importJobSchema`. */
 const fields = z.strictObject({
   import: z.enum(['products', 'contacts']).describe('What to write into the store.'),
@@ -158,6 +177,9 @@ const fields = z.strictObject({
     .describe(
       'Limits that protect memory and disk from a damaged or hostile source, crosswalk or lookup file.',
     ),
+  images: imagesSchema
+    .exactOptional()
+    .describe('Products only: looks at the image addresses of a plan before anything is sent.'),
   schedule: jobFields.schedule,
   notify: jobFields.notify,
 });
@@ -184,6 +206,13 @@ export const importJobSchema = fields.superRefine((job, context) => {
       code: 'custom',
       path: ['mode'],
       message: 'mirror is for products only: the API deletes no contacts; use upsert',
+    });
+  }
+  if (job.images !== undefined && job.import !== 'products') {
+    context.addIssue({
+      code: 'custom',
+      path: ['images'],
+      message: 'images are checked for products only, because contacts have none; remove it',
     });
   }
   if (job.duplicates === 'merge' && job.import !== 'contacts') {

@@ -2,12 +2,13 @@ import type { MappingContext } from '../../mapping/compile-mapping.ts';
 import type { StoreList } from '../../mapping/lookup-table.ts';
 import { mappingCode } from '../../mapping/map-tables.ts';
 import type { DeferredRecord, Mapped } from '../../model/mapped-record.ts';
-import type { Plan, PlanSource } from '../../model/plan.ts';
+import type { ImageFindings, Plan, PlannedShard, PlanSource } from '../../model/plan.ts';
 import { COMPLETED, type Run } from '../../model/run.ts';
 import { SafetyLimitError, StateError } from '../../model/storeferry-error.ts';
 import { readPlan } from '../../plan/plan-file.ts';
 import { planImport } from '../../plan/plan-import.ts';
 import { loadSnapshot, type Snapshot } from '../../source/snapshot.ts';
+import type { RunFolder } from '../../state/artifacts.ts';
 import { importTarget } from '../../state/state.ts';
 import { digestOf } from '../digest-of.ts';
 import { comparableKeyDigest, readMappingTables } from '../inputs/open-mapping.ts';
@@ -46,9 +47,23 @@ export async function planStep(context: RunContext, request: ImportRequest, stag
     keyDigest: run.keyDigest,
     previous: await lastCompleted(context, run.job),
     signal: context.signal,
+    checkImages: imageCheckOf(context, request, folder),
     onProgress: ({ rows }) =>
       context.onEvent({ type: 'progress', step: 'plan', done: rows, total: null, unit: 'rows' }),
   });
+}
+
+/** Looks at the images of planned records; undefined where the job does not ask for it. */
+function imageCheckOf(
+  { state, clock, signal }: RunContext,
+  { job: { images } }: ImportRequest,
+  folder: RunFolder,
+): ((upserts: readonly PlannedShard[]) => Promise<ImageFindings>) | undefined {
+  if (images === undefined || images.check === 'off') return undefined;
+  return async (upserts) => {
+    const { checkImages } = await import('./check-images.ts');
+    return await checkImages({ folder, images, checked: state.checkedAddresses, clock, signal }, upserts);
+  };
 }
 
 /** The run's copy of its source, and how its plan reads it. StateError when the copy is gone or damaged. */

@@ -85,7 +85,8 @@ export function runDigest(
   sourceSha256: string,
   lists: readonly StoreList[] | null,
 ): string {
-  const { schedule: _when, notify: _whom, source, crosswalk, ...rest } = job;
+  // Looking at images changes nothing that is sent.
+  const { schedule: _when, notify: _whom, images: _looked, source, crosswalk, ...rest } = job;
   return digestOf({
     source: sourceSha256,
     mapping: mapping.digest,

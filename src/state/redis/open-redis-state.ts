@@ -4,6 +4,7 @@ import type { Artifacts } from '../artifacts.ts';
 import { openSending } from '../open-sending.ts';
 import { importTarget, type State } from '../state.ts';
 import { witnessFiles } from '../witness.ts';
+import { redisAddresses } from './redis-addresses.ts';
 import { connectRedis, type RedisConnectionOptions } from './redis-connection.ts';
 import { redisDoubts } from './redis-doubts.ts';
 import { redisHistory } from './redis-history.ts';
@@ -77,6 +78,7 @@ export async function openRedisState({
     },
     runs: redisRuns(connection, keys, onUnreadable),
     locks,
+    checkedAddresses: redisAddresses(connection, keys),
     sharedStore: stores.open,
     async [Symbol.asyncDispose]() {
       locks.leaveAll();

@@ -53,6 +53,8 @@ export interface RedisKeys {
    * announces it.
    */
   pause(store: string): string;
+  /** AddressCheck as JSON, with an expiry. */
+  checkedAddress(digest: string): string;
   /** When the next request to the store may start, and when that was written, in microseconds by the clock of Redis. */
   line(store: string): string;
 }
@@ -85,6 +87,7 @@ export function redisKeys(prefix: string): RedisKeys {
     lock: (name) => `${prefix}:lock:${name}`,
     version: () => `${prefix}:version`,
     pause: (store) => `${prefix}:pause:${store}`,
+    checkedAddress: (digest) => `${prefix}:address:${digest}`,
     line: (store) => `${prefix}:places:${store}`,
   };
 }

@@ -65,6 +65,7 @@ export const FOLD_TARGETS = `
  *   keys that it changes into `unindexed`, and the next look-up brings their handles up to date.
  * - `doubts`: keys in doubt (sqlite-doubts.ts); `senders`: the last heartbeat of each sender. `targets.serial` grows with every group
  *   of keys that is put in doubt; `targets.doubted_at` is the number of the newest run when the whole target was.
+ * - `checked_addresses`: image addresses that were found good, by digest (sqlite-addresses.ts).
  * - `versions`: what `history` shows; `version_runs` are its runs, which it keeps when `runs` forgets them (sqlite-history.ts).
  */
 export const MIGRATIONS: readonly string[] = [
@@ -194,5 +195,10 @@ export const MIGRATIONS: readonly string[] = [
     taken INTEGER NOT NULL DEFAULT 0, run TEXT, ended INTEGER NOT NULL DEFAULT 0, error TEXT
   ) STRICT;
   CREATE UNIQUE INDEX queue_open ON queue (job) WHERE ended = 0;
+  `,
+  `
+  CREATE TABLE checked_addresses (
+    address TEXT PRIMARY KEY, version TEXT, at INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
   `,
 ];

@@ -87,6 +87,10 @@ export function sqliteState({ thread, path, locks, artifacts }: SqliteParts): St
       senders += 1;
       return openSending(options, store, witnesses.of(target), `${witnesses.process}-${senders}`);
     },
+    checkedAddresses: {
+      find: (addresses) => calls.findAddresses(keysJson(addresses), addresses.length),
+      remember: (checks, at) => calls.rememberAddresses(checks, at),
+    },
     sharedStore: () => undefined,
     queue: stateQueue(calls),
     async [Symbol.asyncDispose]() {

@@ -2,6 +2,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { createBodies, createJournal } from './journal.ts';
 import { createLockRows, type LockRows } from './lock-rows.ts';
 import { createNames } from './open-state-database.ts';
+import { createSqliteAddresses, type SqliteAddresses } from './sqlite-addresses.ts';
 import { createSqliteDoubts, type SqliteDoubts } from './sqlite-doubts.ts';
 import { createKeepVersions, createSqliteHistory, type SqliteHistory } from './sqlite-history.ts';
 import { createSqliteLedger, type SqliteLedger } from './sqlite-ledger.ts';
@@ -21,7 +22,8 @@ export interface SqliteCalls
     SqliteRuns,
     SqliteOutcomes,
     SqliteQueue,
-    LockRows {}
+    LockRows,
+    SqliteAddresses {}
 
 /** The calls on an open database, all on one connection. */
 export function createSqliteCalls(database: DatabaseSync): SqliteCalls {
@@ -37,5 +39,6 @@ export function createSqliteCalls(database: DatabaseSync): SqliteCalls {
     ...createSqliteOutcomes(database, names, journal, bodies, endDoubts),
     ...createSqliteQueue(database),
     ...createLockRows(database),
+    ...createSqliteAddresses(database),
   };
 }

@@ -1,0 +1,127 @@
+import { Agent, type Dispatcher } from 'undici';
+import { guardedLookup, refusePrivateHost } from './guarded-lookup.ts';
+import { headerOf, isRedirect, redirectedTo } from './http-client.ts';
+import { connectionFailure, RemoteFailure } from './remote-client.ts';
+
+/**
+ * What is known of an image address. `unknown`: it could not be checked, which says nothing of the image: many servers
+ * refuse programs. `busy`: the same, and the server asks for fewer requests.
+ */
+export type ImageVerdict =
+  | { readonly kind: 'good'; readonly version: string | null }
+  | { readonly kind: 'broken' | 'unknown' | 'busy'; readonly problem: string };
+
+/** Looks at image addresses, without reading the images. */
+export interface ImageChecker extends AsyncDisposable {
+  /**
+   * Looks at one address. `version`: what an earlier check found, so that the server can answer that nothing has changed.
+   * Rejects only with the reason of the signal.
+   */
+  check(address: string, version: string | null, signal: AbortSignal): Promise<ImageVerdict>;
+}
+
+const MAX_REDIRECTS = 5;
+const ANSWER_MS = 10_000;
+/** Larger images are no pictures for a shop. */
+const MOST_BYTES = 50_000_000;
+
+type Answer = Dispatcher.ResponseData;
+
+/** Opens a checker; private addresses are refused, unless they are allowed. */
+export function imageChecker({
+  allowPrivateAddresses,
+}: {
+  readonly allowPrivateAddresses: boolean;
+}): ImageChecker {
+  const agent = new Agent({
+    connect: { lookup: guardedLookup(allowPrivateAddresses), timeout: ANSWER_MS },
+    headersTimeout: ANSWER_MS,
+    bodyTimeout: ANSWER_MS,
+    allowH2: false,
+  });
+
+  async function ask(
+    address: string,
+    method: 'HEAD' | 'GET',
+    headers: Readonly<Record<string, string>>,
+    signal: AbortSignal,
+  ): Promise<Answer> {
+    let url = new URL(address);
+    for (let hop = 0; hop <= MAX_REDIRECTS; hop++) {
+      refusePrivateHost(url.hostname, allowPrivateAddresses);
+      const answer = await agent.request({
+        ...{ origin: url.origin, path: url.pathname + url.search, method, signal },
+        headers: { 'user-agent': 'storeferry', accept: 'image/*,*/*;q=0.5', ...headers },
+      });
+      answer.body.on('error', () => undefined).destroy();
+      if (!isRedirect(answer.statusCode)) return answer;
+      url = redirectedTo(headerOf(answer.headers, 'location'), url);
+    }
+    throw new RemoteFailure('final', `redirects more than ${MAX_REDIRECTS} times`);
+  }
+
+  return {
+    async check(address, version, signal) {
+      if (!URL.canParse(address)) return { kind: 'broken', problem: 'no valid address' };
+      try {
+        const head = await ask(address, 'HEAD', version === null ? {} : conditionOf(version), signal);
+        const { statusCode: status } = head;
+        if (status === 304) return { kind: 'good', version };
+        if (isBusy(status) || saysAll(head)) return verdictOf(head);
+        // Some servers answer only a GET as they should: one byte is enough.
+        return verdictOf(await ask(address, 'GET', { range: 'bytes=0-0' }, signal));
+      } catch (error) {
+        signal.throwIfAborted();
+        const failure = connectionFailure(error);
+        return { kind: failure.kind === 'final' ? 'broken' : 'unknown', problem: failure.message };
+      }
+    },
+    [Symbol.asyncDispose]: () => agent.destroy(),
+  };
+}
+
+function isBusy(status: number): boolean {
+  return status === 429 || status === 503;
+}
+
+/** Whether the answer to a HEAD shows that there is an image. */
+function saysAll({ statusCode, headers }: Answer): boolean {
+  return (
+    statusCode === 200 && typeOf(headers).startsWith('image/') && headerOf(headers, 'content-length') !== '0'
+  );
+}
+
+function verdictOf({ statusCode: status, headers }: Answer): ImageVerdict {
+  if (isBusy(status)) return { kind: 'busy', problem: `the server asks for fewer requests (${status})` };
+  if (status === 404 || status === 410) return { kind: 'broken', problem: `not found (${status})` };
+  if (status !== 200 && status !== 206 && status !== 416) {
+    return { kind: 'unknown', problem: `the server answers ${status}` };
+  }
+  const type = typeOf(headers);
+  if (!(type === '' || type.startsWith('image/') || type === 'application/octet-stream')) {
+    return { kind: 'broken', problem: `is ${type}` };
+  }
+  const size = sizeOf(headers);
+  if (size === 0) return { kind: 'broken', problem: 'is empty' };
+  if (size !== null && size > MOST_BYTES) return { kind: 'broken', problem: 'is larger than 50 MB' };
+  const validators = { etag: headerOf(headers, 'etag'), modified: headerOf(headers, 'last-modified') };
+  const known = validators.etag !== null || validators.modified !== null;
+  return { kind: 'good', version: known ? JSON.stringify(validators) : null };
+}
+
+function typeOf(headers: Answer['headers']): string {
+  return (headerOf(headers, 'content-type') ?? '').split(';', 1).join('').trim().toLowerCase();
+}
+
+/** In bytes; null where the server does not say. */
+function sizeOf(headers: Answer['headers']): number | null {
+  const whole = /\/(\d+)$/.exec(headerOf(headers, 'content-range') ?? '')?.[1];
+  const length = whole ?? headerOf(headers, 'content-length');
+  return length === null ? null : Number(length);
+}
+
+function conditionOf(version: string): Record<string, string> {
+  const { etag, modified }: { etag?: unknown; modified?: unknown } = JSON.parse(version);
+  if (typeof etag === 'string') return { 'if-none-match': etag };
+  return typeof modified === 'string' ? { 'if-modified-since': modified } : {};
+}
