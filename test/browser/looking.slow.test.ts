@@ -42,6 +42,7 @@ describeWithBrowser('every page in a browser', () => {
       ...[first, rejected, stopped, contacts, lists].map((run) => `/runs/${run}`),
       ...['/lists/list-statistics', '/jobs/nightly-catalog/run', '/jobs/nightly-catalog/plan'],
       ...[`/runs/${stopped}/approve`, `/runs/${stopped}/interrupt`, `/runs/${contacts}/retry`],
+      ...['/records', '/records?q=mug', `/runs/${stopped}/outcomes`],
       ...[`/runs/${stopped}/records`, `/runs/${stopped}/records?key=tideline-mug`],
       ...['/runs/nosuch', '/elsewhere'],
     ];

@@ -4,10 +4,9 @@ import { printable } from '../../report/printable.ts';
 import { listedRun, runsSummary } from '../../report/run-summary.ts';
 import { jobsText, runsText, runText } from '../../report/runs-text.ts';
 import { asItStands } from '../../run/lock-job.ts';
-import { findHistoryRun, RECORD_OUTCOMES, recordLines, runRecords } from '../../run/records/run-records.ts';
+import { findLedgerOf, RECORD_OUTCOMES, recordLines, runRecords } from '../../run/records/run-records.ts';
 import { readStoredReport } from '../../run/report/read-stored-report.ts';
 import { withFilesFrom, withShownFiles } from '../../run/shown-file.ts';
-import { importTarget } from '../../state/state.ts';
 import {
   defineCommand,
   flag,
@@ -126,12 +125,11 @@ async function listRecords(
   if (id === undefined)
     throw new UsageError('--records needs the id of a run: storeferry runs RUN --records');
   const run = await findRun(context, id);
-  if (run !== undefined && (run.resource === 'orders' || run.resource === 'subscriber-lists')) {
+  const stores = workspace.storeNames().map((name) => workspace.store(name));
+  const found = await findLedgerOf(context, stores, run, id);
+  if (found === undefined && run !== undefined) {
     throw new UsageError(`Run ${run.id} of ${run.job} exports ${run.resource}: it has no records.`);
   }
-  const stores = workspace.storeNames().map((name) => workspace.store(name));
-  const found =
-    run === undefined ? await findHistoryRun(context, stores, id) : { target: importTarget(run), id: run.id };
   if (found === undefined) return refuseUnknown(id);
   const records = runRecords(context, { ...found, run, outcome });
   const format = json ? 'jsonl' : csv ? 'csv' : 'text';

@@ -7,7 +7,7 @@ import type { DashboardContext } from '../dashboard-context.ts';
 export const CSRF_FIELD = 'csrfToken';
 
 /** The entries of the navigation. */
-export type Section = 'jobs' | 'runs' | 'lists' | 'queues';
+export type Section = 'jobs' | 'runs' | 'records' | 'lists' | 'queues';
 
 /** A sentence above the page: what was done, or why it was not. */
 export interface Notice {
@@ -37,6 +37,7 @@ export interface PageParts {
 const ENTRIES: readonly { readonly section: Section; readonly href: string; readonly label: string }[] = [
   { section: 'jobs', href: '/', label: 'Jobs' },
   { section: 'runs', href: '/runs', label: 'Runs' },
+  { section: 'records', href: '/records', label: 'Records' },
   { section: 'lists', href: '/lists', label: 'Lists' },
   { section: 'queues', href: '/queues', label: 'Queues' },
 ];

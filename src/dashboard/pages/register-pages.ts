@@ -5,10 +5,12 @@ import { RUN_STATUSES, type RunStatus } from '../../model/run.ts';
 import { explainError, StoreferryError } from '../../model/storeferry-error.ts';
 import { html, type Slot } from '../../report/html/markup.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
+import { type HistoryQuery, historyPage } from './history-page.ts';
 import { jobHref, keepsHistory } from './job-card.ts';
 import { jobPage } from './job-page.ts';
 import { jobsPage } from './jobs-page.ts';
 import { historyJobs, listPage, listsPage } from './lists-page.ts';
+import { outcomesPage } from './outcomes-page.ts';
 import { type Frame, frameOf, page, type Section } from './page.ts';
 import { readJob, readJobs } from './read-jobs.ts';
 import { recordPage } from './record-page.ts';
@@ -20,6 +22,7 @@ interface Query {
   readonly status?: unknown;
   readonly page?: unknown;
   readonly key?: unknown;
+  readonly outcome?: unknown;
 }
 
 /** The pages for signed-in visitors. All are GET and have no effect. */
@@ -64,6 +67,17 @@ export function registerPages(app: FastifyInstance, dashboard: DashboardContext)
     if (document !== undefined) return show(reply, document);
     return missing(request, reply, noRun(run));
   });
+
+  app.get<{ Params: { run: string }; Querystring: Query }>('/runs/:run/outcomes', async (request, reply) => {
+    const { run } = request.params;
+    const document = await outcomesPage(dashboard, run, request.query, frame(request));
+    if (document !== undefined) return show(reply, document);
+    return missing(request, reply, noRun(run));
+  });
+
+  app.get<{ Querystring: HistoryQuery }>('/records', async (request, reply) =>
+    show(reply, await historyPage(dashboard, request.query, frame(request))),
+  );
 
   app.get('/lists', async (request, reply) => {
     const jobs = historyJobs(dashboard.openWorkspace());

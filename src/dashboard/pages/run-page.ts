@@ -39,7 +39,7 @@ export async function runPage(
     section: 'runs',
     heading: html`Run ${id}`,
     live: running,
-    body: html`<p class="page-lead">${kindWords(run)} <a href="${jobHref(run.job)}">${run.job}</a> on the store <b>${run.store}</b>, started ${momentAndDistance(run.startedAt, reading)}${facts.reportFile !== null && html`. <a href="/runs/${id}/report.html">The report as one file</a>, to mail or print`}${hasRecords && html`. <a href="/runs/${id}/records">Single records</a>, with the cells of each field`}.</p>
+    body: html`<p class="page-lead">${kindWords(run)} <a href="${jobHref(run.job)}">${run.job}</a> on the store <b>${run.store}</b>, started ${momentAndDistance(run.startedAt, reading)}${facts.reportFile !== null && html`. <a href="/runs/${id}/report.html">The report as one file</a>, to mail or print`}${hasRecords && html`. <a href="/runs/${id}/records">Single records</a>, with the cells of each field`}${maySeeRecords(run, frame) && html`. <a href="/runs/${id}/outcomes">What became of each record</a>`}.</p>
 ${running && liveProgress(run, reading)}
 ${await documentSections(runDocument(facts, view), buttons ? buttonOf(run) : undefined)}`,
   });

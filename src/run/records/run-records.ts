@@ -6,7 +6,7 @@ import type { RowSpan } from '../../model/row.ts';
 import type { Run } from '../../model/run.ts';
 import { readPlan, readRejections, readShard } from '../../plan/plan-file.ts';
 import { printable } from '../../report/printable.ts';
-import type { LedgerTarget } from '../../state/state.ts';
+import { importTarget, type LedgerTarget } from '../../state/state.ts';
 import type { RunContext } from '../run-context.ts';
 import { ledgersOf, placeOf, type RecordChange, recordVersion } from './record-history.ts';
 
@@ -62,15 +62,23 @@ export async function* runRecords(
   }
 }
 
-/** The run of an id, or of its first characters, in the history, which remembers runs that are no longer kept. */
-export async function findHistoryRun(
+/**
+ * The ledger that a run wrote to: of the run itself, or of the one with this id, or its first characters, in the history, which
+ * remembers runs that are no longer kept.
+ */
+export async function findLedgerOf(
   { state }: Pick<RunContext, 'state'>,
   stores: readonly StoreConfig[],
+  run: Run | undefined,
   id: string,
-): Promise<Pick<RunRecordsOptions, 'target' | 'id'> | undefined> {
-  for (const { target } of ledgersOf(stores)) {
-    const run = (await state.history(target).runs()).find((known) => known.id.startsWith(id));
-    if (run !== undefined) return { target, id: run.id };
+): Promise<(Pick<RunRecordsOptions, 'target' | 'id'> & { readonly store: string }) | undefined> {
+  if (run !== undefined) {
+    const exports = run.resource === 'orders' || run.resource === 'subscriber-lists';
+    return exports ? undefined : { target: importTarget(run), id: run.id, store: run.store };
+  }
+  for (const { store, target } of ledgersOf(stores)) {
+    const known = (await state.history(target).runs()).find((known) => known.id.startsWith(id));
+    if (known !== undefined) return { target, id: known.id, store };
   }
   return undefined;
 }

@@ -20,7 +20,7 @@ describe('the records of a run', () => {
     expect(textOf((await pages.get(`/runs/${done}/records`)).document.body)).toContain(
       'The copy of the source is gone',
     );
-    expect((await pages.get(`/runs/${done}`)).text).not.toContain('/records');
+    expect((await pages.get(`/runs/${done}`)).text).not.toContain(`/runs/${done}/records`);
 
     await workspace.write(
       'catalog.csv',
@@ -65,7 +65,7 @@ describe('the records of a run', () => {
     await using crm = await setupCrm({ rows: [{ number: 1, phone: '1', city: 'Leeds' }] });
     await using pages = await pagesOf(crm.workspace, { env: { STORE_API_KEY: crm.store.apiKey } });
     const run = String((await crm.workspace.storeferry('plan', 'crm', '--json')).json()['run']);
-    expect((await pages.get(`/runs/${run}`, LOOKING)).text).not.toContain('/records');
+    expect((await pages.get(`/runs/${run}`, LOOKING)).text).not.toContain(`/runs/${run}/records`);
     const url = `/runs/${run}/records?key=1001`;
     const refused = await pages.app.inject({ url, headers: { 'x-viewer': 'looking' } });
     expect(refused.statusCode).toBe(403);

@@ -1,0 +1,242 @@
+import { isJsonObject, member } from '../../model/json-object.ts';
+import { sectionMarkup } from '../../report/html/document-sections.ts';
+import { dataTable, foreign, html, type Markup } from '../../report/html/markup.ts';
+import { counted, formatBytes } from '../../report/printable.ts';
+import {
+  type FoundRecord,
+  findRecords,
+  type RecordField,
+  type RecordState,
+  type RecordVersion,
+  recordState,
+} from '../../run/records/record-history.ts';
+import { changeText } from '../../run/records/run-records.ts';
+import type { DashboardContext } from '../dashboard-context.ts';
+import { PageError } from '../guard/page-error.ts';
+import { jobHref } from './job-card.ts';
+import { momentAndDistance, type Reading, serverTimezone } from './moment.ts';
+import { type Frame, page } from './page.ts';
+
+const RECORDS_FOUND = 50;
+/** The newest versions are shown; `history` prints all. */
+const VERSIONS_SHOWN = 100;
+const CHANGES_SHOWN = 12;
+const VALUE_SHOWN = 300;
+/** Numbers of variants that have a plot. */
+const PLOTTED = [
+  ['price', 'Price'],
+  ['quantity', 'Stock'],
+] as const;
+
+/** Which record a page is about; all are texts of its address. */
+export interface HistoryQuery {
+  readonly q?: unknown;
+  readonly store?: unknown;
+  readonly resource?: unknown;
+  readonly key?: unknown;
+}
+
+/** A search over all records that the ledger knows, or the page of one record: its timeline and what is acknowledged. */
+export async function historyPage(
+  dashboard: DashboardContext,
+  { q, store, resource, key }: HistoryQuery,
+  frame: Frame,
+): Promise<string> {
+  const { context, openWorkspace } = dashboard;
+  const workspace = openWorkspace();
+  const names = typeof store === 'string' ? [store] : workspace.storeNames();
+  const stores = names.map((name) => workspace.store(name));
+  const text = [key, q].find((given) => typeof given === 'string')?.trim() ?? '';
+  const hits = (await findRecords(context, stores, text, RECORDS_FOUND)).filter(
+    ({ target }) =>
+      (frame.viewer.canAct || target.resource === 'products') &&
+      (typeof resource !== 'string' || target.resource === resource),
+  );
+  const [only] = hits;
+  if (only !== undefined && (hits.length === 1 || typeof key === 'string')) {
+    return await recordPage(dashboard, only, frame);
+  }
+  if (typeof key === 'string') throw new PageError(404, 'Not found', 'No record has this key.');
+  return page({
+    ...frame,
+    title: 'Records',
+    section: 'records',
+    body: html`${searchForm(text)}${text === '' ? introduction() : found(hits, text)}`,
+  });
+}
+
+/** The address of the page of a record. */
+export function historyHref({ store, target, key }: Pick<FoundRecord, 'store' | 'target' | 'key'>): string {
+  return `/records?${new URLSearchParams({ store, resource: target.resource, key })}`;
+}
+
+function searchForm(text: string): Markup {
+  return html`<form class="filter" method="get" action="/records">
+<p><label for="q">Url, id, SKU, or a part of a title or name</label><input id="q" name="q" type="search" value="${text}" required></p>
+<p><button type="submit" class="button">Search</button></p>
+</form>`;
+}
+
+function introduction(): Markup {
+  return html`<p class="quiet">The page of a record shows what the store last acknowledged, and when each value changed, by which run, from which file and line.</p>`;
+}
+
+function found(hits: readonly FoundRecord[], text: string): Markup {
+  if (hits.length === 0) {
+    return html`<section class="empty"><h2>No record matches</h2><p>Storeferry knows the records that it has sent.</p></section>`;
+  }
+  const caption =
+    hits.length === RECORDS_FOUND
+      ? `The first ${RECORDS_FOUND} records that match ${text}`
+      : `${counted(hits.length, 'record')} match ${text}`;
+  return html`<div class="report"><div class="part">${dataTable({
+    caption: foreign(caption),
+    columns: [
+      { header: 'Key' },
+      { header: 'Title', bare: true },
+      { header: 'Id', short: true },
+      { header: 'Store' },
+    ],
+    rows: hits.map((hit) => [
+      html`<a href="${historyHref(hit)}">${foreign(hit.key)}</a>`,
+      foreign(hit.title ?? ''),
+      hit.id ?? '',
+      hit.store,
+    ]),
+  })}</div></div>`;
+}
+
+async function recordPage(
+  { context, program }: DashboardContext,
+  record: FoundRecord,
+  frame: Frame,
+): Promise<string> {
+  const state = await recordState(context, record.target, record.key);
+  const size = await context.state.history(record.target).size();
+  const reading = { now: context.clock(), timezone: serverTimezone() };
+  const plots = trendsOf(state.versions, reading.now);
+  const trend = await sectionMarkup({
+    id: 'trend',
+    title: 'Price and stock',
+    blocks: [{ kind: 'plot', of: { figure: 'trends', trends: plots } }],
+  });
+  const command = `${program} history ${record.key}`;
+  return page({
+    ...frame,
+    title: record.title ?? record.key,
+    section: 'records',
+    heading: foreign(record.title ?? record.key),
+    body: html`${searchForm('')}<p class="page-lead"><code>${foreign(record.key)}</code> in the store <b>${record.store}</b>${state.id !== null && html`, id ${state.id}`}. ${stateWords(state)}</p>
+<div class="report">${plots.length > 0 && trend}
+${timeline(state.versions, reading)}
+${state.fields.length > 0 && acknowledged(state.fields, reading)}</div>
+<p class="quiet">The history of ${record.target.resource} of ${record.store} has ${counted(size.versions, 'version')}, about ${formatBytes(size.bytes)}. The same in a terminal: <code>${foreign(command)}</code></p>`,
+  });
+}
+
+function stateWords({ state, job }: RecordState): Markup {
+  switch (state) {
+    case 'acknowledged':
+      return html`It belongs to the job ${job ? html`<a href="${jobHref(job)}">${job}</a>` : 'of nobody'}.`;
+    case 'in-doubt':
+      return html`<b>In doubt</b>: a later request may have arrived; the next run sends the record again.`;
+    case 'unknown':
+      return html`<b>Not known to be in the store</b>: it was deleted, or never acknowledged.`;
+    default:
+      return state satisfies never;
+  }
+}
+
+function timeline(versions: readonly RecordVersion[], reading: Reading): Markup {
+  if (versions.length === 0) {
+    return html`<section class="empty"><h2>No version is kept</h2><p>The record was last acknowledged before the history began, or longer ago than <code>history.keep</code> of the store.</p></section>`;
+  }
+  return html`<section class="part" id="timeline" aria-labelledby="timeline-title"><h2 id="timeline-title">Timeline</h2>${dataTable(
+    {
+      caption: `${counted(versions.length, 'version')}, newest first`,
+      columns: [
+        { header: 'Time' },
+        { header: 'Change', bare: true },
+        { header: 'From' },
+        { header: 'Run', short: true },
+        { header: 'Job', short: true },
+      ],
+      rows: versions
+        .slice(0, VERSIONS_SHOWN)
+        .map((version) => [
+          momentAndDistance(version.at, reading),
+          changesMarkup(version),
+          version.place === null ? '' : html`<code>${foreign(version.place)}</code>`,
+          html`<a href="/runs/${version.run}/outcomes">${version.run}</a>`,
+          html`<a href="${jobHref(version.job)}">${version.job}</a>`,
+        ]),
+    },
+  )}</section>`;
+}
+
+function changesMarkup({ kind, created, changes, id }: RecordVersion): Markup {
+  switch (kind) {
+    case 'deleted':
+      return html`deleted`;
+    case 'absent':
+      return html`the store no longer has it`;
+    case 'acknowledged': {
+      if (created) return html`created${id !== null && html` with id ${id}`}`;
+      if (changes === null) return html`what it changed cannot be read`;
+      if (changes.length === 0) return html`<span class="quiet">sent again, unchanged</span>`;
+      const more = changes.length - CHANGES_SHOWN;
+      return html`<ul>${changes.slice(0, CHANGES_SHOWN).map((change) => html`<li>${foreign(changeText(change), VALUE_SHOWN)}</li>`)}${more > 0 && html`<li class="quiet">and ${counted(more, 'more change')}</li>`}</ul>`;
+    }
+    default:
+      return kind satisfies never;
+  }
+}
+
+function acknowledged(fields: readonly RecordField[], reading: Reading): Markup {
+  return html`<section class="part" id="body" aria-labelledby="body-title"><h2 id="body-title">Acknowledged body</h2>${dataTable(
+    {
+      caption: 'Each field, and the version that last changed it',
+      captionHidden: true,
+      columns: [{ header: 'Field' }, { header: 'Value', bare: true }, { header: 'Last changed by' }],
+      rows: fields.map(({ field, variant, value, setBy }) => [
+        html`<code>${field}</code>${variant !== null && html` ${foreign(variant)}`}`,
+        foreign(typeof value === 'string' ? value : JSON.stringify(value), VALUE_SHOWN),
+        setBy === null
+          ? html`<span class="quiet">before the history</span>`
+          : html`<a href="${jobHref(setBy.job)}">${setBy.job}</a> ${momentAndDistance(setBy.at, reading)}`,
+      ]),
+    },
+  )}</section>`;
+}
+
+/** Price and stock of each variant as steps, until now; none where they never changed. */
+function trendsOf(versions: readonly RecordVersion[], now: number) {
+  return PLOTTED.flatMap(([field, title]) => {
+    const series = new Map<string, { at: number; value: number }[]>();
+    for (const { at, body } of versions.toReversed()) {
+      for (const { name, value } of body ? valuesOf(body, field) : []) {
+        const points = series.get(name) ?? [];
+        const last = points.at(-1);
+        // A step: the earlier value holds until this moment.
+        points.push(...(last === undefined ? [] : [{ at, value: last.value }]), { at, value });
+        series.set(name, points);
+      }
+    }
+    const drawn = [...series].map(([name, points]) => {
+      const last = points.at(-1);
+      return { name, points: [...points, ...(last === undefined ? [] : [{ at: now, value: last.value }])] };
+    });
+    return drawn.length === 0 ? [] : [{ title, series: drawn }];
+  });
+}
+
+function valuesOf(body: string, field: string): { readonly name: string; readonly value: number }[] {
+  const parsed: unknown = JSON.parse(body);
+  const variants = isJsonObject(parsed) ? member(parsed, 'variants') : undefined;
+  return (Array.isArray(variants) ? variants.filter(isJsonObject) : []).flatMap((variant) => {
+    const value = member(variant, field);
+    const options = member(variant, 'options');
+    const name = Array.isArray(options) ? options.join(' / ') : '';
+    return typeof value === 'number' ? [{ name: name || String(member(variant, 'sku') ?? ''), value }] : [];
+  });
+}
