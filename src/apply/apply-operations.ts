@@ -8,52 +8,58 @@ import { groupCommit } from './group-commit.ts';
 import { type HeldSlot, slots } from './slots.ts';
 import { stopOn } from './stop.ts';
 
-/** Requests under way get this long to end after an interruption. */
+/** Requests in flight get this long to end after an interruption. */
 export const GRACE_MS = 5_000;
 
 /** The part of a storefront that writes. */
 export type WritingStorefront = Pick<Storefront, 'upsertProduct' | 'updateContact' | 'deleteProduct'>;
 
-/** An operation, the same object as was given, and its outcome. */
+/** An operation, the same object as the given one, and its outcome. */
 export interface ApplyResult<Op extends Operation> {
   readonly operation: Op;
   readonly outcome: Outcome;
 }
 
-/** What has been recorded so far by one apply, in records and rows; `applied` counts upserts. */
+/** The outcomes that one apply has recorded so far, in records and rows; `applied` counts upserts. */
 export interface ApplyTally extends OutcomeTally {
   readonly unsent: number;
   readonly unsentRows: number;
 }
 
-/** What to send, where to, and the callbacks. */
+/** What to send, the target, and the callbacks. */
 export interface ApplyOptions<Op extends Operation> {
-  /** May carry more than an Operation, such as its shard: results give back the same objects. */
+  /** May have more fields than an Operation, such as its shard: results return the same objects. */
   readonly operations: AsyncIterable<Op> | Iterable<Op>;
   readonly storefront: WritingStorefront;
-  /** The most operations that may have taken effect at the store without being recorded. */
+  /** The most operations that may have taken effect in the store without being recorded. */
   readonly concurrency: number;
   /**
-   * Writes outcomes, durably when it resolves; never called while a call is under way. `requests` were sent since
-   * the last call, also for operations without an outcome; the last call may have requests only.
+   * Writes outcomes; they are durable when it resolves. Calls never overlap. `requests` were sent since the last
+   * call, also for operations without an outcome; the last call may have requests only.
    */
   readonly record: (results: readonly ApplyResult<Op>[], requests: number) => Promise<void>;
-  /** Called before each request, and awaited where it gives a promise; what it throws stops the run, and nothing is sent. */
+  /** Called before each request; a returned promise is awaited. If it throws, the run stops and nothing is sent. */
   readonly permit?: () => Promise<void> | undefined;
-  /** Called at the end with the operations that were begun and certainly not applied, unless nothing may be written any more. */
+  /**
+   * Called at the end with operations that were begun and certainly not applied, unless nothing may be written any
+   * more.
+   */
   readonly onNotApplied?: (operations: readonly Op[]) => Promise<void>;
-  /** Rejects with an error about the API key when the store does not accept it; called when every answer is 403. */
+  /** Rejects with an error about the API key if the store does not accept it; called if every answer is 403. */
   readonly confirmKey?: () => Promise<void>;
-  /** Called after each rejection, with outcomes not yet recorded counted; an error stops the run. */
+  /** Called after each rejection, counting outcomes that are not yet recorded; an error stops the run. */
   readonly judge?: (tally: ApplyTally) => SafetyLimitError | undefined;
   readonly signal: AbortSignal;
   /** Called after each record. */
   readonly onProgress?: (tally: ApplyTally) => void;
   /** Called for each request that has ended. */
   readonly onEnded?: OnEnded;
-  /** What is applied, such as the id of a run: part of the reported attempts. */
+  /** The subject, such as the id of a run: part of the reported attempts. */
   readonly about?: string;
-  /** Of several applies on one storefront, the one with the lowest turn is sent first; the others use what it leaves. */
+  /**
+   * Of several applies on one storefront, the one with the lowest turn is sent first; the others use the remaining
+   * capacity.
+   */
   readonly turn?: number;
   readonly graceMs?: number;
   readonly clock?: Clock;
@@ -171,7 +177,7 @@ export async function applyOperations<Op extends Operation>(options: ApplyOption
     stop.stopping.addEventListener('abort', () => resolve(), { once: true });
   });
 
-  /** Rejects when the apply ends before there is one. */
+  /** Rejects if the apply ends before there is an outcome. */
   const slotFor = async ({ key }: Op): Promise<HeldSlot> => {
     const sameKey = openKeys.get(key);
     if (sameKey !== undefined) await Promise.race([sameKey, stopped]);
@@ -230,7 +236,7 @@ export async function sendOperation(
 
 type LookedUpDelete = DeleteProduct & { readonly idLookupBody: string };
 
-/** Once `idLookupBody` has been sent, the store holds something else than was acknowledged. */
+/** After `idLookupBody` was sent, the store has another body than the acknowledged one. */
 async function lookUpAndDelete(
   storefront: WritingStorefront,
   { key, id, idLookupBody }: LookedUpDelete,
@@ -238,8 +244,8 @@ async function lookUpAndDelete(
 ): Promise<Outcome> {
   const lookedUp = await storefront.upsertProduct({ url: key, body: idLookupBody }, options);
   if (lookedUp.kind !== 'applied') return lookedUp;
-  // For exactly the url that was sent the store may answer another id, as after a restore; for another spelling of it, that
-  // may be another job's product.
+  // For exactly the sent url the store may answer another id, as after a restore; for another spelling of it, that id
+  // may belong to another job's product.
   const isProven = lookedUp.id === id || lookedUp.answeredUrl === undefined;
   if (lookedUp.id === null || !isProven) {
     const message = `not deleted: the store answers ${lookedUp.id === null ? 'no id' : `another id (${lookedUp.id}) than before (${id})`}; delete it in the store by hand`;

@@ -1,15 +1,15 @@
-/** This many 403 in a row, with nothing accepted in between, are about the key and not about records. */
+/** This many 403 in a row, with nothing accepted in between, concern the key and not records. */
 export const FORBIDDEN_IN_A_ROW = 20;
 /** This many, with nothing accepted before, cause one request that checks the key. */
 const CHECK_AFTER = 3;
 
 /**
- * A 403 may be about one record (another user owns it) or about the key. Records answered with 403 are held until
- * something else is accepted: then they are rejected. Several in a row before that cause one read request that checks
- * whether the store accepts the key at all.
+ * A 403 may concern one record (another user owns it) or the key. Records answered with 403 are held until something
+ * else is accepted: then they are rejected. Several in a row before that cause one read request that checks whether
+ * the store accepts the key at all.
  */
 export interface Forbidden<Entry> {
-  /** Holds a record that was answered 403. */
+  /** Holds a record that was answered with 403. */
   hold(entry: Entry): void;
   /** Something was accepted, or refused for another reason: the key is valid. */
   accepted(): void;
@@ -18,13 +18,13 @@ export interface Forbidden<Entry> {
 }
 
 interface ForbiddenOptions<Entry> {
-  /** Rejects with an error about the key when the store does not accept it. */
+  /** Rejects with an error about the key if the store does not accept it. */
   readonly confirmKey: () => Promise<void>;
   /** Called for each record that is rejected itself. */
   readonly reject: (entry: Entry) => void;
-  /** Called once, when the key is refused. */
+  /** Called once, if the key is refused. */
   readonly giveUp: (error: unknown) => void;
-  /** The error when the store accepts the key for reading only. */
+  /** The error if the store accepts the key for reading only. */
   readonly refused: () => Error;
 }
 

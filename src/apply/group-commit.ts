@@ -1,6 +1,6 @@
 /**
- * Writes entries in groups, one group at a time: what arrives during a write forms the next group. One durable write
- * then records as many outcomes as arrived during the last one.
+ * Writes entries in groups, one group at a time: entries that arrive during a write form the next group. So one
+ * durable write records all outcomes that arrived during the previous one.
  */
 export interface GroupCommit<Entry> {
   /** Puts an entry into the next group. */

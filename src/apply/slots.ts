@@ -1,6 +1,6 @@
 import type { Slot } from '../storefront/storefront.ts';
 
-/** The most operations that wait for a retry without a slot; when more would, the store itself is failing. */
+/** The most operations that wait for a retry without a slot; if there were more, the store itself is failing. */
 export const MAX_PARKED = 256;
 
 /** A slot that is freed once, when the outcome is recorded. */
@@ -9,8 +9,8 @@ export interface HeldSlot extends Slot {
 }
 
 /**
- * Limits how many operations may have an effect at the store that is not yet recorded. An operation releases its slot
- * only while the store certainly has not applied it (`release`), and takes it again before it is sent (`regain`), before
+ * Limits how many operations may have an unrecorded effect in the store. An operation releases its slot only while
+ * the store certainly has not applied it (`release`), and takes a slot again before it is sent (`regain`), before
  * operations that have not begun.
  */
 export interface Slots {

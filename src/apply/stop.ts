@@ -1,10 +1,12 @@
 import { InterruptedError, StoreferryError } from '../model/storeferry-error.ts';
 import type { Clock } from '../storefront/clock.ts';
 
-/** How an unfinished apply ends: `drain` waits for requests under way and records them, `drop` does neither. */
+/** How an unfinished apply ends: `drain` waits for requests in flight and records them, `drop` does neither. */
 export type StopMode = 'drain' | 'drop';
 
-/** Ends an apply once, for one reason, in two steps: first nothing new begins, then requests under way are cancelled. */
+/**
+ * Ends an apply once, for one reason, in two steps: first nothing new begins, then requests in flight are cancelled.
+ */
 export interface Stop {
   /** Why; undefined while work continues. */
   readonly error: unknown;
@@ -13,17 +15,17 @@ export interface Stop {
   readonly recording: boolean;
   /** No attempt begins after this aborts. */
   readonly stopping: AbortSignal;
-  /** Requests under way end with this: after the grace, or at once when dropped. */
+  /** Aborts requests in flight: after the grace period, or at once if dropped. */
   readonly ended: AbortSignal;
-  /** The first call counts; a later `drop` still shortens a `drain`. */
+  /** Only the first call counts, but a later `drop` still shortens a `drain`. */
   stop(error: unknown, mode: StopMode): void;
   /** Stops listening and waiting. */
   dispose(): void;
 }
 
 /**
- * Listens to the run's signal. An interruption drains; a StoreferryError as its reason (a lost lock) drops, since
- * nothing may be written after.
+ * Listens to the run's signal. An interruption drains; a StoreferryError as its reason (a lost lock) drops, because
+ * nothing may be written after it.
  */
 export function stopOn(signal: AbortSignal, clock: Clock, graceMs: number): Stop {
   const stopping = new AbortController();

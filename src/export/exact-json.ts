@@ -1,4 +1,4 @@
-/** May be a number with more digits than JavaScript's numbers keep, or beyond their range; also matches such text. */
+/** May be a number with more digits than JavaScript's numbers have, or beyond their range; also matches such text. */
 const MAY_LOSE_DIGITS = /\d[\d.]{15}|\d[eE][+-]?\d/;
 
 /** Digits that a number would lose, kept as text. */
@@ -10,7 +10,7 @@ class ExactNumber {
   }
 }
 
-/** Parses JSON; a number that JavaScript cannot hold exactly is kept by its digits, which `exactText` gives. */
+/** Parses JSON. A number that JavaScript cannot represent exactly keeps its digits, which `exactText` returns. */
 export function exactJson(text: string): unknown {
   if (!MAY_LOSE_DIGITS.test(text)) return JSON.parse(text);
   return JSON.parse(text, (_key, value: unknown, context?: { readonly source?: string }) => {
@@ -20,7 +20,7 @@ export function exactJson(text: string): unknown {
   });
 }
 
-/** A scalar of parsed JSON as text, numbers with all their digits; undefined for objects, arrays and null. */
+/** A scalar of parsed JSON as text, with all digits of numbers; undefined for objects, arrays and null. */
 export function exactText(value: unknown): string | undefined {
   switch (typeof value) {
     case 'string':
@@ -40,7 +40,7 @@ export function isMembers(value: unknown): value is Readonly<Record<string, unkn
   );
 }
 
-/** Parsed JSON as JSON again, numbers with all their digits. */
+/** Parsed JSON as JSON again, with all digits of numbers. */
 export function exactStringify(value: unknown): string {
   if (value instanceof ExactNumber) return value.text;
   if (Array.isArray(value)) return `[${value.map(exactStringify).join(',')}]`;
@@ -52,7 +52,7 @@ export function exactStringify(value: unknown): string {
   return `{${members.join(',')}}`;
 }
 
-/** Whether the number as JavaScript writes it has the same digits, apart from zeros that mean nothing. */
+/** Whether the number as JavaScript prints it has the same digits, apart from insignificant zeros. */
 function keepsDigits(value: number, source: string): boolean {
   const written = String(value);
   if (written === source) return true;

@@ -5,7 +5,7 @@ import type { Destination } from './destination/destination.ts';
 import type { OpenTable } from './writing/append-table.ts';
 import { textLines, watchBytes } from './writing/text-lines.ts';
 
-/** Reads a history in the format it was written in; undefined when there is no file. DestinationError. */
+/** Reads a history in the format in which it was written; undefined if there is no file. DestinationError. */
 export async function readHistory(
   destination: Destination,
   {
@@ -59,7 +59,7 @@ export async function readHistory(
   }
 }
 
-/** The members of a JSON object; none for anything else. */
+/** The members of a JSON object; none for other values. */
 function parse(text: string): ReadonlyMap<string, unknown> {
   try {
     const value: unknown = JSON.parse(text);

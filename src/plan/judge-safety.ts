@@ -13,22 +13,22 @@ import {
 } from '../model/safety-limits.ts';
 
 const EXAMPLES_KEPT = 10;
-/** In the message. */
+/** The number of examples in the message. */
 const EXAMPLES_NAMED = 3;
 
-/** A limit of a run, and what it is held against. */
+/** A limit of a run, and its present figures. */
 interface Case {
   readonly name: SafetyLimitName;
   readonly setting: Limit;
   readonly measured: Measured;
   readonly resource: Resource;
-  /** The run's id, named where it may be approved. */
+  /** The run's id for messages, if it can be approved. */
   readonly run: string;
-  /** The worst of what was found, worst first. */
+  /** The worst examples, worst first. */
   readonly examples?: readonly string[];
 }
 
-/** Every safety limit held against a plan, those exceeded first; limits that are off are left out. */
+/** Compares every safety limit with a plan; exceeded limits come first, disabled ones are left out. */
 export function judgeSafety(limits: SafetyLimits, figures: SafetyFigures, run: string): SafetyVerdict[] {
   const { resource } = figures;
   const verdicts = limitsFor(resource).map((name) => {
@@ -44,8 +44,8 @@ export function judgeSafety(limits: SafetyLimits, figures: SafetyFigures, run: s
 }
 
 /**
- * Whether too many records have been rejected by now, by the plan and by the store together; null while not, or when
- * the limit is off. To be asked after every shard.
+ * Whether the plan and the store together have rejected too many records; null if not, or if the limit is off. Call
+ * after every shard.
  */
 export function judgeRejectsWhileApplying(
   { maxRejects }: Pick<SafetyLimits, 'maxRejects'>,
@@ -60,7 +60,7 @@ export function judgeRejectsWhileApplying(
 /** A percentage such as 1.1 has no exact binary form: a figure exactly at its limit must still pass. */
 const ROUNDING = 1e-6;
 
-/** Null where there is nothing to hold: the limit is off, or a percentage has no basis. */
+/** Null if there is nothing to compare: the limit is off, or a percentage has no basis. */
 function judge({ name, setting, measured, resource, run, examples = [] }: Case): SafetyVerdict | null {
   const { bound, floor, always, detail } = safetyLimit(name);
   const { figure, base } = measured;
@@ -85,7 +85,7 @@ function judge({ name, setting, measured, resource, run, examples = [] }: Case):
   return { ...verdict, ...kept, message };
 }
 
-/** Keys that are new where others are missing, and known keys that get other contents: records have changed places. */
+/** New keys while others are missing, or known keys with other contents: records have changed places. */
 function judgeKey(figures: SafetyFigures, run: string): SafetyVerdict | null {
   const { resource, keyChange, changed, known } = figures;
   if (keyChange === null) return null;
@@ -107,7 +107,7 @@ function judgeKey(figures: SafetyFigures, run: string): SafetyVerdict | null {
   };
 }
 
-/** The first few, and how many more. */
+/** The first few, and the number of others. */
 function exampleText(examples: readonly string[], figure: number): string {
   if (examples.length === 0) return '';
   const named = examples.slice(0, EXAMPLES_NAMED);

@@ -4,13 +4,13 @@ export interface KeyHash {
   low: number;
 }
 
-/** Puts the hash of a key into `into`. */
+/** Writes the hash of a key to `into`. */
 export type HashKey = (key: string, into: KeyHash) => void;
 
-/** What a set knew of a key before: `noted` by skipped rows only, or `claimed` by a record or a rejection. */
+/** The earlier state of a key in a set: `noted` by skipped rows only, or `claimed` by a record or a rejection. */
 export type Membership = 'absent' | 'noted' | 'claimed';
 
-/** Two multiplicative lanes over the UTF-16 units, each stirred into the other; 0.1 µs for a key of 30 characters. */
+/** Two multiplicative lanes over the UTF-16 units, each mixed into the other; 0.1 µs for a key of 30 characters. */
 export const hashKey: HashKey = (key, into) => {
   let high = 0x9e3779b9 ^ key.length;
   let low = 0x7f4a7c15;
@@ -30,14 +30,17 @@ const INITIAL_SLOTS = 1 << 10;
 const CLAIMED_BIT = 1;
 
 /**
- * A set of keys at 8 bytes a slot: five million take 64 MB, where a Set of strings takes ten times that. It holds
- * 63 bits of each key's hash, so two keys in very many may be taken for one: callers must treat "present" as
- * "look closer" wherever that could cost a record.
+ * A set of keys with 8 bytes per slot: five million take 64 MB, a tenth of a Set of strings. It stores 63 bits of
+ * each key's hash, so two keys in very many may be confused: callers must treat "present" as "check further" wherever
+ * that could cost a record.
  */
 export class KeySet {
   readonly #hashKey: HashKey;
   readonly #hash: KeyHash = { high: 0, low: 0 };
-  /** Open addressing: pairs of high and low halves; the low half's last bit says claimed, and 0 0 is a free slot. */
+  /**
+   * Open addressing: pairs of high and low halves; the last bit of the low half means claimed, and 0 0 is a free
+   * slot.
+   */
   #table = new Uint32Array(INITIAL_SLOTS * 2);
   #size = 0;
 
@@ -49,7 +52,7 @@ export class KeySet {
     return this.#size;
   }
 
-  /** Adds the key, claiming it or only noting it, and gives its membership before. */
+  /** Adds the key, claiming or only noting it, and returns its earlier state. */
   add(key: string, claim: boolean): Membership {
     const slot = this.#find(key);
     const low = this.#table[slot + 1] ?? 0;
@@ -71,7 +74,7 @@ export class KeySet {
     return this.#table[slot] !== 0 || this.#table[slot + 1] !== 0;
   }
 
-  /** The slot that holds the key's hash, or the free one where it belongs. Leaves the hash in `#hash`. */
+  /** The slot with the key's hash, or the free slot for it. Leaves the hash in `#hash`. */
   #find(key: string): number {
     const hash = this.#hash;
     this.#hashKey(key, hash);
@@ -95,7 +98,7 @@ export class KeySet {
   }
 }
 
-/** Linear probing from the high half; the claimed bit of `low` does not matter. */
+/** Linear probing from the high half; the claimed bit of `low` is ignored. */
 function slotOf(table: Uint32Array, high: number, low: number): number {
   const last = table.length - 1;
   let slot = (high * 2) & last;

@@ -20,16 +20,16 @@ import { RejectionWriter } from './rejection-writer.ts';
 import { ShardWriter, type UnplacedOperation } from './shard-writer.ts';
 
 /**
- * One query to the ledger is about this many records, or fewer when their bodies are large. With 500 more of them outlived the
- * nursery of the garbage collector: a tenth more time and 100 MiB more memory; with 100 nothing was gained.
+ * The number of records per query to the ledger, fewer if their bodies are large. With 500, more of them outlived the
+ * nursery of the garbage collector (a tenth more time and 100 MiB more memory); 100 brought no further gain.
  */
 const RECORDS_PER_QUERY = 200;
 
 const CHARS_PER_QUERY = 4 * 1024 * 1024;
-/** How many memos the ledger is given at once: each time is a commit. */
+/** How many memos the ledger gets at once: each call is a commit. */
 const FACTS_AT_ONCE = 2_000;
 
-/** What a draft needs to know about the import. */
+/** The settings of a draft. */
 export interface DraftOptions {
   readonly folder: RunFolder;
   readonly ledger: Ledger;
@@ -43,8 +43,8 @@ export interface DraftOptions {
 }
 
 /**
- * A record with its body serialised, and without the body itself: a thousand of them wait for the ledger at a time,
- * and whatever they hold on to is copied by the garbage collector, twice (a third of all time was spent on that).
+ * A record with its serialised body, and without the body itself: a thousand of them wait for the ledger at a time,
+ * and the garbage collector copies everything that they reference, twice (a third of all time was spent on that).
  */
 interface Prepared extends TalliedRecord {
   readonly kind: 'prepared';
@@ -53,14 +53,14 @@ interface Prepared extends TalliedRecord {
   readonly memo: string | undefined;
 }
 
-/** Rows that are not sent. `records` is 0 for a further copy of a key that was counted already. */
+/** Rows that are not sent. `records` is 0 for another copy of a key that was already counted. */
 interface LeftOut {
   readonly kind: 'left-out';
   readonly item: MappedRejection | MappedSkip;
   readonly records: 0 | 1;
 }
 
-/** What was taken, in the order of the source: rejections wait too, so that theirs is kept. */
+/** The entries in source order: rejections wait too, so that their order is kept. */
 type Taken = Prepared | DeferredRecord | LeftOut;
 
 type Answer = LedgerMark | 'same' | undefined;
@@ -78,9 +78,9 @@ type Settled =
   | LeftOut;
 
 /**
- * A plan in the making: compares records with the ledger in batches, and writes operations and rejections to their
- * files as they come. While the ledger looks up one batch, the next is prepared. Rows of which the ledger remembers the
- * memo are not even mapped.
+ * A plan in progress: compares records with the ledger in batches, and writes operations and rejections to their
+ * files immediately. While the ledger looks up one batch, the next is prepared. Rows with a memo in the ledger are
+ * not mapped.
  */
 export class PlanDraft {
   readonly tally: PlanTally;
@@ -88,8 +88,8 @@ export class PlanDraft {
   readonly #shards: ShardWriter;
   readonly #rejections: RejectionWriter;
   /**
-   * Memos that the ledger lacks: of records that were mapped and found to be what the store acknowledged. Without them a
-   * catalog that was sent before the mapping was edited would be mapped in every run.
+   * Memos that the ledger lacks, of mapped records that equal the acknowledged body. Without them a catalog that was
+   * sent before the mapping was edited would be mapped in every run.
    */
   readonly #facts: MemoFact[] = [];
   #batch: Taken[] = [];
@@ -103,14 +103,14 @@ export class PlanDraft {
     this.#rejections = new RejectionWriter(options.folder);
   }
 
-  /** Takes a record whose key is no other record's. */
+  /** Takes a record with a unique key. */
   record(record: MappedRecord): void {
     const prepared = prepare(record);
     this.#batch.push(prepared);
     this.#chars += prepared.body.length;
   }
 
-  /** Takes rows whose key is no other record's, to be mapped if need be. */
+  /** Takes rows with a unique key, to be mapped if necessary. */
   defer(record: DeferredRecord): void {
     this.#batch.push(record);
     this.#chars += record.chars;
@@ -121,12 +121,12 @@ export class PlanDraft {
     this.#batch.push({ kind: 'left-out', item, records });
   }
 
-  /** Whether `drain` should be awaited before taking more. */
+  /** Whether `drain` should be awaited before more entries are added. */
   get full(): boolean {
     return this.#batch.length >= RECORDS_PER_QUERY || this.#chars >= CHARS_PER_QUERY;
   }
 
-  /** Asks the ledger about the batch, places the batch before it, and waits for the disk. */
+  /** Queries the ledger for the batch, processes the previous batch, and waits for the disk. */
   async drain(): Promise<void> {
     if (this.#batch.length > 0) await this.#ask();
     await this.#shards.room();
@@ -134,7 +134,7 @@ export class PlanDraft {
     await this.#remember(FACTS_AT_ONCE);
   }
 
-  /** Everything taken is compared and on disk; gives the shards of upserts, and the checksum of the rejections. */
+  /** Compares all entries and writes them to disk; returns the shards of upserts and the checksum of the rejections. */
   async finish(): Promise<{ readonly upserts: readonly PlannedShard[]; readonly rejectionsSha256: string }> {
     try {
       await this.drain();
@@ -149,13 +149,13 @@ export class PlanDraft {
     }
   }
 
-  /** Waits for the writes under way; shards may be left. */
+  /** Waits for the current writes; shards may remain. */
   async abandon(): Promise<void> {
     await this.#rejections.abandon();
     await this.#shards.abandon();
   }
 
-  /** Gives the ledger the memos that were found, once there are so many. */
+  /** Passes the found memos to the ledger when there are enough. */
   async #remember(least: number): Promise<void> {
     if (this.#facts.length >= least) await this.#options.ledger.remember(this.#facts.splice(0));
   }
@@ -165,7 +165,7 @@ export class PlanDraft {
     this.#batch = [];
     this.#chars = 0;
     const answers = this.#compare(batch);
-    // It is awaited after the previous batch: a rejection until then is not unhandled.
+    // Awaited after the previous batch; a rejection before that must not count as unhandled.
     answers.catch(() => {});
     const asked = this.#asked;
     this.#asked = { batch, answers };
@@ -209,7 +209,7 @@ export class PlanDraft {
     return { kind: 'compared', record, mark };
   }
 
-  /** Rows that the ledger remembers are as they were; others are mapped now. */
+  /** Rows with a memo in the ledger are unchanged; others are mapped now. */
   #settle(deferred: DeferredRecord, answer: Answer): Settled {
     const mark = answer === 'same' ? undefined : answer;
     if (answer !== undefined && this.#options.mode === 'create') return knownAlready(deferred);
@@ -254,7 +254,7 @@ export class PlanDraft {
     return new Map(differing.map((prepared, index) => [prepared, bodies[index]]));
   }
 
-  /** Without them price moves cannot be judged; a resend writes them again. */
+  /** Price moves need them; a resend writes them again. */
   async #readBodies(keys: readonly string[]): Promise<(string | undefined)[]> {
     const { ledger, resend, job } = this.#options;
     try {
@@ -355,7 +355,7 @@ export class PlanDraft {
   }
 }
 
-/** Serialised once, so that the fingerprint is of the body that is sent. */
+/** Serialised once, so that the fingerprint belongs to the body that is sent. */
 function prepare({ key, rows, spans, notes, memo, body: unserialised }: MappedRecord): Prepared {
   const body = JSON.stringify(unserialised);
   return { kind: 'prepared', key, rows, spans, notes, memo, body, fingerprint: fingerprintOf(body) };

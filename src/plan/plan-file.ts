@@ -18,7 +18,9 @@ import { parseShardLine } from './shard-writer.ts';
 // What differs between two versions of a record, also for the history.
 export { fieldChanges, type VariantPairs, variantName } from './changes/field-changes.ts';
 
-/** The file of the plan in the folder of its run, written last: where it is, the plan is complete. */
+/**
+ * The file of the plan in the folder of its run. It is written last, so its presence shows that the plan is complete.
+ */
 export const PLAN_FILE = 'plan.json';
 
 const count = z.object({ records: z.int(), rows: z.int() });
@@ -31,7 +33,7 @@ const move = z.object({
   old: z.number(),
   new: z.number(),
 });
-/** Rejections or skips of one cause, as files keep them. */
+/** Rejections or skips of one cause, as stored in files. */
 export const reasonGroupSchema = count.extend({
   code: z.string(),
   message: z.string(),
@@ -155,12 +157,12 @@ const planSchema: z.ZodType<Plan> = z.object({
   }),
 });
 
-/** Writes the plan, sealed; the last of its files, so that where it is the plan is complete. */
+/** Writes the plan with a checksum. It is the last of its files, so its presence shows that the plan is complete. */
 export async function writePlan(folder: RunFolder, plan: Plan): Promise<void> {
   await folder.write(PLAN_FILE, [sealedJson(plan)]);
 }
 
-/** The plan of a run, or undefined when it was not finished; StateError when it cannot be read or was changed. */
+/** The plan of a run; undefined if it was not finished. StateError if it cannot be read or was changed. */
 export async function readPlan(folder: RunFolder): Promise<Plan | undefined> {
   if (!(await folder.exists(PLAN_FILE))) return undefined;
   const written = await text(await folder.read(PLAN_FILE));
@@ -178,8 +180,8 @@ export async function readPlan(folder: RunFolder): Promise<Plan | undefined> {
 }
 
 /**
- * The operations of a shard, in order, each with its index. StateError when its file is absent, or is not byte by byte
- * what the plan has written: nothing of it is given then.
+ * The operations of a shard in order, each with its index. StateError if its file is missing or differs by a byte
+ * from the planned content; then no operation is returned.
  */
 export async function readShard(folder: RunFolder, shard: PlannedShard): Promise<Operation[]> {
   const text = (await verifiedShard(folder, shard)).toString('utf8');
@@ -206,7 +208,7 @@ export async function verifiedShard(folder: RunFolder, { name, sha256 }: Planned
   );
 }
 
-/** Every rejection of a plan in batches, in the order found; StateError when the file is absent or damaged. */
+/** Every rejection of a plan in batches, in order; StateError if the file is missing or damaged. */
 export async function* readRejections(folder: RunFolder): AsyncGenerator<readonly PlannedRejection[]> {
   let line = 0;
   for await (const lines of readLines(folder, REJECTIONS_FILE)) {
@@ -221,7 +223,7 @@ export async function* readRejections(folder: RunFolder): AsyncGenerator<readonl
   }
 }
 
-/** StateError unless the file of rejections is byte by byte what the plan has written. */
+/** StateError if the file of rejections differs by a byte from what the plan has written. */
 export async function verifyRejections(folder: RunFolder, { rejectionsSha256 }: Plan): Promise<void> {
   const hash = createHash('sha256');
   for await (const chunk of await folder.read(REJECTIONS_FILE)) hash.update(chunk);
@@ -231,7 +233,7 @@ export async function verifyRejections(folder: RunFolder, { rejectionsSha256 }: 
   });
 }
 
-/** The lines of an artifact that holds one JSON value a line, in batches; StateError when it cannot be read. */
+/** The lines of an artifact with one JSON value per line, in batches; StateError if it cannot be read. */
 export async function* readLines(folder: RunFolder, name: string): AsyncGenerator<readonly string[]> {
   const stream = await folder.read(name);
   let rest = '';

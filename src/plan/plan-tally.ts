@@ -5,12 +5,12 @@ import { ChangeTally } from './changes/change-tally.ts';
 import { MoveTally } from './changes/move-tally.ts';
 
 /**
- * What the ledger says about a record. `resent`: equal to what the store acknowledged, and sent all the same: on
- * request, or since it is in doubt.
+ * The ledger's verdict on a record. `resent`: equal to what the store acknowledged, but sent again, on request or
+ * because it is in doubt.
  */
 export type Standing = 'new' | 'changed' | 'resent' | 'unchanged';
 
-/** What is counted of a record. */
+/** The counted facts of a record. */
 export interface TalliedRecord extends Pick<MappedRecord, 'key' | 'rows' | 'spans'> {
   readonly notes?: MappedRecord['notes'] | undefined;
 }
@@ -20,10 +20,10 @@ type OpenCount = { -readonly [Figure in keyof Count]: Count[Figure] };
 type OpenTakeover = { sent: number; left: number; examples: string[] };
 
 const EXAMPLES_KEPT = 5;
-/** Sentences are the mapping's own and few; this bounds what a mapping that puts values into them can take. */
+/** A mapping has few notes. This limits the memory if a mapping inserts values into them. */
 const NOTICES_KEPT = 200;
 
-/** What a plan has found so far: figures, first examples and reasons, in memory that does not grow with records. */
+/** The findings of a plan so far: figures, first examples and reasons, in constant memory. */
 export class PlanTally {
   readonly counts: Readonly<Record<Counted, OpenCount>> = {
     new: { records: 0, rows: 0 },
@@ -71,7 +71,7 @@ export class PlanTally {
     if (skip.key === null) this.unreadableKeys++;
   }
 
-  /** Rows that were skipped turn out to share their key with a record or rejection: one record, counted there. */
+  /** Skipped rows turn out to share their key with a record or rejection: they count as one record, there. */
   skippedBelongsToOther(): void {
     this.counts.skipped.records--;
   }

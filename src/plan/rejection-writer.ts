@@ -9,7 +9,7 @@ import type { RunFolder } from '../state/artifacts.ts';
 /** The file of a plan's rejections in the folder of its run. */
 export const REJECTIONS_FILE = 'rejections.jsonl';
 
-/** Streams rejections to their file as they are found: a source may well be rejected in every one of its rows. */
+/** Streams rejections to their file immediately, because every row of a source may be rejected. */
 export class RejectionWriter {
   readonly #lines = new PassThrough();
   readonly #written: Promise<number>;
@@ -22,7 +22,7 @@ export class RejectionWriter {
     this.#lines.on('error', () => {});
   }
 
-  /** Whether `room()` should be awaited before taking more. */
+  /** Whether `room()` should be awaited before more rejections are added. */
   get full(): boolean {
     return this.#lines.writableNeedDrain;
   }
@@ -34,12 +34,12 @@ export class RejectionWriter {
     this.#lines.write(line);
   }
 
-  /** Waits while more is in memory than the disk has taken. */
+  /** Waits while more is in memory than the disk has accepted. */
   async room(): Promise<void> {
     if (this.full) await Promise.race([once(this.#lines, 'drain'), this.#written]);
   }
 
-  /** Gives the SHA-256 of the file, in hexadecimal, when it is whole on disk. */
+  /** Returns the SHA-256 of the file, in hexadecimal, when it is complete on disk. */
   async finish(): Promise<string> {
     this.#lines.end();
     await this.#written;
@@ -68,7 +68,7 @@ function rejectionLine({ key, records, rows, spans, reason }: PlannedRejection):
   return `${JSON.stringify({ key, records, rows, spans, reason } satisfies PlannedRejection)}\n`;
 }
 
-/** The rejection of a line. Throws when the line is not one that `rejectionLine` makes. */
+/** The rejection of a line. Throws if the line was not made by `rejectionLine`. */
 export function parseRejectionLine(line: string): PlannedRejection {
   return rejectionSchema.parse(JSON.parse(line));
 }

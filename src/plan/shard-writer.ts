@@ -3,12 +3,12 @@ import { type Operation, SHARD_SIZE } from '../model/operation.ts';
 import type { PlannedShard } from '../model/plan.ts';
 import { type RunFolder, sha256Of } from '../state/artifacts.ts';
 
-/** A shard is read whole when it is applied: bodies of a megabyte must not make it half a gigabyte. */
+/** A shard is read as a whole when it is applied, so bodies of a megabyte must not make it half a gigabyte. */
 const SHARD_CHARS = 4 * 1024 * 1024;
-/** How many shards are on their way to disk while the next one fills. */
+/** How many shards are being written while the next one fills. */
 const WRITES_UNDER_WAY = 2;
 
-/** Writes operations to numbered shard files, each whole or absent. */
+/** Writes operations to numbered shard files, each complete or absent. */
 export class ShardWriter {
   readonly #folder: RunFolder;
   readonly #kind: PlannedShard['kind'];
@@ -33,18 +33,18 @@ export class ShardWriter {
     if (this.#lines.length === SHARD_SIZE) this.#close();
   }
 
-  /** Waits until no more than a few full shards are still being written; rejects when one could not be. */
+  /** Waits until only a few full shards are still being written; rejects if a write failed. */
   async room(): Promise<void> {
     await this.#shards.at(-1 - WRITES_UNDER_WAY);
   }
 
-  /** Writes the last shard and gives all shards, in order. */
+  /** Writes the last shard and returns all shards, in order. */
   async finish(): Promise<PlannedShard[]> {
     if (this.#lines.length > 0) this.#close();
     return Promise.all(this.#shards);
   }
 
-  /** Waits for the writes under way, and writes no more. */
+  /** Waits for the current writes, and writes no more. */
   async abandon(): Promise<void> {
     this.#lines = [];
     await Promise.allSettled(this.#shards);
@@ -53,7 +53,7 @@ export class ShardWriter {
   #close(): void {
     const ordinal = this.#shards.length + 1;
     const shard = this.#write(ordinal, this.#lines);
-    // room() and finish() await it: a rejection until then is not unhandled.
+    // room() and finish() await it; a rejection before that must not count as unhandled.
     shard.catch(() => {});
     this.#shards.push(shard);
     this.#lines = [];
@@ -84,7 +84,7 @@ const lineSchema = z.discriminatedUnion('kind', [
     owner: z.string().exactOptional(),
   }),
   z.object({ kind: z.literal('update-contact'), ...fromRecord, ...upserted }),
-  // Strict: a line that another version wrote must not lose the lookup of its id.
+  // Strict: a line of another version must not lose the look-up of its id.
   z.strictObject({
     kind: z.literal('delete-product'),
     ...fromRecord,
@@ -93,7 +93,7 @@ const lineSchema = z.discriminatedUnion('kind', [
   }),
 ]);
 
-/** An operation before it has its place in a shard. */
+/** An operation before its place in a shard is known. */
 export type UnplacedOperation = Operation extends infer Each
   ? Each extends Operation
     ? Omit<Each, 'index'>
@@ -101,9 +101,9 @@ export type UnplacedOperation = Operation extends infer Each
   : never;
 
 /**
- * A line of a shard file: what is known about the operation as JSON, a tab, and the request body as it is to be sent,
- * so that applying neither parses nor serialises bodies. Neither part can hold a tab or a line break. The operation's
- * index is its line's.
+ * A line of a shard file: the facts about the operation as JSON, a tab, and the request body as it will be sent, so
+ * that applying neither parses nor serialises bodies. Neither part can contain a tab or a line break. The index of
+ * the operation is that of its line.
  */
 export function shardLine(operation: UnplacedOperation): string {
   const spans = operation.spans.map(({ file, from, to }) => [file, from, to]);
@@ -126,7 +126,7 @@ export function shardLine(operation: UnplacedOperation): string {
   }
 }
 
-/** The operation of a line (without its line break). Throws when the line is not one that `shardLine` makes. */
+/** The operation of a line (without its line break). Throws if the line was not made by `shardLine`. */
 export function parseShardLine(line: string, index: number): Operation {
   const tab = line.indexOf('\t');
   if (tab === -1) throw new SyntaxError('no tab between an operation and its body');

@@ -16,15 +16,15 @@ import { type DraftOptions, PlanDraft } from './plan-draft.ts';
 import { PLAN_FILE } from './plan-file.ts';
 import { REJECTIONS_FILE } from './rejection-writer.ts';
 
-/** How far planning has come: rows read, and the distinct keys among them. */
+/** The progress of planning: rows read, and the distinct keys among them. */
 export interface PlanProgress {
   readonly rows: number;
   readonly keys: number;
 }
 
-/** What drafting needs besides the ledger and the folder. */
+/** The input of drafting besides the ledger and the folder. */
 interface DraftPlanOptions extends DraftOptions {
-  /** Reads the source again from its beginning; the same each time. */
+  /** Reads the source again from its beginning, with the same result each time. */
   readonly openMapped: () => AsyncIterable<readonly (Mapped | DeferredRecord)[]>;
   readonly duplicates: DuplicatesPolicy;
   /** The most copies of one key that are merged. */
@@ -34,7 +34,7 @@ interface DraftPlanOptions extends DraftOptions {
   readonly hashKey?: HashKey | undefined;
 }
 
-/** A draft that has taken the whole source. */
+/** A draft that has read the whole source. */
 export interface FullDraft {
   readonly draft: PlanDraft;
   readonly rows: number;
@@ -44,9 +44,9 @@ export interface FullDraft {
 }
 
 /**
- * Drafts the plan in one pass over the source, on the assumption that no key repeats. When one does, its first copy
- * may have been compared and written already: then that draft is given up, the rest of the source is only searched
- * for further repetitions, and a second pass holds back the copies of repeated keys until all of them are known.
+ * Drafts the plan in one pass over the source, assuming that no key repeats. If one does, its first copy may have
+ * been compared and written already. Then the draft is discarded, the rest of the source is only searched for further
+ * repetitions, and a second pass holds back the copies of repeated keys until all of them are known.
  */
 export async function draftPlan(options: DraftPlanOptions): Promise<FullDraft> {
   const { draft, pass } = await passOver(options, null);
@@ -57,7 +57,7 @@ export async function draftPlan(options: DraftPlanOptions): Promise<FullDraft> {
   return { draft: second.draft, rows, seen, duplicates };
 }
 
-/** After this many copies the event loop gets its turn, for signals and locks. */
+/** After this many copies the event loop gets a turn, for signals and locks. */
 const COPIES_AT_ONCE = 500;
 
 async function passOver(
@@ -92,7 +92,10 @@ async function passOver(
   }
 }
 
-/** Removes what an earlier attempt has written. The plan itself goes first: while it is there, its shards must be. */
+/**
+ * Removes the files of an earlier attempt. The plan itself is removed first, because its shards must exist as long as
+ * it does.
+ */
 async function removePlanFiles(folder: RunFolder): Promise<void> {
   await folder.remove([PLAN_FILE]);
   const shards = (await folder.list()).filter((name) => /^(shard|delete)-\d+\.jsonl$/.test(name));
@@ -109,12 +112,12 @@ interface PassOptions {
 }
 
 /**
- * Finds repeated keys while the source is read: a record whose key occurs once goes to the draft, copies of keys that are
- * known to repeat are held back. A repetition that was not known ends the drafting; from there on keys are only collected.
+ * Finds repeated keys while the source is read: a record with a unique key goes to the draft, copies of known
+ * repeated keys are held back. An unknown repetition ends the drafting; after that keys are only collected.
  */
 export class SourcePass implements Disposable {
   readonly seen: KeySet;
-  /** Keys that turned out to repeat, perhaps with a few that only share a hash with another key. */
+  /** Keys that repeat, perhaps with a few that only share a hash with another key. */
   readonly repeated: KeySet;
   rows = 0;
   readonly #draft: PlanDraft;
@@ -122,7 +125,7 @@ export class SourcePass implements Disposable {
   readonly #heldBack: { readonly keys: KeySet; readonly spool: CopySpool } | null;
   readonly #found = { keys: 0, copies: 0, identical: 0, examples: [] as KeyExample[] };
 
-  /** `knownRepeated`: what an earlier pass over the same source found. */
+  /** `knownRepeated`: the repeated keys that an earlier pass over the same source found. */
   constructor(draft: PlanDraft, options: PassOptions, knownRepeated: KeySet | null) {
     this.seen = new KeySet(options.hashKey);
     this.repeated = new KeySet(options.hashKey);
@@ -157,7 +160,7 @@ export class SourcePass implements Disposable {
     }
   }
 
-  /** The copies that were held back, each sent, rejected or left out. */
+  /** The held copies, each sent, rejected or left out. */
   *heldBack(): Generator<ResolvedCopy> {
     if (this.#heldBack === null) return;
     for (const group of this.#heldBack.spool.groups()) {
@@ -171,7 +174,7 @@ export class SourcePass implements Disposable {
     else this.#draft.leaveOut(item, records);
   }
 
-  /** Keys that occurred more than once; null when there were none. */
+  /** Keys that occurred more than once; null if there were none. */
   get duplicates(): DuplicatesFound | null {
     return this.#found.keys === 0 ? null : { policy: this.#options.duplicates, ...this.#found };
   }
@@ -181,9 +184,9 @@ export class SourcePass implements Disposable {
   }
 
   /**
-   * Rows that are not mapped yet claim their key. Should they turn out to be skipped after all, too much was claimed,
-   * and a record of the same key is taken for a copy until the second pass. Of a key that was met before, or is known
-   * to repeat, it must be known at once what they are.
+   * Rows that are not mapped yet claim their key. If they are skipped later, too much was claimed, and a record with
+   * the same key counts as a copy until the second pass. For a repeated key, the kind of the rows must be known at
+   * once.
    */
   #takeDeferred(item: DeferredRecord): void {
     if (this.#heldBack?.keys.has(item.key) === true || this.seen.has(item.key)) {
@@ -194,7 +197,7 @@ export class SourcePass implements Disposable {
     if (this.repeated.size === 0) this.#draft.defer(item);
   }
 
-  /** Whether the record or rejection may go on to the draft. */
+  /** Whether the record or rejection may go to the draft. */
   #claim(key: string, item: MappedRecord | MappedRejection): boolean {
     const before = this.seen.add(key, true);
     if (before === 'noted') this.#draft.tally.skippedBelongsToOther();

@@ -40,7 +40,7 @@ export class TooLarge extends RemoteFailure {
 }
 
 /**
- * Downloads a complete file; a download shorter or longer than announced is repeated. Undefined when the file still has
+ * Downloads a complete file; a download shorter or longer than announced is repeated. Undefined if the file still has
  * the version `unless`. RemoteFailure.
  */
 export async function fetchFile(

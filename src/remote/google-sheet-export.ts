@@ -1,10 +1,10 @@
-/** The id of a document, or of what was published of it. */
+/** The id of a document, or of its published version. */
 const LINK =
   /^https:\/\/docs\.google\.com\/spreadsheets\/(?:u\/\d+\/)?d\/((?:e\/)?[\w-]+)(?:\/(\w*))?(?:[?#]|$)/;
 
 /**
- * Where a Google Sheet that is shared by link can be read as CSV: its link from the browser (`…/edit#gid=0`) leads to a page. The
- * sheet is the one of the link's `gid`, else the first. Any other address is given unchanged.
+ * The CSV address of a Google Sheet that is shared by link: its link from the browser (`…/edit#gid=0`) leads to a
+ * page. The sheet is the one of the link's `gid`, else the first. Any other address is returned unchanged.
  */
 export function googleSheetExport(address: string): string {
   const [link, id = '', page = ''] = LINK.exec(address) ?? [];
@@ -18,7 +18,7 @@ export function googleSheetExport(address: string): string {
     : `${base}/export?format=csv${sheet}`;
 }
 
-/** What to do where a Google Sheet cannot be read; undefined for any other address. */
+/** What to do if a Google Sheet cannot be read; undefined for any other address. */
 export function googleSheetHint(location: string): string | undefined {
   if (!LINK.test(location)) return undefined;
   return 'Share it by link: in Google Sheets choose Share, then under General access "Anyone with the link" as Viewer. If it must stay private, use a service account: `auth: { serviceAccount: … }` (docs/sources.md).';

@@ -11,7 +11,7 @@ import { CONNECTION_TIMEOUTS } from './remote-deadlines.ts';
 /** A file at a web address. */
 export interface HttpAddress extends RemoteAddress {
   readonly kind: 'http';
-  /** May hold secrets in its query; carries no user name. */
+  /** May contain secrets in its query, but no user name. */
   readonly address: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly auth: HttpAuth | null;
@@ -278,7 +278,7 @@ const TOO_EARLY = 425;
 
 const LOGIN_HINT = 'Check `headers` or `auth` beside the address, and the variables that they name.';
 
-/** The failure that a status stands for, with the wait that `Retry-After` asks for. */
+/** The failure for a status, with the wait that `Retry-After` requests. */
 function statusFailure(status: number, retryAfter: string | null, advice?: string): RemoteFailure {
   switch (status) {
     case 401:

@@ -8,7 +8,7 @@ import { allowPrivateAddresses, remoteKind, secretField } from './remote-kind.ts
 
 const EXPECTED = 'expected an address such as https://shop.example/export.csv';
 
-/** The address of a file on the web. A query may hold secrets, from the environment only. */
+/** The address of a file on the web. A query may contain secrets, from the environment only. */
 const addressSchema = z
   .string()
   .trim()
@@ -135,7 +135,7 @@ function completeAuth(
   return { auth: { kind: 'google', account, tokenUrl: GOOGLE_TOKEN_URL } };
 }
 
-/** As written, so that it shows no value of the environment; without the query. */
+/** As written, without the query, so that it shows no value of the environment. */
 function locationOf(written: string, { origin }: URL): string {
   const shown = written.replace(/\?.*$/s, '');
   return shown.startsWith('${') ? `${shown} (${origin})` : shown;

@@ -1,6 +1,6 @@
 /** A path split into folder and name. */
 export interface SplitPath {
-  /** With the slash at its end; empty when there is none. */
+  /** With the final slash; empty if there is none. */
   readonly folder: string;
   readonly name: string;
 }
@@ -10,12 +10,12 @@ export function splitPath(path: string): SplitPath {
   return { folder: path.slice(0, slash), name: path.slice(slash) };
 }
 
-/** Whether the last part of a path is a pattern: `*` stands for any text. */
+/** Whether the last part of a path is a pattern: `*` matches any text. */
 export function isPattern(path: string): boolean {
   return splitPath(path).name.includes('*');
 }
 
-/** Whether a name matches a pattern whose `*` stand for any text; in time linear in the name, per star. */
+/** Whether a name matches a pattern in which `*` matches any text; in time linear in the name, per star. */
 export function matchesPattern(name: string, pattern: string): boolean {
   const [first = '', ...rest] = pattern.split('*');
   if (rest.length === 0) return name === pattern;

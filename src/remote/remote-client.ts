@@ -16,9 +16,9 @@ export type Got =
   | {
       readonly kind: 'content';
       readonly content: Readable;
-      /** The announced bytes; null when the server does not announce them. */
+      /** The announced bytes; null if the server does not announce them. */
       readonly size: number | null;
-      /** Changes whenever the content does; null when the server gives no such validator. */
+      /** Changes whenever the content does; null if the server sends no such validator. */
       readonly version: string | null;
     }
   /** It still has the given version. */
@@ -27,7 +27,7 @@ export type Got =
 /** The version of a file for which the server sends no validators: it allows no conditional write. */
 export const UNKNOWN_VERSION = '{}';
 
-/** Bytes that can be sent, and sent again. */
+/** Bytes that can be sent repeatedly. */
 export interface Upload {
   readonly size: number;
   open(): Readable;
@@ -41,7 +41,7 @@ export interface RemoteClient extends AsyncDisposable {
   /** The files that the address names: one, or those its pattern matches, in the order of their names. */
   find(signal: AbortSignal): Promise<readonly FoundFile[]>;
   get(file: FoundFile, options: GetOptions): Promise<Got>;
-  /** Replaces the file whole or not at all. */
+  /** Replaces the file completely or not at all. */
   put(upload: Upload, options: PutOptions): Promise<void>;
 }
 
@@ -74,7 +74,7 @@ interface FailureDetails {
   readonly status?: number;
 }
 
-/** A failure of one attempt; its message ends a sentence that begins with the location, and holds no secret. */
+/** A failure of one attempt. Its message completes a sentence that begins with the location, and has no secret. */
 export class RemoteFailure extends Error {
   readonly kind: FailureKind;
   readonly hint: string | undefined;
@@ -105,7 +105,7 @@ export function connectionLost(cause?: unknown): RemoteFailure {
   return new RemoteFailure('passing', 'the connection was lost', { cause });
 }
 
-/** Another writer came first; `answer` is how the server says so. */
+/** Another writer came first; `answer` is how the server reported it. */
 export function changedMeanwhile(answer?: string, status?: number): RemoteFailure {
   const said = answer === undefined ? '' : ` (${answer})`;
   const details = status === undefined ? {} : { status };
@@ -168,7 +168,7 @@ const DEFAULT_RETRY_POLICY: RetryPolicy = { retries: 4, firstWaitMs: 500 };
 
 const LONGEST_WAIT_MS = 60_000;
 
-/** Retries passing failures as the policy says; rejects with the last failure, or with the signal's reason. */
+/** Retries passing failures according to the policy; rejects with the last failure, or with the signal's reason. */
 export async function retrying<T>(
   attempt: () => Promise<T>,
   signal: AbortSignal,

@@ -17,9 +17,9 @@ export const CONNECTION_TIMEOUTS: ConnectionTimeouts = {
 
 /** How long a server may take. */
 export interface RemoteDeadlines {
-  /** To list files or to begin a download, redirects and interim responses included. */
+  /** To list files or to begin a download, including redirects and interim responses. */
   readonly answerMs: number;
-  /** In each such span of a download at least `windowBytes` must arrive. */
+  /** In each interval of this length at least `windowBytes` must arrive. */
   readonly windowMs: number;
   readonly windowBytes: number;
   /** For one file, whatever its speed. */
@@ -94,7 +94,7 @@ export interface PaceWatch extends Disposable {
   came(bytes: number): void;
 }
 
-/** Calls `onSlow` once, when a download is too slow in a window or takes too long as a whole. */
+/** Calls `onSlow` once, if a download is too slow in a window or takes too long as a whole. */
 export function watchPace(
   { windowMs, windowBytes, wholeMs }: RemoteDeadlines,
   onSlow: (failure: RemoteFailure) => void,

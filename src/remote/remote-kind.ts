@@ -2,23 +2,23 @@ import { z } from 'zod';
 import type { RemoteAddress } from '../model/remote-address.ts';
 import type { RemoteClient } from './remote-client.ts';
 
-/** What an address in a job is completed with. */
+/** The additional settings for an address in a job. */
 export interface Surroundings {
   /** A variable of the environment. */
   readonly variable: (name: string) => string | undefined;
   readonly onSecret: (value: string) => void;
-  /** The address as written in the file, with placeholders unfilled; undefined when it is not a text. */
+  /** The address as written in the file, with placeholders unfilled; undefined if it is not a text. */
   readonly written: string | undefined;
 }
 
-/** An address and its unset variables: with any unset, it is good for checks only. */
+/** An address and its unset variables: with any unset, it is usable for checks only. */
 export type Completed<Address extends RemoteAddress = RemoteAddress> =
   | { readonly remote: Address; readonly unset: readonly string[] }
   | { readonly problem: string };
 
-/** An address as a job gives it. */
+/** An address in a job. */
 export interface WrittenAddress {
-  /** Whether it may name several files, as only a source may. */
+  /** Whether it may name several files, which only a source may. */
   readonly namesSeveral: boolean;
   complete(around: Surroundings): Completed;
 }
@@ -31,7 +31,7 @@ export interface SecretOfAddress {
 
 interface Definition<Spec, Address extends RemoteAddress> {
   readonly kind: Address['kind'];
-  /** What stands under the key of the kind, in a source or destination. */
+  /** The value under the key of the kind, in a source or destination. */
   readonly schema: z.ZodType<Spec>;
   /** The texts of the reference. */
   readonly description: { readonly source: string; readonly destination: string };
@@ -51,7 +51,7 @@ interface Definition<Spec, Address extends RemoteAddress> {
 export interface RemoteKind
   extends Pick<Definition<unknown, RemoteAddress>, 'kind' | 'description' | 'secrets' | 'hasExactVersions'> {
   readonly schema: z.ZodType<WrittenAddress>;
-  /** Both take addresses of their kind only. */
+  /** Both accept addresses of their kind only. */
   identity(at: RemoteAddress): readonly (string | number | null)[];
   open(at: RemoteAddress): Promise<RemoteClient>;
 }
@@ -93,7 +93,7 @@ export const allowPrivateAddresses = z
   .default(false)
   .describe('Whether the address may be in a private network, or on this machine.');
 
-/** The field of a pattern that takes one file of those it finds. */
+/** The field of a pattern that selects one of the files that it matches. */
 export const newest = z
   .boolean()
   .default(false)

@@ -48,12 +48,12 @@ export function remoteIn(written: WrittenPlace): { name: string; address: Writte
 /** The client of an address; nothing is connected yet, and every call has a deadline. */
 export async function openRemote(at: RemoteAddress): Promise<RemoteClient> {
   const client = await kindOf(at).open(at);
-  // Loaded on first use, like the clients: every command reads jobs, few reach for a file.
+  // Loaded on first use, like the clients: every command reads jobs, but few read remote files.
   const { withDeadlines } = await import('./remote-deadlines.ts');
   return withDeadlines(client);
 }
 
-/** What distinguishes an address from others of the same location. */
+/** What distinguishes an address from others with the same location. */
 export function remoteIdentity(at: RemoteAddress): readonly (string | number | null)[] {
   return kindOf(at).identity(at);
 }

@@ -22,10 +22,10 @@ import {
 } from './remote-client.ts';
 import { CONNECTION_TIMEOUTS, type ConnectionTimeouts } from './remote-deadlines.ts';
 
-/** An object in S3, or in a store that speaks its protocol. */
+/** An object in S3, or in a service with the same protocol. */
 export interface S3Address extends Omit<RemoteAddress, 'endpoint'>, S3Place {
   readonly kind: 's3';
-  /** A `*` in its last part stands for any text, in sources. */
+  /** `*` in its last part matches any text, in sources. */
   readonly key: string;
   /** Of several objects, only the one written last. */
   readonly newest: boolean;
@@ -34,7 +34,7 @@ export interface S3Address extends Omit<RemoteAddress, 'endpoint'>, S3Place {
 /** The library retries parts of an upload; `retrying` retries whole calls, for every kind of address. */
 const ATTEMPTS = 3;
 
-/** Reads and writes objects in a store that speaks the protocol of S3. */
+/** Reads and writes objects in a service with the protocol of S3. */
 export function s3Client(at: S3Address, timeouts: S3Timeouts = CONNECTION_TIMEOUTS): RemoteClient {
   const client = connectS3(at, ATTEMPTS, timeouts);
   const { bucket: Bucket, key } = at;

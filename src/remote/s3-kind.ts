@@ -96,7 +96,7 @@ export const s3Kind = remoteKind<z.infer<typeof schema>, S3Address>({
   open: async (at) => (await import('./s3-client.ts')).s3Client(at),
 });
 
-/** The settings of a bucket without its name; with unset variables they are good for checks only. */
+/** The settings of a bucket without its name; with unset variables they are usable for checks only. */
 export type CompletedPlace =
   | {
       readonly place: Omit<S3Place, 'bucket' | 'allowPrivateAddresses'>;

@@ -9,20 +9,20 @@ import { connectS3, listPages, PART_BYTES, s3Failure } from './s3-client.ts';
 export interface S3Objects {
   /** Stores an object of any length completely or not at all. Errors of `content` are rethrown. */
   put(key: string, content: AsyncIterable<Uint8Array>): Promise<void>;
-  /** Resolves when the object is found. Resumes after a broken connection, never mixing two versions. */
+  /** Resolves when the object is found. Resumes after a broken connection, but never mixes two versions. */
   get(key: string): Promise<AsyncIterable<Uint8Array>>;
   has(key: string): Promise<boolean>;
   /** All keys with this prefix. */
   list(prefix: string): Promise<string[]>;
-  /** Absent objects are not an error. */
+  /** Missing objects are not an error. */
   remove(keys: readonly string[]): Promise<void>;
 }
 
 /** About 6 s with the library's waits, which double from 0.1 s: uploaded content is not kept for longer retries. */
 const ATTEMPTS = 8;
-/** Resumed reads in a row that may bring no byte. */
+/** The most consecutive resumed reads without a byte. */
 const FRUITLESS_READS = 4;
-/** Parts under way at once: they are held in memory. */
+/** Parts in progress at once: they are kept in memory. */
 const PARTS_AT_ONCE = 2;
 /** One request each: stores other than Amazon's differ about requests that delete many. */
 const REMOVED_AT_ONCE = 16;

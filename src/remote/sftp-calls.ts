@@ -23,7 +23,7 @@ export interface SftpCalls {
   remove(path: string): Promise<void>;
   rename(from: string, to: string): Promise<void>;
   /**
-   * The content of a file, read on demand. Ends with a passing RemoteFailure when the file has changed since `before`.
+   * The content of a file, read on demand. Ends with a passing RemoteFailure if the file has changed since `before`.
    */
   content(path: string, before: Attributes): Readable;
   /** Creates a file, and flushes it to disk if the server supports that. */

@@ -44,7 +44,7 @@ export function sftpClient(at: SftpAddress): RemoteClient {
       use(signal, async (calls) => {
         const attributes = await calls.stat(path);
         if (!isFile(attributes)) throw new RemoteFailure('final', 'it is not a regular file');
-        // Aborted reading leaves unanswered requests: the connection is closed.
+        // Aborted reading leaves unanswered requests, so the connection is closed.
         signal.addEventListener('abort', () => connection?.drop(), { once: true });
         const content = calls.content(path, attributes);
         return { kind: 'content', content, size: attributes.size, version: versionOf(attributes) };
@@ -77,7 +77,7 @@ function isFile({ mode }: Attributes): boolean {
   return (mode & FILE_TYPE_BITS) === REGULAR_FILE;
 }
 
-/** Detects another writer. It cannot prove unchanged content: SFTP times count seconds. */
+/** Detects another writer. It cannot prove unchanged content, because SFTP times count seconds. */
 function versionOf({ size, mtime }: Attributes): string {
   return `${size} ${mtime}`;
 }
@@ -102,8 +102,8 @@ function temporaryStart(name: string): string {
 }
 
 /**
- * Removes leftovers of a killed process; the caller holds the lock of the destination. A file that was moved aside and not yet
- * replaced is moved back: it is the only copy.
+ * Removes leftovers of a killed process; the caller holds the lock of the destination. A file that was moved aside
+ * and not yet replaced is moved back, because it is the only copy.
  */
 async function removeLeftovers(calls: SftpCalls, folder: string, name: string): Promise<void> {
   const entries = await calls.list(folder === '' ? '.' : folder);

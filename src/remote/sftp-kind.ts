@@ -7,7 +7,7 @@ const EXPECTED = 'expected an address such as sftp://user@files.example/exports/
 
 type SftpParts = Pick<SftpAddress, 'host' | 'port' | 'user' | 'path'>;
 
-/** The parts of an address, or why the text is not one. */
+/** The parts of an address, or why the text is not an address. */
 function readAddress(text: string): SftpParts | { readonly why: string } {
   if (!URL.canParse(text)) return { why: EXPECTED };
   const { username, password, hostname, port, pathname, search, hash } = new URL(text);
@@ -111,7 +111,7 @@ export const sftpKind = remoteKind<z.infer<typeof schema>, SftpAddress>({
         ...read,
         hostKeys: typeof hostKey === 'string' ? [hostKey] : hostKey,
         password: password ?? null,
-        // Some environments cannot hold line breaks in a variable.
+        // Some environments cannot have line breaks in a variable.
         privateKey: privateKey?.includes('\n') ? privateKey : (privateKey?.replaceAll('\\n', '\n') ?? null),
         passphrase: passphrase ?? null,
         ...rest,

@@ -13,7 +13,7 @@ export interface SftpAddress extends RemoteAddress {
   readonly host: string;
   readonly port: number;
   readonly user: string;
-  /** Absolute, or from the user's home folder. A `*` in its last part stands for any text, in sources. */
+  /** Absolute, or relative to the user's home folder. `*` in its last part matches any text, in sources. */
   readonly path: string;
   /** Fingerprints of the keys that the server may have, as `SHA256:…`. */
   readonly hostKeys: readonly string[];

@@ -5,31 +5,31 @@ import { codeOf, fileErrorWords } from '../../state/file-access.ts';
 /** The current content of a destination. */
 export interface DestinationContent {
   readonly content: Readable;
-  /** Changes with the content; null where the destination has no versions. */
+  /** Changes with the content; null if the destination has no versions. */
   readonly version: string | null;
 }
 
 export interface DestinationWriteOptions {
   /** Aborted before the file is replaced: nothing has changed. */
   readonly signal: AbortSignal;
-  /** Write only over this version; null: only where nothing is yet; left out: over whatever there is. */
+  /** Write only over this version; null: only if there is no file; omitted: always. */
   readonly ifVersion?: string | null;
 }
 
 /**
- * One file that an export writes, wherever it is. Everything rejects with DestinationError, or the signal's reason;
- * `write` with DestinationChangedError when there is another version than was asked for.
+ * One destination file of an export. Every call rejects with DestinationError or the signal's reason; `write` with
+ * DestinationChangedError if there is another version than requested.
  */
 export interface Destination {
-  /** For people, and the same for every way to name the same file: locks go by it. */
+  /** For people. Equal for every way to name the same file, because locks use it. */
   readonly location: string;
-  /** Undefined when there is nothing yet. */
+  /** Undefined if there is no file yet. */
   read(signal: AbortSignal): Promise<DestinationContent | undefined>;
-  /** Replaces the file whole, or leaves it as it was. Gives the bytes written. */
+  /** Replaces the file completely, or leaves it unchanged. Returns the number of bytes written. */
   write(content: AsyncIterable<Uint8Array | string>, options: DestinationWriteOptions): Promise<number>;
 }
 
-/** Awaits a call of the file system; its error becomes a DestinationError with place, reason and advice. */
+/** Awaits a call of the file system; its error becomes a DestinationError with path, reason and advice. */
 export async function asDestinationError<Value>(
   path: string,
   done: 'read' | 'written',

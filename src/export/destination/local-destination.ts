@@ -26,9 +26,9 @@ const CHUNK_BYTES = 256 * 1_024;
 const RIGHTS = 0o7777n;
 
 /**
- * A file of this machine, as a job writes its path; symbolic links are followed, so that the file they lead to is the one
- * that is replaced and locked. A new file, and folders made for it, are for their owner only. DestinationError where jobs may not
- * write it.
+ * A file of this machine, with the path of the job. Symbolic links are followed, so that their target is replaced and
+ * locked. A new file, and folders created for it, are for their owner only. DestinationError if jobs may not write
+ * it.
  */
 export async function localDestination(path: string, access: FileAccess): Promise<Destination> {
   const allowed = await asDestinationError(path, 'read', allowedPath(path, access));
@@ -101,7 +101,7 @@ async function writeNew(
 ): Promise<number> {
   const file = await asDestinationError(path, 'written', open(temporary, 'wx', 0o600));
   try {
-    // Where a folder above was replaced, the rename would fail: the file is not there under this name.
+    // If a parent folder was replaced, the rename fails, because the temporary file is not in the new folder.
     const moved = await refusedPlace(file, temporary);
     if (moved !== null) throw refusal(path, moved);
     // The new file keeps the permissions of the old one.
@@ -121,10 +121,10 @@ async function writeNew(
   }
 }
 
-/** Those that this process is writing. */
+/** The temporary files that this process is writing. */
 const underWay = new Set<string>();
 
-/** A name beside the file, for the incomplete one; it has the process that writes it. */
+/** The name of the incomplete file beside the destination; it contains the process that writes it. */
 function temporaryBeside(path: string): string {
   const temporary = join(
     dirname(path),
@@ -134,13 +134,13 @@ function temporaryBeside(path: string): string {
   return temporary;
 }
 
-/** Removes a temporary file, if it is still there. */
+/** Removes a temporary file, if it still exists. */
 async function discardTemporary(temporary: string): Promise<void> {
   underWay.delete(temporary);
   await rm(temporary, { force: true }).catch(() => {});
 }
 
-/** Removes the temporary files of processes that died; those of running processes stay. */
+/** Removes the temporary files of dead processes; those of running processes stay. */
 async function sweepTemporaries(path: string): Promise<void> {
   const folder = dirname(path);
   const start = `.${basename(path)}.`;
@@ -162,7 +162,10 @@ function hostTag(): string {
   );
 }
 
-/** A process of this number; ours is one that has taken the number of a dead one, unless it knows the file. */
+/**
+ * Whether a process with this number is running. Our own number belonged to a dead process, unless this process knows
+ * the file.
+ */
 function isAlive(pid: number): boolean {
   if (pid === process.pid) return false;
   try {

@@ -14,7 +14,7 @@ import type { FileAccess } from '../../state/file-access.ts';
 import type { Destination } from './destination.ts';
 import { localDestination } from './local-destination.ts';
 
-/** The destination of a job; nothing is written or connected to yet. DestinationError where it can never be one. */
+/** The destination of a job; nothing is written or connected yet. DestinationError if it can never be written. */
 export async function openDestination(access: FileAccess, { destination }: ExportJob): Promise<Destination> {
   return destination.remote === undefined
     ? await localDestination(destination.path, access)
@@ -22,8 +22,8 @@ export async function openDestination(access: FileAccess, { destination }: Expor
 }
 
 /**
- * A file on another machine. The content is written to a temporary file first: only complete content is sent, and a
- * retry sends it again.
+ * A file on another machine. The content is first written to a temporary file, so that only complete content is sent
+ * and a retry can send it again.
  */
 export function remoteDestination(remote: RemoteAddress, retryPolicy?: RetryPolicy): Destination {
   const { location } = remote;
@@ -36,7 +36,7 @@ export function remoteDestination(remote: RemoteAddress, retryPolicy?: RetryPoli
         if (fetched === undefined) return undefined;
         const content = fetched.spool.open();
         content.once('close', () => void fetched[Symbol.asyncDispose]());
-        // Never null: without a condition, adding to it could undo what another process has added.
+        // Never null: without a condition, adding to the file could undo the changes of another process.
         return { content, version: fetched.version ?? UNKNOWN_VERSION };
       }),
     write: (content, { signal, ifVersion }) =>

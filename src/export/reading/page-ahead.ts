@@ -2,27 +2,27 @@ import { createHash } from 'node:crypto';
 import type { Page, PageItem } from '../../storefront/storefront.ts';
 import { exactJson, exactText } from '../exact-json.ts';
 
-/** Identifies an item in little memory: its id, or a digest of its whole content. */
+/** Identifies an item in little memory: by its id, or a digest of its whole content. */
 export type ItemKey = number | string;
 
-/** One item of a list, as it came. */
+/** One item of a list as the store sent it. */
 export interface Item {
   readonly key: ItemKey;
-  /** Whether it has an id of its own; else only equal items are known to be the same. */
+  /** Whether it has its own id; otherwise only completely equal items count as the same. */
   readonly hasId: boolean;
   /** JSON on one line, every digit as the store wrote it. */
   readonly text: string;
 }
 
-/** A page with where it was read. */
+/** A page and its offset. */
 export interface ItemPage {
   readonly skip: number;
   readonly items: readonly Item[];
-  /** How many items the list has, by the same answer; null when it does not say. */
+  /** The length of the list according to the same answer; null if it does not say. */
   readonly totalCount: number | null;
 }
 
-/** An answer of the store as a page that was asked for at `skip`. */
+/** An answer of the store as the page that was requested at `skip`. */
 export function itemPage({ items, texts, totalCount }: Page, skip: number): ItemPage {
   const lines = texts();
   if (lines.length !== items.length)
@@ -37,7 +37,7 @@ function itemOf(item: PageItem, text: string): Item {
   return { key: `#${createHash('sha1').update(text).digest('base64')}`, hasId: false, text };
 }
 
-/** Ids that JavaScript's numbers do not hold exactly are compared by their digits. */
+/** Ids that JavaScript's numbers do not represent exactly are compared by their digits. */
 function numberKey(id: number, text: string): ItemKey {
   if (Number.isSafeInteger(id)) return id;
   const item = exactJson(text);
@@ -49,8 +49,8 @@ function numberKey(id: number, text: string): ItemKey {
 export type FetchPage = (skip: number) => Promise<ItemPage>;
 
 /**
- * Requests pages before they are needed. These are guesses: the reader decides which page comes next, and a page
- * that was not requested ahead is requested when it is taken.
+ * Requests pages before they are needed. These are guesses: the reader decides which page comes next, and a page that
+ * was not requested ahead is requested when it is taken.
  */
 export class PageAhead {
   readonly #fetch: FetchPage;
@@ -61,31 +61,31 @@ export class PageAhead {
   #step = 0;
   #until = 0;
 
-  /** At most `concurrency` requests are under way, and twice as many pages wait to be taken. */
+  /** At most `concurrency` requests are in flight, and twice as many pages wait to be taken. */
   constructor(fetch: FetchPage, concurrency: number) {
     this.#fetch = fetch;
     this.#concurrency = concurrency;
   }
 
-  /** From now on the pages at `from`, `from + step` and so on are expected, as soon as it is said up to where. */
+  /** From now on the pages at `from`, `from + step` and so on are expected, up to a limit that is set later. */
   expect(from: number, step: number): void {
     this.#next = from;
     this.#step = step;
     this.#until = 0;
   }
 
-  /** Pages that begin below `until` are expected. */
+  /** Pages that begin before `until` are expected. */
   expectUntil(until: number): void {
     this.#until = Math.max(this.#until, until);
     this.#askMore();
   }
 
-  /** Whether all that is expected has been asked for. */
+  /** Whether all expected pages were requested. */
   get allAsked(): boolean {
     return this.#until > 0 && this.#next >= this.#until;
   }
 
-  /** The first expected page behind `after`, if it is not beyond `most`. */
+  /** The first expected page after `after`, if it is not beyond `most`. */
   expectedAfter(after: number, most: number): number | undefined {
     let nearest: number | undefined;
     for (const skip of this.#asked.keys()) {
@@ -94,7 +94,7 @@ export class PageAhead {
     return nearest;
   }
 
-  /** The page at `skip`: asked for ahead, or now. Pages expected before it are forgotten. */
+  /** The page at `skip`: requested ahead, or now. Earlier expected pages are dropped. */
   async take(skip: number): Promise<ItemPage> {
     for (const passed of [...this.#asked.keys()]) if (passed < skip) this.#asked.delete(passed);
     if (skip === this.#next) this.#next += this.#step;
@@ -133,7 +133,7 @@ export class PageAhead {
       this.#underWay--;
       this.#askMore();
     });
-    // The failure reaches the reader when it takes the page; for a page that is not taken, only reading ahead ends.
+    // The failure reaches the reader when it takes the page; for other pages only the reading ahead ends.
     page.catch(() => this.forget());
     return page;
   }

@@ -1,35 +1,35 @@
 import { StoreRefusedError, StoreUnavailableError } from '../../model/storeferry-error.ts';
 import { type FetchPage, type Item, type ItemKey, type ItemPage, PageAhead } from './page-ahead.ts';
 
-/** How many items two neighbouring pages have in common when nothing changes between them. */
+/** How many items two neighbouring pages have in common if nothing changes between them. */
 const OVERLAP = 2;
-/** How often the whole list is read, at most, when its length does not match the items found. */
+/** The most times that the whole list is read if its length does not match the items found. */
 const MOST_PASSES = 4;
-/** So many requests more than a quiet list needs, and the list changes faster than it can be read. */
+/** With this many more requests than a constant list needs, the list changes too fast to be read. */
 const PATIENCE = { factor: 6, more: 200 };
 
 export interface ReadAllOptions {
   readonly fetch: FetchPage;
-  /** How many items are asked for at once. */
+  /** How many items are requested at once. */
   readonly limit: number;
-  /** The most requests under way. */
+  /** The most requests in flight. */
   readonly concurrency: number;
-  /** What is read, in messages: `orders`. */
+  /** The name of the items in messages: `orders`. */
   readonly what: string;
-  /** Called with how many items are known, and of how many. */
+  /** Called with the number of known items and the expected number. */
   readonly onProgress?: (items: number, totalCount: number | null) => void;
 }
 
-/** What is known when all has been read. */
+/** The result after everything was read. */
 export interface AllRead {
   readonly items: number;
-  /** Of them, those without an id: two that are equal in everything count as one. */
+  /** Those without an id: two completely equal ones count as one. */
   readonly withoutId: number;
-  /** Whether the list has changed while it was read. */
+  /** Whether the list changed during the reading. */
   readonly changed: boolean;
-  /** How many items the store says there are; null when it does not say, or changed too often to be compared. */
+  /** The store's count of items; null if there is none, or it changed too often to be compared. */
   readonly totalCount: number | null;
-  /** The store gave the same items wherever it was asked to begin: there may be more that cannot be requested. */
+  /** The store returned the same items for every offset: there may be more that cannot be requested. */
   readonly ignoresOffsets: boolean;
 }
 
@@ -105,7 +105,7 @@ class ChangingList {
     };
   }
 
-  /** From the beginning to the end; yields items that were not known. */
+  /** From the beginning to the end; yields items that were not known before. */
   async *pass(): AsyncGenerator<readonly Item[]> {
     const { limit, concurrency } = this.#options;
     const ahead = new PageAhead((skip) => this.#fetch(skip), concurrency);
@@ -127,11 +127,11 @@ class ChangingList {
         size = Math.max(size, page.items.length);
         const isShort = page.items.length < size;
         if (isShort && page.totalCount !== null && reach(page) >= page.totalCount) return;
-        // Without a count, as many items are requested ahead as are known: few requests are wasted.
+        // Without a count, as many items are requested ahead as are known, so that few requests are wasted.
         if (page.totalCount !== null) ahead.expectUntil(page.totalCount);
         else if (!isShort && (taken > 1 || size >= limit)) ahead.expectUntil(page.skip + taken * step + 1);
         taken++;
-        // The beginning will be read again: with the last pages, it takes no time of its own.
+        // The beginning will be read again: together with the last pages it takes no extra time.
         if (this.changed && this.#headAhead === null && ahead.allAsked) {
           this.#headAhead = this.#fetch(0);
           this.#headAhead.catch(() => {});
@@ -141,7 +141,8 @@ class ChangingList {
         const expected = ahead.expectedAfter(page.skip, page.skip + step);
         const skip = isShort && page.totalCount === null ? precise : (expected ?? precise);
         const next = await this.#joined(page, await ahead.take(skip), ahead);
-        // Pages of one item cannot overlap: nothing is proved by them, all is read again until that finds nothing.
+        // Pages of one item cannot overlap, so they prove nothing: everything is read again until that finds nothing
+        // new.
         if (size === 1 && next.items.length > 0) this.changed = true;
         if (next.skip === 0) ahead.expect(step, step);
         if (this.#isBehindEnd(page, next, size)) {
@@ -159,7 +160,7 @@ class ChangingList {
     }
   }
 
-  /** The beginning again, as far as it is not known. */
+  /** Reads the beginning again, as far as it is unknown. */
   async *head(): AsyncGenerator<readonly Item[]> {
     for (let skip = 0; ; ) {
       const page = await (this.#headAhead ?? this.#fetch(skip));
@@ -175,7 +176,10 @@ class ChangingList {
   #ignoresOffsets = false;
   readonly #kept = new WeakSet<ItemPage>();
 
-  /** The requested page is the next one if it has an item in common with this one; else the pages between are read. */
+  /**
+   * The requested page is the next one if it has an item in common with this one; otherwise the pages between are
+   * read.
+   */
   async #joined(page: ItemPage, asked: ItemPage, ahead: PageAhead): Promise<ItemPage> {
     this.#compare(page, asked);
     if (page.items.length === 1 || sharesItem(page, asked)) return asked;
@@ -188,7 +192,7 @@ class ChangingList {
       if (skip <= 0) continue;
       const between = await this.#fetch(skip);
       if (!sharesItem(page, between)) continue;
-      // Only once: what it was kept for may be of another moment than what is read then.
+      // Only once, because it may belong to another moment than later pages.
       if (sharesItem(between, asked) && !this.#kept.has(asked)) ahead.keep(asked);
       this.#kept.add(asked);
       return between;
@@ -197,7 +201,7 @@ class ChangingList {
     return await this.#fetch(0);
   }
 
-  /** Behind the common item there is nothing more: `next` is not even full, nor does the store count any further. */
+  /** There is nothing after the common item: `next` is not full, and the store counts no further items. */
   #isBehindEnd(page: ItemPage, next: ItemPage, size: number): boolean {
     const last = page.items.at(-1)?.key;
     if (next.totalCount !== null && reach(next) < next.totalCount) return false;
@@ -256,7 +260,7 @@ class ChangingList {
   }
 }
 
-/** Where the page ends. */
+/** The end of the page. */
 function reach({ skip, items }: ItemPage): number {
   return skip + items.length;
 }

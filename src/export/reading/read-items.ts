@@ -5,15 +5,15 @@ import type { PageItem, SendOptions, Storefront } from '../../storefront/storefr
 import { type Item, itemPage } from './page-ahead.ts';
 import { type AllRead, readAllItems } from './read-all-items.ts';
 
-/** As many as the API gives at once (storefront-api.md, section 8). */
+/** The most that the API returns at once (storefront-api.md, section 8). */
 const LIMIT = 50;
-/** Beyond this many at once no store answers sooner, and pages waiting to be taken cost memory. */
+/** More concurrency does not make any store faster, and waiting pages cost memory. */
 const MOST_AT_ONCE = 64;
-/** How many items a page of the API has: by default, and at most (storefront-api.md, section 8). */
+/** The default and maximum number of items per page (storefront-api.md, section 8). */
 const PAGE_SIZES: readonly number[] = [30, 50];
 
 interface ReadItemsOptions extends ReadOrdersOptions {
-  /** Called at the end with what a person should know about how the items were read. */
+  /** Called at the end with facts that a person should know about the reading. */
   readonly onNotes: (notes: readonly string[]) => void;
 }
 
@@ -39,7 +39,7 @@ export async function* readItems(
 }
 
 interface ReadOrdersOptions extends SendOptions {
-  /** The most requests in flight that the store is configured for; the client finds out how many are good. */
+  /** The configured limit of requests in flight; the client finds out how many are useful. */
   readonly concurrency: number;
   readonly onProgress: (orders: number, totalCount: number | null) => void;
 }
@@ -49,7 +49,7 @@ export async function* readOrders(
   storefront: Pick<Storefront, 'orders' | 'expectPages'>,
   { concurrency, onProgress, ...options }: ReadOrdersOptions,
 ): AsyncGenerator<readonly Item[], AllRead> {
-  // What was asked for ahead is called off when reading ends.
+  // Requests ahead are cancelled when reading ends.
   const over = new AbortController();
   const signal = AbortSignal.any([options.signal, over.signal]);
   storefront.expectPages();
@@ -67,7 +67,7 @@ export async function* readOrders(
   }
 }
 
-/** Subscriber lists, and what a person should know about how they were read. */
+/** Subscriber lists, and facts that a person should know about the reading. */
 export interface ListsRead {
   /** By id. */
   readonly lists: readonly SubscriberList[];
@@ -75,10 +75,10 @@ export interface ListsRead {
 }
 
 /**
- * All subscriber lists of a store (storefront-api.md, section 4.3). The API answers them bare and whole; whether
- * `limit` and `skip` affect it is unspecified. So more is asked for where the store counts more, and where it does not
- * count and gives exactly a page. StoreRefusedError for what is no list, and where the store counts lists that it does
- * not give.
+ * All subscriber lists of a store (storefront-api.md, section 4.3). The API returns a bare, complete list; whether
+ * `limit` and `skip` affect it is unspecified. So more is requested if the store counts more, or if it does not count
+ * and returns exactly a page. StoreRefusedError for an answer that is not a list, and if the store counts lists that
+ * it does not return.
  */
 export async function readLists(
   storefront: Pick<Storefront, 'subscriberLists'>,
@@ -95,13 +95,13 @@ export async function readLists(
   const isPage = isPageSize(items.length) || (limit !== null && items.length >= limit);
   if (!isPage) return { lists: byId(lists), notes: [] };
   const pages = await readByPages(storefront, options).catch((error: unknown) => {
-    // A store may refuse a query that the API does not name for lists.
+    // A store may refuse a query that the API does not specify for lists.
     if (error instanceof StoreRefusedError) return undefined;
     throw error;
   });
   if (pages === undefined)
     return { lists: byId(lists), notes: [mayHaveMore(lists.length, 'subscriber lists')] };
-  // A store that takes `limit` and ignores `skip` may have given other items at first.
+  // A store that applies `limit` and ignores `skip` may have returned other items at first.
   const known = new Set(pages.lists.map(({ id }) => id));
   return { lists: byId([...pages.lists, ...lists.filter(({ id }) => !known.has(id))]), notes: pages.notes };
 }
@@ -129,7 +129,7 @@ function byId(lists: readonly SubscriberList[]): SubscriberList[] {
   return lists.toSorted((a, b) => a.id - b.id);
 }
 
-/** A list as `readLists` gave it, from the JSON it was kept as. */
+/** A list as `readLists` returned it, from its stored JSON. */
 export function readKeptList(json: string): SubscriberList {
   return toList(JSON.parse(json));
 }
@@ -153,10 +153,10 @@ function figure(value: unknown): number | null {
   return typeof value === 'number' ? value : null;
 }
 
-/** What is read, in messages. */
+/** The name of the items in messages. */
 type Read = 'orders' | 'subscriber lists';
 
-/** What a person should know about how a list was read. */
+/** Facts that a person should know about the reading of a list. */
 function readingNotes(
   { items, withoutId, changed, totalCount, ignoresOffsets }: AllRead,
   what: Read,
@@ -180,12 +180,12 @@ function readingNotes(
   return notes;
 }
 
-/** Whether this number of items may be one page of more. */
+/** Whether this number of items may be one page of several. */
 function isPageSize(items: number): boolean {
   return PAGE_SIZES.includes(items);
 }
 
-/** For items that are exactly a page, of a store that neither counts them nor gives another page. */
+/** The note for items that are exactly a page, from a store that neither counts them nor returns another page. */
 function mayHaveMore(items: number, what: Read): string {
   return `The store gave exactly ${items} ${what}, which is the size of a page, and ignores or refuses requests for more (limit, skip): there may be more. Compare with what the site itself shows.`;
 }

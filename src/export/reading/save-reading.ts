@@ -8,7 +8,7 @@ import type { Item } from './page-ahead.ts';
 
 /** The items that were read from the store, one per line, as JSON. */
 const READING_FILE = 'reading.jsonl';
-/** Its checksum, and what a person should know about how it was read: another run may write it. */
+/** Its checksum, and facts about the reading: another run may write it. */
 const SEAL_FILE = 'reading-checksum.json';
 
 /** All files of a reading. */
@@ -16,7 +16,10 @@ export const READING_FILES: readonly string[] = [READING_FILE, SEAL_FILE];
 
 const sealSchema = z.object({ sha256: z.string(), notes: z.array(z.string()).default([]) });
 
-/** Writes items into the run's folder, whole or not at all, and gives how many; `notes` is called after the last one. */
+/**
+ * Writes items into the run's folder, completely or not at all, and returns their number; `notes` is called after the
+ * last one.
+ */
 export async function saveReading(
   folder: RunFolder,
   batches: AsyncIterable<readonly Pick<Item, 'text'>[]>,
@@ -39,7 +42,7 @@ export async function saveReading(
   }
 }
 
-/** Whether the folder has a reading, byte by byte as it was saved. Readings of earlier versions have no checksum. */
+/** Whether the folder has a reading, unchanged since it was saved. Readings of earlier versions have no checksum. */
 export async function hasWholeReading(folder: RunFolder): Promise<boolean> {
   if (!(await folder.exists(READING_FILE))) return false;
   if (!(await folder.exists(SEAL_FILE))) return true;
@@ -48,13 +51,13 @@ export async function hasWholeReading(folder: RunFolder): Promise<boolean> {
   return (await readSeal(folder))?.sha256 === hash.digest('hex');
 }
 
-/** What a person should know about how it was read. */
+/** Facts that a person should know about the reading. */
 export async function readReadingNotes(folder: RunFolder): Promise<readonly string[]> {
   if (!(await folder.exists(SEAL_FILE))) return [];
   return (await readSeal(folder))?.notes ?? [];
 }
 
-/** Undefined when it was changed since. */
+/** Undefined if it was changed since. */
 async function readSeal(folder: RunFolder): Promise<z.infer<typeof sealSchema> | undefined> {
   const written = await text(await folder.read(SEAL_FILE));
   try {
@@ -88,12 +91,12 @@ const exportedSchema: z.ZodType<Exported> = z.object({
   notes: z.array(z.string()),
 });
 
-/** Keeps what an export did, for `storeferry runs`. */
+/** Stores the facts about an export, for `storeferry runs`. */
 export async function saveExported(folder: RunFolder, exported: Exported): Promise<void> {
   await folder.write(EXPORTED_FILE, [JSON.stringify(exported)]);
 }
 
-/** What an export did; null before it has written anything, and of other runs. */
+/** The facts about an export; null before it has written anything, and for other runs. */
 export async function readExported(folder: RunFolder): Promise<Exported | null> {
   if (!(await folder.exists(EXPORTED_FILE))) return null;
   return exportedSchema.parse(await json(await folder.read(EXPORTED_FILE)));

@@ -20,7 +20,7 @@ export interface AppendLinesOptions {
   readonly signal: AbortSignal;
 }
 
-/** Adds lines to JSON Lines, whole or not at all: those that are there stay as they are, and none is added twice. */
+/** Adds lines to JSON Lines, completely or not at all. Existing lines are not changed, and none is added twice. */
 export async function appendLines(destination: Destination, options: AppendLinesOptions): Promise<Written> {
   const { items, shape, signal } = options;
   const found = await inspect(destination, options);

@@ -19,7 +19,7 @@ import {
 import type { RowShape } from './row-shape.ts';
 import { watchBytes } from './text-lines.ts';
 
-/** Opens a CSV file; that of csv/. */
+/** Opens a CSV file; injected from csv/. */
 export type OpenTable = (
   input: Readable,
   options: { readonly name: string },
@@ -32,13 +32,13 @@ export type OpenTable = (
 export interface AppendTableOptions {
   readonly items: Items;
   readonly shape: RowShape;
-  /** The style of a new file; one that is there keeps its delimiter and line ends. */
+  /** The style of a new file; an existing one keeps its delimiter and line ends. */
   readonly style: TableStyle;
   readonly openTable: OpenTable;
   readonly signal: AbortSignal;
 }
 
-/** What is in the destination already. */
+/** The present content of the destination. */
 interface Found {
   readonly version: string | null;
   readonly header: readonly string[];
@@ -47,7 +47,7 @@ interface Found {
   readonly notes: readonly string[];
 }
 
-/** Nothing is in it, or it is not there: `version` as for `Destination.write`. */
+/** It is empty or does not exist: `version` as for `Destination.write`. */
 interface Nothing {
   readonly keys: null;
   readonly version: string | null | undefined;
@@ -58,10 +58,10 @@ const CORRECT_LINE =
   'Correct or remove that line (or move the file away to begin a new one), then run again: no reading is lost.';
 
 /**
- * Adds lines to a table, whole or not at all: the file is written again with all it had, and with the lines that it
- * does not have yet. Columns go by their names: one that the file lacks is added to it, blank in the lines before; one that
- * only the file has stays blank in new lines. DestinationError for a file that cannot be added to without doubt: one
- * that cannot be read, whose last line is not whole, or that lacks a key column.
+ * Adds lines to a table, completely or not at all: the file is written again with its previous content and the lines
+ * that it lacks. Columns are matched by name: a missing column is added and is blank in earlier lines; a column that
+ * only the file has is blank in new lines. DestinationError for a file to which nothing can safely be added: one that
+ * cannot be read, whose last line is incomplete, or that lacks a key column.
  */
 export async function appendTable(destination: Destination, options: AppendTableOptions): Promise<Written> {
   const { items, shape, signal } = options;
@@ -115,12 +115,12 @@ export async function appendTable(destination: Destination, options: AppendTable
   }
 }
 
-/** A cell of a file of this style as it was before it was written. */
+/** The original of a cell, before it was written in this style. */
 function plainCell({ forSpreadsheets }: TableStyle): (cell: string) => string {
   return forSpreadsheets ? withoutInertMark : (cell) => cell;
 }
 
-/** Reads all that is there. */
+/** Reads the present content. */
 async function inspect(destination: Destination, options: AppendTableOptions): Promise<Found | Nothing> {
   const { shape, style, openTable, signal } = options;
   const name = destination.location;
@@ -188,8 +188,8 @@ function refuseHeader(header: readonly string[], { keyColumns }: RowShape, name:
 }
 
 /**
- * A last line without a line end may have lost its end. It is certainly whole only where its last cell shows that: a
- * whole instant, or the header's last name.
+ * A last line without a line end may be incomplete. It is certainly complete only if its last cell proves it: a
+ * complete timestamp, or the header's last name.
  */
 function refuseHalfLine(header: readonly string[], last: Row | undefined, name: string): void {
   const lastColumn = header.at(-1);

@@ -11,19 +11,19 @@ import type { RowShape } from './row-shape.ts';
 /** Items as JSON, in batches. */
 export type Items = AsyncIterable<readonly string[]>;
 
-/** What was written to the destination. */
+/** The result of writing to the destination. */
 export interface Written {
-  /** Lines that were added, header not counted. */
+  /** Lines that were added, without the header. */
   readonly lines: number;
-  /** Nothing was there to add to. */
+  /** There was nothing to add to. */
   readonly begun?: true;
   /** Size of the whole file. */
   readonly bytes: number;
-  /** What a person should know, in sentences. */
+  /** Notes for people, in sentences. */
   readonly notes: readonly string[];
 }
 
-/** Replaces the destination. With a style it is a table, without one it is JSON Lines. */
+/** Replaces the destination. With a style it is a table, without one JSON Lines. */
 export async function replaceFile(
   destination: Destination,
   {
@@ -37,7 +37,7 @@ export async function replaceFile(
     readonly shape: RowShape;
     readonly style: TableStyle | null;
     readonly signal: AbortSignal;
-    /** As for `Destination.write`: null where nothing may be there yet. */
+    /** As for `Destination.write`: null if no file may exist yet. */
     readonly ifVersion?: string | null | undefined;
   },
 ): Promise<Written> {
@@ -59,7 +59,7 @@ export async function replaceFile(
   }
 }
 
-/** How the lines of a table are written; `formatRow` is that of csv/. */
+/** The style of the lines of a table; `formatRow` is that of csv/. */
 export interface TableStyle {
   readonly delimiter: string;
   readonly newline: '\n' | '\r\n';
@@ -77,12 +77,12 @@ export function newStyle(format: 'csv' | 'excel-csv', formatRow: TableStyle['for
   return { delimiter: ',', newline, bom: forSpreadsheets, forSpreadsheets, formatRow };
 }
 
-/** What precedes the header. */
+/** The text before the header. */
 export function markOf({ bom }: TableStyle): string {
   return bom ? '\ufeff' : '';
 }
 
-/** One row with its line end. A lone empty cell is quoted, since an empty line is no row. */
+/** One row with its line end. A single empty cell is quoted, because an empty line is not a row. */
 export function csvLine(cells: readonly string[], style: TableStyle): string {
   const line = style.formatRow(style.forSpreadsheets ? cells.map(inertCell) : cells, style.delimiter);
   return `${line === '' ? '""' : line}${style.newline}`;
@@ -93,7 +93,7 @@ export function lineKey(values: readonly string[]): string {
   return values.join('\u001f');
 }
 
-/** The content once more, to be written again with the new lines. DestinationChangedError when it has changed. */
+/** Reads the content again, to be written with the new lines. DestinationChangedError if it has changed. */
 export async function readAgain(
   destination: Destination,
   version: string | null,
@@ -105,7 +105,7 @@ export async function readAgain(
   throw changedMeanwhile(destination.location);
 }
 
-/** Writes only over the version that was read, where the destination has versions. */
+/** Writes only over the version that was read, if the destination has versions. */
 export function overVersion(version: string | null, signal: AbortSignal): DestinationWriteOptions {
   return version === null ? { signal } : { signal, ifVersion: version };
 }
@@ -118,7 +118,7 @@ export function withoutId({ location }: Destination): DestinationError {
   );
 }
 
-/** The note on lines that were in the file already; expected for orders, noted for a history only. */
+/** The note on lines that were already in the file; normal for orders, noted for a history only. */
 export function alreadyThere(lines: number, { isHistory }: RowShape): string[] {
   return lines > 0 && isHistory ? [`${lines} lines were already in the file and were not added again.`] : [];
 }

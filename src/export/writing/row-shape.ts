@@ -7,17 +7,17 @@ import { readKeptList } from '../reading/read-items.ts';
 /** How items become lines of a file. */
 export interface RowShape {
   readonly columns: readonly string[];
-  /** The columns that identify a line: one whose key is in the file already is not added. */
+  /** The columns that identify a line: a line whose key is already in the file is not added. */
   readonly keyColumns: readonly string[];
-  /** Whether each line is a new one, so that a line that is there already is noted. */
+  /** Whether each line should be new, so that an existing line is noted. */
   readonly isHistory: boolean;
-  /** An item, as JSON, as cells in the order of the columns. */
+  /** Converts an item, as JSON, to cells in the order of the columns. */
   cells(item: string): readonly string[];
-  /** An item, as JSON, as a line of JSON. */
+  /** Converts an item, as JSON, to a line of JSON. */
   json(item: string): string;
 }
 
-/** The shape that a job asks for; columns that it does not name are found in the items. */
+/** The shape that a job requests; columns that it does not name are found in the items. */
 export async function shapeOf(
   job: Pick<ExportJob, 'export' | 'columns' | 'destination'>,
   readAt: string,
@@ -57,13 +57,13 @@ export function listShape(readAt: string, columns: readonly string[] = LIST_COLU
   };
 }
 
-/** A list with the moment of its reading, its members in the order of the columns. */
+/** A list with the time of its reading, its members in the order of the columns. */
 function listReading(list: SubscriberList, readAt: string): ListReading {
   const { id, name, created, subscribers, opens, clicks } = list;
   return { id, name, created, created_date: dateOf(created), subscribers, opens, clicks, read_at: readAt };
 }
 
-/** The last second that a date of JavaScript can be. */
+/** The last second that a JavaScript date can represent. */
 const LAST_SECOND = 8_640_000_000_000;
 
 function dateOf(seconds: number | null): string | null {
@@ -71,7 +71,7 @@ function dateOf(seconds: number | null): string | null {
   return new Date(seconds * 1_000).toISOString().split('T')[0] ?? null;
 }
 
-/** Lines of orders, one an order; its JSON is passed on as it came. */
+/** Lines of orders, one per order; the JSON is passed on unchanged. */
 export function orderShape(columns: readonly string[]): RowShape {
   const paths = columns.map(pathOf);
   return {
@@ -90,8 +90,8 @@ export function orderShape(columns: readonly string[]): RowShape {
 const BETWEEN = '; ';
 
 /**
- * A value of an order as one cell: text and numbers as they are, nothing for null, a list of them joined by `; `, and
- * JSON for whatever is nested deeper.
+ * A value of an order as one cell: text and numbers unchanged, nothing for null, the items of a list joined by `; `,
+ * and JSON for deeper values.
  */
 export function cellText(value: unknown): string {
   if (value === null || value === undefined) return '';
@@ -106,8 +106,8 @@ function listText(values: readonly unknown[]): string {
 }
 
 /**
- * The value that a column names within an order. Within a list a number chooses one (`items.0.sku`, from 0), a name
- * takes that of each (`items.sku`). Undefined where there is none.
+ * The value of a column within an order. In a list a number selects one item (`items.0.sku`, from 0), a name selects
+ * this member of each (`items.sku`). Undefined if there is none.
  */
 export function valueAt(value: unknown, path: readonly string[]): unknown {
   const [name, ...rest] = path;
@@ -122,8 +122,8 @@ export function valueAt(value: unknown, path: readonly string[]): unknown {
 }
 
 /**
- * The name of the column for a value within nested objects: their names joined by dots. A dot or backslash that is
- * part of a name is written `\.` or `\\`, an empty name `\e`, so that no two values share a column.
+ * The name of the column for a nested value: the names of the objects joined by dots. A dot or backslash in a name is
+ * written `\.` or `\\`, an empty name `\e`, so that no two values share a column.
  */
 export function columnName(parent: string | null, name: string): string {
   const escaped = name === '' ? '\\e' : name.replaceAll(/[\\.]/g, '\\$&');
@@ -149,20 +149,20 @@ export function pathOf(column: string): readonly string[] {
   return [...names, name];
 }
 
-/** More than this are no columns but data, such as ids used as names. */
+/** More than this are data and not columns, such as ids used as names. */
 const MOST_COLUMNS = 2_000;
 
 /**
- * The columns of orders, where the job names none: each field that has a value in some order, nested ones
- * by their path; lists stay whole. In the order of the fields, a field that only later orders have behind the one that
- * it follows there. A field that is null wherever it is not an object has no column besides those of the object.
+ * The columns of orders if the job names none: each field that has a value in some order, nested ones by their path;
+ * lists stay complete. They are in the order of the fields; a field that only later orders have follows its
+ * predecessor there. A field that is null unless it is an object has only the columns of the object.
  */
 export class FoundColumns {
   readonly #names: string[] = [];
   readonly #filled = new Map<string, boolean>();
   readonly #parents = new Set<string>();
 
-  /** Looks at one order. DestinationError when there are more columns than any table has. */
+  /** Adds the fields of one order. DestinationError if there are more columns than any table has. */
   add(order: unknown): void {
     this.#visit(order, null, -1);
   }
@@ -172,7 +172,7 @@ export class FoundColumns {
     return this.#names.filter((name) => this.#filled.get(name) === true || !this.#parents.has(name));
   }
 
-  /** Gives the position of the last column met. */
+  /** The position of the last column that was found. */
   #visit(value: unknown, parent: string | null, after: number): number {
     if (!isMembers(value)) return after;
     let last = after;
@@ -190,7 +190,7 @@ export class FoundColumns {
   }
 
   #meet(name: string, after: number): number {
-    // In orders of one shape each column follows the one before.
+    // In orders of one shape each column follows the previous one.
     if (this.#names[after + 1] === name) return after + 1;
     if (this.#filled.has(name)) return this.#names.indexOf(name);
     if (this.#names.length === MOST_COLUMNS) {

@@ -1,7 +1,7 @@
 import { pipeline, type Readable, Transform } from 'node:stream';
 import { DestinationError } from '../../model/storeferry-error.ts';
 
-/** A line of a text file, its end taken off. */
+/** A line of a text file, without its end. */
 export interface TextLine {
   readonly number: number;
   readonly text: string;
@@ -38,14 +38,14 @@ export async function* textLines(input: Readable, name: string): AsyncGenerator<
 const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
 
-/** Bytes on their way to a reader, of which is known whether the last so far ended a line, and whether there were any. */
+/** Bytes on their way to a reader; it records whether there were any, and whether the last byte ended a line. */
 interface WatchedBytes {
   readonly content: Readable;
   readonly isEmpty: () => boolean;
   readonly endsLine: () => boolean;
 }
 
-/** Watches the bytes that pass. */
+/** Observes the bytes that pass. */
 export function watchBytes(source: Readable): WatchedBytes {
   let last: number | undefined;
   const watch = new Transform({
@@ -55,7 +55,7 @@ export function watchBytes(source: Readable): WatchedBytes {
     },
   });
   return {
-    // pipeline() closes the source when reading ends early, and hands its errors on to the reader.
+    // pipeline() closes the source if reading ends early, and passes its errors on to the reader.
     content: pipeline(source, watch, () => {}),
     isEmpty: () => last === undefined,
     endsLine: () => last === LINE_FEED || last === CARRIAGE_RETURN,

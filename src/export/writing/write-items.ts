@@ -5,7 +5,7 @@ import { appendTable, type OpenTable } from './append-table.ts';
 import { type Items, newStyle, replaceFile, type TableStyle, type Written } from './replace-file.ts';
 import { shapeOf } from './row-shape.ts';
 
-/** What writing an export needs. */
+/** The input of writing an export. */
 export interface WriteItemsOptions {
   /** Opens the items, from the first one each time. */
   readonly items: () => Items;
@@ -14,11 +14,11 @@ export interface WriteItemsOptions {
   readonly signal: AbortSignal;
   readonly openTable: OpenTable;
   readonly formatRow: TableStyle['formatRow'];
-  /** Called with how many items are written. */
+  /** Called with the number of written items. */
   readonly onProgress: (items: number) => void;
 }
 
-/** Writes items as the job's destination says: whole, or the destination stays as it is. */
+/** Writes items as the job's destination requests: completely, or the destination stays unchanged. */
 export async function writeItems(
   job: Pick<ExportJob, 'export' | 'columns' | 'destination'>,
   destination: Destination,

@@ -3,7 +3,7 @@ import { hidden } from '../../model/masked.ts';
 import type { ChangeSample, FieldChanges } from '../../model/plan.ts';
 import type { FieldChange } from './field-changes.ts';
 
-/** A page shows them all, a terminal the first three. */
+/** A page shows all of them, a terminal the first three. */
 const SAMPLES_KEPT = 10;
 
 interface OpenField {
@@ -22,8 +22,8 @@ export class ChangeTally {
   }
 
   /**
-   * Counts what differs, and gives whether any of it can be sent: a contact's field cannot be emptied through the API
-   * (section 4.2), so where nothing else differs there is nothing to send.
+   * Counts the differences, and returns whether any of them can be sent: the API cannot empty a contact's field
+   * (section 4.2), so if nothing else differs there is nothing to send.
    */
   add(key: string, changes: readonly FieldChange[]): boolean {
     let sendable = false;
@@ -40,7 +40,10 @@ export class ChangeTally {
     return sendable;
   }
 
-  /** A field of a contact that is gone. One property of several is no field: the others are sent, and replace all. */
+  /**
+   * A removed field of a contact. One of several custom properties is not such a field: the others are sent and
+   * replace all.
+   */
   #isEmptied(change: FieldChange): boolean {
     return (
       this.#resource === 'contacts' && change.new === undefined && !change.field.startsWith('properties.')
@@ -54,7 +57,7 @@ export class ChangeTally {
       .sort((a, b) => b.records - a.records);
   }
 
-  /** Contact fields that the last acknowledged body had and the new one has not: the store keeps them. */
+  /** Contact fields that the last acknowledged body had and the new one lacks: the store keeps them. */
   emptied(): { field: string; records: number }[] {
     return [...this.#emptied]
       .map(([field, records]) => ({ field, records }))
@@ -71,11 +74,11 @@ export class ChangeTally {
 }
 
 const SAMPLE_LENGTH = 60;
-/** How much of what both values begin with is shown before the first difference. */
+/** How much of the common beginning is shown before the first difference. */
 const LEAD_IN = 12;
 const personalFields = new Set<string>(CONTACT_TEXT_FIELDS);
 
-/** An old and a new value, short enough for a line: long texts are cut to where they begin to differ. */
+/** An old and a new value, shortened to a line: long texts are cut to the part where they begin to differ. */
 export function sampleOf(resource: Resource, key: string, change: FieldChange): ChangeSample {
   const personal =
     resource === 'contacts' && (personalFields.has(change.field) || change.field.startsWith('properties'));

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { isJsonObject, type JsonObject, member, memberNames } from '../../model/json-object.ts';
 import { leavesOf } from '../../model/mapped-record.ts';
 
-/** A field that differs between two bodies of one record; undefined where a body has no such field. */
+/** A field that differs between two bodies of one record; undefined if a body lacks the field. */
 export interface FieldChange {
   /** With its path: `title`, `variants.price`, `properties.Stage`. */
   readonly field: string;
@@ -10,7 +10,7 @@ export interface FieldChange {
   readonly new: unknown;
 }
 
-/** The variants of the two bodies of a product: those in both, and the others. */
+/** The variants of the two bodies of a product: the common ones, and the others. */
 export interface VariantPairs {
   readonly pairs: readonly (readonly [before: JsonObject, after: JsonObject])[];
   /** Whether it has only this one, before and after. */
@@ -21,8 +21,8 @@ export interface VariantPairs {
 }
 
 /**
- * What differs between the body that the store last acknowledged and the one to be sent, each field once. Bodies that
- * say the same in another order of fields have no changes. `onVariants` gets the variants that both have.
+ * The differences between the last acknowledged body and the one to be sent, each field once. Bodies that differ only
+ * in the order of fields have no changes. `onVariants` is called with the common variants.
  */
 export function fieldChanges(
   oldBody: string,
@@ -61,7 +61,7 @@ function membersChanged(path: string, before: JsonObject, after: JsonObject): Fi
   return changes.length > 0 ? changes : [{ field: path, old: before, new: after }];
 }
 
-/** Custom properties as an object, so that each is compared with the one of its name. */
+/** Custom properties as an object, so that each is compared with the one of the same name. */
 function byName(properties: readonly unknown[]): JsonObject {
   return Object.fromEntries(
     properties
@@ -71,10 +71,10 @@ function byName(properties: readonly unknown[]): JsonObject {
 }
 
 /**
- * Variants compared with their counterparts, found by option values, else by sku: one that was inserted does not
- * make all that follow it look changed. A field that differs in several variants is given once, with the first
- * pair's values. Variants that were added, removed or only reordered are the field `variants`. `onPairs` gets all
- * pairs.
+ * Compares variants with their counterparts, found by option values, else by sku, so that an inserted variant does
+ * not make all later ones look changed. A field that differs in several variants is reported once, with the values of
+ * the first pair. Variants that were added, removed or only reordered are the field `variants`. `onPairs` is called
+ * with all pairs.
  */
 function variantChanges(
   before: readonly JsonObject[],
@@ -115,7 +115,7 @@ function pairUp(before: readonly JsonObject[], after: readonly JsonObject[]): Va
   return { pairs: [...byOptions.pairs, ...bySku.pairs], isOnly: false, removed, added };
 }
 
-/** Pairs those that share a value; several of one value are paired in their order. */
+/** Pairs items with equal values; several items with one value are paired in their order. */
 function pairBy(
   handleOf: (variant: JsonObject) => string | undefined,
   before: readonly JsonObject[],
@@ -142,13 +142,13 @@ function labels(variants: readonly JsonObject[]): string {
   return variants.map((variant) => variantName(variant) ?? 'the only variant').join(', ');
 }
 
-/** The sku of a variant; undefined where it has none. */
+/** The sku of a variant; undefined if it has none. */
 function skuOf(variant: JsonObject): string | undefined {
   const sku = member(variant, 'sku');
   return typeof sku === 'string' && sku !== '' ? sku : undefined;
 }
 
-/** The name of a variant within its product: `Red / L`, else the sku; null where nothing does. */
+/** The name of a variant within its product: `Red / L`, else the sku; null if it has neither. */
 export function variantName(variant: JsonObject): string | null {
   const options = member(variant, 'options');
   const values = Array.isArray(options) ? options.join(' / ') : '';

@@ -7,8 +7,8 @@ const PRICES = ['price', 'regularPrice', 'salePrice'] as const;
 const STOCKS = ['quantity'] as const;
 
 /**
- * The largest moves of prices and of stock over all products, in memory that does not grow with them. Of each product
- * only the largest of a kind counts: one with a hundred variants would leave no place for the others.
+ * The largest changes of prices and of stock over all products, in constant memory. Only the largest of each kind
+ * counts per product, because a product with a hundred variants would otherwise displace all others.
  */
 export class MoveTally {
   /** Products with at least one price move. */
@@ -16,12 +16,12 @@ export class MoveTally {
   readonly #prices = new TopList<Move>(MOVES_KEPT, byLargestMove);
   readonly #stocks = new TopList<Move>(MOVES_KEPT, byLargestMove);
 
-  /** Takes the variants of a product; a stock that appears or goes is no move. */
+  /** Takes the variants of a product. A stock that appears or disappears does not count. */
   add(key: string, paired: VariantPairs): void {
     const price = largest([...movesOf(key, paired, PRICES), ...newPrices(key, paired)]);
     if (price !== null) {
       this.#prices.add(price);
-      // The largest is one, if any of the product is: it moves the most times.
+      // The largest one is a price move if any of the product is: it has the largest factor.
       if (isPriceMove(price)) this.priceMoves++;
     }
     const stock = largest(movesOf(key, paired, STOCKS));
@@ -40,7 +40,7 @@ function largest(moves: readonly Move[]): Move | null {
   );
 }
 
-/** The numbers of these names that differ in variants of both bodies. */
+/** The numbers with these names that differ between common variants of both bodies. */
 function movesOf(key: string, { pairs, isOnly }: VariantPairs, names: readonly string[]): Move[] {
   return pairs.flatMap(([before, after]) =>
     names.flatMap((name) => {
@@ -53,12 +53,12 @@ function movesOf(key: string, { pairs, isOnly }: VariantPairs, names: readonly s
 }
 
 /**
- * Prices without an acknowledged one of their own would hide that all prices moved: those of a product most of
- * whose variants have other options and skus than before, and of a sale that begins. They are compared with the prices whose place they
- * take, and count where even the nearest is a price move away.
+ * Prices of variants without an acknowledged counterpart could hide that all prices moved: if most variants of a
+ * product have other options and skus than before, or a sale begins. They are compared with the prices that they
+ * replace, and count if even the nearest one is a price move away.
  */
 function newPrices(key: string, { pairs, isOnly, removed, added }: VariantPairs): Move[] {
-  // Of few among many, each may be another thing: a sample that gives way to a pallet.
+  // If only a few of many variants are new, each may be another thing: a sample that is replaced by a pallet.
   const mostGone = removed.length > pairs.length;
   const gone = mostGone ? removed.flatMap((variant) => numberIn(variant, 'price') ?? []) : [];
   const renamed = added.map((variant) => ({ variant, name: 'price', olds: gone }));
@@ -83,7 +83,7 @@ function numberIn(variant: JsonObject, name: string): number | undefined {
   return typeof value === 'number' ? value : undefined;
 }
 
-/** Where several fields of a variant move alike, the one that buyers pay is named. */
+/** If several fields of a variant change by the same factor, the field that buyers pay is named. */
 const PRECEDENCE: readonly string[] = [
   'variants.price',
   'variants.regularPrice',
@@ -92,8 +92,8 @@ const PRECEDENCE: readonly string[] = [
 ];
 
 /**
- * Orders moves: the largest for its size first, of equals the one by more; then by key, variant and field, so that
- * the order is the same whatever order they come in.
+ * Orders changes: the largest factor first, of equal ones the larger difference; then by key, variant and field, so
+ * that the result does not depend on the order of input.
  */
 export function byLargestMove(one: Move, other: Move): number {
   const [ours, theirs] = [timesApart(one), timesApart(other)];
@@ -108,7 +108,9 @@ export function byLargestMove(one: Move, other: Move): number {
   );
 }
 
-/** How many times as large the larger is: 10 and 1000 are 100 apart, both ways; from or to 0, and across it, infinitely. */
+/**
+ * The factor between the two: 10 and 1000 are 100 apart, in both directions; from or to 0, and across it, infinitely.
+ */
 function timesApart({ old, new: now }: Move): number {
   if (old * now <= 0) return Number.POSITIVE_INFINITY;
   const one = Math.abs(old);
@@ -121,14 +123,14 @@ function compared(one: string, other: string): number {
   return one < other ? -1 : 1;
 }
 
-/** The first few of many in an order, without keeping the many. */
+/** The first few of many in an order, without storing all. */
 export class TopList<Item> {
   readonly #most: number;
   readonly #order: (one: Item, other: Item) => number;
   /** In order. */
   readonly #items: Item[] = [];
 
-  /** `order` as for sorting: below 0 when the first goes before the second. */
+  /** `order` as for sorting: below 0 if the first argument precedes the second. */
   constructor(most: number, order: (one: Item, other: Item) => number) {
     this.#most = most;
     this.#order = order;
@@ -143,7 +145,7 @@ export class TopList<Item> {
     this.#items.splice(place === -1 ? this.#items.length : place, 0, item);
   }
 
-  /** The first so far, in order. */
+  /** The first ones so far, in order. */
   items(): Item[] {
     return [...this.#items];
   }

@@ -8,20 +8,20 @@ export type Copy = MappedRecord | MappedRejection;
 export interface CopyGroup {
   readonly key: string;
   readonly copies: number;
-  /** Whether every copy is a record and says the same as the others. */
+  /** Whether every copy is a record with the same content as the others. */
   readonly identical: boolean;
   /** Whether any copy is a rejection. */
   readonly anyRejected: boolean;
   /** Whether any copy may be only a part of its record. */
   readonly anyTorn: boolean;
-  /** The copies in source order; read one at a time, since a wrong mapping may give every row the same key. */
+  /** The copies in source order; read one at a time, because a wrong mapping may give every row the same key. */
   read(): Iterable<Copy>;
 }
 
 /**
  * Holds the copies of repeated keys until all are known, in a temporary SQLite database: on disk, deleted by the
- * system when the process ends, however it ends. Keys are compared exactly. What is known of a key is kept up with
- * every copy (6 to 10 µs each): summing up at the end would block the process for seconds.
+ * system when the process ends, however it ends. Keys are compared exactly. Totals of a key are updated with every
+ * copy (6 to 10 µs each), because a sum at the end would block the process for seconds.
  */
 export class CopySpool implements Disposable {
   readonly #database = new DatabaseSync('');
@@ -57,7 +57,9 @@ export class CopySpool implements Disposable {
     this.#insertCopy = this.#database.prepare('INSERT INTO copies (number, item) VALUES (?, ?)');
   }
 
-  /** `print` is the fingerprint of a record's body, by which copies are identical; a rejection has none. */
+  /**
+   * `print` is the fingerprint of a record's body, which decides whether copies are identical; a rejection has none.
+   */
   add(key: string, copy: Copy, print: string | null): void {
     const rejected = copy.kind === 'rejected' ? 1 : 0;
     const torn = copy.torn === true ? 1 : 0;
@@ -66,7 +68,7 @@ export class CopySpool implements Disposable {
     this.#insertCopy.run(Number(counted?.['number']), JSON.stringify(copy));
   }
 
-  /** Every key with its copies, each key once, in the order in which they were met. */
+  /** Every key with its copies, each key once, in order of first appearance. */
   *groups(): Generator<CopyGroup> {
     const copiesOf = this.#database.prepare('SELECT item FROM copies WHERE number = ? ORDER BY seq');
     const keys = this.#database.prepare('SELECT * FROM keys ORDER BY number');
@@ -89,13 +91,13 @@ export class CopySpool implements Disposable {
   }
 }
 
-/** Reads back what `add` wrote a moment ago in this process. */
+/** Reads back what `add` wrote in this process. */
 function parseCopy(item: string): Copy {
   const copy: Copy = JSON.parse(item);
   return copy;
 }
 
-/** Keys are kept as JSON: SQLite would make keys equal that UTF-8 cannot represent. */
+/** Keys are stored as JSON: SQLite would treat keys as equal that UTF-8 cannot represent. */
 function parseKey(json: string): string {
   const key: string = JSON.parse(json);
   return key;

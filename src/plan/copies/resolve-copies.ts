@@ -12,13 +12,13 @@ import type { Reason } from '../../model/reason.ts';
 import type { RowSpan } from '../../model/row.ts';
 import type { Copy, CopyGroup } from './copy-spool.ts';
 
-/** A copy with its result: sent, rejected or left out. Together the copies of a key count as one record. */
+/** A copy with its result: sent, rejected or left out. All copies of a key count as one record. */
 export interface ResolvedCopy {
   readonly item: Mapped;
   readonly records: 0 | 1;
 }
 
-/** What decides about copies. */
+/** The settings that decide about copies. */
 export interface CopyRules {
   readonly duplicates: DuplicatesPolicy;
   readonly resource: Resource;
@@ -29,9 +29,9 @@ export interface CopyRules {
 }
 
 /**
- * Decides about the copies of one key. Identical copies are harmless: one is sent. Copies that may be parts of one
- * record are all rejected. Else the policy decides: it chooses among all copies, those that cannot be mapped
- * included, since sending another one than the policy names would be a guess.
+ * Decides about the copies of one key. If they are identical, one is sent. If they may be parts of one record, all
+ * are rejected. Otherwise the policy decides among all copies, including those that cannot be mapped, because sending
+ * another one than the policy names would be a guess.
  */
 export function* resolveCopies(
   group: CopyGroup,
@@ -83,7 +83,7 @@ function* keepOne(group: CopyGroup, kept: number, reason: Reason): Generator<Res
   }
 }
 
-/** Rejects every copy; one that has a reason of its own keeps it, unless the common reason explains it. */
+/** Rejects every copy. A copy with a reason of its own keeps it, unless the common reason explains it. */
 function* rejectAll(group: CopyGroup, reason: Reason, explainsAll = false): Generator<ResolvedCopy> {
   let records: 0 | 1 = 1;
   for (const copy of group.read()) {
@@ -114,9 +114,9 @@ function rowsOf({ key, rows, spans }: Copy): Pick<Copy, 'key' | 'rows' | 'spans'
 }
 
 /**
- * One contact out of several rows about it. Of a text the last one given holds, as if the rows were sent one after
- * the other; tags, lists and custom properties come together; who unsubscribed in any copy stays unsubscribed, and joins
- * no list that the other rows name.
+ * One contact from several rows. The last given text is used, as if the rows were sent one after the other; tags,
+ * lists and custom properties are united. A contact that is unsubscribed in any copy stays unsubscribed, and joins no
+ * list that the other rows name.
  */
 export function mergeContacts(key: string, copies: readonly MappedRecord[]): MappedRecord {
   const bodies = copies.map(({ body }) => body).filter(isContact);
@@ -133,7 +133,7 @@ export function mergeContacts(key: string, copies: readonly MappedRecord[]): Map
   const tags = new Set(bodies.flatMap((body) => body.tags ?? []));
   const subscribed = bodies.map((body) => body.subscribed).filter((given) => given !== undefined);
   const left = subscribed.includes(false);
-  // Lists that were meant for a subscriber are not for a contact that has unsubscribed.
+  // Lists for a subscriber do not apply to a contact that has unsubscribed.
   const listed = bodies.filter((body) => !left || body.subscribed === false);
   const lists = new Set(listed.flatMap((body) => body.subscriberLists ?? []));
   return {
@@ -169,11 +169,11 @@ type CopyReasonCode =
   | 'earlier-copy-kept'
   | 'later-copy-kept';
 
-/** What is said of all copies of one key. */
+/** The facts for the reasons of all copies of one key. */
 interface CopiesOfKey {
   readonly field: string;
   readonly copies: number;
-  /** The most that are merged. */
+  /** The most copies that are merged. */
   readonly mostMerged: number;
   /** The rows of the first few copies. */
   readonly firstSpans: readonly RowSpan[];
@@ -216,13 +216,13 @@ function sentence(
 
 let listFormat: Intl.ListFormat | undefined;
 
-/** Made with the first copies that are met: making it takes a fiftieth of a second, which most plans need not wait. */
+/** Created with the first copies: this takes a fiftieth of a second, which most plans need not wait. */
 function conjunction(items: readonly string[]): string {
   listFormat ??= new Intl.ListFormat('en', { type: 'conjunction' });
   return listFormat.format(items);
 }
 
-/** `lines 20-22 and 170`; with the number of the file where there are several. */
+/** `lines 20-22 and 170`; with the number of the file if there are several. */
 function placesOf(spans: readonly RowSpan[], copies: number): string {
   const severalFiles = spans.some((span) => span.file > 0);
   const places = spans.map(({ file, from, to }) => {

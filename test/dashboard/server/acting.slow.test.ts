@@ -71,7 +71,7 @@ describe('what is done from the dashboard', () => {
       'at most 5% of the known products with a price that becomes at least 3 times as high, at most a third, or 0',
     );
     const { words } = await client.get(`/runs/${stopped}/approve`);
-    expect(words).toContain('Beyond the safety limit: 30 of 30 known products have a price that becomes');
+    expect(words).toContain('Safety limit exceeded: 30 of 30 known products have a price that becomes');
     expect(words).toMatch(/the limit is 5%\. ?product-\d+: price \d+\.00 → \d,\d00\.00/);
     expect(words).toContain('and 20 more');
   });
