@@ -18,16 +18,16 @@ import { UpdatePass } from './update-pass.ts';
 /** What a source gives, in batches. */
 type Records = AsyncIterable<readonly (Mapped | DeferredRecord)[]>;
 
-/** What planning an import needs. */
+/** The input of planning an import. */
 export interface PlanOptions {
   /** The run's id, named in messages that ask for its approval. */
   readonly run: string;
   readonly job: Pick<ImportJob, 'name' | 'import' | 'mode' | 'match' | 'keep' | 'duplicates' | 'safety'> & {
     readonly limits?: Pick<InputLimits, 'mergedCopies'>;
   };
-  /** Reads the snapshot through the mapping from its beginning; asked a second time when keys repeat. */
+  /** Reads the snapshot through the mapping from its beginning; called a second time if keys repeat. */
   readonly openMapped: () => Records;
-  /** Asked when the source has been read to its end. */
+  /** Called after the source has been read completely. */
   readonly describeSource: () => PlanSource;
   /** What the jobs that write products to the same store send, this one included; left out: unknown. */
   readonly senders?: readonly SentFields[] | undefined;
@@ -39,21 +39,21 @@ export interface PlanOptions {
   readonly admit?: ((records: Records) => Records) | undefined;
   /** The source is a corrected rejects file: no deletes, no safety limits. */
   readonly retry: boolean;
-  /** Of what decides a record's key, in this run and in the last completed one; null when unknown. */
+  /** The digest of what decides a record's key, in this run and in the last completed one; null if unknown. */
   readonly keyDigest: string | null;
   readonly previous: { readonly rows: number | null; readonly keyDigest: string | null };
   readonly signal: AbortSignal;
   readonly onProgress: (progress: PlanProgress) => void;
   /** Looks at the images of the planned upserts, where the job asks for it. Changes no operation. */
   readonly checkImages?: ((upserts: readonly PlannedShard[]) => Promise<ImageFindings>) | undefined;
-  /** Another hash than the usual one; a poor one shows in tests that shared hashes cost no record. */
+  /** Replaces the usual hash. Tests use a poor one to show that equal hashes do not lose records. */
   readonly hashKey?: HashKey;
 }
 
 /**
- * Compares the source with the ledger, without sending anything, and writes what is to be sent into the run's
- * folder: shards of operations, rejections and, last of all, the plan itself. A plan that was begun before is
- * overwritten. Rejects with the signal's reason when aborted, and with whatever reading, ledger or folder raise.
+ * Compares the source with the ledger without sending anything, and writes what must be sent into the run's folder:
+ * shards of operations, rejections and, last, the plan itself. An unfinished earlier plan is overwritten. Rejects
+ * with the signal's reason if aborted, and with errors of reading, ledger or folder.
  */
 export async function planImport(options: PlanOptions): Promise<Plan> {
   const { job, folder, ledger, signal, retry, openMapped, admit = (records) => records } = options;
@@ -174,13 +174,13 @@ async function figuresOf(
   };
 }
 
-/** What planning the deletes of a mirror needs. */
+/** The input for planning the deletes of a mirror. */
 interface DeleteOptions {
   readonly folder: RunFolder;
   readonly ledger: Ledger;
   readonly job: string;
   readonly mode: ImportMode;
-  /** A retry sees only a few rows of its source: what it does not see is not missing. */
+  /** A retry reads only a few rows of its source: other keys are not missing. */
   readonly retry: boolean;
   readonly signal: AbortSignal;
 }
@@ -199,8 +199,8 @@ interface PlannedDeletes {
 const EXAMPLES = 10;
 
 /**
- * Plans a delete for every key that this job last sent and the source no longer has, in shards of their own. While the
- * key of any row cannot be read, that row might be any of them: they are counted, and nothing is deleted.
+ * Plans a delete for every key that this job last sent and the source no longer has, in separate shards. If the key
+ * of any row cannot be read, that row may belong to any of them: then they are counted, and nothing is deleted.
  */
 async function planDeletes(
   options: DeleteOptions,
@@ -249,14 +249,17 @@ async function planDeletes(
   return { removed, deletes, withoutId, unconfirmed, withheld, shards };
 }
 
-/** The keys that this job last sent and the source no longer has, in batches. Keys of other jobs are not considered. */
+/** The keys that this job last sent and the source no longer has, in batches. Keys of other jobs are ignored. */
 async function* missingKeys(ledger: Ledger, job: string, seen: KeySet): AsyncGenerator<readonly OwnedKey[]> {
   for await (const batch of ledger.keysOf(job)) {
     yield batch.filter(({ key }) => !seen.has(key));
   }
 }
 
-/** For each product whose id the store must answer once more: its acknowledged body, hidden since it is about to be deleted. */
+/**
+ * For each product whose id the store must answer again: its acknowledged body, hidden because it is about to be
+ * deleted.
+ */
 async function idLookupBodies(
   ledger: Ledger,
   missing: readonly OwnedKey[],

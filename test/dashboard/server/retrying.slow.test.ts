@@ -167,7 +167,7 @@ describe('the rejects of a run', () => {
     await nightly.workspace.storeferry('run', 'nightly', '--resend');
     nightly.store.behave();
     nightly.store.forget();
-    expect((await client.get(`/runs/${run}`)).words).toContain('A later run has begun since');
+    expect((await client.get(`/runs/${run}`)).words).toContain('A later run has begun');
     const shown = await upload(scene, rejects.replace('Product 3', 'Three').replace('Product 7', 'Seven'));
     const begun = await client.submit(shown, `/runs/${run}/retry`);
     const [retry = ''] = /(?<=Run )\w+/.exec(begun.words) ?? [];
