@@ -232,13 +232,15 @@ export function titleAbove(
 
 /** The header below a title. */
 function headerBelow(first: Row, rows: readonly Row[]): Row | undefined {
-  const named = filled(first);
+  const named = [...new Set(filled(first))];
   if (named.length > 2) return undefined;
+  // A title in merged cells, as sheets have it: each of them holds it.
+  const isMerged = named.length === 1 && filled(first).length > 1;
   for (const [index, row] of rows.slice(0, MOST_PREAMBLE).entries()) {
     const { length } = row.cells;
     const below = rows.slice(index + 1, index + 1 + ROWS_LOOKED_AT);
     // A header with a single name is as wide as its rows, and the name is one word.
-    const isTitle = first.cells.length !== length || named.some((text) => text.includes(' '));
+    const isTitle = isMerged || first.cells.length !== length || named.some((text) => text.includes(' '));
     if (
       isTitle &&
       length >= 2 &&

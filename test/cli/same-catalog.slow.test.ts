@@ -42,17 +42,25 @@ const FILES: Readonly<Record<string, readonly [content: string | Uint8Array, sou
   jsonl: [records.map((record) => JSON.stringify(record)).join('\n'), ''],
   json: [JSON.stringify({ data: { products: records } }), ', records: data.products'],
   xml: [
-    `<?xml version="1.0"?><rss xmlns:g="http://base.google.com/ns/1.0"><channel>${ROWS.map(
-      (row) =>
-        `<item>${HEADER.flatMap((name, index) =>
-          text(row[index])
-            .split(', https')
-            .map((part, at) => `<g:${name}>${escaped(at === 0 ? part : `https${part}`)}</g:${name}>`),
-        ).join('')}</item>`,
-    ).join('')}</channel></rss>`,
+    `<?xml version="1.0"?><rss xmlns:g="http://base.google.com/ns/1.0"><channel>${elements('item')}</channel></rss>`,
+    '',
+  ],
+  atom: [
+    `<feed xmlns="http://www.w3.org/2005/Atom" xmlns:g="http://base.google.com/ns/1.0"><title>Shop</title>${elements('entry').replaceAll('g:description>', 'summary>')}</feed>`,
     '',
   ],
 };
+
+function elements(record: string): string {
+  return ROWS.map(
+    (row) =>
+      `<${record}>${HEADER.flatMap((name, index) =>
+        text(row[index])
+          .split(', https')
+          .map((part, at) => `<g:${name}>${escaped(at === 0 ? part : `https${part}`)}</g:${name}>`),
+      ).join('')}</${record}>`,
+  ).join('');
+}
 
 const job = (name: string, source: string) =>
   `import: products\nstore: main\nsource: { path: catalog.${name}${source} }\nmapping: google-merchant-products\nsafety: { minRows: 0, maxRejects: off }\n`;
@@ -78,7 +86,7 @@ async function scene(name: string, content: string | Uint8Array, source: string)
 }
 
 describe('the same catalog', () => {
-  it('gives the same requests, byte for byte, as CSV, as a sheet, as JSON and as XML', async () => {
+  it('gives the same requests, byte for byte, as CSV, as a sheet, as JSON, as RSS and as Atom', async () => {
     const bodies: Record<string, readonly (string | undefined)[]> = {};
     for (const [name, [content, source]] of Object.entries(FILES)) {
       await using run = await scene(name, content, source);

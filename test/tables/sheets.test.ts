@@ -181,6 +181,17 @@ describe('the header of a sheet', () => {
     expect(doubt?.message).toContain('looks like a title');
     expect(doubt?.hint).toContain('headerRow: 3');
   });
+  it('is doubted where a title stands over all columns in merged cells', async () => {
+    const titled = [
+      ['Preisliste', '', ''],
+      ['sku', 'name', 'price'],
+      ['A', 'a', 1],
+      ['B', 'b', 2],
+    ];
+    const bytes = makeXlsx([{ name: 'P', rows: titled, merged: ['A1:C1'] }]);
+    expect((await readStaged('a.xlsx', bytes)).doubt).toMatchObject({ headerRow: 2 });
+  });
+
   it('must be there', async () => {
     const bytes = makeXlsx([{ name: 'S', rows: titled }]);
     await expect(readStaged('a.xlsx', bytes, { headerRow: 2 })).rejects.toThrow(
