@@ -123,8 +123,7 @@ function compileRule(
     if (typeof given !== 'number') {
       return refuse('price-rule-blank', 'a number that the price rule calculates with is blank', row.line);
     }
-    const exact = Decimal.of(given);
-    const result = isRounded ? given : toCents(exact, Decimal.of(price)).toNumber();
+    const result = isRounded ? given : toCents(Decimal.of(given), Decimal.of(price)).toNumber();
     if (result < 0) refuse('price-negative', 'the price rule gives a price below 0', row.line);
     if (result === 0 && price > 0) {
       refuse('price-rounded-to-zero', 'the price rule makes 0 of a price above 0', row.line);

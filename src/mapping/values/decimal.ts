@@ -3,6 +3,13 @@ const QUOTIENT_DIGITS = 24;
 /** A number holds this many significant digits exactly. */
 const NUMBER_DIGITS = 15;
 
+/** Kept, since every calculation needs some of them. */
+const POWERS = Array.from({ length: 64 }, (_, exponent) => 10n ** BigInt(exponent));
+
+function powerOfTen(exponent: number): bigint {
+  return POWERS[exponent] ?? 10n ** BigInt(exponent);
+}
+
 /** A decimal number, exact: `units` divided by 10 to the power of `scale`. */
 export class Decimal {
   static readonly zero = new Decimal(0n, 0);
@@ -20,7 +27,7 @@ export class Decimal {
     const [whole = '', fraction = ''] = digits.split('.');
     const scale = fraction.length - Number(exponent);
     const units = BigInt(whole + fraction);
-    return scale < 0 ? new Decimal(units * 10n ** BigInt(-scale), 0) : new Decimal(units, scale);
+    return scale < 0 ? new Decimal(units * powerOfTen(-scale), 0) : new Decimal(units, scale);
   }
 
   /** How many digits stand behind the point, as it was written. */
@@ -48,8 +55,8 @@ export class Decimal {
 
   /** The quotient, cut off after 24 digits behind the point. `other` is not 0. */
   dividedBy(other: Decimal): Decimal {
-    const units = this.#units * 10n ** BigInt(QUOTIENT_DIGITS + other.#scale);
-    return new Decimal(units / (other.#units * 10n ** BigInt(this.#scale)), QUOTIENT_DIGITS);
+    const units = this.#units * powerOfTen(QUOTIENT_DIGITS + other.#scale);
+    return new Decimal(units / (other.#units * powerOfTen(this.#scale)), QUOTIENT_DIGITS);
   }
 
   negated(): Decimal {
@@ -70,7 +77,7 @@ export class Decimal {
   /** Rounded half up to so many digits behind the point (-1: to tens); numbers below 0 as without their sign. */
   rounded(digits: number): Decimal {
     if (this.#scale <= digits) return this;
-    const step = 10n ** BigInt(this.#scale - digits);
+    const step = powerOfTen(this.#scale - digits);
     const half = this.#units < 0n ? -step / 2n : step / 2n;
     return new Decimal((this.#units + half) / step, digits);
   }
@@ -83,6 +90,6 @@ export class Decimal {
   }
 
   #at(scale: number): bigint {
-    return this.#units * 10n ** BigInt(scale - this.#scale);
+    return this.#units * powerOfTen(scale - this.#scale);
   }
 }
