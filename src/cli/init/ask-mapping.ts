@@ -1,9 +1,11 @@
 import { availableMappings } from '../../config/workspace.ts';
 import {
+  type FileToGuess,
   guessImport,
   type MappingProposal,
   type MappingQuestion,
   proposeMapping,
+  understoodColumns,
 } from '../../mapping/guess/propose-mapping.ts';
 import { fitHeader, guessMapping, type MappingFit, type MappingGuess } from '../../mapping/guess-mapping.ts';
 import type { MappingFile, MappingSpec } from '../../mapping/spec/mapping-spec.ts';
@@ -33,19 +35,41 @@ export async function askMapping(asking: Asking, look: SourceLook): Promise<Mapp
 
   const guess = guessMapping(header, known);
   for (const line of explainGuess(guess)) say(line);
-  const { best } = guess;
+  const file = fileOf(look);
+  const imports = guessImport(file);
+  const best =
+    guess.best !== undefined && isOutdone(guess.best, known, imports, file) ? undefined : guess.best;
   if (best !== undefined && options.yes) return { kind: 'known', ...found(known, best.name) };
-  if (options.yes && (prompter === null || guess.fitting.length === 0))
+  if (options.yes && (prompter === null || guess.fitting.length === 0 || guess.best !== best))
     return await askNew(asking, look, known);
   if (prompter === null) throw cannotTell(guess);
-  const chosen = await prompter.choose('Which mapping reads this file?', choices(guess, known), best?.name);
+  const chosen = await prompter.choose(
+    'Which mapping reads this file?',
+    choices(guess, known),
+    best?.name ?? NEW_MAPPING,
+  );
   if (chosen === NEW_MAPPING) return await askNew(asking, look, known);
   return { kind: 'known', ...found(known, chosen) };
 }
 
-function found(known: readonly MappingFile[], name: string): { name: string; spec: MappingSpec } {
+/** Whether a shipped mapping was recognised by a few columns only, as a file of one's own has them. */
+function isOutdone(
+  best: MappingFit,
+  known: readonly MappingFile[],
+  imports: MappingSpec['import'] | undefined,
+  file: FileToGuess,
+): boolean {
+  const { shipped } = found(known, best.name);
+  return shipped && imports === best.imports && best.used.length <= understoodColumns(imports, file);
+}
+
+function fileOf({ header, rows }: SourceLook): FileToGuess {
+  return { header, rows: rows.map(({ cells }) => cells) };
+}
+
+function found(known: readonly MappingFile[], name: string): Pick<MappingFile, 'name' | 'spec' | 'shipped'> {
   const mapping = known.find((one) => one.name === name);
-  if (mapping !== undefined) return { name, spec: mapping.spec };
+  if (mapping !== undefined) return { name, spec: mapping.spec, shipped: mapping.shipped };
   const names = known.map((one) => one.name);
   throw new UsageError(`There is no mapping '${name}'${didYouMean(name, names) || '.'}`, {
     hint: `Known mappings: ${names.join(', ')}; '${NEW_MAPPING}' starts one of your own.`,
@@ -125,11 +149,11 @@ function cannotTell({ best, fitting }: MappingGuess): UsageError {
 /** Proposes a mapping by what the file shows, and asks what the file leaves open. */
 async function askNew(
   asking: Asking,
-  { header, rows }: SourceLook,
+  look: SourceLook,
   known: readonly MappingFile[],
 ): Promise<MappingAnswer> {
   const { options, prompter, say } = asking;
-  const file = { header, rows: rows.map(({ cells }) => cells) };
+  const file = fileOf(look);
   const imports = await askImport(asking, guessImport(file));
   const answers: Record<string, string> = { ...answersOf(options) };
   for (;;) {

@@ -3,6 +3,7 @@ import { readdir } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { basename, dirname, isAbsolute, relative, resolve, sep } from 'node:path';
 import type { NewWorkspace } from '../../config/new-workspace/new-workspace.ts';
+import { languagesOf } from '../../mapping/guess/propose-mapping.ts';
 import { didYouMean } from '../../model/nearest.ts';
 import {
   delimiterName,
@@ -112,7 +113,7 @@ async function lookUntilClear(
       const { delimiter } = reading;
       return { look, ...reading, delimiter: delimiter && (delimiterName(delimiter) ?? delimiter) };
     } catch (error) {
-      const decided = await decide(asking, error, reading);
+      const decided = await decide(asking, error, reading, file);
       if (decided === undefined) throw error;
       reading = { ...reading, ...decided };
     }
@@ -120,7 +121,12 @@ async function lookUntilClear(
 }
 
 /** What makes an unclear file clear; undefined where a person cannot say that, or has said it. */
-async function decide(asking: Asking, error: unknown, known: Reading): Promise<Reading | undefined> {
+async function decide(
+  asking: Asking,
+  error: unknown,
+  known: Reading,
+  file: string,
+): Promise<Reading | undefined> {
   if (error instanceof EncodingError && known.encoding === undefined && error.candidates.length > 0) {
     const words = error.words;
     return {
@@ -129,6 +135,7 @@ async function decide(asking: Asking, error: unknown, known: Reading): Promise<R
           const word = words.get(value);
           return { value, name: value, note: word && `a word in it: ${word}` };
         }),
+        likely: await likelyEncoding(asking, error.candidates, known, file),
       }),
     };
   }
@@ -159,6 +166,51 @@ async function decide(asking: Asking, error: unknown, known: Reading): Promise<R
     };
   }
   return undefined;
+}
+
+/** The charsets in which the languages of headers are written, where these have letters of their own. */
+const CHARSETS: Readonly<Record<string, RegExp>> = {
+  Polish: /^(?:windows-1250|iso-8859-2)$/,
+  Czech: /^(?:windows-1250|iso-8859-2)$/,
+  Russian: /^(?:windows-1251|koi8-r)$/,
+  Turkish: /^windows-1254$/,
+  Japanese: /^(?:shift_jis|euc-jp)$/,
+  Chinese: /^(?:gbk|gb18030|big5)$/,
+};
+const WESTERN = /^(?:windows-1252|macintosh)$/;
+
+/** The charset in which most headers are words of a language that is written in it; undefined where two do alike. */
+async function likelyEncoding(
+  { options, say }: Asking,
+  candidates: readonly string[],
+  known: Reading,
+  file: string,
+): Promise<string | undefined> {
+  if (!options.yes) return undefined;
+  const scores: { readonly encoding: string; readonly score: number; readonly text: string }[] = [];
+  for (const encoding of candidates) {
+    const look = await lookAtSource(file, { ...known, encoding }).catch(() => undefined);
+    if (look === undefined) continue;
+    const languages = languagesOf(look.header);
+    const fitting = languages.filter((all) => all.some((one) => (CHARSETS[one] ?? WESTERN).test(encoding)));
+    scores.push({ encoding, score: fitting.length, text: JSON.stringify([look.header, look.rows]) });
+  }
+  const most = Math.max(0, ...scores.map(({ score }) => score));
+  const fitting = scores.filter(({ score }) => score === most && most > 0);
+  const fewest = Math.min(...fitting.map(({ text }) => strangeCharacters(text)));
+  const [best, ...others] = fitting.filter(({ text }) => strangeCharacters(text) === fewest);
+  if (best === undefined || others.some(({ text }) => text !== best.text)) return undefined;
+  say(
+    `Its charset is ${best.encoding}: ${counted(most, 'header')} with accents or of another script ${most === 1 ? 'is a word' : 'are words'} then.`,
+  );
+  return best.encoding;
+}
+
+/** How many characters are neither letters nor usual signs: a wrong charset has them within words. */
+function strangeCharacters(text: string): number {
+  return (
+    text.match(/[^\p{ASCII}\p{L}\p{M}\p{Sc}\u00a0°–—…„“”‘’‚«»×·•™®²³、。（）「」・！？：；，]/gu)?.length ?? 0
+  );
 }
 
 interface Choices {

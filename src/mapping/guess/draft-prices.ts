@@ -3,7 +3,7 @@ import type { Condition, Value } from '../spec/value.ts';
 import type { Transform } from '../transforms/transforms.ts';
 import { countedShare, type Guess, meaningOf, type ReadColumn, sampleOf } from './guess.ts';
 import type { ProductConcept } from './header-reading.ts';
-import { amountStep, type NumberStyle, styleOf } from './number-style.ts';
+import { type NumberStyle, numberSteps, styleOf } from './number-style.ts';
 import { readAmount, type SampledColumn, saysNone, shareOf, signsOf } from './sampled-column.ts';
 
 type Column = ReadColumn<ProductConcept>;
@@ -276,6 +276,9 @@ function amountSteps(
       : []),
     ...(amounts.some(({ hasMark }) => hasMark) ? [{ replace: ' *[*]+$', with: '' }] : []),
     ...(amounts.some(({ hasDashes }) => hasDashes) ? [{ replace: '[.,] ?[-–—]+', with: '' }] : []),
-    amountStep(style),
+    ...numberSteps(
+      style,
+      amounts.map(({ digits }) => digits),
+    ),
   ];
 }

@@ -89,17 +89,23 @@ export function draftProduct(guess: Products): ProductMappingSpec | undefined {
 function pickSku(guess: Products): Column | undefined {
   const shown = (column: SampledColumn) =>
     `${column.distinct} different of ${column.values.length} values, such as codes have`;
-  const codes = (column: SampledColumn) => shareOf(column, isCode) >= MOSTLY && !isSequence(column);
   const sku = guess.pick({
     field: 'sku',
     what: 'the SKU',
     concepts: ['sku'],
-    fits: codes,
+    fits: (column) => shareOf(column, isCode) >= MOSTLY && !isRowNumber(guess, column),
     shown,
     prefer: ({ header }) => /^(?:product |variant )?sku$/i.test(header.replaceAll('_', ' ').trim()),
   });
   if (sku !== undefined || guess.answers['column.sku'] !== undefined) return sku;
   if (guess.questions.some(({ id }) => id === 'column.sku')) return undefined;
+  if (
+    guess.columns.some(
+      (column) => meaningOf(column, ['sku'])?.how === 'exact' && guess.isFree(column) && isCodes(column),
+    )
+  ) {
+    return undefined;
+  }
   const ean = guess.columns.filter(
     (column) => meaningOf(column, ['gtin']) !== undefined && shareOf(column, isGtin) >= MOSTLY,
   );
@@ -111,6 +117,16 @@ function pickSku(guess: Products): Column | undefined {
     `${countedShare(only, isGtin, 'are EANs')}, and no other column holds the SKU`,
     'likely',
   );
+}
+
+/** Whether a column that is called `No.` only counts the rows. */
+function isRowNumber(guess: Products, { index }: SampledColumn): boolean {
+  const column = guess.columns[index];
+  return column !== undefined && meaningOf(column, ['position']) !== undefined && isSequence(column);
+}
+
+function isCodes(column: Column): boolean {
+  return column.values.length > 0 && !isSequence(column) && !text(column);
 }
 
 /** Whether values count the rows: 1, 2, 3. */

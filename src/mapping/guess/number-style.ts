@@ -69,9 +69,10 @@ const DECIMAL_QUESTION = {
   ],
 } as const;
 
-/** The transform that reads amounts of money: with currencies, and with thousands signs where these are certain. */
-export function amountStep({ decimal }: NumberStyle): Transform {
-  return decimal === 'auto'
-    ? { number: { decimal, currency: 'strip' } }
-    : { number: { decimal, thousands: decimal === ',' ? '.' : ',', currency: 'strip' } };
+/** The transforms that read amounts of money: with currencies, and with thousands signs where these are certain. */
+export function numberSteps({ decimal }: NumberStyle, numbers: readonly string[]): readonly Transform[] {
+  // Without a sign that is named, blanks and apostrophes may group digits, and a lone point or comma is refused.
+  const isSpaced = numbers.some((text) => /\d[\s'’]\d/.test(text));
+  if (decimal === 'auto' || isSpaced) return [{ number: { decimal, currency: 'strip' } }];
+  return [{ number: { decimal, thousands: decimal === ',' ? '.' : ',', currency: 'strip' } }];
 }

@@ -82,6 +82,22 @@ function resultOf<Concept extends string>(guess: Guess<Concept>, spec: MappingSp
   };
 }
 
+/** How many columns of a file a proposal understands; a shipped mapping that knows no more of them was made for other files. */
+export function understoodColumns(imports: MappingSpec['import'], file: FileToGuess): number {
+  return proposeMapping(imports, file).columns.filter(({ field }) => field !== null).length;
+}
+
+/** The languages of the headers with letters beyond ASCII, for each that is understood: they show how a file is encoded. */
+export function languagesOf(header: readonly string[]): readonly (readonly string[])[] {
+  return header
+    .filter((text) => /[^\p{ASCII}]/u.test(text) && /\p{L}/u.test(text))
+    .flatMap((text) => {
+      const meanings = [...readProductHeader(text).meanings, ...readContactHeader(text).meanings];
+      const languages = meanings.flatMap((meaning) => (meaning.how === 'exact' ? meaning.languages : []));
+      return languages.length === 0 ? [] : [languages];
+    });
+}
+
 /** What a file holds, by its headers and values; undefined where it could be either. */
 export function guessImport({ header, rows }: FileToGuess): MappingSpec['import'] | undefined {
   const columns = sampleColumns(header, rows);

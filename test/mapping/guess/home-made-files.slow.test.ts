@@ -1,0 +1,46 @@
+import { globSync, readFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { runCommandLine } from '../../../src/cli/run-command-line.ts';
+import { memoryTerminal } from '../../support/memory-terminal.ts';
+import { makeWorkspace } from '../../support/workspace.ts';
+import { HOME_MADE_FILES } from './home-made-files.ts';
+
+/** The bodies that a plan would send, without `type`. */
+function planned(dir: string): unknown[] {
+  return globSync(join(dir, '.storeferry/artifacts/*/shard-*.jsonl'))
+    .sort()
+    .flatMap((file) => readFileSync(file, 'utf8').trim().split('\n'))
+    .map((line) => {
+      const { type, ...body } = JSON.parse(line.split('\t')[1] ?? 'null');
+      expect(type).toBe('physical');
+      return body;
+    });
+}
+
+describe('files that shops and suppliers make themselves', () => {
+  it.each(HOME_MADE_FILES)('$name is planned right, with no more edits than it says', async (file) => {
+    await using shop = await makeWorkspace({});
+    const source = join(shop.dir, file.name);
+    await writeFile(source, file.bytes);
+    const init = async (...edits: readonly string[]) => {
+      const { terminal, out, err } = memoryTerminal();
+      const args = ['-C', shop.dir, 'init', '--sandbox', '--source', source, '--yes', ...edits];
+      return { code: await runCommandLine(args, terminal), said: out() + err() };
+    };
+    if (file.edits.length > 0) {
+      const refused = await init();
+      expect(refused.code, refused.said).toBe(2);
+      for (const question of file.asks ?? []) expect(refused.said).toContain(question);
+    }
+    const made = await init(...file.edits);
+    expect(made.code, made.said).toBe(0);
+    expect(planned(shop.dir), made.said).toEqual(file.sends);
+  });
+
+  it('are twenty, of which at least sixteen need no edit', () => {
+    expect(HOME_MADE_FILES).toHaveLength(20);
+    expect(HOME_MADE_FILES.filter(({ edits }) => edits.length === 0).length).toBeGreaterThanOrEqual(16);
+  });
+});
