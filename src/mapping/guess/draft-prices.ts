@@ -60,8 +60,8 @@ function currencyOf({ values, reading }: Column): string | undefined {
 
 /** The column of the price: never one that is called net, cost, old or per kg without an answer that says so. */
 function pickPrice(guess: Guess<ProductConcept>): Column | undefined {
-  const given = guess.given('price');
-  if (given !== undefined && given !== 'none') return guess.claim('price', given, 'as you said', 'certain');
+  const settled = guess.settled({ field: 'price', what: 'the price', fits });
+  if (settled !== undefined && settled !== 'none') return settled;
   const called = (concept: ProductConcept, how: 'exact' | 'near') =>
     guess.columns.filter((column) => {
       const { qualifiers } = column.reading;

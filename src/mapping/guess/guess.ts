@@ -93,18 +93,32 @@ export class Guess<Concept extends string> {
     this.#language = mainLanguage(this.columns.map(({ reading }) => reading));
   }
 
+  /** The column that an answer names for a field, or that an earlier mapping took for it; `none` by an answer. */
+  settled({
+    field,
+    what,
+    fits,
+  }: Pick<Choice<Concept>, 'field' | 'what' | 'fits'>): ReadColumn<Concept> | 'none' | undefined {
+    const given = this.given(field);
+    if (given !== undefined)
+      return given === 'none' ? given : this.claim(field, given, 'as you said', 'certain');
+    const before = this.columns.find(
+      (column) =>
+        column.header !== '' &&
+        this.isFree(column) &&
+        this.#earlier.get(loosened(column.header))?.field === field,
+    );
+    if (before === undefined || (before.values.length > 0 && !fits(before))) return undefined;
+    const mapping = this.#earlier.get(loosened(before.header))?.mapping ?? '';
+    return this.claim(field, before, `the mapping ${mapping} takes it for ${what} as well`, 'certain');
+  }
+
   /** The column that fills a field; undefined where none does, or a question has been asked about it. */
   pick(spec: Choice<Concept>): ReadColumn<Concept> | undefined {
     const { field, what, concepts, fits, prefer } = spec;
-    const given = this.given(field);
-    if (given !== undefined)
-      return given === 'none' ? undefined : this.claim(field, given, 'as you said', 'certain');
-    const free = this.columns.filter((column) => column.header !== '' && !this.#claims.has(column.index));
-    const before = free.find(({ header }) => this.#earlier.get(loosened(header))?.field === field);
-    if (before !== undefined && (before.values.length === 0 || fits(before))) {
-      const mapping = this.#earlier.get(loosened(before.header))?.mapping ?? '';
-      return this.claim(field, before, `the mapping ${mapping} takes it for ${what} as well`, 'certain');
-    }
+    const settled = this.settled(spec);
+    if (settled !== undefined) return settled === 'none' ? undefined : settled;
+    const free = this.columns.filter((column) => column.header !== '' && this.isFree(column));
     for (const how of ['exact', 'near'] as const) {
       const called = free.filter((column) => {
         const meaning = meaningOf(column, concepts);

@@ -927,7 +927,8 @@ function meaningsAt<Concept extends string>(
 
 /** The words joined: as they are, without what means product, and without what only links words. */
 function candidatesOf(words: readonly string[]): readonly string[] {
-  const bare = words.filter((word) => !LINKS.has(word));
+  // A last letter is a name of its own: Price A.
+  const bare = words.filter((word, index) => index === words.length - 1 || !LINKS.has(word));
   const own = bare.filter((word) => !NOUNS.has(word));
   const joined = own.join('');
   const noun = [...NOUNS].find((one) => joined.startsWith(one) && joined.length >= one.length + 3);

@@ -439,7 +439,7 @@ export const HOME_MADE_FILES: readonly HomeMadeFile[] = [
   {
     name: 'both-taxes.csv',
     edits: ['--column', 'price=Preis brutto'],
-    asks: ['Which column holds the price?'],
+    asks: ['Which column has the price?'],
     bytes: csv(
       'Artikelnr;Bezeichnung;Preis netto;Preis brutto;Menge\nX1;Lampe;100,00;119,00;4\nX2;Birne;5,00;5,95;90\n',
     ),

@@ -1,0 +1,309 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { checkMapping } from '../../../src/mapping/compile-mapping.ts';
+import { guessImport, proposeMapping } from '../../../src/mapping/guess/propose-mapping.ts';
+import type { MappingFile } from '../../../src/mapping/spec/mapping-spec.ts';
+import { mapAll, mappingOf, products, table } from '../mapping-setup.ts';
+
+/** What a table in CSV with semicolons proposes. */
+function proposal(
+  text: string,
+  answers: Readonly<Record<string, string>> = {},
+  earlier: readonly MappingFile[] = [],
+) {
+  const [header = [], ...rows] = text.split('\n').map((line) => line.split(';'));
+  return proposeMapping('products', { header, rows }, answers, earlier);
+}
+
+/** The fields of columns, by header. */
+function fields(text: string, answers: Readonly<Record<string, string>> = {}) {
+  return Object.fromEntries(proposal(text, answers).columns.map(({ header, field }) => [header, field]));
+}
+
+const asked = (text: string, answers?: Readonly<Record<string, string>>) =>
+  proposal(text, answers).questions.map(({ id }) => id);
+
+describe('what is never taken for the price without an answer', () => {
+  it.each([
+    ['a cost price', 'Name;Einkaufspreis\nTasse;4,00\nDose;5,00'],
+    ['a net price alone', 'Name;Preis netto\nTasse;4,00\nDose;5,00'],
+    ['a price for a kilogram', 'Name;Preis pro kg\nTasse;4,00\nDose;5,00'],
+    ['a recommended price alone', 'Name;UVP\nTasse;4,00\nDose;5,00'],
+    ['a price before the sale alone', 'Name;Old price\nMug;4.00\nJug;5.00'],
+    ['one of two prices', 'Name;Price A;Price B\nMug;4.00;5.00\nJug;5.00;6.00'],
+    ['one of two taxes', 'Name;Prix HT;Prix TTC\nBol;4,00;4,80\nPot;5,00;6,00'],
+    ['an amount under an unknown header', 'Name;Betrag XY\nTasse;4,00\nDose;5,00'],
+    ['a price from some number of pieces on', 'Name;Preis ab 100\nTasse;4,00\nDose;5,00'],
+    ['a price in one of two currencies', 'Name;Price EUR;Price USD\nMug;4.00;5.00\nJug;5.00;6.00'],
+    ['text under the header of a price', 'Name;Preis\nTasse;klein\nDose;groß'],
+  ])('%s', (_, text) => {
+    const { questions, spec } = proposal(text);
+    expect(questions.map(({ id }) => id)).toContain('column.price');
+    expect(spec).toBeNull();
+  });
+
+  it('net beside a price that is higher by the same tax is left out', () => {
+    expect(fields('Name;Preis;Preis netto\nTasse;11,90;10,00\nDose;5,95;5,00')).toMatchObject({
+      Preis: 'price',
+      'Preis netto': null,
+    });
+  });
+});
+
+describe('what is asked', () => {
+  it.each([
+    ['the decimal sign where 1.299 is all there is', 'Name;Preis\nSofa;1.299\nBett;2.450', ['decimal']],
+    ['which currency', 'Name;Price\nMug;€ 4.00\nJug;$ 5.00', ['currency']],
+    ['which currency, of a column', 'Name;Price;Currency\nMug;4.00;EUR\nJug;5.00;USD', ['currency']],
+    ['the unit of a weight', 'Name;Preis;Gewicht\nTasse;4,00;300\nDose;5,00;500', ['weightIn']],
+    [
+      'a word in the stock',
+      'Name;Preis;Lager\nTasse;4,00;3\nDose;5,00;im Zulauf\nGlas;5,00;2\nKrug;5,00;2\nTopf;5,00;2',
+      ['word.im Zulauf'],
+    ],
+    ['a word in the status', 'Name;Preis;Status\nTasse;4,00;aktiv\nDose;5,00;geprüft', ['word.geprüft']],
+    ['where pictures stand', 'Name;Preis;Bild\nTasse;4,00;tasse.jpg\nDose;5,00;dose.jpg', ['imageBase']],
+    [
+      'what a slash in categories separates',
+      'Name;Preis;Kategorie\nTasse;4,00;Bad/WC\nDose;5,00;Küche',
+      ['separator'],
+    ],
+    ['one of two languages', 'Name DE;Name EN;Preis\nTasse;Mug;4,00\nDose;Can;5,00', ['column.title']],
+    ['what tells products apart', 'Name;Preis\nTasse;4,00\nTasse;5,00', ['column.url']],
+    [
+      'which price is compared',
+      'Name;Preis;Angebotspreis;UVP\nTasse;4,00;3,00;5,00\nDose;5,00;;6,00',
+      ['column.was'],
+    ],
+  ])('%s', (_, text, questions) => {
+    expect(asked(text)).toEqual(questions);
+  });
+
+  it('nothing that has its answer', () => {
+    expect(
+      asked('Name;Preis;Gewicht\nSofa;1.299;300\nBett;2.450;500', { decimal: ',', weightIn: 'g' }),
+    ).toEqual([]);
+    expect(() => asked('Name;Preis\nSofa;1.299\nBett;2.450', { decimal: ';' })).toThrow(
+      "expected ',' or '.'",
+    );
+    expect(() => asked('Name;Preis\nSofa;1,00', { 'column.price': 'Price' })).toThrow('no column');
+  });
+});
+
+describe('what a column is taken for', () => {
+  it.each([
+    [
+      'an EAN is no SKU beside one',
+      'Artikelnummer;EAN;Name;Preis\nA1;4006381333931;Tasse;4,00',
+      { Artikelnummer: 'sku', EAN: null },
+    ],
+    ['an EAN is the SKU where there is no other', 'EAN;Name;Preis\n4006381333931;Tasse;4,00', { EAN: 'sku' }],
+    [
+      'a number of the row is no SKU',
+      'Nr;Name;Preis\n1;Tasse;4,00\n2;Dose;5,00',
+      { Nr: null, Name: 'title' },
+    ],
+    ['the recommended price is compared', 'Name;Preis;UVP\nTasse;4,00;5,00', { Preis: 'price', UVP: 'was' }],
+    [
+      'codes under Artikel are the SKU',
+      'Artikel;Bezeichnung;Preis\nA-1;Tasse;4,00',
+      { Artikel: 'sku', Bezeichnung: 'title' },
+    ],
+    [
+      'names under Artikel are the title',
+      'Artikel;Preis\nBlaue Tasse;4,00\nRote Tasse;4,00',
+      { Artikel: 'title' },
+    ],
+    ['a misspelt header', 'Beschreibng;Name;Preis\nSchön.;Tasse;4,00', { Beschreibng: 'description' }],
+    [
+      'a path of a feed',
+      'g:title;g:price;images[].url\nMug;4.00;https://img.example/a.jpg',
+      { 'g:title': 'title', 'g:price': 'price', 'images[].url': 'images' },
+    ],
+  ])('%s', (_, text, expected) => {
+    expect(fields(text)).toMatchObject(expected);
+  });
+
+  it('is what an earlier mapping of the workspace took it for', () => {
+    const spec = mappingOf(
+      'import: products\ncolumns: { title: Etikett, price: Betrag XY }\nproduct: { url: title, title: title }\nvariants: { pricing: { price: price } }',
+    );
+    const earlier = [
+      {
+        name: 'my-list',
+        spec,
+        shipped: false,
+        dir: '',
+        lookupPlaces: new Map(),
+        placeOf: () => ({ file: '' }),
+      },
+    ];
+    const { columns, questions } = proposal('Etikett;Betrag XY\nTasse;4,00', {}, earlier);
+    expect(questions).toEqual([]);
+    expect(columns.map(({ field }) => field)).toEqual(['title', 'price']);
+    expect(columns[0]?.evidence).toContain('my-list');
+  });
+
+  it('is no contact by name: an e-mail address is needed', () => {
+    const file = { header: ['Name', 'Telefon'], rows: [['Ada Byron', '+44 117 496 0182']] };
+    expect(guessImport(file)).toBeUndefined();
+    expect(proposeMapping('contacts', file).questions.map(({ id }) => id)).toEqual(['column.email']);
+  });
+});
+
+/** Headers of title, SKU, price, stock, images, description, cost, brand, and what the language writes decimals with. */
+const LANGUAGES = [
+  [
+    ',',
+    ['Bezeichnung', 'Artikel-Nr.', 'VK-Preis', 'Lagerbestand', 'Bilder', 'Beschreibung', 'EK-Preis', 'Marke'],
+  ],
+  [
+    '.',
+    ['Product name', 'SKU', 'Selling Price', 'Stock Qty', 'Image URLs', 'Description', 'Cost price', 'Brand'],
+  ],
+  [
+    ',',
+    ['Désignation', 'Réf.', 'Prix de vente', 'Quantité', 'Photos', 'Descriptif', "Prix d'achat", 'Marque'],
+  ],
+  [
+    ',',
+    ['Nombre', 'Referencia', 'Precio', 'Existencias', 'Imágenes', 'Descripción', 'Precio de compra', 'Marca'],
+  ],
+  [',', ['Nome', 'Codice', 'Prezzo', 'Giacenza', 'Immagini', 'Descrizione', 'Costo', 'Marca']],
+  [',', ['Nome', 'Código', 'Preço', 'Estoque', 'Imagens', 'Descrição', 'Preço de custo', 'Marca']],
+  [
+    ',',
+    [
+      'Naam',
+      'Artikelnummer',
+      'Verkoopprijs',
+      'Voorraad',
+      'Afbeeldingen',
+      'Omschrijving',
+      'Inkoopprijs',
+      'Merk',
+    ],
+  ],
+  [',', ['Nazwa', 'Symbol', 'Cena', 'Stan', 'Zdjęcia', 'Opis', 'Cena zakupu', 'Marka']],
+  [',', ['Název', 'Kód', 'Cena', 'Počet kusů', 'Obrázky', 'Popis', 'Nákupní cena', 'Značka']],
+  [',', ['Название', 'Артикул', 'Цена', 'Остаток', 'Фото', 'Описание', 'Закупочная цена', 'Бренд']],
+  [',', ['Ürün Adı', 'Stok Kodu', 'Satış Fiyatı', 'Stok', 'Görseller', 'Açıklama', 'Alış Fiyatı', 'Marka']],
+  ['.', ['商品名', '品番', '販売価格', '在庫数', '画像', '商品説明', '原価', 'ブランド']],
+  ['.', ['商品名称', '货号', '售价', '库存', '图片', '描述', '成本价', '品牌']],
+] as const;
+
+const product = fc.record({
+  price: fc.integer({ min: 1, max: 99_999_999 }),
+  stock: fc.integer({ min: 0, max: 900 }),
+  images: fc.integer({ min: 0, max: 3 }),
+  hasDescription: fc.boolean(),
+});
+
+function amount(cents: number, decimal: string, isGrouped: boolean): string {
+  const [whole = '', fraction = ''] = (cents / 100).toFixed(2).split('.');
+  const sign = decimal === ',' ? '.' : ',';
+  return `${isGrouped ? whole.replaceAll(/\B(?=(\d{3})+$)/g, sign) : whole}${decimal}${fraction}`;
+}
+
+describe('any file of known headers', () => {
+  it('is mapped right or asked about, in every language, number style and order of columns', async () => {
+    let complete = 0;
+    const property = fc.asyncProperty(
+      fc.constantFrom(...LANGUAGES),
+      fc.constantFrom(',', '.', 'own'),
+      fc.boolean(),
+      fc.constantFrom('|', ';', ' ', ', '),
+      fc.constantFrom('', ' €', ' EUR'),
+      fc.array(product, { minLength: 2, maxLength: 8 }),
+      fc.array(fc.nat(), { minLength: 8, maxLength: 8 }),
+      async ([own, names], style, isGrouped, separator, currency, made, order) => {
+        const decimal = style === 'own' ? own : style;
+        const images = (index: number, count: number) =>
+          Array.from({ length: count }, (_, image) => `https://img.example/${index}-${image}.jpg`);
+        const cells = made.map(({ price, stock, images: count, hasDescription }, index) => [
+          `${names[0]} ${String.fromCharCode(65 + index)}`,
+          `X-${index}7`,
+          amount(price, decimal, isGrouped) + currency,
+          String(stock),
+          images(index, count).join(separator),
+          hasDescription ? '<p>Text</p>' : '',
+          amount(Math.ceil(price / 2), decimal, isGrouped) + currency,
+          'Muster',
+        ]);
+        const columns = names.map((_, index) => index).sort((a, b) => (order[a] ?? 0) - (order[b] ?? 0));
+        const header = columns.map((index) => names[index] ?? '');
+        const rows = cells.map((row) => columns.map((index) => row[index] ?? ''));
+        const { spec, questions } = proposeMapping('products', { header, rows });
+        if (spec === null) return expect(questions.length).toBeGreaterThan(0);
+        complete += 1;
+        expect(checkMapping(spec)).toEqual([]);
+        const { mapped } = await mapAll(spec, [table(header, rows)]);
+        expect(products(mapped)).toEqual(
+          made.map(({ price, stock, images: count, hasDescription }, index) => ({
+            type: 'physical',
+            title: `${names[0]} ${String.fromCharCode(65 + index)}`,
+            ...(hasDescription ? { description: '<p>Text</p>' } : {}),
+            url: `x-${index}7`,
+            ...(count === 0 ? {} : { images: images(index, count) }),
+            options: [],
+            variants: [
+              {
+                options: [],
+                price: price / 100,
+                onSale: false,
+                regularPrice: price / 100,
+                quantity: stock,
+                sku: `X-${index}7`,
+              },
+            ],
+          })),
+        );
+      },
+    );
+    await fc.assert(property, { numRuns: 300, seed: 7 });
+    expect(complete).toBeGreaterThanOrEqual(290);
+  });
+
+  it('with any cells at all is proposed without a fault, and what is proposed is a right mapping', () => {
+    const cell = fc.oneof(
+      fc.string({ unit: 'grapheme', maxLength: 12 }),
+      fc.constantFrom(
+        '1.234',
+        '12,50 €',
+        'ab 9,90',
+        '-',
+        'ja',
+        'A-1',
+        'https://img.example/a.jpg',
+        '0,5 kg',
+        'S',
+      ),
+    );
+    const names = fc.constantFrom(
+      ...LANGUAGES.flatMap(([, all]) => [...all]),
+      'UVP',
+      'Größe',
+      'Gewicht',
+      'Status',
+      'Parent SKU',
+      '',
+    );
+    const file = fc.array(names, { minLength: 1, maxLength: 8 }).chain((header) =>
+      fc.record({
+        header: fc.constant(header),
+        rows: fc.array(fc.array(cell, { minLength: header.length, maxLength: header.length }), {
+          maxLength: 6,
+        }),
+      }),
+    );
+    fc.assert(
+      fc.property(file, fc.constantFrom('products', 'contacts'), (made, imports) => {
+        const { spec, questions, columns } = proposeMapping(imports, made);
+        expect(columns).toHaveLength(made.header.length);
+        expect(spec === null).toBe(questions.length > 0);
+        if (spec !== null) expect(checkMapping(spec)).toEqual([]);
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
