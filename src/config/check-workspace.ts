@@ -10,7 +10,7 @@ import type { Settings } from './settings.ts';
 import type { StoreConfig } from './store-config.ts';
 import type { Workspace } from './workspace.ts';
 
-/** Everything that is wrong in a workspace, and what is right in it. */
+/** All problems of a workspace, and its valid contents. */
 export interface WorkspaceCheck {
   /** Problems that stop a run. */
   readonly problems: readonly ConfigurationProblem[];
@@ -22,13 +22,13 @@ export interface WorkspaceCheck {
   readonly jobs: readonly Job[];
   /** The workspace's own mappings, and the shipped ones that its jobs use. */
   readonly mappings: readonly MappingFile[];
-  /** Undefined when they are not valid. */
+  /** Undefined if they are not valid. */
   readonly settings: Settings | undefined;
 }
 
 /**
- * Reads every file of a workspace, offline, and collects what is wrong with it. `shownPath` gives the path of a file as a
- * command to type must name it.
+ * Reads every file of a workspace, offline, and collects the problems. `shownPath` returns the path of a file for
+ * commands that the user types.
  */
 export function checkWorkspace(
   workspace: Workspace,
@@ -96,8 +96,8 @@ function plainHttp({ files }: Workspace, { name, baseUrl }: StoreConfig): Config
 }
 
 /**
- * Names of one address, unless their ids say what they are. Without an id they share a ledger; with an id on one of them
- * only, they would not, and two runs could write to one site at the same time.
+ * Several names for one address, unless their ids declare what they are. Without an id they share a ledger. With an
+ * id on only one of them they would not, and two runs could write to one site at the same time.
  */
 function sameStores({ files }: Workspace, stores: readonly StoreConfig[]): ConfigurationProblem[] {
   const byAddress = Map.groupBy(stores, ({ baseUrl }) => normalisedAddress(baseUrl));
@@ -147,7 +147,7 @@ function contestedFields(workspace: Workspace): ConfigurationProblem[] {
   );
 }
 
-/** Files with keys or customers' data must be closed to other users. Windows has no such permissions. */
+/** Files with keys or customers' data must not be accessible to other users. Windows has no such permissions. */
 function openToOthers({ path }: Workspace, shownPath: (file: string) => string): ConfigurationProblem[] {
   if (process.platform === 'win32') return [];
   return PRIVATE.flatMap(({ file, mode }) => {
@@ -165,7 +165,7 @@ const PRIVATE = [
   { file: '.storeferry', mode: '700' },
 ] as const;
 
-/** Only warnings: a missing file may arrive before the run, though more often its name is misspelt. */
+/** Only warnings: a missing file may arrive before the run, although more often its name is misspelt. */
 function absentFiles(workspace: Workspace, job: Job): ConfigurationProblem[] {
   if (job.kind === 'export') return [];
   const yaml = workspace.files.job(job.name);

@@ -124,7 +124,7 @@ interface Address {
   readonly path: Path;
 }
 
-/** The address as it stands in the file. */
+/** The address as written in the file. */
 function addressIn({ content }: YamlFile, part: Path): Address | undefined {
   const paths = Object.keys(REMOTE_KINDS).flatMap((name) => [
     [...part, name],
@@ -137,7 +137,7 @@ function addressIn({ content }: YamlFile, part: Path): Address | undefined {
   return undefined;
 }
 
-/** The variables that fill the query of an address: each of them may be a secret. */
+/** The variables in the query of an address: each of them may be a secret. */
 function variablesOfQuery(template: Template): string[] {
   const query = template.findIndex((part) => typeof part === 'string' && part.includes('?'));
   return query < 0
@@ -149,7 +149,7 @@ function variablesOfQuery(template: Template): string[] {
 const SECRET_PARAMETER =
   /[?&]([^=&#]*(?:token|secret|passw(?:or)?d|signature|api_?key|access_?key|consumer_?key)|key|sig|auth|pwd)=([^&#]*)/gi;
 
-/** Refuses a parameter of an address whose name says secret and whose value does not come from the environment. */
+/** Refuses a parameter of an address with a secret name whose value does not come from the environment. */
 function literalSecret(address: Address | undefined, yaml: YamlFile): ConfigurationProblem[] {
   for (const [, name, value = ''] of address?.text.matchAll(SECRET_PARAMETER) ?? []) {
     if (address === undefined || value === '' || value.includes('${')) continue;

@@ -5,11 +5,11 @@ import { looksSecret } from '../model/secret-redactor.ts';
 import { ConfigurationError } from '../model/storeferry-error.ts';
 import type { Path } from './value-at.ts';
 
-/** Where settings and secrets come from: the process's variables, and the workspace's `.env` behind them. */
+/** The source of settings and secrets: the variables of the process, then the workspace's `.env`. */
 export interface Environment {
   /** The value; undefined when unset or empty. */
   get(name: string): string | undefined;
-  /** The values in `.env` that are secrets by their names, whether or not anything uses them. */
+  /** The values in `.env` that are secrets according to their names, even if unused. */
   secretsInFile(): readonly string[];
 }
 
@@ -38,8 +38,8 @@ function readDotEnv(dir: string): Variables {
 }
 
 /**
- * The environment of a workspace. The process's variables win over `.env`, an empty one too: that is how something
- * is switched off for one command. Throws ConfigurationError when `.env` is there and cannot be read.
+ * The environment of a workspace. Variables of the process have priority over `.env`, even empty ones, so that a
+ * setting can be switched off for one command. ConfigurationError if `.env` exists but cannot be read.
  */
 export function loadEnvironment(dir: string, variables: Variables): Environment {
   const dotEnv = readDotEnv(dir);
@@ -56,10 +56,10 @@ export function loadEnvironment(dir: string, variables: Variables): Environment 
   };
 }
 
-/** A field whose value is a secret; `refused`: it may come from the environment only. */
+/** A secret field; `refused`: the value did not come from the environment. */
 export interface SecretField {
   readonly path: Path;
   readonly literal: 'refused' | 'allowed';
-  /** A fitting name for the variable, to be proposed. */
+  /** A proposed name for the variable. */
   readonly variable?: string;
 }

@@ -44,7 +44,7 @@ function isOffered(schema: unknown): boolean {
   return !(innermost(schema) instanceof z.ZodNever);
 }
 
-/** The keys that a schema knows, those of maps within it as `outer.inner`. */
+/** The keys of a schema, with those of maps within it as `outer.inner`. */
 function knownKeys(schema: unknown): string[] {
   if (!(schema instanceof z.ZodObject)) return [];
   const entries = Object.entries(schema.shape).filter(([, field]) => isOffered(field));
@@ -62,7 +62,7 @@ export function oneOf(choices: readonly unknown[]): string {
   return others.length === 0 ? last : `${others.join(', ')} or ${last}`;
 }
 
-/** The words that a value could have been, where the issue knows them; `params.choices` of issues of our own. */
+/** The allowed words of a value, if the issue has them; `params.choices` of our own issues. */
 export function choicesOf(issue: z.core.$ZodIssue): readonly string[] {
   switch (issue.code) {
     case 'invalid_value':
@@ -79,8 +79,8 @@ export function choicesOf(issue: z.core.$ZodIssue): readonly string[] {
 }
 
 /**
- * What a schema expected, for zod's `error` parameter. Messages begin with `expected`; the caller adds the place and
- * the value found. For unknown keys it gives the known ones, separated by blanks.
+ * The expectation of a schema, for zod's `error` parameter. Messages begin with `expected`; the caller adds the place
+ * and the value found. For unknown keys it returns the known ones, separated by blanks.
  */
 export function expectation(issue: z.core.$ZodRawIssue): string {
   switch (issue.code) {

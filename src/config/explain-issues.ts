@@ -3,19 +3,19 @@ import { didYouMean } from '../model/nearest.ts';
 import { choicesOf, oneOf } from './expectation.ts';
 import { type Path, pathKey, valueAt } from './value-at.ts';
 
-/** What is wrong at a path, in words. */
+/** The problem at a path, in words. */
 export interface Finding {
   readonly path: Path;
   readonly part: 'key' | 'value';
-  /** Begins with `expected` where the found value must still be added. */
+  /** Begins with `expected` if the found value must still be added. */
   readonly message: string;
-  /** What to do, to stand behind the message; may be empty. */
+  /** Advice to append to the message; may be empty. */
   readonly hint: string;
-  /** Another type or word altogether was expected, so that the value might be read in another way. */
+  /** The value has a wrong type or word, so it may be read in another way. */
   readonly wrongKind: boolean;
 }
 
-/** Turns zod's issues, whose messages are from `expectation`, into findings; `root` is the value that was parsed. */
+/** Turns zod's issues, whose messages are from `expectation`, into findings; `root` is the parsed value. */
 export function explainIssues(
   issues: readonly z.core.$ZodIssue[],
   root: unknown,
@@ -26,7 +26,7 @@ export function explainIssues(
     .flatMap((issue) => explainIssue(issue, root, [...base, ...issue.path]));
 }
 
-/** A relation between fields cannot be judged while one of the fields has a wrong name. */
+/** A relation between fields cannot be checked while one of the fields has a wrong name. */
 function isBesideUnknownKey({ code, path }: z.core.$ZodIssue, issues: readonly z.core.$ZodIssue[]): boolean {
   const here = JSON.stringify(path);
   return (
@@ -80,7 +80,7 @@ function refusal(
   return { path, part: 'value', message, hint, wrongKind };
 }
 
-/** `known` are the keys of the map, and as `outer.inner` those of the maps within it. */
+/** `known` are the keys of the map, with those of maps within it as `outer.inner`. */
 function unknownKey(path: Path, key: string, known: readonly string[]): Finding {
   const here = known.filter((name) => name !== '' && !name.includes('.'));
   const elsewhere = known.find((name) => name.endsWith(`.${key}`));
@@ -100,7 +100,7 @@ type BranchChoice =
   | { readonly kind: 'unknown-keys'; readonly keys: readonly string[]; readonly known: readonly string[] }
   | { readonly kind: 'wrong-kind'; readonly phrases: readonly string[]; readonly words: readonly string[] };
 
-/** Finds the branch that a value was most probably meant for; or that no branch knows such values, or its keys. */
+/** Finds the most probable branch for a value, or that no branch accepts such values or its keys. */
 function chooseBranch(branches: readonly Branch[]): BranchChoice {
   const flat = branches.flatMap(withoutNesting);
   const near = flat.filter((branch) => !branch.some(isWrongKind));
@@ -118,7 +118,7 @@ function chooseBranch(branches: readonly Branch[]): BranchChoice {
   return { kind: 'branch', issues: best };
 }
 
-/** A union that is a branch of another one adds its branches to it. */
+/** The branches of a nested union are added to the outer one. */
 function withoutNesting(branch: Branch): readonly Branch[] {
   const [first] = branch;
   const nested =
@@ -140,7 +140,9 @@ function keysUnknownToAll(branches: readonly Branch[]): string[] {
   return first.filter((key) => others.every((keys) => keys.includes(key)));
 }
 
-/** How little a branch knows the value: unknown keys count most, then keys that are missing or of another type. */
+/**
+ * The distance between a value and a branch: unknown keys count most, then keys that are missing or of another type.
+ */
 function strangeness(branch: Branch): number {
   return branch.reduce((sum, issue) => {
     if (isUnknownKeys(issue)) return sum + 10 * issue.keys.length;
@@ -150,17 +152,17 @@ function strangeness(branch: Branch): number {
 
 /** What a finding is about. */
 interface Subject {
-  /** The value that was parsed, and where in its file it stands. */
+  /** The parsed value, and its place in the file. */
   readonly root: unknown;
   readonly at: Path;
-  /** What the environment filled in, and what must not be quoted; both by the keys of the paths. */
+  /** Values from the environment, and values that must not be quoted; both by the keys of the paths. */
   readonly placeholders: ReadonlyMap<string, string>;
   readonly secret: ReadonlySet<string>;
 }
 
 /**
- * The message for people: where, what was expected, what was found, what to do. It quotes nothing that came from the
- * environment and nothing of a secret field.
+ * The message for people: place, expectation, found value, advice. It quotes nothing from the environment and nothing
+ * of a secret field.
  */
 export function wordFinding({ path, part, message, hint }: Finding, subject: Subject): string {
   const name = [...subject.at, ...path].map(String).join('.');

@@ -12,15 +12,15 @@ import { type Path, pathKey, valueAt } from './value-at.ts';
 import { once, type WorkspaceFiles } from './workspace-files.ts';
 import type { YamlFile } from './yaml-file.ts';
 
-/** The content of the workspace files with all their problems; undefined where there is no such file or entry. */
+/** The contents of the workspace files with all their problems; undefined if a file or entry does not exist. */
 export interface Inspection {
-  /** The names in `stores.yaml` (undefined when it cannot be read), and what concerns no single store. */
+  /** The names in `stores.yaml` (undefined if it cannot be read), and problems that concern no single store. */
   stores(): {
     readonly names: readonly string[] | undefined;
     readonly problems: readonly ConfigurationProblem[];
   };
   store(name: string): Interpretation<StoreConfig> | undefined;
-  /** A job by itself, and in relation to the stores and the mapping that it names. */
+  /** A job alone, and together with its store and its mapping. */
   job(name: string): Interpretation<Job> | undefined;
   mapping(name: string): Interpretation<MappingFile> | undefined;
 }
@@ -29,7 +29,7 @@ const STORE_SECRETS: readonly SecretField[] = [{ path: ['apiKey'], literal: 'ref
 const DESTINATION_AT = ['destination'];
 const JOB_SECRETS: readonly SecretField[] = [{ path: ['notify', 'url'], literal: 'allowed' }];
 
-/** Reads each file when it is first asked for. `onSecret` is called with each secret that the environment filled in. */
+/** Reads each file on first use. `onSecret` is called with each secret from the environment. */
 export function inspectFiles(
   files: WorkspaceFiles,
   environment: Environment,
@@ -162,7 +162,7 @@ function withValue<T, U>(found: Interpretation<T>, change: (value: T) => U): Int
   return { ...found, value: found.value === undefined ? undefined : change(found.value) };
 }
 
-/** What names an unset variable cannot be judged. */
+/** A value with an unset variable cannot be checked. */
 function relationsToProblems(
   relations: readonly RelationProblem[],
   yaml: YamlFile,

@@ -8,15 +8,17 @@ import { type FilledValues, fillValues, placeholder } from './placeholder.ts';
 import { type Path, pathKey, setValueAt, valueAt } from './value-at.ts';
 import type { YamlFile } from './yaml-file.ts';
 
-/** A variable without value and without default, and the place that needs it. */
+/** A variable without value and default, and the place that needs it. */
 export interface UnsetVariable {
   readonly name: string;
   readonly place: Place;
 }
 
-/** What a part of a file means, and everything that is wrong with it. */
+/** The value of a part of a file, and all its problems. */
 export interface Interpretation<T> {
-  /** Absent when there are problems. With unset variables it may be present and incomplete: use it for checks only. */
+  /**
+   * Absent if there are problems. With unset variables it may be present but incomplete: then use it for checks only.
+   */
   readonly value: T | undefined;
   readonly problems: readonly ConfigurationProblem[];
   readonly unset: readonly UnsetVariable[];
@@ -24,18 +26,18 @@ export interface Interpretation<T> {
   readonly placeholders: ReadonlyMap<string, string>;
 }
 
-/** What a part of a file is read with. */
+/** The input for reading a part of a file. */
 export interface Reading<T> {
   readonly schema: z.ZodType<T>;
-  /** Where the part stands in its file. */
+  /** The place of the part in its file. */
   readonly at: Path;
   readonly environment: Environment;
   readonly secretFields: readonly SecretField[];
-  /** Called with every secret that the environment filled in. */
+  /** Called with every secret from the environment. */
   readonly onSecret: (value: string) => void;
 }
 
-/** Fills in the environment, applies the schema and gives every problem its place. */
+/** Fills in the environment, applies the schema, and adds a place to every problem. */
 export function interpret<T>(file: YamlFile, reading: Reading<T>): Interpretation<T> {
   if (file.problems.length > 0) {
     return { value: undefined, problems: file.problems, unset: [], placeholders: new Map() };
@@ -115,11 +117,11 @@ function reportSecrets<T>(values: FilledValues, { secretFields, environment, onS
 type Parsed<T> = { readonly value: T } | { readonly findings: readonly Finding[] };
 
 /**
- * Applies a schema. A text from the environment has no type: where the schema refuses a value that is one placeholder
- * and nothing else, it is read as a number, true or false; when it is empty or unset, as if the key were not there.
+ * Applies a schema. A text from the environment has no type. If the schema refuses a value that is a single
+ * placeholder, the value is read as a number, true or false; if it is empty or unset, as if the key were missing.
  */
 function parseFilled<T>(schema: z.ZodType<T>, values: FilledValues): Parsed<T> {
-  // A process reads a file or two: compiling a schema takes longer than it saves.
+  // A process reads only a few files: compiling a schema takes longer than it saves.
   const result = schema.safeParse(values.value, { error: expectation, jitless: true });
   if (result.success) return { value: result.data };
   const findings = explainIssues(result.error.issues, values.value);
@@ -127,7 +129,7 @@ function parseFilled<T>(schema: z.ZodType<T>, values: FilledValues): Parsed<T> {
   return adapted.length > 0 ? parseFilled(schema, values) : { findings };
 }
 
-/** Whether the refused value could be changed into something else: a text into what is none, once. */
+/** Whether the refused value could be converted once from a text to another type. */
 function adapt(values: FilledValues, { path, wrongKind }: Finding): boolean {
   const filled = values.filled.get(pathKey(path));
   const value = valueAt(values.value, path);
@@ -146,7 +148,7 @@ function typedValue(text: string): number | boolean | undefined {
   return /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : undefined;
 }
 
-/** An unset variable as a problem: in a run an error, in a check a warning. */
+/** An unset variable as a problem: an error in a run, a warning in a check. */
 export function whyUnset({ name, place }: UnsetVariable) {
   return { place, message: `the variable ${name} is not set; set it in the environment or in .env` };
 }

@@ -14,7 +14,7 @@ export type JsonSchema = z.core.JSONSchema.BaseSchema;
 
 const SCHEMAS = {
   environment: settingsSchema,
-  // A file is read with the schema of its own kind, which explains better.
+  // A file is validated with the schema of its own kind, which gives better explanations.
   job: z.union([importJobSchema, exportJobSchema]),
   mapping: mappingSchema,
   stores: storesSchema,
@@ -31,12 +31,12 @@ function generate(name: keyof typeof SCHEMAS, override: Override): JsonSchema {
   return z.toJSONSchema(SCHEMAS[name], { io: 'input', target: 'draft-7', override });
 }
 
-/** What may be written in a file, without the placeholders that may stand instead: the source of the reference. */
+/** The allowed values of a file, without the alternative placeholders: the source of the reference. */
 export function plainSchemaFor(name: SchemaName | 'environment'): JsonSchema {
   return generate(name, tidy);
 }
 
-/** The JSON Schema of a file of the workspace, draft 7, which editors' YAML plugins know best. */
+/** The JSON Schema of a file of the workspace, in draft 7, which YAML plugins of editors support best. */
 export function schemaFor(name: SchemaName): JsonSchema {
   const schema = generate(name, (context) => {
     tidy(context);
@@ -45,7 +45,7 @@ export function schemaFor(name: SchemaName): JsonSchema {
   return { title: `Storeferry: ${name}`, ...schema };
 }
 
-/** Leaves out keys that are always refused, and bounds of the number type itself. */
+/** Removes keys that are always refused, and bounds of the number type itself. */
 function tidy({ jsonSchema }: Context): void {
   for (const [key, property] of Object.entries(jsonSchema.properties ?? {})) {
     if (typeof property === 'object' && 'not' in property) delete jsonSchema.properties?.[key];
@@ -57,7 +57,7 @@ function tidy({ jsonSchema }: Context): void {
 /** Keywords that describe a value without limiting it. */
 const ABOUT: ReadonlySet<string> = new Set(['title', 'description', 'default', 'examples', 'id']);
 
-/** A value, though no key, that is not just any text may be written as a placeholder as well. */
+/** Values that are not just any text may also be written as a placeholder; keys may not. */
 function allowPlaceholder({ jsonSchema, path }: Context): void {
   const { type, enum: words, pattern } = jsonSchema;
   const isTyped = type === 'integer' || type === 'number' || type === 'boolean';

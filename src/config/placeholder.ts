@@ -8,15 +8,15 @@ export interface Placeholder {
   readonly fallback: string | undefined;
 }
 
-/** A text taken apart into what stands as it is and what the environment fills. */
+/** A text as literal parts and placeholders. */
 export type Template = readonly (string | Placeholder)[];
 
 const TOKEN = /\$\$\{|\$\{([A-Za-z_][A-Za-z0-9_]*)(?::([^}]*))?\}|\$\{/g;
 
 /**
- * Reads `${NAME}` and `${NAME:default}`; `$${` stands for a plain `${`. The default begins after the first colon, ends
- * at the first `}` and may be empty. Everything else stands for itself, and what is filled in is not read again. Undefined when a `${`
- * begins no placeholder.
+ * Reads `${NAME}` and `${NAME:default}`; `$${` is a literal `${`. The default begins after the first colon, ends at
+ * the first `}` and may be empty. All other text is literal, and inserted values are not read again. Undefined if a
+ * `${` begins no placeholder.
  */
 export function parseTemplate(text: string): Template | undefined {
   const parts: (string | Placeholder)[] = [];
@@ -50,9 +50,9 @@ export function placeholder(name: string, fallback?: string): string {
 export interface FilledText {
   readonly text: string;
   readonly placeholders: readonly Placeholder[];
-  /** Names without value and without default; in `text` their placeholders stand as written. */
+  /** Names without value and default; in `text` their placeholders are unchanged. */
   readonly unset: readonly string[];
-  /** Whether the value is one placeholder and nothing else: then it may become a number, or nothing. */
+  /** Whether the value is a single placeholder: then it may become a number, or nothing. */
   readonly whole: boolean;
 }
 
@@ -74,15 +74,15 @@ export function fillTemplate(parts: Template, lookUp: (name: string) => string |
   };
 }
 
-/** Values with their placeholders filled in, and which of them had any. */
+/** Values with their placeholders filled in, and which of them had placeholders. */
 export interface FilledValues {
   readonly value: unknown;
   readonly filled: ReadonlyMap<string, FilledText & { readonly path: Path }>;
-  /** `${` that begins no placeholder, by where it stands. */
+  /** Each `${` that begins no placeholder, by its position. */
   readonly malformed: readonly Path[];
 }
 
-/** Fills in every text within a value; keys stay as they are. The result shares nothing with what was given. */
+/** Fills in every text within a value; keys are unchanged. The result shares nothing with the input. */
 export function fillValues(value: unknown, lookUp: (name: string) => string | undefined): FilledValues {
   const filled = new Map<string, FilledText & { readonly path: Path }>();
   const malformed: Path[] = [];

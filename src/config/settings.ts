@@ -46,14 +46,14 @@ export const settingsSchema = z.object({
 export interface Settings {
   readonly redisUrl: string | undefined;
   readonly artifacts: ArtifactsPlace;
-  /** Absolute paths of folders outside the workspace into which links may lead. */
+  /** Absolute paths of folders outside the workspace that links may lead to. */
   readonly allowedFolders: readonly string[];
   readonly logLevel: (typeof LOG_LEVELS)[number];
-  /** Those among the values, to be redacted wherever they turn up. */
+  /** The secret values, which are redacted everywhere. */
   readonly secrets: readonly string[];
 }
 
-/** Reads the settings; ConfigurationError names the variables that cannot be used, without their values. */
+/** Reads the settings. ConfigurationError names the invalid variables, without their values. */
 export function readSettings(environment: Pick<Environment, 'get'>, dir: string): Settings {
   const names = Object.keys(settingsSchema.shape);
   const given = names.flatMap((name) => {
@@ -90,14 +90,14 @@ function refused(messages: readonly string[]): ConfigurationError {
   return new ConfigurationError(messages.map((message) => ({ place: { file: 'environment' }, message })));
 }
 
-/** The place, with the secrets that open it; or what else is wrong, each a sentence that begins with its variable. */
+/** The place, with its secrets; or the problems, each a sentence that begins with its variable. */
 type ArtifactsChoice =
   | { readonly place: ArtifactsPlace; readonly secrets: readonly string[] }
   | { readonly problems: readonly string[] };
 
 /**
- * The place that a valid `ARTIFACTS_URL` names; paths are relative to the workspace. Buckets are reached as the `AWS_…`
- * variables say. Private networks are allowed, since only the operator of the process sets these variables.
+ * The place of a valid `ARTIFACTS_URL`; paths are relative to the workspace. The `AWS_…` variables give access to
+ * buckets. Private networks are allowed, because only the operator of the process sets these variables.
  */
 function chooseArtifacts(url: string, dir: string, environment: Pick<Environment, 'get'>): ArtifactsChoice {
   const [, bucket, prefix = ''] = S3.exec(url) ?? [];

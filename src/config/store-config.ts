@@ -18,7 +18,7 @@ function whyNotBaseUrl(text: string): string | undefined {
   return undefined;
 }
 
-/** The address of a store without trailing slash, so that every way of writing it names one ledger. */
+/** The address of a store without trailing slash, so that each spelling names one ledger. */
 export const baseUrlSchema = z.string().transform((text, context) => {
   const why = whyNotBaseUrl(text.trim());
   if (why !== undefined) {
@@ -110,5 +110,5 @@ export function isName(text: string): boolean {
   return NAME.test(text);
 }
 
-/** A store that can be talked to: secrets filled in, `baseUrl` without trailing slash. */
+/** A usable store: secrets filled in, `baseUrl` without trailing slash. */
 export type StoreConfig = DeepReadonly<z.infer<typeof storeSchema>> & { readonly name: string };

@@ -5,7 +5,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return value !== null && typeof value === 'object';
 }
 
-/** The value at a path; undefined when there is none. */
+/** The value at a path; undefined if there is none. */
 export function valueAt(root: unknown, path: Path): unknown {
   let value = root;
   for (const step of path) {
@@ -15,7 +15,7 @@ export function valueAt(root: unknown, path: Path): unknown {
   return value;
 }
 
-/** Changes the value at a path in place; undefined takes the key away (from a list, nothing is taken). */
+/** Changes the value at a path in place; undefined removes the key (nothing is removed from a list). */
 export function setValueAt(root: unknown, path: Path, value: unknown): void {
   const parent = valueAt(root, path.slice(0, -1));
   const key = String(path.at(-1));

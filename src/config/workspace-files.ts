@@ -5,7 +5,7 @@ import { ConfigurationError } from '../model/storeferry-error.ts';
 import { isName } from './store-config.ts';
 import { readYaml, type YamlFile } from './yaml-file.ts';
 
-/** The mappings that come with Storeferry; the same from the sources and from `dist/`. */
+/** The shipped mappings, for the sources and for `dist/`. */
 export const SHIPPED_MAPPINGS = fileURLToPath(new URL('../../mappings', import.meta.url));
 
 /** A mapping file, and the folder that the paths in it are relative to. */
@@ -15,16 +15,16 @@ export interface FoundMapping {
   readonly shipped: boolean;
 }
 
-/** The YAML files of a workspace, each read when it is asked for, once. */
+/** The YAML files of a workspace, each read once, on first use. */
 export interface WorkspaceFiles {
   stores(): YamlFile | undefined;
   job(name: string): YamlFile | undefined;
-  /** The workspace's own mapping before the shipped one of the same name. */
+  /** The workspace's own mapping, or else the shipped one with that name. */
   mapping(name: string): FoundMapping | undefined;
   readonly jobNames: readonly string[];
   readonly ownMappingNames: readonly string[];
   readonly mappingNames: readonly string[];
-  /** Files in `jobs/` and `mappings/` that look like YAML and are not read, with the reason. */
+  /** Files in `jobs/` and `mappings/` that look like YAML but are ignored, with the reason. */
   readonly ignored: readonly { readonly file: string; readonly why: string }[];
 }
 
@@ -82,7 +82,7 @@ function ignoredIn(dir: string, folder: string): { file: string; why: string }[]
   });
 }
 
-/** Remembers what was made for each name, so that a file is read once and all see the same. */
+/** Remembers the value for each name, so that a file is read once and all callers see the same. */
 export function once<T>(make: (name: string) => T): (name: string) => T {
   const known = new Map<string, { readonly value: T }>();
   return (name) => {

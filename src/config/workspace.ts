@@ -12,38 +12,38 @@ import type { StoreConfig } from './store-config.ts';
 import { filesOf, SHIPPED_MAPPINGS, type WorkspaceFiles } from './workspace-files.ts';
 
 /**
- * A folder with `stores.yaml`, `jobs/`, `mappings/` and `.env`. Files are read when something in them is asked for, so
- * that a run fails only on what it uses. What is asked for by a name that is not there is a UsageError; what cannot be
- * used as it stands is a ConfigurationError with all that is wrong in it, unset variables included.
+ * A folder with `stores.yaml`, `jobs/`, `mappings/` and `.env`. Files are read on first use, so that a run fails only
+ * on files that it uses. An unknown name is a UsageError; an invalid file is a ConfigurationError with all its
+ * problems, including unset variables.
  */
 export interface Workspace {
   /** An absolute path. */
   readonly dir: string;
   storeNames(): readonly string[];
   jobNames(): readonly string[];
-  /** The workspace's own, and those shipped with Storeferry. */
+  /** The names of the workspace's own mappings and the shipped ones. */
   mappingNames(): readonly string[];
   store(name: string): StoreConfig;
   job(name: string): Job;
   mapping(name: string): MappingFile;
-  /** The job, or undefined and everything that is wrong with its file; for checks and lists. */
+  /** The job, or undefined and all problems of its file; for checks and lists. */
   inspectJob(name: string): {
     readonly job: Job | undefined;
     readonly problems: readonly ConfigurationProblem[];
   };
   settings(): Settings;
-  /** Where the files that jobs name may be. */
+  /** The files that jobs may use. */
   fileAccess(): { readonly workspaceDir: string; readonly allowedFolders: readonly string[] };
   /** A path as a job writes it, as an absolute one. */
   path(written: string): string;
-  /** The secrets that what was read so far has taken from the environment, and those in `.env`, to be redacted everywhere. */
+  /** The secrets that were read so far from the environment, and those in `.env`, for redaction. */
   secrets(): readonly string[];
   /** The same without throwing, for checks. */
   readonly inspection: Inspection;
   readonly files: WorkspaceFiles;
 }
 
-/** Opens a workspace; UsageError when the folder is none. Reads `.env`, and nothing else yet. */
+/** Opens a workspace; UsageError if the folder is not one. Reads only `.env`. */
 export function openWorkspace(
   folder: string,
   variables: Readonly<Record<string, string | undefined>>,
@@ -114,7 +114,7 @@ function allProblems({ problems, unset }: Interpretation<unknown>): Configuratio
   return [...problems, ...unset.map(whyUnset)];
 }
 
-/** The mappings that a job in this folder could name: its own and the shipped ones, those that can be read as they are. */
+/** The mappings that a job in this folder could use: its own and the shipped ones, if they can be read. */
 export function availableMappings(
   dir: string,
   variables: Readonly<Record<string, string | undefined>>,

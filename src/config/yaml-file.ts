@@ -15,18 +15,18 @@ import {
 import type { ConfigurationProblem, Place } from '../model/storeferry-error.ts';
 import type { Path } from './value-at.ts';
 
-/** A YAML file as plain values that remember where they stand. */
+/** A YAML file as plain values that remember their places. */
 export interface YamlFile {
   /** For messages: relative to the workspace. */
   readonly file: string;
-  /** Null when the file is empty or not valid. Keys are always text, `01` and `yes` included. */
+  /** Null if the file is empty or not valid. Keys are always text, also `01` and `yes`. */
   readonly content: unknown;
   readonly problems: readonly ConfigurationProblem[];
-  /** Where the value stands, or its key; of what is absent, the nearest thing around it that is there. */
+  /** The place of the value or its key; for a missing one, of the nearest existing parent. */
   placeOf(path: Path, part: 'key' | 'value'): Place;
 }
 
-/** The bytes of a file as YAML; undefined when there is no such file. What is wrong with it is in its problems. */
+/** The bytes of a file as YAML; undefined if there is no such file. Errors are among its problems. */
 export function readYaml(path: string, file: string): YamlFile | undefined {
   let bytes: Uint8Array;
   try {
@@ -43,7 +43,7 @@ export function readYaml(path: string, file: string): YamlFile | undefined {
   }
 }
 
-/** Parses YAML and collects everything that is wrong with it; never throws. */
+/** Parses YAML and collects all problems; never throws. */
 export function parseYaml(text: string, file: string): YamlFile {
   const lineCounter = new LineCounter();
   const document = parseDocument(text, { lineCounter, prettyErrors: false, stringKeys: true });
@@ -91,7 +91,7 @@ function byPlace(a: ConfigurationProblem, b: ConfigurationProblem): number {
   return (a.place.line ?? 0) - (b.place.line ?? 0) || (a.place.column ?? 0) - (b.place.column ?? 0);
 }
 
-/** Problems of valid YAML that no configuration may use. */
+/** Problems of valid YAML that configurations must not use. */
 function forbidden(document: Document, place: (offset: number) => Place): ConfigurationProblem[] {
   const problems: ConfigurationProblem[] = [];
   const add = (node: Node, message: string) => problems.push({ place: place(startOf(node)), message });
@@ -116,7 +116,7 @@ function explainYaml(code: ErrorCode, line: string): string {
     : message;
 }
 
-/** Where a node begins, counted from the start of the file. */
+/** The offset of a node from the start of the file. */
 function startOf(node: Node): number {
   return node.range?.[0] ?? 0;
 }
@@ -138,7 +138,7 @@ function entryOf(node: Node, step: PropertyKey): Entry | undefined {
   return pair === undefined ? undefined : { key: nodeOf(pair.key), value: nodeOf(pair.value) };
 }
 
-/** Where a value or its key begins; of what is absent, the nearest thing around it that is there. */
+/** The place of a value or its key; for a missing one, of the nearest existing parent. */
 function offsetOf(document: Document, path: Path, part: 'key' | 'value'): number {
   let node = nodeOf(document.contents);
   let offset = node === undefined ? 0 : startOf(node);
@@ -154,7 +154,7 @@ function offsetOf(document: Document, path: Path, part: 'key' | 'value'): number
   return offset;
 }
 
-/** Messages that quote nothing of the file, since it may contain secrets. */
+/** Messages that quote nothing of the file, because it may contain secrets. */
 const MESSAGES: Readonly<Partial<Record<ErrorCode, string>>> = {
   BAD_ALIAS: 'an alias (*name) without an anchor (&name) before it; quote the text if a plain * is meant',
   BAD_DQ_ESCAPE: 'an unknown escape in double quotes; write \\\\ for a backslash, or use single quotes',

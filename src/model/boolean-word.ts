@@ -1,4 +1,4 @@
-/** What a spreadsheet writes for TRUE, in the languages it is sold in; in lower case. */
+/** What spreadsheets write for TRUE, in the languages in which they are sold; in lower case. */
 export const TRUE_WORDS: ReadonlySet<string> = new Set(
   'true wahr vrai verdadero vero verdadeiro waar prawda истина pravda sant sand tosi igaz doğru adevărat αληθής'.split(
     ' ',
@@ -32,7 +32,7 @@ const ERRORS: ReadonlySet<string> = new Set(
     .split(' '),
 );
 
-/** Whether a cell holds the error of a spreadsheet or a program, which is no value of any column. */
+/** Whether a cell has the error of a spreadsheet or a program, which is not a value of any column. */
 export function isErrorValue(text: string): boolean {
   return ERRORS.has(text) || /^(?:#{3,}|Err:5[0-9]{2})$/.test(text);
 }

@@ -1,16 +1,19 @@
-/** What a spreadsheet takes for the start of a formula, full-width forms included. */
+/** What a spreadsheet takes for the start of a formula, including full-width forms. */
 const SIGN = '[=+\\-@＝＋－＠]';
-/** Cells of a file that begin so may be run, whatever cannot be seen before the sign. A mark does not end that. */
+/**
+ * Cells of a file that begin like this may be run as formulas, even with invisible characters before the sign. A mark
+ * before them does not change that.
+ */
 const STARTS_FORMULA = new RegExp(`^'*(?:[\\p{White_Space}\\p{Cc}\\p{Cf}]*${SIGN}|[\\t\\r\\n])`, 'u');
-/** A negative number is one, and no formula. */
+/** A negative number is a number and not a formula. */
 const NEGATIVE_NUMBER = /^-\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
 /**
- * Where a spreadsheet splits by another character than the file does, a cell goes on as a cell of its own behind each of
- * these: `a;=1+1` in a file with commas, opened where semicolons are usual.
+ * If a spreadsheet splits by another character than the file, a new cell begins after each of these: `a;=1+1` in a
+ * file with commas, opened with semicolons as separators.
  */
 const SEPARATORS = ';,|\\t\\r\\n';
-/** What cannot be seen, or is taken off as a quote, between a separator and the sign. */
+/** Invisible characters, and removed quotes, between a separator and the sign. */
 const UNSEEN = `(?:(?![${SEPARATORS}])[\\p{White_Space}\\p{Cc}\\p{Cf}"'])*`;
 const INNER = new RegExp(`([${SEPARATORS}])(?=${UNSEEN}${SIGN})`, 'gu');
 const MARKED_INNER = new RegExp(`([${SEPARATORS}])'(?=${UNSEEN}${SIGN})`, 'gu');
@@ -22,8 +25,8 @@ export function isLive(cell: string): boolean {
 }
 
 /**
- * The cell as a spreadsheet shows it without running it, by whichever character it splits: an apostrophe before each
- * start of a formula, and one more before such apostrophes as are there already.
+ * The cell in a form that a spreadsheet shows without running it, whichever character separates cells: an apostrophe
+ * before each start of a formula, and one more before such existing apostrophes.
  */
 export function inertCell(cell: string): string {
   if (!ANY_SIGN.test(cell)) return cell;
@@ -31,7 +34,7 @@ export function inertCell(cell: string): string {
   return startsFormula(cell) ? `'${inner}` : inner;
 }
 
-/** The cell as it was before `inertCell`. */
+/** The original of a cell that `inertCell` made. */
 export function withoutInertMark(cell: string): string {
   if (!cell.includes("'")) return cell;
   const whole = cell.replace(MARKED_INNER, '$1');

@@ -3,7 +3,7 @@ import type { Place } from './storeferry-error.ts';
 const KIB = 1024;
 const MIB = KIB * KIB;
 
-/** The limits on what an import takes in, where the job sets none; their names are those in the job. */
+/** The limits on the input of an import, if the job sets none; their names are those in the job. */
 export const DEFAULT_LIMITS = {
   rowBytes: 32 * MIB,
   cellBytes: 16 * MIB,
@@ -27,7 +27,7 @@ export type LimitName = keyof typeof DEFAULT_LIMITS;
 /** A value for each limit. */
 export type InputLimits = Readonly<Record<LimitName, number>>;
 
-/** The limits that a mapping keeps to. */
+/** The limits that apply to a mapping. */
 export type MappingLimits = Pick<InputLimits, 'patternLength' | 'recordRows' | 'combinations'>;
 
 /** How a limit is explained. */
@@ -39,8 +39,8 @@ interface LimitWords {
 }
 
 /**
- * Every limit in words: what protects memory and disk from a damaged or hostile file. Schema, messages and reference
- * are made of this table.
+ * Every limit in words: it protects memory and disk from a damaged or hostile file. Schema, messages and reference
+ * derive from this table.
  */
 export const LIMIT_WORDS = {
   rowBytes: {
@@ -120,12 +120,12 @@ export function beyondLimit(
   return `beyond the limit ${limit} (${most}): ${filled}${filled.endsWith('?') ? '' : '.'}`;
 }
 
-/** What to do where a limit is too low for what is right. */
+/** Advice if a limit is too low for correct input. */
 export function raiseLimit(limit: LimitName): string {
   return `If this is correct, set a higher \`limits: { ${limit}: … }\` in the job.`;
 }
 
-/** The error for a file beyond a limit, with how to raise it; `found` fills the message. */
+/** The error for a file that exceeds a limit, with advice; `found` fills the message. */
 export function fileLimitError<Failure, Limit extends LimitName>(
   Failure: new (message: string, details: { readonly place: Place; readonly hint: string }) => Failure,
   limits: Readonly<Record<Limit, number>>,

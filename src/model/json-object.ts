@@ -1,7 +1,7 @@
 /** An object of a parsed request body; its members are looked at one by one. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** Whether a parsed value is an object, and no list. */
+/** Whether a parsed value is an object, and not a list. */
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
@@ -16,5 +16,5 @@ export function memberNames(first: JsonObject, second: JsonObject): Set<string> 
   return new Set([...Object.keys(first), ...Object.keys(second)]);
 }
 
-/** A configuration value that cannot be changed at any depth. */
+/** A configuration value that is immutable at every depth. */
 export type DeepReadonly<T> = T extends object ? { readonly [K in keyof T]: DeepReadonly<T[K]> } : T;

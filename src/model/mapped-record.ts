@@ -17,7 +17,7 @@ export const UPDATE_MATCHES = ['url', 'sku', 'id'] as const;
 /** One of them. */
 export type UpdateMatch = (typeof UPDATE_MATCHES)[number];
 
-/** What the mapping makes of a group of rows. */
+/** The result of mapping a group of rows. */
 export type Mapped = MappedRecord | MappedRejection | MappedSkip;
 
 /** A record that can be sent. `key` is the product `url` or the contact `id`; of a patch, what its product is found by. */
@@ -26,15 +26,15 @@ export interface MappedRecord extends FromRows {
   readonly key: string;
   /** Of a job with `mode: update`, what it changes: the plan merges it into the body that the store acknowledged. */
   readonly body: Product | ProductPatch | Contact;
-  /** What was changed on the way, a sentence a time, to be counted by its text: 'quantity below 0 raised to 0'. */
+  /** Notes about changed values, one sentence each, counted by text: 'quantity below 0 raised to 0'. */
   readonly notes?: readonly string[];
   /** As in a DeferredRecord: these rows give this body in every later run, without notes. */
   readonly memo?: string;
 }
 
 /**
- * Rows that have a key and are not skipped, before they are mapped. Where the ledger remembers `memo` with the key,
- * they are what they were when the store acknowledged their body: they need not be mapped.
+ * Unmapped rows with a key that are not skipped. If the ledger has `memo` for the key, the rows are those of the
+ * acknowledged body and need not be mapped.
  */
 export interface DeferredRecord extends FromRows {
   readonly kind: 'deferred';
@@ -43,34 +43,34 @@ export interface DeferredRecord extends FromRows {
   readonly memo: string;
   /** Characters that stay in memory until `map` is called. */
   readonly chars: number;
-  /** What the rows become; gives the same whenever it is called. */
+  /** Maps the rows; the result is always the same. */
   readonly map: () => Mapped;
 }
 
-/** Rows that cannot become a record. `key` is null when it cannot be read: then nothing may be deleted. */
+/** Rows that cannot become a record. `key` is null if it cannot be read: then nothing may be deleted. */
 export interface MappedRejection extends FromRows {
   readonly kind: 'rejected';
   readonly key: string | null;
   readonly reason: Reason;
 }
 
-/** Rows the mapping leaves out on purpose. `key` as in a rejection: a skipped record is present in the source. */
+/** Rows that the mapping leaves out on purpose. `key` as in a rejection: a skipped record is present in the source. */
 export interface MappedSkip extends FromRows {
   readonly kind: 'skipped';
   readonly key: string | null;
   readonly reason: Reason;
 }
 
-/** What the rows of one record have in common, whatever its result. */
+/** The common fields of every result. */
 interface FromRows {
-  /** The rows to show for this record, whole groups, in source order; a shared row may belong to two records. */
+  /** The rows to show for this record, whole groups, in source order; two records may share a row. */
   readonly spans: readonly RowSpan[];
-  /** How many rows this record accounts for; a row shared by two records is counted under the first only. */
+  /** How many rows this record accounts for; a shared row counts only for the first record. */
   readonly rows: number;
   /**
-   * Set when these rows may be only a part of their record: rows of one key that are not adjacent, where the
-   * mapping wants them adjacent. When the key is met again in the same source, no copy may be sent, whatever the
-   * duplicates policy says: the record would be imported by halves. A copy equal to one already met is harmless.
+   * Set if these rows may be only a part of their record: rows of one key that are not adjacent, although the mapping
+   * requires it. If the key occurs again in the same source, no copy may be sent under any duplicates policy, because
+   * the record would be incomplete. A copy equal to an earlier one is harmless.
    */
   readonly torn?: true;
 }
@@ -81,7 +81,7 @@ export const PRODUCT_TYPES = ['physical', 'digital', 'service', 'membership'] as
 /** One of the kinds of product. */
 export type ProductType = (typeof PRODUCT_TYPES)[number];
 
-/** A product as it is sent: the body of `POST /api/site/products` (section 4.1). `url` is its key. */
+/** A product as the body of `POST /api/site/products` (section 4.1). `url` is its key. */
 export interface Product {
   readonly type: ProductType;
   readonly title: string;
@@ -118,9 +118,9 @@ export interface Variant {
   readonly price: number;
   readonly onSale: boolean;
   readonly regularPrice: number;
-  /** Absent when the variant is not on sale: a 0 would read as free. */
+  /** Absent if the variant is not on sale: a 0 would read as free. */
   readonly salePrice?: number;
-  /** Absent when stock is not tracked: a 0 would show as sold out. */
+  /** Absent if stock is not tracked: a 0 would show as sold out. */
   readonly quantity?: number;
   readonly sku?: string;
   readonly weight?: number;
@@ -159,8 +159,8 @@ export const CONTACT_TEXT_FIELDS = [
 export type ContactTextField = (typeof CONTACT_TEXT_FIELDS)[number];
 
 /**
- * A contact as it is sent: the body of `PUT /api/site/contacts/{id}` (section 4.2). Empty fields are never
- * present, since the store would not overwrite with them; `false` and 0 are not empty.
+ * A contact as the body of `PUT /api/site/contacts/{id}` (section 4.2). Empty fields are never present, because the
+ * store would not overwrite with them; `false` and 0 are not empty.
  */
 export interface Contact extends Readonly<Partial<Record<ContactTextField, string>>> {
   readonly properties?: readonly ContactProperty[];

@@ -1,15 +1,15 @@
-/** What an e-mail address looks like, wherever a store quotes one, with its sign encoded or spelled out too. */
+/** An e-mail address as stores quote it, also with its @ encoded or spelled out. */
 const ADDRESS =
   /[^\s@<>()[\]"'`“”‘’,;:&=]+(?:@|%40|&#0*64;|&#x0*40;|&commat;|\\u0040|\s*[[({]\s*at\s*[\])}]\s*)[^\s@<>()[\]"'`“”‘’,;:&]+/giu;
-/** Digits as many as a telephone number has, with what people write between them. */
+/** As many digits as a telephone number has, with common separators. */
 const PHONE = /\+?\d(?:(?:[ ()./-]|%20|%2[dD]){0,2}\d){6,}/g;
-/** A value of a person in a query or a form: `name=Zed&surname=Quux`. */
+/** A personal value in a query or a form: `name=Zed&surname=Quux`. */
 const QUERY_VALUE =
   /(?<=(?<![\p{L}])(?:(?:first|last|sur|full|given|family|nick|user|customer|contact|billing|shipping)?[_-]?name|e?-?mail|phone|tel|mobile|fax|(?:billing|shipping)?[_-]?address\d?|street|city|zip|postcode|birth(?:day|date)|dob)=)[^&\s"'<>]+/giu;
-/** A value behind its label: `name: zed quux, email: …`; only words that are not those of messages are hidden. */
+/** A value after its label: `name: zed quux, email: …`. Only words that are not usual in messages are hidden. */
 const LABELLED =
   /(?<=(?<![\p{L}])(?:name|user|customer|contact|member|city|street|address|note|company)["']?:\s*)[^,;:\n"'<>{}]+/giu;
-/** Whose it is: `already used by bob smith`. */
+/** A name after a possessive phrase: `already used by bob smith`. */
 const OWNED =
   /(?<=\b(?:by|(?:belongs|assigned|registered) to|named|called) )\p{L}[\p{L}'’.-]*(?: \p{L}[\p{L}'’.-]*){0,2}/giu;
 /** A street with its number, as English and most other European addresses have it. */
@@ -17,7 +17,7 @@ const STREET =
   /\b\d+\p{L}?,?\s+(?:[\p{L}'’.-]+\s+){1,4}(?:street|st|road|rd|avenue|ave|lane|ln|drive|dr|boulevard|blvd|court|ct|terrace)\b|\p{L}*(?:stra(?:ß|ss)e|str\.|gasse|straat|allee)\s*\d+\p{L}?|\b(?:rue|via|calle|avenida|boulevard)\s+(?:[\p{L}'’.-]+\s+){1,4}\d+/giu;
 /** An Irish name, also in lower case, and the first name after its comma. */
 const IRISH = /(?<!\p{L})o['’]\p{L}{3,}(?:,\s*\p{L}+)?/giu;
-/** Quoted text, which somebody has typed; an apostrophe within a word is no quote. */
+/** Quoted text, which somebody has typed; an apostrophe within a word is not a quote. */
 const QUOTED = /"[^"]*"|“[^”]*”|„[^“”]*[“”]|«[^»]*»|‘[^’]*’|(?<![\p{L}\p{N}])'[^']*'(?![\p{L}\p{N}])/gu;
 /** A word that begins with a capital letter, as those of names do. */
 const CAPITALISED = /^\p{Lu}[\p{L}\p{M}'’.•-]*$/u;
@@ -26,7 +26,7 @@ const DOUBLE_NAME = /^\p{Lu}[\p{Ll}•]+-\p{Lu}[\p{Ll}•]+/u;
 const PARTICLES = new Set(
   'van von de der den da di do du dos la le del della bin al ter zu zur of y e'.split(' '),
 );
-/** Capitalised words of messages that are no names. */
+/** Capitalised words of messages that are not names. */
 const ORDINARY = new Set(
   `a an the this that these no not is are was be must may cannot can field fields value values invalid unknown missing required error errors
   contact contacts email e-mail mail address name names first last full phone note city state zip country company property properties tag tags
@@ -39,11 +39,11 @@ const ORDINARY = new Set(
     .split(/\s+/)
     .filter((word) => word !== ''),
 );
-/** Shorter ones are in every word. */
+/** Shorter words occur in other words. */
 const SHORTEST_VALUE = 2;
 const SHORTEST_WORD = 3;
 
-/** Keeps the shape of addresses, telephone numbers and values of queries in a sentence, and hides whose they are. */
+/** Keeps the shape of addresses, telephone numbers and query values in a sentence, and hides the personal content. */
 export function masked(sentence: string): string {
   return [ADDRESS, QUERY_VALUE, STREET, IRISH, PHONE].reduce(
     (text, pattern) => text.replaceAll(pattern, hidden),
@@ -52,19 +52,19 @@ export function masked(sentence: string): string {
 }
 
 /**
- * A message of a store about a contact without personal data: the contact's own values, which are given, and what looks
- * like another person's name, address or number are masked. Names of fields stay.
+ * A message of a store about a contact without personal data: the given values of the contact, and everything that
+ * looks like another person's name, address or number, are masked. Names of fields are kept.
  */
 export function withoutPeople(sentence: string, values: Iterable<string>): string {
   const own = patternOf(values);
-  // The shapes first: once a word of a street is hidden, the street is no longer one.
+  // The shapes first: after a word of a street is hidden, the street is no longer recognised.
   const shapeless = masked(sentence.normalize('NFC'));
   const unnamed = own === null ? shapeless : shapeless.replaceAll(own, hidden);
   const unquoted = hideNames(unnamed.replaceAll(QUOTED, hideUnlessField));
   return [LABELLED, OWNED].reduce((text, pattern) => text.replaceAll(pattern, hideUnordinary), unquoted);
 }
 
-/** The texts of a value of JSON, however deep. */
+/** The texts of a JSON value, at every depth. */
 export function textsIn(value: unknown): string[] {
   if (typeof value === 'string') return [value];
   if (typeof value !== 'object' || value === null) return [];
@@ -95,7 +95,7 @@ function hideUnordinary(words: string): string {
   );
 }
 
-/** Hides two or more words in a row that are written as names are. */
+/** Hides two or more consecutive words that look like names. */
 function hideNames(sentence: string): string {
   const parts = sentence.split(/((?:[^\S\n]|<[^<>]*>|:)+)/);
   const isName = (at: number) => {

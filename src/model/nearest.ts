@@ -2,12 +2,13 @@ import { distance } from 'fastest-levenshtein';
 
 const fold = (name: string) => name.toLowerCase().replaceAll(/[-_. ]/g, '');
 
-/** Fewer characters than this begin too much. */
+/** With fewer characters, too many names match. */
 const SHORTEST_PART = 3;
 
 /**
- * The choice that was probably meant: at most a third of its characters (one at least) differ, case and dashes apart; else
- * the only one that begins with the name, or has it as one of its words: `nightly` for `nightly-catalog`.
+ * The choice that was probably meant: at most a third of its characters (at least one) differ, ignoring case and
+ * dashes. Otherwise the only one that begins with the name, or has it as one of its words: `nightly` for
+ * `nightly-catalog`.
  */
 export function nearest(name: string, choices: Iterable<string>): string | undefined {
   const folded = fold(name);
@@ -34,13 +35,13 @@ function onlyOneWith(part: string, choices: readonly string[]): string | undefin
   return found.length === 1 ? found[0] : undefined;
 }
 
-/** `; did you mean 'x'?`, or nothing when no choice is near. */
+/** `; did you mean 'x'?`, or nothing if no choice is similar. */
 export function didYouMean(name: string, choices: Iterable<string>): string {
   const meant = nearest(name, choices);
   return meant === undefined ? '' : `; did you mean '${meant}'?`;
 }
 
-/** A name without what people write loosely: case, and white space, hyphens and underscores anywhere. */
+/** A name without case, white space, hyphens and underscores. */
 export function loosened(name: string): string {
   return name
     .normalize('NFKC')

@@ -7,12 +7,12 @@ export type Operation = UpsertProduct | UpdateContact | DeleteProduct;
 /** `POST /api/site/products?update_existing_product_by_url=true` (storefront-api.md, section 4.1). */
 export interface UpsertProduct extends FromRecord {
   readonly kind: 'upsert-product';
-  /** The request body: serialised once, so that what is fingerprinted is what is sent. */
+  /** The request body: serialised once, so that the fingerprint belongs to exactly these bytes. */
   readonly body: string;
   readonly fingerprint: string;
-  /** The memo of the rows that made the body (DeferredRecord), to be remembered with it; left out where there is none. */
+  /** The memo of the rows that made the body (DeferredRecord), to be stored with it; absent if there is none. */
   readonly memo?: string | undefined;
-  /** The id the store last answered for this url, if the ledger knows it. */
+  /** The id in the store's last answer for this url, if the ledger knows it. */
   readonly knownId: number | null;
   /** The job that keeps the key although this run sends it: an update changes fields of a product of another job. Left out: the run's. */
   readonly owner?: string | undefined;
@@ -27,9 +27,9 @@ export interface UpdateContact extends FromRecord {
 }
 
 /**
- * `DELETE /api/site/products/{id}` (section 4.4), of a product the source no longer has. With `idLookupBody`
- * the id must be proven once more: that body is sent first as an upsert, and the product is deleted by the id that the answer
- * has for exactly the url that was sent, or for another spelling of it if it is the same id as before.
+ * `DELETE /api/site/products/{id}` (section 4.4), for a product that the source no longer has. With `idLookupBody`
+ * the id must be proved again: that body is sent first as an upsert. The product is deleted by the id in the answer,
+ * if the answer has exactly the sent url, or another spelling of it with the same id as before.
  */
 export interface DeleteProduct extends FromRecord {
   readonly kind: 'delete-product';
@@ -45,16 +45,16 @@ interface FromRecord {
   readonly spans: readonly RowSpan[];
 }
 
-/** The most operations a shard holds. */
+/** The most operations of a shard. */
 export const SHARD_SIZE = 500;
 
 /** The result of an operation. */
 export type Outcome = Applied | Rejected | Unsent | Left;
 
 /**
- * The store's own answer proved the operation. `id` is the id it answered (null for a delete, or a store that answers
- * none). `answeredUrl`: the url it answered, where that is another spelling of the one that was sent; such an id is
- * used for a delete only once it was answered twice.
+ * The store's own answer proved the operation. `id` is the answered id (null for a delete, or if the store answers
+ * none). `answeredUrl`: the answered url, if it is another spelling of the sent one; such an id is used for a delete
+ * only after it was answered twice.
  */
 export interface Applied {
   readonly kind: 'applied';
@@ -66,11 +66,11 @@ export interface Applied {
 export interface Rejected {
   readonly kind: 'rejected';
   readonly reason: Reason;
-  /** An earlier attempt may have taken effect all the same. */
+  /** An earlier attempt may have taken effect nevertheless. */
   readonly inDoubt?: true;
-  /** The store may still be at work on an earlier attempt. */
+  /** The store may still be processing an earlier attempt. */
   readonly atWork?: true;
-  /** The store says that it holds nothing under the key: whatever it acknowledged before is gone. */
+  /** The store says that it has nothing under the key: the acknowledged object is gone. */
   readonly absent?: true;
 }
 
@@ -80,11 +80,11 @@ export interface Unsent {
   readonly reason: Reason;
   /** An attempt may have taken effect. */
   readonly inDoubt?: true;
-  /** The store may still be at work on an attempt. */
+  /** The store may still be processing an attempt. */
   readonly atWork?: true;
 }
 
-/** A delete that was not sent: by now the key is another job's, or has another id. */
+/** A delete that was not sent: the key now belongs to another job, or has another id. */
 interface Left {
   readonly kind: 'left';
 }

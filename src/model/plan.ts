@@ -3,33 +3,36 @@ import type { Count, Reason, ReasonGroup } from './reason.ts';
 import { isSheet, type RowSpan, type TablePlaces } from './row.ts';
 import type { Moves, SafetyRuleName } from './safety-limits.ts';
 
-/** What a job does with the same key again in one source; identical copies are always skipped but one. */
+/** How a job treats repeated keys in one source; of identical copies all but one are always skipped. */
 export type DuplicatesPolicy = 'reject' | 'first' | 'last' | 'merge';
 
-/** One safety limit held against a plan. */
+/** One safety limit compared with a plan. */
 export interface SafetyVerdict {
-  /** The setting of the job; `key` is none: what makes the key was changed, and all may be created a second time. */
+  /**
+   * The setting of the job. `key` is not a setting: keys are made differently, and everything may be created a second
+   * time.
+   */
   readonly limit: SafetyRuleName;
   readonly exceeded: boolean;
-  /** What was counted, and what a percentage is taken of; null where nothing is known to compare with. */
+  /** The counted figure, and the basis of a percentage; null if nothing is known to compare with. */
   readonly figure: number;
   readonly base: number | null;
-  /** The limit as the job sets it, such as `5%`, and what it comes to here; absent where there is none to compare with. */
+  /** The limit as the job sets it, such as `5%`, and its value here; absent if there is no limit. */
   readonly allowed?: { readonly text: string; readonly amount: number };
-  /** Where exceeded: the worst of what was found, worst first, a line each; absent where nothing has a name. */
+  /** If exceeded: the worst examples, worst first, one line each; absent if examples have no names. */
   readonly examples?: readonly string[];
-  /** Limit, figure, base and, where exceeded, the first examples and what to do. */
+  /** Limit, figure, basis and, if exceeded, the first examples and what to do. */
   readonly message: string;
 }
 
 /** `records = new + changed + resent + unchanged + rejected + skipped`; the same sum holds in rows. */
 export interface PlanCounts {
   readonly rows: number;
-  /** Distinct keys, plus groups whose key cannot be read. A further copy of a key counts in rows only. */
+  /** Distinct keys, plus groups whose key cannot be read. Another copy of a key counts in rows only. */
   readonly records: number;
   readonly new: Count;
   readonly changed: Count;
-  /** Equal to what the store last acknowledged, and sent all the same (`--resend`). */
+  /** Equal to what the store last acknowledged, but sent again (`--resend`). */
   readonly resent: Count;
   readonly unchanged: Count;
   readonly rejected: Count;
@@ -40,23 +43,23 @@ export interface PlanCounts {
   readonly deletes: number;
 }
 
-/** A key to look at, with the line on which its rows start (null for what the source no longer has). */
+/** A key as an example, with the first line of its rows (null for keys that the source no longer has). */
 export interface KeyExample {
   readonly key: string;
   readonly file: number | null;
   readonly line: number | null;
 }
 
-/** An old and a new value of a field, shortened for people and masked where personal; null is an absent field. */
+/** An old and a new value of a field, shortened for people and masked if personal; null is an absent field. */
 export interface ChangeSample {
   readonly key: string;
   readonly old: string | null;
   readonly new: string | null;
 }
 
-/** How many changed records differ in a field. */
+/** In how many changed records a field differs. */
 export interface FieldChanges {
-  /** With its path, such as `variants.price`; `variants` itself when some were added, removed or reordered. */
+  /** With its path, such as `variants.price`; `variants` itself if some were added, removed or reordered. */
   readonly field: string;
   readonly records: number;
   readonly samples: readonly ChangeSample[];
@@ -65,9 +68,9 @@ export interface FieldChanges {
 /** Records of this plan whose key another job last sent. */
 export interface Takeover {
   readonly job: string;
-  /** These become this job's when they are applied. */
+  /** This job takes these over when they are applied. */
   readonly sent: number;
-  /** These are unchanged: nothing is sent, and they stay the other job's. */
+  /** These are unchanged: nothing is sent, and they still belong to the other job. */
   readonly left: number;
   readonly examples: readonly string[];
 }
@@ -88,14 +91,14 @@ export interface SharedField {
 export interface DuplicatesFound {
   readonly policy: DuplicatesPolicy;
   readonly keys: number;
-  /** Records and rejections that carry those keys, the first of each included. */
+  /** Records and rejections with those keys, including the first of each. */
   readonly copies: number;
-  /** Copies that were left out since an identical one is sent. */
+  /** Copies that are left out because an identical one is sent. */
   readonly identical: number;
   readonly examples: readonly KeyExample[];
 }
 
-/** Why a mirror plan deletes nothing, or not all: the first that applies. */
+/** Why a mirror plan deletes nothing, or not everything: the first reason that applies. */
 export type DeletesWithheld = 'key-unreadable' | 'ledger-empty' | 'retry';
 
 /** A file of operations. */
@@ -106,13 +109,13 @@ export interface PlannedShard {
   readonly kind: 'upserts' | 'deletes';
   readonly operations: number;
   readonly bytes: number;
-  /** Over the bytes, in hexadecimal; absent in plans of earlier versions, which are not sent any more. */
+  /** Over the bytes, in hexadecimal; absent in plans of earlier versions, which are no longer sent. */
   readonly sha256?: string;
 }
 
 /**
- * Sale prices of a source begin and end: a plan is right from `since` on and until just before `until`, in milliseconds
- * since the epoch; null where no date limits it.
+ * Sale prices of a source begin and end: a plan is correct from `since` until just before `until`, in milliseconds
+ * since the epoch; null if no date limits it.
  */
 export interface JudgedDates {
   readonly since: number | null;
@@ -143,14 +146,14 @@ export interface PlanSource {
     readonly delimiter: string;
     readonly encoding: string;
     readonly blankLines: number;
-    /** Set where the file is no text with lines. */
+    /** Set if the file has no text lines. */
     readonly places?: TablePlaces;
   }[];
   /** Headers of columns that the mapping does not use. */
   readonly columnsNotUsed: readonly string[];
   /** The second tables that the mapping joins; absent where it joins none. */
   readonly joins?: readonly JoinFacts[];
-  /** Null where no record depends on the moment of staging. */
+  /** Null if no record depends on the time of staging. */
   readonly dates: JudgedDates | null;
   /** Set for the corrected rejects of a workbook. */
   readonly ofWorkbook?: true;
@@ -180,7 +183,7 @@ export interface ImageFindings {
   readonly unchecked: number;
 }
 
-/** What applying a source would do; nothing has been sent. */
+/** The effects of applying a source; nothing has been sent. */
 export interface Plan {
   readonly job: string;
   readonly resource: Resource;
@@ -190,13 +193,16 @@ export interface Plan {
   readonly fieldsChanged: readonly FieldChanges[];
   /** Of products; empty for contacts. */
   readonly moves: Moves;
-  /** Products with at least one price move (move.ts): more than `moves` can name. */
+  /** Products with at least one price move (safety-limits.ts): there may be more than `moves` names. */
   readonly priceMoves: number;
-  /** Fields that the source has emptied and the store keeps, since a contact's fields cannot be cleared. */
+  /**
+   * Fields that are now empty in the source but that the store keeps, because the API cannot clear a contact's
+   * fields.
+   */
   readonly emptied: readonly { readonly field: string; readonly records: number }[];
   readonly rejections: readonly ReasonGroup[];
   readonly skips: readonly ReasonGroup[];
-  /** What the mapping changed on the way, such as negative stock that is sent as 0: records a sentence. */
+  /** Changes that the mapping made to values, such as negative stock that is sent as 0: records per sentence. */
   readonly notices: readonly { readonly message: string; readonly records: number }[];
   readonly examples: {
     readonly new: readonly KeyExample[];
@@ -212,11 +218,11 @@ export interface Plan {
   /** Rows whose key cannot be read: while there are any, nothing is deleted. */
   readonly unreadableKeys: number;
   readonly deletesWithheld: DeletesWithheld | null;
-  /** Removed keys whose id the store never answered, or answered again since: they cannot be deleted. */
+  /** Removed keys whose id the store never answered, or not again when required: they cannot be deleted. */
   readonly deletesWithoutId: number;
   /**
-   * Removed keys that were in flight when a run died, and never acknowledged: the store may hold them, of this job or by
-   * somebody's hand. They are named, and never deleted.
+   * Removed keys that were in flight when a run died, and were never acknowledged: the store may have them, from this
+   * job or created by hand. They are named, and never deleted.
    */
   readonly unconfirmed: { readonly keys: number; readonly examples: readonly string[] };
   readonly safety: readonly SafetyVerdict[];

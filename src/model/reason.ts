@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { RowSpan } from './row.ts';
 
-/** Why a record was refused, by the mapping or by the store: one code per cause, a sentence for people. */
+/** Why a record was refused, by the mapping or by the store: one code per cause, and a sentence for people. */
 export interface Reason {
   /** Stable and countable, such as `price-not-a-number` or `store-422`. */
   readonly code: string;
@@ -9,12 +9,12 @@ export interface Reason {
   readonly message: string;
   /** The product or contact field concerned, with its path: `variants.price`. */
   readonly field?: string;
-  /** The source line that shows the cause, and the header of the column, where one does. */
+  /** The source line of the cause, and the header of its column, if there is one. */
   readonly line?: number;
   readonly column?: string;
 }
 
-/** A reason that was stored. */
+/** A stored reason. */
 export const reasonSchema: z.ZodType<Reason> = z.object({
   code: z.string(),
   message: z.string(),
@@ -35,7 +35,7 @@ export type UnmatchedCode = (typeof UNMATCHED_CODES)[number];
 
 const codes: ReadonlySet<string> = new Set(UNMATCHED_CODES);
 
-/** Whether a reason's code says so. */
+/** Whether the code of a reason is one of these. */
 export function isUnmatched(code: string): boolean {
   return codes.has(code);
 }
@@ -60,12 +60,15 @@ export interface ReasonGroup extends Count {
 /** How many places a group names. */
 export const LINES_KEPT = 5;
 
-/** A store may answer a different sentence to every record: beyond this many, groups are formed by code only. */
+/**
+ * A store may answer every record with a different sentence. Above this number of sentences, groups are formed by
+ * code only.
+ */
 const GROUPS_KEPT = 200;
 
-/** What a tally counts: anything that was refused or left out, with its rows. */
+/** The input of a tally: something that was refused or left out, with its rows. */
 interface WithReason {
-  /** 1 when not given; 0 for a further copy of a record that was counted already. */
+  /** Default: 1; 0 for another copy of a record that was already counted. */
   readonly records?: 0 | 1;
   readonly rows: number;
   readonly spans: readonly RowSpan[];
@@ -82,12 +85,12 @@ interface OpenGroup {
   lines: { file: number; line: number }[];
 }
 
-/** Counts refusals by cause, in memory that does not grow with their number. */
+/** Counts refusals by cause, in constant memory. */
 export class ReasonTally {
   readonly #groups = new Map<string, OpenGroup>();
   readonly #keyOf: (reason: Reason) => string;
 
-  /** `by` cause: code, field and column, or also the sentence, where a code alone says little (`store-422`). */
+  /** Groups `by` cause: code, field and column. Or also by sentence, if a code alone says little (`store-422`). */
   constructor(by: 'cause' | 'message' = 'cause') {
     this.#keyOf =
       by === 'cause'
@@ -129,7 +132,7 @@ export class ReasonTally {
   }
 }
 
-/** Keeps the first lines of the source, in its order, and the sentence of the very first, in whatever order they come. */
+/** Keeps the first lines in source order, and the sentence of the very first, in any order of input. */
 function addLine(group: OpenGroup, added: OpenGroup['lines'][number], message: string): void {
   const { lines } = group;
   const after = lines.findIndex(
@@ -140,8 +143,8 @@ function addLine(group: OpenGroup, added: OpenGroup['lines'][number], message: s
   if (lines[0] === added) group.message = message;
 }
 
-/** The code of a record that a retry leaves out, since another run has applied one of its key. */
+/** The code of a record that a retry leaves out, because another run has applied its key. */
 export const APPLIED_SINCE = 'applied-since';
 
-/** The code of a record whose key was not among the rejects: it says nothing about what a retry of it may send. */
+/** The code of a record whose key was not among the rejects, so a retry must not send it. */
 export const KEY_NOT_REJECTED = 'key-not-rejected';

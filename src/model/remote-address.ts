@@ -1,18 +1,18 @@
 /**
- * A place outside the workspace that files come from or go to, as the kinds of `src/remote/remote-kinds.ts` know it; each adds
- * its own fields.
+ * A place outside the workspace for files, as the kinds in `src/remote/remote-kinds.ts` define it; each adds its own
+ * fields.
  */
 export interface RemoteAddress {
   readonly kind: string;
-  /** For people: the address as it was written, without query and secrets; what the environment fills in by its name. */
+  /** For people: the address as written, without query and secrets; values of the environment by their names. */
   readonly location: string;
   /** Whether the address may be in a private network, or on this machine. */
   readonly allowPrivateAddresses: boolean;
-  /** The address of the service, where the location does not say it; null: the usual one. */
+  /** The address of the service, if the location does not contain it; null: the usual one. */
   readonly endpoint?: string | null;
 }
 
-/** How a bucket is reached, in S3 or in a store that speaks its protocol. */
+/** The settings of a bucket, in S3 or in a service with the same protocol. */
 export interface S3Place {
   readonly bucket: string;
   /** Null: Amazon's own. */
@@ -25,11 +25,11 @@ export interface S3Place {
   };
   /** The bucket is in the path, not in the host name. */
   readonly pathStyle: boolean;
-  /** Whether the endpoint may lead into a private network, or to this machine. */
+  /** Whether the endpoint may be in a private network, or on this machine. */
   readonly allowPrivateAddresses: boolean;
 }
 
-/** Where the files of runs live: in a folder, or in a bucket under a prefix. */
+/** The place for files of runs: a folder, or a bucket with a prefix. */
 export type ArtifactsPlace =
   | {
       readonly kind: 'folder';
@@ -48,9 +48,9 @@ export function artifactsLocation(place: ArtifactsPlace): string {
   return `s3://${[place.bucket, place.prefix].filter((part) => part !== '').join('/')}`;
 }
 
-/** What `REDIS_URL` leads to. */
+/** The target of `REDIS_URL`. */
 export interface RedisAddress {
-  /** One server, or some nodes of a Redis Cluster, any of which may be asked for the others. */
+  /** One server, or some nodes of a Redis Cluster, any of which knows the others. */
   readonly nodes: readonly { readonly host: string; readonly port: number }[];
   readonly db: number;
   readonly username?: string;
@@ -58,14 +58,14 @@ export interface RedisAddress {
   readonly tls: boolean;
 }
 
-/** What an address of Redis looks like. */
+/** The form of a Redis address. */
 export const REDIS_URL_FORM = 'redis://[user:password@]host[:port][/number]';
 
 const PORT = 6379;
 
 /**
- * Reads `redis://user:password@host:port/db`, or `rediss:` with TLS; several `host:port` separated by commas are nodes
- * of a Redis Cluster. Undefined when it is something else.
+ * Reads `redis://user:password@host:port/db`, or `rediss:` with TLS; several `host:port` separated by commas are
+ * nodes of a Redis Cluster. Undefined for other text.
  */
 export function parseRedisUrl(text: string): RedisAddress | undefined {
   const [, scheme = '', user = '', hosts = '', rest = ''] =
@@ -90,7 +90,7 @@ export function parseRedisUrl(text: string): RedisAddress | undefined {
   };
 }
 
-/** Undefined when a % is no valid escape. */
+/** Undefined if a % does not begin a valid escape. */
 function decoded(part: string): string | undefined {
   try {
     return decodeURIComponent(part);
@@ -99,7 +99,7 @@ function decoded(part: string): string | undefined {
   }
 }
 
-/** Where a file is: at a path, as written (relative to the workspace unless absolute), or on another machine. */
+/** The place of a file: a path as written (relative to the workspace unless absolute), or on another machine. */
 export type FilePlace =
   | { readonly path: string; readonly remote?: undefined }
   | { readonly path?: undefined; readonly remote: RemoteAddress };

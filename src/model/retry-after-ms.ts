@@ -1,22 +1,25 @@
-/** Whether an HTTP status says that the same request may succeed later: 408, 429 and errors of the server. */
+/** Whether an HTTP status means that the same request may succeed later: 408, 429 and server errors. */
 export function isPassingStatus(status: number): boolean {
   return status === 408 || status === 429 || status >= 500;
 }
 
-/** Whether the store refused to work on a request for now: 429, or 503 with Retry-After. It has not applied it. */
+/**
+ * Whether the store temporarily refused to process a request: 429, or 503 with Retry-After. The request had no
+ * effect.
+ */
 export function isPushBack(status: number | null, retryAfterMs: number | undefined): boolean {
   return status === 429 || (status === 503 && retryAfterMs !== undefined);
 }
 
-/** No answer causes a longer wait: a run gives up on a store after the same time. */
+/** The longest wait: a run gives up on a store after the same time. */
 export const MAX_RETRY_AFTER_MS = 15 * 60_000;
 
-/** As in `Sun, 06 Nov 1994 08:49:37 GMT`: `Date.parse` alone would take `7.5` or `-3` for a year. */
+/** As in `Sun, 06 Nov 1994 08:49:37 GMT`: `Date.parse` alone would read `7.5` or `-3` as a year. */
 const HTTP_DATE = /^[A-Z][a-z]{2,8},? \d{1,2}[ -][A-Z][a-z]{2}[ -]\d{2,4} \d{2}:\d{2}:\d{2} GMT$/;
 
 /**
- * How many milliseconds a server asks to wait: `Retry-After` as seconds or as a date (RFC 9110, section
- * 10.2.3), 15 minutes at most. Undefined when the header is absent or cannot be read, 0 for a date gone by.
+ * How many milliseconds a server asks to wait: `Retry-After` as seconds or as a date (RFC 9110, section 10.2.3), 15
+ * minutes at most. Undefined if the header is absent or unreadable, 0 for a date in the past.
  */
 export function retryAfterMs(header: string | undefined, now: number): number | undefined {
   const text = header?.trim() ?? '';

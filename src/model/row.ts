@@ -6,31 +6,31 @@ export interface Row {
   readonly file: number;
   readonly line: number;
   readonly cells: readonly string[];
-  /** Set where the row is the header again, or a second one: names or units, no data. */
+  /** Set if the row is a repeated header, or a second one with names or units: not data. */
   readonly heading?: true;
 }
 
-/** Consecutive rows of one file, by the lines on which the first and the last of them start. */
+/** Consecutive rows of one file, by the first line of the first and the last of them. */
 export interface RowSpan {
   readonly file: number;
   readonly from: number;
   readonly to: number;
 }
 
-/** A header and the rows under it. Rows may be shorter or longer than the header; the mapping decides about them. */
+/** A header and its rows. Rows may be shorter or longer than the header; the mapping decides about them. */
 export interface Table {
   readonly header: readonly string[];
   /** The rows in source order, about a thousand at a time. May be read once. */
   batches(): AsyncIterable<readonly Row[]>;
 }
 
-/** Fewer rows than this that are alike say nothing. */
+/** Fewer equal rows than this prove nothing. */
 const FEWEST_ALIKE = 2;
 
 /**
- * By how many cells, all of them blank, every row goes beyond its header: files that end each row with a delimiter.
- * Negative where it is the header that ends with blank names which no row has a cell for. 0 where the rows are not
- * alike, or where each of them might have shifted: by a comma in a sentence or in a price.
+ * By how many blank cells every row exceeds its header: some files end each row with a delimiter. Negative if the
+ * header ends with blank names for which no row has a cell. 0 if the rows differ, or if each of them may have shifted
+ * by a comma in a sentence or in a price.
  */
 export function blankCellsBeyond(header: readonly string[], rows: readonly Row[]): number {
   const [first] = rows;
@@ -63,13 +63,13 @@ export interface Dialect {
   readonly delimiter: string;
   /** Canonical label, such as `utf-8` or `windows-1252`. */
   readonly encoding: string;
-  /** What ends the rows of the file's beginning; `mixed` when it uses several. */
+  /** The line end of the beginning of the file; `mixed` if it has several. */
   readonly newline: '\n' | '\r\n' | '\r' | 'mixed';
   /** Whether the file begins with a byte order mark. */
   readonly bom: boolean;
 }
 
-/** The delimiters that are detected, by name, most likely first. A job must name any other. */
+/** The detected delimiters by name, most likely first. A job must name any other. */
 export const DELIMITERS = { comma: ',', semicolon: ';', tab: '\t', pipe: '|' } as const;
 
 /** Their characters. */
@@ -105,8 +105,8 @@ export const delimiterSchema = z
   );
 
 /**
- * Encodings that files from shops and spreadsheets come in, the commoner ones first; all are known to Node. They are
- * what an undecodable file is compared with, and what is tried when a spreadsheet has saved a corrected file.
+ * Encodings of files from shops and spreadsheets, the more common ones first; Node supports all. An undecodable file
+ * is compared with them, and they are tried for a corrected file from a spreadsheet.
  */
 export const LEGACY_ENCODINGS = [
   'windows-1252',
@@ -127,19 +127,22 @@ export const LEGACY_ENCODINGS = [
   'euc-jp',
 ] as const;
 
-/** The formats of tables that are no CSV. */
+/** The formats of tables other than CSV. */
 export const TABLE_FORMATS = ['xlsx', 'ods', 'json', 'jsonl', 'xml'] as const;
 /** One of them. */
 export type TableFormat = (typeof TABLE_FORMATS)[number];
 
-/** What a snapshot keeps of a table that is no CSV, besides its rows: those are lines of JSON, each a number and cells. */
+/**
+ * The facts that a snapshot stores about a table other than CSV, besides its rows, which are JSON lines of a number
+ * and cells.
+ */
 export interface StagedTable {
   readonly format: TableFormat;
   /** The name of the sheet, or the path of the records. */
   readonly title: string;
-  /** The columns of records; null where the header is among the rows, as in a sheet. */
+  /** The columns of records; null if the header is among the rows, as in a sheet. */
   readonly header: readonly string[] | null;
-  /** The most cells that any row has. */
+  /** The largest number of cells in a row. */
   readonly width: number;
 }
 
@@ -151,18 +154,18 @@ export function isSheet(table: Pick<TablePlaces, 'format'> | undefined): boolean
 /** Excel's own limit. */
 export const MOST_SHEET_ROWS = 1_048_576;
 
-/** How rows and cells are named in a table that is no CSV. */
+/** How rows and cells are named in a table other than CSV. */
 export interface TablePlaces {
   readonly format: TableFormat;
   /** The name of the sheet, or the path of the records. */
   readonly title: string;
-  /** Of a sheet, the letters of the columns by their headers. */
+  /** For a sheet, the letters of the columns by their headers. */
   readonly letters: Readonly<Record<string, string>>;
 }
 
 /**
- * Where a row is, or a cell where its column is known: `line 17`, `Prices!C17`, `products[16].price`,
- * `/rss/channel/item[17]/g:price`. Rows and records count from 1, but for JSON, which counts from 0 by itself.
+ * The place of a row, or of a cell if its column is known: `line 17`, `Prices!C17`, `products[16].price`,
+ * `/rss/channel/item[17]/g:price`. Rows and records count from 1, except in JSON, which counts from 0.
  */
 export function rowPlace(
   line: number,

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Resource } from './mapped-record.ts';
 
-/** `running` is also the state of a run whose process died; the next run of the job continues it. */
+/** `running` is also the status of a run whose process died; the next run of the job continues it. */
 export const RUN_STATUSES = [
   'running',
   'planned',
@@ -21,12 +21,12 @@ export const COMPLETED: readonly RunStatus[] = ['done', 'done-with-rejects'];
 export const UNFINISHED: readonly RunStatus[] = ['running', 'failed', 'interrupted'];
 
 /**
- * How a run came about: `plan` only plans, `retry` takes a corrected rejects file, `export` reads the store, `verify`
- * re-sends a sample of what was acknowledged.
+ * The kind of a run: `plan` only plans, `retry` sends a corrected rejects file, `export` reads the store, `verify`
+ * sends a sample of acknowledged records again.
  */
 export type RunKind = 'run' | 'plan' | 'retry' | 'export' | 'verify';
 
-/** The kinds that carry out the job; a plan and a verification do not. */
+/** The kinds that execute the job; a plan and a verification do not. */
 export const KINDS_BUT_PLAN: readonly RunKind[] = ['run', 'retry', 'export'];
 /** The kinds that write to the store. */
 export const SENDING_KINDS: readonly RunKind[] = ['run', 'retry', 'verify'];
@@ -38,79 +38,85 @@ export type RunStep = 'stage' | 'plan' | 'apply' | 'read' | 'write' | 'finish';
 export interface Run {
   readonly id: string;
   /**
-   * Grows with every run of the state, in the order in which they began; the state gives it on `create`, 0 before. All
-   * that depends on the order of runs goes by it: the clock may be set.
+   * Increases with every run of the state, in the order in which they began; the state assigns it on `create`, 0
+   * before. Everything that depends on the order of runs uses it, because the clock may be set.
    */
   readonly sequence: number;
   readonly job: string;
   readonly kind: RunKind;
   readonly resource: Resource | 'subscriber-lists' | 'orders';
-  /** The name of the store and its address when the run began: for people. */
+  /** The name of the store and its address when the run began, for people. */
   readonly store: string;
   readonly baseUrl: string;
-  /** The identity of the store (store-identity.ts), under which its ledger and locks are kept. */
+  /** The identity of the store (store-identity.ts), which its ledger and locks use. */
   readonly storeId: string;
   readonly status: RunStatus;
-  /** The step under way, or the last one begun. */
+  /** The current step, or the last one that began. */
   readonly step: RunStep;
-  /** Of source, crosswalk, lookups, mapping, job and version: the same digest means the same run may continue. */
+  /** Of source, crosswalk, lookups, mapping, job and version: with the same digest the run may be continued. */
   readonly digest: string | null;
-  /** Of what decides a record's key: when it changes, the catalog may be about to be created a second time. */
+  /** A digest of what decides a record's key: if it changes, the catalog may be created a second time. */
   readonly keyDigest: string | null;
-  /** For people, as all times of a run: nothing is decided by it. */
+  /** For people, like all times of a run: nothing depends on it. */
   readonly startedAt: number;
   /** When the source was staged, or staged again to continue the run; dated sales are judged at this moment. */
   readonly stagedAt: number | null;
   readonly finishedAt: number | null;
   /**
-   * Milliseconds that processes have worked on it, by monotonic clocks, without the time that it waited for approval or
-   * between an interruption and its continuation. Noted about once a second; absent in state of earlier versions.
+   * Milliseconds that processes have worked on it, by monotonic clocks, without waiting for approval and
+   * interruptions. Recorded about once per second; absent in state of earlier versions.
    */
   readonly workedMs?: number;
-  /** The sequence of the newest run that had begun when this one last ended; absent until then, and in state of earlier versions. */
+  /**
+   * The sequence of the newest run that had begun when this one last ended; absent until then, and in state of
+   * earlier versions.
+   */
   readonly endSequence?: number;
   readonly totals: RunTotals | null;
-  /** Why it did not succeed. Of a running run: why it is about to end; workers begin nothing more of it. */
+  /** Why it did not succeed. For a running run: why it is about to end; workers then begin nothing more of it. */
   readonly error: string | null;
-  /** A person looked at the plan and said yes: its safety limits no longer stop it. */
+  /** A person approved the plan: its safety limits no longer stop it. */
   readonly approved: boolean;
   /** `--resend`: fingerprints are ignored. */
   readonly resend: boolean;
-  /** The rejected run this one retries. */
+  /** The run whose rejects this one retries. */
   readonly retryOf: string | null;
-  /** The version of a remote source when this run read it, and the digest of its content; absent where it has no version. */
+  /**
+   * The version of a remote source when this run read it, and the digest of its content; absent if it has no version.
+   */
   readonly source?: { readonly version: string; readonly sha256: string };
-  /** The state did not hold all that was sent when this run began; absent when it did. */
+  /** Set if the state had lost data when this run began. */
   readonly stateLoss?: StateLoss;
-  /** The run that read the same source last: it has not changed since, so this one had nothing to do. */
+  /** The run that last read the same source: the source has not changed since, so this run had nothing to do. */
   readonly unchangedSince?: string;
-  /** What a verification has found; absent in other runs, and until it has ended. */
+  /** The result of a verification; absent in other runs, and before it has ended. */
   readonly verification?: Verification;
-  /** What a verification before this run found gone, where not everything was sent again since; else absent. */
+  /** Lost records that an earlier verification found, if not everything was sent again since; otherwise absent. */
   readonly foundGone?: FoundGone;
-  /** How fast the process that sent last could send; absent while nothing was sent. */
+  /** How fast the last sending process could send; absent while nothing was sent. */
   readonly limits?: FoundLimits;
-  /** When its end was requested; null or absent when it was not, or since it was continued. */
+  /** When its end was requested; null or absent if it was not, or after it was continued. */
   readonly interruptAskedAt?: number | null;
   /**
-   * Its progress, written about once a second by the process that works on it; null when it is over. A ProgressMeter
-   * computes rate and time left.
+   * Its progress, written about once per second by its process; null after the end. A ProgressMeter computes rate and
+   * time left.
    */
   readonly progress?: RunProgress | null;
-  /** Null or absent when nothing of it has had to wait; over once `until` has passed. */
+  /** Null or absent if no record of it had to wait; over after `until`. */
   readonly waiting?: RunWaiting | null;
 }
 
-/** Operations that are held back, since the store may still be working on earlier requests for the same records. */
+/** Waiting operations: the store may still be processing earlier requests for the same records. */
 export interface RunWaiting {
   readonly operations: number;
-  /** When the last of them is sent, in milliseconds since the epoch: for people. */
+  /** When the last of them is sent, in milliseconds since the epoch; for people. */
   readonly until: number;
 }
 
 /**
- * How long a run has lasted, in milliseconds: what was worked on it, waiting and interruptions left out. Of a run under way
- * as it was noted about a second ago; by the wall clock where nothing is noted, in its first second or by an earlier version.
+ * How long a run has lasted, in milliseconds: the working time, without waiting and interruptions. For a running run
+ * the value of about a second ago; by the wall clock if nothing is recorded, in its first second or by an earlier
+ * version.
  */
 export function lastedMs(
   { workedMs, startedAt, finishedAt }: Pick<Run, 'workedMs' | 'startedAt' | 'finishedAt'>,
@@ -127,42 +133,42 @@ export interface FoundGone {
   readonly gone: number;
 }
 
-/** The state does not hold all that was sent to a store's resource. */
+/** The state has lost data about what was sent to a store's resource. */
 export interface StateLoss {
   /**
-   * `lost`: the state is a new one. `behind`: it is older than what was sent, as a copy that was restored, or a database
-   * that lost its last moments. `unwitnessed`: nothing says whether it is.
+   * `lost`: the state is new. `behind`: it is older than the last requests, like a restored copy, or a database that
+   * lost its last writes. `unwitnessed`: there is no proof either way.
    */
   readonly kind: 'lost' | 'behind' | 'unwitnessed';
-  /** How many keys are in doubt because of it. */
+  /** How many keys are in doubt because of this. */
   readonly keys: number;
 }
 
-/** How far a step has come. */
+/** The progress of a step. */
 export interface RunProgress {
   readonly step: RunStep;
   readonly done: number;
   /** Null while it is not known. */
   readonly total: number | null;
   readonly unit: 'bytes' | 'rows' | 'requests' | 'orders';
-  /** Records that the store has taken so far, and those that it or the mapping has refused. */
+  /** Records that the store has accepted so far, and records that the store or the mapping has refused. */
   readonly applied: number;
   readonly rejected: number;
   /** When that was. */
   readonly at: number;
 }
 
-/** What the limiter found out about a store, and why it is what it is, for people. */
+/** The limits that the limiter found for a store, with reasons, for people. */
 export interface FoundLimits {
   readonly concurrency: number;
   readonly because: string;
-  /** Null where nothing limits the requests of a second. */
+  /** Null if nothing limits the requests per second. */
   readonly rate: { readonly requestsPerSecond: number; readonly because: string } | null;
 }
 
 /**
- * The figures of a run. In records: `records = applied + unchanged + rejected + unsent + skipped`; the same sum
- * holds in rows. `applied` counts upserts, `deleted` is counted apart.
+ * The figures of a run. In records: `records = applied + unchanged + rejected + unsent + skipped`; the same sum is
+ * true for rows. `applied` counts upserts, `deleted` is counted separately.
  */
 export interface RunTotals {
   readonly rows: number;
@@ -190,7 +196,7 @@ export interface RunTotals {
 
 const count = z.int().nonnegative();
 
-/** The figures of a run that were stored. */
+/** The stored figures of a run. */
 export const runTotalsSchema = z.looseObject({
   rows: count,
   records: count,
@@ -217,20 +223,20 @@ export const runTotalsSchema = z.looseObject({
 
 /** A share in [0, 1], with the bounds of its confidence interval. */
 export interface ShareEstimate {
-  /** Null when no answer said anything about it: then the bounds are 0 and 1. */
+  /** Null if no answer was conclusive: then the bounds are 0 and 1. */
   readonly estimate: number | null;
   readonly low: number;
   readonly high: number;
 }
 
 /**
- * What the answers to a re-sent sample say about what the store still holds.
- * `sampled = asKnown + recreated + altered + rejected + unsent`.
+ * What the answers to a re-sent sample show about the store. `sampled = asKnown + recreated + altered + rejected +
+ * unsent`.
  */
 export interface Verification {
   /** Records of the sample. */
   readonly sampled: number;
-  /** Records that the sample was drawn from: acknowledged for this job, and with an id to compare. */
+  /** The population of the sample: records that are acknowledged for this job and have an id to compare. */
   readonly known: number;
   /** Records of this job that are in doubt or have no id: no answer can be compared with the ledger. */
   readonly notComparable: number;
@@ -246,7 +252,7 @@ export interface Verification {
   readonly unsent: number;
   /** In how many altered records each field differs, most first. */
   readonly alteredFields: readonly { readonly field: string; readonly records: number }[];
-  /** Of the known records, those that the store no longer has under their key and id, at 95 % confidence. */
+  /** The share of known records that the store no longer has under their key and id, at 95 % confidence. */
   readonly forgottenShare: ShareEstimate;
 }
 
@@ -255,7 +261,7 @@ export function forgotten({ recreated, missing }: Pick<Verification, 'recreated'
   return recreated + missing;
 }
 
-/** Whether any answer differs from what the ledger holds. */
+/** Whether any answer differs from the ledger. */
 export function hasDifferences({
   recreated,
   altered,
@@ -264,7 +270,7 @@ export function hasDifferences({
   return recreated + altered + rejected > 0;
 }
 
-/** What went over the wire between all processes of a run and its store during a stretch of time. */
+/** The requests between all processes of a run and its store during a stretch of time. */
 export interface TrafficSample {
   /** When the stretch began, milliseconds since the epoch. */
   readonly at: number;
@@ -272,22 +278,25 @@ export interface TrafficSample {
   readonly ms: number;
   /** Attempts that ended in it, retries included. */
   readonly requests: number;
-  /** Attempts that are to be tried again, or were given up: no answer, 5xx, 408, 429. A refused record is an answer. */
+  /** Attempts that will be repeated, or were given up: no answer, 5xx, 408, 429. A refused record is an answer. */
   readonly failed: number;
   /** Attempts that were not the first of their operation. */
   readonly retries: number;
-  /** Median and 95th percentile of the duration of the attempts, in milliseconds, at most 5 % wrong; null where none ended. */
+  /**
+   * Median and 95th percentile of the duration of the attempts, in milliseconds, at most 5 % wrong; null if none
+   * ended.
+   */
   readonly p50: number | null;
   readonly p95: number | null;
-  /** How many requests at once the limiter allowed, at most; over all processes that sent. */
+  /** The highest concurrency that the limiter allowed, over all sending processes. */
   readonly concurrency: number;
-  /** How much of it nothing was sent, since the store failed (breaker) or asked to wait; to a quarter of a second. */
+  /** How long nothing was sent because the store failed (breaker) or asked to wait; to a quarter of a second. */
   readonly pausedMs: number;
 }
 
 /**
- * The traffic of a run over time, in order, continuations included: a second each at first, longer ones in a long run,
- * 300 at most. Times in which no process worked on it are left out.
+ * The traffic of a run over time, in order, continuations included: first one second each, longer ones in a long run,
+ * 300 at most. Times without a working process are left out.
  */
 export interface Traffic {
   readonly samples: readonly TrafficSample[];
@@ -333,7 +342,7 @@ export interface Exported {
   /** Where the file is: relative to the workspace if it is inside, else as an address or an absolute path. */
   readonly location: string;
   readonly mode: 'replace' | 'append';
-  /** There was nothing to add to: the file is a new one. */
+  /** There was nothing to add to: the file is new. */
   readonly begun?: true;
   readonly format: 'csv' | 'excel-csv' | 'jsonl';
   /** When the store was read, ISO 8601 in UTC. */
@@ -344,6 +353,6 @@ export interface Exported {
   readonly lines: number;
   /** Size of the whole file. */
   readonly bytes: number;
-  /** What a person should know, in sentences. */
+  /** Notes for people, in sentences. */
   readonly notes: readonly string[];
 }

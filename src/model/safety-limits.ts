@@ -6,10 +6,10 @@ export type Limit =
   | { readonly kind: 'count'; readonly count: number }
   | { readonly kind: 'percent'; readonly percent: number };
 
-/** What a plan is judged by. */
+/** The figures of a plan that limits are compared with. */
 export interface SafetyFigures {
   readonly resource: Resource;
-  /** Null where the mode deletes nothing whatever is missing. */
+  /** Null if the mode deletes nothing. */
   readonly deletes: number | null;
   /** Keys that this job has in the ledger. */
   readonly keysOfJob: number;
@@ -25,11 +25,11 @@ export interface SafetyFigures {
   readonly priceMoves: number;
   /** The largest changes of prices, a product once, price moves first. */
   readonly prices: readonly Move[];
-  /** New records and missing keys, where what makes the key differs from the last completed run; else null. */
+  /** New records and missing keys, if keys are made differently than in the last completed run; otherwise null. */
   readonly keyChange: { readonly new: number; readonly missing: number } | null;
 }
 
-/** What was counted, and what a percentage is taken of; null where there is nothing to compare with. */
+/** The counted figure, and the basis of a percentage; null if there is nothing to compare with. */
 export interface Measured {
   readonly figure: number;
   readonly base: number | null;
@@ -37,7 +37,7 @@ export interface Measured {
 
 /** The texts of a rule that can stop a run. */
 interface SafetyRule {
-  /** What it guards against. */
+  /** What it protects from. */
   readonly title: string;
   /** What was found, for a headline: `52 of 100 products would be deleted`. */
   readonly found: (measured: Measured, resource: Resource) => string;
@@ -53,27 +53,27 @@ export interface SafetyLimit extends SafetyRule {
   readonly default: string;
   /** For the schema and the reference. */
   readonly description: string;
-  /** What it is for; it is not judged on others. */
+  /** The resources it is for; it is not judged on others. */
   readonly resources: readonly Resource[];
-  /** Set where it is judged in mirror mode only. */
+  /** Set if it is judged in mirror mode only. */
   readonly mirrorOnly?: true;
   readonly bound: 'most' | 'fewest';
   /** With a smaller basis, or figure, a percentage stops nothing: one bad row of four is 25 %. */
   readonly floor: { readonly of: keyof Measured; readonly least: number; readonly unit: string };
-  /** Null where the limit has nothing to judge. */
+  /** Null if the limit has nothing to judge. */
   readonly measure: (figures: SafetyFigures) => Measured | null;
   /** For the settings of a job: `at most 5% of the known products deleted`. */
   readonly setting: { readonly of: string; readonly what: string };
-  /** The worst of what was found, worst first, for the message; left out: nothing has a name. */
+  /** The worst examples, worst first, for the message; absent if examples have no names. */
   readonly examples?: (figures: SafetyFigures) => readonly string[];
-  /** What stops a run whatever the percentage, and how to allow it; null when it does not. */
+  /** Why a run stops whatever the percentage is, and how to allow it; null if it does not. */
   readonly always?: (measured: Measured, setting: Limit) => string | null;
 }
 
 const BOTH = ['products', 'contacts'] as const;
 const PRODUCTS = ['products'] as const;
 const FEW_RECORDS = { of: 'base', least: 5, unit: 'records' } as const;
-/** A price that becomes so many times the acknowledged one, or at most so small a part of it, is a price move. */
+/** A price is a price move if it is multiplied or divided by at least this factor. */
 const FACTOR = 3;
 /** 0.3 is three times 0.1, though not in binary. */
 const ROUNDING = 1e-9;
@@ -81,8 +81,8 @@ const ROUNDING = 1e-9;
 const PRICE_MOVE = `at least ${FACTOR} times as high, at most a third, or 0`;
 
 /**
- * The safety limits of a job, in the order in which they are listed. Schema, reference, judging, messages, pages and the
- * files that `init` writes derive from this: a further limit is one entry here, and the figure that it measures.
+ * The safety limits of a job, in order of output. Schema, reference, judging, messages, pages and the files that
+ * `init` writes derive from this. To add a limit, add one entry here and the figure that it measures.
  */
 export const SAFETY_LIMITS = {
   maxDeletes: {
@@ -184,7 +184,7 @@ function isLimitName(name: string): name is SafetyLimitName {
   return Object.hasOwn(SAFETY_LIMITS, name);
 }
 
-/** Everything that stops a plan: the limits, and `key`, which no setting allows: what makes the key was changed. */
+/** Everything that stops a plan: the limits, and `key`, which no setting allows: keys are made differently. */
 export type SafetyRuleName = SafetyLimitName | 'key';
 
 /** All names of rules. */
@@ -228,7 +228,7 @@ export function limitsFor(resource: Resource, mode: ImportMode = 'mirror'): Safe
   });
 }
 
-/** The limits of a job that are judged, as it would write them: `maxRejects 10%, minRows 80%`. */
+/** The judged limits of a job, as it would write them: `maxRejects 10%, minRows 80%`. */
 export function limitsText(limits: SafetyLimits, resource: Resource, mode: ImportMode): string {
   return limitsFor(resource, mode)
     .map((name) => `${name} ${limitText(limits[name])}`)
@@ -263,14 +263,14 @@ function allowsNothing(limit: Limit): boolean {
 }
 
 interface CountedWords {
-  /** What follows the figure 1, and any other. */
+  /** The text after the figure 1, and after any other. */
   readonly one: string;
   readonly more: string;
   /** What the basis counts. */
   readonly of: string;
 }
 
-/** The sentences of a limit that counts something among the records of its basis. */
+/** The sentences of a limit that counts records of its basis. */
 function counting(wordsFor: (resource: Resource) => CountedWords): Pick<SafetyRule, 'found' | 'detail'> {
   return {
     found: ({ figure, base }, resource) => {
@@ -293,10 +293,10 @@ function number(figure: number): string {
   return figure.toLocaleString('en');
 }
 
-/** A number of a product that changes, with what it was and what it becomes. */
+/** A changed number of a product, with its old and new value. */
 export interface Move {
   readonly key: string;
-  /** Which variant, where the product has several: its option values, else its sku; null where there is but one. */
+  /** The variant, if the product has several: its option values, else its sku; null if there is only one. */
   readonly what: string | null;
   /** With its path: `variants.price`, `variants.quantity`. */
   readonly field: string;
@@ -304,18 +304,15 @@ export interface Move {
   readonly new: number;
 }
 
-/**
- * The numbers that change most for their size, largest change first; at most twenty of each kind, and of each product
- * the largest only.
- */
+/** The largest relative changes, largest first; at most twenty of each kind, and only the largest of each product. */
 export interface Moves {
   readonly prices: readonly Move[];
   readonly stocks: readonly Move[];
 }
 
 /**
- * Whether a price becomes at least 3 times or at most a third of the acknowledged one, or 0: more likely an error than
- * a sale. From 0 every price is: it is at least 3 times 0.
+ * Whether a price becomes at least 3 times or at most a third of the acknowledged one, or 0: more likely an error
+ * than a sale. Every change from 0 is one, because it is at least 3 times 0.
  */
 export function isPriceMove({ old, new: now }: Pick<Move, 'old' | 'new'>): boolean {
   if (old === now) return false;
@@ -333,7 +330,7 @@ export function priceText(price: number): string {
 
 const LONGEST_NAME = 40;
 
-/** `lamp (Red / L): price 10.00 → 1,000.00`, on one line; names are cut. */
+/** `lamp (Red / L): price 10.00 → 1,000.00`, on one line; names are shortened. */
 function priceMoveText({ key, what, field, old, new: now }: Move): string {
   const name = what === null ? cut(key) : `${cut(key)} (${cut(what)})`;
   return `${name}: ${field.split('.').at(-1) ?? field} ${priceText(old)} → ${priceText(now)}`;

@@ -1,11 +1,11 @@
-/** Shorter ones are no secrets, and would tear ordinary words apart. */
+/** Shorter values are not secrets, and redacting them would damage ordinary words. */
 const SHORTEST = 4;
-/** A shorter text could be met by chance in base64, in hexadecimal, or in other case. */
+/** A shorter text could occur by chance in base64, in hexadecimal, or in other case. */
 const SHORTEST_ENCODED = 8;
 /** Nested encodings are decoded this many times. */
 const MOST_LAYERS = 5;
 
-/** Takes secrets out of texts by their value, however they got there and in whatever form. */
+/** Removes secrets from texts by their values, in whatever form they appear. */
 export interface SecretRedactor {
   add(secret: string): void;
   redact(text: string): string;
@@ -31,14 +31,14 @@ export function secretRedactor(mark = '[redacted]'): SecretRedactor {
 /** From the first character to the one after the last. */
 type Range = readonly [from: number, to: number];
 
-/** A text with its escapes decoded, and where in the original each of its UTF-16 units comes from. */
+/** A text with its escapes decoded, and the original position of each of its UTF-16 units. */
 interface Layer {
   readonly text: string;
-  /** Null where it is the original itself. */
+  /** Null if it is the original itself. */
   readonly origins: readonly Range[] | null;
 }
 
-/** Where in a text the pattern matches, as it is written and however often its escapes are decoded. */
+/** The positions of a pattern in a text, as written and at every level of decoding. */
 function rangesOf(text: string, pattern: RegExp): Range[] {
   const found: Range[] = [];
   let layer: Layer | undefined = { text, origins: null };
@@ -89,7 +89,7 @@ const ESCAPE = new RegExp(
   'gi',
 );
 
-/** The references of HTML for the characters that keys hold. */
+/** The HTML references for the characters of keys. */
 const NAMED: Readonly<Record<string, string>> = {
   ...{ amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", plus: '+', sol: '/', equals: '=', bsol: '\\' },
   ...{ num: '#', percnt: '%', excl: '!', quest: '?', colon: ':', semi: ';', comma: ',', period: '.' },
@@ -99,7 +99,7 @@ const NAMED: Readonly<Record<string, string>> = {
 };
 const CONTROLS: Readonly<Record<string, string>> = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' };
 
-/** The text with each escape decoded once; undefined where there is none. */
+/** The text with each escape decoded once; undefined if there is none. */
 function decodedLayer(layer: Layer): Layer | undefined {
   const origins: Range[] = [];
   let text = '';
@@ -135,14 +135,14 @@ function decodedEscape(written: string): string | undefined {
   return CONTROLS[character] ?? character;
 }
 
-/** A text with its escapes decoded until none is left. */
+/** A text with its escapes decoded until none remains. */
 function fullyDecoded(text: string): string {
   let layer: Layer = { text, origins: null };
   for (let depth = 0; depth < MOST_LAYERS; depth += 1) layer = decodedLayer(layer) ?? layer;
   return layer.text;
 }
 
-/** The longest first: a whole address goes before the password in it. */
+/** The longest first: a whole address precedes the password in it. */
 function patternOf(secrets: Iterable<string>): RegExp {
   const forms = new Set([...secrets].flatMap(partsOf).flatMap(formsOf));
   if (forms.size === 0) return /(?!)/g;
@@ -150,7 +150,10 @@ function patternOf(secrets: Iterable<string>): RegExp {
   return new RegExp(longestFirst.map(matcherOf).join('|'), 'g');
 }
 
-/** Of a form; a blank is a plus sign in forms of the web. The case of a short one counts, since ordinary words would match. */
+/**
+ * The forms in which a secret may appear; a blank is a plus sign in web forms. The case of a short one matters,
+ * because ordinary words would match.
+ */
 function matcherOf(form: string): string {
   const blanks = form
     .split(/[ +]/)
@@ -159,7 +162,7 @@ function matcherOf(form: string): string {
   return form.length < SHORTEST_ENCODED ? blanks : `(?i:${blanks})`;
 }
 
-/** An address is secret as a whole, in what it says after its host, and in the password it may hold. */
+/** The secret parts of an address: the whole, the part after its host, and its password. */
 function partsOf(secret: string): string[] {
   if (!/^[a-z][a-z0-9+.-]*:\/\//i.test(secret) || !URL.canParse(secret)) return [secret];
   const { username, password, pathname, search } = new URL(secret);
@@ -177,7 +180,7 @@ function decoded(part: string): string {
   }
 }
 
-/** As it is, with the escapes that it holds itself decoded, in hexadecimal and in base64. */
+/** A secret as it is, with its own escapes decoded, in hexadecimal and in base64. */
 function formsOf(secret: string): string[] {
   if (secret.length < SHORTEST) return [];
   const written = [secret, fullyDecoded(secret)].filter(({ length }) => length >= SHORTEST);
@@ -187,7 +190,7 @@ function formsOf(secret: string): string[] {
 }
 
 /**
- * What of a secret is always the same in base64, whatever precedes and follows it (a user's name, as in basic
+ * The part of a secret that is constant in base64, whatever precedes and follows it (a user's name, as in basic
  * authentication): three bytes make four characters, so there are three alignments.
  */
 function base64FormsOf(secret: string): string[] {
@@ -203,7 +206,7 @@ function base64FormsOf(secret: string): string[] {
   });
 }
 
-/** Whether a variable's name says that its value is a secret. */
+/** Whether a variable has the name of a secret. */
 export function looksSecret(name: string): boolean {
   return /key|token|secret|passw|pwd|credential|webhook/i.test(name);
 }

@@ -1,7 +1,7 @@
 import { isAbsolute, normalize, sep } from 'node:path';
 import { z } from 'zod';
 
-/** Whether a path as written stays inside the folder it is relative to; an absolute path is the owner's own choice. */
+/** Whether a written path stays inside its base folder; an absolute path is the owner's own choice. */
 export function staysInside(path: string): boolean {
   return isAbsolute(path) || !normalize(path).split(sep).includes('..');
 }

@@ -1,20 +1,20 @@
-/** What a store is known by: its address, and the `id` that stores.yaml may give it. */
+/** What identifies a store: its address, and the optional `id` in stores.yaml. */
 export interface StoreAddress {
   readonly baseUrl: string;
   readonly id?: string | undefined;
 }
 
 /**
- * What a store is, whatever name it has in stores.yaml: `id:NAME` where it has an id, else its normalised address. Two
- * stores with one identity share their ledger, their locks and their rate limits.
+ * The identity of a store, independent of its name in stores.yaml: `id:NAME` if it has an id, otherwise its
+ * normalised address. Two stores with one identity share their ledger, their locks and their rate limits.
  */
 export function storeIdentity({ id, baseUrl }: StoreAddress): string {
   return id === undefined ? normalisedAddress(baseUrl) : `id:${id}`;
 }
 
 /**
- * The address without what makes no difference: scheme, default port, slash at the end, dot behind the host, and the
- * spellings of this machine. It begins with `//`, so that no address equals an id. What is no address stays as it is.
+ * The address without insignificant parts: scheme, default port, final slash, dot after the host, and the spellings
+ * of this machine. It begins with `//`, so that no address equals an id. Other text is unchanged.
  */
 export function normalisedAddress(baseUrl: string): string {
   if (!URL.canParse(baseUrl)) return baseUrl;
@@ -34,7 +34,7 @@ function withoutDot(hostname: string): string {
   return hostname.replace(/\.$/, '');
 }
 
-/** RFC 3986, 6.2.2: what needs no escape has none, and the digits of the others are upper case. */
+/** RFC 3986, 6.2.2: removes unnecessary escapes, and writes the digits of the others in upper case. */
 function normalisedPath(pathname: string): string {
   const escaped = pathname.replaceAll(/%[\da-f]{2}/gi, (code) => {
     const character = String.fromCharCode(Number.parseInt(code.slice(1), 16));

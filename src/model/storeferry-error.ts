@@ -1,4 +1,4 @@
-/** Where in a file something was found; lines and columns count from 1. */
+/** The place of a finding in a file; lines and columns count from 1. */
 export interface Place {
   readonly file: string;
   readonly line?: number;
@@ -9,7 +9,7 @@ interface ErrorDetails extends ErrorOptions {
   readonly place?: Place | undefined;
   /** The next command to type, or what to change. */
   readonly hint?: string | undefined;
-  /** The message without the words of a store that it quotes: they may name people. Left out where it quotes none. */
+  /** The message without quoted words of the store, which may name people. Absent if it quotes none. */
   readonly unquoted?: string | undefined;
 }
 
@@ -19,8 +19,8 @@ export function formatPlace(place: Place): string {
 }
 
 /**
- * The base of every error that Storeferry raises on purpose. Anything else that is thrown is a bug in our code
- * and is never retried. The message says what was expected, what was found and what to do; it carries no secret.
+ * The base of every error that Storeferry raises on purpose. Any other error is a bug in our code and is never
+ * retried. The message says what was expected, what was found and what to do; it contains no secret.
  */
 export abstract class StoreferryError extends Error {
   /** Stable, for programs. */
@@ -41,7 +41,7 @@ export abstract class StoreferryError extends Error {
   }
 }
 
-/** All that an error says to people, in one text: where, what, and what to do. */
+/** The whole text of an error for people: place, problem and advice. */
 export function explainError({
   place,
   message,
@@ -52,7 +52,7 @@ export function explainError({
   return `${where}${message}${/[.!?:…]$/.test(message) ? '' : '.'} ${hint}`;
 }
 
-/** Wrong command line, or an action that does not fit the state of things. */
+/** A wrong command line, or an action that the present state does not allow. */
 export class UsageError extends StoreferryError {
   readonly code = 'usage';
   readonly exitCode = 2;
@@ -64,7 +64,7 @@ export interface ConfigurationProblem {
   readonly message: string;
 }
 
-/** Configuration that cannot be used; lists every problem found, each with its place. */
+/** An unusable configuration; lists every problem with its place. */
 export class ConfigurationError extends StoreferryError {
   readonly code = 'configuration';
   readonly exitCode = 2;
@@ -114,13 +114,13 @@ export interface TableCandidate {
   readonly records: number | null;
 }
 
-/** The structure of the source is broken or a limit is exceeded: stops before anything is sent. */
+/** The structure of the source is broken or a limit is exceeded: the run stops before anything is sent. */
 export class CsvError extends StoreferryError {
   readonly code = 'csv';
   readonly exitCode = 1;
 }
 
-/** Bytes that are no characters in the encoding they were read in. */
+/** Bytes that are not valid in their encoding. */
 export class EncodingError extends CsvError {
   /** Canonical labels of the encodings that fit the bytes, likeliest first. */
   readonly candidates: readonly string[];
@@ -141,7 +141,7 @@ export interface EncodingCandidate {
   readonly word: string;
 }
 
-/** The delimiter is unclear, and must not be guessed. */
+/** The delimiter is ambiguous and must not be guessed. */
 export class DelimiterError extends CsvError {
   /** The characters that might, likeliest first. */
   readonly candidates: readonly string[];
@@ -163,7 +163,7 @@ export class HeaderRowError extends CsvError {
   }
 }
 
-/** The mapping cannot be applied to this file: a required or ambiguous column. */
+/** The mapping cannot be applied to this file: a required column is missing or ambiguous. */
 export class MappingError extends StoreferryError {
   readonly code = 'mapping';
   readonly exitCode = 1;
@@ -175,7 +175,7 @@ export class UnauthorizedError extends StoreferryError {
   readonly exitCode = 1;
 }
 
-/** The store will not give what was asked of it (a 4xx, or an answer of another shape), however often it is asked. */
+/** The store refuses a read request (a 4xx, or an answer of another shape), however often it is repeated. */
 export class StoreRefusedError extends StoreferryError {
   readonly code = 'store-refused';
   readonly exitCode = 1;
@@ -187,13 +187,13 @@ export class StoreUnavailableError extends StoreferryError {
   readonly exitCode = 1;
 }
 
-/** Another process holds what this run needs. */
+/** Another process holds a lock that this run needs. */
 export class LockedError extends StoreferryError {
   readonly code = 'locked';
   readonly exitCode = 1;
 }
 
-/** This process no longer holds the lock: another one may hold it by now. */
+/** This process no longer holds the lock; another one may hold it now. */
 export function lockLost(name: string, detail = 'nothing more is sent or recorded.'): LockedError {
   return new LockedError(`The lock ${name} was lost: ${detail}`, {
     hint: 'Another process may have taken the lock. Run the job again to continue.',
@@ -206,7 +206,7 @@ export class StateError extends StoreferryError {
   readonly exitCode = 1;
 }
 
-/** Where an export goes cannot be read or written, or holds what nothing can be added to. */
+/** The destination of an export cannot be read or written, or nothing can be added to its content. */
 export class DestinationError extends StoreferryError {
   readonly code: string = 'destination';
   readonly exitCode = 1;
@@ -229,27 +229,27 @@ export class InterruptedError extends StoreferryError {
   readonly exitCode = 130;
 }
 
-/** The end of the run was requested from another process: all that work on it stop. */
+/** The end of the run was requested from another process: all its processes stop. */
 export class InterruptedOnRequestError extends InterruptedError {
   constructor() {
     super('Interrupted on request.');
   }
 }
 
-/** What failed first, where closing something has failed as well since. */
+/** The first failure, if closing a resource has failed as well. */
 export function firstError(error: unknown): unknown {
   let first = error;
   while (first instanceof SuppressedError) first = first.suppressed;
   return first;
 }
 
-/** The stable code of an error of Node.js or a library, else its name; messages of theirs may quote what is secret. */
+/** The stable code of an error of Node.js or a library, else its name; their messages may quote secrets. */
 export function errorCode(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown error';
   return 'code' in error && typeof error.code === 'string' ? error.code : error.name;
 }
 
-/** Anything that was thrown, as a sentence for people. */
+/** Any thrown value, as a sentence for people. */
 export function explainFailure(given: unknown): string {
   const failure = firstError(given);
   if (failure instanceof StoreferryError) return explainError(failure);

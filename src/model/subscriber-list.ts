@@ -11,7 +11,7 @@ export interface SubscriberList {
   readonly clicks: number | null;
 }
 
-/** A list as it was at one moment. */
+/** A list at one moment. */
 export interface ListReading extends SubscriberList {
   /** `created` as a date in UTC, such as 2024-01-31; null when the store sent none. */
   readonly created_date: string | null;
@@ -31,7 +31,7 @@ export const LIST_COLUMNS = [
   'read_at',
 ] as const satisfies readonly (keyof ListReading)[];
 
-/** One subscriber list at one moment, as a kept history has it. */
+/** One subscriber list at one moment, as stored in a history. */
 export interface HistoryPoint {
   readonly id: string;
   readonly name: string;
@@ -43,10 +43,10 @@ export interface HistoryPoint {
   readonly clicks: number | null;
 }
 
-/** What the file of a job that keeps history holds. */
+/** The content of the history file of a job. */
 export interface ListHistory {
   /** In the order of the file. */
   readonly points: readonly HistoryPoint[];
-  /** Lines that are no readings: half lines, or edited beyond recognition. */
+  /** Lines that are not readings: incomplete, or edited beyond recognition. */
   readonly unreadable: number;
 }

@@ -20,8 +20,8 @@ export interface FetchSourceOptions {
 export type TakeFile = (name: string, fetched: Fetched) => Promise<void>;
 
 /**
- * Downloads the files of an address one by one and passes each to `take`. Returns the version of all of them, null when it
- * is not known, or undefined when nothing has changed since `unless`: then nothing was taken.
+ * Downloads the files of an address one by one and passes each to `take`. Returns the version of all of them, null if
+ * unknown, or undefined if nothing has changed since `unless`: then nothing was taken.
  */
 export async function fetchSource(
   remote: RemoteAddress,
@@ -67,7 +67,7 @@ export async function fetchSource(
 
 type Fetch = (file: FoundFile, unless: string | null) => Promise<Fetched | undefined>;
 
-/** The first file that has changed, downloaded; undefined when none has. */
+/** The first changed file, downloaded; undefined if none has changed. */
 async function firstChanged(
   found: readonly FoundFile[],
   known: readonly string[] | undefined,
@@ -80,7 +80,10 @@ async function firstChanged(
   return undefined;
 }
 
-/** The versions of all files as one text, bound to their address: an entity tag of one address means nothing at another. */
+/**
+ * The versions of all files as one text, bound to their address: an entity tag of one address has no meaning for
+ * another.
+ */
 class Versions {
   readonly #where: string;
   readonly #isExact: boolean;
@@ -95,7 +98,7 @@ class Versions {
     this.#isExact = hasExactVersions(remote);
   }
 
-  /** The version of each file; undefined when the text belongs to other files. */
+  /** The version of each file; undefined if the text belongs to other files. */
   knownIn(text: string | null): readonly string[] | undefined {
     if (text === null || !text.startsWith(`${this.#where} `)) return undefined;
     const versions: unknown = JSON.parse(text.slice(this.#where.length + 1));

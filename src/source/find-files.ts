@@ -18,8 +18,8 @@ export interface FoundFile {
 }
 
 /**
- * The files of a path or glob, sorted by path. A glob matches no hidden files. SourceError when there are none, with what is
- * there instead, and when one of them resolves to a place that jobs may not read.
+ * The files of a path or glob, sorted by path. A glob matches no hidden files. SourceError, with existing
+ * alternatives, if there are none, and if one of them resolves to a place that jobs may not read.
  */
 export async function findFiles(path: string, access: FileAccess): Promise<FoundFile[]> {
   const { workspaceDir } = access;
@@ -67,7 +67,7 @@ export async function openFound({ path, real }: FoundFile): Promise<FileHandle> 
   });
 }
 
-/** Resolves `match`, which `written` has found; SourceError where jobs may not read it. */
+/** Resolves `match`, which `written` has found; SourceError if jobs may not read it. */
 async function allowed(match: string, written: string, access: FileAccess): Promise<FoundFile> {
   const found = await allowedPath(match, access, written);
   if ('real' in found) return { path: match, real: found.real };
@@ -77,7 +77,7 @@ async function allowed(match: string, written: string, access: FileAccess): Prom
   });
 }
 
-/** Names what is there instead, unless jobs may not read that folder. */
+/** Names existing alternatives, unless jobs may not read that folder. */
 async function nothingFound(path: string, access: FileAccess): Promise<SourceError> {
   const workspaceDir = resolve(access.workspaceDir);
   let folder = dirname(resolve(workspaceDir, path));
@@ -108,7 +108,7 @@ async function isFolder(path: string): Promise<boolean> {
   return (await stat(path).catch(() => undefined))?.isDirectory() === true;
 }
 
-/** The names in a folder above `written`; undefined where jobs may not read it. */
+/** The names in a parent folder of `written`; undefined if jobs may not read it. */
 async function namesIn(folder: string, written: string, access: FileAccess): Promise<string[] | undefined> {
   const allowed = await allowedPath(folder, access, written).catch(() => ({ refused: '' }));
   if ('refused' in allowed) return undefined;
@@ -120,12 +120,12 @@ async function namesIn(folder: string, written: string, access: FileAccess): Pro
 interface RemoteProbe {
   /** The files of the address; empty when there are none. */
   readonly files: readonly string[];
-  /** Of the first file; null when the server does not announce it. */
+  /** Size of the first file; null if the server does not announce it. */
   readonly bytes: number | null;
 }
 
 /**
- * Asks once for the files of an address, without reading their content. SourceError when the server cannot be reached,
+ * Requests the files of an address once, without reading their content. SourceError if the server cannot be reached,
  * refuses, or has another host key.
  */
 export async function probeRemote(remote: RemoteAddress, signal: AbortSignal): Promise<RemoteProbe> {
@@ -136,7 +136,7 @@ export async function probeRemote(remote: RemoteAddress, signal: AbortSignal): P
     if (first === undefined) return { files: [], bytes: null };
     const got = await client.get(first, { signal, unless: null });
     const bytes = got.kind === 'content' ? got.size : null;
-    // The content is not needed: errors of the aborted stream are ignored.
+    // The content is not needed, so errors of the aborted stream are ignored.
     if (got.kind === 'content') got.content.on('error', () => {}).destroy();
     return { files: found.map(({ location }) => location), bytes };
   } catch (error) {

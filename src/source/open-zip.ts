@@ -6,7 +6,7 @@ import { SourceError } from '../model/storeferry-error.ts';
 import { recogniseDocument, SAVE_AS_CSV } from './recognise.ts';
 import type { SourceLimits } from './unpack.ts';
 
-/** Files that macOS and Windows add to folders, and so to zips. */
+/** Files that macOS and Windows add to folders and zips. */
 const LITTER = /(^|\/)(__MACOSX\/|\.DS_Store$|\._[^/]*$|Thumbs\.db$|desktop\.ini$)/i;
 
 const FILE_TYPE_BITS = 0o170000;
@@ -16,22 +16,23 @@ const NO_PASSWORDS = 'Create the zip without a password: passwords are not suppo
 
 /** A file within a zip. */
 export interface ZippedFile {
-  /** The name within the zip, made harmless, for messages. */
+  /** The name within the zip, made safe for messages. */
   readonly label: string;
   content(): AsyncGenerator<Uint8Array>;
 }
 
-/** What a zip turns out to be: files, or a workbook with its parts by their paths. */
+/** The content of a zip: files, or a workbook with its parts by their paths. */
 export type OpenedZip =
   | { readonly files: readonly ZippedFile[]; readonly workbook?: undefined }
   | { readonly workbook: 'xlsx' | 'ods'; readonly parts: ReadonlyMap<string, ZippedFile['content']> };
 
 /**
- * The files within a zip, sorted by name, without folders and system files; or the parts of a workbook. Names are labels
- * only: nothing is ever written to the paths they name. SourceError for an encrypted or damaged zip, and for another document.
+ * The files within a zip, sorted by name, without folders and system files; or the parts of a workbook. Names are
+ * only labels: nothing is written to the paths that they name. SourceError for an encrypted or damaged zip, and for
+ * another document.
  */
 export async function openZip(handle: FileHandle, name: string, limits: SourceLimits): Promise<OpenedZip> {
-  // With decoded names yauzl would refuse an archive for one `../`, which is harmless in a label.
+  // With decoded names yauzl would refuse an archive because of one `../`, which is harmless in a label.
   const zip = await fromFdPromise(handle.fd, { decodeStrings: false }).catch((cause: unknown) => {
     throw unreadable(name, cause);
   });
@@ -65,7 +66,7 @@ export async function openZip(handle: FileHandle, name: string, limits: SourceLi
   };
 }
 
-/** The list is held in memory; the longest allowed paths of all allowed entries take less. */
+/** The list is kept in memory. The longest allowed paths of all allowed entries need less than this. */
 const LIST_BYTES = 16 * 1024 ** 2;
 /** Folders and system files are entries too: an archive may have this many entries per allowed file. */
 const ENTRIES_PER_FILE = 10;

@@ -1,13 +1,13 @@
 import type { TableFormat } from '../model/row.ts';
 
-/** The kind of a file by its first bytes: names may be wrong. */
+/** The kind of a file by its first bytes, because names may be wrong. */
 export type Recognised =
-  /** A table in a format that is no CSV. */
+  /** A table in a format other than CSV. */
   | { readonly kind: 'table'; readonly format: Exclude<TableFormat, 'xlsx' | 'ods'> }
   | { readonly kind: 'gzip' }
   | { readonly kind: 'zip' }
   | { readonly kind: 'text' }
-  /** Another kind of file: what it is, and how to get CSV. */
+  /** Another kind of file: its name, and how to get CSV. */
   | { readonly kind: 'mistaken'; readonly what: string; readonly hint: string };
 
 /** The bytes that `recognise` needs: the first line of JSON Lines may be long. */
@@ -48,7 +48,7 @@ const SIGNATURES: readonly Signature[] = [
   { bytes: '7573746172', at: 257, what: 'a tar archive', hint: UNPACK_FIRST },
 ];
 
-/** Texts that are not CSV, by their beginning after blanks and a byte order mark. */
+/** Texts other than CSV, by their beginning after blanks and a byte order mark. */
 const TEXTS: readonly { readonly pattern: RegExp; readonly what: string; readonly hint: string }[] = [
   { pattern: /^<(!doctype\s+html|html|head|body|table|script)\b/i, what: 'an HTML page', hint: LOOK_INTO_IT },
   {
@@ -76,7 +76,7 @@ export function recognise(beginning: Uint8Array): Recognised {
   return { kind: 'text' };
 }
 
-/** Whether the first line is an object of its own. */
+/** Whether the first line is a complete object. */
 function isJsonLines(text: string): boolean {
   const end = text.indexOf('\n');
   if (end < 0 || !text.startsWith('{')) return false;
@@ -92,7 +92,7 @@ function textOf(bytes: Uint8Array): string {
   return new TextDecoder(label).decode(bytes.subarray(0, RECOGNISED_BYTES), { stream: true });
 }
 
-/** What a zip with these entries is, when it is a document rather than an archive of files: a workbook, or something else. */
+/** What a zip with these entries is, if it is a document and not an archive of files: a workbook, or something else. */
 export function recogniseDocument(
   names: readonly string[],
 ): { readonly workbook: 'xlsx' | 'ods' } | { readonly what: string } | undefined {

@@ -46,7 +46,7 @@ export interface SnapshotFile {
   readonly bytes: number;
   /** Over the stored bytes, in hexadecimal. */
   readonly sha256: string;
-  /** Set where the file was no CSV: it is kept as the rows that were read from it. */
+  /** Set if the file was not CSV: the rows that were read from it are stored. */
   readonly table?: StagedTable;
 }
 
@@ -55,9 +55,9 @@ export interface Snapshot {
   readonly files: readonly SnapshotFile[];
   /** The lookups and the crosswalk, in the order in which the mapping reads them; absent where there are none. */
   readonly tables?: readonly SnapshotFile[];
-  /** Over all files in their order, in hexadecimal; equal when the same bytes come in the same order. */
+  /** Over all files in their order, in hexadecimal; equal if the same bytes come in the same order. */
   readonly sha256: string;
-  /** How to read the files instead of as the job says: a corrected rejects file has its own dialect. */
+  /** Settings for reading the files that replace those of the job: a corrected rejects file has its own dialect. */
   readonly readAs?: {
     readonly encoding: string;
     readonly delimiter: string;
@@ -77,12 +77,14 @@ export function snapshotOf(files: readonly SnapshotFile[]): Snapshot {
   return { files, sha256: hash.digest('hex') };
 }
 
-/** Writes the list of the snapshot's files. It is written last: its presence proves that the snapshot is complete. */
+/**
+ * Writes the list of the snapshot's files. It is written last, so its presence proves that the snapshot is complete.
+ */
 export async function saveSnapshot(folder: RunFolder, snapshot: Snapshot): Promise<void> {
   await folder.write(SNAPSHOT_FILE, [sealedJson(snapshot)]);
 }
 
-/** The snapshot in the folder, to continue the run; undefined when staging has not finished. StateError. */
+/** The snapshot in the folder, to continue the run; undefined if staging has not finished. StateError. */
 export async function loadSnapshot(folder: RunFolder): Promise<Snapshot | undefined> {
   if (!(await folder.exists(SNAPSHOT_FILE))) return undefined;
   try {
@@ -98,7 +100,7 @@ export async function loadSnapshot(folder: RunFolder): Promise<Snapshot | undefi
   }
 }
 
-/** The snapshot, each file of which still has its checksum; undefined when staging has not finished. StateError. */
+/** The snapshot, after a check of each file's checksum; undefined if staging has not finished. StateError. */
 export async function verifiedSnapshot(folder: RunFolder): Promise<Snapshot | undefined> {
   const snapshot = await loadSnapshot(folder);
   for (const file of [...(snapshot?.files ?? []), ...(snapshot?.tables ?? [])]) {
@@ -152,7 +154,7 @@ export async function writeCopy(
   return { name, stored, bytes, sha256: hash.digest('hex') };
 }
 
-/** A text to be stored as a file of a snapshot. */
+/** A text for a file of a snapshot. */
 interface StagedContent {
   readonly name: string;
   content(): AsyncIterable<string>;

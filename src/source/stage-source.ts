@@ -23,20 +23,20 @@ export interface StageOptions extends FileAccess {
   readonly signal?: AbortSignal | undefined;
   /** Shorter in tests. */
   readonly retryPolicy?: RetryPolicy | undefined;
-  /** Called with the unpacked bytes so far and the current file, whenever bytes arrive. */
+  /** Called with the number of unpacked bytes and the current file, whenever bytes arrive. */
   readonly onProgress?: ((progress: { readonly file: string; readonly bytes: number }) => void) | undefined;
 }
 
 type TableFile = Parameters<typeof stageTable>[0];
 
-/** The fields of a source that name its files, and which table of them is meant. */
+/** The fields of a source that select its files and the table in them. */
 export type SourcePlace = Pick<SourceSpec, 'path' | 'remote'> &
   TableFile['choice'] & { readonly files?: number | undefined };
 
 /**
- * The step `stage`: copies the source into the run's folder, unpacked, and of a file that is not CSV its rows. The caller
- * completes the snapshot with `saveSnapshot`. A SourceError refuses a file that holds no table, is damaged, changes while
- * it is read, or exceeds a limit; then no copy remains.
+ * The step `stage`: copies the source into the run's folder, unpacked, and for a file other than CSV its rows. The
+ * caller completes the snapshot with `saveSnapshot`. SourceError for a file that has no table, is damaged, changes
+ * while it is read, or exceeds a limit; then no copy remains.
  */
 export async function stageSource(source: SourcePlace, options: StageOptions): Promise<Snapshot> {
   const snapshot = await stageSourceUnless(null, source, options);
@@ -44,7 +44,7 @@ export async function stageSource(source: SourcePlace, options: StageOptions): P
   return snapshot;
 }
 
-/** The same, but undefined, with nothing copied, when the source still has this version. */
+/** The same, but undefined, with nothing copied, if the source still has this version. */
 export async function stageSourceUnless(
   version: string | null,
   source: SourcePlace,
@@ -175,7 +175,7 @@ function refuseTooMany(file: string, { files, limits }: Staging): void {
   if (files.length >= limits.fileCount) throw fileLimitError(SourceError, limits, 'fileCount', { file });
 }
 
-/** Refuses a file that cannot hold the table that the job names: it would be read as if the job named none. */
+/** Refuses a file that cannot have the table that the job names, instead of ignoring that setting. */
 function refuseOtherChoice(
   file: string,
   format: TableFile['format'] | undefined,
@@ -216,7 +216,7 @@ function count(name: string, bytes: number, archive: Archive, staging: Staging):
   options.onProgress?.({ file: name, bytes: staging.bytes });
 }
 
-/** Writes the rows of a table in another format than CSV into the folder. */
+/** Writes the rows of a table in a format other than CSV into the folder. */
 async function storeTable(
   file: Pick<TableFile, 'name' | 'format' | 'content' | 'parts'>,
   archive: Archive,
@@ -240,7 +240,7 @@ async function storeTable(
   files.push({ ...copy, table: table.describe() });
 }
 
-/** The parts of a workbook, each counted once however often it is read. */
+/** The parts of a workbook; each counts once, however often it is read. */
 function countedParts(
   name: string,
   parts: TableFile['parts'],
@@ -266,7 +266,7 @@ function countedParts(
 
 async function* nothing(): AsyncGenerator<Uint8Array> {}
 
-/** A label that occurs twice, as in archives, gets a number: labels identify the file of a row. */
+/** A repeated label, as in archives, gets a number, because labels identify the file of a row. */
 function unique(name: string, files: readonly SnapshotFile[]): string {
   const taken = (candidate: string) => files.some((file) => file.name === candidate);
   if (!taken(name)) return name;

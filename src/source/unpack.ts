@@ -10,10 +10,10 @@ import { RECOGNISED_BYTES, type Recognised, recognise } from './recognise.ts';
 /** The limits on an unpacked source: they protect the disk from a damaged or hostile archive. */
 export type SourceLimits = Pick<InputLimits, 'bytes' | 'ratio' | 'fileCount' | 'pathBytes'>;
 
-/** Below this size no ratio is suspicious: small files of equal rows pack very well. */
+/** Below this size no ratio is suspicious: small files with equal rows compress very well. */
 const RATIO_FREE_BYTES = 64 * 1024 ** 2;
 
-/** How far a file has been unpacked. */
+/** The progress of unpacking a file. */
 interface Unpacking {
   /** Its size before unpacking. */
   readonly packedBytes: number;
@@ -32,8 +32,8 @@ export function refuseTooMuch(file: string, unpacking: Unpacking, limits: Source
 }
 
 /**
- * The content of a file, unpacked where it is gzip, and its format where it is no CSV; close it when it is not read.
- * SourceError where it is empty, damaged or no table.
+ * The content of a file, unpacked if it is gzip, and its format if it is not CSV. Close it if it is not read.
+ * SourceError if it is empty, damaged or not a table.
  */
 export async function unpack(
   content: AsyncIterable<Uint8Array>,
@@ -72,12 +72,12 @@ function notText(recognised: Recognised, name: string): SourceError {
 /** The bytes that `isZip` needs. */
 export const ZIP_BYTES = 4;
 
-/** Whether a file that begins so is a zip, as workbooks are. */
+/** Whether a file with this beginning is a zip; workbooks are. */
 export function isZip(beginning: Uint8Array): boolean {
   return recognise(beginning).kind === 'zip';
 }
 
-/** A stream that can be closed before reading begins; a generator alone would not close its source then. */
+/** A stream that can be closed before reading begins, which would not close the source of a plain generator. */
 interface Closable extends AsyncIterable<Uint8Array> {
   close(): Promise<void>;
 }
@@ -125,7 +125,7 @@ export async function peek(
   };
 }
 
-/** The content of a gzip file, all members in a row. SourceError when it is damaged or truncated. */
+/** The content of a gzip file, with all its members. SourceError if it is damaged or truncated. */
 async function* gunzip(packed: AsyncIterable<Uint8Array>, name: string): AsyncGenerator<Uint8Array> {
   const unpacking = createGunzip();
   let size = 0;
@@ -150,7 +150,7 @@ async function* gunzip(packed: AsyncIterable<Uint8Array>, name: string): AsyncGe
     await feeding;
   }
   if (failed !== undefined) throw failed;
-  // Zlib takes a zero byte after a member for the end and ignores what follows.
+  // Zlib takes a zero byte after a member for the end and ignores the rest.
   if (unpacking.bytesWritten < size) throw damaged(name, undefined);
 }
 

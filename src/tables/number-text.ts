@@ -7,15 +7,15 @@ export type NumberFormat =
   | { readonly kind: 'scientific'; readonly decimals: number }
   | { readonly kind: 'date'; readonly date: boolean; readonly time: boolean }
   | { readonly kind: 'duration' }
-  /** A code: a whole number with zeros before it, and perhaps words around it. */
+  /** A code: a whole number with leading zeros, and possibly words around it. */
   | { readonly kind: 'code'; readonly before: string; readonly digits: number; readonly after: string };
 
-/** What stands for a formula whose result the file does not hold; the mapping refuses it like `#REF!`. */
+/** Replaces a formula whose result is not in the file; the mapping refuses it like `#REF!`. */
 export const NO_RESULT = '#FORMULA!';
 
 const GENERAL: NumberFormat = { kind: 'general' };
 
-/** The formats that Excel knows by number alone; a file need not spell them out. */
+/** The formats that Excel identifies only by number; a file need not define them. */
 const BUILT_IN: Readonly<Record<number, string>> = {
   ...{
     1: '0',
@@ -57,7 +57,7 @@ const BUILT_IN: Readonly<Record<number, string>> = {
   },
 };
 
-/** The format of this number, spelled out in the file or built into Excel. */
+/** The format of this number, defined in the file or built into Excel. */
 export function formatById(id: number, spelledOut: ReadonlyMap<number, string>): NumberFormat {
   const code = spelledOut.get(id) ?? BUILT_IN[id];
   // These are dates in East Asian languages.
@@ -66,7 +66,7 @@ export function formatById(id: number, spelledOut: ReadonlyMap<number, string>):
   return numberFormat(code);
 }
 
-/** Reads a format such as `#,##0.00 "kg"`, of several sections the first. */
+/** Reads a format such as `#,##0.00 "kg"`; of several sections the first. */
 export function numberFormat(code: string): NumberFormat {
   let before = '';
   let after = '';
@@ -94,7 +94,7 @@ export function numberFormat(code: string): NumberFormat {
     return { kind: 'date', date: /[yd]/i.test(shape) || !time, time };
   }
   const [whole = '', decimals = ''] = (/[0#?][0#?, ]*(?:\.[0#?]*)?/.exec(shape)?.[0] ?? '').split('.');
-  // Fractions, and numbers shown in thousands, say less than the number itself.
+  // Fractions, and numbers shown in thousands, have less information than the number itself.
   if (shape.includes('/') || /,\s*$/.test(whole)) return GENERAL;
   const least = decimals.match(/0/g)?.length ?? 0;
   if (shape.includes('%')) return { kind: 'percent', least, most: decimals.length };
@@ -107,7 +107,7 @@ const DIGITS_LOST = 1e15;
 
 /**
  * A stored number as the sheet shows it, with a decimal point and without currency or thousands signs; a day as
- * `2026-03-05`. A number whose digits are lost becomes `1.23E+15`, which the mapping refuses for codes.
+ * `2026-03-05`. A number with lost digits becomes `1.23E+15`, which the mapping refuses for codes.
  */
 export function numberText(stored: string, format: NumberFormat, firstDay = FIRST_DAY_1900): string {
   const value = Number(stored);
@@ -148,7 +148,7 @@ function exponential(value: number, decimals: number): string {
     .replace(/E([+-])(\d)$/, 'E$10$2');
 }
 
-/** Rounded as the sheet rounds: half away from zero, by the decimal digits and not by the binary ones. */
+/** Rounded as in the sheet: half away from zero, by the decimal digits and not by the binary ones. */
 function decimal(value: number, { least, most }: { readonly least: number; readonly most: number }): string {
   if (Math.abs(value) >= DIGITS_LOST) return plain(value);
   const digits = plain(Math.abs(value));
@@ -166,9 +166,9 @@ function decimal(value: number, { least, most }: { readonly least: number; reado
 }
 
 const SECONDS_OF_DAY = 86_400;
-/** Day 0 of the two ways that Excel counts days, in seconds of Unix time. */
+/** Day 0 of the two ways in which Excel counts days, in seconds of Unix time. */
 const FIRST_DAY_1900 = Date.UTC(1899, 11, 30) / 1000;
-/** Day 0 of workbooks that were begun on an old Mac. */
+/** Day 0 of workbooks that were created on an old Mac. */
 export const FIRST_DAY_1904 = Date.UTC(1904, 0, 1) / 1000;
 
 function momentText(
@@ -179,7 +179,7 @@ function momentText(
   const seconds = Math.round(value * SECONDS_OF_DAY);
   if (!date || (value >= 0 && value < 1 && time))
     return clockText(((seconds % SECONDS_OF_DAY) + SECONDS_OF_DAY) % SECONDS_OF_DAY);
-  // Excel counts a 29 February 1900 that never was.
+  // Excel counts a 29 February 1900, which did not exist.
   const early = firstDay === FIRST_DAY_1900 && value < 60 ? SECONDS_OF_DAY : 0;
   const at = new Date((firstDay + seconds + early) * 1000);
   if (value < 0 || Number.isNaN(at.getTime())) return plain(value);

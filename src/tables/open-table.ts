@@ -6,28 +6,28 @@ import { columnLetters } from './number-text.ts';
 
 const BATCH_ROWS = 1000;
 
-/** Files that are made of a table are CSV of this dialect. */
+/** Table formats are converted to CSV of this dialect. */
 const DIALECT: Dialect = { delimiter: ',', encoding: 'utf-8', newline: '\n', bom: false };
 
 interface OpenOptions {
   readonly name: string;
   /** The file's index within the snapshot. */
   readonly file: number;
-  /** The row of a sheet that is the header; the first that holds anything when left out. */
+  /** The row of a sheet that is the header; default: the first row with content. */
   readonly headerRow?: number | undefined;
 }
 
-/** A staged table whose header is known, and whose rows may be read once. Dispose of it when they are not. */
+/** A staged table with a known header, whose rows may be read once. Dispose of it if they are not. */
 export interface OpenedTable extends Table, Disposable {
   readonly dialect: Dialect;
   readonly places: TablePlaces;
-  /** Why the header is likely none; a source is refused with it. */
+  /** Why the header is probably wrong; a source is refused with this reason. */
   readonly doubt: CsvError | null;
-  /** What `batches` has met so far. */
+  /** The findings of `batches` so far. */
   readonly counts: { readonly rows: number; readonly blankLines: number };
 }
 
-/** Opens the rows that `stageTable` has written. CsvError where a sheet has no header. */
+/** Opens the rows that `stageTable` has written. CsvError if a sheet has no header. */
 export async function openTable(
   input: Readable,
   staged: StagedTable,
@@ -102,7 +102,7 @@ export async function openTable(
   };
 }
 
-/** Every row is as wide as the widest, so that none looks shifted: in these formats cells cannot be. */
+/** Every row gets the width of the widest, so that none looks shifted: in these formats cells cannot shift. */
 async function* rowsOf(input: Readable, file: number, width: number): AsyncGenerator<Row[]> {
   let batch: Row[] = [];
   for await (const text of linesOf(input)) {

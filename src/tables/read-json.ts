@@ -11,8 +11,8 @@ import {
 } from './table-file.ts';
 
 /**
- * Reads the records of a JSON file as a stream: the objects at the path `records`, in arrays or alone; without one those
- * of the outermost array. Of JSON Lines each line is a record. Numbers keep the digits that they are written with.
+ * Reads the records of a JSON file as a stream: the objects at the path `records`, in arrays or alone; without a path
+ * those of the outermost array. In JSON Lines each line is a record. Numbers keep their written digits.
  */
 export async function readJson(file: TableFile): Promise<TableReader> {
   const rows = new RecordsAsRows(file);
@@ -92,17 +92,17 @@ function broken(file: TableFile, cause: unknown, line?: number) {
   );
 }
 
-/** Follows the tokens of a document, and puts what stands in records into rows. */
+/** Follows the tokens of a document, and converts the content of records to rows. */
 class Walker {
   readonly #rows: RecordsAsRows;
   readonly #file: TableFile;
   readonly #records: string;
   readonly #repeated: RepeatedPaths;
-  /** Of each open object or array: its path, arrays left out before records begin, and whether it is a record. */
+  /** For each open object or array: its path (arrays left out before records begin), and whether it is a record. */
   readonly #open: { readonly isArray: boolean; readonly path: string; readonly isRecord: boolean }[] = [];
   #key: string | undefined;
   #text: string | undefined;
-  /** Of the record, where the file has one a line. */
+  /** The line of the record, if the file has one record per line. */
   line: number | undefined;
 
   constructor(rows: RecordsAsRows, file: TableFile, records: string, repeated: RepeatedPaths) {
@@ -154,7 +154,7 @@ class Walker {
     }
   }
 
-  /** The path of the value that begins: within a record from its record, else from the document. */
+  /** The path of the value that begins: within a record from the record, otherwise from the document. */
   #path(): string {
     const path = this.#pathOf(this.#key);
     this.#key = undefined;
@@ -180,7 +180,7 @@ class Walker {
       return;
     }
     if (!isArray && inArray) this.#repeated.add(path);
-    // The outermost object is a record only in JSON Lines: else it is what holds the records.
+    // The outermost object is a record only in JSON Lines; otherwise it contains the records.
     const isRecord =
       !isArray && path === this.#records && (path !== '' || inArray || this.#file.format === 'jsonl');
     if (isRecord) this.#rows.begin();

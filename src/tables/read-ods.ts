@@ -10,7 +10,7 @@ import {
   tableLimitError,
 } from './table-file.ts';
 
-/** A sheet, and which of the sheets it is. */
+/** A sheet and its index. */
 interface OdsSheet extends SheetInfo {
   readonly index: number;
   readonly filled: boolean;
@@ -34,7 +34,7 @@ function openContent(file: TableFile): AsyncIterable<Uint8Array> {
   throw tableError(file, `The document has no part ${CONTENT}.`, 'Open it and save it again as .ods.');
 }
 
-/** All sheets stand in one part, which is read through once to know them. */
+/** All sheets are in one part, which is first read completely to find them. */
 async function sheetsOf(file: TableFile): Promise<OdsSheet[]> {
   const sheets: { name: string; hidden: boolean; index: number; filled: boolean }[] = [];
   const hiddenStyles = new Set<string>();
@@ -67,7 +67,7 @@ async function* rowsOf(file: TableFile, sheet: OdsSheet): AsyncGenerator<readonl
   let cell: Readonly<Record<string, string>> | undefined;
   let text = '';
   let paragraphs = 0;
-  // Notes and drawings hold texts that are none of the cell.
+  // Notes and drawings have texts that do not belong to the cell.
   let aside = 0;
 
   const put = (value: string) => {
@@ -209,7 +209,7 @@ function cellText(cell: Readonly<Record<string, string>>, shown: string): string
 
 const MOST_DECIMALS = 10;
 
-/** The number with as many decimals as are shown; by digits, since signs differ by country. Codes keep their zeros. */
+/** The number with its shown decimals, computed by digits, because signs differ by country. Codes keep their zeros. */
 function shownNumber(stored: string, shown: string, times: number): string {
   const value = Number((Number(stored) * times).toPrecision(15));
   const digits = shown.replaceAll(/[^0-9]/g, '');

@@ -14,7 +14,7 @@ interface XlsxSheet extends SheetInfo {
   readonly part: string;
 }
 
-/** What the parts beside the sheets say. */
+/** The content of the parts besides the sheets. */
 interface Workbook {
   readonly sheets: readonly XlsxSheet[];
   readonly counts1904: boolean;
@@ -22,14 +22,14 @@ interface Workbook {
   readonly styles: string | undefined;
 }
 
-/** The shared texts of a workbook are held in memory. */
+/** The shared texts of a workbook are kept in memory. */
 const MOST_STRING_BYTES = 512 * 1024 * 1024;
 const PAGE_BYTES = 1 << 20;
 const LOCAL = { localNames: true } as const;
 
 /**
- * Reads one sheet of an Excel workbook as a stream: numbers and days as they are shown (`numberText`), of a formula
- * the stored result. Memory holds the shared texts and the rows of one piece of input.
+ * Reads one sheet of an Excel workbook as a stream: numbers and days as shown (`numberText`), and the stored results
+ * of formulas. Memory has the shared texts and the rows of one piece of input.
  */
 export async function readXlsx(file: TableFile): Promise<TableReader> {
   const workbook = await readWorkbook(file);
@@ -51,7 +51,7 @@ function openPart(file: TableFile, path: string): AsyncIterable<Uint8Array> {
   );
 }
 
-/** Reads a small part to its end. */
+/** Reads a small part completely. */
 async function readPart(file: TableFile, path: string, handlers: XmlHandlers): Promise<void> {
   for await (const _ of readXml(openPart(file, path), handlers, { file, ...LOCAL }));
 }
@@ -61,7 +61,7 @@ interface Relation {
   readonly path: string;
 }
 
-/** What a part refers to, by id. */
+/** The parts that a part refers to, by id. */
 async function relationsOf(file: TableFile, part: string): Promise<ReadonlyMap<string, Relation>> {
   const folder = part.slice(0, part.lastIndexOf('/') + 1);
   const relations = new Map<string, Relation>();
@@ -155,7 +155,7 @@ async function readStrings(file: TableFile, path: string | undefined): Promise<S
   return strings;
 }
 
-/** A text of several runs, without the readings that stand above Chinese characters. */
+/** A text of several runs, without the phonetic readings above Chinese characters. */
 class RichText {
   readonly #most: number;
   #text = '';
@@ -172,7 +172,7 @@ class RichText {
     if (name === 'rPh') this.#isReading = true;
   }
 
-  /** Gives how long the text is by now. */
+  /** Returns the present length of the text. */
   add(part: string): number {
     if (this.#isText && this.#text.length <= this.#most) this.#text += part;
     return this.#text.length;
@@ -190,7 +190,7 @@ class RichText {
   }
 }
 
-/** Characters that XML cannot hold are written as `_x000D_`. */
+/** Characters that XML cannot contain are written as `_x000D_`. */
 function unescaped(text: string): string {
   if (!text.includes('_x')) return text;
   return text
@@ -308,7 +308,7 @@ function columnOf(reference: string): number {
   return column - 1;
 }
 
-/** Merged cells are named behind the rows: the part is unpacked once more, and searched without being parsed. */
+/** Merged cells are listed after the rows: the part is unpacked again, and searched without parsing. */
 async function mergedCells(file: TableFile, sheet: XlsxSheet): Promise<MergedCells[]> {
   let tail = '';
   let found = false;
@@ -333,12 +333,15 @@ async function mergedCells(file: TableFile, sheet: XlsxSheet): Promise<MergedCel
   return merged.sort((a, b) => a.firstRow - b.firstRow);
 }
 
-/** Texts by their number, kept as bytes: a workbook may have millions of them, and as strings they take several times the memory. */
+/**
+ * Texts by number, stored as bytes: a workbook may have millions of them, and as strings they take several times the
+ * memory.
+ */
 class StringPool {
   readonly #pages: Buffer[] = [];
   /** How much of the last page is used. */
   #used = PAGE_BYTES;
-  /** For each text its page, where it begins there, and how many bytes it has. */
+  /** For each text its page, its offset there, and its length in bytes. */
   #places = new Uint32Array(3 * 1024);
   #size = 0;
 
@@ -367,7 +370,7 @@ class StringPool {
     this.#size += 1;
   }
 
-  /** Undefined where there is no text of this number. */
+  /** Undefined if there is no text with this number. */
   get(number: number): string | undefined {
     if (!(number >= 0 && number < this.#size)) return undefined;
     const [page = 0, from = 0, bytes = 0] = this.#places.subarray(number * 3, number * 3 + 3);

@@ -2,12 +2,12 @@ import { readXml, type XmlHandlers } from './read-xml.ts';
 import { RecordsAsRows, RepeatedPaths } from './records-as-rows.ts';
 import type { TableFile, TableReader, TableRow } from './table-file.ts';
 
-/** Where feeds keep their records, when the job does not say. */
+/** The usual places of records in feeds, if the job names none. */
 const KNOWN_PATHS: ReadonlySet<string> = new Set(['rss.channel.item', 'feed.entry', 'rdf:RDF.item']);
 
 /**
- * Reads the records of an XML file as a stream: the elements at the path `records`, or those of an RSS or Atom feed. The
- * columns are the elements within a record by their path (`g:price`, `variant.sku`) and attributes (`link@href`).
+ * Reads the records of an XML file as a stream: the elements at the path `records`, or those of an RSS or Atom feed.
+ * The columns are the elements within a record by their path (`g:price`, `variant.sku`) and attributes (`link@href`).
  */
 export async function readXmlRecords(file: TableFile): Promise<TableReader> {
   const rows = new RecordsAsRows(file);

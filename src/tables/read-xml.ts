@@ -2,14 +2,14 @@ import { TextDecoder } from 'node:util';
 import { SaxesParser } from 'saxes';
 import { type LimitedTable, type TableFile, tableError, tableLimitError } from './table-file.ts';
 
-/** What is called while XML is read. Names are without their prefix where `localNames` is set. */
+/** The callbacks for XML. Names are without their prefix if `localNames` is set. */
 export interface XmlHandlers {
   open?(name: string, attributes: Readonly<Record<string, string>>): void;
   text?(text: string): void;
   close?(name: string): void;
 }
 
-/** No feed nests elements so deep. */
+/** More levels than any feed has. */
 const DEEPEST = 200;
 
 interface XmlOptions {
@@ -18,9 +18,9 @@ interface XmlOptions {
 }
 
 /**
- * Reads XML as a stream, well-formed or refused with a SourceError. It knows no entities but the five of XML itself, and
- * refuses a DOCTYPE, so that nothing can expand or be fetched. Yields after each piece of input, so that a caller
- * takes what its handlers have gathered before more is read.
+ * Reads XML as a stream; malformed XML is refused with a SourceError. It accepts only the five entities of XML itself
+ * and refuses a DOCTYPE, so that nothing can expand or be fetched. Yields after each piece of input, so that a caller
+ * can take the results of its handlers before more is read.
  */
 export async function* readXml(
   bytes: AsyncIterable<Uint8Array>,
@@ -29,7 +29,7 @@ export async function* readXml(
 ): AsyncGenerator<void> {
   const parser = new SaxesParser({ xmlns: false, position: true });
   const nameOf = (name: string) => (localNames ? name.slice(name.indexOf(':') + 1) : name);
-  // The parser keeps a text or a tag until it ends: what never ends must not fill memory.
+  // The parser keeps a text or a tag until it ends, so an endless one must not fill memory.
   let sinceEvent = 0;
   let depth = 0;
   parser.on('error', (error) => {
@@ -95,7 +95,7 @@ function refusedDoctype(file: Pick<TableFile, 'name'>) {
 }
 
 function broken(file: Pick<TableFile, 'name'>, message: string) {
-  // The parser begins its messages with the name that it was not given, and the place.
+  // The parser begins its messages with the missing file name and the place.
   const [, line, column, what] = /^(\d+):(\d+): (.*)$/s.exec(message) ?? [];
   const where = line === undefined ? '' : ` in line ${line}, column ${column}`;
   return tableError(

@@ -1,10 +1,10 @@
 import { type TableCandidate, TableChoiceError } from '../model/storeferry-error.ts';
 import { type LimitedTable, type TableFile, type TableRow, tableLimitError } from './table-file.ts';
 
-/** Several values of one column of a record stand in one cell, each on a line of its own. */
+/** Several values of one column of a record share a cell, one per line. */
 const BETWEEN_VALUES = '\n';
 
-/** Gathers records as rows: a column for each path that any record has, in the order in which they are met. */
+/** Collects records as rows: a column for each path that any record has, in order of first appearance. */
 export class RecordsAsRows {
   readonly header: string[] = [];
   readonly #file: LimitedTable;
@@ -28,7 +28,7 @@ export class RecordsAsRows {
     this.#characters = 0;
   }
 
-  /** Adds a value of the open record at its path, such as `images[].url` or `link@href`; blank ones leave none. */
+  /** Adds a value of the open record at its path, such as `images[].url` or `link@href`; blank values leave nothing. */
   put(path: string, value: string): void {
     const cells = this.#cells;
     if (cells === undefined) return;
@@ -52,7 +52,7 @@ export class RecordsAsRows {
     if (this.#characters > limits.rowBytes) throw tableLimitError(this.#file, 'rowBytes', { line });
   }
 
-  /** Ends the open record; its number is that of its line where the file has one record a line. */
+  /** Ends the open record; its number is its line if the file has one record per line. */
   end(line = this.count + 1): void {
     const cells = Array.from(this.#cells ?? [], (cell) => cell ?? '');
     this.#cells = undefined;
@@ -76,7 +76,7 @@ const PATHS_CHOSEN_FROM = 12;
 const RECORD_NAME =
   /^(?:products?|produits?|produkte?|productos?|prodotti|prodotto|items?|offers?|articles?|artikel|articulos?|goods|entry|entries|records?|rows?|variants?|contacts?|customers?|subscribers?|people|persons?|users?)$/i;
 
-/** Counts what may be the records of a file, to name it where the job does not or is wrong. */
+/** Counts possible records of a file, to name their path if the job names none or a wrong one. */
 export class RepeatedPaths {
   readonly #counts = new Map<string, number>();
 

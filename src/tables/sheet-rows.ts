@@ -9,7 +9,7 @@ import {
 
 const MOST_CELLS_HELD = 100_000;
 
-/** Cells that are merged: what stands in the first belongs to all of them. Rows from 1, columns from 0, both ends included. */
+/** Merged cells: the value of the first belongs to all of them. Rows from 1, columns from 0, both ends included. */
 export interface MergedCells {
   readonly firstRow: number;
   readonly lastRow: number;
@@ -17,7 +17,7 @@ export interface MergedCells {
   readonly lastColumn: number;
 }
 
-/** Gathers the rows of a sheet from its cells, which come in order; merged cells get the value that is shown over all of them. */
+/** Collects the rows of a sheet from its cells, which come in order; merged cells all get the shown value. */
 export class SheetRows {
   readonly #file: LimitedTable;
   readonly #merged: readonly MergedCells[];
@@ -31,11 +31,11 @@ export class SheetRows {
     this.#merged = merged;
   }
 
-  /** Merged cells that become known when the row begins in which they begin. */
+  /** Merged cells that become known when their first row begins. */
   span(cells: MergedCells, text: string): void {
     if (text === '') return;
     this.#spanning.push({ cells, text });
-    // Merged cells do not overlap, so that no row has more of them than cells.
+    // Merged cells do not overlap, so no row has more of them than cells.
     if (this.#spanning.length > this.#file.limits.columns) {
       throw tableLimitError(this.#file, 'columns', {
         line: cells.firstRow,
@@ -44,7 +44,7 @@ export class SheetRows {
     }
   }
 
-  /** Ends the row of this number, from 1, which stands for so many equal ones. */
+  /** Ends the row with this number (from 1), which may represent several equal ones. */
   end(line: number, cells: string[], copies = 1): void {
     const { limits } = this.#file;
     for (
@@ -73,7 +73,7 @@ export class SheetRows {
     if (row.length > 0) this.#rows.push({ line, cells: row, copies });
   }
 
-  /** The rows so far that have not been taken, a few at a time: one may stand for a million. */
+  /** The rows so far that have not been taken, a few at a time: one may represent a million. */
   *take(): Generator<readonly TableRow[]> {
     const rows = this.#rows;
     this.#rows = [];
@@ -93,14 +93,14 @@ export class SheetRows {
   }
 }
 
-/** A sheet of a workbook, as far as it decides which one is meant. */
+/** The facts about a sheet that decide which one is meant. */
 export interface SheetInfo {
   readonly name: string;
   readonly hidden: boolean;
 }
 
 /**
- * The sheet that the job names, or else the only visible one that holds anything: of several none is assumed. SourceError
+ * The sheet that the job names, or else the only visible one with content; with several, none is assumed. SourceError
  * with the names of all.
  */
 export async function chooseSheet<Sheet extends SheetInfo>(

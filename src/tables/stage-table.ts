@@ -1,15 +1,15 @@
 import type { StagedTable } from '../model/row.ts';
 import { type TableFile, type TableReader, tableLimitError } from './table-file.ts';
 
-/** A table on its way into a snapshot. */
+/** A table that is written to a snapshot. */
 export interface TableStaging {
   /** Each row as a line of JSON: its number, then its cells. */
   readonly content: AsyncIterable<string>;
-  /** What the snapshot is to keep, once the content has been read. */
+  /** The facts that the snapshot stores, after the content has been read. */
   readonly describe: () => StagedTable;
 }
 
-/** Reads the table that is meant in a file of another format than CSV. SourceError where it cannot be read for certain. */
+/** Reads the selected table of a file in a format other than CSV. SourceError if it cannot be read reliably. */
 export async function stageTable(file: TableFile): Promise<TableStaging> {
   const reader = await openReader(file);
   let width = 0;
@@ -33,7 +33,7 @@ export async function stageTable(file: TableFile): Promise<TableStaging> {
   };
 }
 
-/** Each format is loaded when the first file of it is read. */
+/** Each format is loaded when its first file is read. */
 async function openReader(file: TableFile): Promise<TableReader> {
   switch (file.format) {
     case 'xlsx':

@@ -3,17 +3,17 @@ import { rowPlace, type TableFormat } from '../model/row.ts';
 import { SourceError } from '../model/storeferry-error.ts';
 import { columnLetters } from './number-text.ts';
 
-/** Which table of a file is meant, where it may hold several. */
+/** Selects a table of a file that may have several. */
 export interface TableChoice {
   /** The name of a sheet, or its number among the visible ones, from 1. */
   readonly sheet?: string | number | undefined;
-  /** Where the records of a JSON or XML file stand: `rss.channel.item`. */
+  /** The path of the records in a JSON or XML file: `rss.channel.item`. */
   readonly records?: string | undefined;
 }
 
-/** A file that holds a table, as the step `stage` gives it. */
+/** A file with a table, from the step `stage`. */
 export interface TableFile {
-  /** What messages call it. */
+  /** Its name in messages. */
   readonly name: string;
   readonly format: TableFormat;
   readonly choice: TableChoice;
@@ -35,16 +35,16 @@ export interface TableRow {
   readonly cells: readonly string[];
 }
 
-/** What a reader of a format gives: rows, and what is known of the table once they have been read. */
+/** The result of reading a format: rows, and facts about the table after they have been read. */
 export interface TableReader {
   readonly batches: AsyncIterable<readonly TableRow[]>;
   /** The name of the sheet, or the path of the records. */
   readonly title: () => string;
-  /** The names of the columns, where the format names them; a sheet has its header among its rows. */
+  /** The names of the columns, if the format has them; a sheet has its header among its rows. */
   readonly header: () => readonly string[] | null;
 }
 
-/** The error for a file that is not what its format asks for. */
+/** The error for a file that does not conform to its format. */
 export function tableError(
   file: Pick<TableFile, 'name'>,
   message: string,

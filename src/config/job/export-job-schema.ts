@@ -6,7 +6,7 @@ import { remoteFields } from '../../remote/remote-kinds.ts';
 import { exactlyOnePlace, oneFile } from '../complete-place.ts';
 import { jobFields } from './job-fields.ts';
 
-/** Where an export goes: exactly one of `path`, `url`, `s3` and `sftp`. */
+/** The destination of an export: exactly one of `path`, `url`, `s3` and `sftp`. */
 const destinationSchema = z
   .strictObject({
     path: workspacePathSchema.exactOptional().describe('The file to write.'),
@@ -55,7 +55,7 @@ interface ColumnProblem {
   readonly message: string;
 }
 
-/** What is wrong with the columns that a job names. */
+/** The problems of the columns that a job names. */
 function columnProblems(
   what: 'subscriber-lists' | 'orders',
   { mode, format }: { readonly mode: string; readonly format: string },

@@ -10,7 +10,7 @@ import { remoteFields } from '../../remote/remote-kinds.ts';
 import { exactlyOnePlace } from '../complete-place.ts';
 import { jobFields } from './job-fields.ts';
 
-/** Where the bytes of an import come from: exactly one of `path`, `url`, `s3` and `sftp`. */
+/** The source of an import: exactly one of `path`, `url`, `s3` and `sftp`. */
 const sourceSchema = z
   .strictObject({
     path: workspacePathSchema
@@ -64,7 +64,7 @@ function parseLimit(written: number | string): Limit {
   return { kind: 'count', count: Number(written) };
 }
 
-/** A limit as people write it: `500`, `5%` or `off`. */
+/** A limit in a job: `500`, `5%` or `off`. */
 const limitSchema = z
   .union([
     z.int(EXPECTED).min(0, EXPECTED),
@@ -72,7 +72,7 @@ const limitSchema = z
   ])
   .transform(parseLimit);
 
-/** What stops a run before its first write; naming one limit keeps the defaults of the others. */
+/** The limits that stop a run before its first write. Naming one limit keeps the defaults of the others. */
 export const safetySchema = z.strictObject(
   forEachLimit((name) => {
     const { default: usual, description } = safetyLimit(name);
@@ -84,7 +84,7 @@ function most(name: LimitName) {
   return z.int().min(1).default(DEFAULT_LIMITS[name]).describe(LIMIT_WORDS[name].counts);
 }
 
-/** The limits on what an import takes in, each with its default. */
+/** The limits on the input of an import, each with its default. */
 export const limitsSchema = z.strictObject({
   rowBytes: most('rowBytes'),
   cellBytes: most('cellBytes'),
@@ -122,7 +122,7 @@ const imagesSchema = z.strictObject({
     .describe('Also request addresses in private networks. They are refused otherwise.'),
 });
 
-/** The fields of an import job; the relations between them are judged in `importJobSchema`. */
+/** The fields of an import job; `importJobSchema` checks the relations between them. */
 const fields = z.strictObject({
   import: z.enum(['products', 'contacts']).describe('What to write into the store.'),
   store: jobFields.store,

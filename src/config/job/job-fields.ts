@@ -4,12 +4,12 @@ import { isTimezone } from '../../model/is-timezone.ts';
 import { isHttpUrl } from '../../model/remote-address.ts';
 import { placeholder } from '../placeholder.ts';
 
-/** Any moment will do: an expression that matches no time at all has no next one. */
+/** Any moment is suitable: an expression that never matches has no next time. */
 const SOME_MOMENT = new Date(0);
 
 const require = createRequire(import.meta.url);
 
-/** Loaded with the first schedule, since it loads a calendar and most commands need no schedule. */
+/** Loaded with the first schedule, because it loads a calendar and most commands need no schedule. */
 function cronParser(): typeof import('cron-parser').CronExpressionParser {
   const parser: typeof import('cron-parser') = require('cron-parser');
   return parser.CronExpressionParser;

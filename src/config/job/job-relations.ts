@@ -10,14 +10,14 @@ import { didYouMean } from '../../model/nearest.ts';
 import type { Path } from '../value-at.ts';
 import { crosswalkField, type ImportJob, type Job, matchableFields, updateMatch } from './job.ts';
 
-/** A mismatch between a job and a store or mapping that it names. */
+/** A mismatch between a job and its store or mapping. */
 export interface RelationProblem {
   readonly path: Path;
   readonly part: 'key' | 'value';
   readonly message: string;
 }
 
-/** The names in a job; names whose variables are not set are left out. */
+/** The names in a job; names with unset variables are omitted. */
 export interface Named {
   readonly store?: string | undefined;
   readonly mapping?: string | undefined;
@@ -25,17 +25,17 @@ export interface Named {
 
 /** The names that a job may use. */
 export interface Known {
-  /** Undefined when `stores.yaml` cannot be read. */
+  /** Undefined if `stores.yaml` cannot be read. */
   readonly stores: readonly string[] | undefined;
   readonly mappings: readonly string[];
 }
 
-/** A value as a message names it: what came from the environment by its placeholder, since it may be a secret. */
+/** A value as a message names it: a value from the environment by its placeholder, because it may be a secret. */
 export type Quote = (path: Path, value: string) => string;
 
 /**
- * All mismatches of a job: with the stores and mappings there are, and with the content of its mapping, where both can
- * be read.
+ * All mismatches of a job: with existing stores and mappings, and with the content of its mapping, if both can be
+ * read.
  */
 export function jobRelations(
   named: Named,

@@ -10,13 +10,13 @@ import type { exportJobSchema } from './export-job-schema.ts';
 import type { importJobSchema } from './import-job-schema.ts';
 import type { jobFields } from './job-fields.ts';
 
-/** A file in `jobs/`: what to move, when, and within which safety limits. */
+/** A file in `jobs/`: what to move, when, and with which safety limits. */
 export type Job = ImportJob | ExportJob;
 
 type ImportFields = z.infer<typeof importJobSchema>;
 type ExportFields = z.infer<typeof exportJobSchema>;
 
-/** An import job with its defaults filled in. `notify` is absent when its address is empty. */
+/** An import job with its defaults filled in. `notify` is absent if its address is empty. */
 export type ImportJob = DeepReadonly<Omit<ImportFields, 'source' | 'crosswalk' | 'notify'>> & {
   readonly kind: 'import';
   readonly name: string;
@@ -25,7 +25,7 @@ export type ImportJob = DeepReadonly<Omit<ImportFields, 'source' | 'crosswalk' |
   readonly notify?: Notify;
 };
 
-/** An export job with its defaults filled in. `notify` is absent when its address is empty. */
+/** An export job with its defaults filled in. `notify` is absent if its address is empty. */
 export type ExportJob = DeepReadonly<Omit<ExportFields, 'destination' | 'notify'>> & {
   readonly kind: 'export';
   readonly name: string;
@@ -46,7 +46,7 @@ export type CrosswalkSpec = DeepReadonly<
 export type DestinationSpec = DeepReadonly<ReturnType<typeof withoutPlace<ExportFields['destination']>>> &
   FilePlace;
 
-/** The webhook that is notified when a run ends. */
+/** The webhook that receives a notification when a run ends. */
 export type Notify = DeepReadonly<z.infer<typeof jobFields.notify>>;
 
 /** The paths of the parts of an import job that name a file to read. */
@@ -102,7 +102,10 @@ export function matchableFields(contact: ContactMappingSpec['contact']): readonl
   return [...filled, ...Object.keys(contact.match ?? {})];
 }
 
-/** The field that a crosswalk's column is compared with: the one that `field` names, or the one of the same name; undefined: none. */
+/**
+ * The field that a crosswalk's column is compared with: the one that `field` names, or the one with the same name;
+ * undefined if there is none.
+ */
 export function crosswalkField(
   { match, field = match }: NonNullable<ImportJob['crosswalk']>,
   contact: ContactMappingSpec['contact'],

@@ -10,12 +10,12 @@ import { scheduleSchema } from './job-fields.ts';
 /** The schedule of a job. */
 export type JobSchedule = Readonly<z.infer<typeof scheduleSchema>> & { readonly job: string };
 
-/** What the job files say about when to run. */
+/** The schedules in the job files. */
 export interface JobSchedules {
   readonly scheduled: readonly JobSchedule[];
-  /** Jobs that run by hand only. */
+  /** Jobs without a schedule. */
   readonly unscheduled: readonly string[];
-  /** Jobs whose files are invalid: whether they have a schedule is not known. */
+  /** Jobs with invalid files: whether they have a schedule is unknown. */
   readonly broken: readonly { readonly job: string; readonly problem: string }[];
 }
 
@@ -33,7 +33,7 @@ export function readSchedules({ jobNames, inspectJob }: Workspace): JobSchedules
   return { scheduled, unscheduled, broken };
 }
 
-/** Whether a tick of the job is still wanted: its file has a schedule, or is invalid, so that it may have one. */
+/** Whether a tick of the job is still wanted: its file has a schedule, or is invalid and may have one. */
 export function isScheduled({ inspection }: Workspace, name: string): boolean {
   const found = inspection.job(name);
   if (found === undefined) return false;
@@ -66,7 +66,7 @@ function offsetMs(timeZone: string, at: number): number {
   return (sign === '-' ? -1 : 1) * (Number(hours) * 60 + Number(minutes)) * 60_000;
 }
 
-/** Another text whenever a file that schedules depend on has changed: cheap to ask for every few seconds. */
+/** Changes whenever a file changes that schedules depend on. Cheap enough to be called every few seconds. */
 export async function schedulesVersion(dir: string): Promise<string> {
   const inFolder = async (folder: string): Promise<string[]> => {
     const names = await readdir(join(dir, folder)).catch(() => []);
@@ -81,7 +81,7 @@ export async function schedulesVersion(dir: string): Promise<string> {
   return hash.digest('base64url');
 }
 
-/** What is wrong with a schedule; undefined when nothing is. */
+/** The problem of a schedule; undefined if it is valid. */
 export function whyNoSchedule(cron: string, timezone: string): string | undefined {
   return scheduleSchema.safeParse({ cron, timezone }).error?.issues[0]?.message;
 }

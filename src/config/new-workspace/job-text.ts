@@ -34,7 +34,7 @@ export interface NewJob {
   readonly timezone: string;
 }
 
-/** A job file that a newcomer learns from: what is set, what could be, and why. */
+/** A commented job file for beginners: what is set, what could be set, and why. */
 export function jobText(job: NewJob): string {
   const contacts = job.imports === 'contacts';
   const lines = [
@@ -144,7 +144,7 @@ function paramLines({ params, paramValues }: NewJob): string[] {
   ];
 }
 
-/** A value as it was typed, as the kind of value that the mapping expects. */
+/** A typed value as the type that the mapping expects. */
 function likeDefault(given: string, usual: unknown): string {
   const isNumber = typeof usual === 'number' && given.trim() !== '' && Number.isFinite(Number(given));
   const isSwitch = typeof usual === 'boolean' && (given === 'true' || given === 'false');

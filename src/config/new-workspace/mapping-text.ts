@@ -81,7 +81,7 @@ function headersOf(column: MappingSpec['columns'][string]): readonly string[] {
   return typeof written === 'string' ? [written] : written;
 }
 
-/** A name for a column, made of its header: letters and digits, not yet taken. */
+/** A name for a column, made from its header: letters and digits, not yet used. */
 function wordFor(header: string, taken: Set<string>): string {
   const parts = header.match(/[\p{L}\p{N}]+/gu) ?? [];
   const word =

@@ -13,19 +13,19 @@ import { SCHEMA_FOLDER, schemaLine } from './yaml-text.ts';
 /** The name of the store in a new workspace. */
 export const NEW_STORE = 'main';
 
-/** The variables that a new workspace keeps in `.env`. */
+/** The variables of a new workspace in `.env`. */
 export const STORE_VARIABLES = { url: 'STORE_URL', apiKey: 'STORE_API_KEY' } as const;
 
-/** The store that the environment or `.env` of the folder names already. */
+/** The store that the environment or `.env` of the folder already names. */
 export function knownStore(dir: string, variables: Readonly<Record<string, string | undefined>>) {
   const environment = loadEnvironment(dir, variables);
   return { url: environment.get(STORE_VARIABLES.url), apiKey: environment.get(STORE_VARIABLES.apiKey) };
 }
 
-/** A workspace to be made, or a job to be added to one: the answers to all questions of `init`. */
+/** A new workspace, or a new job in an existing one: the answers to all questions of `init`. */
 export interface NewWorkspace {
   readonly dir: string;
-  /** Undefined where there is a stores.yaml already. */
+  /** Undefined if there is already a stores.yaml. */
   readonly weightUnit: StoreConfig['weightUnit'] | undefined;
   /** For `.env`. */
   readonly variables: Readonly<Record<string, string>>;
@@ -37,11 +37,11 @@ export interface NewWorkspace {
   /** Whether the crosswalk of the job does not exist yet. */
   readonly crosswalkToCome: boolean;
   readonly starter: StarterMapping | undefined;
-  /** The source, where it is to be copied to the path that the job names. */
+  /** The source, if it must be copied to the path that the job names. */
   readonly copyOf: string | undefined;
 }
 
-/** A file to be written, and what it is for. */
+/** A file to write, and its purpose. */
 export interface NewFile {
   /** Relative to the workspace. */
   readonly name: string;
@@ -49,7 +49,7 @@ export interface NewFile {
   /** An absolute path. */
   readonly path: string;
   readonly content: { readonly text: string } | { readonly copyOf: string };
-  /** Permissions; those of the user's other files when left out. */
+  /** Permissions; default: those of the user's other files. */
   readonly mode?: number | undefined;
   /** `add` appends the text to an existing file; `refuse` makes such a file an error. */
   readonly existing: 'refuse' | 'add';
@@ -57,7 +57,7 @@ export interface NewFile {
 
 const ONLY_ITS_OWNER = 0o600;
 
-/** The files to write; those that are there and need nothing are left out. */
+/** The files to write; existing files that need no change are left out. */
 export function composeFiles(workspace: NewWorkspace): NewFile[] {
   const { dir, weightUnit, variables, job, starter, copyOf } = workspace;
   const files: NewFile[] = [];
@@ -98,7 +98,7 @@ export function composeFiles(workspace: NewWorkspace): NewFile[] {
   return files;
 }
 
-/** What must be done before the job can be planned; empty when it can be planned at once. */
+/** What must be done before the job can be planned; empty if it can be planned immediately. */
 export function leftToDo({ crosswalkToCome, job, unset }: NewWorkspace): string[] {
   const { crosswalk } = job;
   return [
@@ -111,7 +111,7 @@ export function leftToDo({ crosswalkToCome, job, unset }: NewWorkspace): string[
   ];
 }
 
-/** `stores.yaml` of a new workspace: one store, whose address and key come from the environment. */
+/** `stores.yaml` of a new workspace: one store, with address and key from the environment. */
 export function storesText(weightUnit: StoreConfig['weightUnit']): string {
   return `${schemaLine('stores', '')}
 # The stores that jobs write to and read from, by name. Values in \${…} come from the environment, or from the
@@ -129,7 +129,7 @@ function readIfThere(path: string): string | null {
   return existsSync(path) ? readFileSync(path, 'utf8') : null;
 }
 
-/** The lines that `.env` lacks; later lines of it win over earlier ones. */
+/** The lines that `.env` lacks; its later lines have priority over earlier ones. */
 function dotEnvAddition(existing: string | null, variables: Readonly<Record<string, string>>): string {
   const known = parseEnv(existing ?? '');
   const added = dotEnvText(
@@ -138,7 +138,7 @@ function dotEnvAddition(existing: string | null, variables: Readonly<Record<stri
   return added === '' ? '' : lineBreakAfter(existing) + added;
 }
 
-/** The lines that set variables in `.env`. UsageError for a value that no quotes of such a file can hold. */
+/** The lines that set variables in `.env`. UsageError for a value that cannot be quoted in such a file. */
 export function dotEnvText(variables: Readonly<Record<string, string>>): string {
   return Object.entries(variables)
     .map(([name, value]) => `${assignment(name, value)}\n`)
@@ -156,14 +156,14 @@ function assignment(name: string, value: string): string {
 
 const IGNORED = ['.env', '.storeferry/'] as const;
 
-/** What is to be added to a `.gitignore` (null: there is none), so that keys and state stay out of git; '' for nothing. */
+/** The text to add to a `.gitignore` (null: there is none), so that git ignores keys and state; '' for nothing. */
 export function gitignoreAddition(existing: string | null): string {
   const lines = new Set((existing ?? '').split(/\r?\n/).map((line) => line.trim()));
   const missing = IGNORED.filter((entry) => !lines.has(entry) && !lines.has(`/${entry}`));
   return missing.length === 0 ? '' : `${lineBreakAfter(existing)}${missing.join('\n')}\n`;
 }
 
-/** Ends the last line of a file, where it is not ended. */
+/** Adds a line break to the last line of a file if necessary. */
 function lineBreakAfter(existing: string | null): string {
   return existing === null || existing === '' || existing.endsWith('\n') ? '' : '\n';
 }

@@ -1,6 +1,6 @@
 import { parse } from 'yaml';
 
-/** A text as it is written in a YAML file of a workspace: quoted only where it must be, and no placeholder. */
+/** A text for a YAML file of a workspace: quoted only if necessary, and never a placeholder. */
 export function yamlText(text: string): string {
   const literal = text.replaceAll('${', '$${');
   return /^[\p{L}\p{N}_./][\p{L}\p{N}_./@+() -]*$/u.test(literal) && readsAs(literal, literal)
@@ -21,5 +21,5 @@ export function schemaLine(schema: 'stores' | 'job' | 'mapping', up: '' | '../')
   return `# yaml-language-server: $schema=${up}${SCHEMA_FOLDER}/${schema}.schema.json`;
 }
 
-/** Where a new workspace keeps the schemas of its files. */
+/** The folder for the schemas of a new workspace's files. */
 export const SCHEMA_FOLDER = 'schemas';
