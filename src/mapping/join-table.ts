@@ -23,7 +23,7 @@ type Values = (string | number | undefined)[];
 
 /**
  * The second table of a join, read row by row. Rows of one key become one; the cells of other columns are not kept, so
- * that it takes about 200 bytes for a key with two columns.
+ * that it takes about 150 bytes for a key with two columns.
  */
 export class JoinTable {
   /** What messages call the table. */
