@@ -115,7 +115,8 @@ export class Trace {
   /** What the record that was watched last is made of. A contact's id is a field too, though the body lacks it. */
   of(rows: RecordRows, mapped: Mapped): RecordTrace {
     const body = mapped.kind === 'record' ? mapped.body : undefined;
-    const named = body !== undefined && mapped.key !== null && !('url' in body) ? { id: mapped.key } : {};
+    const named =
+      body !== undefined && mapped.key !== null && !('variants' in body) ? { id: mapped.key } : {};
     return {
       rows: rows.rows.map((row) => ({
         file: row.table.file,

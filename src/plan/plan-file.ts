@@ -6,7 +6,7 @@ import { IMPORT_MODES } from '../model/mapped-record.ts';
 import type { Operation } from '../model/operation.ts';
 import type { Plan, PlannedRejection, PlannedShard } from '../model/plan.ts';
 import type { Reason } from '../model/reason.ts';
-import { TABLE_FORMATS } from '../model/row.ts';
+import { type RowSpan, TABLE_FORMATS } from '../model/row.ts';
 import { SAFETY_RULE_NAMES } from '../model/safety-limits.ts';
 import { StateError } from '../model/storeferry-error.ts';
 import { openSealed, type RunFolder, sealedJson, sha256Of } from '../state/artifacts.ts';
@@ -277,13 +277,17 @@ export interface PlannedRecord {
 
 /**
  * Looks a key up in the files of a plan and in the ledger. Reads one shard at a time. `mapped`: the body that the mapping
- * makes, to be compared where the plan sends none.
+ * makes, to be compared where the plan sends none. `spans`: its rows, by which a rejection without a key is found.
  */
 export async function plannedRecord(
   folder: RunFolder,
   plan: Plan,
   ledger: Ledger,
-  { key, mapped }: { readonly key: string; readonly mapped: object | null },
+  {
+    key,
+    mapped,
+    spans,
+  }: { readonly key: string; readonly mapped: object | null; readonly spans: readonly RowSpan[] },
 ): Promise<PlannedRecord> {
   const [[mark], [stored]] = await Promise.all([ledger.marks([key]), ledger.bodies([key])]);
   const changesOf = (body: object | null) =>
@@ -304,8 +308,16 @@ export async function plannedRecord(
     };
   }
   for await (const batch of readRejections(folder)) {
-    const rejected = batch.find((one) => one.key === key);
+    const rejected = batch.find(
+      (one) =>
+        one.key === key ||
+        (one.key === null && one.spans.some((span) => spans.some((own) => isWithin(own, span)))),
+    );
     if (rejected !== undefined) return { ...found, reason: rejected.reason, standing: 'rejected' };
   }
   return found;
+}
+
+function isWithin({ file, from, to }: RowSpan, whole: RowSpan): boolean {
+  return file === whole.file && whole.from <= from && to <= whole.to;
 }

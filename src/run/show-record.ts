@@ -1,5 +1,7 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { TracedRecord, Wanted } from '../mapping/map-tables.ts';
-import type { TracedCell, TracedField } from '../model/mapped-record.ts';
+import { isJsonObject, type JsonObject, member } from '../model/json-object.ts';
+import type { ImportMode, TracedCell, TracedField } from '../model/mapped-record.ts';
 import { leavesOf } from '../model/mapped-record.ts';
 import { nearest } from '../model/nearest.ts';
 import type { Run } from '../model/run.ts';
@@ -7,7 +9,7 @@ import { StateError } from '../model/storeferry-error.ts';
 import { type PlannedRecord, plannedRecord, readPlan, readRejections } from '../plan/plan-file.ts';
 import type { RecordSuggestions, RecordView } from '../report/record-view.ts';
 import { loadSnapshot } from '../source/snapshot.ts';
-import { importTarget } from '../state/state.ts';
+import { importTarget, type Ledger } from '../state/state.ts';
 import { snapshotReading } from './import/plan-step.ts';
 import { traceSnapshot } from './import/snapshot-reading.ts';
 import type { ImportRequest, RunContext } from './run-context.ts';
@@ -73,7 +75,9 @@ export async function showRecord(
     throw new StateError(`The plan of run ${run.id} is gone.`, {
       hint: `Plan it again: storeferry plan ${run.job}`,
     });
-  const search = new RecordSearch(key);
+  const ledger = context.state.ledger(importTarget(run));
+  const { product, values } = await keysOf(ledger, request, key);
+  const search = new RecordSearch(key, values);
   const copies: TracedRecord[] = [];
   let count = 0;
   for await (const batch of traceSnapshot(reading, search.wanted)) {
@@ -82,22 +86,31 @@ export async function showRecord(
     count += found.length;
     copies.push(...found.slice(0, COPIES_READ - copies.length));
     search.endBatch();
-    if (copies.length > 0 && plan.duplicates === null) break;
+    if (copies.length > 0 && plan.duplicates === null && values.size === 1) break;
   }
   const { source } = plan;
   const [first] = copies;
   if (first === undefined) return { kind: 'missing', suggestions: search.suggestions(), source };
   const { mapped } = copies.find((copy) => copy.mapped.kind === 'record') ?? first;
   const body = mapped.kind === 'record' ? mapped.body : null;
-  const ledger = context.state.ledger(importTarget(run));
+  const planned = product ?? mapped.key;
   const known =
-    mapped.key === null ? null : await plannedRecord(folder, plan, ledger, { key: mapped.key, mapped: body });
-  return { kind: 'found', view: { ...viewOf(copies, known, context.redact), copies: count, source } };
+    planned === null
+      ? null
+      : await plannedRecord(folder, plan, ledger, { key: planned, mapped: body, spans: mapped.spans });
+  return {
+    kind: 'found',
+    view: { ...viewOf(copies, { known, product, mode: plan.mode }, context.redact), copies: count, source },
+  };
 }
 
 function viewOf(
   copies: readonly TracedRecord[],
-  known: PlannedRecord | null,
+  {
+    known,
+    product,
+    mode,
+  }: { readonly known: PlannedRecord | null; readonly product: string | null; readonly mode: ImportMode },
   redact: RunContext['redact'] = (text) => text,
 ): Omit<RecordView, 'copies' | 'source'> {
   const records = copies.flatMap(({ mapped, trace }) =>
@@ -106,18 +119,23 @@ function viewOf(
   const [copy] = copies;
   const mapped = records[0]?.mapped ?? copy?.mapped;
   const body = known?.body ?? records[0]?.mapped.body ?? null;
-  const traced = records.flatMap(({ trace }) => trace.fields);
-  const fallback = mapped === undefined || mapped.kind === 'record' ? 'unchanged' : mapped.kind;
+  const traced = records.flatMap(({ mapped: record, trace }) =>
+    mode === 'update' ? placed(trace.fields, record.body, body) : trace.fields,
+  );
+  // What the plan neither sends nor rejects is unchanged, or known to a job that only creates.
+  const left = mode === 'create' ? 'skipped' : 'unchanged';
+  const fallback = mapped === undefined || mapped.kind === 'record' ? left : mapped.kind;
   const standing = known?.standing ?? fallback;
   const own = mapped === undefined || mapped.kind === 'record' ? null : mapped.reason;
   const reason = known?.reason ?? own;
   const none = { changed: [], removed: [] };
   const changes = standing === 'unchanged' ? none : (known?.changes ?? none);
   const old = new Map(changes.changed.map((change) => [change.path, change.old]));
-  const id = body !== null && !('url' in body) ? traced.filter(({ path }) => path === 'id').slice(0, 1) : [];
+  const id =
+    body !== null && !('variants' in body) ? traced.filter(({ path }) => path === 'id').slice(0, 1) : [];
   const fields = body === null ? [] : [...id, ...leavesOf(body).map((leaf) => fieldOf(leaf, traced))];
   return {
-    key: mapped?.key ?? null,
+    key: product ?? mapped?.key ?? null,
     standing,
     rows: copies.flatMap(({ trace }) => trace.rows),
     fields: fields.map((field) => {
@@ -137,28 +155,68 @@ function fieldOf(
 ): TracedField {
   const [top = ''] = path.split(/[.[]/);
   const same = traced.filter((field) => field.value === value && field.path.startsWith(top));
-  const found = same.find((field) => field.path === path) ?? same[0];
+  const found = same.find((field) => field.path === path) ?? (top === 'variants' ? undefined : same[0]);
   return { path, value, cells: found?.cells ?? [], steps: found?.steps ?? [] };
+}
+
+/** With `mode: update` a row may name its product by a SKU or an id: the product, and the values that name it. */
+async function keysOf(
+  ledger: Ledger,
+  { job: { mode, match = 'url' } }: ImportRequest,
+  key: string,
+): Promise<{ readonly product: string | null; readonly values: ReadonlySet<string> }> {
+  if (mode !== 'update' || match === 'url') return { product: null, values: new Set([key]) };
+  const [[found = key] = []] = await ledger.keysBy(match, [key]);
+  const [[mark], [body]] = await Promise.all([ledger.marks([found]), ledger.bodies([found])]);
+  if (mark === undefined) return { product: null, values: new Set([key]) };
+  const named = match === 'sku' ? variantsOf(JSON.parse(body ?? 'null')).map(({ sku }) => sku) : [mark.id];
+  return { product: found, values: new Set([key, ...named.map(String)]) };
+}
+
+function variantsOf(body: unknown): readonly JsonObject[] {
+  const variants = isJsonObject(body) ? member(body, 'variants') : undefined;
+  return Array.isArray(variants) ? variants.filter(isJsonObject) : [];
+}
+
+/** The fields of an update at the places that its variants have in the merged product. */
+function placed(fields: readonly TracedField[], own: object, merged: object | null): readonly TracedField[] {
+  if (merged === null) return fields;
+  const [changes, whole] = [variantsOf(own), variantsOf(merged)];
+  const places = changes.map((change) => {
+    const same = (name: string) => (variant: JsonObject) =>
+      member(change, name) !== undefined && isDeepStrictEqual(member(variant, name), member(change, name));
+    const bySku = whole.findIndex(same('sku'));
+    return bySku >= 0 ? bySku : Math.max(0, whole.findIndex(same('options')));
+  });
+  return fields.map((field) => ({
+    ...field,
+    path: field.path.replace(
+      /^variants\[(\d+)\]/,
+      (_, index: string) => `variants[${places[Number(index)] ?? index}]`,
+    ),
+  }));
 }
 
 /** Chooses the records of a key, and collects what is near to it meanwhile. */
 class RecordSearch {
   readonly #key: string;
+  readonly #values: ReadonlySet<string>;
   readonly #line: number | null;
   readonly #part: string;
   #keys: string[] = [];
   #nearest: string[] = [];
   readonly #containing: RecordSuggestions['containing'][number][] = [];
 
-  constructor(key: string) {
+  constructor(key: string, values: ReadonlySet<string>) {
     this.#key = key;
+    this.#values = values;
     const line = BY_LINE.exec(key)?.[1];
     this.#line = line === undefined ? null : Number(line);
     this.#part = key.trim().toLowerCase();
   }
 
   readonly wanted: Wanted = (key, rows) => {
-    if (key === this.#key) return true;
+    if (key !== null && this.#values.has(key)) return true;
     const line = this.#line;
     if (line !== null) return rows.spans.some(({ from, to }) => from <= line && line <= to);
     if (key !== null) this.#keys.push(key);

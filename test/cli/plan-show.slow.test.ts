@@ -68,4 +68,31 @@ describe('plan JOB --show KEY', () => {
     expect(unknown.stdout).toMatch(/^The key cannot be read \(1 row from line 3\)\nRejected\./);
     expect(unknown.stdout).toContain('no contact in ids.csv has this email');
   });
+
+  it('finds the product of an update by a SKU or its url, and traces the merged variant', async () => {
+    await using shop = await setupNightly(2);
+    const { workspace } = shop;
+    const [one, two] = manyProducts(2);
+    if (one === undefined || two === undefined) throw new Error('two products');
+    await workspace.write('catalog.csv', shopifyCatalog([one, { ...two, sizes: 3 }]));
+    await workspace.storeferry('run', 'nightly');
+    await workspace.write(
+      'mappings/stock.yaml',
+      'import: products\ncolumns: { code: SKU, left: Stock }\nproduct: {}\nvariants: { sku: code, quantity: left }\ntests: []\n',
+    );
+    await workspace.write(
+      'jobs/stock.yaml',
+      'import: products\nstore: main\nsource: { path: stock.csv }\nmapping: stock\nmode: update\nmatch: sku\nsafety: { maxRejects: off }\n',
+    );
+    await workspace.write('stock.csv', 'SKU,Stock\nSKU-product-2-2,3\nSKU-product-2-3,4\nnosuch,1\n');
+    const show = async (key: string) => (await workspace.storeferry('plan', 'stock', '--show', key)).stdout;
+    for (const key of ['SKU-product-2-3', 'product-2']) {
+      const text = await show(key);
+      expect(text).toMatch(/^product-2 \(2 rows from line 2\)\nChanged /);
+      expect(text).toMatch(/variants\[1\]\.quantity +3 +was 7 +← Stock "3" \(line 2\)/);
+      expect(text).toMatch(/variants\[2\]\.quantity +4 +was 7 +← Stock "4" \(line 3\)/);
+      expect(text).toMatch(/variants\[0\]\.quantity +7\n/);
+    }
+    expect(await show('nosuch')).toMatch(/Rejected\. .*\n.*no product that Storeferry has sent/);
+  });
 });

@@ -89,7 +89,9 @@ export function compileVariantPatches(
     const table = reader?.(rows, bought);
     const variants = bought.map((row, index): VariantPatch => {
       const parts = readParts(fields, row, 'leave-out');
-      return table === undefined ? parts : { options: chosen(table, index, none), ...parts };
+      const variant = table === undefined ? parts : { options: chosen(table, index, none), ...parts };
+      fields.trace?.made(variant, row);
+      return variant;
     });
     return { variants, rows: bought };
   };
