@@ -93,6 +93,41 @@ describe('an import job', () => {
     ]);
   });
 
+  it('updates and keeps fields of products only, each where it makes sense', () => {
+    expect(job(`${JOB}keep: [variants.quantity, variants.price]\n`)).toMatchObject({
+      keep: ['variants.quantity', 'variants.price'],
+    });
+    expect(problems(`${CONTACT_JOB}${CROSSWALK}mode: update\n`)).toEqual([
+      '6:7 mode: update is for products only: contacts are always updated, by id; use upsert',
+    ]);
+    expect(problems(`${JOB}mode: update\nkeep: [title]\n`)).toEqual([
+      '6:7 keep: keep goes with mode: upsert or mirror; leave the field out of the mapping',
+    ]);
+    expect(problems(`${JOB}match: sku\n`)).toEqual([
+      '5:8 match: match goes with mode: update; remove it, or set the mode',
+    ]);
+    expect(problems(`${JOB}keep: [variants.quantitty]\n`)[0]).toContain("did you mean 'variants.quantity'?");
+  });
+
+  it('goes with a mapping that gives what its mode needs', () => {
+    const stock = 'import: products\ncolumns: { s: SKU, q: Qty }\nvariants: { sku: s, quantity: q }\n';
+    const found = (text: string, mapping: string) =>
+      problemsOf(() =>
+        workspace({ 'jobs/nightly.yaml': text, 'mappings/goods.yaml': mapping }).job('nightly'),
+      ).map((line) => line.replace('jobs/nightly.yaml:', ''));
+    expect(found(`${JOB}mode: update\nmatch: sku\n`, stock)).toEqual([]);
+    expect(found(JOB, stock)).toEqual([
+      "4:10 the mapping 'goods' has no product.url, product.title, variants.pricing: mode upsert needs it; only mode: update changes single fields",
+    ]);
+    expect(found(`${JOB}mode: update\n`, stock)).toEqual([
+      "5:7 the mapping 'goods' has no product.url, by which match: url finds products",
+    ]);
+    const grouped = `${stock}group: { by: s, rows: adjacent }\n`;
+    expect(found(`${JOB}mode: update\nmatch: sku\n`, grouped)).toEqual([
+      "6:8 the mapping 'goods' groups rows, and match: sku takes each row by itself: remove group, or match by url",
+    ]);
+  });
+
   it('finds the ids of contacts by a crosswalk and a field that the mapping gives', () => {
     expect(job(`${CONTACT_JOB}${CROSSWALK}`)).toMatchObject({
       crosswalk: { path: 'ids.csv', match: 'email', id: 'id' },
