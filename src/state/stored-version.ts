@@ -59,7 +59,7 @@ function spanOf(text: string): RowSpan {
 const PLAIN_DELTA = 3;
 const DEFLATED_DELTA = 4;
 /** Deflating less costs more bytes than it saves, and most of the time. */
-const LEAST_DEFLATED = 48;
+const LEAST_DEFLATED = 96;
 /** Of the dictionary zlib uses no more. */
 const WINDOW_BYTES = 32 * 1024;
 const MAX_BODY_BYTES = 64 * 1024 * 1024;
@@ -150,7 +150,14 @@ export function decodeBefore(packed: Uint8Array, after: string | null): string {
 function against(next: Buffer, start: number) {
   const from = Math.min(start, Math.max(0, next.length - WINDOW_BYTES));
   const dictionary = next.subarray(from, from + WINDOW_BYTES);
-  return { level: 6, windowBits: 15, memLevel: 6, dictionary, maxOutputLength: MAX_BODY_BYTES } as const;
+  return {
+    level: 6,
+    windowBits: 15,
+    memLevel: 6,
+    chunkSize: 1024,
+    dictionary,
+    maxOutputLength: MAX_BODY_BYTES,
+  } as const;
 }
 
 function unreadable(problem: string, cause?: unknown): StateError {

@@ -121,6 +121,7 @@ function namesNoOther(answer: JsonObject, id: number): boolean {
 }
 
 function isAlike(sent: unknown, answered: unknown, name: string): boolean {
+  if (sent === answered) return true;
   if (isEmpty(sent)) return isEmpty(answered);
   if (Array.isArray(sent)) {
     return (

@@ -40,7 +40,9 @@ const PAGE_SIZE = 1_000;
 /** A version that is about to be kept. `old` and `next` are numbers of bodies. */
 interface Kept {
   readonly target: number;
-  readonly key: string;
+  /** The number of its key, and its own among the versions of the key. */
+  readonly key: number;
+  readonly number: number;
   readonly run: number;
   readonly at: number;
   readonly head: string;
@@ -49,30 +51,28 @@ interface Kept {
 }
 
 /**
- * Makes versions of the rows of the journal, within the transaction of a merge and before it changes `marks`: when the journal is merged, since only then is the body that each version replaces
- * looked up, in the order in which bodies are stored, and the body itself is about to be removed.
+ * Makes versions of the rows of the journal, within the transaction of a merge and before it changes `marks`. Only then is
+ * the body that each version replaces looked up, in the order in which bodies are stored: it is about to be removed.
  */
 export function createKeepVersions(database: DatabaseSync, bodies: Bodies): () => void {
   const concerns = database.prepare(
     'SELECT 1 WHERE EXISTS (SELECT 1 FROM versions) OR EXISTS (SELECT 1 FROM journal WHERE run IS NOT NULL)',
   );
-  const select = database.prepare(
-    `SELECT journal.target, journal.key, run, at, head, journal.body, marks.body
-     FROM journal LEFT JOIN marks USING (target, key) ORDER BY journal.target, journal.key, journal.number`,
-  );
-  select.setReturnArrays(true);
   const addKeys = database.prepare(
     `INSERT OR IGNORE INTO version_keys (target, key)
      SELECT DISTINCT target, key FROM journal WHERE run IS NOT NULL ORDER BY target, key`,
   );
+  const select = database.prepare(
+    `SELECT journal.target, version_keys.number, run, at, head, journal.body, marks.body,
+       coalesce((SELECT max(number) FROM versions WHERE versions.key = version_keys.number), 0)
+     FROM journal JOIN version_keys USING (target, key) LEFT JOIN marks USING (target, key)
+     ORDER BY target, key, journal.number`,
+  );
+  select.setReturnArrays(true);
   const insert = database.prepare(
-    `INSERT INTO versions (key, number, run, at, content)
-     SELECT number, coalesce((SELECT max(number) FROM versions WHERE key = version_keys.number), 0) + 1, ?, ?, ?
-     FROM version_keys WHERE target = ? AND key = ?`,
+    'INSERT INTO versions (key, number, run, at, content) VALUES (?, ?, ?, ?, ?)',
   );
-  const remove = database.prepare(
-    'DELETE FROM versions WHERE key = (SELECT number FROM version_keys WHERE target = ? AND key = ?)',
-  );
+  const remove = database.prepare('DELETE FROM versions WHERE key = ?');
   const addSize = database.prepare(
     'UPDATE version_runs SET versions = versions + ?, bytes = bytes + ? WHERE target = ? AND run = ?',
   );
@@ -80,22 +80,25 @@ export function createKeepVersions(database: DatabaseSync, bodies: Bodies): () =
   /** The versions to keep, by key; removes the history of keys that were acknowledged without a version. */
   const read = (): Kept[] => {
     const kept: Kept[] = [];
-    let last: { readonly target: number; readonly key: string; readonly body: number | null } | undefined;
+    let last: Pick<Kept, 'key' | 'number' | 'next'> | undefined;
     for (const row of select.all()) {
-      const target = integer(row[0], 'journal.target');
-      const key = text(row[1], 'journal.key');
+      const key = integer(row[1], 'version_keys.number');
+      const before = last?.key === key ? last : undefined;
+      const number = (before?.number ?? integer(row[7], 'versions.number')) + 1;
       const next = integerOrNull(row[5], 'journal.body');
-      const isSame = last?.target === target && last.key === key;
-      const old = isSame ? (last?.body ?? null) : integerOrNull(row[6], 'marks.body');
-      last = { target, key, body: next };
+      last = { key, number, next };
       if (row[2] === null) {
-        remove.run(target, key);
-        if (isSame) while (kept.at(-1)?.key === key && kept.at(-1)?.target === target) kept.pop();
+        remove.run(key);
+        while (kept.at(-1)?.key === key) kept.pop();
         continue;
       }
-      const run = integer(row[2], 'journal.run');
-      const at = integer(row[3], 'journal.at');
-      kept.push({ target, key, run, at, head: text(row[4], 'journal.head'), old, next });
+      kept.push({
+        ...{ key, number, next, target: integer(row[0], 'journal.target') },
+        old: before === undefined ? integerOrNull(row[6], 'marks.body') : before.next,
+        run: integer(row[2], 'journal.run'),
+        at: integer(row[3], 'journal.at'),
+        head: text(row[4], 'journal.head'),
+      });
     }
     return kept;
   };
@@ -111,29 +114,24 @@ export function createKeepVersions(database: DatabaseSync, bodies: Bodies): () =
 
   return () => {
     if (concerns.get() === undefined) return;
-    const kept = read();
-    if (kept.length === 0) return;
     addKeys.run();
+    const kept = read();
     const contents = new Map<Kept, Buffer>();
     const body = bodies.reader();
     for (const version of kept.toSorted((one, other) => (one.old ?? 0) - (other.old ?? 0))) {
       contents.set(version, contentOf(version, body));
     }
+    const sizes = new Map<string, { target: number; run: number; versions: number; bytes: number }>();
     for (const version of kept) {
-      insert.run(
-        version.run,
-        version.at,
-        contents.get(version) ?? Buffer.alloc(0),
-        version.target,
-        version.key,
-      );
+      const { target, key, number, run, at } = version;
+      const content = contents.get(version) ?? Buffer.alloc(0);
+      insert.run(key, number, run, at, content);
+      const size = sizes.get(`${target} ${run}`) ?? { target, run, versions: 0, bytes: 0 };
+      size.versions += 1;
+      size.bytes += content.length + BYTES_PER_VERSION;
+      sizes.set(`${target} ${run}`, size);
     }
-    for (const ofRun of Map.groupBy(kept, ({ target, run }) => `${target} ${run}`).values()) {
-      const bytes = ofRun.reduce((sum, version) => sum + (contents.get(version)?.length ?? 0), 0);
-      const [first] = ofRun;
-      if (first === undefined) continue;
-      addSize.run(ofRun.length, bytes + BYTES_PER_VERSION * ofRun.length, first.target, first.run);
-    }
+    for (const { target, run, versions, bytes } of sizes.values()) addSize.run(versions, bytes, target, run);
   };
 }
 
