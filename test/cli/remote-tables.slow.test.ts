@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { type FileServer, startFileServer } from '../support/file-server.ts';
 import { type Store, startStore } from '../support/store.ts';
+import { until } from '../support/until.ts';
 import { makeWorkspace } from '../support/workspace.ts';
 import { makeXlsx } from '../tables/workbooks.ts';
 
@@ -99,6 +100,29 @@ describe('a lookup on the web', () => {
     expect(approved.json()).toMatchObject({ status: 'done', applied: 2 });
     expect(titles(store)).toEqual(['Ann', 'Bob']);
     expect(asked(server)).toHaveLength(2);
+  });
+
+  it.each([
+    ['continues while it is the same', 'Ann', 'Ann'],
+    ['is planned again once it is another', 'Ann', 'Bob'],
+  ])('lets a run that was interrupted go on: %s', async (_what, before, after) => {
+    await using scene = await setup();
+    const { server, workspace, store } = scene;
+    const goods = Array.from({ length: 60 }, (_, number) => `good-${number},b0,1`).join('\n');
+    server.files.set('/goods.csv', Buffer.from(`Name,Brand,Price\n${goods}\n`));
+    server.files.set('/brands.xlsx', Buffer.from(BRANDS(before)));
+    store.misbehave({ does: { kind: 'delay', ms: 100 } });
+    const running = workspace.start('run', 'goods', '--json');
+    await until(() => store.figures().requests >= 5);
+    running.process.kill('SIGINT');
+    const interrupted = await running.ended;
+    expect(interrupted.code).toBe(130);
+    store.behave();
+    server.files.set('/brands.xlsx', Buffer.from(BRANDS(after)));
+    const run = (await workspace.storeferry('run', 'goods', '--json')).json();
+    expect(run).toMatchObject({ status: 'done', records: 60 });
+    expect(run['run'] === interrupted.json()['run']).toBe(before === after);
+    expect(new Set(titles(store))).toEqual(new Set([after]));
   });
 
   it('is named in messages, and known to the checks', async () => {
