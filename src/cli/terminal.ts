@@ -61,7 +61,7 @@ function writtenOut(found: string): string {
 export function processTerminal(): Terminal {
   outliveReader(process.stderr, () => {});
   outliveReader(process.stdout, (code) => {
-    process.stderr.write(`Standard output cannot be written: ${code}. The command goes on.\n`);
+    process.stderr.write(`Standard output cannot be written: ${code}. The command continues.\n`);
   });
   const interactive = process.stderr.isTTY === true;
   const colors = process.stdout.isTTY === true && pc.isColorSupported;

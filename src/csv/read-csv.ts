@@ -221,7 +221,7 @@ export function titleAbove(
   const header = headerBelow(first, rows);
   if (header === undefined) return null;
   return new HeaderRowError(
-    `${noun[0]?.toUpperCase()}${noun.slice(1)} ${first.line} looks like a title, not like a header: the names of ${header.cells.length} columns seem to stand in ${noun} ${header.line}.`,
+    `${noun[0]?.toUpperCase()}${noun.slice(1)} ${first.line} looks like a title, not like a header: the names of ${header.cells.length} columns seem to be in ${noun} ${header.line}.`,
     header.line,
     {
       place: { file, line: first.line },

@@ -266,7 +266,7 @@ const EXPLANATIONS: Readonly<
     hint: 'A quote within a quoted cell is written twice ("12"" vinyl"). Otherwise an earlier quote is not closed.',
   },
   'blank-before-quote': {
-    message: 'a blank stands before the opening quote of a cell, which makes the quote part of the text',
+    message: 'there is a blank before the opening quote of a cell, which makes the quote part of the text',
     hint: 'Set `skipBlanks: true` in the source of the job; if the file never quotes cells, `quotes: none`.',
   },
   'backslash-quote': {

@@ -36,7 +36,7 @@ export function checkUse(scope: Scope, spec: MappingSpec): void {
       if (column.occurrence !== 'all' && pattern.captures.includes('n') !== numbered) {
         problems.add(
           path,
-          `{n} must stand in the name and in each header ('${pattern.written}'), or in neither`,
+          `{n} must be in the name and in each header ('${pattern.written}'), or in neither`,
         );
       }
       if (
@@ -53,7 +53,7 @@ export function checkUse(scope: Scope, spec: MappingSpec): void {
       problems.add(path, 'the only braces in a column name are {n}');
     }
     if (['any', 'all', 'not'].includes(column.name)) {
-      problems.add(path, `${column.name} has a meaning of its own in conditions; choose another name`);
+      problems.add(path, `${column.name} has a special meaning in conditions; choose another name`);
     }
   }
   for (const name of Object.keys(spec.params ?? {})) {

@@ -166,7 +166,7 @@ export function resolveLookup(scope: Scope, path: Path, name: string): LookupTab
     problems.add(path, `${name} is not declared under lookups${didYouMean(name, [...lookups.keys()])}`);
   }
   if ([...scope.columns.declared.values()].some(({ joined }) => joined?.lookup === name)) {
-    problems.add(path, `${name} is joined: its columns stand in each row, such as ${name}.NAME`);
+    problems.add(path, `${name} is joined: its columns are in each row, such as ${name}.NAME`);
   }
   used.add(`lookup ${name}`);
   return lookups.get(name);

@@ -81,7 +81,9 @@ export const METRICS: readonly MetricDefinition[] = [
       ),
   },
   processGauge('process_start_time_seconds', 'When the process began.', () => STARTED_AT_SECONDS),
-  processGauge('process_resident_memory_bytes', 'Memory the process holds.', () => process.memoryUsage.rss()),
+  processGauge('process_resident_memory_bytes', 'Memory that the process uses.', () =>
+    process.memoryUsage.rss(),
+  ),
   processGauge(
     'nodejs_eventloop_lag_p99_seconds',
     'Event loop lag, 99th percentile.',

@@ -12,7 +12,7 @@ const addressSchema = z.string().trim().regex(ADDRESS, EXPECTED);
 const mapSchema = z
   .strictObject({
     address: addressSchema.meta({
-      description: 'Bucket and key. In sources a `*` in the last part stands for any text.',
+      description: 'Bucket and key. In sources a `*` in the last part matches any text.',
       examples: ['s3://bucket/exports/catalog-*.csv'],
     }),
     region: z

@@ -52,7 +52,7 @@ const schema = z
     {
       address: addressSchema.meta({
         description:
-          'User, host, port (22 when left out) and path, from the root or with /~/ from the home folder. In sources a `*` in the last part stands for any text.',
+          'User, host, port (default: 22) and path, from the root or with /~/ from the home folder. In sources a `*` in the last part matches any text.',
         examples: ['sftp://shop@files.example:22/exports/catalog.csv'],
       }),
       hostKey: z

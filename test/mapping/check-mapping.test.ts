@@ -89,13 +89,13 @@ describe('a mapping that makes no sense', () => {
       'a family without a number in its header',
       { columns: "'f{n}': F", product: "images: ['f{n}', unique]" },
       ['columns', 'f{n}'],
-      '{n} must stand in the name',
+      '{n} must be in the name',
     ],
     [
       'a column named as a word of conditions',
       { columns: 'any: Any', product: 'description: any' },
       ['columns', 'any'],
-      'has a meaning of its own',
+      'has a special meaning',
     ],
     [
       'a transform on the wrong kind',

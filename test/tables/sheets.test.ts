@@ -297,7 +297,7 @@ describe('a sheet beyond a limit', () => {
     const titled = [['Prices of May'], [], ['sku', 'price'], ['A', 1], ['B', 2]];
     const { doubt } = await readStaged('a.xlsx', makeXlsx([{ name: 'P', rows: titled }]));
     expect(doubt?.message).toBe(
-      'Row 1 looks like a title, not like a header: the names of 2 columns seem to stand in row 3.',
+      'Row 1 looks like a title, not like a header: the names of 2 columns seem to be in row 3.',
     );
   });
 });

@@ -186,7 +186,7 @@ async function askImport(
           guessed,
         ));
   if (wanted === 'products' || wanted === 'contacts') return wanted;
-  throw new UsageError('It is not clear whether the file holds products or contacts.', {
+  throw new UsageError('It is not clear whether the file has products or contacts.', {
     hint: 'Give --import products or --import contacts.',
   });
 }

@@ -290,7 +290,7 @@ function optionRules(scope: Scope, spec: ProductMappingSpec): OptionRules {
   const { keep = 'used', blank = 'reject', none = {} } = spec.options ?? {};
   const [pair, second] = Object.entries(none);
   if (second !== undefined) {
-    scope.problems.add(['options', 'none'], 'expected one option that stands for none');
+    scope.problems.add(['options', 'none'], 'expected one option that means "no options"');
   }
   return {
     keep,

@@ -37,7 +37,7 @@ const fields = z.strictObject({
     .string()
     .min(1)
     .exactOptional()
-    .describe('The column that names the parent; a row where it is blank is a record of its own.'),
+    .describe('The column that names the parent; a row with a blank one is a separate record.'),
   children: childrenSchema.exactOptional().describe('The column of a parent row that lists its children.'),
   names: z
     .array(valueSchema)
@@ -56,7 +56,7 @@ const fields = z.strictObject({
   alone: conditionSchema
     .exactOptional()
     .describe(
-      'With `children`: a child that meets this is a record of its own as well. With `rows: anywhere`: a row that meets this is a record of its own, whatever others share its key.',
+      'With `children`: a child that meets this condition is also a separate record. With `rows: anywhere`: a row that meets it is a separate record, even if other rows have its key.',
     ),
 });
 
@@ -83,7 +83,7 @@ export const groupSchema = fields.superRefine((group, context) => {
     context.addIssue({ code: 'custom', message: 'by needs rows: adjacent or anywhere' });
   }
   if (referring && group.rows === 'adjacent') {
-    context.addIssue({ code: 'custom', path: ['rows'], message: `with ${main}, rows may stand anywhere` });
+    context.addIssue({ code: 'custom', path: ['rows'], message: `with ${main}, rows may be anywhere` });
   }
   if (main === 'starts' && group.rows === 'anywhere') {
     context.addIssue({ code: 'custom', path: ['rows'], message: 'with starts, rows must be adjacent' });

@@ -86,7 +86,7 @@ const headers = z.union([z.string().min(1), z.array(z.string().min(1)).min(1)]);
 const columnSchema = z.union([
   headers,
   z.strictObject({
-    header: headers.describe('As it stands in the file; of several, the first that is there.'),
+    header: headers.describe('The header as in the file; of several, the first that exists.'),
     occurrence: z
       .union([z.int().min(1), z.literal('all')])
       .exactOptional()

@@ -16,7 +16,7 @@ const test = z.strictObject({
 const matcher = z
   .union([word, z.array(word).min(1), test])
   .describe(
-    'A word or several: equal in any case, numbers by value. `blank`, `present` and `missing` (no such column) have their meaning; `yes` and `no` stand for all words that say so.',
+    'A word or several: equal in any case, numbers by value. `blank`, `present` and `missing` (no such column) have their meaning; `yes` and `no` include all words with that meaning.',
   );
 
 /** A word that a cell is compared with. */

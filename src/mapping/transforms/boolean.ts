@@ -60,7 +60,9 @@ export const boolean = defineTransform({
           yes: words.exactOptional().describe('The words for yes.'),
           no: words.exactOptional().describe('The words for no.'),
         })
-        .describe('As `boolean`, with other words; yes, no, true and false stand for all words that say so.'),
+        .describe(
+          'As `boolean`, with other words; yes, no, true and false include all words with that meaning.',
+        ),
     },
     compile: ({ boolean: { yes, no } }, { quote }) => booleanStep(quote, wordSet(yes), wordSet(no)),
   },

@@ -184,7 +184,7 @@ const options = z.strictObject({
     .array(z.string().min(1))
     .min(1)
     .exactOptional()
-    .describe('Tried in order: `iso`, or yyyy yy MM M dd d HH H hh h mm ss a with what stands between.'),
+    .describe('Tried in order: `iso`, or yyyy yy MM M dd d HH H hh h mm ss a with separators.'),
   timezone: z
     .string()
     .exactOptional()

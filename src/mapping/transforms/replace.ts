@@ -11,7 +11,7 @@ export const replace = defineTransform({
       with: z
         .string()
         .exactOptional()
-        .describe('With `replace`: the new text; `$1` stands for the first group. Nothing when left out.'),
+        .describe('With `replace`: the new text; `$1` is the first group. Default: nothing.'),
     },
     compile: ({ replace: written, with: by = '' }, { complain, argument, patternLength }) => {
       const pattern = compilePattern(written, patternLength, (message) => complain(['replace'], message));

@@ -62,7 +62,7 @@ export const split = defineTransform({
         .length(1)
         .exactOptional()
         .describe(
-          'With `split`: the character that makes a separator or a quote behind it ordinary, as in `10\\, 20`; before anything else it stands for itself.',
+          'With `split`: the character that makes a following separator or quote ordinary, as in `10\\, 20`; before any other character it is ordinary itself.',
         ),
       quote: z
         .string()
