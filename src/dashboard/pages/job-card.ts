@@ -192,7 +192,8 @@ export function whatItMoves(job: Job): Markup {
     const how = job.destination.mode === 'append' ? 'adds to' : 'writes';
     return html`Reads the ${exportedThing(job)} of the store <b>${job.store}</b> and ${how} ${placeWords(job.destination)}`;
   }
-  const how = job.mode === 'mirror' ? 'Mirrors' : 'Imports';
+  const { mode } = job;
+  const how = { upsert: 'Imports', mirror: 'Mirrors', update: 'Updates', create: 'Creates' }[mode];
   return html`${how} ${job.import} from ${placeWords(job.source)} into the store <b>${job.store}</b>`;
 }
 

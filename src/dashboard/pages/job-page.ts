@@ -119,11 +119,21 @@ function paramsWords({ params }: ImportJob): Markup | false {
   return html` with ${entries.map(([name, value], index) => html`${index > 0 && ', '}<code>${name}: ${String(value)}</code>`)}`;
 }
 
-function modeWords({ mode, import: imports }: ImportJob): string {
+function modeWords({ mode, match = 'url', keep, import: imports }: ImportJob): string {
   if (imports === 'contacts') return 'upsert: updates contacts; the API creates and deletes none';
-  return mode === 'mirror'
-    ? 'mirror: creates and changes, and deletes what this job last sent and the source no longer has'
-    : 'upsert: creates and changes, deletes nothing';
+  const kept = keep === undefined ? '' : `; keeps ${keep.join(', ')} as the store has it`;
+  switch (mode) {
+    case 'upsert':
+      return `upsert: creates and changes, deletes nothing${kept}`;
+    case 'mirror':
+      return `mirror: creates and changes, and deletes what this job last sent and the source no longer has${kept}`;
+    case 'update':
+      return `update: changes the mapped fields of known products, found by ${match}; creates and deletes nothing`;
+    case 'create':
+      return 'create: creates new products, skips known ones, deletes nothing';
+    default:
+      return mode satisfies never;
+  }
 }
 
 function duplicatesWords({ duplicates }: ImportJob): string {

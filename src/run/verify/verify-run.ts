@@ -64,7 +64,10 @@ async function drawSample(
     );
   }
   throw new StateError(`The ledger has no acknowledged record of the job ${job.name}.`, {
-    hint: `There is nothing to verify before its first run: storeferry run ${job.name}`,
+    hint:
+      job.mode === 'update'
+        ? 'An update changes products of other jobs: verify the job that sends them as a whole.'
+        : `There is nothing to verify before its first run: storeferry run ${job.name}`,
   });
 }
 
