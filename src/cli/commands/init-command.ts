@@ -31,6 +31,7 @@ export const initCommand = defineCommand({
     'init my-shop',
     'init my-shop --sandbox --source export.csv --yes     no questions, no store needed',
     'init my-shop --store-url https://shop.example --source export.csv --job nightly --yes',
+    "init my-shop --sandbox --source pricelist.csv --yes --column 'price=Preis brutto' --decimal ,",
   ],
   async run(invocation, { dir: folder }, options) {
     const { terminal } = invocation;

@@ -95,7 +95,7 @@ function pickPrice(guess: Guess<ProductConcept>): Column | undefined {
       prices.length > 1
         ? `${names} may all be the price that customers pay`
         : `${names} is called a net price, and no other column holds the price`;
-    askPrice(guess, prices, reason);
+    askPrice(guess, [...prices, ...called('regular', 'exact')], reason);
     return undefined;
   }
   const regular = [...called('regular', 'exact'), ...called('regular', 'near')];
@@ -118,7 +118,9 @@ function pickPrice(guess: Guess<ProductConcept>): Column | undefined {
 
 function isNoCode({ reading }: Column): boolean {
   return !reading.meanings.some(({ concept }) =>
-    ['sku', 'gtin', 'id', 'position', 'parent', 'mpn'].includes(concept),
+    ['sku', 'gtin', 'id', 'position', 'parent', 'mpn', 'quantity', 'weight', 'image', 'none'].includes(
+      concept,
+    ),
   );
 }
 

@@ -243,7 +243,8 @@ function draftVariants(
       by: title,
     };
   }
-  if (title.distinct === title.values.length && by === undefined) return ALONE;
+  if (title.distinct === title.values.length && by === undefined)
+    return listsChoices(guess, choices) ? undefined : ALONE;
   const combination = (row: number) =>
     JSON.stringify([cells[row], ...choices.map((column) => column.cells[row])]);
   const rows = cells.flatMap((cell, row) => (cell === '' ? [] : [row]));
@@ -274,6 +275,21 @@ function draftVariants(
 }
 
 const LONGEST_CHOICE = 60;
+
+/** Asks about sizes or colours that a row lists in one cell: each needs a row of its own to be sold. */
+function listsChoices(guess: Products, choices: readonly Column[]): boolean {
+  const listing = choices.find(({ values }) =>
+    values.some((value) => /^[^,;|/]{1,20}(?:[,;|/] ?[^,;|/]{1,20})+$/.test(value)),
+  );
+  if (listing === undefined) return false;
+  guess.ask({
+    id: 'group',
+    text: 'Which rows are variants of one product?',
+    reason: `'${listing.header}' lists several values in a cell, such as '${listing.values.find((value) => /[,;|/]/.test(value))}', and a variant needs a row of its own`,
+    answers: [{ value: 'none', label: `send the products without '${listing.header}'` }],
+  });
+  return true;
+}
 
 function optionsOf(guess: Products, choices: readonly Column[]): OptionsSpec {
   const columns = choices.map((column) => {
@@ -769,6 +785,23 @@ function draftHidden(guess: Products): ProductSpec['hidden'] {
     fits: (column: SampledColumn) => shareOf(column, isWord) >= 0.5,
     shown: (column: SampledColumn) => countedShare(column, isWord, 'are words for shown or hidden'),
   };
+  const marked = guess.columns.find(
+    (column) =>
+      guess.isFree(column) &&
+      meaningOf(column, ['visible', 'hidden'])?.how === 'exact' &&
+      shareOf(column, (value) => MARKS.has(value.toLowerCase())) === 1,
+  );
+  if (marked !== undefined && guess.answers['column.visible'] === undefined) {
+    const isVisible = meaningOf(marked, ['visible']) !== undefined;
+    const field = isVisible ? 'visible' : 'hidden';
+    guess.claim(
+      field,
+      marked,
+      countedShare(marked, () => true, `are marks; a blank is ${isVisible ? 'hidden' : 'shown'}`),
+      'certain',
+    );
+    return { [guess.use(field, marked)]: isVisible ? 'blank' : 'present' };
+  }
   const visible = guess.pick({
     ...choice,
     field: 'visible',
@@ -785,7 +818,26 @@ function draftHidden(guess: Products): ProductSpec['hidden'] {
         })
       : undefined;
   const column = visible ?? hidden;
-  if (column === undefined) return undefined;
+  if (column === undefined) {
+    const unclear = guess.columns.filter(
+      (one) =>
+        guess.isFree(one) &&
+        one.values.length > 0 &&
+        meaningOf(one, ['visible', 'hidden'])?.how === 'exact' &&
+        !isStatus(one),
+    );
+    const [first] = unclear;
+    if (first !== undefined && guess.answers['column.visible'] === undefined) {
+      guess.askColumn(
+        'visible',
+        'whether the product is shown',
+        unclear,
+        `'${first.header}' is called so, and its words are not known`,
+        true,
+      );
+    }
+    return undefined;
+  }
   const meanings = [...new Set(column.values.map((value) => value.toLowerCase()))].map((word) => ({
     word,
     isShown: shownOf(guess, column, word, hidden !== undefined),
@@ -803,6 +855,16 @@ function draftHidden(guess: Products): ProductSpec['hidden'] {
     { boolean: { yes: words(false), no: words(true) } },
   ];
 }
+
+/** What stands in a cell that is marked, in lower case. */
+const MARKS: ReadonlySet<string> = new Set(['x', '✓', '✔', '●', '*']);
+
+/** A status may be of anything. */
+function isStatus({ header }: Column): boolean {
+  return STATUS_WORDS.test(header);
+}
+
+const STATUS_WORDS = /stat(?:us|ut|o)|estado|stav|durum|状态|状態|狀態|ステータス|situa|стат|product status/i;
 
 function shownOf(
   guess: Products,

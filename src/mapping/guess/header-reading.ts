@@ -970,7 +970,7 @@ const NO_QUALIFIERS: Qualifiers = {
 const NOUNS: ReadonlySet<string> = new Set(
   (
     'product products produkt produkte produktu produktes produit produits producto productos prodotto prodotti produto produtos ' +
-    'item items article articles artikel artikels articulo articolo artigo artykul artykulu towar towaru zbozi vyrobek vyrobku ' +
+    'variant variants item items article articles artikel artikels articulo articolo artigo artykul artykulu towar towaru zbozi vyrobek vyrobku ' +
     'товар товара товары продукт urun urunun 商品 製品 产品 產品 ware waren'
   ).split(' '),
 );

@@ -1,4 +1,5 @@
-import { loosened } from '../../model/nearest.ts';
+import { didYouMean, loosened } from '../../model/nearest.ts';
+import { UsageError } from '../../model/storeferry-error.ts';
 import type { ContactMappingSpec, ContactSpec, MappingFile, MappingSpec } from '../spec/mapping-spec.ts';
 import type { Value } from '../spec/value.ts';
 import { draftProduct } from './draft-product.ts';
@@ -56,6 +57,7 @@ export function proposeMapping(
   answers: MappingAnswers = {},
   earlier: readonly MappingFile[] = [],
 ): MappingProposal {
+  refuseUnknownFields(imports, answers);
   const sampled = sampleColumns(header, rows);
   const uses = earlierUses(earlier.filter(({ spec, shipped }) => !shipped && spec.import === imports));
   switch (imports) {
@@ -70,6 +72,30 @@ export function proposeMapping(
     default:
       return imports satisfies never;
   }
+}
+
+/** The fields that `--column` names. */
+const FIELDS: Readonly<Record<MappingSpec['import'], readonly string[]>> = {
+  products: [
+    ...['title', 'price', 'was', 'sale', 'sku', 'url', 'description', 'images', 'category', 'subcategory'],
+    ...['quantity', 'availability', 'weight', 'visible', 'hidden', 'currency', 'option'],
+  ],
+  contacts: [
+    ...['email', 'firstName', 'lastName', 'name', 'phone', 'mobile', 'companyName', 'address', 'houseNumber'],
+    ...['city', 'zip', 'state', 'country', 'note', 'tags', 'subscribed', 'unsubscribed'],
+  ],
+};
+
+function refuseUnknownFields(imports: MappingSpec['import'], answers: MappingAnswers): void {
+  const names = Object.keys(answers).flatMap((id) =>
+    id.startsWith('column.') ? [id.slice('column.'.length)] : [],
+  );
+  const unknown = names.find((name) => !FIELDS[imports].includes(name));
+  if (unknown === undefined) return;
+  throw new UsageError(
+    `There is no field '${unknown}' of ${imports}${didYouMean(unknown, FIELDS[imports]) || '.'}`,
+    { hint: `Fields: ${FIELDS[imports].join(', ')}.` },
+  );
 }
 
 function resultOf<Concept extends string>(guess: Guess<Concept>, spec: MappingSpec | undefined) {

@@ -79,6 +79,11 @@ describe('what is asked', () => {
     expect(asked(text)).toEqual(questions);
   });
 
+  it('nothing of a column with marks: a blank is hidden', () => {
+    const { spec } = proposal('Name;Preis;Sichtbar\nTasse;4,00;x\nDose;5,00;');
+    expect(spec).toMatchObject({ product: { hidden: { visible: 'blank' } } });
+  });
+
   it('nothing that has its answer', () => {
     expect(
       asked('Name;Preis;Gewicht\nSofa;1.299;300\nBett;2.450;500', { decimal: ',', weightIn: 'g' }),
@@ -87,6 +92,7 @@ describe('what is asked', () => {
       "expected ',' or '.'",
     );
     expect(() => asked('Name;Preis\nSofa;1,00', { 'column.price': 'Price' })).toThrow('no column');
+    expect(() => asked('Name;Preis\nSofa;1,00', { 'column.prcie': 'Preis' })).toThrow("did you mean 'price'");
   });
 });
 
