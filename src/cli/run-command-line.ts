@@ -64,10 +64,12 @@ function buildProgram(terminal: Terminal): Command {
     );
 }
 
-/** The error of an unknown command, with the most similar command, or else with all commands. */
+/** The error of an unknown command, with the command of the most similar name or alias, or else with all commands. */
 function withMeantCommand(text: string): string {
   const [, typed] = /^error: unknown command '(.*?)'/.exec(text) ?? [];
-  if (typed === undefined || text.includes('Did you mean')) return text;
+  if (typed === undefined) return text;
+  // The parser's own guess does not know the aliases.
+  const error = text.replace(/^\(Did you mean .*\n/m, '');
   const meant = nearest(
     typed,
     COMMANDS.flatMap(({ name, alias = [] }) => [name, ...alias]),
@@ -76,5 +78,5 @@ function withMeantCommand(text: string): string {
     ({ name, alias = [] }) => meant !== undefined && [name, ...alias].includes(meant),
   );
   const names = COMMANDS.map(({ name }) => name);
-  return `${text}${command === undefined ? `The commands are ${listed(names)}.` : `(Did you mean ${command.name}?)`}\n`;
+  return `${error}${command === undefined ? `The commands are ${listed(names)}.` : `(Did you mean ${command.name}?)`}\n`;
 }
