@@ -282,3 +282,13 @@ export function readWeight(value: string): WrittenWeight | undefined {
   if (digits === undefined || (unitWord !== '' && weightUnit(unitWord) === undefined)) return undefined;
   return { digits, unitWord };
 }
+
+/** Whether a column holds words: neither amounts nor addresses. */
+export function isText(column: SampledColumn): boolean {
+  return (
+    shareOf(column, (value) => /\p{L}/u.test(value) && !isEmail(value) && !isAddresses(value)) >= MOSTLY &&
+    shareOf(column, (value) => readAmount(value) === undefined) >= MOSTLY
+  );
+}
+
+const MOSTLY = 0.8;

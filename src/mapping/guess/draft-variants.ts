@@ -1,0 +1,206 @@
+import type { GroupSpec } from '../spec/group-spec.ts';
+import type { OptionsSpec, VariantsSpec } from '../spec/product-spec.ts';
+import type { Value } from '../spec/value.ts';
+import { type Guess, meaningOf, type ReadColumn } from './guess.ts';
+import type { ProductConcept } from './header-reading.ts';
+import { isCode, isText, shareOf } from './sampled-column.ts';
+
+type Column = ReadColumn<ProductConcept>;
+type Products = Guess<ProductConcept>;
+
+const MOSTLY = 0.8;
+
+/** What the rows of a file are to its products. */
+export interface VariantDraft {
+  readonly group: GroupSpec | undefined;
+  readonly rows: VariantsSpec['rows'];
+  readonly options: OptionsSpec | undefined;
+  readonly inherit: readonly string[];
+  /** The column whose values tell products apart; the SKU or the title where each row is one. */
+  readonly by: Column | undefined;
+}
+
+const ALONE: VariantDraft = { group: undefined, rows: 'all', options: undefined, inherit: [], by: undefined };
+
+/** Finds rows that are variants of one product. Undefined while a question about them is open. */
+export function draftVariants(
+  guess: Products,
+  sku: Column | undefined,
+  title: Column | undefined,
+): VariantDraft | undefined {
+  const parent = guess.columns.find(
+    (column) =>
+      guess.isFree(column) &&
+      meaningOf(column, ['parent'])?.how === 'exact' &&
+      column.values.length > 0 &&
+      shareOf(column, isCode) >= MOSTLY,
+  );
+  const given = guess.answers['group'];
+  const choices = guess.columns.filter(
+    (column) =>
+      guess.isFree(column) &&
+      column.values.length > 0 &&
+      meaningOf(column, ['size', 'color', 'option', 'material'])?.how === 'exact' &&
+      shareOf(column, (value) => value.length <= LONGEST_CHOICE) >= MOSTLY,
+  );
+  if (given?.toLowerCase() === 'none') return ALONE;
+  const by = given === undefined ? undefined : guess.called(given);
+  const key = by ?? parent;
+  if (key !== undefined && key.index !== title?.index) return byParent(guess, key, sku, title, choices);
+  if (title === undefined) return undefined;
+  const cells = title.cells;
+  const continues = cells.some(
+    (cell, row) => cell === '' && row > 0 && choices.some((column) => column.cells[row] !== ''),
+  );
+  if (continues && choices.length > 0) {
+    guess.notes.push(`A row without '${title.header}' is a variant of the product above it.`);
+    return {
+      group: { starts: { [guess.use('title', title)]: 'present' } },
+      rows: 'all',
+      options: optionsOf(guess, choices),
+      inherit: inherited(guess),
+      by: title,
+    };
+  }
+  if (title.distinct === title.values.length && by === undefined)
+    return listsChoices(guess, choices) ? undefined : ALONE;
+  const combination = (row: number) =>
+    JSON.stringify([cells[row], ...choices.map((column) => column.cells[row])]);
+  const rows = cells.flatMap((cell, row) => (cell === '' ? [] : [row]));
+  const areDistinct = new Set(rows.map(combination)).size === rows.length;
+  if (choices.length > 0 && areDistinct) {
+    const names = choices.map(({ header }) => `'${header}'`).join(' and ');
+    guess.notes.push(
+      `Rows with the same '${title.header}' are variants of one product, by ${names}: ${title.distinct} products of ${rows.length} rows.`,
+    );
+    return {
+      group: { by: guess.use('title', title), rows: 'anywhere' },
+      rows: 'all',
+      options: optionsOf(guess, choices),
+      inherit: [],
+      by: title,
+    };
+  }
+  if (choices.length > 0 && !isKey(sku)) {
+    guess.ask({
+      id: 'group',
+      text: 'Which rows are variants of one product?',
+      reason: `${rows.length - title.distinct} names repeat, and rows with the same name do not differ in ${choices.map(({ header }) => `'${header}'`).join(' and ')}`,
+      answers: [{ value: 'none', label: 'each row is a product of its own' }],
+    });
+    return undefined;
+  }
+  return ALONE;
+}
+
+const LONGEST_CHOICE = 60;
+
+/** Asks about sizes or colours that a row lists in one cell: each needs a row of its own to be sold. */
+function listsChoices(guess: Products, choices: readonly Column[]): boolean {
+  const listing = choices.find(({ values }) =>
+    values.some((value) => /^[^,;|/]{1,20}(?:[,;|/] ?[^,;|/]{1,20})+$/.test(value)),
+  );
+  if (listing === undefined) return false;
+  guess.ask({
+    id: 'group',
+    text: 'Which rows are variants of one product?',
+    reason: `'${listing.header}' lists several values in a cell, such as '${listing.values.find((value) => /[,;|/]/.test(value))}', and a variant needs a row of its own`,
+    answers: [{ value: 'none', label: `send the products without '${listing.header}'` }],
+  });
+  return true;
+}
+
+function optionsOf(guess: Products, choices: readonly Column[]): OptionsSpec {
+  const columns = choices.map((column) => {
+    guess.claim(
+      `option ${column.header}`,
+      column,
+      guess.evidence(column, ['size', 'color', 'option', 'material'], 'an option', ''),
+      'certain',
+    );
+    return [column.header, guess.use('option', column)] as const;
+  });
+  return { columns: Object.fromEntries(columns), keep: 'differing' };
+}
+
+/** Columns that continuing rows leave blank where they mean the value above. */
+function inherited(guess: Products): readonly string[] {
+  return [...guess.used].flatMap(([name, { column }]) =>
+    name !== 'title' && name !== 'sku' && column.cells.includes('') && !name.startsWith('option')
+      ? [name]
+      : [],
+  );
+}
+
+/** Rows that name their parent, or share the name of a group. */
+function byParent(
+  guess: Products,
+  parent: Column,
+  sku: Column | undefined,
+  title: Column | undefined,
+  choices: readonly Column[],
+): VariantDraft | undefined {
+  const skus = new Set(sku?.values ?? []);
+  const isOwn = (row: number) => parent.cells[row] === sku?.cells[row];
+  const named = parent.cells.flatMap((cell, row) => (cell === '' ? [] : [{ cell, row }]));
+  const refers = sku !== undefined && named.every(({ cell, row }) => skus.has(cell) && !isOwn(row));
+  const groups = Map.groupBy(named, ({ cell }) => cell);
+  const several = [...groups.values()].filter((rows) => rows.length > 1);
+  if (!refers && several.length === 0) return ALONE;
+  if (choices.length === 0) {
+    guess.askColumn(
+      'option',
+      'what the variants of a product differ in',
+      guess.columns.filter(
+        (column) => guess.isFree(column) && column.header !== '' && column !== parent && isText(column),
+      ),
+      `'${parent.header}' groups ${named.length} rows, and no column is called a size or colour`,
+      false,
+    );
+    const option = guess.given('option');
+    if (option === undefined || option === 'none') return undefined;
+    return byParent(guess, parent, sku, title, [option]);
+  }
+  guess.claim(
+    'group',
+    parent,
+    guess.evidence(parent, ['parent'], 'the parent', `${groups.size} products have ${named.length} variants`),
+    'certain',
+  );
+  const name = guess.use('parent', parent);
+  const options = optionsOf(guess, choices);
+  if (refers && sku !== undefined) {
+    guess.notes.push(`A row with '${parent.header}' is a variant of the row whose '${sku.header}' that is.`);
+    const group = { parent: name, names: [guess.use('sku', sku)] };
+    return { group, rows: 'children', options, inherit: [], by: sku };
+  }
+  const differs = several.filter((rows) => new Set(rows.map(({ row }) => title?.cells[row])).size > 1);
+  const accepted = guess.answers['group'] !== undefined;
+  if (differs.length > 0 && !accepted) {
+    guess.ask({
+      id: 'group',
+      text: 'Which rows are variants of one product?',
+      reason: `rows with the same '${parent.header}' have different names, of which only the first would be sent`,
+      answers: [
+        { value: parent.header, label: `rows with the same '${parent.header}', under the name of the first` },
+        { value: 'none', label: 'each row is a product of its own' },
+      ],
+    });
+    return undefined;
+  }
+  guess.notes.push(
+    `Rows with the same '${parent.header}' are variants of one product: ${groups.size} products of ${named.length} rows.`,
+  );
+  const isWhole = named.length === parent.cells.length;
+  const by: Value = isWhole || sku === undefined ? name : { first: [name, guess.use('sku', sku)] };
+  return { group: { by, rows: 'anywhere' }, rows: 'all', options, inherit: [], by: parent };
+}
+
+/** Whether a column has a value on every row, and never the same. */
+export function isKey(column: Column | undefined): boolean {
+  return (
+    column !== undefined &&
+    column.values.length === column.cells.length &&
+    column.distinct === column.values.length
+  );
+}
