@@ -107,7 +107,7 @@ describe('verify', () => {
     expect(code).toBe(3);
     expect(stdout).toMatch(/altered +1 /);
     expect(stdout.replaceAll(/\s+/g, ' ')).toContain(
-      '1 answer has other values than were sent: variants (1).',
+      '1 answer has other values than were sent: variants.price (1).',
     );
     expect(stdout).toContain('Of 6 products sent again, none was missing');
     expect(stdout).not.toContain('run nightly --resend');
