@@ -20,6 +20,8 @@ import { patchProduct } from './patch-product.ts';
 /** What merging patches into acknowledged products needs. */
 export interface UpdateOptions {
   readonly ledger: Ledger;
+  /** The name of the job. */
+  readonly name: string;
   readonly match: UpdateMatch;
   readonly duplicates: DuplicatesPolicy;
   readonly mostMerged: number;
@@ -90,13 +92,19 @@ export class UpdatePass {
   }
 
   async #merged(spool: PatchSpool, keys: readonly string[]): Promise<Mapped[]> {
-    const { ledger } = this.#options;
+    const { ledger, name } = this.#options;
     const [marks, bodies] = [await ledger.marks(keys), await ledger.bodies(keys)];
+    const inDoubt = keys.filter((_, index) => marks[index]?.fingerprint === IN_DOUBT);
+    // A whole body overwrites what an earlier run of this job may have sent, and only that.
+    const own = inDoubt.length === 0 ? new Set() : await ledger.doubtedOnlyBy(name, inDoubt);
     return keys.flatMap((key, index) => {
       const copies = spool.groupsOf(key).map((group) => this.#resolve(key, group));
       const patches = copies.flatMap(({ kept }) => kept);
       const left = copies.flatMap((resolved) => resolved.left);
-      return [...left, ...mergedInto(key, patches, marks[index], bodies[index])];
+      return [
+        ...left,
+        ...mergedInto(key, patches, { mark: marks[index], isOwn: own.has(key) }, bodies[index]),
+      ];
     });
   }
 
@@ -149,12 +157,12 @@ const FIELDS = { sku: 'variants.sku', url: 'url', id: 'id' } as const satisfies 
 function mergedInto(
   key: string,
   patches: readonly MappedRecord[],
-  mark: LedgerMark | undefined,
+  { mark, isOwn }: { readonly mark: LedgerMark | undefined; readonly isOwn: boolean },
   body: string | undefined,
 ): readonly Mapped[] {
   if (patches.length === 0) return [];
   if (mark === undefined) return [rejection(patches, GONE)];
-  if (mark.fingerprint === IN_DOUBT) return [rejection(patches, inDoubt(mark))];
+  if (mark.fingerprint === IN_DOUBT && !isOwn) return [rejection(patches, inDoubt(mark))];
   const acknowledged: unknown = JSON.parse(body ?? 'null');
   if (!isJsonObject(acknowledged)) {
     throw new StateError(

@@ -154,6 +154,11 @@ export interface Ledger {
   proveIdsAgain(): Promise<void>;
   /** Keys in doubt without a mark that this job, or several, sent: the store may have them under an unknown id. */
   unconfirmed(job: string): AsyncIterable<readonly string[]>;
+  /**
+   * Those of the keys in doubt whose acknowledged body is older than requests of this job only: every request that may have
+   * arrived since was its own, and the state has lost nothing.
+   */
+  doubtedOnlyBy(job: string, keys: readonly string[]): Promise<ReadonlySet<string>>;
   /** Whether single keys are in doubt; `lostSince` shows whether all were put in doubt. */
   hasDoubts(): Promise<boolean>;
   /**

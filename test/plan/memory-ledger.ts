@@ -15,6 +15,7 @@ interface Entry {
   readonly job: string;
   readonly memo?: string | undefined;
   readonly inDoubt?: true;
+  readonly doubtedBy?: string | undefined;
   readonly idProof?: 'once' | 'changed' | undefined;
 }
 
@@ -70,10 +71,10 @@ export class MemoryLedger implements Ledger {
     }
   }
 
-  async doubt(keys: readonly string[]): Promise<void> {
+  async doubt(keys: readonly string[], doubtedBy?: string): Promise<void> {
     for (const key of keys) {
       const entry = this.entries.get(key);
-      if (entry) this.entries.set(key, { ...entry, memo: undefined, inDoubt: true });
+      if (entry) this.entries.set(key, { ...entry, memo: undefined, inDoubt: true, doubtedBy });
     }
   }
 
@@ -107,6 +108,10 @@ export class MemoryLedger implements Ledger {
   }
 
   async proveIdsAgain(): Promise<void> {}
+
+  async doubtedOnlyBy(job: string, keys: readonly string[]): Promise<ReadonlySet<string>> {
+    return new Set(keys.filter((key) => this.entries.get(key)?.doubtedBy === job));
+  }
 
   async hasDoubts(): Promise<boolean> {
     return [...this.entries.values()].some(({ inDoubt }) => inDoubt);

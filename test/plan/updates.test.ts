@@ -141,6 +141,14 @@ describe('an update', () => {
     expect(plan.rejections[0]?.message).toContain('storeferry run catalog');
   });
 
+  it('merges again into what only an earlier run of its own may have changed', async () => {
+    const ledger = catalog();
+    await ledger.doubt(['shirt'], 'stock');
+    const { sent, reasons } = await update([stock('S-S', 10, 2)], { ledger });
+    expect(sent.map(({ key, body }) => [key, body])).toEqual([['shirt', withQuantities(10, 2)]]);
+    expect(reasons).toEqual([]);
+  });
+
   it('asks the ledger about many rows at a time', async () => {
     const ledger = new MemoryLedger();
     for (let index = 0; index < 1_500; index++) ledger.put(`p${index}`, product(`p${index}`));

@@ -78,6 +78,7 @@ function calls(
     ['count', z.int(), () => ledger.count('nightly')],
     ['keysOf', z.array(z.array(z.object({ key: z.string() }))), () => drained(ledger.keysOf('nightly'))],
     ['unconfirmed', z.array(z.array(z.string())), () => drained(ledger.unconfirmed('nightly'))],
+    ['doubtedOnlyBy', z.set(z.string()), () => ledger.doubtedOnlyBy('nightly', KEYS)],
     ['hasDoubts', z.boolean(), () => ledger.hasDoubts()],
     ['lostSince', z.boolean(), () => ledger.lostSince(next)],
     ['reconcile', z.object({ keys: z.int() }).nullable(), () => ledger.reconcile()],

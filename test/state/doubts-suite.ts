@@ -100,6 +100,20 @@ export function describeDoubts(fresh: () => Promise<Opening>): void {
       expect(await collected(ledger().keysOf('nightly'))).toEqual([]);
     });
 
+    it('are a job’s own until another job sends the key', async () => {
+      await createRuns();
+      const [shirt, hat, coat] = [upsert(0, 'shirt'), upsert(1, 'hat'), upsert(2, 'coat')];
+      await record(WEEKLY, applied(shirt, 7), applied(hat, 8));
+      await begin(processes.state, NIGHTLY, shirt, hat, coat);
+      const own = (job: string) => ledger().doubtedOnlyBy(job, ['coat', 'hat', 'none', 'shirt']);
+      expect(await own(NIGHTLY.job)).toEqual(new Set(['hat', 'shirt']));
+      expect(await own(WEEKLY.job)).toEqual(new Set());
+      await begin(processes.other, WEEKLY, hat);
+      expect(await own(NIGHTLY.job)).toEqual(new Set(['shirt']));
+      await record(NIGHTLY, applied(shirt, 7));
+      expect(await own(NIGHTLY.job)).toEqual(new Set());
+    });
+
     it('end with a delete', async () => {
       await createRuns();
       await record(NIGHTLY, applied(upsert(0, 'shirt'), 7));
@@ -306,6 +320,7 @@ export function describeDoubts(fresh: () => Promise<Opening>): void {
       expect((await own.begin([deletion(0, 'shirt', 7)])).overtaken).toEqual([true]);
       const { waitMs } = await sending.begin([upsert(0, 'shirt'), upsert(1, 'unheard-of')]);
       expect(waitMs.every((ms) => ms > 0)).toBe(true);
+      expect(await ledger.doubtedOnlyBy(WEEKLY.job, ['shirt'])).toEqual(new Set());
       await later.runs.record(WEEKLY, 1, [applied(upsert(0, 'shirt'), 7)], 1);
       expect((await ledger.marks(['shirt']))[0]?.fingerprint).toBe('print-of-shirt');
       expect(await ledger.reconcile()).toBeNull();

@@ -142,6 +142,19 @@ export function redisDoubts(
         if (proven.length > 0) await ask(client.eval(PROVE_AGAIN_SCRIPT, 1, marks, ...proven));
       }
     },
+    async doubtedOnlyBy(job, wanted) {
+      if (wanted.length === 0) return new Set();
+      // In this order: a doubt that ended meanwhile leaves a mark of its own, and the plan sees that it is outdated.
+      const doubts = await ask(client.hmget(keys.doubts(tag), ...wanted));
+      const found = await ask(client.hmget(marks, ...wanted));
+      return new Set(
+        wanted.filter((_, at) => {
+          const [, , by] = doubts[at]?.split('\n') ?? [];
+          const mark = parseMark(found[at] ?? '');
+          return by === job && mark !== undefined && mark.fingerprint !== IN_DOUBT;
+        }),
+      );
+    },
     async hasDoubts() {
       return (await ask(client.hlen(keys.doubts(tag)))) > 0;
     },

@@ -110,7 +110,7 @@ end
 /** The operations of a ledger about doubt (redis-doubts.ts). */
 export type LedgerDoubts = Pick<
   Ledger,
-  'unconfirmed' | 'sharedIds' | 'proveIdsAgain' | 'hasDoubts' | 'lostSince' | 'reconcile'
+  'unconfirmed' | 'sharedIds' | 'proveIdsAgain' | 'doubtedOnlyBy' | 'hasDoubts' | 'lostSince' | 'reconcile'
 >;
 
 /** The marks and bodies of a target in Redis. An emptied Redis gives an empty ledger. */

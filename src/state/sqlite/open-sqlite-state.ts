@@ -153,6 +153,10 @@ function ledger(calls: RemoteCalls, target: LedgerTarget, witness: WitnessFile):
     sharedIds: (ids) => calls.sharedIds(target, [...ids]),
     proveIdsAgain: () => calls.proveIdsAgain(target),
     unconfirmed: (job) => pages<string>((last) => calls.unconfirmedAfter(target, job, last ?? '')),
+    async doubtedOnlyBy(job, keys) {
+      const positions = await calls.doubtedOnlyBy(target, job, keysJson(keys));
+      return new Set(positions.map((position) => keys[position] ?? ''));
+    },
     hasDoubts: () => calls.hasDoubts(target),
     lostSince: async ({ id }) => await calls.lostSince(target, id, await witness.all()),
     async reconcile(mode) {

@@ -33,6 +33,8 @@ export interface SqliteDoubts {
   withdraw(target: LedgerTarget, sender: string, keys: string): void;
   /** A page of the keys after this one, in order; empty at the end. */
   unconfirmedAfter(target: LedgerTarget, job: string, after: string): string[];
+  /** Positions of the keys. */
+  doubtedOnlyBy(target: LedgerTarget, job: string, keys: string): number[];
   hasDoubts(target: LedgerTarget): boolean;
   lostSince(target: LedgerTarget, run: string, witnesses: readonly Witness[]): boolean;
   /** The loss, and the serial with which the state continues. */
@@ -117,6 +119,12 @@ export function createSqliteDoubts(
   );
   const nobodyAtWork = database.prepare(
     `UPDATE doubts SET at_work = 0 WHERE target = ? AND sender = '' AND ${listed}`,
+  );
+  const doubtedOnlyBy = database.prepare(
+    `SELECT wanted.key AS position FROM json_each(?) AS wanted
+     CROSS JOIN doubts ON doubts.target = ? AND doubts.key = wanted.value
+     JOIN marks ON marks.target = doubts.target AND marks.key = doubts.key AND marks.fingerprint != '${IN_DOUBT}'
+     WHERE doubts.job = (SELECT number FROM jobs WHERE name = ?)`,
   );
   const any = database.prepare('SELECT 1 FROM doubts WHERE target = ? LIMIT 1');
   const unconfirmed = database.prepare(
@@ -256,6 +264,11 @@ export function createSqliteDoubts(
       const keys = rows.map(({ key }) => text(key, 'doubts.key'));
       refuseDisorder(after, keys, 'doubts.key');
       return keys;
+    },
+    doubtedOnlyBy(target, job, keys) {
+      journal.merge();
+      const rows = doubtedOnlyBy.all(keys, names.findTarget(target) ?? 0, job);
+      return rows.map(({ position }) => integer(position, 'doubts.key'));
     },
     hasDoubts: (target) => any.get(names.findTarget(target) ?? 0) !== undefined,
     lostSince(target, run, witnesses) {
