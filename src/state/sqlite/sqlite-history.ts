@@ -34,7 +34,7 @@ export interface SqliteHistory {
 }
 
 /** What SQLite stores of a version besides its content: its row, and its entry of the index. */
-const BYTES_PER_VERSION = 34;
+const BYTES_PER_VERSION = 45;
 const PAGE_SIZE = 1_000;
 
 /** A version that is about to be kept. `old` and `next` are numbers of bodies. */
