@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { Sample } from '../model/sample.ts';
 import type { Terminal } from './terminal.ts';
 
 /** The input that every command gets besides its own arguments. */
@@ -144,6 +145,32 @@ export function parsed<Value>(
   parse: (text: string, before: Value) => Value,
 ): CommandOption<Value> {
   return { what, value, fallback, parse };
+}
+
+/** `--only` and `--limit`: the part of a source that a plan or run takes. */
+export const SAMPLE_OPTIONS = {
+  only: parsed<readonly string[] | undefined>(
+    'keys',
+    'only the records with these keys, separated by commas: urls of products, ids of contacts',
+    undefined,
+    (typed, before = []) => {
+      const keys = typed.split(',').map((key) => key.trim());
+      if (keys.includes('')) throw new InvalidArgumentError('Expected keys, separated by commas.');
+      return [...before, ...keys];
+    },
+  ),
+  limit: parsed<number | undefined>(
+    'n',
+    'only the first records of the source, this many',
+    undefined,
+    wholeNumber(1, 1_000_000),
+  ),
+};
+
+/** The sample that the options ask for; undefined if they ask for none. */
+export function sampleOf({ only, limit }: ValuesOf<typeof SAMPLE_OPTIONS>): Sample | undefined {
+  if (only === undefined && limit === undefined) return undefined;
+  return { ...(only === undefined ? {} : { only }), ...(limit === undefined ? {} : { limit }) };
 }
 
 /** An option that takes one of several words. */

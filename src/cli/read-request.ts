@@ -1,6 +1,7 @@
 import { sentFields } from '../config/check-workspace.ts';
 import type { ExportJob } from '../config/job/job.ts';
 import type { Workspace } from '../config/workspace.ts';
+import { type Sample, sampleFlags } from '../model/sample.ts';
 import { storeIdentity } from '../model/store-identity.ts';
 import { UsageError } from '../model/storeferry-error.ts';
 import { openMapping } from '../run/inputs/open-mapping.ts';
@@ -31,13 +32,21 @@ function exportRequest(workspace: Workspace, job: ExportJob): ExportRequest {
 
 /**
  * The input of a job of either kind, read from the workspace; UsageError for an unknown job, or an export with
- * --resend.
+ * options of imports.
  */
-export async function readRequest(workspace: Workspace, name: string, resend: boolean): Promise<RunRequest> {
+export async function readRequest(
+  workspace: Workspace,
+  name: string,
+  resend: boolean,
+  sample?: Sample,
+): Promise<RunRequest> {
   const job = workspace.job(name);
-  if (job.kind === 'import') return await readImportRequest(workspace, name, resend);
-  if (!resend) return exportRequest(workspace, job);
-  throw new UsageError(`--resend is for imports, and the job ${name} is an export.`, {
-    hint: `Leave it out: storeferry run ${name}`,
-  });
+  if (job.kind === 'import') return { ...(await readImportRequest(workspace, name, resend)), sample };
+  if (!resend && sample === undefined) return exportRequest(workspace, job);
+  throw new UsageError(
+    `${resend ? '--resend' : sampleFlags(sample ?? {})} is for imports, and the job ${name} is an export.`,
+    {
+      hint: `Leave it out: storeferry run ${name}`,
+    },
+  );
 }

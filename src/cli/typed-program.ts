@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { shellWord } from '../model/shell-word.ts';
 import type { Place } from '../model/storeferry-error.ts';
 import { pathFrom } from '../run/shown-file.ts';
 
@@ -22,15 +23,6 @@ const COMMAND = /\bstoreferry (?!(?:init|schema|demo|help)\b)(?=[a-z]+\b)/g;
 /** A text with its commands changed to begin with `program`, so that they use the same workspace when copied. */
 export function withProgram(text: string, program: string): string {
   return text.replaceAll(COMMAND, () => `${program} `);
-}
-
-/** Characters that need no quotes in a shell. */
-const PLAIN = /^[\w@%+=:,./~-]+$/;
-
-/** A word, quoted for the shell of the platform. */
-export function shellWord(word: string, platform: NodeJS.Platform = process.platform): string {
-  if (platform === 'win32') return /^[\w@%+=:,./\\~-]+$/.test(word) ? word : `"${word}"`;
-  return PLAIN.test(word) && !word.startsWith('~') ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }
 
 /** Set by `demo`, whose commands run in its own folder: paths are printed relative to the folder of the user. */

@@ -99,7 +99,7 @@ export interface DuplicatesFound {
 }
 
 /** Why a mirror plan deletes nothing, or not everything: the first reason that applies. */
-export type DeletesWithheld = 'key-unreadable' | 'ledger-empty' | 'retry';
+export type DeletesWithheld = 'key-unreadable' | 'ledger-empty' | 'retry' | 'sample';
 
 /** A file of operations. */
 export interface PlannedShard {

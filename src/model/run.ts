@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Resource } from './mapped-record.ts';
+import type { Sample } from './sample.ts';
 
 /** `running` is also the status of a run whose process died; the next run of the job continues it. */
 export const RUN_STATUSES = [
@@ -79,6 +80,8 @@ export interface Run {
   readonly approved: boolean;
   /** `--resend`: fingerprints are ignored. */
   readonly resend: boolean;
+  /** Set if it plans only a part of its source. */
+  readonly sample?: Sample;
   /** The run whose rejects this one retries. */
   readonly retryOf: string | null;
   /**

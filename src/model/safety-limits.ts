@@ -15,7 +15,8 @@ export interface SafetyFigures {
   readonly keysOfJob: number;
   readonly rejected: number;
   readonly records: number;
-  readonly rows: number;
+  /** Null if only a sample of the source is planned. */
+  readonly rows: number | null;
   /** Rows of the last completed run; null when there was none. */
   readonly previousRows: number | null;
   readonly changed: number;
@@ -122,7 +123,7 @@ export const SAFETY_LIMITS = {
     resources: BOTH,
     bound: 'fewest',
     floor: { of: 'base', least: 5, unit: 'rows' },
-    measure: ({ rows, previousRows }) => ({ figure: rows, base: previousRows }),
+    measure: ({ rows, previousRows }) => (rows === null ? null : { figure: rows, base: previousRows }),
     setting: { of: "of the last run's rows", what: 'in the source' },
     found: ({ figure, base }) => {
       if (figure === 0) return 'the source has no rows';

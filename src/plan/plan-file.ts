@@ -92,7 +92,7 @@ const planSchema: z.ZodType<Plan> = z.object({
     .default([]),
   merged: z.boolean().default(false),
   unreadableKeys: z.int(),
-  deletesWithheld: z.enum(['key-unreadable', 'ledger-empty', 'retry']).nullable(),
+  deletesWithheld: z.enum(['key-unreadable', 'ledger-empty', 'retry', 'sample']).nullable(),
   deletesWithoutId: z.int(),
   unconfirmed: z.object({ keys: z.int(), examples: z.array(z.string()) }).default({ keys: 0, examples: [] }),
   safety: z.array(

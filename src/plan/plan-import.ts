@@ -5,6 +5,7 @@ import type { DeferredRecord, ImportMode, Mapped } from '../model/mapped-record.
 import type { DeletesWithheld, ImageFindings, Plan, PlannedShard, PlanSource } from '../model/plan.ts';
 import { reportedField, type SentFields } from '../model/product-fields.ts';
 import type { SafetyFigures } from '../model/safety-limits.ts';
+import { consideredRecords, type Sample } from '../model/sample.ts';
 import type { RunFolder } from '../state/artifacts.ts';
 import type { Ledger, OwnedKey } from '../state/state.ts';
 import { judgeSafety } from './judge-safety.ts';
@@ -13,6 +14,7 @@ import { writePlan } from './plan-file.ts';
 import type { PlanTally } from './plan-tally.ts';
 import { ShardWriter } from './shard-writer.ts';
 import { draftPlan, type FullDraft, type PlanProgress } from './source-pass.ts';
+import { takeSample } from './take-sample.ts';
 import { UpdatePass } from './update-pass.ts';
 
 /** What a source gives, in batches. */
@@ -37,6 +39,8 @@ export interface PlanOptions {
   readonly resend: boolean;
   /** Decides which records may be sent, of an update those that are merged; left out: all. */
   readonly admit?: ((records: Records) => Records) | undefined;
+  /** Plan only this part of the source, and no deletes. */
+  readonly sample?: Sample | undefined;
   /** The source is a corrected rejects file: no deletes, no safety limits. */
   readonly retry: boolean;
   /** The digest of what decides a record's key, in this run and in the last completed one; null if unknown. */
@@ -56,12 +60,14 @@ export interface PlanOptions {
  * with the signal's reason if aborted, and with errors of reading, ledger or folder.
  */
 export async function planImport(options: PlanOptions): Promise<Plan> {
-  const { job, folder, ledger, signal, retry, openMapped, admit = (records) => records } = options;
+  const { job, folder, ledger, signal, retry, sample, admit = (records) => records } = options;
   const { mergedCopies: mostMerged } = job.limits ?? DEFAULT_LIMITS;
   const updates =
     job.mode === 'update'
       ? new UpdatePass({ ...job, match: job.match ?? 'url', ledger, mostMerged, signal })
       : undefined;
+  const openMapped = () =>
+    sample === undefined ? options.openMapped() : takeSample(options.openMapped(), sample);
   const drafted = await draftPlan({
     ...options,
     ...{ job: job.name, resource: job.import, mode: job.mode, keep: job.keep },
@@ -73,7 +79,10 @@ export async function planImport(options: PlanOptions): Promise<Plan> {
   const full = { ...drafted, duplicates: updates?.duplicates ?? drafted.duplicates };
   const { upserts, rejectionsSha256 } = await full.draft.finish();
   const deletes = await planDeletes(
-    { folder, ledger, job: job.name, mode: job.mode, retry, signal },
+    {
+      ...{ folder, ledger, job: job.name, mode: job.mode, signal },
+      partial: retry ? 'retry' : sample === undefined ? null : 'sample',
+    },
     full.seen,
     full.draft.tally,
     upserts.length + 1,
@@ -144,10 +153,11 @@ function sharedFields(
 }
 
 async function figuresOf(
-  { job, ledger, keyDigest, previous }: PlanOptions,
+  { job, ledger, keyDigest, previous, sample }: PlanOptions,
   { draft, seen }: FullDraft,
-  { resource, counts, moves, priceMoves }: Omit<Plan, 'safety'>,
+  unjudged: Omit<Plan, 'safety'>,
 ): Promise<SafetyFigures> {
+  const { resource, counts, moves, priceMoves } = unjudged;
   // An update finds what is there: another key creates nothing.
   const keyChanged =
     job.mode !== 'update' &&
@@ -163,8 +173,8 @@ async function figuresOf(
     deletes: job.mode === 'mirror' ? counts.deletes : null,
     keysOfJob: await ledger.count(job.name),
     rejected: counts.rejected.records,
-    records: counts.records,
-    rows: counts.rows,
+    records: consideredRecords(unjudged),
+    rows: sample === undefined ? counts.rows : null,
     previousRows: previous.rows,
     changed: counts.changed.records,
     known: draft.tally.known,
@@ -180,8 +190,8 @@ interface DeleteOptions {
   readonly ledger: Ledger;
   readonly job: string;
   readonly mode: ImportMode;
-  /** A retry reads only a few rows of its source: other keys are not missing. */
-  readonly retry: boolean;
+  /** The plan has only a part of the source: other keys are not missing. */
+  readonly partial: 'retry' | 'sample' | null;
   readonly signal: AbortSignal;
 }
 
@@ -208,11 +218,11 @@ async function planDeletes(
   tally: PlanTally,
   firstShard: number,
 ): Promise<PlannedDeletes> {
-  const { folder, ledger, job, mode, retry, signal } = options;
+  const { folder, ledger, job, mode, partial, signal } = options;
   const none = { removed: 0, deletes: 0, withoutId: 0, withheld: null, shards: [] };
   const unconfirmed: { keys: number; examples: string[] } = { keys: 0, examples: [] };
   if (mode !== 'mirror') return { ...none, unconfirmed };
-  if (retry) return { ...none, unconfirmed, withheld: 'retry' };
+  if (partial !== null) return { ...none, unconfirmed, withheld: partial };
   const isEmpty = (await ledger.count(job)) === 0;
   const unreadable = tally.unreadableKeys > 0;
   const writer = new ShardWriter(folder, 'deletes', firstShard);

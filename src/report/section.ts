@@ -1,4 +1,5 @@
 import type { TrafficSample } from '../model/run.ts';
+import type { Sample } from '../model/sample.ts';
 import { printable, shortened } from './printable.ts';
 
 /** Where a document is shown: an HTML page, text on a terminal, or a chat message. */
@@ -143,7 +144,12 @@ export interface Plot extends Part {
 
 /** An action that is possible after a run. A dashboard has buttons for most actions. */
 export type Action =
-  | { readonly does: 'run' | 'plan'; readonly job: string; readonly resend?: boolean }
+  | {
+      readonly does: 'run' | 'plan';
+      readonly job: string;
+      readonly resend?: boolean;
+      readonly sample?: Sample | undefined;
+    }
   | { readonly does: 'verify' | 'stats'; readonly job: string }
   | {
       readonly does: 'approve' | 'retry' | 'see' | 'download' | 'interrupt';

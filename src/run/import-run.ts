@@ -104,10 +104,13 @@ export async function importRun(surroundings: RunContext, task: ImportTask): Pro
 
 function runOf(context: RunContext, task: ImportTask): Run {
   if (task.kind === 'approve') return task.planned;
-  const { job, store, resend } = task.request;
+  const { job, store, resend, sample } = task.request;
   const retryOf = task.kind === 'retry' ? task.rejected.id : null;
   const { name, import: resource } = job;
-  return newRun(context, store, { job: name, kind: task.kind, resource, step: 'stage', resend, retryOf });
+  return newRun(context, store, {
+    ...{ job: name, kind: task.kind, resource, step: 'stage', resend, retryOf },
+    ...(sample === undefined ? {} : { sample }),
+  });
 }
 
 function stageOf(task: ImportTask): Stage {

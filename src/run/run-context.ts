@@ -4,6 +4,7 @@ import { masked, withoutPeople } from '../model/masked.ts';
 import type { Outcome } from '../model/operation.ts';
 import type { SentFields } from '../model/product-fields.ts';
 import type { Run, RunProgress, StateLoss } from '../model/run.ts';
+import type { Sample } from '../model/sample.ts';
 import { explainError, explainFailure, firstError, StoreferryError } from '../model/storeferry-error.ts';
 import type { RunFacts } from '../report/run-facts.ts';
 import type { Artifacts } from '../state/artifacts.ts';
@@ -85,6 +86,8 @@ export interface ImportRequest {
   readonly senders?: readonly SentFields[];
   /** Ignore fingerprints: send every record, even if it is unchanged. */
   readonly resend: boolean;
+  /** Plan only this part of the source. */
+  readonly sample?: Sample | undefined;
 }
 
 /** The input of an export, read and validated at the edge. */

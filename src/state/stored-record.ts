@@ -12,6 +12,7 @@ import {
   type StateLoss,
   type Verification,
 } from '../model/run.ts';
+import { sampleSchema } from '../model/sample.ts';
 import { StateError } from '../model/storeferry-error.ts';
 import { changedIdSchema, type Refusal } from './state.ts';
 
@@ -75,6 +76,7 @@ const run: z.ZodType<Run> = z.looseObject({
   error: z.string().nullable(),
   approved: z.boolean(),
   resend: z.boolean(),
+  sample: sampleSchema.exactOptional(),
   retryOf: z.string().nullable(),
   source: z.object({ version: z.string(), sha256: z.string() }).exactOptional(),
   stateLoss: z

@@ -2,6 +2,7 @@ import pc from 'picocolors';
 import { checkWorkspace, type WorkspaceCheck } from '../../config/check-workspace.ts';
 import { openWorkspace, type Workspace } from '../../config/workspace.ts';
 import { limitsText } from '../../model/safety-limits.ts';
+import { shellWord } from '../../model/shell-word.ts';
 import { type ConfigurationProblem, formatPlace } from '../../model/storeferry-error.ts';
 import { findingsText } from '../../report/document-text.ts';
 import { counted, listed, printable } from '../../report/printable.ts';
@@ -12,7 +13,7 @@ import { defineCommand, flag, type Invocation, JSON_FLAG } from '../define-comma
 import { interruptSignal } from '../interrupt-signal.ts';
 import { newRunId } from '../open-context.ts';
 import { packageVersion } from '../package-version.ts';
-import { pathFromHere, placeFromHere, shellWord, withProgram } from '../typed-program.ts';
+import { pathFromHere, placeFromHere, withProgram } from '../typed-program.ts';
 import { withJsonError } from '../with-json-result.ts';
 import { workersCheck } from '../workers-check.ts';
 

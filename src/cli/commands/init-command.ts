@@ -90,7 +90,7 @@ async function planIfReady(invocation: Invocation, toBe: NewWorkspace): Promise<
   const code = await planCommand.run(
     invocation,
     { job: job.name },
-    { json: false, resend: false, show: undefined },
+    { json: false, resend: false, show: undefined, only: undefined, limit: undefined },
   );
   heading('Before the first run');
   if (sandbox) {

@@ -1,5 +1,13 @@
 import type { ImportRequest } from '../../run/run-context.ts';
-import { defineCommand, flag, JSON_FLAG, required, text } from '../define-command.ts';
+import {
+  defineCommand,
+  flag,
+  JSON_FLAG,
+  required,
+  SAMPLE_OPTIONS,
+  sampleOf,
+  text,
+} from '../define-command.ts';
 import { RUN_SUMMARY, runInWorkspace } from '../run-in-workspace.ts';
 import type { Terminal } from '../terminal.ts';
 import type { Work } from '../work-in-workspace.ts';
@@ -10,6 +18,7 @@ export const planCommand = defineCommand({
   options: {
     json: JSON_FLAG,
     resend: flag('plan to send every record, also unchanged ones'),
+    ...SAMPLE_OPTIONS,
     show: text(
       'key',
       'print one record instead of the report: its request body, and the cells and transforms of each field',
@@ -17,15 +26,20 @@ export const planCommand = defineCommand({
   },
   notes:
     'KEY is the url of a product or the id of a contact, or a place such as "line 17" where the key of a row cannot be read.',
-  examples: ['plan nightly-catalog', 'plan nightly-catalog --json', 'plan nightly-catalog --show red-shirt'],
+  examples: [
+    'plan nightly-catalog',
+    'plan nightly-catalog --json',
+    'plan nightly-catalog --limit 10',
+    'plan nightly-catalog --show red-shirt',
+  ],
   json: `${RUN_SUMMARY}; with \`--show\` also \`record\` (null where no record has the key) and \`suggestions\``,
-  run: (invocation, { job }, { json, resend, show }) =>
+  run: (invocation, { job }, { json, resend, show, ...sample }) =>
     runInWorkspace(invocation, { json, job }, async () => {
       const { executeRun } = await import('../../run/execute-run.ts');
       const { readImportRequest } = await import('../read-request.ts');
       let request: ImportRequest | undefined;
       const work: Work = async ({ context, workspace }) => {
-        request = await readImportRequest(workspace, job, resend);
+        request = { ...(await readImportRequest(workspace, job, resend)), sample: sampleOf(sample) };
         return await executeRun(context, { kind: 'plan', request });
       };
       if (show === undefined) return work;

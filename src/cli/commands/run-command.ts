@@ -1,4 +1,4 @@
-import { defineCommand, flag, JSON_FLAG, required } from '../define-command.ts';
+import { defineCommand, flag, JSON_FLAG, required, SAMPLE_OPTIONS, sampleOf } from '../define-command.ts';
 import { RUN_SUMMARY, runInWorkspace } from '../run-in-workspace.ts';
 
 /** `storeferry run`: runs a job in this process. It plans and applies an import, or reads and writes an export. */
@@ -7,14 +7,20 @@ export const runCommand = defineCommand({
   options: {
     json: JSON_FLAG,
     resend: flag('also send unchanged records (for a store restored from a backup)'),
+    ...SAMPLE_OPTIONS,
   },
-  examples: ['run nightly-catalog', 'run list-statistics', 'run nightly-catalog --json > result.json'],
+  examples: [
+    'run nightly-catalog',
+    'run nightly-catalog --only red-shirt,blue-shirt',
+    'run list-statistics',
+    'run nightly-catalog --json > result.json',
+  ],
   json: RUN_SUMMARY,
-  run: (invocation, { job }, { json, resend }) =>
+  run: (invocation, { job }, { json, resend, ...sample }) =>
     runInWorkspace(invocation, { json, job }, async () => {
       const { readRequest } = await import('../read-request.ts');
       const { executeRun, jobTask } = await import('../../run/execute-run.ts');
       return async ({ context, workspace }) =>
-        await executeRun(context, jobTask(await readRequest(workspace, job, resend)));
+        await executeRun(context, jobTask(await readRequest(workspace, job, resend, sampleOf(sample))));
     }),
 });

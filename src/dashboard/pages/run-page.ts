@@ -5,6 +5,7 @@ import { grouped } from '../../report/printable.ts';
 import { progressWords, shareOf } from '../../report/progress.ts';
 import { runDocument } from '../../report/run-document.ts';
 import { withoutPersonalData } from '../../report/run-facts.ts';
+import type { Action } from '../../report/section.ts';
 import { asItStands, laterRun } from '../../run/lock-job.ts';
 import { readStoredReport } from '../../run/report/read-stored-report.ts';
 import { recordExamples } from '../../run/show-record.ts';
@@ -52,9 +53,9 @@ function buttonOf({ status }: Run): ButtonOf {
   return (action) => {
     switch (action.does) {
       case 'run':
-        return action.resend === true ? null : button('Run', `${jobHref(action.job)}/run`);
+        return onlyTyped(action) ? null : button('Run', `${jobHref(action.job)}/run`);
       case 'plan':
-        return action.resend === true ? null : button('Plan', `${jobHref(action.job)}/plan`);
+        return onlyTyped(action) ? null : button('Plan', `${jobHref(action.job)}/plan`);
       case 'verify':
         return null;
       case 'stats':
@@ -73,6 +74,11 @@ function buttonOf({ status }: Run): ButtonOf {
         return action satisfies never;
     }
   };
+}
+
+/** A button runs the whole job, and only what changed. */
+function onlyTyped({ resend = false, sample }: Extract<Action, { does: 'run' | 'plan' }>): boolean {
+  return resend || sample !== undefined;
 }
 
 function kindWords({ kind, retryOf }: Run): Markup {

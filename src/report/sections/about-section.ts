@@ -1,4 +1,5 @@
 import { lastedMs } from '../../model/run.ts';
+import { sampleFlags } from '../../model/sample.ts';
 import { formatDuration, formatMoment, grouped } from '../printable.ts';
 import type { RunFacts, View } from '../run-facts.ts';
 import { foreign, type Section, type Words } from '../section.ts';
@@ -24,6 +25,7 @@ function termsOf({ run, totals }: RunFacts, { now, version }: View): [name: stri
     ['Requests', grouped(totals.requests)],
     ['Approved', run.approved ? 'yes, by a person' : null],
     ['Resend', run.resend ? 'unchanged records too' : null],
+    ['Sample', run.sample === undefined ? null : { as: 'code', words: foreign(sampleFlags(run.sample)) }],
     ['Storeferry', foreign(version)],
     ['Report written', formatMoment(now)],
   ];

@@ -1,6 +1,7 @@
 import type { Plan } from '../../model/plan.ts';
 import type { Run, RunTotals } from '../../model/run.ts';
 import { isPriceMove, type Move, safetyRule } from '../../model/safety-limits.ts';
+import { consideredRecords, sampleFlags } from '../../model/sample.ts';
 import { counted, grouped, listed, thing, were } from '../printable.ts';
 import { isOnlyPlanned, type RunFacts, type View } from '../run-facts.ts';
 import { type Block, foreign, only, paragraph, type Section, type Words } from '../section.ts';
@@ -21,7 +22,8 @@ export function leadSection(facts: RunFacts, view: View): Section | null {
   // The sentence names the limit that stopped the run.
   const isExplained = run.error === null || (run.status === 'stopped' && plan !== null);
   const blocks: Block[] = [paragraph([sentence], { role: 'headline' })];
-  if (explanation.length > 0) blocks.push(paragraph(explanation, { role: 'explanation' }));
+  const explained = [...sampleWords(facts), ...explanation];
+  if (explained.length > 0) blocks.push(paragraph(explained, { role: 'explanation' }));
   if (!isExplained) {
     const why = only('page', [{ as: 'strong', words: 'Why:' }, ' ']);
     blocks.push(paragraph([[why, foreign(run.error ?? '')]], { role: 'problem' }));
@@ -31,6 +33,16 @@ export function leadSection(facts: RunFacts, view: View): Section | null {
   if (reportFile !== null) blocks.push(paragraph([`Report: ${reportFile}`], { only: 'text' }));
   if (plan !== null) blocks.push(...unusualPrices(facts, plan));
   return { id: 'lead', title: null, blocks };
+}
+
+/** That it was only a sample, and of how much. */
+function sampleWords({ run, plan }: RunFacts): string[] {
+  if (run.sample === undefined) return [];
+  const flags = sampleFlags(run.sample);
+  if (plan === null) return [`Only a sample was to be planned (${flags}).`];
+  const of = counted(plan.counts.records, thing(plan.resource));
+  const deletes = plan.mode === 'mirror' ? ' A sample deletes nothing.' : '';
+  return [`This is a sample (${flags}): ${grouped(consideredRecords(plan))} of ${of}.${deletes}`];
 }
 
 function unusualPrices(facts: RunFacts, { moves, priceMoves, safety }: Plan): Block[] {

@@ -1,6 +1,7 @@
 import type { Plan } from '../../model/plan.ts';
 import { isUnmatched, KEY_NOT_REJECTED } from '../../model/reason.ts';
 import { type Exported, forgotten, type Run } from '../../model/run.ts';
+import { sampleFlags } from '../../model/sample.ts';
 import { counted, formatDuration, grouped } from '../printable.ts';
 import { isOnlyPlanned, type Pace, type RunFacts, type View } from '../run-facts.ts';
 import { type Action, type Block, paragraph, type Section } from '../section.ts';
@@ -103,7 +104,7 @@ function stepsAfter(
           ? { what: 'To re-plan with the current file:', action: again }
           : {
               what: 'To re-plan with the current file and send the new plan:',
-              action: { does: 'run', job, resend: run.resend },
+              action: { does: 'run', job, resend: run.resend, sample: run.sample },
             },
       ];
     case 'stopped': {
@@ -130,6 +131,7 @@ function stepsAfter(
         ...see('A later run has begun. A retry leaves out the records that it applied:'),
         ...download,
         afterRejects({ run, plan, rejectsFile }),
+        ...wholeSteps(run),
         ...resendSteps(run),
         ...verify,
       ];
@@ -161,10 +163,17 @@ function stepsAfter(
         ? [{ what: 'To plan and run again:', action: again }]
         : see('A later run replaced this one:');
     case 'done':
-      return [...resendSteps(run), ...verify, ...statsSteps(exported, run)];
+      return [...wholeSteps(run), ...resendSteps(run), ...verify, ...statsSteps(exported, run)];
     default:
       return status satisfies never;
   }
+}
+
+/** After a sample: the rest. */
+function wholeSteps({ job, sample }: Run): Step[] {
+  return sample === undefined
+    ? []
+    : [{ what: 'To send all records of the source:', action: { does: 'run', job } }];
 }
 
 /** Steps after ids have changed; none after a run that sent everything, or after a verification. */
@@ -250,14 +259,14 @@ function againText({ kind, stateLoss }: Run): string {
   }
 }
 
-function againAction({ kind, job, retryOf, resend }: Run): Action {
+function againAction({ kind, job, retryOf, resend, sample }: Run): Action {
   switch (kind) {
     case 'retry':
       return retryOf === null ? { does: 'run', job } : { does: 'retry', run: retryOf };
     case 'plan':
     case 'run':
       // Otherwise another run would begin, which sends less, instead of continuing this one.
-      return { does: kind, job, resend };
+      return { does: kind, job, resend, sample };
     case 'export':
       return { does: 'run', job };
     case 'verify':
@@ -271,7 +280,7 @@ function commandOf(action: Action): string {
   switch (action.does) {
     case 'run':
     case 'plan':
-      return `${action.does} ${action.job}${action.resend === true ? ' --resend' : ''}`;
+      return `${action.does} ${action.job}${action.resend === true ? ' --resend' : ''}${action.sample === undefined ? '' : ` ${sampleFlags(action.sample)}`}`;
     case 'verify':
     case 'stats':
       return `${action.does} ${action.job}`;

@@ -206,6 +206,7 @@ function whyWithheld(withheld: DeletesWithheld, unreadableKeys: number): string 
     case 'retry':
       return 'a retry reads only the rejected rows';
     case 'ledger-empty':
+    case 'sample':
       return null;
     default:
       return withheld satisfies never;

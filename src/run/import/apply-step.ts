@@ -3,6 +3,7 @@ import type { StoreConfig } from '../../config/store-config.ts';
 import type { DeleteProduct } from '../../model/operation.ts';
 import type { Plan, PlannedShard } from '../../model/plan.ts';
 import type { FoundLimits, Run } from '../../model/run.ts';
+import { consideredRecords } from '../../model/sample.ts';
 import { SafetyLimitError, StateError } from '../../model/storeferry-error.ts';
 import { judgeRejectsWhileApplying } from '../../plan/judge-safety.ts';
 import { readPlan, readShard } from '../../plan/plan-file.ts';
@@ -127,7 +128,8 @@ async function* openOperations(
 export function judgeRejected({ run, plan, job }: Delivery, refused: number): SafetyLimitError | undefined {
   if (run.kind === 'retry' || run.approved) return undefined;
   const { resource, counts } = plan;
-  const figures = { resource, rejected: counts.rejected.records + refused, records: counts.records };
+  const rejected = counts.rejected.records + refused;
+  const figures = { resource, rejected, records: consideredRecords(plan) };
   const verdict = judgeRejectsWhileApplying(job.safety, figures, run.id);
   return verdict === null ? undefined : new SafetyLimitError(verdict.message);
 }

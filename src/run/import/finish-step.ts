@@ -4,6 +4,7 @@ import { hasRejectsWorkbook, type Plan } from '../../model/plan.ts';
 import { isUnmatched, KEY_NOT_REJECTED } from '../../model/reason.ts';
 import { MOST_SHEET_ROWS } from '../../model/row.ts';
 import type { Run, RunStatus } from '../../model/run.ts';
+import { consideredRecords } from '../../model/sample.ts';
 import { InterruptedError, SafetyLimitError } from '../../model/storeferry-error.ts';
 import { judgeRejectsWhileApplying } from '../../plan/judge-safety.ts';
 import { readRejections } from '../../plan/plan-file.ts';
@@ -130,7 +131,7 @@ export function unsentError(operations: number): string {
  */
 function withFinalFigure(failure: unknown, { job }: ImportRequest, { run, plan, totals }: RunFacts): unknown {
   if (!(failure instanceof SafetyLimitError) || plan === null || totals.requests === 0) return failure;
-  const figures = { resource: plan.resource, rejected: totals.rejected, records: plan.counts.records };
+  const figures = { resource: plan.resource, rejected: totals.rejected, records: consideredRecords(plan) };
   const verdict = judgeRejectsWhileApplying(job.safety, figures, run.id);
   return verdict === null ? failure : new SafetyLimitError(verdict.message, { cause: failure });
 }

@@ -43,6 +43,7 @@ export async function planStep(context: RunContext, request: ImportRequest, stag
     ledger,
     folder,
     resend: run.resend,
+    sample: run.sample,
     retry: run.kind === 'retry',
     keyDigest: run.keyDigest,
     previous: await lastCompleted(context, run.job),
@@ -100,7 +101,9 @@ async function lastCompleted(
   context: RunContext,
   job: string,
 ): Promise<{ rows: number | null; keyDigest: string | null }> {
-  const [last] = await context.state.runs.list({ job, kinds: ['run'], statuses: COMPLETED, limit: 1 });
+  const completed = await context.state.runs.list({ job, kinds: ['run'], statuses: COMPLETED });
+  // The figures of a sample say nothing about the whole source.
+  const last = completed.find(({ sample }) => sample === undefined);
   return { rows: last?.totals?.rows ?? null, keyDigest: comparableKeyDigest(last?.keyDigest ?? null) };
 }
 

@@ -96,6 +96,7 @@ export function runDigest(
     version,
     kind: run.kind === 'retry' ? run.retryOf : null,
     resend: run.resend,
+    sample: run.sample ?? null,
   });
 }
 
@@ -120,7 +121,8 @@ export async function settledRun(
   request: ImportRequest,
   run: Run,
 ): Promise<SettledRun | undefined> {
-  if (run.kind !== 'run' || run.resend || request.job.source.remote === undefined) return undefined;
+  if (run.kind !== 'run' || run.resend || run.sample !== undefined || request.job.source.remote === undefined)
+    return undefined;
   if (looksAtClock(request) || request.mapping.listLookups.length > 0) return undefined;
   const { runs } = context.state;
   const ofJob = await runs.list({ job: run.job, kinds: SENDING_KINDS });
