@@ -5,7 +5,6 @@ import { grouped } from '../../report/printable.ts';
 import { progressWords, shareOf } from '../../report/progress.ts';
 import { runDocument } from '../../report/run-document.ts';
 import { withoutPersonalData } from '../../report/run-facts.ts';
-import type { Action } from '../../report/section.ts';
 import { asItStands, laterRun } from '../../run/lock-job.ts';
 import { readStoredReport } from '../../run/report/read-stored-report.ts';
 import { recordExamples } from '../../run/show-record.ts';
@@ -77,7 +76,10 @@ function buttonOf({ status }: Run): ButtonOf {
 }
 
 /** A button runs the whole job, and only what changed. */
-function onlyTyped({ resend = false, sample }: Extract<Action, { does: 'run' | 'plan' }>): boolean {
+function onlyTyped({
+  resend = false,
+  sample,
+}: Extract<Parameters<ButtonOf>[0], { does: 'run' | 'plan' }>): boolean {
   return resend || sample !== undefined;
 }
 
