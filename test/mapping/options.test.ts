@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { checkMapping } from '../../src/mapping/compile-mapping.ts';
 import { mapAll, mappingOf, products, table } from './mapping-setup.ts';
 
 /** Options and the options of the variants, or the code and line of the rejection. */
@@ -213,5 +214,63 @@ variants: { pricing: { price: price } }
     ]);
     expect(products(mapped).map(({ options }) => options.map(({ name }) => name))).toEqual([['Size'], []]);
     expect(mapped[2]).toMatchObject({ kind: 'rejected', reason: { code: 'repeated-combination' } });
+  });
+});
+
+describe('options that each row lists in a cell', () => {
+  const listing = (names: string, values: string, rows: readonly (readonly string[])[]) =>
+    mapAll(
+      mappingOf(`
+import: products
+columns: { key: Key, price: Price, names: Names, values: Values }
+group: { by: key, rows: adjacent }
+product: { url: key, title: key }
+options: { names: ${names}, values: ${values} }
+variants: { pricing: { price: price } }
+`),
+      [table(['Key', 'Price', 'Names', 'Values'], rows)],
+    );
+  const lists = (rows: readonly (readonly string[])[]) =>
+    listing('[names, { split: "," }]', '[values, { split: "," }]', rows);
+
+  it('are matched by name, in whatever order a row lists them', async () => {
+    const { mapped } = await lists([
+      ['k', '1', 'Size, Color', 'S, Red'],
+      ['k', '2', 'Color, Size', 'Blue, M'],
+    ]);
+    const [product] = products(mapped);
+    expect(product?.options.map(({ name, values }) => [name, values])).toEqual([
+      ['Size', ['S', 'M']],
+      ['Color', ['Red', 'Blue']],
+    ]);
+    expect(product?.variants.map(({ options }) => options)).toEqual([
+      ['S', 'Red'],
+      ['M', 'Blue'],
+    ]);
+  });
+
+  it.each([
+    ['there are more values than names', 'Size', 'S, Red', 'option-lists-differ'],
+    ['there are fewer values than names', 'Size, Color', 'S', 'option-lists-differ'],
+    ['a name comes twice', 'Size, Size', 'S, M', 'option-repeated'],
+  ])('are refused where %s', async (_, names, values, code) => {
+    const { mapped } = await lists([
+      ['k', '1', 'Size, Color', 'M, Red'],
+      ['k', '2', names, values],
+    ]);
+    expect(mapped).toMatchObject([{ kind: 'rejected', reason: { code, line: 3, field: 'options' } }]);
+  });
+
+  it('need a list of values', () => {
+    const spec = mappingOf(`
+import: products
+columns: { key: Key, price: Price, names: Names, values: Values }
+product: { url: key, title: key }
+options: { names: [names, { split: "," }], listed: values }
+variants: { pricing: { price: price } }
+`);
+    expect(checkMapping(spec).map(({ message }) => message)).toContain(
+      'a list of names goes with a list of values, and not with listed',
+    );
   });
 });

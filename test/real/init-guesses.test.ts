@@ -19,9 +19,7 @@ const UNKNOWN = [
   'contacts/thunderbird_export.csv',
   'prestashop/thirtybees_addresses_import.csv',
   'prestashop/thirtybees_categories_import.csv',
-  'prestashop/thirtybees_combinations_import.csv',
   'prestashop/thirtybees_customers_import.csv',
-  'prestashop/thirtybees_products_import.csv',
 ];
 
 const EXPECTED: readonly (readonly [file: string, mapping: string | undefined])[] = [
@@ -29,6 +27,8 @@ const EXPECTED: readonly (readonly [file: string, mapping: string | undefined])[
   ...Object.entries(CONTACTS).flatMap(([mapping, files]) =>
     files.map((file) => [`contacts/${file}`, mapping] as const),
   ),
+  ['prestashop/thirtybees_combinations_import.csv', 'prestashop-products'],
+  ['prestashop/thirtybees_products_import.csv', 'prestashop-products'],
   ...UNKNOWN.map((file) => [file, undefined] as const),
 ];
 

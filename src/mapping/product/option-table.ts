@@ -35,9 +35,10 @@ export function compileOptionReader(
 ): OptionReader {
   if (spec.columns !== undefined) return columnReader(scope, [...path, 'columns'], spec.columns);
   if (spec.names === undefined) {
-    scope.problems.add(path, 'expected names (a family of columns) or columns');
+    scope.problems.add(path, 'expected names (a family of columns, or a list) or columns');
     return noOptions;
   }
+  if (typeof spec.names !== 'string') return listReader(scope, path, spec, spec.names);
   const named = resolveName(scope, spec.names);
   if (named === undefined) {
     unknownName(scope, [...path, 'names'], spec.names);
@@ -72,6 +73,49 @@ function columnReader(scope: Scope, path: Path, columns: NonNullable<OptionsSpec
     listed: [],
     rows: variants,
   });
+}
+
+/** Every row lists its own options in a cell, and their values in the same order. */
+function listReader(
+  scope: Scope,
+  path: Path,
+  { values, listed }: OptionsSpec,
+  names: NonNullable<OptionsSpec['names']>,
+): OptionReader {
+  if (values === undefined || listed !== undefined) {
+    scope.problems.add(path, 'a list of names goes with a list of values, and not with listed');
+    return noOptions;
+  }
+  const readNames = compileAs(scope, [...path, 'names'], names, 'text[]').read;
+  const readValues = compileAs(scope, [...path, 'values'], values, 'text[]').read;
+  return (_rows, variants) => {
+    const chosen = variants.map((row) => {
+      const own = listOf(readNames(row, 0));
+      const items = listOf(readValues(row, 0));
+      if (own.length !== items.length) {
+        const message = `the variant has ${own.length} names of options and ${items.length} values: expected as many values as names`;
+        return refuse('option-lists-differ', message, row.line);
+      }
+      if (new Set(own).size < own.length) {
+        return refuse('option-repeated', 'the variant has two values for one option', row.line);
+      }
+      return new Map(own.map((name, index) => [name, items[index]]));
+    });
+    return tableOf(chosen, variants);
+  };
+}
+
+function tableOf(
+  chosen: readonly (ReadonlyMap<string, string | undefined> | undefined)[],
+  variants: readonly SourceRow[],
+): OptionTable {
+  const names = [...new Set(chosen.flatMap((own) => [...(own?.keys() ?? [])]))];
+  return {
+    names,
+    choices: variants.map((_, index) => names.map((name) => chosen[index]?.get(name))),
+    listed: [],
+    rows: variants,
+  };
 }
 
 /** The head row has the names; other rows that repeat them must agree. */
@@ -224,15 +268,8 @@ function nameReader(family: Family, values: Read | undefined, listed: Read | und
 }
 
 /** Option values in the references to the children. */
-export const childOptionReader: OptionReader = ({ childOptions = [] }, variants) => {
-  const names = [...new Set(childOptions.flatMap((options) => [...options.keys()]))];
-  return {
-    names,
-    choices: variants.map((_, index) => names.map((name) => childOptions[index]?.get(name))),
-    listed: [],
-    rows: variants,
-  };
-};
+export const childOptionReader: OptionReader = ({ childOptions = [] }, variants) =>
+  tableOf(childOptions, variants);
 
 function textOf(value: Cell): string | undefined {
   return value === undefined || isList(value) ? undefined : String(value);

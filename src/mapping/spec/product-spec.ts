@@ -83,16 +83,20 @@ export const productSchema = z.strictObject({
 
 /** The choices a buyer makes, by name. */
 export const optionsSchema = z.strictObject({
-  names: z
-    .string()
-    .min(1)
+  names: valueSchema
     .exactOptional()
-    .describe('The family of columns with the names of the options, such as `option{n}`.'),
+    .describe(
+      'The family of columns with the names of the options, such as `option{n}`; or a list, if the rows have all names in one cell.',
+    ),
   columns: z
     .record(z.string().min(1), valueSchema)
     .exactOptional()
     .describe('Instead of `names` and `values`: options by name, each with where its value stands.'),
-  values: valueSchema.exactOptional().describe('The value that a variant row has, such as `value{n}`.'),
+  values: valueSchema
+    .exactOptional()
+    .describe(
+      'The value that a variant row has, such as `value{n}`; with a list of names, the list of their values.',
+    ),
   listed: valueSchema
     .exactOptional()
     .describe('The values that the head row lists, in the order to show them; a list.'),

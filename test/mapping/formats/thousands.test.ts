@@ -22,6 +22,15 @@ const FORMATS: readonly (readonly [string, (price: string, stock: string) => str
     'magento-products',
     (price, stock) => `sku,product_type,name,url_key,price,qty\ns,simple,Cup,cup,${price},${stock}`,
   ],
+  [
+    'prestashop-products',
+    (price, stock) => `Product ID,Name *,Price tax excluded,Reference #,Quantity\n1,Cup,${price},C,${stock}`,
+  ],
+  [
+    'bigcommerce-products',
+    (price, stock) =>
+      `Item,Name,Type,Options,Inventory Tracking,Current Stock,Price\nProduct,Cup,physical,,product,${stock},${price}`,
+  ],
 ];
 
 describe.each(FORMATS)('%s', (mapping, file) => {
