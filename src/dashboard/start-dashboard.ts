@@ -10,6 +10,7 @@ import { createSessions } from './access/sessions.ts';
 import { signIn } from './access/sign-in.ts';
 import type { TokenHashes } from './access/tokens.ts';
 import { actionRoutes } from './actions/action-routes.ts';
+import { correctRoutes } from './actions/correct-routes.ts';
 import { retryRoutes } from './actions/retry-routes.ts';
 import { openUploads } from './actions/uploads.ts';
 import type { DashboardContext, DashboardLog, QueueBoard } from './dashboard-context.ts';
@@ -162,6 +163,7 @@ async function buildDashboard(parts: DashboardParts): Promise<FastifyInstance> {
   const uploads = openUploads();
   app.addHook('onClose', () => uploads[Symbol.asyncDispose]());
   retryRoutes(app, dashboard, uploads);
+  await correctRoutes(app, dashboard, uploads);
   eventRoutes(app, dashboard, sessions);
   fileRoutes(app, dashboard);
   if (queueBoard !== null) queueRoutes(app, dashboard, queueBoard);

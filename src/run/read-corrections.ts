@@ -19,6 +19,7 @@ import { stageContents } from '../source/snapshot.ts';
 import type { RunFolder } from '../state/artifacts.ts';
 import { digestOf } from './digest-of.ts';
 import type { Stage } from './import/stage-step.ts';
+import { isTyped } from './rejected-rows.ts';
 import { retryGuardOf, saveRetryGuard } from './retry-guard.ts';
 import type { RunContext } from './run-context.ts';
 import { type CorrectedFile, correctedAsCsv, editedWorkbook } from './write-rejects-workbook.ts';
@@ -41,6 +42,7 @@ export async function readCorrections(
     untouched: () => from.read(UNTOUCHED_FILE),
     index,
     personal: rejected.resource === 'contacts',
+    asTyped: given.asTyped ?? false,
     csv: { open: readCsv, formatRow, encodings: LEGACY_ENCODINGS },
   });
 }
@@ -49,7 +51,7 @@ export async function readCorrections(
 async function correctedIn(folder: RunFolder): Promise<CorrectedFile> {
   const csv = { name: `${folder.location}/${REJECTS_FILE}`, open: () => folder.read(REJECTS_FILE) };
   const workbook = await editedWorkbook(folder);
-  if (workbook === undefined) return csv;
+  if (workbook === undefined) return { ...csv, asTyped: await isTyped(folder) };
   const [written, now] = await Promise.all(
     [UNTOUCHED_FILE, REJECTS_FILE].map((name) => folder.read(name).then(buffer)),
   );

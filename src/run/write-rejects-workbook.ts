@@ -57,6 +57,8 @@ export interface CorrectedFile {
   /** The name of the file in messages. */
   readonly name: string;
   readonly open: () => Promise<Readable>;
+  /** Whether no spreadsheet has written it: each change of a cell is intended. */
+  readonly asTyped?: boolean;
 }
 
 /** A corrected rejects file as CSV, also if a spreadsheet has saved it as a workbook. */

@@ -13,6 +13,8 @@ import { checkFormToken } from '../guard/guard.ts';
 import { notFound, PageError } from '../guard/page-error.ts';
 import { CSRF_FIELD, frameOf, type Notice } from '../pages/page.ts';
 import { onceOf } from './confirmation.ts';
+import { correctHref } from './correct-page.ts';
+import { retriedSince } from './correct-routes.ts';
 import { showResult } from './show-result.ts';
 import { confirmRetryPage, uploadPage } from './upload-page.ts';
 import { replaceRejects, type Upload, type Uploads } from './uploads.ts';
@@ -41,7 +43,7 @@ export function retryRoutes(app: FastifyInstance, dashboard: DashboardContext, u
     return run;
   };
   const editsOf = async (run: Run, upload?: Upload) => {
-    const file = upload && { name: upload.name, open: upload.read };
+    const file = upload && { name: upload.name, open: upload.read, asTyped: upload.draft !== undefined };
     return (await readCorrections(context, run, file)).edits;
   };
   const askForFile = async (request: FastifyRequest, run: Run, notice: Notice | null): Promise<string> => {
@@ -59,11 +61,13 @@ export function retryRoutes(app: FastifyInstance, dashboard: DashboardContext, u
     const run = await rejectedRun(request.params.run);
     const { upload: id } = request.query;
     reply.type('text/html; charset=utf-8');
-    if (typeof id !== 'string') return await askForFile(request, run, null);
+    if (typeof id !== 'string') return await askForFile(request, run, await retriedSince(context, run));
     const upload = uploads.find(id, run.id);
     if (upload === undefined && id !== IN_FOLDER) return await askForFile(request, run, GONE);
     const corrections = { edits: await editsOf(run, upload), personal: run.resource === 'contacts' };
-    return confirmRetryPage(run, id, corrections, frameOf(dashboard, request));
+    const back = upload?.draft === undefined ? `/runs/${run.id}/retry` : correctHref(run.id, upload.draft);
+    const notice = await retriedSince(context, run);
+    return confirmRetryPage(run, { upload: id, back, notice }, corrections, frameOf(dashboard, request));
   });
 
   app.post<OfRun>('/runs/:run/retry/upload', { config: { streamed: true } }, async (request, reply) => {

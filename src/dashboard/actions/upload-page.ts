@@ -71,10 +71,19 @@ export interface UploadPageFacts {
   readonly notice: Notice | null;
 }
 
+/** Where corrections come from. */
+interface Origin {
+  /** The id of the upload. */
+  readonly upload: string;
+  /** The page to correct more. */
+  readonly back: string;
+  readonly notice: Notice | null;
+}
+
 /** The page that shows the corrections and what sending them will do. */
 export function confirmRetryPage(
   { id, job, store, baseUrl }: Run,
-  upload: string,
+  { upload, back, notice }: Origin,
   { edits, personal }: Corrections,
   frame: Frame,
 ): string {
@@ -85,9 +94,9 @@ export function confirmRetryPage(
     notice: isUntouched(edits)
       ? {
           tone: 'warning',
-          text: 'Nothing was corrected in this file: unless the mapping has changed, the same rows are rejected again.',
+          text: 'Nothing was corrected: unless the mapping has changed, the same rows are rejected again.',
         }
-      : null,
+      : notice,
     body: html`<p class="page-lead">The corrected rejects of <a href="/runs/${id}">run ${id}</a> of <a href="${jobHref(job)}">${job}</a>: ${editsWords(edits)}.</p>
 ${changesTable('Corrections', edits.cells, edits.editedCells, personal)}
 ${damageSection('Restored', RESTORED, edits.restored, edits.restoredCells, personal)}
@@ -98,7 +107,7 @@ ${damageSection('Not sent', REFUSED, edits.refused, edits.refusedCells, personal
 <li>Deletes nothing; safety limits do not apply.</li>
 <li>It is a run of its own. Correct the source too, or the next run changes the values back.</li>
 </ul>
-${confirmationForm({ action: `/runs/${id}/retry`, fields: { upload }, label: 'Send the corrected rows', weight: 'primary', back: `/runs/${id}/retry` }, frame)}`,
+${confirmationForm({ action: `/runs/${id}/retry`, fields: { upload }, label: 'Send the corrected rows', weight: 'primary', back }, frame)}`,
   });
 }
 

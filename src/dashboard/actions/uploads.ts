@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { REJECTS_FILE, UNTOUCHED_FILE } from '../../report/rejects/rejects-file.ts';
+import { markAsTyped } from '../../run/rejected-rows.ts';
 import type { RunContext } from '../../run/run-context.ts';
 
 /** The number of uploads that are kept until they are sent; the oldest are removed. */
@@ -17,13 +18,15 @@ export interface Upload {
   readonly run: string;
   /** Its name on the visitor's machine. */
   readonly name: string;
+  /** The draft in which it was typed here; undefined for a file that a spreadsheet may have written. */
+  readonly draft?: string | undefined;
   read(): Promise<Readable>;
 }
 
 /** Uploaded files on the disk of the dashboard, readable only for its user. */
 export interface Uploads extends AsyncDisposable {
   /** Writes the whole stream or nothing. */
-  keep(run: string, name: string, content: Readable): Promise<Upload>;
+  keep(run: string, name: string, content: Readable, draft?: string): Promise<Upload>;
   find(id: string | undefined, run: string): Upload | undefined;
   drop(upload: Upload): Promise<void>;
 }
@@ -38,7 +41,7 @@ export function openUploads(): Uploads {
     if (known !== undefined) await rm(known.path, { force: true });
   };
   return {
-    async keep(run, name, content) {
+    async keep(run, name, content, draft) {
       folder ??= mkdtemp(join(tmpdir(), 'storeferry-uploads-'));
       const id = randomUUID();
       const path = join(await folder, id);
@@ -49,7 +52,7 @@ export function openUploads(): Uploads {
         throw error;
       }
       const upload = {
-        ...{ id, run, name, path },
+        ...{ id, run, name, path, draft },
         read: async () => (await open(path)).createReadStream(),
       };
       kept.set(id, upload);
@@ -84,11 +87,13 @@ export async function replaceRejects(
     folder.read(UNTOUCHED_FILE).then(digest),
     upload.read().then(digest),
   ]);
-  if (before === uploaded) return;
-  if (before !== untouched) {
-    await folder.write(await freeName(folder), await folder.read(REJECTS_FILE));
+  if (before !== uploaded) {
+    if (before !== untouched) {
+      await folder.write(await freeName(folder), await folder.read(REJECTS_FILE));
+    }
+    await folder.write(REJECTS_FILE, await upload.read());
   }
-  await folder.write(REJECTS_FILE, await upload.read());
+  if (upload.draft !== undefined) await markAsTyped(folder);
 }
 
 async function freeName(folder: Folder): Promise<string> {

@@ -3,7 +3,7 @@ import { withoutInertMark } from '../../model/inert-cell.ts';
 import type { Dialect, Table } from '../../model/row.ts';
 import type { CorrectedLayout } from './corrected-layout.ts';
 import { judgeCell } from './judge-cell.ts';
-import type { CellEdit, DamagedCell } from './rejects-edits.ts';
+import { type CellEdit, type DamagedCell, isBlamed } from './rejects-edits.ts';
 import { type FormatRow, LINE_COLUMN, type RejectsIndex } from './rejects-file.ts';
 import {
   type DoubtfulLines,
@@ -38,6 +38,8 @@ export interface CorrectedRejectsOptions {
   readonly encoding?: string | undefined;
   /** Whether messages must not quote cells. */
   readonly personal?: boolean;
+  /** Whether no spreadsheet has written the file: each change of a cell is intended. */
+  readonly asTyped?: boolean;
 }
 
 /** How the corrected file is read. */
@@ -90,14 +92,14 @@ export async function* joinRejects(
         const { restored, refused, ...compared } =
           copied === undefined
             ? { cells, restored: [], refused: damageInAdded(row.line, cells, layout) }
-            : compareRow(copied, cells, layout);
+            : compareRow(copied, cells, layout, options);
         joined.push({
           ...{ ...added, restored, refused, doubtful: undefined, sourceLine: line },
           cells: layout.cut(compared.cells, header, undefined),
         });
         continue;
       }
-      const { edits, restored, refused, ...compared } = compareRow(original, cells, layout);
+      const { edits, restored, refused, ...compared } = compareRow(original, cells, layout, options);
       const known = index.rows[original.line];
       const header = layout.headerOf(known?.header);
       const length = lengthsCount && edits.length === 0 ? known?.cells : undefined;
@@ -108,7 +110,7 @@ export async function* joinRejects(
         ...{ line: row.line, header, edits, restored, refused },
         cells: layout.cut(compared.cells, header, length),
         kind: isAlike ? 'alike' : 'other',
-        doubtful: isLike(original, cells, layout.named) ? undefined : original,
+        doubtful: options.asTyped === true || isLike(original, cells, layout.named) ? undefined : original,
         sourceLine: line,
         keyless: keyless.has(original.line),
       });
@@ -164,8 +166,15 @@ interface ComparedRow {
   readonly refused: readonly DamagedCell[];
 }
 
+const EDITED = { kind: 'edited' } as const;
+
 /** Compares a row with its original and reverts the changes of a spreadsheet. Removed columns get their old cells. */
-function compareRow(original: UntouchedRow, cells: readonly string[], layout: CorrectedLayout): ComparedRow {
+function compareRow(
+  original: UntouchedRow,
+  cells: readonly string[],
+  layout: CorrectedLayout,
+  { asTyped = false }: Pick<CorrectedRejectsOptions, 'asTyped'> = {},
+): ComparedRow {
   const result = [...cells];
   const edits: CellEdit[] = [];
   const restored: DamagedCell[] = [];
@@ -176,8 +185,8 @@ function compareRow(original: UntouchedRow, cells: readonly string[], layout: Co
     const now = cells[index] ?? '';
     if (old === now) continue;
     const column = layout.columnName(index);
-    const verdict = judgeCell(old, now, isBlamed(original.reason, column));
     const cell = { line: original.line, column, old, new: now };
+    const verdict = asTyped ? EDITED : judgeCell(old, now, isBlamed(original.reason, column));
     if (verdict.kind === 'edited') {
       edits.push(cell);
       continue;
@@ -206,18 +215,4 @@ export function rowOfNoLine(line: number): DamagedCell {
 
 function correctedLine(line: number): string {
   return `${line} of the corrected file`;
-}
-
-/** The position of another row: `(line 8, …)`, `(Prices!C8)`, `(Prices row 8)` or `(items[7].price)`. */
-const NAMES_A_ROW = /\((?:line \d+|[^()]*(?:![A-Z]+| row )\d+|[^()]*\[\d+\][^(),]*)[,)]/;
-
-/** Whether one of the reasons of a row names the column, and no other line. */
-function isBlamed(reasons: string, column: string): boolean {
-  if (!reasons.includes(column)) return false;
-  return reasons.split(' / ').some((reason) => {
-    if (NAMES_A_ROW.test(reason)) return false;
-    const at = reason.indexOf(column);
-    const around = `${reason[at - 1] ?? ' '}${reason[at + column.length] ?? ' '}`;
-    return at >= 0 && !/[\p{L}\d]/u.test(around);
-  });
 }

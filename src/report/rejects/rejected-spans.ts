@@ -76,6 +76,7 @@ export class RejectedSpans {
         if (expired) active = active.filter((index) => (this.#to[index] ?? 0) >= line);
         return active.length === 0 ? undefined : this.#joined(active, line);
       },
+      begins: (line) => active.some((index) => from[index] === line),
     };
   }
 
@@ -132,6 +133,8 @@ export interface RejectedLines {
    * The reason for the row that starts on this line; undefined if it is not rejected. Query lines in ascending order.
    */
   at(line: number): string | undefined;
+  /** Whether a rejected record begins with the row for which `at` was called last. */
+  begins(line: number): boolean;
 }
 
 /** The text of a reason for a cell, with the position of its cause. */

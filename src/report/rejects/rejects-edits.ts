@@ -117,3 +117,17 @@ export function refusedCellWords({ old, new: now, damage }: DamagedCell, persona
   const cell = personal ? 'a cell has been changed' : `${quotedCell(old)} has become ${quotedCell(now)}`;
   return `${cell}, probably by a spreadsheet (${DAMAGE_WORDS[damage]}), and the intended value is unknown: format the column as text and type the value again`;
 }
+
+/** The position of another row: `(line 8, …)`, `(Prices!C8)`, `(Prices row 8)` or `(items[7].price)`. */
+const NAMES_A_ROW = /\((?:line \d+|[^()]*(?:![A-Z]+| row )\d+|[^()]*\[\d+\][^(),]*)[,)]/;
+
+/** Whether one of the reasons of a rejected row names the column, and no other line. */
+export function isBlamed(reasons: string, column: string): boolean {
+  if (!reasons.includes(column)) return false;
+  return reasons.split(' / ').some((reason) => {
+    if (NAMES_A_ROW.test(reason)) return false;
+    const at = reason.indexOf(column);
+    const around = `${reason[at - 1] ?? ' '}${reason[at + column.length] ?? ' '}`;
+    return at >= 0 && !/[\p{L}\d]/u.test(around);
+  });
+}

@@ -53,6 +53,7 @@ export async function writeRejects(options: WriteRejectsOptions): Promise<{ read
       rows: gathered.index,
       ...(options.describeKeys && { keys: await options.describeKeys(gathered.keys) }),
       keyless: gathered.keyless,
+      ...(gathered.continues.length > 0 && { continues: gathered.continues }),
     });
   });
 }
@@ -92,6 +93,7 @@ async function withRejectedRows(
   const gathered: Gathered = {
     keys,
     keyless: [],
+    continues: [],
     rows: 0,
     extras: 0,
     delimiter: undefined,
@@ -113,6 +115,8 @@ interface Gathered {
   readonly keys: ReadonlySet<string>;
   /** The `storeferry_line` of rows without a key. */
   readonly keyless: string[];
+  /** The `storeferry_line` of rows that continue the record of the row before. */
+  readonly continues: string[];
   rows: number;
   extras: number;
   /** The header of the first file. */
@@ -153,6 +157,7 @@ async function* gather(
         const line = sources.length > 1 ? `${source.name}:${row.line}` : String(row.line);
         gathered.rows += 1;
         if (withoutKey?.at(row.line) !== undefined) gathered.keyless.push(line);
+        if (!lines.begins(row.line)) gathered.continues.push(line);
         gathered.extras = Math.max(gathered.extras, cells.length - columns);
         const ragged = cells.length !== columns;
         if (ragged || header > 0) {
@@ -240,6 +245,8 @@ const indexSchema = z.strictObject({
   keys: z.array(z.tuple([z.string(), z.string().nullable()])).exactOptional(),
   /** The `storeferry_line` of each row that was rejected without a key. */
   keyless: z.array(z.string()).exactOptional(),
+  /** The `storeferry_line` of each row that continues the record of the row before; absent in files of earlier versions. */
+  continues: z.array(z.string()).exactOptional(),
   /**
    * By `storeferry_line`: rows that were shorter or longer than their header, and rows under another header than the
    * first.

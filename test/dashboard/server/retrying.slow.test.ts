@@ -204,6 +204,86 @@ describe('the rejects of a run', () => {
   });
 });
 
+describe('rejected rows that are corrected in the browser', () => {
+  const correct = async (
+    { client, run }: Rejected,
+    edits: Readonly<Record<string, string>>,
+    go = 'check',
+  ) => {
+    const page = await client.get(`/runs/${run}/rejects`);
+    const named = Object.entries(edits).map(([label, value]) => [nameOf(page, label), value]);
+    return await client.submit(page, `/runs/${run}/rejects`, { go, ...Object.fromEntries(named) });
+  };
+  const nameOf = ({ document }: Answer, label: string) =>
+    document.querySelector(`[aria-label="${label}"]`)?.getAttribute('name') ?? `no field ${label}`;
+
+  it('are sent as they were typed, also where a spreadsheet might have damaged them, and formulas stay inert', async () => {
+    await using scene = await setup();
+    const { nightly, client, run } = scene;
+    const shown = await correct(scene, {
+      'Variant SKU, line 4': '4.00638E+12',
+      'Title, line 4': '=SUM(A1) "quoted", a',
+      'Variant Price, line 8': '7.50',
+    });
+    expect(shown.words).toContain('3 cells edited in 2 of 2 rows');
+    expect(shown.words).not.toContain('restored');
+    expect(nightly.store.requests).toHaveLength(0);
+
+    const begun = await client.submit(shown, `/runs/${run}/retry`);
+    const [retry = ''] = /(?<=Run )\w+/.exec(begun.words) ?? [];
+    await endOf(client, `/runs/${retry}`);
+    expect(nightly.store.requests).toHaveLength(2);
+    expect(nightly.store.lastBody('product-3')).toContain('4.00638E+12');
+    expect(nightly.store.lastBody('product-3')).toContain('=SUM(A1) \\"quoted\\", a');
+    expect(nightly.store.lastBody('product-7')).toContain('7.5');
+    const file = join(nightly.workspace.dir, '.storeferry', 'artifacts', run, 'rejects.csv');
+    expect(await readFile(file, 'utf8')).toContain(`"'=SUM(A1) ""quoted"", a"`);
+
+    const again = await client.get(`/runs/${run}/rejects`);
+    expect(again.words).toContain(`Run ${retry}, a retry, has sent rows of this run already`);
+    expect(again.words).toContain('No cell is corrected yet');
+  });
+
+  it('are judged as a spreadsheet file again once that file is edited in its folder', async () => {
+    await using scene = await setup();
+    const { nightly, client, run } = scene;
+    const shown = await correct(scene, { 'Variant SKU, line 4': '4.00638E+12' });
+    const begun = await client.submit(shown, `/runs/${run}/retry`);
+    await endOf(client, `/runs/${/(?<=Run )\w+/.exec(begun.words)?.[0]}`);
+    const path = `.storeferry/artifacts/${run}/rejects.csv`;
+    const typed = await readFile(join(nightly.workspace.dir, path), 'utf8');
+    await nightly.workspace.write(path, typed.replace('Product 7', 'Seven'));
+    const inFolder = await client.get(`/runs/${run}/retry?upload=in-folder`);
+    expect(inFolder.words).toContain('1 cell refused');
+  });
+
+  it('keep their corrections while the visitor looks at them, and leave out what went back to its old value', async () => {
+    await using scene = await setup();
+    const { client, run } = scene;
+    const kept = await correct(scene, { 'Title, line 4': 'Three', 'Title, line 8': 'Seven' }, '1');
+    expect(kept.words).toContain('2 cells corrected so far');
+    expect(kept.words).toContain('was Product 3');
+    const back = await client.submit(kept, `/runs/${run}/rejects`, {
+      go: '1',
+      [nameOf(kept, 'Title, line 8')]: 'Product 7',
+    });
+    expect(back.words).toContain('1 cell corrected so far');
+    const other = await client.get(`/runs/${run}/rejects`);
+    expect(other.words).toContain('No cell is corrected yet');
+  });
+
+  it('are for those who may act', async () => {
+    await using scene = await setup();
+    const looking = await scene.dashboard.signedIn('readOnly');
+    expect((await looking.get(`/runs/${scene.run}/rejects`)).status).toBe(403);
+    const page = await scene.client.get(`/runs/${scene.run}/rejects`);
+    const { fields } = formOf(page, `/runs/${scene.run}/rejects`);
+    expect((await looking.post(`/runs/${scene.run}/rejects`, fields)).status).toBe(403);
+    const strange = { ...fields, csrfToken: 'x' };
+    expect((await scene.client.post(`/runs/${scene.run}/rejects`, strange)).status).toBe(403);
+  });
+});
+
 it('the report of a run is shown with nothing but its own style', async () => {
   await using scene = await setup();
   const { client, run } = scene;

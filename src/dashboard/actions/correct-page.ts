@@ -1,0 +1,142 @@
+import type { Run } from '../../model/run.ts';
+import { foreign, html, type Markup } from '../../report/html/markup.ts';
+import { counted, grouped } from '../../report/printable.ts';
+import type { CellEdits, RejectedPage, RejectedRow } from '../../run/rejected-rows.ts';
+import { jobHref } from '../pages/job-card.ts';
+import { csrfInput, type Frame, type Notice, page } from '../pages/page.ts';
+
+/** The value of `columns` that also shows columns that are blank on the whole page. */
+export const ALL_COLUMNS = 'all';
+/** Longer cells are corrected in the file. */
+const LONGEST_CELL = 20_000;
+const SHOWN_OF_LONG = 200;
+/** Longer texts get a field of several lines. */
+const LONGEST_LINE = 48;
+const SHORTEST_FIELD = 8;
+const OLD_LENGTH = 80;
+
+/** How a visitor sees the page: with the edits so far. */
+export interface CorrectView {
+  readonly draft: string;
+  readonly edits: CellEdits;
+  readonly allColumns: boolean;
+  readonly notice: Notice | null;
+}
+
+/** The page of a draft. */
+export function correctHref(run: string, draft: string, number = 1, allColumns = false): string {
+  const query = new URLSearchParams({ draft });
+  if (number > 1) query.set('page', String(number));
+  if (allColumns) query.set('columns', ALL_COLUMNS);
+  return `/runs/${run}/rejects?${query}`;
+}
+
+/** The name of the field of a cell. */
+export function cellName(index: number, place: number): string {
+  return `cell-${index}-${place}`;
+}
+
+/** A cell as a browser sends it if nobody changes it: with one kind of line end, and without NUL. */
+export function asInForm(cell: string): string {
+  return cell.replaceAll(/\r\n?/g, '\n').replaceAll('\0', '\ufffd').toWellFormed();
+}
+
+/** The rejected rows of a run as a form: a line of the table for each row, and a heading with the reason for each record. */
+export function correctPage(
+  { id, job }: Run,
+  rejected: RejectedPage,
+  { draft, edits, allColumns, notice }: CorrectView,
+  frame: Frame,
+): string {
+  const { rows, number, pages, total, isCut } = rejected;
+  const places = shownPlaces(rejected, edits, allColumns);
+  const hidden = rejected.columns.length - places.length;
+  const cells = [...edits.values()].reduce((sum, typed) => sum + typed.size, 0);
+  const button = (go: string, label: string, weight = '') =>
+    html`<button type="submit" name="go" value="${go}" class="button ${weight}">${label}</button>`;
+  return page({
+    ...frame,
+    title: `Correct the rejected rows of run ${id}`,
+    section: 'runs',
+    notice,
+    body: html`<p class="page-lead"><a href="/runs/${id}">Run ${id}</a> of <a href="${jobHref(job)}">${job}</a> rejected ${isCut ? `more than ${grouped(total)} rows. The first ${grouped(total)} of them can be corrected here; the file has all` : counted(total, 'row')}. Cells that a reason names are marked. You will see what was corrected before anything is sent.</p>
+<form class="correct" method="post" action="/runs/${id}/rejects">
+${csrfInput(frame.viewer)}
+<input type="hidden" name="draft" value="${draft}"><input type="hidden" name="page" value="${number}">${allColumns && html`<input type="hidden" name="columns" value="${ALL_COLUMNS}">`}
+<p class="actions">${button('check', 'Check the corrections', 'primary')} <a class="button" href="/runs/${id}/retry">Upload a file instead</a></p>
+<p class="quiet" role="status">${cells === 0 ? 'No cell is corrected yet.' : `${counted(cells, 'cell')} corrected so far.`}</p>
+<div class="correct-scroll" tabindex="0" role="region" aria-label="Rejected rows"><table class="correct-table">
+<caption class="visually-hidden">Rejected rows, page ${number} of ${pages}</caption>
+<thead><tr><th scope="col">Line</th>${places.map((place) => html`<th scope="col">${columnName(rejected, place)}</th>`)}</tr></thead>
+${records(rows).map((record) => recordBody(record, rejected, places, edits))}
+</table></div>
+<p class="actions">${number > 1 && button(String(number - 1), 'Previous page')} <span class="quiet">Page ${number} of ${pages}</span> ${number < pages && button(String(number + 1), 'Next page')} ${pages > 1 && html`<span class="quiet">Corrections are kept from page to page.</span>`}</p>
+</form>
+${hidden > 0 && html`<p class="quiet">${counted(hidden, 'column')} without a value on this page ${hidden === 1 ? 'is' : 'are'} not shown. <a href="${correctHref(id, draft, number, true)}">Show all columns</a>: corrections since the last button are lost.</p>`}`,
+  });
+}
+
+/** Blamed columns first, then all that have a value on the page. */
+function shownPlaces({ columns, rows }: RejectedPage, edits: CellEdits, all: boolean): readonly number[] {
+  const blamed = new Set(rows.flatMap((row) => row.blamed));
+  const others = columns.flatMap((_, place) => {
+    if (blamed.has(place)) return [];
+    const isUsed = rows.some(({ index, cells }) => cells[place] !== '' || edits.get(index)?.has(place));
+    return all || isUsed ? [place] : [];
+  });
+  return [...[...blamed].sort((one, other) => one - other), ...others];
+}
+
+/** The rows of each record; a record may begin on the page before. */
+function records(rows: readonly RejectedRow[]): readonly (readonly RejectedRow[])[] {
+  const all: RejectedRow[][] = [];
+  for (const row of rows) {
+    const last = all.at(-1);
+    if (row.begins || last === undefined) all.push([row]);
+    else last.push(row);
+  }
+  return all;
+}
+
+function recordBody(
+  rows: readonly RejectedRow[],
+  rejected: RejectedPage,
+  places: readonly number[],
+  edits: CellEdits,
+): Markup {
+  const cause = rows.find(({ blamed }) => blamed.length > 0) ?? rows[0];
+  return html`<tbody>
+<tr class="correct-reason"><th scope="rowgroup" colspan="${places.length + 1}"><div class="correct-why">${foreign(cause?.reason ?? '')}</div></th></tr>
+${rows.map(
+  (row) =>
+    html`<tr><th scope="row">${row.line}</th>${places.map((place) => cellOf(row, place, rejected, edits))}</tr>\n`,
+)}</tbody>`;
+}
+
+function cellOf(row: RejectedRow, place: number, rejected: RejectedPage, edits: CellEdits): Markup {
+  const old = row.cells[place] ?? '';
+  const typed = edits.get(row.index)?.get(place);
+  const isBad = row.blamed.includes(place);
+  if (old.length > LONGEST_CELL) {
+    return html`<td><div class="correct-long">${foreign(old, SHOWN_OF_LONG)}</div><span class="quiet">${grouped(old.length)} characters: too long to be corrected here</span></td>`;
+  }
+  const value = asInForm(typed ?? old);
+  const label = `${columnName(rejected, place)}, line ${row.line}`;
+  const name = cellName(row.index, place);
+  const invalid = isBad && html` aria-invalid="true"`;
+  const isLong =
+    value.length > LONGEST_LINE || value.includes('\n') || old.includes('\n') || old.includes('\r');
+  // A browser drops the first line break of a text area.
+  const field = isLong
+    ? html`<textarea name="${name}" aria-label="${label}" rows="3" cols="36" spellcheck="false"${invalid}>\n${value}</textarea>`
+    : html`<input name="${name}" aria-label="${label}" value="${value}" size="${Math.max(SHORTEST_FIELD, value.length)}" autocomplete="off" spellcheck="false"${invalid}>`;
+  const was =
+    typed !== undefined &&
+    html`<span class="correct-old">was ${old === '' ? 'blank' : foreign(old, OLD_LENGTH)}</span>`;
+  return html`<td${(isBad || typed !== undefined) && html` class="${typed === undefined ? 'bad' : 'typed'}"`}>${field}${was}</td>`;
+}
+
+function columnName({ columns }: RejectedPage, place: number): string {
+  const name = columns[place] ?? '';
+  return name.trim() === '' ? `Column ${place + 1}` : name;
+}

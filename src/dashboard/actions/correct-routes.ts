@@ -1,0 +1,175 @@
+import { randomUUID } from 'node:crypto';
+import type { FastifyInstance } from 'fastify';
+import type { Run } from '../../model/run.ts';
+import { explainError, StoreferryError } from '../../model/storeferry-error.ts';
+import { isUntouched } from '../../report/rejects/rejects-edits.ts';
+import { readCorrections, refuseUnlessRejected } from '../../run/read-corrections.ts';
+import { correctedRejects, type RejectedPage, readRejectedPage } from '../../run/rejected-rows.ts';
+import type { RunContext } from '../../run/run-context.ts';
+import type { DashboardContext } from '../dashboard-context.ts';
+import { type FormFields, formFields, readForms } from '../form-fields.ts';
+import { notFound, PageError } from '../guard/page-error.ts';
+import { frameOf, type Notice } from '../pages/page.ts';
+import {
+  ALL_COLUMNS,
+  asInForm,
+  type CorrectView,
+  cellName,
+  correctHref,
+  correctPage,
+} from './correct-page.ts';
+import type { Uploads } from './uploads.ts';
+
+/** A page of rejected rows has at most about a megabyte of cells, and three times as much as a form. */
+const FORM_LIMIT_BYTES = 16_000_000;
+/** The drafts that are kept; the oldest are removed. */
+const MOST_DRAFTS = 20;
+/** Far more than people type. */
+const MOST_CHARACTERS = 20_000_000;
+
+interface OfRun {
+  readonly Params: { readonly run: string };
+  readonly Querystring: { readonly draft?: unknown; readonly page?: unknown; readonly columns?: unknown };
+}
+
+/** The corrections that a visitor has typed so far, on all pages of a run. In memory until they are sent. */
+interface Draft {
+  readonly run: string;
+  readonly edits: Map<number, Map<number, string>>;
+}
+
+/** Shows the rejected rows of a run as a form, and turns what is typed there into an upload. */
+export async function correctRoutes(
+  app: FastifyInstance,
+  dashboard: DashboardContext,
+  uploads: Uploads,
+): Promise<void> {
+  const { context } = dashboard;
+  const drafts = new Map<string, Draft>();
+  const rejectedRun = async (id: string): Promise<Run> => {
+    const run = await context.state.runs.get(id);
+    if (run === undefined) throw notFound(`There is no run ${id}.`);
+    await refuseUnlessRejected(context, run);
+    return run;
+  };
+  const draftOf = (id: string, run: string): Draft => {
+    const known = drafts.get(id);
+    return known?.run === run ? known : { run, edits: new Map() };
+  };
+  const keep = (id: string, draft: Draft): void => {
+    drafts.delete(id);
+    drafts.set(id, draft);
+    const [oldest] = drafts.keys();
+    if (drafts.size > MOST_DRAFTS && oldest !== undefined) drafts.delete(oldest);
+  };
+  const isCorrectedInFolder = async (run: Run): Promise<boolean> =>
+    readCorrections(context, run).then(
+      ({ edits }) => !isUntouched(edits),
+      () => false,
+    );
+
+  await app.register(async (scope) => {
+    readForms(scope, FORM_LIMIT_BYTES);
+
+    scope.get<OfRun>('/runs/:run/rejects', { config: { who: 'actors' } }, async (request, reply) => {
+      const run = await rejectedRun(request.params.run);
+      const { draft, page, columns } = request.query;
+      const id = isId(draft) ? draft : randomUUID();
+      const rows = await readRejectedPage(context.artifacts.run(run.id), numberOf(page));
+      const retried = await retriedSince(context, run);
+      const notice = retried ?? ((await isCorrectedInFolder(run)) ? CORRECTED_IN_FOLDER : null);
+      const view = { draft: id, edits: draftOf(id, run.id).edits, allColumns: columns === ALL_COLUMNS };
+      return reply
+        .type('text/html; charset=utf-8')
+        .send(correctPage(run, rows, { ...view, notice }, frameOf(dashboard, request)));
+    });
+
+    scope.post<OfRun>('/runs/:run/rejects', async (request, reply) => {
+      const run = await rejectedRun(request.params.run);
+      const folder = context.artifacts.run(run.id);
+      const fields = formFields(request.body);
+      const { draft: id, go } = fields;
+      if (!isId(id)) throw new PageError(400, 'The form is incomplete', 'Go back and load the page again.');
+      const rows = await readRejectedPage(folder, numberOf(fields['page']));
+      const draft = draftOf(id, run.id);
+      takeEdits(draft, rows, fields);
+      keep(id, draft);
+      const columns = fields['columns'] === ALL_COLUMNS;
+      if (go !== CHECK) return reply.redirect(correctHref(run.id, id, numberOf(go), columns), 303);
+      const upload = await uploads.keep(
+        run.id,
+        'the corrected rows',
+        correctedRejects(folder, draft.edits),
+        id,
+      );
+      try {
+        await readCorrections(context, run, { name: upload.name, open: upload.read, asTyped: true });
+      } catch (error) {
+        await uploads.drop(upload);
+        if (!(error instanceof StoreferryError)) throw error;
+        const notice = { tone: 'bad', text: dashboard.retell(explainError(error)) } as const;
+        const view: CorrectView = { draft: id, edits: draft.edits, allColumns: columns, notice };
+        return reply
+          .code(422)
+          .type('text/html; charset=utf-8')
+          .send(correctPage(run, rows, view, frameOf(dashboard, request)));
+      }
+      return reply.redirect(`/runs/${run.id}/retry?upload=${upload.id}`, 303);
+    });
+  });
+}
+
+/** The value of the button that shows the corrections; other buttons have the number of a page. */
+const CHECK = 'check';
+
+const CORRECTED_IN_FOLDER: Notice = {
+  tone: 'warning',
+  text: 'The rejects file in the folder of the run was corrected, too. This page shows the rows as they were rejected; if you send its corrections, that file is kept beside them.',
+};
+
+function isId(given: unknown): given is string {
+  return typeof given === 'string' && /^[0-9a-f-]{36}$/.test(given);
+}
+
+function numberOf(given: unknown): number {
+  return typeof given === 'string' && /^[1-9]\d{0,5}$/.test(given) ? Number(given) : 1;
+}
+
+/** Adds to a draft what a form of this page has changed; a cell with its old value is no edit. */
+function takeEdits({ edits }: Draft, { rows }: RejectedPage, fields: FormFields): void {
+  for (const { index, cells } of rows) {
+    const typed = new Map(edits.get(index));
+    for (const [place, old] of cells.entries()) {
+      const given = fields[cellName(index, place)]?.replaceAll('\r\n', '\n');
+      if (given === undefined) continue;
+      if (given === asInForm(old)) typed.delete(place);
+      else typed.set(place, old.includes('\r\n') ? given.replaceAll('\n', '\r\n') : given);
+    }
+    if (typed.size > 0) edits.set(index, typed);
+    else edits.delete(index);
+  }
+  let characters = 0;
+  for (const typed of edits.values()) for (const cell of typed.values()) characters += cell.length;
+  if (characters <= MOST_CHARACTERS) return;
+  throw new PageError(
+    413,
+    'Too many corrections',
+    'Send the corrections of the earlier pages first, or correct the file in a spreadsheet.',
+  );
+}
+
+/** A warning if rows of this run were sent again already. */
+export async function retriedSince(
+  { state }: Pick<RunContext, 'state'>,
+  { id, job }: Run,
+): Promise<Notice | null> {
+  const retries = await state.runs.list({ job, kinds: ['retry'] });
+  const newest = retries.find(({ retryOf }) => retryOf === id);
+  if (newest === undefined) return null;
+  const how =
+    newest.status === 'running' ? 'is sending rows of this run now' : 'has sent rows of this run already';
+  return {
+    tone: 'warning',
+    text: `Run ${newest.id}, a retry, ${how}. What it rejected again is corrected there; what the store took is left out here.`,
+  };
+}
