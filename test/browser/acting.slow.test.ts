@@ -54,6 +54,13 @@ describeWithBrowser('the dashboard in a browser', () => {
           catalog: shopifyCatalog(rejected),
           lines: 'safety: { maxRejects: off }\n',
         },
+        typed: {
+          store: 'main',
+          catalog: shopifyCatalog(
+            manyProducts(60, 3001).map((product) => ({ ...product, sizes: 2, price: 'tbc' })),
+          ),
+          lines: 'safety: { maxRejects: off }\n',
+        },
       }),
       openBrowser(),
     ]);
@@ -165,6 +172,46 @@ describeWithBrowser('the dashboard in a browser', () => {
     const sent = (await shop.products('main')).get('product-3');
     expect(JSON.stringify(sent)).toContain('23.5');
     expect(complaints).toEqual([]);
+  });
+
+  it('corrects rejected rows in place, on several pages, and sends them', async () => {
+    const { page, complaints, strayRequests } = await openVisitor(browser);
+    await signIn(page, dashboard);
+    await begin(page, dashboard, 'typed');
+    await outcome(page, 'Done, with rejects');
+    await press(page, 'Correct the rows here');
+    const price = (line: number) => page.getByLabel(`Variant Price, line ${line}`, { exact: true });
+    // The first column after the line is the one that reasons name.
+    const headers = page.getByRole('columnheader');
+    expect(await headers.nth(1).innerText()).toBe('Variant Price');
+    expect(await price(2).getAttribute('aria-invalid')).toBe('true');
+    expect(await seriousFindings(page)).toEqual([]);
+    await price(2).fill('23.50');
+    await price(3).fill('23.50');
+    await page.getByLabel('Body (HTML), line 2', { exact: true }).fill('<p>Öl, "new"</p>');
+    await press(page, 'Next page');
+    // The 60 rejected products have two rows each: 25 of them are on a page.
+    await page.getByText('3 cells corrected so far').waitFor();
+    await price(52).fill('24.50');
+    await price(53).fill('24.50');
+    await press(page, 'Previous page');
+    await page.getByText('5 cells corrected so far').waitFor();
+    expect(await price(3).inputValue()).toBe('23.50');
+    await press(page, 'Check the corrections');
+    await page.getByText('5 cells edited in 4 of 120 rows').waitFor();
+    await press(page, 'Cancel');
+    expect(await price(3).inputValue()).toBe('23.50');
+    await press(page, 'Check the corrections');
+    await press(page, 'Send the corrected rows');
+    await page.waitForURL(/\/runs\/\w+$/);
+    await outcome(page, 'Done, with rejects');
+    const sent = JSON.stringify((await shop.products('main')).get('product-3001'));
+    expect(sent).toContain('23.5');
+    expect(sent).toContain('Öl, \\"new\\"');
+    expect((await shop.products('main')).has('product-3026')).toBe(true);
+    expect((await shop.products('main')).has('product-3002')).toBe(false);
+    expect(complaints).toEqual([]);
+    expect(strayRequests).toEqual([]);
   });
 
   it('interrupts a run, and continues it where it stopped', async () => {

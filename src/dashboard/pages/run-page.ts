@@ -62,7 +62,7 @@ function buttonOf({ status }: Run): ButtonOf {
       case 'approve':
         return button('Approve', `/runs/${action.run}/approve`, status === 'stopped' ? 'danger' : 'primary');
       case 'retry':
-        return html`${button('Correct the rows here', `/runs/${action.run}/rejects`, 'primary')} ${button('Upload the corrected file', `/runs/${action.run}/retry`)}`;
+        return html`<span class="choices">${button('Correct the rows here', `/runs/${action.run}/rejects`, 'primary')} ${button('Upload the corrected file', `/runs/${action.run}/retry`)}</span>`;
       case 'see':
         return button(`See run ${action.run}`, `/runs/${action.run}`);
       case 'download':
