@@ -88,7 +88,7 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
     ...['run-context.ts', 'execute-run.ts', 'import/apply-step.ts', 'lock-job.ts'],
     ...['report/read-stored-report.ts', 'shown-file.ts', 'export/export-history.ts', 'store-clients.ts'],
     // Corrected rejects, which the dashboard takes; and a file that `init` looks at.
-    ...['read-corrections.ts', 'rejected-rows.ts', 'look-at-source.ts', 'show-record.ts'],
+    ...['read-corrections.ts', 'rejected-page.ts', 'look-at-source.ts', 'show-record.ts'],
     ...['inputs/open-mapping.ts', 'inputs/check-mappings.ts'],
     ...['online/online-checks.ts', 'online/online-check.ts'],
     // A record of the ledger, its versions, and the records of a run.

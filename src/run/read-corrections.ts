@@ -19,7 +19,7 @@ import { stageContents } from '../source/snapshot.ts';
 import type { RunFolder } from '../state/artifacts.ts';
 import { digestOf } from './digest-of.ts';
 import type { Stage } from './import/stage-step.ts';
-import { isTyped } from './rejected-rows.ts';
+import { isTyped } from './rejected-page.ts';
 import { retryGuardOf, saveRetryGuard } from './retry-guard.ts';
 import type { RunContext } from './run-context.ts';
 import { type CorrectedFile, correctedAsCsv, editedWorkbook } from './write-rejects-workbook.ts';

@@ -4,7 +4,7 @@ import type { Run } from '../../model/run.ts';
 import { explainError, StoreferryError } from '../../model/storeferry-error.ts';
 import { isUntouched } from '../../report/rejects/rejects-edits.ts';
 import { readCorrections, refuseUnlessRejected } from '../../run/read-corrections.ts';
-import { correctedRejects, type RejectedPage, readRejectedPage } from '../../run/rejected-rows.ts';
+import { correctedRejects, type RejectedPage, readRejectedPage } from '../../run/rejected-page.ts';
 import type { RunContext } from '../../run/run-context.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import { type FormFields, formFields, readForms } from '../form-fields.ts';

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { REJECTS_FILE, UNTOUCHED_FILE } from '../../report/rejects/rejects-file.ts';
-import { markAsTyped } from '../../run/rejected-rows.ts';
+import { markAsTyped } from '../../run/rejected-page.ts';
 import type { RunContext } from '../../run/run-context.ts';
 
 /** The number of uploads that are kept until they are sent; the oldest are removed. */
