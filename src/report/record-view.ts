@@ -67,9 +67,10 @@ export function isNamed(cell: Pick<TracedCell, 'line' | 'column'>, reason: Reaso
   return reason?.line === cell.line && reason.column !== undefined && reason.column === cell.column;
 }
 
-/** A value as JSON, at most so many characters. */
+/** A value as JSON, at most so many characters. An empty list or object is a leaf with its JSON text (leavesOf). */
 export function valueText(value: TracedField['value'], length: number): string {
-  return shortened(printable(typeof value === 'string' ? JSON.stringify(value) : String(value)), length);
+  const isText = typeof value === 'string' && value !== '[]' && value !== '{}';
+  return shortened(printable(isText ? JSON.stringify(value) : String(value)), length);
 }
 
 interface TextOptions {
