@@ -1,6 +1,6 @@
 import { type MappingFile, mappingSchema } from '../mapping/spec/mapping-spec.ts';
 import { type ConfigurationProblem, formatPlace } from '../model/storeferry-error.ts';
-import { completePlaces, placeSecrets } from './complete-place.ts';
+import { completePlaces, placeSecrets } from './complete-places.ts';
 import type { Environment, SecretField } from './environment.ts';
 import { type Interpretation, interpret } from './interpret.ts';
 import { exportJobSchema } from './job/export-job-schema.ts';

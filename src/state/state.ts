@@ -5,7 +5,7 @@ import type { Operation, Outcome } from '../model/operation.ts';
 import type { Reason } from '../model/reason.ts';
 import type { RowSpan, TablePlaces } from '../model/row.ts';
 import type { Run, RunKind, RunStatus, StateLoss } from '../model/run.ts';
-import type { ProductHandle } from './product-handles.ts';
+import type { ProductHandle } from './product-handle.ts';
 
 /**
  * Everything that Storeferry stores between processes: embedded in SQLite (sqlite/), or shared in Redis (redis/).

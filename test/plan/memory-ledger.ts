@@ -1,5 +1,5 @@
 import { fingerprintOf } from '../../src/plan/fingerprint-of.ts';
-import { handlesOf, type ProductHandle, storedHandle } from '../../src/state/product-handles.ts';
+import { handlesOf, type ProductHandle, storedHandle } from '../../src/state/product-handle.ts';
 import {
   IN_DOUBT,
   type Ledger,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { INDEXED_AT_ONCE } from '../../src/state/product-handles.ts';
+import { INDEXED_AT_ONCE } from '../../src/state/product-handle.ts';
 import { IN_DOUBT } from '../../src/state/state.ts';
 import type { Opening } from './child.ts';
 import {

@@ -3,7 +3,7 @@ import { didYouMean } from '../../model/nearest.ts';
 import { workspacePathSchema } from '../../model/stays-inside.ts';
 import { LIST_COLUMNS } from '../../model/subscriber-list.ts';
 import { remoteFields } from '../../remote/remote-kinds.ts';
-import { exactlyOnePlace, oneFile } from '../complete-place.ts';
+import { exactlyOnePlace, oneFile } from '../complete-places.ts';
 import { jobFields } from './job-fields.ts';
 
 /** The destination of an export: exactly one of `path`, `url`, `s3` and `sftp`. */

@@ -7,7 +7,7 @@ import { tableFields } from '../../model/row.ts';
 import { FLOOR_TEXT, forEachLimit, type Limit, safetyLimit } from '../../model/safety-limits.ts';
 import { workspacePathSchema } from '../../model/stays-inside.ts';
 import { remoteFields } from '../../remote/remote-kinds.ts';
-import { exactlyOnePlace } from '../complete-place.ts';
+import { exactlyOnePlace } from '../complete-places.ts';
 import { jobFields } from './job-fields.ts';
 
 /** The source of an import: exactly one of `path`, `url`, `s3` and `sftp`. */

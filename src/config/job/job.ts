@@ -5,7 +5,7 @@ import type { UpdateMatch } from '../../model/mapped-record.ts';
 import { CONTACT_TEXT_FIELDS } from '../../model/mapped-record.ts';
 import { loosened } from '../../model/nearest.ts';
 import type { FilePlace } from '../../model/remote-address.ts';
-import { withoutPlace } from '../complete-place.ts';
+import { withoutPlace } from '../complete-places.ts';
 import type { exportJobSchema } from './export-job-schema.ts';
 import type { importJobSchema } from './import-job-schema.ts';
 import type { jobFields } from './job-fields.ts';

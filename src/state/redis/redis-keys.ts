@@ -6,7 +6,7 @@ export interface RedisKeys {
   bodies(tag: string): string;
   /** Sorted set without scores: `job NUL key`, so that the keys of a job are adjacent. */
   jobKeys(tag: string): string;
-  /** Hash: stored handle (product-handles.ts) -> the keys that have it, separated by NUL. */
+  /** Hash: stored handle (product-handle.ts) -> the keys that have it, separated by NUL. */
   handles(tag: string): string;
   /** Hash: key of the ledger -> its stored handles, separated by NUL. */
   handlesOfKeys(tag: string): string;

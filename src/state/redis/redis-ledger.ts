@@ -1,6 +1,6 @@
 import { StateError } from '../../model/storeferry-error.ts';
 import { decodeBody } from '../encode-body.ts';
-import { handlesOf, INDEXED_AT_ONCE, storedHandle } from '../product-handles.ts';
+import { handlesOf, INDEXED_AT_ONCE, storedHandle } from '../product-handle.ts';
 import {
   IN_DOUBT,
   type Ledger,

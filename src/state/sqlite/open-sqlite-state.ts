@@ -5,7 +5,7 @@ import type { Artifacts } from '../artifacts.ts';
 import { makeFolders } from '../file-access.ts';
 import { folderArtifacts } from '../folder-artifacts.ts';
 import { openSending, type SendingStore } from '../open-sending.ts';
-import { storedHandle } from '../product-handles.ts';
+import { storedHandle } from '../product-handle.ts';
 import {
   type Fence,
   type History,

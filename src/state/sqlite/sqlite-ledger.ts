@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { z } from 'zod';
-import { handlesOf, INDEXED_AT_ONCE } from '../product-handles.ts';
+import { handlesOf, INDEXED_AT_ONCE } from '../product-handle.ts';
 import { IN_DOUBT, type LedgerTarget, type MemoFact, type OwnedKey } from '../state.ts';
 import type { Bodies, Journal } from './journal.ts';
 import { inTransaction, type Names } from './open-state-database.ts';
