@@ -14,6 +14,38 @@ const HEADERS: readonly (readonly [mapping: string, headers: string])[] = [
     'bigcommerce-products',
     'Item;ID;Name;Type;SKU;Options;Inventory Tracking;Current Stock;Low Stock;Price;Cost Price;Retail Price;Sale Price;Brand ID;Channels;Categories;Description;Custom Fields;Page Title;Product URL;Weight;Is Visible;Variant Image URL;Internal Image URL (Export);Image URL (Import)',
   ],
+  [
+    'opencart-products',
+    'product_id;name(en-gb);name(de-de);categories;sku;upc;ean;location;quantity;model;manufacturer;image_name;shipping;price;points;date_added;weight;weight_unit;length;width;height;length_unit;status;tax_class_id;description(en-gb);description(de-de);meta_title(en-gb);stock_status_id;store_ids;related_ids;sort_order;subtract;minimum',
+  ],
+  [
+    'shopware-products',
+    'id;parent_id;product_number;active;stock;name;description;price_net;price_gross;purchase_prices_net;tax_id;tax_rate;tax_name;cover_media_id;cover_media_url;manufacturer_id;manufacturer_name;categories;sales_channel;propertyIds;optionIds',
+  ],
+  [
+    'square-products',
+    'Reference Handle;Token;Item Name;Customer-facing Name;Variation Name;SKU;Description;Categories;Reporting Category;GTIN;Square Online Item Visibility;Item Type;Weight (lb);Price;Online Sale Price;Archived;Sellable;Stockable;Option Name 1;Option Value 1;Default Unit Cost;Current Quantity Harbour;New Quantity Harbour;Current Quantity Market;Tax - VAT (20%)',
+  ],
+  [
+    'lightspeed-products',
+    'id;handle;sku;composite_name;composite_sku;composite_quantity;name;description;product_category;variant_option_one_name;variant_option_one_value;tags;weight;weight_unit;supply_price;retail_price;tax_name;brand_name;supplier_name;active;track_inventory;inventory_Main_Outlet;reorder_point_Main_Outlet;inventory_Market',
+  ],
+  [
+    'klaviyo-contacts',
+    'Email;Klaviyo ID;First Name;Last Name;Organization;Title;Phone Number;Address;Address 2;City;State / Region;Country;Zip Code;Latitude;Longitude;Source;IP Address;Email Marketing Consent;Email Marketing Consent Timestamp;Date Added;Email Suppressions',
+  ],
+  [
+    'brevo-contacts',
+    'CONTACT ID;EMAIL;LASTNAME;FIRSTNAME;SMS;LANDLINE_NUMBER;EMAIL_BLACKLISTED;SMS_BLACKLISTED;ADDED_TIME;MODIFIED_TIME',
+  ],
+  [
+    'pipedrive-contacts',
+    'Person - ID;Person - Name;Person - First name;Person - Last name;Person - Organization;Person - Email - Work;Person - Email - Home;Person - Phone - Work;Person - Phone - Mobile;Person - Labels;Person - Marketing status',
+  ],
+  [
+    'zoho-contacts',
+    'Record Id;Contact Owner;Lead Source;First Name;Last Name;Contact Name;Account Name;Email;Secondary Email;Title;Department;Phone;Mobile;Email Opt Out;Created By;Created Time;Modified Time;Mailing Street;Mailing City;Mailing State;Mailing Zip;Mailing Country;Description;Tag',
+  ],
 ];
 
 const shipped = readdirSync(join(import.meta.dirname, '..', '..', '..', 'mappings'))

@@ -31,10 +31,25 @@ const FORMATS: readonly (readonly [string, (price: string, stock: string) => str
     (price, stock) =>
       `Item,Name,Type,Options,Inventory Tracking,Current Stock,Price\nProduct,Cup,physical,,product,${stock},${price}`,
   ],
+  [
+    'opencart-products',
+    (price, stock) => `name(en-gb),model,quantity,price,status\nCup,C,${stock},${price},true`,
+  ],
+  ['shopware-products', (price, stock) => `product_number,stock,name,price_gross\nC,${stock},Cup,${price}`],
+  [
+    'square-products',
+    (price, stock) =>
+      `Item Name,Variation Name,Price,Current Quantity Harbour\nCup,Regular,${price},${stock}`,
+  ],
+  [
+    'lightspeed-products',
+    (price, stock) => `handle,sku,name,retail_price,inventory_Main_Outlet\ncup,C,Cup,${price},${stock}`,
+  ],
 ];
 
 describe.each(FORMATS)('%s', (mapping, file) => {
-  const map = async (price: string, stock: string, params = {}) => {
+  const params = mapping === 'opencart-products' ? { withoutOptions: true } : {};
+  const map = async (price: string, stock: string) => {
     const { products, rejected } = await mapText(mapping, file(price, stock), { params, delimiter: ',' });
     const [variant] = products[0]?.body.variants ?? [];
     return variant === undefined ? rejected[0]?.reason.code : [variant.price, variant.quantity];
