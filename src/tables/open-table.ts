@@ -4,7 +4,7 @@ import type { Dialect, Row, StagedTable, Table, TablePlaces } from '../model/row
 import { CsvError } from '../model/storeferry-error.ts';
 import { columnLetters } from './number-text.ts';
 
-const BATCH_ROWS = 1000;
+const BATCH_ROWS = 100;
 
 /** Table formats are converted to CSV of this dialect. */
 const DIALECT: Dialect = { delimiter: ',', encoding: 'utf-8', newline: '\n', bom: false };
@@ -105,11 +105,12 @@ export async function openTable(
 /** Every row gets the width of the widest, so that none looks shifted: in these formats cells cannot shift. */
 async function* rowsOf(input: Readable, file: number, width: number): AsyncGenerator<Row[]> {
   let batch: Row[] = [];
-  for await (const text of linesOf(input)) {
-    const [line, ...cells]: [number, ...string[]] = JSON.parse(text);
-    while (cells.length < width) cells.push('');
-    batch.push({ file, line, cells });
-    if (batch.length === BATCH_ROWS) {
+  for await (const lines of linesOf(input)) {
+    for (const text of lines) {
+      const [line, ...cells]: [number, ...string[]] = JSON.parse(text);
+      while (cells.length < width) cells.push('');
+      batch.push({ file, line, cells });
+      if (batch.length < BATCH_ROWS) continue;
       yield batch;
       batch = [];
     }
@@ -117,13 +118,14 @@ async function* rowsOf(input: Readable, file: number, width: number): AsyncGener
   if (batch.length > 0) yield batch;
 }
 
-async function* linesOf(input: Readable): AsyncGenerator<string> {
+/** The lines of each piece of input that end in it. */
+async function* linesOf(input: Readable): AsyncGenerator<string[]> {
   let rest = '';
   input.setEncoding('utf8');
   for await (const chunk of input) {
     const lines = (rest + String(chunk)).split('\n');
     rest = lines.pop() ?? '';
-    yield* lines;
+    yield lines;
   }
 }
 

@@ -24,7 +24,7 @@ interface Workbook {
 
 /** The shared texts of a workbook are kept in memory. */
 const MOST_STRING_BYTES = 512 * 1024 * 1024;
-const PAGE_BYTES = 1 << 20;
+const GROWTH_BYTES = 1 << 20;
 const LOCAL = { localNames: true } as const;
 
 /**
@@ -142,8 +142,7 @@ async function readStrings(file: TableFile, path: string | undefined): Promise<S
     close(name) {
       text.close(name);
       if (name !== 'si') return;
-      strings.add(text.take());
-      if (strings.bytes > MOST_STRING_BYTES) {
+      if (!strings.add(text.take())) {
         throw tableError(
           file,
           `The workbook has more than ${MOST_STRING_BYTES} bytes of texts, which Storeferry keeps in memory.`,
@@ -335,45 +334,39 @@ async function mergedCells(file: TableFile, sheet: XlsxSheet): Promise<MergedCel
 
 /**
  * Texts by number, stored as bytes: a workbook may have millions of them, and as strings they take several times the
- * memory.
+ * memory. Both buffers grow in place, and return their memory to the system at once.
  */
 class StringPool {
-  readonly #pages: Buffer[] = [];
-  /** How much of the last page is used. */
-  #used = PAGE_BYTES;
-  /** For each text its page, its offset there, and its length in bytes. */
-  #places = new Uint32Array(3 * 1024);
+  readonly #texts = new ArrayBuffer(0, { maxByteLength: MOST_STRING_BYTES });
+  #written = Buffer.from(this.#texts);
+  readonly #endsBuffer = new ArrayBuffer(0, { maxByteLength: MOST_STRING_BYTES });
+  /** Where each text ends. */
+  readonly #ends = new Uint32Array(this.#endsBuffer);
   #size = 0;
 
-  /** The memory that the texts take. */
-  get bytes(): number {
-    return this.#pages.length * PAGE_BYTES;
-  }
-
-  add(text: string): void {
-    const bytes = Buffer.byteLength(text);
-    let page = this.#pages.at(-1);
-    if (page === undefined || this.#used + bytes > page.length) {
-      page = Buffer.allocUnsafeSlow(Math.max(PAGE_BYTES, bytes));
-      this.#pages.push(page);
-      this.#used = 0;
+  /** Returns false if the texts take too much memory. */
+  add(text: string): boolean {
+    const from = this.#end(this.#size - 1);
+    const end = from + Buffer.byteLength(text);
+    if (end > MOST_STRING_BYTES || this.#size * 4 >= MOST_STRING_BYTES) return false;
+    if (end > this.#written.length) {
+      this.#texts.resize(Math.ceil(end / GROWTH_BYTES) * GROWTH_BYTES);
+      this.#written = Buffer.from(this.#texts);
     }
-    page.write(text, this.#used);
-    const at = this.#size * 3;
-    if (at === this.#places.length) {
-      const places = new Uint32Array(at * 2);
-      places.set(this.#places);
-      this.#places = places;
-    }
-    this.#places.set([this.#pages.length - 1, this.#used, bytes], at);
-    this.#used += bytes;
+    if (this.#size === this.#ends.length) this.#endsBuffer.resize(this.#size * 4 + GROWTH_BYTES);
+    this.#written.write(text, from);
+    this.#ends[this.#size] = end;
     this.#size += 1;
+    return true;
   }
 
   /** Undefined if there is no text with this number. */
   get(number: number): string | undefined {
     if (!(number >= 0 && number < this.#size)) return undefined;
-    const [page = 0, from = 0, bytes = 0] = this.#places.subarray(number * 3, number * 3 + 3);
-    return this.#pages[page]?.toString('utf8', from, from + bytes);
+    return this.#written.toString('utf8', this.#end(number - 1), this.#end(number));
+  }
+
+  #end(number: number): number {
+    return this.#ends[number] ?? 0;
   }
 }

@@ -39,10 +39,12 @@ function* rows() {
   yield '</sheetData></worksheet>';
 }
 
-/** Stages the workbook in a process of its own, and prints its rows and the most memory that it took. */
+/** Stages the workbook in a process of its own, whose memory is that of a command, and prints its rows and the most memory that it took. */
 const STAGE = `
+import { boundNursery } from './src/cli/bound-nursery.ts';
 import { stageSource } from './src/source/stage-source.ts';
 import { folderOnDisk } from './test/source/folder-on-disk.ts';
+boundNursery();
 const dir = process.env.SHEET_DIR;
 const { files } = await stageSource({ path: 'large.xlsx' }, { workspaceDir: dir, folder: folderOnDisk(dir + '/run') });
 const { createReadStream } = await import('node:fs');
