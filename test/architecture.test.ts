@@ -41,7 +41,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   ],
   sandbox: [],
   queue: ['run', 'report', 'state', 'config'],
-  dashboard: ['run', 'report', 'config'],
+  // Pages that make jobs guess the mapping of a file, as `init` does.
+  dashboard: ['run', 'report', 'config', 'mapping'],
   // `init` guesses the mapping of a file.
   cli: ['run', 'queue', 'report', 'state', 'config', 'sandbox', 'dashboard', 'mapping'],
 };
@@ -53,7 +54,7 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
   config: [
     ...['workspace.ts', 'check-workspace.ts', 'store-config.ts', 'job/job.ts', 'job/read-schedules.ts'],
     // For `init` and `schema`.
-    ...['new-workspace/new-workspace.ts', 'json-schema.ts'],
+    ...['new-workspace/new-workspace.ts', 'new-workspace/write-together.ts', 'json-schema.ts'],
   ],
   source: ['stage-source.ts', 'find-files.ts', 'snapshot.ts', 'unpack.ts'],
   remote: [
@@ -88,7 +89,13 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
     ...['run-context.ts', 'execute-run.ts', 'import/apply-step.ts', 'lock-job.ts'],
     ...['report/read-stored-report.ts', 'shown-file.ts', 'export/export-history.ts', 'store-clients.ts'],
     // Corrected rejects, which the dashboard takes; and a file that `init` looks at.
-    ...['read-corrections.ts', 'rejected-page.ts', 'look-at-source.ts', 'show-record.ts'],
+    ...[
+      'read-corrections.ts',
+      'rejected-page.ts',
+      'look-at-source.ts',
+      'preview-source.ts',
+      'show-record.ts',
+    ],
     ...['inputs/open-mapping.ts', 'inputs/check-mappings.ts'],
     ...['online/online-checks.ts', 'online/online-check.ts'],
     // A record of the ledger, its versions, and the records of a run.

@@ -1,4 +1,4 @@
-import type { z } from 'zod';
+import { z } from 'zod';
 import type { FilePlace } from '../model/remote-address.ts';
 import type { ConfigurationProblem } from '../model/storeferry-error.ts';
 import {
@@ -9,10 +9,10 @@ import {
   type WrittenPlace,
 } from '../remote/remote-kinds.ts';
 import type { Environment, SecretField } from './environment.ts';
-import type { Interpretation } from './interpret.ts';
+import { type Interpretation, interpret } from './interpret.ts';
 import { parseTemplate, placeholder, type Template } from './placeholder.ts';
 import { type Path, pathKey, valueAt } from './value-at.ts';
-import type { YamlFile } from './yaml-file.ts';
+import { parseYaml, type YamlFile } from './yaml-file.ts';
 
 const ONE_OF_THEM = `give one of ${PLACES.slice(0, -1).join(', ')} and ${PLACES.at(-1)}`;
 
@@ -117,6 +117,15 @@ export function completePlaces<Written, T>(
   };
   const isWhole = problems.length === read.problems.length;
   return { ...read, value: isWhole ? change(value, placeAt) : undefined, problems, unset };
+}
+
+/** The place of an address on the web as a person writes it, with values of the environment; or its problems. */
+export function completeWebAddress(written: string, context: Context): Interpretation<FilePlace> {
+  const yaml = parseYaml(JSON.stringify({ url: written }), 'address');
+  const schema = z.strictObject({ url: REMOTE_KINDS.url.schema });
+  const read = interpret(yaml, { ...context, schema, at: [], secretFields: placeSecrets(yaml, [[]]) });
+  const place = (value: { readonly url: WrittenPlace['url'] }) => value;
+  return completePlaces(read, yaml, [[]], context, place, (_, placeAt) => placeAt([]));
 }
 
 interface Address {

@@ -2,7 +2,9 @@ import { statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { MappingFile } from '../mapping/spec/mapping-spec.ts';
 import { didYouMean } from '../model/nearest.ts';
+import type { FilePlace } from '../model/remote-address.ts';
 import { ConfigurationError, type ConfigurationProblem, UsageError } from '../model/storeferry-error.ts';
+import { completeWebAddress } from './complete-places.ts';
 import { loadEnvironment } from './environment.ts';
 import { type Inspection, inspectFiles } from './inspection.ts';
 import { type Interpretation, whyUnset } from './interpret.ts';
@@ -36,6 +38,8 @@ export interface Workspace {
   fileAccess(): { readonly workspaceDir: string; readonly allowedFolders: readonly string[] };
   /** A path as a job writes it, as an absolute one. */
   path(written: string): string;
+  /** The place of a web address as a job would write it. ConfigurationError where a job could not. */
+  webPlace(address: string): FilePlace;
   /** The secrets that were read so far from the environment, and those in `.env`, for redaction. */
   secrets(): readonly string[];
   /** The same without throwing, for checks. */
@@ -88,6 +92,8 @@ export function openWorkspace(
     settings,
     fileAccess: () => ({ workspaceDir: dir, allowedFolders: settings().allowedFolders }),
     path: (written) => resolve(dir, written),
+    webPlace: (address) =>
+      usable(completeWebAddress(address, { environment, onSecret: (secret) => void secrets.add(secret) })),
     secrets: () => [...new Set([...secrets, ...environment.secretsInFile()])],
   };
 }

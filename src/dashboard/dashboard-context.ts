@@ -20,6 +20,13 @@ export interface DashboardContext {
   readonly openWorkspace: () => Workspace;
   /** The name of the workspace in titles: the name of its folder. */
   readonly workspaceName: string;
+  /** The store of a workspace that has none yet. */
+  readonly newStore: {
+    /** What the environment or `.env` names already. */
+    readonly known: () => { readonly url: string | undefined; readonly apiKey: string | undefined };
+    /** The sandbox with its default address and key. */
+    readonly sandbox: { readonly url: string; readonly apiKey: string };
+  };
   /** The location of shared state; undefined if it is embedded: then there are no queues. */
   readonly redisUrl: string | undefined;
   /** The beginning of commands for this workspace: `storeferry -C shop`. */

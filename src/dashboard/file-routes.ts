@@ -63,6 +63,7 @@ const ASSETS = [
   { name: 'dashboard.css', type: CSS, url: own('dashboard.css') },
   { name: 'queues.css', type: CSS, url: own('queues.css') },
   { name: 'live.js', type: JS, url: own('live.js') },
+  { name: 'form.js', type: JS, url: own('form.js') },
   { name: 'icon.svg', type: 'image/svg+xml', url: own('icon.svg') },
 ] as const;
 

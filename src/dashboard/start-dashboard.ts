@@ -19,6 +19,7 @@ import { readForms } from './form-fields.ts';
 import { guard, SECURITY_HEADERS } from './guard/guard.ts';
 import { type Listen, type OwnAddresses, ownAddresses } from './guard/own-addresses.ts';
 import { showErrors } from './guard/page-error.ts';
+import { newJobRoutes } from './new-job/new-job-routes.ts';
 import { registerPages } from './pages/register-pages.ts';
 import { queueRoutes } from './queues/queue-routes.ts';
 import { eventRoutes } from './run-feed.ts';
@@ -164,6 +165,7 @@ async function buildDashboard(parts: DashboardParts): Promise<FastifyInstance> {
   app.addHook('onClose', () => uploads[Symbol.asyncDispose]());
   retryRoutes(app, dashboard, uploads);
   await correctRoutes(app, dashboard, uploads);
+  newJobRoutes(app, dashboard, { uploads, log });
   eventRoutes(app, dashboard, sessions);
   fileRoutes(app, dashboard);
   if (queueBoard !== null) queueRoutes(app, dashboard, queueBoard);

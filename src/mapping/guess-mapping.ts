@@ -2,7 +2,8 @@ import { loosened } from '../model/nearest.ts';
 import { MappingError } from '../model/storeferry-error.ts';
 import { bindTable, type ColumnReport, requiredColumns } from './columns/bind-table.ts';
 import { Columns } from './columns/columns.ts';
-import type { MappingSpec } from './spec/mapping-spec.ts';
+import { type FileToGuess, guessImport, understoodColumns } from './guess/propose-mapping.ts';
+import type { MappingFile, MappingSpec } from './spec/mapping-spec.ts';
 
 /** How well a mapping fits a header line. */
 interface HeaderFit {
@@ -140,4 +141,27 @@ export function guessMapping(
     fitting: best === undefined ? fitting : [best, ...fitting.filter(({ name }) => name !== best.name)],
     near,
   };
+}
+
+/** What is known of a file that no job reads yet. */
+export interface RecognisedFile {
+  readonly guess: MappingGuess;
+  /** Undefined where it could be either. */
+  readonly imports: MappingSpec['import'] | undefined;
+  /** The mapping to use without a question; undefined if none fits, or one was recognised by few columns only. */
+  readonly best: MappingFit | undefined;
+}
+
+/** Recognises the format of a file among these mappings, unless its headers alone explain more of its columns. */
+export function recogniseFile(file: FileToGuess, known: readonly MappingFile[]): RecognisedFile {
+  const guess = guessMapping(file.header, known);
+  const imports = guessImport(file);
+  const { best } = guess;
+  const shipped = known.find(({ name }) => name === best?.name)?.shipped === true;
+  const isOutdone =
+    best !== undefined &&
+    shipped &&
+    imports === best.imports &&
+    best.used.length <= understoodColumns(imports, file);
+  return { guess, imports, best: isOutdone ? undefined : best };
 }

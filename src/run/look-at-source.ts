@@ -2,6 +2,7 @@ import { realpath } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { Readable } from 'node:stream';
 import { type CsvOptions, type CsvTable, readCsv } from '../csv/read-csv.ts';
+import type { FilePlace } from '../model/remote-address.ts';
 import type { Dialect, Row, TablePlaces } from '../model/row.ts';
 import { SourceError, StateError } from '../model/storeferry-error.ts';
 import { stageSource } from '../source/stage-source.ts';
@@ -32,23 +33,30 @@ export interface LookOptions extends Omit<CsvOptions, 'name' | 'file' | 'limits'
   readonly sheet?: string | number | undefined;
   readonly records?: string | undefined;
   readonly sampleBytes?: number | undefined;
+  /** Ends a download. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * Looks at a file (an absolute path) like an import: unpacks it, detects charset and delimiter, and reads the header
- * and some rows. SourceError, CsvError or EncodingError for a file that an import would refuse. Writes nothing.
+ * Looks at a file (an absolute path, or a place on another machine) like an import: unpacks it, detects charset and
+ * delimiter, and reads the header and some rows. SourceError, CsvError or EncodingError for a file that an import would
+ * refuse. Writes nothing.
  */
-export async function lookAtSource(path: string, options: LookOptions = {}): Promise<SourceLook> {
+export async function lookAtSource(
+  place: string | FilePlace,
+  options: LookOptions = {},
+): Promise<SourceLook> {
+  const { path, remote } = typeof place === 'string' ? { path: place } : place;
   // The user who typed the path may read its target.
-  const real = await realpath(path).catch(() => path);
-  const { sampleBytes = SAMPLE_BYTES, sheet, records, ...dialect } = options;
+  const real = path === undefined ? undefined : await realpath(path).catch(() => path);
+  const { sampleBytes = SAMPLE_BYTES, sheet, records, signal, ...dialect } = options;
   const folder = new SampleFolder(sampleBytes);
   const { files } = await stageSource(
-    { path: real, sheet, records },
-    { workspaceDir: dirname(real), folder },
+    { ...(real === undefined ? { remote } : { path: real }), sheet, records },
+    { workspaceDir: dirname(real ?? '/'), folder, signal },
   );
   const [first] = files;
-  if (first === undefined) throw new SourceError(`There is no file in ${path}.`);
+  if (first === undefined) throw new SourceError(`There is no file in ${remote?.location ?? path}.`);
   const { cut } = folder.sampled(first.stored);
   const { name } = first;
   const bytes = await folder.read(first.stored);

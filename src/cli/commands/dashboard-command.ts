@@ -1,6 +1,8 @@
-import { basename } from 'node:path';
+import { existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import type { Logger } from 'pino';
-import { openWorkspace, type Workspace } from '../../config/workspace.ts';
+import { knownStore } from '../../config/new-workspace/new-workspace.ts';
+import { isWorkspace, openWorkspace, type Workspace } from '../../config/workspace.ts';
 import { newTokens, readTokenHashes, type Tokens, writeTokenHashes } from '../../dashboard/access/tokens.ts';
 import { QUEUES_PATH } from '../../dashboard/dashboard-context.ts';
 import { startDashboard } from '../../dashboard/start-dashboard.ts';
@@ -12,6 +14,7 @@ import { actionRunner } from '../dashboard/action-runner.ts';
 import { argumentsOf, childCommand } from '../dashboard/child-command.ts';
 import { handOver, hasWorkers } from '../dashboard/hand-over.ts';
 import { defineCommand, flag, parsed, text } from '../define-command.ts';
+import { SANDBOX } from '../init/ask-store.ts';
 import { aborted, interruptSignal } from '../interrupt-signal.ts';
 import { listJobs } from '../list-jobs.ts';
 import { type OpenContext, openContext } from '../open-context.ts';
@@ -48,6 +51,8 @@ export const dashboardCommand = defineCommand({
     const log = workerLogger(terminal, secrets);
     const stop = interruptSignal((signal) => log.info({ signal }, 'stopping'));
 
+    if (prepareEmptyFolder(directory))
+      terminal.out(`New workspace in ${directory}: make its first job in the browser.\n`);
     await using open = await openContext(directory, () => {}, stop, {
       onUnreadable: (problem) => log.warn({}, problem),
       secrets,
@@ -92,6 +97,7 @@ export const dashboardCommand = defineCommand({
         context,
         openWorkspace: reopen,
         workspaceName: basename(open.workspace.dir),
+        newStore: { known: () => knownStore(directory, process.env), sandbox: SANDBOX },
         redisUrl,
         program,
         listJobs: (only) => listJobs({ workspace: reopen(), context, redisUrl, queue }, only),
@@ -117,6 +123,15 @@ export const dashboardCommand = defineCommand({
     return stop.aborted ? 0 : 1;
   },
 });
+
+/** Makes a workspace of a folder that has nothing in it, or is not there yet; any other folder stays as it is. */
+function prepareEmptyFolder(directory: string): boolean {
+  if (isWorkspace(directory)) return false;
+  const names = existsSync(directory) ? readdirSync(directory) : [];
+  if (names.some((name) => !name.startsWith('.'))) return false;
+  mkdirSync(join(directory, 'jobs'), { recursive: true });
+  return true;
+}
 
 interface OwnWorkerOptions {
   readonly open: OpenContext;

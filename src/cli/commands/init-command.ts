@@ -8,6 +8,7 @@ import {
   type NewFile,
   type NewWorkspace,
 } from '../../config/new-workspace/new-workspace.ts';
+import { writeTogether } from '../../config/new-workspace/write-together.ts';
 import { isWorkspace } from '../../config/workspace.ts';
 import { InterruptedError, UsageError } from '../../model/storeferry-error.ts';
 import { printable } from '../../report/printable.ts';
@@ -15,7 +16,6 @@ import { defineCommand, type Invocation, optional } from '../define-command.ts';
 import { askAll, refuseMissingFlags } from '../init/ask-all.ts';
 import { type Asking, terminalPrompter } from '../init/asking.ts';
 import { INIT_OPTIONS } from '../init/init-options.ts';
-import { writeTogether } from '../init/write-together.ts';
 import { interruptSignal } from '../interrupt-signal.ts';
 import { typedProgram } from '../typed-program.ts';
 import { planCommand } from './plan-command.ts';

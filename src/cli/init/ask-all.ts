@@ -1,5 +1,6 @@
 import { basename, resolve } from 'node:path';
 import { NEW_STORE, type NewWorkspace } from '../../config/new-workspace/new-workspace.ts';
+import { freeName } from '../../config/new-workspace/write-together.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
 import { askCrosswalk } from './ask-crosswalk.ts';
 import { askJobName, askParams, askSchedule, localTimezone } from './ask-job-name.ts';
@@ -7,7 +8,6 @@ import { askMapping } from './ask-mapping.ts';
 import { askSource } from './ask-source.ts';
 import { askStore, askVariables, askWeightUnit } from './ask-store.ts';
 import type { Asking } from './asking.ts';
-import { freeName } from './free-name.ts';
 
 /** Asks all questions, and writes nothing. `hasStores`: there is a stores.yaml, which will not be changed. */
 export async function askAll(asking: Asking, hasStores: boolean): Promise<NewWorkspace> {

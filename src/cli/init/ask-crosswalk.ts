@@ -4,7 +4,8 @@ import type { ContactMappingSpec } from '../../mapping/spec/mapping-spec.ts';
 import { loosened } from '../../model/nearest.ts';
 import { explainError, InterruptedError, StoreferryError, UsageError } from '../../model/storeferry-error.ts';
 import { lookAtSource } from '../../run/look-at-source.ts';
-import { askPath, describeLook } from './ask-source.ts';
+import { describeLook } from '../../run/preview-source.ts';
+import { askPath } from './ask-source.ts';
 import type { Asking } from './asking.ts';
 import {
   type CrosswalkColumn,

@@ -1,12 +1,13 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { whyNoSchedule } from '../../config/job/read-schedules.ts';
+import { USUAL_SCHEDULES } from '../../config/new-workspace/new-workspace.ts';
+import { freeName } from '../../config/new-workspace/write-together.ts';
 import { isName } from '../../config/store-config.ts';
 import type { MappingSpec } from '../../mapping/spec/mapping-spec.ts';
 import { isTimezone } from '../../model/is-timezone.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
 import type { Asking } from './asking.ts';
-import { freeName } from './free-name.ts';
 
 /** Asks for the name of the job, which is the name of a new file in jobs/. */
 export async function askJobName(asking: Asking, usual: string): Promise<string> {
@@ -32,12 +33,6 @@ export function jobPath(dir: string, name: string): string {
 
 type Schedule = { readonly cron: string; readonly timezone: string };
 
-const USUAL = [
-  { value: '15 2 * * *', name: 'Every night at 2:15' },
-  { value: '0 * * * *', name: 'Every hour' },
-  { value: '0 6 * * 1', name: 'Every Monday at 6:00' },
-] as const;
-
 /** Asks when workers run the job; undefined for never. */
 export async function askSchedule({ options, prompter }: Asking): Promise<Schedule | undefined> {
   const timezone = options.timezone ?? localTimezone();
@@ -47,7 +42,7 @@ export async function askSchedule({ options, prompter }: Asking): Promise<Schedu
     'Run it on a schedule? (needs `storeferry worker`)',
     [
       { value: 'no', name: 'No: by hand, or by cron of this machine' },
-      ...USUAL.map((one) => ({ ...one, name: `${one.name}, ${timezone}` })),
+      ...USUAL_SCHEDULES.map((one) => ({ ...one, name: `${one.name}, ${timezone}` })),
       { value: 'other', name: 'At other times' },
     ],
     'no',

@@ -1,18 +1,22 @@
 import { availableMappings } from '../../config/workspace.ts';
 import {
-  type FileToGuess,
-  guessImport,
   type MappingProposal,
   type MappingQuestion,
   proposeMapping,
-  understoodColumns,
 } from '../../mapping/guess/propose-mapping.ts';
-import { fitHeader, guessMapping, type MappingFit, type MappingGuess } from '../../mapping/guess-mapping.ts';
+import {
+  fitHeader,
+  guessMapping,
+  type MappingFit,
+  type MappingGuess,
+  recogniseFile,
+} from '../../mapping/guess-mapping.ts';
 import type { MappingFile, MappingSpec } from '../../mapping/spec/mapping-spec.ts';
 import { didYouMean } from '../../model/nearest.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
-import { listed, sentence, shortened } from '../../report/printable.ts';
+import { sentence, shortened } from '../../report/printable.ts';
 import type { SourceLook } from '../../run/look-at-source.ts';
+import { explainGuess, fileToGuess } from '../../run/preview-source.ts';
 import type { Asking } from './asking.ts';
 import { answersOf } from './init-options.ts';
 
@@ -33,12 +37,8 @@ export async function askMapping(asking: Asking, look: SourceLook): Promise<Mapp
   if (options.mapping === NEW_MAPPING) return await askNew(asking, look, known);
   if (options.mapping !== undefined) return given(options.mapping, header, known);
 
-  const guess = guessMapping(header, known);
+  const { guess, best } = recogniseFile(fileToGuess(look), known);
   for (const line of explainGuess(guess)) say(line);
-  const file = fileOf(look);
-  const imports = guessImport(file);
-  const best =
-    guess.best !== undefined && isOutdone(guess.best, known, imports, file) ? undefined : guess.best;
   if (best !== undefined && options.yes) return { kind: 'known', ...found(known, best.name) };
   if (options.yes && (prompter === null || guess.fitting.length === 0 || guess.best !== best))
     return await askNew(asking, look, known);
@@ -50,21 +50,6 @@ export async function askMapping(asking: Asking, look: SourceLook): Promise<Mapp
   );
   if (chosen === NEW_MAPPING) return await askNew(asking, look, known);
   return { kind: 'known', ...found(known, chosen) };
-}
-
-/** Whether a shipped mapping was recognised by a few columns only, as a file of one's own has them. */
-function isOutdone(
-  best: MappingFit,
-  known: readonly MappingFile[],
-  imports: MappingSpec['import'] | undefined,
-  file: FileToGuess,
-): boolean {
-  const { shipped } = found(known, best.name);
-  return shipped && imports === best.imports && best.used.length <= understoodColumns(imports, file);
-}
-
-function fileOf({ header, rows }: SourceLook): FileToGuess {
-  return { header, rows: rows.map(({ cells }) => cells) };
 }
 
 function found(known: readonly MappingFile[], name: string): Pick<MappingFile, 'name' | 'spec' | 'shipped'> {
@@ -87,37 +72,6 @@ function given(name: string, header: readonly string[], known: readonly MappingF
         ? `No mapping fits its columns; --mapping ${NEW_MAPPING} starts one of your own.`
         : `Mappings that fit: ${others.join(', ')}.`,
   });
-}
-
-const DISTINCTIVE_SHOWN = 4;
-
-/** The reasons for this mapping, other mappings that fit, or why none fits. */
-export function explainGuess({ best, fitting, near }: MappingGuess): string[] {
-  const lines: string[] = [];
-  if (best !== undefined) {
-    const { name, used, headers, distinctive } = best;
-    const examples = listed(distinctive.slice(0, DISTINCTIVE_SHOWN).map((text) => `'${text}'`));
-    const own =
-      distinctive.length === 0 ? '' : `, ${distinctive.length} of which no other format has (${examples})`;
-    lines.push(`Recognised as ${name}: this mapping knows ${used.length} of the ${headers} columns${own}.`);
-  }
-  const others = best === undefined ? fitting : fitting.slice(1);
-  if (others.length > 0) {
-    const names = listed(
-      others.map(({ name, used, headers }) => `${name} (${used.length} of ${headers} columns)`),
-    );
-    const unsure = others.length === 1 ? 'A possible mapping is' : 'Several mappings are possible:';
-    lines.push(best === undefined ? `${unsure} ${names}.` : `Other mappings that fit: ${names}.`);
-  }
-  const [nearest] = near;
-  if (fitting.length === 0) {
-    lines.push(
-      nearest === undefined || nearest.used.length < 2
-        ? 'No known format has these columns.'
-        : `No mapping fits its columns. The nearest is ${nearest.name}, but ${nearest.obstacle}.`,
-    );
-  }
-  return lines;
 }
 
 function choices(guess: MappingGuess, known: readonly MappingFile[]) {
@@ -153,8 +107,8 @@ async function askNew(
   known: readonly MappingFile[],
 ): Promise<MappingAnswer> {
   const { options, prompter, say } = asking;
-  const file = fileOf(look);
-  const imports = await askImport(asking, guessImport(file));
+  const file = fileToGuess(look);
+  const imports = await askImport(asking, recogniseFile(file, []).imports);
   const answers: Record<string, string> = { ...answersOf(options) };
   for (;;) {
     const proposal = proposeMapping(imports, file, answers, known);

@@ -2,34 +2,24 @@ import { statSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { basename, dirname, isAbsolute, relative, resolve, sep } from 'node:path';
-import type { NewWorkspace } from '../../config/new-workspace/new-workspace.ts';
+import type { NewSource } from '../../config/new-workspace/new-workspace.ts';
+import { freeName } from '../../config/new-workspace/write-together.ts';
 import { languagesOf } from '../../mapping/guess/propose-mapping.ts';
 import { didYouMean } from '../../model/nearest.ts';
-import {
-  delimiterName,
-  delimiterSchema,
-  encodingSchema,
-  isSheet,
-  type TablePlaces,
-  tableFields,
-} from '../../model/row.ts';
+import { delimiterName, delimiterSchema, encodingSchema, tableFields } from '../../model/row.ts';
 import {
   CsvError,
-  DelimiterError,
-  EncodingError,
   explainError,
-  HeaderRowError,
   SourceError,
   type StoreferryError,
-  TableChoiceError,
   UsageError,
 } from '../../model/storeferry-error.ts';
 import { counted } from '../../report/printable.ts';
 import { lookAtSource, type SourceLook } from '../../run/look-at-source.ts';
+import { describeLook, readingQuestion } from '../../run/preview-source.ts';
 import type { Asking } from './asking.ts';
-import { freeName } from './free-name.ts';
 
-type Written = NewWorkspace['job']['source'];
+type Written = Extract<NewSource, { readonly path: string }>;
 
 /** The file that the job reads. */
 export interface SourceAnswer {
@@ -127,45 +117,21 @@ async function decide(
   known: Reading,
   file: string,
 ): Promise<Reading | undefined> {
-  if (error instanceof EncodingError && known.encoding === undefined && error.candidates.length > 0) {
-    const words = error.words;
-    return {
-      encoding: await choose(asking, error, '--encoding', 'Which charset is it in?', {
-        choices: error.candidates.map((value) => {
-          const word = words.get(value);
-          return { value, name: value, note: word && `a word in it: ${word}` };
-        }),
-        likely: await likelyEncoding(asking, error.candidates, known, file),
-      }),
-    };
-  }
-  if (error instanceof DelimiterError && known.delimiter === undefined) {
-    return {
-      delimiter: await choose(asking, error, '--delimiter', 'What separates the columns?', {
-        choices: error.candidates.map((value) => ({ value, name: delimiterName(value) ?? value })),
-      }),
-    };
-  }
-  if (error instanceof TableChoiceError && known[error.key] === undefined && error.candidates.length > 0) {
-    const { key, candidates, likely } = error;
-    const question = key === 'sheet' ? 'Which sheet?' : 'Which path leads to the records?';
-    const choices = candidates.map(({ value, records }) => ({
-      ...{ value, name: value },
-      note: records === null ? undefined : `${records} times`,
-    }));
-    return { [key]: await choose(asking, error, `--${key}`, question, { choices, likely }) };
-  }
-  if (error instanceof HeaderRowError && known.headerRow === undefined) {
-    const likely = String(error.headerRow);
-    const first = String(error.place?.line ?? 1);
-    const choices = [likely, first].map((value) => ({ value, name: `row ${value}` }));
-    return {
-      headerRow: Number(
-        await choose(asking, error, '--header-row', 'Which row is the header?', { choices, likely }),
-      ),
-    };
-  }
-  return undefined;
+  const question = readingQuestion(error);
+  if (question === undefined || known[question.key] !== undefined) return undefined;
+  const { key, text, choices } = question;
+  const likely =
+    key === 'encoding'
+      ? await likelyEncoding(
+          asking,
+          choices.map(({ value }) => value),
+          known,
+          file,
+        )
+      : question.likely;
+  const flag = key === 'headerRow' ? '--header-row' : `--${key}`;
+  const chosen = await choose(asking, question.error, flag, text, { choices, likely });
+  return key === 'headerRow' ? { headerRow: Number(chosen) } : { [key]: chosen };
 }
 
 /** The charsets in which the languages of headers are written, where these have letters of their own. */
@@ -271,32 +237,6 @@ function dialect<Value>(flag: string, schema: Schema<Value>, given: unknown): Va
   const read = schema.safeParse(given);
   if (read.success) return read.data;
   throw new UsageError(`${flag}: ${read.error.issues[0]?.message ?? 'not valid'}.`);
-}
-
-/** `prices.csv reads as CSV: 1,234 rows, 47 columns, separated by comma, utf-8.` */
-export function describeLook(
-  { files, header, places, dialect: { delimiter, encoding, bom }, rowCount }: SourceLook,
-  name: string,
-): string {
-  const parts = [
-    rowCount === null ? 'many rows' : counted(rowCount, 'row'),
-    counted(header.length, 'column'),
-    ...(places === undefined
-      ? [
-          `separated by ${delimiterName(delimiter) ?? delimiter}`,
-          `${encoding}${bom ? ' with byte order mark' : ''}`,
-        ]
-      : []),
-  ];
-  const several = files.length > 1 ? ` (the first of ${files.length} files in it)` : '';
-  return `${name} reads as ${formatWords(places)}: ${parts.join(', ')}${several}.`;
-}
-
-function formatWords(places: TablePlaces | undefined): string {
-  if (places === undefined) return 'CSV';
-  if (isSheet(places)) return `the sheet '${places.title}'`;
-  const format = places.format === 'jsonl' ? 'JSON Lines' : places.format.toUpperCase();
-  return places.title === '' ? format : `${format} with the records ${places.title}`;
 }
 
 /** Where the job finds the file: in the workspace by a relative path, elsewhere by an absolute one, or as a copy. */

@@ -4,19 +4,24 @@ import type { ImportJob } from '../job/job.ts';
 import { placeholder } from '../placeholder.ts';
 import { schemaLine, yamlText } from './yaml-text.ts';
 
+/** The source of a new job, as its file writes it. */
+export type NewSource = (
+  | { readonly path: string; readonly url?: undefined }
+  | { readonly url: string; readonly path?: undefined }
+) & {
+  readonly sheet?: string | undefined;
+  readonly records?: string | undefined;
+  readonly headerRow?: number | undefined;
+  readonly encoding?: string | undefined;
+  readonly delimiter?: string | undefined;
+};
+
 /** The values of a new import job. */
 export interface NewJob {
   readonly name: string;
   readonly imports: ImportJob['import'];
   readonly store: string;
-  readonly source: {
-    readonly path: string;
-    readonly sheet?: string | undefined;
-    readonly records?: string | undefined;
-    readonly headerRow?: number | undefined;
-    readonly encoding?: string | undefined;
-    readonly delimiter?: string | undefined;
-  };
+  readonly source: NewSource;
   readonly mapping: string;
   /** What the mapping lets a job set, for the comments. */
   readonly params: NonNullable<MappingSpec['params']>;
@@ -45,7 +50,9 @@ export function jobText(job: NewJob): string {
     `import: ${job.imports}`,
     `store: ${yamlText(job.store)} # a name in stores.yaml`,
     'source:',
-    `  path: ${yamlText(job.source.path)} # a file, or a glob such as exports/*.csv; gzip and zip are opened`,
+    job.source.path === undefined
+      ? `  url: ${JSON.stringify(job.source.url)} # its address; each run reads what is there then`
+      : `  path: ${yamlText(job.source.path)} # a file, or a glob such as exports/*.csv; gzip and zip are opened`,
     ...optional('  sheet', job.source.sheet, 'the sheet of the workbook: its name, or its number'),
     ...optional('  records', job.source.records, 'where the records of the file stand'),
     ...(job.source.headerRow === undefined

@@ -6,9 +6,11 @@ import { loadEnvironment } from '../environment.ts';
 import { SCHEMA_NAMES, schemaFor } from '../json-schema.ts';
 import { placeholder } from '../placeholder.ts';
 import type { StoreConfig } from '../store-config.ts';
-import { jobText, type NewJob } from './job-text.ts';
+import { jobText, type NewJob, type NewSource } from './job-text.ts';
 import { mappingText, type StarterMapping } from './mapping-text.ts';
 import { SCHEMA_FOLDER, schemaLine } from './yaml-text.ts';
+
+export type { NewSource };
 
 /** The name of the store in a new workspace. */
 export const NEW_STORE = 'main';
@@ -55,6 +57,13 @@ export interface NewFile {
   readonly existing: 'refuse' | 'add';
 }
 
+/** Schedules to choose from. */
+export const USUAL_SCHEDULES = [
+  { value: '15 2 * * *', name: 'Every night at 2:15' },
+  { value: '0 * * * *', name: 'Every hour' },
+  { value: '0 6 * * 1', name: 'Every Monday at 6:00' },
+] as const;
+
 const ONLY_ITS_OWNER = 0o600;
 
 /** The files to write; existing files that need no change are left out. */
@@ -92,7 +101,7 @@ export function composeFiles(workspace: NewWorkspace): NewFile[] {
       'the mapping, with the evidence of each guess',
       mappingText(starter),
     );
-  if (copyOf !== undefined)
+  if (copyOf !== undefined && job.source.path !== undefined)
     add(job.source.path, `a copy of ${copyOf}`, { content: { copyOf }, existing: 'refuse' });
   addText(`jobs/${job.name}.yaml`, 'the job', jobText(job));
   return files;

@@ -1,7 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Run } from '../../model/run.ts';
 import { explainError, StoreferryError } from '../../model/storeferry-error.ts';
-import { formatBytes, printable, shortened } from '../../report/printable.ts';
 import { isUntouched } from '../../report/rejects/rejects-edits.ts';
 import { REJECTS_FILE } from '../../report/rejects/rejects-file.ts';
 import { lockJob } from '../../run/lock-job.ts';
@@ -9,22 +8,19 @@ import { readCorrections, refuseUnlessRejected } from '../../run/read-correction
 import { shownFile } from '../../run/shown-file.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import { formFields } from '../form-fields.ts';
-import { checkFormToken } from '../guard/guard.ts';
-import { notFound, PageError } from '../guard/page-error.ts';
-import { CSRF_FIELD, frameOf, type Notice } from '../pages/page.ts';
+import { notFound } from '../guard/page-error.ts';
+import { frameOf, type Notice } from '../pages/page.ts';
 import { onceOf } from './confirmation.ts';
 import { correctHref } from './correct-page.ts';
 import { retriedSince } from './correct-routes.ts';
 import { showResult } from './show-result.ts';
 import { confirmRetryPage, uploadPage } from './upload-page.ts';
-import { replaceRejects, type Upload, type Uploads } from './uploads.ts';
+import { receiveUpload, replaceRejects, type Upload, type Uploads } from './uploads.ts';
 
 /** Far more than people correct by hand. */
 const UPLOAD_LIMIT_BYTES = 64_000_000;
-const UPLOAD_LIMITS = { fileSize: UPLOAD_LIMIT_BYTES, files: 1, fields: 5, parts: 6, headerPairs: 20 };
 /** The name for the file in the run's folder, used instead of the id of an upload. */
 const IN_FOLDER = 'in-folder';
-const NAME_LENGTH = 80;
 
 interface OfRun {
   readonly Params: { readonly run: string };
@@ -71,9 +67,10 @@ export function retryRoutes(app: FastifyInstance, dashboard: DashboardContext, u
   });
 
   app.post<OfRun>('/runs/:run/retry/upload', { config: { streamed: true } }, async (request, reply) => {
-    if (!request.isMultipart()) throw noFile();
     const run = await rejectedRun(request.params.run);
-    const upload = await receive(request, run.id, uploads);
+    const hint = `Put a larger one into the folder of the run, and type: storeferry retry ${run.id}`;
+    const limits = { run: run.id, limitBytes: UPLOAD_LIMIT_BYTES, hint };
+    const upload = await receiveUpload(request, uploads, limits);
     try {
       await editsOf(run, upload);
     } catch (error) {
@@ -117,38 +114,3 @@ export function retryRoutes(app: FastifyInstance, dashboard: DashboardContext, u
 }
 
 const GONE: Notice = { tone: 'warning', text: 'The uploaded file is gone: upload it again.' };
-
-/** Streams the file of a form to disk, after its token has proved that the form is ours. */
-async function receive(request: FastifyRequest, run: string, uploads: Uploads): Promise<Upload> {
-  let checked = false;
-  for await (const part of request.parts({ limits: UPLOAD_LIMITS })) {
-    if (part.type === 'field') {
-      if (part.fieldname !== CSRF_FIELD) continue;
-      checkFormToken(request, part.value);
-      checked = true;
-    } else {
-      if (!checked) checkFormToken(request, undefined);
-      const upload = await uploads.keep(run, nameOf(part.filename), part.file);
-      if (!part.file.truncated) return upload;
-      await uploads.drop(upload);
-      throw tooLarge(run);
-    }
-  }
-  throw noFile();
-}
-
-function nameOf(filename: string): string {
-  return filename === '' ? 'the uploaded file' : shortened(printable(filename), NAME_LENGTH);
-}
-
-function noFile(): PageError {
-  return new PageError(400, 'No file', 'Go back and choose the corrected file.');
-}
-
-function tooLarge(run: string): PageError {
-  return new PageError(
-    413,
-    'The file is too large',
-    `At most ${formatBytes(UPLOAD_LIMIT_BYTES)} can be uploaded. Put a larger one into the folder of the run, and type: storeferry retry ${run}`,
-  );
-}

@@ -1,25 +1,33 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
-import { mkdtemp, open, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import type { FastifyRequest } from 'fastify';
+import { formatBytes, printable, shortened } from '../../report/printable.ts';
 import { REJECTS_FILE, UNTOUCHED_FILE } from '../../report/rejects/rejects-file.ts';
 import { markAsTyped } from '../../run/rejected-page.ts';
 import type { RunContext } from '../../run/run-context.ts';
+import { checkFormToken } from '../guard/guard.ts';
+import { PageError } from '../guard/page-error.ts';
+import { CSRF_FIELD } from '../pages/page.ts';
 
 /** The number of uploads that are kept until they are sent; the oldest are removed. */
 const MOST = 10;
 
-/** An uploaded file for a run, kept until it is confirmed. */
+/** An uploaded file for a run or a new job, kept until it is confirmed. */
 export interface Upload {
   readonly id: string;
+  /** The run or the purpose that it is for. */
   readonly run: string;
   /** Its name on the visitor's machine. */
   readonly name: string;
   /** The draft in which it was typed here; undefined for a file that a spreadsheet may have written. */
   readonly draft?: string | undefined;
+  /** An absolute path; the last part is the name of the file, as far as file names may have it. */
+  readonly path: string;
   read(): Promise<Readable>;
 }
 
@@ -34,21 +42,23 @@ export interface Uploads extends AsyncDisposable {
 /** Uploads in a temporary folder, which is created with the first upload and removed at the end. */
 export function openUploads(): Uploads {
   let folder: Promise<string> | undefined;
-  const kept = new Map<string, Upload & { readonly path: string }>();
+  const kept = new Map<string, Upload>();
   const drop = async ({ id }: Upload): Promise<void> => {
     const known = kept.get(id);
     kept.delete(id);
-    if (known !== undefined) await rm(known.path, { force: true });
+    if (known !== undefined) await rm(dirname(known.path), { recursive: true, force: true });
   };
   return {
     async keep(run, name, content, draft) {
       folder ??= mkdtemp(join(tmpdir(), 'storeferry-uploads-'));
       const id = randomUUID();
-      const path = join(await folder, id);
+      const own = join(await folder, id);
+      const path = join(own, fileNameOf(name));
+      await mkdir(own, { mode: 0o700 });
       try {
         await pipeline(content, createWriteStream(path, { flags: 'wx', mode: 0o600 }));
       } catch (error) {
-        await rm(path, { force: true });
+        await rm(own, { recursive: true, force: true });
         throw error;
       }
       const upload = {
@@ -69,6 +79,57 @@ export function openUploads(): Uploads {
       if (folder !== undefined) await rm(await folder, { recursive: true, force: true });
     },
   };
+}
+
+/** A name for a file in the workspace: no folder, nothing hidden, and no sign that a glob would read. */
+export function fileNameOf(name: string): string {
+  const plain = name
+    .replaceAll(/^.*[/\\]/gs, '')
+    .replaceAll(/[^\p{L}\p{M}\p{N}._-]+/gu, '-')
+    .replace(/^[.-]+/, '');
+  return plain.slice(-NAME_LENGTH) || 'file';
+}
+
+const NAME_LENGTH = 80;
+
+/** Limits of a form with one file. */
+export interface ReceiveOptions {
+  /** The run or the purpose that the file is for. */
+  readonly run: string;
+  readonly limitBytes: number;
+  /** What to do with a larger file. */
+  readonly hint: string;
+}
+
+/** Streams the file of a form to disk, after its token has proved that the form is ours. PageError for no file, or a larger one. */
+export async function receiveUpload(
+  request: FastifyRequest,
+  uploads: Uploads,
+  { run, limitBytes, hint }: ReceiveOptions,
+): Promise<Upload> {
+  if (!request.isMultipart()) throw noFile();
+  const limits = { fileSize: limitBytes, files: 1, fields: 5, parts: 6, headerPairs: 20 };
+  let checked = false;
+  for await (const part of request.parts({ limits })) {
+    if (part.type === 'field') {
+      if (part.fieldname !== CSRF_FIELD) continue;
+      checkFormToken(request, part.value);
+      checked = true;
+    } else {
+      if (!checked) checkFormToken(request, undefined);
+      const name = part.filename === '' ? 'the uploaded file' : part.filename;
+      const upload = await uploads.keep(run, shortened(printable(name), NAME_LENGTH), part.file);
+      if (!part.file.truncated) return upload;
+      await uploads.drop(upload);
+      const most = `At most ${formatBytes(limitBytes)} can be uploaded.`;
+      throw new PageError(413, 'The file is too large', `${most} ${hint}`);
+    }
+  }
+  throw noFile();
+}
+
+function noFile(): PageError {
+  return new PageError(400, 'No file', 'Go back and choose the file.');
 }
 
 type Folder = ReturnType<RunContext['artifacts']['run']>;

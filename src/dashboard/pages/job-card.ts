@@ -177,7 +177,7 @@ function lastWords(last: Run, reading: Reading): Markup {
 }
 
 /** `15 2 * * *` as `At 02:15, every day`; the expression itself if it has no simple description. */
-function scheduleWords(cron: string): string {
+export function scheduleWords(cron: string): string {
   try {
     const words = cronstrue.toString(cron, { use24HourTimeFormat: true });
     return /^At [\d:]+$/.test(words) ? `${words}, every day` : words;

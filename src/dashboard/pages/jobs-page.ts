@@ -33,7 +33,7 @@ export function jobsPage(facts: JobsPageFacts, frame: Frame): string {
     body: html`${problems.length > 0 && problemsBox(problems, program)}
 ${unset.length > 0 && unsetBox(unset)}
 ${scheduled && clockNote(keeper, program)}
-${jobs.length === 0 ? noJobs(program) : jobGroups(jobs, { now, viewer: frame.viewer })}
+${jobs.length === 0 ? noJobs(program, frame.viewer) : html`${frame.viewer.canAct && html`<p class="actions"><a class="button" href="/new">New job</a></p>`}${jobGroups(jobs, { now, viewer: frame.viewer })}`}
 ${warnings.length > 0 && html`<details class="worth-knowing"><summary>${counted(warnings.length, 'note')} on the files of the workspace</summary>${problemList(warnings)}</details>`}`,
   });
 }
@@ -81,9 +81,11 @@ function unsetBox(unset: readonly string[]): Markup {
   return html`<p class="notice warning">Not set yet: ${unset.map((name, index) => html`${index > 0 && ', '}<code>${name}</code>`)}. Set ${unset.length === 1 ? 'it' : 'them'} in <code>.env</code>, then load this page again: jobs that need ${unset.length === 1 ? 'it' : 'them'} cannot run.</p>`;
 }
 
-function noJobs(program: string): Markup {
+function noJobs(program: string, { canAct }: Frame['viewer']): Markup {
   return html`<section class="empty"><h2>No jobs yet</h2>
-<p>A job is a file in <code>jobs/</code>: what to move, with which mapping and when. This command asks a few questions, reads a sample of your file and writes one:</p>
+<p>A job is a file in <code>jobs/</code>: what to move, with which mapping and when. ${canAct && 'Upload a file or give its address: its columns are matched, and you see the first records before anything is sent.'}</p>
+${canAct && html`<p class="actions"><a class="button primary" href="/new">New job</a></p>`}
+<p>In a terminal, this command asks the same questions:</p>
 <pre><code>${program} init</code></pre></section>`;
 }
 

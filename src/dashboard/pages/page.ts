@@ -31,6 +31,8 @@ export interface PageParts {
   readonly notice?: Notice | null;
   /** Loads the script that updates progress. */
   readonly live?: boolean;
+  /** Loads the script that renders a form again after each change. */
+  readonly form?: boolean;
   readonly body: Slot;
 }
 
@@ -57,6 +59,7 @@ export function page(parts: PageParts): string {
 <link rel="stylesheet" href="/assets/report.css">
 <link rel="stylesheet" href="/assets/dashboard.css">
 ${parts.live === true && html`<script src="/assets/live.js" defer></script>`}
+${parts.form === true && html`<script src="/assets/form.js" defer></script>`}
 </head>
 <body class="dashboard">
 <a class="skip-link" href="#main">Skip to the content</a>

@@ -20,7 +20,10 @@ const FEWEST_COMPARED = 2;
 export async function readJobs(dashboard: DashboardContext): Promise<JobsPageFacts> {
   const { context, program } = dashboard;
   const workspace = dashboard.openWorkspace();
-  const { problems, warnings, unset } = checkWorkspace(workspace);
+  const { problems: all, warnings, unset } = checkWorkspace(workspace);
+  // A workspace that was made for the dashboard has no store before its first job.
+  const isNew = workspace.jobNames().length === 0 && workspace.files.stores() === undefined;
+  const problems = isNew ? [] : all;
   const { jobs, keeper } = await dashboard.listJobs();
   const atWork = await dashboard.actions.atWork();
   const now = context.clock();

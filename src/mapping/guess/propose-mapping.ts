@@ -39,6 +39,47 @@ export interface MappingProposal {
   readonly evidence: Readonly<Record<string, string>>;
 }
 
+/** The fields that one column can fill, as answers name them (`column.FIELD`), and what they are called. */
+export const COLUMN_FIELDS: Readonly<Record<MappingSpec['import'], Readonly<Record<string, string>>>> = {
+  products: {
+    title: 'Title',
+    price: 'Price',
+    was: 'Price before',
+    sale: 'Sale price',
+    currency: 'Currency',
+    sku: 'SKU',
+    quantity: 'Stock',
+    availability: 'Availability',
+    description: 'Description',
+    images: 'Image addresses',
+    category: 'Category',
+    subcategory: 'Subcategory',
+    weight: 'Weight',
+    url: 'Address (url)',
+    visible: 'Visible: yes or no',
+    hidden: 'Hidden: yes or no',
+  },
+  contacts: {
+    email: 'E-mail',
+    name: 'Name',
+    firstName: 'First name',
+    lastName: 'Last name',
+    phone: 'Phone',
+    mobile: 'Mobile phone',
+    companyName: 'Company',
+    address: 'Address',
+    houseNumber: 'House number',
+    zip: 'Postal code',
+    city: 'City',
+    state: 'State',
+    country: 'Country',
+    note: 'Note',
+    tags: 'Tags',
+    subscribed: 'Subscribed: yes or no',
+    unsubscribed: 'Unsubscribed: yes or no',
+  },
+};
+
 /** A file to guess a mapping for. */
 export interface FileToGuess {
   readonly header: readonly string[];

@@ -77,6 +77,10 @@ export async function pagesOf(
     context,
     openWorkspace: () => openWorkspace(workspace.dir, env),
     workspaceName: 'shop',
+    newStore: {
+      known: () => ({ url: undefined, apiKey: undefined }),
+      sandbox: { url: 'http://127.0.0.1:4010', apiKey: 'sandbox-key' },
+    },
     redisUrl,
     program: 'storeferry -C shop',
     // Without Redis: a test says who keeps the clock.

@@ -16,9 +16,9 @@ import {
   truncateSync,
   writeFileSync,
 } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
-import type { NewFile } from '../../config/new-workspace/new-workspace.ts';
+import { basename, dirname, join, parse } from 'node:path';
 import { UsageError } from '../../model/storeferry-error.ts';
+import type { NewFile } from './new-workspace.ts';
 
 /** A file that is written completely or not at all. */
 type FileToWrite = Omit<NewFile, 'name' | 'what'>;
@@ -123,4 +123,12 @@ function appeared(path: string): UsageError {
   return new UsageError(`${path} is there already, and nothing is overwritten.`, {
     hint: 'Choose another name, or move the file away.',
   });
+}
+
+/** The name, if necessary with a number, so that no file in the folder has it. */
+export function freeName(folder: string, wanted: string): string {
+  const { name, ext } = parse(wanted);
+  let free = wanted;
+  for (let number = 2; existsSync(join(folder, free)); number++) free = `${name}-${number}${ext}`;
+  return free;
 }

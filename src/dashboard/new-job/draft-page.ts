@@ -1,0 +1,287 @@
+import { USUAL_SCHEDULES } from '../../config/new-workspace/new-workspace.ts';
+import {
+  COLUMN_FIELDS,
+  type MappingQuestion,
+  type ProposedColumn,
+} from '../../mapping/guess/propose-mapping.ts';
+import { rowPlace } from '../../model/row.ts';
+import { foreign, html, type Markup, type Slot } from '../../report/html/markup.ts';
+import { counted, grouped, listed, printable, sentence } from '../../report/printable.ts';
+import { valueText } from '../../report/record-view.ts';
+import {
+  describeLook,
+  explainGuess,
+  type PreviewedRecord,
+  type SourcePreview,
+} from '../../run/preview-source.ts';
+import { scheduleWords } from '../pages/job-card.ts';
+import { serverTimezone } from '../pages/moment.ts';
+import { csrfInput, type Frame, page } from '../pages/page.ts';
+import { type AskedReading, type Draft, type DraftFile, type DraftState, OWN_MAPPING } from './draft.ts';
+import { needsCrosswalk, UPLOADS_FOLDER } from './new-files.ts';
+
+/** What the page of a draft shows besides the draft. */
+export interface DraftPageFacts {
+  readonly state: DraftState;
+  /** What is missing or wrong, after the job was to be created. */
+  readonly problems: readonly string[];
+  /** The stores of the workspace; undefined where there is no stores.yaml. */
+  readonly stores: readonly string[] | undefined;
+  readonly known: { readonly url: string | undefined; readonly apiKey: string | undefined };
+  readonly sandboxUrl: string;
+  /** A name that no job has. */
+  readonly jobName: string;
+  readonly program: string;
+}
+
+/** The page that makes a job: how the file is read, its columns, its first records, the store and the schedule. */
+export function draftPage(draft: Draft, facts: DraftPageFacts, frame: Frame): string {
+  const { state, problems } = facts;
+  return page({
+    ...frame,
+    title: `New job from ${state.name}`,
+    section: 'jobs',
+    form: true,
+    heading: html`New job`,
+    body: html`<p class="page-lead">From ${foreign(state.name)}. Nothing is written before the last button, and nothing is sent before you approve the plan. <a href="/new">Another file</a></p>
+${problems.length > 0 && html`<div class="notice bad" role="alert"><h2>The job was not created</h2><ul>${problems.map((problem) => html`<li>${problem}</li>`)}</ul></div>`}
+<form class="draft" method="post" action="/new/${draft.id}" data-draft>
+${csrfInput(frame.viewer)}
+<div id="matching" data-rendered aria-live="off">${matching(draft, state)}</div>
+${
+  state.file !== undefined &&
+  html`<div id="settings">${settings(draft, state.file, facts)}</div>
+<p class="actions"><button type="submit" name="do" value="create" class="button primary">Create the job and plan it</button> <a class="button" href="/">Cancel</a></p>
+<p class="hint">Writes <code>jobs/</code> and, for a mapping of your own, <code>mappings/</code>: files that can be edited and kept in git. Then it plans the job: the page of the plan shows what would be sent, with a button to approve it.</p>`
+}
+</form>`,
+  });
+}
+
+/** Everything that changes with the answers: rendered again after each of them. */
+function matching(draft: Draft, { name, asked, problem, file }: DraftState): Markup {
+  return html`<fieldset><legend>1. The file</legend>
+${file !== undefined && html`<p>${describeLook(file.look, name)}</p>`}
+${problem !== null && html`<p class="notice bad" role="alert">This file cannot be imported. ${problem}</p>`}
+${asked.map(readingSelect)}
+${file !== undefined && mappingSelect(draft, file)}
+</fieldset>
+${file?.proposal !== undefined && columnsPart(draft, file, file.proposal.columns)}
+${file?.spec !== undefined && paramsPart(file)}
+${file !== undefined && previewPart(file)}
+<p class="actions"><button type="submit" name="do" value="update" class="button" data-without-script>Show the records again</button></p>`;
+}
+
+function option(value: string, label: Slot, selected: string | undefined): Markup {
+  return html`<option value="${value}"${value === selected && html` selected`}>${label}</option>`;
+}
+
+function readingSelect({ question, value }: AskedReading): Markup {
+  const { key, text, error, choices } = question;
+  return html`<p class="field"><label for="${key}">${text}</label>
+<select id="${key}" name="${key}" data-renders${value === undefined && html` aria-invalid="true"`}>${value === undefined && option('', 'Choose', '')}${choices.map((choice) => option(choice.value, `${choice.name}${choice.note === undefined ? '' : ` (${choice.note})`}`, value))}</select>
+<span class="quiet">${error.message}</span></p>`;
+}
+
+function mappingSelect({ fields }: Draft, { recognised, known, mapping, imports }: DraftFile): Markup {
+  const { guess, best } = recognised;
+  const fitting = guess.fitting.map((fit) => fit.name);
+  const own = known.find(({ name }) => name === mapping);
+  const names = [...new Set([...fitting, ...(own === undefined ? [] : [own.name])])];
+  return html`${explainGuess(guess).map((line) => html`<p>${line}</p>`)}
+<p class="field"><label for="mapping">Mapping</label>
+<select id="mapping" name="mapping" data-renders>${option(OWN_MAPPING, 'Match the columns yourself', mapping)}${names.map((name) => option(name, `${name}${name === best?.name ? ' (recognised)' : ''}`, mapping))}</select></p>
+${
+  own === undefined &&
+  html`<p class="field"><label for="imports">What is in the file?</label>
+<select id="imports" name="imports" data-renders${imports === undefined && html` aria-invalid="true"`}>${imports === undefined && option('', 'Choose', '')}${option('products', 'Products', imports)}${option('contacts', 'Contacts', imports)}</select>
+${imports === undefined && fields['imports'] === undefined && html`<span class="quiet">Its columns do not show it.</span>`}</p>`
+}`;
+}
+
+function columnsPart(
+  draft: Draft,
+  { proposal, refused, imports, look }: DraftFile,
+  columns: readonly ProposedColumn[],
+): Markup {
+  const labels = imports === undefined ? {} : COLUMN_FIELDS[imports];
+  const questions = [...draft.asked.values()].filter(
+    ({ id }) =>
+      proposal?.questions.some((question) => question.id === id) === true ||
+      (!id.startsWith('column.') && draft.answers[id] !== undefined),
+  );
+  const open = new Set(proposal?.questions.map(({ id }) => id));
+  return html`<fieldset><legend>2. The columns</legend>
+${refused !== null && html`<p class="notice warning" role="alert">${refused}</p>`}
+${questions.map((question) => questionField(question, open.has(question.id) ? undefined : draft.answers[question.id]))}
+<div class="table-scroll"><table class="columns"><caption>Each column, and the field of the store that it fills. Change what is wrong.</caption>
+<thead><tr><th scope="col">Column</th><th scope="col">A value</th><th scope="col">Field</th><th scope="col">Why</th></tr></thead>
+<tbody>${columns.map((column) => columnRow(column, labels, look.header))}</tbody></table></div>
+${proposal !== undefined && proposal.notes.length > 0 && html`<ul class="does">${proposal.notes.map((note) => html`<li>${note}</li>`)}</ul>`}
+</fieldset>`;
+}
+
+function columnRow(
+  { header, index, field, sample, evidence, confidence }: ProposedColumn,
+  labels: Readonly<Record<string, string>>,
+  headers: readonly string[],
+): Markup {
+  const id = `field-${index}`;
+  const fixed = field !== null && labels[field] === undefined;
+  const select = html`<input type="hidden" name="was.${index}" value="${field ?? ''}"><input type="hidden" name="column.${index}" value="${columnName(headers, index)}">
+<select id="${id}" name="field.${index}" aria-label="Field of the column ${printable(header)}" data-renders>${option('', 'Not used', field ?? '')}${Object.entries(labels).map(([name, label]) => option(name, label, field ?? ''))}</select>`;
+  return html`<tr${field === null && html` class="unused"`}><th scope="row">${header === '' ? html`<span class="quiet">no header</span>` : foreign(header, 60)}</th><td>${foreign(sample)}</td><td>${header === '' ? '' : fixed ? sentence(field ?? '').replace(/\.$/, '') : select}</td><td class="quiet">${confidence === 'likely' && html`<b>Likely:</b> `}${evidence}</td></tr>`;
+}
+
+/** A column as answers name it: with its number where several have the same header. */
+function columnName(headers: readonly string[], index: number): string {
+  const header = headers[index]?.trim() ?? '';
+  const alike = headers.flatMap((text, at) => (text.trim() === header ? [at] : []));
+  return alike.length < 2 ? header : `${header}#${alike.indexOf(index) + 1}`;
+}
+
+function questionField({ id, text, reason, answers }: MappingQuestion, answer: string | undefined): Markup {
+  const name = `answer.${id}`;
+  const isOpen = answer === undefined;
+  const control =
+    answers.length === 0
+      ? html`<input id="${name}" name="${name}" value="${answer ?? ''}" data-renders>`
+      : html`<select id="${name}" name="${name}" data-renders>${isOpen && option('', 'Choose', '')}${answers.map(({ value, label }) => option(`=${value}`, label, answer === undefined ? undefined : `=${answer}`))}</select>`;
+  return html`<p class="field question${isOpen && ' open'}"><label for="${name}">${text}</label>${control} <span class="quiet">${sentence(reason)}.</span></p>`;
+}
+
+function paramsPart({ spec, params }: DraftFile): Markup | false {
+  const entries = Object.entries(spec?.params ?? {});
+  if (entries.length === 0) return false;
+  const needed = entries.filter(([, param]) => typeof param === 'object' && param.default === undefined);
+  const fieldOf = ([name, param]: (typeof entries)[number]) => {
+    const { default: usual, description } = typeof param === 'object' ? param : { default: param };
+    return html`<p class="field"><label for="param.${name}">${name}</label><input id="param.${name}" name="param.${name}" value="${params[name] ?? ''}" placeholder="${usual === undefined ? '' : String(usual)}" data-renders> <span class="quiet">${description}</span></p>`;
+  };
+  const others = entries.filter((entry) => !needed.includes(entry));
+  return html`${needed.length > 0 && html`<fieldset><legend>What the mapping needs</legend>${needed.map(fieldOf)}</fieldset>`}
+${others.length > 0 && html`<details class="worth-knowing"><summary>${counted(others.length, 'setting')} of the mapping</summary>${others.map(fieldOf)}</details>`}`;
+}
+
+function previewPart({ preview, look }: DraftFile): Markup | false {
+  if (preview === undefined)
+    return html`<p class="notice">The first records are shown here once the questions above are answered.</p>`;
+  if (typeof preview === 'string') return html`<p class="notice warning">${preview}</p>`;
+  const { counts, records, rejected } = preview;
+  const place = (record: PreviewedRecord) =>
+    rowPlace(record.reason?.line ?? record.line, record.reason?.column, look.places);
+  return html`<fieldset><legend>3. The first records</legend>
+<p role="status" id="preview-counts">${countWords(preview, look.rowCount !== null && look.rowCount <= look.rows.length)}</p>
+${
+  counts.record + counts.rejected + counts.skipped > 0 &&
+  html`<div class="table-scroll"><table class="preview"><caption>The first ${counted(records.length, 'record')}${rejected.length > 0 && `, and the first that are rejected after them`}</caption>
+<thead><tr><th scope="col">Record</th><th scope="col">What would be sent</th></tr></thead>
+<tbody>${[...records, ...rejected].map((record) => recordRow(record, place(record)))}</tbody></table></div>`
+}</fieldset>`;
+}
+
+function countWords({ counts }: SourcePreview, whole: boolean): string {
+  const parts = [
+    `${counted(counts.record, 'record')} can be sent`,
+    ...(counts.rejected > 0
+      ? [`${grouped(counts.rejected)} ${counts.rejected === 1 ? 'is' : 'are'} rejected`]
+      : []),
+    ...(counts.skipped > 0
+      ? [`${grouped(counts.skipped)} ${counts.skipped === 1 ? 'is' : 'are'} skipped`]
+      : []),
+  ];
+  return `${whole ? 'In the file' : 'In the first rows of the file'}: ${listed(parts)}.`;
+}
+
+const VALUE_SHOWN = 200;
+
+function recordRow({ key, kind, fields, reason, cell }: PreviewedRecord, place: string): Markup {
+  const name = html`<th scope="row">${key === null ? html`<span class="quiet">no key</span>` : foreign(key, 80)} <span class="quiet">${place}</span></th>`;
+  if (kind !== 'record') {
+    return html`<tr class="${kind === 'rejected' && 'bad'}">${name}<td><b>${kind === 'rejected' ? 'Rejected' : 'Skipped'}</b>: ${reason?.column !== undefined && html`${foreign(reason.column, 60)} <mark>${cell === undefined || cell === '' ? 'blank' : foreign(cell, 80)}</mark> `}${foreign(reason?.message ?? '')}</td></tr>`;
+  }
+  return html`<tr>${name}<td><details><summary>${summaryOf(fields)}</summary><dl class="body">${fields.map(({ path, value }) => html`<div><dt><code>${path}</code></dt><dd>${foreign(valueText(value, VALUE_SHOWN))}</dd></div>`)}</dl></details></td></tr>`;
+}
+
+/** A request body in a line: title, prices, stock and images of a product; e-mail and name of a contact. */
+function summaryOf(fields: PreviewedRecord['fields']): Markup {
+  const all = (path: RegExp) =>
+    fields.flatMap((field) => (path.test(field.path) && field.value !== null ? [field.value] : []));
+  const named = all(/^(?:title|email|name)$/);
+  const prices = all(/^variants\[\d+\]\.price$/).filter((value) => typeof value === 'number');
+  const stock = all(/^variants\[\d+\]\.quantity$/).filter((value) => typeof value === 'number');
+  const images = all(/^images\[/).length;
+  const [least, most] = [Math.min(...prices), Math.max(...prices)];
+  const parts = [
+    ...(prices.length === 0 ? [] : [least === most ? `price ${least}` : `price ${least} to ${most}`]),
+    ...(prices.length > 1 ? [counted(prices.length, 'variant')] : []),
+    ...(stock.length === 0 ? [] : [`stock ${grouped(stock.reduce((sum, one) => sum + one, 0))}`]),
+    ...(images === 0 ? [] : [counted(images, 'image')]),
+  ];
+  return html`<b>${foreign(named.map(String).join(', '), 120)}</b>${parts.length > 0 && ` ${parts.join(', ')}`}`;
+}
+
+function settings(draft: Draft, file: DraftFile, facts: DraftPageFacts): Markup {
+  const { fields } = draft;
+  const schedule = fields['schedule'] ?? 'no';
+  const cron = fields['cron'] ?? '15 2 * * *';
+  return html`<fieldset><legend>4. The job</legend>
+<p class="field"><label for="name">Name</label><input id="name" name="name" value="${fields['name'] ?? facts.jobName}" required autocomplete="off" spellcheck="false" pattern="[A-Za-z0-9][A-Za-z0-9._\\-]*" title="Letters, digits, dots, - and _"></p>
+${facts.stores === undefined ? newStoreFields(draft, facts) : storeSelect(facts.stores, fields['store'])}
+${needsCrosswalk(file) && html`<p class="notice">The store updates contacts by its own ids. Put a file with them into the workspace as <code>contact-ids.csv</code>, with the columns <code>id</code> and <code>email</code>; contacts that it lacks are rejected.</p>`}
+</fieldset>
+<fieldset><legend>5. The schedule</legend>
+<p class="field"><label for="schedule">When does it run?</label>
+<select id="schedule" name="schedule">${option('no', 'Only when somebody starts it', schedule)}${USUAL_SCHEDULES.map(({ value, name }) => option(value, name, schedule))}${option('other', 'At other times (cron)', schedule)}</select></p>
+<p class="field" data-when="schedule=other"><label for="cron">Minute, hour, day, month, weekday</label><input id="cron" name="cron" value="${cron}" autocomplete="off" spellcheck="false"> <span class="quiet">${schedule === 'other' && scheduleWords(cron)}</span></p>
+<p class="field" data-unless="schedule=no"><label for="timezone">Time zone</label><input id="timezone" name="timezone" value="${fields['timezone'] ?? serverTimezone()}"${fields['timezone'] === undefined && html` data-browser-timezone`} autocomplete="off" spellcheck="false"></p>
+<p class="hint">${draft.source.kind === 'file' ? html`The file is copied into <code>${UPLOADS_FOLDER}/</code>. A scheduled run reads that copy again: for new data, upload a new file on the page of the job, or give the job an address or a folder where a new file is put.` : 'Each run reads what is at the address then.'} Schedules need a worker: <code>${facts.program} dashboard --worker</code> keeps them in this process.</p>
+</fieldset>`;
+}
+
+function storeSelect(stores: readonly string[], chosen: string | undefined): Markup {
+  return html`<p class="field"><label for="store">Store</label><select id="store" name="store">${stores.map((name) => option(name, name, chosen))}</select></p>`;
+}
+
+function newStoreFields({ fields, apiKey }: Draft, { known, sandboxUrl }: DraftPageFacts): Markup {
+  const kind = fields['storeKind'] ?? 'own';
+  const hasKey = apiKey !== undefined || known.apiKey !== undefined;
+  const unit = fields['weightUnit'] ?? 'kg';
+  return html`<p class="field"><label for="storeKind">Which store is it for?</label>
+<select id="storeKind" name="storeKind">${option('own', 'My store: I have its address and an API key', kind)}${option('sandbox', `None yet: the sandbox at ${sandboxUrl}`, kind)}</select></p>
+<p class="field" data-when="storeKind=own"><label for="url">Address of the store</label><input id="url" name="url" type="url" inputmode="url" value="${fields['url'] ?? known.url ?? ''}" placeholder="https://shop.example" autocomplete="off"></p>
+<p class="field" data-when="storeKind=own"><label for="apiKey">API key</label><input id="apiKey" name="apiKey" type="password" autocomplete="off" spellcheck="false" aria-describedby="key-hint"> <span class="quiet" id="key-hint">${hasKey ? 'A key is known; leave this blank to use it. ' : ''}It is written into <code>.env</code> of the workspace, which only its owner can read, and nowhere else.</span></p>
+<p class="field"><label for="weightUnit">Unit in which the store shows weights</label><select id="weightUnit" name="weightUnit">${['kg', 'g', 'lb', 'oz'].map((name) => option(name, name, unit))}</select></p>`;
+}
+
+/** The page that takes a file or an address. */
+export function newJobPage(
+  { limit, problem }: { readonly limit: string; readonly problem: string | null },
+  frame: Frame,
+): string {
+  return page({
+    ...frame,
+    title: 'New job',
+    section: 'jobs',
+    notice: problem === null ? null : { tone: 'bad', text: problem },
+    body: html`<p class="page-lead">A job imports a file of products or contacts. You match its columns and see the first records before anything is written or sent.</p>
+<div class="cards">
+<form class="panel upload" method="post" action="/new/upload" enctype="multipart/form-data">
+<h2>A file of this computer</h2>
+${csrfInput(frame.viewer)}
+<p><label for="file">CSV, Excel (.xlsx), .ods, JSON or XML; gzip and zip are opened</label>
+<input id="file" name="file" type="file" required></p>
+<p class="hint">At most ${limit}.</p>
+<p class="actions"><button type="submit" class="button primary">Upload</button></p>
+</form>
+<form class="panel upload" method="post" action="/new/address">
+<h2>An address on the web</h2>
+${csrfInput(frame.viewer)}
+<p><label for="address">Address of the file, or the link of a Google Sheet</label>
+<input id="address" name="address" type="text" inputmode="url" required placeholder="https://shop.example/export.csv" autocomplete="off" spellcheck="false"></p>
+<p class="hint">Each run reads it again. A token in it belongs into <code>.env</code>: <code>https://shop.example/export.csv?token=\${FEED_TOKEN}</code></p>
+<p class="actions"><button type="submit" class="button primary">Read it</button></p>
+</form>
+</div>`,
+  });
+}

@@ -1,0 +1,271 @@
+import { randomUUID } from 'node:crypto';
+import { basename } from 'node:path';
+import type {
+  MappingAnswers,
+  MappingProposal,
+  MappingQuestion,
+} from '../../mapping/guess/propose-mapping.ts';
+import { proposeMapping } from '../../mapping/guess/propose-mapping.ts';
+import { type RecognisedFile, recogniseFile } from '../../mapping/guess-mapping.ts';
+import type { MappingFile, MappingSpec } from '../../mapping/spec/mapping-spec.ts';
+import { explainError, StoreferryError, UsageError } from '../../model/storeferry-error.ts';
+import { lookAtSource, type SourceLook } from '../../run/look-at-source.ts';
+import {
+  fileToGuess,
+  previewSource,
+  type ReadingQuestion,
+  readingQuestion,
+  type SourcePreview,
+} from '../../run/preview-source.ts';
+import type { Upload, Uploads } from '../actions/uploads.ts';
+import type { DashboardContext } from '../dashboard-context.ts';
+import type { FormFields } from '../form-fields.ts';
+import { PageError } from '../guard/page-error.ts';
+import { CSRF_FIELD } from '../pages/page.ts';
+
+/** A job that is being made in a browser. Nothing of it is in the workspace yet. */
+export interface Draft {
+  readonly id: string;
+  readonly source:
+    | { readonly kind: 'file'; readonly upload: Upload }
+    | { readonly kind: 'web'; readonly url: string };
+  /** As they were last sent, without the key of the store. */
+  fields: FormFields;
+  apiKey: string | undefined;
+  answers: MappingAnswers;
+  /** Every question that was asked about the mapping, so that its answer can be changed. */
+  readonly asked: Map<string, MappingQuestion>;
+  readonly looks: Map<string, Promise<SourceLook>>;
+}
+
+/** The purpose of uploads for new jobs. */
+export const NEW_JOB = 'new-job';
+/** The most jobs that are made at a time; the oldest is forgotten. */
+const MOST_DRAFTS = 10;
+/** The most ways of reading a file that are kept. */
+const MOST_LOOKS = 4;
+/** A page does not wait longer than this for a file on the web. */
+const FETCH_WITHIN_MS = 120_000;
+/** Reading a file takes a whole core. */
+const MOST_AT_ONCE = 2;
+
+/** The drafts of all visitors, in memory. */
+export interface Drafts {
+  open(source: Draft['source']): Draft;
+  find(id: string): Draft | undefined;
+  drop(draft: Draft): Promise<void>;
+}
+
+/** Starts without drafts. */
+export function createDrafts(uploads: Uploads): Drafts {
+  const drafts = new Map<string, Draft>();
+  return {
+    open(source) {
+      const draft: Draft = {
+        ...{ id: randomUUID(), source, fields: {}, apiKey: undefined, answers: {} },
+        ...{ asked: new Map(), looks: new Map() },
+      };
+      drafts.set(draft.id, draft);
+      const [oldest] = drafts.keys();
+      if (drafts.size > MOST_DRAFTS && oldest !== undefined) drafts.delete(oldest);
+      return draft;
+    },
+    find(id) {
+      const draft = drafts.get(id);
+      if (draft?.source.kind !== 'file') return draft;
+      return uploads.find(draft.source.upload.id, NEW_JOB) === undefined ? undefined : draft;
+    },
+    async drop(draft) {
+      drafts.delete(draft.id);
+      if (draft.source.kind === 'file') await uploads.drop(draft.source.upload);
+    },
+  };
+}
+
+/** The mapping that is proposed for the file, in the list of mappings. */
+export const OWN_MAPPING = 'new';
+
+/** A question about how a file is read, with the answer in use. */
+export interface AskedReading {
+  readonly question: ReadingQuestion;
+  /** Undefined while it is open. */
+  readonly value: string | undefined;
+}
+
+/** What a draft is so far. */
+export interface DraftState {
+  readonly name: string;
+  readonly asked: readonly AskedReading[];
+  /** Why there is no `file`: a sentence, or null while a question is open. */
+  readonly problem: string | null;
+  readonly file: DraftFile | undefined;
+}
+
+/** A file that can be read, and what is made of it. */
+export interface DraftFile {
+  readonly look: SourceLook;
+  readonly recognised: RecognisedFile;
+  readonly known: readonly MappingFile[];
+  /** Undefined while it is not clear what the file holds. */
+  readonly imports: MappingSpec['import'] | undefined;
+  /** The name of a known mapping, or `OWN_MAPPING`. */
+  readonly mapping: string;
+  readonly proposal: MappingProposal | undefined;
+  /** An answer that cannot be followed. */
+  readonly refused: string | null;
+  /** Undefined while a question is open. */
+  readonly spec: MappingSpec | undefined;
+  readonly params: Readonly<Record<string, string>>;
+  /** A sentence where the records cannot be shown. */
+  readonly preview: SourcePreview | string | undefined;
+}
+
+let reading = 0;
+
+/** Reads the source of a draft and everything that follows from its answers. PageError while others read theirs. */
+export async function readDraft(draft: Draft, dashboard: DashboardContext): Promise<DraftState> {
+  if (reading >= MOST_AT_ONCE) {
+    throw new PageError(503, 'Busy', 'Other visitors read files now. Load the page again in some seconds.');
+  }
+  reading++;
+  try {
+    const name = draft.source.kind === 'file' ? basename(draft.source.upload.path) : draft.source.url;
+    const { asked, problem, look } = await readLook(draft, dashboard);
+    return { name, asked, problem, file: look && (await readMapping(draft, look, dashboard)) };
+  } finally {
+    reading--;
+  }
+}
+
+type Reading = Readonly<Partial<Record<ReadingQuestion['key'], string>>>;
+
+/** How the file of a draft is read, as far as it had to be asked. */
+export function readingOf(asked: readonly AskedReading[]): Reading {
+  return Object.fromEntries(asked.map(({ question, value }) => [question.key, value]));
+}
+
+async function readLook(draft: Draft, dashboard: DashboardContext) {
+  const asked: AskedReading[] = [];
+  for (;;) {
+    const known = readingOf(asked);
+    try {
+      return { asked, problem: null, look: await lookOnce(draft, known, dashboard) };
+    } catch (error) {
+      const question = readingQuestion(error);
+      if (question === undefined || known[question.key] !== undefined) {
+        if (!(error instanceof StoreferryError)) throw error;
+        return { asked, problem: dashboard.retell(explainError(error)) };
+      }
+      const given = draft.fields[question.key];
+      const value = given === undefined || given === '' ? question.likely : given;
+      asked.push({ question, value });
+      if (value === undefined) return { asked, problem: null };
+    }
+  }
+}
+
+/** A file is read once for each way of reading it. */
+async function lookOnce(draft: Draft, known: Reading, dashboard: DashboardContext): Promise<SourceLook> {
+  const key = JSON.stringify(known);
+  const before = draft.looks.get(key);
+  if (before !== undefined) return await before;
+  const { source } = draft;
+  const place = source.kind === 'file' ? source.upload.path : dashboard.openWorkspace().webPlace(source.url);
+  const { headerRow, ...others } = known;
+  const look = lookAtSource(place, {
+    ...others,
+    headerRow: headerRow === undefined ? undefined : Number(headerRow),
+    signal: AbortSignal.any([dashboard.context.signal, AbortSignal.timeout(FETCH_WITHIN_MS)]),
+  });
+  const [oldest] = draft.looks.keys();
+  if (draft.looks.size >= MOST_LOOKS && oldest !== undefined) draft.looks.delete(oldest);
+  draft.looks.set(key, look);
+  return await look;
+}
+
+async function readMapping(draft: Draft, look: SourceLook, dashboard: DashboardContext): Promise<DraftFile> {
+  const { fields } = draft;
+  const workspace = dashboard.openWorkspace();
+  const known = workspace.mappingNames().flatMap((name) => workspace.inspection.mapping(name)?.value ?? []);
+  const file = fileToGuess(look);
+  const recognised = recogniseFile(file, known);
+  const chosen = known.find(({ name }) => name === fields['mapping']);
+  const mapping =
+    chosen?.name ??
+    (fields['mapping'] === OWN_MAPPING ? OWN_MAPPING : (recognised.best?.name ?? OWN_MAPPING));
+  const own = known.find(({ name }) => name === mapping);
+  const imports = own?.spec.import ?? importsOf(fields['imports']) ?? recognised.imports;
+  const { proposal, refused } =
+    own !== undefined || imports === undefined
+      ? { proposal: undefined, refused: null }
+      : propose(draft, (answers) => proposeMapping(imports, file, answers, known));
+  const spec = own?.spec ?? proposal?.spec ?? undefined;
+  const params = paramsOf(fields, spec);
+  const store = fields['store'] ?? workspace.inspection.stores().names?.[0];
+  const weightUnit =
+    (store === undefined ? undefined : workspace.inspection.store(store)?.value?.weightUnit) ?? 'kg';
+  const options = { params, weightUnit, now: dashboard.context.clock() };
+  const preview = spec && (await previewSource(look, spec, options).catch(sentenceOf));
+  return { look, recognised, known, imports, mapping, proposal, refused, spec, params, preview };
+}
+
+function sentenceOf(error: unknown): string {
+  if (error instanceof StoreferryError) return explainError(error);
+  throw error;
+}
+
+function importsOf(text: string | undefined): MappingSpec['import'] | undefined {
+  return text === 'products' || text === 'contacts' ? text : undefined;
+}
+
+/** Proposes a mapping by the answers; one that cannot be followed is taken back. */
+function propose(draft: Draft, by: (answers: MappingAnswers) => MappingProposal) {
+  const settled = (proposal: MappingProposal, refused: string | null) => {
+    for (const question of proposal.questions) draft.asked.set(question.id, question);
+    return { proposal, refused };
+  };
+  try {
+    return settled(by(draft.answers), null);
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    draft.answers = {};
+    return settled(by({}), `${explainError(error)} The columns are as they were proposed.`);
+  }
+}
+
+function paramsOf(fields: FormFields, spec: MappingSpec | undefined): Record<string, string> {
+  return Object.fromEntries(
+    Object.keys(spec?.params ?? {}).flatMap((name) => {
+      const value = fields[`param.${name}`];
+      return value === undefined || value === '' ? [] : [[name, value]];
+    }),
+  );
+}
+
+/** Takes what a form says about the columns and the questions of a proposed mapping. */
+export function takeAnswers(draft: Draft, fields: FormFields): void {
+  const changed = (name: string) => draft.fields[name] !== undefined && draft.fields[name] !== fields[name];
+  const isOther = changed('imports') || changed('sheet') || changed('records') || changed('headerRow');
+  const answers: Record<string, string> = isOther ? {} : { ...draft.answers };
+  const columns = Object.keys(fields).flatMap((name) => /^field\.(\d+)$/.exec(name)?.[1] ?? []);
+  const moved = columns.filter((index) => fields[`field.${index}`] !== fields[`was.${index}`]);
+  for (const index of isOther ? [] : moved) {
+    const field = fields[`was.${index}`] ?? '';
+    const other = columns.find((one) => one !== index && fields[`field.${one}`] === field);
+    if (field !== '')
+      answers[`column.${field}`] = other === undefined ? '' : (fields[`column.${other}`] ?? '');
+  }
+  for (const index of isOther ? [] : moved) {
+    const field = fields[`field.${index}`] ?? '';
+    if (field !== '') answers[`column.${field}`] = fields[`column.${index}`] ?? '';
+  }
+  for (const [name, value = ''] of isOther ? [] : Object.entries(fields)) {
+    const id = /^answer\.(.+)$/s.exec(name)?.[1];
+    if (id === undefined || value === '') continue;
+    answers[id] = value.startsWith('=') ? value.slice(1) : value;
+  }
+  const { apiKey, [CSRF_FIELD]: _, ...others } = fields;
+  draft.answers = answers;
+  draft.fields = others;
+  if (apiKey !== undefined && apiKey.trim() !== '') draft.apiKey = apiKey.trim();
+}

@@ -1,0 +1,174 @@
+import { existsSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { whyNoSchedule } from '../../config/job/read-schedules.ts';
+import {
+  NEW_STORE,
+  type NewSource,
+  type NewWorkspace,
+  STORE_VARIABLES,
+} from '../../config/new-workspace/new-workspace.ts';
+import { freeName } from '../../config/new-workspace/write-together.ts';
+import { baseUrlSchema, isName, storeSchema } from '../../config/store-config.ts';
+import type { Workspace } from '../../config/workspace.ts';
+import { delimiterName } from '../../model/row.ts';
+import type { DashboardContext } from '../dashboard-context.ts';
+import type { FormFields } from '../form-fields.ts';
+import { serverTimezone } from '../pages/moment.ts';
+import { type Draft, type DraftFile, type DraftState, OWN_MAPPING, readingOf } from './draft.ts';
+
+/** The folder of the workspace for uploaded files. */
+export const UPLOADS_FOLDER = 'uploads';
+
+/** The answers of a draft as `init` has them, or what is still missing or wrong, as sentences. */
+export type NewFiles = { readonly workspace: NewWorkspace } | { readonly problems: readonly string[] };
+
+/** Turns the answers of a draft into a new job, for the code of `init` that writes its files. */
+export function newFilesOf(draft: Draft, { asked, file }: DraftState, dashboard: DashboardContext): NewFiles {
+  const { fields } = draft;
+  const workspace = dashboard.openWorkspace();
+  const { dir } = workspace;
+  if (file?.spec === undefined || file.imports === undefined)
+    return { problems: ['Answer the open questions about the file first.'] };
+  const { spec, imports, mapping, proposal, params, look } = file;
+  const store = storeOf(draft, workspace, dashboard);
+  const schedule = scheduleOf(fields);
+  const name = (fields['name'] ?? '').trim();
+  const missing = missingParams(file);
+  const problems = [
+    whyNoJobName(dir, name),
+    ...('problems' in store ? store.problems : []),
+    ...('problem' in schedule ? [schedule.problem] : []),
+    ...missing.map((param) => `The mapping needs the parameter ${param}.`),
+  ].filter((problem) => problem !== undefined);
+  if (problems.length > 0 || 'problems' in store || 'problem' in schedule) return { problems };
+  const isOwn = mapping === OWN_MAPPING;
+  const mappingName = isOwn
+    ? freeName(join(dir, 'mappings'), `${name}.yaml`).replace(/\.yaml$/, '')
+    : mapping;
+  const source = sourceOf(draft, dir, readingOf(asked));
+  const crosswalk = needsCrosswalk(file) ? { path: CROSSWALK, match: 'email', id: 'id' } : undefined;
+  return {
+    workspace: {
+      ...store.answer,
+      dir,
+      copyOf: draft.source.kind === 'file' ? draft.source.upload.path : undefined,
+      crosswalkToCome: crosswalk !== undefined && !existsSync(join(dir, CROSSWALK)),
+      job: {
+        ...{ name, imports, store: store.name, source, mapping: mappingName, crosswalk },
+        params: spec.params ?? {},
+        paramValues: params,
+        schedule: schedule.value,
+        timezone: schedule.value?.timezone ?? serverTimezone(),
+      },
+      starter:
+        proposal === undefined
+          ? undefined
+          : {
+              name: mappingName,
+              file: basename(source.path ?? source.url),
+              header: look.header,
+              proposal,
+              spec,
+            },
+    },
+  };
+}
+
+/** Where a job looks for the ids of contacts. */
+const CROSSWALK = 'contact-ids.csv';
+
+/** Whether the ids of contacts must come from a second file. */
+export function needsCrosswalk({ spec }: Pick<DraftFile, 'spec'>): boolean {
+  return spec?.import === 'contacts' && spec.contact.id === undefined;
+}
+
+/** The parameters of the mapping that have no value yet. */
+function missingParams({ spec, params }: DraftFile): string[] {
+  return Object.entries(spec?.params ?? {}).flatMap(([name, param]) => {
+    const isOpen = typeof param === 'object' && param.default === undefined && params[name] === undefined;
+    return isOpen ? [name] : [];
+  });
+}
+
+/** A name that no job of the workspace has. */
+export function freeJobName(dir: string, usual: string): string {
+  return freeName(join(dir, 'jobs'), `${usual}.yaml`).replace(/\.yaml$/, '');
+}
+
+function whyNoJobName(dir: string, name: string): string | undefined {
+  if (!isName(name))
+    return `The job cannot be called '${name}': only letters, digits, dots, - and _, beginning with a letter or digit.`;
+  return existsSync(join(dir, 'jobs', `${name}.yaml`))
+    ? `There is a job ${name} already: choose another name.`
+    : undefined;
+}
+
+function sourceOf(
+  draft: Draft,
+  dir: string,
+  { headerRow, delimiter, ...others }: ReturnType<typeof readingOf>,
+): NewSource {
+  const read = {
+    ...others,
+    headerRow: headerRow === undefined ? undefined : Number(headerRow),
+    delimiter: delimiter && (delimiterName(delimiter) ?? delimiter),
+  };
+  if (draft.source.kind === 'web') return { url: draft.source.url, ...read };
+  const free = freeName(join(dir, UPLOADS_FOLDER), basename(draft.source.upload.path));
+  return { path: `${UPLOADS_FOLDER}/${free}`, ...read };
+}
+
+type StoreAnswer = Pick<NewWorkspace, 'weightUnit' | 'variables' | 'unset' | 'sandbox'>;
+
+function storeOf(
+  { fields, apiKey: typed }: Draft,
+  workspace: Workspace,
+  { newStore }: Pick<DashboardContext, 'newStore'>,
+): { readonly name: string; readonly answer: StoreAnswer } | { readonly problems: readonly string[] } {
+  const names = workspace.inspection.stores().names;
+  if (names !== undefined) {
+    const name = fields['store'] ?? names[0] ?? '';
+    if (!names.includes(name)) return { problems: ['Choose the store.'] };
+    const unset = workspace.inspection.store(name)?.unset.map((variable) => variable.name) ?? [];
+    return {
+      name,
+      answer: { weightUnit: undefined, variables: {}, unset: [...new Set(unset)], sandbox: false },
+    };
+  }
+  if (workspace.files.stores() !== undefined)
+    return { problems: ['stores.yaml has errors: correct it first.'] };
+  const unit = storeSchema.shape.weightUnit.safeParse(fields['weightUnit']);
+  const weightUnit = unit.success ? unit.data : 'kg';
+  const isSandbox = fields['storeKind'] === 'sandbox';
+  const known = newStore.known();
+  const url = baseUrlSchema.safeParse(isSandbox ? newStore.sandbox.url : (fields['url'] ?? '').trim());
+  const key = isSandbox ? newStore.sandbox.apiKey : (typed ?? known.apiKey ?? '');
+  const apiKey = storeSchema.shape.apiKey.safeParse(key);
+  const problems = [
+    ...(url.success ? [] : [`The address of the store: ${url.error.issues[0]?.message}.`]),
+    ...(key === ''
+      ? ['The API key of the store is missing.']
+      : apiKey.success
+        ? []
+        : [`The API key: ${apiKey.error.issues[0]?.message}.`]),
+  ];
+  if (!url.success || problems.length > 0) return { problems };
+  const variables = { [STORE_VARIABLES.url]: url.data, [STORE_VARIABLES.apiKey]: key };
+  return { name: NEW_STORE, answer: { weightUnit, variables, unset: [], sandbox: isSandbox } };
+}
+
+/** The schedule of a form, undefined for none; or why there cannot be one. */
+function scheduleOf(
+  fields: FormFields,
+):
+  | { readonly value: { readonly cron: string; readonly timezone: string } | undefined }
+  | { readonly problem: string } {
+  const chosen = fields['schedule'] ?? 'no';
+  if (chosen === 'no') return { value: undefined };
+  const cron = (chosen === 'other' ? (fields['cron'] ?? '') : chosen).trim();
+  const timezone = (fields['timezone'] ?? '').trim() || serverTimezone();
+  const wrong = whyNoSchedule(cron, timezone);
+  return wrong === undefined
+    ? { value: { cron, timezone } }
+    : { problem: `The schedule '${cron}' in ${timezone}: ${wrong}.` };
+}

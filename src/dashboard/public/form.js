@@ -1,0 +1,63 @@
+// @ts-check
+/** Renders the matching of a new job again after each change, and hides fields that do not apply. Without it a button does so. */
+
+const form = /** @type {HTMLFormElement | null} */ (document.querySelector('[data-draft]'));
+let latest = 0;
+
+/** Shows a field only while another field has, or has not, a value: `data-when="schedule=other"`. */
+function showFields() {
+  for (const element of form?.querySelectorAll('[data-when], [data-unless]') ?? []) {
+    const [name = '', value] = (
+      element.getAttribute('data-when') ??
+      element.getAttribute('data-unless') ??
+      ''
+    ).split('=');
+    const control = form?.elements.namedItem(name);
+    const is = control instanceof HTMLSelectElement && control.value === value;
+    element.toggleAttribute('hidden', element.hasAttribute('data-when') ? !is : is);
+  }
+}
+
+async function renderAgain() {
+  if (!form) return;
+  latest += 1;
+  const mine = latest;
+  const fields = new URLSearchParams();
+  for (const [name, value] of new FormData(form)) {
+    if (typeof value === 'string' && name !== 'apiKey') fields.append(name, value);
+  }
+  const rendered = form.querySelector('[data-rendered]');
+  rendered?.setAttribute('aria-busy', 'true');
+  const answer = await fetch(form.action, { method: 'POST', body: fields }).catch(() => null);
+  // A later change has been sent, and its answer replaces this one.
+  if (mine !== latest) return;
+  if (!answer?.ok) {
+    form.requestSubmit(/** @type {HTMLElement} */ (form.querySelector('[data-without-script]')));
+    return;
+  }
+  const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
+  const fresh = page.querySelector('[data-rendered]');
+  if (mine !== latest || !fresh || !rendered) return;
+  if (!document.querySelector('#settings') && page.querySelector('#settings')) {
+    location.reload();
+    return;
+  }
+  const focused = document.activeElement?.id;
+  rendered.replaceChildren(...fresh.childNodes);
+  rendered.removeAttribute('aria-busy');
+  for (const button of rendered.querySelectorAll('[data-without-script]'))
+    button.toggleAttribute('hidden', true);
+  if (focused) document.getElementById(focused)?.focus();
+}
+
+if (form) {
+  form.addEventListener('change', (event) => {
+    showFields();
+    if (event.target instanceof Element && event.target.hasAttribute('data-renders')) void renderAgain();
+  });
+  for (const button of form.querySelectorAll('[data-without-script]')) button.toggleAttribute('hidden', true);
+  for (const field of form.querySelectorAll('[data-browser-timezone]')) {
+    if (field instanceof HTMLInputElement) field.value = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  }
+  showFields();
+}

@@ -1,0 +1,222 @@
+import { type CompiledMapping, compileMapping, lookupsOfStoreLists } from '../mapping/compile-mapping.ts';
+import type { FileToGuess } from '../mapping/guess/propose-mapping.ts';
+import type { MappingGuess } from '../mapping/guess-mapping.ts';
+import { storeListsTable } from '../mapping/lookup-table.ts';
+import { mapTables } from '../mapping/map-tables.ts';
+import type { MappingSpec } from '../mapping/spec/mapping-spec.ts';
+import { leavesOf, type Mapped, type TracedField } from '../model/mapped-record.ts';
+import type { Reason } from '../model/reason.ts';
+import { delimiterName, isSheet, type Row, type TablePlaces } from '../model/row.ts';
+import {
+  DelimiterError,
+  EncodingError,
+  HeaderRowError,
+  MappingError,
+  type StoreferryError,
+  TableChoiceError,
+} from '../model/storeferry-error.ts';
+import { counted, listed } from '../report/printable.ts';
+import type { SourceLook } from './look-at-source.ts';
+
+/** `prices.csv reads as CSV: 1,234 rows, 47 columns, separated by comma, utf-8.` */
+export function describeLook(
+  { files, header, places, dialect: { delimiter, encoding, bom }, rowCount }: SourceLook,
+  name: string,
+): string {
+  const parts = [
+    rowCount === null ? 'many rows' : counted(rowCount, 'row'),
+    counted(header.length, 'column'),
+    ...(places === undefined
+      ? [
+          `separated by ${delimiterName(delimiter) ?? delimiter}`,
+          `${encoding}${bom ? ' with byte order mark' : ''}`,
+        ]
+      : []),
+  ];
+  const several = files.length > 1 ? ` (the first of ${files.length} files in it)` : '';
+  return `${name} reads as ${formatWords(places)}: ${parts.join(', ')}${several}.`;
+}
+
+function formatWords(places: TablePlaces | undefined): string {
+  if (places === undefined) return 'CSV';
+  if (isSheet(places)) return `the sheet '${places.title}'`;
+  const format = places.format === 'jsonl' ? 'JSON Lines' : places.format.toUpperCase();
+  return places.title === '' ? format : `${format} with the records ${places.title}`;
+}
+
+const DISTINCTIVE_SHOWN = 4;
+
+/** The reasons for this mapping, other mappings that fit, or why none fits. */
+export function explainGuess({ best, fitting, near }: MappingGuess): string[] {
+  const lines: string[] = [];
+  if (best !== undefined) {
+    const { name, used, headers, distinctive } = best;
+    const examples = listed(distinctive.slice(0, DISTINCTIVE_SHOWN).map((text) => `'${text}'`));
+    const own =
+      distinctive.length === 0 ? '' : `, ${distinctive.length} of which no other format has (${examples})`;
+    lines.push(`Recognised as ${name}: this mapping knows ${used.length} of the ${headers} columns${own}.`);
+  }
+  const others = best === undefined ? fitting : fitting.slice(1);
+  if (others.length > 0) {
+    const names = listed(
+      others.map(({ name, used, headers }) => `${name} (${used.length} of ${headers} columns)`),
+    );
+    const unsure = others.length === 1 ? 'A possible mapping is' : 'Several mappings are possible:';
+    lines.push(best === undefined ? `${unsure} ${names}.` : `Other mappings that fit: ${names}.`);
+  }
+  const [nearest] = near;
+  if (fitting.length === 0) {
+    lines.push(
+      nearest === undefined || nearest.used.length < 2
+        ? 'No known format has these columns.'
+        : `No mapping fits its columns. The nearest is ${nearest.name}, but ${nearest.obstacle}.`,
+    );
+  }
+  return lines;
+}
+
+/** The rows of a look, to guess a mapping by. */
+export function fileToGuess({ header, rows }: SourceLook): FileToGuess {
+  return { header, rows: rows.map(({ cells }) => cells) };
+}
+
+/** What a person must say before a file can be read. */
+export interface ReadingQuestion {
+  /** The key of a source that says it. */
+  readonly key: 'sheet' | 'records' | 'headerRow' | 'encoding' | 'delimiter';
+  readonly text: string;
+  readonly error: StoreferryError;
+  readonly choices: readonly {
+    readonly value: string;
+    readonly name: string;
+    readonly note?: string | undefined;
+  }[];
+  /** The choice that is meant most probably; undefined where none stands out. */
+  readonly likely?: string | undefined;
+}
+
+/** The question whose answer resolves an error of `lookAtSource`; undefined for errors that no answer resolves. */
+export function readingQuestion(error: unknown): ReadingQuestion | undefined {
+  if (error instanceof EncodingError && error.candidates.length > 0) {
+    const { words } = error;
+    const choices = error.candidates.map((value) => {
+      const word = words.get(value);
+      return { value, name: value, note: word && `a word in it: ${word}` };
+    });
+    return { key: 'encoding', text: 'Which charset is it in?', error, choices };
+  }
+  if (error instanceof DelimiterError) {
+    const choices = error.candidates.map((value) => ({ value, name: delimiterName(value) ?? value }));
+    return { key: 'delimiter', text: 'What separates the columns?', error, choices };
+  }
+  if (error instanceof TableChoiceError && error.candidates.length > 0) {
+    const { key, candidates, likely } = error;
+    const text = key === 'sheet' ? 'Which sheet?' : 'Which path leads to the records?';
+    const choices = candidates.map(({ value, records }) => ({
+      ...{ value, name: value },
+      note: records === null ? undefined : `${records} times`,
+    }));
+    return { key, text, error, choices, likely };
+  }
+  if (error instanceof HeaderRowError) {
+    const likely = String(error.headerRow);
+    const first = String(error.place?.line ?? 1);
+    const choices = [likely, first].map((value) => ({ value, name: `row ${value}` }));
+    return { key: 'headerRow', text: 'Which row is the header?', error, choices, likely };
+  }
+  return undefined;
+}
+
+/** What the first records of a source become. */
+export interface SourcePreview {
+  readonly records: readonly PreviewedRecord[];
+  /** Of all rows that were looked at. */
+  readonly counts: Readonly<Record<Mapped['kind'], number>>;
+  /** Of records after the first ones, the first that are rejected. */
+  readonly rejected: readonly PreviewedRecord[];
+}
+
+/** A record with its request body, or why there is none. */
+export interface PreviewedRecord {
+  readonly key: string | null;
+  readonly kind: Mapped['kind'];
+  /** The line of its first row. */
+  readonly line: number;
+  /** The values of the request body. */
+  readonly fields: readonly Pick<TracedField, 'path' | 'value'>[];
+  readonly reason: Reason | null;
+  /** The text of the cell that the reason names. */
+  readonly cell: string | undefined;
+}
+
+const RECORDS_SHOWN = 20;
+const REJECTED_SHOWN = 5;
+
+interface PreviewOptions {
+  readonly params: Readonly<Record<string, string>>;
+  readonly weightUnit: 'kg' | 'g' | 'lb' | 'oz';
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+}
+
+/**
+ * Maps the rows of a look, as a plan would. Contacts without an id in the source get one, because the crosswalk is read by
+ * a plan only. MappingError if the mapping does not fit the file, or reads other tables.
+ */
+export async function previewSource(
+  { header, rows }: SourceLook,
+  spec: MappingSpec,
+  options: PreviewOptions,
+): Promise<SourcePreview> {
+  const mapping = compileForPreview(spec, options);
+  const counts = { record: 0, rejected: 0, skipped: 0 };
+  const records: PreviewedRecord[] = [];
+  const rejected: PreviewedRecord[] = [];
+  const byLine = new Map(rows.map((row) => [row.line, row]));
+  const shown = (mapped: Mapped) => previewed(mapped, header, byLine);
+  for await (const batch of mapTables(mapping, [{ header, file: 0, batches: onlyBatch(rows) }])) {
+    for (const mapped of batch) {
+      counts[mapped.kind]++;
+      if (records.length < RECORDS_SHOWN) records.push(shown(mapped));
+      else if (mapped.kind === 'rejected' && rejected.length < REJECTED_SHOWN) rejected.push(shown(mapped));
+    }
+  }
+  return { records, counts, rejected };
+}
+
+async function* onlyBatch(rows: readonly Row[]) {
+  yield rows;
+}
+
+function compileForPreview(spec: MappingSpec, { params, weightUnit, now }: PreviewOptions): CompiledMapping {
+  const others = Object.entries(spec.lookups ?? {}).filter(([, { of }]) => of === undefined);
+  if (others.length > 0) {
+    throw new MappingError(
+      `The mapping reads ${counted(others.length, 'other table')}, which only a plan reads: plan the job to see its records.`,
+    );
+  }
+  const lookups = new Map(
+    lookupsOfStoreLists(spec, params).map(({ name, match }) => [name, storeListsTable([], match)] as const),
+  );
+  const crosswalk =
+    spec.import === 'contacts' && spec.contact.id === undefined
+      ? { match: 'email', file: 'the crosswalk', find: () => 1 }
+      : undefined;
+  return compileMapping(spec, { params, lookups, weightUnit, now, crosswalk });
+}
+
+function previewed(
+  mapped: Mapped,
+  header: readonly string[],
+  byLine: ReadonlyMap<number, Row>,
+): PreviewedRecord {
+  const { kind, key, spans } = mapped;
+  const line = spans[0]?.from ?? 0;
+  if (mapped.kind === 'record') {
+    return { key, kind, line, fields: leavesOf(mapped.body), reason: null, cell: undefined };
+  }
+  const { reason } = mapped;
+  const column = reason.column === undefined ? -1 : header.indexOf(reason.column);
+  const cell = byLine.get(reason.line ?? line)?.cells[column];
+  return { key, kind, line, fields: [], reason, cell };
+}

@@ -1,0 +1,161 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Browser, Locator, Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { z } from 'zod';
+import { startSandbox } from '../../src/sandbox/start-sandbox.ts';
+import { type ServedDashboard, serveDashboard } from '../dashboard/server/running-dashboard.ts';
+import { describeWithBrowser, openBrowser, seriousFindings } from '../support/browser.ts';
+import { makeWorkspace, type Workspace } from '../support/workspace.ts';
+import { makeXlsx } from '../tables/workbooks.ts';
+import { openVisitor, PHONE } from './visitor.ts';
+
+const KEY = 'sandbox-key';
+const PRODUCTS = z.array(z.object({ url: z.string(), title: z.string() }));
+const ROWS = [
+  ['Name', 'Preis', 'Lager', 'Bild', 'Beschreibung', 'Intern'],
+  ['Tasse blau', 12.9, 3, 'https://img.example/tasse.jpg', 'Eine blaue Tasse.', 'a'],
+  ['Teller', 1299, 0, 'https://img.example/teller.jpg', 'Ein großer Teller.', 'b'],
+  ['Schale', 'zwölf Euro', 2, 'https://img.example/schale.jpg', 'Eine Schale.', 'c'],
+  ...Array.from({ length: 27 }, (_, index) => [
+    ...[`Krug ${index + 1}`, 20 + index / 10, index, `https://img.example/${index}.jpg`, 'Ein Krug.', 'd'],
+  ]),
+];
+
+/** Counts what a person presses; typing into a field that the keyboard has reached is no click. */
+function counted(page: Page) {
+  let clicks = 0;
+  const click = async (target: Locator) => {
+    clicks += 1;
+    await target.click();
+  };
+  return {
+    clicks: () => clicks,
+    press: (words: string) =>
+      click(
+        page
+          .getByRole('link', { name: words, exact: true })
+          .or(page.getByRole('button', { name: words, exact: true })),
+      ),
+    type: async (label: string, text: string) => {
+      clicks += 1;
+      await page.getByLabel(label).fill(text);
+    },
+    /** A list that opens, and its entry. */
+    choose: async (label: string, words: string) => {
+      clicks += 2;
+      await page.getByLabel(label).selectOption(words);
+    },
+  };
+}
+
+describeWithBrowser('a new job in a browser', () => {
+  let sandbox: Awaited<ReturnType<typeof startSandbox>>;
+  let workspace: Workspace;
+  let dashboard: ServedDashboard;
+  let browser: Browser;
+
+  beforeAll(async () => {
+    [sandbox, workspace, browser] = await Promise.all([
+      startSandbox({ port: 0, apiKey: KEY }),
+      makeWorkspace({}),
+      openBrowser(),
+    ]);
+    await writeFile(join(workspace.dir, '.price-list.xlsx'), makeXlsx([{ name: 'Artikel', rows: ROWS }]));
+    dashboard = await serveDashboard(workspace, '--worker');
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await workspace?.[Symbol.asyncDispose]();
+    await sandbox?.close();
+  });
+
+  it('leads from an empty workspace to an approved import and a schedule in less than 15 clicks', async () => {
+    const { page, complaints, strayRequests } = await openVisitor(browser, { timezoneId: 'Asia/Tokyo' });
+    const { press, type, choose, clicks } = counted(page);
+    await page.goto(dashboard.url);
+    await page.getByLabel('Token').fill(dashboard.tokens.full);
+    await press('Sign in');
+
+    await press('New job');
+    // The file list of the system opens with a click, and takes another.
+    await page.getByLabel('CSV, Excel').setInputFiles({
+      name: 'Preisliste März.xlsx',
+      mimeType: 'application/octet-stream',
+      buffer: await readFile(join(workspace.dir, '.price-list.xlsx')),
+    });
+    const chosen = 2;
+    await press('Upload');
+    await page.getByRole('heading', { name: 'New job', level: 1 }).waitFor();
+    expect(await page.locator('#matching').innerText()).toContain("the sheet 'Artikel': 30 rows, 6 columns");
+    expect(await page.getByLabel('Field of the column Preis').inputValue()).toBe('price');
+    expect(await page.locator('#preview-counts').innerText()).toBe(
+      'In the file: 29 records can be sent and 1 is rejected.',
+    );
+    const refused = page.locator('.preview .bad');
+    expect(await refused.locator('mark').innerText()).toBe('zwölf Euro');
+    expect(await refused.innerText()).toContain('Artikel!B4');
+    expect(await seriousFindings(page)).toEqual([]);
+
+    await type('Address of the store', sandbox.url);
+    await type('API key', KEY);
+    await choose('When does it run?', '15 2 * * *');
+    expect(await page.getByLabel('Time zone').inputValue()).toBe('Asia/Tokyo');
+    await press('Create the job and plan it');
+    await page.getByRole('heading', { name: /^Plan|^Run/, level: 1 }).waitFor();
+    await page.locator('.lead .badge', { hasText: /^Planned/ }).waitFor();
+    await press('Approve');
+    await press('Send this plan');
+    await page.locator('.lead .badge', { hasText: /^Done/ }).waitFor();
+
+    expect(clicks() + chosen).toBeLessThan(15);
+    const answer = await fetch(`${sandbox.url}/_sandbox/products`, {
+      headers: { authorization: `Bearer ${KEY}` },
+    });
+    expect(PRODUCTS.parse(await answer.json())).toHaveLength(29);
+    const job: unknown = parse(await readFile(join(workspace.dir, 'jobs/my-products.yaml'), 'utf8'));
+    expect(job).toMatchObject({
+      source: { path: 'uploads/Preisliste-März.xlsx' },
+      mapping: 'my-products',
+      schedule: { cron: '15 2 * * *', timezone: 'Asia/Tokyo' },
+    });
+    const written = await Promise.all(
+      ['jobs/my-products.yaml', 'mappings/my-products.yaml', 'stores.yaml'].map((name) =>
+        readFile(join(workspace.dir, name), 'utf8'),
+      ),
+    );
+    expect(written.join('')).not.toContain(KEY);
+    expect((await workspace.storeferry('check')).code).toBe(0);
+    await page.goto(new URL('/jobs/my-products', dashboard.url).href);
+    expect(await page.locator('main').innerText()).toMatch(/At 02:15, every day\s+Asia\/Tokyo/);
+    expect(complaints).toEqual([]);
+    expect(strayRequests).toEqual([]);
+  });
+
+  it('renders the records again when a column is given another field, with and without scripts', async () => {
+    for (const javaScriptEnabled of [true, false]) {
+      const { page, complaints } = await openVisitor(browser, { viewport: PHONE, javaScriptEnabled });
+      await page.goto(dashboard.url);
+      await page.getByLabel('Token').fill(dashboard.tokens.full);
+      await page.getByRole('button', { name: 'Sign in' }).click();
+      await page.goto(new URL('/new', dashboard.url).href);
+      await page.getByLabel('CSV, Excel').setInputFiles({
+        name: 'list.csv',
+        mimeType: 'text/csv',
+        buffer: Buffer.from('Bezeichnung;Verkaufspreis;Kürzel\nTasse;12,90;T-1\nTeller;8,50;T-2\n'),
+      });
+      await page.getByRole('button', { name: 'Upload' }).click();
+      await page.getByLabel('Field of the column Kürzel').selectOption('sku');
+      if (!javaScriptEnabled) await page.getByRole('button', { name: 'Show the records again' }).click();
+      await page.locator('.columns tr', { hasText: 'as you said' }).waitFor();
+      await page.locator('.preview summary').first().click();
+      await expect.poll(() => page.locator('.preview').innerText()).toContain('"T-1"');
+      expect(complaints).toEqual([]);
+      const wide = await page.evaluate(
+        'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+      );
+      expect(wide).toBe(0);
+    }
+  });
+});
