@@ -117,7 +117,7 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
   report: [
     // What is known of a run, its document, and the renderers of it.
     ...['run-facts.ts', 'run-document.ts', 'document-text.ts', 'html/document-sections.ts'],
-    ...['notification.ts', 'run-summary.ts'],
+    ...['notification.ts', 'run-summary.ts', 'audit-text.ts'],
     // One record of a plan.
     'record-view.ts',
     // Words, figures and progress that commands and pages print as reports do.

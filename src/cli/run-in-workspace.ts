@@ -1,6 +1,5 @@
 import type { Invocation } from './define-command.ts';
-import type { JsonResultOptions } from './with-json-result.ts';
-import type { Work } from './work-in-workspace.ts';
+import type { Work, WorkOptions } from './work-in-workspace.ts';
 
 /** What these commands print with `--json`, for the reference. */
 export const RUN_SUMMARY =
@@ -13,7 +12,7 @@ export const RUN_SUMMARY =
  */
 export async function runInWorkspace(
   invocation: Invocation,
-  options: JsonResultOptions,
+  options: WorkOptions,
   loadWork: () => Promise<Work>,
 ): Promise<number> {
   const [{ withJsonResult }, { workInWorkspace }] = await Promise.all([

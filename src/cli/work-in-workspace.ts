@@ -1,6 +1,7 @@
 import { openWorkspace } from '../config/workspace.ts';
+import type { AuditedAction } from '../model/audit-entry.ts';
 import type { Run } from '../model/run.ts';
-import { UsageError } from '../model/storeferry-error.ts';
+import { explainFailure, UsageError } from '../model/storeferry-error.ts';
 import type { RunFacts } from '../report/run-facts.ts';
 import { nextSteps } from '../report/sections/next-section.ts';
 import { notifyEnd } from '../run/execute-run.ts';
@@ -12,6 +13,7 @@ import { type OpenContext, openContext } from './open-context.ts';
 import { parentProcess } from './parent-process.ts';
 import { printError } from './print-error.ts';
 import { exitCodeOf, printReport } from './print-report.ts';
+import { recordCommand } from './record-command.ts';
 import type { Terminal } from './terminal.ts';
 import { type RunWatch, watchRun } from './watch-run.ts';
 import type { Attempt, Instead, JsonResultOptions } from './with-json-result.ts';
@@ -21,10 +23,18 @@ export type Work = ((open: OpenContext) => Promise<RunFacts>) & {
   readonly onPlan?: (open: OpenContext, report: RunFacts) => Promise<Instead>;
 };
 
+/** How the work of a command is reported and recorded. */
+export interface WorkOptions extends JsonResultOptions {
+  /** What the audit log calls it. */
+  readonly action: AuditedAction;
+  /** The run that the command names, as it was typed; absent if it names a job. */
+  readonly named?: string;
+}
+
 /** As `runInWorkspace`; returns what `--json` prints as the result. */
 export async function workInWorkspace(
   { terminal, directory, program }: Invocation,
-  { json, job }: JsonResultOptions,
+  { json, job, action, named }: WorkOptions,
   loadWork: () => Promise<Work>,
   attempt: Attempt,
 ): Promise<number> {
@@ -53,7 +63,19 @@ export async function workInWorkspace(
     attempt.onEvent(event);
     if (event.type !== 'begun') return;
     begun = event.run;
+    void record(event.run);
     parent?.sendRun(event.run.id);
+  };
+  let recorded: Promise<void> | null = null;
+  /** Once: when the run begins, so that it is recorded even if this process is killed, or when nothing began. */
+  const record = (run: Run | null): Promise<void> => {
+    const outcome = run === null ? 'refused' : 'done';
+    const about = run === null ? { job, run: named ?? null } : { job: run.job, run: run.id, of: run.retryOf };
+    recorded ??= recordCommand(open.context, { action, outcome, ...about }).catch((error: unknown) => {
+      watch.clear();
+      terminal.err(`Not added to the audit log: ${explainFailure(error)}\n`);
+    });
+    return recorded;
   };
   await using open = await openContext(directory, onEvent, signal, {
     listener: debug?.listener ?? { onEvent: watch.onStoreEvent },
@@ -62,7 +84,13 @@ export async function workInWorkspace(
   });
   debug?.begin(open);
   const carryOut = await loadWork();
-  const { report, bug } = await reportedBug(carryOut(open)).finally(() => watch.clear());
+  const { report, bug } = await reportedBug(carryOut(open)).catch(async (error: unknown) => {
+    watch.clear();
+    await record(begun);
+    throw error;
+  });
+  watch.clear();
+  await record(report.run);
   const instead = report.plan === null ? undefined : await carryOut.onPlan?.(open, report);
   parent?.sendRun(report.run.id);
   if (bug !== undefined) printError(terminal, bug, { program, directory });

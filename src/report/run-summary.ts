@@ -144,7 +144,8 @@ export function runsSummary(
   };
 }
 
-function isoTime(at: number): string {
+/** ISO 8601 in UTC. */
+export function isoTime(at: number): string {
   return new Date(at).toISOString();
 }
 

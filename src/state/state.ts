@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
+import { type AuditEntry, auditEntrySchema, isAbout } from '../model/audit-entry.ts';
 import type { Resource } from '../model/mapped-record.ts';
 import type { Operation, Outcome } from '../model/operation.ts';
 import type { Reason } from '../model/reason.ts';
@@ -21,6 +22,8 @@ export interface State extends AsyncDisposable {
   sending(options: SendingOptions): Promise<Sending>;
   /** Image addresses that were found good. */
   readonly checkedAddresses: CheckedAddresses;
+  /** What people did. */
+  readonly audit: AuditLog;
   /** The shared facts about the store with this identity; undefined if the state is embedded. */
   sharedStore(storeId: string): SharedStore | undefined;
   /** Schedules, and runs that wait for the worker; left out where state is shared: BullMQ keeps them in Redis. */
@@ -49,6 +52,57 @@ export interface CheckedAddresses {
   find(addresses: readonly string[]): Promise<readonly (AddressCheck | undefined)[]>;
   /** `at`: in milliseconds since the epoch. */
   remember(checks: readonly AddressToRemember[], at: number): Promise<void>;
+}
+
+/** An entry of the audit log is kept for so long, in milliseconds. */
+export const AUDIT_KEPT_MS = 400 * 86_400_000;
+/** The audit log has no more entries; the oldest are removed. */
+export const MOST_AUDITED = 50_000;
+
+/** Who did what, on all machines that share the state. Entries are never changed. */
+export interface AuditLog {
+  append(entry: AuditEntry): Promise<void>;
+  /** Newest first. Entries that cannot be read are left out. */
+  newest(offset: number, count: number): Promise<readonly AuditEntry[]>;
+}
+
+/** Selects entries of the audit log; an omitted field selects all. */
+interface AuditFilter {
+  readonly job?: string | undefined;
+  /** Of this run, or about it. */
+  readonly run?: string | undefined;
+  readonly limit: number;
+}
+
+const AUDIT_CHUNK = 1_000;
+
+/** Entries of the audit log, newest first. */
+export async function findAudited(
+  audit: AuditLog,
+  { job, run, limit }: AuditFilter,
+): Promise<readonly AuditEntry[]> {
+  const found: AuditEntry[] = [];
+  for (let offset = 0; offset < MOST_AUDITED; offset += AUDIT_CHUNK) {
+    const entries = await audit.newest(offset, AUDIT_CHUNK);
+    const fitting = entries.filter(
+      (entry) => (job === undefined || entry.job === job) && (run === undefined || isAbout(entry, run)),
+    );
+    found.push(...fitting.slice(0, limit - found.length));
+    if (entries.length === 0 || found.length >= limit) break;
+  }
+  return found;
+}
+
+/** Entries that were stored as JSON, without those that cannot be read. */
+export function storedAuditEntries(stored: readonly string[]): readonly AuditEntry[] {
+  return stored.flatMap((json) => {
+    try {
+      const { data } = auditEntrySchema.safeParse(JSON.parse(json));
+      return data === undefined ? [] : [data];
+    } catch {
+      return [];
+    }
+  });
 }
 
 /** Identifies a ledger: there is one per store and resource. */

@@ -12,7 +12,7 @@ it('shows the stack of a bug of our own on standard error, and still ends with t
   const invocation = { terminal, directory: setup.workspace.dir, program: 'storeferry' };
   const code = await runInWorkspace(
     invocation,
-    { json: true, job: 'nightly' },
+    { json: true, job: 'nightly', action: 'run' },
     async () =>
       async ({ context, workspace }) =>
         importRun(context, {

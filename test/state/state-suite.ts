@@ -1,4 +1,5 @@
 import { describeAddresses } from './addresses-suite.ts';
+import { describeAudit } from './audit-suite.ts';
 import type { Opening } from './child.ts';
 import { describeDoubts } from './doubts-suite.ts';
 import { describeHistory } from './history-suite.ts';
@@ -9,6 +10,7 @@ import { describeRuns } from './runs-suite.ts';
 /** What holds for every implementation. `fresh` gives the opening of an empty state. */
 export function describeState(fresh: () => Promise<Opening>): void {
   describeAddresses(fresh);
+  describeAudit(fresh);
   describeLedger(fresh);
   describeDoubts(fresh);
   describeRuns(fresh);

@@ -8,7 +8,7 @@ export const approveCommand = defineCommand({
   examples: ['approve k3v9x2'],
   json: RUN_SUMMARY,
   run: (invocation, { run }, { json }) =>
-    runInWorkspace(invocation, { json, job: null }, async () => {
+    runInWorkspace(invocation, { json, job: null, action: 'approve', named: run }, async () => {
       const { executeRun } = await import('../../run/execute-run.ts');
       const { knownRun } = await import('../open-context.ts');
       const { readImportRequest } = await import('../read-request.ts');

@@ -9,6 +9,7 @@ import type { RunContext } from '../../run/run-context.ts';
 import { defineCommand, required } from '../define-command.ts';
 import { interruptSignal } from '../interrupt-signal.ts';
 import { findRun, type OpenContext, openContext, refuseUnknown } from '../open-context.ts';
+import { recordCommand } from '../record-command.ts';
 
 const POLL_MS = 250;
 
@@ -22,6 +23,8 @@ export const cancelCommand = defineCommand({
     await using open = await openContext(directory, () => {}, signal, { program });
     const { context } = open;
     const running = (await findRun(context, id)) ?? (await takeOut(open, id));
+    const { id: run, job } = running ?? { id, job: null };
+    await recordCommand(context, { action: 'cancel', job, run, outcome: 'done' });
     if (running === null) {
       terminal.out(`Removed run ${id} from the queue; it had not begun.\n`);
       return 0;

@@ -18,6 +18,7 @@ import { SANDBOX } from '../init/ask-store.ts';
 import { aborted, interruptSignal } from '../interrupt-signal.ts';
 import { listJobs } from '../list-jobs.ts';
 import { type OpenContext, openContext } from '../open-context.ts';
+import { recordCommand } from '../record-command.ts';
 import { withProgram } from '../typed-program.ts';
 import { isLoopback, parseListenAddress } from '../worker/listen-address.ts';
 import { logStoreTraffic, workerLogger } from '../worker/worker-logger.ts';
@@ -111,6 +112,8 @@ export const dashboardCommand = defineCommand({
     ending.defer(running.close);
     // Only after it listens: otherwise tokens that were never printed would replace those in use.
     if (tokens !== null) await writeTokenHashes(file, hashes);
+    const action = tokens === null ? 'start-dashboard' : 'new-tokens';
+    await recordCommand(context, { action, outcome: 'done' });
 
     terminal.out(`The dashboard of ${open.workspace.dir} is at ${running.url}\n`);
     terminal.out(tokens === null ? laterStart(program) : firstStart(tokens, program));

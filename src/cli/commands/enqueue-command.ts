@@ -8,6 +8,7 @@ import { interruptSignal } from '../interrupt-signal.ts';
 import { openContext } from '../open-context.ts';
 import { exitCodeOf, printReport } from '../print-report.ts';
 import { readRequest } from '../read-request.ts';
+import { recordCommand } from '../record-command.ts';
 import { RUN_SUMMARY } from '../run-in-workspace.ts';
 import { watchRun } from '../watch-run.ts';
 import { type Attempt, withJsonResult } from '../with-json-result.ts';
@@ -53,6 +54,7 @@ async function handOver(
   await readRequest(open.workspace, job, resend);
   await using queue = await openRunQueue(open);
   const enqueued = await queue.enqueue(job, resend);
+  await recordCommand(open.context, { action: 'enqueue', job, run: enqueued.id, outcome: 'done' });
   terminal.err(
     enqueued.added
       ? `Enqueued ${job} as run ${enqueued.id}.\n`

@@ -34,7 +34,7 @@ export const planCommand = defineCommand({
   ],
   json: `${RUN_SUMMARY}; with \`--show\` also \`record\` (null where no record has the key) and \`suggestions\``,
   run: (invocation, { job }, { json, resend, show, ...sample }) =>
-    runInWorkspace(invocation, { json, job }, async () => {
+    runInWorkspace(invocation, { json, job, action: 'plan' }, async () => {
       const { executeRun } = await import('../../run/execute-run.ts');
       const { readImportRequest } = await import('../read-request.ts');
       let request: ImportRequest | undefined;

@@ -23,7 +23,7 @@ export const retryCommand = defineCommand({
   examples: ['retry k3v9x2'],
   json: RUN_SUMMARY,
   run: (invocation, { run }, { json }) =>
-    runInWorkspace(invocation, { json, job: null }, async () => {
+    runInWorkspace(invocation, { json, job: null, action: 'retry', named: run }, async () => {
       const { executeRun } = await import('../../run/execute-run.ts');
       const { knownRun } = await import('../open-context.ts');
       const { readImportRequest } = await import('../read-request.ts');

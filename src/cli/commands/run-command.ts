@@ -17,7 +17,7 @@ export const runCommand = defineCommand({
   ],
   json: RUN_SUMMARY,
   run: (invocation, { job }, { json, resend, ...sample }) =>
-    runInWorkspace(invocation, { json, job }, async () => {
+    runInWorkspace(invocation, { json, job, action: 'run' }, async () => {
       const { readRequest } = await import('../read-request.ts');
       const { executeRun, jobTask } = await import('../../run/execute-run.ts');
       return async ({ context, workspace }) =>

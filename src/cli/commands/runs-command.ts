@@ -1,5 +1,6 @@
 import { UsageError } from '../../model/storeferry-error.ts';
 import { openRunQueue } from '../../queue/run-queue.ts';
+import { auditText, listedEntry } from '../../report/audit-text.ts';
 import { printable } from '../../report/printable.ts';
 import { listedRun, runsSummary } from '../../report/run-summary.ts';
 import { jobsText, runsText, runText } from '../../report/runs-text.ts';
@@ -7,6 +8,7 @@ import { asItStands } from '../../run/lock-job.ts';
 import { findLedgerOf, RECORD_OUTCOMES, recordLines, runRecords } from '../../run/records/run-records.ts';
 import { readStoredReport } from '../../run/report/read-stored-report.ts';
 import { withFilesFrom, withShownFiles } from '../../run/shown-file.ts';
+import { findAudited } from '../../state/state.ts';
 import {
   defineCommand,
   flag,
@@ -32,6 +34,7 @@ const OPTIONS = {
   records: flag('list the records of the run: what became of each, why, and what it changed'),
   outcome: oneOf('outcome', 'with --records: only records with this outcome', RECORD_OUTCOMES),
   csv: flag('with --records: as CSV'),
+  audit: flag('list who did what and when, of all runs or of one'),
   json: JSON_FLAG,
 };
 
@@ -48,13 +51,15 @@ also where the run itself is no longer kept. Unchanged records are not listed. W
     'runs k3v --json',
     'runs k3v --records --outcome rejected',
     'runs k3v --records --csv',
+    'runs --audit --job nightly-catalog',
   ],
-  json: 'the jobs with their next runs, the latest runs, and those that wait for a worker; or everything about one run; with --records, a line per record',
+  json: 'the jobs with their next runs, the latest runs, and those that wait for a worker; or everything about one run; with --records, a line per record; with --audit, `{"audit": […]}`',
   run: (invocation, { run: id }, options) =>
     withJsonError(invocation, options.json, async () => {
       const signal = interruptSignal(() => {});
       await using open = await openContext(invocation.directory, () => {}, signal);
-      if (options.records) await listRecords(open, invocation, id, options);
+      if (options.audit) await listAudit(open, invocation, id, options);
+      else if (options.records) await listRecords(open, invocation, id, options);
       else if (id === undefined) await list(open, invocation, options);
       else await show(open, invocation, id, options);
       return 0;
@@ -107,12 +112,31 @@ async function show(
   }
   const run = await asItStands(context, await knownRun(context, queued?.run ?? id));
   const report = await readStoredReport(context, run);
+  const entries = await findAudited(context.state.audit, { run: run.id, limit: ENTRIES_OF_A_RUN });
   if (json) {
-    terminal.out(`${JSON.stringify(listedRun(withShownFiles(report, workspace.dir), now))}\n`);
+    const listed = listedRun(withShownFiles(report, workspace.dir), now);
+    terminal.out(`${JSON.stringify({ ...listed, audit: entries.map(listedEntry) })}\n`);
     return;
   }
   const facts = withFilesFrom(withTypedCommands(report, program), workspace.dir, currentFolder());
   terminal.out(runText(facts, { now, program, version: context.version }, { colors, width }));
+  if (entries.length > 0) terminal.out(`\n${auditText(entries, { colors, width })}`);
+}
+
+/** The newest of them. */
+const ENTRIES_OF_A_RUN = 20;
+
+/** Who did what: of all runs, or of one, also of one that is no longer kept. */
+async function listAudit(
+  { context }: OpenContext,
+  { terminal }: Invocation,
+  id: string | undefined,
+  { json, job, limit }: ValuesOf<typeof OPTIONS>,
+): Promise<void> {
+  const run = id === undefined ? undefined : ((await findRun(context, id))?.id ?? id);
+  const entries = await findAudited(context.state.audit, { job, run, limit });
+  if (json) terminal.out(`${JSON.stringify({ audit: entries.map(listedEntry) })}\n`);
+  else terminal.out(auditText(entries, { colors: terminal.colors, width: terminal.width }));
 }
 
 /** What became of each record of a run, also of one that only the history remembers. */

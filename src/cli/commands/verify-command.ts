@@ -28,17 +28,21 @@ have another id; it cannot show an older value of a restored store, since the va
   ],
   json: 'the sample, and how many of its records are as acknowledged, gone or changed',
   run: (invocation, { job: name }, { sample, json }) =>
-    runInWorkspace(invocation, { json, job: name, summarise: failedVerification }, async () => {
-      const { executeRun } = await import('../../run/execute-run.ts');
-      return async ({ context, workspace }) => {
-        const job = workspace.job(name);
-        if (job.kind !== 'import') {
-          throw new UsageError(`The job ${name} is an export: it sends nothing that could be verified.`, {
-            hint: 'Name an import job.',
-          });
-        }
-        const request = { job, store: workspace.store(job.store), sample, random: Math.random };
-        return await executeRun(context, { kind: 'verify', request });
-      };
-    }),
+    runInWorkspace(
+      invocation,
+      { json, job: name, action: 'verify', summarise: failedVerification },
+      async () => {
+        const { executeRun } = await import('../../run/execute-run.ts');
+        return async ({ context, workspace }) => {
+          const job = workspace.job(name);
+          if (job.kind !== 'import') {
+            throw new UsageError(`The job ${name} is an export: it sends nothing that could be verified.`, {
+              hint: 'Name an import job.',
+            });
+          }
+          const request = { job, store: workspace.store(job.store), sample, random: Math.random };
+          return await executeRun(context, { kind: 'verify', request });
+        };
+      },
+    ),
 });

@@ -5,6 +5,7 @@ import { openSending } from '../open-sending.ts';
 import { importTarget, type State } from '../state.ts';
 import { witnessFiles } from '../witness.ts';
 import { redisAddresses } from './redis-addresses.ts';
+import { redisAudit } from './redis-audit.ts';
 import { connectRedis, type RedisConnectionOptions } from './redis-connection.ts';
 import { redisDoubts } from './redis-doubts.ts';
 import { redisHistory } from './redis-history.ts';
@@ -79,6 +80,7 @@ export async function openRedisState({
     runs: redisRuns(connection, keys, onUnreadable),
     locks,
     checkedAddresses: redisAddresses(connection, keys),
+    audit: redisAudit(connection, keys),
     sharedStore: stores.open,
     async [Symbol.asyncDispose]() {
       locks.leaveAll();

@@ -55,6 +55,8 @@ export interface RedisKeys {
   pause(store: string): string;
   /** AddressCheck as JSON, with an expiry. */
   checkedAddress(digest: string): string;
+  /** Sorted set: AuditEntry as JSON, by time. */
+  audit(): string;
   /** When the next request to the store may start, and when that was written, in microseconds by the clock of Redis. */
   line(store: string): string;
 }
@@ -88,6 +90,7 @@ export function redisKeys(prefix: string): RedisKeys {
     version: () => `${prefix}:version`,
     pause: (store) => `${prefix}:pause:${store}`,
     checkedAddress: (digest) => `${prefix}:address:${digest}`,
+    audit: () => `${prefix}:audit`,
     line: (store) => `${prefix}:places:${store}`,
   };
 }

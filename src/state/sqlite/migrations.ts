@@ -201,4 +201,9 @@ export const MIGRATIONS: readonly string[] = [
     address TEXT PRIMARY KEY, version TEXT, at INTEGER NOT NULL
   ) STRICT, WITHOUT ROWID;
   `,
+  // What people did (sqlite-audit.ts).
+  `
+  CREATE TABLE audit (number INTEGER PRIMARY KEY, at INTEGER NOT NULL, entry TEXT NOT NULL) STRICT;
+  CREATE INDEX audit_by_time ON audit (at);
+  `,
 ];

@@ -17,6 +17,7 @@ import {
   type Runs,
   type State,
   type StateQueue,
+  storedAuditEntries,
   type Version,
 } from '../state.ts';
 import { storedReason, storedRefusal, storedRun, UnreadableRecord } from '../stored-record.ts';
@@ -90,6 +91,10 @@ export function sqliteState({ thread, path, locks, artifacts }: SqliteParts): St
     checkedAddresses: {
       find: (addresses) => calls.findAddresses(keysJson(addresses), addresses.length),
       remember: (checks, at) => calls.rememberAddresses(checks, at),
+    },
+    audit: {
+      append: (entry) => calls.appendAudit(JSON.stringify(entry), entry.at),
+      newest: async (offset, count) => storedAuditEntries(await calls.auditEntries(offset, count)),
     },
     sharedStore: () => undefined,
     queue: stateQueue(calls),

@@ -3,6 +3,7 @@ import { createBodies, createJournal } from './journal.ts';
 import { createLockRows, type LockRows } from './lock-rows.ts';
 import { createNames } from './open-state-database.ts';
 import { createSqliteAddresses, type SqliteAddresses } from './sqlite-addresses.ts';
+import { createSqliteAudit, type SqliteAudit } from './sqlite-audit.ts';
 import { createSqliteDoubts, type SqliteDoubts } from './sqlite-doubts.ts';
 import { createKeepVersions, createSqliteHistory, type SqliteHistory } from './sqlite-history.ts';
 import { createSqliteLedger, type SqliteLedger } from './sqlite-ledger.ts';
@@ -23,7 +24,8 @@ export interface SqliteCalls
     SqliteOutcomes,
     SqliteQueue,
     LockRows,
-    SqliteAddresses {}
+    SqliteAddresses,
+    SqliteAudit {}
 
 /** The calls on an open database, all on one connection. */
 export function createSqliteCalls(database: DatabaseSync): SqliteCalls {
@@ -40,5 +42,6 @@ export function createSqliteCalls(database: DatabaseSync): SqliteCalls {
     ...createSqliteQueue(database),
     ...createLockRows(database),
     ...createSqliteAddresses(database),
+    ...createSqliteAudit(database),
   };
 }
