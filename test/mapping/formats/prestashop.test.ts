@@ -19,10 +19,11 @@ const COMBINATIONS = [
 ];
 
 const map = (items: readonly (readonly string[])[], combinations: readonly (readonly string[])[]) =>
-  mapAll(shippedMapping('prestashop-products'), [
-    table(COMBINATIONS, combinations, 0),
-    table(PRODUCTS, items, 1),
-  ]);
+  mapAll(
+    shippedMapping('prestashop-products'),
+    [table(COMBINATIONS, combinations, 0), table(PRODUCTS, items, 1)],
+    { params: { combinations: true } },
+  );
 
 describe('products and combinations of PrestaShop in two files', () => {
   it('are one product each, in whatever order the files come', async () => {

@@ -47,8 +47,14 @@ const FORMATS: readonly (readonly [string, (price: string, stock: string) => str
   ],
 ];
 
+/** What a job must say for some mappings. */
+const PARAMS: Readonly<Record<string, Readonly<Record<string, boolean>>>> = {
+  'opencart-products': { withoutOptions: true },
+  'prestashop-products': { combinations: false },
+};
+
 describe.each(FORMATS)('%s', (mapping, file) => {
-  const params = mapping === 'opencart-products' ? { withoutOptions: true } : {};
+  const params = PARAMS[mapping] ?? {};
   const map = async (price: string, stock: string) => {
     const { products, rejected } = await mapText(mapping, file(price, stock), { params, delimiter: ',' });
     const [variant] = products[0]?.body.variants ?? [];
