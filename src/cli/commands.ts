@@ -90,8 +90,7 @@ export const COMMANDS: readonly Registered[] = [
   },
   {
     name: 'worker',
-    summary:
-      'run jobs on their schedules, and what is enqueued; any number of workers with REDIS_URL, else one',
+    summary: 'run jobs on their schedules, and queued runs; with REDIS_URL any number of workers, else one',
     load: async () => (await import('./commands/worker-command.ts')).workerCommand,
   },
   {

@@ -75,7 +75,7 @@ export const storeSchema = z.strictObject({
         ),
     })
     .prefault({})
-    .describe('Ceilings on what is sent to the site.'),
+    .describe('Upper bounds for requests to the store.'),
   history: z
     .strictObject({
       keep: z

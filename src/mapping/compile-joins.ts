@@ -10,9 +10,9 @@ import { compileAs } from './values/compile-value.ts';
 
 /** The joins of a mapping, ready for the rows of one source. */
 export interface Joins {
-  /** Fills the joined cells of a row. A row whose key has no row in the table keeps none: its columns are missing. */
+  /** Fills the joined cells of a row. If the key has no row in the table, the row gets no joined cells. */
   readonly fill: (row: SourceRow, cells: (string | undefined)[]) => void;
-  /** Why a record cannot be imported: its key has no row, or rows that contradict each other. */
+  /** Why a record cannot be imported: its key has no row, or contradictory rows. */
   readonly fault: (rows: RecordRows) => Reason | undefined;
   /** Counts the rows of a record; once for each record. */
   readonly count: (rows: RecordRows) => void;
@@ -40,7 +40,7 @@ export function compileJoins(
   spec: MappingSpec,
   tables: ReadonlyMap<string, JoinTable> = new Map(),
 ): Joins {
-  // A key is a code: digits that a spreadsheet has lost must not be looked for.
+  // A key is a code: a key whose digits a spreadsheet has lost must not match.
   const scope = { ...outer, field: 'group' };
   const joins = joinsOf(spec).flatMap(({ name, join }): Join[] => {
     const path = ['lookups', name, 'join'];

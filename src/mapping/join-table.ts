@@ -26,7 +26,7 @@ type Values = (string | number | undefined)[];
  * that it takes about 150 bytes for a key with two columns.
  */
 export class JoinTable {
-  /** What messages call the table. */
+  /** The name of the table in messages. */
   readonly file: string;
   readonly columns: readonly ReadyColumn[];
   readonly #numbers = new Map<string, number>();
@@ -67,7 +67,7 @@ export class JoinTable {
       this.#lines.push(line);
     }
     if (cells.length !== width) {
-      const message = `${this.file}, line ${line}: the row has ${cells.length} cells where others have ${width}: is there a quote or a delimiter missing, or one too many?`;
+      const message = `${this.file}, line ${line}: the row has ${cells.length} cells where others have ${width}: a quote or a delimiter may be missing, or there is one too many`;
       this.#faults.set(number, { code: 'join-unreadable', message });
     }
     for (const [index, column] of this.columns.entries()) {
@@ -166,12 +166,12 @@ function columnUnclear(file: string, what: string): MappingError {
   });
 }
 
-/** Where the first of these headers stands that is there: exactly, or else loosely. */
+/** The position of the first of these headers that the file has: an exact match, or else a loose one. */
 function columnAt(file: string, header: readonly string[], names: readonly string[]): number {
   for (const key of [(text: string) => lookupKey(text), loosened]) {
     for (const name of names) {
       const [at, second] = header.flatMap((text, index) => (key(text) === key(name) ? [index] : []));
-      if (second !== undefined) throw columnUnclear(file, `the column '${name}' is there more than once`);
+      if (second !== undefined) throw columnUnclear(file, `the column '${name}' occurs more than once`);
       if (at !== undefined) return at;
     }
   }
@@ -182,7 +182,7 @@ function columnAt(file: string, header: readonly string[], names: readonly strin
   );
 }
 
-/** Makes the table of a join, still without rows, of the header of its file. MappingError where that lacks a column. */
+/** Makes the table of a join from the header of its file, still without rows. MappingError if the header lacks a column. */
 export type JoinOpener = (file: string, header: readonly string[]) => JoinTable;
 
 /** The joins of a mapping, by the names of their lookups, for the params that a job sets. */
@@ -190,7 +190,7 @@ export function joinOpeners(
   spec: MappingSpec,
   params: Readonly<Record<string, Param>>,
 ): ReadonlyMap<string, JoinOpener> {
-  // What is wrong with a number format is found when the mapping is compiled.
+  // An invalid number format is reported when the mapping is compiled.
   const problems = new Problems();
   const scope = newScope(spec, { problems, params: paramsOf(spec, params, problems), lookups: new Map() });
   return new Map(
@@ -229,7 +229,7 @@ export function readyColumns(scope: Scope, lookup: string, join: JoinSpec): read
   });
 }
 
-/** The text without the rest of the file, of which a parser cuts it: it would stay in memory as long as any cell. */
+/** A copy of the text: a parser cuts cells from the text of the file, which would stay in memory as long as any cell. */
 function own(text: string): string {
   return Buffer.from(text).toString();
 }

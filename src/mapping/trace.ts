@@ -23,7 +23,7 @@ interface Evaluation {
   readonly cells: TracedCell[];
   readonly steps: string[];
   readonly inner: Evaluation[];
-  /** A cell, the result of a test, or what a block as a whole gave. */
+  /** A cell, the result of a test, or the result of a whole block. */
   value: unknown;
 }
 
@@ -112,7 +112,7 @@ export class Trace {
     if (row !== undefined) this.#origins.set(part, row);
   }
 
-  /** What the record that was watched last is made of. A contact's id is a field too, though the body lacks it. */
+  /** The origins of the fields of the last watched record. A contact's id is a field too, although the body lacks it. */
   of(rows: RecordRows, mapped: Mapped): RecordTrace {
     const body = mapped.kind === 'record' ? mapped.body : undefined;
     const named =
@@ -196,7 +196,7 @@ function placesOf([first = '', second, third]: Leaf['keys']): readonly Path[] {
   ];
 }
 
-/** The row that a part of the body was made of, such as a variant; undefined where it has none of its own. */
+/** The row of a part of the body, such as a variant; undefined if it has no row of its own. */
 function originOf(
   keys: Leaf['keys'],
   body: object,
@@ -212,7 +212,7 @@ function originOf(
   return undefined;
 }
 
-/** The name that a value has beside it: of a property, of the option that a variant chooses. */
+/** The name next to a value: of a property, or of an option of a variant. */
 function nameBeside(keys: Leaf['keys'], body: object): string | undefined {
   const at = (path: Leaf['keys']) =>
     path.reduce<unknown>(
@@ -237,7 +237,7 @@ interface Found {
   readonly steps: readonly string[];
 }
 
-/** What gave the value: the innermost evaluations with this result, else all of them. */
+/** The origin of the value: the innermost evaluations with this result, else all of them. */
 function resultsOf(
   evaluations: readonly Evaluation[],
   value: Leaf['value'],
@@ -281,7 +281,7 @@ function whole(one: Evaluation, outerSteps: readonly string[]): Found {
   };
 }
 
-/** Of several cells those that contain the value itself, where there are any: the others gave other items of the list. */
+/** Of several cells, those that contain the value itself, if any: the others gave other items of the list. */
 function narrowed(
   cells: readonly TracedCell[],
   { keys, value }: Leaf,

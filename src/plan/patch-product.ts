@@ -6,7 +6,7 @@ import type { Reason } from '../model/reason.ts';
 
 /**
  * The members of a body in the order in which mappings send them. A merged body has them in this order, so that the same values
- * always give the same text; members of a later version stay where they are, behind these.
+ * always give the same text; members of a later version keep their order, after these.
  */
 const PRODUCT_ORDER: readonly string[] = [
   ...['type', 'title', 'description', 'url', 'hidden', 'images', 'categories', 'options', 'variants'],
@@ -21,7 +21,7 @@ export type Merged = { readonly product: Product } | { readonly refused: Reason 
 
 /**
  * The acknowledged product with the fields of the patches in place of its own; everything else stays as it is. Variants are found
- * by SKU, else by options; a patch that names neither is about the only variant. Refused where a variant cannot be found, and
+ * by SKU, else by options; a patch that names neither changes the only variant. Refused where a variant cannot be found, and
  * where two patches give the same field another value.
  */
 export function patchProduct(acknowledged: JsonObject, patches: readonly ProductPatch[]): Merged {
@@ -50,13 +50,13 @@ export function patchProduct(acknowledged: JsonObject, patches: readonly Product
   return { product: withVariants(product, variants) };
 }
 
-/** A price without a sale ends the one before. */
+/** A price without a sale ends an earlier sale. */
 function patchVariant(variant: JsonObject, members: JsonObject): JsonObject {
   const { salePrice: _salePrice, ...rest } = variant;
   return inOrder({ ...('price' in members ? rest : variant), ...members }, VARIANT_ORDER);
 }
 
-/** The place of the variant that the change is about, or why it cannot be told. */
+/** The place of the variant that the patch changes, or why it is unclear. */
 function findVariant(variants: readonly JsonObject[], { sku, options }: VariantPatch): number | Reason {
   const places = (has: (variant: JsonObject) => boolean) =>
     variants.flatMap((variant, place) => (has(variant) ? [place] : []));
@@ -120,7 +120,7 @@ function variantsOf(product: JsonObject): JsonObject[] {
   return Array.isArray(variants) ? variants.filter(isJsonObject) : [];
 }
 
-/** An acknowledged body is a product as mappings send it, with whatever members a later version has added. */
+/** An acknowledged body is a product as mappings send it; a later version of Storeferry may have added members. */
 function withVariants(product: JsonObject, variants: readonly JsonObject[]): Product {
   const whole: Product = inOrder({ ...product, variants }, PRODUCT_ORDER);
   return whole;

@@ -47,9 +47,10 @@ export class UpdatePass {
   }
 
   /**
-   * Finds the product of each patch, and holds the patches on disk until all of them are known, since the rows of a product may
-   * stand anywhere. Then gives the merged products, in the order of their first rows. What cannot be found or merged is rejected;
-   * such a rejection has no key, so that a retry knows its rows by their lines, whatever is corrected in them.
+   * Finds the product of each patch, and keeps the patches on disk until all are read, because the rows of a product may be
+   * anywhere in the file. Then yields the merged products, in the order of their first rows. A patch without a product, or
+   * one that cannot be merged, is rejected. Such a rejection has no key: a retry recognises its rows by their lines, even
+   * if the key is corrected.
    */
   async *records(
     batches: AsyncIterable<readonly (Mapped | DeferredRecord)[]>,
@@ -73,7 +74,7 @@ export class UpdatePass {
     for (const keys of spool.products()) {
       this.#options.signal.throwIfAborted();
       yield await this.#merged(spool, keys);
-      // SQLite answers at once: signals and locks get their turn here.
+      // SQLite calls are synchronous: signals and locks are processed here.
       await setImmediate();
     }
   }
@@ -85,7 +86,7 @@ export class UpdatePass {
     return values.map((key, index) => (marks[index] === undefined ? [] : [key]));
   }
 
-  /** Patches of one product with the same unit are copies, others are about other variants of it. */
+  /** Patches of one product with the same unit are copies; patches with other units change other variants. */
   #unitOf({ key, body }: MappedRecord): string {
     if (this.#options.match === 'sku' || !('variants' in body)) return key;
     return JSON.stringify(body.variants.map(({ sku, options }) => [sku, options]));
@@ -108,7 +109,7 @@ export class UpdatePass {
     });
   }
 
-  /** The patch of a unit that is sent, if any, and what is left out of its copies. */
+  /** The patch of a unit that is sent, if any, and the copies that are left out. */
   #resolve(
     key: string,
     group: CopyGroup,
@@ -166,7 +167,7 @@ function mergedInto(
   const acknowledged: unknown = JSON.parse(body ?? 'null');
   if (!isJsonObject(acknowledged)) {
     throw new StateError(
-      `The state has lost what the store last acknowledged for ${JSON.stringify(key)}: nothing can be merged into it.`,
+      `The state has lost the acknowledged product ${JSON.stringify(key)}: no fields can be merged into it.`,
       { hint: `Send everything again: storeferry run ${mark.job} --resend` },
     );
   }
@@ -190,7 +191,7 @@ const GONE: Reason = {
 };
 
 function inDoubt({ job }: LedgerMark): Reason {
-  const message = `the store may hold something other than it last acknowledged, as a run ended while it sent this product: first send it as a whole${job === '' ? '' : ` (storeferry run ${job})`}, then retry`;
+  const message = `a run ended while it sent this product, so the store may have another version than the last acknowledged one: first send the whole product${job === '' ? '' : ` (storeferry run ${job})`}, then retry`;
   return { code: 'in-doubt', message };
 }
 
@@ -281,7 +282,7 @@ class PatchSpool implements Disposable {
   }
 }
 
-/** Reads back what `add` wrote a moment ago in this process. */
+/** Reads what `add` has written in this process. */
 function parsePatch(item: string): MappedRecord {
   const patch: MappedRecord = JSON.parse(item);
   return patch;

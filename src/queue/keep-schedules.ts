@@ -285,7 +285,7 @@ export function tickProcessor({ queues, isScheduled, newRunId, clock, log }: Tic
   };
 }
 
-/** Logs what became of a tick. */
+/** Logs the outcome of a tick. */
 export function logTick(
   log: WorkerLog,
   { added, ...tick }: { job: string; queued: string; added: boolean; lateMs: number },

@@ -244,7 +244,7 @@ export interface QueuedRun {
   readonly job: string;
   /** The run that it became: itself, or an earlier one that it continues. Null until a worker has begun it. */
   readonly run: string | null;
-  /** Whether nothing more becomes of it. */
+  /** Whether it is over: it will not be executed again. */
   readonly ended: boolean;
   /** Why it could not begin, or how its run failed; null while it may begin. */
   readonly error: string | null;

@@ -33,7 +33,7 @@ export interface TakenRun {
   readonly resend: boolean;
   /** The run that it became before, in a worker that was stopped or has died. */
   readonly run: string | null;
-  /** The id that was printed for the run when it was queued. */
+  /** The id that was printed when the run was queued. */
   readonly promised: string | undefined;
   /** False when it is taken again. */
   readonly isFirst: boolean;
@@ -44,7 +44,7 @@ export interface TakenRun {
 }
 
 /**
- * What became of a queued run. `ended`: `run` is null when it could not begin. `waits`: to be taken again after `HELD_MS`.
+ * The outcome of a queued run. `ended`: `run` is null when it could not begin. `waits`: to be taken again after `HELD_MS`.
  * `handed-back`: the worker stops, and the next one continues the run.
  */
 export type ProcessedRun =
@@ -167,7 +167,7 @@ async function endedBefore(
   context: RunContext,
   { run: known, promised }: TakenRun,
 ): Promise<RunFacts | undefined> {
-  // A run that failed before it began to read has the promised id, and was not remembered.
+  // A run that failed before its first step has the announced id, but the entry does not name it.
   const id = known ?? promised;
   const run = id === undefined ? undefined : await context.state.runs.get(id);
   if (run === undefined) return undefined;

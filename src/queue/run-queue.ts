@@ -15,8 +15,8 @@ export interface ListedRun {
 }
 
 /**
- * The runs that wait for workers, and the schedules that workers keep: in Redis, or in the embedded state. All that it is asked
- * rejects with StateError when Redis does not answer.
+ * The runs that wait for workers, and the schedules: in Redis, or in the embedded state. All methods reject with StateError
+ * when Redis does not answer.
  */
 export interface RunQueue extends AsyncDisposable {
   /** Queues a run of a job, at most one of each job at a time. */
@@ -25,7 +25,7 @@ export interface RunQueue extends AsyncDisposable {
   find(id: string): Promise<QueuedRun | undefined>;
   /** The runs that no worker has begun, oldest first. */
   waiting(): Promise<readonly { readonly run: string; readonly job: string }[]>;
-  /** What waits, and what workers have. */
+  /** The runs that wait, and those that workers have. */
   list(): Promise<readonly ListedRun[]>;
   /** The number of running workers. */
   workers(): Promise<number>;
@@ -100,7 +100,7 @@ function embeddedRunQueue(
       return {
         ...{ job, run, ended, error },
         async takeOut() {
-          // A worker that died has it no longer.
+          // The worker that had it may have died.
           if ((await workers()) === 0) await queue.releaseEntry(id);
           return await queue.removeEntry(id);
         },

@@ -23,14 +23,14 @@ const LOOK_EVERY_MS = 500;
 /** A worker that cannot look for this long is not healthy: longer than a look waits for a write of another process. */
 const SILENT_AFTER_MS = 60_000;
 /**
- * A clock that is set back repeats the ticks of that time. They are not run twice, unless the clock was ahead by more than a day:
- * then the job would not run for days.
+ * When a clock is set back, the ticks of that time occur again. They do not run twice, unless the clock was ahead by more
+ * than a day: otherwise the job would not run for days.
  */
 const CLOCK_AHEAD_MS = 24 * 60 * 60 * 1_000;
 
 /**
- * Starts the worker of an embedded state, which executes runs in this process. All that is to be done is in the state before it
- * begins: a worker that is killed loses nothing, and the next one continues. UsageError when the workspace has a worker.
+ * Starts the worker of an embedded state, which executes runs in this process. All work is in the state before it begins:
+ * a killed worker loses nothing, and the next one continues. UsageError when the workspace has a worker.
  */
 export async function startEmbeddedWorker(
   { context: given, files, storeStats, log }: WorkerSettings,
@@ -42,7 +42,7 @@ export async function startEmbeddedWorker(
   const context: RunContext = { ...given, state: counts.state, signal };
   const { clock, newRunId, state } = context;
   const { queue, locks } = state;
-  if (queue === undefined) throw new TypeError('The state is shared: its workers take from Redis');
+  if (queue === undefined) throw new TypeError('The state is shared: its workers use Redis');
   const lock = ending.use(await lockWorker(locks, newRunId()));
   await queue.releaseEntry();
 
@@ -106,7 +106,7 @@ export async function startEmbeddedWorker(
   };
 }
 
-/** The lock of the one worker of this state; a lock of the operating system, which a killed worker has left. */
+/** The lock of the only worker of this state: a lock of the operating system, which is free when a worker is killed. */
 async function lockWorker(locks: Locks, run: string): Promise<Lock> {
   const lock = await locks.tryAcquire(WORKER_LOCK, { job: WORKER_LOCK, run });
   if (!('heldBy' in lock)) return lock;
@@ -137,7 +137,7 @@ export function stateSchedules(
 /** A schedule with a tick that is due. */
 interface DueTick {
   readonly schedule: StoredSchedule;
-  /** The first tick after now: so all ticks that were missed become one. */
+  /** The first tick after now: all missed ticks together become one run. */
   readonly next: number;
   readonly lateMs: number;
 }

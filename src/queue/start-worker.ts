@@ -1,9 +1,9 @@
 import type { RunningWorker, WorkerSettings } from './worker-settings.ts';
 
 /**
- * Starts keeping schedules and taking runs, and with Redis their shards. All that it opens goes into `ending` at once, so that
- * the caller can close it also when the start fails or hangs: then nothing new is taken, and work under way is recorded and
- * returned. StateError when the artifacts are not those of the other workers; UsageError when the embedded state has a worker
+ * Starts the schedules and the execution of runs, and with Redis of their shards. Everything that it opens is in `ending` at
+ * once, so that the caller can also close it if the start fails or hangs. After closing, nothing new is taken, and
+ * unfinished work is recorded and returned. StateError when the artifacts are not those of the other workers; UsageError when the embedded state has a worker
  * already.
  */
 export async function startWorker(

@@ -28,7 +28,7 @@ export interface WorkerFiles {
 
 /** The dependencies of a worker. */
 export interface WorkerSettings {
-  /** Where its work is; undefined: in the embedded state. */
+  /** The Redis with its work; undefined: the work is in the embedded state. */
   readonly redisUrl: string | undefined;
   /** How long a job in Redis stays with a silent worker. */
   readonly lockDurationMs?: number | undefined;
@@ -44,6 +44,6 @@ export interface RunningWorker {
   health(): Promise<string | null>;
   /** The text for Prometheus. */
   metrics(): Promise<string>;
-  /** Aborts when the worker can do nothing more: then the process should be restarted. Its reason is an error that says why. */
+  /** Aborts when the worker cannot continue: then the process should be restarted. Its reason is an error with the cause. */
   readonly gaveUp: AbortSignal;
 }

@@ -4,7 +4,7 @@ import { headerOf, isRedirect, redirectedTo } from './http-client.ts';
 import { connectionFailure, RemoteFailure } from './remote-client.ts';
 
 /**
- * What is known of an image address. `unknown`: it could not be checked, which says nothing of the image: many servers
+ * The facts about an image address. `unknown`: it could not be checked, which says nothing about the image: many servers
  * refuse programs. `busy`: the same, and the server asks for fewer requests.
  */
 export type ImageVerdict =
@@ -22,7 +22,7 @@ export interface ImageChecker extends AsyncDisposable {
 
 const MAX_REDIRECTS = 5;
 const ANSWER_MS = 10_000;
-/** Larger images are no pictures for a shop. */
+/** A larger image is not suitable for a shop. */
 const MOST_BYTES = 50_000_000;
 
 type Answer = Dispatcher.ResponseData;
@@ -68,7 +68,7 @@ export function imageChecker({
         const { statusCode: status } = head;
         if (status === 304) return { kind: 'good', version };
         if (isBusy(status) || saysAll(head)) return verdictOf(head);
-        // Some servers answer only a GET as they should: one byte is enough.
+        // Some servers answer only GET correctly: one byte is enough.
         return verdictOf(await ask(address, 'GET', { range: 'bytes=0-0' }, signal));
       } catch (error) {
         signal.throwIfAborted();
@@ -113,7 +113,7 @@ function typeOf(headers: Answer['headers']): string {
   return (headerOf(headers, 'content-type') ?? '').split(';', 1).join('').trim().toLowerCase();
 }
 
-/** In bytes; null where the server does not say. */
+/** In bytes; null if the server does not give it. */
 function sizeOf(headers: Answer['headers']): number | null {
   const whole = /\/(\d+)$/.exec(headerOf(headers, 'content-range') ?? '')?.[1];
   const length = whole ?? headerOf(headers, 'content-length');

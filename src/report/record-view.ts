@@ -5,13 +5,13 @@ import type { Reason } from '../model/reason.ts';
 import { rowPlace } from '../model/row.ts';
 import { counted, printable, shortened } from './printable.ts';
 
-/** A value of a record's body, what it was made of, and what the store acknowledged in its place. */
+/** A value of a record's body, its cells, and the acknowledged value. */
 export interface ViewedField extends TracedField {
   /** The acknowledged value where it is another one; null where the acknowledged body lacks it. */
   readonly old?: TracedField['value'];
 }
 
-/** What a plan does with one record, beside the cells that it was made of. */
+/** What a plan does with one record, and the cells of the record. */
 export interface RecordView {
   readonly key: string | null;
   readonly standing: 'new' | 'changed' | 'resent' | 'unchanged' | 'rejected' | 'skipped';
@@ -24,12 +24,12 @@ export interface RecordView {
   readonly removed: readonly { readonly path: string; readonly old: TracedField['value'] }[];
   /** Why the record is rejected or skipped. */
   readonly reason: Reason | null;
-  /** A later request may have arrived: what the store holds is not known. */
+  /** A later request may have arrived: the store's version is unknown. */
   readonly inDoubt: boolean;
   readonly source: Pick<PlanSource, 'files'>;
 }
 
-/** What is near to a key that no record has. */
+/** The nearest matches for a key that no record has. */
 export interface RecordSuggestions {
   readonly nearest: readonly string[];
   /** Records with the text in a cell. */
@@ -45,7 +45,7 @@ export function cellPlace(
   return printable(files.length > 1 ? `${files[file]?.name ?? ''} ${place}` : place);
 }
 
-/** What becomes of the record, in a sentence. */
+/** What the plan does with the record, in a sentence. */
 export function standingWords({ standing, copies, inDoubt }: RecordView): string {
   const words = STANDINGS[standing];
   const repeated = copies > 1 ? ` ${counted(copies, 'record')} of the source have this key.` : '';
@@ -79,7 +79,7 @@ interface TextOptions {
   readonly width: number;
 }
 
-/** How wide the paths of fields may make their column. */
+/** The maximum width of the column with the paths of fields. */
 const MOST_PATH = 32;
 /** How many cells of a field are shown. */
 const CELLS_SHOWN = 4;
@@ -145,7 +145,7 @@ function cellText(cell: TracedCell, view: RecordView, room: number): string {
   return `${printable(cell.column ?? 'header')} ${valueText(cell.text, room)} (${cellPlace(cell, view.source)})`;
 }
 
-/** The cells of a record of which no body could be made, the row that shows the cause first. */
+/** The cells of a record without a body; the row with the cause comes first. */
 function sourceLines(
   { rows, reason, source }: RecordView,
   pen: ReturnType<typeof createColors>,
@@ -166,7 +166,7 @@ function sourceLines(
   return more > 0 ? [...lines, '', `And ${counted(more, 'more row')}.`] : lines;
 }
 
-/** What to look for instead of a key that no record has. */
+/** Suggestions for a key that no record has. */
 export function suggestionsText(
   key: string,
   { nearest, containing }: RecordSuggestions,

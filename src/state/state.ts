@@ -229,7 +229,7 @@ export interface Ledger {
   reconcile(mode?: 'witnessed-only'): Promise<StateLoss | null>;
 }
 
-/** What became of a record: an acknowledged body, an acknowledged delete, or the store said that it holds none. */
+/** The outcome for a record: an acknowledged body, an acknowledged delete, or the store said that it holds none. */
 export type VersionKind = 'acknowledged' | 'deleted' | 'absent';
 
 /** A run of the history: kept for as long as its versions, longer than the run itself. */

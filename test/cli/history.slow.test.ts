@@ -53,7 +53,7 @@ describe('history', () => {
     expect(size.versions).toBe(11);
     const text = (await storeferry('history', 'SKU-product-3-1')).stdout;
     expect(text).toContain('catalog.csv:4');
-    expect(text).toMatch(/has 11 versions: about .*bytes a version/);
+    expect(text).toMatch(/has 11 versions: about .*bytes per version/);
     expect((await storeferry('history', 'product-9')).stdout).toMatch(/deleted/);
   });
 

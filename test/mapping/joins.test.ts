@@ -175,7 +175,7 @@ contact: { id: id, name: stock.qty }
     const open = joinOpeners(joining('{ qty: Quantity }'), {}).get('stock');
     expect(() => open?.('stock.csv', HEADER)).toThrow("there is no column 'Quantity'");
     expect(() => open?.('stock.csv', ['Article', 'Quantity', 'Article'])).toThrow(
-      "'Article' is there more than once",
+      "'Article' occurs more than once",
     );
   });
 });

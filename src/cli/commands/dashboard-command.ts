@@ -34,7 +34,7 @@ export const dashboardCommand = defineCommand({
       (address) => address,
     ),
     url: text('url', 'where browsers reach it through a proxy: https://...'),
-    worker: flag('also be a worker, in the same process: keeps schedules and executes runs'),
+    worker: flag('also run jobs on their schedules, and queued runs, in the same process'),
     newToken: flag('make new tokens, one with full access and one read-only, and print them'),
   },
   examples: [

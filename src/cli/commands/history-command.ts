@@ -62,7 +62,7 @@ export const historyCommand = defineCommand({
 });
 
 function perVersion({ versions, bytes }: { readonly versions: number; readonly bytes: number }): string {
-  return versions === 0 ? '' : `, ${grouped(Math.round(bytes / versions))} bytes a version`;
+  return versions === 0 ? '' : `, ${grouped(Math.round(bytes / versions))} bytes per version`;
 }
 
 function noVersions(field: string | undefined): string {

@@ -106,7 +106,7 @@ async function planIfReady(invocation: Invocation, toBe: NewWorkspace): Promise<
 async function confirmAdding({ options, prompter, dir, say }: Asking, workspace: boolean): Promise<void> {
   if (!workspace) {
     say(
-      `This makes a workspace in ${dir}. Files are written only at the end; Ctrl-C cancels and leaves nothing behind.`,
+      `This creates a workspace in ${dir}. Files are written only at the end; Ctrl-C cancels and leaves nothing behind.`,
     );
     return;
   }

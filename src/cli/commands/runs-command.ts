@@ -31,7 +31,7 @@ import { withJsonError } from '../with-json-result.ts';
 const OPTIONS = {
   limit: parsed('n', 'how many to list', 20, wholeNumber(1, 1000)),
   job: text('job', 'only runs of this job'),
-  records: flag('list the records of the run: what became of each, why, and what it changed'),
+  records: flag('list the records of the run: the outcome of each, its reason, and the changes'),
   outcome: oneOf('outcome', 'with --records: only records with this outcome', RECORD_OUTCOMES),
   csv: flag('with --records: as CSV'),
   audit: flag('list who did what and when, of all runs or of one'),
@@ -139,7 +139,7 @@ async function listAudit(
   else terminal.out(auditText(entries, { colors: terminal.colors, width: terminal.width }));
 }
 
-/** What became of each record of a run, also of one that only the history remembers. */
+/** The outcome of each record of a run, also of one that only the history remembers. */
 async function listRecords(
   { context, workspace }: OpenContext,
   { terminal }: Invocation,

@@ -57,7 +57,7 @@ function found(known: readonly MappingFile[], name: string): Pick<MappingFile, '
   if (mapping !== undefined) return { name, spec: mapping.spec, shipped: mapping.shipped };
   const names = known.map((one) => one.name);
   throw new UsageError(`There is no mapping '${name}'${didYouMean(name, names) || '.'}`, {
-    hint: `Known mappings: ${names.join(', ')}; '${NEW_MAPPING}' starts one of your own.`,
+    hint: `Known mappings: ${names.join(', ')}; '${NEW_MAPPING}' proposes a new one.`,
   });
 }
 
@@ -69,7 +69,7 @@ function given(name: string, header: readonly string[], known: readonly MappingF
   throw new UsageError(`The mapping ${name} does not fit the file: ${obstacle}.`, {
     hint:
       others.length === 0
-        ? `No mapping fits its columns; --mapping ${NEW_MAPPING} starts one of your own.`
+        ? `No mapping fits its columns; --mapping ${NEW_MAPPING} proposes a new one.`
         : `Mappings that fit: ${others.join(', ')}.`,
   });
 }
@@ -87,7 +87,7 @@ function choices(guess: MappingGuess, known: readonly MappingFile[]) {
     ),
     {
       value: NEW_MAPPING,
-      name: 'None of these: propose a mapping of my own',
+      name: 'None of these: propose a new mapping',
       description: 'Uses the headers and values of the file, and asks what they leave open.',
     },
   ];
@@ -179,8 +179,8 @@ function describeProposal({ columns, notes }: MappingProposal): string[] {
   const row = (header: string, field: string, sample: string, evidence: string) =>
     `  ${shortened(header, COLUMN_WIDTH).padEnd(COLUMN_WIDTH)}  ${field.padEnd(14)}  ${shortened(sample, SAMPLE_WIDTH).padEnd(SAMPLE_WIDTH)}  ${evidence}`;
   return [
-    'A mapping of your own, by the headers and the values of the file:',
-    row('column', 'field', 'a value', 'evidence'),
+    'Proposed mapping, from the headers and the values of the file:',
+    row('column', 'field', 'example', 'evidence'),
     ...columns.map(({ header, field, sample, evidence }) => row(header, field ?? '-', sample, evidence)),
     ...notes.map((note) => `  ${note}`),
   ];

@@ -37,7 +37,7 @@ export async function askSource(asking: Asking): Promise<SourceAnswer> {
     const file = await askPath(
       asking,
       options.source,
-      'The file to import (CSV, a workbook, JSON or XML; gzip and zip are opened):',
+      'The file to import (CSV, a workbook, JSON or XML; gzip and zip files are unpacked):',
     );
     try {
       const { look, ...reading } = await lookUntilClear(asking, file);

@@ -15,7 +15,9 @@ const sourceSchema = z
   .strictObject({
     path: workspacePathSchema
       .exactOptional()
-      .describe('A file, or a glob that names several with the same columns. Gzip and zip are opened.'),
+      .describe(
+        'A file, or a glob that names several with the same columns. Gzip and zip files are unpacked.',
+      ),
     ...remoteFields('source'),
     files: z
       .int()

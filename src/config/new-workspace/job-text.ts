@@ -44,23 +44,23 @@ export function jobText(job: NewJob): string {
   const contacts = job.imports === 'contacts';
   const lines = [
     schemaLine('job', '../'),
-    `# Moves ${job.imports} into the store ${job.store}. After a change: storeferry check`,
+    `# Imports ${job.imports} into the store ${job.store}. After a change: storeferry check`,
     `#   storeferry plan ${job.name}   shows what a run would send; sends nothing`,
     `#   storeferry run ${job.name}    sends it; the next run sends only what has changed since`,
     `import: ${job.imports}`,
     `store: ${yamlText(job.store)} # a name in stores.yaml`,
     'source:',
     job.source.path === undefined
-      ? `  url: ${JSON.stringify(job.source.url)} # its address; each run reads what is there then`
-      : `  path: ${yamlText(job.source.path)} # a file, or a glob such as exports/*.csv; gzip and zip are opened`,
+      ? `  url: ${JSON.stringify(job.source.url)} # the address of the file; each run reads it again`
+      : `  path: ${yamlText(job.source.path)} # a file, or a glob such as exports/*.csv; gzip and zip files are unpacked`,
     ...optional('  sheet', job.source.sheet, 'the sheet of the workbook: its name, or its number'),
-    ...optional('  records', job.source.records, 'where the records of the file stand'),
+    ...optional('  records', job.source.records, 'the path of the records in the file'),
     ...(job.source.headerRow === undefined
       ? []
       : [`  headerRow: ${job.source.headerRow} # the row with the names of the columns`]),
     ...optional('  encoding', job.source.encoding, 'the charset of the file'),
     ...optional('  delimiter', job.source.delimiter, 'what separates the columns'),
-    `mapping: ${yamlText(job.mapping)} # how rows become ${job.imports}; one of your own goes into mappings/`,
+    `mapping: ${yamlText(job.mapping)} # how rows become ${job.imports}; your own mappings are in mappings/`,
     ...paramLines(job),
     '',
     ...(contacts ? crosswalkLines(job) : modeLines()),

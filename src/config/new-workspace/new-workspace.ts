@@ -129,7 +129,7 @@ ${NEW_STORE}:
   baseUrl: ${placeholder(STORE_VARIABLES.url)}
   apiKey: ${placeholder(STORE_VARIABLES.apiKey)}
   weightUnit: ${weightUnit} # kg, g, lb or oz: the unit the store shows; the source's weights are converted into it
-  # Ceilings on what is sent. Storeferry starts slowly by itself, and slows down when the store struggles.
+  # Upper bounds for requests. Storeferry starts with few requests, and sends fewer when the store is slow or fails.
   # limits: { concurrency: 16, requestsPerSecond: 20 }
 `;
 }

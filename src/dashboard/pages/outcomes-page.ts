@@ -17,7 +17,7 @@ const RECORDS_A_PAGE = 50;
 const MOST_READ = 20_000;
 const TEXT_SHOWN = 400;
 
-/** What became of each record of a run, filtered by outcome; undefined when neither runs nor the history knows the run. */
+/** The outcome of each record of a run, filtered by outcome; undefined when neither runs nor the history knows the run. */
 export async function outcomesPage(
   { context, openWorkspace, program }: DashboardContext,
   id: string,

@@ -36,7 +36,7 @@ export function draftCategories(guess: Products): CategoriesSpec | Value | undef
   const path = PATH_SIGNS.find((sign) => column.values.some((value) => value.includes(sign)));
   if (path !== undefined) {
     guess.notes.push(
-      `'${column.header}' holds paths, separated by '${path}': the last level is the category.`,
+      `'${column.header}' contains paths, separated by '${path}': the last level is the category.`,
     );
     const list = [';', '|', ',', '\n'].find((sign) =>
       column.values.some(
@@ -60,7 +60,7 @@ export function draftCategories(guess: Products): CategoriesSpec | Value | undef
     }
     if (answer === 'path') {
       guess.notes.push(
-        `'${column.header}' holds paths, separated by '${sign}': the last level is the category.`,
+        `'${column.header}' contains paths, separated by '${sign}': the last level is the category.`,
       );
       return { value: name, path: sign };
     }
@@ -89,7 +89,7 @@ function askSeparator(
   });
 }
 
-/** What a sign separates: the levels of a path where what stands before it recurs with others behind it, and never the other way round. */
+/** What a sign separates: levels of a path, if the same text before the sign occurs with several texts after it, and never the other way round. */
 function listOrPath({ values }: SampledColumn, sign: string): 'path' | 'list' | undefined {
   const parts = values.map((value) => value.split(sign).map((part) => part.trim()));
   const pairs = parts.filter(({ length }) => length > 1);

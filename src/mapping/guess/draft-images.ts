@@ -37,8 +37,8 @@ export function draftImages(guess: Products, isGrouped: boolean): Value | undefi
       ? undefined
       : guess.ask({
           id: 'imageBase',
-          text: 'At which address do the pictures stand?',
-          reason: `'${file.header}' holds names of files such as ${file.values[0]}, and no addresses`,
+          text: 'At which address are the images?',
+          reason: `'${file.header}' contains names of files such as ${file.values[0]}, and no addresses`,
           answers: [],
         });
   const columns = found.length > 0 ? found : base === undefined || base === '' ? [] : files;

@@ -8,7 +8,7 @@ import { readAmount, type SampledColumn, saysNone, shareOf, signsOf } from './sa
 
 type Column = ReadColumn<ProductConcept>;
 
-/** What is known of the prices of a file. */
+/** The findings about the prices of a file. */
 export interface PriceDraft {
   readonly pricing: PricingSpec;
   /** Rows that are left out on purpose: in another currency. */
@@ -17,7 +17,7 @@ export interface PriceDraft {
 
 const isAmount = (value: string) => readAmount(value) !== undefined;
 const mayBeAmount = (value: string) => isAmount(value) || saysNone(value);
-/** A few words among amounts do not make another column of it: their rows are refused with their reason. */
+/** A column of amounts may have a few words: their rows are rejected with a reason. */
 const MOSTLY = 0.8;
 
 const fits = (column: SampledColumn) =>
@@ -94,7 +94,7 @@ function pickPrice(guess: Guess<ProductConcept>): Column | undefined {
     const reason =
       prices.length > 1
         ? `${names} may all be the price that customers pay`
-        : `${names} is called a net price, and no other column holds the price`;
+        : `${names} is called a net price, and no other column has the price`;
     askPrice(guess, [...prices, ...called('regular', 'exact')], reason);
     return undefined;
   }
@@ -153,7 +153,7 @@ function pickSale(
   price: Column,
 ): { readonly was: Column | undefined; readonly sale: Column | undefined } {
   const { tax, currency } = price.reading.qualifiers;
-  // A net price beside a gross one is no sale.
+  // A net price next to a gross price is not a sale price.
   const isLike = ({ reading: { qualifiers } }: Column) =>
     (qualifiers.tax ?? tax ?? 'gross') === (tax ?? 'gross') &&
     (qualifiers.currency ?? currency) === (currency ?? qualifiers.currency) &&
@@ -206,11 +206,11 @@ function askFromPrices(guess: Guess<ProductConcept>, columns: readonly Column[])
   if (first === undefined) return undefined;
   return guess.ask({
     id: 'fromPrices',
-    text: 'What becomes of lowest prices?',
+    text: 'What is sent for lowest prices?',
     reason: `${found.length} values are lowest prices, such as '${first}'`,
     answers: [
-      { value: 'send', label: 'send them as the price' },
-      { value: 'reject', label: 'reject their products' },
+      { value: 'send', label: 'the lowest price, as the price' },
+      { value: 'reject', label: 'nothing: these products are rejected' },
     ],
   });
 }

@@ -74,10 +74,10 @@ export function draftProduct(guess: Products): ProductMappingSpec | undefined {
   };
 }
 
-/** The SKU; where no column is called so, the EAN. */
+/** The SKU; if no header means that, the EAN. */
 function pickSku(guess: Products): Column | undefined {
   const shown = (column: SampledColumn) =>
-    `${column.distinct} different of ${column.values.length} values, such as codes have`;
+    `${column.distinct} of ${column.values.length} values are different, as codes are`;
   const sku = guess.pick({
     field: 'sku',
     what: 'the SKU',
@@ -103,12 +103,12 @@ function pickSku(guess: Products): Column | undefined {
   return guess.claim(
     'sku',
     only,
-    `${countedShare(only, isGtin, 'are EANs')}, and no other column holds the SKU`,
+    `${countedShare(only, isGtin, 'are EANs')}, and no other column has the SKU`,
     'likely',
   );
 }
 
-/** Whether a column that is called `No.` only counts the rows. */
+/** Whether a column `No.` only has row numbers. */
 function isRowNumber(guess: Products, { index }: SampledColumn): boolean {
   const column = guess.columns[index];
   return column !== undefined && meaningOf(column, ['position']) !== undefined && isSequence(column);
@@ -130,7 +130,7 @@ function pickTitle(guess: Products): Column | undefined {
     concepts: ['title'],
     prefer: ({ header }) => !isProductWord(header),
     fits: isText,
-    shown: (column) => `${column.distinct} different of ${column.values.length} values`,
+    shown: (column) => `${column.distinct} of ${column.values.length} values are different`,
   });
   if (title !== undefined) return title;
   if (guess.questions.some(({ id }) => id === 'column.title')) return undefined;
@@ -192,7 +192,7 @@ function draftUrl(
     what: 'the URL handle',
     concepts: ['url'],
     fits: (column) => shareOf(column, (value) => /^[\p{L}\p{N}._~-]+$/u.test(value)) === 1,
-    shown: (column) => `${column.distinct} different of ${column.values.length} values`,
+    shown: (column) => `${column.distinct} of ${column.values.length} values are different`,
   });
   if (handle !== undefined) return guess.use('url', handle);
   if (group?.by !== undefined) return [group.by, 'slug'];
@@ -216,9 +216,9 @@ function draftUrl(
   );
   guess.askColumn(
     'url',
-    'what tells products apart (for their url)',
+    'what identifies a product (for its url)',
     unique,
-    `'${title.header}' repeats${sku === undefined ? '' : `, and so does '${sku.header}'`}`,
+    `'${title.header}' has repeated values${sku === undefined ? '' : `, and so has '${sku.header}'`}`,
     false,
   );
   return undefined;
@@ -226,7 +226,7 @@ function draftUrl(
 
 const KEPT = '_./+#';
 
-/** Whether a product is hidden; a word that is not known is asked about, as a guess could publish what is not ready. */
+/** Whether a product is hidden; unknown words are asked about, because a wrong guess could publish a product that is not ready. */
 function draftHidden(guess: Products): ProductSpec['hidden'] {
   const isWord = (value: string) => visibilityOf(value) !== undefined;
   const choice = {
@@ -245,7 +245,7 @@ function draftHidden(guess: Products): ProductSpec['hidden'] {
     guess.claim(
       field,
       marked,
-      countedShare(marked, () => true, `are marks; a blank is ${isVisible ? 'hidden' : 'shown'}`),
+      countedShare(marked, () => true, `are marks; a blank means ${isVisible ? 'hidden' : 'shown'}`),
       'certain',
     );
     return { [guess.use(field, marked)]: isVisible ? 'blank' : 'present' };
@@ -280,7 +280,7 @@ function draftHidden(guess: Products): ProductSpec['hidden'] {
         'visible',
         'whether the product is shown',
         unclear,
-        `'${first.header}' is called so, and its words are not known`,
+        `'${first.header}' has this name, and its words are not known`,
         true,
       );
     }
@@ -304,10 +304,10 @@ function draftHidden(guess: Products): ProductSpec['hidden'] {
   ];
 }
 
-/** What stands in a cell that is marked, in lower case. */
+/** The signs that mark a cell, in lower case. */
 const MARKS: ReadonlySet<string> = new Set(['x', '✓', '✔', '●', '*']);
 
-/** A status may be of anything. */
+/** A status can belong to anything, such as an order. */
 function isStatus({ header }: Column): boolean {
   return STATUS_WORDS.test(header);
 }
@@ -342,13 +342,13 @@ const TOTALS: ReadonlySet<string> = new Set(
   ),
 );
 
-/** A last row that sums up the others is no product. */
+/** A last row with totals is not a product. */
 function totalRows(
   guess: Products,
   title: Column,
 ): readonly { readonly when: Condition; readonly reason: string }[] {
   const found = title.values.filter((value) => TOTALS.has(value.toLowerCase().replace(/:$/, '')));
   if (found.length !== 1 || title.cells.findLast((cell) => cell !== '') !== found[0]) return [];
-  guess.notes.push(`The last row, '${found[0]}', sums up the others: it is left out.`);
+  guess.notes.push(`The last row, '${found[0]}', has the totals of the others: it is left out.`);
   return [{ when: { [guess.use('title', title)]: [...found] }, reason: 'a row of totals' }];
 }

@@ -79,7 +79,7 @@ export function draftQuantity(guess: Products): Value | undefined {
   const units = [...new Set(counts.flatMap(({ unit }) => (unit === '' ? [] : [unit.toLowerCase()])))];
   if (counts.some(({ isAtLeast }) => isAtLeast))
     guess.notes.push(
-      `'${words.header}': of '${words.values.find((value) => readCount(value)?.isAtLeast === true)}' the number is sent.`,
+      `'${words.header}': the number is sent for values such as '${words.values.find((value) => readCount(value)?.isAtLeast === true)}'.`,
     );
   const thousands = signs.either.some((value) =>
     style?.decimal === ',' ? value.includes('.') : value.includes(','),
@@ -177,7 +177,7 @@ export function draftWeight(guess: Products): VariantsSpec['weight'] {
   return { value: steps.length === 0 ? name : [name, ...steps], unit: 'cell' };
 }
 
-/** What makes decimal points: weights with their units are read so. */
+/** The steps that make decimal points: weights with units are read like this. */
 const POINT_STEPS: Readonly<Record<',' | '.' | 'auto', readonly Transform[]>> = {
   ',': [{ replace: '[.]' }, { replace: ',', with: '.' }],
   '.': [{ replace: ',' }],

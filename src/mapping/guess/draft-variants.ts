@@ -10,13 +10,13 @@ type Products = Guess<ProductConcept>;
 
 const MOSTLY = 0.8;
 
-/** What the rows of a file are to its products. */
+/** How the rows of a file belong to products. */
 export interface VariantDraft {
   readonly group: GroupSpec | undefined;
   readonly rows: VariantsSpec['rows'];
   readonly options: OptionsSpec | undefined;
   readonly inherit: readonly string[];
-  /** The column whose values tell products apart; the SKU or the title where each row is one. */
+  /** The column whose values identify products; the SKU or the title if each row is one product. */
   readonly by: Column | undefined;
 }
 
@@ -86,7 +86,7 @@ export function draftVariants(
       id: 'group',
       text: 'Which rows are variants of one product?',
       reason: `${rows.length - title.distinct} names repeat, and rows with the same name do not differ in ${choices.map(({ header }) => `'${header}'`).join(' and ')}`,
-      answers: [{ value: 'none', label: 'each row is a product of its own' }],
+      answers: [{ value: 'none', label: 'each row is one product' }],
     });
     return undefined;
   }
@@ -95,7 +95,7 @@ export function draftVariants(
 
 const LONGEST_CHOICE = 60;
 
-/** Asks about sizes or colours that a row lists in one cell: each needs a row of its own to be sold. */
+/** Asks about sizes or colours that a row lists in one cell: each variant needs its own row. */
 function listsChoices(guess: Products, choices: readonly Column[]): boolean {
   const listing = choices.find(({ values }) =>
     values.some((value) => /^[^,;|/]{1,20}(?:[,;|/] ?[^,;|/]{1,20})+$/.test(value)),
@@ -104,7 +104,7 @@ function listsChoices(guess: Products, choices: readonly Column[]): boolean {
   guess.ask({
     id: 'group',
     text: 'Which rows are variants of one product?',
-    reason: `'${listing.header}' lists several values in a cell, such as '${listing.values.find((value) => /[,;|/]/.test(value))}', and a variant needs a row of its own`,
+    reason: `'${listing.header}' lists several values in a cell, such as '${listing.values.find((value) => /[,;|/]/.test(value))}', and each variant needs its own row`,
     answers: [{ value: 'none', label: `send the products without '${listing.header}'` }],
   });
   return true;
@@ -123,7 +123,7 @@ function optionsOf(guess: Products, choices: readonly Column[]): OptionsSpec {
   return { columns: Object.fromEntries(columns), keep: 'differing' };
 }
 
-/** Columns that continuing rows leave blank where they mean the value above. */
+/** Columns in which a blank cell of a continuing row means the value above. */
 function inherited(guess: Products): readonly string[] {
   return [...guess.used].flatMap(([name, { column }]) =>
     name !== 'title' && name !== 'sku' && column.cells.includes('') && !name.startsWith('option')
@@ -150,7 +150,7 @@ function byParent(
   if (choices.length === 0) {
     guess.askColumn(
       'option',
-      'what the variants of a product differ in',
+      'the option in which the variants of a product differ',
       guess.columns.filter(
         (column) => guess.isFree(column) && column.header !== '' && column !== parent && isText(column),
       ),
@@ -183,7 +183,7 @@ function byParent(
       reason: `rows with the same '${parent.header}' have different names, of which only the first would be sent`,
       answers: [
         { value: parent.header, label: `rows with the same '${parent.header}', under the name of the first` },
-        { value: 'none', label: 'each row is a product of its own' },
+        { value: 'none', label: 'each row is one product' },
       ],
     });
     return undefined;

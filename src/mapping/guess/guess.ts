@@ -10,7 +10,7 @@ export interface CandidateAnswer {
   readonly label: string;
 }
 
-/** What the file leaves open; nothing is assumed. */
+/** A question that the file does not answer; nothing is assumed. */
 export interface MappingQuestion {
   /** The key of its answer in `MappingAnswers`: `column.price`, `decimal`. */
   readonly id: string;
@@ -29,7 +29,7 @@ export interface MappingQuestion {
  */
 export type MappingAnswers = Readonly<Record<string, string>>;
 
-/** A column of the file, and what is made of it. */
+/** A column of the file, and how it is used. */
 export interface ProposedColumn {
   readonly header: string;
   readonly index: number;
@@ -37,7 +37,7 @@ export interface ProposedColumn {
   readonly field: string | null;
   /** `certain`: header and values agree, or somebody said so; `likely`: only one of them shows it. */
   readonly confidence: 'certain' | 'likely' | null;
-  /** What shows it, in words; for a column that is not used, why. */
+  /** The evidence in words; for an unused column, the reason. */
   readonly evidence: string;
   readonly sample: string;
   /** Other fields that it could fill. */
@@ -68,14 +68,14 @@ export interface Choice<Concept extends string> {
 
 const SAMPLE_LENGTH = 30;
 
-/** Collects what is found out about the columns of a file. */
+/** Collects the findings about the columns of a file. */
 export class Guess<Concept extends string> {
   readonly columns: readonly ReadColumn<Concept>[];
   readonly answers: MappingAnswers;
   readonly questions: MappingQuestion[] = [];
-  /** How cells are read, and what is not sent. */
+  /** Sentences: how cells are read, and what is not sent. */
   readonly notes: string[] = [];
-  /** The columns of the mapping to be, by their names in it. */
+  /** The columns of the proposed mapping, by their names in it. */
   readonly used = new Map<string, { readonly column: SampledColumn; readonly evidence: string }>();
   readonly #earlier: EarlierUse;
   readonly #claims = new Map<number, Claim>();
@@ -110,10 +110,10 @@ export class Guess<Concept extends string> {
     );
     if (before === undefined || (before.values.length > 0 && !fits(before))) return undefined;
     const mapping = this.#earlier.get(loosened(before.header))?.mapping ?? '';
-    return this.claim(field, before, `the mapping ${mapping} takes it for ${what} as well`, 'certain');
+    return this.claim(field, before, `the mapping ${mapping} uses it for ${what} too`, 'certain');
   }
 
-  /** The column that fills a field; undefined where none does, or a question has been asked about it. */
+  /** The column for a field; undefined if there is none, or if a question was asked about it. */
   pick(spec: Choice<Concept>): ReadColumn<Concept> | undefined {
     const { field, what, concepts, fits, prefer } = spec;
     const settled = this.settled(spec);
@@ -135,7 +135,7 @@ export class Guess<Concept extends string> {
           field,
           what,
           among,
-          `${among.map(({ header }) => `'${header}'`).join(' and ')} may both hold it`,
+          `${among.map(({ header }) => `'${header}'`).join(' and ')} may both have it`,
           true,
         );
         return undefined;
@@ -268,7 +268,7 @@ export class Guess<Concept extends string> {
     return shown === '' ? called : `${called}; ${shown}`;
   }
 
-  /** All columns in their order, with what is made of them. */
+  /** All columns in their order, with their use. */
   proposed(): readonly ProposedColumn[] {
     return this.columns.map((column) => {
       const claim = this.#claims.get(column.index);

@@ -1,6 +1,6 @@
 import { distance } from 'fastest-levenshtein';
 
-/** The languages whose header words are known, as evidence names them. */
+/** The languages whose header words are known, with the names that evidence shows. */
 const LANGUAGES = {
   en: 'English',
   de: 'German',
@@ -21,9 +21,9 @@ type Language = keyof typeof LANGUAGES;
 type Words = Readonly<Partial<Record<Language, string>>>;
 
 /**
- * What a column may hold, and what its header is called. Of a word that stands for several concepts, the values of the
+ * The concepts of a product file, each with its header words. If a word belongs to several concepts, the values of the
  * column decide, in this order. Words for product (Artikelname, product name), units, currencies, numbers and `incl. VAT`
- * are understood beside these. Concepts without a field are here so that their columns are not taken for another.
+ * are understood in addition. Some concepts have no field: they prevent that their columns are used for another concept.
  */
 const PRODUCT_WORDS = {
   sku: {
@@ -754,12 +754,12 @@ const CONTACT_WORDS = {
   },
 } as const satisfies Readonly<Record<string, Words>>;
 
-/** What the columns of a product file may hold. */
+/** The concepts of a product file. */
 export type ProductConcept = keyof typeof PRODUCT_WORDS;
-/** What the columns of a contact file may hold. */
+/** The concepts of a contact file. */
 export type ContactConcept = keyof typeof CONTACT_WORDS;
 
-/** What a header says beside the name of the field. */
+/** The parts of a header other than the name of the field. */
 export interface Qualifiers {
   /** A code of ISO 4217. */
   readonly currency: string | undefined;
@@ -880,12 +880,12 @@ function readHeader<Concept extends string>(header: string, index: Index<Concept
   if (isValue && ofOwner.meanings.length > 0) return ofOwner;
   const joined = understood(`${owner} ${last}`, index);
   if (joined.meanings.length > 0) return joined;
-  // The name of a brand is no name of the product.
+  // The name of a brand is not the name of a product.
   const isContainer = wordsOf(owner).every((word) => NOUNS.has(word) || CONTAINERS.has(word));
   return isContainer ? understood(last, index) : whole;
 }
 
-/** What stands for the value of an element, behind the name of the field. */
+/** Words after the name of the field that mean its value. */
 const VALUE_WORDS: ReadonlySet<string> = new Set(
   'url src href link value amount text name title content wert valeur valor cdata'.split(' '),
 );
@@ -925,7 +925,7 @@ function meaningsAt<Concept extends string>(
   return [...(index.get(key) ?? [])].map(([concept, languages]) => ({ concept, how, languages }));
 }
 
-/** The words joined: as they are, without what means product, and without what only links words. */
+/** The words joined: all of them, without words for product, and without linking words. */
 function candidatesOf(words: readonly string[]): readonly string[] {
   // A last letter is a name of its own: Price A.
   const bare = words.filter((word, index) => index === words.length - 1 || !LINKS.has(word));
@@ -936,7 +936,7 @@ function candidatesOf(words: readonly string[]): readonly string[] {
   return [...new Set([words.join(''), bare.join(''), joined, compound])].filter((word) => word !== '');
 }
 
-/** The one word that a misspelt one may be; its first letter is right. */
+/** The only known word that a misspelt word can mean; its first letter must be right. */
 function nearestWord<Concept extends string>(index: Index<Concept>, word: string): string | undefined {
   const most = word.length >= 9 ? 2 : word.length >= 5 ? 1 : 0;
   if (most === 0 || /\d/.test(word)) return undefined;
@@ -1047,7 +1047,7 @@ export function isProductWord(header: string): boolean {
   return wordsOf(header).every((word) => NOUNS.has(word));
 }
 
-/** Takes apart what belongs to the name of a field and what qualifies it. */
+/** Separates the name of a field from its qualifiers. */
 function qualify(all: readonly string[]): {
   readonly words: readonly string[];
   readonly qualifiers: Qualifiers;
@@ -1116,7 +1116,7 @@ function qualify(all: readonly string[]): {
   return { words: words.filter((word) => word !== '#'), qualifiers: found };
 }
 
-/** Scripts without blanks: what stands at the end of the word. */
+/** For scripts without blanks: qualifiers at the end of the word. */
 const TAX_ENDINGS = [
   ...(['税込み', '税込', '含税', '含稅'] as const).map((word) => [word, 'gross'] as const),
   ...(['税抜き', '税抜', '税別', '不含税', '未税'] as const).map((word) => [word, 'net'] as const),

@@ -4,13 +4,13 @@ import type { NumberSigns } from './sampled-column.ts';
 
 /** How the numbers of a column are written. */
 export interface NumberStyle {
-  /** `auto`: no value shows it, or both signs are in use; what could be read in two ways is refused. */
+  /** `auto`: no value shows it, or both signs are used; an ambiguous value is rejected. */
   readonly decimal: '.' | ',' | 'auto';
 }
 
 /**
- * The decimal sign by what the values show, or else by those of kindred columns; asked where both leave it open.
- * Undefined while the question is open.
+ * The decimal sign that the values show, or else the values of columns of the same kind. If neither shows it, a question
+ * is asked; undefined until it is answered.
  */
 export function styleOf<Concept extends string>(
   guess: Guess<Concept>,
@@ -29,7 +29,7 @@ export function styleOf<Concept extends string>(
     const commas = signs.comma.length;
     if (points > 0 && commas > 0 && own.either.length === 0) {
       guess.notes.push(
-        `'${header}' has decimal points (${signs.point[0]}) and decimal commas (${signs.comma[0]}): both are read, and a value that could be read in two ways is refused.`,
+        `'${header}' has decimal points (${signs.point[0]}) and decimal commas (${signs.comma[0]}): both are read, and an ambiguous value is rejected.`,
       );
       return { decimal: 'auto' };
     }
@@ -62,7 +62,7 @@ const WHOLE_CURRENCIES: ReadonlySet<string> = new Set(['JPY', 'KRW']);
 
 const DECIMAL_QUESTION = {
   id: 'decimal',
-  text: 'Which is the decimal sign?',
+  text: 'Which sign is the decimal sign?',
   answers: [
     { value: ',', label: 'the comma: 1.234,50' },
     { value: '.', label: 'the point: 1,234.50' },
@@ -71,7 +71,7 @@ const DECIMAL_QUESTION = {
 
 /** The transforms that read amounts of money: with currencies, and with thousands signs where these are certain. */
 export function numberSteps({ decimal }: NumberStyle, numbers: readonly string[]): readonly Transform[] {
-  // Without a sign that is named, blanks and apostrophes may group digits, and a lone point or comma is refused.
+  // If no sign is given, blanks and apostrophes may group digits, and a single point or comma is refused.
   const isSpaced = numbers.some((text) => /\d[\s'’]\d/.test(text));
   if (decimal === 'auto' || isSpaced) return [{ number: { decimal, currency: 'strip' } }];
   return [{ number: { decimal, thousands: decimal === ',' ? '.' : ',', currency: 'strip' } }];

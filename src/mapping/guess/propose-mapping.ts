@@ -24,14 +24,14 @@ import {
 
 export type { MappingAnswers, MappingQuestion, ProposedColumn } from './guess.ts';
 
-/** What a mapping for a file of no known format could be, and what must be asked first. */
+/** The proposed mapping for a file of an unknown format, and the open questions. */
 export interface MappingProposal {
   readonly imports: MappingSpec['import'];
   /** All columns of the file, in their order. */
   readonly columns: readonly ProposedColumn[];
   /** How cells are read and rows become records, as sentences. */
   readonly notes: readonly string[];
-  /** What the file leaves open; empty when the mapping is complete. */
+  /** The open questions; empty when the mapping is complete. */
   readonly questions: readonly MappingQuestion[];
   /** Null while a question is open. */
   readonly spec: MappingSpec | null;
@@ -88,9 +88,9 @@ export interface FileToGuess {
 }
 
 /**
- * Proposes a mapping by the words of the headers, by what the sampled cells show, and by what earlier mappings of the
- * workspace did with the same headers. What could be read in two ways becomes a question. UsageError for an answer that
- * names no column or none of the answers of its question.
+ * Proposes a mapping from the words of the headers, the sampled cells, and earlier mappings of the workspace with the
+ * same headers. Whatever is ambiguous becomes a question. UsageError for an answer that names no column, or that its
+ * question does not offer.
  */
 export function proposeMapping(
   imports: MappingSpec['import'],
@@ -149,7 +149,7 @@ function resultOf<Concept extends string>(guess: Guess<Concept>, spec: MappingSp
   };
 }
 
-/** How many columns of a file a proposal understands; a shipped mapping that knows no more of them was made for other files. */
+/** How many columns of a file a proposal understands. A shipped mapping that knows no more columns was made for other files. */
 export function understoodColumns(imports: MappingSpec['import'], file: FileToGuess): number {
   return proposeMapping(imports, file).columns.filter(({ field }) => field !== null).length;
 }
@@ -165,7 +165,7 @@ export function languagesOf(header: readonly string[]): readonly (readonly strin
     });
 }
 
-/** What a file holds, by its headers and values; undefined where it could be either. */
+/** Whether a file has products or contacts, by its headers and values; undefined if both are possible. */
 export function guessImport({ header, rows }: FileToGuess): MappingSpec['import'] | undefined {
   const columns = sampleColumns(header, rows);
   const isCalled = (column: SampledColumn, concept: 'price' | 'regular' | 'was' | 'sale' | 'cost') =>
@@ -188,7 +188,7 @@ export function guessImport({ header, rows }: FileToGuess): MappingSpec['import'
   return hasMoney || columns.filter(isOfProducts).length > 1 ? 'products' : undefined;
 }
 
-/** The fields that earlier mappings take straight from a column, by its loosened headers. */
+/** The fields that earlier mappings read directly from a column, by its loosened header. */
 function earlierUses(mappings: readonly MappingFile[]): EarlierUse {
   const uses = new Map<string, { readonly mapping: string; readonly field: string }>();
   for (const { name, spec } of mappings) {

@@ -3,7 +3,7 @@ import { currencyCode, weightUnit } from './header-reading.ts';
 
 /** A column of a file, as far as rows were sampled. */
 export interface SampledColumn {
-  /** As it stands in the file, trimmed; blank where the file names none. */
+  /** As in the file, trimmed; blank if the file has none. */
   readonly header: string;
   /** Counted from 0. */
   readonly index: number;
@@ -46,7 +46,7 @@ export interface WrittenAmount {
   readonly from: string | undefined;
   /** Whether dashes stand for no cents: 12,-. */
   readonly hasDashes: boolean;
-  /** Whether a footnote sign stands behind it. */
+  /** Whether a footnote sign follows it. */
   readonly hasMark: boolean;
 }
 
@@ -58,7 +58,7 @@ const DASHES = /[.,]\s?[-–—]{1,2}(?=\s*(?:\p{Sc}|\p{L}|$))/u;
 const CURRENCY = /(?:\p{Sc}|\p{L}[\p{L}\p{Sc}.]{0,4}|R\$|A\$|C\$|US\$)/u.source;
 const AMOUNT = new RegExp(`^(${CURRENCY})?\\s*(-?[0-9](?:[0-9.,'’\\s]*[0-9])?)\\s*(${CURRENCY})?$`, 'u');
 
-/** Reads an amount, with currency, `ab` and footnote sign; undefined for what is none. */
+/** Reads an amount, with currency, `ab` and footnote sign; undefined for another text. */
 export function readAmount(value: string): WrittenAmount | undefined {
   const text = value.normalize('NFKC').trim();
   const from = FROM.exec(text)?.[1] ?? FROM_BEHIND.exec(text)?.[1];
@@ -75,7 +75,7 @@ export function readAmount(value: string): WrittenAmount | undefined {
   return { digits, currency: codes.at(-1), from, hasDashes, hasMark };
 }
 
-/** What stands in an amount for none: the shop does not name it. */
+/** Texts in place of a price: the shop does not publish it. */
 const NO_PRICE: ReadonlySet<string> = new Set(
   (
     'on request|price on request|por|poa|p.o.a.|call|call for price|n/a|na|tba|tbd|tbc|-|–|—|--|auf anfrage|a.a.|preis auf anfrage|sur demande|nous consulter|' +
@@ -88,18 +88,18 @@ export function saysNone(value: string): boolean {
   return NO_PRICE.has(value.toLowerCase());
 }
 
-/** What signs the numbers of cells show. */
+/** The signs in the numbers of cells. */
 export interface NumberSigns {
   /** Values that only a decimal point, or only a decimal comma, makes readable; the first of each. */
   readonly point: readonly string[];
   readonly comma: readonly string[];
-  /** Values with three digits behind their only sign: a thousand, or one with thousandths. */
+  /** Values with three digits after their only sign: thousands or thousandths. */
   readonly either: readonly string[];
   /** How many numbers there are. */
   readonly count: number;
 }
 
-/** Collects what numbers show; `digits` without currency and words. */
+/** Collects the signs of numbers; `digits` is without currency and words. */
 export function signsOf(numbers: readonly string[]): NumberSigns {
   const signs = {
     point: [] as string[],
@@ -152,7 +152,7 @@ export function isCode(value: string): boolean {
 const ADDRESS = /^(?:https?:)?\/\/[^\s/]+\.[^\s]+$/i;
 const PICTURE = /\.(?:jpe?g|png|webp|gif|avif|svg|bmp|tiff?|heic)(?:[?#].*)?$/i;
 
-/** The addresses of a cell that lists some, and what stands between them. */
+/** The addresses of a cell, and the text between them. */
 export function listedAddresses(value: string): readonly string[] {
   return value.split(/[\s,;|]+(?=(?:https?:)?\/\/)/i).map((one) => one.replace(/[\s,;|]+$/, ''));
 }
@@ -199,7 +199,7 @@ export function booleanOf(value: string): boolean | undefined {
   return YES.has(word) ? true : NO.has(word) ? false : undefined;
 }
 
-/** Words for what can be had, and for what cannot, in lower case. */
+/** Words for available and for unavailable, in lower case. */
 const AVAILABLE: ReadonlySet<string> = new Set(
   (
     'in stock|instock|in_stock|available|yes|auf lager|lagernd|verfügbar|vorrätig|sofort lieferbar|lieferbar|sofort verfügbar|am lager|en stock|disponible|dispo|' +
@@ -216,13 +216,13 @@ const SOLD_OUT: ReadonlySet<string> = new Set(
   ).split('|'),
 );
 
-/** Whether words say that a product can be had; undefined for other words. */
+/** Whether words say that a product is available; undefined for other words. */
 export function availabilityOf(value: string): boolean | undefined {
   const word = value.toLowerCase().replace(/[.!]$/, '');
   return AVAILABLE.has(word) ? true : SOLD_OUT.has(word) ? false : undefined;
 }
 
-/** Words for what a shop shows and for what it hides, in lower case. */
+/** Words for shown and for hidden, in lower case. */
 const SHOWN: ReadonlySet<string> = new Set(
   (
     'active|visible|published|enabled|online|live|show|shown|public|aktiv|sichtbar|veröffentlicht|actif|publié|en ligne|activo|publicado|visibile|attivo|pubblicato|ativo|visível|' +
@@ -245,7 +245,7 @@ export function visibilityOf(value: string): boolean | undefined {
 /** A number of pieces as a cell writes it. */
 export interface WrittenCount {
   readonly digits: string;
-  /** The word for pieces behind it. */
+  /** The word for pieces after it. */
   readonly unit: string;
   /** Whether it is only a lower bound: `>10`, `10+`. */
   readonly isAtLeast: boolean;
@@ -258,7 +258,7 @@ const COUNT = new RegExp(
   'iu',
 );
 
-/** Reads a number of pieces; undefined for what is none. */
+/** Reads a number of pieces; undefined for another text. */
 export function readCount(value: string): WrittenCount | undefined {
   const [, above, digits, plus, unit = '', plusBehind] = COUNT.exec(value.normalize('NFKC')) ?? [];
   if (digits === undefined) return undefined;
@@ -272,7 +272,7 @@ export function readCount(value: string): WrittenCount | undefined {
 /** A weight as a cell writes it. */
 export interface WrittenWeight {
   readonly digits: string;
-  /** As it stands there; '' for none. */
+  /** As in the cell; '' for none. */
   readonly unitWord: string;
 }
 

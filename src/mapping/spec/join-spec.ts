@@ -55,7 +55,7 @@ export const joinSchema = z.strictObject({
     .enum(['blank', 'reject'])
     .exactOptional()
     .describe(
-      'What becomes of a record whose key has no row: the columns are blank (default), or the record is rejected.',
+      'If the key of a record has no row: the columns are blank (default), or the record is rejected.',
     ),
 });
 

@@ -73,7 +73,7 @@ const mappingTestSchema = z.strictObject({
     .describe('Of contacts: as a job would name one.'),
   now: z.string().exactOptional().describe('The time of the import. Default: 2026-01-01T00:00:00Z.'),
   weightUnit: z.enum(['g', 'kg', 'lb', 'oz']).exactOptional().describe("The store's unit. Default: kg."),
-  expect: z.array(expectation).describe('What becomes of the rows, in order.'),
+  expect: z.array(expectation).describe('The expected results of the rows, in order.'),
 });
 
 /** A test that a mapping contains: rows in, records out. */

@@ -21,7 +21,7 @@ export interface Step {
 /** A calculation on an exact decimal; undefined is a blank. */
 interface Calculation {
   readonly run: (value: Decimal, row: SourceRow, n: number) => Decimal | undefined;
-  /** What becomes of the result of the last calculation in a row. */
+  /** What is done with the result of the last calculation in a row. */
   readonly settle: (value: Decimal, row: SourceRow, n: number) => Decimal;
 }
 

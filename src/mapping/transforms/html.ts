@@ -6,7 +6,7 @@ import { defineTransform, type Step, textOrBlank, textStep } from './define-tran
 
 const treatments = z.enum(['keep', 'strip', 'sanitize', 'decode', 'escape']);
 
-/** What `sanitize` keeps: text formatting, lists, tables, links and pictures; no scripts, styles or frames. */
+/** What `sanitize` keeps: text formatting, lists, tables, links and images; no scripts, styles or frames. */
 const HARMLESS: sanitizeHtml.IOptions = {
   allowedTags: [
     ...['p', 'br', 'hr', 'div', 'span', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'blockquote', 'pre', 'code'],

@@ -14,7 +14,7 @@ export const numberOptions = z.strictObject({
     .string()
     .exactOptional()
     .describe(
-      'The decimal sign: `.`, `,`; `auto` takes either and refuses what could be read in two ways (1,299); `either` takes either, for files without thousands signs.',
+      'The decimal sign: `.`, `,`; `auto` takes either and refuses ambiguous values (1,299); `either` takes either, for files without thousands signs.',
     ),
   thousands: z
     .string()

@@ -8,7 +8,7 @@ import { type ImageVerdict, imageChecker } from '../../remote/image-checker.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
 import type { CheckedAddresses } from '../../state/state.ts';
 
-/** What looking at the images of a plan needs. */
+/** The dependencies of the check of image addresses. */
 interface ImageCheck {
   readonly folder: RunFolder;
   readonly images: NonNullable<ImportJob['images']>;
@@ -18,7 +18,7 @@ interface ImageCheck {
   readonly signal: AbortSignal;
 }
 
-/** An address that was found good is not asked for again so long; then the server is asked whether it has changed. */
+/** A good address is not requested again for this long; after that the server is asked whether it has changed. */
 const REMEMBERED_MS = 30 * 86_400_000;
 /** More addresses are counted as unchecked. */
 const MOST_ADDRESSES = 50_000;
@@ -27,7 +27,7 @@ const PER_HOST = 4;
 const PER_SECOND_AND_HOST = 20;
 const SAMPLES = 3;
 
-/** An address to be looked at, with the record that it was met in first. */
+/** An address to check, with the first record that has it. */
 interface Waiting {
   readonly key: string;
   readonly address: string;
@@ -117,7 +117,7 @@ function digestOf(address: string): string {
   return createHash('sha256').update(address).digest('base64url').slice(0, 22);
 }
 
-/** Asks for every address: few at once of each host, and no more of one that asks for fewer requests. */
+/** Requests every address: few at once of each host, and none any more of a host that asks for fewer requests. */
 async function askAll(
   hosts: readonly Host[],
   check: (address: string, version: string | null, signal: AbortSignal) => Promise<ImageVerdict>,

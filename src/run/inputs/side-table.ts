@@ -27,7 +27,7 @@ export type SideTable = {
   | { readonly kind: 'crosswalk'; readonly columns: Pick<CrosswalkSpec, 'match' | 'field' | 'id'> }
 );
 
-/** What messages call its file: the path as written, or the address. */
+/** The name of its file in messages: the path as written, or the address. */
 export function sideTableFile({ at }: Pick<SideTable, 'at'>): string {
   return at.remote?.location ?? at.path ?? '';
 }
@@ -59,14 +59,14 @@ async function stageSideTable(
       hint: 'Name one file that has one table.',
     });
   }
-  // A file of this machine has no version: its content is one.
+  // A file of this machine has no version; its content identifies it.
   const version = at.remote === undefined ? sha256 : (staged.version ?? null);
   if (version !== known || known === null) return { file, version };
   await options.folder.remove([file.stored]);
   return undefined;
 }
 
-/** What is staged of a run: its source, and the tables beside it. */
+/** The staged files of a run: its source, and the tables beside it. */
 type StageRest = (known: string | null) => Promise<Snapshot | undefined>;
 
 /**
@@ -175,7 +175,7 @@ export function sideTableWords(side: SideTable): string {
   return side.kind === 'lookup' ? `lookup '${side.name}'` : 'crosswalk';
 }
 
-/** The error with the name of the table: what reads files calls each of them the source of the job. */
+/** The error with the name of the table: the code that reads files names each of them the source of the job. */
 function ofSideTable(side: SideTable, error: unknown): unknown {
   if (!(error instanceof SourceError || error instanceof CsvError)) return error;
   const words = sideTableWords(side);

@@ -28,8 +28,8 @@ export interface FoundRecord {
 const RESOURCES: readonly Resource[] = ['products', 'contacts'];
 
 /**
- * The records that a text means, at most `limit`: those with exactly this key, else with this id or SKU, else those of which
- * it is part of the url, title, name or e-mail address, whatever its case.
+ * The records that match a text, at most `limit`: those with exactly this key, else with this id or SKU, else those whose
+ * url, title, name or e-mail address contains it, in upper or lower case.
  */
 export async function findRecords(
   context: Pick<RunContext, 'state'>,
@@ -48,7 +48,7 @@ export async function findRecords(
   return [];
 }
 
-/** A store's resource. */
+/** A resource of a store. */
 type Place = Pick<FoundRecord, 'store' | 'target'>;
 
 /** Each ledger of the stores once, whatever names its store has. */
@@ -95,7 +95,7 @@ async function containing(
   for await (const page of state.ledger(place.target).allBodies()) {
     for (const { key, body } of page) {
       if (keys.length >= limit) break;
-      // Most bodies do not have it anywhere: those are not parsed.
+      // Most bodies do not contain the text: those are not parsed.
       const mayHave = key.toLowerCase().includes(part) || body.toLowerCase().includes(escaped(part));
       if (mayHave && [key, ...textsOf(body)].some((name) => name.toLowerCase().includes(part)))
         keys.push(key);
@@ -105,7 +105,7 @@ async function containing(
   return await described(state, place, keys);
 }
 
-/** As a text stands within JSON. */
+/** A text as JSON contains it. */
 function escaped(text: string): string {
   return JSON.stringify(text).slice(1, -1);
 }
@@ -130,7 +130,7 @@ function titleIn(body: string | undefined): string | null {
   return (body === undefined ? undefined : textsOf(body)[0]) ?? null;
 }
 
-/** What a record is called. */
+/** The title or name of a record. */
 function textsOf(body: string): string[] {
   const parsed: unknown = JSON.parse(body);
   if (!isJsonObject(parsed)) return [];
@@ -161,7 +161,7 @@ export interface RecordVersion {
   /** The file and the line (row, number of the record) that it came from; null where no row did, as for a delete. */
   readonly file: string | null;
   readonly line: number | null;
-  /** Both as people name them: `catalog.csv:4`, `prices.xlsx Prices row 8`. */
+  /** File and place as people write them: `catalog.csv:4`, `prices.xlsx Prices row 8`. */
   readonly place: string | null;
   /** Whether the ledger knew no body before it. */
   readonly created: boolean;
@@ -191,7 +191,7 @@ function isWithin(field: string, asked: string): boolean {
   return field === asked || field.startsWith(`${asked}.`);
 }
 
-/** A version as people are shown it. */
+/** A version as it is shown to people. */
 export function recordVersion(version: Version): RecordVersion {
   const { at, run, kind, id, spans, body, before } = version;
   const [first] = spans;
@@ -215,7 +215,7 @@ export function placeOf(spans: readonly RowSpan[], files: HistoryRun['files']): 
   return `${name}:${first.from}${first.to === first.from ? '' : `-${first.to}`}`;
 }
 
-/** What differs between two bodies of a record, variants one by one; every field where one body is none. */
+/** The differences between two bodies of a record, variants one by one; every field if one body is missing. */
 function changesOf(
   before: string | null | undefined,
   after: string | null | undefined,
@@ -277,11 +277,11 @@ export interface RecordField {
   readonly field: string;
   readonly variant: string | null;
   readonly value: unknown;
-  /** Null where the history does not reach back to it. */
+  /** Null if the history begins later. */
   readonly setBy: Pick<RecordVersion, 'at' | 'run' | 'job' | 'place'> | null;
 }
 
-/** What the ledger and the history know of a record. */
+/** The facts of the ledger and the history about a record. */
 export interface RecordState {
   /** `in-doubt`: a later request may have arrived; the body is the one acknowledged before it. */
   readonly state: 'acknowledged' | 'in-doubt' | 'unknown';
@@ -293,7 +293,7 @@ export interface RecordState {
   readonly versions: readonly RecordVersion[];
 }
 
-/** What is known of a record now. */
+/** The current facts about a record. */
 export async function recordState(
   context: Pick<RunContext, 'state'>,
   target: LedgerTarget,

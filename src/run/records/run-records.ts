@@ -10,7 +10,7 @@ import { importTarget, type LedgerTarget } from '../../state/state.ts';
 import type { RunContext } from '../run-context.ts';
 import { ledgersOf, placeOf, type RecordChange, recordVersion } from './record-history.ts';
 
-/** What became of a record in a run; `planned` where the plan waits for approval. Unchanged records are not listed. */
+/** The outcome of a record in a run; `planned` where the plan waits for approval. Unchanged records are not listed. */
 export const RECORD_OUTCOMES = ['applied', 'deleted', 'rejected', 'unsent', 'planned'] as const;
 /** One of them. */
 export type RecordOutcome = (typeof RECORD_OUTCOMES)[number];
@@ -28,7 +28,7 @@ export interface RunRecord {
   readonly id: number | null;
   /** Whether the ledger knew no body before it. */
   readonly created: boolean;
-  /** Of a record that was there before; null where nothing is known of them. */
+  /** Of a record that existed before; null if they are unknown. */
   readonly changes: readonly RecordChange[] | null;
 }
 
@@ -44,8 +44,8 @@ export interface RunRecordsOptions {
 const KEYS_AT_ONCE = 200;
 
 /**
- * The records of a run with what became of them, in batches: rejected ones from its files and its state, applied and deleted
- * ones from the history, for as long as that keeps them, and unsent ones from the shards of a run that is not over.
+ * The records of a run with their outcomes, in batches: rejected ones from its files and its state, applied and deleted
+ * ones from the history, as long as it keeps them, and unsent ones from the shards of an unfinished run.
  */
 export async function* runRecords(
   context: Pick<RunContext, 'state' | 'artifacts'>,
@@ -116,7 +116,7 @@ async function* acknowledgedRecords(
       const versions = await history.versions(keys);
       yield keys.flatMap((key, index) =>
         (versions[index] ?? []).flatMap((version): RunRecord[] => {
-          // What the store says it does not have was refused, and is among the rejected ones.
+          // A record that the store does not have was refused, so it is among the rejected ones.
           if (version.run.id !== id || version.kind === 'absent') return [];
           const { at, place, created, changes: all } = recordVersion(version);
           const outcome = version.kind === 'deleted' ? 'deleted' : 'applied';

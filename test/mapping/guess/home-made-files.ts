@@ -451,7 +451,7 @@ export const HOME_MADE_FILES: readonly HomeMadeFile[] = [
   {
     name: 'only-thousands.csv',
     edits: ['--decimal', ','],
-    asks: ['Which is the decimal sign?'],
+    asks: ['Which sign is the decimal sign?'],
     bytes: csv('Nummer;Produkt;Preis\nS-1;Sofa;1.299\nS-2;Sessel;2.450\n'),
     sends: [
       one({ title: 'Sofa', url: 's-1' }, { ...price(1299), sku: 'S-1' }),
@@ -462,7 +462,7 @@ export const HOME_MADE_FILES: readonly HomeMadeFile[] = [
     name: 'from-prices.csv',
     edits: ['--from-prices', 'send', '--weight-in', 'g', '--word', 'auf Bestellung=available'],
     asks: [
-      'What becomes of lowest prices?',
+      'What is sent for lowest prices?',
       "In which unit is 'Gewicht'?",
       "What does 'auf Bestellung' mean in 'Lagerstatus'?",
     ],
