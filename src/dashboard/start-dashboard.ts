@@ -20,6 +20,7 @@ import { guard, SECURITY_HEADERS } from './guard/guard.ts';
 import { type Listen, type OwnAddresses, ownAddresses } from './guard/own-addresses.ts';
 import { showErrors } from './guard/page-error.ts';
 import { newJobRoutes } from './new-job/new-job-routes.ts';
+import { uploadRoutes } from './new-job/upload-routes.ts';
 import { registerPages } from './pages/register-pages.ts';
 import { queueRoutes } from './queues/queue-routes.ts';
 import { eventRoutes } from './run-feed.ts';
@@ -166,6 +167,7 @@ async function buildDashboard(parts: DashboardParts): Promise<FastifyInstance> {
   retryRoutes(app, dashboard, uploads);
   await correctRoutes(app, dashboard, uploads);
   newJobRoutes(app, dashboard, { uploads, log });
+  uploadRoutes(app, dashboard, { uploads, log });
   eventRoutes(app, dashboard, sessions);
   fileRoutes(app, dashboard);
   if (queueBoard !== null) queueRoutes(app, dashboard, queueBoard);

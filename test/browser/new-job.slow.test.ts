@@ -129,8 +129,37 @@ describeWithBrowser('a new job in a browser', () => {
     expect((await workspace.storeferry('check')).code).toBe(0);
     await page.goto(new URL('/jobs/my-products', dashboard.url).href);
     expect(await page.locator('main').innerText()).toMatch(/At 02:15, every day\s+Asia\/Tokyo/);
+
+    const upload = async (rows: readonly (readonly (string | number)[])[]) => {
+      await page.goto(new URL('/jobs/my-products', dashboard.url).href);
+      await page.getByRole('link', { name: 'Upload a new file' }).click();
+      const buffer = makeXlsx([{ name: 'Artikel', rows }]);
+      await page.getByLabel('The new file').setInputFiles({ name: 'new.xlsx', mimeType: 'x/y', buffer });
+      await page.getByRole('button', { name: 'Upload and replace' }).click();
+    };
+    const file = join(workspace.dir, 'uploads/Preisliste-März.xlsx');
+    const before = await readFile(file);
+    await upload([['Etwas'], ['anderes']]);
+    await page.getByRole('alert').filter({ hasText: 'does not fit the mapping my-products' }).waitFor();
+    expect((await readFile(file)).equals(before)).toBe(true);
+    await upload(ROWS.slice(0, 3));
+    await page.getByRole('button', { name: 'Plan now' }).waitFor();
+    expect((await readFile(file)).equals(before)).toBe(false);
     expect(complaints).toEqual([]);
     expect(strayRequests).toEqual([]);
+  });
+
+  it('refuses private addresses, secrets in addresses, and visitors who may only look', async () => {
+    const acting = await dashboard.signedIn('full');
+    const give = async (address: string) =>
+      (await acting.submit(await acting.get('/new'), '/new/address', { address })).words;
+    expect(await give('http://127.0.0.1:1/list.csv')).toContain('cannot be imported');
+    expect(await give('https://shop.example/list.csv?token=abc')).toContain('a secret must not be in a file');
+    expect(await give('ftp://shop.example/list.csv')).toContain('expected an address');
+    const looking = await dashboard.signedIn('readOnly');
+    expect((await looking.get('/')).words).not.toContain('New job');
+    for (const path of ['/new', '/jobs/my-products/upload'])
+      expect((await looking.get(path)).status).toBe(403);
   });
 
   it('renders the records again when a column is given another field, with and without scripts', async () => {

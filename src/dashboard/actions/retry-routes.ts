@@ -15,10 +15,8 @@ import { correctHref } from './correct-page.ts';
 import { retriedSince } from './correct-routes.ts';
 import { showResult } from './show-result.ts';
 import { confirmRetryPage, uploadPage } from './upload-page.ts';
-import { receiveUpload, replaceRejects, type Upload, type Uploads } from './uploads.ts';
+import { receiveUpload, replaceRejects, UPLOAD_LIMIT_BYTES, type Upload, type Uploads } from './uploads.ts';
 
-/** Far more than people correct by hand. */
-const UPLOAD_LIMIT_BYTES = 64_000_000;
 /** The name for the file in the run's folder, used instead of the id of an upload. */
 const IN_FOLDER = 'in-folder';
 
@@ -69,7 +67,7 @@ export function retryRoutes(app: FastifyInstance, dashboard: DashboardContext, u
   app.post<OfRun>('/runs/:run/retry/upload', { config: { streamed: true } }, async (request, reply) => {
     const run = await rejectedRun(request.params.run);
     const hint = `Put a larger one into the folder of the run, and type: storeferry retry ${run.id}`;
-    const limits = { run: run.id, limitBytes: UPLOAD_LIMIT_BYTES, hint };
+    const limits = { run: run.id, hint };
     const upload = await receiveUpload(request, uploads, limits);
     try {
       await editsOf(run, upload);

@@ -14,6 +14,9 @@ import { checkFormToken } from '../guard/guard.ts';
 import { PageError } from '../guard/page-error.ts';
 import { CSRF_FIELD } from '../pages/page.ts';
 
+/** Larger files are better read from an address or a folder. */
+export const UPLOAD_LIMIT_BYTES = 64_000_000;
+
 /** The number of uploads that are kept until they are sent; the oldest are removed. */
 const MOST = 10;
 
@@ -96,7 +99,6 @@ const NAME_LENGTH = 80;
 export interface ReceiveOptions {
   /** The run or the purpose that the file is for. */
   readonly run: string;
-  readonly limitBytes: number;
   /** What to do with a larger file. */
   readonly hint: string;
 }
@@ -105,10 +107,10 @@ export interface ReceiveOptions {
 export async function receiveUpload(
   request: FastifyRequest,
   uploads: Uploads,
-  { run, limitBytes, hint }: ReceiveOptions,
+  { run, hint }: ReceiveOptions,
 ): Promise<Upload> {
   if (!request.isMultipart()) throw noFile();
-  const limits = { fileSize: limitBytes, files: 1, fields: 5, parts: 6, headerPairs: 20 };
+  const limits = { fileSize: UPLOAD_LIMIT_BYTES, files: 1, fields: 5, parts: 6, headerPairs: 20 };
   let checked = false;
   for await (const part of request.parts({ limits })) {
     if (part.type === 'field') {
@@ -121,7 +123,7 @@ export async function receiveUpload(
       const upload = await uploads.keep(run, shortened(printable(name), NAME_LENGTH), part.file);
       if (!part.file.truncated) return upload;
       await uploads.drop(upload);
-      const most = `At most ${formatBytes(limitBytes)} can be uploaded.`;
+      const most = `At most ${formatBytes(UPLOAD_LIMIT_BYTES)} can be uploaded.`;
       throw new PageError(413, 'The file is too large', `${most} ${hint}`);
     }
   }

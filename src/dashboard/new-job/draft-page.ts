@@ -15,10 +15,11 @@ import {
   type SourcePreview,
 } from '../../run/preview-source.ts';
 import { scheduleWords } from '../pages/job-card.ts';
+import { UPLOADS_FOLDER } from '../pages/job-page.ts';
 import { serverTimezone } from '../pages/moment.ts';
 import { csrfInput, type Frame, page } from '../pages/page.ts';
 import { type AskedReading, type Draft, type DraftFile, type DraftState, OWN_MAPPING } from './draft.ts';
-import { needsCrosswalk, UPLOADS_FOLDER } from './new-files.ts';
+import { needsCrosswalk } from './new-files.ts';
 
 /** What the page of a draft shows besides the draft. */
 export interface DraftPageFacts {

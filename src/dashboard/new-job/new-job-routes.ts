@@ -4,7 +4,7 @@ import { writeTogether } from '../../config/new-workspace/write-together.ts';
 import { explainError, StoreferryError } from '../../model/storeferry-error.ts';
 import { formatBytes } from '../../report/printable.ts';
 import { showResult } from '../actions/show-result.ts';
-import { receiveUpload, type Uploads } from '../actions/uploads.ts';
+import { receiveUpload, UPLOAD_LIMIT_BYTES, type Uploads } from '../actions/uploads.ts';
 import type { DashboardContext, DashboardLog } from '../dashboard-context.ts';
 import { formFields } from '../form-fields.ts';
 import { notFound } from '../guard/page-error.ts';
@@ -21,9 +21,6 @@ import {
 } from './draft.ts';
 import { draftPage, newJobPage } from './draft-page.ts';
 import { freeJobName, newFilesOf } from './new-files.ts';
-
-/** Larger files are better read from an address or a folder. */
-const UPLOAD_LIMIT_BYTES = 64_000_000;
 
 interface OfDraft {
   readonly Params: { readonly draft: string };
@@ -67,7 +64,6 @@ export function newJobRoutes(
     const hint = 'Give a larger one by its address, or type: storeferry init';
     const upload = await receiveUpload(request, uploads, {
       run: NEW_JOB,
-      limitBytes: UPLOAD_LIMIT_BYTES,
       hint,
     });
     return reply.redirect(`/new/${drafts.open({ kind: 'file', upload }).id}`, 303);

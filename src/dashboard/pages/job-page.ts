@@ -11,6 +11,7 @@ import {
   fact,
   type JobCardFacts,
   jobActions,
+  jobHref,
   placeWords,
   scheduleFacts,
   whatItMoves,
@@ -46,12 +47,25 @@ ${activity !== null ? html`<p class="notice">${activityWords(activity, reading)}
 ${facts.schedule !== null && keeper !== 'worker' && clockNote(keeper, program)}
 <dl class="facts">${scheduleFacts(facts, reading)}</dl>
 ${jobActions(card, frame.viewer)}
+${frame.viewer.canAct && takesUploads(job) && html`<p class="actions"><a class="button" href="${jobHref(facts.job)}/upload">Upload a new file</a></p>`}
 <div class="report">
 ${history !== null && section('recent', 'Recent runs', history)}
 ${section('runs', 'All runs', runs.length === 0 ? noRuns(card, program) : runsTable(runs, { caption: `Runs of ${facts.job}, newest first`, captionHidden: true, ofOneJob: true, reading, settled: settledRuns(runs) }))}
 ${job !== undefined && section('settings', 'Settings', jobSettings(job))}
 </div>`,
   });
+}
+
+/** The folder of the workspace for uploaded files. */
+export const UPLOADS_FOLDER = 'uploads';
+
+/** Whether a job reads one file that was uploaded, so that a new one can take its place. */
+export function takesUploads(
+  job: Job | undefined,
+): job is ImportJob & { readonly source: { readonly path: string } } {
+  if (job?.kind !== 'import') return false;
+  const [folder, name = '', ...more] = (job.source.path ?? '').split('/');
+  return folder === UPLOADS_FOLDER && more.length === 0 && /^[^\\*?[\]{}.][^\\*?[\]{}]*$/.test(name);
 }
 
 function problemsBox(problems: readonly ConfigurationProblem[]): Markup {

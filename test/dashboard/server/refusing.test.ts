@@ -5,7 +5,17 @@ import { type Nightly, setupNightly } from '../../support/nightly.ts';
 import { formOf, multipart } from './http-client.ts';
 import { type ServedDashboard, serveDashboard } from './running-dashboard.ts';
 
-const PAGES = ['/', '/runs', '/lists', '/jobs/nightly', '/jobs/nightly/run', '/runs/abc/events', '/queues'];
+const PAGES = [
+  '/',
+  '/runs',
+  '/lists',
+  '/jobs/nightly',
+  '/jobs/nightly/run',
+  '/runs/abc/events',
+  '/queues',
+  '/new',
+  '/jobs/nightly/upload',
+];
 const POSTS = [
   '/jobs/nightly/run',
   '/jobs/nightly/plan',
@@ -13,6 +23,10 @@ const POSTS = [
   '/runs/abc/retry',
   '/runs/abc/retry/upload',
   '/runs/abc/interrupt',
+  '/new/upload',
+  '/new/address',
+  '/new/abc',
+  '/jobs/nightly/upload',
   '/sign-out',
   '/nowhere',
 ];

@@ -1,0 +1,95 @@
+import { randomUUID } from 'node:crypto';
+import { copyFile, rename, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { ImportJob } from '../../config/job/job.ts';
+import { fitHeader } from '../../mapping/guess-mapping.ts';
+import { explainError, MappingError, StoreferryError } from '../../model/storeferry-error.ts';
+import { html } from '../../report/html/markup.ts';
+import { formatBytes } from '../../report/printable.ts';
+import { lookAtSource } from '../../run/look-at-source.ts';
+import { receiveUpload, UPLOAD_LIMIT_BYTES, type Uploads } from '../actions/uploads.ts';
+import type { DashboardContext, DashboardLog } from '../dashboard-context.ts';
+import { notFound } from '../guard/page-error.ts';
+import { jobHref } from '../pages/job-card.ts';
+import { takesUploads } from '../pages/job-page.ts';
+import { csrfInput, type Frame, frameOf, page } from '../pages/page.ts';
+
+interface OfJob {
+  readonly Params: { readonly job: string };
+}
+
+/** Replaces the uploaded file of a job, as soon as a new one has proved that the job can read it. */
+export function uploadRoutes(
+  app: FastifyInstance,
+  dashboard: DashboardContext,
+  { uploads, log }: { readonly uploads: Uploads; readonly log: DashboardLog },
+): void {
+  const show = (reply: FastifyReply, document: string) =>
+    reply.type('text/html; charset=utf-8').send(document);
+  const jobOf = (name: string) => {
+    const workspace = dashboard.openWorkspace();
+    const { job } = workspace.inspectJob(name);
+    if (!takesUploads(job)) throw notFound(`The job ${name} reads no uploaded file.`);
+    return { workspace, job, path: workspace.path(job.source.path) };
+  };
+
+  app.get<OfJob>('/jobs/:job/upload', { config: { who: 'actors' } }, (request, reply) =>
+    show(reply, uploadPage(jobOf(request.params.job).job, null, frameOf(dashboard, request))),
+  );
+
+  app.post<OfJob>('/jobs/:job/upload', { config: { streamed: true } }, async (request, reply) => {
+    const { workspace, job, path } = jobOf(request.params.job);
+    const hint = `Put a larger one in its place, ${job.source.path}, or give the job an address.`;
+    const limits = { run: `job ${job.name}`, hint };
+    const upload = await receiveUpload(request, uploads, limits);
+    try {
+      const { sheet, records, headerRow, encoding, delimiter } = job.source;
+      const { csv } = workspace.mapping(job.mapping).spec;
+      const look = await lookAtSource(upload.path, {
+        ...{ sheet, records, headerRow },
+        encoding: encoding ?? csv?.encoding,
+        delimiter: delimiter ?? csv?.delimiter,
+      });
+      const { obstacle } = fitHeader(workspace.mapping(job.mapping).spec, look.header);
+      if (obstacle !== null)
+        throw new MappingError(`The file does not fit the mapping ${job.mapping}: ${obstacle}.`);
+      await putInPlace(upload.path, path);
+    } catch (error) {
+      if (!(error instanceof StoreferryError)) throw error;
+      const problem = dashboard.retell(explainError(error));
+      return show(reply.code(422), uploadPage(job, problem, frameOf(dashboard, request)));
+    } finally {
+      await uploads.drop(upload);
+    }
+    log.info({ job: job.name }, 'replaced the uploaded file');
+    return reply.redirect(`${jobHref(job.name)}/plan`, 303);
+  });
+}
+
+/** Replaces a file whole: a run that reads the old one keeps it. */
+async function putInPlace(from: string, to: string): Promise<void> {
+  const temporary = join(dirname(to), `.${randomUUID()}.tmp`);
+  try {
+    await copyFile(from, temporary);
+    await rename(temporary, to);
+  } finally {
+    await rm(temporary, { force: true });
+  }
+}
+
+function uploadPage({ name, source }: ImportJob, problem: string | null, frame: Frame): string {
+  return page({
+    ...frame,
+    title: `Upload a new file for ${name}`,
+    section: 'jobs',
+    notice: problem === null ? null : { tone: 'bad', text: `The file was not taken. ${problem}` },
+    body: html`<p class="page-lead">It replaces <code>${source.path}</code>, which every run of <a href="${jobHref(name)}">${name}</a> reads. It must have the columns that the mapping needs. Nothing is sent: plan the job afterwards.</p>
+<form class="upload" method="post" action="${jobHref(name)}/upload" enctype="multipart/form-data">
+${csrfInput(frame.viewer)}
+<p><label for="file">The new file, at most ${formatBytes(UPLOAD_LIMIT_BYTES)}</label>
+<input id="file" name="file" type="file" required></p>
+<p class="actions"><button type="submit" class="button primary">Upload and replace</button> <a class="button" href="${jobHref(name)}">Cancel</a></p>
+</form>`,
+  });
+}
