@@ -121,7 +121,7 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
     // One record of a plan.
     'record-view.ts',
     // Words, figures and progress that commands and pages print as reports do.
-    ...['printable.ts', 'status-words.ts', 'progress.ts', 'runs-text.ts', 'stats-text.ts'],
+    ...['printable.ts', 'status-words.ts', 'progress.ts', 'runs-text.ts'],
     ...['html/markup.ts', 'plots/draw-plot.ts', 'plots/history-plot.ts'],
     // Parts of a document that pages and commands show by themselves.
     ...['sections/lists-section.ts', 'sections/next-section.ts'],

@@ -1,9 +1,9 @@
 import { openWorkspace } from '../../config/workspace.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
-import { statsText } from '../../report/stats-text.ts';
 import { exportHistory } from '../../run/export/export-history.ts';
 import { defineCommand, required } from '../define-command.ts';
 import { interruptSignal } from '../interrupt-signal.ts';
+import { statsText } from '../stats-text.ts';
 
 /** `storeferry stats`: draws the history that an export job has collected. */
 export const statsCommand = defineCommand({

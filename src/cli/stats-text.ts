@@ -1,6 +1,6 @@
 import type { ListHistory } from '../model/subscriber-list.ts';
-import { Page, type PageOptions } from './document-text.ts';
-import { counted, listed, printable } from './printable.ts';
+import { Page, type PageOptions } from '../report/document-text.ts';
+import { counted, listed, printable } from '../report/printable.ts';
 import {
   changeOf,
   changeTone,
@@ -9,7 +9,7 @@ import {
   MEASURES,
   shownFigure,
   shownListName,
-} from './sections/lists-section.ts';
+} from '../report/sections/lists-section.ts';
 
 /** The input for the statistics of a job. */
 export interface StatsFacts {
