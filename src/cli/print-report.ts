@@ -18,7 +18,7 @@ export function exitCodeOf({ run, totals }: RunFacts): number {
     case 'superseded':
       return 0;
     case 'planned':
-      return totals.rejected > 0 ? 3 : 0;
+      return totals.rejected + totals.held > 0 ? 3 : 0;
     case 'done-with-rejects':
       return 3;
     case 'stopped':

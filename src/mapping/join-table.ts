@@ -1,3 +1,4 @@
+import { Decimal } from '../model/decimal.ts';
 import { didYouMean, loosened } from '../model/nearest.ts';
 import { MappingError } from '../model/storeferry-error.ts';
 import { lookupKey } from './lookup-table.ts';
@@ -7,7 +8,6 @@ import type { MappingSpec } from './spec/mapping-spec.ts';
 import { formatOf } from './transforms/number.ts';
 import { type NumberFormat, PLAIN_NUMBER, readNumber } from './transforms/read-number.ts';
 import { Unreadable } from './values/cell.ts';
-import { Decimal } from './values/decimal.ts';
 
 /** What is wrong with a key of a table: records that need it are rejected. */
 interface KeyFault {

@@ -1,3 +1,4 @@
+import type { Guard, GuardHit } from './guards.ts';
 import type { ImportMode, Resource } from './mapped-record.ts';
 import type { Count, Reason, ReasonGroup } from './reason.ts';
 import { isSheet, type RowSpan, type TablePlaces } from './row.ts';
@@ -14,6 +15,8 @@ export interface SafetyVerdict {
    */
   readonly limit: SafetyRuleName;
   readonly exceeded: boolean;
+  /** Of a guard: its condition in words. */
+  readonly guard?: string;
   /** The counted figure, and the basis of a percentage; null if nothing is known to compare with. */
   readonly figure: number;
   readonly base: number | null;
@@ -25,7 +28,7 @@ export interface SafetyVerdict {
   readonly message: string;
 }
 
-/** `records = new + changed + resent + unchanged + rejected + skipped`; the same sum holds in rows. */
+/** `records = new + changed + resent + unchanged + rejected + skipped + held`; the same sum holds in rows. */
 export interface PlanCounts {
   readonly rows: number;
   /** Distinct keys, plus groups whose key cannot be read. Another copy of a key counts in rows only. */
@@ -37,6 +40,8 @@ export interface PlanCounts {
   readonly unchanged: Count;
   readonly rejected: Count;
   readonly skipped: Count;
+  /** New or changed, and kept back by a guard. */
+  readonly held: Count;
   /** Keys that this job last sent and the source no longer has; counted in mirror mode only. */
   readonly removed: number;
   /** Planned delete operations. */
@@ -85,6 +90,22 @@ export interface SharedField {
   readonly kept: boolean;
   /** How many records of this plan change it. */
   readonly records: number;
+}
+
+/** What a guard of the job has found in a plan. */
+export interface GuardFinding {
+  /** Its condition in words. */
+  readonly guard: string;
+  readonly action: Guard['action'];
+  /** In percent; null if it acts on every record that it hits. */
+  readonly share: number | null;
+  /** How many records it hits, of how many that it could hit. */
+  readonly records: number;
+  readonly of: number;
+  /** Whether it holds the records, stops the run, or warns: there are hits, and more than its share. */
+  readonly acts: boolean;
+  /** The first of them; of each the first value that is hit. */
+  readonly examples: readonly (GuardHit & { readonly key: string })[];
 }
 
 /** Keys that occurred more than once in the source. */
@@ -226,9 +247,13 @@ export interface Plan {
    */
   readonly unconfirmed: { readonly keys: number; readonly examples: readonly string[] };
   readonly safety: readonly SafetyVerdict[];
+  /** One for each guard of the job, in its order. */
+  readonly guards: readonly GuardFinding[];
   /** Set where the job has image addresses checked. */
   readonly images?: ImageFindings;
   readonly shards: readonly PlannedShard[];
+  /** Over the file of held records, in hexadecimal; absent if none is held. */
+  readonly heldSha256?: string;
   /** Over the file of rejections, in hexadecimal; absent in plans of earlier versions. */
   readonly rejectionsSha256?: string;
   readonly source: PlanSource;

@@ -170,8 +170,8 @@ export interface FoundLimits {
 }
 
 /**
- * The figures of a run. In records: `records = applied + unchanged + rejected + unsent + skipped`; the same sum is
- * true for rows. `applied` counts upserts, `deleted` is counted separately.
+ * The figures of a run. In records: `records = applied + unchanged + rejected + unsent + skipped + held`; the same
+ * sum is true for rows. `applied` counts upserts, `deleted` is counted separately.
  */
 export interface RunTotals {
   readonly rows: number;
@@ -186,6 +186,7 @@ export interface RunTotals {
   readonly rejected: number;
   readonly skipped: number;
   readonly unsent: number;
+  readonly held: number;
   readonly requests: number;
   readonly fieldsChanged: Readonly<Record<string, number>>;
   readonly inRows: {
@@ -194,10 +195,14 @@ export interface RunTotals {
     readonly rejected: number;
     readonly skipped: number;
     readonly unsent: number;
+    readonly held: number;
   };
 }
 
 const count = z.int().nonnegative();
+
+/** Earlier versions did not have this figure. */
+const addedCount = count.default(0);
 
 /** The stored figures of a run. */
 export const runTotalsSchema = z.looseObject({
@@ -213,6 +218,7 @@ export const runTotalsSchema = z.looseObject({
   rejected: count,
   skipped: count,
   unsent: count,
+  held: addedCount,
   requests: count,
   fieldsChanged: z.record(z.string(), count),
   inRows: z.looseObject({
@@ -221,6 +227,7 @@ export const runTotalsSchema = z.looseObject({
     rejected: count,
     skipped: count,
     unsent: count,
+    held: addedCount,
   } satisfies Record<keyof RunTotals['inRows'], z.ZodType>),
 } satisfies Record<keyof RunTotals, z.ZodType>);
 

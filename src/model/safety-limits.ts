@@ -185,11 +185,14 @@ function isLimitName(name: string): name is SafetyLimitName {
   return Object.hasOwn(SAFETY_LIMITS, name);
 }
 
-/** Everything that stops a plan: the limits, and `key`, which no setting allows: keys are made differently. */
-export type SafetyRuleName = SafetyLimitName | 'key';
+/**
+ * Everything that stops a plan: the limits, the guards of the job, and `key`, which no setting allows: keys are made
+ * differently.
+ */
+export type SafetyRuleName = SafetyLimitName | 'key' | 'guard';
 
 /** All names of rules. */
-export const SAFETY_RULE_NAMES: readonly SafetyRuleName[] = [...SAFETY_LIMIT_NAMES, 'key'];
+export const SAFETY_RULE_NAMES: readonly SafetyRuleName[] = [...SAFETY_LIMIT_NAMES, 'key', 'guard'];
 
 const KEY_RULE: SafetyRule = {
   title: 'Changed key',
@@ -201,6 +204,15 @@ const KEY_RULE: SafetyRule = {
     `the ${resource === 'products' ? 'url' : 'id'} is made differently than in the last completed run, ${number(figure)} ${resource} look new and ${number(base ?? 0)} known ones are missing`,
 };
 
+const GUARD_RULE: SafetyRule = {
+  title: 'Guard',
+  ...counting((resource) => ({
+    one: `${thing(resource)} is hit by a guard`,
+    more: `${resource} are hit by a guard`,
+    of: 'records',
+  })),
+};
+
 /** The limit of a name. */
 export function safetyLimit(name: SafetyLimitName): SafetyLimit {
   return SAFETY_LIMITS[name];
@@ -208,6 +220,7 @@ export function safetyLimit(name: SafetyLimitName): SafetyLimit {
 
 /** The texts of a rule. */
 export function safetyRule(name: SafetyRuleName): SafetyRule {
+  if (name === 'guard') return GUARD_RULE;
   return name === 'key' ? KEY_RULE : safetyLimit(name);
 }
 

@@ -1,5 +1,6 @@
+import { guardHitText } from '../model/guards.ts';
 import type { Resource } from '../model/mapped-record.ts';
-import type { SafetyVerdict } from '../model/plan.ts';
+import type { GuardFinding, SafetyVerdict } from '../model/plan.ts';
 import {
   type Limit,
   limitsFor,
@@ -41,6 +42,23 @@ export function judgeSafety(limits: SafetyLimits, figures: SafetyFigures, run: s
   return [judgeKey(figures, run), ...verdicts]
     .filter((verdict) => verdict !== null)
     .sort((a, b) => Number(b.exceeded) - Number(a.exceeded));
+}
+
+/** Compares the guards that stop a run with a plan. */
+export function judgeGuards(findings: readonly GuardFinding[], run: string): SafetyVerdict[] {
+  return findings
+    .filter(({ action }) => action === 'stop')
+    .map(({ guard, share, records: figure, of: base, acts, examples }) => {
+      const verdict = { limit: 'guard', guard, exceeded: acts, figure, base } as const;
+      const named = examples.map(guardHitText);
+      const found = `guard: ${guard}: ${figure.toLocaleString('en')} of ${base.toLocaleString('en')} records`;
+      return {
+        ...verdict,
+        ...(share === null ? {} : { allowed: { text: `${share}%`, amount: (base * share) / 100 } }),
+        ...(acts && named.length > 0 ? { examples: named.slice(0, EXAMPLES_KEPT) } : {}),
+        message: acts ? `${found}${exampleText(named, figure)}${wayOut(run)}` : found,
+      };
+    });
 }
 
 /**

@@ -1,3 +1,4 @@
+import type { Guard, GuardHit } from '../model/guards.ts';
 import { isJsonObject } from '../model/json-object.ts';
 import type {
   DeferredRecord,
@@ -7,16 +8,18 @@ import type {
   MappedSkip,
   Resource,
 } from '../model/mapped-record.ts';
-import type { PlannedShard } from '../model/plan.ts';
+import type { Plan, PlannedShard } from '../model/plan.ts';
 import type { ProductField } from '../model/product-fields.ts';
 import { StateError } from '../model/storeferry-error.ts';
 import type { RunFolder } from '../state/artifacts.ts';
 import { IN_DOUBT, type Ledger, type LedgerMark, type MemoFact } from '../state/state.ts';
-import { fieldChanges } from './changes/field-changes.ts';
+import { fieldChanges, type VariantPairs } from './changes/field-changes.ts';
+import { GuardWatch, holdingAlways, type RecordHits } from './changes/guard-watch.ts';
 import { fingerprintOf } from './fingerprint-of.ts';
+import { HELD_FILE, heldLine } from './held-record.ts';
+import { LineWriter, REJECTIONS_FILE, rejectionLine } from './line-writer.ts';
 import { keepFields } from './patch-product.ts';
 import { PlanTally, type Standing, type TalliedRecord } from './plan-tally.ts';
-import { RejectionWriter } from './rejection-writer.ts';
 import { ShardWriter, type UnplacedOperation } from './shard-writer.ts';
 
 /**
@@ -40,6 +43,9 @@ export interface DraftOptions {
   readonly keep?: readonly ProductField[] | undefined;
   /** Send unchanged records as well. */
   readonly resend: boolean;
+  readonly guards?: readonly Guard[] | undefined;
+  /** Guards that are known to hold by their share. */
+  readonly holding?: readonly Guard[];
 }
 
 /**
@@ -77,6 +83,11 @@ type Settled =
   | { readonly kind: 'compared'; readonly record: Prepared; readonly mark: LedgerMark | undefined }
   | LeftOut;
 
+/** The files of a draft. */
+interface DraftFiles extends Required<Pick<Plan, 'rejectionsSha256'>>, Pick<Plan, 'heldSha256'> {
+  readonly upserts: readonly PlannedShard[];
+}
+
 /**
  * A plan in progress: compares records with the ledger in batches, and writes operations and rejections to their
  * files immediately. While the ledger looks up one batch, the next is prepared. Rows with a memo in the ledger are
@@ -84,9 +95,12 @@ type Settled =
  */
 export class PlanDraft {
   readonly tally: PlanTally;
+  readonly watch: GuardWatch;
   readonly #options: DraftOptions;
   readonly #shards: ShardWriter;
-  readonly #rejections: RejectionWriter;
+  readonly #rejections: LineWriter;
+  /** Most plans hold nothing. */
+  #held: LineWriter | undefined;
   /**
    * Memos that the ledger lacks, of mapped records that equal the acknowledged body. Without them a catalog that was
    * sent before the mapping was edited would be mapped in every run.
@@ -100,7 +114,9 @@ export class PlanDraft {
     this.#options = options;
     this.tally = new PlanTally(options.resource);
     this.#shards = new ShardWriter(options.folder, 'upserts');
-    this.#rejections = new RejectionWriter(options.folder);
+    this.#rejections = new LineWriter(options.folder, REJECTIONS_FILE);
+    const { guards = [], holding = [] } = options;
+    this.watch = new GuardWatch(guards, new Set([...holdingAlways(guards), ...holding]));
   }
 
   /** Takes a record with a unique key. */
@@ -131,18 +147,20 @@ export class PlanDraft {
     if (this.#batch.length > 0) await this.#ask();
     await this.#shards.room();
     await this.#rejections.room();
+    await this.#held?.room();
     await this.#remember(FACTS_AT_ONCE);
   }
 
-  /** Compares all entries and writes them to disk; returns the shards of upserts and the checksum of the rejections. */
-  async finish(): Promise<{ readonly upserts: readonly PlannedShard[]; readonly rejectionsSha256: string }> {
+  /** Compares all entries and writes them to disk; returns the shards of upserts, and the checksums of the other files. */
+  async finish(): Promise<DraftFiles> {
     try {
       await this.drain();
       await this.#workOff(this.#asked);
       const upserts = await this.#shards.finish();
       const rejectionsSha256 = await this.#rejections.finish();
+      const heldSha256 = await this.#held?.finish();
       await this.#remember(1);
-      return { upserts, rejectionsSha256 };
+      return { upserts, rejectionsSha256, ...(heldSha256 === undefined ? {} : { heldSha256 }) };
     } catch (error) {
       await this.abandon();
       throw error;
@@ -152,6 +170,7 @@ export class PlanDraft {
   /** Waits for the current writes; shards may remain. */
   async abandon(): Promise<void> {
     await this.#rejections.abandon();
+    await this.#held?.abandon();
     await this.#shards.abandon();
   }
 
@@ -275,22 +294,29 @@ export class PlanDraft {
     prepared: Prepared,
     mark: LedgerMark | undefined,
     bodies: ReadonlyMap<Prepared, string | undefined>,
-  ): Standing {
-    if (mark === undefined) return 'new';
+  ): Judged {
+    const { key, body } = prepared;
+    this.watch.count(mark === undefined);
+    if (mark === undefined) return { standing: 'new', ...this.watch.ofNew(key, body) };
     const same = this.#options.resend || mark.fingerprint === IN_DOUBT ? 'resent' : 'unchanged';
-    if (mark.fingerprint === prepared.fingerprint) return same;
+    if (mark.fingerprint === prepared.fingerprint) return { standing: same, ...NO_HITS };
     const acknowledged = bodies.get(prepared);
-    if (acknowledged === undefined) return 'changed';
-    const changes = fieldChanges(acknowledged, prepared.body, (variants) =>
-      this.tally.moves.add(prepared.key, variants),
-    );
-    if (changes.length === 0) return same;
-    return this.tally.changes.add(prepared.key, changes) ? 'changed' : same;
+    if (acknowledged === undefined) return { standing: 'changed', ...this.watch.ofNew(key, body) };
+    let variants: VariantPairs | undefined;
+    const changes = fieldChanges(acknowledged, body, (paired) => {
+      variants = paired;
+      this.tally.moves.add(key, paired);
+    });
+    if (changes.length === 0) return { standing: same, ...NO_HITS };
+    const found = this.watch.ofChanged(key, changes, variants);
+    if (found.held) return { standing: 'changed', ...found };
+    return { standing: this.tally.changes.add(key, changes) ? 'changed' : same, ...found };
   }
 
   #place(one: Settled, bodies: ReadonlyMap<Prepared, string | undefined>): void {
     switch (one.kind) {
       case 'known':
+        this.watch.count(false);
         this.#count(one.record, one.mark, 'unchanged');
         break;
       case 'compared':
@@ -311,7 +337,7 @@ export class PlanDraft {
     }
     const { key, rows, spans, reason } = item;
     this.tally.rejected(item, records);
-    this.#rejections.add({ key, records, rows, spans, reason });
+    this.#rejections.add(rejectionLine({ key, records, rows, spans, reason }));
   }
 
   #placeCompared(
@@ -319,7 +345,11 @@ export class PlanDraft {
     mark: LedgerMark | undefined,
     bodies: ReadonlyMap<Prepared, string | undefined>,
   ): void {
-    const standing = this.#standing(prepared, mark, bodies);
+    const { standing, hits, held } = this.#standing(prepared, mark, bodies);
+    if (held) {
+      this.#hold(prepared, mark, standing, hits);
+      return;
+    }
     this.#count(prepared, mark, standing);
     if (standing !== 'unchanged') {
       this.#shards.add(this.#operation(prepared, mark));
@@ -329,6 +359,18 @@ export class PlanDraft {
     if (memo !== undefined && mark?.fingerprint === fingerprint && mark.memo !== memo) {
       this.#facts.push({ key, fingerprint, memo });
     }
+  }
+
+  #hold(
+    prepared: Prepared,
+    mark: LedgerMark | undefined,
+    standing: Standing,
+    hits: readonly GuardHit[],
+  ): void {
+    this.tally.held(prepared, standing);
+    this.#held ??= new LineWriter(this.#options.folder, HELD_FILE);
+    const before = mark?.fingerprint ?? null;
+    this.#held.add(heldLine({ operation: this.#operation(prepared, mark), before, hits }));
   }
 
   #count(record: TalliedRecord, mark: LedgerMark | undefined, standing: Standing): void {
@@ -354,6 +396,12 @@ export class PlanDraft {
     }
   }
 }
+
+interface Judged extends RecordHits {
+  readonly standing: Standing;
+}
+
+const NO_HITS: RecordHits = { hits: [], held: false };
 
 /** Serialised once, so that the fingerprint belongs to the body that is sent. */
 function prepare({ key, rows, spans, notes, memo, body: unserialised }: MappedRecord): Prepared {

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { buffer, text } from 'node:stream/consumers';
 import { z } from 'zod';
+import { GUARD_ACTIONS } from '../model/guards.ts';
 import { isJsonObject } from '../model/json-object.ts';
 import { IMPORT_MODES } from '../model/mapped-record.ts';
 import type { Operation } from '../model/operation.ts';
@@ -12,7 +13,8 @@ import { StateError } from '../model/storeferry-error.ts';
 import { openSealed, type RunFolder, sealedJson, sha256Of } from '../state/artifacts.ts';
 import { IN_DOUBT, type Ledger } from '../state/state.ts';
 import { valueChanges } from './changes/field-changes.ts';
-import { parseRejectionLine, REJECTIONS_FILE } from './rejection-writer.ts';
+import { guardHitSchema, HELD_FILE, type HeldRecord, parseHeldLine } from './held-record.ts';
+import { parseRejectionLine, REJECTIONS_FILE } from './line-writer.ts';
 import { parseShardLine } from './shard-writer.ts';
 
 // What differs between two versions of a record, also for the history.
@@ -63,6 +65,7 @@ const planSchema: z.ZodType<Plan> = z.object({
     unchanged: count,
     rejected: count,
     skipped: count,
+    held: count.default({ records: 0, rows: 0 }),
     removed: z.int(),
     deletes: z.int(),
   }),
@@ -99,6 +102,7 @@ const planSchema: z.ZodType<Plan> = z.object({
     z.object({
       limit: z.enum(SAFETY_RULE_NAMES),
       exceeded: z.boolean(),
+      guard: z.string().exactOptional(),
       figure: z.int(),
       base: z.int().nullable(),
       allowed: z.object({ text: z.string(), amount: z.number() }).exactOptional(),
@@ -106,6 +110,19 @@ const planSchema: z.ZodType<Plan> = z.object({
       message: z.string(),
     }),
   ),
+  guards: z
+    .array(
+      z.object({
+        guard: z.string(),
+        action: z.enum(GUARD_ACTIONS),
+        share: z.number().nullable(),
+        records: z.int(),
+        of: z.int(),
+        acts: z.boolean(),
+        examples: z.array(guardHitSchema.extend({ key: z.string() })),
+      }),
+    )
+    .default([]),
   images: z
     .object({ addresses: z.int(), broken: imageProblems, unknown: imageProblems, unchecked: z.int() })
     .exactOptional(),
@@ -119,6 +136,7 @@ const planSchema: z.ZodType<Plan> = z.object({
       sha256: z.string().exactOptional(),
     }),
   ),
+  heldSha256: z.string().exactOptional(),
   rejectionsSha256: z.string().exactOptional(),
   source: z.object({
     files: z.array(
@@ -223,6 +241,24 @@ export async function* readRejections(folder: RunFolder): AsyncGenerator<readonl
   }
 }
 
+/** Every held record of a plan in batches, in order; StateError if the file is missing or damaged. */
+export async function* readHeld(
+  folder: RunFolder,
+  { counts }: Pick<Plan, 'counts'>,
+): AsyncGenerator<readonly HeldRecord[]> {
+  if (counts.held.records === 0) return;
+  let line = 0;
+  for await (const lines of readLines(folder, HELD_FILE)) {
+    yield lines.map((text) => {
+      try {
+        return parseHeldLine(text, line++);
+      } catch (cause) {
+        throw damagedLine(folder, HELD_FILE, line, cause);
+      }
+    });
+  }
+}
+
 /** StateError if the file of rejections differs by a byte from what the plan has written. */
 export async function verifyRejections(folder: RunFolder, { rejectionsSha256 }: Plan): Promise<void> {
   const hash = createHash('sha256');
@@ -259,7 +295,7 @@ export function damagedLine(folder: RunFolder, name: string, line: number, cause
 }
 
 /** What a plan does with a record of the source. */
-export type PlannedStanding = 'new' | 'changed' | 'resent' | 'unchanged' | 'rejected' | 'skipped';
+export type PlannedStanding = 'new' | 'changed' | 'resent' | 'unchanged' | 'rejected' | 'skipped' | 'held';
 
 /** What a plan has for a key, beside what the store acknowledged for it. */
 export interface PlannedRecord {
@@ -306,6 +342,13 @@ export async function plannedRecord(
       ...{ ...found, body, changes: changesOf(body) },
       standing: mark === undefined ? 'new' : same ? 'resent' : 'changed',
     };
+  }
+  for await (const batch of readHeld(folder, plan)) {
+    const operation = batch.find(({ operation: one }) => one.key === key)?.operation;
+    if (operation === undefined || operation.kind === 'delete-product') continue;
+    const parsed: unknown = JSON.parse(operation.body);
+    const body = isJsonObject(parsed) ? parsed : null;
+    return { ...found, body, changes: changesOf(body), standing: 'held' };
   }
   for await (const batch of readRejections(folder)) {
     const rejected = batch.find(

@@ -8,7 +8,7 @@ import type { SafetyFigures } from '../model/safety-limits.ts';
 import { consideredRecords, type Sample } from '../model/sample.ts';
 import type { RunFolder } from '../state/artifacts.ts';
 import type { Ledger, OwnedKey } from '../state/state.ts';
-import { judgeSafety } from './judge-safety.ts';
+import { judgeGuards, judgeSafety } from './judge-safety.ts';
 import type { HashKey, KeySet } from './key-set.ts';
 import { writePlan } from './plan-file.ts';
 import type { PlanTally } from './plan-tally.ts';
@@ -24,7 +24,10 @@ type Records = AsyncIterable<readonly (Mapped | DeferredRecord)[]>;
 export interface PlanOptions {
   /** The run's id, named in messages that ask for its approval. */
   readonly run: string;
-  readonly job: Pick<ImportJob, 'name' | 'import' | 'mode' | 'match' | 'keep' | 'duplicates' | 'safety'> & {
+  readonly job: Pick<
+    ImportJob,
+    'name' | 'import' | 'mode' | 'match' | 'keep' | 'duplicates' | 'safety' | 'guards'
+  > & {
     readonly limits?: Pick<InputLimits, 'mergedCopies'>;
   };
   /** Reads the snapshot through the mapping from its beginning; called a second time if keys repeat. */
@@ -68,16 +71,25 @@ export async function planImport(options: PlanOptions): Promise<Plan> {
       : undefined;
   const openMapped = () =>
     sample === undefined ? options.openMapped() : takeSample(options.openMapped(), sample);
-  const drafted = await draftPlan({
+  const drafting = {
     ...options,
     ...{ job: job.name, resource: job.import, mode: job.mode, keep: job.keep },
     openMapped: () => admit(updates === undefined ? openMapped() : updates.records(openMapped())),
     duplicates: job.duplicates,
     mostMerged,
+    guards: job.guards,
     hashKey: options.hashKey,
-  });
+  };
+  let drafted = await draftPlan(drafting);
+  let draftFiles = await drafted.draft.finish();
+  const holding = drafted.draft.watch.furtherHolding();
+  if (holding.length > 0) {
+    // Some were placed before their share was known.
+    drafted = await draftPlan({ ...drafting, holding });
+    draftFiles = await drafted.draft.finish();
+  }
   const full = { ...drafted, duplicates: updates?.duplicates ?? drafted.duplicates };
-  const { upserts, rejectionsSha256 } = await full.draft.finish();
+  const { upserts, ...checksums } = draftFiles;
   const deletes = await planDeletes(
     {
       ...{ folder, ledger, job: job.name, mode: job.mode, signal },
@@ -87,9 +99,14 @@ export async function planImport(options: PlanOptions): Promise<Plan> {
     full.draft.tally,
     upserts.length + 1,
   );
-  const files = { shards: [...upserts, ...deletes.shards], rejectionsSha256 };
+  const files = { shards: [...upserts, ...deletes.shards], ...checksums };
   const unjudged = assemble(options, full, deletes, files);
-  const safety = retry ? [] : judgeSafety(job.safety, await figuresOf(options, full, unjudged), options.run);
+  const safety = retry
+    ? []
+    : [
+        ...judgeGuards(unjudged.guards, options.run),
+        ...judgeSafety(job.safety, await figuresOf(options, full, unjudged), options.run),
+      ].sort((a, b) => Number(b.exceeded) - Number(a.exceeded));
   const images = await options.checkImages?.(upserts);
   const plan = { ...unjudged, safety, ...(images === undefined ? {} : { images }) };
   await writePlan(folder, plan);
@@ -98,9 +115,9 @@ export async function planImport(options: PlanOptions): Promise<Plan> {
 
 function assemble(
   { job, senders = [], describeSource }: PlanOptions,
-  { draft: { tally }, rows, duplicates }: FullDraft,
+  { draft: { tally, watch }, rows, duplicates }: FullDraft,
   { removed, deletes, withheld, withoutId, unconfirmed }: PlannedDeletes,
-  files: Required<Pick<Plan, 'shards' | 'rejectionsSha256'>>,
+  files: Required<Pick<Plan, 'shards' | 'rejectionsSha256'>> & Pick<Plan, 'heldSha256'>,
 ): Omit<Plan, 'safety'> {
   const fieldsChanged = tally.changes.changes();
   const records = Object.values(tally.counts).reduce((sum, count) => sum + count.records, 0);
@@ -121,6 +138,7 @@ function assemble(
     takeovers: tally.takeovers(),
     sharedFields: sharedFields(job, senders, fieldsChanged),
     merged: job.mode === 'update' || job.keep !== undefined,
+    guards: watch.findings(),
     unreadableKeys: tally.unreadableKeys,
     deletesWithheld: withheld,
     deletesWithoutId: withoutId,

@@ -15,7 +15,7 @@ export interface TalliedRecord extends Pick<MappedRecord, 'key' | 'rows' | 'span
   readonly notes?: MappedRecord['notes'] | undefined;
 }
 
-type Counted = Standing | 'rejected' | 'skipped';
+type Counted = Standing | 'rejected' | 'skipped' | 'held';
 type OpenCount = { -readonly [Figure in keyof Count]: Count[Figure] };
 type OpenTakeover = { sent: number; left: number; examples: string[] };
 
@@ -32,6 +32,7 @@ export class PlanTally {
     unchanged: { records: 0, rows: 0 },
     rejected: { records: 0, rows: 0 },
     skipped: { records: 0, rows: 0 },
+    held: { records: 0, rows: 0 },
   };
   readonly changes: ChangeTally;
   readonly moves = new MoveTally();
@@ -57,6 +58,12 @@ export class PlanTally {
     if (standing !== 'new') this.known++;
     if (standing === 'new' || standing === 'changed') this.example(standing, record.key, record);
     if (record.notes !== undefined) for (const note of record.notes) this.#notice(note);
+  }
+
+  /** A record that a guard keeps back. */
+  held(record: TalliedRecord, standing: Standing): void {
+    this.#count('held', 1, record.rows);
+    if (standing !== 'new') this.known++;
   }
 
   rejected(rejection: MappedRejection, records: 0 | 1): void {

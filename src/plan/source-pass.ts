@@ -11,10 +11,11 @@ import type { RunFolder } from '../state/artifacts.ts';
 import { type CopyGroup, CopySpool } from './copies/copy-spool.ts';
 import { type ResolvedCopy, resolveCopies } from './copies/resolve-copies.ts';
 import { fingerprintOf } from './fingerprint-of.ts';
+import { HELD_FILE } from './held-record.ts';
 import { type HashKey, KeySet } from './key-set.ts';
+import { REJECTIONS_FILE } from './line-writer.ts';
 import { type DraftOptions, PlanDraft } from './plan-draft.ts';
 import { PLAN_FILE } from './plan-file.ts';
-import { REJECTIONS_FILE } from './rejection-writer.ts';
 
 /** The progress of planning: rows read, and the distinct keys among them. */
 export interface PlanProgress {
@@ -99,7 +100,7 @@ async function passOver(
 async function removePlanFiles(folder: RunFolder): Promise<void> {
   await folder.remove([PLAN_FILE]);
   const shards = (await folder.list()).filter((name) => /^(shard|delete)-\d+\.jsonl$/.test(name));
-  await folder.remove([...shards, REJECTIONS_FILE]);
+  await folder.remove([...shards, REJECTIONS_FILE, HELD_FILE]);
 }
 
 const EXAMPLES_KEPT = 5;

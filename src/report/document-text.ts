@@ -12,7 +12,7 @@ import {
   type TableColumn,
   type Tone,
 } from './section.ts';
-import { statusTone, statusWords } from './status-words.ts';
+import { statusTone } from './status-words.ts';
 
 /** Renders a document as text for a terminal. The next commands come last, directly above the prompt. */
 export function documentText({ head, sections }: RunDocument, options: PageOptions): string {
@@ -37,11 +37,11 @@ function isPrinted(block: Block): block is Printed {
 }
 
 /** `nightly-catalog: done after 12.3 s (run k3f9)`. */
-function headline({ kind, what, job, store, run, status, lastedMs }: DocumentHead): string {
+function headline({ kind, what, job, store, run, status, outcome, lastedMs }: DocumentHead): string {
   const subject =
     kind === 'plan' ? `${what} ${job} for the store ${store}` : kind === 'verify' ? `${what} ${job}` : job;
   const after = status === 'running' ? 'for' : 'after';
-  return printable(`${subject}: ${statusWords(status)} ${after} ${formatDuration(lastedMs)} (run ${run})`);
+  return printable(`${subject}: ${outcome} ${after} ${formatDuration(lastedMs)} (run ${run})`);
 }
 
 function printBlock(page: Page, block: Printed): void {

@@ -5,7 +5,6 @@ import type { RunFacts, View } from './run-facts.ts';
 import { type RunSummary, runSummary } from './run-summary.ts';
 import { type Paragraph, plainWords, type Section, shownIn } from './section.ts';
 import { PROGRAM } from './sections/next-section.ts';
-import { statusWords } from './status-words.ts';
 
 /** An outcome of a run for which a job may request a notification. */
 export type NotifiedEnd = 'failed' | 'stopped' | 'rejects' | 'done';
@@ -58,7 +57,7 @@ export function endNotification(end: NotifiedEnd, facts: RunFacts, { now, versio
   const { head, sections } = runDocument(facts, { now, version, program: PROGRAM });
   const figures = head.totals === '' ? '' : `. ${head.totals}`;
   const lines = [
-    `${head.job}: ${statusWords(head.status)} after ${formatDuration(head.lastedMs)}${figures} (store ${head.store}, run ${head.run})`,
+    `${head.job}: ${head.outcome} after ${formatDuration(head.lastedMs)}${figures} (store ${head.store}, run ${head.run})`,
     ...paragraphsOf(sections),
     // A successful run needs no action.
     ...(end === 'done' ? [] : commandsOf(sections).slice(0, 1)),

@@ -14,7 +14,7 @@ export interface ViewedField extends TracedField {
 /** What a plan does with one record, and the cells of the record. */
 export interface RecordView {
   readonly key: string | null;
-  readonly standing: 'new' | 'changed' | 'resent' | 'unchanged' | 'rejected' | 'skipped';
+  readonly standing: 'new' | 'changed' | 'resent' | 'unchanged' | 'rejected' | 'skipped' | 'held';
   /** How many records of the source have the key. */
   readonly copies: number;
   readonly rows: readonly TracedRow[];
@@ -60,6 +60,7 @@ const STANDINGS: Readonly<Record<RecordView['standing'], string>> = {
   unchanged: 'Unchanged: the store has acknowledged this body. Nothing is sent.',
   rejected: 'Rejected. Nothing is sent.',
   skipped: 'Skipped by the mapping. Nothing is sent.',
+  held: 'Held by a guard of the job. Nothing is sent until somebody releases it.',
 };
 
 /** Whether this is the cell that a reason names. */

@@ -4,6 +4,7 @@ import type { Section } from './section.ts';
 import { aboutSection } from './sections/about-section.ts';
 import { exportedSection } from './sections/exported-section.ts';
 import { fieldsSection } from './sections/fields-section.ts';
+import { heldSection } from './sections/held-section.ts';
 import { imagesSection } from './sections/images-section.ts';
 import { leadSection } from './sections/lead-section.ts';
 import { listsSection } from './sections/lists-section.ts';
@@ -16,7 +17,7 @@ import { safetySection } from './sections/safety-section.ts';
 import { sourceSection } from './sections/source-section.ts';
 import { trafficSection } from './sections/traffic-section.ts';
 import { verificationSection } from './sections/verification-section.ts';
-import { figuresWords } from './status-words.ts';
+import { figuresWords, statusWords } from './status-words.ts';
 
 /** The subject of a document, for its title. */
 export interface DocumentHead {
@@ -27,6 +28,8 @@ export interface DocumentHead {
   readonly run: string;
   readonly kind: RunFacts['run']['kind'];
   readonly status: RunStatus;
+  /** How it ended, as the beginning of a sentence that continues with a duration. */
+  readonly outcome: string;
   /** When the run ended; for a running run, when the document was made. */
   readonly at: number;
   readonly lastedMs: number;
@@ -55,6 +58,7 @@ const SECTIONS: readonly ((facts: RunFacts, view: View) => Section | null)[] = [
   recordsSection,
   verificationSection,
   safetySection,
+  heldSection,
   pricesSection,
   stockSection,
   fieldsSection,
@@ -75,6 +79,7 @@ export function runDocument(facts: RunFacts, view: View): RunDocument {
   return {
     head: {
       ...{ what: whatOf(kind), job, store, run: id, kind, status, version: view.version },
+      outcome: statusWords(status, facts.totals),
       at: run.finishedAt ?? view.now,
       lastedMs: lastedMs(run, view.now),
       totals: figuresWords(run),

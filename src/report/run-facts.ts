@@ -149,9 +149,10 @@ export const NO_TOTALS: RunTotals = {
   rejected: 0,
   skipped: 0,
   unsent: 0,
+  held: 0,
   requests: 0,
   fieldsChanged: {},
-  inRows: { applied: 0, unchanged: 0, rejected: 0, skipped: 0, unsent: 0 },
+  inRows: { applied: 0, unchanged: 0, rejected: 0, skipped: 0, unsent: 0, held: 0 },
 };
 
 /**
@@ -176,6 +177,7 @@ export function runTotals(plan: Plan | null, tally: OutcomeTally): RunTotals {
     rejected: counts.rejected.records + refused,
     skipped: counts.skipped.records,
     unsent: planned.records - tally.applied - refused,
+    held: counts.held.records,
     requests: tally.requests,
     fieldsChanged: Object.fromEntries(plan.fieldsChanged.map(({ field, records }) => [field, records])),
     inRows: {
@@ -184,6 +186,7 @@ export function runTotals(plan: Plan | null, tally: OutcomeTally): RunTotals {
       rejected: counts.rejected.rows + tally.rejectedRows,
       skipped: counts.skipped.rows,
       unsent: planned.rows - tally.appliedRows - tally.rejectedRows,
+      held: counts.held.rows,
     },
   };
 }

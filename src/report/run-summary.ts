@@ -70,6 +70,7 @@ export function runSummary(
     rejected: totals.rejected,
     skipped: totals.skipped,
     unsent: totals.unsent,
+    held: totals.held,
     requests: totals.requests,
     fieldsChanged: totals.fieldsChanged,
     rejectsFile,

@@ -17,6 +17,7 @@ export type OutcomeKind =
   | 'unchanged'
   | 'rejected'
   | 'skipped'
+  | 'held'
   | 'unsent';
 
 /** A drawing beside a number. Text output leaves it out, because the number has the same information. */

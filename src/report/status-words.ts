@@ -4,7 +4,10 @@ import type { ClockKeeper } from './run-facts.ts';
 import type { Tone, Words } from './section.ts';
 
 /** A status as the beginning of a sentence that continues with a duration. */
-export function statusWords(status: RunStatus): string {
+export function statusWords(
+  status: RunStatus,
+  { rejected, held }: Pick<RunTotals, 'rejected' | 'held'> = { rejected: 0, held: 0 },
+): string {
   switch (status) {
     case 'running':
       return 'running';
@@ -13,7 +16,7 @@ export function statusWords(status: RunStatus): string {
     case 'done':
       return 'done';
     case 'done-with-rejects':
-      return 'done, with rejects,';
+      return rejected === 0 && held > 0 ? 'done, with held records,' : 'done, with rejects,';
     case 'stopped':
       return 'stopped by a safety limit';
     case 'failed':
@@ -86,6 +89,7 @@ export function totalsWords(run: Ended): string {
     [toDelete(run, totals), 'to delete'],
     [totals.rejected, 'rejected'],
     [totals.unsent, unsentWord(run)],
+    [totals.held, 'held'],
     [totals.skipped, 'skipped'],
   ] as const;
   const shown = parts.filter(([figure]) => figure > 0).map(([figure, word]) => `${grouped(figure)} ${word}`);

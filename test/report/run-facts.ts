@@ -45,6 +45,7 @@ export const COUNTS: PlanCounts = {
   unchanged: records(498, 503),
   rejected: records(1, 2),
   skipped: records(0),
+  held: records(0),
   removed: 3,
   deletes: 3,
 };
@@ -88,6 +89,7 @@ export function aPlan(changes: Partial<Plan> = {}): Plan {
     deletesWithheld: null,
     deletesWithoutId: 0,
     unconfirmed: { keys: 0, examples: [] },
+    guards: [],
     safety: [
       {
         limit: 'maxDeletes',

@@ -24,13 +24,15 @@ describe('the totals of a run', () => {
       unchanged: count,
       rejected: count,
       skipped: count,
+      held: count,
       removed: fc.nat(9),
       deletes: fc.nat(9),
     });
     const share = fc.double({ min: 0, max: 1, noNaN: true });
     fc.assert(
       fc.property(counts, share, share, (found, far, refused) => {
-        const all = [found.new, found.changed, found.resent, found.unchanged, found.rejected, found.skipped];
+        const { removed: _, deletes: __, ...outcomes } = found;
+        const all = Object.values(outcomes);
         const sum = (of: 'records' | 'rows') => all.reduce((total, each) => total + each[of], 0);
         const upserts = found.new.records + found.changed.records + found.resent.records;
         const sent = Math.floor(upserts * far);
@@ -44,11 +46,10 @@ describe('the totals of a run', () => {
           rejectedRows: 2,
         };
         const { records, rows, inRows, ...totals } = runTotals(plan, tally);
-        expect(totals.applied + totals.unchanged + totals.rejected + totals.unsent + totals.skipped).toBe(
-          records,
-        );
-        const { applied, unchanged, rejected: refusedRows, unsent, skipped } = inRows;
-        expect(applied + unchanged + refusedRows + unsent + skipped).toBe(rows);
+        const { applied: sentRecords, unchanged: same, rejected: refusals, unsent: left } = totals;
+        expect(sentRecords + same + refusals + left + totals.skipped + totals.held).toBe(records);
+        const { applied, unchanged, rejected: refusedRows, unsent, skipped, held } = inRows;
+        expect(applied + unchanged + refusedRows + unsent + skipped + held).toBe(rows);
         expect(totals.unsent).toBeGreaterThanOrEqual(0);
       }),
     );
@@ -92,7 +93,7 @@ describe('the summary for programs', () => {
       NOW,
     );
     expect(Object.keys(summary).join()).toBe(
-      'run,job,status,rows,records,new,changed,unchanged,removed,operations,applied,deleted,rejected,skipped,unsent,requests,fieldsChanged,rejectsFile,durationMs,error',
+      'run,job,status,rows,records,new,changed,unchanged,removed,operations,applied,deleted,rejected,skipped,unsent,held,requests,fieldsChanged,rejectsFile,durationMs,error',
     );
     expect(summary).toMatchObject({
       run: 'k3f9',

@@ -23,9 +23,10 @@ const TOTALS: RunTotals = {
   rejected: 0,
   skipped: 1,
   unsent: 0,
+  held: 0,
   requests: 13,
   fieldsChanged: { title: 4 },
-  inRows: { applied: 8, unchanged: 2, rejected: 0, skipped: 2, unsent: 0 },
+  inRows: { applied: 8, unchanged: 2, rejected: 0, skipped: 2, unsent: 0, held: 0 },
 };
 const SOURCE = { version: 'v1', sha256: 'aa' };
 const VERSION = '1.0.0';

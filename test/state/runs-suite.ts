@@ -312,8 +312,9 @@ function sampleTotals(): RunTotals {
     rejected: 0,
     skipped: 0,
     unsent: 0,
+    held: 0,
     requests: 3,
     fieldsChanged: {},
-    inRows: { applied: 6, unchanged: 6, rejected: 0, skipped: 0, unsent: 0 },
+    inRows: { applied: 6, unchanged: 6, rejected: 0, skipped: 0, unsent: 0, held: 0 },
   };
 }

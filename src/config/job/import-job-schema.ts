@@ -1,5 +1,12 @@
 import { z } from 'zod';
 import { HTML_POLICIES } from '../../mapping/spec/mapping-spec.ts';
+import {
+  FEWEST_OF_SHARE,
+  GUARD_ACTIONS,
+  GUARD_CONDITIONS,
+  GUARD_FIELDS,
+  isNumberField,
+} from '../../model/guards.ts';
 import { DEFAULT_LIMITS, LIMIT_WORDS, type LimitName } from '../../model/input-limits.ts';
 import { IMPORT_MODES, UPDATE_MATCHES } from '../../model/mapped-record.ts';
 import { PRODUCT_FIELDS } from '../../model/product-fields.ts';
@@ -81,6 +88,52 @@ export const safetySchema = z.strictObject(
     return limitSchema.prefault(usual).describe(description);
   }),
 );
+
+const SHARE = /^\d+(\.\d+)?\s*%$/;
+
+/** A percentage, as its number. */
+function percentage(expected: string) {
+  return z
+    .string(expected)
+    .regex(SHARE, expected)
+    .meta({ title: 'percentage' })
+    .transform((written) => Number(written.replace('%', '')));
+}
+
+/** A guard on the values of a field. */
+const guardSchema = z
+  .strictObject({
+    field: z.enum(GUARD_FIELDS).describe('The field to watch; of variants each one.'),
+    changeBy: percentage('expected a percentage such as 50%')
+      .exactOptional()
+      .describe('Hit by a value that differs from the acknowledged one by at least this percentage of it.'),
+    above: z.number().exactOptional().describe('Hit by a value that becomes more than this.'),
+    below: z.number().exactOptional().describe('Hit by a value that becomes less than this.'),
+    to: z
+      .union([z.number(), z.string(), z.boolean()])
+      .exactOptional()
+      .describe('Hit by a value that becomes this, such as 0.'),
+    share: percentage('expected a percentage such as 20%')
+      .exactOptional()
+      .describe(
+        `Acts only if more than this share of the records is hit, and on at least ${FEWEST_OF_SHARE} records. Default: acts on every record that is hit.`,
+      ),
+    action: z
+      .enum(GUARD_ACTIONS)
+      .describe(
+        '`hold` keeps these records back until somebody releases them, and sends all others; `stop` stops the run before its first request; `warn` reports them.',
+      ),
+  })
+  .superRefine((guard, context) => {
+    const issue = (path: string, message: string) =>
+      context.addIssue({ code: 'custom', path: [path], message });
+    const conditions = GUARD_CONDITIONS.filter((name) => guard[name] !== undefined);
+    if (conditions.length === 0) issue('field', `needs a condition: ${GUARD_CONDITIONS.join(', ')}`);
+    if (isNumberField(guard.field)) return;
+    for (const name of conditions) {
+      if (name !== 'to') issue(name, `${guard.field} is not a number; use \`to\``);
+    }
+  });
 
 function most(name: LimitName) {
   return z.int().min(1).default(DEFAULT_LIMITS[name]).describe(LIMIT_WORDS[name].counts);
@@ -168,6 +221,12 @@ const fields = z.strictObject({
       'Contacts only: finds the ids that the store uses, because the API updates contacts by id only.',
     ),
   safety: safetySchema.prefault({}).describe(`Limits that stop a run before its first write. ${FLOOR_TEXT}`),
+  guards: z
+    .array(guardSchema)
+    .exactOptional()
+    .describe(
+      'Products only: conditions on single values, of new records and of values that change. All conditions of a guard must be met.',
+    ),
   html: z
     .enum(HTML_POLICIES)
     .default('keep')
@@ -209,6 +268,9 @@ export const importJobSchema = fields.superRefine((job, context) => {
       path: ['mode'],
       message: 'mirror is for products only: the API deletes no contacts; use upsert',
     });
+  }
+  if (job.guards !== undefined && job.import !== 'products') {
+    issue('guards', 'guards are for products only; remove them');
   }
   if (job.images !== undefined && job.import !== 'products') {
     context.addIssue({

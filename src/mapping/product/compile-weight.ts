@@ -1,10 +1,10 @@
+import { Decimal } from '../../model/decimal.ts';
 import type { Path, Scope } from '../scope.ts';
 import type { VariantsSpec } from '../spec/product-spec.ts';
 import { PLAIN_NUMBER, readNumber } from '../transforms/read-number.ts';
 import { type Expression, type Read, refuse } from '../values/cell.ts';
 import { coerce } from '../values/compile-steps.ts';
 import { compileAs, compileValue } from '../values/compile-value.ts';
-import { Decimal } from '../values/decimal.ts';
 import type { RowField } from '../values/field.ts';
 
 /** The units in which a store may weigh. */

@@ -1,3 +1,4 @@
+import { Decimal } from '../../model/decimal.ts';
 import type { JudgedDates } from '../../model/plan.ts';
 import type { SourceRow } from '../record-rows.ts';
 import type { Path, Scope } from '../scope.ts';
@@ -6,7 +7,6 @@ import { type Cell, isList, isPresent, Moment, type Read, refuse } from '../valu
 import { compileCondition } from '../values/compile-condition.ts';
 import { applySteps, compileSteps } from '../values/compile-steps.ts';
 import { compileAs } from '../values/compile-value.ts';
-import { Decimal } from '../values/decimal.ts';
 
 /** The four price fields of a variant, which depend on each other. `salePrice` is absent without a sale. */
 interface Prices {

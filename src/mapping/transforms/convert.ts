@@ -1,8 +1,8 @@
 import { z } from 'zod';
+import { Decimal } from '../../model/decimal.ts';
 import { workspacePathSchema } from '../../model/stays-inside.ts';
 import { type LookupTable, RATE_MATCH, ratePair, SEVERAL_RATES } from '../lookup-table.ts';
 import { refuse } from '../values/cell.ts';
-import { Decimal } from '../values/decimal.ts';
 import { calculatingStep, defineTransform, type Step, type TransformContext } from './define-transform.ts';
 import { CURRENCIES, PLAIN_NUMBER, readNumber } from './read-number.ts';
 

@@ -1,8 +1,8 @@
 import { z } from 'zod';
+import { Decimal } from '../../model/decimal.ts';
 import type { LookupTable } from '../lookup-table.ts';
 import type { SourceRow } from '../record-rows.ts';
 import type { Cell, ItemKind, Kind, Present } from '../values/cell.ts';
-import { Decimal } from '../values/decimal.ts';
 
 /** One executable step of a pipeline, with its types. Steps on single items are applied to each item of a list. */
 export interface Step {

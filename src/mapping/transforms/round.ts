@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Decimal } from '../values/decimal.ts';
+import { Decimal } from '../../model/decimal.ts';
 import { calculatingStep, defineTransform, type TransformContext } from './define-transform.ts';
 
 const options = z.strictObject({

@@ -1,3 +1,4 @@
+import { Decimal } from '../../model/decimal.ts';
 import type { SourceRow } from '../record-rows.ts';
 import { argument, type Path, resolveLookup, resolveName, type Scope, unknownName } from '../scope.ts';
 import { booleanStep } from '../transforms/boolean.ts';
@@ -18,7 +19,6 @@ import {
   type Present,
   Unreadable,
 } from './cell.ts';
-import { Decimal } from './decimal.ts';
 
 /** Transforms of a mapping, each with its path. */
 type WrittenSteps = readonly { readonly path: Path; readonly transform: Transform }[];

@@ -1,10 +1,10 @@
+import { Decimal } from '../../model/decimal.ts';
 import { type Path, resolveName, type Scope, unknownName } from '../scope.ts';
 import type { Value, ValueObject } from '../spec/value.ts';
 import type { Transform } from '../transforms/transforms.ts';
 import { cleanCell, type Expression, type Item, isList, type Kind } from './cell.ts';
 import { compileCondition } from './compile-condition.ts';
 import { applySteps, coerce, compileSteps, compileTemplate } from './compile-steps.ts';
-import { Decimal } from './decimal.ts';
 
 const NONE: ReadonlySet<string> = new Set();
 

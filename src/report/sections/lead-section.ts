@@ -109,10 +109,7 @@ function ofImport(facts: RunFacts): Headline {
     case 'done':
       return ofSuccess(facts);
     case 'done-with-rejects':
-      return said(
-        `Done, except for ${partOf(totals.rejected, facts)} that ${were(totals.rejected)} rejected.`,
-        'All other records are up to date.',
-      );
+      return said(`Done, except for ${listed(leftOut(facts))}.`, 'All other records are up to date.');
     case 'failed':
       return ofBreak(facts, 'Failed');
     case 'interrupted':
@@ -127,10 +124,22 @@ function ofImport(facts: RunFacts): Headline {
   }
 }
 
+/** `3 of 511 products that were rejected`, `10 of 511 products that a guard holds`. */
+function leftOut(facts: RunFacts): string[] {
+  const { rejected, held } = facts.totals;
+  return [
+    ...(rejected > 0 || held === 0 ? [`${partOf(rejected, facts)} that ${were(rejected)} rejected`] : []),
+    ...(held > 0 ? [`${partOf(held, facts)} that a guard holds`] : []),
+  ];
+}
+
 function ofPlan(plan: Plan): Headline {
   const { counts } = plan;
   const effects = effectsOf(plan);
-  const left = counts.rejected.records > 0 ? cannotBeSent(counts.rejected.records, plan) : null;
+  const rejected = counts.rejected.records > 0 ? [cannotBeSent(counts.rejected.records, plan)] : [];
+  const held = counts.held.records;
+  const kept = held > 0 ? [`${counted(held, thing(plan.resource))} would be held by a guard.`] : [];
+  const left = [...rejected, ...kept].join(' ') || null;
   if (effects.length === 0) {
     const same =
       counts.unchanged.records > 0

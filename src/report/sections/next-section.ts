@@ -130,7 +130,7 @@ function stepsAfter(
       return [
         ...see('A later run has begun. A retry leaves out the records that it applied:'),
         ...download,
-        afterRejects({ run, plan, rejectsFile }),
+        ...(onlyHeld(run) ? [] : [afterRejects({ run, plan, rejectsFile })]),
         ...wholeSteps(run),
         ...resendSteps(run),
         ...verify,
@@ -197,6 +197,10 @@ function resendSteps({ job, verification, foundGone, resend }: Run): Step[] {
     return [{ what: `${what}, about ${requests}:`, action }];
   }
   return foundGone === undefined || resend ? [] : [{ what: `${what}:`, action }];
+}
+
+function onlyHeld({ totals }: Run): boolean {
+  return totals !== null && totals.rejected === 0 && totals.held > 0;
 }
 
 /** Without a rejects file there is nothing to retry: the files were deleted, or only deletes were refused. */

@@ -91,6 +91,14 @@ function outcomesOf(facts: RunFacts): Outcome[] {
       note: rowsNote(totals.rejected, inRows.rejected),
     },
     {
+      kind: 'held',
+      label: 'held',
+      records: totals.held,
+      rows: inRows.held,
+      meaning: 'kept back by a guard until somebody releases it',
+      note: rowsNote(totals.held, inRows.held),
+    },
+    {
       kind: 'skipped',
       label: 'skipped',
       records: totals.skipped,

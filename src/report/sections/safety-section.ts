@@ -51,10 +51,11 @@ export function safetySection(facts: RunFacts): Section | null {
 
 /** The figure of a limit, without the limit: `52 of 100 products would be deleted`. */
 export function safetyFound(
-  { limit, figure, base }: SafetyVerdict,
+  { limit, guard, figure, base }: SafetyVerdict,
   { resource }: Pick<Run, 'resource'>,
 ): string {
-  return safetyRule(limit).found({ figure, base }, resource === 'contacts' ? 'contacts' : 'products');
+  const found = safetyRule(limit).found({ figure, base }, resource === 'contacts' ? 'contacts' : 'products');
+  return guard === undefined ? found : `${found}: ${guard}`;
 }
 
 /**
@@ -77,6 +78,7 @@ export function safetyVerdicts({ run, plan, totals }: RunFacts): SafetyVerdict[]
 /** `at most 5%`; null if unknown, because plans of earlier versions did not store their limits. */
 function limitWords({ limit, figure, allowed }: SafetyVerdict): string | null {
   if (limit === 'key') return 'must not change';
+  if (limit === 'guard') return allowed === undefined ? 'none' : `at most ${allowed.text}`;
   const { bound } = safetyLimit(limit);
   if (allowed === undefined) return bound === 'fewest' && figure === 0 ? 'not empty' : null;
   return `${bound === 'fewest' ? 'at least' : 'at most'} ${allowed.text}`;
@@ -84,7 +86,9 @@ function limitWords({ limit, figure, allowed }: SafetyVerdict): string | null {
 
 /** A limit that is a minimum cannot be exceeded, and neither can the key. */
 function failureWords({ limit }: SafetyVerdict): string {
-  return limit !== 'key' && safetyLimit(limit).bound === 'most' ? 'exceeded' : 'not met';
+  return limit === 'key' || (limit !== 'guard' && safetyLimit(limit).bound === 'fewest')
+    ? 'not met'
+    : 'exceeded';
 }
 
 function limitNote(verdict: SafetyVerdict): Words {

@@ -106,7 +106,7 @@ function statusOf({ run, plan, totals, unsentDeletes, refusedDeletes }: RunFacts
   if (failure !== null || plan === null) return 'failed';
   if (run.kind === 'plan') return 'planned';
   if (totals.unsent + unsentDeletes > 0) return 'failed';
-  return totals.rejected + refusedDeletes > 0 ? 'done-with-rejects' : 'done';
+  return totals.rejected + refusedDeletes + totals.held > 0 ? 'done-with-rejects' : 'done';
 }
 
 function errorOf(

@@ -183,8 +183,16 @@ export function unchangedTotals({ totals }: SettledRun): RunTotals {
     rejected: 0,
     skipped,
     unsent: 0,
+    held: 0,
     requests: 0,
     fieldsChanged: {},
-    inRows: { applied: 0, unchanged: rows - inRows.skipped, rejected: 0, skipped: inRows.skipped, unsent: 0 },
+    inRows: {
+      applied: 0,
+      unchanged: rows - inRows.skipped,
+      rejected: 0,
+      skipped: inRows.skipped,
+      unsent: 0,
+      held: 0,
+    },
   };
 }

@@ -1,17 +1,18 @@
 import type { StoreConfig } from '../../config/store-config.ts';
 import { formatRow } from '../../csv/format-row.ts';
+import type { GuardHit } from '../../model/guards.ts';
 import { inertCell } from '../../model/inert-cell.ts';
 import type { Reason } from '../../model/reason.ts';
 import type { RowSpan } from '../../model/row.ts';
 import type { Run } from '../../model/run.ts';
-import { readPlan, readRejections, readShard } from '../../plan/plan-file.ts';
+import { readHeld, readPlan, readRejections, readShard } from '../../plan/plan-file.ts';
 import { printable } from '../../report/printable.ts';
 import { importTarget, type LedgerTarget } from '../../state/state.ts';
 import type { RunContext } from '../run-context.ts';
 import { ledgersOf, placeOf, type RecordChange, recordVersion } from './record-history.ts';
 
 /** The outcome of a record in a run; `planned` where the plan waits for approval. Unchanged records are not listed. */
-export const RECORD_OUTCOMES = ['applied', 'deleted', 'rejected', 'unsent', 'planned'] as const;
+export const RECORD_OUTCOMES = ['applied', 'deleted', 'rejected', 'held', 'unsent', 'planned'] as const;
 /** One of them. */
 export type RecordOutcome = (typeof RECORD_OUTCOMES)[number];
 
@@ -53,6 +54,7 @@ export async function* runRecords(
 ): AsyncGenerator<readonly RunRecord[]> {
   const all = async function* (): AsyncGenerator<readonly RunRecord[]> {
     if (run !== undefined) yield* rejectedRecords(context, run);
+    if (run !== undefined) yield* heldRecords(context, run);
     yield* acknowledgedRecords(context, target, id);
     if (run !== undefined) yield* openRecords(context, run);
   };
@@ -101,6 +103,27 @@ async function* rejectedRecords(
 }
 
 const NOTHING = { reason: null, place: null, at: null, id: null, created: false, changes: null } as const;
+
+async function* heldRecords(
+  { artifacts }: Pick<RunContext, 'artifacts'>,
+  run: Run,
+): AsyncGenerator<readonly RunRecord[]> {
+  const folder = artifacts.run(run.id);
+  const plan = await readPlan(folder);
+  if (plan === undefined) return;
+  for await (const batch of readHeld(folder, plan)) {
+    yield batch.map(({ operation: { key, spans }, before, hits }) => ({
+      ...{ ...NOTHING, key, outcome: 'held' as const, place: placeOf(spans, plan.source.files) },
+      ...{ created: before === null, reason: { code: 'held', message: heldWords(hits) } },
+      changes: hits.map(({ field, what, old, new: now }) => ({ field, variant: what, old, new: now })),
+    }));
+  }
+}
+
+function heldWords(hits: readonly GuardHit[]): string {
+  const values = hits.map(({ what, ...hit }) => changeText({ ...hit, variant: what }));
+  return `held by a guard: ${values.join('; ')}`;
+}
 
 async function* acknowledgedRecords(
   { state }: Pick<RunContext, 'state'>,

@@ -82,6 +82,7 @@ export function fullPlan(changes: Partial<Plan> = {}): Plan {
       ...COUNTS,
       unchanged: { records: 420, rows: 425 },
       skipped: { records: 78, rows: 78 },
+      held: { records: 0, rows: 0 },
       removed: 3,
     },
     fieldsChanged: [
@@ -171,6 +172,7 @@ export function halfGone(): Plan {
       unchanged: { records: 48, rows: 48 },
       rejected: { records: 0, rows: 0 },
       skipped: { records: 0, rows: 0 },
+      held: { records: 0, rows: 0 },
       removed: 52,
       deletes: 52,
     },
@@ -255,6 +257,7 @@ const contacts = (): Plan =>
       unchanged: { records: 2_200, rows: 2_210 },
       rejected: { records: 240, rows: 240 },
       skipped: { records: 20, rows: 20 },
+      held: { records: 0, rows: 0 },
       removed: 0,
       deletes: 0,
     },

@@ -9,27 +9,26 @@ import type { RunFolder } from '../state/artifacts.ts';
 /** The file of a plan's rejections in the folder of its run. */
 export const REJECTIONS_FILE = 'rejections.jsonl';
 
-/** Streams rejections to their file immediately, because every row of a source may be rejected. */
-export class RejectionWriter {
+/** Streams lines to a file of a plan immediately, because every row of a source may be rejected, or held. */
+export class LineWriter {
   readonly #lines = new PassThrough();
   readonly #written: Promise<number>;
   readonly #hash = createHash('sha256');
 
-  constructor(folder: RunFolder) {
-    this.#written = folder.write(REJECTIONS_FILE, this.#lines);
+  constructor(folder: RunFolder, name: string) {
+    this.#written = folder.write(name, this.#lines);
     this.#written.catch((error: unknown) => this.#lines.destroy(error instanceof Error ? error : undefined));
     // `room()` and `finish()` reject with the error of the folder.
     this.#lines.on('error', () => {});
   }
 
-  /** Whether `room()` should be awaited before more rejections are added. */
+  /** Whether `room()` should be awaited before more lines are added. */
   get full(): boolean {
     return this.#lines.writableNeedDrain;
   }
 
-  /** Takes a rejection. */
-  add(rejection: PlannedRejection): void {
-    const line = rejectionLine(rejection);
+  /** Takes a line with its line break. */
+  add(line: string): void {
     this.#hash.update(line);
     this.#lines.write(line);
   }
@@ -64,7 +63,7 @@ const rejectionSchema: z.ZodType<PlannedRejection> = z.object({
 });
 
 /** A rejection as a line of JSON. */
-function rejectionLine({ key, records, rows, spans, reason }: PlannedRejection): string {
+export function rejectionLine({ key, records, rows, spans, reason }: PlannedRejection): string {
   return `${JSON.stringify({ key, records, rows, spans, reason } satisfies PlannedRejection)}\n`;
 }
 

@@ -1,0 +1,131 @@
+import { Decimal } from './decimal.ts';
+import { type JsonObject, member } from './json-object.ts';
+import { priceText } from './safety-limits.ts';
+
+/** Fields whose values are numbers, which can rise above a bound, fall below one, or change by a share. */
+const NUMBER_FIELDS = [
+  'variants.price',
+  'variants.regularPrice',
+  'variants.salePrice',
+  'variants.quantity',
+  'variants.weight',
+] as const;
+const OTHER_FIELDS = [
+  'variants.onSale',
+  'variants.sku',
+  'title',
+  'description',
+  'hidden',
+  'type',
+  'file',
+] as const;
+
+/** The fields of a product that a guard can watch, with their paths in the request body. */
+export const GUARD_FIELDS = [...NUMBER_FIELDS, ...OTHER_FIELDS] as const;
+/** What a guard does. */
+export const GUARD_ACTIONS = ['hold', 'stop', 'warn'] as const;
+
+/** A field that a guard can watch. */
+export type GuardField = (typeof GUARD_FIELDS)[number];
+/** A value that a field can be compared with. */
+export type GuardValue = string | number | boolean;
+
+/**
+ * Watches the values that a field gets: of new records, and of known ones where they differ from the acknowledged value. All of
+ * `changeBy`, `above`, `below` and `to` that are set must be met; at least one is.
+ */
+export interface Guard {
+  readonly field: GuardField;
+  /** In percent of the acknowledged value. */
+  readonly changeBy?: number;
+  readonly above?: number;
+  readonly below?: number;
+  readonly to?: GuardValue;
+  /** In percent: it acts only if it hits more than this share of the records. */
+  readonly share?: number;
+  readonly action: (typeof GUARD_ACTIONS)[number];
+}
+
+/** The conditions of a guard; a guard has at least one. */
+export const GUARD_CONDITIONS = ['changeBy', 'above', 'below', 'to'] as const;
+
+/** Whether the values of a field are numbers. */
+export function isNumberField(field: GuardField): boolean {
+  return NUMBER_FIELDS.some((name) => name === field);
+}
+
+/** `variants.price changes by at least 50%`, `variants.quantity becomes 0, in more than 20% of the records`. */
+export function guardText({ field, changeBy, above, below, to, share }: Guard): string {
+  const parts = [
+    changeBy === undefined ? [] : [`changes by at least ${changeBy}%`],
+    above === undefined ? [] : [`becomes more than ${above}`],
+    below === undefined ? [] : [`becomes less than ${below}`],
+    to === undefined ? [] : [`becomes ${JSON.stringify(to)}`],
+  ].flat();
+  const often = share === undefined ? '' : `, in more than ${share}% of the records`;
+  return `${field} ${parts.join(' and ')}${often}`;
+}
+
+/** A value that a guard has found. */
+export interface GuardHit {
+  /** With its path: `variants.price`. */
+  readonly field: string;
+  /** The variant, if the product has several; null if there is only one, or none. */
+  readonly what: string | null;
+  /** Null if there is none. */
+  readonly old: GuardValue | null;
+  readonly new: GuardValue;
+}
+
+/** The value of a field; null if there is none, or it is not a single value. */
+export function guardValue(of: JsonObject, name: string): GuardValue | null {
+  const value = member(of, name);
+  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? value : null;
+}
+
+/** Whether a guard is hit by a value that is new, or differs from the acknowledged one. Computes in decimal. */
+export function isHit(guard: Guard, old: GuardValue | null, now: GuardValue | null): boolean {
+  if (now === null || old === now) return false;
+  const { changeBy, above, below, to } = guard;
+  if (to !== undefined && now !== to) return false;
+  if (above === undefined && below === undefined && changeBy === undefined) return true;
+  if (typeof now !== 'number') return false;
+  if (above !== undefined && now <= above) return false;
+  if (below !== undefined && now >= below) return false;
+  return changeBy === undefined || (typeof old === 'number' && changesBy(changeBy, old, now));
+}
+
+const HUNDRED = Decimal.of(100);
+
+/** Whether the change is at least so many percent of the old value. */
+function changesBy(percent: number, old: number, now: number): boolean {
+  const before = Decimal.of(old);
+  const change = Decimal.of(now).minus(before);
+  const size = change.sign < 0 ? change.negated() : change;
+  const whole = before.sign < 0 ? before.negated() : before;
+  return size.times(HUNDRED).compare(whole.times(Decimal.of(percent))) >= 0;
+}
+
+/** With fewer records a share acts on nothing: one record of four is 25 %. */
+export const FEWEST_OF_SHARE = 5;
+
+/** Whether a guard acts, by the records that it hit and those that it could have hit. */
+export function acts({ share }: Guard, hits: number, records: number): boolean {
+  if (hits === 0 || share === undefined) return hits > 0;
+  return records >= FEWEST_OF_SHARE && hits * 100 > records * share;
+}
+
+/** `red-shirt (Large): price 10.00 → 200.00`, on one line. */
+export function guardHitText({
+  key,
+  what,
+  field,
+  old,
+  new: now,
+}: GuardHit & { readonly key: string }): string {
+  const name = what === null ? key : `${key} (${what})`;
+  const text = (value: GuardValue) =>
+    typeof value === 'number' && /price/i.test(field) ? priceText(value) : String(value);
+  const line = `${name}: ${field.split('.').at(-1) ?? field} ${old === null ? '(none)' : text(old)} → ${text(now)}`;
+  return line.replaceAll(/\p{Cc}+/gu, ' ');
+}
