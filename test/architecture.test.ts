@@ -92,6 +92,7 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
     ...[
       'read-corrections.ts',
       'rejected-page.ts',
+      'find-audited.ts',
       'look-at-source.ts',
       'preview-source.ts',
       'show-record.ts',

@@ -54,8 +54,8 @@ export type ActionResult =
   | { readonly kind: 'begun'; readonly run: string }
   /** It is active but has no final run id yet: it may continue an earlier run. */
   | { readonly kind: 'starting' }
-  /** It waits for a worker; `workers`: whether any worker is running. */
-  | { readonly kind: 'enqueued'; readonly workers: boolean }
+  /** It waits for a worker; `workers`: whether any worker is running. `run` is its id, unless it continues an earlier run. */
+  | { readonly kind: 'enqueued'; readonly workers: boolean; readonly run: string }
   /** The job is already active; its run, if it has one yet. */
   | { readonly kind: 'busy'; readonly run: string | null }
   /** It ended without a run; `message` is the output of the command. */
@@ -67,6 +67,13 @@ export interface AtWork {
   readonly run: string | null;
 }
 
+/** What belongs to an action besides its command. */
+export interface ActionSteps {
+  readonly before?: (() => Promise<void>) | undefined;
+  /** Called once for each confirmation, when its run is known, or why there is none. */
+  readonly settled?: ((result: ActionResult) => Promise<void>) | undefined;
+}
+
 /** Executes actions. Created at the edge, because only the edge starts processes. */
 export interface DashboardActions {
   /**
@@ -74,7 +81,7 @@ export interface DashboardActions {
    * a confirmation: repeating it begins nothing and returns its result. A job has at most one action at a time.
    * `before` is executed when the job has no other action; if it fails, nothing is begun.
    */
-  readonly begin: (action: Action, once: string, before?: () => Promise<void>) => Promise<ActionResult>;
+  readonly begin: (action: Action, once: string, steps?: ActionSteps) => Promise<ActionResult>;
   /** Whether runs are currently queued for workers instead of running beside the dashboard. */
   readonly hasWorkers: () => Promise<boolean>;
   /** Unfinished runs that were started here or queued for the workers, by job. */

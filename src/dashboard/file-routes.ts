@@ -1,17 +1,23 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
+import { basename } from 'node:path';
 import { text } from 'node:stream/consumers';
 import type { FastifyInstance } from 'fastify';
-import type { Run } from '../model/run.ts';
 import { STYLESHEET_URL } from '../report/html/document-sections.ts';
-import { REJECTS_FILE } from '../report/rejects/rejects-file.ts';
+import { REJECTS_FILE, REJECTS_WORKBOOK, UNMATCHED_FILE } from '../report/rejects/rejects-file.ts';
+import { openExport } from '../run/export/export-history.ts';
+import { audit } from './audit.ts';
 import type { DashboardContext } from './dashboard-context.ts';
 import { notFound } from './guard/page-error.ts';
 
 const REPORT_FILE = 'report.html';
 
 /** Serves files of runs: the rejects to correct, and the report as one file. */
-export function fileRoutes(app: FastifyInstance, { context }: Pick<DashboardContext, 'context'>): void {
+export function fileRoutes(
+  app: FastifyInstance,
+  dashboard: Pick<DashboardContext, 'context' | 'openWorkspace'>,
+): void {
+  const { context } = dashboard;
   const fileOf = async (id: string, name: string) => {
     const run = await context.state.runs.get(id);
     if (run === undefined) throw notFound(`There is no run ${id}.`);
@@ -22,16 +28,43 @@ export function fileRoutes(app: FastifyInstance, { context }: Pick<DashboardCont
 
   // Rows of the source contain personal data: only visitors who may correct them get the file.
   const forActors = { config: { who: 'actors' } } as const;
-  app.get<{ Params: { run: string } }>('/runs/:run/rejects.csv', forActors, async (request, reply) => {
-    const { run, content } = await fileOf(request.params.run, REJECTS_FILE);
+  for (const [file, type] of Object.entries(REJECTS_FILES)) {
+    app.get<{ Params: { run: string } }>(`/runs/:run/${file}`, forActors, async (request, reply) => {
+      const { run, content } = await fileOf(request.params.run, file);
+      await audit(dashboard, request, { action: 'download-rejects', job: run.job, run: run.id });
+      return reply
+        .headers({
+          'content-type': type,
+          'content-disposition': attachment(`${run.job}-${run.id}-${file}`),
+        })
+        .send(content);
+    });
+  }
+
+  // Orders and lists contain personal data.
+  app.get<{ Params: { job: string } }>('/jobs/:job/export', forActors, async (request, reply) => {
+    const workspace = dashboard.openWorkspace();
+    const name = request.params.job;
+    if (!workspace.jobNames().includes(name)) throw notFound(`There is no job ${name}.`);
+    const job = workspace.job(name);
+    if (job.kind !== 'export') throw notFound(`The job ${name} is an import: it writes no file.`);
+    const { location, content } = await openExport(context, job, context.signal);
+    await audit(dashboard, request, { action: 'download-export', job: name });
     return reply
-      .headers({ 'content-type': 'text/csv; charset=utf-8', 'content-disposition': attachment(run) })
+      .headers({
+        'content-type': 'application/octet-stream',
+        'content-disposition': attachment(fileName(location)),
+      })
       .send(content);
   });
 
-  app.get<{ Params: { run: string } }>('/runs/:run/report.html', async (request, reply) => {
-    const { content } = await fileOf(request.params.run, REPORT_FILE);
+  app.get<OfReport>('/runs/:run/report.html', async (request, reply) => {
+    const { run, content } = await fileOf(request.params.run, REPORT_FILE);
     const report = await text(content);
+    if (request.query.download !== undefined) {
+      await audit(dashboard, request, { action: 'download-report', job: run.job, run: run.id });
+      reply.header('content-disposition', attachment(`${run.job}-${run.id}-${REPORT_FILE}`));
+    }
     return reply
       .headers({
         'content-type': 'text/html; charset=utf-8',
@@ -41,9 +74,27 @@ export function fileRoutes(app: FastifyInstance, { context }: Pick<DashboardCont
   });
 }
 
+interface OfReport {
+  readonly Params: { readonly run: string };
+  readonly Querystring: { readonly download?: unknown };
+}
+
+/** What holds rejected rows, with its type. */
+const REJECTS_FILES: Readonly<Record<string, string>> = {
+  [REJECTS_FILE]: 'text/csv; charset=utf-8',
+  [REJECTS_WORKBOOK]: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
+  [UNMATCHED_FILE]: 'text/csv; charset=utf-8',
+};
+
 /** Names of jobs consist of letters, digits, dots, `-` and `_`. */
-function attachment({ job, id }: Run): string {
-  return `attachment; filename="${job}-${id}-rejects.csv"`;
+function attachment(name: string): string {
+  return `attachment; filename="${name}"`;
+}
+
+/** The last part of a path or an address, as far as a header can contain it. */
+function fileName(location: string): string {
+  const [path = ''] = location.split(/[?#]/, 1);
+  return basename(path).replaceAll(/[^\w.-]/g, '_') || 'export';
 }
 
 /** Allows only the report's own stylesheet, which comes first: no script, no request and no form. */

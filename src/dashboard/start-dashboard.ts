@@ -157,7 +157,7 @@ async function buildDashboard(parts: DashboardParts): Promise<FastifyInstance> {
     addHeaders: { 'x-ratelimit-limit': false, 'x-ratelimit-remaining': false, 'x-ratelimit-reset': false },
   });
   await app.register(fastifyMultipart);
-  signIn(app, { sessions, cookieName, addresses, hashes, log });
+  signIn(app, { sessions, cookieName, addresses, hashes, log, dashboard });
   await serveAssets(app);
   healthRoute(app, dashboard);
   registerPages(app, dashboard);

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import { type AuditEntry, auditEntrySchema, isAbout } from '../model/audit-entry.ts';
+import { type AuditEntry, auditEntrySchema } from '../model/audit-entry.ts';
 import type { Resource } from '../model/mapped-record.ts';
 import type { Operation, Outcome } from '../model/operation.ts';
 import type { Reason } from '../model/reason.ts';
@@ -64,33 +64,6 @@ export interface AuditLog {
   append(entry: AuditEntry): Promise<void>;
   /** Newest first. Entries that cannot be read are left out. */
   newest(offset: number, count: number): Promise<readonly AuditEntry[]>;
-}
-
-/** Selects entries of the audit log; an omitted field selects all. */
-interface AuditFilter {
-  readonly job?: string | undefined;
-  /** Of this run, or about it. */
-  readonly run?: string | undefined;
-  readonly limit: number;
-}
-
-const AUDIT_CHUNK = 1_000;
-
-/** Entries of the audit log, newest first. */
-export async function findAudited(
-  audit: AuditLog,
-  { job, run, limit }: AuditFilter,
-): Promise<readonly AuditEntry[]> {
-  const found: AuditEntry[] = [];
-  for (let offset = 0; offset < MOST_AUDITED; offset += AUDIT_CHUNK) {
-    const entries = await audit.newest(offset, AUDIT_CHUNK);
-    const fitting = entries.filter(
-      (entry) => (job === undefined || entry.job === job) && (run === undefined || isAbout(entry, run)),
-    );
-    found.push(...fitting.slice(0, limit - found.length));
-    if (entries.length === 0 || found.length >= limit) break;
-  }
-  return found;
 }
 
 /** Entries that were stored as JSON, without those that cannot be read. */

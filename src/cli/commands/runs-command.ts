@@ -4,11 +4,11 @@ import { auditText, listedEntry } from '../../report/audit-text.ts';
 import { printable } from '../../report/printable.ts';
 import { listedRun, runsSummary } from '../../report/run-summary.ts';
 import { jobsText, runsText, runText } from '../../report/runs-text.ts';
+import { findAudited } from '../../run/find-audited.ts';
 import { asItStands } from '../../run/lock-job.ts';
 import { findLedgerOf, RECORD_OUTCOMES, recordLines, runRecords } from '../../run/records/run-records.ts';
 import { readStoredReport } from '../../run/report/read-stored-report.ts';
 import { withFilesFrom, withShownFiles } from '../../run/shown-file.ts';
-import { findAudited } from '../../state/state.ts';
 import {
   defineCommand,
   flag,

@@ -100,12 +100,16 @@ export function actionRunner({
 
   return {
     hasWorkers,
-    async begin(action, once, before = async () => {}) {
+    async begin(action, once, { before = async () => {}, settled = async () => {} } = {}) {
       // A run ends before its command, which still sends notifications.
       if (!remembered.has(once)) await moment(atWork.get(action.job)?.child?.ended);
       const known = remembered.get(once);
       const other = atWork.get(action.job);
-      if (known === undefined && other !== undefined) return { kind: 'busy', run: other.run };
+      if (known === undefined && other !== undefined) {
+        const busy = { kind: 'busy', run: other.run } as const;
+        await settled(busy);
+        return busy;
+      }
       const started = known ?? {
         action,
         ...{ run: null, refused: null, enqueued: null, child: null },
@@ -118,6 +122,9 @@ export function actionRunner({
         if (remembered.size > MOST_REMEMBERED && oldest !== undefined) remembered.delete(oldest);
         atWork.set(action.job, started);
         started.settled = carryOut(started, before);
+        void started.settled
+          .then(async () => settled(await look(started)))
+          .catch((err: unknown) => log.error({ ...action, err }, 'an action was not recorded'));
       }
       await moment(started.settled);
       return await look(started);

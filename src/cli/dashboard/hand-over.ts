@@ -29,6 +29,6 @@ async function lookAfter(queue: RunQueue, id: string): Promise<ActionResult> {
   if (queued === undefined) return { kind: 'refused', message: 'The queue has lost the run.' };
   const { run, ended, error } = queued;
   if (run !== null) return { kind: 'begun', run };
-  if (!ended) return { kind: 'enqueued', workers: await hasWorkers(queue) };
+  if (!ended) return { kind: 'enqueued', workers: await hasWorkers(queue), run: id };
   return { kind: 'refused', message: error ?? 'The run could not begin.' };
 }

@@ -1,7 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { html, type Markup } from '../../report/html/markup.ts';
 import { formatDuration } from '../../report/printable.ts';
-import type { DashboardLog } from '../dashboard-context.ts';
+import { audit } from '../audit.ts';
+import type { DashboardContext, DashboardLog } from '../dashboard-context.ts';
 import { formFields } from '../form-fields.ts';
 import type { OwnAddresses } from '../guard/own-addresses.ts';
 import { PageError } from '../guard/page-error.ts';
@@ -28,11 +29,12 @@ export interface SignInOptions {
   readonly addresses: OwnAddresses;
   readonly hashes: TokenHashes;
   readonly log: DashboardLog;
+  readonly dashboard: Pick<DashboardContext, 'context'>;
 }
 
 /** The sign-in form, and the button that signs out. */
 export function signIn(app: FastifyInstance, options: SignInOptions): void {
-  const { sessions, cookieName, addresses, hashes, log } = options;
+  const { sessions, cookieName, addresses, hashes, log, dashboard } = options;
   const cookie = ({ headers }: FastifyRequest) => ({
     httpOnly: true,
     sameSite: 'strict' as const,
@@ -76,10 +78,12 @@ export function signIn(app: FastifyInstance, options: SignInOptions): void {
     if (request.session !== null) sessions.end(request.session.id);
     const session = sessions.begin(allowed === 'all');
     log.info({ address: request.ip, canAct: session.canAct }, 'signed in');
+    await audit(dashboard, { ip: request.ip, viewer: session }, { action: 'sign-in' });
     return reply.setCookie(cookieName, session.id, cookie(request)).redirect(ownPath(next), 303);
   });
 
-  app.post('/sign-out', { config: { who: 'viewers' } }, (request, reply) => {
+  app.post('/sign-out', { config: { who: 'viewers' } }, async (request, reply) => {
+    await audit(dashboard, request, { action: 'sign-out' });
     if (request.session !== null) sessions.end(request.session.id);
     return reply.clearCookie(cookieName, cookie(request)).redirect('/sign-in', 303);
   });

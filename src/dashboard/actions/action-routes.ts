@@ -3,6 +3,7 @@ import type { Job } from '../../config/job/job.ts';
 import { type Run, SENDING_KINDS } from '../../model/run.ts';
 import { asItStands, askToInterrupt, laterRun } from '../../run/lock-job.ts';
 import { readStoredReport } from '../../run/report/read-stored-report.ts';
+import { audit, beginAudited } from '../audit.ts';
 import type { Action, DashboardContext, DashboardLog } from '../dashboard-context.ts';
 import { formFields } from '../form-fields.ts';
 import { notFound } from '../guard/page-error.ts';
@@ -39,7 +40,9 @@ export function actionRoutes(app: FastifyInstance, dashboard: DashboardContext, 
     const known = await actions.look(once);
     const running = known === undefined ? (await activityOn(action.job))?.run : undefined;
     const result =
-      running == null ? await actions.begin(action, once) : ({ kind: 'busy', run: running.id } as const);
+      running == null
+        ? await beginAudited(dashboard, request, action, once)
+        : ({ kind: 'busy', run: running.id } as const);
     return showResult(reply, { action, result, once }, frameOf(dashboard, request), dashboard);
   };
   const runsOf = async (job: string) =>
@@ -124,6 +127,7 @@ export function actionRoutes(app: FastifyInstance, dashboard: DashboardContext, 
     if (status === 'running') {
       await askToInterrupt(context, id);
       log.info({ job, run: id }, 'asked to interrupt');
+      await audit(dashboard, request, { action: 'cancel', job, run: id });
     }
     return reply.redirect(`/runs/${id}`, 303);
   });

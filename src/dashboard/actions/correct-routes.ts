@@ -6,6 +6,7 @@ import { isUntouched } from '../../report/rejects/rejects-edits.ts';
 import { readCorrections, refuseUnlessRejected } from '../../run/read-corrections.ts';
 import { correctedRejects, type RejectedPage, readRejectedPage } from '../../run/rejected-page.ts';
 import type { RunContext } from '../../run/run-context.ts';
+import { audit } from '../audit.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import { type FormFields, formFields, readForms } from '../form-fields.ts';
 import { notFound, PageError } from '../guard/page-error.ts';
@@ -114,6 +115,7 @@ export async function correctRoutes(
           .type('text/html; charset=utf-8')
           .send(correctPage(run, rows, view, frameOf(dashboard, request)));
       }
+      await audit(dashboard, request, { action: 'correct', job: run.job, run: run.id });
       return reply.redirect(`/runs/${run.id}/retry?upload=${upload.id}`, 303);
     });
   });

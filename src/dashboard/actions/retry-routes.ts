@@ -6,6 +6,7 @@ import { REJECTS_FILE } from '../../report/rejects/rejects-file.ts';
 import { lockJob } from '../../run/lock-job.ts';
 import { readCorrections, refuseUnlessRejected } from '../../run/read-corrections.ts';
 import { shownFile } from '../../run/shown-file.ts';
+import { audit, beginAudited } from '../audit.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import { formFields } from '../form-fields.ts';
 import { notFound } from '../guard/page-error.ts';
@@ -80,6 +81,7 @@ export function retryRoutes(app: FastifyInstance, dashboard: DashboardContext, u
         .type('text/html; charset=utf-8')
         .send(await askForFile(request, run, notice));
     }
+    await audit(dashboard, request, { action: 'upload', job: run.job, run: run.id });
     return reply.redirect(`/runs/${run.id}/retry?upload=${upload.id}`, 303);
   });
 
@@ -106,7 +108,7 @@ export function retryRoutes(app: FastifyInstance, dashboard: DashboardContext, u
       await uploads.drop(upload);
     };
     const action = { command: 'retry', job: run.job, run: id } as const;
-    const result = await actions.begin(action, once, replace);
+    const result = await beginAudited(dashboard, request, action, once, replace);
     return showResult(reply, { action, result, once }, frame, dashboard);
   });
 }

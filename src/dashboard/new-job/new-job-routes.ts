@@ -5,6 +5,7 @@ import { explainError, StoreferryError } from '../../model/storeferry-error.ts';
 import { formatBytes } from '../../report/printable.ts';
 import { showResult } from '../actions/show-result.ts';
 import { receiveUpload, UPLOAD_LIMIT_BYTES, type Uploads } from '../actions/uploads.ts';
+import { audit, beginAudited } from '../audit.ts';
 import type { DashboardContext, DashboardLog } from '../dashboard-context.ts';
 import { formFields } from '../form-fields.ts';
 import { notFound } from '../guard/page-error.ts';
@@ -98,10 +99,11 @@ export function newJobRoutes(
     const { job } = workspace;
     writeTogether(composeFiles(workspace));
     log.info({ job: job.name }, 'made a job');
+    await audit(dashboard, request, { action: 'make-job', job: job.name });
     await drafts.drop(draft);
     if (leftToDo(workspace).length > 0) return reply.redirect(jobHref(job.name), 303);
     const action = { command: 'plan', job: job.name } as const;
-    const result = await dashboard.actions.begin(action, draft.id);
+    const result = await beginAudited(dashboard, request, action, draft.id);
     return showResult(reply, { action, result, once: draft.id }, frameOf(dashboard, request), dashboard);
   });
 }

@@ -46,6 +46,7 @@ ${problems.length > 0 && problemsBox(problems)}
 ${activity !== null ? html`<p class="notice">${activityWords(activity, reading)}</p>` : need !== null && problems.length === 0 && html`<p class="notice ${need.tone}">${need.why}</p>`}
 ${facts.schedule !== null && keeper !== 'worker' && clockNote(keeper, program)}
 <dl class="facts">${scheduleFacts(facts, reading)}</dl>
+${job?.kind === 'export' && runs.length > 0 && frame.viewer.canAct && html`<p><a href="${jobHref(job.name)}/export">Download the exported file</a>, as it is now</p>`}
 ${jobActions(card, frame.viewer)}
 ${frame.viewer.canAct && takesUploads(job) && html`<p class="actions"><a class="button" href="${jobHref(facts.job)}/upload">Upload a new file</a></p>`}
 <div class="report">

@@ -5,6 +5,7 @@ import { RUN_STATUSES, type RunStatus } from '../../model/run.ts';
 import { explainError, StoreferryError } from '../../model/storeferry-error.ts';
 import { html, type Slot } from '../../report/html/markup.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
+import { auditPage } from './audit-page.ts';
 import { type HistoryQuery, historyPage } from './history-page.ts';
 import { jobHref, keepsHistory } from './job-card.ts';
 import { jobPage } from './job-page.ts';
@@ -47,6 +48,11 @@ export function registerPages(app: FastifyInstance, dashboard: DashboardContext)
     const filter = { job: typeof job === 'string' && job !== '' ? job : null, status: statusOf(status) };
     return show(reply, runsPage(await readRuns(dashboard, filter, number), frame(request)));
   });
+
+  // It names addresses and users of machines.
+  app.get<{ Querystring: Query }>('/audit', { config: { who: 'actors' } }, async (request, reply) =>
+    show(reply, await auditPage(dashboard, request.query, frame(request))),
+  );
 
   app.get<{ Params: { run: string } }>('/runs/:run', async (request, reply) => {
     const { run } = request.params;

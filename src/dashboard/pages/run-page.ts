@@ -3,6 +3,7 @@ import { type ButtonOf, documentSections } from '../../report/html/document-sect
 import { html, type Markup } from '../../report/html/markup.ts';
 import { grouped } from '../../report/printable.ts';
 import { progressWords, shareOf } from '../../report/progress.ts';
+import { REJECTS_WORKBOOK, UNMATCHED_FILE } from '../../report/rejects/rejects-file.ts';
 import { runDocument } from '../../report/run-document.ts';
 import { withoutPersonalData } from '../../report/run-facts.ts';
 import { asItStands, laterRun } from '../../run/lock-job.ts';
@@ -10,6 +11,7 @@ import { readStoredReport } from '../../run/report/read-stored-report.ts';
 import { recordExamples } from '../../run/show-record.ts';
 import { withShownFiles } from '../../run/shown-file.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
+import { runActions } from './audit-page.ts';
 import { jobHref } from './job-card.ts';
 import { momentAndDistance, type Reading, relative, serverTimezone } from './moment.ts';
 import { type Frame, page } from './page.ts';
@@ -32,6 +34,8 @@ export async function runPage(
   const reading = { now: context.clock(), timezone: serverTimezone() };
   const view = { now: reading.now, program, version, buttons, later: later?.id, progress: true };
   const running = run.status === 'running';
+  const files = buttons ? await context.artifacts.run(id).list() : [];
+  const others = files.filter((name) => name === REJECTS_WORKBOOK || name === UNMATCHED_FILE);
   const hasRecords = maySeeRecords(run, frame) && (await recordExamples(context, kept)) !== undefined;
   return page({
     ...frame,
@@ -39,7 +43,8 @@ export async function runPage(
     section: 'runs',
     heading: html`Run ${id}`,
     live: running,
-    body: html`<p class="page-lead">${kindWords(run)} <a href="${jobHref(run.job)}">${run.job}</a> on the store <b>${run.store}</b>, started ${momentAndDistance(run.startedAt, reading)}${facts.reportFile !== null && html`. <a href="/runs/${id}/report.html">The report as one file</a>, to mail or print`}${hasRecords && html`. <a href="/runs/${id}/records">Single records</a>, with the cells of each field`}${maySeeRecords(run, frame) && html`. <a href="/runs/${id}/outcomes">What became of each record</a>`}.</p>
+    body: html`<p class="page-lead">${kindWords(run)} <a href="${jobHref(run.job)}">${run.job}</a> on the store <b>${run.store}</b>, started ${momentAndDistance(run.startedAt, reading)}${facts.reportFile !== null && html`. <a href="/runs/${id}/report.html">The report as one file</a>, to mail or print (<a href="/runs/${id}/report.html?download">download</a>)`}${hasRecords && html`. <a href="/runs/${id}/records">Single records</a>, with the cells of each field`}${maySeeRecords(run, frame) && html`. <a href="/runs/${id}/outcomes">What became of each record</a>`}${others.map((name) => html`. <a href="/runs/${id}/${name}">Download ${name}</a>`)}.</p>
+${buttons && (await runActions({ context }, id, reading))}
 ${running && liveProgress(run, reading)}
 ${await documentSections(runDocument(facts, view), buttons ? buttonOf(run) : undefined)}`,
   });

@@ -38,7 +38,8 @@ export function runsPage(facts: RunsPageFacts, frame: Frame): string {
     section: 'runs',
     body: html`${filterForm(facts)}
 ${shown.items.length === 0 ? noRuns(facts) : html`<div class="report"><div class="part">${runsTable(shown.items, { caption, captionHidden: false, ofOneJob: false, reading, settled })}</div></div>`}
-${pager(shown, (number) => address(filter, number))}`,
+${pager(shown, (number) => address(filter, number))}
+${frame.viewer.canAct && html`<p><a href="/audit">Audit log</a>: who did what</p>`}`,
   });
 }
 

@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream';
 import type { ExportJob } from '../../config/job/job.ts';
 import { readCsv } from '../../csv/read-csv.ts';
 import { openDestination } from '../../export/destination/open-destination.ts';
@@ -39,5 +40,20 @@ export async function exportHistory(
   if (history !== undefined) return { location, history };
   throw new UsageError(`There is no history yet: ${location} does not exist.`, {
     hint: `Take the first reading with: storeferry run ${job.name}`,
+  });
+}
+
+/** The file of an export job as it is now. UsageError before its first run; the caller reads or destroys the content. */
+export async function openExport(
+  access: FileAccess,
+  job: ExportJob,
+  signal: AbortSignal,
+): Promise<{ readonly location: string; readonly content: Readable }> {
+  const destination = await openDestination(access, job);
+  const { location } = destination;
+  const found = await destination.read(signal);
+  if (found !== undefined) return { location, content: found.content };
+  throw new UsageError(`There is no file yet: ${pathFrom(access.workspaceDir, location)} does not exist.`, {
+    hint: `Write it with: storeferry run ${job.name}`,
   });
 }

@@ -1,0 +1,93 @@
+import { AUDITED_ACTIONS, type AuditEntry } from '../../model/audit-entry.ts';
+import { auditWords } from '../../report/audit-text.ts';
+import { dataTable, foreign, html, type Markup } from '../../report/html/markup.ts';
+import { counted } from '../../report/printable.ts';
+import { findAudited } from '../../run/find-audited.ts';
+import type { DashboardContext } from '../dashboard-context.ts';
+import { jobHref } from './job-card.ts';
+import { moment, type Reading, serverTimezone } from './moment.ts';
+import { type Frame, page } from './page.ts';
+import { pageOf, pager } from './runs-page.ts';
+
+const ENTRIES_A_PAGE = 50;
+/** A page reads no more entries than this; the command lists more. */
+const MOST_READ = 2_000;
+
+/** Who did what, newest first, of all jobs or of one. */
+export async function auditPage(
+  { context, program }: Pick<DashboardContext, 'context' | 'program'>,
+  { job: asked, page: number }: { readonly job?: unknown; readonly page?: unknown },
+  frame: Frame,
+): Promise<string> {
+  const job = typeof asked === 'string' && asked !== '' ? asked : undefined;
+  const entries = await findAudited(context.state.audit, { job, limit: MOST_READ });
+  const shown = pageOf(entries, ENTRIES_A_PAGE, number);
+  const reading = { now: context.clock(), timezone: serverTimezone() };
+  const href = (at: number) =>
+    `/audit?${new URLSearchParams({ ...(job === undefined ? {} : { job }), page: String(at) })}`;
+  return page({
+    ...frame,
+    title: 'Audit log',
+    section: 'runs',
+    body: html`<p class="page-lead">What people did, in the dashboard and by commands${job !== undefined && html`, with the job <a href="${jobHref(job)}">${job}</a>; <a href="/audit">all jobs</a>`}. Scheduled runs are not listed. Entries are kept for 400 days.</p>
+${
+  shown.items.length === 0
+    ? html`<section class="empty"><h2>No entries</h2><p>Nothing was recorded yet.</p></section>`
+    : html`<div class="report"><div class="part">${entriesTable(shown.items, shown.total, reading)}</div></div>`
+}
+${pager(shown, href)}
+<p class="quiet">For programs: <code>${program} runs --audit --json</code></p>`,
+  });
+}
+
+function entriesTable(entries: readonly AuditEntry[], count: number, reading: Reading): Markup {
+  return dataTable({
+    caption:
+      count === MOST_READ ? `The newest ${MOST_READ} entries` : `${counted(count, 'action')}, newest first`,
+    columns: [
+      { header: 'When' },
+      { header: 'Who' },
+      { header: 'Did', bare: true },
+      { header: 'Job', short: true },
+      { header: 'Run', short: true },
+    ],
+    rows: entries.map((entry) => [
+      moment(entry.at, reading),
+      foreign(entry.who),
+      html`${auditWords(entry)}${entry.by === 'command' && html` <span class="quiet">by a command</span>`}`,
+      entry.job !== null && html`<a href="${jobHref(entry.job)}">${entry.job}</a>`,
+      html`${runLink(entry.run)}${entry.of !== null && html`, of ${runLink(entry.of)}`}`,
+    ]),
+  });
+}
+
+function runLink(run: string | null): Markup | false {
+  return run !== null && html`<a href="/runs/${encodeURIComponent(run)}">${run}</a>`;
+}
+
+/** The actions that concern the run itself, oldest first: `full token from 10.0.0.3 approved a plan`. */
+export async function runActions(
+  { context }: Pick<DashboardContext, 'context'>,
+  run: string,
+  reading: Reading,
+): Promise<Markup | false> {
+  const entries = (await findAudited(context.state.audit, { run, limit: MOST_OF_A_RUN }))
+    .filter(({ action, outcome }) => outcome === 'done' && BEGINS.has(action))
+    .toReversed();
+  if (entries.length === 0) return false;
+  return html`<p class="quiet">${entries.map(
+    (entry) =>
+      html`${foreign(entry.who)} ${AUDITED_ACTIONS[entry.action]}${entry.of === run && html` (${runLink(entry.run)})`}, ${moment(entry.at, reading)}. `,
+  )}<a href="/audit">Audit log</a></p>`;
+}
+
+const MOST_OF_A_RUN = 50;
+const BEGINS: ReadonlySet<string> = new Set([
+  'run',
+  'plan',
+  'approve',
+  'retry',
+  'verify',
+  'enqueue',
+  'cancel',
+]);
