@@ -48,6 +48,12 @@ export const INIT_OPTIONS = {
     undefined,
     nameAndValue,
   ),
+  unused: parsed<Readonly<Record<string, string>> | undefined>(
+    'header=leave-out',
+    'for a new mapping: leaves out a column that would change prices, stock or what is sold; may be repeated',
+    undefined,
+    nameAndValue,
+  ),
   param: parsed<Readonly<Record<string, string>> | undefined>(
     'name=value',
     'a parameter of the mapping; may be repeated',
@@ -68,9 +74,10 @@ export type InitOptions = ValuesOf<typeof INIT_OPTIONS>;
 
 /** The answers that options give to the questions about a new mapping, by their ids (`MappingQuestion`). */
 export function answersOf(options: InitOptions): MappingAnswers {
-  const { decimal, currency, weightIn, group, fromPrices, imageBase, separator, column, word } = options;
+  const { decimal, currency, weightIn, group, fromPrices, imageBase, separator, column, word, unused } =
+    options;
   const single = { decimal, currency, weightIn, group, fromPrices, imageBase, separator };
-  const several = { column, word };
+  const several = { column, word, unused };
   return Object.fromEntries([
     ...Object.entries(single).flatMap(([id, value]) => (value === undefined ? [] : [[id, value] as const])),
     ...Object.entries(several).flatMap(([kind, values]) =>

@@ -2,6 +2,7 @@ import type { ProductMappingSpec } from '../spec/mapping-spec.ts';
 import type { ProductSpec, VariantsSpec } from '../spec/product-spec.ts';
 import type { Condition, Value } from '../spec/value.ts';
 import { slugify } from '../transforms/slug.ts';
+import { askUnused } from './ask-unused.ts';
 import { draftCategories } from './draft-categories.ts';
 import { draftImages } from './draft-images.ts';
 import { draftPrices } from './draft-prices.ts';
@@ -39,6 +40,7 @@ export function draftProduct(guess: Products): ProductMappingSpec | undefined {
   const quantity = draftQuantity(guess);
   const weight = draftWeight(guess);
   const hidden = draftHidden(guess);
+  askUnused(guess);
   if (titleColumn === undefined || prices === undefined || variants === undefined) return undefined;
   const url = draftUrl(guess, sku, titleColumn, variants);
   if (url === undefined || guess.questions.length > 0) return undefined;

@@ -25,7 +25,7 @@ export interface MappingQuestion {
 
 /**
  * Answers to questions, and decisions that overrule guesses, by id: `column.FIELD` (a header, `header#2` for the second of
- * that name, or '' for none), `decimal`, `currency`, `weightIn`, `group`, `fromPrices`, `imageBase`, `separator`, `word.WORD`.
+ * that name, or '' for none), `decimal`, `currency`, `weightIn`, `group`, `fromPrices`, `imageBase`, `separator`, `word.WORD`, `unused.HEADER`.
  */
 export type MappingAnswers = Readonly<Record<string, string>>;
 
@@ -189,6 +189,11 @@ export class Guess<Concept extends string> {
 
   isFree(column: SampledColumn): boolean {
     return !this.#claims.has(column.index);
+  }
+
+  /** The fields that have a column, as `--column` names them. */
+  fields(): readonly string[] {
+    return [...this.#claims.values()].map(({ field }) => field);
   }
 
   /** Puts a column into the mapping, by a name; gives the name. */

@@ -87,19 +87,19 @@ const PRODUCT_WORDS = {
     zh: '简短描述, 副标题, 摘要, 副標題',
   },
   price: {
-    en: 'price, selling price, sales price, retail price, unit price, current price, shop price, store price, your price, price each, price per unit, price per piece, consumer price, our price, sell price',
-    de: 'preis, verkaufspreis, vk, vk preis, einzelpreis, stückpreis, ladenpreis, endpreis, endkundenpreis, shoppreis, preis pro stück, aktueller preis, preis je stück, stk preis',
-    fr: 'prix, prix de vente, tarif, prix unitaire, pv, prix actuel, prix public, pu, prix à l unité',
-    es: 'precio, precio de venta, pvp, precio unitario, precio actual, tarifa, p v p, precio venta, importe',
-    it: 'prezzo, prezzo di vendita, prezzo unitario, prezzo al pubblico, prezzo attuale, prezzo vendita',
-    pt: 'preço, preço de venda, pvp, preço unitário, preço atual, valor, preço venda',
-    nl: 'prijs, verkoopprijs, consumentenprijs, winkelprijs, stukprijs, huidige prijs, eenheidsprijs, prijs per stuk',
-    pl: 'cena, cena sprzedaży, cena jednostkowa, cena detaliczna, cena za sztukę, cena szt',
-    cs: 'cena, prodejní cena, cena za kus, maloobchodní cena, cena ks, mc',
-    ru: 'цена, цена продажи, розничная цена, розница, стоимость, цена за шт, цена за единицу, цена розничная',
-    tr: 'fiyat, satış fiyatı, fiyatı, birim fiyat, ürün fiyatı, perakende fiyat, birim fiyatı, tutar',
-    ja: '価格, 販売価格, 値段, 単価, 通常販売価格, 売価, 金額',
-    zh: '价格, 售价, 单价, 销售价, 零售价, 销售价格, 現價, 價格, 售價, 單價, 零售價, 现价, 定价',
+    en: 'price, selling price, sales price, retail price, unit price, current price, shop price, store price, your price, price each, price per unit, price per piece, consumer price, our price, sell price, new price',
+    de: 'preis, verkaufspreis, vk, vk preis, einzelpreis, stückpreis, ladenpreis, endpreis, endkundenpreis, shoppreis, preis pro stück, aktueller preis, preis je stück, stk preis, neuer preis, preis neu',
+    fr: 'prix, prix de vente, tarif, prix unitaire, pv, prix actuel, prix public, pu, prix à l unité, nouveau prix',
+    es: 'precio, precio de venta, pvp, precio unitario, precio actual, tarifa, p v p, precio venta, importe, precio nuevo, nuevo precio',
+    it: 'prezzo, prezzo di vendita, prezzo unitario, prezzo al pubblico, prezzo attuale, prezzo vendita, nuovo prezzo, prezzo nuovo',
+    pt: 'preço, preço de venda, pvp, preço unitário, preço atual, valor, preço venda, novo preço, preço novo',
+    nl: 'prijs, verkoopprijs, consumentenprijs, winkelprijs, stukprijs, huidige prijs, eenheidsprijs, prijs per stuk, nieuwe prijs, prijs nieuw',
+    pl: 'cena, cena sprzedaży, cena jednostkowa, cena detaliczna, cena za sztukę, cena szt, nowa cena, cena nowa',
+    cs: 'cena, prodejní cena, cena za kus, maloobchodní cena, cena ks, mc, nová cena',
+    ru: 'цена, цена продажи, розничная цена, розница, цена розн, розн, стоимость, цена за шт, цена за единицу, цена розничная, новая цена, цена новая',
+    tr: 'fiyat, satış fiyatı, fiyatı, birim fiyat, ürün fiyatı, perakende fiyat, birim fiyatı, tutar, yeni fiyat',
+    ja: '価格, 販売価格, 値段, 単価, 通常販売価格, 売価, 金額, 新価格',
+    zh: '价格, 售价, 单价, 销售价, 零售价, 销售价格, 現價, 價格, 售價, 單價, 零售價, 现价, 定价, 新价格, 新价',
   },
   regular: {
     en: 'regular price, normal price, list price, base price, standard price, full price, catalog price, catalogue price',
@@ -162,19 +162,64 @@ const PRODUCT_WORDS = {
     zh: '成本, 成本价, 进价, 批发价, 采购价, 進價, 批發價, 供货价, 成本價',
   },
   otherAmount: {
-    en: 'base unit price, minimum price, map, map price, shipping cost, shipping price, shipping, delivery cost, deposit, discount, margin, markup, price group, price list, tax, tax rate, vat, vat rate, tier price, price from, surcharge, member price, vip price, tax amount, vat amount, price unit, profit, handling fee, price change, lowest price',
-    de: 'grundpreis, mindestpreis, versandkosten, pfand, rabatt, marge, preisgruppe, steuer, steuersatz, mwst, ust, mwst satz, staffelpreis, mengenpreis, preiseinheit, versand, zuschlag, aufschlag, gewinn, vpe preis, grundpreiseinheit, porto',
-    fr: 'prix au kilo, prix minimum, frais de port, consigne, remise, marge, tva, taxe, taux tva, taux de tva, éco participation, ecotaxe, port, livraison',
-    es: 'precio por kilo, precio mínimo, gastos de envío, descuento, margen, iva, impuesto, tipo iva, envío, recargo',
-    it: 'prezzo al kg, prezzo minimo, spese di spedizione, sconto, margine, iva, aliquota iva, tassa, spedizione, cauzione',
-    pt: 'preço por quilo, preço mínimo, portes, desconto, margem, iva, imposto, taxa de iva, frete, taxa',
-    nl: 'basisprijs per eenheid, minimumprijs, verzendkosten, statiegeld, korting, marge, btw, btw tarief, verzending',
-    pl: 'cena minimalna, koszt wysyłki, kaucja, rabat, marża, vat, stawka vat, podatek, koszt dostawy, wysyłka',
-    cs: 'minimální cena, doprava, poštovné, záloha, sleva, marže, dph, sazba dph, daň',
-    ru: 'минимальная цена, мрц, доставка, скидка, маржа, ндс, ставка ндс, наценка, стоимость доставки',
-    tr: 'asgari fiyat, kargo, kargo ücreti, indirim, kar, kdv, kdv oranı, vergi, depozito, iskonto',
-    ja: '送料, 割引, 割引率, 税率, 消費税, 最低価格, 利益, ポイント, 配送料',
-    zh: '运费, 折扣, 税率, 利润, 最低价, 押金, 運費, 稅率, 毛利, 会员价, 會員價',
+    en: 'base unit price, minimum price, map, map price, shipping cost, shipping price, shipping, delivery cost, deposit, margin, markup, price group, price list, tax, tax rate, vat, vat rate, tier price, price from, surcharge, member price, vip price, tax amount, vat amount, price unit, profit, handling fee, price change, lowest price',
+    de: 'grundpreis, mindestpreis, versandkosten, pfand, marge, preisgruppe, steuer, steuersatz, mwst, ust, mwst satz, staffelpreis, mengenpreis, preiseinheit, versand, zuschlag, aufschlag, gewinn, vpe preis, grundpreiseinheit, porto',
+    fr: 'prix au kilo, prix minimum, frais de port, consigne, marge, tva, taxe, taux tva, taux de tva, éco participation, ecotaxe, port, livraison',
+    es: 'precio por kilo, precio mínimo, gastos de envío, margen, iva, impuesto, tipo iva, envío, recargo',
+    it: 'prezzo al kg, prezzo minimo, spese di spedizione, margine, iva, aliquota iva, tassa, spedizione, cauzione',
+    pt: 'preço por quilo, preço mínimo, portes, margem, iva, imposto, taxa de iva, frete, taxa',
+    nl: 'basisprijs per eenheid, minimumprijs, verzendkosten, statiegeld, marge, btw, btw tarief, verzending',
+    pl: 'cena minimalna, koszt wysyłki, kaucja, marża, vat, stawka vat, podatek, koszt dostawy, wysyłka',
+    cs: 'minimální cena, doprava, poštovné, záloha, marže, dph, sazba dph, daň',
+    ru: 'минимальная цена, мрц, доставка, маржа, ндс, ставка ндс, наценка, стоимость доставки',
+    tr: 'asgari fiyat, kargo, kargo ücreti, kar, kdv, kdv oranı, vergi, depozito',
+    ja: '送料, 税率, 消費税, 最低価格, 利益, ポイント, 配送料',
+    zh: '运费, 税率, 利润, 最低价, 押金, 運費, 稅率, 毛利, 会员价, 會員價',
+  },
+  discount: {
+    en: 'discount, discount percent, discount percentage, discount rate, discount amount, percent off, off, reduction, rebate',
+    de: 'rabatt, rabattsatz, nachlass, preisnachlass, ermäßigung, rabatt prozent, skonto, rabattbetrag',
+    fr: 'remise, réduction, rabais, taux de remise, montant remise',
+    es: 'descuento, dto, dcto, rebaja, porcentaje descuento',
+    it: 'sconto, riduzione, percentuale sconto, ribasso',
+    pt: 'desconto, redução, percentual desconto',
+    nl: 'korting, kortingspercentage, reductie',
+    pl: 'rabat, zniżka, upust, obniżka',
+    cs: 'sleva, rabat, výše slevy, procento slevy',
+    ru: 'скидка, размер скидки, процент скидки',
+    tr: 'indirim, iskonto, indirim oranı, iskonto oranı',
+    ja: '割引, 割引率, 値引, 値引き, 値引率',
+    zh: '折扣, 折扣率, 优惠, 減價',
+  },
+  saleDate: {
+    en: 'sale from, sale to, sale start, sale end, sale start date, sale end date, sale until, sale price from, sale price to, sale price dates, sale price effective date, special price from, special price to, special price from date, special price to date, special from, special to, offer from, offer to, offer until, offer end, offer valid until, promo from, promo to, promo start, promo end, promotion start, promotion end, discount from, discount until, discount start, discount end, price valid from, price valid to, valid from, valid to, valid until, sale starts, sale ends, date sale price starts, date sale price ends',
+    de: 'angebot von, angebot bis, angebot ab, aktion von, aktion bis, aktion ab, aktionsbeginn, aktionsende, aktionszeitraum, angebotszeitraum, angebotsbeginn, angebotsende, sonderpreis von, sonderpreis bis, sonderpreis ab, aktionspreis von, aktionspreis bis, gültig von, gültig ab, gültig bis, preis gültig ab, rabatt bis, rabatt von',
+    fr: 'promo du, promo au, début promo, fin promo, date début promo, date fin promo, début promotion, fin promotion, soldes du, soldes au, valable du, valable au, valable jusqu au, date début soldes, date fin soldes',
+    es: 'oferta desde, oferta hasta, inicio oferta, fin oferta, fecha inicio oferta, fecha fin oferta, válido desde, válido hasta, promoción desde, promoción hasta',
+    it: 'offerta dal, offerta al, inizio offerta, fine offerta, inizio promo, fine promo, valido dal, valido al, valido fino al, promozione dal, promozione al',
+    pt: 'promoção de, promoção até, início promoção, fim promoção, início da promoção, fim da promoção, válido de, válido até',
+    nl: 'actie van, actie tot, aanbieding van, aanbieding tot, begin actie, einde actie, geldig van, geldig tot, actieprijs van, actieprijs tot',
+    pl: 'promocja od, promocja do, początek promocji, koniec promocji, ważne od, ważne do, data rozpoczęcia promocji, data zakończenia promocji',
+    cs: 'akce od, akce do, začátek akce, konec akce, platnost od, platnost do, platí od, platí do, sleva od, sleva do',
+    ru: 'акция с, акция до, начало акции, конец акции, действует с, действует до, дата начала скидки, дата окончания скидки',
+    tr: 'kampanya başlangıç, kampanya bitiş, indirim başlangıç, indirim bitiş, kampanya başlangıç tarihi, kampanya bitiş tarihi, indirim başlangıç tarihi, indirim bitiş tarihi',
+    ja: 'セール開始日, セール終了日, セール期間, 特価開始日, 特価終了日, 販売期間開始日, 販売期間終了日',
+    zh: '促销开始, 促销结束, 促销开始时间, 促销结束时间, 活动开始时间, 活动结束时间, 特價開始, 特價結束, 促销开始日期, 促销结束日期',
+  },
+  discontinued: {
+    en: 'discontinued, is discontinued, end of life, eol, obsolete, phased out, phase out, b stock, b ware, deleted, delisted, withdrawn',
+    de: 'auslaufartikel, auslauf, auslaufend, ausgelaufen, eingestellt, abgekündigt, restposten, b ware, gelöscht, nicht mehr lieferbar, löschkennzeichen, auslaufmodell',
+    fr: 'arrêté, discontinué, fin de série, fin de vie, supprimé, obsolète',
+    es: 'descatalogado, descontinuado, obsoleto, eliminado, fin de serie',
+    it: 'fuori produzione, fuori catalogo, dismesso, obsoleto, fine serie, eliminato',
+    pt: 'descontinuado, fora de linha, obsoleto, eliminado, excluído',
+    nl: 'uitlopend, uit assortiment, uitloopartikel, vervallen, verwijderd',
+    pl: 'wycofany, wycofane, koniec serii, usunięty, wycofany z oferty',
+    cs: 'ukončeno, vyřazeno, výroba ukončena, doprodej, smazáno',
+    ru: 'снят с производства, снято с производства, выведен, удален, архив, удалён',
+    tr: 'üretimi durdu, üretimden kalktı, silindi, satıştan kaldırıldı',
+    ja: '廃番, 生産終了, 販売終了, 取扱終了, 廃盤',
+    zh: '停产, 停售, 下市, 停產, 已删除',
   },
   currency: {
     en: 'currency, currency code, price currency',
@@ -851,9 +896,9 @@ function wordsOf(header: string): string[] {
     .replaceAll(/([\p{Script=Latin}\p{Script=Cyrillic}])\p{M}+/gu, '$1')
     .normalize('NFC')
     .replaceAll(/(\p{Ll})(\p{Lu})/gu, '$1 $2');
-  return (plain.toLowerCase().match(/(?:(?!\p{N})[\p{L}\p{M}ー])+|\p{Nd}+|\p{Sc}|[#%]/gu) ?? []).filter(
-    (word) => word !== '%',
-  );
+  return (
+    plain.toLowerCase().match(/\b[a-z]{1,2}\$|(?:(?!\p{N})[\p{L}\p{M}ー])+|\p{Nd}+|\p{Sc}|[#%]/gu) ?? []
+  ).filter((word) => word !== '%');
 }
 
 const MOST_PATH = 6;
@@ -999,6 +1044,17 @@ const PER_PIECE =
 const CURRENCIES: Readonly<Record<string, string>> = {
   ...{ '€': 'EUR', euro: 'EUR', euros: 'EUR', $: 'USD', '£': 'GBP', '¥': 'JPY', 円: 'JPY', yen: 'JPY' },
   ...{ zl: 'PLN', kc: 'CZK', '₽': 'RUB', руб: 'RUB', р: 'RUB', '₺': 'TRY', tl: 'TRY', 元: 'CNY', rmb: 'CNY' },
+  ...{
+    r$: 'BRL',
+    us$: 'USD',
+    a$: 'AUD',
+    au$: 'AUD',
+    c$: 'CAD',
+    ca$: 'CAD',
+    hk$: 'HKD',
+    nt$: 'TWD',
+    s$: 'SGD',
+  },
   ...{ sfr: 'CHF', fr: 'CHF', kr: 'SEK', ft: 'HUF', '₹': 'INR', '₴': 'UAH', грн: 'UAH', '₩': 'KRW' },
 };
 const CODES: ReadonlySet<string> = new Set(
@@ -1074,11 +1130,12 @@ function qualify(all: readonly string[]): {
       found.tax = tax === 'netto' ? 'net' : 'gross';
       words = [first.slice(tax.length), ...rest];
     }
-    for (const [ending, kind] of TAX_ENDINGS) {
+    for (const [part, kind] of TAX_PARTS) {
       const last = words.at(-1) ?? '';
-      if (last.length > ending.length && last.endsWith(ending)) {
+      const isEnd = last.endsWith(part);
+      if (last.length > part.length && (isEnd || last.startsWith(part))) {
         found.tax = kind;
-        words = [...words.slice(0, -1), last.slice(0, -ending.length)];
+        words = [...words.slice(0, -1), isEnd ? last.slice(0, -part.length) : last.slice(part.length)];
         break;
       }
     }
@@ -1116,8 +1173,8 @@ function qualify(all: readonly string[]): {
   return { words: words.filter((word) => word !== '#'), qualifiers: found };
 }
 
-/** For scripts without blanks: qualifiers at the end of the word. */
-const TAX_ENDINGS = [
+/** For scripts without blanks: qualifiers at the end or the beginning of the word. */
+const TAX_PARTS = [
   ...(['税込み', '税込', '含税', '含稅'] as const).map((word) => [word, 'gross'] as const),
   ...(['税抜き', '税抜', '税別', '不含税', '未税'] as const).map((word) => [word, 'net'] as const),
 ].sort(([a], [b]) => b.length - a.length);

@@ -32,6 +32,8 @@ describe('what is never taken for the price without an answer', () => {
     ['a price before the sale alone', 'Name;Old price\nMug;4.00\nJug;5.00'],
     ['one of two prices', 'Name;Price A;Price B\nMug;4.00;5.00\nJug;5.00;6.00'],
     ['one of two taxes', 'Name;Prix HT;Prix TTC\nBol;4,00;4,80\nPot;5,00;6,00'],
+    ['a new price beside the price', 'Name;Price;New price\nMug;4.00;5.00\nJug;5.00;6.00'],
+    ['one of two taxes, named first', '商品名;税込価格;税抜価格\n皿;3,300;3,000\n鉢;5,500;5,000'],
     ['an amount under an unknown header', 'Name;Betrag XY\nTasse;4,00\nDose;5,00'],
     ['a price from some number of pieces on', 'Name;Preis ab 100\nTasse;4,00\nDose;5,00'],
     ['a price in one of two currencies', 'Name;Price EUR;Price USD\nMug;4.00;5.00\nJug;5.00;6.00'],
@@ -47,6 +49,41 @@ describe('what is never taken for the price without an answer', () => {
       Preis: 'price',
       'Preis netto': null,
     });
+  });
+});
+
+describe('a column that nothing reads is asked about', () => {
+  it.each([
+    [
+      'a stock for each warehouse',
+      'Name;Price;Stock Berlin;Stock Bonn\nMug;4.00;5;1\nJug;5.00;0;2',
+      'Stock Berlin',
+    ],
+    ['a stock for each size', 'Name;Preis;Größe S;Größe M\nHemd;4,00;5;1\nHose;5,00;0;2', 'Größe S'],
+    ['sizes as headers', 'Name;Price;S;M;XL\nShirt;4.00;5;1;0\nCoat;5.00;0;2;1', 'S'],
+    ['a discount', 'Name;Prezzo;Sconto %\nTazza;4,00;10\nVaso;5,00;0', 'Sconto %'],
+    ['dates of a sale', 'Name;Price;Sale price;Sale from\nMug;4.00;3.00;45962\nJug;5.00;;', 'Sale from'],
+    [
+      'products that are no longer made',
+      'Name;Price;Discontinued\nMug;4.00;no\nJug;5.00;yes',
+      'Discontinued',
+    ],
+  ])('%s', (_, text, header) => {
+    expect(asked(text)).toEqual([`unused.${header}`]);
+    expect(asked(text, { [`unused.${header}`]: 'leave-out' })).toEqual([]);
+  });
+
+  it.each([
+    [
+      'a stock besides that of each warehouse',
+      'Name;Price;Stock;Stock Bonn;Stock Ulm\nMug;4.00;5;2;3\nJug;5.00;2;1;1',
+    ],
+    ['no discount at all', 'Name;Price;Discount\nMug;4.00;0\nJug;5.00;'],
+    ['a discount that a former price shows', 'Name;Price;Old price;Discount\nMug;4.00;5.00;20 %\nJug;5.00;;'],
+    ['dates without a sale', 'Name;Price;Valid from\nMug;4.00;2026-01-01\nJug;5.00;2026-01-01'],
+    ['nothing that is no longer made', 'Name;Price;Discontinued\nMug;4.00;no\nJug;5.00;'],
+  ])('but not where it changes nothing: %s', (_, text) => {
+    expect(asked(text)).toEqual([]);
   });
 });
 
