@@ -102,7 +102,7 @@ function checkParams(job: ImportJob, mapping: MappingSpec): RelationProblem[] {
   ];
 }
 
-/** Checks that a mapping gives what the mode of the job needs: a whole product, or what finds one and what changes. */
+/** Checks that a mapping has the fields that the mode of the job needs: a whole product, or a key and the changed fields. */
 function checkFields(job: ImportJob, mapping: ProductMappingSpec): RelationProblem[] {
   const problem = (path: string, message: string): RelationProblem[] => [
     { path: [path], part: 'value', message: `the mapping '${job.mapping}' ${message}` },

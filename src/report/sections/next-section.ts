@@ -235,7 +235,7 @@ function correction({ totals }: Run, plan: Plan | null): string {
   if (isAll((code) => code === KEY_NOT_REJECTED)) return 'Restore the keys in the rejects file, then:';
   return isAll(isUnmatched)
     ? plan?.mode === 'update'
-      ? 'Correct what finds these products in the rejects file, or let another job send them first, then:'
+      ? 'Correct the SKU, url or id of these products in the rejects file, or let another job send them first, then:'
       : 'Create these contacts in the store or complete the crosswalk, then:'
     : 'Correct the rows in the rejects file, then:';
 }

@@ -77,7 +77,7 @@ export function rejectsFiles({ plan, rejectsFile }: RunFacts): Block[] {
     ...(unmatched
       ? [
           plan?.mode === 'update'
-            ? `Rows without a product: ${beside(UNMATCHED_FILE)} (correct what finds it, or let another job send the product first)`
+            ? `Rows without a product: ${beside(UNMATCHED_FILE)} (correct the SKU, url or id, or let another job send the product first)`
             : `Contacts without a match: ${beside(UNMATCHED_FILE)} (create them in the store, or complete the crosswalk)`,
         ]
       : []),
