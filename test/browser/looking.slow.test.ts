@@ -142,8 +142,8 @@ describeWithBrowser('every page in a browser', () => {
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Jobs', level: 1 }).waitFor();
     await page.goto(address('/jobs/list-statistics'));
-    expect(await tabTo('Sign out', 6)).toEqual([
-      ...['Skip to the content', 'Storeferry my-shop', 'Jobs', 'Runs', 'Lists', 'Sign out'],
+    expect(await tabTo('Sign out', 8)).toEqual([
+      ...['Skip to the content', 'Storeferry my-shop', 'Jobs', 'Runs', 'Records', 'Lists', 'Sign out'],
     ]);
     await page.goto(address('/jobs/list-statistics'));
     await page.keyboard.press('Tab');
