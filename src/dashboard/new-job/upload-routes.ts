@@ -9,6 +9,7 @@ import { html } from '../../report/html/markup.ts';
 import { formatBytes } from '../../report/printable.ts';
 import { lookAtSource } from '../../run/look-at-source.ts';
 import { receiveUpload, UPLOAD_LIMIT_BYTES, type Uploads } from '../actions/uploads.ts';
+import { audit } from '../audit.ts';
 import type { DashboardContext, DashboardLog } from '../dashboard-context.ts';
 import { notFound } from '../guard/page-error.ts';
 import { jobHref } from '../pages/job-card.ts';
@@ -63,6 +64,7 @@ export function uploadRoutes(
       await uploads.drop(upload);
     }
     log.info({ job: job.name }, 'replaced the uploaded file');
+    await audit(dashboard, request, { action: 'replace-source', job: job.name });
     return reply.redirect(`${jobHref(job.name)}/plan`, 303);
   });
 }
