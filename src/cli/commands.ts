@@ -50,6 +50,12 @@ export const COMMANDS: readonly Registered[] = [
     load: async () => (await import('./commands/retry-command.ts')).retryCommand,
   },
   {
+    name: 'undo',
+    summary: 'plan the inverse of a run: what it changed gets its earlier values; sends nothing',
+    load: async () => (await import('./commands/undo-command.ts')).undoCommand,
+    alias: ['revert', 'rollback'],
+  },
+  {
     name: 'verify',
     summary:
       'estimate how many records the store has lost: send a random sample of acknowledged records again',

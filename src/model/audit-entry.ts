@@ -9,6 +9,7 @@ export const AUDITED_ACTIONS = {
   run: 'started a run',
   plan: 'made a plan',
   approve: 'approved a plan',
+  undo: 'planned to undo a run',
   retry: 'sent corrected rejects',
   verify: 'started a verification',
   enqueue: 'enqueued a run',

@@ -204,6 +204,32 @@ export interface ImageFindings {
   readonly unchecked: number;
 }
 
+/** Records that an undo leaves as they are, for one reason. */
+export interface LeftByUndo {
+  readonly code: string;
+  readonly message: string;
+  readonly records: number;
+  /** The first of them. */
+  readonly keys: readonly string[];
+}
+
+/** What is particular to the plan of an undo. */
+export interface UndoFacts {
+  /** The run that is undone. */
+  readonly of: string;
+  /** When the job runs next by itself would send the same again: its schedule; null if it has none. */
+  readonly schedule: string | null;
+  /** Deleted products that are created again, under new ids; the first of them with their earlier ids. */
+  readonly recreated: {
+    readonly records: number;
+    readonly examples: readonly { readonly key: string; readonly id: number | null }[];
+  };
+  /** Fields that the run added, in so many records: a body without a field may leave it as it is. */
+  readonly kept: readonly { readonly field: string; readonly records: number }[];
+  /** Most records first. */
+  readonly left: readonly LeftByUndo[];
+}
+
 /** The effects of applying a source; nothing has been sent. */
 export interface Plan {
   readonly job: string;
@@ -251,6 +277,8 @@ export interface Plan {
   readonly guards: readonly GuardFinding[];
   /** Set where the job has image addresses checked. */
   readonly images?: ImageFindings;
+  /** Set if it undoes a run. */
+  readonly undo?: UndoFacts;
   readonly shards: readonly PlannedShard[];
   /** Over the file of held records, in hexadecimal; absent if none is held. */
   readonly heldSha256?: string;

@@ -23,14 +23,14 @@ export const UNFINISHED: readonly RunStatus[] = ['running', 'failed', 'interrupt
 
 /**
  * The kind of a run: `plan` only plans, `retry` sends a corrected rejects file, `export` reads the store, `verify`
- * sends a sample of acknowledged records again.
+ * sends a sample of acknowledged records again, `undo` sends what was there before another run.
  */
-export type RunKind = 'run' | 'plan' | 'retry' | 'export' | 'verify';
+export type RunKind = 'run' | 'plan' | 'retry' | 'export' | 'verify' | 'undo';
 
 /** The kinds that execute the job; a plan and a verification do not. */
-export const KINDS_BUT_PLAN: readonly RunKind[] = ['run', 'retry', 'export'];
+export const KINDS_BUT_PLAN: readonly RunKind[] = ['run', 'retry', 'export', 'undo'];
 /** The kinds that write to the store. */
-export const SENDING_KINDS: readonly RunKind[] = ['run', 'retry', 'verify'];
+export const SENDING_KINDS: readonly RunKind[] = ['run', 'retry', 'verify', 'undo'];
 
 /** The named steps, in order: stage, plan, apply, finish of an import; read, write, finish of an export. */
 export type RunStep = 'stage' | 'plan' | 'apply' | 'read' | 'write' | 'finish';
@@ -84,6 +84,8 @@ export interface Run {
   readonly sample?: Sample;
   /** The run whose rejects this one retries. */
   readonly retryOf: string | null;
+  /** Set if it undoes another run; its plan has the kind `plan` until it is approved. */
+  readonly undo?: Undo;
   /**
    * The version of a remote source when this run read it, and the digest of its content; absent if it has no version.
    */
@@ -107,6 +109,14 @@ export interface Run {
   readonly progress?: RunProgress | null;
   /** Null or absent if no record of it had to wait; over after `until`. */
   readonly waiting?: RunWaiting | null;
+}
+
+/** What a run undoes. */
+export interface Undo {
+  /** The id of the run. */
+  readonly of: string;
+  /** Only the records with these keys; left out: all. */
+  readonly only?: readonly string[];
 }
 
 /** Waiting operations: the store may still be processing earlier requests for the same records. */

@@ -126,6 +126,25 @@ const planSchema: z.ZodType<Plan> = z.object({
   images: z
     .object({ addresses: z.int(), broken: imageProblems, unknown: imageProblems, unchecked: z.int() })
     .exactOptional(),
+  undo: z
+    .object({
+      of: z.string(),
+      schedule: z.string().nullable(),
+      recreated: z.object({
+        records: z.int(),
+        examples: z.array(z.object({ key: z.string(), id: z.int().nullable() })),
+      }),
+      kept: z.array(z.object({ field: z.string(), records: z.int() })),
+      left: z.array(
+        z.object({
+          code: z.string(),
+          message: z.string(),
+          records: z.int(),
+          keys: z.array(z.string()),
+        }),
+      ),
+    })
+    .exactOptional(),
   shards: z.array(
     z.object({
       number: z.int(),

@@ -2,7 +2,14 @@ import type { ImportJob } from '../config/job/job.ts';
 import { DEFAULT_LIMITS, type InputLimits } from '../model/input-limits.ts';
 import { isJsonObject } from '../model/json-object.ts';
 import type { DeferredRecord, ImportMode, Mapped } from '../model/mapped-record.ts';
-import type { DeletesWithheld, ImageFindings, Plan, PlannedShard, PlanSource } from '../model/plan.ts';
+import type {
+  DeletesWithheld,
+  ImageFindings,
+  Plan,
+  PlannedShard,
+  PlanSource,
+  UndoFacts,
+} from '../model/plan.ts';
 import { reportedField, type SentFields } from '../model/product-fields.ts';
 import type { SafetyFigures } from '../model/safety-limits.ts';
 import { consideredRecords, type Sample } from '../model/sample.ts';
@@ -44,6 +51,8 @@ export interface PlanOptions {
   readonly admit?: ((records: Records) => Records) | undefined;
   /** Plan only this part of the source, and no deletes. */
   readonly sample?: Sample | undefined;
+  /** The records are those of an undo: what it deletes, and what it says. Asked after the records were read. */
+  readonly undo?: UndoSource | undefined;
   /** The source is a corrected rejects file: no deletes, no safety limits. */
   readonly retry: boolean;
   /** The digest of what decides a record's key, in this run and in the last completed one; null if unknown. */
@@ -57,13 +66,20 @@ export interface PlanOptions {
   readonly hashKey?: HashKey;
 }
 
+/** The part of an undo that is no record. */
+export interface UndoSource {
+  /** The products to delete, in batches. */
+  readonly deletes: () => AsyncIterable<readonly OwnedKey[]>;
+  readonly facts: () => UndoFacts;
+}
+
 /**
  * Compares the source with the ledger without sending anything, and writes what must be sent into the run's folder:
  * shards of operations, rejections and, last, the plan itself. An unfinished earlier plan is overwritten. Rejects
  * with the signal's reason if aborted, and with errors of reading, ledger or folder.
  */
 export async function planImport(options: PlanOptions): Promise<Plan> {
-  const { job, folder, ledger, signal, retry, sample, admit = (records) => records } = options;
+  const { job, folder, ledger, signal, retry, sample, undo, admit = (records) => records } = options;
   const { mergedCopies: mostMerged } = job.limits ?? DEFAULT_LIMITS;
   const updates =
     job.mode === 'update'
@@ -73,7 +89,13 @@ export async function planImport(options: PlanOptions): Promise<Plan> {
     sample === undefined ? options.openMapped() : takeSample(options.openMapped(), sample);
   const drafting = {
     ...options,
-    ...{ job: job.name, resource: job.import, mode: job.mode, keep: job.keep },
+    // An undo returns a body, and leaves the product to the job that has it.
+    ...{
+      job: job.name,
+      resource: job.import,
+      mode: undo === undefined ? job.mode : 'update',
+      keep: job.keep,
+    },
     openMapped: () => admit(updates === undefined ? openMapped() : updates.records(openMapped())),
     duplicates: job.duplicates,
     mostMerged,
@@ -92,7 +114,7 @@ export async function planImport(options: PlanOptions): Promise<Plan> {
   const { upserts, ...checksums } = draftFiles;
   const deletes = await planDeletes(
     {
-      ...{ folder, ledger, job: job.name, mode: job.mode, signal },
+      ...{ folder, ledger, job: job.name, mode: job.mode, undo, signal },
       partial: retry ? 'retry' : sample === undefined ? null : 'sample',
     },
     full.seen,
@@ -108,13 +130,16 @@ export async function planImport(options: PlanOptions): Promise<Plan> {
         ...judgeSafety(job.safety, await figuresOf(options, full, unjudged), options.run),
       ].sort((a, b) => Number(b.exceeded) - Number(a.exceeded));
   const images = await options.checkImages?.(upserts);
-  const plan = { ...unjudged, safety, ...(images === undefined ? {} : { images }) };
+  const plan = {
+    ...{ ...unjudged, safety, ...(images === undefined ? {} : { images }) },
+    ...(undo === undefined ? {} : { undo: undo.facts() }),
+  };
   await writePlan(folder, plan);
   return plan;
 }
 
 function assemble(
-  { job, senders = [], describeSource }: PlanOptions,
+  { job, senders = [], undo, describeSource }: PlanOptions,
   { draft: { tally, watch }, rows, duplicates }: FullDraft,
   { removed, deletes, withheld, withoutId, unconfirmed }: PlannedDeletes,
   files: Required<Pick<Plan, 'shards' | 'rejectionsSha256'>> & Pick<Plan, 'heldSha256'>,
@@ -137,7 +162,7 @@ function assemble(
     duplicates,
     takeovers: tally.takeovers(),
     sharedFields: sharedFields(job, senders, fieldsChanged),
-    merged: job.mode === 'update' || job.keep !== undefined,
+    merged: job.mode === 'update' || job.keep !== undefined || undo !== undefined,
     guards: watch.findings(),
     unreadableKeys: tally.unreadableKeys,
     deletesWithheld: withheld,
@@ -171,7 +196,7 @@ function sharedFields(
 }
 
 async function figuresOf(
-  { job, ledger, keyDigest, previous, sample }: PlanOptions,
+  { job, ledger, keyDigest, previous, sample, undo }: PlanOptions,
   { draft, seen }: FullDraft,
   unjudged: Omit<Plan, 'safety'>,
 ): Promise<SafetyFigures> {
@@ -192,7 +217,7 @@ async function figuresOf(
     keysOfJob: await ledger.count(job.name),
     rejected: counts.rejected.records,
     records: consideredRecords(unjudged),
-    rows: sample === undefined ? counts.rows : null,
+    rows: sample === undefined && undo === undefined ? counts.rows : null,
     previousRows: previous.rows,
     changed: counts.changed.records,
     known: draft.tally.known,
@@ -210,6 +235,7 @@ interface DeleteOptions {
   readonly mode: ImportMode;
   /** The plan has only a part of the source: other keys are not missing. */
   readonly partial: 'retry' | 'sample' | null;
+  readonly undo: UndoSource | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -236,7 +262,7 @@ async function planDeletes(
   tally: PlanTally,
   firstShard: number,
 ): Promise<PlannedDeletes> {
-  const { folder, ledger, job, mode, partial, signal } = options;
+  const { folder, ledger, job, mode, partial, undo, signal } = options;
   const none = { removed: 0, deletes: 0, withoutId: 0, withheld: null, shards: [] };
   const unconfirmed: { keys: number; examples: string[] } = { keys: 0, examples: [] };
   if (mode !== 'mirror') return { ...none, unconfirmed };
@@ -247,7 +273,7 @@ async function planDeletes(
   let removed = 0;
   let deletes = 0;
   let withoutId = 0;
-  for await (const missing of missingKeys(ledger, job, seen)) {
+  for await (const missing of undo?.deletes() ?? missingKeys(ledger, job, seen)) {
     signal.throwIfAborted();
     const bodies = await idLookupBodies(ledger, missing);
     for (const { key, id, idProof } of missing) {
@@ -263,7 +289,7 @@ async function planDeletes(
     }
     await writer.room();
   }
-  for await (const keys of ledger.unconfirmed(job)) {
+  for await (const keys of undo === undefined ? ledger.unconfirmed(job) : []) {
     signal.throwIfAborted();
     for (const key of keys.filter((key) => !seen.has(key))) {
       removed++;
@@ -273,7 +299,8 @@ async function planDeletes(
     }
   }
   const shards = await writer.finish();
-  const withheld = unreadable ? 'key-unreadable' : isEmpty && unconfirmed.keys === 0 ? 'ledger-empty' : null;
+  const unknown = isEmpty && unconfirmed.keys === 0 && undo === undefined;
+  const withheld = unreadable ? 'key-unreadable' : unknown ? 'ledger-empty' : null;
   return { removed, deletes, withoutId, unconfirmed, withheld, shards };
 }
 

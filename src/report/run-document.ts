@@ -16,6 +16,7 @@ import { rejectedSection, skippedSection, unsentSection } from './sections/rejec
 import { safetySection } from './sections/safety-section.ts';
 import { sourceSection } from './sections/source-section.ts';
 import { trafficSection } from './sections/traffic-section.ts';
+import { undoSection } from './sections/undo-section.ts';
 import { verificationSection } from './sections/verification-section.ts';
 import { figuresWords, statusWords } from './status-words.ts';
 
@@ -56,6 +57,7 @@ const SECTIONS: readonly ((facts: RunFacts, view: View) => Section | null)[] = [
   exportedSection,
   listsSection,
   recordsSection,
+  undoSection,
   verificationSection,
   safetySection,
   heldSection,
@@ -75,10 +77,18 @@ const SECTIONS: readonly ((facts: RunFacts, view: View) => Section | null)[] = [
 /** The document of a run. */
 export function runDocument(facts: RunFacts, view: View): RunDocument {
   const { run } = facts;
-  const { id, job, store, kind, status } = run;
+  const { id, job, store, kind, status, undo } = run;
   return {
     head: {
-      ...{ what: whatOf(kind), job, store, run: id, kind, status, version: view.version },
+      ...{
+        what: undo === undefined ? whatOf(kind) : 'Undo of a run of',
+        job,
+        store,
+        run: id,
+        kind,
+        status,
+        version: view.version,
+      },
       outcome: statusWords(status, facts.totals),
       at: run.finishedAt ?? view.now,
       lastedMs: lastedMs(run, view.now),
@@ -100,6 +110,8 @@ function whatOf(kind: DocumentHead['kind']): string {
       return 'Export by';
     case 'verify':
       return 'Verification of';
+    case 'undo':
+      return 'Undo of a run of';
     default:
       return kind satisfies never;
   }

@@ -88,6 +88,7 @@ interface ListedRun extends RunSummary {
   readonly store: string;
   readonly step: Run['step'];
   readonly retryOf: string | null;
+  readonly undoOf: string | null;
   readonly startedAt: string;
   readonly finishedAt: string | null;
   /** The progress of a running run; null if nothing is known. */
@@ -118,7 +119,7 @@ export function listedRun(facts: Pick<RunFacts, 'run' | 'totals' | 'rejectsFile'
   const { kind, store, step, retryOf, startedAt, finishedAt, progress = null } = facts.run;
   return {
     ...runSummary(facts, now),
-    ...{ kind, store, step, retryOf },
+    ...{ kind, store, step, retryOf, undoOf: facts.run.undo?.of ?? null },
     startedAt: isoTime(startedAt),
     finishedAt: finishedAt === null ? null : isoTime(finishedAt),
     progress: progress && { done: progress.done, total: progress.total, unit: progress.unit },

@@ -38,7 +38,8 @@ export function runsText(runs: readonly Run[], options: RunsTextOptions): string
 export function runText(facts: RunFacts, view: View, options: PageOptions): string {
   const { run } = facts;
   const page = new Page(options);
-  const how = run.retryOf === null ? run.kind : `retry of ${run.retryOf}`;
+  const { kind, retryOf, undo } = run;
+  const how = undo !== undefined ? `undo of ${undo.of}` : retryOf === null ? kind : `retry of ${retryOf}`;
   page.say(`Run ${run.id} of ${run.job} (${how}) on the store ${run.store}, ${run.baseUrl}`, {
     tone: 'strong',
   });

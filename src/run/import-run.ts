@@ -1,5 +1,5 @@
 import type { Plan } from '../model/plan.ts';
-import type { Run } from '../model/run.ts';
+import type { Run, Undo } from '../model/run.ts';
 import { storeIdentity } from '../model/store-identity.ts';
 import { StateError, UsageError } from '../model/storeferry-error.ts';
 import { readPlan } from '../plan/plan-file.ts';
@@ -10,6 +10,7 @@ import { applyStep, type DeliverShards, deliverHere } from './import/apply-step.
 import {
   continueOrBegin,
   continueSame,
+  planAgain,
   refuseOutdatedMerge,
   supersedeOthers,
   supersedePlans,
@@ -23,6 +24,7 @@ import { refuseUnlessRejected, stageCorrected } from './read-corrections.ts';
 import { createReconciled, reconcileState } from './reconcile-state.ts';
 import type { ImportRequest, RunContext } from './run-context.ts';
 import { newRun, runPipeline } from './run-pipeline.ts';
+import { refuseUnlessUndoable, stageUndo } from './undo/plan-undo.ts';
 
 interface OfImport {
   readonly request: ImportRequest;
@@ -42,6 +44,8 @@ export type ImportTask =
   | (Sending & { readonly kind: 'run' })
   /** Sends nothing. The plan can be approved until another run or plan of the job begins. */
   | (OfImport & { readonly kind: 'plan' })
+  /** The same for the inverse of an earlier run. */
+  | (OfImport & { readonly kind: 'undo'; readonly undo: Undo })
   /** Applies exactly the plan of a planned or stopped run. */
   | (Sending & { readonly kind: 'approve'; readonly planned: Run })
   /** Sends the corrected rejects file of a run. `onEdits` is called with the corrections before anything is sent. */
@@ -63,9 +67,10 @@ export async function importRun(surroundings: RunContext, task: ImportTask): Pro
   return await runPipeline(surroundings, {
     run: runOf(surroundings, task),
     // A plan does not lock the job: a plan that is made during a run may be outdated, which is harmless.
-    lock: task.kind === 'plan' ? lockPlan : lockJob,
+    lock: isPlanning(task) ? lockPlan : lockJob,
     async admit(run) {
       if (task.kind === 'retry') await refuseUnlessRejected(surroundings, task.rejected);
+      if (task.kind === 'undo') await refuseUnlessUndoable(surroundings, run, task.undo);
       if (task.kind !== 'approve') return run;
       const approved = await approvePlan(surroundings, request, run);
       plan = approved.plan;
@@ -78,11 +83,14 @@ export async function importRun(surroundings: RunContext, task: ImportTask): Pro
         work.begin(work.run);
       } else {
         work.run = await createReconciled(context, work.run);
-        work.run = await stageStep(context, request, work.run, stageOf(task));
+        work.run =
+          task.kind === 'undo'
+            ? await stageUndo(context, work.run)
+            : await stageStep(context, request, work.run, stageOf(task));
         work.begin(await continued(context, task, work.run));
         if (work.run.unchangedSince !== undefined) return;
       }
-      if (task.kind === 'plan') {
+      if (isPlanning(task)) {
         plan = await planStep(context, request, work.run);
         await supersedePlans(context, work.run);
         refuseUnsafe(work.run, plan);
@@ -107,10 +115,16 @@ function runOf(context: RunContext, task: ImportTask): Run {
   const { job, store, resend, sample } = task.request;
   const retryOf = task.kind === 'retry' ? task.rejected.id : null;
   const { name, import: resource } = job;
+  const kind = isPlanning(task) ? 'plan' : task.kind;
   return newRun(context, store, {
-    ...{ job: name, kind: task.kind, resource, step: 'stage', resend, retryOf },
+    ...{ job: name, kind, resource, step: 'stage', resend, retryOf },
     ...(sample === undefined ? {} : { sample }),
+    ...(task.kind === 'undo' ? { undo: task.undo } : {}),
   });
+}
+
+function isPlanning(task: ImportTask): task is Extract<ImportTask, { readonly kind: 'plan' | 'undo' }> {
+  return task.kind === 'plan' || task.kind === 'undo';
 }
 
 function stageOf(task: ImportTask): Stage {
@@ -126,6 +140,7 @@ async function continued(context: RunContext, { kind }: ImportTask, staged: Run)
     case 'retry':
       return await continueSame(context, staged);
     case 'plan':
+    case 'undo':
     case 'approve':
       return staged;
     default:
@@ -155,7 +170,7 @@ async function approvePlan(
   const { runs } = context.state;
   // Read again: another process may have approved it before the lock was free.
   const planned = (await runs.get(known.id)) ?? known;
-  const hint = `Plan it again: storeferry plan ${planned.job}`;
+  const hint = planAgain(planned);
   if (planned.status !== 'planned' && planned.status !== 'stopped') throw notApprovable(planned);
   if ((await laterRun(context, planned)) !== undefined) {
     throw new UsageError(`Another run of ${planned.job} has begun since ${planned.id} was planned.`, {
@@ -166,7 +181,7 @@ async function approvePlan(
   await reconcileState(context, planned);
   const plan = await wholePlan(context, planned, hint);
   const run = await runs.update(planned.id, {
-    kind: planned.kind === 'plan' ? 'run' : planned.kind,
+    kind: planned.undo !== undefined ? 'undo' : planned.kind === 'plan' ? 'run' : planned.kind,
     approved: true,
     status: 'running',
     error: null,
@@ -206,6 +221,6 @@ function notApprovable(run: Run): UsageError {
       : `The run ${id} ${status === 'interrupted' ? 'was' : 'is'} ${status}: only a planned or stopped run can be approved.`;
   const [next] = status === 'superseded' ? [] : nextSteps({ run });
   return new UsageError(message, {
-    hint: next === undefined ? `Plan it again: storeferry plan ${job}` : `${next.what} ${next.command}`,
+    hint: next === undefined ? planAgain(run) : `${next.what} ${next.command}`,
   });
 }

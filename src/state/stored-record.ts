@@ -58,7 +58,7 @@ const run: z.ZodType<Run> = z.looseObject({
   id: z.string(),
   sequence: count,
   job: z.string(),
-  kind: z.enum(['run', 'plan', 'retry', 'export', 'verify']),
+  kind: z.enum(['run', 'plan', 'retry', 'export', 'verify', 'undo']),
   resource: z.enum(['products', 'contacts', 'subscriber-lists', 'orders']),
   store: z.string(),
   baseUrl: z.string(),
@@ -78,6 +78,7 @@ const run: z.ZodType<Run> = z.looseObject({
   resend: z.boolean(),
   sample: sampleSchema.exactOptional(),
   retryOf: z.string().nullable(),
+  undo: z.looseObject({ of: z.string(), only: z.array(z.string()).exactOptional() }).exactOptional(),
   source: z.object({ version: z.string(), sha256: z.string() }).exactOptional(),
   stateLoss: z
     .looseObject({

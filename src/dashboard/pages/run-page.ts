@@ -61,6 +61,7 @@ function buttonOf({ status }: Run): ButtonOf {
       case 'plan':
         return onlyTyped(action) ? null : button('Plan', `${jobHref(action.job)}/plan`);
       case 'verify':
+      case 'undo':
         return null;
       case 'stats':
         return button('See the trends', `/lists/${encodeURIComponent(action.job)}`);
@@ -88,8 +89,11 @@ function onlyTyped({
   return resend || sample !== undefined;
 }
 
-function kindWords({ kind, retryOf }: Run): Markup {
+function kindWords({ kind, retryOf, undo }: Run): Markup {
+  if (undo !== undefined) return html`Undo of <a href="/runs/${undo.of}">run ${undo.of}</a> of`;
   switch (kind) {
+    case 'undo':
+      return html`Undo of`;
     case 'plan':
       return html`Plan of`;
     case 'retry':

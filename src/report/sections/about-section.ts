@@ -31,8 +31,11 @@ function termsOf({ run, totals }: RunFacts, { now, version }: View): [name: stri
   ];
 }
 
-function kindWords({ kind, retryOf }: RunFacts['run']): Words {
+function kindWords({ kind, retryOf, undo }: RunFacts['run']): Words {
+  if (undo !== undefined) return ['undo of ', { as: 'code', words: foreign(undo.of) }];
   switch (kind) {
+    case 'undo':
+      return 'undo';
     case 'run':
       return 'import';
     case 'plan':

@@ -100,8 +100,11 @@ function stepsAfter(
       return [
         { what: 'To send this plan:', action: approve },
         ...download,
-        buttons
-          ? { what: 'To re-plan with the current file:', action: again }
+        buttons || run.undo !== undefined
+          ? {
+              what: run.undo === undefined ? 'To re-plan with the current file:' : 'To plan the undo again:',
+              action: again,
+            }
           : {
               what: 'To re-plan with the current file and send the new plan:',
               action: { does: 'run', job, resend: run.resend, sample: run.sample },
@@ -117,9 +120,11 @@ function stepsAfter(
         {
           // The plan was within the limits, so the store, or something in front of it, refused too many records.
           what:
-            (run.totals?.requests ?? 0) > 0
-              ? 'Correct the cause of the refusals, then:'
-              : 'If the source is wrong, correct it, then:',
+            run.undo !== undefined
+              ? 'To plan the undo again:'
+              : (run.totals?.requests ?? 0) > 0
+                ? 'Correct the cause of the refusals, then:'
+                : 'If the source is wrong, correct it, then:',
           action: again,
         },
         ...download,
@@ -127,6 +132,7 @@ function stepsAfter(
       ];
     }
     case 'done-with-rejects':
+      if (run.undo !== undefined) return [{ what: 'To plan again what the store refused:', action: again }];
       return [
         ...see('A later run has begun. A retry leaves out the records that it applied:'),
         ...download,
@@ -253,6 +259,8 @@ function againText({ kind, stateLoss }: Run): string {
       return 'To export again:';
     case 'verify':
       return 'To verify again:';
+    case 'undo':
+      return 'To plan the rest of the undo:';
     case 'run':
     case 'retry':
       return stateLoss === undefined
@@ -263,8 +271,11 @@ function againText({ kind, stateLoss }: Run): string {
   }
 }
 
-function againAction({ kind, job, retryOf, resend, sample }: Run): Action {
+function againAction({ kind, job, retryOf, resend, sample, undo }: Run): Action {
+  if (undo !== undefined) return { does: 'undo', run: undo.of, only: undo.only };
   switch (kind) {
+    case 'undo':
+      return { does: 'run', job };
     case 'retry':
       return retryOf === null ? { does: 'run', job } : { does: 'retry', run: retryOf };
     case 'plan':
@@ -288,6 +299,8 @@ function commandOf(action: Action): string {
     case 'verify':
     case 'stats':
       return `${action.does} ${action.job}`;
+    case 'undo':
+      return `undo ${action.run}${action.only === undefined ? '' : ` ${sampleFlags({ only: action.only })}`}`;
     case 'approve':
     case 'retry':
       return `${action.does} ${action.run}`;

@@ -88,11 +88,16 @@ export async function refuseOutdatedMerge(context: RunContext, run: Run, { merge
   if (merged && (await othersWroteSince(context, run))) throw mergedBefore(run);
 }
 
-function mergedBefore({ id, job }: Run): UsageError {
+function mergedBefore(run: Run): UsageError {
   return new UsageError(
-    `Another job has written to the store since run ${id} merged its changes into what the store had acknowledged.`,
-    { hint: `Plan it again: storeferry plan ${job}` },
+    `Another job has written to the store since run ${run.id} merged its changes into what the store had acknowledged.`,
+    { hint: planAgain(run) },
   );
+}
+
+/** How to make the plan of a run anew. */
+export function planAgain({ job, undo }: Run): string {
+  return `Plan it again: storeferry ${undo === undefined ? `plan ${job}` : `undo ${undo.of}`}`;
 }
 
 /** The date that changes the result now. A clock that was set back can also pass a date. */

@@ -55,7 +55,8 @@ export async function finishStep(
   const before = await readRunReport(context, ending, plan);
   const status = statusOf(before, failure);
   const { rejects, planFiles } = KEPT[status];
-  if (plan !== null && before.totals.rejected > 0 && rejects)
+  // The records of an undo have no rows to correct.
+  if (plan !== null && before.totals.rejected > 0 && rejects && run.undo === undefined)
     await writeRunRejects(context, request, run, plan);
   const end = {
     status,

@@ -15,6 +15,7 @@ import { comparableKeyDigest, readMappingTables } from '../inputs/open-mapping.t
 import { tablesDigest } from '../inputs/side-table.ts';
 import { guardRetry, loadRetryGuard } from '../retry-guard.ts';
 import type { ImportRequest, RunContext } from '../run-context.ts';
+import { planUndo } from '../undo/plan-undo.ts';
 import { readSnapshotThroughMapping, type SnapshotReading } from './snapshot-reading.ts';
 import { stagedLists, withStoreLists } from './staged-lists.ts';
 
@@ -25,6 +26,7 @@ export async function planStep(context: RunContext, request: ImportRequest, stag
   if (known !== undefined) return known;
   context.signal.throwIfAborted();
   const run = await context.state.runs.update(staged.id, { step: 'plan' });
+  if (run.undo !== undefined) return await planUndo(context, request, run, run.undo);
   const reading = readSnapshotThroughMapping(await snapshotReading(context, request, run));
   const { job } = request;
   const ledger = context.state.ledger(importTarget(run));

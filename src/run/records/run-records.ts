@@ -73,14 +73,14 @@ export async function findLedgerOf(
   stores: readonly StoreConfig[],
   run: Run | undefined,
   id: string,
-): Promise<(Pick<RunRecordsOptions, 'target' | 'id'> & { readonly store: string }) | undefined> {
+): Promise<(Pick<RunRecordsOptions, 'target' | 'id'> & Pick<Run, 'store' | 'job'>) | undefined> {
   if (run !== undefined) {
     const exports = run.resource === 'orders' || run.resource === 'subscriber-lists';
-    return exports ? undefined : { target: importTarget(run), id: run.id, store: run.store };
+    return exports ? undefined : { target: importTarget(run), id: run.id, store: run.store, job: run.job };
   }
   for (const { store, target } of ledgersOf(stores)) {
     const known = (await state.history(target).runs()).find((known) => known.id.startsWith(id));
-    if (known !== undefined) return { target, id: known.id, store };
+    if (known !== undefined) return { target, id: known.id, store, job: known.job };
   }
   return undefined;
 }

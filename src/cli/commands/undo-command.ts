@@ -1,0 +1,33 @@
+import { defineCommand, JSON_FLAG, required, SAMPLE_OPTIONS } from '../define-command.ts';
+import { RUN_SUMMARY, runInWorkspace } from '../run-in-workspace.ts';
+
+/** `storeferry undo`: plans the inverse of a run and sends nothing. */
+export const undoCommand = defineCommand({
+  arguments: { run: required('the id of a run that sent something, or its first characters') },
+  options: {
+    only: SAMPLE_OPTIONS.only,
+    json: JSON_FLAG,
+  },
+  notes: `The plan is made from the history: changed records get their earlier values, products that the run created are deleted,
+and those that it deleted are created again, under new ids. It names what cannot be undone. To send it: approve. The source
+stays as it is.`,
+  examples: ['undo k3v9x2', 'undo k3v9x2 --only red-shirt,blue-shirt', 'undo k3v9x2 --json'],
+  json: RUN_SUMMARY,
+  run: (invocation, { run }, { only, json }) =>
+    runInWorkspace(invocation, { json, job: null, action: 'undo', named: run }, async () => {
+      const { executeRun } = await import('../../run/execute-run.ts');
+      const { findLedgerOf } = await import('../../run/records/run-records.ts');
+      const { findRun, refuseUnknown } = await import('../open-context.ts');
+      const { readImportRequest } = await import('../read-request.ts');
+      return async ({ context, workspace }) => {
+        const kept = await findRun(context, run);
+        const stores = workspace.storeNames().map((name) => workspace.store(name));
+        // The history remembers runs that are no longer kept.
+        const { id: of, job } =
+          kept ?? (await findLedgerOf(context, stores, kept, run)) ?? refuseUnknown(run);
+        const request = await readImportRequest(workspace, job, false);
+        const undo = only === undefined ? { of } : { of, only };
+        return await executeRun(context, { kind: 'undo', request, undo });
+      };
+    }),
+});

@@ -1,0 +1,71 @@
+import { counted, grouped, listed, thing } from '../printable.ts';
+import { isOnlyPlanned, type RunFacts } from '../run-facts.ts';
+import { type Block, foreign, paragraph, type Section, type Words } from '../section.ts';
+
+/** Keys that a sentence names. */
+const KEYS_NAMED = 10;
+const LONGEST_KEY = 60;
+
+/** What an undo does not restore, and what sends the same again; null for other runs. */
+export function undoSection(facts: RunFacts): Section | null {
+  const { run, plan } = facts;
+  const undo = plan?.undo;
+  if (plan === null || undo === undefined) return null;
+  const { recreated, kept, left } = undo;
+  const would = isOnlyPlanned(facts);
+  const one = thing(run.resource);
+  const created: Words[] =
+    recreated.records === 0
+      ? []
+      : [
+          [
+            `${counted(recreated.records, `deleted ${one}`)} ${would ? 'would return' : 'returned'} under ${recreated.records === 1 ? 'a new id' : 'new ids'}: `,
+            foreign(
+              namesOf(
+                recreated.examples.map(({ key, id }) => (id === null ? key : `${key} (was ${id})`)),
+                recreated.records,
+              ),
+            ),
+            '.',
+          ],
+        ];
+  const items = left.map(({ message, records, keys }) => ({
+    words: [
+      `${counted(records, one)} left as ${records === 1 ? 'it is' : 'they are'}: `,
+      foreign(message),
+      ' (',
+      foreign(namesOf(keys, records)),
+      ')',
+    ],
+  }));
+  const notes: Words[] = [
+    ...created,
+    plan.counts.deletes > 0 &&
+      `Deleted are ${one}s that the run sent for the first time. Whether the store had them before is not known.`,
+    kept.length > 0 &&
+      `The run added fields (${listed(kept.map(({ field, records }) => `${field} in ${counted(records, one)}`))}): they may stay, because the API does not empty a field that a request leaves out.`,
+    sourceWords(run.job, undo.schedule),
+  ].filter((words) => words !== false);
+  const blocks: Block[] = [paragraph(notes)];
+  if (items.length > 0) blocks.unshift({ kind: 'list', style: 'notes', title: 'Not undone', items });
+  return { id: 'undo', title: `Undo of run ${undo.of}`, blocks };
+}
+
+function namesOf(keys: readonly string[], records: number): string {
+  const shown = keys
+    .slice(0, KEYS_NAMED)
+    .map((key) => (key.length > LONGEST_KEY ? `${key.slice(0, LONGEST_KEY)}…` : key));
+  const more = records - shown.length;
+  return listed(more > 0 ? [...shown, `${grouped(more)} more`] : shown);
+}
+
+/** The source stays as it is. */
+function sourceWords(job: string, schedule: string | null): Words {
+  const again = `The source still has what the run sent: the next run of ${job} sends it again.`;
+  if (schedule === null) return `${again} Correct the source first.`;
+  return [
+    `${again} Correct the source first, or pause the schedule (${schedule}): put # before each line of \`schedule\` in `,
+    { as: 'code', words: `jobs/${job}.yaml` },
+    '.',
+  ];
+}

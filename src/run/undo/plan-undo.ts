@@ -1,0 +1,240 @@
+import { isJsonObject } from '../../model/json-object.ts';
+import type { Contact, Mapped, Product } from '../../model/mapped-record.ts';
+import type { Plan } from '../../model/plan.ts';
+import { type Run, UNFINISHED, type Undo } from '../../model/run.ts';
+import { UsageError } from '../../model/storeferry-error.ts';
+import { readPlan, readShard } from '../../plan/plan-file.ts';
+import { planImport, type UndoSource } from '../../plan/plan-import.ts';
+import { saveSnapshot, snapshotOf } from '../../source/snapshot.ts';
+import {
+  IN_DOUBT,
+  importTarget,
+  type Ledger,
+  type LedgerMark,
+  type OwnedKey,
+  type Version,
+} from '../../state/state.ts';
+import { digestOf } from '../digest-of.ts';
+import type { ImportRequest, RunContext } from '../run-context.ts';
+
+/**
+ * UsageError if the run cannot be undone: it is a plan or an export, it is still running, the job now writes elsewhere, or the
+ * history has nothing of it.
+ */
+export async function refuseUnlessUndoable(
+  { state }: RunContext,
+  undoing: Run,
+  { of, only }: Undo,
+): Promise<void> {
+  const run = await state.runs.get(of);
+  if (run?.kind === 'plan' || run?.kind === 'export') {
+    const what = run.kind === 'plan' ? 'is a plan: nothing of it was sent' : 'is an export';
+    throw new UsageError(`${of} ${what}, so there is nothing to undo.`);
+  }
+  if (run?.status === 'running') {
+    throw new UsageError(`The run ${of} has not ended.`, {
+      hint: `Stop it first: storeferry cancel ${of}. If its process has died: storeferry run ${run.job}`,
+    });
+  }
+  if (run !== undefined && (run.storeId !== undoing.storeId || run.resource !== undoing.resource)) {
+    throw new UsageError(
+      `The run ${of} sent ${run.resource} to ${run.store} (${run.baseUrl}); the job ${run.job} now writes ${undoing.resource} to ${undoing.store} (${undoing.baseUrl}).`,
+    );
+  }
+  // Of what it had in flight when it was killed, the history has nothing.
+  if (run !== undefined && UNFINISHED.includes(run.status)) return;
+  const history = state.history(importTarget(undoing));
+  const versions = await history.versions(only ?? []);
+  const missing = only?.find((_, index) => versions[index]?.every((version) => version.run.id !== of));
+  if (missing !== undefined) {
+    throw new UsageError(`The run ${of} changed no record ${JSON.stringify(missing)}.`, {
+      hint: `\`storeferry runs ${of} --records\` lists what it changed.`,
+    });
+  }
+  for await (const keys of history.keysOf(of)) if (keys.length > 0) return;
+  throw new UsageError(`The history has no version of the run ${of}: nothing can be undone.`, {
+    hint: 'It changed nothing, or the history no longer goes back to it (`history` in stores.yaml).',
+  });
+}
+
+/** An undo has no source: its snapshot is empty, and its own digest lets no other run continue it. */
+export async function stageUndo({ artifacts, state, clock }: RunContext, run: Run): Promise<Run> {
+  await saveSnapshot(artifacts.run(run.id), snapshotOf([]));
+  return await state.runs.update(run.id, { digest: digestOf(['undo', run.id]), stagedAt: clock() });
+}
+
+/** Plans the inverse of a run: its changed and deleted records get their earlier bodies, those that it created are deleted. */
+export async function planUndo(
+  context: RunContext,
+  { job }: ImportRequest,
+  run: Run,
+  undo: Undo,
+): Promise<Plan> {
+  const ledger = context.state.ledger(importTarget(run));
+  // What the job keeps was kept, and what its guards hold was judged, when the earlier body was sent.
+  const { keep: _kept, ...settings } = { ...job, guards: [] };
+  const source = new UndoneRecords(context, run, undo, job.schedule?.cron ?? null);
+  return await planImport({
+    // A mirror, since it may delete.
+    ...{ run: run.id, job: { ...settings, mode: 'mirror' } },
+    ...{ openMapped: () => source.records(), undo: source },
+    describeSource: () => ({ files: [], columnsNotUsed: [], dates: null }),
+    ...{ ledger, folder: context.artifacts.run(run.id), resend: false, retry: false },
+    ...{ keyDigest: null, previous: { rows: null, keyDigest: null }, signal: context.signal },
+    onProgress: ({ keys }) =>
+      context.onEvent({ type: 'progress', step: 'plan', done: keys, total: null, unit: 'rows' }),
+  });
+}
+
+/** Keys of one question to the history. */
+const KEYS_AT_ONCE = 200;
+const KEYS_NAMED = 100;
+
+/** What a run changed, as the records that undo it. */
+class UndoneRecords implements UndoSource {
+  readonly #context: RunContext;
+  readonly #run: Run;
+  readonly #undo: Undo;
+  readonly #schedule: string | null;
+  #deletes: OwnedKey[] = [];
+  #recreated: { readonly key: string; readonly id: number | null }[] = [];
+  #kept = new Map<string, number>();
+  #left = new Map<string, { code: string; message: string; records: number; keys: string[] }>();
+
+  constructor(context: RunContext, run: Run, undo: Undo, schedule: string | null) {
+    this.#context = context;
+    this.#run = run;
+    this.#undo = undo;
+    this.#schedule = schedule;
+  }
+
+  /** The records to send, and those to leave as they are. */
+  async *records(): AsyncGenerator<readonly Mapped[]> {
+    this.#deletes = [];
+    this.#recreated = [];
+    this.#kept = new Map();
+    this.#left = new Map();
+    const { only } = this.#undo;
+    const wanted = only === undefined ? null : new Set(only);
+    const seen = new Set<string>();
+    const isNew = (key: string) => !seen.has(key) && (wanted === null || wanted.has(key));
+    const target = importTarget(this.#run);
+    const history = this.#context.state.history(target);
+    const ledger = this.#context.state.ledger(target);
+    for await (const page of history.keysOf(this.#undo.of)) {
+      this.#context.signal.throwIfAborted();
+      const fresh = [...new Set(page)].filter(isNew);
+      for (const key of fresh) seen.add(key);
+      for (let from = 0; from < fresh.length; from += KEYS_AT_ONCE) {
+        const keys = fresh.slice(from, from + KEYS_AT_ONCE);
+        const [versions, marks] = await Promise.all([history.versions(keys), ledger.marks(keys)]);
+        yield keys.flatMap((key, index) => this.#inverse(key, versions[index] ?? [], marks[index]));
+      }
+    }
+    yield* this.#inFlight(ledger, seen, isNew);
+  }
+
+  async *deletes(): AsyncGenerator<readonly OwnedKey[]> {
+    for (let from = 0; from < this.#deletes.length; from += KEYS_AT_ONCE) {
+      yield this.#deletes.slice(from, from + KEYS_AT_ONCE);
+    }
+  }
+
+  facts() {
+    return {
+      ...{ of: this.#undo.of, schedule: this.#schedule },
+      recreated: { records: this.#recreated.length, examples: this.#recreated.slice(0, KEYS_NAMED) },
+      kept: [...this.#kept].map(([field, records]) => ({ field, records })),
+      left: [...this.#left.values()].sort((one, other): number => other.records - one.records),
+    };
+  }
+
+  #inverse(key: string, versions: readonly Version[], mark: LedgerMark | undefined): readonly Mapped[] {
+    const { of } = this.#undo;
+    const newest = versions.findIndex(({ run }) => run.id === of);
+    const [now, own] = [versions[0], versions[newest]];
+    if (now === undefined || own === undefined) return [];
+    let oldest = newest;
+    while (versions[oldest + 1]?.run.id === of) oldest++;
+    const before = versions[oldest]?.before;
+    if (before === undefined || own.body === undefined || now.body === undefined) {
+      return this.#leave(key, 'history-damaged', 'the history of the record cannot be read');
+    }
+    if (own.kind === 'absent') {
+      return this.#leave(key, 'absent', 'the store no longer had it when the run sent it');
+    }
+    if (now.body !== own.body && now.body !== before) {
+      const { id, job } = now.run;
+      return this.#leave(key, 'changed-since', `run ${id} of ${job} changed it since`);
+    }
+    if (before !== null) {
+      for (const field of fieldsAdded(before, now.body))
+        this.#kept.set(field, (this.#kept.get(field) ?? 0) + 1);
+      if (mark === undefined) this.#recreated.push({ key, id: versions[oldest + 1]?.id ?? null });
+      return [recordOf(key, before)];
+    }
+    if (now.body === null) return [];
+    if (this.#run.resource !== 'products') {
+      return this.#leave(key, 'unknown-before', 'what the store had before the first import is not known');
+    }
+    if (mark === undefined || mark.job !== this.#run.job) {
+      return this.#leave(key, 'other-job', `it now belongs to the job ${mark?.job ?? ''}`);
+    }
+    const { id, idProof } = mark;
+    this.#deletes.push(idProof === undefined ? { key, id } : { key, id, idProof });
+    return [];
+  }
+
+  /** Records of a run that was killed while it sent them: the store may have them as the run sent them. */
+  async *#inFlight(
+    ledger: Ledger,
+    seen: Set<string>,
+    isNew: (key: string) => boolean,
+  ): AsyncGenerator<readonly Mapped[]> {
+    const { state, artifacts } = this.#context;
+    const run = await state.runs.get(this.#undo.of);
+    if (run === undefined || !UNFINISHED.includes(run.status)) return;
+    const unconfirmed = new Set<string>();
+    for await (const keys of ledger.unconfirmed(run.job)) for (const key of keys) unconfirmed.add(key);
+    const folder = artifacts.run(run.id);
+    for (const shard of (await readPlan(folder))?.shards ?? []) {
+      if (!(await folder.exists(shard.name))) continue;
+      const outcomes = await state.runs.outcomes(run.id, shard.number);
+      const open = (await readShard(folder, shard)).filter(
+        ({ index, key }) => (outcomes.get(index) ?? 'unsent') === 'unsent' && isNew(key),
+      );
+      const keys = open.map(({ key }) => key);
+      const [marks, bodies] = await Promise.all([ledger.marks(keys), ledger.bodies(keys)]);
+      yield keys.flatMap((key, index) => {
+        const [mark, body] = [marks[index], bodies[index]];
+        if (mark === undefined ? !unconfirmed.has(key) : mark.fingerprint !== IN_DOUBT) return [];
+        seen.add(key);
+        if (body !== undefined) return [recordOf(key, body)];
+        const message = 'the run was killed while it created it: the store may have it, under an unknown id';
+        return this.#leave(key, 'unconfirmed', message);
+      });
+    }
+  }
+
+  #leave(key: string, code: string, message: string): readonly Mapped[] {
+    const name = `${code}\n${message}`;
+    const left = this.#left.get(name) ?? { code, message, records: 0, keys: [] };
+    this.#left.set(name, left);
+    left.records++;
+    if (left.keys.length < KEYS_NAMED) left.keys.push(key);
+    return [{ kind: 'skipped', key, rows: 0, spans: [], reason: { code, message } }];
+  }
+}
+
+/** Fields of the present body that the earlier one does not have. */
+function fieldsAdded(before: string, now: string | null): string[] {
+  const [earlier, present]: unknown[] = [JSON.parse(before), JSON.parse(now ?? 'null')];
+  if (!isJsonObject(earlier) || !isJsonObject(present)) return [];
+  return Object.keys(present).filter((field) => !Object.hasOwn(earlier, field));
+}
+
+/** The body was acknowledged, so it is what it claims to be; it is serialised to the same bytes again. */
+function recordOf(key: string, acknowledged: string): Mapped {
+  const body: Product | Contact = JSON.parse(acknowledged);
+  return { kind: 'record', key, body, rows: 0, spans: [] };
+}
