@@ -5,6 +5,7 @@ import { catalogWorkspace, manyProducts, shopifyCatalog } from '../support/catal
 import { type Nightly, setupNightly } from '../support/nightly.ts';
 import { describeWithRedis, startRedis } from '../support/redis.ts';
 import { startStore } from '../support/store.ts';
+import { until } from '../support/until.ts';
 import { makeWorkspace } from '../support/workspace.ts';
 
 const GUARDS = '[{ field: variants.price, changeBy: 50%, action: hold }]';
@@ -93,6 +94,28 @@ describe('ten single prices that become 20 times as high', () => {
     expect(text.stdout).toContain('Stopped before the first request: 1 of 60 products are hit by a guard');
     const approved = await workspace.storeferry('approve', String(stopped.json()['run']), '--json');
     expect(approved.json()).toMatchObject({ status: 'done', applied: 60, held: 0 });
+  });
+
+  it('stay held when the run is killed, and when it is continued', async () => {
+    await using nightly = await setupNightly(300, { guards: GUARDS }, { latencyMs: 20 });
+    const { store, workspace } = nightly;
+    await workspace.storeferry('run', 'nightly');
+    store.forget();
+    await workspace.write('catalog.csv', catalog(300, 50, 20));
+    for (const after of [20, 120]) {
+      const killed = workspace.start('run', 'nightly', '--json');
+      await until(() => store.figures().requests >= after);
+      killed.process.kill('SIGKILL');
+      await killed.ended;
+    }
+    const done = await workspace.storeferry('run', 'nightly', '--json');
+    expect(done.code).toBe(3);
+    expect(done.json()).toMatchObject({ status: 'done-with-rejects', records: 300, held: 6, applied: 294 });
+    const prices = [...store.shop.products.values()].map(({ variants }) => Number(variants?.[0]?.price));
+    expect(Math.max(...prices)).toBeLessThan(100);
+    expect((await workspace.storeferry('run', 'nightly', '--json')).json()).toMatchObject({
+      ...{ held: 6, unchanged: 294, requests: 0 },
+    });
   });
 
   it('are refused as guards where the job is wrong, with place and choice', async () => {

@@ -14,7 +14,7 @@ import { type CommandResult, makeWorkspace } from '../support/workspace.ts';
 function failed(found: Readonly<Record<string, unknown>>) {
   return {
     ...{ run: null, status: 'failed', rows: 0, records: 0, new: 0, changed: 0, unchanged: 0, removed: 0 },
-    ...{ operations: 0, applied: 0, deleted: 0, rejected: 0, skipped: 0, unsent: 0, requests: 0 },
+    ...{ operations: 0, applied: 0, deleted: 0, rejected: 0, skipped: 0, unsent: 0, held: 0, requests: 0 },
     ...{ fieldsChanged: {}, rejectsFile: null, durationMs: expect.any(Number) },
     ...found,
   };
