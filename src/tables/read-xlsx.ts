@@ -362,7 +362,7 @@ class StringPool {
 
   /** Undefined if there is no text with this number. */
   get(number: number): string | undefined {
-    if (!(number >= 0 && number < this.#size)) return undefined;
+    if (!Number.isInteger(number) || number < 0 || number >= this.#size) return undefined;
     return this.#written.toString('utf8', this.#end(number - 1), this.#end(number));
   }
 

@@ -242,6 +242,11 @@ describe('a workbook that is broken or hostile', () => {
       '<worksheet><sheetData><row r="99999999"><c r="A1"><v>1</v></c></row></sheetData></worksheet>',
       'beyond the limit rows',
     ],
+    ...['1', '-1', '0.5', '1e9', 'x'].map((number) => [
+      `a shared text with the number ${number}`,
+      `<worksheet><sheetData><row r="1"><c r="A1" t="s"><v>${number}</v></c></row></sheetData></worksheet>`,
+      'no text for cell S!A1',
+    ]),
     ['elements without end', `<worksheet>${'<a>'.repeat(300)}`, 'more than 200 levels'],
   ])('is refused: %s', async (_, xml, message) => {
     expect(await refusal(readStaged('a.xlsx', sheet(xml)))).toContain(message);
