@@ -1,5 +1,6 @@
 import { hostname, userInfo } from 'node:os';
 import { expect, it } from 'vitest';
+import { manyOrders, setupExports } from '../../support/exports.ts';
 import { setupNightly } from '../../support/nightly.ts';
 import { errorAnswer } from '../../support/store/faults.ts';
 import { endOf } from './end-of.ts';
@@ -49,4 +50,28 @@ it('what visitors and commands do is in the audit log, which read-only visitors 
   expect(page.words).toContain('full token from 127.0.0.1');
   expect(page.words).toContain('sent corrected rejects');
   expect((await client.get('/audit?job=weekly')).words).toContain('No entries');
+});
+
+it('the file of an export is downloaded as it is now, by visitors with full access', async () => {
+  await using setup = await setupExports({
+    orders: 'export: orders\ndestination: { path: "out/all orders.csv" }\n',
+  });
+  setup.store.shop.orders.push(...manyOrders(30));
+  const dashboard = await serveDashboard(setup.workspace);
+  const client = await dashboard.signedIn('full');
+  const early = await client.get('/jobs/orders/export');
+  expect(early.status).toBe(409);
+  expect(early.words).toContain('out/all orders.csv does not exist');
+  expect((await setup.workspace.storeferry('run', 'orders')).code).toBe(0);
+  expect((await client.get('/jobs/orders')).words).toContain('Download the exported file');
+  const given = await client.get('/jobs/orders/export');
+  expect(given.status).toBe(200);
+  expect(given.headers['content-disposition']).toBe('attachment; filename="all_orders.csv"');
+  expect(given.body).toBe((await setup.read('out/all orders.csv')).replace(/^\ufeff/, ''));
+  const looking = await dashboard.signedIn('readOnly');
+  expect((await looking.get('/jobs/orders/export')).status).toBe(403);
+  expect((await looking.get('/jobs/orders')).words).not.toContain('Download');
+  const { audit } = (await setup.workspace.storeferry('runs', '--audit', '--json')).json();
+  const downloads = Array.isArray(audit) ? audit.filter(({ action }) => action === 'download-export') : [];
+  expect(downloads).toEqual([expect.objectContaining({ job: 'orders', outcome: 'done', by: 'dashboard' })]);
 });
