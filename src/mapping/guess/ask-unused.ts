@@ -22,7 +22,7 @@ export function askUnused(guess: Products): void {
       ask(
         guess,
         column,
-        `${shown(column, isDiscount)} may have to be taken off the price; init does not do that, \`percent\` in the mapping does`,
+        `${shown(column, isDiscount)} may have to be taken off the price; init does not do that, 'percent' in the mapping does`,
       );
   if (isTaken('sale', 'was'))
     for (const column of called('saleDate').filter(({ values }) => values.length > 0))
@@ -38,8 +38,8 @@ export function askUnused(guess: Products): void {
       guess,
       first,
       concept === 'quantity'
-        ? `${what} each have a part of the stock; init does not add them up, \`sum\` in the mapping does`
-        : `$whatare variants in columns, and each variant needs a row of its own`,
+        ? `${what} each have a part of the stock; init does not add them up, 'sum' in the mapping does`
+        : `${what} are variants in columns, and each variant needs a row of its own`,
     );
   }
 }
@@ -58,14 +58,14 @@ function isMarked(value: string): boolean {
 
 function ask(guess: Products, { header }: Column, reason: string): void {
   guess.ask({
-    id: `unused.$header`,
+    id: `unused.${header}`,
     text: `May '${header}' be left out?`,
     reason,
     answers: [{ value: 'leave-out', label: 'leave it out; the mapping can still be changed to read it' }],
   });
 }
 
-const SIZE = /^(?:d?x{0,3}[sl]|m|x{2,4}[sl]|d{2}(?:[.,/]d{1,2})?)$/i;
+const SIZE = /^(?:\d?x{0,3}[sl]|m|x{2,4}[sl]|\d{2}(?:[.,/]\d{1,2})?)$/i;
 
 /** Groups of columns with numbers of pieces, of one warehouse or one variant each. */
 function spreadOver(columns: readonly Column[]): ReadonlyMap<ProductConcept, readonly Column[]> {
@@ -77,7 +77,7 @@ function spreadOver(columns: readonly Column[]): ReadonlyMap<ProductConcept, rea
 }
 
 function isCount(value: string): boolean {
-  const isPrice = /[.,]d{2}$/.test(value) && readAmount(value) !== undefined;
+  const isPrice = /[.,]\d{2}$/.test(value) && readAmount(value) !== undefined;
   return (readCount(value) !== undefined && !isPrice) || booleanOf(value) !== undefined || saysNone(value);
 }
 
