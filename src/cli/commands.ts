@@ -79,6 +79,11 @@ export const COMMANDS: readonly Registered[] = [
     alias: ['log'],
   },
   {
+    name: 'catalog',
+    summary: 'write the products of a store as it had acknowledged them at a time: CSV, JSONL, XLSX',
+    load: async () => (await import('./commands/catalog-command.ts')).catalogCommand,
+  },
+  {
     name: 'cancel',
     summary: 'stop a run in any process, or remove it from the queue',
     load: async () => (await import('./commands/cancel-command.ts')).cancelCommand,

@@ -1,3 +1,5 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { manyProducts, shopifyCatalog } from '../support/catalog.ts';
@@ -83,5 +85,38 @@ describe('history', () => {
     expect(several.stderr).toContain('8 records match "Product"');
     expect(several.stderr).toContain('product-3 (Product 3, id ');
     expect((await storeferry('show', 'nobody')).code).toBe(2);
+  });
+});
+
+describe('catalog', () => {
+  it('is written as the store had acknowledged it at a time: before a change, a delete, and everything', async () => {
+    const { setup, storeferry, second } = await twoRuns();
+    await using _ = setup;
+    // Between the two runs.
+    const { startedAt } = (await storeferry('runs', second, '--json')).json();
+    const out = join(setup.workspace.dir, 'before.jsonl');
+    const written = await storeferry('catalog', '--as-of', String(startedAt), '--out', out);
+    expect(written).toMatchObject({ code: 0, stderr: '' });
+    const products = (await readFile(out, 'utf8')).trimEnd().split('\n');
+    const bodies = products.map((line): unknown => JSON.parse(line));
+    expect(bodies).toHaveLength(9);
+    expect(bodies).toContainEqual(
+      expect.objectContaining({ url: 'product-3', variants: [expect.objectContaining({ price: 13 })] }),
+    );
+    expect(bodies).toContainEqual(expect.objectContaining({ url: 'product-9' }));
+
+    const now = (await storeferry('catalog')).stdout.trimEnd().split('\n');
+    expect(now[0]).toMatch(/^url,type,title,.*,options,sku,price/);
+    expect(now).toHaveLength(9);
+    expect(now.filter((line) => line.startsWith('product-3,'))[0]).toContain(',99,');
+    expect((await storeferry('catalog', '--as-of', '2001-01-01')).stdout.trimEnd().split('\n')).toHaveLength(
+      1,
+    );
+
+    const workbook = await storeferry('catalog', '--out', join(setup.workspace.dir, 'now.xlsx'));
+    expect(workbook.stdout).toContain('8 products written to');
+    const bytes = await readFile(join(setup.workspace.dir, 'now.xlsx'));
+    expect(bytes.subarray(0, 2).toString()).toBe('PK');
+    expect((await storeferry('catalog', '--out', 'now.pdf')).stderr).toContain('.csv, .jsonl, .xlsx');
   });
 });

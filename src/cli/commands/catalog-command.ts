@@ -1,0 +1,94 @@
+import { extname, resolve } from 'node:path';
+import { Writable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { InvalidArgumentError } from 'commander';
+import { storeIdentity } from '../../model/store-identity.ts';
+import { UsageError } from '../../model/storeferry-error.ts';
+import { counted } from '../../report/printable.ts';
+import {
+  CATALOG_FORMATS,
+  type CatalogFound,
+  catalogAsOf,
+  catalogContent,
+  writeCatalog,
+} from '../../run/records/catalog-as-of.ts';
+import { defineCommand, parsed, text } from '../define-command.ts';
+import { interruptSignal } from '../interrupt-signal.ts';
+import { openContext } from '../open-context.ts';
+import { currentFolder } from '../typed-program.ts';
+
+/** `storeferry catalog`: writes the products of a store as it had acknowledged them at a time. */
+export const catalogCommand = defineCommand({
+  arguments: {},
+  options: {
+    asOf: parsed<number | undefined>(
+      'time',
+      'the time, such as 2026-11-01 or 2026-11-01T06:00:00+01:00; default: now',
+      undefined,
+      (typed) => {
+        const at = Date.parse(typed);
+        if (!/^\d{4}-\d\d-\d\d/.test(typed) || Number.isNaN(at))
+          throw new InvalidArgumentError('Expected a time such as 2026-11-01 or 2026-11-01T06:00:00+01:00.');
+        return at;
+      },
+    ),
+    store: text('store', 'the store; needed where the workspace has several'),
+    out: text(
+      'file',
+      `the file to write, by its ending: ${CATALOG_FORMATS.join(', ')}; default: CSV to standard output`,
+    ),
+  },
+  notes: `A date alone is its beginning in UTC, a time without a zone is of this machine. CSV and XLSX have a row per variant, JSONL has the
+request body of a product per line. The history knows what the store acknowledged, not what somebody changed in it by hand.`,
+  examples: [
+    'catalog --as-of 2026-11-01 --out before-black-friday.xlsx',
+    'catalog --as-of 2026-11-01T06:00:00+01:00 --store main --out catalog.jsonl',
+    'catalog > today.csv',
+  ],
+  async run({ terminal, directory }, _arguments, { asOf, store: name, out }) {
+    const ending = out === undefined ? 'csv' : extname(out).slice(1).toLowerCase();
+    const format = CATALOG_FORMATS.find((known) => known === ending);
+    if (format === undefined) {
+      throw new UsageError(`The format of ${out} is not known.`, {
+        hint: `The name of the file must end in ${CATALOG_FORMATS.map((known) => `.${known}`).join(', ')}.`,
+      });
+    }
+    const signal = interruptSignal(() => {});
+    await using open = await openContext(directory, () => {}, signal);
+    const { context, workspace } = open;
+    const names = workspace.storeNames();
+    const [only, ...others] = names;
+    if (name === undefined && (only === undefined || others.length > 0)) {
+      throw new UsageError(`The workspace has ${counted(names.length, 'store')}.`, {
+        hint: `Name one with --store: ${names.join(', ')}.`,
+      });
+    }
+    const store = workspace.store(name ?? only ?? '');
+    const found: CatalogFound = { products: 0, damaged: 0, older: 0 };
+    const target = { storeId: storeIdentity(store), resource: 'products' } as const;
+    const bodies = catalogAsOf(context, target, asOf ?? context.clock(), found);
+    const content = catalogContent(bodies, format);
+    if (out === undefined) {
+      const printing = new Writable({
+        decodeStrings: false,
+        write(chunk, _encoding, done) {
+          terminal.out(String(chunk));
+          done();
+        },
+      });
+      await pipeline(content, printing);
+    } else {
+      await writeCatalog(resolve(currentFolder(), out), content);
+      terminal.out(`${counted(found.products, 'product')} written to ${out}.\n`);
+    }
+    if (found.older > 0) {
+      terminal.err(
+        `The history of ${counted(found.older, 'product')} begins after this time: they are written as they were when it began.\n`,
+      );
+    }
+    if (found.damaged > 0) {
+      terminal.err(`${counted(found.damaged, 'product')} left out: the history cannot be read.\n`);
+    }
+    return 0;
+  },
+});

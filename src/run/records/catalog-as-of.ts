@@ -1,0 +1,168 @@
+import { createWriteStream } from 'node:fs';
+import { rename, rm } from 'node:fs/promises';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { formatRow } from '../../csv/format-row.ts';
+import { inertCell } from '../../model/inert-cell.ts';
+import { isJsonObject, type JsonObject, member } from '../../model/json-object.ts';
+import { DestinationError } from '../../model/storeferry-error.ts';
+import type { LedgerTarget, Version } from '../../state/state.ts';
+import type { RunContext } from '../run-context.ts';
+import { writeXlsx } from '../write-rejects-workbook.ts';
+
+/** What a catalog of an earlier time has, and what is missing. Counts grow while the products are read. */
+export interface CatalogFound {
+  products: number;
+  /** Their body at that time cannot be read. */
+  damaged: number;
+  /** The history begins after that time: they are as they were when it began. */
+  older: number;
+}
+
+const KEYS_AT_ONCE = 200;
+
+/** The bodies that the store had acknowledged at a time, in batches, in no particular order; those deleted since come last. */
+export async function* catalogAsOf(
+  { state, signal }: Pick<RunContext, 'state' | 'signal'>,
+  target: LedgerTarget,
+  at: number,
+  found: CatalogFound,
+): AsyncGenerator<readonly string[]> {
+  const history = state.history(target);
+  const ledger = state.ledger(target);
+  async function* bodiesOf(keys: readonly string[], now: readonly (string | undefined)[]) {
+    for (let from = 0; from < keys.length; from += KEYS_AT_ONCE) {
+      signal.throwIfAborted();
+      const some = keys.slice(from, from + KEYS_AT_ONCE);
+      const versions = await history.versions(some);
+      const bodies = some.flatMap((_, index) => {
+        const body = bodyAt(versions[index] ?? [], at, now[from + index] ?? null, found);
+        return body === null ? [] : [body];
+      });
+      found.products += bodies.length;
+      yield bodies;
+    }
+  }
+  for await (const page of ledger.allBodies()) {
+    yield* bodiesOf(
+      page.map(({ key }) => key),
+      page.map(({ body }) => body),
+    );
+  }
+  const gone = new Set<string>();
+  for (const { id } of await history.runs()) {
+    for await (const page of history.keysOf(id)) {
+      const marks = await ledger.marks(page);
+      const fresh = page.filter((key, index) => marks[index] === undefined && !gone.has(key));
+      for (const key of fresh) gone.add(key);
+      yield* bodiesOf([...new Set(fresh)], []);
+    }
+  }
+}
+
+/** The body at a time; null where there was none. */
+function bodyAt(
+  versions: readonly Version[],
+  at: number,
+  now: string | null,
+  found: CatalogFound,
+): string | null {
+  const version = versions.find((known) => known.at <= at);
+  if (version !== undefined) return readable(version.body, found);
+  const oldest = versions.at(-1);
+  const body = oldest === undefined ? now : readable(oldest.before, found);
+  if (body !== null) found.older++;
+  return body;
+}
+
+function readable(body: string | null | undefined, found: CatalogFound): string | null {
+  if (body !== undefined) return body;
+  found.damaged++;
+  return null;
+}
+
+/** The formats of a catalog file, by the ending of its name. */
+export const CATALOG_FORMATS = ['csv', 'jsonl', 'xlsx'] as const;
+/** One of them. */
+export type CatalogFormat = (typeof CATALOG_FORMATS)[number];
+
+/** The bytes of a catalog: a JSON object per product, or a table with a row per variant. */
+export function catalogContent(bodies: AsyncIterable<readonly string[]>, format: CatalogFormat): Readable {
+  switch (format) {
+    case 'jsonl':
+      return Readable.from(jsonLines(bodies));
+    case 'csv':
+      return Readable.from(csvLines(bodies));
+    case 'xlsx':
+      return writeXlsx('Catalog', tableOf(bodies));
+    default:
+      return format satisfies never;
+  }
+}
+
+/** Writes a file completely, or not at all. DestinationError if it cannot be written. */
+export async function writeCatalog(path: string, content: Readable): Promise<void> {
+  const part = `${path}.part`;
+  try {
+    await pipeline(content, createWriteStream(part, { mode: 0o600 }));
+    await rename(part, path);
+  } catch (cause) {
+    await rm(part, { force: true });
+    if (cause instanceof Error && 'syscall' in cause) {
+      throw new DestinationError(`${path} cannot be written: ${cause.message}`, { cause });
+    }
+    throw cause;
+  }
+}
+
+async function* jsonLines(bodies: AsyncIterable<readonly string[]>): AsyncGenerator<string> {
+  for await (const batch of bodies) yield batch.map((body) => `${body}\n`).join('');
+}
+
+async function* csvLines(bodies: AsyncIterable<readonly string[]>): AsyncGenerator<string> {
+  for await (const cells of tableOf(bodies)) yield `${formatRow(cells.map(inertCell), ',')}\n`;
+}
+
+const PRODUCT_COLUMNS = [
+  ...['url', 'type', 'title', 'description', 'hidden', 'images', 'categories', 'subscription', 'file'],
+];
+const VARIANT_COLUMNS = ['sku', 'price', 'onSale', 'regularPrice', 'salePrice', 'quantity', 'weight'];
+
+async function* tableOf(bodies: AsyncIterable<readonly string[]>): AsyncGenerator<readonly string[]> {
+  yield [...PRODUCT_COLUMNS, 'options', ...VARIANT_COLUMNS];
+  for await (const batch of bodies) {
+    for (const body of batch) {
+      const product: unknown = JSON.parse(body);
+      if (isJsonObject(product)) yield* rowsOf(product);
+    }
+  }
+}
+
+function* rowsOf(product: JsonObject): Generator<readonly string[]> {
+  const cells = PRODUCT_COLUMNS.map((column) => cellText(member(product, column)));
+  const variants = member(product, 'variants');
+  const found = Array.isArray(variants) ? variants.filter(isJsonObject) : [];
+  for (const variant of found.length === 0 ? [{}] : found) {
+    const own = VARIANT_COLUMNS.map((column) => cellText(member(variant, column)));
+    yield [...cells, optionsText(member(product, 'options'), member(variant, 'options')), ...own];
+  }
+}
+
+/** `Size: L; Colour: Red`. */
+function optionsText(options: unknown, chosen: unknown): string {
+  if (!Array.isArray(options) || !Array.isArray(chosen)) return '';
+  return options
+    .map((option, index) => {
+      const name = isJsonObject(option) ? cellText(member(option, 'name')) : '';
+      return `${name}: ${cellText(chosen[index])}`;
+    })
+    .join('; ');
+}
+
+/** A text as it is, a list of texts with `; ` between them, everything else as JSON. */
+function cellText(value: unknown): string {
+  if (value === undefined || value === null) return '';
+  if (typeof value === 'string') return value;
+  if (Array.isArray(value) && value.every((item) => typeof item === 'string')) return value.join('; ');
+  return JSON.stringify(value);
+}
