@@ -100,7 +100,7 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
     ...['inputs/open-mapping.ts', 'inputs/check-mappings.ts'],
     ...['online/online-checks.ts', 'online/online-check.ts'],
     // A record of the ledger, its versions, and the records of a run.
-    ...['records/record-history.ts', 'records/run-records.ts'],
+    ...['records/catalog-as-of.ts', 'records/record-history.ts', 'records/run-records.ts'],
   ],
   state: [
     ...['state.ts', 'open-state.ts', 'artifacts.ts'],
