@@ -70,7 +70,10 @@ export async function workInWorkspace(
   /** Once: when the run begins, so that it is recorded even if this process is killed, or when nothing began. */
   const record = (run: Run | null): Promise<void> => {
     const outcome = run === null ? 'refused' : 'done';
-    const about = run === null ? { job, run: named ?? null } : { job: run.job, run: run.id, of: run.retryOf };
+    const about =
+      run === null
+        ? { job, run: named ?? null }
+        : { job: run.job, run: run.id, of: run.retryOf ?? run.undo?.of ?? null };
     recorded ??= recordCommand(open.context, { action, outcome, ...about }).catch((error: unknown) => {
       watch.clear();
       terminal.err(`Not added to the audit log: ${explainFailure(error)}\n`);

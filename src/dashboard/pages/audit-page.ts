@@ -90,4 +90,5 @@ const BEGINS: ReadonlySet<string> = new Set([
   'verify',
   'enqueue',
   'cancel',
+  'undo',
 ]);

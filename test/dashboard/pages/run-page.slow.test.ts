@@ -57,7 +57,11 @@ describe('the page of a run', () => {
 
   it('offers what fits: nothing after a run without problems, the rejects, the approval of a plan', async () => {
     expect(await actions(ids.first)).toEqual([]);
-    expect(whileLatest).toEqual([`/runs/${ids.rejected}/rejects.csv`, `/runs/${ids.rejected}/retry`]);
+    expect(whileLatest).toEqual([
+      `/runs/${ids.rejected}/rejects.csv`,
+      `/runs/${ids.rejected}/rejects`,
+      `/runs/${ids.rejected}/retry`,
+    ]);
     // To override a safety limit is not the first thing to think of.
     expect(await actions(ids.stopped)).toEqual(['/jobs/nightly/run', `/runs/${ids.stopped}/approve`]);
     expect(await actions(ids.planned)).toEqual([`/runs/${ids.planned}/approve`, '/jobs/nightly/plan']);
@@ -67,6 +71,7 @@ describe('the page of a run', () => {
     expect(await actions(ids.rejected)).toEqual([
       `/runs/${ids.stopped}`,
       `/runs/${ids.rejected}/rejects.csv`,
+      `/runs/${ids.rejected}/rejects`,
       `/runs/${ids.rejected}/retry`,
     ]);
   });

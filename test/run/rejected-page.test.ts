@@ -1,0 +1,117 @@
+import { Readable } from 'node:stream';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { formatRow } from '../../src/csv/format-row.ts';
+import { readCsv } from '../../src/csv/read-csv.ts';
+import { LEGACY_ENCODINGS } from '../../src/model/row.ts';
+import { readCorrectedRejects } from '../../src/report/rejects/corrected-rejects.ts';
+import { isUntouched } from '../../src/report/rejects/rejects-edits.ts';
+import { readRejectsIndex } from '../../src/report/rejects/rejects-file.ts';
+import { type CellEdits, correctedRejects, readRejectedPage } from '../../src/run/rejected-page.ts';
+import type { RunFolder } from '../../src/state/artifacts.ts';
+import { rejection, rejectsOf } from '../report/rejects-fixture.ts';
+
+/** A corrected file as a retry reads it: what was edited, and every cell. */
+async function readTyped(folder: RunFolder, edits: CellEdits) {
+  const { files, ...result } = await readCorrectedRejects({
+    name: 'rejects.csv',
+    corrected: async () => correctedRejects(folder, edits),
+    untouched: () => folder.read('rejects-untouched.csv'),
+    index: await readRejectsIndex(folder),
+    csv: { open: readCsv, formatRow, encodings: LEGACY_ENCODINGS },
+    asTyped: true,
+  });
+  let text = '';
+  for (const { content } of files) for await (const part of content()) text += part;
+  return { ...result, text };
+}
+
+const SPREADSHEET = ['=1+1', '-2', '00042', '1.23E+12', '03. Apr', 'WAHR', '#NAME?', "'=x", 'a;=b', 'é', '?'];
+const cell = fc.oneof(
+  fc.string({ unit: 'grapheme', maxLength: 6 }).filter((text) => !/[\0\r]/.test(text)),
+  fc.constantFrom(...SPREADSHEET, '', ' x ', 'a\nb', 'say "hi", you'),
+);
+
+describe('corrections that were typed', () => {
+  it('are exactly what a retry reads, whatever they hold; without any, nothing was corrected', async () => {
+    const scene = fc.record({
+      rows: fc.array(fc.tuple(cell, cell), { minLength: 1, maxLength: 5 }),
+      typed: fc.array(fc.tuple(fc.nat({ max: 4 }), fc.constantFrom(1, 2), cell), { maxLength: 5 }),
+    });
+    await fc.assert(
+      fc.asyncProperty(scene, async ({ rows, typed }) => {
+        const lines = rows.map((cells, index) => formatRow([`key-${index}`, ...cells], ','));
+        const source = `Handle,Title,Price\n${lines.join('\n')}\n`;
+        const places = await readCsvLines(source);
+        await using rejects = await rejectsOf(
+          { 'a.csv': source },
+          places.map((line) => rejection(line)),
+        );
+        const { folder } = rejects;
+        expect(isUntouched((await readTyped(folder, new Map())).edits)).toBe(true);
+
+        const edits = new Map<number, Map<number, string>>();
+        const expected = rows.map((cells, index) => [`key-${index}`, ...cells]);
+        for (const [index, place, text] of typed) {
+          const row = expected[index];
+          if (row === undefined) continue;
+          row[place] = text;
+          edits.set(index, new Map(edits.get(index)).set(place, text));
+        }
+        const { text, edits: found } = await readTyped(folder, edits);
+        expect(found.restoredCells + found.refusedCells + found.addedRows + found.deletedRows).toBe(0);
+        expect(await cellsOf(text)).toEqual(expected);
+      }),
+      { numRuns: 60 },
+    );
+  });
+});
+
+async function tableOf(text: string) {
+  return await readCsv(Readable.from([Buffer.from(text)]), { name: 'a.csv', delimiter: ',' });
+}
+
+async function readCsvLines(text: string): Promise<number[]> {
+  const lines: number[] = [];
+  for await (const batch of (await tableOf(text)).batches()) lines.push(...batch.map(({ line }) => line));
+  return lines;
+}
+
+async function cellsOf(text: string): Promise<(readonly string[])[]> {
+  const rows: (readonly string[])[] = [];
+  for await (const batch of (await tableOf(text)).batches()) rows.push(...batch.map(({ cells }) => cells));
+  return rows;
+}
+
+describe('pages of rejected rows', () => {
+  it('have every row once, in order, and do not divide records', async () => {
+    const sizes = fc.array(fc.integer({ min: 1, max: 30 }), { minLength: 1, maxLength: 20 });
+    await fc.assert(
+      fc.asyncProperty(sizes, async (records) => {
+        let line = 2;
+        const rejections = records.map((size) => {
+          line += size;
+          return rejection(line - size, line - 1, "'tbc' is not a number (column Variant Price)");
+        });
+        const rows = Array.from({ length: line - 2 }, (_, index) => `h,${index},tbc`);
+        await using rejects = await rejectsOf(
+          { 'a.csv': `Handle,Price,Variant Price\n${rows.join('\n')}\n` },
+          rejections,
+        );
+        const first = await readRejectedPage(rejects.folder, 1);
+        const pages = [first];
+        for (let number = 2; number <= first.pages; number += 1) {
+          pages.push(await readRejectedPage(rejects.folder, number));
+        }
+        const all = pages.flatMap((page) => page.rows);
+        expect(all.map(({ line: at }) => Number(at))).toEqual(rows.map((_, index) => index + 2));
+        expect(pages.every((page) => page.rows[0]?.begins === true)).toBe(true);
+        expect(all.filter(({ begins }) => begins)).toHaveLength(records.length);
+        // `Price` is a part of the name that the reason has.
+        expect(all.every(({ blamed }) => blamed.join() === '2')).toBe(true);
+        expect((await readRejectedPage(rejects.folder, 99)).rows).toEqual(pages.at(-1)?.rows);
+      }),
+      { numRuns: 30 },
+    );
+  });
+});
