@@ -163,8 +163,19 @@ describeWithBrowser('a new job in a browser', () => {
   });
 
   it('renders the records again when a column is given another field, with and without scripts', async () => {
-    for (const javaScriptEnabled of [true, false]) {
+    for (const [javaScriptEnabled, isLate] of [
+      [true, false],
+      [true, true],
+      [false, false],
+    ] as const) {
       const { page, complaints } = await openVisitor(browser, { viewport: PHONE, javaScriptEnabled });
+      const chosen = Promise.withResolvers<void>();
+      if (isLate) {
+        await page.route(/\/form[^/]*\.js/, async (route) => {
+          await chosen.promise;
+          await route.continue();
+        });
+      }
       await page.goto(dashboard.url);
       await page.getByLabel('Token').fill(dashboard.tokens.full);
       await page.getByRole('button', { name: 'Sign in' }).click();
@@ -176,6 +187,7 @@ describeWithBrowser('a new job in a browser', () => {
       });
       await page.getByRole('button', { name: 'Upload' }).click();
       await page.getByLabel('Field of the column Kürzel').selectOption('sku');
+      chosen.resolve();
       if (!javaScriptEnabled) await page.getByRole('button', { name: 'Show the records again' }).click();
       await page.locator('.columns tr', { hasText: 'as you said' }).waitFor();
       await page.locator('.preview summary').first().click();

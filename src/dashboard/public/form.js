@@ -18,6 +18,13 @@ function showFields() {
   }
 }
 
+/** Whether another option is selected than the server has sent. @param {Element} select */
+function isChanged(select) {
+  if (!(select instanceof HTMLSelectElement)) return false;
+  const sent = [...select.options].findIndex((option) => option.defaultSelected);
+  return select.selectedIndex !== Math.max(0, sent);
+}
+
 async function renderAgain() {
   if (!form) return;
   latest += 1;
@@ -60,4 +67,6 @@ if (form) {
     if (field instanceof HTMLInputElement) field.value = Intl.DateTimeFormat().resolvedOptions().timeZone;
   }
   showFields();
+  // What was chosen while this script was still loading.
+  if ([...form.querySelectorAll('select[data-renders]')].some(isChanged)) void renderAgain();
 }
