@@ -15,6 +15,7 @@ import { openShop } from './workers-setup.ts';
 
 const WARM_UP = 40;
 const RUNS = 160;
+const HISTORIES = '*:run:*:versions';
 const KEPT_JOBS = 20;
 
 setFlagsFromString('--expose-gc');
@@ -78,7 +79,9 @@ describeWithRedis('a worker that has run hundreds of jobs', () => {
         heapMib: getHeapStatistics().used_heap_size / 2 ** 20,
         signals: queryObjects(AbortSignal, { format: 'count' }),
         listeners: getEventListeners(stop.signal, 'abort').length,
-        keys: await client.dbsize(),
+        // The history keeps one list for each run that sent something, for 400 days.
+        keys: (await client.dbsize()) - (await client.keys(HISTORIES)).length,
+        histories: (await client.keys(HISTORIES)).length,
         shardJobs: (await client.keys('*:shards-main:*-*-*')).length,
       };
     };
@@ -92,6 +95,7 @@ describeWithRedis('a worker that has run hundreds of jobs', () => {
     expect(after.signals - before.signals).toBeLessThanOrEqual(20);
     expect(after.listeners - before.listeners).toBeLessThanOrEqual(2);
     expect(after.keys - before.keys).toBeLessThanOrEqual(10);
+    expect(after.histories - before.histories).toBeLessThanOrEqual(RUNS / 2);
     expect(after.shardJobs).toBeLessThanOrEqual(2);
     expect(after.heapMib - before.heapMib).toBeLessThanOrEqual(6);
   });
