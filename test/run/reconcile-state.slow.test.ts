@@ -8,7 +8,7 @@ it('says that the state was lost until a run has sent everything again, whicheve
   const { workspace } = setup;
   const says = async (...args: string[]) => {
     const { stdout, stderr } = await workspace.storeferry(...args);
-    return (stdout + stderr).replaceAll(/\s+/g, ' ').includes('The state is a new one');
+    return (stdout + stderr).replaceAll(/\s+/g, ' ').includes('The state is new');
   };
   expect(await says('run', 'nightly')).toBe(false);
   for (const end of ['', '-wal', '-shm'])
