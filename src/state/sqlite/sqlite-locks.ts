@@ -94,8 +94,10 @@ export function createSqliteLocks(folder: string, rows: Pick<RemoteCalls, keyof 
   const look = (name: string, held: Held): void => {
     if (held.loss.signal.aborted) return;
     held.lookedAt = performance.now();
-    if (fileAt(statePath) !== stateFile) loseState(held);
+    const isStateLost = fileAt(statePath) !== stateFile;
+    // First: whoever hears of the loss must find the lock held while requests are in flight.
     if (fileAt(held.path) !== held.file) reclaim(name, held);
+    if (isStateLost) loseState(held);
   };
   /** Locks the file that replaced the deleted one. Also if the state is lost, until requests in flight have ended. */
   const reclaim = (name: string, held: Held): void => {
