@@ -53,6 +53,8 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
   storefront: ['storefront.ts', 'clock.ts'],
   config: [
     ...['workspace.ts', 'check-workspace.ts', 'store-config.ts', 'job/job.ts', 'job/read-schedules.ts'],
+    // For pages that change files.
+    'edit-file.ts',
     // For `init` and `schema`.
     ...['new-workspace/new-workspace.ts', 'new-workspace/write-together.ts', 'json-schema.ts'],
   ],

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ConfigurationError } from '../model/storeferry-error.ts';
 import { isName } from './store-config.ts';
-import { readYaml, type YamlFile } from './yaml-file.ts';
+import { parseYaml, readYaml, type YamlFile } from './yaml-file.ts';
 
 /** The shipped mappings, for the sources and for `dist/`. */
 export const SHIPPED_MAPPINGS = fileURLToPath(new URL('../../mappings', import.meta.url));
@@ -28,9 +28,16 @@ export interface WorkspaceFiles {
   readonly ignored: readonly { readonly file: string; readonly why: string }[];
 }
 
-/** The files of a folder that is, or may become, a workspace. */
-export function filesOf(dir: string, shippedDir: string): WorkspaceFiles {
-  const file = once((path: string) => readYaml(join(dir, path), path));
+/** The files of a folder that is, or may become, a workspace; `texts` replaces the content of files on disk. */
+export function filesOf(
+  dir: string,
+  shippedDir: string,
+  texts: Readonly<Record<string, string>> = {},
+): WorkspaceFiles {
+  const file = once((path: string) => {
+    const text = Object.hasOwn(texts, path) ? texts[path] : undefined;
+    return text === undefined ? readYaml(join(dir, path), path) : parseYaml(text, path);
+  });
   const shipped = once((name: string) =>
     readYaml(join(shippedDir, `${name}.yaml`), `shipped mappings/${name}.yaml`),
   );

@@ -44,6 +44,8 @@ export interface Workspace {
   secrets(): readonly string[];
   /** The same without throwing, for checks. */
   readonly inspection: Inspection;
+  /** What the inspection would find if files, named relative to the workspace, had these texts. */
+  inspectionWith(texts: Readonly<Record<string, string>>): Inspection;
   readonly files: WorkspaceFiles;
 }
 
@@ -77,6 +79,8 @@ export function openWorkspace(
     dir,
     files,
     inspection,
+    inspectionWith: (texts) =>
+      inspectFiles(filesOf(dir, shippedMappings, texts), environment, (secret) => secrets.add(secret)),
     storeNames,
     jobNames: () => files.jobNames,
     mappingNames: () => files.mappingNames,

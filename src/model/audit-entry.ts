@@ -20,6 +20,7 @@ export const AUDITED_ACTIONS = {
   'download-export': 'downloaded an export',
   'download-report': 'downloaded a report',
   'make-job': 'made a job',
+  edit: 'edited a job',
   'replace-source': 'replaced the source file of a job',
 } as const;
 

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import {
   appendFileSync,
   chmodSync,
@@ -10,6 +10,9 @@ import {
   linkSync,
   mkdirSync,
   openSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
   rmdirSync,
   rmSync,
   statSync,
@@ -89,6 +92,31 @@ function append(path: string, text: string, mode: number | undefined, undo: (() 
   });
   if (mode !== undefined) chmodSync(path, before.mode & mode);
   appendFileSync(path, text);
+}
+
+/**
+ * Replaces the text of an existing file atomically, also through a symbolic link; permissions stay. False, with nothing
+ * changed, if the file has not, or no longer, the content of this hash. Synchronous, so that requests of one process exclude
+ * each other.
+ */
+export function replaceFile(path: string, text: string, expectedSha256: string): boolean {
+  const real = realpathSync(path);
+  const temporary = temporaryOf(real);
+  try {
+    writeFileSync(temporary, text, { flag: 'wx' });
+    chmodSync(temporary, statSync(real).mode);
+    sync(temporary);
+    if (sha256Of(readFileSync(real)) !== expectedSha256) return false;
+    renameSync(temporary, real);
+    return true;
+  } finally {
+    rmSync(temporary, { force: true });
+  }
+}
+
+/** The hash by which `replaceFile` knows the content of a file. */
+export function sha256Of(content: Uint8Array): string {
+  return createHash('sha256').update(content).digest('hex');
 }
 
 function makeFolder(path: string, undo: (() => void)[]): void {

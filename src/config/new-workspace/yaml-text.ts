@@ -2,7 +2,11 @@ import { parse } from 'yaml';
 
 /** A text for a YAML file of a workspace: quoted only if necessary, and never a placeholder. */
 export function yamlText(text: string): string {
-  const literal = text.replaceAll('${', '$${');
+  return yamlTemplate(text.replaceAll('${', '$${'));
+}
+
+/** The same for a text that may have placeholders. */
+export function yamlTemplate(literal: string): string {
   return /^[\p{L}\p{N}_./][\p{L}\p{N}_./@+() -]*$/u.test(literal) && readsAs(literal, literal)
     ? literal
     : JSON.stringify(literal);

@@ -48,7 +48,7 @@ ${facts.schedule !== null && keeper !== 'worker' && clockNote(keeper, program)}
 <dl class="facts">${scheduleFacts(facts, reading)}</dl>
 ${job?.kind === 'export' && runs.length > 0 && frame.viewer.canAct && html`<p><a href="${jobHref(job.name)}/export">Download the exported file</a>, as it is now</p>`}
 ${jobActions(card, frame.viewer)}
-${frame.viewer.canAct && takesUploads(job) && html`<p class="actions"><a class="button" href="${jobHref(facts.job)}/upload">Upload a new file</a></p>`}
+${frame.viewer.canAct && html`<p class="actions"><a class="button" href="${jobHref(facts.job)}/edit">Edit</a>${takesUploads(job) && html` <a class="button" href="${jobHref(facts.job)}/upload">Upload a new file</a>`}</p>`}
 <div class="report">
 ${history !== null && section('recent', 'Recent runs', history)}
 ${section('runs', 'All runs', runs.length === 0 ? noRuns(card, program) : runsTable(runs, { caption: `Runs of ${facts.job}, newest first`, captionHidden: true, ofOneJob: true, reading, settled: settledRuns(runs) }))}
@@ -84,7 +84,7 @@ function noRuns({ facts, job }: JobCardFacts, program: string): Markup {
 function jobSettings(job: Job): Markup {
   const own = job.kind === 'import' ? importSettings(job) : exportSettings(job);
   return html`<dl class="settings">${own}${fact('Notifies', notifyWords(job.notify))}</dl>
-<p class="quiet">From <code>jobs/${job.name}.yaml</code>. This page shows the file as it is now; edit the file to change the job.</p>`;
+<p class="quiet">From <code>jobs/${job.name}.yaml</code>. This page shows the file as it is now. To change the job, choose Edit (full access), or edit the file.</p>`;
 }
 
 function importSettings(job: ImportJob): Slot {

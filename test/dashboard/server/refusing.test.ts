@@ -15,6 +15,7 @@ const PAGES = [
   '/queues',
   '/new',
   '/jobs/nightly/upload',
+  '/jobs/nightly/edit',
 ];
 const POSTS = [
   '/jobs/nightly/run',
@@ -27,6 +28,7 @@ const POSTS = [
   '/new/address',
   '/new/abc',
   '/jobs/nightly/upload',
+  '/jobs/nightly/edit',
   '/sign-out',
   '/nowhere',
 ];

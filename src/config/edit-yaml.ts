@@ -1,0 +1,246 @@
+import { isDeepStrictEqual } from 'node:util';
+import { isMap, isNode, isScalar, type Pair, parseDocument, type YAMLMap } from 'yaml';
+import { UsageError } from '../model/storeferry-error.ts';
+import { yamlTemplate } from './new-workspace/yaml-text.ts';
+import { type Path, setValueAt, valueAt } from './value-at.ts';
+
+/** A change of a YAML file. */
+export type YamlEdit =
+  /** Sets a text, as a file writes it, or a number. Undefined removes the key, and its map if nothing else is in it. */
+  | { readonly set: Path; readonly to: string | number | undefined }
+  /** Turns the lines of a key of the file into comments, or back, or removes these comments. */
+  | { readonly pause: string }
+  | { readonly resume: string }
+  | { readonly dropPaused: string };
+
+/** Before each line of a paused key. */
+const PAUSED = '# paused: ';
+
+/**
+ * Changes the named keys of a YAML file and leaves every other byte as it is: comments, order, blank lines, quotes, line ends. It
+ * cuts at the places that the YAML parser gives. UsageError, if the result would not be exactly what was asked for.
+ */
+export function editYaml(text: string, edits: readonly YamlEdit[]): string {
+  const bom = text.startsWith(BOM) ? BOM : '';
+  let edited = text.slice(bom.length);
+  for (const edit of edits) {
+    const wanted = plain(edited);
+    edited = applied(edited, edit, wanted);
+    if (!isDeepStrictEqual(plain(edited), wanted)) throw tooIntricate();
+  }
+  return bom + edited;
+}
+
+const BOM = '\uFEFF';
+
+/** The paused part of a file under a key, as YAML; undefined if there is none. */
+export function pausedPart(text: string, key: string): unknown {
+  const lines = pausedLines(text, key).map(({ from, to }) => text.slice(from + PAUSED.length, to));
+  return lines.length === 0 ? undefined : valueAt(plain(lines.join('')), [key]);
+}
+
+function tooIntricate(): UsageError {
+  return new UsageError('The file is written in a way that the form cannot change safely.', {
+    hint: 'Edit the file itself.',
+  });
+}
+
+/** Applies one edit to the text, and to its plain content. */
+function applied(text: string, edit: YamlEdit, wanted: unknown): string {
+  if ('set' in edit) {
+    const path = edit.to === undefined ? emptied(wanted, edit.set) : edit.set;
+    setDeep(wanted, path, edit.to);
+    return edit.to === undefined ? withoutKey(text, path) : withValue(text, path, edit.to);
+  }
+  if ('pause' in edit) {
+    setValueAt(wanted, [edit.pause], undefined);
+    const { from, to } = linesOfPair(text, pairAt(text, [edit.pause]).pair);
+    const lines = text.slice(from, to).replaceAll(/[^\n]*\n|[^\n]+/g, (line) => PAUSED + line);
+    return withoutPaused(text.slice(0, from), edit.pause) + lines + withoutPaused(text.slice(to), edit.pause);
+  }
+  if ('resume' in edit) {
+    setValueAt(wanted, [edit.resume], pausedPart(text, edit.resume));
+    return replaced(text, pausedLines(text, edit.resume), (line) => line.slice(PAUSED.length));
+  }
+  return withoutPaused(text, edit.dropPaused);
+}
+
+/** The content without the sharing of aliases. */
+function plain(text: string): unknown {
+  const document = parseDocument(text, { stringKeys: true });
+  if (document.errors.length > 0) throw tooIntricate();
+  return JSON.parse(JSON.stringify(document.toJS() ?? {}));
+}
+
+function setDeep(root: unknown, path: Path, to: unknown): void {
+  for (const depth of to === undefined ? [] : path.slice(0, -1).keys()) {
+    const parent = path.slice(0, depth + 1);
+    if ((valueAt(root, parent) ?? null) === null) setValueAt(root, parent, {});
+  }
+  setValueAt(root, path, to);
+}
+
+/** The outermost key that would hold nothing else. */
+function emptied(content: unknown, path: Path): Path {
+  const parent = path.slice(0, -1);
+  const holds = valueAt(content, parent);
+  const isOnly = typeof holds === 'object' && holds !== null && Object.keys(holds).length === 1;
+  return parent.length > 0 && isOnly ? emptied(content, parent) : path;
+}
+
+interface Found {
+  readonly map: YAMLMap;
+  readonly pair: Pair;
+}
+
+function findPair(map: YAMLMap, key: PropertyKey | undefined): Pair | undefined {
+  return map.items.find((pair) => isScalar(pair.key) && String(pair.key.value) === String(key));
+}
+
+function rootOf(text: string): YAMLMap {
+  const { contents } = parseDocument(text, { stringKeys: true });
+  if (!isMap(contents)) throw tooIntricate();
+  return contents;
+}
+
+function pairAt(text: string, path: Path): Found {
+  let map: unknown = rootOf(text);
+  let found: Found | undefined;
+  for (const key of path) {
+    const pair = isMap(map) ? findPair(map, key) : undefined;
+    if (!isMap(map) || pair === undefined) throw tooIntricate();
+    found = { map, pair };
+    map = pair.value;
+  }
+  if (found === undefined) throw tooIntricate();
+  return found;
+}
+
+function nodeRange(node: unknown): readonly [number, number] {
+  if (!isNode(node) || !node.range) throw tooIntricate();
+  return [node.range[0], node.range[1]];
+}
+
+/** Where a key and its value begin and end, without comments after them. */
+function pairRange({ key, value }: Pair): readonly [number, number] {
+  return [nodeRange(key)[0], value === null ? nodeRange(key)[1] : endOf(value)];
+}
+
+function endOf(node: unknown): number {
+  const last = isMap(node) && node.flow !== true ? node.items.at(-1) : undefined;
+  return last === undefined ? nodeRange(node)[1] : pairRange(last)[1];
+}
+
+/** The start of the line after the one where something ends. */
+function lineAfter(text: string, end: number): number {
+  if (end > 0 && text[end - 1] === '\n') return end;
+  const at = text.indexOf('\n', end);
+  return at < 0 ? text.length : at + 1;
+}
+
+function linesOfPair(text: string, pair: Pair) {
+  const [start, end] = pairRange(pair);
+  return { from: text.lastIndexOf('\n', start - 1) + 1, to: lineAfter(text, end) };
+}
+
+function withValue(text: string, path: Path, to: string | number): string {
+  let map = rootOf(text);
+  for (const [depth, key] of path.entries()) {
+    const pair = findPair(map, key);
+    const rest = path.slice(depth + 1);
+    if (pair === undefined) return withPair(text, map, String(key), nested(rest, to), depth === 0);
+    if (rest.length > 0 && isMap(pair.value)) {
+      map = pair.value;
+      continue;
+    }
+    const isLeaf = pair.value === null || isScalar(pair.value);
+    if (!isLeaf && (rest.length > 0 || isMap(pair.value))) throw tooIntricate();
+    const [start, end] =
+      pair.value === null ? [pairRange(pair)[1], pairRange(pair)[1]] : nodeRange(pair.value);
+    const before = start === end && text[start - 1] === ':' ? ' ' : '';
+    const after = text.slice(start, end).endsWith('\n') ? eolOf(text) : '';
+    const value = rest.length > 0 ? nested(rest, to) : written(to, pair.value);
+    return text.slice(0, start) + before + value + after + text.slice(end);
+  }
+  throw tooIntricate();
+}
+
+function nested(path: Path, to: string | number): string {
+  return path.reduceRight<string>((value, key) => `{ ${yamlTemplate(String(key))}: ${value} }`, written(to));
+}
+
+function written(to: string | number, before?: unknown): string {
+  if (typeof to === 'number') return String(to);
+  const wasQuoted = isScalar(before) && (before.type === 'QUOTE_DOUBLE' || before.type === 'QUOTE_SINGLE');
+  if (wasQuoted) return JSON.stringify(to);
+  return /^\d+(\.\d+)?%$/.test(to) ? to : yamlTemplate(to);
+}
+
+function eolOf(text: string): string {
+  return text.includes('\r\n') ? '\r\n' : '\n';
+}
+
+/** Adds a key: at the end of its map, or in the file after a comment that shows the same key. */
+function withPair(text: string, map: YAMLMap, key: string, value: string, inRoot: boolean): string {
+  const line = `${yamlTemplate(key)}: ${value}`;
+  const last = map.items.at(-1);
+  if (map.flow === true) {
+    if (last === undefined) {
+      const [start, end] = nodeRange(map);
+      return `${text.slice(0, start)}{ ${line} }${text.slice(end)}`;
+    }
+    const [, end] = pairRange(last);
+    return `${text.slice(0, end)}, ${line}${text.slice(end)}`;
+  }
+  const [first] = map.items;
+  if (first === undefined || last === undefined) throw tooIntricate();
+  const shown = inRoot ? new RegExp(`^# ?${RegExp.escape(key)}:`, 'm').exec(text) : null;
+  const at = shown === null ? lineAfter(text, pairRange(last)[1]) : lineAfter(text, shown.index + 1);
+  const { from } = linesOfPair(text, first);
+  const indent = text.slice(from, pairRange(first)[0]);
+  const eol = eolOf(text);
+  const before = at > 0 && text[at - 1] !== '\n' ? eol : '';
+  return `${text.slice(0, at)}${before}${indent}${line}${eol}${text.slice(at)}`;
+}
+
+function withoutKey(text: string, path: Path): string {
+  const { map, pair } = pairAt(text, path);
+  if (map.flow !== true) {
+    const { from, to } = linesOfPair(text, pair);
+    return text.slice(0, from) + text.slice(to);
+  }
+  const index = map.items.indexOf(pair);
+  const [previous, next] = [map.items[index - 1], map.items[index + 1]];
+  const [start, end] = pairRange(pair);
+  if (next !== undefined) return text.slice(0, start) + text.slice(pairRange(next)[0]);
+  return text.slice(0, previous === undefined ? start : pairRange(previous)[1]) + text.slice(end);
+}
+
+interface Span {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** The lines of a key that is paused: consecutive ones, of which the first has the key. */
+function pausedLines(text: string, key: string): Span[] {
+  const first = new RegExp(`^${PAUSED}${RegExp.escape(key)}:`, 'm').exec(text);
+  const spans: Span[] = [];
+  let from = first?.index ?? text.length;
+  while (text.startsWith(PAUSED, from)) {
+    const to = lineAfter(text, from + 1);
+    spans.push({ from, to });
+    from = to;
+  }
+  return spans;
+}
+
+function withoutPaused(text: string, key: string): string {
+  return replaced(text, pausedLines(text, key), () => '');
+}
+
+function replaced(text: string, spans: readonly Span[], by: (line: string) => string): string {
+  const [first, last] = [spans[0], spans.at(-1)];
+  if (first === undefined || last === undefined) return text;
+  const lines = spans.map(({ from, to }) => by(text.slice(from, to))).join('');
+  return text.slice(0, first.from) + lines + text.slice(last.to);
+}

@@ -1,0 +1,147 @@
+import type { EditableFile } from '../../config/edit-file.ts';
+import { USUAL_SCHEDULES } from '../../config/new-workspace/new-workspace.ts';
+import { FLOOR_TEXT } from '../../model/safety-limits.ts';
+import { html, type Markup, type Slot } from '../../report/html/markup.ts';
+import { jobHref, scheduleWords } from '../pages/job-card.ts';
+import { csrfInput, type Frame, page, problemList } from '../pages/page.ts';
+import { type EditField, type EditValues, editForm } from './edit-form.ts';
+
+/** The content of the page that edits a job. */
+export interface EditPageFacts {
+  readonly name: string;
+  readonly file: EditableFile;
+  /** What the file has. */
+  readonly shown: EditValues;
+  /** What the fields have. */
+  readonly values: EditValues;
+  /** Sentences by the names of the fields; '' for those about no field. */
+  readonly errors: ReadonlyMap<string, readonly string[]>;
+  /** What the file had when the form was shown, if the file has been changed since. */
+  readonly outdated?: EditValues;
+  /** The file for people, without secrets. */
+  readonly text: string;
+  /** The mapping of the job, if it is one of the workspace. */
+  readonly ownMapping: string | null;
+  readonly program: string;
+}
+
+/** The form for source, schedule and limits of a job. */
+export function editPage(facts: EditPageFacts, frame: Frame): string {
+  const { name, file, errors, outdated, text, ownMapping } = facts;
+  const path = html`<code>jobs/${name}.yaml</code>`;
+  const form = file.problems.length === 0;
+  return page({
+    ...frame,
+    title: `Edit ${name}`,
+    section: 'jobs',
+    form: true,
+    notice: outdated !== undefined ? OUTDATED : errors.size > 0 ? REFUSED : null,
+    body: html`<p class="page-lead">Changes ${path}: only what you change here; comments and everything else stay as they are. Mode and other settings are changed in the file${ownMapping === null ? '' : html`, columns in <code>mappings/${ownMapping}.yaml</code>`}.</p>
+${(errors.get('') ?? []).map((message) => html`<p class="notice bad" role="alert">${message}</p>`)}
+${!form && html`<section class="notice bad"><h2>The form needs a file that is valid YAML</h2>${problemList(file.problems)}<p>Correct the file and load this page again.</p></section>`}
+${outdated !== undefined && form && html`<details class="worth-knowing" open><summary>The file as it is now</summary><pre class="file" tabindex="0">${text}</pre></details>`}
+${form && formPart(facts, frame)}`,
+  });
+}
+
+const OUTDATED = {
+  tone: 'warning',
+  text: 'The file was changed after this form was shown. Nothing was written. Fields that you changed have what you typed; the others have what the file has now. Look at both, then save again, or cancel.',
+} as const;
+const REFUSED = { tone: 'bad', text: 'Nothing was written: correct the marked fields.' } as const;
+
+function formPart(facts: EditPageFacts, frame: Frame): Markup {
+  const { name, file, shown, values, program } = facts;
+  const { location, source, limits } = editForm(file);
+  const text = (field: Pick<EditField, 'name' | 'label' | 'usual' | 'hint'>) => textField(field, facts);
+  return html`<form class="draft" method="post" action="${jobHref(name)}/edit" data-draft>
+${csrfInput(frame.viewer)}
+<input type="hidden" name="sha256" value="${file.sha256}">
+${Object.entries(shown).map(([key, value]) => html`<input type="hidden" name="was.${key}" value="${value}">`)}
+${
+  source.length > 0 &&
+  html`<fieldset><legend>Source</legend>
+${
+  location === 'none'
+    ? html`<p>The file names its source in a way that is not changed here (S3, SFTP): edit the file.</p>`
+    : html`${
+        location === 'any' &&
+        selectField(
+          { name: 'place', label: 'Where is the file?' },
+          [
+            ['path', 'In the workspace: a path'],
+            ['url', 'On the web: an address'],
+          ],
+          facts,
+        )
+      }
+${text({ name: 'location', label: location === 'any' ? 'Path or address' : 'Address', hint: `A path may be a glob such as exports/*.csv, an address the link of a Google Sheet. A token in an address belongs into .env: https://shop.example/export.csv?token=\${FEED_TOKEN}` })}`
+}
+${source.map(text)}
+</fieldset>`
+}
+<fieldset><legend>Schedule</legend>
+${selectField({ name: 'schedule', label: 'When does it run?' }, scheduleChoices(shown), facts)}
+<div data-when="schedule=other">${text({ name: 'cron', label: 'Minute, hour, day, month, weekday', hint: values['schedule'] === 'other' ? scheduleWords(values['cron'] ?? '') : '' })}</div>
+<div data-unless="schedule=no">${text({ name: 'timezone', label: 'Time zone' })}</div>
+<p class="hint">Workers follow a change within seconds. Schedules need a worker: <code>${program} dashboard --worker</code> keeps them in this process.</p>
+</fieldset>
+${
+  limits.length > 0 &&
+  html`<fieldset><legend>Safety limits</legend>
+<p class="hint">They stop a run before its first request. Each is a number, a percentage such as 5%, or off. ${FLOOR_TEXT}</p>
+${limits.map(text)}
+</fieldset>`
+}
+<p class="actions"><button type="submit" class="button primary">Save</button> <a class="button" href="${jobHref(name)}">Cancel</a></p>
+</form>`;
+}
+
+function scheduleChoices({ schedule = 'no', cron = '' }: EditValues): readonly (readonly [string, string])[] {
+  const words = scheduleWords(cron);
+  return [
+    ['no', 'Only when somebody starts it'],
+    ...(schedule === 'paused' ? ([['resume', `Resume: ${words}`]] as const) : []),
+    ...(schedule === 'no' ? [] : ([['paused', `Paused: ${words}, as a comment in the file`]] as const)),
+    ...USUAL_SCHEDULES.map(({ value, name }) => [value, name] as const),
+    ['other', 'At other times (cron)'],
+  ];
+}
+
+type Control = Pick<EditField, 'name' | 'label' | 'usual' | 'hint'>;
+
+/** What is said about a field: what is wrong, and what the file has where both were changed. */
+function aboutField({ name, hint }: Control, { errors, outdated, shown, values }: EditPageFacts) {
+  const wrong = errors.get(name) ?? [];
+  const theirs = shown[name] ?? '';
+  const isContested = outdated !== undefined && outdated[name] !== theirs && values[name] !== theirs;
+  const id = `about-${name}`;
+  const lines: Slot[] = [
+    ...wrong.map((message) => html`<span class="field-error">${message}</span>`),
+    isContested &&
+      html`<span class="field-error">The file now has: ${theirs === '' ? 'nothing' : html`<code>${theirs}</code>`}</span>`,
+    hint !== undefined && hint !== '' && html`<span class="quiet">${hint}</span>`,
+  ].filter((line) => line !== false);
+  return {
+    text: lines.length > 0 && html`<span class="about" id="${id}">${lines}</span>`,
+    attributes: html`${lines.length > 0 && html` aria-describedby="${id}"`}${wrong.length > 0 && html` aria-invalid="true"`}`,
+  };
+}
+
+function textField(control: Control, facts: EditPageFacts): Markup {
+  const { name, label, usual } = control;
+  const { text, attributes } = aboutField(control, facts);
+  const zone = name === 'timezone' && facts.shown['schedule'] === 'no' && facts.values['schedule'] === 'no';
+  return html`<p class="field"><label for="${name}">${label}</label><input id="${name}" name="${name}" value="${facts.values[name] ?? ''}"${usual !== undefined && html` placeholder="${usual}"`}${attributes}${zone && html` data-browser-timezone`} autocomplete="off" spellcheck="false">${text}</p>`;
+}
+
+function selectField(
+  control: Control,
+  choices: readonly (readonly [value: string, label: string])[],
+  facts: EditPageFacts,
+): Markup {
+  const { name, label } = control;
+  const { text, attributes } = aboutField(control, facts);
+  const chosen = facts.values[name];
+  return html`<p class="field"><label for="${name}">${label}</label><select id="${name}" name="${name}"${attributes}>${choices.map(([value, words]) => html`<option value="${value}"${value === chosen && html` selected`}>${words}</option>`)}</select>${text}</p>`;
+}

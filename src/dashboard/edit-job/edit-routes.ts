@@ -1,0 +1,143 @@
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import { editFile, type Path, readEditable } from '../../config/edit-file.ts';
+import type { Workspace } from '../../config/workspace.ts';
+import { secretRedactor } from '../../model/secret-redactor.ts';
+import { audit } from '../audit.ts';
+import type { DashboardContext, DashboardLog } from '../dashboard-context.ts';
+import { formFields } from '../form-fields.ts';
+import { notFound } from '../guard/page-error.ts';
+import { jobHref } from '../pages/job-card.ts';
+import { serverTimezone } from '../pages/moment.ts';
+import { frameOf } from '../pages/page.ts';
+import { type EditValues, editsOf, pathsOf, shownBefore, typedOver, valuesOf } from './edit-form.ts';
+import { type EditPageFacts, editPage } from './edit-page.ts';
+
+interface OfJob {
+  readonly Params: { readonly job: string };
+}
+
+/** Changes source, schedule and safety limits in the file of a job; the file stays as it is elsewhere. */
+export function editRoutes(
+  app: FastifyInstance,
+  dashboard: DashboardContext,
+  { log }: { readonly log: DashboardLog },
+): void {
+  const show = (reply: FastifyReply, document: string) =>
+    reply.type('text/html; charset=utf-8').send(document);
+  const open = (name: string) => {
+    const workspace = dashboard.openWorkspace();
+    if (!workspace.jobNames().includes(name)) throw notFound(`There is no job ${name}.`);
+    return workspace;
+  };
+  const factsOf = (workspace: Workspace, name: string): EditPageFacts => {
+    const file = readEditable(workspace, fileOf(name));
+    const values = valuesOf(file, serverTimezone());
+    // Reads the secrets of the file, which its text must not show.
+    workspace.inspection.job(name);
+    const mapping = file.at(['mapping']);
+    const ownMapping = workspace.files.ownMappingNames.find((own) => own === mapping) ?? null;
+    const redactor = secretRedactor();
+    for (const secret of workspace.secrets()) redactor.add(secret);
+    const text = redactor.redact(file.text);
+    return {
+      ...{ name, file, values, text, ownMapping, program: dashboard.program },
+      shown: values,
+      errors: new Map(),
+    };
+  };
+
+  app.get<OfJob>('/jobs/:job/edit', { config: { who: 'actors' } }, (request, reply) => {
+    const { job: name } = request.params;
+    const facts = factsOf(open(name), name);
+    return show(
+      reply.code(facts.file.problems.length > 0 ? 422 : 200),
+      editPage(facts, frameOf(dashboard, request)),
+    );
+  });
+
+  app.post<OfJob>('/jobs/:job/edit', async (request, reply) => {
+    const { job: name } = request.params;
+    const workspace = open(name);
+    const facts = factsOf(workspace, name);
+    const { file, values: now } = facts;
+    const fields = formFields(request.body);
+    const before = shownBefore(now, fields);
+    const typed = typedOver(now, fields);
+    const values = merged(now, before, typed);
+    const again = (status: number, more: Partial<EditPageFacts>) =>
+      show(reply.code(status), editPage({ ...facts, values, ...more }, frameOf(dashboard, request)));
+    const outdated = () => {
+      const current = factsOf(open(name), name);
+      return again(409, { ...current, values: merged(current.values, before, typed), outdated: before });
+    };
+    if (file.problems.length > 0) return again(422, {});
+    if (fields['sha256'] !== file.sha256) return outdated();
+    const missing = missingIn(values);
+    if (missing.size > 0) return again(422, { errors: missing });
+    const edits = editsOf(file, now, values);
+    if (edits.length === 0) return reply.redirect(jobHref(name), 303);
+    const paths = pathsOf(file);
+    const saved = editFile(workspace, fileOf(name), {
+      ...{ sha256: file.sha256, edits, fields: [...paths.values()].flat() },
+      check: (inspection) => inspection.job(name)?.problems ?? [],
+    });
+    switch (saved.kind) {
+      case 'outdated':
+        return outdated();
+      case 'refused': {
+        const errors = besideFields(saved.problems, paths, dashboard.retell);
+        // A typed secret is not sent back.
+        const isSecret = errors.get('location')?.some((message) => message.includes('secret')) === true;
+        return again(422, {
+          errors,
+          ...(isSecret && { values: { ...values, location: now['location'] ?? '' } }),
+        });
+      }
+      case 'saved':
+        log.info({ job: name }, 'edited a job');
+        await audit(dashboard, request, { action: 'edit', job: name });
+        return reply.redirect(jobHref(name), 303);
+      default:
+        return saved satisfies never;
+    }
+  });
+}
+
+function fileOf(name: string): string {
+  return `jobs/${name}.yaml`;
+}
+
+/** What was typed, in the fields where something was typed, and the file elsewhere. */
+function merged(now: EditValues, before: EditValues, typed: EditValues): EditValues {
+  return Object.fromEntries(
+    Object.entries(now).map(([name, value]) => {
+      const own = typed[name];
+      return [name, own === undefined || own === before[name] ? value : own];
+    }),
+  );
+}
+
+type Errors = EditPageFacts['errors'];
+
+/** What the checks of a file cannot say of a field that is left blank. */
+function missingIn({ location, schedule, cron }: EditValues): Errors {
+  return new Map([
+    ...(location === '' ? [['location', ['Give the path or the address of the file.']] as const] : []),
+    ...(schedule === 'other' && cron === ''
+      ? [['cron', ['Give the times as a cron expression.']] as const]
+      : []),
+  ]);
+}
+
+/** The problems by the names of the fields; '' for those of no field. */
+function besideFields(
+  problems: readonly { readonly at: Path | undefined; readonly message: string }[],
+  paths: ReadonlyMap<string, readonly Path[]>,
+  retell: (text: string) => string,
+): Errors {
+  const nameOf = (at: Path | undefined) =>
+    [...paths].find(([, own]) => own.some((path) => path === at))?.[0] ?? '';
+  const named = problems.map(({ at, message }) => ({ name: nameOf(at), message: retell(message) }));
+  const byName = Map.groupBy(named, ({ name }) => name);
+  return new Map([...byName].map(([name, found]) => [name, found.map(({ message }) => message)]));
+}

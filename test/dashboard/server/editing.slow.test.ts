@@ -1,0 +1,158 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { type Nightly, setupNightly } from '../../support/nightly.ts';
+import type { Answer, HttpClient } from './http-client.ts';
+import { type ServedDashboard, serveDashboard } from './running-dashboard.ts';
+
+const EDIT = '/jobs/nightly/edit';
+const FILE = 'jobs/nightly.yaml';
+const JOB = `# our nightly catalog
+import: products
+store: main
+source:
+  path: catalog.csv   # written by the shop at 1:00
+mapping: shopify-products
+
+safety: { maxRejects: 10%, "minRows": '80%' }   # agreed with Anna
+duplicates: first
+schedule:
+  cron: "15 2 * * *" # after the backup
+  timezone: Europe/London
+# the end
+`;
+
+let nightly: Nightly;
+let dashboard: ServedDashboard;
+let client: HttpClient;
+
+const read = async () => await readFile(join(nightly.workspace.dir, FILE), 'utf8');
+const fieldOf = ({ document }: Answer, name: string) =>
+  document.querySelector(`[name="${name}"]`)?.getAttribute('value') ??
+  document.querySelector(`select[name="${name}"] option[selected]`)?.getAttribute('value');
+/** Sends the form with other values, and the chosen entries of its lists. */
+const save = async (page: Answer, fields: Readonly<Record<string, string>>) => {
+  const lists = ['place', 'schedule'].map((name) => [name, fieldOf(page, name) ?? '']);
+  return await client.submit(page, EDIT, { ...Object.fromEntries(lists), ...fields });
+};
+
+beforeAll(async () => {
+  nightly = await setupNightly(3);
+  dashboard = await serveDashboard(nightly.workspace);
+  client = await dashboard.signedIn('full');
+});
+beforeEach(async () => {
+  await nightly.workspace.write(FILE, JOB);
+});
+afterAll(async () => {
+  await nightly?.[Symbol.asyncDispose]();
+});
+
+it('changes the named keys of a job and leaves every other byte', async () => {
+  const page = await client.get(EDIT);
+  expect([fieldOf(page, 'location'), fieldOf(page, 'maxRejects'), fieldOf(page, 'schedule')]).toEqual([
+    ...['catalog.csv', '10%', '15 2 * * *'],
+  ]);
+  const saved = await save(page, {
+    ...{ location: 'exports/*.csv', delimiter: 'semicolon', maxRejects: '25', minRows: '50%' },
+    ...{ maxPriceMoves: 'off', schedule: 'other', cron: '30 4 * * 1-5' },
+  });
+  expect(saved.words).toContain('At 04:30, Monday through Friday');
+  expect(await read()).toBe(
+    JOB.replace('path: catalog.csv   # written by the shop at 1:00\n', (line) =>
+      line.replace('catalog.csv', '"exports/*.csv"').concat('  delimiter: semicolon\n'),
+    )
+      .replace('maxRejects: 10%', 'maxRejects: 25')
+      .replace("'80%' }", '"50%", maxPriceMoves: off }')
+      .replace('"15 2 * * *"', '"30 4 * * 1-5"'),
+  );
+  const { audit } = (await nightly.workspace.storeferry('runs', '--audit', '--json')).json();
+  expect(audit).toEqual(
+    expect.arrayContaining([expect.objectContaining({ action: 'edit', job: 'nightly', outcome: 'done' })]),
+  );
+  expect((await nightly.workspace.storeferry('runs', '--audit')).stdout).toContain('edited a job');
+});
+
+it('writes nothing where nothing was changed, and resumes a paused schedule as it was', async () => {
+  await save(await client.get(EDIT), {});
+  expect(await read()).toBe(JOB);
+  await save(await client.get(EDIT), { schedule: 'paused' });
+  expect(await read()).toBe(
+    JOB.replace(/schedule:\n.*\n.*\n/, (lines) => lines.replaceAll(/^(?=.)/gm, '# paused: ')),
+  );
+  expect((await client.get('/jobs/nightly')).words).toContain('ScheduleNone');
+  const paused = await client.get(EDIT);
+  expect(fieldOf(paused, 'schedule')).toBe('paused');
+  expect(paused.words).toContain('Resume: At 02:15, every day');
+  await save(paused, { schedule: 'resume' });
+  expect(await read()).toBe(JOB);
+});
+
+it('shows what is wrong beside the field and writes nothing', async () => {
+  const page = await client.get(EDIT);
+  const wrong = async (fields: Readonly<Record<string, string>>, name: string) => {
+    const refused = await save(page, fields);
+    expect(refused.status).toBe(422);
+    expect(await read()).toBe(JOB);
+    const text = refused.document.querySelector(`#about-${name} .field-error`)?.textContent ?? '';
+    return { text, page: refused };
+  };
+  expect((await wrong({ maxRejects: 'many' }, 'maxRejects')).text).toContain('expected a whole number');
+  expect((await wrong({ headerRow: 'x' }, 'headerRow')).text).toContain('headerRow');
+  expect((await wrong({ encoding: 'utf-99' }, 'encoding')).text).toContain('expected an encoding');
+  expect((await wrong({ location: '' }, 'location')).text).toContain('Give the path');
+  expect((await wrong({ location: '../secret.csv' }, 'location')).text).toContain('source.path');
+  expect((await wrong({ schedule: 'other', cron: '1 2 3' }, 'cron')).text).toContain('cron fields');
+  expect((await wrong({ timezone: 'Mars/Base' }, 'timezone')).text).toContain('time zone');
+  const address = { place: 'url', location: 'https://shop.example/a.csv?token=hunter2' };
+  const secret = await wrong(address, 'location');
+  expect(secret.text).toContain('a secret must not be in a file');
+  expect(secret.page.body).not.toContain('hunter2');
+});
+
+it('keeps placeholders of addresses as they are written', async () => {
+  const location = `https://shop.example/a.csv?token=\${FEED_TOKEN}`;
+  await save(await client.get(EDIT), { place: 'url', location });
+  expect(await read()).toContain(`source:\n  url: ${JSON.stringify(location)}\nmapping`);
+  expect(fieldOf(await client.get(EDIT), 'location')).toBe(location);
+});
+
+it('overwrites nothing that was written by hand meanwhile', async () => {
+  const page = await client.get(EDIT);
+  const byHand = JOB.replace('maxRejects: 10%', 'maxRejects: 1%').replace('catalog.csv', 'other.csv');
+  await nightly.workspace.write(FILE, byHand);
+  const asked = await save(page, { maxRejects: '50%', minRows: 'off' });
+  expect(asked.status).toBe(409);
+  expect(await read()).toBe(byHand);
+  expect(asked.words).toContain('was changed after this form was shown');
+  expect(asked.document.querySelector('pre.file')?.textContent).toContain('other.csv');
+  expect(['location', 'maxRejects', 'minRows'].map((name) => fieldOf(asked, name))).toEqual([
+    ...['other.csv', '50%', 'off'],
+  ]);
+  expect(asked.document.querySelector('#about-maxRejects')?.textContent).toContain('The file now has: 1%');
+  expect((await save(asked, {})).status).toBe(200);
+  expect(await read()).toBe(byHand.replace('1%', '50%').replace("'80%'", '"off"'));
+});
+
+it('names the errors of a file that is no YAML, and edits the schedule of an export', async () => {
+  await nightly.workspace.write(FILE, 'import: [\n');
+  const broken = await client.get(EDIT);
+  expect([broken.status, broken.document.querySelector('form.draft')]).toEqual([422, null]);
+  expect(broken.words).toContain('jobs/nightly.yaml:');
+  const text = 'export: orders\nstore: main\ndestination: { path: out.csv }\n';
+  await nightly.workspace.write(FILE, text);
+  await save(await client.get(EDIT), { schedule: '0 * * * *', timezone: 'UTC' });
+  expect(await read()).toBe(`${text}schedule: { cron: "0 * * * *", timezone: UTC }\n`);
+  expect((await client.get('/jobs/nowhere/edit')).status).toBe(404);
+});
+
+it('is for visitors with full access', async () => {
+  const looking = await dashboard.signedIn('readOnly');
+  expect((await looking.get(EDIT)).status).toBe(403);
+  expect((await looking.get('/jobs/nightly')).document.querySelector(`a[href="${EDIT}"]`)).toBeNull();
+  const page = await client.get(EDIT);
+  const stolen = { sha256: fieldOf(page, 'sha256') ?? '', location: 'other.csv' };
+  expect((await looking.post(EDIT, stolen)).status).toBe(403);
+  expect((await client.post(EDIT, stolen)).status).toBe(403);
+  expect(await read()).toBe(JOB);
+});
