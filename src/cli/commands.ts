@@ -50,6 +50,12 @@ export const COMMANDS: readonly Registered[] = [
     load: async () => (await import('./commands/retry-command.ts')).retryCommand,
   },
   {
+    name: 'release',
+    summary: 'send records that a guard has held, exactly as they were held',
+    load: async () => (await import('./commands/release-command.ts')).releaseCommand,
+    alias: ['unhold'],
+  },
+  {
     name: 'undo',
     summary: 'plan the inverse of a run: what it changed gets its earlier values; sends nothing',
     load: async () => (await import('./commands/undo-command.ts')).undoCommand,

@@ -15,6 +15,8 @@ export interface Invocation {
 export interface Argument {
   readonly what: string;
   readonly required: boolean;
+  /** It takes all words that follow. */
+  readonly many?: boolean;
 }
 
 /** An option of a command. For example, `--requests-per-second` has the key `requestsPerSecond`. */
@@ -34,9 +36,11 @@ export type ValuesOf<Options> = {
 };
 
 type TextsOf<Arguments> = {
-  readonly [Key in keyof Arguments]: Arguments[Key] extends { readonly required: true }
-    ? string
-    : string | undefined;
+  readonly [Key in keyof Arguments]: Arguments[Key] extends { readonly many: true }
+    ? readonly string[]
+    : Arguments[Key] extends { readonly required: true }
+      ? string
+      : string | undefined;
 };
 
 /** A command without its name and summary, which are in `COMMANDS`. */
@@ -70,8 +74,8 @@ export function defineCommand<const Arguments extends AnyArguments, Options exte
     ...parts,
     addTo(command, invocation, finish) {
       const { notes = '', examples } = parts;
-      for (const [name, { what, required }] of Object.entries(parts.arguments)) {
-        command.argument(required ? `<${name}>` : `[${name}]`, what);
+      for (const [name, argument] of Object.entries<Argument>(parts.arguments)) {
+        command.argument(argumentUsage(name, argument), argument.what);
       }
       for (const [key, option] of Object.entries(parts.options)) {
         command.addOption(toOption(key, option));
@@ -92,6 +96,12 @@ function textsOf<Arguments extends AnyArguments>(
 ): TextsOf<Arguments>;
 function textsOf(defined: AnyArguments, given: readonly unknown[]): object {
   return Object.fromEntries(Object.keys(defined).map((name, index) => [name, given[index]]));
+}
+
+/** An argument as usage shows it: `<run>`, `[key]`, `[keys...]`. */
+export function argumentUsage(name: string, { required, many = false }: Argument): string {
+  const shown = `${name}${many ? '...' : ''}`;
+  return required ? `<${shown}>` : `[${shown}]`;
 }
 
 /** The flags of an option, such as `--limit <n>`. */
@@ -120,6 +130,11 @@ export function required(what: string): Argument & { readonly required: true } {
 /** An optional argument. */
 export function optional(what: string): Argument & { readonly required: false } {
   return { what, required: false };
+}
+
+/** Any number of further arguments. */
+export function several(what: string): Argument & { readonly required: false; readonly many: true } {
+  return { what, required: false, many: true };
 }
 
 /** An option without a value. */

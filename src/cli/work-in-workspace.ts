@@ -73,7 +73,7 @@ export async function workInWorkspace(
     const about =
       run === null
         ? { job, run: named ?? null }
-        : { job: run.job, run: run.id, of: run.retryOf ?? run.undo?.of ?? null };
+        : { job: run.job, run: run.id, of: run.retryOf ?? (run.undo ?? run.release)?.of ?? null };
     recorded ??= recordCommand(open.context, { action, outcome, ...about }).catch((error: unknown) => {
       watch.clear();
       terminal.err(`Not added to the audit log: ${explainFailure(error)}\n`);

@@ -10,6 +10,7 @@ export const AUDITED_ACTIONS = {
   plan: 'made a plan',
   approve: 'approved a plan',
   undo: 'planned to undo a run',
+  release: 'released held records',
   retry: 'sent corrected rejects',
   verify: 'started a verification',
   enqueue: 'enqueued a run',

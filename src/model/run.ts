@@ -23,14 +23,15 @@ export const UNFINISHED: readonly RunStatus[] = ['running', 'failed', 'interrupt
 
 /**
  * The kind of a run: `plan` only plans, `retry` sends a corrected rejects file, `export` reads the store, `verify`
- * sends a sample of acknowledged records again, `undo` sends what was there before another run.
+ * sends a sample of acknowledged records again, `undo` sends what was there before another run, `release` sends records
+ * that guards held in another run.
  */
-export type RunKind = 'run' | 'plan' | 'retry' | 'export' | 'verify' | 'undo';
+export type RunKind = 'run' | 'plan' | 'retry' | 'export' | 'verify' | 'undo' | 'release';
 
 /** The kinds that execute the job; a plan and a verification do not. */
-export const KINDS_BUT_PLAN: readonly RunKind[] = ['run', 'retry', 'export', 'undo'];
+export const KINDS_BUT_PLAN: readonly RunKind[] = ['run', 'retry', 'export', 'undo', 'release'];
 /** The kinds that write to the store. */
-export const SENDING_KINDS: readonly RunKind[] = ['run', 'retry', 'verify', 'undo'];
+export const SENDING_KINDS: readonly RunKind[] = ['run', 'retry', 'verify', 'undo', 'release'];
 
 /** The named steps, in order: stage, plan, apply, finish of an import; read, write, finish of an export. */
 export type RunStep = 'stage' | 'plan' | 'apply' | 'read' | 'write' | 'finish';
@@ -85,7 +86,9 @@ export interface Run {
   /** The run whose rejects this one retries. */
   readonly retryOf: string | null;
   /** Set if it undoes another run; its plan has the kind `plan` until it is approved. */
-  readonly undo?: Undo;
+  readonly undo?: RunPart;
+  /** Set if it releases records that guards held in another run. */
+  readonly release?: RunPart;
   /**
    * The version of a remote source when this run read it, and the digest of its content; absent if it has no version.
    */
@@ -111,8 +114,8 @@ export interface Run {
   readonly waiting?: RunWaiting | null;
 }
 
-/** What a run undoes. */
-export interface Undo {
+/** What a run undoes or releases. */
+export interface RunPart {
   /** The id of the run. */
   readonly of: string;
   /** Only the records with these keys; left out: all. */

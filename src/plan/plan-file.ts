@@ -19,6 +19,7 @@ import { parseShardLine } from './shard-writer.ts';
 
 // What differs between two versions of a record, also for the history.
 export { fieldChanges, type VariantPairs, variantName } from './changes/field-changes.ts';
+export type { HeldRecord } from './held-record.ts';
 
 /**
  * The file of the plan in the folder of its run. It is written last, so its presence shows that the plan is complete.
@@ -280,10 +281,19 @@ export async function* readHeld(
 
 /** StateError if the file of rejections differs by a byte from what the plan has written. */
 export async function verifyRejections(folder: RunFolder, { rejectionsSha256 }: Plan): Promise<void> {
+  await verifyFile(folder, REJECTIONS_FILE, rejectionsSha256);
+}
+
+/** The same for the file of held records. */
+export async function verifyHeld(folder: RunFolder, { heldSha256 }: Plan): Promise<void> {
+  await verifyFile(folder, HELD_FILE, heldSha256);
+}
+
+async function verifyFile(folder: RunFolder, name: string, sha256: string | undefined): Promise<void> {
   const hash = createHash('sha256');
-  for await (const chunk of await folder.read(REJECTIONS_FILE)) hash.update(chunk);
-  if (hash.digest('hex') === rejectionsSha256) return;
-  throw new StateError(`${folder.location}/${REJECTIONS_FILE} was changed after planning.`, {
+  for await (const chunk of await folder.read(name)) hash.update(chunk);
+  if (hash.digest('hex') === sha256) return;
+  throw new StateError(`${folder.location}/${name} was changed after planning.`, {
     hint: 'The file was damaged or edited. Run the job again: it makes a new plan.',
   });
 }
@@ -328,6 +338,8 @@ export interface PlannedRecord {
   readonly changes: ReturnType<typeof valueChanges>;
   /** A later request may have arrived: what the store holds is not known. */
   readonly inDoubt: boolean;
+  /** The store has acknowledged some version of it. */
+  readonly acknowledged: boolean;
 }
 
 /**
@@ -348,7 +360,11 @@ export async function plannedRecord(
   const changesOf = (body: object | null) =>
     body === null || stored === undefined ? { changed: [], removed: [] } : valueChanges(stored, body);
   const found = {
-    ...{ changes: changesOf(mapped), inDoubt: mark?.fingerprint === IN_DOUBT },
+    ...{
+      changes: changesOf(mapped),
+      inDoubt: mark?.fingerprint === IN_DOUBT,
+      acknowledged: mark !== undefined,
+    },
     ...{ body: null, reason: null, standing: undefined },
   };
   for (const shard of plan.shards.filter(({ kind }) => kind === 'upserts')) {

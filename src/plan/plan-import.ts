@@ -53,7 +53,9 @@ export interface PlanOptions {
   readonly sample?: Sample | undefined;
   /** The records are those of an undo: what it deletes, and what it says. Asked after the records were read. */
   readonly undo?: UndoSource | undefined;
-  /** The source is a corrected rejects file: no deletes, no safety limits. */
+  /** The records have their whole bodies, also for `mode: update`: nothing is merged into them. */
+  readonly whole?: boolean | undefined;
+  /** The source is a corrected rejects file, or records that are released: no deletes, no safety limits. */
   readonly retry: boolean;
   /** The digest of what decides a record's key, in this run and in the last completed one; null if unknown. */
   readonly keyDigest: string | null;
@@ -82,7 +84,7 @@ export async function planImport(options: PlanOptions): Promise<Plan> {
   const { job, folder, ledger, signal, retry, sample, undo, admit = (records) => records } = options;
   const { mergedCopies: mostMerged } = job.limits ?? DEFAULT_LIMITS;
   const updates =
-    job.mode === 'update'
+    job.mode === 'update' && options.whole !== true
       ? new UpdatePass({ ...job, match: job.match ?? 'url', ledger, mostMerged, signal })
       : undefined;
   const openMapped = () =>

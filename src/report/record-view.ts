@@ -14,7 +14,15 @@ export interface ViewedField extends TracedField {
 /** What a plan does with one record, and the cells of the record. */
 export interface RecordView {
   readonly key: string | null;
-  readonly standing: 'new' | 'changed' | 'resent' | 'unchanged' | 'rejected' | 'skipped' | 'held';
+  readonly standing:
+    | 'new'
+    | 'changed'
+    | 'resent'
+    | 'unchanged'
+    | 'rejected'
+    | 'skipped'
+    | 'held'
+    | 'not-in-sample';
   /** How many records of the source have the key. */
   readonly copies: number;
   readonly rows: readonly TracedRow[];
@@ -61,6 +69,7 @@ const STANDINGS: Readonly<Record<RecordView['standing'], string>> = {
   rejected: 'Rejected. Nothing is sent.',
   skipped: 'Skipped by the mapping. Nothing is sent.',
   held: 'Held by a guard of the job. Nothing is sent until somebody releases it.',
+  'not-in-sample': 'Not in the sample: this plan leaves the record out. Nothing is sent.',
 };
 
 /** Whether this is the cell that a reason names. */

@@ -112,6 +112,8 @@ function whatOf(kind: DocumentHead['kind']): string {
       return 'Verification of';
     case 'undo':
       return 'Undo of a run of';
+    case 'release':
+      return 'Release of held records of';
     default:
       return kind satisfies never;
   }

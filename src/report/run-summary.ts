@@ -89,6 +89,7 @@ interface ListedRun extends RunSummary {
   readonly step: Run['step'];
   readonly retryOf: string | null;
   readonly undoOf: string | null;
+  readonly releaseOf: string | null;
   readonly startedAt: string;
   readonly finishedAt: string | null;
   /** The progress of a running run; null if nothing is known. */
@@ -117,9 +118,10 @@ interface RunsSummary {
 /** One run for programs; `now` in milliseconds since the epoch. */
 export function listedRun(facts: Pick<RunFacts, 'run' | 'totals' | 'rejectsFile'>, now: number): ListedRun {
   const { kind, store, step, retryOf, startedAt, finishedAt, progress = null } = facts.run;
+  const { undo, release } = facts.run;
   return {
     ...runSummary(facts, now),
-    ...{ kind, store, step, retryOf, undoOf: facts.run.undo?.of ?? null },
+    ...{ kind, store, step, retryOf, undoOf: undo?.of ?? null, releaseOf: release?.of ?? null },
     startedAt: isoTime(startedAt),
     finishedAt: finishedAt === null ? null : isoTime(finishedAt),
     progress: progress && { done: progress.done, total: progress.total, unit: progress.unit },

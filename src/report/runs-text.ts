@@ -39,7 +39,8 @@ export function runText(facts: RunFacts, view: View, options: PageOptions): stri
   const { run } = facts;
   const page = new Page(options);
   const { kind, retryOf, undo } = run;
-  const how = undo !== undefined ? `undo of ${undo.of}` : retryOf === null ? kind : `retry of ${retryOf}`;
+  const of = undo?.of ?? run.release?.of ?? retryOf;
+  const how = of === null ? kind : `${undo === undefined ? kind : 'undo'} of ${of}`;
   page.say(`Run ${run.id} of ${run.job} (${how}) on the store ${run.store}, ${run.baseUrl}`, {
     tone: 'strong',
   });

@@ -152,7 +152,7 @@ export type Action =
       readonly sample?: Sample | undefined;
     }
   | { readonly does: 'verify' | 'stats'; readonly job: string }
-  | { readonly does: 'undo'; readonly run: string; readonly only?: readonly string[] | undefined }
+  | { readonly does: 'undo' | 'release'; readonly run: string; readonly only?: readonly string[] | undefined }
   | {
       readonly does: 'approve' | 'retry' | 'see' | 'download' | 'interrupt';
       readonly run: string;

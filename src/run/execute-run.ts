@@ -40,6 +40,7 @@ export async function executeRun(context: RunContext, task: RunTask): Promise<Ru
     case 'run':
     case 'plan':
     case 'undo':
+    case 'release':
     case 'approve':
     case 'retry': {
       const { importRun } = await import('./import-run.ts');

@@ -1,5 +1,5 @@
 import type { Plan } from '../model/plan.ts';
-import type { Run, Undo } from '../model/run.ts';
+import type { Run, RunPart } from '../model/run.ts';
 import { storeIdentity } from '../model/store-identity.ts';
 import { StateError, UsageError } from '../model/storeferry-error.ts';
 import { readPlan } from '../plan/plan-file.ts';
@@ -22,9 +22,10 @@ import { type Stage, stageJobSource, stageStep } from './import/stage-step.ts';
 import { asItStands, laterRun, lockJob, lockPlan, lockTarget, whileHeld } from './lock-job.ts';
 import { refuseUnlessRejected, stageCorrected } from './read-corrections.ts';
 import { createReconciled, reconcileState } from './reconcile-state.ts';
+import { refuseUnlessReleasable } from './records/held-records.ts';
 import type { ImportRequest, RunContext } from './run-context.ts';
 import { newRun, runPipeline } from './run-pipeline.ts';
-import { refuseUnlessUndoable, stageUndo } from './undo/plan-undo.ts';
+import { refuseUnlessUndoable, stageNoSource } from './undo/plan-undo.ts';
 
 interface OfImport {
   readonly request: ImportRequest;
@@ -45,9 +46,11 @@ export type ImportTask =
   /** Sends nothing. The plan can be approved until another run or plan of the job begins. */
   | (OfImport & { readonly kind: 'plan' })
   /** The same for the inverse of an earlier run. */
-  | (OfImport & { readonly kind: 'undo'; readonly undo: Undo })
+  | (OfImport & { readonly kind: 'undo'; readonly undo: RunPart })
   /** Applies exactly the plan of a planned or stopped run. */
   | (Sending & { readonly kind: 'approve'; readonly planned: Run })
+  /** Sends exactly the records that guards held in a run. */
+  | (Sending & { readonly kind: 'release'; readonly release: RunPart })
   /** Sends the corrected rejects file of a run. `onEdits` is called with the corrections before anything is sent. */
   | (Sending & {
       readonly kind: 'retry';
@@ -71,6 +74,7 @@ export async function importRun(surroundings: RunContext, task: ImportTask): Pro
     async admit(run) {
       if (task.kind === 'retry') await refuseUnlessRejected(surroundings, task.rejected);
       if (task.kind === 'undo') await refuseUnlessUndoable(surroundings, run, task.undo);
+      if (task.kind === 'release') await refuseUnlessReleasable(surroundings, run, task.release);
       if (task.kind !== 'approve') return run;
       const approved = await approvePlan(surroundings, request, run);
       plan = approved.plan;
@@ -84,8 +88,8 @@ export async function importRun(surroundings: RunContext, task: ImportTask): Pro
       } else {
         work.run = await createReconciled(context, work.run);
         work.run =
-          task.kind === 'undo'
-            ? await stageUndo(context, work.run)
+          task.kind === 'undo' || task.kind === 'release'
+            ? await stageNoSource(context, work.run)
             : await stageStep(context, request, work.run, stageOf(task));
         work.begin(await continued(context, task, work.run));
         if (work.run.unchangedSince !== undefined) return;
@@ -101,8 +105,9 @@ export async function importRun(surroundings: RunContext, task: ImportTask): Pro
       if (task.kind === 'approve' && plan !== null) await refuseOutdatedMerge(context, work.run, plan);
       plan ??= await planStep(whileHeld(context, work.lock, target), request, work.run);
       refuseUnsafe(work.run, plan);
-      // A retry without anything to send keeps plans valid and unfinished runs continuable.
-      if (task.kind === 'retry' && plan.shards.length > 0) await supersedeOthers(context, work.run);
+      // A retry or release without anything to send keeps plans valid and unfinished runs continuable.
+      if ((task.kind === 'retry' || task.kind === 'release') && plan.shards.length > 0)
+        await supersedeOthers(context, work.run);
       const delivery = { run: work.run, plan, job, store, lock: target };
       await applyStep(context, delivery, workers ?? deliverHere);
     },
@@ -120,6 +125,8 @@ function runOf(context: RunContext, task: ImportTask): Run {
     ...{ job: name, kind, resource, step: 'stage', resend, retryOf },
     ...(sample === undefined ? {} : { sample }),
     ...(task.kind === 'undo' ? { undo: task.undo } : {}),
+    // Whoever releases values has looked at them.
+    ...(task.kind === 'release' ? { release: task.release, approved: true } : {}),
   });
 }
 
@@ -141,6 +148,7 @@ async function continued(context: RunContext, { kind }: ImportTask, staged: Run)
       return await continueSame(context, staged);
     case 'plan':
     case 'undo':
+    case 'release':
     case 'approve':
       return staged;
     default:

@@ -5,6 +5,7 @@ import type { ImportMode, TracedCell, TracedField } from '../model/mapped-record
 import { leavesOf } from '../model/mapped-record.ts';
 import { nearest } from '../model/nearest.ts';
 import type { Run } from '../model/run.ts';
+import type { Sample } from '../model/sample.ts';
 import { StateError } from '../model/storeferry-error.ts';
 import { type PlannedRecord, plannedRecord, readPlan, readRejections } from '../plan/plan-file.ts';
 import type { RecordSuggestions, RecordView } from '../report/record-view.ts';
@@ -100,7 +101,11 @@ export async function showRecord(
       : await plannedRecord(folder, plan, ledger, { key: planned, mapped: body, spans: mapped.spans });
   return {
     kind: 'found',
-    view: { ...viewOf(copies, { known, product, mode: plan.mode }, context.redact), copies: count, source },
+    view: {
+      ...viewOf(copies, { known, product, mode: plan.mode, sample: run.sample }, context.redact),
+      copies: count,
+      source,
+    },
   };
 }
 
@@ -110,7 +115,13 @@ function viewOf(
     known,
     product,
     mode,
-  }: { readonly known: PlannedRecord | null; readonly product: string | null; readonly mode: ImportMode },
+    sample,
+  }: {
+    readonly known: PlannedRecord | null;
+    readonly product: string | null;
+    readonly mode: ImportMode;
+    readonly sample: Sample | undefined;
+  },
   redact: RunContext['redact'] = (text) => text,
 ): Omit<RecordView, 'copies' | 'source'> {
   const records = copies.flatMap(({ mapped, trace }) =>
@@ -123,7 +134,11 @@ function viewOf(
     mode === 'update' ? placed(trace.fields, record.body, body) : trace.fields,
   );
   // What the plan neither sends nor rejects is unchanged, or known to a job that only creates.
-  const left = mode === 'create' ? 'skipped' : 'unchanged';
+  const left = isOutside(known, mapped?.key ?? null, mode, sample)
+    ? 'not-in-sample'
+    : mode === 'create'
+      ? 'skipped'
+      : 'unchanged';
   const fallback = mapped === undefined || mapped.kind === 'record' ? left : mapped.kind;
   const standing = known?.standing ?? fallback;
   const own = mapped === undefined || mapped.kind === 'record' ? null : mapped.reason;
@@ -157,6 +172,20 @@ function fieldOf(
   const same = traced.filter((field) => field.value === value && field.path.startsWith(top));
   const found = same.find((field) => field.path === path) ?? (top === 'variants' ? undefined : same[0]);
   return { path, value, cells: found?.cells ?? [], steps: found?.steps ?? [] };
+}
+
+/** Whether a record that a plan neither sends nor rejects is certainly none of its sample: it is not named, or is not as acknowledged. */
+function isOutside(
+  known: PlannedRecord | null,
+  key: string | null,
+  mode: ImportMode,
+  sample: Sample | undefined,
+): boolean {
+  if (sample === undefined) return false;
+  if (key !== null && sample.only?.includes(key) === false) return true;
+  if (known?.acknowledged !== true) return true;
+  const { changed, removed } = known.changes;
+  return mode !== 'create' && (known.inDoubt || changed.length + removed.length > 0);
 }
 
 /** With `mode: update` a row may name its product by a SKU or an id: the product, and the values that name it. */

@@ -54,11 +54,13 @@ const verification = z.looseObject({
 } satisfies FieldsOf<Verification>);
 
 /** Fields of newer versions are kept unchanged. */
+const part = z.looseObject({ of: z.string(), only: z.array(z.string()).exactOptional() });
+
 const run: z.ZodType<Run> = z.looseObject({
   id: z.string(),
   sequence: count,
   job: z.string(),
-  kind: z.enum(['run', 'plan', 'retry', 'export', 'verify', 'undo']),
+  kind: z.enum(['run', 'plan', 'retry', 'export', 'verify', 'undo', 'release']),
   resource: z.enum(['products', 'contacts', 'subscriber-lists', 'orders']),
   store: z.string(),
   baseUrl: z.string(),
@@ -78,7 +80,8 @@ const run: z.ZodType<Run> = z.looseObject({
   resend: z.boolean(),
   sample: sampleSchema.exactOptional(),
   retryOf: z.string().nullable(),
-  undo: z.looseObject({ of: z.string(), only: z.array(z.string()).exactOptional() }).exactOptional(),
+  undo: part.exactOptional(),
+  release: part.exactOptional(),
   source: z.object({ version: z.string(), sha256: z.string() }).exactOptional(),
   stateLoss: z
     .looseObject({

@@ -1,5 +1,5 @@
 import { COMMANDS } from '../../src/cli/commands.ts';
-import { type CommandDefinition, flagsOf } from '../../src/cli/define-command.ts';
+import { argumentUsage, type CommandDefinition, flagsOf } from '../../src/cli/define-command.ts';
 import { code } from './schema-type.ts';
 
 /** The reference of all commands as Markdown: arguments, options and what `--json` prints, from their definitions. */
@@ -12,7 +12,7 @@ export async function commandsMarkdown(): Promise<string> {
 
 function section(name: string, summary: string, definition: CommandDefinition): string {
   const { arguments: named, options, json } = definition;
-  const words = Object.entries(named).map(([key, { required }]) => (required ? `<${key}>` : `[${key}]`));
+  const words = Object.entries(named).map(([key, argument]) => argumentUsage(key, argument));
   const rows = [
     ...Object.entries(named).map(([key, { what }]) => row(key, what, undefined)),
     ...Object.entries(options).map(([key, option]) =>

@@ -2,7 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Guard, isHit } from '../../src/model/guards.ts';
 import type { Mapped } from '../../src/model/mapped-record.ts';
-import { readHeld } from '../../src/plan/plan-file.ts';
+import { HELD_FILE } from '../../src/plan/held-record.ts';
+import { readHeld, verifyHeld } from '../../src/plan/plan-file.ts';
 import type { RunFolder } from '../../src/state/artifacts.ts';
 import { ledgerOf, NO_LIMITS, type PlanMade, planOf, product, products, record } from './plan-of.ts';
 
@@ -212,5 +213,31 @@ describe('a change by a share', () => {
     expect(isHit(HOLD, 5, null)).toBe(false);
     expect(isHit({ ...HOLD, above: 100 }, 10, 99)).toBe(false);
     expect(isHit({ ...HOLD, above: 100 }, 10, 101)).toBe(true);
+  });
+});
+
+describe('a held record that is released', () => {
+  it('is read from the bytes that were planned, or not at all', async () => {
+    const { folder, plan } = await guarded([HOLD], priced([10, 200]), 2);
+    await verifyHeld(folder, plan);
+    const held = String(folder.files.get(HELD_FILE));
+    await folder.write(HELD_FILE, [held.replace('200', '201')]);
+    await expect(verifyHeld(folder, plan)).rejects.toThrow('was changed after planning');
+  });
+
+  it('is sent with its whole body, and stays with its job, where an update was held', async () => {
+    const whole = await planOf({
+      mapped: priced([20]),
+      ledger: ledgerOf(0, 1, 'catalog'),
+      options: {
+        ...{ retry: true, whole: true },
+        job: { name: 'prices', import: 'products', mode: 'update', duplicates: 'reject', safety: NO_LIMITS },
+      },
+    });
+    const [operation] = whole.operations;
+    expect(operation).toMatchObject({ key: 'p0', owner: 'catalog' });
+    expect(JSON.parse(operation?.kind === 'upsert-product' ? operation.body : '')).toEqual(
+      product('p0', { variants: [variant(20, { sku: 'sku-p0' })] }),
+    );
   });
 });

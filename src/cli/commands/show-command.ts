@@ -1,13 +1,15 @@
+import { shellWord } from '../../model/shell-word.ts';
 import { Page } from '../../report/document-text.ts';
 import { formatMoment, printable, shortened } from '../../report/printable.ts';
 import { type RecordField, type RecordState, recordState } from '../../run/records/record-history.ts';
+import { changeText } from '../../run/records/run-records.ts';
 import { defineCommand, JSON_FLAG, required, text } from '../define-command.ts';
 import { withRecord } from '../with-record.ts';
 
 /** Characters of a value in a table. */
 const VALUE_LENGTH = 60;
 
-/** `storeferry show`: what the store last acknowledged of a record, and which job set each field. */
+/** `storeferry show`: what the store last acknowledged of a record, and which job set each field, and values that guards hold. */
 export const showCommand = defineCommand({
   arguments: {
     key: required('the url, id or SKU of a product, the id of a contact, or part of a title or name'),
@@ -17,7 +19,7 @@ export const showCommand = defineCommand({
     json: JSON_FLAG,
   },
   examples: ['show red-shirt', 'show TL-9 --json'],
-  json: 'the record as the store last acknowledged it, the job that it belongs to, and the run that last set each field',
+  json: 'the record as the store last acknowledged it, the job that it belongs to, the run that last set each field, and the values that guards hold',
   run: (invocation, { key }, { store, json }) =>
     withRecord(invocation, { key, store, json }, async ({ context }, record) => {
       const { terminal, program } = invocation;
@@ -44,6 +46,12 @@ export const showCommand = defineCommand({
       if (found.fields.length > 0) page.heading('Acknowledged body');
       if (found.fields.length > 0)
         page.table(['Field', 'Value', 'Last changed by'], found.fields.map(fieldRow));
+      for (const { run, job, changes } of found.held) {
+        page.heading(printable(`Held by a guard of ${job}, in run ${run}`));
+        page.say(printable(changes.map(changeText).join('; ')), { indent: 0 });
+        page.say('If the values are right, to send the record:', { indent: 0, tone: 'quiet' });
+        page.command(`${program} release ${run} ${shellWord(record.key)}`);
+      }
       page.say('All earlier versions:', { indent: 0, tone: 'quiet' });
       page.command(`${program} history ${record.key}`);
       terminal.out(page.toString());

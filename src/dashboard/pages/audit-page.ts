@@ -91,4 +91,5 @@ const BEGINS: ReadonlySet<string> = new Set([
   'enqueue',
   'cancel',
   'undo',
+  'release',
 ]);

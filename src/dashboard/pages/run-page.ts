@@ -62,6 +62,7 @@ function buttonOf({ status }: Run): ButtonOf {
         return onlyTyped(action) ? null : button('Plan', `${jobHref(action.job)}/plan`);
       case 'verify':
       case 'undo':
+      case 'release':
         return null;
       case 'stats':
         return button('See the trends', `/lists/${encodeURIComponent(action.job)}`);
@@ -89,11 +90,15 @@ function onlyTyped({
   return resend || sample !== undefined;
 }
 
-function kindWords({ kind, retryOf, undo }: Run): Markup {
+function kindWords({ kind, retryOf, undo, release }: Run): Markup {
   if (undo !== undefined) return html`Undo of <a href="/runs/${undo.of}">run ${undo.of}</a> of`;
+  if (release !== undefined)
+    return html`Release of records that <a href="/runs/${release.of}">run ${release.of}</a> held, of`;
   switch (kind) {
     case 'undo':
       return html`Undo of`;
+    case 'release':
+      return html`Release of held records of`;
     case 'plan':
       return html`Plan of`;
     case 'retry':

@@ -31,11 +31,13 @@ function termsOf({ run, totals }: RunFacts, { now, version }: View): [name: stri
   ];
 }
 
-function kindWords({ kind, retryOf, undo }: RunFacts['run']): Words {
+function kindWords({ kind, retryOf, undo, release }: RunFacts['run']): Words {
   if (undo !== undefined) return ['undo of ', { as: 'code', words: foreign(undo.of) }];
+  if (release !== undefined) return ['release of ', { as: 'code', words: foreign(release.of) }];
   switch (kind) {
     case 'undo':
-      return 'undo';
+    case 'release':
+      return kind;
     case 'run':
       return 'import';
     case 'plan':

@@ -2,6 +2,7 @@ import type { Plan } from '../../model/plan.ts';
 import { isUnmatched, KEY_NOT_REJECTED } from '../../model/reason.ts';
 import { type Exported, forgotten, type Run } from '../../model/run.ts';
 import { sampleFlags } from '../../model/sample.ts';
+import { shellWord } from '../../model/shell-word.ts';
 import { counted, formatDuration, grouped } from '../printable.ts';
 import { isOnlyPlanned, type Pace, type RunFacts, type View } from '../run-facts.ts';
 import { type Action, type Block, paragraph, type Section } from '../section.ts';
@@ -133,10 +134,13 @@ function stepsAfter(
     }
     case 'done-with-rejects':
       if (run.undo !== undefined) return [{ what: 'To plan again what the store refused:', action: again }];
+      if (run.release !== undefined)
+        return [{ what: 'To plan what the source now has:', action: { does: 'plan', job } }];
       return [
         ...see('A later run has begun. A retry leaves out the records that it applied:'),
         ...download,
         ...(onlyHeld(run) ? [] : [afterRejects({ run, plan, rejectsFile })]),
+        ...(later === undefined ? releaseSteps(run) : []),
         ...wholeSteps(run),
         ...resendSteps(run),
         ...verify,
@@ -205,6 +209,13 @@ function resendSteps({ job, verification, foundGone, resend }: Run): Step[] {
   return foundGone === undefined || resend ? [] : [{ what: `${what}:`, action }];
 }
 
+/** After a run with held records: all of them, where their values are right. */
+function releaseSteps({ id, totals }: Run): Step[] {
+  if (totals === null || totals.held === 0) return [];
+  const what = `If the held values are right, to send ${totals.held === 1 ? 'the record' : 'the records'} (add keys to send only these):`;
+  return [{ what, action: { does: 'release', run: id } }];
+}
+
 function onlyHeld({ totals }: Run): boolean {
   return totals !== null && totals.rejected === 0 && totals.held > 0;
 }
@@ -261,6 +272,8 @@ function againText({ kind, stateLoss }: Run): string {
       return 'To verify again:';
     case 'undo':
       return 'To plan the rest of the undo:';
+    case 'release':
+      return 'To release the rest:';
     case 'run':
     case 'retry':
       return stateLoss === undefined
@@ -271,10 +284,12 @@ function againText({ kind, stateLoss }: Run): string {
   }
 }
 
-function againAction({ kind, job, retryOf, resend, sample, undo }: Run): Action {
+function againAction({ kind, job, retryOf, resend, sample, undo, release }: Run): Action {
   if (undo !== undefined) return { does: 'undo', run: undo.of, only: undo.only };
+  if (release !== undefined) return { does: 'release', run: release.of, only: release.only };
   switch (kind) {
     case 'undo':
+    case 'release':
       return { does: 'run', job };
     case 'retry':
       return retryOf === null ? { does: 'run', job } : { does: 'retry', run: retryOf };
@@ -301,6 +316,8 @@ function commandOf(action: Action): string {
       return `${action.does} ${action.job}`;
     case 'undo':
       return `undo ${action.run}${action.only === undefined ? '' : ` ${sampleFlags({ only: action.only })}`}`;
+    case 'release':
+      return ['release', action.run, ...(action.only ?? []).map((key) => shellWord(key))].join(' ');
     case 'approve':
     case 'retry':
       return `${action.does} ${action.run}`;

@@ -101,7 +101,7 @@ export function planAgain({ job, undo }: Run): string {
 }
 
 /** The date that changes the result now. A clock that was set back can also pass a date. */
-function passedDate({ source: { dates } }: Plan, now: number): number | undefined {
+export function passedDate({ source: { dates } }: Plan, now: number): number | undefined {
   const { since = null, until = null } = dates ?? {};
   if (until !== null && now >= until) return until;
   return since !== null && now < since ? since : undefined;

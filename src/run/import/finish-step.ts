@@ -55,8 +55,9 @@ export async function finishStep(
   const before = await readRunReport(context, ending, plan);
   const status = statusOf(before, failure);
   const { rejects, planFiles } = KEPT[status];
-  // The records of an undo have no rows to correct.
-  if (plan !== null && before.totals.rejected > 0 && rejects && run.undo === undefined)
+  // The records of an undo or a release have no rows to correct.
+  const hasRows = run.undo === undefined && run.release === undefined;
+  if (plan !== null && before.totals.rejected > 0 && rejects && hasRows)
     await writeRunRejects(context, request, run, plan);
   const end = {
     status,

@@ -13,6 +13,7 @@ import { importTarget } from '../../state/state.ts';
 import { digestOf } from '../digest-of.ts';
 import { comparableKeyDigest, readMappingTables } from '../inputs/open-mapping.ts';
 import { tablesDigest } from '../inputs/side-table.ts';
+import { planRelease } from '../records/held-records.ts';
 import { guardRetry, loadRetryGuard } from '../retry-guard.ts';
 import type { ImportRequest, RunContext } from '../run-context.ts';
 import { planUndo } from '../undo/plan-undo.ts';
@@ -27,6 +28,7 @@ export async function planStep(context: RunContext, request: ImportRequest, stag
   context.signal.throwIfAborted();
   const run = await context.state.runs.update(staged.id, { step: 'plan' });
   if (run.undo !== undefined) return await planUndo(context, request, run, run.undo);
+  if (run.release !== undefined) return await planRelease(context, request, run, run.release);
   const reading = readSnapshotThroughMapping(await snapshotReading(context, request, run));
   const { job } = request;
   const ledger = context.state.ledger(importTarget(run));

@@ -12,6 +12,7 @@ import {
   type VersionKind,
 } from '../../state/state.ts';
 import type { RunContext } from '../run-context.ts';
+import { heldValues } from './held-records.ts';
 
 /** A record that the ledger or the history knows. */
 export interface FoundRecord {
@@ -290,12 +291,16 @@ export interface RecordState {
   readonly job: string | null;
   readonly body: string | null;
   readonly fields: readonly RecordField[];
+  /** Values that guards of jobs hold, with the runs that can be released. */
+  readonly held: readonly (Pick<RecordVersion, 'run' | 'job'> & {
+    readonly changes: readonly RecordChange[];
+  })[];
   readonly versions: readonly RecordVersion[];
 }
 
 /** The current facts about a record. */
 export async function recordState(
-  context: Pick<RunContext, 'state'>,
+  context: Pick<RunContext, 'state' | 'artifacts'>,
   target: LedgerTarget,
   key: string,
 ): Promise<RecordState> {
@@ -306,6 +311,7 @@ export async function recordState(
     ledger.bodies([key]),
   ]);
   const known = mark === undefined ? 'unknown' : 'acknowledged';
+  const held = await heldValues(context, target, key, mark);
   return {
     state: mark?.fingerprint === IN_DOUBT ? 'in-doubt' : known,
     id: mark?.id ?? null,
@@ -313,6 +319,10 @@ export async function recordState(
     body,
     fields:
       body === null ? [] : fieldsOf(body).map((field) => ({ ...field, setBy: setterOf(field, versions) })),
+    held: held.map(({ hits, ...by }) => ({
+      ...by,
+      changes: hits.map(({ field, what, old, new: now }) => changeOf(field, what, old, now)),
+    })),
     versions,
   };
 }

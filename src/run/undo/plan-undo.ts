@@ -1,7 +1,7 @@
 import { isJsonObject } from '../../model/json-object.ts';
 import type { Contact, Mapped, Product } from '../../model/mapped-record.ts';
 import type { Plan } from '../../model/plan.ts';
-import { type Run, UNFINISHED, type Undo } from '../../model/run.ts';
+import { type Run, type RunPart, UNFINISHED } from '../../model/run.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
 import { readPlan, readShard } from '../../plan/plan-file.ts';
 import { planImport, type UndoSource } from '../../plan/plan-import.ts';
@@ -24,7 +24,7 @@ import type { ImportRequest, RunContext } from '../run-context.ts';
 export async function refuseUnlessUndoable(
   { state }: RunContext,
   undoing: Run,
-  { of, only }: Undo,
+  { of, only }: RunPart,
 ): Promise<void> {
   const run = await state.runs.get(of);
   if (run?.kind === 'plan' || run?.kind === 'export') {
@@ -57,10 +57,10 @@ export async function refuseUnlessUndoable(
   });
 }
 
-/** An undo has no source: its snapshot is empty, and its own digest lets no other run continue it. */
-export async function stageUndo({ artifacts, state, clock }: RunContext, run: Run): Promise<Run> {
+/** An undo or a release has no source: its snapshot is empty, and its own digest lets no other run continue it. */
+export async function stageNoSource({ artifacts, state, clock }: RunContext, run: Run): Promise<Run> {
   await saveSnapshot(artifacts.run(run.id), snapshotOf([]));
-  return await state.runs.update(run.id, { digest: digestOf(['undo', run.id]), stagedAt: clock() });
+  return await state.runs.update(run.id, { digest: digestOf(['no-source', run.id]), stagedAt: clock() });
 }
 
 /** Plans the inverse of a run: its changed and deleted records get their earlier bodies, those that it created are deleted. */
@@ -68,7 +68,7 @@ export async function planUndo(
   context: RunContext,
   { job }: ImportRequest,
   run: Run,
-  undo: Undo,
+  undo: RunPart,
 ): Promise<Plan> {
   const ledger = context.state.ledger(importTarget(run));
   // What the job keeps was kept, and what its guards hold was judged, when the earlier body was sent.
@@ -94,14 +94,14 @@ const KEYS_NAMED = 100;
 class UndoneRecords implements UndoSource {
   readonly #context: RunContext;
   readonly #run: Run;
-  readonly #undo: Undo;
+  readonly #undo: RunPart;
   readonly #schedule: string | null;
   #deletes: OwnedKey[] = [];
   #recreated: { readonly key: string; readonly id: number | null }[] = [];
   #kept = new Map<string, number>();
   #left = new Map<string, { code: string; message: string; records: number; keys: string[] }>();
 
-  constructor(context: RunContext, run: Run, undo: Undo, schedule: string | null) {
+  constructor(context: RunContext, run: Run, undo: RunPart, schedule: string | null) {
     this.#context = context;
     this.#run = run;
     this.#undo = undo;

@@ -1,0 +1,27 @@
+import { defineCommand, JSON_FLAG, required, several } from '../define-command.ts';
+import { RUN_SUMMARY, runInWorkspace } from '../run-in-workspace.ts';
+
+/** `storeferry release`: sends records that guards have held. */
+export const releaseCommand = defineCommand({
+  arguments: {
+    run: required('the id of a run with held records, or its first characters'),
+    keys: several('only these records: urls of products; all held records if none is named'),
+  },
+  options: { json: JSON_FLAG },
+  notes: `Sends exactly the bodies that were held. A record is refused if it has changed since, or if the newest complete run of
+the job no longer holds the same values. Typed again, the command sends only what the store has not acknowledged.`,
+  examples: ['release k3v9x2', 'release k3v9x2 red-shirt blue-shirt', 'release k3v9x2 --json'],
+  json: RUN_SUMMARY,
+  run: (invocation, { run, keys }, { json }) =>
+    runInWorkspace(invocation, { json, job: null, action: 'release', named: run }, async () => {
+      const { executeRun } = await import('../../run/execute-run.ts');
+      const { knownRun } = await import('../open-context.ts');
+      const { readImportRequest } = await import('../read-request.ts');
+      return async ({ context, workspace }) => {
+        const { id: of, job } = await knownRun(context, run);
+        const request = await readImportRequest(workspace, job, false);
+        const release = keys.length === 0 ? { of } : { of, only: keys };
+        return await executeRun(context, { kind: 'release', request, release });
+      };
+    }),
+});

@@ -1,0 +1,214 @@
+import type { Contact, Mapped, Product } from '../../model/mapped-record.ts';
+import type { Plan } from '../../model/plan.ts';
+import { COMPLETED, type Run, type RunPart } from '../../model/run.ts';
+import { StateError, UsageError } from '../../model/storeferry-error.ts';
+import { type HeldRecord, readHeld, readPlan, verifyHeld } from '../../plan/plan-file.ts';
+import { planImport } from '../../plan/plan-import.ts';
+import { IN_DOUBT, importTarget, type LedgerMark, type LedgerTarget } from '../../state/state.ts';
+import { passedDate } from '../import/continue-or-begin.ts';
+import type { ImportRequest, RunContext } from '../run-context.ts';
+
+/**
+ * UsageError if the run has nothing to release: it is a plan or has not completed, it holds no records or not these, the job now
+ * writes elsewhere, or a sale price begins or ends meanwhile. StateError if the file of held records was changed.
+ */
+export async function refuseUnlessReleasable(
+  { state, artifacts, clock }: RunContext,
+  releasing: Run,
+  { of, only = [] }: RunPart,
+): Promise<void> {
+  const run = await state.runs.get(of);
+  if (run === undefined) throw new StateError(`The run ${of} is gone.`);
+  const { job, status } = run;
+  if (run.kind === 'plan' || status === 'planned' || status === 'stopped') {
+    throw new UsageError(`${of} is a plan: its run holds nothing yet.`, {
+      hint: `Approve it first: storeferry approve ${of}. Then release what it holds.`,
+    });
+  }
+  if (!COMPLETED.includes(status)) {
+    throw new UsageError(`The run ${of} has not completed: it is ${status}.`, {
+      hint: `Run the job until it completes: storeferry run ${job}`,
+    });
+  }
+  if (run.storeId !== releasing.storeId || run.resource !== releasing.resource) {
+    throw new UsageError(
+      `The run ${of} sent ${run.resource} to ${run.store} (${run.baseUrl}); the job ${job} now writes ${releasing.resource} to ${releasing.store} (${releasing.baseUrl}).`,
+    );
+  }
+  const folder = artifacts.run(of);
+  const plan = await readPlan(folder);
+  if (plan === undefined || plan.counts.held.records === 0) {
+    throw new UsageError(`The run ${of} holds no records: there is nothing to release.`);
+  }
+  const passed = passedDate(plan, clock());
+  if (passed !== undefined) {
+    const when = new Date(passed).toISOString();
+    throw new UsageError(
+      `A sale price of run ${of} begins or ends between its planning and now, at ${when}.`,
+      {
+        hint: `Run the job, then release what that run holds: storeferry run ${job}`,
+      },
+    );
+  }
+  await verifyHeld(folder, plan);
+  const missing = new Set(only);
+  for await (const batch of readHeld(folder, plan)) {
+    for (const { operation } of batch) missing.delete(operation.key);
+  }
+  const [first] = missing;
+  if (first === undefined) return;
+  throw new UsageError(`The run ${of} holds no record ${JSON.stringify(first)}.`, {
+    hint: `The records that it holds: storeferry runs ${of} --records --outcome held`,
+  });
+}
+
+/** Plans to send held records with exactly their bodies. Call it while the store's lock is held. */
+export async function planRelease(
+  context: RunContext,
+  { job }: ImportRequest,
+  run: Run,
+  { of, only }: RunPart,
+): Promise<Plan> {
+  const held = await context.state.runs.get(of);
+  const folder = context.artifacts.run(of);
+  const plan = held && (await readPlan(folder));
+  if (plan === undefined || held === undefined) throw new StateError(`The plan of run ${of} is gone.`);
+  const ledger = context.state.ledger(importTarget(run));
+  const wanted = only && new Set(only);
+  const newer = await newerRuns(context, held);
+  const openMapped = async function* (): AsyncGenerator<readonly Mapped[]> {
+    for await (const batch of readHeld(folder, plan)) {
+      context.signal.throwIfAborted();
+      const records = batch.filter(({ operation: { key } }) => wanted?.has(key) !== false);
+      const marks = await ledger.marks(records.map(({ operation: { key } }) => key));
+      yield records.flatMap((record, index) => released(record, of, marks[index], newer));
+    }
+  };
+  // What the job keeps was kept, and what its guards hold was judged, when the record was held.
+  const { keep: _kept, ...settings } = { ...job, guards: [] };
+  const { files, dates } = plan.source;
+  return await planImport({
+    // An update leaves the product to the job that has it. Nothing else may depend on the mode: no record is left out.
+    ...{ run: run.id, job: { ...settings, mode: plan.mode === 'update' ? 'update' : 'upsert' } },
+    ...{ openMapped, whole: true, describeSource: () => ({ files, columnsNotUsed: [], dates }) },
+    ...{ ledger, folder: context.artifacts.run(run.id), resend: false, retry: true },
+    ...{ keyDigest: null, previous: { rows: null, keyDigest: null }, signal: context.signal },
+    onProgress: ({ keys }) =>
+      context.onEvent({ type: 'progress', step: 'plan', done: keys, total: null, unit: 'rows' }),
+  });
+}
+
+/** The record to send, or why it is not sent. */
+function released(
+  { operation, before }: HeldRecord,
+  of: string,
+  mark: LedgerMark | undefined,
+  newer: readonly NewerRun[],
+): readonly Mapped[] {
+  if (operation.kind === 'delete-product') return [];
+  const { key, rows, spans, memo, fingerprint } = operation;
+  const refused = (code: string, message: string): Mapped[] => [
+    { kind: 'rejected', key, rows, spans, reason: { code, message } },
+  ];
+  const standing = standingOf({ fingerprint, before }, mark);
+  if (standing === 'changed') {
+    return refused(
+      'changed-since',
+      `the store has acknowledged another version since run ${of} held this one`,
+    );
+  }
+  const other = standing === 'held' ? newer.find(({ whole, held }) => whole || held.has(key)) : undefined;
+  if (other !== undefined && other.held.get(key) !== fingerprint) {
+    return refused('not-held-now', `run ${other.id} is newer and does not hold these values`);
+  }
+  // It was written by `heldLine`; it is serialised to the same bytes again.
+  const body: Product | Contact = JSON.parse(operation.body);
+  return [{ kind: 'record', key, body, rows, spans, ...(memo === undefined ? {} : { memo }) }];
+}
+
+/** `sent`: the store has acknowledged exactly this. `changed`: it has acknowledged something else since. */
+function standingOf(
+  { fingerprint, before }: { readonly fingerprint: string; readonly before: string | null },
+  mark: LedgerMark | undefined,
+): 'sent' | 'held' | 'changed' {
+  const now = mark?.fingerprint ?? null;
+  if (now === fingerprint) return 'sent';
+  return now === before || now === IN_DOUBT ? 'held' : 'changed';
+}
+
+/** A completed run, and the fingerprints of what it holds. */
+interface NewerRun {
+  readonly id: string;
+  /** It read the whole source: what it does not hold is not held. */
+  readonly whole: boolean;
+  readonly held: ReadonlyMap<string, string>;
+}
+
+/** The completed runs of the job after this one, newest first, down to the first that read the whole source. */
+async function newerRuns({ state, artifacts }: RunContext, of: Run): Promise<readonly NewerRun[]> {
+  const runs = await state.runs.list({ job: of.job, kinds: HOLDING_KINDS, statuses: COMPLETED });
+  const newer: NewerRun[] = [];
+  for (const run of runs.filter(({ sequence }) => sequence > of.sequence)) {
+    const folder = artifacts.run(run.id);
+    const plan = await readPlan(folder);
+    const held = new Map<string, string>();
+    for await (const batch of plan === undefined ? [] : readHeld(folder, plan)) {
+      for (const { operation } of batch) {
+        if (operation.kind !== 'delete-product') held.set(operation.key, operation.fingerprint);
+      }
+    }
+    const whole = isWhole(run);
+    newer.push({ id: run.id, whole, held });
+    if (whole) break;
+  }
+  return newer;
+}
+
+/** The kinds of runs that guards apply to. */
+const HOLDING_KINDS = ['run', 'retry'] as const;
+
+function isWhole({ kind, sample }: Run): boolean {
+  return kind === 'run' && sample === undefined;
+}
+
+/** What a run holds of a record. */
+export interface HeldValues extends Pick<HeldRecord, 'hits'> {
+  readonly run: string;
+  readonly job: string;
+}
+
+/** What guards now hold of a record: by the newest complete run of each job that says something about it. */
+export async function heldValues(
+  { state, artifacts }: Pick<RunContext, 'state' | 'artifacts'>,
+  { storeId, resource }: LedgerTarget,
+  key: string,
+  mark: LedgerMark | undefined,
+): Promise<readonly HeldValues[]> {
+  const runs = await state.runs.list({ kinds: HOLDING_KINDS, statuses: COMPLETED });
+  const settled = new Set<string>();
+  const found: HeldValues[] = [];
+  for (const run of runs) {
+    const { id, job } = run;
+    if (run.storeId !== storeId || run.resource !== resource || settled.has(job)) continue;
+    const record = await heldRecord(artifacts.run(id), key);
+    if (record !== undefined || isWhole(run)) settled.add(job);
+    if (record === undefined || record.operation.kind === 'delete-product') continue;
+    const { operation, before, hits } = record;
+    const { fingerprint } = operation;
+    if (standingOf({ fingerprint, before }, mark) === 'held') found.push({ run: id, job, hits });
+  }
+  return found;
+}
+
+async function heldRecord(
+  folder: Parameters<typeof readHeld>[0],
+  key: string,
+): Promise<HeldRecord | undefined> {
+  const plan = await readPlan(folder);
+  if (plan === undefined) return undefined;
+  for await (const batch of readHeld(folder, plan)) {
+    const found = batch.find(({ operation }) => operation.key === key);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
