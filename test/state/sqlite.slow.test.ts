@@ -219,6 +219,20 @@ describe('the embedded state', () => {
     });
   });
 
+  it('refuses a lineage that is not an id, before it writes it into a witness', async () => {
+    const folder = freshFolder();
+    const begin = async (): Promise<unknown> => {
+      await using state = await openSqliteState(folder);
+      await using sending = await state.sending({ run: sampleRun({ id: 'run-1' }), attemptMs: 1_000 });
+      return await sending.begin([upsert(0, 'key-0')]);
+    };
+    await begin();
+    const database = new DatabaseSync(join(folder, 'state.db'));
+    database.prepare('UPDATE lineage SET id = ?').run('x'.repeat(600));
+    database.close();
+    await expect(begin()).rejects.toThrow(/state\.db is damaged .*lineage\.id/);
+  });
+
   it('refuses a database of a newer version and leaves it as it is', async () => {
     const folder = freshFolder();
     mkdirSync(folder, { recursive: true });

@@ -50,6 +50,8 @@ export type EndDoubts = (target: number, keys: readonly string[], effects: reado
 const PAGE_SIZE = 1_000;
 /** No request lasts this long. */
 const MAX_REQUESTS_END_WITHIN_MS = 24 * 60 * 60 * 1_000;
+/** What randomUUID gives. A witness file has only room for an id of this length. */
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 /** Replaces the number of a job for a key in doubt that several jobs have sent. */
 const NO_JOB = 0;
 
@@ -145,13 +147,20 @@ export function createSqliteDoubts(
 
   const serialOf = (target: number): number =>
     integer(selectSerial.get(target)?.['serial'] ?? 0, 'targets.serial');
-  const known = (target: number): Serial | null => {
+  const knownLineage = (): string | null => {
     const id = selectLineage.get()?.['id'];
-    return id === undefined ? null : { lineage: text(id, 'lineage.id'), value: serialOf(target) };
+    if (id === undefined) return null;
+    const lineage = text(id, 'lineage.id');
+    if (!UUID.test(lineage)) throw new DamagedValue('lineage.id');
+    return lineage;
+  };
+  const known = (target: number): Serial | null => {
+    const lineage = knownLineage();
+    return lineage === null ? null : { lineage, value: serialOf(target) };
   };
   const lineage = (): string => {
-    const known = selectLineage.get()?.['id'];
-    if (known !== undefined) return text(known, 'lineage.id');
+    const known = knownLineage();
+    if (known !== null) return known;
     const made = randomUUID();
     insertLineage.run(made);
     return made;
