@@ -33,7 +33,7 @@ export async function runOptions(): Promise<TestUserConfig> {
     // Tests mostly wait for processes they have started: on two cores vitest's own choice of one worker would idle.
     maxWorkers: 3,
     globalSetup: [join(import.meta.dirname, 'run-folder.ts')],
-    setupFiles: [join(import.meta.dirname, 'end-with-tests.ts')],
+    setupFiles: ['end-with-tests.ts', 'fixed-seed.ts'].map((file) => join(import.meta.dirname, file)),
     env: { STOREFERRY_TEST_SLOWNESS: slowness.toFixed(2) },
     testTimeout: TEST_MS * slowness,
     hookTimeout: TEST_MS * slowness,
