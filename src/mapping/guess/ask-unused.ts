@@ -1,5 +1,6 @@
 import { type Guess, meaningOf, type ReadColumn } from './guess.ts';
-import { type ProductConcept, readProductHeader } from './header-reading.ts';
+import { readProductHeader } from './header-reading.ts';
+import type { ProductConcept } from './header-words.ts';
 import { booleanOf, readAmount, readCount, type SampledColumn, saysNone, shareOf } from './sampled-column.ts';
 
 type Column = ReadColumn<ProductConcept>;

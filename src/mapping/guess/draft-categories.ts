@@ -2,7 +2,7 @@ import type { CategoriesSpec } from '../spec/product-spec.ts';
 import type { Value } from '../spec/value.ts';
 import { named } from './draft-images.ts';
 import type { Guess, ReadColumn } from './guess.ts';
-import type { ProductConcept } from './header-reading.ts';
+import type { ProductConcept } from './header-words.ts';
 import { isText, type SampledColumn } from './sampled-column.ts';
 
 type Column = ReadColumn<ProductConcept>;

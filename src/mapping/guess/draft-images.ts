@@ -1,6 +1,6 @@
 import type { Value } from '../spec/value.ts';
 import { countedShare, type Guess, meaningOf } from './guess.ts';
-import type { ProductConcept } from './header-reading.ts';
+import type { ProductConcept } from './header-words.ts';
 import {
   isAddresses,
   isPictureFile,

@@ -2,7 +2,7 @@ import type { PricingSpec } from '../spec/product-spec.ts';
 import type { Condition, Value } from '../spec/value.ts';
 import type { Transform } from '../transforms/transforms.ts';
 import { countedShare, type Guess, meaningOf, type ReadColumn, sampleOf } from './guess.ts';
-import type { ProductConcept } from './header-reading.ts';
+import type { ProductConcept } from './header-words.ts';
 import { type NumberStyle, numberSteps, styleOf } from './number-style.ts';
 import { readAmount, type SampledColumn, saysNone, shareOf, signsOf } from './sampled-column.ts';
 

@@ -9,7 +9,8 @@ import { draftPrices } from './draft-prices.ts';
 import { draftQuantity, draftWeight } from './draft-quantity.ts';
 import { draftVariants, isKey, type VariantDraft } from './draft-variants.ts';
 import { countedShare, type Guess, meaningOf, type ReadColumn } from './guess.ts';
-import { isProductWord, type ProductConcept } from './header-reading.ts';
+import { isProductWord } from './header-reading.ts';
+import type { ProductConcept } from './header-words.ts';
 import {
   booleanOf,
   isAddresses,

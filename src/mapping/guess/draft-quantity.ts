@@ -2,7 +2,7 @@ import type { VariantsSpec } from '../spec/product-spec.ts';
 import type { Value } from '../spec/value.ts';
 import type { Transform } from '../transforms/transforms.ts';
 import { countedShare, type Guess, meaningOf, type ReadColumn } from './guess.ts';
-import { type ProductConcept, weightUnit } from './header-reading.ts';
+import { type ProductConcept, weightUnit } from './header-words.ts';
 import { styleOf } from './number-style.ts';
 import {
   availabilityOf,

@@ -2,7 +2,7 @@ import type { GroupSpec } from '../spec/group-spec.ts';
 import type { OptionsSpec, VariantsSpec } from '../spec/product-spec.ts';
 import type { Value } from '../spec/value.ts';
 import { type Guess, meaningOf, type ReadColumn } from './guess.ts';
-import type { ProductConcept } from './header-reading.ts';
+import type { ProductConcept } from './header-words.ts';
 import { isCode, isText, shareOf } from './sampled-column.ts';
 
 type Column = ReadColumn<ProductConcept>;

@@ -11,7 +11,8 @@ import {
   type MappingQuestion,
   type ProposedColumn,
 } from './guess.ts';
-import { type ContactConcept, readContactHeader, readProductHeader } from './header-reading.ts';
+import { readContactHeader, readProductHeader } from './header-reading.ts';
+import type { ContactConcept } from './header-words.ts';
 import {
   booleanOf,
   isEmail,

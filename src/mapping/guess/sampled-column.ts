@@ -1,5 +1,5 @@
 import { spellingsOf } from '../transforms/boolean.ts';
-import { currencyCode, weightUnit } from './header-reading.ts';
+import { currencyCode, weightUnit } from './header-words.ts';
 
 /** A column of a file, as far as rows were sampled. */
 export interface SampledColumn {
