@@ -1,10 +1,9 @@
 import { distance } from 'fastest-levenshtein';
 import {
-  CONTACT_WORDS,
   type ContactConcept,
   currencyCode,
+  HEADER_WORDS,
   LANGUAGES,
-  PRODUCT_WORDS,
   type ProductConcept,
   type Words,
   weightUnit,
@@ -46,9 +45,9 @@ export interface HeaderReading<Concept extends string> {
 type Index<Concept extends string> = ReadonlyMap<string, ReadonlyMap<Concept, readonly string[]>>;
 
 /** Reads the headers of product files. */
-export const readProductHeader = headerReader<ProductConcept>(PRODUCT_WORDS);
+export const readProductHeader = headerReader<ProductConcept>(HEADER_WORDS.products);
 /** Reads the headers of contact files. */
-export const readContactHeader = headerReader<ContactConcept>(CONTACT_WORDS);
+export const readContactHeader = headerReader<ContactConcept>(HEADER_WORDS.contacts);
 
 function headerReader<Concept extends string>(
   words: Readonly<Record<Concept, Words>>,

@@ -24,7 +24,7 @@ export type Words = Readonly<Partial<Record<Language, string>>>;
  * column decide, in this order. Words for product (Artikelname, product name), units, currencies, numbers and `incl. VAT`
  * are understood in addition. Some concepts have no field: they prevent that their columns are used for another concept.
  */
-export const PRODUCT_WORDS = {
+const PRODUCT_WORDS = {
   sku: {
     en: 'sku, item no, item number, article no, article number, product code, item code, part number, part no, stock code, model number, code, ref, reference, item, item id, product no, product number, stock keeping unit, style number, catalog number, catalogue number, number, no, article',
     de: 'sku, artikelnummer, artikelnr, artnr, art nr, artikel nr, bestellnummer, bestellnr, best nr, produktnummer, produktnr, artikelcode, sachnummer, materialnummer, teilenummer, warennummer, nummer, artikel, katalognummer, modellnummer, nr',
@@ -538,7 +538,7 @@ export const PRODUCT_WORDS = {
 } as const satisfies Readonly<Record<string, Words>>;
 
 /** The same for contacts. */
-export const CONTACT_WORDS = {
+const CONTACT_WORDS = {
   email: {
     en: 'email, e mail, email address, mail, e mail address, mail address, primary email, contact email, email 1, customer email, work email',
     de: 'email, e mail, mail, e mail adresse, mailadresse, emailadresse, kontakt email',
@@ -797,6 +797,9 @@ export const CONTACT_WORDS = {
     ru: 'id, пол, дата рождения, номер клиента, должность, факс, сайт, язык',
   },
 } as const satisfies Readonly<Record<string, Words>>;
+
+/** The words of headers, by concept and language. */
+export const HEADER_WORDS = { products: PRODUCT_WORDS, contacts: CONTACT_WORDS };
 
 /** The concepts of a product file. */
 export type ProductConcept = keyof typeof PRODUCT_WORDS;
