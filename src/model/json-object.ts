@@ -11,6 +11,12 @@ export function member(object: JsonObject, name: string): unknown {
   return Object.hasOwn(object, name) ? object[name] : undefined;
 }
 
+/** The objects of a list that is a member of a parsed body; none if it has no such list. */
+export function objectsIn(body: unknown, name: string): readonly JsonObject[] {
+  const list = isJsonObject(body) ? member(body, name) : undefined;
+  return Array.isArray(list) ? list.filter(isJsonObject) : [];
+}
+
 /** The names of both, those of the first object first. */
 export function memberNames(first: JsonObject, second: JsonObject): Set<string> {
   return new Set([...Object.keys(first), ...Object.keys(second)]);

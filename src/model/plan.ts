@@ -1,4 +1,4 @@
-import type { Guard, GuardHit } from './guards.ts';
+import type { Guard, GuardHit } from './guard.ts';
 import type { ImportMode, Resource } from './mapped-record.ts';
 import type { Count, Reason, ReasonGroup } from './reason.ts';
 import { isSheet, type RowSpan, type TablePlaces } from './row.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { GuardHit } from '../model/guards.ts';
+import type { GuardHit } from '../model/guard.ts';
 import type { Operation } from '../model/operation.ts';
 import { parseShardLine, shardLine, type UnplacedOperation } from './shard-writer.ts';
 

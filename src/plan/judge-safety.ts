@@ -1,4 +1,4 @@
-import { guardHitText } from '../model/guards.ts';
+import { guardHitText } from '../model/guard.ts';
 import type { Resource } from '../model/mapped-record.ts';
 import type { GuardFinding, SafetyVerdict } from '../model/plan.ts';
 import {

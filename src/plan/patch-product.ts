@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { isJsonObject, type JsonObject, member } from '../model/json-object.ts';
+import { type JsonObject, member, objectsIn } from '../model/json-object.ts';
 import type { Product, ProductPatch, VariantPatch } from '../model/mapped-record.ts';
 import { membersOf, type ProductField } from '../model/product-fields.ts';
 import type { Reason } from '../model/reason.ts';
@@ -116,8 +116,7 @@ function replaced(object: JsonObject, other: JsonObject, members: readonly strin
 }
 
 function variantsOf(product: JsonObject): JsonObject[] {
-  const variants = member(product, 'variants');
-  return Array.isArray(variants) ? variants.filter(isJsonObject) : [];
+  return [...objectsIn(product, 'variants')];
 }
 
 /** An acknowledged body is a product as mappings send it; a later version of Storeferry may have added members. */

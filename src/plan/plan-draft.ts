@@ -1,4 +1,4 @@
-import type { Guard, GuardHit } from '../model/guards.ts';
+import type { Guard, GuardHit } from '../model/guard.ts';
 import { isJsonObject } from '../model/json-object.ts';
 import type {
   DeferredRecord,

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { buffer, text } from 'node:stream/consumers';
 import { z } from 'zod';
-import { GUARD_ACTIONS } from '../model/guards.ts';
+import { GUARD_ACTIONS } from '../model/guard.ts';
 import { isJsonObject } from '../model/json-object.ts';
 import { IMPORT_MODES } from '../model/mapped-record.ts';
 import type { Operation } from '../model/operation.ts';

@@ -22,7 +22,7 @@ import { type Stage, stageJobSource, stageStep } from './import/stage-step.ts';
 import { asItStands, laterRun, lockJob, lockPlan, lockTarget, whileHeld } from './lock-job.ts';
 import { refuseUnlessRejected, stageCorrected } from './read-corrections.ts';
 import { createReconciled, reconcileState } from './reconcile-state.ts';
-import { refuseUnlessReleasable } from './records/held-records.ts';
+import { refuseUnlessReleasable } from './records/plan-release.ts';
 import type { ImportRequest, RunContext } from './run-context.ts';
 import { newRun, runPipeline } from './run-pipeline.ts';
 import { refuseUnlessUndoable, stageNoSource } from './undo/plan-undo.ts';

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { TracedRecord, Wanted } from '../mapping/map-tables.ts';
-import { isJsonObject, type JsonObject, member } from '../model/json-object.ts';
+import { type JsonObject, member, objectsIn } from '../model/json-object.ts';
 import type { ImportMode, TracedCell, TracedField } from '../model/mapped-record.ts';
 import { leavesOf } from '../model/mapped-record.ts';
 import { nearest } from '../model/nearest.ts';
@@ -198,19 +198,15 @@ async function keysOf(
   const [[found = key] = []] = await ledger.keysBy(match, [key]);
   const [[mark], [body]] = await Promise.all([ledger.marks([found]), ledger.bodies([found])]);
   if (mark === undefined) return { product: null, values: new Set([key]) };
-  const named = match === 'sku' ? variantsOf(JSON.parse(body ?? 'null')).map(({ sku }) => sku) : [mark.id];
+  const named =
+    match === 'sku' ? objectsIn(JSON.parse(body ?? 'null'), 'variants').map(({ sku }) => sku) : [mark.id];
   return { product: found, values: new Set([key, ...named.map(String)]) };
-}
-
-function variantsOf(body: unknown): readonly JsonObject[] {
-  const variants = isJsonObject(body) ? member(body, 'variants') : undefined;
-  return Array.isArray(variants) ? variants.filter(isJsonObject) : [];
 }
 
 /** The fields of an update at the places that its variants have in the merged product. */
 function placed(fields: readonly TracedField[], own: object, merged: object | null): readonly TracedField[] {
   if (merged === null) return fields;
-  const [changes, whole] = [variantsOf(own), variantsOf(merged)];
+  const [changes, whole] = [objectsIn(own, 'variants'), objectsIn(merged, 'variants')];
   const places = changes.map((change) => {
     const same = (name: string) => (variant: JsonObject) =>
       member(change, name) !== undefined && isDeepStrictEqual(member(variant, name), member(change, name));

@@ -1,4 +1,4 @@
-import { isJsonObject, member } from '../model/json-object.ts';
+import { member, objectsIn } from '../model/json-object.ts';
 
 /** By what a product is found besides its key: a SKU of its acknowledged body, or the id that the store answered. */
 export type ProductHandle = 'sku' | 'id';
@@ -13,11 +13,7 @@ export function storedHandle(by: ProductHandle, value: string): string {
 
 /** All handles of a product, each once: of the SKUs of its body, as text, and of its id. */
 export function handlesOf(body: string | undefined, id: number | null): readonly string[] {
-  const product: unknown = JSON.parse(body ?? 'null');
-  const variants = isJsonObject(product) ? member(product, 'variants') : undefined;
-  const skus = (Array.isArray(variants) ? variants : []).map((variant) =>
-    isJsonObject(variant) ? member(variant, 'sku') : undefined,
-  );
+  const skus = objectsIn(JSON.parse(body ?? 'null'), 'variants').map((variant) => member(variant, 'sku'));
   const handles = skus.filter((sku) => typeof sku === 'string').map((sku) => storedHandle('sku', sku));
   if (id !== null) handles.push(storedHandle('id', String(id)));
   // NUL separates them in Redis.

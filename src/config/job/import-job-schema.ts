@@ -6,7 +6,7 @@ import {
   GUARD_CONDITIONS,
   GUARD_FIELDS,
   isNumberField,
-} from '../../model/guards.ts';
+} from '../../model/guard.ts';
 import { DEFAULT_LIMITS, LIMIT_WORDS, type LimitName } from '../../model/input-limits.ts';
 import { IMPORT_MODES, UPDATE_MATCHES } from '../../model/mapped-record.ts';
 import { PRODUCT_FIELDS } from '../../model/product-fields.ts';

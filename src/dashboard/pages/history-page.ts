@@ -1,4 +1,4 @@
-import { isJsonObject, member } from '../../model/json-object.ts';
+import { member, objectsIn } from '../../model/json-object.ts';
 import { sectionMarkup } from '../../report/html/document-sections.ts';
 import { dataTable, foreign, html, type Markup } from '../../report/html/markup.ts';
 import { counted, formatBytes } from '../../report/printable.ts';
@@ -231,9 +231,7 @@ function trendsOf(versions: readonly RecordVersion[], now: number) {
 }
 
 function valuesOf(body: string, field: string): { readonly name: string; readonly value: number }[] {
-  const parsed: unknown = JSON.parse(body);
-  const variants = isJsonObject(parsed) ? member(parsed, 'variants') : undefined;
-  return (Array.isArray(variants) ? variants.filter(isJsonObject) : []).flatMap((variant) => {
+  return objectsIn(JSON.parse(body), 'variants').flatMap((variant) => {
     const value = member(variant, field);
     const options = member(variant, 'options');
     const name = Array.isArray(options) ? options.join(' / ') : '';

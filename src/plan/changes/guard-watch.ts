@@ -6,8 +6,8 @@ import {
   guardText,
   guardValue,
   isHit,
-} from '../../model/guards.ts';
-import { isJsonObject, type JsonObject, member } from '../../model/json-object.ts';
+} from '../../model/guard.ts';
+import { isJsonObject, type JsonObject, member, objectsIn } from '../../model/json-object.ts';
 import type { GuardFinding } from '../../model/plan.ts';
 import { type FieldChange, type VariantPairs, variantName } from './field-changes.ts';
 
@@ -50,8 +50,7 @@ export class GuardWatch {
     if (this.#guards.length === 0) return NONE;
     const body: unknown = JSON.parse(text);
     if (!isJsonObject(body)) return NONE;
-    const variants = member(body, 'variants');
-    const added = Array.isArray(variants) ? variants.filter(isJsonObject) : [];
+    const added = objectsIn(body, 'variants');
     const changes = Object.keys(body).map((field) => ({ field, old: undefined, new: member(body, field) }));
     return this.#check(key, changes, { pairs: [], isOnly: added.length === 1, removed: [], added });
   }

@@ -13,7 +13,7 @@ import { importTarget } from '../../state/state.ts';
 import { digestOf } from '../digest-of.ts';
 import { comparableKeyDigest, readMappingTables } from '../inputs/open-mapping.ts';
 import { tablesDigest } from '../inputs/side-table.ts';
-import { planRelease } from '../records/held-records.ts';
+import { planRelease } from '../records/plan-release.ts';
 import { guardRetry, loadRetryGuard } from '../retry-guard.ts';
 import type { ImportRequest, RunContext } from '../run-context.ts';
 import { planUndo } from '../undo/plan-undo.ts';

@@ -4,7 +4,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { formatRow } from '../../csv/format-row.ts';
 import { inertCell } from '../../model/inert-cell.ts';
-import { isJsonObject, type JsonObject, member } from '../../model/json-object.ts';
+import { isJsonObject, type JsonObject, member, objectsIn } from '../../model/json-object.ts';
 import { DestinationError } from '../../model/storeferry-error.ts';
 import type { LedgerTarget, Version } from '../../state/state.ts';
 import type { RunContext } from '../run-context.ts';
@@ -140,8 +140,7 @@ async function* tableOf(bodies: AsyncIterable<readonly string[]>): AsyncGenerato
 
 function* rowsOf(product: JsonObject): Generator<readonly string[]> {
   const cells = PRODUCT_COLUMNS.map((column) => cellText(member(product, column)));
-  const variants = member(product, 'variants');
-  const found = Array.isArray(variants) ? variants.filter(isJsonObject) : [];
+  const found = objectsIn(product, 'variants');
   for (const variant of found.length === 0 ? [{}] : found) {
     const own = VARIANT_COLUMNS.map((column) => cellText(member(variant, column)));
     yield [...cells, optionsText(member(product, 'options'), member(variant, 'options')), ...own];

@@ -12,7 +12,7 @@ import {
   type VersionKind,
 } from '../../state/state.ts';
 import type { RunContext } from '../run-context.ts';
-import { heldValues } from './held-records.ts';
+import { heldValues } from './plan-release.ts';
 
 /** A record that the ledger or the history knows. */
 export interface FoundRecord {

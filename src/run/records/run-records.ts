@@ -1,12 +1,14 @@
 import type { StoreConfig } from '../../config/store-config.ts';
 import { formatRow } from '../../csv/format-row.ts';
-import type { GuardHit } from '../../model/guards.ts';
+import type { GuardHit } from '../../model/guard.ts';
 import { inertCell } from '../../model/inert-cell.ts';
+import type { Plan } from '../../model/plan.ts';
 import type { Reason } from '../../model/reason.ts';
 import type { RowSpan } from '../../model/row.ts';
 import type { Run } from '../../model/run.ts';
 import { readHeld, readPlan, readRejections, readShard } from '../../plan/plan-file.ts';
 import { printable } from '../../report/printable.ts';
+import type { RunFolder } from '../../state/artifacts.ts';
 import { importTarget, type LedgerTarget } from '../../state/state.ts';
 import type { RunContext } from '../run-context.ts';
 import { ledgersOf, placeOf, type RecordChange, recordVersion } from './record-history.ts';
@@ -42,6 +44,9 @@ export interface RunRecordsOptions {
   readonly outcome?: RecordOutcome | undefined;
 }
 
+/** The plan of a run and the folder of its files. */
+type PlanFolder = Plan & { readonly folder: RunFolder };
+
 const KEYS_AT_ONCE = 200;
 
 /**
@@ -53,10 +58,17 @@ export async function* runRecords(
   { target, id, run, outcome }: RunRecordsOptions,
 ): AsyncGenerator<readonly RunRecord[]> {
   const all = async function* (): AsyncGenerator<readonly RunRecord[]> {
-    if (run !== undefined) yield* rejectedRecords(context, run);
-    if (run !== undefined) yield* heldRecords(context, run);
-    yield* acknowledgedRecords(context, target, id);
-    if (run !== undefined) yield* openRecords(context, run);
+    if (run !== undefined) {
+      const folder = context.artifacts.run(run.id);
+      const planned = await readPlan(folder);
+      const plan = planned && { ...planned, folder };
+      yield* rejectedRecords(context, run, plan);
+      if (plan !== undefined) yield* heldRecords(plan);
+      yield* acknowledgedRecords(context, target, id);
+      if (plan !== undefined) yield* openRecords(context, run, plan);
+    } else {
+      yield* acknowledgedRecords(context, target, id);
+    }
   };
   for await (const batch of all()) {
     const wanted = outcome === undefined ? batch : batch.filter((record) => record.outcome === outcome);
@@ -86,11 +98,10 @@ export async function findLedgerOf(
 }
 
 async function* rejectedRecords(
-  { state, artifacts }: Pick<RunContext, 'state' | 'artifacts'>,
+  { state }: Pick<RunContext, 'state'>,
   run: Run,
+  plan: PlanFolder | undefined,
 ): AsyncGenerator<readonly RunRecord[]> {
-  const folder = artifacts.run(run.id);
-  const plan = await readPlan(folder);
   const files = plan?.source.files ?? [];
   const record = ({
     key,
@@ -98,20 +109,14 @@ async function* rejectedRecords(
     reason,
   }: Pick<RunRecord, 'key' | 'reason'> & { spans: readonly RowSpan[] }) =>
     ({ ...NOTHING, key, outcome: 'rejected', reason, place: placeOf(spans, files) }) satisfies RunRecord;
-  if (plan !== undefined) for await (const batch of readRejections(folder)) yield batch.map(record);
+  if (plan !== undefined) for await (const batch of readRejections(plan.folder)) yield batch.map(record);
   for await (const batch of state.runs.refusals(run.id)) yield batch.map(record);
 }
 
 const NOTHING = { reason: null, place: null, at: null, id: null, created: false, changes: null } as const;
 
-async function* heldRecords(
-  { artifacts }: Pick<RunContext, 'artifacts'>,
-  run: Run,
-): AsyncGenerator<readonly RunRecord[]> {
-  const folder = artifacts.run(run.id);
-  const plan = await readPlan(folder);
-  if (plan === undefined) return;
-  for await (const batch of readHeld(folder, plan)) {
+async function* heldRecords(plan: PlanFolder): AsyncGenerator<readonly RunRecord[]> {
+  for await (const batch of readHeld(plan.folder, plan)) {
     yield batch.map(({ operation: { key, spans }, before, hits }) => ({
       ...{ ...NOTHING, key, outcome: 'held' as const, place: placeOf(spans, plan.source.files) },
       ...{ created: before === null, reason: { code: 'held', message: heldWords(hits) } },
@@ -153,22 +158,24 @@ async function* acknowledgedRecords(
 
 /** Records of shards that a later run or an approval may still send. */
 async function* openRecords(
-  { state, artifacts }: Pick<RunContext, 'state' | 'artifacts'>,
+  { state }: Pick<RunContext, 'state'>,
   run: Run,
+  { folder, shards, source }: PlanFolder,
 ): AsyncGenerator<readonly RunRecord[]> {
-  const folder = artifacts.run(run.id);
-  const plan = await readPlan(folder);
   const waits = run.status === 'planned' || run.status === 'stopped';
-  for (const shard of plan?.shards ?? []) {
+  for (const shard of shards) {
     if (!(await folder.exists(shard.name))) continue;
     const outcomes = await state.runs.outcomes(run.id, shard.number);
     const open = (await readShard(folder, shard)).filter(
       ({ index }) => (outcomes.get(index) ?? 'unsent') === 'unsent',
     );
-    const files = plan?.source.files ?? [];
     yield open.map(({ key, spans }) => ({
       ...NOTHING,
-      ...{ key, outcome: waits ? ('planned' as const) : ('unsent' as const), place: placeOf(spans, files) },
+      ...{
+        key,
+        outcome: waits ? ('planned' as const) : ('unsent' as const),
+        place: placeOf(spans, source.files),
+      },
     }));
   }
 }

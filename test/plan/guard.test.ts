@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Guard, isHit } from '../../src/model/guards.ts';
+import { type Guard, isHit } from '../../src/model/guard.ts';
 import type { Mapped } from '../../src/model/mapped-record.ts';
 import { HELD_FILE } from '../../src/plan/held-record.ts';
 import { readHeld, verifyHeld } from '../../src/plan/plan-file.ts';
