@@ -84,22 +84,15 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
   apply: ['apply-operations.ts'],
   export: [
     ...['reading/read-items.ts', 'reading/save-reading.ts', 'writing/write-items.ts'],
-    ...['destination/open-destination.ts', 'read-history.ts'],
+    'destination/open-destination.ts',
   ],
   run: [
     // What a run needs from the edge, what is done with a job, how its shards are sent, what became of it.
     ...['run-context.ts', 'execute-run.ts', 'import/apply-step.ts', 'lock-job.ts'],
-    ...['report/read-stored-report.ts', 'shown-file.ts', 'export/export-history.ts', 'store-clients.ts'],
+    ...['report/read-stored-report.ts', 'export/export-history.ts', 'store-clients.ts'],
     // Corrected rejects, which the dashboard takes; and a file that `init` looks at.
-    ...[
-      'read-corrections.ts',
-      'rejected-page.ts',
-      'find-audited.ts',
-      'look-at-source.ts',
-      'preview-source.ts',
-      'show-record.ts',
-    ],
-    ...['inputs/open-mapping.ts', 'inputs/check-mappings.ts'],
+    ...['read-corrections.ts', 'look-at-source.ts', 'preview-source.ts', 'show-record.ts'],
+    'inputs/open-mapping.ts',
     ...['online/online-checks.ts', 'online/online-check.ts'],
     // A record of the ledger, its versions, and the records of a run.
     ...['records/catalog-as-of.ts', 'records/record-history.ts', 'records/run-records.ts'],
@@ -115,16 +108,16 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
   cli: [],
   queue: [
     // What waits for workers, wherever it is; a worker, what it needs, and its log.
-    ...['run-queue.ts', 'start-worker.ts', 'worker-settings.ts', 'worker-log.ts'],
+    ...['run-queue.ts', 'start-worker.ts', 'worker-settings.ts'],
   ],
   report: [
     // What is known of a run, its document, and the renderers of it.
     ...['run-facts.ts', 'run-document.ts', 'document-text.ts', 'html/document-sections.ts'],
-    ...['notification.ts', 'run-summary.ts', 'audit-text.ts'],
+    ...['notification.ts', 'run-summary.ts'],
     // One record of a plan.
     'record-view.ts',
     // Words, figures and progress that commands and pages print as reports do.
-    ...['printable.ts', 'status-words.ts', 'progress.ts', 'runs-text.ts'],
+    ...['printable.ts', 'status-words.ts', 'progress.ts'],
     ...['html/markup.ts', 'plots/draw-plot.ts', 'plots/history-plot.ts'],
     // Parts of a document that pages and commands show by themselves.
     ...['sections/lists-section.ts', 'sections/next-section.ts'],

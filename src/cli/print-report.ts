@@ -4,7 +4,7 @@ import { printableLines } from '../report/printable.ts';
 import { runDocument } from '../report/run-document.ts';
 import type { Pace, RunFacts } from '../report/run-facts.ts';
 import { runSummary, verificationSummary } from '../report/run-summary.ts';
-import { withFilesFrom, withShownFiles } from '../run/shown-file.ts';
+import { withFilesFrom, withShownFiles } from '../run/report/read-stored-report.ts';
 import { packageVersion } from './package-version.ts';
 import type { Terminal } from './terminal.ts';
 import { currentFolder, withProgram } from './typed-program.ts';

@@ -1,5 +1,5 @@
 import { openWorkspace } from '../config/workspace.ts';
-import type { AuditedAction } from '../model/audit-entry.ts';
+import type { AuditEntry } from '../model/audit-entry.ts';
 import type { Run } from '../model/run.ts';
 import { explainFailure, UsageError } from '../model/storeferry-error.ts';
 import type { RunFacts } from '../report/run-facts.ts';
@@ -26,7 +26,7 @@ export type Work = ((open: OpenContext) => Promise<RunFacts>) & {
 /** How the work of a command is reported and recorded. */
 export interface WorkOptions extends JsonResultOptions {
   /** What the audit log calls it. */
-  readonly action: AuditedAction;
+  readonly action: AuditEntry['action'];
   /** The run that the command names, as it was typed; absent if it names a job. */
   readonly named?: string;
 }
@@ -143,7 +143,7 @@ async function debugLog(
   if (level !== 'debug' && level !== 'trace') return undefined;
   const [{ secretRedactor }, { logRunEvents }, { logStoreTraffic, workerLogger }] = await Promise.all([
     import('../model/secret-redactor.ts'),
-    import('../queue/worker-log.ts'),
+    import('../queue/worker-settings.ts'),
     import('./worker/worker-logger.ts'),
   ]);
   const secrets = secretRedactor();

@@ -25,45 +25,86 @@ export const AUDITED_ACTIONS = {
   'replace-source': 'replaced the source file of a job',
 } as const;
 
-/** One of them. */
-export type AuditedAction = keyof typeof AUDITED_ACTIONS;
-
 const ACTION_NAMES = Object.keys(AUDITED_ACTIONS).filter(
-  (name): name is AuditedAction => name in AUDITED_ACTIONS,
+  (name): name is keyof typeof AUDITED_ACTIONS => name in AUDITED_ACTIONS,
 );
+
+/** A stored entry. */
+const auditEntrySchema = z.object({
+  /** Milliseconds since the epoch. */
+  at: z.number(),
+  /** A user of a machine (`deploy@shop1`), or the token of the dashboard with the address of its browser. */
+  who: z.string(),
+  by: z.enum(['command', 'dashboard']),
+  action: z.enum(ACTION_NAMES),
+  job: z.string().nullable(),
+  /** The run that the action began, or that it is about. */
+  run: z.string().nullable(),
+  /** The earlier run that was approved or retried. */
+  of: z.string().nullable(),
+  outcome: z.enum(['done', 'refused']),
+});
 
 /**
  * What somebody did. It has no values of records, no names of uploaded files and no secrets. `done` says that the action began or
  * was carried out; how a run ended is in the run.
  */
-export interface AuditEntry {
-  /** Milliseconds since the epoch. */
-  readonly at: number;
-  /** A user of a machine (`deploy@shop1`), or the token of the dashboard with the address of its browser. */
-  readonly who: string;
-  readonly by: 'command' | 'dashboard';
-  readonly action: AuditedAction;
-  readonly job: string | null;
-  /** The run that the action began, or that it is about. */
-  readonly run: string | null;
-  /** The earlier run that was approved or retried. */
-  readonly of: string | null;
-  readonly outcome: 'done' | 'refused';
+export type AuditEntry = Readonly<z.infer<typeof auditEntrySchema>>;
+
+/** What somebody did, in words; an action that was refused by its name. */
+export function auditWords({ action, outcome }: AuditEntry): string {
+  return outcome === 'refused' ? `${action}: refused` : AUDITED_ACTIONS[action];
 }
 
-/** A stored entry. */
-export const auditEntrySchema: z.ZodType<AuditEntry> = z.object({
-  at: z.number(),
-  who: z.string(),
-  by: z.enum(['command', 'dashboard']),
-  action: z.enum(ACTION_NAMES),
-  job: z.string().nullable(),
-  run: z.string().nullable(),
-  of: z.string().nullable(),
-  outcome: z.enum(['done', 'refused']),
-} satisfies Record<keyof AuditEntry, z.ZodType>);
+/** An entry of the audit log is kept for so long, in milliseconds. */
+export const AUDIT_KEPT_MS = 400 * 86_400_000;
+/** The audit log has no more entries; the oldest are removed. */
+export const MOST_AUDITED = 50_000;
 
-/** Whether an entry is about a run. */
-export function isAbout({ run, of }: AuditEntry, id: string): boolean {
-  return run === id || of === id;
+/** Who did what, on all machines that share the state. Entries are never changed. */
+export interface AuditLog {
+  append(entry: AuditEntry): Promise<void>;
+  /** Newest first. Entries that cannot be read are left out. */
+  newest(offset: number, count: number): Promise<readonly AuditEntry[]>;
+}
+
+/** Entries that were stored as JSON, without those that cannot be read. */
+export function storedAuditEntries(stored: readonly string[]): readonly AuditEntry[] {
+  return stored.flatMap((json) => {
+    try {
+      const { data } = auditEntrySchema.safeParse(JSON.parse(json));
+      return data === undefined ? [] : [data];
+    } catch {
+      return [];
+    }
+  });
+}
+
+/** Selects entries of the audit log; an omitted field selects all. */
+interface AuditFilter {
+  readonly job?: string | undefined;
+  /** Of this run, or about it. */
+  readonly run?: string | undefined;
+  readonly limit: number;
+}
+
+const AUDIT_CHUNK = 1_000;
+
+/** Entries of the audit log, newest first. */
+export async function findAudited(
+  audit: AuditLog,
+  { job, run, limit }: AuditFilter,
+): Promise<readonly AuditEntry[]> {
+  const found: AuditEntry[] = [];
+  for (let offset = 0; offset < MOST_AUDITED; offset += AUDIT_CHUNK) {
+    const entries = await audit.newest(offset, AUDIT_CHUNK);
+    const fitting = entries.filter(
+      (entry) =>
+        (job === undefined || entry.job === job) &&
+        (run === undefined || entry.run === run || entry.of === run),
+    );
+    found.push(...fitting.slice(0, limit - found.length));
+    if (entries.length === 0 || found.length >= limit) break;
+  }
+  return found;
 }

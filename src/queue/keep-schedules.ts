@@ -2,7 +2,7 @@ import type { Job, Queue } from 'bullmq';
 import { type JobSchedule, type JobSchedules, nextTick } from '../config/job/read-schedules.ts';
 import type { Locks } from '../state/state.ts';
 import type { Queues, TickData } from './queues.ts';
-import type { WorkerLog } from './worker-log.ts';
+import type { WorkerLog } from './worker-settings.ts';
 
 /** If workers run, a tick that was due this long ago should be in the queue. */
 const DUE_LONG_AGO_MS = 10_000;

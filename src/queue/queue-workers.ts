@@ -3,7 +3,7 @@ import { InterruptedError, StoreferryError } from '../model/storeferry-error.ts'
 import { abortingWith } from '../run/run-context.ts';
 import { QUEUE_PREFIX, type QueueConnection } from './queues.ts';
 import type { WatchedWorker } from './worker-health.ts';
-import type { WorkerLog } from './worker-log.ts';
+import type { WorkerLog } from './worker-settings.ts';
 
 /**
  * Jobs of a killed worker are taken over as often as needed: with the default of 1 a second kill would fail the job.

@@ -22,7 +22,7 @@ import {
   type RunRequest,
 } from '../run/run-context.ts';
 import { importTarget, targetLockName } from '../state/state.ts';
-import { logRunEvents, type WorkerLog } from './worker-log.ts';
+import { logRunEvents, type WorkerLog } from './worker-settings.ts';
 
 /** When to look again at a run that waits: its job runs elsewhere, or its dead worker still has its lease. */
 export const HELD_MS = 1_000;

@@ -22,8 +22,7 @@ import {
   shardFailure,
   UNREADABLE_JOB,
 } from './queues.ts';
-import { WAITS_FOR_REQUESTS, type WorkerLog } from './worker-log.ts';
-import type { RunConfiguration } from './worker-settings.ts';
+import { type RunConfiguration, WAITS_FOR_REQUESTS, type WorkerLog } from './worker-settings.ts';
 
 /** The delay before a second look at a shard that another process holds: its holder may have died. */
 const HELD_MS = 1_000;

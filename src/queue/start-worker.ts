@@ -1,4 +1,31 @@
-import type { RunningWorker, WorkerSettings } from './worker-settings.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { nextTick } from '../config/job/read-schedules.ts';
+import { InterruptedError, StateError, UsageError } from '../model/storeferry-error.ts';
+import type { RunContext } from '../run/run-context.ts';
+import {
+  type Lock,
+  type Locks,
+  type QueueEntry,
+  type StateQueue,
+  type StoredSchedule,
+  WORKER_LOCK,
+} from '../state/state.ts';
+import { type KeptSchedules, keepSchedules, logTick } from './keep-schedules.ts';
+import { countOutcomes, metricsReader, type QueueCounts } from './metrics.ts';
+import { HELD_MS, type ProcessedRun, type ProcessRun, runProcessor } from './run-processor.ts';
+import type { RunningWorker, WorkerLog, WorkerSettings } from './worker-settings.ts';
+
+/** Runs of different stores; those of one store wait for each other. */
+const RUNS_AT_ONCE = 4;
+/** How often the worker looks for ticks that are due, and for runs that other processes queued. */
+const LOOK_EVERY_MS = 500;
+/** A worker that cannot look for this long is not healthy: longer than a look waits for a write of another process. */
+const SILENT_AFTER_MS = 60_000;
+/**
+ * When a clock is set back, the ticks of that time occur again. They do not run twice, unless the clock was ahead by more
+ * than a day: otherwise the job would not run for days.
+ */
+const CLOCK_AHEAD_MS = 24 * 60 * 60 * 1_000;
 
 /**
  * Starts the schedules and the execution of runs, and with Redis of their shards. Everything that it opens is in `ending` at
@@ -11,11 +38,224 @@ export async function startWorker(
   ending: AsyncDisposableStack,
 ): Promise<RunningWorker> {
   const { redisUrl } = settings;
-  if (redisUrl === undefined) {
-    const { startEmbeddedWorker } = await import('./start-embedded-worker.ts');
-    return await startEmbeddedWorker(settings, ending);
-  }
+  if (redisUrl === undefined) return await startEmbeddedWorker(settings, ending);
   // BullMQ is loaded only where there is a Redis.
   const { startRedisWorker } = await import('./start-redis-worker.ts');
   return await startRedisWorker({ ...settings, redisUrl }, ending);
+}
+
+/**
+ * Starts the worker of an embedded state, which executes runs in this process. All work is in the state before it begins:
+ * a killed worker loses nothing, and the next one continues. UsageError when the workspace has a worker.
+ */
+async function startEmbeddedWorker(
+  { context: given, files, storeStats, log }: WorkerSettings,
+  ending: AsyncDisposableStack,
+): Promise<RunningWorker> {
+  const counts = countOutcomes(given.state);
+  const stop = new AbortController();
+  const signal = AbortSignal.any([given.signal, stop.signal]);
+  const context: RunContext = { ...given, state: counts.state, signal };
+  const { clock, newRunId, state } = context;
+  const { queue, locks } = state;
+  if (queue === undefined) throw new TypeError('The state is shared: its workers use Redis');
+  const lock = ending.use(await lockWorker(locks, newRunId()));
+  await queue.releaseEntry();
+
+  const keeper = await keepSchedules({
+    schedules: stateSchedules(queue, clock, newRunId),
+    locks,
+    readSchedules: files.schedules,
+    version: files.schedulesVersion,
+    onRead() {},
+    newRunId,
+    clock,
+    log,
+  });
+  if (signal.aborted) {
+    await keeper.close();
+    throw signal.reason;
+  }
+  const { requestFor, notifyOf, isScheduled } = files;
+  const processRun = runProcessor({ context, requestFor, notifyOf, onEnd: counts.runEnded, log });
+  const queueRunner = runQueue({ queue, processRun, signal, log });
+  let lookedAt = performance.now();
+  let failure: string | null = null;
+  const look = async (): Promise<void> => {
+    try {
+      await tickDue({ queue, isScheduled, newRunId, clock, log });
+      await queueRunner.look();
+      lookedAt = performance.now();
+      failure = null;
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      if (reason !== failure) log.error({ reason }, 'the worker cannot look for work; it tries again');
+      failure = reason;
+    }
+  };
+  let looking: Promise<void> | null = null;
+  const timer = setInterval(() => {
+    looking ??= look().finally(() => {
+      looking = null;
+    });
+  }, LOOK_EVERY_MS);
+  ending.defer(async () => {
+    clearInterval(timer);
+    stop.abort(new InterruptedError('The worker is stopping.'));
+    await Promise.all([keeper.close(), looking]);
+    await queueRunner.ended();
+  });
+  return {
+    async health() {
+      if (!lock.isHeld()) return 'the state was deleted or replaced';
+      const silent = performance.now() - lookedAt > SILENT_AFTER_MS;
+      return failure ?? (silent ? 'the state does not answer' : null);
+    },
+    metrics: metricsReader({
+      ...{ counts, runs: state.runs },
+      queued: async () => [countsOf(await queue.openEntries())],
+      nextTicks: async () => new Map((await queue.schedules()).map(({ job, next }) => [job, next])),
+      jobNames: files.jobNames,
+      storeStats,
+    }),
+    gaveUp: lock.lost,
+  };
+}
+
+/** The lock of the only worker of this state: a lock of the operating system, which is free when a worker is killed. */
+async function lockWorker(locks: Locks, run: string): Promise<Lock> {
+  const lock = await locks.tryAcquire(WORKER_LOCK, { job: WORKER_LOCK, run });
+  if (!('heldBy' in lock)) return lock;
+  throw new UsageError('This workspace already has a worker.', {
+    hint: 'Without Redis a workspace has one worker: `storeferry worker` or `storeferry dashboard --worker`. Stop the other one first.',
+  });
+}
+
+/** The schedules in the embedded state. */
+export function stateSchedules(
+  queue: StateQueue,
+  clock: () => number,
+  newRunId: () => string,
+): KeptSchedules {
+  return {
+    async list() {
+      return (await queue.schedules()).map((schedule) => ({ ...schedule, stalled: false }));
+    },
+    async set(schedule, overdue) {
+      const next = nextTick(schedule, clock());
+      await queue.setSchedule({ ...schedule, next }, overdue ? newRunId() : null);
+    },
+    remove: (job) => queue.removeSchedule(job),
+    clocksDifferMs: CLOCK_AHEAD_MS,
+  };
+}
+
+/** A schedule with a tick that is due. */
+interface DueTick {
+  readonly schedule: StoredSchedule;
+  /** The first tick after now: all missed ticks together become one run. */
+  readonly next: number;
+  readonly lateMs: number;
+}
+
+/** The schedules that are due at a time, in milliseconds since the epoch. A tick that is due no more is never due again. */
+export function dueTicks(schedules: readonly StoredSchedule[], now: number): DueTick[] {
+  return schedules
+    .filter(({ next }) => next <= now)
+    .map((schedule) => ({ schedule, next: nextTick(schedule, now), lateMs: now - schedule.next }));
+}
+
+interface TickOptions {
+  readonly queue: StateQueue;
+  readonly isScheduled: (job: string) => boolean;
+  readonly newRunId: () => string;
+  readonly clock: () => number;
+  readonly log: WorkerLog;
+}
+
+/** Queues the runs that are due. A job whose file has no schedule any more is left out: it will be removed. */
+export async function tickDue({ queue, isScheduled, newRunId, clock, log }: TickOptions): Promise<void> {
+  for (const { schedule, next, lateMs } of dueTicks(await queue.schedules(), clock())) {
+    const { job } = schedule;
+    if (!isScheduled(job)) continue;
+    const queued = newRunId();
+    const became = await queue.tick(schedule, next, queued);
+    if (became !== 'changed') logTick(log, { job, queued, added: became === 'added', lateMs });
+  }
+}
+
+interface RunQueueOptions {
+  readonly queue: StateQueue;
+  readonly processRun: ProcessRun;
+  readonly signal: AbortSignal;
+  readonly log: WorkerLog;
+}
+
+/** Takes entries of the queue and processes them, several at once. */
+function runQueue({ queue, processRun, signal, log }: RunQueueOptions) {
+  const working = new Map<string, Promise<void>>();
+  /** When an entry that waits may be taken again, by the monotonic clock. */
+  const waitsUntil = new Map<string, number>();
+
+  const process = async ({ id, job, resend, run }: QueueEntry): Promise<ProcessedRun> => {
+    try {
+      return await processRun({
+        ...{ job, resend, run, promised: id, signal, isFirst: !waitsUntil.has(id) },
+        remember: (begun) => queue.beginEntry(id, begun),
+      });
+    } catch (error) {
+      if (error instanceof StateError) return { kind: 'waits' };
+      const message = error instanceof Error ? error.message : String(error);
+      log.error({ queued: id, reason: message }, 'bug');
+      return { kind: 'ended', run, error: message };
+    }
+  };
+  const work = async (entry: QueueEntry): Promise<void> => {
+    const { id } = entry;
+    const processed = await process(entry);
+    switch (processed.kind) {
+      case 'ended':
+        waitsUntil.delete(id);
+        return await untilDone(() => queue.endEntry(id, processed), signal);
+      case 'waits':
+      case 'handed-back':
+        waitsUntil.set(id, performance.now() + HELD_MS);
+        return await untilDone(() => queue.releaseEntry(id), signal);
+      default:
+        return processed satisfies never;
+    }
+  };
+  return {
+    async look(): Promise<void> {
+      for (const entry of await queue.openEntries()) {
+        const { id, taken } = entry;
+        if (signal.aborted || working.size >= RUNS_AT_ONCE) return;
+        if (taken || (waitsUntil.get(id) ?? 0) > performance.now() || !(await queue.takeEntry(id))) continue;
+        working.set(
+          id,
+          work(entry).finally(() => working.delete(id)),
+        );
+      }
+    },
+    async ended(): Promise<void> {
+      await Promise.all(working.values());
+    },
+  };
+}
+
+/** Tries again while the state cannot be written, as on a full disk; once the worker stops, the next one finds out itself. */
+async function untilDone(write: () => Promise<void>, signal: AbortSignal): Promise<void> {
+  for (;;) {
+    try {
+      return await write();
+    } catch {
+      if (signal.aborted) return;
+      await sleep(HELD_MS, undefined, { signal }).catch(() => {});
+    }
+  }
+}
+
+function countsOf(entries: readonly QueueEntry[]): QueueCounts {
+  const active = entries.filter(({ taken }) => taken).length;
+  return { queue: 'runs', counts: { active, waiting: entries.length - active } };
 }

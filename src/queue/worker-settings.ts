@@ -1,10 +1,70 @@
+import type { BaseLogger } from 'pino';
 import type { ImportJob, Notify } from '../config/job/job.ts';
 import type { JobSchedules } from '../config/job/read-schedules.ts';
 import type { StoreConfig } from '../config/store-config.ts';
 import type { Run } from '../model/run.ts';
-import type { RunContext, RunRequest } from '../run/run-context.ts';
+import type { RunContext, RunEvent, RunRequest } from '../run/run-context.ts';
 import type { StoreStats } from '../run/store-clients.ts';
-import type { WorkerLog } from './worker-log.ts';
+
+/** The log of a worker: one line per step of a run or shard, with their ids. */
+export type WorkerLog = Pick<BaseLogger, 'debug' | 'info' | 'warn' | 'error'>;
+
+/** The message while records wait, in the log of a run and of a shard. */
+export const WAITS_FOR_REQUESTS = 'run waits: the results of earlier requests for these records are unknown';
+
+const PROGRESS_EVERY_MS = 10_000;
+const SAME_ERROR_EVERY_MS = 5_000;
+/** Limits the memory: messages may contain job names. */
+const MOST_REMEMBERED = 100;
+
+/** Logs the events of a run, with its id. */
+export function logRunEvents(log: WorkerLog, job: string, clock: () => number): (event: RunEvent) => void {
+  let run: string | null = null;
+  let loggedAt = clock();
+  return (event) => {
+    switch (event.type) {
+      case 'begun':
+        run = event.run.id;
+        return log.info({ run, job, continued: event.continued }, 'run begun');
+      case 'sampled':
+        return log.info({ run, job, records: event.records, known: event.known }, 'sample is sent again');
+      case 'waiting':
+        return log.info({ run, job, heldBy: event.heldBy, needs: event.needs }, 'run waits');
+      case 'waiting-for-requests':
+        return log.info({ run, job, operations: event.operations, ms: event.ms }, WAITS_FOR_REQUESTS);
+      case 'state-loss':
+        return log.warn({ run, job, ...event.loss }, 'the state has lost records of sent requests');
+      case 'not-notified':
+        return log.warn(
+          { run, job, host: event.host, problem: event.problem },
+          'the notification of its end could not be sent',
+        );
+      case 'report-not-written':
+        return log.warn({ run, job, problem: event.problem }, 'its report could not be written');
+      case 'progress': {
+        if (Math.abs(clock() - loggedAt) < PROGRESS_EVERY_MS) return;
+        loggedAt = clock();
+        const { step, done, total, unit } = event;
+        return log.info({ run, job, step, done, total, unit }, 'progress');
+      }
+      default:
+        return event satisfies never;
+    }
+  };
+}
+
+/** Logs errors of Redis from all connections, each message at most every five seconds. */
+export function errorLogger(log: WorkerLog): (error: Error) => void {
+  const loggedAtByMessage = new Map<string, number>();
+  return ({ message }) => {
+    const now = performance.now();
+    if (now - (loggedAtByMessage.get(message) ?? Number.NEGATIVE_INFINITY) < SAME_ERROR_EVERY_MS) return;
+    if (loggedAtByMessage.size >= MOST_REMEMBERED) loggedAtByMessage.clear();
+    loggedAtByMessage.set(message, now);
+    // Only the message: errors of Redis contain the command with its arguments.
+    log.error({ reason: message }, 'Redis error');
+  };
+}
 
 /** The configuration with which a run was begun. */
 export interface RunConfiguration {

@@ -11,6 +11,7 @@ import {
   type Table,
   type TableColumn,
   type Tone,
+  type Words,
 } from './section.ts';
 import { statusTone } from './status-words.ts';
 
@@ -41,13 +42,13 @@ function headline({ kind, what, job, store, run, status, outcome, lastedMs }: Do
   const subject =
     kind === 'plan' ? `${what} ${job} for the store ${store}` : kind === 'verify' ? `${what} ${job}` : job;
   const after = status === 'running' ? 'for' : 'after';
-  return printable(`${subject}: ${outcome} ${after} ${formatDuration(lastedMs)} (run ${run})`);
+  return `${subject}: ${outcome} ${after} ${formatDuration(lastedMs)} (run ${run})`;
 }
 
 function printBlock(page: Page, block: Printed): void {
   switch (block.kind) {
     case 'heading':
-      page.say(plainWords(block.words, 'text'), { indent: 2, tone: 'strong' });
+      page.say(block.words, { indent: 2, tone: 'strong' });
       break;
     case 'paragraph': {
       const tone =
@@ -56,16 +57,14 @@ function printBlock(page: Page, block: Printed): void {
           : block.role === 'headline' || block.role === 'file'
             ? 'strong'
             : undefined;
-      for (const words of block.sentences) {
-        page.say(plainWords(words, 'text'), { indent: 2, ...(tone === undefined ? {} : { tone }) });
-      }
+      for (const words of block.sentences) page.say(words, { indent: 2, tone });
       break;
     }
     case 'table':
       printTable(page, block);
       break;
     case 'command':
-      page.say(printable(block.what), { indent: 2 });
+      page.say(block.what, { indent: 2 });
       page.command(printable(block.command));
       break;
     case 'list':
@@ -100,7 +99,7 @@ function printTable(page: Page, { columns, rows, foot = [], shown, more }: Table
     );
   } else {
     for (const { texts, tone } of printed) {
-      page.say(`${texts[lead]}: ${texts[0]}`, { indent: 2, ...(tone === undefined ? {} : { tone }) });
+      page.say(`${texts[lead]}: ${texts[0]}`, { indent: 2, tone });
       const rest = restOf(texts, lead).join(', ');
       if (rest !== '') page.say(rest, { indent: 4, tone: 'quiet' });
     }
@@ -126,7 +125,7 @@ function printList(page: Page, { style, title = null, items, shown, more }: List
     return;
   }
   if (head !== '') page.heading(head);
-  for (const { text, tone } of texts) page.say(text, { indent: 2, ...(tone === undefined ? {} : { tone }) });
+  for (const { text, tone } of texts) page.say(text, { indent: 2, tone });
   if (rest !== null) page.say(rest, { indent: 2, tone: 'quiet' });
 }
 
@@ -141,6 +140,13 @@ export interface PageOptions {
 }
 
 type Paint = ReturnType<typeof createColors>;
+const PAINTS = {
+  good: 'green',
+  warning: 'yellow',
+  bad: 'red',
+  quiet: 'dim',
+  strong: 'bold',
+} as const satisfies Readonly<Record<Tone, keyof Paint>>;
 const NARROWEST = 40;
 const WIDEST = 120;
 
@@ -162,9 +168,9 @@ export class Page {
   }
 
   /** A sentence, wrapped. Continuation lines are indented by two more columns. */
-  say(text: string, { indent = 0, tone }: { indent?: number; tone?: Tone } = {}): void {
+  say(words: Words, { indent = 0, tone }: { indent?: number; tone?: Tone | undefined } = {}): void {
     const margin = ' '.repeat(indent);
-    for (const line of wrap(text, this.#width - indent, '  ')) {
+    for (const line of wrap(plainWords(words, 'text'), this.#width - indent, '  ')) {
       this.#lines.push(margin + (tone === undefined ? line : this.painted(line, tone)));
     }
   }
@@ -210,20 +216,7 @@ export class Page {
   }
 
   painted(text: string, tone: Tone): string {
-    switch (tone) {
-      case 'good':
-        return this.#paint.green(text);
-      case 'warning':
-        return this.#paint.yellow(text);
-      case 'bad':
-        return this.#paint.red(text);
-      case 'quiet':
-        return this.#paint.dim(text);
-      case 'strong':
-        return this.#paint.bold(text);
-      default:
-        return tone satisfies never;
-    }
+    return this.#paint[PAINTS[tone]](text);
   }
 
   /** The whole text. It ends in a line break. */

@@ -9,6 +9,7 @@ import {
 import { type RunFacts, reasonsForWebhook, withoutPersonalData } from '../report/run-facts.ts';
 import type { DeliverShards } from './import/apply-step.ts';
 import type { ImportTask } from './import-run.ts';
+import { withShownFiles } from './report/read-stored-report.ts';
 import {
   type ExportRequest,
   isExportRequest,
@@ -16,7 +17,6 @@ import {
   type RunRequest,
   type VerifyRequest,
 } from './run-context.ts';
-import { withShownFiles } from './shown-file.ts';
 
 /** The task of a run. */
 export type RunTask =

@@ -1,16 +1,151 @@
+import type { DatabaseSync } from 'node:sqlite';
+import { z } from 'zod';
 import { UsageError } from '../model/storeferry-error.ts';
 import { buildServer } from './build-server.ts';
-import { contactRoutes, openContactTable } from './contact-routes.ts';
+import {
+  type ContactTable,
+  contactAnswer,
+  contactBody,
+  contactRoutes,
+  openContactTable,
+} from './contact-routes.ts';
 import { createFaults } from './create-faults.ts';
-import { inspectionRoutes } from './inspection-routes.ts';
-import { listRoutes } from './list-routes.ts';
-import { openDatabase } from './open-database.ts';
-import { openApiDocument } from './openapi-document.ts';
-import { orderRoutes } from './order-routes.ts';
-import { openProductTable, productRoutes } from './product-routes.ts';
-import { createRequestCounts } from './request-counts.ts';
+import { listAnswer, listRoutes } from './list-routes.ts';
+import { numberColumn, openDatabase, textColumn } from './open-database.ts';
+import {
+  openProductTable,
+  type ProductTable,
+  productAnswer,
+  productBody,
+  productRoutes,
+} from './product-routes.ts';
+import { createRequestCounts, type RequestCounts } from './request-counts.ts';
+import { answer, type Call, check, jsonContent, type Route, refuse } from './route.ts';
 import { type SeedSize, seedDatabase } from './seed-database.ts';
 import { seededRandom } from './seeded-random.ts';
+
+const errorBody = z.strictObject({ success: z.literal(false), message: z.string() });
+const deleteResult = z.strictObject({ success: z.literal(true), message: z.literal('') });
+const orderPage = z.strictObject({
+  items: z.array(z.looseObject({ id: z.int() })),
+  totalCount: z.int(),
+  limit: z.int(),
+  skip: z.int(),
+});
+
+/** The OpenAPI 3.1 document of the routes; its schemas are made of those that check the requests. */
+function openApiDocument(routes: readonly Route[]): Readonly<Record<string, unknown>> {
+  const paths: Record<string, Record<string, unknown>> = {};
+  for (const route of routes) {
+    const path = route.path.replaceAll(/:(\w+)/g, '{$1}');
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operation(route) };
+  }
+  return {
+    openapi: '3.1.1',
+    info: {
+      title: 'Storeferry sandbox: Storefront Management API',
+      version: '1',
+      description: 'The documented API, for tests, and the data of the sandbox under `/_sandbox/`.',
+    },
+    servers: [{ url: '/' }],
+    security: [{ apiKey: [] }],
+    paths,
+    components: {
+      securitySchemes: { apiKey: { type: 'http', scheme: 'bearer' } },
+      responses: {
+        Error: {
+          description: 'Refused (4xx) or failed (5xx).',
+          content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
+        },
+      },
+      schemas: {
+        ProductRequest: jsonSchema(productBody),
+        Product: jsonSchema(productAnswer),
+        ContactRequest: jsonSchema(contactBody),
+        Contact: jsonSchema(contactAnswer),
+        SubscriberList: jsonSchema(listAnswer),
+        OrderPage: jsonSchema(orderPage),
+        DeleteResult: jsonSchema(deleteResult),
+        Error: jsonSchema(errorBody),
+      },
+    },
+  };
+}
+
+function operation({
+  path,
+  operation: { parameters, responses, ...rest },
+}: Route): Readonly<Record<string, unknown>> {
+  const fromPath = [...path.matchAll(/:(\w+)/g)].map(([, name]) => ({
+    name,
+    in: 'path',
+    required: true,
+    schema: { type: 'integer' },
+  }));
+  const fromQuery = Array.isArray(parameters) ? parameters : [];
+  const all = [...fromPath, ...fromQuery];
+  return {
+    ...rest,
+    ...(all.length > 0 && { parameters: all }),
+    responses: {
+      ...(typeof responses === 'object' ? responses : {}),
+      default: { $ref: '#/components/responses/Error' },
+    },
+  };
+}
+
+function jsonSchema(schema: z.ZodType): unknown {
+  const { $schema: _dialect, ...rest } = z.toJSONSchema(schema, { io: 'input' });
+  return rest;
+}
+
+const LIMIT_RANGE = 'expected a whole number from 1 to 50';
+const wholeNumber = z.string().regex(/^[0-9]{1,15}$/, 'expected a whole number, not below 0');
+const pageQuery = z.object({
+  limit: wholeNumber
+    .default('30')
+    .transform(Number)
+    .pipe(z.number().min(1, LIMIT_RANGE).max(50, LIMIT_RANGE)),
+  skip: wholeNumber.default('0').transform(Number),
+});
+
+/** storefront-api.md, sections 4.5 and 8: orders are seeded, and only read. */
+function orderRoutes(database: DatabaseSync): Route[] {
+  const readPage = openPages(database);
+  return [
+    {
+      method: 'GET',
+      path: '/api/site/orders',
+      operation: {
+        operationId: 'listOrders',
+        summary: 'A page of orders, newest first',
+        parameters: [
+          { name: 'limit', in: 'query', schema: { type: 'integer', minimum: 1, maximum: 50, default: 30 } },
+          { name: 'skip', in: 'query', schema: { type: 'integer', minimum: 0, default: 0 } },
+        ],
+        responses: {
+          200: { description: 'The page.', ...jsonContent({ $ref: '#/components/schemas/OrderPage' }) },
+        },
+      },
+      handle(call: Call) {
+        const page = check(pageQuery, call.query, 'query');
+        if ('message' in page) return refuse(422, page.message);
+        return { status: 200, json: readPage(page.value.limit, page.value.skip) };
+      },
+    },
+  ];
+}
+
+/** Reads a page as the JSON text of the pagination envelope (storefront-api.md, section 2), newest order first. */
+function openPages(database: DatabaseSync): (limit: number, skip: number) => string {
+  const page = database.prepare('SELECT body FROM orders ORDER BY id DESC LIMIT ? OFFSET ?');
+  const count = database.prepare('SELECT count(*) AS total FROM orders');
+  return (limit, skip) => {
+    const items = page.all(limit, skip).map((row) => textColumn(row, 'body'));
+    const totalCount = numberColumn(count.get() ?? {}, 'total');
+    return `{"items":[${items.join(',')}],"totalCount":${totalCount},"limit":${limit},"skip":${skip}}`;
+  };
+}
 
 export interface SandboxOptions {
   /** 0: any free port. */
@@ -91,4 +226,51 @@ function refuseBadOptions({ apiKey, failRate = 0, latencyMs = 0, requestsPerSeco
   if (requestsPerSecond !== undefined && !(requestsPerSecond > 0)) {
     throw new UsageError('The requests per second must be more than 0');
   }
+}
+
+/** What the sandbox shows of itself; no part of the storefront API, so no fault is injected here. */
+function inspectionRoutes(products: ProductTable, contacts: ContactTable, counts: RequestCounts): Route[] {
+  return [
+    inspection('products', 'All products, by id', 'Product', () => arrayPieces(products.batches())),
+    inspection('contacts', 'All contacts, by id', 'Contact', () => arrayPieces(contacts.batches())),
+    {
+      method: 'GET',
+      path: '/_sandbox/requests',
+      operation: {
+        operationId: 'sandboxRequests',
+        summary:
+          'How many requests to /api/ were answered since the start, in all, by route, status and fault',
+        responses: { 200: { description: 'The counts.', ...jsonContent({ type: 'object' }) } },
+      },
+      handle: () => answer(200, counts.read()),
+    },
+  ];
+}
+
+function inspection(name: string, summary: string, schema: string, pieces: () => Iterable<string>): Route {
+  return {
+    method: 'GET',
+    path: `/_sandbox/${name}`,
+    operation: {
+      operationId: `sandbox${schema}s`,
+      summary,
+      responses: {
+        200: {
+          description: summary,
+          ...jsonContent({ type: 'array', items: { $ref: `#/components/schemas/${schema}` } }),
+        },
+      },
+    },
+    handle: () => ({ status: 200, json: pieces() }),
+  };
+}
+
+/** A JSON array in pieces of a batch each, so that a large store is never held in memory as a whole. */
+function* arrayPieces(batches: Iterable<readonly string[]>): Iterable<string> {
+  let separator = '[';
+  for (const batch of batches) {
+    yield separator + batch.join(',');
+    separator = ',';
+  }
+  yield separator === '[' ? '[]' : ']';
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import { type AuditEntry, auditEntrySchema } from '../model/audit-entry.ts';
+import type { AuditLog } from '../model/audit-entry.ts';
 import type { Resource } from '../model/mapped-record.ts';
 import type { Operation, Outcome } from '../model/operation.ts';
 import type { Reason } from '../model/reason.ts';
@@ -52,30 +52,6 @@ export interface CheckedAddresses {
   find(addresses: readonly string[]): Promise<readonly (AddressCheck | undefined)[]>;
   /** `at`: in milliseconds since the epoch. */
   remember(checks: readonly AddressToRemember[], at: number): Promise<void>;
-}
-
-/** An entry of the audit log is kept for so long, in milliseconds. */
-export const AUDIT_KEPT_MS = 400 * 86_400_000;
-/** The audit log has no more entries; the oldest are removed. */
-export const MOST_AUDITED = 50_000;
-
-/** Who did what, on all machines that share the state. Entries are never changed. */
-export interface AuditLog {
-  append(entry: AuditEntry): Promise<void>;
-  /** Newest first. Entries that cannot be read are left out. */
-  newest(offset: number, count: number): Promise<readonly AuditEntry[]>;
-}
-
-/** Entries that were stored as JSON, without those that cannot be read. */
-export function storedAuditEntries(stored: readonly string[]): readonly AuditEntry[] {
-  return stored.flatMap((json) => {
-    try {
-      const { data } = auditEntrySchema.safeParse(JSON.parse(json));
-      return data === undefined ? [] : [data];
-    } catch {
-      return [];
-    }
-  });
 }
 
 /** Identifies a ledger: there is one per store and resource. */

@@ -1,6 +1,6 @@
 import { request } from 'node:http';
 import { describe, expect, it } from 'vitest';
-import { serveWorker } from '../../src/cli/worker/serve-worker.ts';
+import { serveWorker } from '../../src/cli/commands/worker-command.ts';
 
 const WORKER = { health: async () => null, metrics: async () => '' };
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { sparkline, statsText } from '../../src/cli/stats-text.ts';
+import { sparkline, statsText } from '../../src/cli/commands/stats-command.ts';
 import type { HistoryPoint } from '../../src/model/subscriber-list.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1_000;

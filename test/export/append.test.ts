@@ -6,11 +6,11 @@ import { describe, expect, it } from 'vitest';
 import { formatRow } from '../../src/csv/format-row.ts';
 import { readCsv } from '../../src/csv/read-csv.ts';
 import type { Destination } from '../../src/export/destination/destination.ts';
-import { localDestination } from '../../src/export/destination/local-destination.ts';
-import { appendLines } from '../../src/export/writing/append-lines.ts';
+import { localDestination } from '../../src/export/destination/open-destination.ts';
 import { appendTable } from '../../src/export/writing/append-table.ts';
 import { newStyle, type Written } from '../../src/export/writing/replace-file.ts';
 import { listShape } from '../../src/export/writing/row-shape.ts';
+import { appendLines } from '../../src/export/writing/write-items.ts';
 import { DestinationChangedError } from '../../src/model/storeferry-error.ts';
 import { aList } from '../support/exports.ts';
 

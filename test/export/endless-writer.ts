@@ -1,4 +1,4 @@
-import { localDestination } from '../../src/export/destination/local-destination.ts';
+import { localDestination } from '../../src/export/destination/open-destination.ts';
 
 /** Absolute paths say themselves where they may be. */
 const ANYWHERE = { workspaceDir: '/nowhere' };

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type JobSchedule, nextTick } from '../../src/config/job/read-schedules.ts';
 import { planScheduleChanges } from '../../src/queue/keep-schedules.ts';
-import { dueTicks, stateSchedules, tickDue } from '../../src/queue/start-embedded-worker.ts';
+import { dueTicks, stateSchedules, tickDue } from '../../src/queue/start-worker.ts';
 import { openSqliteState } from '../../src/state/sqlite/open-sqlite-state.ts';
 import type { State, StateQueue } from '../../src/state/state.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { jobsText } from '../../src/cli/commands/runs-command.ts';
 import type { Run } from '../../src/model/run.ts';
 import { type ClockKeeper, type JobFacts, NO_TOTALS } from '../../src/report/run-facts.ts';
-import { jobsText } from '../../src/report/runs-text.ts';
 import { aRun, NOW } from './run-facts.ts';
 
 const HOUR = 3_600_000;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { runsText, runText } from '../../src/cli/commands/runs-command.ts';
 import { RUN_STATUSES, type Run } from '../../src/model/run.ts';
-import { runsText, runText } from '../../src/report/runs-text.ts';
 import { ALL_APPLIED, aPlan, aRun, COUNTS, ESCAPE, facts, NOW, textOf } from './run-facts.ts';
 
 const NOTHING_SENT = { ...ALL_APPLIED, applied: 0, appliedRows: 0, deleted: 0, requests: 0 };

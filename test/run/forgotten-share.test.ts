@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { forgottenShare } from '../../src/run/verify/verification-tally.ts';
+import { forgottenShare } from '../../src/run/verify/verify-run.ts';
 
 /** Pascal's triangle, in whole numbers: nothing in common with the logarithms under test. */
 function choose(all: number, chosen: number): bigint {

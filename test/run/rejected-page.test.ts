@@ -7,7 +7,7 @@ import { LEGACY_ENCODINGS } from '../../src/model/row.ts';
 import { readCorrectedRejects } from '../../src/report/rejects/corrected-rejects.ts';
 import { isUntouched } from '../../src/report/rejects/rejects-edits.ts';
 import { readRejectsIndex } from '../../src/report/rejects/rejects-file.ts';
-import { type CellEdits, correctedRejects, readRejectedPage } from '../../src/run/rejected-page.ts';
+import { type CellEdits, correctedRejects, readRejectedPage } from '../../src/run/read-corrections.ts';
 import type { RunFolder } from '../../src/state/artifacts.ts';
 import { rejection, rejectsOf } from '../report/rejects-fixture.ts';
 

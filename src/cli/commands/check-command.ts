@@ -1,21 +1,71 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import pc from 'picocolors';
 import { checkWorkspace, type WorkspaceCheck } from '../../config/check-workspace.ts';
 import { openWorkspace, type Workspace } from '../../config/workspace.ts';
 import { limitsText } from '../../model/safety-limits.ts';
 import { shellWord } from '../../model/shell-word.ts';
 import { type ConfigurationProblem, formatPlace } from '../../model/storeferry-error.ts';
+import { openRunQueue, type RunQueue } from '../../queue/run-queue.ts';
 import { findingsText } from '../../report/document-text.ts';
 import { counted, listed, printable } from '../../report/printable.ts';
-import { checkMappings } from '../../run/inputs/check-mappings.ts';
-import type { Finding } from '../../run/online/online-check.ts';
+import { checkMappings } from '../../run/inputs/open-mapping.ts';
+import type { CheckedWorkspace, Facts, Finding, OnlineCheck } from '../../run/online/online-check.ts';
 import { ONLINE_CHECKS, runOnlineChecks } from '../../run/online/online-checks.ts';
+import { openState } from '../../state/open-state.ts';
+import { lookAtRedis } from '../../state/redis/redis-connection.ts';
 import { defineCommand, flag, type Invocation, JSON_FLAG } from '../define-command.ts';
 import { interruptSignal } from '../interrupt-signal.ts';
 import { newRunId } from '../open-context.ts';
 import { packageVersion } from '../package-version.ts';
 import { pathFromHere, placeFromHere, withProgram } from '../typed-program.ts';
 import { withJsonError } from '../with-json-result.ts';
-import { workersCheck } from '../workers-check.ts';
+
+const START = 'Start one: storeferry worker';
+
+/** Whether workers are running, which schedules and `enqueue` need. */
+const workersCheck: OnlineCheck = (checked) => {
+  const { settings, jobs } = checked;
+  const scheduled = jobs.filter(({ schedule }) => schedule !== undefined).map(({ name }) => name);
+  if (settings === undefined || (settings.redisUrl === undefined && scheduled.length === 0)) return [];
+  const { redisUrl } = settings;
+  return [{ subject: 'workers', look: async () => [await findWorkers(checked, redisUrl, scheduled)] }];
+};
+
+async function findWorkers(
+  { dir, newRunId }: CheckedWorkspace,
+  redisUrl: string | undefined,
+  scheduled: readonly string[],
+): Promise<Facts> {
+  const folder = join(dir, '.storeferry');
+  // A check creates no state; and queues wait for Redis without a limit, so they are opened only when it answers.
+  if (redisUrl === undefined && !existsSync(join(folder, 'state.db'))) return noWorker(0, scheduled);
+  if (redisUrl !== undefined && (await lookAtRedis(redisUrl).catch(() => undefined)) === undefined)
+    return { verdict: 'not-checked', message: 'workers are found through Redis, which does not answer' };
+  await using state = await openState({ redisUrl, dir: folder });
+  await using queue = await openRunQueue({ redisUrl, context: { state, newRunId } });
+  return await judgeWorkers(queue, scheduled);
+}
+
+async function judgeWorkers(queue: RunQueue, scheduled: readonly string[]): Promise<Facts> {
+  const count = await queue.workers();
+  if (count > 0) return { verdict: 'ok', message: `${count} running` };
+  return noWorker((await queue.waiting()).length, scheduled);
+}
+
+function noWorker(waiting: number, scheduled: readonly string[]): Facts {
+  if (waiting > 0) {
+    const runs = waiting === 1 ? '1 run waits' : `${waiting} runs wait`;
+    return { verdict: 'warning', message: `none is running, and ${runs} for one`, hint: START };
+  }
+  return scheduled.length === 0
+    ? { verdict: 'ok', message: 'none is running, and no job has a schedule' }
+    : {
+        verdict: 'warning',
+        message: `none is running, so the schedules of ${scheduled.join(', ')} are inactive`,
+        hint: START,
+      };
+}
 
 const EXIT_FAILED = 1;
 const EXIT_CONFIGURATION = 2;

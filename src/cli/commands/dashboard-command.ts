@@ -4,20 +4,20 @@ import type { Logger } from 'pino';
 import { knownStore } from '../../config/new-workspace/new-workspace.ts';
 import { isWorkspace, openWorkspace, type Workspace } from '../../config/workspace.ts';
 import { newTokens, readTokenHashes, type Tokens, writeTokenHashes } from '../../dashboard/access/tokens.ts';
-import { QUEUES_PATH } from '../../dashboard/dashboard-context.ts';
+import { type ActionResult, QUEUES_PATH } from '../../dashboard/dashboard-context.ts';
 import { startDashboard } from '../../dashboard/start-dashboard.ts';
 import { type SecretRedactor, secretRedactor } from '../../model/secret-redactor.ts';
 import { explainError, UsageError } from '../../model/storeferry-error.ts';
-import { openRunQueue } from '../../queue/run-queue.ts';
+import { openRunQueue, type RunQueue } from '../../queue/run-queue.ts';
 import type { RunningWorker } from '../../queue/worker-settings.ts';
-import { actionRunner } from '../dashboard/action-runner.ts';
+import { actionRunner, type EnqueuedRun } from '../dashboard/action-runner.ts';
 import { argumentsOf, childCommand } from '../dashboard/child-command.ts';
-import { handOver, hasWorkers } from '../dashboard/hand-over.ts';
 import { defineCommand, flag, parsed, text } from '../define-command.ts';
 import { SANDBOX } from '../init/ask-store.ts';
 import { aborted, interruptSignal } from '../interrupt-signal.ts';
 import { listJobs } from '../list-jobs.ts';
 import { type OpenContext, openContext } from '../open-context.ts';
+import { readRequest } from '../read-request.ts';
 import { recordCommand } from '../record-command.ts';
 import { withProgram } from '../typed-program.ts';
 import { isLoopback, parseListenAddress } from '../worker/listen-address.ts';
@@ -201,4 +201,33 @@ function laterStart(program: string): string {
 
 function exposed(listen: string, program: string): string {
   return `Warning: other machines can reach it without TLS: others on the network can read tokens and pages. Put a proxy with TLS in front, and give the address that browsers use: ${program} dashboard --listen ${listen} --url https://...\n`;
+}
+
+/**
+ * Queues a run of a job for the workers; null if none is running, or Redis does not answer. Rejects with the errors
+ * in the files of the job.
+ */
+async function handOver(
+  queue: RunQueue,
+  openWorkspace: () => Workspace,
+  job: string,
+): Promise<EnqueuedRun | null> {
+  if (!(await hasWorkers(queue))) return null;
+  await readRequest(openWorkspace(), job, false);
+  const { id } = await queue.enqueue(job, false);
+  return { look: () => lookAfter(queue, id) };
+}
+
+/** Whether a worker would execute a run; false if Redis does not answer. */
+async function hasWorkers(queue: RunQueue): Promise<boolean> {
+  return (await queue.workers().catch(() => 0)) > 0;
+}
+
+async function lookAfter(queue: RunQueue, id: string): Promise<ActionResult> {
+  const queued = await queue.find(id);
+  if (queued === undefined) return { kind: 'refused', message: 'The queue has lost the run.' };
+  const { run, ended, error } = queued;
+  if (run !== null) return { kind: 'begun', run };
+  if (!ended) return { kind: 'enqueued', workers: await hasWorkers(queue), run: id };
+  return { kind: 'refused', message: error ?? 'The run could not begin.' };
 }

@@ -43,7 +43,7 @@ export const historyCommand = defineCommand({
         return 0;
       }
       const page = new Page({ ...terminal, program });
-      page.say(printable(`${record.title ?? record.key}: ${record.key} in ${record.store}`), {
+      page.say(`${record.title ?? record.key}: ${record.key} in ${record.store}`, {
         tone: 'strong',
       });
       if (versions.length === 0) page.say(noVersions(field), { indent: 2 });

@@ -1,19 +1,28 @@
 import { existsSync, statSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import pc from 'picocolors';
+import { whyNoSchedule } from '../../config/job/read-schedules.ts';
 import {
   composeFiles,
   knownStore,
   leftToDo,
+  NEW_STORE,
   type NewFile,
   type NewWorkspace,
+  USUAL_SCHEDULES,
 } from '../../config/new-workspace/new-workspace.ts';
-import { writeTogether } from '../../config/new-workspace/write-together.ts';
+import { freeName, writeTogether } from '../../config/new-workspace/write-together.ts';
+import { isName } from '../../config/store-config.ts';
 import { isWorkspace } from '../../config/workspace.ts';
+import type { MappingSpec } from '../../mapping/spec/mapping-spec.ts';
+import { isTimezone } from '../../model/is-timezone.ts';
 import { InterruptedError, UsageError } from '../../model/storeferry-error.ts';
 import { printable } from '../../report/printable.ts';
 import { defineCommand, type Invocation, optional } from '../define-command.ts';
-import { askAll, refuseMissingFlags } from '../init/ask-all.ts';
+import { askCrosswalk } from '../init/ask-crosswalk.ts';
+import { askMapping } from '../init/ask-mapping.ts';
+import { askSource } from '../init/ask-source.ts';
+import { askStore, askVariables, askWeightUnit } from '../init/ask-store.ts';
 import { type Asking, terminalPrompter } from '../init/asking.ts';
 import { INIT_OPTIONS } from '../init/init-options.ts';
 import { interruptSignal } from '../interrupt-signal.ts';
@@ -135,4 +144,164 @@ function overridden(variables: Readonly<Record<string, string>>): string[] {
       ([name]) =>
         `${name} is set in the environment, which has priority over .env. Unset it; otherwise its value is used.`,
     );
+}
+
+/** Asks all questions, and writes nothing. `hasStores`: there is a stores.yaml, which will not be changed. */
+async function askAll(asking: Asking, hasStores: boolean): Promise<NewWorkspace> {
+  const { dir } = asking;
+  const store = await askStore(asking, hasStores);
+  const source = await askSource(asking);
+  const mapping = await askMapping(asking, source.look);
+  const { spec } = mapping;
+  const imports = spec.import;
+  const params = spec.params ?? {};
+  const paramValues = await askParams(asking, params);
+  const contact = spec.import === 'contacts' ? spec.contact : undefined;
+  const crosswalk = imports === 'contacts' ? await askCrosswalk(asking, contact) : undefined;
+  const weightUnit = store.kind === 'known' ? undefined : await askWeightUnit(asking, imports);
+  const name = await askJobName(asking, mapping.kind === 'known' ? mapping.name : `my-${imports}`);
+  const schedule = await askSchedule(asking);
+  const variables = await askVariables(asking, store);
+
+  const mappingName = mapping.kind === 'known' ? mapping.name : newMappingName(dir, name);
+  return {
+    dir,
+    weightUnit,
+    variables,
+    unset: store.kind === 'known' ? store.unset.filter((variable) => variables[variable] === undefined) : [],
+    sandbox: store.kind === 'new' && store.sandbox,
+    copyOf: source.copyOf,
+    job: {
+      name,
+      imports,
+      store: store.kind === 'known' ? store.name : NEW_STORE,
+      source: source.written,
+      mapping: mappingName,
+      params,
+      paramValues,
+      crosswalk,
+      schedule,
+      timezone: schedule?.timezone ?? localTimezone(),
+    },
+    crosswalkToCome: crosswalk?.there === false,
+    starter:
+      mapping.kind === 'known'
+        ? undefined
+        : {
+            name: mappingName,
+            file: basename(source.written.path),
+            header: source.look.header,
+            proposal: mapping.proposal,
+            spec,
+          },
+  };
+}
+
+/** A name that no mapping of the workspace has. */
+function newMappingName(dir: string, job: string): string {
+  return freeName(resolve(dir, 'mappings'), `${job}.yaml`).replace(/\.yaml$/, '');
+}
+
+/** Without a terminal no question can be asked: UsageError that names every missing option. */
+function refuseMissingFlags({ options, prompter, known }: Asking, existing: boolean): void {
+  if (prompter !== null) return;
+  const missing: string[] = [];
+  if (!existing && !options.sandbox) {
+    if (options.storeUrl === undefined && known.url === undefined) {
+      missing.push('--store-url URL (or --sandbox)');
+    }
+    if (known.apiKey === undefined) {
+      missing.push('STORE_API_KEY in the environment (there is no option for it: others could read it)');
+    }
+  }
+  if (options.source === undefined) missing.push('--source FILE');
+  if (!options.yes) {
+    if (options.mapping === undefined) missing.push('--mapping NAME (or --yes for the recognised one)');
+    if (options.job === undefined) missing.push('--job NAME (or --yes for the default)');
+  }
+  if (missing.length === 0) return;
+  throw new UsageError(
+    `There is no terminal for questions. Missing:\n${missing.map((flag) => `  ${flag}`).join('\n')}`,
+  );
+}
+
+/** Asks for the name of the job, which is the name of a new file in jobs/. */
+async function askJobName(asking: Asking, usual: string): Promise<string> {
+  const { options, prompter, dir } = asking;
+  const whyNot = (name: string): string | undefined => {
+    if (!isName(name)) return 'only letters, digits, dots, - and _, beginning with a letter or digit';
+    return existsSync(jobPath(dir, name)) ? `there is a job ${name} already` : undefined;
+  };
+  const free = freeName(join(dir, 'jobs'), `${usual}.yaml`).replace(/\.yaml$/, '');
+  const name =
+    options.job ??
+    (options.yes ? free : await prompter?.text('Name of the job:', { fallback: free, check: whyNot })) ??
+    free;
+  const wrong = whyNot(name);
+  if (wrong !== undefined) throw new UsageError(`The job cannot be called '${name}': ${wrong}.`);
+  return name;
+}
+
+/** The path of a job file. */
+function jobPath(dir: string, name: string): string {
+  return join(dir, 'jobs', `${name}.yaml`);
+}
+
+type Schedule = { readonly cron: string; readonly timezone: string };
+
+/** Asks when workers run the job; undefined for never. */
+async function askSchedule({ options, prompter }: Asking): Promise<Schedule | undefined> {
+  const timezone = options.timezone ?? localTimezone();
+  if (options.schedule !== undefined) return schedule(options.schedule, timezone);
+  if (options.yes || prompter === null) return undefined;
+  const chosen = await prompter.choose(
+    'Run it on a schedule? (needs `storeferry worker`)',
+    [
+      { value: 'no', name: 'No: by hand, or by cron of this machine' },
+      ...USUAL_SCHEDULES.map((one) => ({ ...one, name: `${one.name}, ${timezone}` })),
+      { value: 'other', name: 'At other times' },
+    ],
+    'no',
+  );
+  if (chosen === 'no') return undefined;
+  if (chosen !== 'other') return schedule(chosen, timezone);
+  const cron = await prompter.text('Minute, hour, day, month, weekday (cron):', {
+    fallback: '15 2 * * *',
+    check: (text) => whyNoSchedule(text, timezone),
+  });
+  return schedule(cron, timezone);
+}
+
+function schedule(cron: string, timezone: string): Schedule {
+  const wrong = whyNoSchedule(cron, timezone);
+  if (wrong !== undefined) throw new UsageError(`The schedule '${cron}' in ${timezone}: ${wrong}.`);
+  return { cron, timezone };
+}
+
+/** The name of this machine's time zone. */
+function localTimezone(): string {
+  const { timeZone } = new Intl.DateTimeFormat().resolvedOptions();
+  return isTimezone(timeZone) ? timeZone : 'UTC';
+}
+
+/** Asks for the parameters of a mapping that have no default. */
+async function askParams(
+  { options, prompter }: Asking,
+  params: NonNullable<MappingSpec['params']>,
+): Promise<Record<string, string>> {
+  const values: Record<string, string> = { ...options.param };
+  const unknown = Object.keys(values).find((name) => !Object.hasOwn(params, name));
+  if (unknown !== undefined) throw new UsageError(`--param ${unknown}: the mapping has no such parameter.`);
+  for (const [name, param] of Object.entries(params)) {
+    if (typeof param !== 'object' || param.default !== undefined || values[name] !== undefined) continue;
+    const about = param.description === undefined ? '' : ` (${param.description})`;
+    const value = await prompter?.text(`${name}${about}:`);
+    if (value === undefined) {
+      throw new UsageError(`The mapping needs the parameter ${name}${about}.`, {
+        hint: `Give --param ${name}=VALUE.`,
+      });
+    }
+    values[name] = value;
+  }
+  return values;
 }

@@ -39,7 +39,7 @@ export const showCommand = defineCommand({
         return 0;
       }
       const page = new Page({ ...terminal, program });
-      page.say(printable(`${record.title ?? record.key}: ${record.key} in ${record.store}`), {
+      page.say(`${record.title ?? record.key}: ${record.key} in ${record.store}`, {
         tone: 'strong',
       });
       page.figures(factsOf(found).map(([name, value]) => [name, '', printable(value)]));
@@ -48,7 +48,7 @@ export const showCommand = defineCommand({
         page.table(['Field', 'Value', 'Last changed by'], found.fields.map(fieldRow));
       for (const { run, job, changes } of found.held) {
         page.heading(printable(`Held by a guard of ${job}, in run ${run}`));
-        page.say(printable(changes.map(changeText).join('; ')), { indent: 0 });
+        page.say(changes.map(changeText).join('; '), { indent: 0 });
         page.say('If the values are right, to send the record:', { indent: 0, tone: 'quiet' });
         page.command(`${program} release ${run} ${shellWord(record.key)}`);
       }

@@ -1,7 +1,7 @@
 import type { Run } from '../../model/run.ts';
 import { foreign, html, type Markup } from '../../report/html/markup.ts';
 import { counted, grouped } from '../../report/printable.ts';
-import type { CellEdits, RejectedPage, RejectedRow } from '../../run/rejected-page.ts';
+import type { CellEdits, RejectedPage, RejectedRow } from '../../run/read-corrections.ts';
 import { jobHref } from '../pages/job-card.ts';
 import { csrfInput, type Frame, type Notice, page } from '../pages/page.ts';
 

@@ -3,8 +3,13 @@ import type { FastifyInstance } from 'fastify';
 import type { Run } from '../../model/run.ts';
 import { explainError, StoreferryError } from '../../model/storeferry-error.ts';
 import { isUntouched } from '../../report/rejects/rejects-edits.ts';
-import { readCorrections, refuseUnlessRejected } from '../../run/read-corrections.ts';
-import { correctedRejects, type RejectedPage, readRejectedPage } from '../../run/rejected-page.ts';
+import {
+  correctedRejects,
+  type RejectedPage,
+  readCorrections,
+  readRejectedPage,
+  refuseUnlessRejected,
+} from '../../run/read-corrections.ts';
 import type { RunContext } from '../../run/run-context.ts';
 import { audit } from '../audit.ts';
 import type { DashboardContext } from '../dashboard-context.ts';

@@ -5,7 +5,7 @@ import { isUntouched } from '../../report/rejects/rejects-edits.ts';
 import { REJECTS_FILE } from '../../report/rejects/rejects-file.ts';
 import { lockJob } from '../../run/lock-job.ts';
 import { readCorrections, refuseUnlessRejected } from '../../run/read-corrections.ts';
-import { shownFile } from '../../run/shown-file.ts';
+import { shownFile } from '../../run/report/read-stored-report.ts';
 import { audit, beginAudited } from '../audit.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import { formFields } from '../form-fields.ts';

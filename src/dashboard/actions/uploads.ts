@@ -8,7 +8,7 @@ import { pipeline } from 'node:stream/promises';
 import type { FastifyRequest } from 'fastify';
 import { formatBytes, printable, shortened } from '../../report/printable.ts';
 import { REJECTS_FILE, UNTOUCHED_FILE } from '../../report/rejects/rejects-file.ts';
-import { markAsTyped } from '../../run/rejected-page.ts';
+import { markAsTyped } from '../../run/read-corrections.ts';
 import type { RunContext } from '../../run/run-context.ts';
 import { checkFormToken } from '../guard/guard.ts';
 import { PageError } from '../guard/page-error.ts';

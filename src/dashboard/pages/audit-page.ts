@@ -1,8 +1,6 @@
-import { AUDITED_ACTIONS, type AuditEntry } from '../../model/audit-entry.ts';
-import { auditWords } from '../../report/audit-text.ts';
+import { AUDITED_ACTIONS, type AuditEntry, auditWords, findAudited } from '../../model/audit-entry.ts';
 import { dataTable, foreign, html, type Markup } from '../../report/html/markup.ts';
 import { counted } from '../../report/printable.ts';
-import { findAudited } from '../../run/find-audited.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import { jobHref } from './job-card.ts';
 import { moment, type Reading, serverTimezone } from './moment.ts';

@@ -7,9 +7,8 @@ import { REJECTS_WORKBOOK, UNMATCHED_FILE } from '../../report/rejects/rejects-f
 import { runDocument } from '../../report/run-document.ts';
 import { withoutPersonalData } from '../../report/run-facts.ts';
 import { asItStands, laterRun } from '../../run/lock-job.ts';
-import { readStoredReport } from '../../run/report/read-stored-report.ts';
+import { readStoredReport, withShownFiles } from '../../run/report/read-stored-report.ts';
 import { recordExamples } from '../../run/show-record.ts';
-import { withShownFiles } from '../../run/shown-file.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import { runActions } from './audit-page.ts';
 import { jobHref } from './job-card.ts';

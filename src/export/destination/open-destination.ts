@@ -1,3 +1,8 @@
+import { randomUUID } from 'node:crypto';
+import type { BigIntStats } from 'node:fs';
+import { open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { basename, dirname, join } from 'node:path';
 import type { ExportJob } from '../../config/job/job.ts';
 import type { RemoteAddress } from '../../model/remote-address.ts';
 import { DestinationChangedError, DestinationError } from '../../model/storeferry-error.ts';
@@ -10,9 +15,177 @@ import {
   UNKNOWN_VERSION,
 } from '../../remote/remote-client.ts';
 import { openRemote } from '../../remote/remote-kinds.ts';
-import type { FileAccess } from '../../state/file-access.ts';
-import type { Destination } from './destination.ts';
-import { localDestination } from './local-destination.ts';
+import {
+  allowedPath,
+  type FileAccess,
+  found,
+  isAbandoned,
+  makeFolders,
+  openAllowed,
+  refusedPlace,
+  syncFolder,
+  writeAll,
+} from '../../state/file-access.ts';
+import {
+  asDestinationError,
+  changedMeanwhile,
+  type Destination,
+  type DestinationWriteOptions,
+} from './destination.ts';
+
+const CHUNK_BYTES = 256 * 1_024;
+const RIGHTS = 0o7777n;
+
+/**
+ * A file of this machine, with the path of the job. Symbolic links are followed, so that their target is replaced and
+ * locked. A new file, and folders created for it, are for their owner only. DestinationError if jobs may not write
+ * it.
+ */
+export async function localDestination(path: string, access: FileAccess): Promise<Destination> {
+  const allowed = await asDestinationError(path, 'read', allowedPath(path, access));
+  if ('refused' in allowed) throw refusal(`The destination ${path}`, allowed);
+  const location = allowed.real;
+  return {
+    location,
+    async read(signal) {
+      signal.throwIfAborted();
+      const opened = await asDestinationError(location, 'read', found(openAllowed(location)));
+      if (opened === undefined) return undefined;
+      if ('refused' in opened) throw refusal(location, opened);
+      const { file } = opened;
+      const status = await asDestinationError(location, 'read', file.stat({ bigint: true }));
+      return {
+        content: file.createReadStream({ highWaterMark: CHUNK_BYTES }),
+        version: versionOf(status),
+      };
+    },
+    async write(content, options) {
+      const before = await asDestinationError(location, 'written', found(stat(location, { bigint: true })));
+      if (before !== undefined && !before.isFile()) throw noFile(location, before);
+      await asDestinationError(location, 'written', makeFolders(dirname(location), 0o700));
+      await sweepTemporaries(location);
+      const temporary = temporaryBeside(location);
+      try {
+        const size = await writeNew(temporary, location, content, before, options.signal);
+        await refuseOtherVersion(location, options);
+        options.signal.throwIfAborted();
+        await asDestinationError(location, 'written', rename(temporary, location));
+        await asDestinationError(location, 'written', syncFolder(dirname(location)));
+        return size;
+      } finally {
+        await discardTemporary(temporary);
+      }
+    },
+  };
+}
+
+function refusal(
+  what: string,
+  { refused, hint }: { readonly refused: string; readonly hint: string },
+): DestinationError {
+  return new DestinationError(`${what} ${refused}.`, { hint });
+}
+
+function versionOf({ dev, ino, size, mtimeNs }: BigIntStats): string {
+  return [dev, ino, size, mtimeNs].join('-');
+}
+
+function noFile(path: string, status: BigIntStats): DestinationError {
+  return new DestinationError(`${path} is ${status.isDirectory() ? 'a folder' : 'not a regular file'}.`, {
+    hint: 'Give destination the path of a file.',
+  });
+}
+
+async function refuseOtherVersion(path: string, { ifVersion }: DestinationWriteOptions): Promise<void> {
+  if (ifVersion === undefined) return;
+  const status = await asDestinationError(path, 'written', found(stat(path, { bigint: true })));
+  if ((status === undefined ? null : versionOf(status)) === ifVersion) return;
+  throw changedMeanwhile(path);
+}
+
+async function writeNew(
+  temporary: string,
+  path: string,
+  content: AsyncIterable<Uint8Array | string>,
+  before: BigIntStats | undefined,
+  signal: AbortSignal,
+): Promise<number> {
+  const file = await asDestinationError(path, 'written', open(temporary, 'wx', 0o600));
+  try {
+    // If a parent folder was replaced, the rename fails, because the temporary file is not in the new folder.
+    const moved = await refusedPlace(file, temporary);
+    if (moved !== null) throw refusal(path, moved);
+    // The new file keeps the permissions of the old one.
+    if (before !== undefined)
+      await asDestinationError(path, 'written', file.chmod(Number(before.mode & RIGHTS)));
+    let size = 0;
+    for await (const chunk of content) {
+      signal.throwIfAborted();
+      const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
+      await asDestinationError(path, 'written', writeAll(file, bytes));
+      size += bytes.length;
+    }
+    await asDestinationError(path, 'written', file.sync());
+    return size;
+  } finally {
+    await file.close().catch(() => {});
+  }
+}
+
+/** The temporary files that this process is writing. */
+const underWay = new Set<string>();
+
+/** The name of the incomplete file beside the destination; it contains the process that writes it. */
+function temporaryBeside(path: string): string {
+  const temporary = join(
+    dirname(path),
+    `.${basename(path)}.${hostTag()}-${process.pid}-${randomUUID().slice(0, 8)}.tmp`,
+  );
+  underWay.add(temporary);
+  return temporary;
+}
+
+/** Removes a temporary file, if it still exists. */
+async function discardTemporary(temporary: string): Promise<void> {
+  underWay.delete(temporary);
+  await rm(temporary, { force: true }).catch(() => {});
+}
+
+/** Removes the temporary files of dead processes; those of running processes stay. */
+async function sweepTemporaries(path: string): Promise<void> {
+  const folder = dirname(path);
+  const start = `.${basename(path)}.`;
+  for (const name of await readdir(folder).catch(() => [])) {
+    const [, host, pid] = /^([^-]+)-(\d+)-[0-9a-f]{8}\.tmp$/.exec(name.slice(start.length)) ?? [];
+    if (!name.startsWith(start) || host === undefined) continue;
+    const temporary = join(folder, name);
+    if (underWay.has(temporary)) continue;
+    const abandoned = host === hostTag() ? !isAlive(Number(pid)) : await isAbandoned(temporary);
+    if (abandoned) await rm(temporary, { force: true }).catch(() => {});
+  }
+}
+
+function hostTag(): string {
+  return (
+    hostname()
+      .replaceAll(/[^A-Za-z0-9]/g, '_')
+      .slice(0, 32) || 'host'
+  );
+}
+
+/**
+ * Whether a process with this number is running. Our own number belonged to a dead process, unless this process knows
+ * the file.
+ */
+function isAlive(pid: number): boolean {
+  if (pid === process.pid) return false;
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return error instanceof Error && 'code' in error && error.code === 'EPERM';
+  }
+}
 
 /** The destination of a job; nothing is written or connected yet. DestinationError if it can never be written. */
 export async function openDestination(access: FileAccess, { destination }: ExportJob): Promise<Destination> {

@@ -4,8 +4,7 @@ import { runDocument } from '../../report/run-document.ts';
 import { type RunFacts, withoutPersonalData } from '../../report/run-facts.ts';
 import { PROGRAM } from '../../report/sections/next-section.ts';
 import type { RunContext } from '../run-context.ts';
-import { withShownFiles } from '../shown-file.ts';
-import { REPORT_FILE } from './read-stored-report.ts';
+import { REPORT_FILE, withShownFiles } from './read-stored-report.ts';
 
 interface ReportWriting {
   readonly store: StoreConfig;

@@ -1,21 +1,169 @@
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
+import { Redis } from 'ioredis';
+import { z } from 'zod';
+import { AUDIT_KEPT_MS, type AuditLog, MOST_AUDITED, storedAuditEntries } from '../../model/audit-entry.ts';
 import type { StateError } from '../../model/storeferry-error.ts';
 import type { Artifacts } from '../artifacts.ts';
 import { openSending } from '../open-sending.ts';
-import { importTarget, type State } from '../state.ts';
+import {
+  type AddressCheck,
+  type CheckedAddresses,
+  FORGOTTEN_MS,
+  importTarget,
+  type SharedStore,
+  type State,
+} from '../state.ts';
 import { witnessFiles } from '../witness.ts';
-import { redisAddresses } from './redis-addresses.ts';
-import { redisAudit } from './redis-audit.ts';
-import { connectRedis, type RedisConnectionOptions } from './redis-connection.ts';
+import { connectRedis, type RedisConnection, type RedisConnectionOptions } from './redis-connection.ts';
 import { redisDoubts } from './redis-doubts.ts';
 import { redisHistory } from './redis-history.ts';
-import { redisKeys } from './redis-keys.ts';
+import { type RedisKeys, redisKeys } from './redis-keys.ts';
 import { redisLedger } from './redis-ledger.ts';
 import { redisLocks } from './redis-locks.ts';
 import { redisRuns } from './redis-runs.ts';
 import { redisSendingStore } from './redis-sending-store.ts';
-import { redisSharedStores } from './redis-shared-stores.ts';
 import { upgradeRedis } from './upgrade-redis.ts';
+
+/** KEYS: pause. The remaining milliseconds: at most its length, also if the clock was set back since. */
+const LEFT_OF_PAUSE = `
+local function left()
+  local length = tonumber(redis.call('GET', KEYS[1]) or '0') or 0
+  return math.min(redis.call('PTTL', KEYS[1]), length)
+end`;
+
+/** KEYS: pause. ARGV: milliseconds, channel, message. The longest pause counts. */
+const PAUSE_SCRIPT = `${LEFT_OF_PAUSE}
+if left() < tonumber(ARGV[1]) then redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[1]) end
+return redis.call('PUBLISH', ARGV[2], ARGV[3])`;
+
+const LEFT_SCRIPT = `${LEFT_OF_PAUSE}
+return left()`;
+
+/**
+ * KEYS: line. ARGV: places per second, number of places. The line is the time of its next free place, in microseconds
+ * by the clock of Redis; each process takes the following places, so that no two share one. It also has the time of
+ * writing: if that is in the future, the clock was set back, and the line is set back as well.
+ */
+const RESERVE_SCRIPT = `
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
+local gap = 1000000 / tonumber(ARGV[1])
+local places = tonumber(ARGV[2])
+local free, written = string.match(redis.call('GET', KEYS[1]) or '', '^(%d+) (%d+)$')
+free, written = tonumber(free or 0), tonumber(written or 0)
+if written > now then free = free - (written - now) end
+local first = math.max(now, free)
+local next = first + places * gap
+local line = string.format('%.0f %.0f', next, now)
+redis.call('SET', KEYS[1], line, 'PX', math.ceil((next - now) / 1000) + 1000)
+return math.ceil((first - now) / 1000)`;
+
+/** The stores that processes share, by identity. */
+interface SharedStores {
+  open(storeId: string): SharedStore;
+  close(): Promise<void>;
+}
+
+/**
+ * Pauses are published, which reaches all processes at once, and stored as a key while they last, for processes that
+ * start later. A process listens on a second connection, which it opens on first use.
+ */
+function redisSharedStores(connection: RedisConnection, keys: RedisKeys): SharedStores {
+  const { client, ask } = connection;
+  const self = randomUUID();
+  const listeners = new Map<string, Set<(forMs: number) => void>>();
+  let subscriber: typeof client | undefined;
+
+  const listenOn = (channel: string): Set<(forMs: number) => void> => {
+    const known = listeners.get(channel);
+    if (known !== undefined) return known;
+    const callbacks = new Set<(forMs: number) => void>();
+    listeners.set(channel, callbacks);
+    subscriber ??= subscribing(client instanceof Redis ? client.duplicate() : client.duplicate());
+    subscriber.subscribe(channel).catch(() => {});
+    return callbacks;
+  };
+  const subscribing = (duplicate: typeof client): typeof client => {
+    // It reconnects and subscribes again automatically.
+    duplicate.on('error', () => {});
+    duplicate.on('message', (channel: string, message: string) => {
+      const [sender, forMs] = message.split(' ');
+      if (sender === self || !Number.isFinite(Number(forMs))) return;
+      for (const onPause of listeners.get(channel) ?? []) onPause(Number(forMs));
+    });
+    return duplicate;
+  };
+
+  return {
+    open(storeId) {
+      const store = createHash('sha256').update(storeId).digest('base64url').slice(0, 22);
+      const pause = keys.pause(store);
+      return {
+        announce(forMs) {
+          const ms = Math.ceil(forMs);
+          ask(client.eval(PAUSE_SCRIPT, 1, pause, ms, pause, `${self} ${ms}`)).catch(() => {});
+        },
+        listen(onPause) {
+          const callbacks = listenOn(pause);
+          callbacks.add(onPause);
+          const present = async () => {
+            const forMs = Number(await client.eval(LEFT_SCRIPT, 1, pause));
+            if (forMs > 0 && callbacks.has(onPause)) onPause(forMs);
+          };
+          present().catch(() => {});
+          return () => callbacks.delete(onPause);
+        },
+        async reserve(perSecond, most) {
+          const afterMs = await ask(client.eval(RESERVE_SCRIPT, 1, keys.line(store), perSecond, most));
+          return { places: most, afterMs: Number(afterMs) };
+        },
+      };
+    },
+    async close() {
+      await subscriber?.quit().catch(() => subscriber?.disconnect());
+    },
+  };
+}
+
+/** Addresses per call: Redis serves others in between. */
+const CHUNK = 500;
+
+/** What is remembered of image addresses in Redis: a key each, which expires. */
+function redisAddresses({ client, ask }: RedisConnection, keys: RedisKeys): CheckedAddresses {
+  return {
+    async find(addresses) {
+      const found = await Promise.all(
+        addresses.map((address) => ask(client.get(keys.checkedAddress(address)))),
+      );
+      return found.map((json) => readCheck(json));
+    },
+    async remember(checks, at) {
+      for (let from = 0; from < checks.length; from += CHUNK) {
+        await Promise.all(
+          checks
+            .slice(from, from + CHUNK)
+            .map(({ address, version }) =>
+              ask(
+                client.set(keys.checkedAddress(address), JSON.stringify({ version, at }), 'PX', FORGOTTEN_MS),
+              ),
+            ),
+        );
+      }
+    },
+  };
+}
+
+const storedCheck: z.ZodType<AddressCheck> = z.object({ version: z.string().nullable(), at: z.number() });
+
+/** What cannot be read is as if it were forgotten. */
+function readCheck(json: string | null): AddressCheck | undefined {
+  if (json === null) return undefined;
+  try {
+    return storedCheck.safeParse(JSON.parse(json)).data;
+  } catch {
+    return undefined;
+  }
+}
 
 /**
  * Longer than a pause of garbage collection or a restart of Redis, but short enough to wait for the locks of a killed
@@ -86,6 +234,22 @@ export async function openRedisState({
       locks.leaveAll();
       await stores.close();
       await connection.close();
+    },
+  };
+}
+
+/** The audit log in Redis: a sorted set by time. */
+function redisAudit({ client, ask }: RedisConnection, keys: RedisKeys): AuditLog {
+  const key = keys.audit();
+  return {
+    async append(entry) {
+      // Equal members of a set would be one.
+      await ask(client.zadd(key, entry.at, JSON.stringify({ ...entry, id: randomUUID() })));
+      await ask(client.zremrangebyscore(key, '-inf', `(${entry.at - AUDIT_KEPT_MS}`));
+      await ask(client.zremrangebyrank(key, 0, -MOST_AUDITED - 1));
+    },
+    async newest(offset, count) {
+      return storedAuditEntries(await ask(client.zrevrange(key, offset, offset + count - 1)));
     },
   };
 }

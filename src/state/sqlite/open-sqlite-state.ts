@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { storedAuditEntries } from '../../model/audit-entry.ts';
 import type { Run } from '../../model/run.ts';
 import { lockLost, StateError } from '../../model/storeferry-error.ts';
 import type { Artifacts } from '../artifacts.ts';
@@ -17,7 +18,6 @@ import {
   type Runs,
   type State,
   type StateQueue,
-  storedAuditEntries,
   type Version,
 } from '../state.ts';
 import { storedReason, storedRefusal, storedRun, UnreadableRecord } from '../stored-record.ts';

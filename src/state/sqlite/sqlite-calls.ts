@@ -1,10 +1,11 @@
 import type { DatabaseSync } from 'node:sqlite';
+import { AUDIT_KEPT_MS, MOST_AUDITED } from '../../model/audit-entry.ts';
+import { type AddressCheck, type AddressToRemember, FORGOTTEN_MS } from '../state.ts';
 import { createBodies, createJournal } from './journal.ts';
 import { createLockRows, type LockRows } from './lock-rows.ts';
-import { createNames } from './open-state-database.ts';
-import { createSqliteAddresses, type SqliteAddresses } from './sqlite-addresses.ts';
-import { createSqliteAudit, type SqliteAudit } from './sqlite-audit.ts';
+import { createNames, inTransaction } from './open-state-database.ts';
 import { createSqliteDoubts, type SqliteDoubts } from './sqlite-doubts.ts';
+import { integer, text, textOrNull } from './sqlite-error.ts';
 import { createKeepVersions, createSqliteHistory, type SqliteHistory } from './sqlite-history.ts';
 import { createSqliteLedger, type SqliteLedger } from './sqlite-ledger.ts';
 import { createSqliteQueue, type SqliteQueue } from './sqlite-queue.ts';
@@ -43,5 +44,67 @@ export function createSqliteCalls(database: DatabaseSync): SqliteCalls {
     ...createLockRows(database),
     ...createSqliteAddresses(database),
     ...createSqliteAudit(database),
+  };
+}
+
+/** The calls of the database thread for image addresses that were found good. Addresses arrive as `keysJson`. */
+interface SqliteAddresses {
+  findAddresses(addresses: string, count: number): (AddressCheck | undefined)[];
+  rememberAddresses(checks: readonly AddressToRemember[], at: number): void;
+}
+
+/** The calls on an open database. */
+function createSqliteAddresses(database: DatabaseSync): SqliteAddresses {
+  const select = database.prepare(
+    `SELECT wanted.key AS place, version, at FROM json_each(?) AS wanted
+     CROSS JOIN checked_addresses WHERE address = wanted.value`,
+  );
+  const insert = database.prepare(
+    `INSERT INTO checked_addresses (address, version, at) VALUES (?, ?, ?)
+     ON CONFLICT DO UPDATE SET version = excluded.version, at = excluded.at`,
+  );
+  const forget = database.prepare('DELETE FROM checked_addresses WHERE at < ?');
+  return {
+    findAddresses(addresses, count) {
+      const found = Array.from({ length: count }, (): AddressCheck | undefined => undefined);
+      for (const { place, version, at } of select.all(addresses)) {
+        const position = integer(place, 'key');
+        found[position] = {
+          version: textOrNull(version, 'checked_addresses.version'),
+          at: integer(at, 'checked_addresses.at'),
+        };
+      }
+      return found;
+    },
+    rememberAddresses(checks, at) {
+      inTransaction(database, () => {
+        forget.run(at - FORGOTTEN_MS);
+        for (const { address, version } of checks) insert.run(address, version, at);
+      });
+    },
+  };
+}
+
+/** The calls of the database thread for the audit log. Entries are JSON. */
+interface SqliteAudit {
+  appendAudit(entry: string, at: number): void;
+  auditEntries(offset: number, count: number): string[];
+}
+
+/** The calls on an open database. */
+function createSqliteAudit(database: DatabaseSync): SqliteAudit {
+  const insert = database.prepare('INSERT INTO audit (at, entry) VALUES (?, ?)');
+  const forget = database.prepare(
+    'DELETE FROM audit WHERE at < ? OR number <= (SELECT max(number) FROM audit) - ?',
+  );
+  const select = database.prepare('SELECT entry FROM audit ORDER BY number DESC LIMIT ? OFFSET ?');
+  return {
+    appendAudit(entry, at) {
+      inTransaction(database, () => {
+        insert.run(at, entry);
+        forget.run(at - AUDIT_KEPT_MS, MOST_AUDITED);
+      });
+    },
+    auditEntries: (offset, count) => select.all(count, offset).map(({ entry }) => text(entry, 'audit.entry')),
   };
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { parseHTML } from 'linkedom';
 import { describe, expect, it } from 'vitest';
-import { widths } from '../../../src/report/html/drawing-markup.ts';
+import { widths } from '../../../src/report/html/document-sections.ts';
 import { countTicks, durationTicks, endTicks, type Tick } from '../../../src/report/plots/duration-ticks.ts';
 import {
   historyPlot,
