@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { Sample } from '../model/sample.ts';
+import type { InterruptSignal } from './interrupt-signal.ts';
 import type { Terminal } from './terminal.ts';
 
 /** The input that every command gets besides its own arguments. */
@@ -9,6 +10,7 @@ export interface Invocation {
   readonly directory: string;
   /** The beginning of further commands for the same workspace, as it was typed: `storeferry -C shop`. */
   readonly program: string;
+  readonly interruptSignal: InterruptSignal;
 }
 
 /** An argument of a command. */

@@ -22,13 +22,23 @@ export function aborted(signal: AbortSignal): Promise<void> {
   });
 }
 
+/** The signals that ask a process to end; SIGHUP: its terminal was closed. */
+export const INTERRUPTS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const satisfies readonly NodeJS.Signals[];
+
+/** Makes the interrupt signal of a command. `onFirst` is called when it aborts, with the name of the signal. */
+export type InterruptSignal = (
+  onFirst?: (name: NodeJS.Signals) => void,
+  options?: InterruptOptions,
+) => AbortSignal;
+
 /**
- * A signal that aborts on the first SIGINT, SIGTERM or SIGHUP (a closed terminal), so that requests in flight can be
- * finished and recorded. A second SIGINT or SIGTERM ends the process at once; the end of the grace period always ends
- * it.
+ * A signal that aborts on the first of `INTERRUPTS`, so that requests in flight can be finished and recorded. A second
+ * SIGINT or SIGTERM ends the process at once; the end of the grace period always ends it. `over` aborts at the end of the
+ * command: a process may run many, and each listens only until then.
  */
 export function interruptSignal(
-  onFirst: (name: NodeJS.Signals) => void,
+  over: AbortSignal,
+  onFirst: (name: NodeJS.Signals) => void = () => {},
   { graceMs = GRACE_MS, onOverdue = () => EXIT_INTERRUPTED, onAgain = () => {} }: InterruptOptions = {},
 ): AbortSignal {
   const controller = new AbortController();
@@ -43,6 +53,9 @@ export function interruptSignal(
     onFirst(name);
     controller.abort(new InterruptedError(`Interrupted by ${name}.`));
   };
-  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, interrupt);
+  for (const name of INTERRUPTS) {
+    process.on(name, interrupt);
+    over.addEventListener('abort', () => process.off(name, interrupt), { once: true });
+  }
   return controller.signal;
 }

@@ -13,7 +13,10 @@ async function main(): Promise<void> {
   boundNursery();
   const { runCommandLine } = await import('./run-command-line.ts');
   const { processTerminal } = await import('./terminal.ts');
+  const { INTERRUPTS } = await import('./interrupt-signal.ts');
   process.exitCode = await runCommandLine(process.argv.slice(2), processTerminal());
+  // The command is over, whatever signal comes now.
+  for (const name of INTERRUPTS) process.on(name, () => process.exit());
   setTimeout(() => process.exit(), LINGER_MS).unref();
 }
 

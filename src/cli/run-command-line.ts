@@ -3,6 +3,7 @@ import { nearest } from '../model/nearest.ts';
 import { listed } from '../report/printable.ts';
 import { COMMANDS } from './commands.ts';
 import { examplesText } from './define-command.ts';
+import { type InterruptSignal, interruptSignal } from './interrupt-signal.ts';
 import { packageVersion } from './package-version.ts';
 import { printError } from './print-error.ts';
 import type { Terminal } from './terminal.ts';
@@ -13,6 +14,8 @@ const EXIT_USAGE = 2;
 /** Runs the command line and returns its exit code: 0, 1, 2, 3, 4 or 130, as listed in design.md. */
 export async function runCommandLine(args: readonly string[], terminal: Terminal): Promise<number> {
   let code = 0;
+  const over = new AbortController();
+  const interrupted: InterruptSignal = (...given) => interruptSignal(over.signal, ...given);
   const program = buildProgram(terminal);
   const place = () => {
     const { directory } = program.opts<{ directory: string }>();
@@ -28,13 +31,15 @@ export async function runCommandLine(args: readonly string[], terminal: Terminal
       const finish = (given: number) => {
         code = given;
       };
-      (await load()).addTo(command, () => ({ terminal, ...place() }), finish);
+      (await load()).addTo(command, () => ({ terminal, interruptSignal: interrupted, ...place() }), finish);
     }
     await program.parseAsync(args, { from: 'user' });
     return code;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT_USAGE;
     return printError(terminal, error, place());
+  } finally {
+    over.abort();
   }
 }
 

@@ -2,7 +2,6 @@ import { UsageError } from '../model/storeferry-error.ts';
 import { printable } from '../report/printable.ts';
 import { type FoundRecord, findRecords } from '../run/records/record-history.ts';
 import type { Invocation } from './define-command.ts';
-import { interruptSignal } from './interrupt-signal.ts';
 import { type OpenContext, openContext } from './open-context.ts';
 import { withJsonError } from './with-json-result.ts';
 
@@ -23,7 +22,7 @@ export async function withRecord(
   work: (open: OpenContext, record: FoundRecord) => Promise<number>,
 ): Promise<number> {
   return await withJsonError(invocation, json, async () => {
-    const signal = interruptSignal(() => {});
+    const signal = invocation.interruptSignal();
     await using open = await openContext(invocation.directory, () => {}, signal);
     const { context, workspace } = open;
     const names = store === undefined ? workspace.storeNames() : [store];

@@ -8,7 +8,6 @@ import { notifyEnd } from '../run/execute-run.ts';
 import { RunBug, type RunEvent } from '../run/run-context.ts';
 import type { StoreListener } from '../run/store-clients.ts';
 import type { Invocation } from './define-command.ts';
-import { interruptSignal } from './interrupt-signal.ts';
 import { type OpenContext, openContext } from './open-context.ts';
 import { parentProcess } from './parent-process.ts';
 import { printError } from './print-error.ts';
@@ -33,7 +32,7 @@ export interface WorkOptions extends JsonResultOptions {
 
 /** As `runInWorkspace`; returns what `--json` prints as the result. */
 export async function workInWorkspace(
-  { terminal, directory, program }: Invocation,
+  { terminal, directory, program, interruptSignal }: Invocation,
   { json, job, action, named }: WorkOptions,
   loadWork: () => Promise<Work>,
   attempt: Attempt,

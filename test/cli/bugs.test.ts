@@ -9,7 +9,8 @@ it('shows the stack of a bug of our own on standard error, and still ends with t
   await using setup = await setupNightly(3);
   await setup.workspace.write('.env', `STORE_API_KEY=${setup.store.apiKey}\n`);
   const { terminal, out, err } = memoryTerminal();
-  const invocation = { terminal, directory: setup.workspace.dir, program: 'storeferry' };
+  const interruptSignal = () => new AbortController().signal;
+  const invocation = { terminal, directory: setup.workspace.dir, program: 'storeferry', interruptSignal };
   const code = await runInWorkspace(
     invocation,
     { json: true, job: 'nightly', action: 'run' },

@@ -7,7 +7,6 @@ import { statusWords } from '../../report/status-words.ts';
 import { asItStands, askToInterrupt } from '../../run/lock-job.ts';
 import type { RunContext } from '../../run/run-context.ts';
 import { defineCommand, required } from '../define-command.ts';
-import { interruptSignal } from '../interrupt-signal.ts';
 import { findRun, type OpenContext, openContext, refuseUnknown } from '../open-context.ts';
 import { recordCommand } from '../record-command.ts';
 
@@ -18,8 +17,8 @@ export const cancelCommand = defineCommand({
   arguments: { run: required('the id of a run, or its first characters') },
   options: {},
   examples: ['cancel k3v9x2'],
-  async run({ terminal, directory, program }, { run: id }) {
-    const signal = interruptSignal(() => {});
+  async run({ terminal, directory, program, interruptSignal }, { run: id }) {
+    const signal = interruptSignal();
     await using open = await openContext(directory, () => {}, signal, { program });
     const { context } = open;
     const running = (await findRun(context, id)) ?? (await takeOut(open, id));

@@ -13,7 +13,6 @@ import {
   writeCatalog,
 } from '../../run/records/catalog-as-of.ts';
 import { defineCommand, parsed, text } from '../define-command.ts';
-import { interruptSignal } from '../interrupt-signal.ts';
 import { openContext } from '../open-context.ts';
 import { currentFolder } from '../typed-program.ts';
 
@@ -45,7 +44,7 @@ request body of a product per line. The history knows what the store acknowledge
     'catalog --as-of 2026-11-01T06:00:00+01:00 --store main --out catalog.jsonl',
     'catalog > today.csv',
   ],
-  async run({ terminal, directory }, _arguments, { asOf, store: name, out }) {
+  async run({ terminal, directory, interruptSignal }, _arguments, { asOf, store: name, out }) {
     const ending = out === undefined ? 'csv' : extname(out).slice(1).toLowerCase();
     const format = CATALOG_FORMATS.find((known) => known === ending);
     if (format === undefined) {
@@ -53,7 +52,7 @@ request body of a product per line. The history knows what the store acknowledge
         hint: `The name of the file must end in ${CATALOG_FORMATS.map((known) => `.${known}`).join(', ')}.`,
       });
     }
-    const signal = interruptSignal(() => {});
+    const signal = interruptSignal();
     await using open = await openContext(directory, () => {}, signal);
     const { context, workspace } = open;
     const names = workspace.storeNames();

@@ -15,7 +15,6 @@ import { ONLINE_CHECKS, runOnlineChecks } from '../../run/online/online-checks.t
 import { openState } from '../../state/open-state.ts';
 import { lookAtRedis } from '../../state/redis/redis-connection.ts';
 import { defineCommand, flag, type Invocation, JSON_FLAG } from '../define-command.ts';
-import { interruptSignal } from '../interrupt-signal.ts';
 import { newRunId } from '../open-context.ts';
 import { packageVersion } from '../package-version.ts';
 import { pathFromHere, placeFromHere, withProgram } from '../typed-program.ts';
@@ -97,11 +96,11 @@ interface Found {
   readonly findings: readonly Finding[];
 }
 
-async function findAll({ directory, program }: Invocation, online: boolean): Promise<Found> {
+async function findAll({ directory, program, interruptSignal }: Invocation, online: boolean): Promise<Found> {
   const workspace = openWorkspace(directory, process.env);
   const checked = checkWorkspace(workspace, (file) => shellWord(pathFromHere(directory, file)));
   const mappings = await checkMappings(checked.mappings, checked.jobs);
-  const found = online ? await checkOnline(workspace, checked) : [];
+  const found = online ? await checkOnline(workspace, checked, interruptSignal()) : [];
   return {
     checked,
     problems: [...checked.problems, ...mappings.problems].toSorted(inFileOrder),
@@ -211,14 +210,14 @@ function inFileOrder({ place: a }: ConfigurationProblem, { place: b }: Configura
 }
 
 /** Checks everything that can be checked, even if some files are invalid. */
-async function checkOnline(workspace: Workspace, checked: WorkspaceCheck): Promise<Finding[]> {
+async function checkOnline(
+  workspace: Workspace,
+  checked: WorkspaceCheck,
+  signal: AbortSignal,
+): Promise<Finding[]> {
   const unsetOf = (store: string) => workspace.inspection.store(store)?.unset.map(({ name }) => name) ?? [];
   const around = { dir: workspace.dir, ...checked, unsetOf, version: packageVersion(), newRunId };
-  return await runOnlineChecks(
-    [...ONLINE_CHECKS, workersCheck],
-    around,
-    interruptSignal(() => {}),
-  );
+  return await runOnlineChecks([...ONLINE_CHECKS, workersCheck], around, signal);
 }
 
 /** The next commands. */

@@ -14,7 +14,7 @@ import { actionRunner, type EnqueuedRun } from '../dashboard/action-runner.ts';
 import { argumentsOf, childCommand } from '../dashboard/child-command.ts';
 import { defineCommand, flag, parsed, text } from '../define-command.ts';
 import { SANDBOX } from '../init/ask-store.ts';
-import { aborted, interruptSignal } from '../interrupt-signal.ts';
+import { aborted } from '../interrupt-signal.ts';
 import { listJobs } from '../list-jobs.ts';
 import { type OpenContext, openContext } from '../open-context.ts';
 import { readRequest } from '../read-request.ts';
@@ -44,7 +44,7 @@ export const dashboardCommand = defineCommand({
     'dashboard --new-token',
     'dashboard --listen 0.0.0.0:8700 --url https://storeferry.example.com',
   ],
-  async run({ terminal, directory, program }, _, options) {
+  async run({ terminal, directory, program, interruptSignal }, _, options) {
     const address = parseListenAddress(options.listen);
     const listen = { ...address, loopback: isLoopback(address) };
     const publicUrl = options.url === undefined ? undefined : parsePublicUrl(options.url);

@@ -4,7 +4,6 @@ import { openRunQueue, type RunQueue } from '../../queue/run-queue.ts';
 import { readStoredReport } from '../../run/report/read-stored-report.ts';
 import type { RunContext, RunEvent } from '../../run/run-context.ts';
 import { defineCommand, flag, type Invocation, required, type ValuesOf } from '../define-command.ts';
-import { interruptSignal } from '../interrupt-signal.ts';
 import { openContext } from '../open-context.ts';
 import { exitCodeOf, printReport } from '../print-report.ts';
 import { readRequest } from '../read-request.ts';
@@ -39,7 +38,7 @@ export const enqueueCommand = defineCommand({
 });
 
 async function handOver(
-  { terminal, directory, program }: Invocation,
+  { terminal, directory, program, interruptSignal }: Invocation,
   job: string,
   { follow, json, resend }: ValuesOf<typeof OPTIONS>,
   attempt: Attempt,

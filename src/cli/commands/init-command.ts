@@ -25,7 +25,6 @@ import { askSource } from '../init/ask-source.ts';
 import { askStore, askVariables, askWeightUnit } from '../init/ask-store.ts';
 import { type Asking, terminalPrompter } from '../init/asking.ts';
 import { INIT_OPTIONS } from '../init/init-options.ts';
-import { interruptSignal } from '../interrupt-signal.ts';
 import { typedProgram } from '../typed-program.ts';
 import { planCommand } from './plan-command.ts';
 
@@ -46,7 +45,7 @@ export const initCommand = defineCommand({
     const { terminal } = invocation;
     const dir = resolve(folder ?? invocation.directory);
     const program = folder === undefined ? invocation.program : typedProgram(folder, process.env);
-    const signal = interruptSignal(() => {});
+    const signal = invocation.interruptSignal();
     const existing = whatIsThere(dir);
     const asking: Asking = {
       options,
@@ -67,7 +66,7 @@ export const initCommand = defineCommand({
     terminal.out(`${bold(`Written into ${dir}`)}\n`);
     for (const { name, what } of files) terminal.out(`  ${name.padEnd(28)} ${dim(what)}\n`);
     for (const warning of overridden(toBe.variables)) terminal.out(`${yellow(warning)}\n`);
-    return await planIfReady({ terminal, directory: dir, program }, toBe);
+    return await planIfReady({ ...invocation, directory: dir, program }, toBe);
   },
 });
 

@@ -24,7 +24,6 @@ import {
   type ValuesOf,
   wholeNumber,
 } from '../define-command.ts';
-import { interruptSignal } from '../interrupt-signal.ts';
 import { listJobs } from '../list-jobs.ts';
 import { findRun, knownRun, type OpenContext, openContext, refuseUnknown } from '../open-context.ts';
 import { withTypedCommands } from '../print-report.ts';
@@ -59,7 +58,7 @@ also where the run itself is no longer kept. Unchanged records are not listed. W
   json: 'the jobs with their next runs, the latest runs, and those that wait for a worker; or everything about one run; with --records, a line per record; with --audit, `{"audit": […]}`',
   run: (invocation, { run: id }, options) =>
     withJsonError(invocation, options.json, async () => {
-      const signal = interruptSignal(() => {});
+      const signal = invocation.interruptSignal();
       await using open = await openContext(invocation.directory, () => {}, signal);
       if (options.audit) await listAudit(open, invocation, id, options);
       else if (options.records) await listRecords(open, invocation, id, options);

@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from 'commander';
 import { defineCommand, parsed, text, wholeNumber } from '../define-command.ts';
-import { aborted, interruptSignal } from '../interrupt-signal.ts';
+import { aborted } from '../interrupt-signal.ts';
 
 /** The default port and key of the sandbox. */
 export const SANDBOX_DEFAULTS = { port: 4010, apiKey: 'sandbox-key' } as const;
@@ -22,10 +22,10 @@ export const sandboxCommand = defineCommand({
     ),
   },
   examples: ['sandbox', 'sandbox --port 4010 --data shop --api-key K --fail-rate 0.05'],
-  async run({ terminal }, _, { port, data, apiKey, failRate, latency, requestsPerSecond }) {
+  async run({ terminal, interruptSignal }, _, { port, data, apiKey, failRate, latency, requestsPerSecond }) {
     // Loads fastify, which `init` does not need for the defaults.
     const { startSandbox } = await import('../../sandbox/start-sandbox.ts');
-    const stop = interruptSignal(() => {});
+    const stop = interruptSignal();
     const server = await startSandbox({
       ...{ port, apiKey, failRate, requestsPerSecond },
       dataDir: data,

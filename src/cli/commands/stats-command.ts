@@ -14,7 +14,6 @@ import {
 } from '../../report/sections/lists-section.ts';
 import { exportHistory } from '../../run/export/export-history.ts';
 import { defineCommand, required } from '../define-command.ts';
-import { interruptSignal } from '../interrupt-signal.ts';
 
 /** The input for the statistics of a job. */
 interface StatsFacts {
@@ -169,7 +168,7 @@ export const statsCommand = defineCommand({
   arguments: { job: required('a job that collects list statistics (`mode: append`)') },
   options: {},
   examples: ['stats list-statistics'],
-  async run({ terminal, directory, program }, { job: name }) {
+  async run({ terminal, directory, program, interruptSignal }, { job: name }) {
     const workspace = openWorkspace(directory, process.env);
     const job = workspace.job(name);
     if (job.kind !== 'export') {
@@ -180,7 +179,7 @@ export const statsCommand = defineCommand({
         },
       );
     }
-    const signal = interruptSignal(() => {});
+    const signal = interruptSignal();
     const facts = await exportHistory(workspace.fileAccess(), job, signal);
     const { colors, width } = terminal;
     terminal.out(statsText({ job: name, ...facts }, { colors, width, program }));

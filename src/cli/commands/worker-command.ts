@@ -9,7 +9,7 @@ import { explainError, StateError, UsageError } from '../../model/storeferry-err
 import { startWorker } from '../../queue/start-worker.ts';
 import type { RunningWorker, WorkerFiles, WorkerLog } from '../../queue/worker-settings.ts';
 import { defineCommand, text } from '../define-command.ts';
-import { aborted, interruptSignal } from '../interrupt-signal.ts';
+import { aborted } from '../interrupt-signal.ts';
 import { type OpenContext, openContext } from '../open-context.ts';
 import { readRequest } from '../read-request.ts';
 import { isLoopback, type ListenAddress, parseListenAddress } from '../worker/listen-address.ts';
@@ -131,7 +131,7 @@ export const workerCommand = defineCommand({
     listen: text('address', '[HOST:]PORT for /metrics and /healthz; this machine only without a host'),
   },
   examples: ['worker', '-C /srv/shop worker', 'worker --listen 9464', 'worker --listen 0.0.0.0:9464'],
-  async run({ terminal, directory, program }, _, { listen }) {
+  async run({ terminal, directory, program, interruptSignal }, _, { listen }) {
     const secrets = secretRedactor();
     const log = workerLogger(terminal, secrets);
     logWarningsOfLibraries(log);
