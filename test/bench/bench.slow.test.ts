@@ -24,4 +24,11 @@ describe('npm run bench', () => {
     const table = await tableOf('limiter', '0.01');
     expect(table.match(/^\| the limiter, hidden limit/gm)).toHaveLength(3);
   });
+
+  it('measures what rows, requests and entries of the state cost', async () => {
+    const scale = join(import.meta.dirname, 'scale.ts');
+    const { stdout } = await runProcess(process.execPath, [scale, '--rows', '400', '--state', 'sqlite']);
+    expect(stdout).toMatch(/^\| approve \| .* \| 1\d\d \| /m);
+    expect(stdout).toMatch(/^state of a product after its first import: [1-9]\d* bytes/m);
+  });
 });

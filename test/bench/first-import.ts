@@ -77,7 +77,7 @@ export const firstImport: Bench = async (options) => {
 /** The comparison is fair only if both send the same: a few hundred products, body by body. */
 async function compareRecords(folder: string): Promise<void> {
   const catalog = join(folder, 'compared.csv');
-  const { products } = await writeCatalog(catalog, { products: 300 }, 2);
+  const { products } = await writeCatalog(catalog, { products: 300 }, { seed: 2 });
   using store = await startPlainStore(0, true);
   const { baseUrl } = store;
   const workspace = await benchWorkspace(join(folder, 'compared'), { catalog, baseUrl, concurrency: 4 });

@@ -32,9 +32,14 @@ export interface WrittenCatalog {
 
 /**
  * Writes a made catalog in Shopify's columns, the same for the same seed: one to four variants a product, two rows
- * and a half on average, a third of the descriptions with quotes, commas and line breaks in them.
+ * and a half on average, a third of the descriptions with quotes, commas and line breaks in them. `otherPrices` is the share of
+ * products, scattered, whose prices differ from those of the same catalog without it.
  */
-export async function writeCatalog(path: string, size: CatalogSize, seed = 1): Promise<WrittenCatalog> {
+export async function writeCatalog(
+  path: string,
+  size: CatalogSize,
+  { seed = 1, otherPrices = 0 }: { readonly seed?: number; readonly otherPrices?: number } = {},
+): Promise<WrittenCatalog> {
   const random = seededRandom(seed);
   const written = { rows: 0, products: 0 };
   const isFull = () => ('rows' in size ? written.rows >= size.rows : written.products >= size.products);
@@ -44,7 +49,8 @@ export async function writeCatalog(path: string, size: CatalogSize, seed = 1): P
     let chunk = `${HEADER}\n`;
     while (!isFull()) {
       written.products++;
-      const lines = productLines(written.products, random, most());
+      const isOther = ((written.products * 2_654_435_761) >>> 0) / 2 ** 32 < otherPrices;
+      const lines = productLines(written.products, random, most(), isOther ? 1 : 0);
       written.rows += lines.length;
       chunk += lines.join('');
       if (chunk.length > 1 << 18) {
@@ -58,7 +64,7 @@ export async function writeCatalog(path: string, size: CatalogSize, seed = 1): P
   return written;
 }
 
-function productLines(number: number, random: () => number, mostRows: number): string[] {
+function productLines(number: number, random: () => number, mostRows: number, surcharge: number): string[] {
   const pick = (from: readonly string[]) => from[Math.floor(random() * from.length)] ?? '';
   const words = (count: number) => Array.from({ length: count }, () => pick(WORDS)).join(' ');
   const title = `${words(3)} ${number}`;
@@ -67,7 +73,7 @@ function productLines(number: number, random: () => number, mostRows: number): s
   const body = random() < 1 / 3 ? `"<p>${text},</p>\n<p class=""fine"">${words(8)}</p>"` : `<p>${text}</p>`;
   const variants = Math.min(mostRows, 1 + Math.floor(random() * 4));
   const colour = pick(COLOURS);
-  const price = (5 + Math.floor(random() * 9_000) / 100).toFixed(2);
+  const price = (5 + surcharge + Math.floor(random() * 9_000) / 100).toFixed(2);
   const sale = random() < 0.2 ? (Number(price) * 1.25).toFixed(2) : '';
   const published = random() < 0.95;
   return Array.from({ length: variants }, (_, index) => {
