@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject, member } from '../model/json-object.ts';
 import type { AnsweredField, AnswersFound } from '../model/run.ts';
-import { changedFields, type Storefront } from '../storefront/storefront.ts';
+import { AS_SENT, changedFields, type Storefront } from '../storefront/storefront.ts';
 
 const SAMPLES_KEPT = 3;
 const SAMPLE_LENGTH = 60;
@@ -88,7 +88,7 @@ export function withAnswers(
 }
 
 /**
- * The fields of a sent body that the parsed answer repeats with another value, and those that it leaves out: `title`,
+ * The fields of a sent body that the answer (as `SendOptions.onAnswer` gives it) repeats with another value, and those that it leaves out: `title`,
  * `variants.price`. Some stores answer little more than the id: where an answer repeats less than half of the fields,
  * `compared` is false, and none counts as dropped.
  */
@@ -96,6 +96,7 @@ export function answeredDifferences(
   body: string,
   answer: unknown,
 ): { readonly altered: string[]; readonly dropped: string[]; readonly compared: boolean } {
+  if (answer === AS_SENT) return { altered: [], dropped: [], compared: true };
   const sent: unknown = JSON.parse(body);
   if (!isJsonObject(sent) || !isJsonObject(answer)) return { altered: [], dropped: [], compared: false };
   const altered = changedFields(sent, { ...answer, ...arranged(sent, answer) }).flatMap((field) =>

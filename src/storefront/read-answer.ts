@@ -46,6 +46,9 @@ export type Verdict =
   | { readonly kind: 'unauthorized'; readonly status: number; readonly message: string }
   | { readonly kind: 'failed'; readonly failure: Failure };
 
+/** Stands for the value of an answer that repeats the sent body as it is, and so was not parsed. */
+export const AS_SENT: unique symbol = Symbol('the body as it was sent');
+
 /** An answer that ends a request, because no retry can change it. */
 export type Settled = Exclude<Verdict, { kind: 'failed' }>;
 
@@ -127,6 +130,8 @@ function failed(
 function readSuccess(answer: RawAnswer, reader: Reader): Verdict {
   const { status, body } = answer;
   const { expected } = reader;
+  const repeated = expected?.proveRepeated?.(body);
+  if (repeated !== undefined) return { kind: 'ok', status, value: AS_SENT, text: body, proof: repeated };
   const isEmpty = body.trim() === '';
   const parsed = isEmpty ? { value: undefined } : parseJson(body);
   const value = parsed?.value;

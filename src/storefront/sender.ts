@@ -48,7 +48,10 @@ export interface SendOptions {
   readonly turn?: number;
   /** The subject of the request, such as the id of a run: part of its attempts. */
   readonly about?: string;
-  /** Called with the parsed answer after it has acknowledged the request. */
+  /**
+   * Called with the parsed answer after it has acknowledged the request; with AS_SENT where the answer repeats the sent body
+   * as it is.
+   */
   readonly onAnswer?: (answer: unknown) => void;
 }
 

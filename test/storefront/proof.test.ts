@@ -117,6 +117,60 @@ describe('the proof that a product was written', () => {
   });
 });
 
+describe('an answer that repeats the sent body', () => {
+  const body = JSON.stringify(MUG);
+  const members = body.slice(1, -1);
+
+  it.each([
+    `{${members},"id":7}`,
+    `{"id":7,${members}}`,
+    `{ "id": "7", "createdOn": {"by": [1]},${members},"rating":null }`,
+  ])('proves the product without being parsed: %s', (text) => {
+    expect(expectProduct(MUG.url, body).proveRepeated?.(text)).toEqual({ id: 7 });
+    expect(expectContact('7', body).proveRepeated?.(text)).toEqual({ id: 7 });
+  });
+
+  it.each([
+    ['another body', `{"id":7,"type":"digital"${members.slice(18)}}`],
+    ['no id', `{${members}}`],
+    ['a failure', `{"success":false,${members},"id":7}`],
+    ['the body within another object', `{"id":7,"product":{${members}}}`],
+    ['the body in a list', `[{${members},"id":7}]`],
+    ['a field twice', `{${members},"id":7,"url":"other"}`],
+    ['half an object', `{"id":7,${members}`],
+    ['words after it', `{"id":7,${members}} Done.`],
+  ])('is parsed when it has %s', (_, text) => {
+    expect(expectProduct(MUG.url, body).proveRepeated?.(text)).toBeUndefined();
+    expect(expectContact('7', body).proveRepeated?.(text)).toBeUndefined();
+  });
+
+  it('is parsed when the body is not of the url, or its last number goes on', () => {
+    expect(expectProduct('other', body).proveRepeated?.(`{"id":7,${members}}`)).toBeUndefined();
+    for (const rest of ['5}', '.5}', 'e5}', 'e0,"id":7}']) {
+      const text = `{"id":7,"url":"mug","price":1${rest}`;
+      expect(expectProduct('mug', '{"url":"mug","price":1}').proveRepeated?.(text)).toBeUndefined();
+    }
+  });
+
+  it('proves nothing that the parsed answer would not prove', () => {
+    const part = fc.constantFrom(
+      ...['{', '}', ',', '"id":7', '"a":', '[', ']', '"', ':', '1', '"url":"x"', members, body],
+    );
+    fc.assert(
+      fc.property(fc.array(part, { maxLength: 9 }), (parts) => {
+        const text = parts.join('');
+        const expected = expectProduct(MUG.url, body);
+        const proof = expected.proveRepeated?.(text);
+        if (proof === undefined) return;
+        const answer: object = JSON.parse(text);
+        expect(expected.prove(answer)).toEqual(proof);
+        expect(answer).toMatchObject(MUG);
+      }),
+      { numRuns: 20_000 },
+    );
+  });
+});
+
 describe('the proof that a contact was updated', () => {
   it.each([[7], ['7'], ['007']])('is the id that was sent: %j', (id) => {
     expect(expectContact('7', '{}').prove({ id })).toEqual({ id: 7 });
