@@ -1,5 +1,6 @@
+import { z } from 'zod';
 import { Decimal } from './decimal.ts';
-import { type JsonObject, member } from './json-object.ts';
+import { type JsonObject, member, type Stored } from './json-object.ts';
 import { priceText } from './safety-limits.ts';
 
 /** Fields whose values are numbers, which can rise above a bound, fall below one, or change by a share. */
@@ -28,7 +29,8 @@ export const GUARD_ACTIONS = ['hold', 'stop', 'warn'] as const;
 /** A field that a guard can watch. */
 export type GuardField = (typeof GUARD_FIELDS)[number];
 /** A value that a field can be compared with. */
-export type GuardValue = string | number | boolean;
+const guardValueSchema = z.union([z.string(), z.number(), z.boolean()]);
+export type GuardValue = z.infer<typeof guardValueSchema>;
 
 /**
  * Watches the values that a field gets: of new records, and of known ones where they differ from the acknowledged value. All of
@@ -67,15 +69,16 @@ export function guardText({ field, changeBy, above, below, to, share }: Guard): 
 }
 
 /** A value that a guard has found. */
-export interface GuardHit {
+export const guardHitSchema = z.object({
   /** With its path: `variants.price`. */
-  readonly field: string;
+  field: z.string(),
   /** The variant, if the product has several; null if there is only one, or none. */
-  readonly what: string | null;
+  what: z.string().nullable(),
   /** Null if there is none. */
-  readonly old: GuardValue | null;
-  readonly new: GuardValue;
-}
+  old: guardValueSchema.nullable(),
+  new: guardValueSchema,
+});
+export type GuardHit = Stored<typeof guardHitSchema>;
 
 /** The value of a field; null if there is none, or it is not a single value. */
 export function guardValue(of: JsonObject, name: string): GuardValue | null {

@@ -1,3 +1,5 @@
+import type { z } from 'zod';
+
 /** An object of a parsed request body; its members are looked at one by one. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -22,5 +24,14 @@ export function memberNames(first: JsonObject, second: JsonObject): Set<string> 
   return new Set([...Object.keys(first), ...Object.keys(second)]);
 }
 
-/** A configuration value that is immutable at every depth. */
+/** A value that is immutable at every depth. */
 export type DeepReadonly<T> = T extends object ? { readonly [K in keyof T]: DeepReadonly<T[K]> } : T;
+
+/** What is read of a stored value with this schema: immutable, and without the fields of newer versions, which a loose schema keeps. */
+export type Stored<Schema extends z.ZodType> = DeepReadonly<WithoutUnknown<z.infer<Schema>>>;
+
+type WithoutUnknown<T> = T extends readonly unknown[]
+  ? { [K in keyof T]: WithoutUnknown<T[K]> }
+  : T extends object
+    ? { [K in keyof T as string extends K ? (unknown extends T[K] ? never : K) : K]: WithoutUnknown<T[K]> }
+    : T;

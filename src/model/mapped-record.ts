@@ -2,7 +2,9 @@ import type { Reason } from './reason.ts';
 import type { RowSpan } from './row.ts';
 
 /** What an import writes. */
-export type Resource = 'products' | 'contacts';
+export const RESOURCES = ['products', 'contacts'] as const;
+/** One of them. */
+export type Resource = (typeof RESOURCES)[number];
 
 /**
  * `mirror` also deletes what the job last sent and the source no longer has; `update` changes fields of products that the ledger

@@ -1,27 +1,20 @@
 import { z } from 'zod';
+import type { Stored } from './json-object.ts';
 import type { RowSpan } from './row.ts';
 
 /** Why a record was refused, by the mapping or by the store: one code per cause, and a sentence for people. */
-export interface Reason {
+export const reasonSchema = z.object({
   /** Stable and countable, such as `price-not-a-number` or `store-422`. */
-  readonly code: string;
-  /** What was found, what was expected, what to do. Quotes no personal data. */
-  readonly message: string;
-  /** The product or contact field concerned, with its path: `variants.price`. */
-  readonly field?: string;
-  /** The source line of the cause, and the header of its column, if there is one. */
-  readonly line?: number;
-  readonly column?: string;
-}
-
-/** A stored reason. */
-export const reasonSchema: z.ZodType<Reason> = z.object({
   code: z.string(),
+  /** What was found, what was expected, what to do. Quotes no personal data. */
   message: z.string(),
+  /** The product or contact field concerned, with its path: `variants.price`. */
   field: z.string().exactOptional(),
+  /** The source line of the cause, and the header of its column, if there is one. */
   line: z.number().exactOptional(),
   column: z.string().exactOptional(),
-} satisfies Record<keyof Reason, z.ZodType>);
+});
+export type Reason = Stored<typeof reasonSchema>;
 
 /**
  * Codes of reasons for records that cannot be found: contacts that the crosswalk does not know, or cannot look for; products that an
@@ -41,21 +34,20 @@ export function isUnmatched(code: string): boolean {
 }
 
 /** A figure in records and in the rows they account for. */
-export interface Count {
-  readonly records: number;
-  readonly rows: number;
-}
+export const countSchema = z.object({ records: z.int(), rows: z.int() });
+export type Count = Stored<typeof countSchema>;
 
 /** Rejections or skips of one cause. */
-export interface ReasonGroup extends Count {
-  readonly code: string;
+export const reasonGroupSchema = countSchema.extend({
+  code: z.string(),
   /** The sentence of the first of them. */
-  readonly message: string;
-  readonly field: string | null;
-  readonly column: string | null;
+  message: z.string(),
+  field: z.string().nullable(),
+  column: z.string().nullable(),
   /** The lines of the first few. */
-  readonly lines: readonly { readonly file: number; readonly line: number }[];
-}
+  lines: z.array(z.object({ file: z.int(), line: z.int() })),
+});
+export type ReasonGroup = Stored<typeof reasonGroupSchema>;
 
 /** How many places a group names. */
 export const LINES_KEPT = 5;
@@ -75,15 +67,7 @@ interface WithReason {
   readonly reason: Reason;
 }
 
-interface OpenGroup {
-  code: string;
-  message: string;
-  field: string | null;
-  column: string | null;
-  records: number;
-  rows: number;
-  lines: { file: number; line: number }[];
-}
+type OpenGroup = z.infer<typeof reasonGroupSchema>;
 
 /** Counts refusals by cause, in constant memory. */
 export class ReasonTally {

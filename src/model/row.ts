@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Stored } from './json-object.ts';
 
 /** One parsed CSV line. `line` is the physical line on which it starts, the header being line 1. */
 export interface Row {
@@ -10,12 +11,11 @@ export interface Row {
   readonly heading?: true;
 }
 
+const count = z.int().nonnegative();
+
 /** Consecutive rows of one file, by the first line of the first and the last of them. */
-export interface RowSpan {
-  readonly file: number;
-  readonly from: number;
-  readonly to: number;
-}
+export const rowSpanSchema = z.object({ file: count, from: count, to: count });
+export type RowSpan = Stored<typeof rowSpanSchema>;
 
 /** A header and its rows. Rows may be shorter or longer than the header; the mapping decides about them. */
 export interface Table {
@@ -155,13 +155,14 @@ export function isSheet(table: Pick<TablePlaces, 'format'> | undefined): boolean
 export const MOST_SHEET_ROWS = 1_048_576;
 
 /** How rows and cells are named in a table other than CSV. */
-export interface TablePlaces {
-  readonly format: TableFormat;
+export const tablePlacesSchema = z.object({
+  format: z.enum(TABLE_FORMATS),
   /** The name of the sheet, or the path of the records. */
-  readonly title: string;
+  title: z.string(),
   /** For a sheet, the letters of the columns by their headers. */
-  readonly letters: Readonly<Record<string, string>>;
-}
+  letters: z.record(z.string(), z.string()),
+});
+export type TablePlaces = Stored<typeof tablePlacesSchema>;
 
 /**
  * The place of a row, or of a cell if its column is known: `line 17`, `Prices!C17`, `products[16].price`,

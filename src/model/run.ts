@@ -1,6 +1,7 @@
 import { z } from 'zod';
-import type { Resource } from './mapped-record.ts';
-import type { Sample } from './sample.ts';
+import type { Stored } from './json-object.ts';
+import { RESOURCES } from './mapped-record.ts';
+import { sampleSchema } from './sample.ts';
 
 /** `running` is also the status of a run whose process died; the next run of the job continues it. */
 export const RUN_STATUSES = [
@@ -21,113 +22,223 @@ export const COMPLETED: readonly RunStatus[] = ['done', 'done-with-rejects'];
 /** A later run of the job may continue it. */
 export const UNFINISHED: readonly RunStatus[] = ['running', 'failed', 'interrupted'];
 
+/** A count of records or rows. */
+const count = z.int().nonnegative();
+/** Milliseconds since the epoch. */
+const moment = z.number();
+/** The named steps, in order: stage, plan, apply, finish of an import; read, write, finish of an export. */
+const runStep = z.enum(['stage', 'plan', 'apply', 'read', 'write', 'finish']);
+
+const inRows = {
+  applied: count,
+  unchanged: count,
+  rejected: count,
+  skipped: count,
+  unsent: count,
+  // Earlier versions did not have this figure.
+  held: count.default(0),
+};
+
 /**
- * The kind of a run: `plan` only plans, `retry` sends a corrected rejects file, `export` reads the store, `verify`
- * sends a sample of acknowledged records again, `undo` sends what was there before another run, `release` sends records
- * that guards held in another run.
+ * The figures of a run. In records: `records = applied + unchanged + rejected + unsent + skipped + held`; the same
+ * sum is true for rows. `applied` counts upserts, `deleted` is counted separately.
  */
-export type RunKind = 'run' | 'plan' | 'retry' | 'export' | 'verify' | 'undo' | 'release';
+export const runTotalsSchema = z.looseObject({
+  rows: count,
+  records: count,
+  new: count,
+  changed: count,
+  removed: count,
+  operations: count,
+  deleted: count,
+  requests: count,
+  ...inRows,
+  fieldsChanged: z.record(z.string(), count),
+  inRows: z.looseObject(inRows),
+});
+export type RunTotals = Stored<typeof runTotalsSchema>;
+
+/** What a run undoes or releases. */
+const runPart = z.looseObject({
+  /** The id of the run. */
+  of: z.string(),
+  /** Only the records with these keys; left out: all. */
+  only: z.array(z.string()).exactOptional(),
+});
+export type RunPart = Stored<typeof runPart>;
+
+/** The state has lost data about what was sent to a store's resource. */
+const stateLoss = z.looseObject({
+  /**
+   * `lost`: the state is new. `behind`: it is older than the last requests, like a restored copy, or a database that
+   * lost its last writes. `unwitnessed`: there is no proof either way.
+   */
+  kind: z.enum(['lost', 'behind', 'unwitnessed']),
+  /** How many keys are in doubt because of this. */
+  keys: count,
+});
+export type StateLoss = Stored<typeof stateLoss>;
+
+/** A share in [0, 1], with the bounds of its confidence interval. */
+const shareEstimate = z.looseObject({
+  /** Null if no answer was conclusive: then the bounds are 0 and 1. */
+  estimate: z.number().nullable(),
+  low: z.number(),
+  high: z.number(),
+});
+export type ShareEstimate = Stored<typeof shareEstimate>;
+
+/**
+ * What the answers to a re-sent sample show about the store. `sampled = asKnown + recreated + altered + rejected +
+ * unsent`.
+ */
+const verification = z.looseObject({
+  /** Records of the sample. */
+  sampled: count,
+  /** The population of the sample: records that are acknowledged for this job and have an id to compare. */
+  known: count,
+  /** Records of this job that are in doubt or have no id: no answer can be compared with the ledger. */
+  notComparable: count,
+  /** Answered with the ledger's id and the fields that were sent. */
+  asKnown: count,
+  /** Answered with another id: the store no longer had the record under its key, or under that id. */
+  recreated: count,
+  /** Answered with the ledger's id and other fields than were sent. */
+  altered: count,
+  /** Refused by the store; `missing` of these as not found. */
+  rejected: count,
+  missing: count,
+  unsent: count,
+  /** In how many altered records each field differs, most first. */
+  alteredFields: z.array(z.looseObject({ field: z.string(), records: count })),
+  /** The share of known records that the store no longer has under their key and id, at 95 % confidence. */
+  forgottenShare: shareEstimate,
+});
+export type Verification = Stored<typeof verification>;
+
+/** One execution of a job, with the unknown fields of newer versions. Times are milliseconds since the epoch. */
+export const runSchema = z.looseObject({
+  id: z.string(),
+  /**
+   * Increases with every run of the state, in the order in which they began; the state assigns it on `create`, 0
+   * before. Everything that depends on the order of runs uses it, because the clock may be set.
+   */
+  sequence: count,
+  job: z.string(),
+  /**
+   * `plan` only plans, `retry` sends a corrected rejects file, `export` reads the store, `verify` sends a sample of
+   * acknowledged records again, `undo` sends what was there before another run, `release` sends records that guards held
+   * in another run.
+   */
+  kind: z.enum(['run', 'plan', 'retry', 'export', 'verify', 'undo', 'release']),
+  resource: z.enum([...RESOURCES, 'subscriber-lists', 'orders']),
+  /** The name of the store and its address when the run began, for people. */
+  store: z.string(),
+  baseUrl: z.string(),
+  /** The identity of the store (store-identity.ts), which its ledger and locks use. */
+  storeId: z.string(),
+  status: z.enum(RUN_STATUSES),
+  /** The current step, or the last one that began. */
+  step: runStep,
+  /** Of source, crosswalk, lookups, mapping, job and version: with the same digest the run may be continued. */
+  digest: z.string().nullable(),
+  /** A digest of what decides a record's key: if it changes, the catalog may be created a second time. */
+  keyDigest: z.string().nullable(),
+  /** For people, like all times of a run: nothing depends on it. */
+  startedAt: moment,
+  /** When the source was staged, or staged again to continue the run; dated sales are judged at this moment. */
+  stagedAt: moment.nullable(),
+  finishedAt: moment.nullable(),
+  /**
+   * Milliseconds that processes have worked on it, by monotonic clocks, without waiting for approval and
+   * interruptions. Recorded about once per second; absent in state of earlier versions.
+   */
+  workedMs: z.number().exactOptional(),
+  /**
+   * The sequence of the newest run that had begun when this one last ended; absent until then, and in state of
+   * earlier versions.
+   */
+  endSequence: count.exactOptional(),
+  totals: runTotalsSchema.nullable(),
+  /** Why it did not succeed. For a running run: why it is about to end; workers then begin nothing more of it. */
+  error: z.string().nullable(),
+  /** A person approved the plan: its safety limits no longer stop it. */
+  approved: z.boolean(),
+  /** `--resend`: fingerprints are ignored. */
+  resend: z.boolean(),
+  /** Set if it plans only a part of its source. */
+  sample: sampleSchema.exactOptional(),
+  /** The run whose rejects this one retries. */
+  retryOf: z.string().nullable(),
+  /** Set if it undoes another run; its plan has the kind `plan` until it is approved. */
+  undo: runPart.exactOptional(),
+  /** Set if it releases records that guards held in another run. */
+  release: runPart.exactOptional(),
+  /**
+   * The version of a remote source when this run read it, and the digest of its content; absent if it has no version.
+   */
+  source: z.object({ version: z.string(), sha256: z.string() }).exactOptional(),
+  /** Set if the state had lost data when this run began. */
+  stateLoss: stateLoss.exactOptional(),
+  /** The run that last read the same source: the source has not changed since, so this run had nothing to do. */
+  unchangedSince: z.string().exactOptional(),
+  /** The result of a verification; absent in other runs, and before it has ended. */
+  verification: verification.exactOptional(),
+  /**
+   * The lost records that an earlier verification, `run`, found when it sent records again, if not everything was sent
+   * again since; otherwise absent.
+   */
+  foundGone: z.looseObject({ run: z.string(), sampled: count, gone: count }).exactOptional(),
+  /**
+   * The limits that the limiter of the last sending process found for the store, with reasons, for people; absent while
+   * nothing was sent. `rate` is null if nothing limits the requests per second.
+   */
+  limits: z
+    .looseObject({
+      concurrency: z.number(),
+      because: z.string(),
+      rate: z.looseObject({ requestsPerSecond: z.number(), because: z.string() }).nullable(),
+    })
+    .exactOptional(),
+  /** When its end was requested; null or absent if it was not, or after it was continued. */
+  interruptAskedAt: moment.nullable().exactOptional(),
+  /**
+   * Its progress, written about once per second by its process; null after the end. A ProgressMeter computes rate and
+   * time left.
+   */
+  progress: z
+    .looseObject({
+      step: runStep,
+      done: z.number(),
+      /** Null while it is not known. */
+      total: z.number().nullable(),
+      unit: z.enum(['bytes', 'rows', 'requests', 'orders']),
+      /** Records that the store has accepted so far, and records that the store or the mapping has refused. */
+      applied: z.number(),
+      rejected: z.number(),
+      /** When that was. */
+      at: moment,
+    })
+    .nullable()
+    .exactOptional(),
+  /**
+   * Operations that wait, because the store may still be processing earlier requests for the same records, until the last
+   * of them is sent (for people). Null or absent if no record had to wait; over after `until`.
+   */
+  waiting: z.looseObject({ operations: count, until: moment }).nullable().exactOptional(),
+});
+export type Run = Stored<typeof runSchema>;
+export type RunKind = Run['kind'];
+export type RunStep = Run['step'];
+export type RunProgress = NonNullable<Run['progress']>;
+export type RunWaiting = NonNullable<Run['waiting']>;
+export type FoundLimits = NonNullable<Run['limits']>;
+export type FoundGone = NonNullable<Run['foundGone']>;
 
 /** The kinds that execute the job; a plan and a verification do not. */
 export const KINDS_BUT_PLAN: readonly RunKind[] = ['run', 'retry', 'export', 'undo', 'release'];
 /** The kinds that write to the store. */
 export const SENDING_KINDS: readonly RunKind[] = ['run', 'retry', 'verify', 'undo', 'release'];
-
-/** The named steps, in order: stage, plan, apply, finish of an import; read, write, finish of an export. */
-export type RunStep = 'stage' | 'plan' | 'apply' | 'read' | 'write' | 'finish';
-
-/** One execution of a job. Times are milliseconds since the epoch. */
-export interface Run {
-  readonly id: string;
-  /**
-   * Increases with every run of the state, in the order in which they began; the state assigns it on `create`, 0
-   * before. Everything that depends on the order of runs uses it, because the clock may be set.
-   */
-  readonly sequence: number;
-  readonly job: string;
-  readonly kind: RunKind;
-  readonly resource: Resource | 'subscriber-lists' | 'orders';
-  /** The name of the store and its address when the run began, for people. */
-  readonly store: string;
-  readonly baseUrl: string;
-  /** The identity of the store (store-identity.ts), which its ledger and locks use. */
-  readonly storeId: string;
-  readonly status: RunStatus;
-  /** The current step, or the last one that began. */
-  readonly step: RunStep;
-  /** Of source, crosswalk, lookups, mapping, job and version: with the same digest the run may be continued. */
-  readonly digest: string | null;
-  /** A digest of what decides a record's key: if it changes, the catalog may be created a second time. */
-  readonly keyDigest: string | null;
-  /** For people, like all times of a run: nothing depends on it. */
-  readonly startedAt: number;
-  /** When the source was staged, or staged again to continue the run; dated sales are judged at this moment. */
-  readonly stagedAt: number | null;
-  readonly finishedAt: number | null;
-  /**
-   * Milliseconds that processes have worked on it, by monotonic clocks, without waiting for approval and
-   * interruptions. Recorded about once per second; absent in state of earlier versions.
-   */
-  readonly workedMs?: number;
-  /**
-   * The sequence of the newest run that had begun when this one last ended; absent until then, and in state of
-   * earlier versions.
-   */
-  readonly endSequence?: number;
-  readonly totals: RunTotals | null;
-  /** Why it did not succeed. For a running run: why it is about to end; workers then begin nothing more of it. */
-  readonly error: string | null;
-  /** A person approved the plan: its safety limits no longer stop it. */
-  readonly approved: boolean;
-  /** `--resend`: fingerprints are ignored. */
-  readonly resend: boolean;
-  /** Set if it plans only a part of its source. */
-  readonly sample?: Sample;
-  /** The run whose rejects this one retries. */
-  readonly retryOf: string | null;
-  /** Set if it undoes another run; its plan has the kind `plan` until it is approved. */
-  readonly undo?: RunPart;
-  /** Set if it releases records that guards held in another run. */
-  readonly release?: RunPart;
-  /**
-   * The version of a remote source when this run read it, and the digest of its content; absent if it has no version.
-   */
-  readonly source?: { readonly version: string; readonly sha256: string };
-  /** Set if the state had lost data when this run began. */
-  readonly stateLoss?: StateLoss;
-  /** The run that last read the same source: the source has not changed since, so this run had nothing to do. */
-  readonly unchangedSince?: string;
-  /** The result of a verification; absent in other runs, and before it has ended. */
-  readonly verification?: Verification;
-  /** Lost records that an earlier verification found, if not everything was sent again since; otherwise absent. */
-  readonly foundGone?: FoundGone;
-  /** How fast the last sending process could send; absent while nothing was sent. */
-  readonly limits?: FoundLimits;
-  /** When its end was requested; null or absent if it was not, or after it was continued. */
-  readonly interruptAskedAt?: number | null;
-  /**
-   * Its progress, written about once per second by its process; null after the end. A ProgressMeter computes rate and
-   * time left.
-   */
-  readonly progress?: RunProgress | null;
-  /** Null or absent if no record of it had to wait; over after `until`. */
-  readonly waiting?: RunWaiting | null;
-}
-
-/** What a run undoes or releases. */
-export interface RunPart {
-  /** The id of the run. */
-  readonly of: string;
-  /** Only the records with these keys; left out: all. */
-  readonly only?: readonly string[];
-}
-
-/** Waiting operations: the store may still be processing earlier requests for the same records. */
-export interface RunWaiting {
-  readonly operations: number;
-  /** When the last of them is sent, in milliseconds since the epoch; for people. */
-  readonly until: number;
-}
 
 /**
  * How long a run has lasted, in milliseconds: the working time, without waiting and interruptions. For a running run
@@ -139,144 +250,6 @@ export function lastedMs(
   now: number,
 ): number {
   return workedMs ?? Math.max(0, (finishedAt ?? now) - startedAt);
-}
-
-/** Records that a verification sent again and that the store no longer had. */
-export interface FoundGone {
-  /** The verification. */
-  readonly run: string;
-  readonly sampled: number;
-  readonly gone: number;
-}
-
-/** The state has lost data about what was sent to a store's resource. */
-export interface StateLoss {
-  /**
-   * `lost`: the state is new. `behind`: it is older than the last requests, like a restored copy, or a database that
-   * lost its last writes. `unwitnessed`: there is no proof either way.
-   */
-  readonly kind: 'lost' | 'behind' | 'unwitnessed';
-  /** How many keys are in doubt because of this. */
-  readonly keys: number;
-}
-
-/** The progress of a step. */
-export interface RunProgress {
-  readonly step: RunStep;
-  readonly done: number;
-  /** Null while it is not known. */
-  readonly total: number | null;
-  readonly unit: 'bytes' | 'rows' | 'requests' | 'orders';
-  /** Records that the store has accepted so far, and records that the store or the mapping has refused. */
-  readonly applied: number;
-  readonly rejected: number;
-  /** When that was. */
-  readonly at: number;
-}
-
-/** The limits that the limiter found for a store, with reasons, for people. */
-export interface FoundLimits {
-  readonly concurrency: number;
-  readonly because: string;
-  /** Null if nothing limits the requests per second. */
-  readonly rate: { readonly requestsPerSecond: number; readonly because: string } | null;
-}
-
-/**
- * The figures of a run. In records: `records = applied + unchanged + rejected + unsent + skipped + held`; the same
- * sum is true for rows. `applied` counts upserts, `deleted` is counted separately.
- */
-export interface RunTotals {
-  readonly rows: number;
-  readonly records: number;
-  readonly new: number;
-  readonly changed: number;
-  readonly unchanged: number;
-  readonly removed: number;
-  readonly operations: number;
-  readonly applied: number;
-  readonly deleted: number;
-  readonly rejected: number;
-  readonly skipped: number;
-  readonly unsent: number;
-  readonly held: number;
-  readonly requests: number;
-  readonly fieldsChanged: Readonly<Record<string, number>>;
-  readonly inRows: {
-    readonly applied: number;
-    readonly unchanged: number;
-    readonly rejected: number;
-    readonly skipped: number;
-    readonly unsent: number;
-    readonly held: number;
-  };
-}
-
-const count = z.int().nonnegative();
-
-/** Earlier versions did not have this figure. */
-const addedCount = count.default(0);
-
-/** The stored figures of a run. */
-export const runTotalsSchema = z.looseObject({
-  rows: count,
-  records: count,
-  new: count,
-  changed: count,
-  unchanged: count,
-  removed: count,
-  operations: count,
-  applied: count,
-  deleted: count,
-  rejected: count,
-  skipped: count,
-  unsent: count,
-  held: addedCount,
-  requests: count,
-  fieldsChanged: z.record(z.string(), count),
-  inRows: z.looseObject({
-    applied: count,
-    unchanged: count,
-    rejected: count,
-    skipped: count,
-    unsent: count,
-    held: addedCount,
-  } satisfies Record<keyof RunTotals['inRows'], z.ZodType>),
-} satisfies Record<keyof RunTotals, z.ZodType>);
-
-/** A share in [0, 1], with the bounds of its confidence interval. */
-export interface ShareEstimate {
-  /** Null if no answer was conclusive: then the bounds are 0 and 1. */
-  readonly estimate: number | null;
-  readonly low: number;
-  readonly high: number;
-}
-
-/**
- * What the answers to a re-sent sample show about the store. `sampled = asKnown + recreated + altered + rejected +
- * unsent`.
- */
-export interface Verification {
-  /** Records of the sample. */
-  readonly sampled: number;
-  /** The population of the sample: records that are acknowledged for this job and have an id to compare. */
-  readonly known: number;
-  /** Records of this job that are in doubt or have no id: no answer can be compared with the ledger. */
-  readonly notComparable: number;
-  /** Answered with the ledger's id and the fields that were sent. */
-  readonly asKnown: number;
-  /** Answered with another id: the store no longer had the record under its key, or under that id. */
-  readonly recreated: number;
-  /** Answered with the ledger's id and other fields than were sent. */
-  readonly altered: number;
-  /** Refused by the store; `missing` of these as not found. */
-  readonly rejected: number;
-  readonly missing: number;
-  readonly unsent: number;
-  /** In how many altered records each field differs, most first. */
-  readonly alteredFields: readonly { readonly field: string; readonly records: number }[];
-  /** The share of known records that the store no longer has under their key and id, at 95 % confidence. */
-  readonly forgottenShare: ShareEstimate;
 }
 
 /** Records of the sample that the store no longer had under their key and id. */
@@ -328,54 +301,44 @@ export interface Traffic {
 }
 
 /** A field that the store altered or left out in its answers, and in how many of them. */
-export interface AnsweredField {
+const answeredFieldSchema = z.object({
   /** With its path: `title`, `variants.price`. */
-  readonly field: string;
-  readonly altered: number;
-  readonly dropped: number;
+  field: z.string(),
+  altered: z.int(),
+  dropped: z.int(),
   /** A few records, with the values that were sent and answered; without values where they are personal data. */
-  readonly samples: readonly { readonly key: string; readonly sent?: string; readonly answered?: string }[];
-}
-
-/** How the answers of the store to upserts differ from what was sent. */
-export interface AnswersFound {
-  /** Answers that repeat at least half of the fields; others say nothing. */
-  readonly compared: number;
-  /** Most frequent first. */
-  readonly fields: readonly AnsweredField[];
-}
-
-/** As files keep it. */
-export const answersFoundSchema: z.ZodType<AnswersFound> = z.object({
-  compared: z.int(),
-  fields: z.array(
-    z.object({
-      field: z.string(),
-      altered: z.int(),
-      dropped: z.int(),
-      samples: z.array(
-        z.object({ key: z.string(), sent: z.string().exactOptional(), answered: z.string().exactOptional() }),
-      ),
-    }),
+  samples: z.array(
+    z.object({ key: z.string(), sent: z.string().exactOptional(), answered: z.string().exactOptional() }),
   ),
 });
+export type AnsweredField = Stored<typeof answeredFieldSchema>;
+
+/** How the answers of the store to upserts differ from what was sent. */
+export const answersFoundSchema = z.object({
+  /** Answers that repeat at least half of the fields; others say nothing. */
+  compared: z.int(),
+  /** Most frequent first. */
+  fields: z.array(answeredFieldSchema),
+});
+export type AnswersFound = Stored<typeof answersFoundSchema>;
 
 /** What an export run did, beyond the totals. */
-export interface Exported {
+export const exportedSchema = z.object({
   /** Where the file is: relative to the workspace if it is inside, else as an address or an absolute path. */
-  readonly location: string;
-  readonly mode: 'replace' | 'append';
+  location: z.string(),
+  mode: z.enum(['replace', 'append']),
   /** There was nothing to add to: the file is new. */
-  readonly begun?: true;
-  readonly format: 'csv' | 'excel-csv' | 'jsonl';
+  begun: z.literal(true).exactOptional(),
+  format: z.enum(['csv', 'excel-csv', 'jsonl']),
   /** When the store was read, ISO 8601 in UTC. */
-  readonly readAt: string;
+  readAt: z.string(),
   /** Lists or orders that were read, each once. */
-  readonly items: number;
+  items: z.number(),
   /** Lines that this run added, header not counted. */
-  readonly lines: number;
+  lines: z.number(),
   /** Size of the whole file. */
-  readonly bytes: number;
+  bytes: z.number(),
   /** Notes for people, in sentences. */
-  readonly notes: readonly string[];
-}
+  notes: z.array(z.string()),
+});
+export type Exported = Stored<typeof exportedSchema>;

@@ -1,3 +1,5 @@
+import { z } from 'zod';
+import type { Stored } from './json-object.ts';
 import type { ImportMode, Resource } from './mapped-record.ts';
 
 /** A limit as a job sets it: none, a number of records, or a percentage (0 to 100) of its basis. */
@@ -308,21 +310,20 @@ function number(figure: number): string {
 }
 
 /** A changed number of a product, with its old and new value. */
-export interface Move {
-  readonly key: string;
+const moveSchema = z.object({
+  key: z.string(),
   /** The variant, if the product has several: its option values, else its sku; null if there is only one. */
-  readonly what: string | null;
+  what: z.string().nullable(),
   /** With its path: `variants.price`, `variants.quantity`. */
-  readonly field: string;
-  readonly old: number;
-  readonly new: number;
-}
+  field: z.string(),
+  old: z.number(),
+  new: z.number(),
+});
+export type Move = Stored<typeof moveSchema>;
 
 /** The largest relative changes, largest first; at most twenty of each kind, and only the largest of each product. */
-export interface Moves {
-  readonly prices: readonly Move[];
-  readonly stocks: readonly Move[];
-}
+export const movesSchema = z.object({ prices: z.array(moveSchema), stocks: z.array(moveSchema) });
+export type Moves = Stored<typeof movesSchema>;
 
 /**
  * Whether a price becomes at least 3 times or at most a third of the acknowledged one, or 0: more likely an error

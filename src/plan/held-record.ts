@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { GuardHit } from '../model/guard.ts';
+import { type GuardHit, guardHitSchema } from '../model/guard.ts';
 import type { Operation } from '../model/operation.ts';
 import { parseShardLine, shardLine, type UnplacedOperation } from './shard-writer.ts';
 
@@ -15,16 +15,6 @@ export interface HeldRecord<Of = Operation> {
   /** The values that guards have hit. */
   readonly hits: readonly GuardHit[];
 }
-
-const value = z.union([z.string(), z.number(), z.boolean()]);
-
-/** A value that a guard has found, as stored in files. */
-export const guardHitSchema = z.object({
-  field: z.string(),
-  what: z.string().nullable(),
-  old: value.nullable(),
-  new: value,
-}) satisfies z.ZodType<GuardHit>;
 
 const metaSchema = z.object({ before: z.string().nullable(), hits: z.array(guardHitSchema) });
 

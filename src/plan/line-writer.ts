@@ -1,9 +1,7 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { PassThrough } from 'node:stream';
-import { z } from 'zod';
-import type { PlannedRejection } from '../model/plan.ts';
-import { reasonSchema } from '../model/reason.ts';
+import { type PlannedRejection, rejectionSchema } from '../model/plan.ts';
 import type { RunFolder } from '../state/artifacts.ts';
 
 /** The file of a plan's rejections in the folder of its run. */
@@ -51,16 +49,6 @@ export class LineWriter {
     await this.#written.catch(() => {});
   }
 }
-
-const spanSchema = z.object({ file: z.int(), from: z.int(), to: z.int() });
-
-const rejectionSchema: z.ZodType<PlannedRejection> = z.object({
-  key: z.string().nullable(),
-  records: z.union([z.literal(0), z.literal(1)]),
-  rows: z.int(),
-  spans: z.array(spanSchema),
-  reason: reasonSchema,
-});
 
 /** A rejection as a line of JSON. */
 export function rejectionLine({ key, records, rows, spans, reason }: PlannedRejection): string {

@@ -1,19 +1,15 @@
 import { createHash } from 'node:crypto';
 import { buffer, text } from 'node:stream/consumers';
-import { z } from 'zod';
-import { GUARD_ACTIONS } from '../model/guard.ts';
 import { isJsonObject } from '../model/json-object.ts';
-import { IMPORT_MODES } from '../model/mapped-record.ts';
 import type { Operation } from '../model/operation.ts';
-import type { Plan, PlannedRejection, PlannedShard } from '../model/plan.ts';
+import { type Plan, type PlannedRejection, type PlannedShard, planSchema } from '../model/plan.ts';
 import type { Reason } from '../model/reason.ts';
-import { type RowSpan, TABLE_FORMATS } from '../model/row.ts';
-import { SAFETY_RULE_NAMES } from '../model/safety-limits.ts';
+import type { RowSpan } from '../model/row.ts';
 import { StateError } from '../model/storeferry-error.ts';
 import { openSealed, type RunFolder, sealedJson, sha256Of } from '../state/artifacts.ts';
 import { IN_DOUBT, type Ledger } from '../state/state.ts';
 import { valueChanges } from './changes/field-changes.ts';
-import { guardHitSchema, HELD_FILE, type HeldRecord, parseHeldLine } from './held-record.ts';
+import { HELD_FILE, type HeldRecord, parseHeldLine } from './held-record.ts';
 import { parseRejectionLine, REJECTIONS_FILE } from './line-writer.ts';
 import { parseShardLine } from './shard-writer.ts';
 
@@ -25,175 +21,6 @@ export type { HeldRecord } from './held-record.ts';
  * The file of the plan in the folder of its run. It is written last, so its presence shows that the plan is complete.
  */
 export const PLAN_FILE = 'plan.json';
-
-const count = z.object({ records: z.int(), rows: z.int() });
-const example = z.object({ key: z.string(), file: z.int().nullable(), line: z.int().nullable() });
-const sample = z.object({ key: z.string(), old: z.string().nullable(), new: z.string().nullable() });
-const move = z.object({
-  key: z.string(),
-  what: z.string().nullable(),
-  field: z.string(),
-  old: z.number(),
-  new: z.number(),
-});
-/** Rejections or skips of one cause, as stored in files. */
-export const reasonGroupSchema = count.extend({
-  code: z.string(),
-  message: z.string(),
-  field: z.string().nullable(),
-  column: z.string().nullable(),
-  lines: z.array(z.object({ file: z.int(), line: z.int() })),
-});
-
-const imageProblems = z.array(
-  z.object({
-    problem: z.string(),
-    addresses: z.int(),
-    samples: z.array(z.object({ key: z.string(), address: z.string() })),
-  }),
-);
-
-const planSchema: z.ZodType<Plan> = z.object({
-  job: z.string(),
-  resource: z.enum(['products', 'contacts']),
-  mode: z.enum(IMPORT_MODES),
-  counts: z.object({
-    rows: z.int(),
-    records: z.int(),
-    new: count,
-    changed: count,
-    resent: count,
-    unchanged: count,
-    rejected: count,
-    skipped: count,
-    held: count.default({ records: 0, rows: 0 }),
-    removed: z.int(),
-    deletes: z.int(),
-  }),
-  fieldsChanged: z.array(z.object({ field: z.string(), records: z.int(), samples: z.array(sample) })),
-  // Plans of an earlier version have none.
-  moves: z.object({ prices: z.array(move), stocks: z.array(move) }).default({ prices: [], stocks: [] }),
-  priceMoves: z.int().default(0),
-  emptied: z.array(z.object({ field: z.string(), records: z.int() })),
-  rejections: z.array(reasonGroupSchema),
-  skips: z.array(reasonGroupSchema),
-  notices: z.array(z.object({ message: z.string(), records: z.int() })),
-  examples: z.object({ new: z.array(example), changed: z.array(example), removed: z.array(example) }),
-  duplicates: z
-    .object({
-      policy: z.enum(['reject', 'first', 'last', 'merge']),
-      keys: z.int(),
-      copies: z.int(),
-      identical: z.int(),
-      examples: z.array(example),
-    })
-    .nullable(),
-  takeovers: z.array(
-    z.object({ job: z.string(), sent: z.int(), left: z.int(), examples: z.array(z.string()) }),
-  ),
-  sharedFields: z
-    .array(z.object({ field: z.string(), jobs: z.array(z.string()), kept: z.boolean(), records: z.int() }))
-    .default([]),
-  merged: z.boolean().default(false),
-  unreadableKeys: z.int(),
-  deletesWithheld: z.enum(['key-unreadable', 'ledger-empty', 'retry', 'sample']).nullable(),
-  deletesWithoutId: z.int(),
-  unconfirmed: z.object({ keys: z.int(), examples: z.array(z.string()) }).default({ keys: 0, examples: [] }),
-  safety: z.array(
-    z.object({
-      limit: z.enum(SAFETY_RULE_NAMES),
-      exceeded: z.boolean(),
-      guard: z.string().exactOptional(),
-      figure: z.int(),
-      base: z.int().nullable(),
-      allowed: z.object({ text: z.string(), amount: z.number() }).exactOptional(),
-      examples: z.array(z.string()).exactOptional(),
-      message: z.string(),
-    }),
-  ),
-  guards: z
-    .array(
-      z.object({
-        guard: z.string(),
-        action: z.enum(GUARD_ACTIONS),
-        share: z.number().nullable(),
-        records: z.int(),
-        of: z.int(),
-        acts: z.boolean(),
-        examples: z.array(guardHitSchema.extend({ key: z.string() })),
-      }),
-    )
-    .default([]),
-  images: z
-    .object({ addresses: z.int(), broken: imageProblems, unknown: imageProblems, unchecked: z.int() })
-    .exactOptional(),
-  undo: z
-    .object({
-      of: z.string(),
-      schedule: z.string().nullable(),
-      recreated: z.object({
-        records: z.int(),
-        examples: z.array(z.object({ key: z.string(), id: z.int().nullable() })),
-      }),
-      kept: z.array(z.object({ field: z.string(), records: z.int() })),
-      left: z.array(
-        z.object({
-          code: z.string(),
-          message: z.string(),
-          records: z.int(),
-          keys: z.array(z.string()),
-        }),
-      ),
-    })
-    .exactOptional(),
-  shards: z.array(
-    z.object({
-      number: z.int(),
-      name: z.string(),
-      kind: z.enum(['upserts', 'deletes']),
-      operations: z.int(),
-      bytes: z.int(),
-      sha256: z.string().exactOptional(),
-    }),
-  ),
-  heldSha256: z.string().exactOptional(),
-  rejectionsSha256: z.string().exactOptional(),
-  source: z.object({
-    files: z.array(
-      z.object({
-        name: z.string(),
-        rows: z.int(),
-        delimiter: z.string(),
-        encoding: z.string(),
-        blankLines: z.int(),
-        places: z
-          .object({
-            format: z.enum(TABLE_FORMATS),
-            title: z.string(),
-            letters: z.record(z.string(), z.string()),
-          })
-          .exactOptional(),
-      }),
-    ),
-    columnsNotUsed: z.array(z.string()),
-    joins: z
-      .array(
-        z.object({
-          name: z.string(),
-          file: z.string(),
-          records: z.int(),
-          without: z.int(),
-          examples: z.array(z.string()),
-          keys: z.int(),
-          unused: z.int(),
-        }),
-      )
-      .exactOptional(),
-    ofWorkbook: z.literal(true).exactOptional(),
-    // Plans of an earlier version have none.
-    dates: z.object({ since: z.number().nullable(), until: z.number().nullable() }).nullable().default(null),
-  }),
-});
 
 /** Writes the plan with a checksum. It is the last of its files, so its presence shows that the plan is complete. */
 export async function writePlan(folder: RunFolder, plan: Plan): Promise<void> {

@@ -2,14 +2,7 @@ import type { ImportJob } from '../config/job/job.ts';
 import { DEFAULT_LIMITS, type InputLimits } from '../model/input-limits.ts';
 import { isJsonObject } from '../model/json-object.ts';
 import type { DeferredRecord, ImportMode, Mapped } from '../model/mapped-record.ts';
-import type {
-  DeletesWithheld,
-  ImageFindings,
-  Plan,
-  PlannedShard,
-  PlanSource,
-  UndoFacts,
-} from '../model/plan.ts';
+import type { ImageFindings, Plan, PlannedShard, PlanSource, UndoFacts } from '../model/plan.ts';
 import { reportedField, type SentFields } from '../model/product-fields.ts';
 import type { SafetyFigures } from '../model/safety-limits.ts';
 import { consideredRecords, type Sample } from '../model/sample.ts';
@@ -245,7 +238,7 @@ interface DeleteOptions {
 interface PlannedDeletes {
   readonly removed: number;
   readonly deletes: number;
-  readonly withheld: DeletesWithheld | null;
+  readonly withheld: Plan['deletesWithheld'];
   readonly withoutId: number;
   readonly unconfirmed: Plan['unconfirmed'];
   readonly shards: readonly PlannedShard[];

@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { AuditLog } from '../model/audit-entry.ts';
+import type { Stored } from '../model/json-object.ts';
 import type { Resource } from '../model/mapped-record.ts';
 import type { Operation, Outcome } from '../model/operation.ts';
-import type { Reason } from '../model/reason.ts';
-import type { RowSpan, TablePlaces } from '../model/row.ts';
+import { type Reason, reasonSchema } from '../model/reason.ts';
+import { type RowSpan, rowSpanSchema, tablePlacesSchema } from '../model/row.ts';
 import type { Run, RunKind, RunStatus, StateLoss } from '../model/run.ts';
 import type { ProductHandle } from './product-handle.ts';
 
@@ -182,14 +183,15 @@ export interface Ledger {
 export type VersionKind = 'acknowledged' | 'deleted' | 'absent';
 
 /** A run of the history: kept for as long as its versions, longer than the run itself. */
-export interface HistoryRun {
-  readonly id: string;
-  readonly job: string;
+export const historyRunSchema = z.object({
+  id: z.string(),
+  job: z.string(),
   /** When it began to send, in milliseconds since the epoch. */
-  readonly at: number;
+  at: z.number(),
   /** The files of its source, which spans refer to by their position. */
-  readonly files: readonly { readonly name: string; readonly places?: TablePlaces }[];
-}
+  files: z.array(z.object({ name: z.string(), places: tablePlacesSchema.exactOptional() })),
+});
+export type HistoryRun = Stored<typeof historyRunSchema>;
 
 /** One acknowledged version of a record. */
 export interface Version {
@@ -272,28 +274,19 @@ export interface OperationResult {
 }
 
 /** A record that the store refused, with its rows for the rejects file. */
-export interface Refusal {
-  readonly shard: number;
-  readonly index: number;
-  readonly key: string;
-  readonly rows: number;
-  readonly spans: readonly RowSpan[];
-  readonly reason: Reason;
-}
+export const refusalSchema = z.object({
+  shard: z.int().nonnegative(),
+  index: z.int().nonnegative(),
+  key: z.string(),
+  rows: z.int().nonnegative(),
+  spans: z.array(rowSpanSchema),
+  reason: reasonSchema,
+});
+export type Refusal = Stored<typeof refusalSchema>;
 
 /** An upsert whose answered id differs from the ledger's id for its url: the store may have the product twice. */
-export interface ChangedId {
-  readonly key: string;
-  readonly knownId: number;
-  readonly answeredId: number;
-}
-
-/** A changed id that was stored. */
-export const changedIdSchema: z.ZodType<ChangedId> = z.object({
-  key: z.string(),
-  knownId: z.int(),
-  answeredId: z.int(),
-} satisfies Record<keyof ChangedId, z.ZodType>);
+export const changedIdSchema = z.object({ key: z.string(), knownId: z.int(), answeredId: z.int() });
+export type ChangedId = Stored<typeof changedIdSchema>;
 
 /** Set if the store answered another id for a url than before. */
 export function changedId({ operation, outcome }: OperationResult): ChangedId | undefined {

@@ -1,9 +1,8 @@
 import { crc32, deflateRawSync, inflateRawSync } from 'node:zlib';
-import { z } from 'zod';
 import type { RowSpan } from '../model/row.ts';
 import { StateError } from '../model/storeferry-error.ts';
 import { decodeBody, encodeBody } from './encode-body.ts';
-import type { HistoryRun, Version, VersionKind } from './state.ts';
+import { type HistoryRun, historyRunSchema, type Version, type VersionKind } from './state.ts';
 
 /** What is stored of a version besides its key, run and time. */
 interface VersionParts {
@@ -167,28 +166,10 @@ function unreadable(problem: string, cause?: unknown): StateError {
   });
 }
 
-const runSchema: z.ZodType<HistoryRun> = z.object({
-  id: z.string(),
-  job: z.string(),
-  at: z.number(),
-  files: z.array(
-    z.object({
-      name: z.string(),
-      places: z
-        .object({
-          format: z.enum(['xlsx', 'ods', 'json', 'jsonl', 'xml']),
-          title: z.string(),
-          letters: z.record(z.string(), z.string()),
-        })
-        .exactOptional(),
-    }),
-  ),
-});
-
 /** A run of the history as it is stored; undefined where it is damaged. */
 export function storedHistoryRun(json: string): HistoryRun | undefined {
   try {
-    return runSchema.safeParse(JSON.parse(json)).data;
+    return historyRunSchema.safeParse(JSON.parse(json)).data;
   } catch {
     return undefined;
   }

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Mapped, MappedRecord, MappedRejection } from '../../src/model/mapped-record.ts';
-import type { DuplicatesPolicy, PlanCounts } from '../../src/model/plan.ts';
+import type { DuplicatesPolicy, Plan } from '../../src/model/plan.ts';
 import { mergeContacts } from '../../src/plan/copies/resolve-copies.ts';
 import type { HashKey } from '../../src/plan/key-set.ts';
 import { MemoryLedger } from './memory-ledger.ts';
@@ -140,7 +140,7 @@ function mappedStream(resource: 'products' | 'contacts') {
   });
 }
 
-function sums(counts: PlanCounts, of: 'records' | 'rows') {
+function sums(counts: Plan['counts'], of: 'records' | 'rows') {
   const upserts = counts.new[of] + counts.changed[of] + counts.resent[of];
   return {
     upserts,

@@ -1,4 +1,4 @@
-import type { Plan, PlanCounts } from '../../src/model/plan.ts';
+import type { Plan } from '../../src/model/plan.ts';
 import type { Run } from '../../src/model/run.ts';
 import { documentText } from '../../src/report/document-text.ts';
 import { runDocument } from '../../src/report/run-document.ts';
@@ -36,7 +36,7 @@ export function aRun(changes: Partial<Run> = {}): Run {
 const records = (figure: number, rows = figure) => ({ records: figure, rows });
 
 /** 511 products in 520 rows: 10 new, 2 changed, 498 unchanged, 1 rejected; 3 removed. */
-export const COUNTS: PlanCounts = {
+export const COUNTS: Plan['counts'] = {
   rows: 520,
   records: 511,
   new: records(10, 12),

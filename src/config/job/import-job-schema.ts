@@ -8,7 +8,7 @@ import {
   isNumberField,
 } from '../../model/guard.ts';
 import { DEFAULT_LIMITS, LIMIT_WORDS, type LimitName } from '../../model/input-limits.ts';
-import { IMPORT_MODES, UPDATE_MATCHES } from '../../model/mapped-record.ts';
+import { IMPORT_MODES, RESOURCES, UPDATE_MATCHES } from '../../model/mapped-record.ts';
 import { PRODUCT_FIELDS } from '../../model/product-fields.ts';
 import { tableFields } from '../../model/row.ts';
 import { FLOOR_TEXT, forEachLimit, type Limit, safetyLimit } from '../../model/safety-limits.ts';
@@ -179,7 +179,7 @@ const imagesSchema = z.strictObject({
 
 /** The fields of an import job; `importJobSchema` checks the relations between them. */
 const fields = z.strictObject({
-  import: z.enum(['products', 'contacts']).describe('What to write into the store.'),
+  import: z.enum(RESOURCES).describe('What to write into the store.'),
   store: jobFields.store,
   source: sourceSchema.describe('Where the rows come from.'),
   mapping: z

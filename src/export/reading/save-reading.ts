@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { json, text } from 'node:stream/consumers';
 import { z } from 'zod';
-import type { Exported } from '../../model/run.ts';
+import { type Exported, exportedSchema } from '../../model/run.ts';
 import { openSealed, type RunFolder, sealedJson } from '../../state/artifacts.ts';
 import { textLines } from '../writing/text-lines.ts';
 import type { Item } from './page-ahead.ts';
@@ -78,18 +78,6 @@ export async function* readReading(folder: RunFolder): AsyncGenerator<readonly s
 
 /** The facts about an export that are kept after its run. */
 export const EXPORTED_FILE = 'exported.json';
-
-const exportedSchema: z.ZodType<Exported> = z.object({
-  location: z.string(),
-  mode: z.enum(['replace', 'append']),
-  begun: z.literal(true).exactOptional(),
-  format: z.enum(['csv', 'excel-csv', 'jsonl']),
-  readAt: z.string(),
-  items: z.number(),
-  lines: z.number(),
-  bytes: z.number(),
-  notes: z.array(z.string()),
-});
 
 /** Stores the facts about an export, for `storeferry runs`. */
 export async function saveExported(folder: RunFolder, exported: Exported): Promise<void> {

@@ -1,6 +1,6 @@
 import { CONTACT_TEXT_FIELDS, type Resource } from '../../model/mapped-record.ts';
 import { hidden } from '../../model/masked.ts';
-import type { ChangeSample, FieldChanges } from '../../model/plan.ts';
+import type { FieldChanges } from '../../model/plan.ts';
 import type { FieldChange } from './field-changes.ts';
 
 /** A page shows all of them, a terminal the first three. */
@@ -8,7 +8,7 @@ const SAMPLES_KEPT = 10;
 
 interface OpenField {
   records: number;
-  samples: ChangeSample[];
+  samples: FieldChanges['samples'][number][];
 }
 
 /** Counts over all records which fields differ, and keeps the first few old and new values of each. */
@@ -79,7 +79,11 @@ const LEAD_IN = 12;
 const personalFields = new Set<string>(CONTACT_TEXT_FIELDS);
 
 /** An old and a new value, shortened to a line: long texts are cut to the part where they begin to differ. */
-export function sampleOf(resource: Resource, key: string, change: FieldChange): ChangeSample {
+export function sampleOf(
+  resource: Resource,
+  key: string,
+  change: FieldChange,
+): FieldChanges['samples'][number] {
   const personal =
     resource === 'contacts' && (personalFields.has(change.field) || change.field.startsWith('properties'));
   const render = (value: unknown) => (personal ? hidden(textOf(value)) : textOf(value));

@@ -1,4 +1,4 @@
-import type { ChangeSample } from '../../model/plan.ts';
+import type { FieldChanges } from '../../model/plan.ts';
 import { counted, grouped, printable, sentence, shortened } from '../printable.ts';
 import { isOnlyPlanned, type RunFacts } from '../run-facts.ts';
 import { foreign, only, type Section, type Words } from '../section.ts';
@@ -48,7 +48,7 @@ function foreignField(field: string): Words {
   return { as: 'foreign', words: fieldWords(shortened(printable(field), LONGEST_NAME)) };
 }
 
-function sampleWords({ key, old, new: now }: ChangeSample): Words {
+function sampleWords({ key, old, new: now }: FieldChanges['samples'][number]): Words {
   return [
     { as: 'key', words: foreign(key, LONGEST_NAME) },
     only('text', ':'),

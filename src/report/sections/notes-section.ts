@@ -1,4 +1,4 @@
-import type { DeletesWithheld, Plan } from '../../model/plan.ts';
+import type { Plan } from '../../model/plan.ts';
 import { APPLIED_SINCE } from '../../model/reason.ts';
 import { COMPLETED, type Run, type StateLoss } from '../../model/run.ts';
 import { exampleWords } from '../place-words.ts';
@@ -199,7 +199,7 @@ function unconfirmedProducts({ keys, examples }: Plan['unconfirmed']): string[] 
   ];
 }
 
-function whyWithheld(withheld: DeletesWithheld, unreadableKeys: number): string | null {
+function whyWithheld(withheld: NonNullable<Plan['deletesWithheld']>, unreadableKeys: number): string | null {
   switch (withheld) {
     case 'key-unreadable':
       return `the url of ${counted(unreadableKeys, 'group')} of rows cannot be read, and the rows may belong to any of these products`;

@@ -1,6 +1,6 @@
 import type { StoreConfig } from '../../config/store-config.ts';
 import { isJsonObject, type JsonObject, member, memberNames } from '../../model/json-object.ts';
-import type { Resource } from '../../model/mapped-record.ts';
+import { RESOURCES } from '../../model/mapped-record.ts';
 import { type RowSpan, rowPlace } from '../../model/row.ts';
 import { storeIdentity } from '../../model/store-identity.ts';
 import { fieldChanges, type VariantPairs, variantName } from '../../plan/plan-file.ts';
@@ -25,8 +25,6 @@ export interface FoundRecord {
   /** The id that the store last answered. */
   readonly id: number | null;
 }
-
-const RESOURCES: readonly Resource[] = ['products', 'contacts'];
 
 /**
  * The records that match a text, at most `limit`: those with exactly this key, else with this id or SKU, else those whose

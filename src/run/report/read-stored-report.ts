@@ -3,9 +3,9 @@ import { json } from 'node:stream/consumers';
 import { z } from 'zod';
 import { readExported } from '../../export/reading/save-reading.ts';
 import type { Plan } from '../../model/plan.ts';
-import { ReasonTally, reasonSchema } from '../../model/reason.ts';
+import { ReasonTally, reasonGroupSchema, reasonSchema } from '../../model/reason.ts';
 import { answersFoundSchema, type Exported, type Run, runTotalsSchema } from '../../model/run.ts';
-import { readPlan, reasonGroupSchema } from '../../plan/plan-file.ts';
+import { readPlan } from '../../plan/plan-file.ts';
 import { REJECTS_FILE } from '../../report/rejects/rejects-file.ts';
 import {
   NO_TOTALS,

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { json } from 'node:stream/consumers';
 import { z } from 'zod';
+import type { DeepReadonly } from '../../model/json-object.ts';
 import { answersFoundSchema, type Traffic } from '../../model/run.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
 import type { OnEnded, Storefront } from '../../storefront/storefront.ts';
@@ -137,7 +138,7 @@ async function writeTrafficLog(
       ...stretch,
       latencies: latencies.counts(),
     })),
-  } satisfies z.input<typeof logSchema>;
+  } satisfies DeepReadonly<z.input<typeof logSchema>>;
   await folder.write(`traffic-${writer}.json`, [JSON.stringify(written)]);
 }
 
