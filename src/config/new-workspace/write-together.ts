@@ -19,7 +19,10 @@ import {
   truncateSync,
   writeFileSync,
 } from 'node:fs';
+import { open, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join, parse } from 'node:path';
+import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { UsageError } from '../../model/storeferry-error.ts';
 import type { NewFile } from './new-workspace.ts';
 
@@ -111,6 +114,26 @@ export function replaceFile(path: string, text: string, expectedSha256: string):
     return true;
   } finally {
     rmSync(temporary, { force: true });
+  }
+}
+
+/**
+ * Writes a file whole or not at all, in place of one that is there: whoever reads that one keeps it. `mode`: its permissions.
+ * The folder must exist.
+ */
+export async function writeWhole(
+  path: string,
+  content: Readable | Iterable<string>,
+  { mode = 0o666 }: { readonly mode?: number } = {},
+): Promise<void> {
+  const temporary = join(dirname(path), `.${basename(path)}.${randomUUID()}.tmp`);
+  try {
+    const file = await open(temporary, 'wx', mode);
+    await pipeline(content, file.createWriteStream({ flush: true }));
+    await rename(temporary, path);
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw error;
   }
 }
 

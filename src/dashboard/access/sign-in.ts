@@ -6,7 +6,7 @@ import type { DashboardContext, DashboardLog } from '../dashboard-context.ts';
 import { formFields } from '../form-fields.ts';
 import type { OwnAddresses } from '../guard/own-addresses.ts';
 import { PageError } from '../guard/page-error.ts';
-import { page } from '../pages/page.ts';
+import { page, sendPage } from '../pages/page.ts';
 import type { Sessions } from './sessions.ts';
 import { allowedBy, type TokenHashes } from './tokens.ts';
 
@@ -42,7 +42,8 @@ export function signIn(app: FastifyInstance, options: SignInOptions): void {
     path: '/',
   });
   const show = (reply: FastifyReply, next: string, wrong: boolean): FastifyReply =>
-    reply.type('text/html; charset=utf-8').send(
+    sendPage(
+      reply,
       page({
         title: 'Sign in',
         viewer: null,
@@ -51,6 +52,7 @@ export function signIn(app: FastifyInstance, options: SignInOptions): void {
           : null,
         body: form(next),
       }),
+      wrong ? 401 : 200,
     );
 
   // Other requests from the address are not limited; only wrong tokens are, below.
@@ -72,7 +74,7 @@ export function signIn(app: FastifyInstance, options: SignInOptions): void {
         throw tooManyAttempts(attempts.ttl);
       }
       log.warn({ address: request.ip }, 'sign-in with a wrong token');
-      return show(reply.code(401), ownPath(next), true);
+      return show(reply, ownPath(next), true);
     }
     // An earlier session of this browser is not reused: it may belong to another person.
     if (request.session !== null) sessions.end(request.session.id);

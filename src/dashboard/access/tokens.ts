@@ -1,8 +1,9 @@
-import { createHash, randomBytes, randomUUID, timingSafeEqual } from 'node:crypto';
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { z } from 'zod';
+import { writeWhole } from '../../config/new-workspace/write-together.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
 
 const HASH = z.string().regex(/^[0-9a-f]{64}$/);
@@ -25,7 +26,9 @@ export function newTokens(): { readonly tokens: Tokens; readonly hashes: TokenHa
 
 /** Writes the hashes to a file that only its owner can read. Earlier tokens are invalid from the next start on. */
 export async function writeTokenHashes(file: string, { full, readOnly }: TokenHashes): Promise<void> {
-  await writeWhole(file, `${JSON.stringify({ version: 1, full, readOnly }, null, 2)}\n`);
+  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+  const text = `${JSON.stringify({ version: 1, full, readOnly }, null, 2)}\n`;
+  await writeWhole(file, [text], { mode: 0o600 });
 }
 
 /** The stored hashes; undefined if there are none yet. UsageError if the file is damaged. */
@@ -54,18 +57,6 @@ function unusable(file: string, cause: unknown): UsageError {
 /** A token begins with its purpose, so that nobody passes on the wrong one. */
 function newToken(kind: 'full' | 'look'): string {
   return `${kind}-${randomBytes(TOKEN_BYTES).toString('base64url')}`;
-}
-
-async function writeWhole(file: string, text: string): Promise<void> {
-  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
-  const temporary = `${file}.${randomUUID()}.tmp`;
-  try {
-    await writeFile(temporary, text, { mode: 0o600, flag: 'wx', flush: true });
-    await rename(temporary, file);
-  } catch (error) {
-    await rm(temporary, { force: true });
-    throw error;
-  }
 }
 
 /** The stored hash of a token. Tokens are long and random, so a plain hash cannot be reversed by search. */

@@ -9,7 +9,7 @@ import { formFields } from '../form-fields.ts';
 import { notFound } from '../guard/page-error.ts';
 import { activityOf } from '../pages/activity.ts';
 import { serverTimezone } from '../pages/moment.ts';
-import { frameOf } from '../pages/page.ts';
+import { frameOf, sendPage } from '../pages/page.ts';
 import { type Beginning, confirmApprove, confirmPlan, confirmRun } from './confirm-run.ts';
 import {
   type Confirmation,
@@ -34,7 +34,7 @@ export function actionRoutes(app: FastifyInstance, dashboard: DashboardContext, 
   const forActors = { config: { who: 'actors' } } as const;
   const reading = () => ({ now: context.clock(), timezone: serverTimezone() });
   const ask = (request: FastifyRequest, reply: FastifyReply, confirmation: Confirmation) =>
-    reply.type('text/html; charset=utf-8').send(confirmationPage(confirmation, frameOf(dashboard, request)));
+    sendPage(reply, confirmationPage(confirmation, frameOf(dashboard, request)));
   const begin = async (request: FastifyRequest, reply: FastifyReply, action: Action) => {
     const once = onceOf(formFields(request.body));
     const known = await actions.look(once);
@@ -90,7 +90,7 @@ export function actionRoutes(app: FastifyInstance, dashboard: DashboardContext, 
     const activity = activityOf(beginning.runs, (await actions.atWork()).get(name));
     if (activity === null) return ask(request, reply, confirm(beginning));
     const document = underWayPage(name, activity, beginning.reading, frameOf(dashboard, request));
-    return reply.type('text/html; charset=utf-8').send(document);
+    return sendPage(reply, document);
   };
 
   app.get<OfJob>('/jobs/:job/run', forActors, async (request, reply) =>

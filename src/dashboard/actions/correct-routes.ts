@@ -15,7 +15,7 @@ import { audit } from '../audit.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import { type FormFields, formFields, readForms } from '../form-fields.ts';
 import { notFound, PageError } from '../guard/page-error.ts';
-import { frameOf, type Notice } from '../pages/page.ts';
+import { frameOf, type Notice, sendPage } from '../pages/page.ts';
 import {
   ALL_COLUMNS,
   asInForm,
@@ -85,9 +85,7 @@ export async function correctRoutes(
       const retried = await retriedSince(context, run);
       const notice = retried ?? ((await isCorrectedInFolder(run)) ? CORRECTED_IN_FOLDER : null);
       const view = { draft: id, edits: draftOf(id, run.id).edits, allColumns: columns === ALL_COLUMNS };
-      return reply
-        .type('text/html; charset=utf-8')
-        .send(correctPage(run, rows, { ...view, notice }, frameOf(dashboard, request)));
+      return sendPage(reply, correctPage(run, rows, { ...view, notice }, frameOf(dashboard, request)));
     });
 
     scope.post<OfRun>('/runs/:run/rejects', async (request, reply) => {
@@ -115,10 +113,7 @@ export async function correctRoutes(
         if (!(error instanceof StoreferryError)) throw error;
         const notice = { tone: 'bad', text: dashboard.retell(explainError(error)) } as const;
         const view: CorrectView = { draft: id, edits: draft.edits, allColumns: columns, notice };
-        return reply
-          .code(422)
-          .type('text/html; charset=utf-8')
-          .send(correctPage(run, rows, view, frameOf(dashboard, request)));
+        return sendPage(reply, correctPage(run, rows, view, frameOf(dashboard, request)), 422);
       }
       await audit(dashboard, request, { action: 'correct', job: run.job, run: run.id });
       return reply.redirect(`/runs/${run.id}/retry?upload=${upload.id}`, 303);

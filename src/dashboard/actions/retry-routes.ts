@@ -10,7 +10,7 @@ import { audit, beginAudited } from '../audit.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import { formFields } from '../form-fields.ts';
 import { notFound } from '../guard/page-error.ts';
-import { frameOf, type Notice } from '../pages/page.ts';
+import { frameOf, type Notice, sendPage } from '../pages/page.ts';
 import { onceOf } from './confirmation.ts';
 import { correctHref } from './correct-page.ts';
 import { retriedSince } from './correct-routes.ts';
@@ -55,14 +55,18 @@ export function retryRoutes(app: FastifyInstance, dashboard: DashboardContext, u
   app.get<OfRun>('/runs/:run/retry', forActors, async (request, reply) => {
     const run = await rejectedRun(request.params.run);
     const { upload: id } = request.query;
-    reply.type('text/html; charset=utf-8');
-    if (typeof id !== 'string') return await askForFile(request, run, await retriedSince(context, run));
+    if (typeof id !== 'string')
+      return sendPage(reply, await askForFile(request, run, await retriedSince(context, run)));
     const upload = uploads.find(id, run.id);
-    if (upload === undefined && id !== IN_FOLDER) return await askForFile(request, run, GONE);
+    if (upload === undefined && id !== IN_FOLDER)
+      return sendPage(reply, await askForFile(request, run, GONE));
     const corrections = { edits: await editsOf(run, upload), personal: run.resource === 'contacts' };
     const back = upload?.draft === undefined ? `/runs/${run.id}/retry` : correctHref(run.id, upload.draft);
     const notice = await retriedSince(context, run);
-    return confirmRetryPage(run, { upload: id, back, notice }, corrections, frameOf(dashboard, request));
+    return sendPage(
+      reply,
+      confirmRetryPage(run, { upload: id, back, notice }, corrections, frameOf(dashboard, request)),
+    );
   });
 
   app.post<OfRun>('/runs/:run/retry/upload', { config: { streamed: true } }, async (request, reply) => {
@@ -76,10 +80,7 @@ export function retryRoutes(app: FastifyInstance, dashboard: DashboardContext, u
       await uploads.drop(upload);
       if (!(error instanceof StoreferryError)) throw error;
       const notice = { tone: 'bad', text: dashboard.retell(explainError(error)) } as const;
-      return reply
-        .code(422)
-        .type('text/html; charset=utf-8')
-        .send(await askForFile(request, run, notice));
+      return sendPage(reply, await askForFile(request, run, notice), 422);
     }
     await audit(dashboard, request, { action: 'upload', job: run.job, run: run.id });
     return reply.redirect(`/runs/${run.id}/retry?upload=${upload.id}`, 303);

@@ -2,7 +2,7 @@ import type { FastifyReply } from 'fastify';
 import { html, type Markup } from '../../report/html/markup.ts';
 import type { Action, ActionResult, DashboardContext } from '../dashboard-context.ts';
 import { jobHref } from '../pages/job-card.ts';
-import { type Frame, page } from '../pages/page.ts';
+import { type Frame, page, sendPage } from '../pages/page.ts';
 
 const LOOK_AGAIN_S = 2;
 
@@ -14,10 +14,7 @@ export function showResult(
   { retell }: Pick<DashboardContext, 'retell'>,
 ): FastifyReply {
   const show = (status: number, title: string, body: Markup) =>
-    reply
-      .code(status)
-      .type('text/html; charset=utf-8')
-      .send(page({ ...frame, title, section: 'jobs', body }));
+    sendPage(reply, page({ ...frame, title, section: 'jobs', body }), status);
   const toJob = html`<p class="actions"><a class="button" href="${jobHref(action.job)}">To the job ${action.job}</a></p>`;
   switch (result.kind) {
     case 'begun':

@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import { editFile, type Path, readEditable } from '../../config/edit-file.ts';
 import type { Workspace } from '../../config/workspace.ts';
 import { secretRedactor } from '../../model/secret-redactor.ts';
@@ -8,7 +8,7 @@ import { formFields } from '../form-fields.ts';
 import { notFound } from '../guard/page-error.ts';
 import { jobHref } from '../pages/job-card.ts';
 import { serverTimezone } from '../pages/moment.ts';
-import { frameOf } from '../pages/page.ts';
+import { frameOf, sendPage } from '../pages/page.ts';
 import { type EditValues, editsOf, pathsOf, shownBefore, typedOver, valuesOf } from './edit-form.ts';
 import { type EditPageFacts, editPage } from './edit-page.ts';
 
@@ -22,8 +22,6 @@ export function editRoutes(
   dashboard: DashboardContext,
   { log }: { readonly log: DashboardLog },
 ): void {
-  const show = (reply: FastifyReply, document: string) =>
-    reply.type('text/html; charset=utf-8').send(document);
   const open = (name: string) => {
     const workspace = dashboard.openWorkspace();
     if (!workspace.jobNames().includes(name)) throw notFound(`There is no job ${name}.`);
@@ -49,9 +47,10 @@ export function editRoutes(
   app.get<OfJob>('/jobs/:job/edit', { config: { who: 'actors' } }, (request, reply) => {
     const { job: name } = request.params;
     const facts = factsOf(open(name), name);
-    return show(
-      reply.code(facts.file.problems.length > 0 ? 422 : 200),
+    return sendPage(
+      reply,
       editPage(facts, frameOf(dashboard, request)),
+      facts.file.problems.length > 0 ? 422 : 200,
     );
   });
 
@@ -65,7 +64,7 @@ export function editRoutes(
     const typed = typedOver(now, fields);
     const values = merged(now, before, typed);
     const again = (status: number, more: Partial<EditPageFacts>) =>
-      show(reply.code(status), editPage({ ...facts, values, ...more }, frameOf(dashboard, request)));
+      sendPage(reply, editPage({ ...facts, values, ...more }, frameOf(dashboard, request)), status);
     const outdated = () => {
       const current = factsOf(open(name), name);
       return again(409, { ...current, values: merged(current.values, before, typed), outdated: before });

@@ -3,7 +3,7 @@ import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from
 import { ConfigurationError, formatPlace, StoreferryError } from '../../model/storeferry-error.ts';
 import { html, type Markup } from '../../report/html/markup.ts';
 import type { DashboardContext, DashboardLog } from '../dashboard-context.ts';
-import { page, problemList } from '../pages/page.ts';
+import { page, problemList, sendPage } from '../pages/page.ts';
 
 /** An error of a request, shown as a page: what happened, and what to do. */
 export class PageError extends Error {
@@ -48,11 +48,11 @@ export function showErrors(app: FastifyInstance, dashboard: DashboardContext, lo
     const { status, title, body } = shown(error, shownContext, (reference) =>
       log.error({ reference, method: request.method, route: request.routeOptions.url, err: error }, 'a bug'),
     );
-    reply.code(status).type('text/html; charset=utf-8');
     // The rest of the body is not read.
     if (!request.raw.complete) reply.header('connection', 'close');
     const { session } = request;
-    return reply.send(
+    return sendPage(
+      reply,
       page({
         title,
         viewer: session,
@@ -61,6 +61,7 @@ export function showErrors(app: FastifyInstance, dashboard: DashboardContext, lo
           : { workspace: dashboard.workspaceName, queues: dashboard.redisUrl !== undefined }),
         body: html`${body}${session !== null && WAYS_ON}`,
       }),
+      status,
     );
   };
   app.setErrorHandler(show);

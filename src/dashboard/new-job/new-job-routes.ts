@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { composeFiles, leftToDo } from '../../config/new-workspace/new-workspace.ts';
 import { writeTogether } from '../../config/new-workspace/write-together.ts';
 import { explainError, StoreferryError } from '../../model/storeferry-error.ts';
@@ -10,7 +10,7 @@ import type { DashboardContext, DashboardLog } from '../dashboard-context.ts';
 import { formFields } from '../form-fields.ts';
 import { notFound } from '../guard/page-error.ts';
 import { jobHref } from '../pages/job-card.ts';
-import { frameOf } from '../pages/page.ts';
+import { frameOf, sendPage } from '../pages/page.ts';
 import {
   createDrafts,
   type Draft,
@@ -35,8 +35,6 @@ export function newJobRoutes(
 ): void {
   const drafts = createDrafts(uploads);
   const forActors = { config: { who: 'actors' } } as const;
-  const show = (reply: FastifyReply, document: string) =>
-    reply.type('text/html; charset=utf-8').send(document);
   const limit = formatBytes(UPLOAD_LIMIT_BYTES);
   const draftOf = ({ params }: FastifyRequest<OfDraft>): Draft => {
     const draft = drafts.find(params.draft);
@@ -58,7 +56,7 @@ export function newJobRoutes(
   };
 
   app.get('/new', forActors, (request, reply) =>
-    show(reply, newJobPage({ limit, problem: null }, frameOf(dashboard, request))),
+    sendPage(reply, newJobPage({ limit, problem: null }, frameOf(dashboard, request))),
   );
 
   app.post('/new/upload', { config: { streamed: true } }, async (request, reply) => {
@@ -77,14 +75,14 @@ export function newJobRoutes(
     } catch (error) {
       if (!(error instanceof StoreferryError)) throw error;
       const problem = dashboard.retell(explainError(error));
-      return show(reply.code(422), newJobPage({ limit, problem }, frameOf(dashboard, request)));
+      return sendPage(reply, newJobPage({ limit, problem }, frameOf(dashboard, request)), 422);
     }
     return reply.redirect(`/new/${drafts.open({ kind: 'web', url }).id}`, 303);
   });
 
   app.get<OfDraft>('/new/:draft', forActors, async (request, reply) => {
     const draft = draftOf(request);
-    return show(reply, pageOf(request, draft, await readDraft(draft, dashboard), []));
+    return sendPage(reply, pageOf(request, draft, await readDraft(draft, dashboard), []));
   });
 
   app.post<OfDraft>('/new/:draft', async (request, reply) => {
@@ -94,7 +92,7 @@ export function newJobRoutes(
     if (what !== 'create') return reply.redirect(`/new/${draft.id}`, 303);
     const state = await readDraft(draft, dashboard);
     const made = newFilesOf(draft, state, dashboard);
-    if ('problems' in made) return show(reply.code(422), pageOf(request, draft, state, made.problems));
+    if ('problems' in made) return sendPage(reply, pageOf(request, draft, state, made.problems), 422);
     const { workspace } = made;
     const { job } = workspace;
     writeTogether(composeFiles(workspace));

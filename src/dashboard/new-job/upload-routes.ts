@@ -1,8 +1,6 @@
-import { randomUUID } from 'node:crypto';
-import { copyFile, rename, rm } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
-import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import type { ImportJob } from '../../config/job/job.ts';
+import { writeWhole } from '../../config/new-workspace/write-together.ts';
 import { fitHeader } from '../../mapping/guess-mapping.ts';
 import { explainError, MappingError, StoreferryError } from '../../model/storeferry-error.ts';
 import { html } from '../../report/html/markup.ts';
@@ -14,7 +12,7 @@ import type { DashboardContext, DashboardLog } from '../dashboard-context.ts';
 import { notFound } from '../guard/page-error.ts';
 import { jobHref } from '../pages/job-card.ts';
 import { takesUploads } from '../pages/job-page.ts';
-import { csrfInput, type Frame, frameOf, page } from '../pages/page.ts';
+import { csrfInput, type Frame, frameOf, page, sendPage } from '../pages/page.ts';
 
 interface OfJob {
   readonly Params: { readonly job: string };
@@ -26,8 +24,6 @@ export function uploadRoutes(
   dashboard: DashboardContext,
   { uploads, log }: { readonly uploads: Uploads; readonly log: DashboardLog },
 ): void {
-  const show = (reply: FastifyReply, document: string) =>
-    reply.type('text/html; charset=utf-8').send(document);
   const jobOf = (name: string) => {
     const workspace = dashboard.openWorkspace();
     const { job } = workspace.inspectJob(name);
@@ -36,7 +32,7 @@ export function uploadRoutes(
   };
 
   app.get<OfJob>('/jobs/:job/upload', { config: { who: 'actors' } }, (request, reply) =>
-    show(reply, uploadPage(jobOf(request.params.job).job, null, frameOf(dashboard, request))),
+    sendPage(reply, uploadPage(jobOf(request.params.job).job, null, frameOf(dashboard, request))),
   );
 
   app.post<OfJob>('/jobs/:job/upload', { config: { streamed: true } }, async (request, reply) => {
@@ -55,11 +51,11 @@ export function uploadRoutes(
       const { obstacle } = fitHeader(workspace.mapping(job.mapping).spec, look.header);
       if (obstacle !== null)
         throw new MappingError(`The file does not fit the mapping ${job.mapping}: ${obstacle}.`);
-      await putInPlace(upload.path, path);
+      await writeWhole(path, await upload.read(), { mode: 0o600 });
     } catch (error) {
       if (!(error instanceof StoreferryError)) throw error;
       const problem = dashboard.retell(explainError(error));
-      return show(reply.code(422), uploadPage(job, problem, frameOf(dashboard, request)));
+      return sendPage(reply, uploadPage(job, problem, frameOf(dashboard, request)), 422);
     } finally {
       await uploads.drop(upload);
     }
@@ -67,17 +63,6 @@ export function uploadRoutes(
     await audit(dashboard, request, { action: 'replace-source', job: job.name });
     return reply.redirect(`${jobHref(job.name)}/plan`, 303);
   });
-}
-
-/** Replaces a file whole: a run that reads the old one keeps it. */
-async function putInPlace(from: string, to: string): Promise<void> {
-  const temporary = join(dirname(to), `.${randomUUID()}.tmp`);
-  try {
-    await copyFile(from, temporary);
-    await rename(temporary, to);
-  } finally {
-    await rm(temporary, { force: true });
-  }
 }
 
 function uploadPage({ name, source }: ImportJob, problem: string | null, frame: Frame): string {

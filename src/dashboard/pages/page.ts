@@ -1,4 +1,4 @@
-import type { FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type ConfigurationProblem, formatPlace } from '../../model/storeferry-error.ts';
 import { html, type Markup, type Slot } from '../../report/html/markup.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
@@ -72,6 +72,11 @@ ${body}
 <footer class="site-footer"><p>Storeferry${viewer !== null && !viewer.canAct && ' · read-only access'}</p></footer>
 </body>
 </html>`}\n`;
+}
+
+/** Answers with a document of `page`. */
+export function sendPage(reply: FastifyReply, document: string, status = 200): FastifyReply {
+  return reply.code(status).type('text/html; charset=utf-8').send(document);
 }
 
 function banner({ viewer, section, workspace, queues = false }: PageParts): Markup {

@@ -12,7 +12,7 @@ import { jobPage } from './job-page.ts';
 import { jobsPage } from './jobs-page.ts';
 import { historyJobs, listPage, listsPage } from './lists-page.ts';
 import { outcomesPage } from './outcomes-page.ts';
-import { type Frame, frameOf, page, type Section } from './page.ts';
+import { type Frame, frameOf, page, type Section, sendPage } from './page.ts';
 import { readJob, readJobs } from './read-jobs.ts';
 import { recordPage } from './record-page.ts';
 import { runPage } from './run-page.ts';
@@ -29,35 +29,35 @@ interface Query {
 /** The pages for signed-in visitors. All are GET and have no effect. */
 export function registerPages(app: FastifyInstance, dashboard: DashboardContext): void {
   const frame = (request: FastifyRequest) => frameOf(dashboard, request);
-  const show = (reply: FastifyReply, document: string) =>
-    reply.type('text/html; charset=utf-8').send(document);
   const missing = (request: FastifyRequest, reply: FastifyReply, what: Missing) =>
-    show(reply.code(404), missingPage(what, frame(request)));
+    sendPage(reply, missingPage(what, frame(request)), 404);
 
-  app.get('/', async (request, reply) => show(reply, jobsPage(await readJobs(dashboard), frame(request))));
+  app.get('/', async (request, reply) =>
+    sendPage(reply, jobsPage(await readJobs(dashboard), frame(request))),
+  );
 
   app.get<{ Params: { job: string } }>('/jobs/:job', async (request, reply) => {
     const { job } = request.params;
     const facts = await readJob(dashboard, job);
-    if (facts !== undefined) return show(reply, jobPage(facts, frame(request)));
+    if (facts !== undefined) return sendPage(reply, jobPage(facts, frame(request)));
     return missing(request, reply, noJob(job, dashboard.openWorkspace().jobNames()));
   });
 
   app.get<{ Querystring: Query }>('/runs', async (request, reply) => {
     const { job, status, page: number } = request.query;
     const filter = { job: typeof job === 'string' && job !== '' ? job : null, status: statusOf(status) };
-    return show(reply, runsPage(await readRuns(dashboard, filter, number), frame(request)));
+    return sendPage(reply, runsPage(await readRuns(dashboard, filter, number), frame(request)));
   });
 
   // It names addresses and users of machines.
   app.get<{ Querystring: Query }>('/audit', { config: { who: 'actors' } }, async (request, reply) =>
-    show(reply, await auditPage(dashboard, request.query, frame(request))),
+    sendPage(reply, await auditPage(dashboard, request.query, frame(request))),
   );
 
   app.get<{ Params: { run: string } }>('/runs/:run', async (request, reply) => {
     const { run } = request.params;
     const document = await runPage(dashboard, run, frame(request));
-    if (document !== undefined) return show(reply, document);
+    if (document !== undefined) return sendPage(reply, document);
     return missing(request, reply, noRun(run));
   });
 
@@ -70,26 +70,26 @@ export function registerPages(app: FastifyInstance, dashboard: DashboardContext)
       typeof key === 'string' ? key.trim() : '',
       frame(request),
     );
-    if (document !== undefined) return show(reply, document);
+    if (document !== undefined) return sendPage(reply, document);
     return missing(request, reply, noRun(run));
   });
 
   app.get<{ Params: { run: string }; Querystring: Query }>('/runs/:run/outcomes', async (request, reply) => {
     const { run } = request.params;
     const document = await outcomesPage(dashboard, run, request.query, frame(request));
-    if (document !== undefined) return show(reply, document);
+    if (document !== undefined) return sendPage(reply, document);
     return missing(request, reply, noRun(run));
   });
 
   app.get<{ Querystring: HistoryQuery }>('/records', async (request, reply) =>
-    show(reply, await historyPage(dashboard, request.query, frame(request))),
+    sendPage(reply, await historyPage(dashboard, request.query, frame(request))),
   );
 
   app.get('/lists', async (request, reply) => {
     const jobs = historyJobs(dashboard.openWorkspace());
     const only = jobs.length === 1 ? jobs[0] : undefined;
     if (only !== undefined) return reply.redirect(`/lists/${encodeURIComponent(only.name)}`);
-    return show(reply, listsPage(jobs, frame(request)));
+    return sendPage(reply, listsPage(jobs, frame(request)));
   });
 
   app.get<{ Params: { job: string }; Querystring: Query }>('/lists/:job', async (request, reply) => {
@@ -107,10 +107,10 @@ export function registerPages(app: FastifyInstance, dashboard: DashboardContext)
     }
     try {
       const document = await listPage(dashboard, workspace, job, request.query.page, frame(request));
-      return show(reply, document);
+      return sendPage(reply, document);
     } catch (error) {
       if (!(error instanceof StoreferryError)) throw error;
-      return show(
+      return sendPage(
         reply,
         unreadableHistory(
           job.name,

@@ -1,7 +1,5 @@
-import { createWriteStream } from 'node:fs';
-import { rename, rm } from 'node:fs/promises';
 import { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
+import { writeWhole } from '../../config/new-workspace/write-together.ts';
 import { formatRow } from '../../csv/format-row.ts';
 import { inertCell } from '../../model/inert-cell.ts';
 import { isJsonObject, type JsonObject, member, objectsIn } from '../../model/json-object.ts';
@@ -102,12 +100,9 @@ export function catalogContent(bodies: AsyncIterable<readonly string[]>, format:
 
 /** Writes a file completely, or not at all. DestinationError if it cannot be written. */
 export async function writeCatalog(path: string, content: Readable): Promise<void> {
-  const part = `${path}.part`;
   try {
-    await pipeline(content, createWriteStream(part, { mode: 0o600 }));
-    await rename(part, path);
+    await writeWhole(path, content, { mode: 0o600 });
   } catch (cause) {
-    await rm(part, { force: true });
     if (cause instanceof Error && 'syscall' in cause) {
       throw new DestinationError(`${path} cannot be written: ${cause.message}`, { cause });
     }
