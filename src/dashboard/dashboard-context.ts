@@ -46,7 +46,14 @@ export interface DashboardContext {
 /** A command that the dashboard can start. */
 export type Action =
   | { readonly command: 'run' | 'plan'; readonly job: string }
-  | { readonly command: 'approve' | 'retry'; readonly job: string; readonly run: string };
+  | { readonly command: 'approve' | 'retry'; readonly job: string; readonly run: string }
+  | {
+      readonly command: 'undo' | 'release';
+      readonly job: string;
+      readonly run: string;
+      /** Only the records with these keys; undefined for all. */
+      readonly only: readonly string[] | undefined;
+    };
 
 /** The state of an action, as soon as there is something to show. */
 export type ActionResult =

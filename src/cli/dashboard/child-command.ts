@@ -69,6 +69,12 @@ function isChildMessage(message: unknown): message is ChildMessage {
 /** The arguments of the command that executes an action in the workspace of a folder. */
 export function argumentsOf(action: Action, directory: string): string[] {
   const workspace = directory === '.' ? [] : ['-C', directory];
+  const only = 'only' in action ? (action.only ?? []) : [];
+  const keys = action.command === 'undo' ? { before: only, after: [] } : { before: [], after: only };
+  const options = ['--json', ...keys.before.flatMap((key) => ['--only', key])];
   // Even if its name looks like an option.
-  return [...workspace, action.command, '--json', '--', 'run' in action ? action.run : action.job];
+  return [
+    ...[...workspace, action.command, ...options],
+    ...['--', 'run' in action ? action.run : action.job, ...keys.after],
+  ];
 }

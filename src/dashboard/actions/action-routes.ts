@@ -2,15 +2,23 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Job } from '../../config/job/job.ts';
 import { type Run, SENDING_KINDS } from '../../model/run.ts';
 import { asItStands, askToInterrupt, laterRun } from '../../run/lock-job.ts';
+import { findLedgerOf } from '../../run/records/run-records.ts';
 import { readStoredReport } from '../../run/report/read-stored-report.ts';
 import { audit, beginAudited } from '../audit.ts';
 import type { Action, DashboardContext, DashboardLog } from '../dashboard-context.ts';
 import { formFields } from '../form-fields.ts';
-import { notFound } from '../guard/page-error.ts';
+import { notFound, PageError } from '../guard/page-error.ts';
 import { activityOf } from '../pages/activity.ts';
 import { serverTimezone } from '../pages/moment.ts';
 import { frameOf, sendPage } from '../pages/page.ts';
-import { type Beginning, confirmApprove, confirmPlan, confirmRun } from './confirm-run.ts';
+import {
+  type Beginning,
+  confirmApprove,
+  confirmPlan,
+  confirmRun,
+  confirmUndo,
+  KEYS_FIELD,
+} from './confirm-run.ts';
 import {
   type Confirmation,
   confirmationPage,
@@ -18,6 +26,7 @@ import {
   onceOf,
   underWayPage,
 } from './confirmation.ts';
+import { chosenRecords, releasePage } from './release-page.ts';
 import { showResult } from './show-result.ts';
 
 interface OfJob {
@@ -26,6 +35,10 @@ interface OfJob {
 
 interface OfRun {
   readonly Params: { readonly run: string };
+}
+
+interface OfKey {
+  readonly Querystring: { readonly key?: unknown; readonly page?: unknown };
 }
 
 /** The actions: each GET shows what would be done; its POST does it and redirects to the run. */
@@ -52,6 +65,15 @@ export function actionRoutes(app: FastifyInstance, dashboard: DashboardContext, 
     const run = await context.state.runs.get(params.run);
     if (run === undefined) throw notFound(`There is no run ${params.run}.`);
     return await asItStands(context, run);
+  };
+  /** The run, or what the history remembers of one that is no longer kept. */
+  const undoable = async (id: string): Promise<Pick<Run, 'id' | 'job'>> => {
+    const run = await context.state.runs.get(id);
+    const workspace = dashboard.openWorkspace();
+    const stores = workspace.storeNames().map((name) => workspace.store(name));
+    const known = run ?? (await findLedgerOf(context, stores, run, id));
+    if (known === undefined || known.id !== id) throw notFound(`There is no run ${id}.`);
+    return known;
   };
   /** A run of another job that writes to the same store and resource; a run of this job waits for it. */
   const writerTo = async (job: Job): Promise<Run | undefined> => {
@@ -119,6 +141,29 @@ export function actionRoutes(app: FastifyInstance, dashboard: DashboardContext, 
     return await begin(request, reply, { command: 'approve', job, run: id });
   });
 
+  app.get<OfRun & OfKey>('/runs/:run/undo', forActors, async (request, reply) => {
+    const { key } = request.query;
+    const run = await undoable(request.params.run);
+    return ask(request, reply, confirmUndo(run, typeof key === 'string' ? key : ''));
+  });
+  app.post<OfRun>('/runs/:run/undo', async (request, reply) => {
+    const { id, job } = await undoable(request.params.run);
+    const keys = keysOf(formFields(request.body)[KEYS_FIELD] ?? '');
+    const only = keys.length === 0 ? undefined : keys;
+    return await begin(request, reply, { command: 'undo', job, run: id, only });
+  });
+
+  app.get<OfRun & OfKey>('/runs/:run/release', forActors, async (request, reply) => {
+    const run = await runOf(request);
+    const document = await releasePage(dashboard, run, request.query, frameOf(dashboard, request));
+    return sendPage(reply, document);
+  });
+  app.post<OfRun>('/runs/:run/release', async (request, reply) => {
+    const { id, job } = await runOf(request);
+    const only = chosenRecords(formFields(request.body));
+    return await begin(request, reply, { command: 'release', job, run: id, only });
+  });
+
   app.get<OfRun>('/runs/:run/interrupt', forActors, async (request, reply) =>
     ask(request, reply, confirmInterrupt(await runOf(request), reading())),
   );
@@ -139,4 +184,16 @@ export function actionRoutes(app: FastifyInstance, dashboard: DashboardContext, 
       throw notFound('The dashboard no longer has the result of this action. See the latest runs.');
     return showResult(reply, { ...known, once }, frameOf(dashboard, request), dashboard);
   });
+}
+
+/** The keys of a text, one per line. PageError for one that a command cannot take. */
+function keysOf(text: string): readonly string[] {
+  const keys = text.split(/\r?\n/).map((line) => line.trim());
+  const intricate = keys.find((key) => key.includes(','));
+  if (intricate === undefined) return [...new Set(keys.filter((key) => key !== ''))];
+  throw new PageError(
+    400,
+    'One key per line',
+    `'${intricate}' has a comma. Give each key its own line; a key that has a comma can only be undone with the whole run.`,
+  );
 }

@@ -187,6 +187,29 @@ export function confirmApprove(report: RunFacts, later: Run | undefined, reading
   };
 }
 
+/** The field with the keys of the records to undo, one per line. */
+export const KEYS_FIELD = 'keys';
+
+/** What planning the undo of a run will do. `key`: the record that was chosen, '' for all. */
+export function confirmUndo({ id, job }: Pick<Run, 'id' | 'job'>, key: string): Confirmation {
+  return {
+    title: `Undo run ${id}?`,
+    lead: html`Plans to take back what <a href="/runs/${id}">run ${id}</a> of <a href="${jobHref(job)}">${job}</a> sent. Nothing is sent now: the next page shows the plan, with a button to approve it.`,
+    does: [
+      'Changed records get the values that they had before the run.',
+      'Products that the run created are deleted; those that it deleted are created again, under new ids.',
+      'Records that another run has changed since stay as they are, and the plan names them.',
+      html`The source stays as it is: the next run of ${job} would send the same again. Correct the source, or <a href="${jobHref(job)}/edit">pause the schedule</a>.`,
+    ],
+    controls: html`<p class="field"><label for="${KEYS_FIELD}">Only these records</label><textarea id="${KEYS_FIELD}" name="${KEYS_FIELD}" rows="3" spellcheck="false" aria-describedby="about-keys">\n${key}</textarea><span class="quiet" id="about-keys">One key per line: the url of a product, the id of a contact. Leave it empty to undo the whole run.</span></p>
+`,
+    label: 'Plan the undo',
+    weight: 'primary',
+    action: `/runs/${id}/undo`,
+    back: `/runs/${id}`,
+  };
+}
+
 /** The worst examples, and the number of further ones. */
 function examplesOf({ examples = [], figure }: SafetyVerdict): Slot {
   const more = examples.length === 0 ? 0 : figure - examples.length;

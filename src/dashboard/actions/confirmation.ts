@@ -26,6 +26,8 @@ export interface Confirmation {
   /** The address of the form. */
   readonly action: string;
   readonly fields?: Readonly<Record<string, string>>;
+  /** What can be chosen, above the button. */
+  readonly controls?: Slot;
   /** The address of the cancel link. */
   readonly back: string;
 }
@@ -56,16 +58,23 @@ export function underWayPage(job: string, activity: Activity, reading: Reading, 
   });
 }
 
+type ConfirmationForm = Pick<Confirmation, 'action' | 'fields' | 'controls' | 'back'> &
+  (Pick<Confirmation, 'label' | 'weight'> | { readonly buttons: Slot });
+
 /** Only the form, for pages with other content. */
 export function confirmationForm(
-  { action, fields = {}, label, weight, back }: Omit<Confirmation, 'title' | 'lead' | 'does'>,
+  { action, fields = {}, controls, back, ...way }: ConfirmationForm,
   { viewer }: Frame,
 ): Markup {
   const hidden = Object.entries({ [ONCE_FIELD]: randomUUID(), ...fields });
+  const buttons =
+    'buttons' in way
+      ? way.buttons
+      : html`<button type="submit" class="button ${way.weight}">${way.label}</button>`;
   return html`<form class="confirm" method="post" action="${action}">
 ${csrfInput(viewer)}
 ${hidden.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}
-<p class="actions"><button type="submit" class="button ${weight}">${label}</button> <a class="button" href="${back}">Cancel</a></p>
+${controls}<p class="actions">${buttons} <a class="button" href="${back}">Cancel</a></p>
 </form>`;
 }
 

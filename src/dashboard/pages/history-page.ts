@@ -10,7 +10,7 @@ import {
   type RecordVersion,
   recordState,
 } from '../../run/records/record-history.ts';
-import { changeText } from '../../run/records/run-records.ts';
+import { changeText, valueText } from '../../run/records/run-records.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import { PageError } from '../guard/page-error.ts';
 import { jobHref } from './job-card.ts';
@@ -66,7 +66,11 @@ export async function historyPage(
 }
 
 /** The address of the page of a record. */
-export function historyHref({ store, target, key }: Pick<FoundRecord, 'store' | 'target' | 'key'>): string {
+export function historyHref({
+  store,
+  target,
+  key,
+}: Pick<FoundRecord, 'store' | 'key'> & { readonly target: { readonly resource: string } }): string {
   return `/records?${new URLSearchParams({ store, resource: target.resource, key })}`;
 }
 
@@ -128,7 +132,9 @@ async function recordPage(
     heading: foreign(record.title ?? record.key),
     body: html`${searchForm('')}<p class="page-lead"><code>${foreign(record.key)}</code> in the store <b>${record.store}</b>${state.id !== null && html`, id ${state.id}`}. ${stateWords(state)}</p>
 <div class="report">${plots.length > 0 && trend}
+${state.held.map((held) => heldPart(held, record.key, frame))}
 ${timeline(state.versions, reading)}
+${undoButton(state.versions, record.key, frame)}
 ${state.fields.length > 0 && acknowledged(state.fields, reading)}</div>
 <p class="quiet">The history of ${record.target.resource} of ${record.store} has ${counted(size.versions, 'version')}, about ${formatBytes(size.bytes)}. The same in a terminal: <code>${foreign(command)}</code></p>`,
   });
@@ -145,6 +151,33 @@ function stateWords({ state, job }: RecordState): Markup {
     default:
       return state satisfies never;
   }
+}
+
+/** Values that a guard of a job holds, beside those that the store has. */
+function heldPart(
+  { run, job, changes }: RecordState['held'][number],
+  key: string,
+  { viewer }: Frame,
+): Markup {
+  return html`<section class="part" aria-labelledby="held-${run}"><h2 id="held-${run}">Held by a guard</h2>
+<p><a href="/runs/${run}">Run ${run}</a> of <a href="${jobHref(job)}">${job}</a> did not send these values.</p>
+${dataTable({
+  caption: 'Held values',
+  captionHidden: true,
+  columns: [{ header: 'Field' }, { header: 'Old', short: true }, { header: 'New', short: true }],
+  rows: changes.map(({ field, variant, old, new: now }) => [
+    html`<code>${field}</code>${variant !== null && html` ${foreign(variant)}`}`,
+    foreign(valueText(old), VALUE_SHOWN),
+    foreign(valueText(now), VALUE_SHOWN),
+  ]),
+})}
+${viewer.canAct && html`<p class="actions"><a class="button primary" href="/runs/${run}/release?${String(new URLSearchParams({ key }))}">Release</a></p>`}</section>`;
+}
+
+/** Takes back what the newest run changed; earlier runs only as far as nothing has changed since. */
+function undoButton([newest]: readonly RecordVersion[], key: string, { viewer }: Frame): Markup | false {
+  if (newest === undefined || newest.kind === 'absent' || !viewer.canAct) return false;
+  return html`<p class="actions"><a class="button" href="/runs/${newest.run}/undo?${String(new URLSearchParams({ key }))}">Undo the last change</a></p>`;
 }
 
 function timeline(versions: readonly RecordVersion[], reading: Reading): Markup {
@@ -200,7 +233,7 @@ function acknowledged(fields: readonly RecordField[], reading: Reading): Markup 
       columns: [{ header: 'Field' }, { header: 'Value', bare: true }, { header: 'Last changed by' }],
       rows: fields.map(({ field, variant, value, setBy }) => [
         html`<code>${field}</code>${variant !== null && html` ${foreign(variant)}`}`,
-        foreign(typeof value === 'string' ? value : JSON.stringify(value), VALUE_SHOWN),
+        foreign(valueText(value), VALUE_SHOWN),
         setBy === null
           ? html`<span class="quiet">before the history</span>`
           : html`<a href="${jobHref(setBy.job)}">${setBy.job}</a> ${momentAndDistance(setBy.at, reading)}`,

@@ -54,6 +54,7 @@ export async function outcomesPage(
     heading: html`Records of run ${id}`,
     body: html`<p class="page-lead">${run === undefined ? html`Run ${id}, of which the history is kept` : html`<a href="/runs/${id}">Run ${id}</a> of ${run.job}`}. Unchanged records are not listed.</p>
 ${filterForm(id, outcome)}
+${outcome === 'held' && records.length > 0 && frame.viewer.canAct && html`<p class="actions"><a class="button primary" href="/runs/${id}/release">Release held records</a></p>`}
 ${
   records.length === 0
     ? html`<section class="empty"><h2>No records</h2><p>No record of this run has this outcome, or its versions are no longer kept.</p></section>`

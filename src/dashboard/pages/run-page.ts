@@ -60,9 +60,11 @@ function buttonOf({ status }: Run): ButtonOf {
       case 'plan':
         return onlyTyped(action) ? null : button('Plan', `${jobHref(action.job)}/plan`);
       case 'verify':
-      case 'undo':
-      case 'release':
         return null;
+      case 'undo':
+        return button('Undo', `/runs/${action.run}/undo${keyOf(action.only)}`);
+      case 'release':
+        return button('Release held records', `/runs/${action.run}/release`, 'primary');
       case 'stats':
         return button('See the trends', `/lists/${encodeURIComponent(action.job)}`);
       case 'approve':
@@ -79,6 +81,11 @@ function buttonOf({ status }: Run): ButtonOf {
         return action satisfies never;
     }
   };
+}
+
+/** The chosen records of an undo, one per line. */
+function keyOf(only: readonly string[] | undefined): string {
+  return only === undefined ? '' : `?${new URLSearchParams({ key: only.join('\n') })}`;
 }
 
 /** A button runs the whole job, and only what changed. */

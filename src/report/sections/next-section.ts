@@ -15,7 +15,7 @@ export const PROGRAM = 'storeferry';
 export function nextSection(facts: RunFacts, view: View): Section | null {
   const { plan, run } = facts;
   const { buttons = false } = view;
-  const steps = stepsAfter(facts, view);
+  const steps = [...stepsAfter(facts, view), ...(buttons ? undoSteps(run) : [])];
   if (steps.length === 0) return null;
   const blocks: Block[] = [
     ...(plan !== null && isOnlyPlanned(facts) ? requestsToSend(plan, view.pace ?? null) : []),
@@ -207,6 +207,14 @@ function resendSteps({ job, verification, foundGone, resend }: Run): Step[] {
     return [{ what: `${what}, about ${requests}:`, action }];
   }
   return foundGone === undefined || resend ? [] : [{ what: `${what}:`, action }];
+}
+
+/** After a run that has sent something; in a terminal the documentation says how. */
+function undoSteps({ id, status, resource, totals }: Run): Step[] {
+  const isImport = resource === 'products' || resource === 'contacts';
+  const sent = (totals?.applied ?? 0) + (totals?.deleted ?? 0);
+  if (!isImport || status === 'running' || sent === 0) return [];
+  return [{ what: 'To take back what this run sent:', action: { does: 'undo', run: id } }];
 }
 
 /** After a run with held records: all of them, where their values are right. */

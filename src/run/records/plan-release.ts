@@ -1,5 +1,6 @@
 import type { Contact, Mapped, Product } from '../../model/mapped-record.ts';
 import type { Plan } from '../../model/plan.ts';
+import type { Reason } from '../../model/reason.ts';
 import { COMPLETED, type Run, type RunPart } from '../../model/run.ts';
 import { StateError, UsageError } from '../../model/storeferry-error.ts';
 import { type HeldRecord, readHeld, readPlan, verifyHeld } from '../../plan/plan-file.ts';
@@ -13,7 +14,7 @@ import type { ImportRequest, RunContext } from '../run-context.ts';
  * writes elsewhere, or a sale price begins or ends meanwhile. StateError if the file of held records was changed.
  */
 export async function refuseUnlessReleasable(
-  { state, artifacts, clock }: RunContext,
+  { state, artifacts, clock }: Pick<RunContext, 'state' | 'artifacts' | 'clock'>,
   releasing: Run,
   { of, only = [] }: RunPart,
 ): Promise<void> {
@@ -75,14 +76,8 @@ export async function planRelease(
   if (plan === undefined || held === undefined) throw new StateError(`The plan of run ${of} is gone.`);
   const ledger = context.state.ledger(importTarget(run));
   const wanted = only && new Set(only);
-  const newer = await newerRuns(context, held);
   const openMapped = async function* (): AsyncGenerator<readonly Mapped[]> {
-    for await (const batch of readHeld(folder, plan)) {
-      context.signal.throwIfAborted();
-      const records = batch.filter(({ operation: { key } }) => wanted?.has(key) !== false);
-      const marks = await ledger.marks(records.map(({ operation: { key } }) => key));
-      yield records.flatMap((record, index) => released(record, of, marks[index], newer));
-    }
+    for await (const batch of releasableRecords(context, held, plan, wanted)) yield batch.flatMap(released);
   };
   // What the job keeps was kept, and what its guards hold was judged, when the record was held.
   const { keep: _kept, ...settings } = { ...job, guards: [] };
@@ -98,29 +93,56 @@ export async function planRelease(
   });
 }
 
-/** The record to send, or why it is not sent. */
-function released(
+/** A held record, and what a release would do with it. */
+export interface ReleasableRecord extends HeldRecord {
+  /** The store has acknowledged exactly this since. */
+  readonly isSent: boolean;
+  /** Why it would not be sent; null if it would. */
+  readonly refusal: Pick<Reason, 'code' | 'message'> | null;
+}
+
+/** The records that a run holds, or those `wanted`, as a release would now find them. */
+export async function* releasableRecords(
+  context: Pick<RunContext, 'state' | 'artifacts' | 'signal'>,
+  run: Run,
+  plan: Plan,
+  wanted?: ReadonlySet<string>,
+): AsyncGenerator<readonly ReleasableRecord[]> {
+  const ledger = context.state.ledger(importTarget(run));
+  const newer = await newerRuns(context, run);
+  for await (const batch of readHeld(context.artifacts.run(run.id), plan)) {
+    context.signal.throwIfAborted();
+    const records = batch.filter(({ operation: { key } }) => wanted?.has(key) !== false);
+    const marks = await ledger.marks(records.map(({ operation: { key } }) => key));
+    yield records.map((record, index) => ({ ...record, ...judged(record, run.id, marks[index], newer) }));
+  }
+}
+
+function judged(
   { operation, before }: HeldRecord,
   of: string,
   mark: LedgerMark | undefined,
   newer: readonly NewerRun[],
-): readonly Mapped[] {
-  if (operation.kind === 'delete-product') return [];
-  const { key, rows, spans, memo, fingerprint } = operation;
-  const refused = (code: string, message: string): Mapped[] => [
-    { kind: 'rejected', key, rows, spans, reason: { code, message } },
-  ];
+): Pick<ReleasableRecord, 'isSent' | 'refusal'> {
+  if (operation.kind === 'delete-product') return { isSent: false, refusal: null };
+  const { key, fingerprint } = operation;
   const standing = standingOf({ fingerprint, before }, mark);
   if (standing === 'changed') {
-    return refused(
-      'changed-since',
-      `the store has acknowledged another version since run ${of} held this one`,
-    );
+    const message = `the store has acknowledged another version since run ${of} held this one`;
+    return { isSent: false, refusal: { code: 'changed-since', message } };
   }
   const other = standing === 'held' ? newer.find(({ whole, held }) => whole || held.has(key)) : undefined;
   if (other !== undefined && other.held.get(key) !== fingerprint) {
-    return refused('not-held-now', `run ${other.id} is newer and does not hold these values`);
+    const message = `run ${other.id} is newer and does not hold these values`;
+    return { isSent: false, refusal: { code: 'not-held-now', message } };
   }
+  return { isSent: standing === 'sent', refusal: null };
+}
+
+function released({ operation, refusal }: ReleasableRecord): readonly Mapped[] {
+  if (operation.kind === 'delete-product') return [];
+  const { key, rows, spans, memo } = operation;
+  if (refusal !== null) return [{ kind: 'rejected', key, rows, spans, reason: refusal }];
   // It was written by `heldLine`; it is serialised to the same bytes again.
   const body: Product | Contact = JSON.parse(operation.body);
   return [{ kind: 'record', key, body, rows, spans, ...(memo === undefined ? {} : { memo }) }];
@@ -145,7 +167,10 @@ interface NewerRun {
 }
 
 /** The completed runs of the job after this one, newest first, down to the first that read the whole source. */
-async function newerRuns({ state, artifacts }: RunContext, of: Run): Promise<readonly NewerRun[]> {
+async function newerRuns(
+  { state, artifacts }: Pick<RunContext, 'state' | 'artifacts'>,
+  of: Run,
+): Promise<readonly NewerRun[]> {
   const runs = await state.runs.list({ job: of.job, kinds: HOLDING_KINDS, statuses: COMPLETED });
   const newer: NewerRun[] = [];
   for (const run of runs.filter(({ sequence }) => sequence > of.sequence)) {

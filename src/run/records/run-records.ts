@@ -6,11 +6,12 @@ import type { Plan } from '../../model/plan.ts';
 import type { Reason } from '../../model/reason.ts';
 import type { RowSpan } from '../../model/row.ts';
 import type { Run } from '../../model/run.ts';
-import { readHeld, readPlan, readRejections, readShard } from '../../plan/plan-file.ts';
+import { type HeldRecord, readHeld, readPlan, readRejections, readShard } from '../../plan/plan-file.ts';
 import { printable } from '../../report/printable.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
 import { importTarget, type LedgerTarget } from '../../state/state.ts';
 import type { RunContext } from '../run-context.ts';
+import { type ReleasableRecord, refuseUnlessReleasable, releasableRecords } from './plan-release.ts';
 import { ledgersOf, placeOf, type RecordChange, recordVersion } from './record-history.ts';
 
 /** The outcome of a record in a run; `planned` where the plan waits for approval. Unchanged records are not listed. */
@@ -116,11 +117,33 @@ async function* rejectedRecords(
 const NOTHING = { reason: null, place: null, at: null, id: null, created: false, changes: null } as const;
 
 async function* heldRecords(plan: PlanFolder): AsyncGenerator<readonly RunRecord[]> {
-  for await (const batch of readHeld(plan.folder, plan)) {
-    yield batch.map(({ operation: { key, spans }, before, hits }) => ({
-      ...{ ...NOTHING, key, outcome: 'held' as const, place: placeOf(spans, plan.source.files) },
-      ...{ created: before === null, reason: { code: 'held', message: heldWords(hits) } },
-      changes: hits.map(({ field, what, old, new: now }) => ({ field, variant: what, old, new: now })),
+  for await (const batch of readHeld(plan.folder, plan)) yield batch.map((held) => heldRecord(held, plan));
+}
+
+function heldRecord({ operation: { key, spans }, before, hits }: HeldRecord, plan: Pick<Plan, 'source'>) {
+  return {
+    ...{ ...NOTHING, key, outcome: 'held' as const, place: placeOf(spans, plan.source.files) },
+    ...{ created: before === null, reason: { code: 'held', message: heldWords(hits) } },
+    changes: hits.map(({ field, what, old, new: now }) => ({ field, variant: what, old, new: now })),
+  };
+}
+
+/** A record that guards held in a run, with the held values as its changes, and what a release would do with it. */
+export type HeldRunRecord = ReturnType<typeof heldRecord> & Pick<ReleasableRecord, 'isSent' | 'refusal'>;
+
+/** The records that a run holds, as a release would now find them. UsageError if it has nothing to release. */
+export async function* heldRunRecords(
+  context: Pick<RunContext, 'state' | 'artifacts' | 'clock' | 'signal'>,
+  run: Run,
+): AsyncGenerator<readonly HeldRunRecord[]> {
+  await refuseUnlessReleasable(context, run, { of: run.id });
+  const plan = await readPlan(context.artifacts.run(run.id));
+  if (plan === undefined) return;
+  for await (const batch of releasableRecords(context, run, plan)) {
+    yield batch.map((held) => ({
+      ...heldRecord(held, plan),
+      isSent: held.isSent,
+      refusal: held.refusal,
     }));
   }
 }
@@ -223,7 +246,8 @@ export function changeText({ field, variant, old, new: now }: RecordChange): str
   return `${field}${variant === null ? '' : ` (${variant})`}: ${valueText(old)} → ${valueText(now)}`;
 }
 
-function valueText(value: unknown): string {
+/** A value of a record for people. */
+export function valueText(value: unknown): string {
   if (value === null) return 'none';
   return typeof value === 'string' ? value : JSON.stringify(value);
 }

@@ -55,12 +55,13 @@ describe('the page of a run', () => {
       link.getAttribute('href'),
     );
 
-  it('offers what fits: nothing after a run without problems, the rejects, the approval of a plan', async () => {
-    expect(await actions(ids.first)).toEqual([]);
+  it('offers what fits: the undo of what was sent, the rejects, the approval of a plan', async () => {
+    expect(await actions(ids.first)).toEqual([`/runs/${ids.first}/undo`]);
     expect(whileLatest).toEqual([
       `/runs/${ids.rejected}/rejects.csv`,
       `/runs/${ids.rejected}/rejects`,
       `/runs/${ids.rejected}/retry`,
+      `/runs/${ids.rejected}/undo`,
     ]);
     // To override a safety limit is not the first thing to think of.
     expect(await actions(ids.stopped)).toEqual(['/jobs/nightly/run', `/runs/${ids.stopped}/approve`]);
@@ -73,6 +74,7 @@ describe('the page of a run', () => {
       `/runs/${ids.rejected}/rejects.csv`,
       `/runs/${ids.rejected}/rejects`,
       `/runs/${ids.rejected}/retry`,
+      `/runs/${ids.rejected}/undo`,
     ]);
   });
 
