@@ -88,6 +88,9 @@ export function watchRun(terminal: Terminal, clock: () => number): RunWatch {
         case 'sampled':
           line(sampledText(event));
           break;
+        case 'wave':
+          line(waveText(event));
+          break;
         case 'not-notified':
           line(`Warning: ${event.host} could not be notified of the end of the run: ${event.problem}.`);
           break;
@@ -111,6 +114,12 @@ function sampledText({ run, records, known }: Extract<RunEvent, { type: 'sampled
       ? ['contact', '']
       : ['product', ', and products that were deleted there are created again'];
   return `Sends ${grouped(records)} of ${counted(known, `known ${thing}`)} to the store ${run.store} again, as last acknowledged: ${counted(records, 'request')}. Edits made in the store since are overwritten${effect}.`;
+}
+
+/** That a wave was sent and the run goes on; the error of the run says why it does not. */
+function waveText({ number, of, wave, resource }: Extract<RunEvent, { type: 'wave' }>): string {
+  const sent = counted(wave.records, resource === 'contacts' ? 'contact' : 'product');
+  return `Wave ${number} of ${of}: ${sent} sent, ${wave.stop === null ? 'within the limits' : 'not within the limits'}.`;
 }
 
 function holderText(heldBy: LockHolder | null): string {

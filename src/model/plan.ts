@@ -128,6 +128,8 @@ const plannedShard = z.object({
   number: z.int(),
   name: z.string(),
   kind: z.enum(['upserts', 'deletes']),
+  /** Counts from 1; absent where the job sends in one go. */
+  wave: z.int().exactOptional(),
   operations: z.int(),
   bytes: z.int(),
   /** Over the bytes, in hexadecimal; absent in plans of earlier versions, which are no longer sent. */

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Stored } from './json-object.ts';
 import { RESOURCES } from './mapped-record.ts';
 import { sampleSchema } from './sample.ts';
+import { judgedWaveSchema } from './waves.ts';
 
 /** `running` is also the status of a run whose process died; the next run of the job continues it. */
 export const RUN_STATUSES = [
@@ -226,6 +227,8 @@ export const runSchema = z.looseObject({
    * of them is sent (for people). Null or absent if no record had to wait; over after `until`.
    */
   waiting: z.looseObject({ operations: count, until: moment }).nullable().exactOptional(),
+  /** The waves that were sent and judged, in order; absent where the job sends in one go, and before the first. */
+  waves: z.array(judgedWaveSchema).exactOptional(),
 });
 export type Run = Stored<typeof runSchema>;
 export type RunKind = Run['kind'];
@@ -315,8 +318,12 @@ export type AnsweredField = Stored<typeof answeredFieldSchema>;
 
 /** How the answers of the store to upserts differ from what was sent. */
 export const answersFoundSchema = z.object({
+  /** All answers that accepted an upsert; earlier versions did not count them. */
+  answered: z.int().default(0),
   /** Answers that repeat at least half of the fields; others say nothing. */
   compared: z.int(),
+  /** Those of them that alter or leave out a field. */
+  altered: z.int().default(0),
   /** Most frequent first. */
   fields: z.array(answeredFieldSchema),
 });

@@ -6,13 +6,14 @@ import type { ImageFindings, Plan, PlannedShard, PlanSource, UndoFacts } from '.
 import { reportedField, type SentFields } from '../model/product-fields.ts';
 import type { SafetyFigures } from '../model/safety-limits.ts';
 import { consideredRecords, type Sample } from '../model/sample.ts';
+import { waveEnds } from '../model/waves.ts';
 import type { RunFolder } from '../state/artifacts.ts';
 import type { Ledger, OwnedKey } from '../state/state.ts';
 import { judgeGuards, judgeSafety } from './judge-safety.ts';
 import type { HashKey, KeySet } from './key-set.ts';
-import { writePlan } from './plan-file.ts';
+import { verifiedShard, writePlan } from './plan-file.ts';
 import type { PlanTally } from './plan-tally.ts';
-import { ShardWriter } from './shard-writer.ts';
+import { cutIntoWaves, ShardWriter } from './shard-writer.ts';
 import { draftPlan, type FullDraft, type PlanProgress } from './source-pass.ts';
 import { takeSample } from './take-sample.ts';
 import { UpdatePass } from './update-pass.ts';
@@ -26,7 +27,7 @@ export interface PlanOptions {
   readonly run: string;
   readonly job: Pick<
     ImportJob,
-    'name' | 'import' | 'mode' | 'match' | 'keep' | 'duplicates' | 'safety' | 'guards'
+    'name' | 'import' | 'mode' | 'match' | 'keep' | 'duplicates' | 'safety' | 'guards' | 'apply'
   > & {
     readonly limits?: Pick<InputLimits, 'mergedCopies'>;
   };
@@ -106,7 +107,14 @@ export async function planImport(options: PlanOptions): Promise<Plan> {
     draftFiles = await drafted.draft.finish();
   }
   const full = { ...drafted, duplicates: updates?.duplicates ?? drafted.duplicates };
-  const { upserts, ...checksums } = draftFiles;
+  const { upserts: drafts, ...checksums } = draftFiles;
+  const { waves = [] } = retry ? {} : (job.apply ?? {});
+  const ends = waveEnds(
+    waves,
+    drafts.reduce((sum, { operations }) => sum + operations, 0),
+  );
+  const readText = async (shard: PlannedShard) => (await verifiedShard(folder, shard)).toString('utf8');
+  const upserts = waves.length === 0 ? drafts : await cutIntoWaves(folder, drafts, ends, readText);
   const deletes = await planDeletes(
     {
       ...{ folder, ledger, job: job.name, mode: job.mode, undo, signal },

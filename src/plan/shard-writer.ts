@@ -64,11 +64,55 @@ export class ShardWriter {
     const prefix = this.#kind === 'upserts' ? 'shard' : 'delete';
     const name = `${prefix}-${String(ordinal).padStart(5, '0')}.jsonl`;
     const number = this.#firstNumber + ordinal - 1;
-    const content = Buffer.from(lines.join(''));
-    const bytes = await this.#folder.write(name, [content]);
-    const sha256 = sha256Of(content);
-    return { number, name, kind: this.#kind, operations: lines.length, bytes, sha256 };
+    const written = await writeLines(this.#folder, name, lines.join(''));
+    return { number, kind: this.#kind, operations: lines.length, ...written };
   }
+}
+
+async function writeLines(
+  folder: RunFolder,
+  name: string,
+  text: string,
+): Promise<Pick<PlannedShard, 'name' | 'bytes' | 'sha256'>> {
+  const content = Buffer.from(text);
+  const bytes = await folder.write(name, [content]);
+  return { name, bytes, sha256: sha256Of(content) };
+}
+
+/**
+ * Cuts shards where a wave ends, so that each wave is a number of whole shards, and numbers them from 1. `ends`: how many of the
+ * operations have been sent at the end of each wave. `read`: the text of a shard's file.
+ */
+export async function cutIntoWaves(
+  folder: RunFolder,
+  shards: readonly PlannedShard[],
+  ends: readonly number[],
+  read: (shard: PlannedShard) => Promise<string>,
+): Promise<PlannedShard[]> {
+  const cut: Omit<PlannedShard, 'number'>[] = [];
+  let from = 0;
+  for (const { number: _, ...shard } of shards) {
+    const to = from + shard.operations;
+    const bounds = [from, ...ends.filter((end) => from < end && end < to), to];
+    const parts = bounds
+      .slice(1)
+      .map((end, index) => ({ start: (bounds[index] ?? 0) - from, end: end - from }));
+    const waveOf = (end: number) => ends.findIndex((last) => from + end <= last) + 1;
+    if (parts.length === 1) {
+      cut.push({ ...shard, wave: waveOf(shard.operations) });
+    } else {
+      const lines = (await read({ number: 0, ...shard })).split('\n').slice(0, -1);
+      for (const [index, { start, end }] of parts.entries()) {
+        const name = shard.name.replace('.jsonl', `-${index + 1}.jsonl`);
+        const text = lines.slice(start, end).map((line) => `${line}\n`);
+        const written = await writeLines(folder, name, text.join(''));
+        cut.push({ kind: shard.kind, wave: waveOf(end), operations: end - start, ...written });
+      }
+      await folder.remove([shard.name]);
+    }
+    from = to;
+  }
+  return cut.map((shard, index) => ({ number: index + 1, ...shard }));
 }
 
 const spanSchema = z.tuple([z.int(), z.int(), z.int()]).transform(([file, from, to]) => ({ file, from, to }));

@@ -34,6 +34,10 @@ export function logRunEvents(log: WorkerLog, job: string, clock: () => number): 
         return log.info({ run, job, operations: event.operations, ms: event.ms }, WAITS_FOR_REQUESTS);
       case 'state-loss':
         return log.warn({ run, job, ...event.loss }, 'the state has lost records of sent requests');
+      case 'wave': {
+        const { number, of, wave } = event;
+        return log.info({ run, job, number, of, records: wave.records, stop: wave.stop }, 'wave sent');
+      }
       case 'not-notified':
         return log.warn(
           { run, job, host: event.host, problem: event.problem },

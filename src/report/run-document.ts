@@ -18,6 +18,7 @@ import { sourceSection } from './sections/source-section.ts';
 import { trafficSection } from './sections/traffic-section.ts';
 import { undoSection } from './sections/undo-section.ts';
 import { verificationSection } from './sections/verification-section.ts';
+import { wavesSection } from './sections/waves-section.ts';
 import { figuresWords, statusWords } from './status-words.ts';
 
 /** The subject of a document, for its title. */
@@ -59,6 +60,7 @@ const SECTIONS: readonly ((facts: RunFacts, view: View) => Section | null)[] = [
   recordsSection,
   undoSection,
   verificationSection,
+  wavesSection,
   safetySection,
   heldSection,
   pricesSection,

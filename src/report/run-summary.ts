@@ -6,6 +6,7 @@ import {
   type ShareEstimate,
   type Verification,
 } from '../model/run.ts';
+import type { JudgedWave } from '../model/waves.ts';
 import { type ClockKeeper, type JobFacts, NO_TOTALS, type RunFacts } from './run-facts.ts';
 
 /** The object that `--json` prints as the last line, with its members in the order of design.md. */
@@ -19,6 +20,8 @@ export interface RunSummary extends Omit<RunTotals, 'inRows'> {
   readonly rejectsFile: string | null;
   readonly durationMs: number;
   readonly error: string | null;
+  /** The waves that were sent and judged; absent if the job sends in one go. */
+  readonly waves?: readonly Omit<JudgedWave, 'answered'>[];
 }
 
 /** A command that failed before it could collect a report: the state cannot be used, or the job is already running. */
@@ -76,6 +79,7 @@ export function runSummary(
     rejectsFile,
     durationMs: lastedMs(run, now),
     error: run.error,
+    ...(run.waves === undefined ? {} : { waves: run.waves.map(({ answered: _, ...wave }) => wave) }),
   };
 }
 

@@ -10,7 +10,9 @@ const OTHER_FIELDS = 'other fields';
 
 /** How the answers of the store to upserts differ from what was sent, over all answers of a process. */
 export class AnswerTally {
+  #answered = 0;
   #compared = 0;
+  #altered = 0;
   readonly #fields = new Map<
     string,
     { altered: number; dropped: number; samples: AnsweredField['samples'] }
@@ -19,8 +21,10 @@ export class AnswerTally {
   /** Takes the answer to an upsert; `quotes`: keeps a few values, which are personal data of contacts. */
   add(key: string, body: string, answer: unknown, { quotes }: { readonly quotes: boolean }): void {
     const { altered, dropped, compared } = answeredDifferences(body, answer);
+    this.#answered++;
     if (!compared) return;
     this.#compared++;
+    if (altered.length + dropped.length > 0) this.#altered++;
     for (const field of altered) {
       const counts = this.#countsOf(field);
       counts.altered++;
@@ -47,7 +51,8 @@ export class AnswerTally {
   /** Most frequent first. */
   found(): AnswersFound {
     const fields = [...this.#fields].map(([field, counts]) => ({ field, ...counts }));
-    return joinedAnswers([{ compared: this.#compared, fields }]);
+    const counts = { answered: this.#answered, compared: this.#compared, altered: this.#altered };
+    return joinedAnswers([{ ...counts, fields }]);
   }
 }
 
@@ -64,7 +69,9 @@ export function joinedAnswers(found: readonly AnswersFound[]): AnswersFound {
     samples: parts.flatMap(({ samples }) => samples).slice(0, SAMPLES_KEPT),
   }));
   return {
+    answered: found.reduce((sum, { answered }) => sum + answered, 0),
     compared: found.reduce((sum, { compared }) => sum + compared, 0),
+    altered: found.reduce((sum, { altered }) => sum + altered, 0),
     fields: fields.sort((one, other) => other.altered + other.dropped - one.altered - one.dropped),
   };
 }

@@ -198,6 +198,9 @@ async function approvePlan(
     totals: null,
     interruptAskedAt: null,
     step: 'apply',
+    ...(planned.waves === undefined
+      ? {}
+      : { waves: planned.waves.map((wave) => ({ ...wave, approved: wave.approved || wave.stop !== null })) }),
   });
   return { run, plan };
 }

@@ -1,11 +1,13 @@
 import type { ExportJob, ImportJob } from '../config/job/job.ts';
 import type { StoreConfig } from '../config/store-config.ts';
+import type { Resource } from '../model/mapped-record.ts';
 import { masked, withoutPeople } from '../model/masked.ts';
 import type { Outcome } from '../model/operation.ts';
 import type { SentFields } from '../model/product-fields.ts';
 import type { Run, RunProgress, StateLoss } from '../model/run.ts';
 import type { Sample } from '../model/sample.ts';
 import { explainError, explainFailure, firstError, StoreferryError } from '../model/storeferry-error.ts';
+import type { JudgedWave } from '../model/waves.ts';
 import type { RunFacts } from '../report/run-facts.ts';
 import type { Artifacts } from '../state/artifacts.ts';
 import type { FileAccess } from '../state/file-access.ts';
@@ -56,6 +58,14 @@ export type RunEvent =
   | { readonly type: 'begun'; readonly run: Run; readonly continued: boolean }
   /** A verification is about to send this many of the job's known records again. */
   | { readonly type: 'sampled'; readonly run: Run; readonly records: number; readonly known: number }
+  /** A wave was sent and judged; `number` counts from 1. */
+  | {
+      readonly type: 'wave';
+      readonly number: number;
+      readonly of: number;
+      readonly wave: JudgedWave;
+      readonly resource: Resource;
+    }
   /** The notification of the end could not be delivered. `host` is the only part of its address that may be shown. */
   | { readonly type: 'not-notified'; readonly host: string; readonly problem: string }
   /** The report of the run could not be written. */

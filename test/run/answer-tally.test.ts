@@ -52,7 +52,12 @@ describe('the differences of all answers', () => {
     tally.add('f', body, { id: 7 }, { quotes: true });
     const sample = { sent: 'Mug', answered: 'MUG!' };
     const samples = ['a', 'b', 'c'].map((key) => ({ key, ...sample }));
-    const found = { compared: 5, fields: [{ field: 'title', altered: 4, dropped: 0, samples }] };
+    const found = {
+      answered: 6,
+      compared: 5,
+      altered: 4,
+      fields: [{ field: 'title', altered: 4, dropped: 0, samples }],
+    };
     expect(tally.found()).toEqual(found);
     expect(joinedAnswers([found, found]).fields[0]?.altered).toBe(8);
     const ofContacts = new AnswerTally();

@@ -11,8 +11,9 @@ import { DEFAULT_LIMITS, LIMIT_WORDS, type LimitName } from '../../model/input-l
 import { IMPORT_MODES, RESOURCES, UPDATE_MATCHES } from '../../model/mapped-record.ts';
 import { PRODUCT_FIELDS } from '../../model/product-fields.ts';
 import { tableFields } from '../../model/row.ts';
-import { FLOOR_TEXT, forEachLimit, type Limit, safetyLimit } from '../../model/safety-limits.ts';
+import { FLOOR_TEXT, forEachLimit, type Limit, limitText, safetyLimit } from '../../model/safety-limits.ts';
 import { workspacePathSchema } from '../../model/stays-inside.ts';
+import { WAVE_LIMITS, type WaveSize } from '../../model/waves.ts';
 import { remoteFields } from '../../remote/remote-kinds.ts';
 import { exactlyOnePlace } from '../complete-places.ts';
 import { jobFields } from './job-fields.ts';
@@ -66,11 +67,13 @@ const EXPECTED = 'expected a whole number, a percentage such as 5%, or off';
 const PATTERN = /^(off|\d+|(100(\.0+)?|\d{1,2}(\.\d+)?)\s*%)$/;
 
 function parseLimit(written: number | string): Limit {
-  if (written === 'off') return { kind: 'off' };
-  if (typeof written === 'string' && written.endsWith('%')) {
-    return { kind: 'percent', percent: Number(written.slice(0, -1)) };
-  }
-  return { kind: 'count', count: Number(written) };
+  return written === 'off' ? { kind: 'off' } : parseSize(written);
+}
+
+function parseSize(written: number | string): WaveSize {
+  return typeof written === 'string' && written.endsWith('%')
+    ? { kind: 'percent', percent: Number(written.slice(0, -1)) }
+    : { kind: 'count', count: Number(written) };
 }
 
 /** A limit in a job: `500`, `5%` or `off`. */
@@ -88,6 +91,59 @@ export const safetySchema = z.strictObject(
     return limitSchema.prefault(usual).describe(description);
   }),
 );
+
+const SIZE = 'expected a number of records such as 10, or a percentage such as 1%';
+
+const waveSizeSchema = z
+  .union([
+    z.int(SIZE).min(1, SIZE),
+    z
+      .string(SIZE)
+      .regex(/^(100(\.0+)?|\d{1,2}(\.\d+)?)\s*%$/, SIZE)
+      .meta({ title: 'percentage' }),
+  ])
+  .transform(parseSize);
+
+/** How a plan is sent. */
+const applySchema = z
+  .strictObject({
+    waves: z
+      .array(waveSizeSchema)
+      .min(1)
+      .meta({
+        description:
+          'How many records have been sent when each wave ends, as a number or as a percentage of the records that the plan sends; the last is `100%`. After each wave the run stops by itself if the answers exceed a limit below; `approve RUN` then sends the next wave.',
+        examples: [[10, '1%', '100%']],
+      }),
+    maxRejects: limitSchema
+      .prefault(WAVE_LIMITS.maxRejects.default)
+      .describe(WAVE_LIMITS.maxRejects.description),
+    maxUnsent: limitSchema
+      .prefault(WAVE_LIMITS.maxUnsent.default)
+      .describe(WAVE_LIMITS.maxUnsent.description),
+    maxAltered: limitSchema
+      .prefault(WAVE_LIMITS.maxAltered.default)
+      .describe(WAVE_LIMITS.maxAltered.description),
+  })
+  .superRefine(({ waves }, context) => {
+    const issue = (index: number, message: string) =>
+      context.addIssue({ code: 'custom', path: ['waves', index], message });
+    for (const [index, size] of waves.entries()) {
+      const before = waves.slice(0, index).findLast(({ kind }) => kind === size.kind);
+      if (sizeOf(size) <= (before === undefined ? 0 : sizeOf(before)))
+        issue(
+          index,
+          `expected more than ${before === undefined ? '0%' : limitText(before)}: each wave ends later than the one before`,
+        );
+    }
+    const last = waves.at(-1);
+    if (last !== undefined && (last.kind !== 'percent' || last.percent !== 100))
+      issue(waves.length - 1, 'the last wave must be 100%; to send only a part, use --limit');
+  });
+
+function sizeOf(size: WaveSize): number {
+  return size.kind === 'count' ? size.count : size.percent;
+}
 
 const SHARE = /^\d+(\.\d+)?\s*%$/;
 
@@ -227,6 +283,9 @@ const fields = z.strictObject({
     .describe(
       'Products only: conditions on single values, of new records and of values that change. All conditions of a guard must be met.',
     ),
+  apply: applySchema
+    .exactOptional()
+    .describe('Send in waves: a few records first, and the next wave only if the answers are as expected.'),
   html: z
     .enum(HTML_POLICIES)
     .default('keep')

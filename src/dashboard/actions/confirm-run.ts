@@ -2,11 +2,13 @@ import type { ImportJob, Job } from '../../config/job/job.ts';
 import type { StoreConfig } from '../../config/store-config.ts';
 import type { SafetyVerdict } from '../../model/plan.ts';
 import type { Run } from '../../model/run.ts';
+import { stoppedWave } from '../../model/waves.ts';
 import { foreign, html, type Markup, type Slot } from '../../report/html/markup.ts';
 import { counted, grouped, listed, newWord } from '../../report/printable.ts';
 import type { RunFacts } from '../../report/run-facts.ts';
 import { planWarnings } from '../../report/sections/notes-section.ts';
 import { safetyFound } from '../../report/sections/safety-section.ts';
+import { waveSizes } from '../../report/sections/waves-section.ts';
 import { totalsWords } from '../../report/status-words.ts';
 import { PageError } from '../guard/page-error.ts';
 import { waitingPlan } from '../pages/activity.ts';
@@ -160,17 +162,23 @@ export function confirmApprove(report: RunFacts, later: Run | undefined, reading
   ] as const;
   const named = parts.filter(([figure]) => figure > 0).map(([figure, word]) => `${grouped(figure)} ${word}`);
   const before = totals.applied + totals.deleted;
+  const stopped = stoppedWave(run);
   return {
     title: `Approve the plan of ${job}?`,
     lead: html`Sends exactly <a href="/runs/${id}">this plan</a>, made ${relative(run.startedAt, reading)}. The source is not read again.`,
-    warnings: plan.safety
-      .filter(({ exceeded }) => exceeded)
-      .map(
-        (verdict) =>
-          html`Safety limit exceeded: ${safetyFound(verdict, run)}${limitOf(verdict)}.${examplesOf(verdict)}`,
-      ),
+    warnings: [
+      ...(stopped === undefined ? [] : [html`Stopped after wave ${stopped.number}: ${stopped.stop}.`]),
+      ...plan.safety
+        .filter(({ exceeded }) => exceeded)
+        .map(
+          (verdict) =>
+            html`Safety limit exceeded: ${safetyFound(verdict, run)}${limitOf(verdict)}.${examplesOf(verdict)}`,
+        ),
+    ],
     does: [
       html`Sends <b>${counted(upserts, 'request')}</b> to the store ${at({ name: store, baseUrl })}${named.length > 0 && `: ${listed(named)}`}${before > 0 && `; ${grouped(before)} of the plan were sent before`}.`,
+      waveSizes(plan.shards).length > (run.waves?.length ?? 0) + 1 &&
+        'Sends it in waves, and stops again by itself after a wave whose answers exceed a limit.',
       unsentDeletes > 0
         ? html`Deletes <b>${counted(unsentDeletes, thing)}</b>, after everything else and only if nothing is left unsent.`
         : 'Deletes nothing.',

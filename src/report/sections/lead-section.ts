@@ -2,12 +2,14 @@ import type { Plan } from '../../model/plan.ts';
 import type { Run, RunTotals } from '../../model/run.ts';
 import { isPriceMove, type Move, safetyRule } from '../../model/safety-limits.ts';
 import { consideredRecords, sampleFlags } from '../../model/sample.ts';
+import { stoppedWave } from '../../model/waves.ts';
 import { counted, grouped, listed, thing, were } from '../printable.ts';
 import { isOnlyPlanned, type RunFacts, type View } from '../run-facts.ts';
 import { type Block, foreign, only, paragraph, type Section, type Words } from '../section.ts';
 import { formatChange, formatNumber, moveFieldWords } from './prices-section.ts';
 import { safetyFound, safetyVerdicts } from './safety-section.ts';
 import { verificationHeadline } from './verification-section.ts';
+import { waveSizes } from './waves-section.ts';
 
 /** How many unusual prices are named; more if they stop the run. */
 const MOVES_SHOWN = 3;
@@ -171,7 +173,15 @@ function effectsOf({ counts, resource }: Plan): string[] {
 }
 
 function ofStop(facts: RunFacts): Headline {
-  const { run, totals } = facts;
+  const { run, totals, plan } = facts;
+  const wave = stoppedWave(run);
+  if (wave !== undefined) {
+    const of = plan === null ? '' : ` of ${waveSizes(plan.shards).length}`;
+    return said(
+      `Stopped after wave ${wave.number}${of}: ${wave.stop}.`,
+      `${counted(totals.applied, thing(run.resource))} ${were(totals.applied)} sent; ${unsentOf(facts)} not sent.`,
+    );
+  }
   const when =
     totals.requests === 0 ? 'before the first request' : `after ${counted(totals.requests, 'request')}`;
   const verdict = safetyVerdicts(facts).find(({ exceeded }) => exceeded);

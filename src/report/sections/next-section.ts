@@ -3,6 +3,7 @@ import { isUnmatched, KEY_NOT_REJECTED } from '../../model/reason.ts';
 import { type Exported, forgotten, type Run } from '../../model/run.ts';
 import { sampleFlags } from '../../model/sample.ts';
 import { shellWord } from '../../model/shell-word.ts';
+import { stoppedWave } from '../../model/waves.ts';
 import { counted, formatDuration, grouped } from '../printable.ts';
 import { isOnlyPlanned, type Pace, type RunFacts, type View } from '../run-facts.ts';
 import { type Action, type Block, paragraph, type Section } from '../section.ts';
@@ -113,6 +114,19 @@ function stepsAfter(
       ];
     case 'stopped': {
       if (overtaken.length > 0) return [...overtaken, ...download];
+      if (stoppedWave(run) !== undefined) {
+        return [
+          {
+            what: 'Look at these records in the store. If they are correct, to send the next wave:',
+            action: approve,
+          },
+          { what: 'If they are wrong, correct the mapping or the source, then:', action: again },
+          ...download,
+          ...(run.undo === undefined && (run.totals?.applied ?? 0) > 0
+            ? [{ what: 'To plan the undo of what was sent:', action: { does: 'undo', run: id } } as const]
+            : []),
+        ];
+      }
       const isNothing = plan !== null && plan.shards.length === 0;
       const send = isNothing
         ? 'If the plan is correct (it has nothing to send):'

@@ -1,6 +1,7 @@
 import type { SafetyVerdict } from '../../model/plan.ts';
 import type { Run } from '../../model/run.ts';
 import { safetyLimit, safetyRule } from '../../model/safety-limits.ts';
+import { stoppedWave } from '../../model/waves.ts';
 import { sentence } from '../printable.ts';
 import { isOnlyPlanned, type RunFacts } from '../run-facts.ts';
 import { only, type Section, type Words } from '../section.ts';
@@ -65,7 +66,8 @@ export function safetyFound(
 export function safetyVerdicts({ run, plan, totals }: RunFacts): SafetyVerdict[] {
   if (plan === null) return [];
   const byPlan = plan.safety.some(({ exceeded }) => exceeded);
-  const byStore = run.status === 'stopped' && totals.requests > 0 && !byPlan;
+  const byStore =
+    run.status === 'stopped' && totals.requests > 0 && !byPlan && stoppedWave(run) === undefined;
   return plan.safety
     .map((verdict) =>
       verdict.limit === 'maxRejects' && totals.requests > 0

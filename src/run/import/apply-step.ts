@@ -1,10 +1,11 @@
 import type { ImportJob } from '../../config/job/job.ts';
 import type { StoreConfig } from '../../config/store-config.ts';
-import type { DeleteProduct } from '../../model/operation.ts';
+import type { DeleteProduct, Outcome } from '../../model/operation.ts';
 import type { Plan, PlannedShard } from '../../model/plan.ts';
 import type { FoundLimits, Run } from '../../model/run.ts';
 import { consideredRecords } from '../../model/sample.ts';
 import { SafetyLimitError, StateError } from '../../model/storeferry-error.ts';
+import { type JudgedWave, judgeWave, type WaveFigures } from '../../model/waves.ts';
 import { judgeRejectsWhileApplying } from '../../plan/judge-safety.ts';
 import { readPlan, readShard } from '../../plan/plan-file.ts';
 import { importTarget, type Lock } from '../../state/state.ts';
@@ -12,7 +13,7 @@ import type { Storefront } from '../../storefront/storefront.ts';
 import { withAnswers } from '../answer-tally.ts';
 import type { RunContext } from '../run-context.ts';
 import { type ShardOperation, sendOperations, versionTime } from '../send-operations.ts';
-import { RunTraffic } from '../traffic/run-traffic.ts';
+import { RunTraffic, readTraffic } from '../traffic/run-traffic.ts';
 
 /** A planned run while it is applied. */
 export interface Delivery {
@@ -43,19 +44,90 @@ export async function applyStep(
   deliver: DeliverShards,
 ): Promise<void> {
   const { run, plan } = delivery;
-  await context.state.runs.update(run.id, { step: 'apply' });
+  let { waves: judged = [] } = await context.state.runs.update(run.id, { step: 'apply' });
   const files = plan.source.files.map(({ name, places }) =>
     places === undefined ? { name } : { name, places: { ...places, letters: {} } },
   );
   await context.state.history(importTarget(run)).begin(run, context.clock(), files);
   const upserts = plan.shards.filter(({ kind }) => kind === 'upserts');
   const deletes = plan.shards.filter(({ kind }) => kind === 'deletes');
-  if (upserts.length > 0) await deliver(context, delivery, upserts);
+  const waves = [...Map.groupBy(upserts, ({ wave = 1 }) => wave).values()];
+  for (const [index, shards] of waves.entries()) {
+    await deliver(context, delivery, shards);
+    const isFollowed = index + 1 < waves.length || deletes.length > 0;
+    if (isFollowed && shards[0]?.wave !== undefined) {
+      judged = await judgedWith(context, delivery, { judged, index, of: waves.length, shards });
+    }
+  }
   if (deletes.length === 0) return;
   const { applied, rejected } = await context.state.runs.tally(run.id);
   if (applied + rejected < operationsIn(upserts)) return;
   await spareSharedIds(context, delivery, deletes);
   await deliver(context, delivery, deletes);
+}
+
+interface SentWave {
+  readonly judged: readonly JudgedWave[];
+  /** Counts from 0. */
+  readonly index: number;
+  readonly of: number;
+  readonly shards: readonly PlannedShard[];
+}
+
+/**
+ * Judges a wave that was sent, once: the verdict is stored before anything else is done, so a run that is continued stops again or
+ * goes on as before. Rejects with SafetyLimitError if the run stops here.
+ */
+async function judgedWith(
+  context: RunContext,
+  { run, job }: Delivery,
+  { judged, index, of, shards }: SentWave,
+): Promise<readonly JudgedWave[]> {
+  if (job.apply === undefined) return judged;
+  const { resource } = importTarget(run);
+  const known = judged[index];
+  const figures = known ?? (await waveFigures(context, run, shards, judged));
+  const found = known === undefined ? judgeWave(job.apply, figures, resource) : known.stop;
+  const wave = known ?? { ...figures, stop: found, approved: false };
+  const all = known === undefined ? [...judged, wave] : judged;
+  if (known === undefined) {
+    await context.state.runs.update(run.id, { waves: all });
+    context.onEvent({ type: 'wave', number: index + 1, of, wave, resource });
+  }
+  if (wave.stop === null || wave.approved) return all;
+  throw new SafetyLimitError(
+    `Wave ${index + 1} of ${of}: ${wave.stop}. Look at these records in the store. If they are correct, approve run ${run.id}: it sends the next wave`,
+  );
+}
+
+async function waveFigures(
+  { state, artifacts }: RunContext,
+  { id }: Run,
+  shards: readonly PlannedShard[],
+  earlier: readonly JudgedWave[],
+): Promise<WaveFigures> {
+  const kinds = new Map<Outcome['kind'], number>();
+  for (const { number } of shards) {
+    for (const kind of (await state.runs.outcomes(id, number)).values()) {
+      kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
+    }
+  }
+  const records = operationsIn(shards);
+  const rejected = kinds.get('rejected') ?? 0;
+  const unsent = records - rejected - (kinds.get('applied') ?? 0);
+  const { answers } = (await readTraffic(artifacts.run(id))) ?? {};
+  const before = (count: (wave: JudgedWave) => number) => earlier.reduce((sum, wave) => sum + count(wave), 0);
+  const fields = (answers?.fields ?? []).map(
+    ({ field, altered, dropped }) =>
+      [field, altered + dropped - before((wave) => wave.fields[field] ?? 0)] as const,
+  );
+  return {
+    ...{ records, rejected, unsent },
+    answered: Math.max(0, (answers?.answered ?? 0) - before(({ answered }) => answered)),
+    compared: Math.max(0, (answers?.compared ?? 0) - before(({ compared }) => compared)),
+    altered: Math.max(0, (answers?.altered ?? 0) - before(({ altered }) => altered)),
+    fields: Object.fromEntries(fields.filter(([, count]) => count > 0)),
+  };
 }
 
 /**

@@ -61,6 +61,9 @@ export function sendBadly(reply: Reply, does: Misbehaviour, truth: Answer): void
     case 'trailing':
       send(reply, { ...truth, body: truth.body + does.text });
       break;
+    case 'other title':
+      send(reply, { ...truth, body: truth.body.replace(/"title":"/, '"title":"SALE ') });
+      break;
     case 'reset':
       reply.response.socket?.resetAndDestroy();
       break;

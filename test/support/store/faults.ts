@@ -17,7 +17,9 @@ export type Misbehaviour =
       readonly applied: boolean;
     }
   /** Applies, and sends the true answer with something after it inside the announced length. */
-  | { readonly kind: 'trailing'; readonly text: string };
+  | { readonly kind: 'trailing'; readonly text: string }
+  /** Applies, and answers another title than was sent. */
+  | { readonly kind: 'other title' };
 
 /** Which requests a fault strikes. Every condition given must hold. */
 export interface FaultRule {
@@ -71,6 +73,8 @@ export function lie(body: string): Misbehaviour {
 }
 /** The true answer and then a word too many. */
 export const trailing: Misbehaviour = { kind: 'trailing', text: '\nDone.' };
+/** Shows the title in another way than it was sent. */
+export const otherTitle: Misbehaviour = { kind: 'other title' };
 /** The key is not (or no longer) good. */
 export const unauthorized: Misbehaviour = errorAnswer(401, 'Invalid API key');
 

@@ -1,0 +1,147 @@
+import { z } from 'zod';
+import type { Stored } from './json-object.ts';
+import type { Resource } from './mapped-record.ts';
+import { type Limit, limitText } from './safety-limits.ts';
+
+/** How much of a plan has been sent when a wave ends: a number of records, or a percentage of them. */
+export type WaveSize = Exclude<Limit, { readonly kind: 'off' }>;
+
+const count = z.int().nonnegative();
+
+/** What the store answered to the records of one wave. */
+const waveFigures = z.object({
+  /** Records of the wave; each is one request. */
+  records: count,
+  rejected: count,
+  /** Records without a final answer. */
+  unsent: count,
+  /** Accepted records whose answer a process has seen and kept: a process that is killed takes the last ones with it. */
+  answered: count,
+  /** Answers that repeat at least half of the fields, and those of them that alter or leave out a field. */
+  compared: count,
+  altered: count,
+  /** In how many answers each field was altered or left out. */
+  fields: z.record(z.string(), count),
+});
+export type WaveFigures = Stored<typeof waveFigures>;
+
+/** A wave that was sent and judged. */
+export const judgedWaveSchema = waveFigures.extend({
+  /** Why the run stopped after it; null if it went on by itself. */
+  stop: z.string().nullable(),
+  /** A person has looked at the stop and approved the next wave. */
+  approved: z.boolean(),
+});
+export type JudgedWave = Stored<typeof judgedWaveSchema>;
+
+/** The wave after which a run stopped and waits for approval, by its number from 1; undefined if there is none. */
+export function stoppedWave({
+  waves = [],
+}: {
+  readonly waves?: readonly JudgedWave[];
+}): { readonly number: number; readonly stop: string; readonly wave: JudgedWave } | undefined {
+  const wave = waves.at(-1);
+  return wave === undefined || wave.stop === null || wave.approved
+    ? undefined
+    : { number: waves.length, stop: wave.stop, wave };
+}
+
+/** A limit on the answers to one wave: all that is known about it. */
+interface WaveLimit {
+  /** As a job would write it. */
+  readonly default: string;
+  /** For the schema and the reference. */
+  readonly description: string;
+  /** The counted figure, and what a percentage is of. */
+  readonly measure: (wave: WaveFigures) => { readonly figure: number; readonly base: number };
+  /** What was found, for the message: `the store refused 3 of 10 products`. */
+  readonly found: (wave: WaveFigures, resource: Resource) => string;
+}
+
+/** The limits that each wave is compared with, in order of output. Schema, reference, judging and pages derive from this. */
+export const WAVE_LIMITS = {
+  maxRejects: {
+    default: '10%',
+    description: 'Most records of a wave that the store may refuse.',
+    measure: ({ rejected, records }) => ({ figure: rejected, base: records }),
+    found: ({ rejected, records }, resource) =>
+      `the store refused ${number(rejected)} of ${number(records)} ${resource}`,
+  },
+  maxUnsent: {
+    default: '1%',
+    description: 'Most records of a wave that may be left without an answer, after all retries.',
+    measure: ({ unsent, records }) => ({ figure: unsent, base: records }),
+    found: ({ unsent, records }, resource) =>
+      `the store did not confirm ${number(unsent)} of ${number(records)} ${resource}`,
+  },
+  maxAltered: {
+    default: '10%',
+    description:
+      'Most records of a wave whose answer alters or leaves out a field that was sent, of the answers that repeat at least half of the fields. `off` where the store rewrites values by design.',
+    measure: ({ altered, compared }) => ({ figure: altered, base: compared }),
+    found: ({ altered, compared, fields }) => {
+      const [most] = Object.entries(fields).sort(([, one], [, other]) => other - one);
+      const example = most === undefined ? '' : ` (${most[0]} in ${number(most[1])})`;
+      return `the store changed ${number(altered)} of ${number(compared)} answers${example}`;
+    },
+  },
+} as const satisfies Readonly<Record<string, WaveLimit>>;
+
+type WaveLimitName = keyof typeof WAVE_LIMITS;
+
+/** The limits as a job sets them, defaults filled in. */
+export type WaveLimits = Readonly<Record<WaveLimitName, Limit>>;
+
+const NAMES: readonly WaveLimitName[] = ['maxRejects', 'maxUnsent', 'maxAltered'];
+
+/** A percentage has no exact binary form: a figure exactly at its bound must not exceed it. */
+const ROUNDING = 1e-6;
+
+/** How many of `total` records have been sent at the end of each wave; the last is `total`. A wave that adds nothing is left out. */
+export function waveEnds(waves: readonly WaveSize[], total: number): readonly number[] {
+  let last = 0;
+  return [...waves, { kind: 'count', count: total } as const].flatMap((size) => {
+    const end = size.kind === 'count' ? size.count : Math.ceil((total * size.percent) / 100 - ROUNDING);
+    if (end <= last || last >= total) return [];
+    last = Math.min(end, total);
+    return [last];
+  });
+}
+
+/**
+ * Why the run stops after a wave, as the beginning of a sentence; null if it goes on. Unlike the safety limits, a percentage counts
+ * however small the wave is: a wave of one record is there to be looked at.
+ */
+export function judgeWave(limits: WaveLimits, wave: WaveFigures, resource: Resource): string | null {
+  const exceeded = NAMES.flatMap((name) => {
+    const { measure, found }: WaveLimit = WAVE_LIMITS[name];
+    const limit = limits[name];
+    const { figure, base } = measure(wave);
+    return exceeds(limit, figure, base) ? [`${found(wave, resource)}; ${name} is ${limitText(limit)}`] : [];
+  });
+  const accepted = wave.records - wave.rejected - wave.unsent;
+  if (limits.maxAltered.kind !== 'off' && 2 * wave.answered < accepted) {
+    const lost = `${number(accepted - wave.answered)} of ${number(accepted)} answers`;
+    exceeded.push(
+      `${lost} are not known, because the process that received them was killed: whether the store changed values (maxAltered) cannot be judged`,
+    );
+  }
+  return exceeded.length === 0 ? null : exceeded.join(', and ');
+}
+
+function exceeds(limit: Limit, figure: number, base: number): boolean {
+  switch (limit.kind) {
+    case 'off':
+      return false;
+    case 'count':
+      return figure > limit.count;
+    case 'percent':
+      return figure > (base * limit.percent) / 100 + ROUNDING;
+    default:
+      return limit satisfies never;
+  }
+}
+
+function number(figure: number): string {
+  return figure.toLocaleString('en');
+}
