@@ -108,6 +108,17 @@ export function waveEnds(waves: readonly WaveSize[], total: number): readonly nu
   });
 }
 
+/** How many records each wave of a plan has; empty if it has no waves. */
+export function waveSizes(
+  shards: readonly { readonly wave?: number; readonly operations: number }[],
+): readonly number[] {
+  const waves = Map.groupBy(
+    shards.filter(({ wave }) => wave !== undefined),
+    ({ wave }) => wave,
+  );
+  return [...waves.values()].map((ofWave) => ofWave.reduce((sum, { operations }) => sum + operations, 0));
+}
+
 /**
  * Why the run stops after a wave, as the beginning of a sentence; null if it goes on. Unlike the safety limits, a percentage counts
  * however small the wave is: a wave of one record is there to be looked at.

@@ -1,5 +1,4 @@
-import type { PlannedShard } from '../../model/plan.ts';
-import { type JudgedWave, stoppedWave } from '../../model/waves.ts';
+import { type JudgedWave, stoppedWave, waveSizes } from '../../model/waves.ts';
 import { counted, grouped, listed } from '../printable.ts';
 import type { RunFacts } from '../run-facts.ts';
 import type { Section, Words } from '../section.ts';
@@ -34,15 +33,6 @@ export function wavesSection({ run, plan }: RunFacts): Section | null {
       },
     ],
   };
-}
-
-/** How many records each wave of a plan has; empty if it has no waves. */
-export function waveSizes(shards: readonly PlannedShard[]): readonly number[] {
-  const waves = Map.groupBy(
-    shards.filter(({ wave }) => wave !== undefined),
-    ({ wave }) => wave,
-  );
-  return [...waves.values()].map((ofWave) => ofWave.reduce((sum, { operations }) => sum + operations, 0));
 }
 
 function answersWords(wave: JudgedWave | undefined, isFollowed: boolean): Words {
