@@ -105,6 +105,7 @@ export async function applyOperations<Op extends Operation>(options: ApplyOption
     onProgress?.(recorded);
   };
   const outcomes = groupCommit<Finished<Op>>({
+    enough: Math.max(1, Math.floor(options.concurrency / 2)),
     write: (group) => write(group.map(({ operation, outcome }) => ({ operation, outcome }))),
     onWritten: (group) => {
       for (const { slot, recorded: done } of group) {

@@ -1,3 +1,5 @@
+import { type Clock, systemClock } from '../storefront/clock.ts';
+
 /**
  * Writes entries in groups, one group at a time: entries that arrive during a write form the next group. So one
  * durable write records all outcomes that arrived during the previous one.
@@ -10,14 +12,26 @@ export interface GroupCommit<Entry> {
 }
 
 interface GroupCommitOptions<Entry> {
+  /** A group of this many is written without waiting for more. */
+  readonly enough: number;
+  readonly clock?: Pick<Clock, 'after'>;
   readonly write: (group: readonly Entry[]) => Promise<void>;
   readonly onWritten: (group: readonly Entry[]) => void;
   /** Called once; nothing is written after it. */
   readonly onFailed: (error: unknown) => void;
 }
 
+/**
+ * A group waits this long for more entries: its commit, and the way to the thread of the database and back, cost as much for
+ * five as for thirty (test/bench/README.md). Not after a group of few: a slow store answers one by one.
+ */
+const GATHER_MS = 2;
+const FEW = 4;
+
 /** Groups of entries for one writer. */
 export function groupCommit<Entry>({
+  enough,
+  clock = systemClock,
   write,
   onWritten,
   onFailed,
@@ -25,11 +39,26 @@ export function groupCommit<Entry>({
   let gathering: Entry[] = [];
   let writing: Promise<void> | null = null;
   let failed = false;
+  let lastSize = 0;
+  let onEnough: (() => void) | null = null;
+
+  const gather = async (): Promise<void> => {
+    // Answers that arrived in this turn of the event loop belong in the same group.
+    await new Promise(setImmediate);
+    if (lastSize < FEW || gathering.length >= enough) return;
+    await new Promise<void>((resolve) => {
+      const cancel = clock.after(GATHER_MS, resolve);
+      onEnough = () => {
+        cancel();
+        resolve();
+      };
+    });
+    onEnough = null;
+  };
 
   const run = async (): Promise<void> => {
     while (gathering.length > 0 && !failed) {
-      // Answers that arrived in this turn of the event loop belong in the same group.
-      await new Promise(setImmediate);
+      await gather();
       const group = gathering;
       gathering = [];
       try {
@@ -39,6 +68,7 @@ export function groupCommit<Entry>({
         onFailed(error);
         break;
       }
+      lastSize = group.length;
       onWritten(group);
     }
     writing = null;
@@ -47,6 +77,7 @@ export function groupCommit<Entry>({
   return {
     add(entry) {
       gathering.push(entry);
+      if (gathering.length >= enough) onEnough?.();
       if (!failed) writing ??= run();
     },
     async settled() {

@@ -1,12 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { groupCommit } from '../../src/apply/group-commit.ts';
+import type { Clock } from '../../src/storefront/clock.ts';
 
-function setup(write: (group: readonly number[]) => Promise<void>) {
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+function setup(write: (group: readonly number[]) => Promise<void>, clock?: Pick<Clock, 'after'>) {
   const groups: (readonly number[])[] = [];
   const written: number[] = [];
   const failures: unknown[] = [];
   const commit = groupCommit<number>({
+    enough: 8,
+    ...(clock === undefined ? {} : { clock }),
     write: async (group) => {
       groups.push(group);
       await write(group);
@@ -46,6 +51,38 @@ describe('a group commit', () => {
     await commit.settled();
     expect(most).toBe(1);
     expect(written).toHaveLength(50);
+  });
+
+  it('waits a moment for more after a group of many, but not when it has enough', async () => {
+    let end = () => {};
+    const after = (_: number, callback: () => void) => {
+      end = callback;
+      return () => {};
+    };
+    const { commit, groups } = setup(async () => {}, { after });
+    const many = [1, 2, 3, 4];
+    for (const entry of many) commit.add(entry);
+    await commit.settled();
+    for (const entry of [5, 6, 7, 8]) {
+      commit.add(entry);
+      for (let turns = 0; turns < 3; turns++) await turn();
+    }
+    expect(groups).toEqual([many]);
+    end();
+    await commit.settled();
+    expect(groups).toEqual([many, [5, 6, 7, 8]]);
+    for (let entry = 11; entry <= 18; entry++) {
+      commit.add(entry);
+      await turn();
+    }
+    await commit.settled();
+    commit.add(21);
+    for (let turns = 0; turns < 3; turns++) await turn();
+    end();
+    await commit.settled();
+    commit.add(31);
+    await commit.settled();
+    expect(groups.slice(2)).toEqual([[11, 12, 13, 14, 15, 16, 17, 18], [21], [31]]);
   });
 
   it('writes nothing after a failure, and reports it once', async () => {
