@@ -71,12 +71,28 @@ function imageCheckOf(
   };
 }
 
-/** The run's copy of its source, and how its plan reads it. StateError when the copy is gone or damaged. */
+/**
+ * The run's copy of its source, and how its plan reads it. StateError when the copy is gone or damaged. A request that only
+ * plans keeps it: a record that is shown afterwards needs the same tables, and a crosswalk may be large.
+ */
 export async function snapshotReading(
   context: RunContext,
   request: ImportRequest,
   run: Run,
 ): Promise<SnapshotReading> {
+  const kept = readingsOfPlans.get(request);
+  if (kept?.run === run.id) return await kept.reading;
+  const reading = openReading(context, request, run);
+  if (run.kind === 'plan') readingsOfPlans.set(request, { run: run.id, reading });
+  return await reading;
+}
+
+const readingsOfPlans = new WeakMap<
+  ImportRequest,
+  { readonly run: string; readonly reading: Promise<SnapshotReading> }
+>();
+
+async function openReading(context: RunContext, request: ImportRequest, run: Run): Promise<SnapshotReading> {
   const folder = context.artifacts.run(run.id);
   const snapshot = await loadSnapshot(folder);
   if (snapshot === undefined)
