@@ -274,3 +274,68 @@ variants: { pricing: { price: price } }
     );
   });
 });
+
+describe('options whose names are in the headers', () => {
+  const spec = (options: string, column = 'header: "Option: {name}", occurrence: all') =>
+    mappingOf(`
+import: products
+columns: { key: Key, price: Price, option: { ${column} } }
+group: { by: key, rows: anywhere }
+product: { url: key, title: key }
+options: ${options}
+variants: { pricing: { price: price } }
+`);
+
+  it('are those for which a variant has a value, by name in files whose columns differ', async () => {
+    const { mapped } = await mapAll(spec('{ columns: option }'), [
+      table(
+        ['Key', 'Price', 'Option: Size', 'Option: Colour'],
+        [
+          ['a', '1', 'S', 'Red'],
+          ['b', '2', 'XL', ''],
+        ],
+      ),
+      table(
+        ['Key', 'Option: Colour', 'Option: Fit', 'Price', 'Option: Size'],
+        [['a', 'Blue', '', '1', 'M']],
+        1,
+      ),
+    ]);
+    expect(
+      products(mapped).map(({ url, options, variants }) => [
+        url,
+        options,
+        variants.map((one) => one.options),
+      ]),
+    ).toEqual([
+      [
+        'a',
+        [
+          { name: 'Size', values: ['S', 'M'], advanced: false },
+          { name: 'Colour', values: ['Red', 'Blue'], advanced: false },
+        ],
+        [
+          ['S', 'Red'],
+          ['M', 'Blue'],
+        ],
+      ],
+      ['b', [{ name: 'Size', values: ['XL'], advanced: false }], [['XL']]],
+    ]);
+  });
+
+  it('take values through transforms', async () => {
+    const { mapped } = await mapAll(spec('{ columns: option, values: [option, lower] }'), [
+      table(['Key', 'Price', 'Option: Size'], [['a', '1', 'S']]),
+    ]);
+    expect(products(mapped)[0]?.variants[0]?.options).toEqual(['s']);
+  });
+
+  it('need a family of headers', () => {
+    expect(checkMapping(spec('{ columns: option }', 'header: Option')).map(({ message }) => message)).toEqual(
+      ['option is not a family of headers: expected a column with `occurrence: all`'],
+    );
+    expect(checkMapping(spec('{ columns: choice }')).map(({ message }) => message)).toContainEqual(
+      expect.stringContaining('choice'),
+    );
+  });
+});

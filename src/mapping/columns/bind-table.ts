@@ -2,7 +2,7 @@ import { didYouMean, loosened } from '../../model/nearest.ts';
 import { MappingError } from '../../model/storeferry-error.ts';
 import { type BoundTable, memoDigest } from '../record-rows.ts';
 import type { MappingSpec } from '../spec/mapping-spec.ts';
-import { type Captured, type Column, type Columns, matchHeader } from './columns.ts';
+import { type Captured, type Column, type Columns, type Family, matchHeader } from './columns.ts';
 
 /** How the columns of a mapping match a header line. */
 export interface ColumnReport {
@@ -138,10 +138,8 @@ function findSingle(column: Column, headers: readonly string[]): Map<number, Fou
 }
 
 function findMembers(column: Column, headers: readonly string[]): Map<number, Found> {
-  if (column.occurrence === 'all') {
-    const [all = []] = candidates(column, headers);
-    return new Map(all.map((one, index) => [index + 1, one]));
-  }
+  const { family } = column;
+  if (column.occurrence === 'all' && family !== undefined) return findAll(column, family, headers);
   const members = new Map<number, Found>();
   for (const all of candidates(column, headers)) {
     const added = new Map<number, Found>();
@@ -155,19 +153,40 @@ function findMembers(column: Column, headers: readonly string[]): Map<number, Fo
   return new Map([...members].sort(([a], [b]) => a - b));
 }
 
+/** All columns of a header. A column of another file has the number of the column here that is called the same. */
+function findAll(column: Column, { labels }: Family, headers: readonly string[]): Map<number, Found> {
+  const exact = matching(column, headers, false);
+  const found = exact.length > 0 ? exact : matching(column, headers, true).slice(0, 1);
+  const byIndex = new Map(
+    found
+      .flat()
+      .toReversed()
+      .map((one) => [one.index, one]),
+  );
+  const members = new Map<number, Found>();
+  for (const one of [...byIndex.values()].sort((a, b) => a.index - b.index)) {
+    const label = [...one.captured.values()].at(-1) ?? headers[one.index] ?? '';
+    const known = [...labels].find(([number, text]) => text === label && !members.has(number))?.[0];
+    const number = known ?? labels.size + 1;
+    labels.set(number, label);
+    members.set(number, one);
+  }
+  return members;
+}
+
 /** Headers that match, by alternative: exactly, then loosely; alternatives without a match are left out. */
 function candidates(column: Column, headers: readonly string[]): Found[][] {
-  const found: Found[][] = [];
-  for (const loose of [false, true]) {
-    for (const pattern of column.patterns) {
-      const fitting = headers.flatMap((header, index) => {
-        const captured = header === '' ? undefined : matchHeader(pattern, header, loose);
-        return captured === undefined ? [] : [{ index, captured }];
-      });
-      if (fitting.length > 0) found.push(fitting);
-    }
-  }
-  return found;
+  return [false, true].flatMap((loose) => matching(column, headers, loose));
+}
+
+function matching(column: Column, headers: readonly string[], loose: boolean): Found[][] {
+  const found = column.patterns.map((pattern) =>
+    headers.flatMap((header, index) => {
+      const captured = header === '' ? undefined : matchHeader(pattern, header, loose);
+      return captured === undefined ? [] : [{ index, captured }];
+    }),
+  );
+  return found.filter(({ length }) => length > 0);
 }
 
 function repeated(header: string, headers: readonly string[]): MappingError {

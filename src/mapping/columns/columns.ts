@@ -70,6 +70,8 @@ export interface Family {
   readonly name: string;
   /** Slot by number. */
   readonly slots: Map<number, number>;
+  /** Of the columns of one header (`occurrence: all`): what the header captures, or the header itself, by number. */
+  readonly labels: Map<number, string>;
   /** The numbers found so far, ascending. */
   numbers: readonly number[];
 }
@@ -150,7 +152,9 @@ export class Columns {
 
   /** The slots that depend on the files opened so far, in the order in which the mapping uses them. */
   assigned(): readonly unknown[] {
-    const families = [...this.declared.values()].map(({ family }) => family && [...family.slots]);
+    const families = [...this.declared.values()].map(
+      ({ family }) => family && [[...family.slots], [...family.labels]],
+    );
     return [families, [...this.rest]];
   }
 
@@ -165,7 +169,7 @@ export class Columns {
       patterns,
       occurrence: written.occurrence,
       slot: isFamily ? undefined : this.#slots++,
-      family: isFamily ? { name, slots: new Map(), numbers: [] } : undefined,
+      family: isFamily ? { name, slots: new Map(), labels: new Map(), numbers: [] } : undefined,
       captures: [...new Set(patterns.flatMap(({ captures }) => captures))].filter((word) => word !== 'n'),
     };
   }

@@ -33,6 +33,7 @@ export function compileOptionReader(
   spec: OptionsSpec,
   byName: boolean,
 ): OptionReader {
+  if (typeof spec.columns === 'string') return headerReader(scope, path, spec, spec.columns);
   if (spec.columns !== undefined) return columnReader(scope, [...path, 'columns'], spec.columns);
   if (spec.names === undefined) {
     scope.problems.add(path, 'expected names (a family of columns, or a list) or columns');
@@ -62,7 +63,41 @@ export function compileOptionReader(
   return byName ? nameReader(named.family, values, listed) : positionReader(named.family, values, listed);
 }
 
-function columnReader(scope: Scope, path: Path, columns: NonNullable<OptionsSpec['columns']>): OptionReader {
+/** The headers of a family have the names of the options; the cells of a variant, or `values`, what it chooses. */
+function headerReader(
+  scope: Scope,
+  path: Path,
+  { values, listed }: OptionsSpec,
+  columns: string,
+): OptionReader {
+  const named = resolveName(scope, columns);
+  if (named === undefined) unknownName(scope, [...path, 'columns'], columns);
+  else if (named.kind !== 'family' || scope.columns.declared.get(columns)?.occurrence !== 'all') {
+    scope.problems.add(
+      [...path, 'columns'],
+      `${columns} is not a family of headers: expected a column with \`occurrence: all\``,
+    );
+  }
+  if (listed !== undefined) scope.problems.add([...path, 'listed'], 'listed goes with a family of names');
+  if (named?.kind !== 'family') return noOptions;
+  const { family } = named;
+  const { read } = compileAs({ ...scope, eachMember: true }, [...path, 'values'], values ?? columns, 'text');
+  return (_rows, variants) => {
+    const numbers = family.numbers.filter((number) => variants.some((row) => isPresent(read, row, number)));
+    return {
+      names: numbers.map((number) => family.labels.get(number) ?? ''),
+      choices: variants.map((row) => numbers.map((number) => textOf(read(row, number)))),
+      listed: [],
+      rows: variants,
+    };
+  };
+}
+
+function columnReader(
+  scope: Scope,
+  path: Path,
+  columns: Exclude<NonNullable<OptionsSpec['columns']>, string>,
+): OptionReader {
   const names = Object.keys(columns);
   const reads = Object.entries(columns).map(
     ([name, value]) => compileAs(scope, [...path, name], value, 'text').read,

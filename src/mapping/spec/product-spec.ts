@@ -89,9 +89,11 @@ export const optionsSchema = z.strictObject({
       'The family of columns with the names of the options, such as `option{n}`; or a list, if the rows have all names in one cell.',
     ),
   columns: z
-    .record(z.string().min(1), valueSchema)
+    .union([z.string().min(1), z.record(z.string().min(1), valueSchema)])
     .exactOptional()
-    .describe('Instead of `names` and `values`: options by name, each with where its value stands.'),
+    .describe(
+      'Instead of `names`: options by name, each with where its value stands; or a family of columns whose headers have the names, such as `{ header: "Option: {name}", occurrence: all }`.',
+    ),
   values: valueSchema
     .exactOptional()
     .describe(

@@ -31,6 +31,10 @@ const HEADERS: readonly (readonly [mapping: string, headers: string])[] = [
     'id;handle;sku;composite_name;composite_sku;composite_quantity;name;description;product_category;variant_option_one_name;variant_option_one_value;tags;weight;weight_unit;supply_price;retail_price;tax_name;brand_name;supplier_name;active;track_inventory;inventory_Main_Outlet;reorder_point_Main_Outlet;inventory_Market',
   ],
   [
+    'ecwid-products',
+    'type;product_internal_id;product_sku;product_name;product_price;product_compare_to_price;product_is_inventory_tracked;product_quantity;product_quantity_out_of_stock_behaviour;product_is_available;product_media_main_image_url;product_description;product_category_1;product_brand;product_upc;product_weight;product_is_shipping_required;product_option_name;product_option_type;product_option_value;product_variation_sku;product_variation_option_Color;category_internal_id;category_path;url',
+  ],
+  [
     'klaviyo-contacts',
     'Email;Klaviyo ID;First Name;Last Name;Organization;Title;Phone Number;Address;Address 2;City;State / Region;Country;Zip Code;Latitude;Longitude;Source;IP Address;Email Marketing Consent;Email Marketing Consent Timestamp;Date Added;Email Suppressions',
   ],

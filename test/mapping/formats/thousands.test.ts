@@ -42,6 +42,11 @@ const FORMATS: readonly (readonly [string, (price: string, stock: string) => str
       `Item Name,Variation Name,Price,Current Quantity Harbour\nCup,Regular,${price},${stock}`,
   ],
   [
+    'ecwid-products',
+    (price, stock) =>
+      `type,product_internal_id,product_name,product_price,product_is_inventory_tracked,product_quantity\nproduct,7,Cup,${price},true,${stock}`,
+  ],
+  [
     'lightspeed-products',
     (price, stock) => `handle,sku,name,retail_price,inventory_Main_Outlet\ncup,C,Cup,${price},${stock}`,
   ],
