@@ -30,23 +30,19 @@ export interface Notification {
  * (interrupted, superseded).
  */
 export function notifiedEnd({ kind, status }: Pick<Run, 'kind' | 'status'>): NotifiedEnd | null {
-  if (kind === 'plan' || kind === 'verify') return null;
-  switch (status) {
-    case 'failed':
-    case 'stopped':
-    case 'done':
-      return status;
-    case 'done-with-rejects':
-      return 'rejects';
-    case 'running':
-    case 'planned':
-    case 'interrupted':
-    case 'superseded':
-      return null;
-    default:
-      return status satisfies never;
-  }
+  return kind === 'plan' || kind === 'verify' ? null : ENDS[status];
 }
+
+const ENDS: Readonly<Record<Run['status'], NotifiedEnd | null>> = {
+  failed: 'failed',
+  stopped: 'stopped',
+  done: 'done',
+  'done-with-rejects': 'rejects',
+  running: null,
+  planned: null,
+  interrupted: null,
+  superseded: null,
+};
 
 /** Discord accepts 2,000 characters. A chat message should have only a few lines. */
 const LONGEST_ERROR = 600;

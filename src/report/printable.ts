@@ -42,20 +42,16 @@ export function sentence(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
+const THINGS = {
+  products: 'product',
+  contacts: 'contact',
+  orders: 'order',
+  'subscriber-lists': 'list',
+} as const;
+
 /** The noun for a record, or for an item of an export. */
-export function thing(resource: Run['resource']): 'product' | 'contact' | 'order' | 'list' {
-  switch (resource) {
-    case 'products':
-      return 'product';
-    case 'contacts':
-      return 'contact';
-    case 'orders':
-      return 'order';
-    case 'subscriber-lists':
-      return 'list';
-    default:
-      return resource satisfies never;
-  }
+export function thing(resource: Run['resource']): (typeof THINGS)[Run['resource']] {
+  return THINGS[resource];
 }
 
 /** `was` for one, `were` for all other figures. */

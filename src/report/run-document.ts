@@ -83,7 +83,7 @@ export function runDocument(facts: RunFacts, view: View): RunDocument {
   return {
     head: {
       ...{
-        what: undo === undefined ? whatOf(kind) : 'Undo of a run of',
+        what: SUBJECTS[undo === undefined ? kind : 'undo'],
         job,
         store,
         run: id,
@@ -100,23 +100,13 @@ export function runDocument(facts: RunFacts, view: View): RunDocument {
   };
 }
 
-function whatOf(kind: DocumentHead['kind']): string {
-  switch (kind) {
-    case 'plan':
-      return 'Plan of';
-    case 'run':
-      return 'Run of';
-    case 'retry':
-      return 'Retry of';
-    case 'export':
-      return 'Export by';
-    case 'verify':
-      return 'Verification of';
-    case 'undo':
-      return 'Undo of a run of';
-    case 'release':
-      return 'Release of held records of';
-    default:
-      return kind satisfies never;
-  }
-}
+/** The words before the name of the job. */
+const SUBJECTS: Readonly<Record<DocumentHead['kind'], string>> = {
+  plan: 'Plan of',
+  run: 'Run of',
+  retry: 'Retry of',
+  export: 'Export by',
+  verify: 'Verification of',
+  undo: 'Undo of a run of',
+  release: 'Release of held records of',
+};

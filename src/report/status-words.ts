@@ -3,31 +3,25 @@ import { counted, grouped, printable, sentence, shortened } from './printable.ts
 import type { ClockKeeper } from './run-facts.ts';
 import type { Tone, Words } from './section.ts';
 
+/** Each status as the beginning of a sentence that continues with a duration, and how it is emphasised. */
+const STATUSES: Readonly<Record<RunStatus, readonly [words: string, tone: Tone]>> = {
+  running: ['running', 'strong'],
+  planned: ['planned, nothing sent,', 'strong'],
+  done: ['done', 'good'],
+  'done-with-rejects': ['done, with rejects,', 'warning'],
+  stopped: ['stopped by a safety limit', 'warning'],
+  failed: ['failed', 'bad'],
+  interrupted: ['interrupted', 'warning'],
+  superseded: ['superseded by a later run', 'quiet'],
+};
+
 /** A status as the beginning of a sentence that continues with a duration. */
 export function statusWords(
   status: RunStatus,
   { rejected, held }: Pick<RunTotals, 'rejected' | 'held'> = { rejected: 0, held: 0 },
 ): string {
-  switch (status) {
-    case 'running':
-      return 'running';
-    case 'planned':
-      return 'planned, nothing sent,';
-    case 'done':
-      return 'done';
-    case 'done-with-rejects':
-      return rejected === 0 && held > 0 ? 'done, with held records,' : 'done, with rejects,';
-    case 'stopped':
-      return 'stopped by a safety limit';
-    case 'failed':
-      return 'failed';
-    case 'interrupted':
-      return 'interrupted';
-    case 'superseded':
-      return 'superseded by a later run';
-    default:
-      return status satisfies never;
-  }
+  const onlyHeld = status === 'done-with-rejects' && rejected === 0 && held > 0;
+  return onlyHeld ? 'done, with held records,' : STATUSES[status][0];
 }
 
 /** A status alone: `Done, with rejects`. */
@@ -37,36 +31,16 @@ export function statusLabel(status: RunStatus): string {
 
 /** Whether schedules are active, and what to do if they are not. */
 export function schedulesNote(keeper: ClockKeeper, program: string): Words {
-  const code = (words: string): Words => ({ as: 'code', words });
-  switch (keeper) {
-    case 'worker':
-      return 'Schedules are active: a worker is running.';
-    case 'no-worker':
-      return ['Schedules are inactive: no worker is running. Start one: ', code(`${program} worker`)];
-    default:
-      return keeper satisfies never;
-  }
+  if (keeper === 'worker') return 'Schedules are active: a worker is running.';
+  return [
+    'Schedules are inactive: no worker is running. Start one: ',
+    { as: 'code', words: `${program} worker` },
+  ];
 }
 
 /** How a status is emphasised. */
 export function statusTone(status: RunStatus): Tone {
-  switch (status) {
-    case 'done':
-      return 'good';
-    case 'done-with-rejects':
-    case 'stopped':
-    case 'interrupted':
-      return 'warning';
-    case 'failed':
-      return 'bad';
-    case 'running':
-    case 'planned':
-      return 'strong';
-    case 'superseded':
-      return 'quiet';
-    default:
-      return status satisfies never;
-  }
+  return STATUSES[status][1];
 }
 
 type Ended = Pick<Run, 'kind' | 'status' | 'totals'> &
@@ -82,7 +56,7 @@ export function totalsWords(run: Ended): string {
   if (totals === null) return soFarWords(run);
   const why = whyLeft(run, totals);
   if (why !== null) return why;
-  const parts = [
+  const shown = figuresList([
     [totals.applied, 'applied'],
     [totals.unchanged, 'unchanged'],
     [totals.deleted, 'deleted'],
@@ -91,9 +65,8 @@ export function totalsWords(run: Ended): string {
     [totals.unsent, unsentWord(run)],
     [totals.held, 'held'],
     [totals.skipped, 'skipped'],
-  ] as const;
-  const shown = parts.filter(([figure]) => figure > 0).map(([figure, word]) => `${grouped(figure)} ${word}`);
-  if (shown.length > 0) return shown.join(', ');
+  ]);
+  if (shown !== '') return shown;
   const records = counted(totals.records, 'record');
   return kind === 'export' && status !== 'done' && totals.records > 0 ? `${records} read` : records;
 }
@@ -106,11 +79,18 @@ export function figuresWords(run: Ended): string {
 /** For a run that has not ended or whose process died: what was known about a second earlier. */
 function soFarWords({ progress }: Ended): string {
   if (progress == null || progress.applied + progress.rejected === 0) return '';
-  const parts = [[progress.applied, 'applied'] as const, [progress.rejected, 'rejected'] as const];
-  return `${parts
+  return `${figuresList([
+    [progress.applied, 'applied'],
+    [progress.rejected, 'rejected'],
+  ])} so far`;
+}
+
+/** `12 applied, 1 rejected`: those that are not zero. */
+export function figuresList(figures: readonly (readonly [figure: number, word: string])[]): string {
+  return figures
     .filter(([figure]) => figure > 0)
     .map(([figure, word]) => `${grouped(figure)} ${word}`)
-    .join(', ')} so far`;
+    .join(', ');
 }
 
 const NOT_THROUGH: readonly RunStatus[] = ['planned', 'stopped', 'failed', 'interrupted'];
@@ -137,10 +117,7 @@ function whyLeft({ status, error = null }: Ended, { records, applied, requests }
 
 function verifiedWords(found: Verification): string {
   const { sampled, unsent } = found;
-  const left = unsent > 0 ? [`${grouped(unsent)} unsent`] : [];
-  return [`${grouped(sampled - unsent)} verified`, `${grouped(forgotten(found))} forgotten`, ...left].join(
-    ', ',
-  );
+  return `${grouped(sampled - unsent)} verified, ${grouped(forgotten(found))} forgotten${unsent > 0 ? `, ${grouped(unsent)} unsent` : ''}`;
 }
 
 /** The word for operations that were not sent: `planned` for a plan that was not applied. */

@@ -280,36 +280,26 @@ function styled(style: Style | 'plain', text: Markup): Markup {
   switch (style) {
     case 'plain':
       return text;
-    case 'foreign':
-      return html`<bdi>${text}</bdi>`;
-    case 'strong':
-      return html`<strong>${text}</strong>`;
-    case 'code':
-      return html`<code>${text}</code>`;
-    case 'setting':
-      return html`<code class="setting">${text}</code>`;
-    case 'removed':
-      return html`<del>${text}</del>`;
-    case 'added':
-      return html`<ins>${text}</ins>`;
     case 'unusual':
       return html`<strong class="unusual"><span class="sign" aria-hidden="true">!</span> ${text}<span class="unseen">, unusual</span></strong>`;
+    case 'setting':
+      return html`<code class="setting">${text}</code>`;
     case 'key':
       return html`<span class="sample-key">${text}</span>`;
-    case 'examples':
-    case 'places':
-    case 'subject':
-    case 'text':
-    case 'tone-good':
-    case 'tone-warning':
-    case 'tone-bad':
-    case 'tone-quiet':
-    case 'tone-strong':
-      return html`<span class="${style}">${text}</span>`;
+    case 'foreign':
+    case 'strong':
+    case 'code':
+    case 'removed':
+    case 'added': {
+      const tag = trusted(TAGS[style]);
+      return html`<${tag}>${text}</${tag}>`;
+    }
     default:
-      return style satisfies never;
+      return html`<span class="${style}">${text}</span>`;
   }
 }
+
+const TAGS = { foreign: 'bdi', strong: 'strong', code: 'code', removed: 'del', added: 'ins' } as const;
 
 /** The stylesheet of report and dashboard. It is beside this file, also in `dist/`. */
 export const STYLESHEET_URL = new URL('report.css', import.meta.url);

@@ -1,6 +1,7 @@
 import { escapeUTF8 } from 'entities';
 import type { RunStatus } from '../../model/run.ts';
 import { printable, shortened } from '../printable.ts';
+import type { TableColumn } from '../section.ts';
 import { statusLabel, statusTone } from '../status-words.ts';
 
 /** HTML that is safe to show: made by `html`, or marked as safe by `trusted`. */
@@ -82,16 +83,8 @@ export function badge(tone: keyof typeof SHAPES, words: string, shape = tone): M
   return html`<span class="badge ${tone}"><svg class="badge-icon" viewBox="0 0 16 16" width="14" height="14" aria-hidden="true" focusable="false"><path d="${SHAPES[shape]}"/></svg>${words}</span>`;
 }
 
-/** A column of a table. Its header is above the column; on a narrow screen it precedes each cell. */
-export interface Column {
-  readonly header: string;
-  /** Figures are aligned to the right for comparison. */
-  readonly numeric?: boolean;
-  /** Short content: on a narrow screen several cells share a line, as figures do. */
-  readonly short?: boolean;
-  /** The meaning is clear without the header, so a narrow screen leaves it out. */
-  readonly bare?: boolean;
-}
+/** A column of a table, as documents define it. */
+export type Column = Pick<TableColumn, 'header' | 'numeric' | 'short' | 'bare'>;
 
 /** The content of a table. The first cell of each row names the row. */
 interface TableParts {

@@ -1,7 +1,7 @@
 import type { RunStatus } from '../../model/run.ts';
 import { html, type Markup } from '../html/markup.ts';
 import { counted, formatDuration, formatMoment, grouped, listed } from '../printable.ts';
-import { statusWords } from '../status-words.ts';
+import { figuresList, statusWords } from '../status-words.ts';
 import { type Drawing, drawPlot, type LegendEntry, plotFigure } from './draw-plot.ts';
 import { countTicks, durationTicks, endTicks, type Tick } from './duration-ticks.ts';
 
@@ -58,13 +58,13 @@ async function durationPlot(runs: readonly PastRun[], timezone: string): Promise
     index,
     from: 0,
     to: Math.min(height, run.durationMs),
-    fill: DURATION_FILL[ending(run)],
-    opacity: odd[index] === true || ending(run) !== 'finished' ? 1 : 0.6,
+    fill: DURATION_FILL[ENDINGS[run.status]],
+    opacity: odd[index] === true || ENDINGS[run.status] !== 'finished' ? 1 : 0.6,
     title: titleOf(run),
   }));
-  const signs = runs.map((run) => SIGNS[ending(run)]);
-  const unfinished = runs.filter((run) => ending(run) !== 'finished');
-  const endings = new Set(runs.map(ending));
+  const signs = runs.map((run) => SIGNS[ENDINGS[run.status]]);
+  const unfinished = runs.filter((run) => ENDINGS[run.status] !== 'finished');
+  const endings = new Set(runs.map(({ status }) => ENDINGS[status]));
   const text = [
     `The last ${counted(runs.length, 'run')} took ${formatDuration(Math.min(...values))} to ${formatDuration(Math.max(...values))}.`,
     ...unusual(odd, runs),
@@ -216,23 +216,16 @@ function valued(values: readonly number[], odd: readonly boolean[], apart: numbe
 type Ending = 'finished' | 'failed' | 'stopped';
 
 /** Only unfinished runs have a colour; rejects are in the other plot. */
-function ending({ status }: PastRun): Ending {
-  switch (status) {
-    case 'done':
-    case 'done-with-rejects':
-    case 'running':
-    case 'planned':
-      return 'finished';
-    case 'failed':
-      return 'failed';
-    case 'stopped':
-    case 'interrupted':
-    case 'superseded':
-      return 'stopped';
-    default:
-      return status satisfies never;
-  }
-}
+const ENDINGS: Readonly<Record<RunStatus, Ending>> = {
+  done: 'finished',
+  'done-with-rejects': 'finished',
+  running: 'finished',
+  planned: 'finished',
+  failed: 'failed',
+  stopped: 'stopped',
+  interrupted: 'stopped',
+  superseded: 'stopped',
+};
 
 const DURATION_FILL: Readonly<Record<Ending, string>> = {
   finished: 'var(--plot-main)',
@@ -251,21 +244,15 @@ function handled({ applied, deleted, rejected, unsent }: PastRun): number {
 }
 
 function titleOf({ at, status, durationMs, unchanged, ...run }: PastRun): string {
-  const figures = [
+  const figures = figuresList([
     [run.applied, 'applied'],
     [unchanged, 'unchanged'],
     [run.deleted, 'deleted'],
     [run.rejected, 'rejected'],
     [run.unsent, 'unsent'],
-  ] as const;
-  const parts = figures
-    .filter(([figure]) => figure > 0)
-    .map(([figure, word]) => `${grouped(figure)} ${word}`);
-  return [
-    `${formatMoment(at)}: ${statusWords(status).replace(/,$/, '')}`,
-    formatDuration(durationMs),
-    ...parts,
-  ].join(', ');
+  ]);
+  const what = `${formatMoment(at)}: ${statusWords(status).replace(/,$/, '')}, ${formatDuration(durationMs)}`;
+  return figures === '' ? what : `${what}, ${figures}`;
 }
 
 function unusual(odd: readonly boolean[], runs: readonly PastRun[]): string[] {

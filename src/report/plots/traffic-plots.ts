@@ -1,7 +1,7 @@
 import type { TrafficSample } from '../../model/run.ts';
 import { html, type Markup } from '../html/markup.ts';
 import { formatDuration, grouped } from '../printable.ts';
-import { type Drawing, drawPlot, plotFigure } from './draw-plot.ts';
+import { type Drawing, drawPlot, type LegendEntry, plotFigure } from './draw-plot.ts';
 
 /** A plot of fewer samples would show nothing. */
 const FEWEST_SAMPLES = 3;
@@ -45,23 +45,17 @@ async function ratePlot({ samples, x, axis }: Course): Promise<Markup> {
   const retries = steps(samples, x, (sample) => rate(sample.retries, sample.ms), 0);
   const most = Math.max(...samples.map(({ requests, ms }) => rate(requests, ms)));
   const sum = (figure: 'failed' | 'retries') => samples.reduce((whole, sample) => whole + sample[figure], 0);
-  const drawing: Drawing = (plot) => ({
-    ...SIZE,
-    x: axis,
-    y: Y,
-    marks: [
-      plot.areaY(all, { ...AREA, fill: 'var(--plot-main)', fillOpacity: 0.22 }),
-      plot.line(all, { ...LINE, stroke: 'var(--plot-main)', strokeWidth: 1.25 }),
-      plot.areaY(failed, { ...AREA, fill: 'var(--plot-bad)', fillOpacity: 0.8 }),
-      ...(sum('retries') > 0
-        ? [plot.line(retries, { ...LINE, stroke: 'var(--plot-second)', strokeDasharray: '4 3' })]
-        : []),
-      plot.ruleY([0]),
-    ],
-  });
+  const marks: Marks = (plot) => [
+    plot.areaY(all, { ...AREA, fill: 'var(--plot-main)', fillOpacity: 0.22 }),
+    plot.line(all, { ...LINE, stroke: 'var(--plot-main)', strokeWidth: 1.25 }),
+    plot.areaY(failed, { ...AREA, fill: 'var(--plot-bad)', fillOpacity: 0.8 }),
+    ...(sum('retries') > 0
+      ? [plot.line(retries, { ...LINE, stroke: 'var(--plot-second)', strokeDasharray: '4 3' })]
+      : []),
+  ];
   const title = 'Requests per second';
   const text = `At most ${grouped(Math.round(most))} per second; ${grouped(sum('failed'))} failed, ${grouped(sum('retries'))} were retries.`;
-  return plotFigure(title, await drawPlot(drawing, `${title}. ${text}`), [
+  return await courseFigure({ title, text, axis, marks }, [
     { kind: 'main', label: 'all' },
     ...(sum('failed') > 0 ? [{ kind: 'bad', label: 'failed' } as const] : []),
     ...(sum('retries') > 0 ? [{ kind: 'second', label: 'retries' } as const] : []),
@@ -74,20 +68,14 @@ async function answerPlot({ samples, x, axis }: Course): Promise<Markup> {
   const shown = (ms: number | null) => (ms === null ? null : inSeconds ? ms / 1000 : ms);
   const half = steps(samples, x, ({ p50 }) => shown(p50), null);
   const most = steps(samples, x, ({ p95 }) => shown(p95), null);
-  const drawing: Drawing = (plot) => ({
-    ...SIZE,
-    x: axis,
-    y: Y,
-    marks: [
-      plot.areaY(most, { ...AREA, fill: 'var(--plot-second)', fillOpacity: 0.16 }),
-      plot.line(most, { ...LINE, stroke: 'var(--plot-second)', strokeDasharray: '4 3' }),
-      plot.line(half, { ...LINE, stroke: 'var(--plot-main)' }),
-      plot.ruleY([0]),
-    ],
-  });
+  const marks: Marks = (plot) => [
+    plot.areaY(most, { ...AREA, fill: 'var(--plot-second)', fillOpacity: 0.16 }),
+    plot.line(most, { ...LINE, stroke: 'var(--plot-second)', strokeDasharray: '4 3' }),
+    plot.line(half, { ...LINE, stroke: 'var(--plot-main)' }),
+  ];
   const title = `Latency, in ${inSeconds ? 'seconds' : 'milliseconds'}`;
   const text = `Median and p95; the highest p95 is ${formatDuration(slowest)}.`;
-  return plotFigure(title, await drawPlot(drawing, `${title}. ${text}`), [
+  return await courseFigure({ title, text, axis, marks }, [
     { kind: 'main', label: 'median' },
     { kind: 'second', label: 'p95' },
   ]);
@@ -99,23 +87,36 @@ async function concurrencyPlot({ samples, x, axis }: Course): Promise<Markup> {
   const pauses = samples
     .filter(({ pausedMs }) => pausedMs > 0)
     .map(({ at, ms, pausedMs }) => ({ from: x(at), to: x(at + Math.min(ms, pausedMs)) }));
-  const drawing: Drawing = (plot) => ({
-    ...SIZE,
-    x: axis,
-    y: { ...Y, domain: [0, most], ticks: Math.min(4, most), tickFormat: 'd' },
-    marks: [
-      plot.rectY(pauses, { x1: 'from', x2: 'to', y1: 0, y2: most, fill: 'var(--plot-pause)' }),
-      plot.line(allowed, { ...LINE, stroke: 'var(--plot-main)' }),
-      plot.ruleY([0]),
-    ],
-  });
+  const y = { ...Y, domain: [0, most], ticks: Math.min(4, most), tickFormat: 'd' };
+  const marks: Marks = (plot) => [
+    plot.rectY(pauses, { x1: 'from', x2: 'to', y1: 0, y2: most, fill: 'var(--plot-pause)' }),
+    plot.line(allowed, { ...LINE, stroke: 'var(--plot-main)' }),
+  ];
   const paused = samples.reduce((sum, { pausedMs }) => sum + pausedMs, 0);
   const title = 'Concurrent requests allowed by the limiter';
   const text = `At most ${grouped(most)}${paused > 0 ? `; sending paused for ${formatDuration(paused)}` : ''}.`;
-  return plotFigure(title, await drawPlot(drawing, `${title}. ${text}`), [
+  return await courseFigure({ title, text, axis, marks, y }, [
     { kind: 'main', label: 'allowed' },
     ...(paused > 0 ? [{ kind: 'pause', label: 'paused' } as const] : []),
   ]);
+}
+
+type Marks = (plot: Parameters<Drawing>[0]) => NonNullable<ReturnType<Drawing>['marks']>;
+
+interface CourseFigure extends Pick<Course, 'axis'> {
+  readonly title: string;
+  /** The figures in words, for readers who do not see the plot. */
+  readonly text: string;
+  readonly marks: Marks;
+  readonly y?: ReturnType<Drawing>['y'];
+}
+
+async function courseFigure(
+  { title, text, axis, marks, y = Y }: CourseFigure,
+  legend: readonly LegendEntry[],
+): Promise<Markup> {
+  const drawing: Drawing = (plot) => ({ ...SIZE, x: axis, y, marks: [...marks(plot), plot.ruleY([0])] });
+  return plotFigure(title, await drawPlot(drawing, `${title}. ${text}`), legend);
 }
 
 /** The unit of a time axis. */

@@ -31,24 +31,18 @@ function termsOf({ run, totals }: RunFacts, { now, version }: View): [name: stri
   ];
 }
 
+const KINDS: Readonly<Record<RunFacts['run']['kind'], string>> = {
+  run: 'import',
+  plan: 'plan only',
+  retry: 'retry',
+  export: 'export',
+  verify: 'verification',
+  undo: 'undo',
+  release: 'release',
+};
+
 function kindWords({ kind, retryOf, undo, release }: RunFacts['run']): Words {
-  if (undo !== undefined) return ['undo of ', { as: 'code', words: foreign(undo.of) }];
-  if (release !== undefined) return ['release of ', { as: 'code', words: foreign(release.of) }];
-  switch (kind) {
-    case 'undo':
-    case 'release':
-      return kind;
-    case 'run':
-      return 'import';
-    case 'plan':
-      return 'plan only';
-    case 'retry':
-      return retryOf === null ? 'retry' : ['retry of ', { as: 'code', words: foreign(retryOf) }];
-    case 'export':
-      return 'export';
-    case 'verify':
-      return 'verification';
-    default:
-      return kind satisfies never;
-  }
+  const of = undo?.of ?? release?.of ?? retryOf;
+  const name = KINDS[undo !== undefined ? 'undo' : release !== undefined ? 'release' : kind];
+  return of === null ? name : [`${name} of `, { as: 'code', words: foreign(of) }];
 }

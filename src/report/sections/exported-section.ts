@@ -1,4 +1,4 @@
-import { counted, formatBytes, grouped } from '../printable.ts';
+import { counted, formatBytes, grouped, thing } from '../printable.ts';
 import type { RunFacts } from '../run-facts.ts';
 import { foreign, type Section } from '../section.ts';
 
@@ -6,7 +6,6 @@ import { foreign, type Section } from '../section.ts';
 export function exportedSection({ run, totals, exported: file }: RunFacts): Section | null {
   if (file === null) return null;
   const { location, mode, begun, format, items, lines, bytes, readAt } = file;
-  const thing = run.resource === 'orders' ? 'order' : 'list';
   const at = `${readAt.replace('T', ' ').slice(0, 'yyyy-mm-dd hh:mm:ss'.length)} UTC`;
   const how =
     mode !== 'append'
@@ -22,7 +21,7 @@ export function exportedSection({ run, totals, exported: file }: RunFacts): Sect
         kind: 'terms',
         terms: [
           ['File', { as: 'code', words: foreign(location, 300) }],
-          ['Read', `${counted(items, thing)}, at ${at}`],
+          ['Read', `${counted(items, thing(run.resource))}, at ${at}`],
           ['Written', `${counted(lines, 'line')}, ${how}`],
           ['Format', `${format}, ${formatBytes(bytes)} in all`],
           ['Requests', grouped(totals.requests)],

@@ -49,18 +49,16 @@ function foreignField(field: string): Words {
 }
 
 function sampleWords({ key, old, new: now }: FieldChanges['samples'][number]): Words {
-  return [
-    { as: 'key', words: foreign(key, LONGEST_NAME) },
-    only('text', ':'),
-    ' ',
-    { as: 'removed', words: shownValue(old) },
-    ' → ',
-    { as: 'added', words: shownValue(now) },
-  ];
+  return changeWords({ as: 'key', words: foreign(key, LONGEST_NAME) }, sampleValue(old), sampleValue(now));
+}
+
+/** A record with an old and a new value. */
+export function changeWords(name: Words, old: Words, now: Words): Words {
+  return [name, only('text', ':'), ' ', { as: 'removed', words: old }, ' → ', { as: 'added', words: now }];
 }
 
 /** A sample value. Absent and empty values have words. */
-function shownValue(value: string | null): Words {
+export function sampleValue(value: string | null): Words {
   if (value === null) return '(none)';
   return value === '' ? '(empty)' : foreign(value, LONGEST_VALUE);
 }

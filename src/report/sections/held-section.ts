@@ -2,10 +2,10 @@ import type { GuardFinding } from '../../model/plan.ts';
 import { priceText } from '../../model/safety-limits.ts';
 import { counted, grouped, listed } from '../printable.ts';
 import type { RunFacts } from '../run-facts.ts';
-import { foreign, only, type Section, type Words } from '../section.ts';
+import { foreign, type Section, type Words } from '../section.ts';
+import { changeWords, sampleValue } from './fields-section.ts';
 
 const LONGEST_NAME = 60;
-const LONGEST_VALUE = 80;
 
 /** What the guards of the job have found, with old and new values; null if they found nothing. */
 export function heldSection({ plan, totals }: RunFacts): Section | null {
@@ -32,8 +32,8 @@ export function heldSection({ plan, totals }: RunFacts): Section | null {
         rows: hit.map((finding) => ({
           ...(finding.acts ? {} : { tone: 'quiet' as const }),
           cells: [
-            { as: 'text', words: foreign(finding.guard, LONGEST_VALUE * 2) },
-            `${grouped(finding.records)} of ${grouped(finding.of)}, ${actionWords(finding)}`,
+            { as: 'text', words: foreign(finding.guard, 160) },
+            `${grouped(finding.records)} of ${grouped(finding.of)}, ${finding.acts ? ACTIONS[finding.action] : 'below its share'}`,
             { as: 'samples', items: finding.examples.map(exampleWords) },
           ],
         })),
@@ -42,35 +42,19 @@ export function heldSection({ plan, totals }: RunFacts): Section | null {
   };
 }
 
-function actionWords({ action, acts }: GuardFinding): string {
-  if (!acts) return 'below its share';
-  switch (action) {
-    case 'hold':
-      return 'held';
-    case 'stop':
-      return 'stops the run';
-    case 'warn':
-      return 'only a warning';
-    default:
-      return action satisfies never;
-  }
-}
+const ACTIONS = { hold: 'held', stop: 'stops the run', warn: 'only a warning' } as const satisfies Readonly<
+  Record<GuardFinding['action'], string>
+>;
 
 function exampleWords({ key, what, field, old, new: now }: GuardFinding['examples'][number]): Words {
-  return [
-    { as: 'key', words: foreign(key, LONGEST_NAME) },
+  const name = [
+    { as: 'key', words: foreign(key, LONGEST_NAME) } as const,
     what !== null && [' (', foreign(what, LONGEST_NAME), ')'],
-    only('text', ':'),
-    ' ',
-    { as: 'removed', words: valueWords(field, old) },
-    ' → ',
-    { as: 'added', words: valueWords(field, now) },
   ];
+  return changeWords(name, valueWords(field, old), valueWords(field, now));
 }
 
 function valueWords(field: string, value: string | number | boolean | null): Words {
-  if (value === null) return '(none)';
-  if (value === '') return '(empty)';
   if (typeof value === 'number' && /price/i.test(field)) return priceText(value);
-  return foreign(String(value), LONGEST_VALUE);
+  return sampleValue(value === null ? null : String(value));
 }

@@ -251,7 +251,7 @@ function ofBreak(facts: RunFacts, what: 'Failed' | 'Interrupted'): Headline {
 }
 
 function ofExport({ run, exported }: RunFacts): Headline {
-  const one = run.resource === 'orders' ? 'order' : 'list';
+  const one = thing(run.resource);
   if (exported !== null) {
     const lines = counted(exported.lines, 'line');
     const isAdded = exported.mode === 'append' && exported.begun !== true;

@@ -75,19 +75,14 @@ function stepsAfter(
   { run, plan = null, exported = null, changedIdCount = 0, rejectsFile }: StepFacts,
   { buttons = false, later }: Pick<View, 'buttons' | 'later'> = {},
 ): Step[] {
-  const { id, job, status } = run;
+  const { id, job, status, totals } = run;
+  const onlyHeld = totals !== null && totals.rejected === 0 && totals.held > 0;
   const verify = changedIdCount > 0 ? verifySteps(run) : [];
   const again = againAction(run);
   const approve = { does: 'approve', run: id } as const;
+  const correct = 'To correct the rejected rows in a spreadsheet; each row has its reason:';
   const download: Step[] =
-    buttons && rejectsFile != null
-      ? [
-          {
-            what: 'To correct the rejected rows in a spreadsheet; each row has its reason:',
-            action: { does: 'download', run: id },
-          },
-        ]
-      : [];
+    buttons && rejectsFile != null ? [{ what: correct, action: { does: 'download', run: id } }] : [];
   const see = (what: string): Step[] =>
     later === undefined ? [] : [{ what, action: { does: 'see', run: later } }];
   const overtaken = see('This plan can no longer be approved, because a later run has begun:');
@@ -96,8 +91,10 @@ function stepsAfter(
       if (overtaken.length > 0) return [...overtaken, ...download];
       if (plan !== null && plan.shards.length === 0) {
         if (plan.counts.rejected.records === 0) return [];
-        const correct = 'Correct the rejected rows in the source, then:';
-        return [...download, { what: correct, action: { does: 'plan', job } }];
+        return [
+          ...download,
+          { what: 'Correct the rejected rows in the source, then:', action: { does: 'plan', job } },
+        ];
       }
       return [
         { what: 'To send this plan:', action: approve },
@@ -137,7 +134,7 @@ function stepsAfter(
           what:
             run.undo !== undefined
               ? 'To plan the undo again:'
-              : (run.totals?.requests ?? 0) > 0
+              : (totals?.requests ?? 0) > 0
                 ? 'Correct the cause of the refusals, then:'
                 : 'If the source is wrong, correct it, then:',
           action: again,
@@ -153,27 +150,25 @@ function stepsAfter(
       return [
         ...see('A later run has begun. A retry leaves out the records that it applied:'),
         ...download,
-        ...(onlyHeld(run) ? [] : [afterRejects({ run, plan, rejectsFile })]),
+        ...(onlyHeld ? [] : [afterRejects(run, plan, rejectsFile)]),
         ...(later === undefined ? releaseSteps(run) : []),
         ...wholeSteps(run),
         ...resendSteps(run),
         ...verify,
       ];
     case 'failed':
+    case 'interrupted':
       if (later !== undefined) return [...see('A later run of this job has begun:'), ...download];
-      if (run.kind === 'verify' && run.verification?.sampled === 0) {
+      if (status === 'failed' && run.kind === 'verify' && run.verification?.sampled === 0) {
         return [{ what: 'To send records that can be verified afterwards:', action: { does: 'run', job } }];
       }
       // Without a plan the file itself may have been refused: the same command would fail again.
-      if (run.kind === 'retry' && plan === null) {
+      if (status === 'failed' && run.kind === 'retry' && plan === null) {
         return [
           { what: 'If the rejects file is wrong, correct it, then:', action: again },
           { what: 'Or correct the source, then:', action: { does: 'run', job } },
         ];
       }
-      return [{ what: againText(run), action: again }, ...download];
-    case 'interrupted':
-      if (later !== undefined) return [...see('A later run of this job has begun:'), ...download];
       return [{ what: againText(run), action: again }, ...download];
     case 'running':
       return buttons
@@ -238,20 +233,8 @@ function releaseSteps({ id, totals }: Run): Step[] {
   return [{ what, action: { does: 'release', run: id } }];
 }
 
-function onlyHeld({ totals }: Run): boolean {
-  return totals !== null && totals.rejected === 0 && totals.held > 0;
-}
-
 /** Without a rejects file there is nothing to retry: the files were deleted, or only deletes were refused. */
-function afterRejects({
-  run,
-  plan,
-  rejectsFile,
-}: {
-  run: Run;
-  plan: Plan | null;
-  rejectsFile: string | null | undefined;
-}): Step {
+function afterRejects(run: Run, plan: Plan | null, rejectsFile: string | null | undefined): Step {
   const { id, job, totals } = run;
   if (rejectsFile !== null) return { what: correction(run, plan), action: { does: 'retry', run: id } };
   const what =
@@ -284,48 +267,28 @@ function interruptText({ kind }: Run): string {
   return `To stop it once the requests in flight are finished${rest}:`;
 }
 
+const AGAIN: Readonly<Record<Run['kind'], string>> = {
+  plan: 'To plan again:',
+  export: 'To export again:',
+  verify: 'To verify again:',
+  undo: 'To plan the rest of the undo:',
+  release: 'To release the rest:',
+  run: 'To continue where it stopped:',
+  retry: 'To continue where it stopped:',
+};
+
 function againText({ kind, stateLoss }: Run): string {
-  switch (kind) {
-    case 'plan':
-      return 'To plan again:';
-    case 'export':
-      return 'To export again:';
-    case 'verify':
-      return 'To verify again:';
-    case 'undo':
-      return 'To plan the rest of the undo:';
-    case 'release':
-      return 'To release the rest:';
-    case 'run':
-    case 'retry':
-      return stateLoss === undefined
-        ? 'To continue where it stopped:'
-        : 'To continue; records that the state has lost are sent again:';
-    default:
-      return kind satisfies never;
-  }
+  const isLost = stateLoss !== undefined && (kind === 'run' || kind === 'retry');
+  return isLost ? 'To continue; records that the state has lost are sent again:' : AGAIN[kind];
 }
 
 function againAction({ kind, job, retryOf, resend, sample, undo, release }: Run): Action {
   if (undo !== undefined) return { does: 'undo', run: undo.of, only: undo.only };
   if (release !== undefined) return { does: 'release', run: release.of, only: release.only };
-  switch (kind) {
-    case 'undo':
-    case 'release':
-      return { does: 'run', job };
-    case 'retry':
-      return retryOf === null ? { does: 'run', job } : { does: 'retry', run: retryOf };
-    case 'plan':
-    case 'run':
-      // Otherwise another run would begin, which sends less, instead of continuing this one.
-      return { does: kind, job, resend, sample };
-    case 'export':
-      return { does: 'run', job };
-    case 'verify':
-      return { does: 'verify', job };
-    default:
-      return kind satisfies never;
-  }
+  if (retryOf !== null && kind === 'retry') return { does: 'retry', run: retryOf };
+  if (kind === 'verify') return { does: 'verify', job };
+  // With its options: otherwise another run would begin, which sends less, instead of continuing this one.
+  return kind === 'plan' || kind === 'run' ? { does: kind, job, resend, sample } : { does: 'run', job };
 }
 
 function commandOf(action: Action): string {

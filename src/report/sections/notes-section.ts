@@ -13,12 +13,12 @@ const LONGEST_NOTE = 1_500;
 /** Warnings, and changes that the mapping made to values; null if there are none. */
 export function notesSection(facts: RunFacts): Section | null {
   const { run, plan, exported } = facts;
-  const { verification, resource } = run;
   const warnings = [
-    ...stateWarnings(run),
+    // A sentence if the run began with a state that had lost data.
+    ...(run.stateLoss === undefined ? [] : [stateLossText(run.stateLoss)]),
     ...goneWarnings(run),
     ...leftDeletesWarnings(facts.leftDeletes),
-    ...(verification === undefined ? [] : verificationNotes(verification, resource)),
+    ...(run.verification === undefined ? [] : verificationNotes(run.verification, run.resource)),
     ...changedIdWarnings(facts),
     ...answerWarnings(facts),
     ...(plan === null ? [] : planWarnings(plan)),
@@ -101,11 +101,6 @@ export function requestsWaitText(operations: number, ms: number): string {
   return `Waiting ${formatDuration(ms)} before ${counted(operations, 'record')} ${one ? 'is' : 'are'} sent: ${one ? 'the result of an earlier request for it is' : 'the results of earlier requests for them are'} unknown, and the store may still be processing ${one ? 'that request' : 'those requests'}.`;
 }
 
-/** A sentence if the run began with a state that had lost data. */
-function stateWarnings({ stateLoss }: Pick<Run, 'stateLoss'>): string[] {
-  return stateLoss === undefined ? [] : [stateLossText(stateLoss)];
-}
-
 /** A sentence if a verification found lost records, until everything has been sent again. */
 function goneWarnings({ foundGone, resend, status }: Run): string[] {
   if (foundGone === undefined || (resend && COMPLETED.includes(status))) return [];
@@ -167,11 +162,11 @@ function sharedFields({ sharedFields: found }: Plan): string[] {
 function takeovers({ takeovers: found, resource }: Plan): string[] {
   return found.map(({ job, sent, left, examples }) => {
     const total = sent + left;
-    const thing = resource === 'products' ? 'product' : 'contact';
+    const one = thing(resource);
     const taken = sent > 0 ? `this job takes over ${grouped(sent)}` : 'this job takes over none of them';
     const stay = left > 0 ? `; ${job} keeps ${grouped(left)} unchanged` : '';
     const named = examples.slice(0, KEYS_NAMED).map(printable).join(', ');
-    return `${counted(total, thing)} of this source ${total === 1 ? 'was' : 'were'} last sent by the job ${job}: ${taken}${stay} (${named}${total > KEYS_NAMED ? ' …' : ''}). Two jobs should not write the same ${thing}s.`;
+    return `${counted(total, one)} of this source ${total === 1 ? 'was' : 'were'} last sent by the job ${job}: ${taken}${stay} (${named}${total > KEYS_NAMED ? ' …' : ''}). Two jobs should not write the same ${one}s.`;
   });
 }
 
@@ -180,14 +175,11 @@ function withheldDeletes(plan: Plan): string[] {
   const why = deletesWithheld === null ? null : whyWithheld(deletesWithheld, unreadableKeys);
   const gone = `${counted(counts.removed, 'product')} ${counts.removed === 1 ? 'is' : 'are'} no longer in the source`;
   return [
-    ...(why !== null && counts.removed > 0 ? [`${gone}, but nothing is deleted: ${why}.`] : []),
-    ...(deletesWithoutId > 0
-      ? [
-          `${counted(deletesWithoutId, 'removed product')} cannot be deleted: the store never confirmed an id. Delete by hand in the store.`,
-        ]
-      : []),
+    why !== null && counts.removed > 0 && `${gone}, but nothing is deleted: ${why}.`,
+    deletesWithoutId > 0 &&
+      `${counted(deletesWithoutId, 'removed product')} cannot be deleted: the store never confirmed an id. Delete by hand in the store.`,
     ...unconfirmedProducts(unconfirmed),
-  ];
+  ].filter((warning) => warning !== false);
 }
 
 function unconfirmedProducts({ keys, examples }: Plan['unconfirmed']): string[] {

@@ -71,17 +71,14 @@ export function rejectsFiles({ plan, rejectsFile }: RunFacts): Block[] {
   const beside = (name: string) => `${rejectsFile.slice(0, -REJECTS_FILE.length)}${name}`;
   const lines = [
     `Rejects file: ${rejectsFile}`,
-    ...(plan !== null && hasRejectsWorkbook(plan.source)
-      ? [`The same as a workbook: ${beside(REJECTS_WORKBOOK)} (correct either, not both)`]
-      : []),
-    ...(unmatched
-      ? [
-          plan?.mode === 'update'
-            ? `Rows without a product: ${beside(UNMATCHED_FILE)} (correct the SKU, url or id, or let another job send the product first)`
-            : `Contacts without a match: ${beside(UNMATCHED_FILE)} (create them in the store, or complete the crosswalk)`,
-        ]
-      : []),
-  ];
+    plan !== null &&
+      hasRejectsWorkbook(plan.source) &&
+      `The same as a workbook: ${beside(REJECTS_WORKBOOK)} (correct either, not both)`,
+    unmatched &&
+      (plan?.mode === 'update'
+        ? `Rows without a product: ${beside(UNMATCHED_FILE)} (correct the SKU, url or id, or let another job send the product first)`
+        : `Contacts without a match: ${beside(UNMATCHED_FILE)} (create them in the store, or complete the crosswalk)`),
+  ].filter((line) => line !== false);
   return lines.map((line) => paragraph([foreign(line)], { role: 'file' }));
 }
 
@@ -103,7 +100,7 @@ function reasonsTable(caption: string, groups: readonly ReasonGroup[], { plan }:
     ],
     rows: groups.map((group) => {
       const { message, code } = group;
-      const subject = reasonSubject(group).join(', ');
+      const subject = reasonSubject(group);
       const places = reasonPlaces(group, files);
       return {
         cells: [
@@ -143,8 +140,10 @@ function reasonAmount({ records, rows }: ReasonGroup): string {
 }
 
 /** The field and the column of a reason, if they are known. */
-function reasonSubject({ field, column }: ReasonGroup): string[] {
-  return [field, column === null ? null : `column "${printable(column)}"`].filter((part) => part !== null);
+function reasonSubject({ field, column }: ReasonGroup): string {
+  return [field, column === null ? null : `column "${printable(column)}"`]
+    .filter((part) => part !== null)
+    .join(', ');
 }
 
 /** `lines 3, 8 and 14` or `Prices!C3`, with the names of files if there are several; empty if no line is known. */

@@ -26,11 +26,12 @@ export function trafficSection(facts: RunFacts): Section | null {
 export function trafficWords(samples: readonly TrafficSample[]): string[] {
   const sum = (of: (sample: TrafficSample) => number) =>
     samples.reduce((whole, sample) => whole + of(sample), 0);
-  const requests = sum((sample) => sample.requests);
-  const failed = sum((sample) => sample.failed);
-  const retries = sum((sample) => sample.retries);
-  const pausedMs = sum((sample) => sample.pausedMs);
-  const busyMs = sum(({ ms }) => ms);
+  const [requests, failed, retries] = [
+    sum((one) => one.requests),
+    sum((one) => one.failed),
+    sum((one) => one.retries),
+  ];
+  const [pausedMs, busyMs] = [sum((one) => one.pausedMs), sum((one) => one.ms)];
   const perSecond = requests / Math.max(0.001, busyMs / 1000);
   const rate =
     requests < REQUESTS_OF_A_RATE
@@ -40,11 +41,10 @@ export function trafficWords(samples: readonly TrafficSample[]): string[] {
   return [
     `${counted(requests, 'request')} in ${formatDuration(busyMs)}${rate}.`,
     ...latencyWords(samples),
-    ...(failed > 0 ? [`${grouped(failed)} failed${repeated}.`] : []),
-    ...(pausedMs > 0
-      ? [`Sending paused for ${formatDuration(pausedMs)} because the store failed or asked to wait.`]
-      : []),
-  ];
+    failed > 0 && `${grouped(failed)} failed${repeated}.`,
+    pausedMs > 0 &&
+      `Sending paused for ${formatDuration(pausedMs)} because the store failed or asked to wait.`,
+  ].filter((sentence) => sentence !== false);
 }
 
 /**

@@ -14,21 +14,7 @@ export function undoSection(facts: RunFacts): Section | null {
   const { recreated, kept, left } = undo;
   const would = isOnlyPlanned(facts);
   const one = thing(run.resource);
-  const created: Words[] =
-    recreated.records === 0
-      ? []
-      : [
-          [
-            `${counted(recreated.records, `deleted ${one}`)} ${would ? 'would return' : 'returned'} under ${recreated.records === 1 ? 'a new id' : 'new ids'}: `,
-            foreign(
-              namesOf(
-                recreated.examples.map(({ key, id }) => (id === null ? key : `${key} (was ${id})`)),
-                recreated.records,
-              ),
-            ),
-            '.',
-          ],
-        ];
+  const returned = recreated.examples.map(({ key, id }) => (id === null ? key : `${key} (was ${id})`));
   const items = left.map(({ message, records, keys }) => ({
     words: [
       `${counted(records, one)} left as ${records === 1 ? 'it is' : 'they are'}: `,
@@ -39,13 +25,17 @@ export function undoSection(facts: RunFacts): Section | null {
     ],
   }));
   const notes: Words[] = [
-    ...created,
+    recreated.records > 0 && [
+      `${counted(recreated.records, `deleted ${one}`)} ${would ? 'would return' : 'returned'} under ${recreated.records === 1 ? 'a new id' : 'new ids'}: `,
+      foreign(namesOf(returned, recreated.records)),
+      '.',
+    ],
     plan.counts.deletes > 0 &&
       `Deleted are ${one}s that the run sent for the first time. Whether the store had them before is not known.`,
     kept.length > 0 &&
       `The run added fields (${listed(kept.map(({ field, records }) => `${field} in ${counted(records, one)}`))}): they may stay, because the API does not empty a field that a request leaves out.`,
     sourceWords(run.job, undo.schedule),
-  ].filter((words) => words !== false);
+  ];
   const blocks: Block[] = [paragraph(notes)];
   if (items.length > 0) blocks.unshift({ kind: 'list', style: 'notes', title: 'Not undone', items });
   return { id: 'undo', title: `Undo of run ${undo.of}`, blocks };

@@ -85,26 +85,14 @@ export function verificationNotes(found: Verification, resource: Run['resource']
     .map(({ field, records }) => `${field} (${grouped(records)})`);
   const more = alteredFields.length > FIELDS_NAMED ? ' and others' : '';
   return [
-    ...(altered > 0
-      ? [
-          `${counted(altered, 'answer')} ${altered === 1 ? 'has' : 'have'} other values than were sent: ${listed(fields)}${more}. The store changes or ignores these values; sending them again does not help.`,
-        ]
-      : []),
-    ...(missing > 0
-      ? [
-          `${counted(missing, 'contact')} not found: the API cannot create contacts. Create them in the store and correct their ids in the crosswalk.`,
-        ]
-      : []),
-    ...(rejected > missing
-      ? [
-          `${counted(rejected - missing, 'record')} refused for another reason; this does not show whether the store still has them.`,
-        ]
-      : []),
-    ...(notComparable > 0
-      ? [
-          `${counted(notComparable, `further ${thing(resource)}`)} of this job cannot be verified, because they are in doubt or have no id. The next run sends records in doubt again.`,
-        ]
-      : []),
+    altered > 0 &&
+      `${counted(altered, 'answer')} ${altered === 1 ? 'has' : 'have'} other values than were sent: ${listed(fields)}${more}. The store changes or ignores these values; sending them again does not help.`,
+    missing > 0 &&
+      `${counted(missing, 'contact')} not found: the API cannot create contacts. Create them in the store and correct their ids in the crosswalk.`,
+    rejected > missing &&
+      `${counted(rejected - missing, 'record')} refused for another reason; this does not show whether the store still has them.`,
+    notComparable > 0 &&
+      `${counted(notComparable, `further ${thing(resource)}`)} of this job cannot be verified, because they are in doubt or have no id. The next run sends records in doubt again.`,
     `A verification sends ${things} with their values, so it cannot show whether the store had older values${resource === 'contacts' ? '' : `, or whether deleted ${things} are in the store again`}. After a restore, always run the job with --resend.`,
-  ];
+  ].filter((note) => note !== false);
 }
