@@ -1,22 +1,16 @@
-# Three stages, so that the image holds what a run needs and nothing that only a build does.
-
-FROM node:24-slim AS dependencies
-WORKDIR /app
-COPY package.json package-lock.json .npmrc ./
-RUN npm ci --omit=dev --ignore-scripts && npm cache clean --force
+# Two stages: the build bundles the packages that Storeferry uses, so the image holds no node_modules.
 
 FROM node:24-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci
-COPY tsconfig.json tsconfig.build.json ./
+COPY rolldown.config.ts ./
 COPY src ./src
 RUN npm run build
 
 FROM node:24-slim
 ENV NODE_ENV=production
 WORKDIR /app
-COPY --from=dependencies /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist
 COPY package.json LICENSE stores.yaml ./
 COPY mappings ./mappings

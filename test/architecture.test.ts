@@ -49,8 +49,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 
 /** The files of a folder that other folders may import. A folder without an entry has no list yet. */
 const PUBLIC: Readonly<Record<string, readonly string[]>> = {
-  // The clock alone, for code that connects to no store: storefront.ts loads undici.
-  storefront: ['storefront.ts', 'clock.ts'],
+  // Clock and comparison alone, for code that connects to no store: storefront.ts loads undici.
+  storefront: ['storefront.ts', 'clock.ts', 'proof.ts'],
   config: [
     ...['workspace.ts', 'check-workspace.ts', 'store-config.ts', 'job/job.ts', 'job/read-schedules.ts'],
     // For pages that change files.

@@ -196,6 +196,18 @@ const PACKAGES = ['entities', 're2js', 'sanitize-html'];
  * whose rows have not changed. Takes about 5 ms.
  */
 export function mappingCode(): string {
+  const code = typeof BUILT_SOURCES_DIGEST === 'string' ? BUILT_SOURCES_DIGEST : sourcesDigest();
+  const { node, icu, unicode, tz } = process.versions;
+  return createHash('sha256')
+    .update(JSON.stringify([code, node, icu, unicode, tz]))
+    .digest('base64url');
+}
+
+/** What `sourcesDigest` gave where the code was bundled (rolldown.config.ts). Bundled code has no such files. */
+declare const BUILT_SOURCES_DIGEST: string | undefined;
+
+/** The digest of the sources of this folder and of its packages. */
+export function sourcesDigest(): string {
   const digest = createHash('sha256');
   const folder = import.meta.dirname;
   for (const name of readdirSync(folder, { recursive: true, encoding: 'utf8' }).sort()) {
@@ -205,6 +217,5 @@ export function mappingCode(): string {
     const path = findPackageJSON(name, import.meta.url);
     if (path !== undefined) digest.update(readFileSync(path));
   }
-  const { node, icu, unicode, tz } = process.versions;
-  return digest.update(JSON.stringify([node, icu, unicode, tz])).digest('base64url');
+  return digest.digest('base64url');
 }

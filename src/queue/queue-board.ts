@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { createBullBoard } from '@bull-board/api';
 import { BullMQAdapter } from '@bull-board/api/bullMQAdapter';
 import { FastifyAdapter } from '@bull-board/fastify';
@@ -12,6 +14,9 @@ export interface QueueBoard {
   show(stores: readonly string[]): void;
 }
 
+/** The pages of the board in `dist/`. In the sources the package finds them itself. */
+const PAGES = fileURLToPath(new URL('bull-board', import.meta.url));
+
 /** The board of these queues, to be registered under `path`. */
 export function queueBoard(queues: Queues, path: string, onBug: (error: Error) => void): QueueBoard {
   const adapter = new FastifyAdapter();
@@ -20,6 +25,7 @@ export function queueBoard(queues: Queues, path: string, onBug: (error: Error) =
     queues: [],
     serverAdapter: adapter,
     options: {
+      ...(existsSync(PAGES) ? { uiBasePath: PAGES } : {}),
       uiConfig: {
         boardTitle: 'Storeferry queues',
         boardLogo: { path: '/assets/icon.svg' },

@@ -1,5 +1,5 @@
+import { createRequire } from 'node:module';
 import { createColors } from 'picocolors';
-import columnsOf from 'string-width';
 import { formatDuration, printable } from './printable.ts';
 import type { DocumentHead, RunDocument } from './run-document.ts';
 import {
@@ -228,6 +228,18 @@ export class Page {
 /** The padding that fills a text up to a number of columns. A Chinese or Japanese character takes two columns. */
 function blanks(text: string, columns: number): string {
   return ' '.repeat(Math.max(0, columns - columnsOf(text)));
+}
+
+/** Letters and punctuation of Europe, each one column wide. */
+const NARROW = /^[ -~\u{a0}-\u{ac}\u{ae}-\u{24f}\u{2010}-\u{2027}]*$/u;
+
+/** The columns of a text in a terminal. The package is loaded for other characters only: its tables take 20 ms. */
+export function columnsOf(text: string): number {
+  if (NARROW.test(text)) return text.length;
+  const { default: stringWidth }: typeof import('string-width') = createRequire(import.meta.url)(
+    'string-width',
+  );
+  return stringWidth(text);
 }
 
 /** Breaks a text into lines of at most `width` columns and indents all but the first. A longer word is not split. */

@@ -2,6 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { isJsonObject, type JsonObject } from '../model/json-object.ts';
 import { textsIn } from '../model/masked.ts';
 
+/** Stands for the value of an answer that repeats the sent body as it is, and so was not parsed. */
+export const AS_SENT: unique symbol = Symbol('the body as it was sent');
+
 /** What the store's own answer proves about its request. */
 export interface Proof {
   /** The answered id; null for a delete and for reads. */

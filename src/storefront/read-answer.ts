@@ -3,7 +3,7 @@ import { withoutPeople } from '../model/masked.ts';
 import { isPassingStatus, isPushBack, retryAfterMs } from '../model/retry-after-ms.ts';
 import { secretRedactor } from '../model/secret-redactor.ts';
 import type { RawAnswer } from './exchange.ts';
-import { type Expectation, type Proof, saysFailure } from './proof.ts';
+import { AS_SENT, type Expectation, type Proof, saysFailure } from './proof.ts';
 
 /** The uncertainty that failed attempts leave about an operation. */
 export interface Doubt {
@@ -45,9 +45,6 @@ export type Verdict =
     }
   | { readonly kind: 'unauthorized'; readonly status: number; readonly message: string }
   | { readonly kind: 'failed'; readonly failure: Failure };
-
-/** Stands for the value of an answer that repeats the sent body as it is, and so was not parsed. */
-export const AS_SENT: unique symbol = Symbol('the body as it was sent');
 
 /** An answer that ends a request, because no retry can change it. */
 export type Settled = Exclude<Verdict, { kind: 'failed' }>;

@@ -12,8 +12,6 @@ import { type OnAttempt, type SendOptions, type Sent, sender } from './sender.ts
 
 export type { StorefrontEvent } from './gate/gate.ts';
 export { probeStore, type StoreProbe } from './probe-store.ts';
-export { changedFields } from './proof.ts';
-export { AS_SENT } from './read-answer.ts';
 export type { Page, PageItem, PageQuery } from './read-page.ts';
 export type { Attempt, OnEnded, SendOptions, Slot } from './sender.ts';
 

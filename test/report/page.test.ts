@@ -1,5 +1,7 @@
+import fc from 'fast-check';
+import stringWidth from 'string-width';
 import { expect, it } from 'vitest';
-import { Page } from '../../src/report/document-text.ts';
+import { columnsOf, Page } from '../../src/report/document-text.ts';
 
 function page(): Page {
   return new Page({ colors: false, width: 60 });
@@ -27,4 +29,11 @@ it('aligns figures likewise', () => {
     ['cups', '7', 'sent'],
   ]);
   expect(figures.toString()).toBe('  茶壶  12  sent\n  cups   7  sent\n');
+});
+
+it('counts the columns of European text as the package does, which it then need not load', () => {
+  const characters = Array.from({ length: 0x2100 }, (_, code) => String.fromCodePoint(code));
+  const text = fc.string({ unit: fc.constantFrom(...characters), maxLength: 6 });
+  fc.assert(fc.property(text, (word) => columnsOf(word) === stringWidth(word)));
+  expect(characters.filter((one) => columnsOf(one) !== stringWidth(one))).toEqual([]);
 });

@@ -1,10 +1,12 @@
 import type { ChildProcess } from 'node:child_process';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { startProcess } from './processes.ts';
 
-const MAIN = join(import.meta.dirname, '..', '..', 'src', 'cli', 'main.ts');
+/** The command to test: `STOREFERRY_MAIN=dist/cli/main.js` is what `npm run build` makes. */
+const main = () =>
+  resolve(import.meta.dirname, '..', '..', process.env['STOREFERRY_MAIN'] ?? 'src/cli/main.ts');
 
 /** How a command ended. */
 export interface CommandResult {
@@ -54,7 +56,7 @@ export async function makeWorkspace(
   for (const [name, content] of Object.entries(files)) await write(name, content);
 
   const start = (...args: readonly string[]): RunningCommand => {
-    const [program = process.execPath, ...words] = [...before, process.execPath, MAIN, '-C', dir, ...args];
+    const [program = process.execPath, ...words] = [...before, process.execPath, main(), '-C', dir, ...args];
     const child = startProcess(program, words, {
       env: { PATH: process.env['PATH'], HOME: dir, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],

@@ -11,12 +11,10 @@ import { findingsText } from '../../report/document-text.ts';
 import { counted, listed, printable } from '../../report/printable.ts';
 import { checkMappings } from '../../run/inputs/open-mapping.ts';
 import type { CheckedWorkspace, Facts, Finding, OnlineCheck } from '../../run/online/online-check.ts';
-import { ONLINE_CHECKS, runOnlineChecks } from '../../run/online/online-checks.ts';
 import { openState } from '../../state/open-state.ts';
-import { lookAtRedis } from '../../state/redis/redis-connection.ts';
 import { defineCommand, flag, type Invocation, JSON_FLAG } from '../define-command.ts';
 import { newRunId } from '../open-context.ts';
-import { packageVersion } from '../package-version.ts';
+import { packageVersion } from '../package-files.ts';
 import { pathFromHere, placeFromHere, withProgram } from '../typed-program.ts';
 import { withJsonError } from '../with-json-result.ts';
 
@@ -39,11 +37,16 @@ async function findWorkers(
   const folder = join(dir, '.storeferry');
   // A check creates no state; and queues wait for Redis without a limit, so they are opened only when it answers.
   if (redisUrl === undefined && !existsSync(join(folder, 'state.db'))) return noWorker(0, scheduled);
-  if (redisUrl !== undefined && (await lookAtRedis(redisUrl).catch(() => undefined)) === undefined)
+  if (redisUrl !== undefined && !(await answers(redisUrl)))
     return { verdict: 'not-checked', message: 'workers are found through Redis, which does not answer' };
   await using state = await openState({ redisUrl, dir: folder });
   await using queue = await openRunQueue({ redisUrl, context: { state, newRunId } });
   return await judgeWorkers(queue, scheduled);
+}
+
+async function answers(redisUrl: string): Promise<boolean> {
+  const { lookAtRedis } = await import('../../state/redis/redis-connection.ts');
+  return (await lookAtRedis(redisUrl).catch(() => undefined)) !== undefined;
 }
 
 async function judgeWorkers(queue: RunQueue, scheduled: readonly string[]): Promise<Facts> {
@@ -209,12 +212,13 @@ function inFileOrder({ place: a }: ConfigurationProblem, { place: b }: Configura
   return (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0);
 }
 
-/** Checks everything that can be checked, even if some files are invalid. */
+/** Checks everything that can be checked, even if some files are invalid. The code is loaded for `--online` only. */
 async function checkOnline(
   workspace: Workspace,
   checked: WorkspaceCheck,
   signal: AbortSignal,
 ): Promise<Finding[]> {
+  const { ONLINE_CHECKS, runOnlineChecks } = await import('../../run/online/online-checks.ts');
   const unsetOf = (store: string) => workspace.inspection.store(store)?.unset.map(({ name }) => name) ?? [];
   const around = { dir: workspace.dir, ...checked, unsetOf, version: packageVersion(), newRunId };
   return await runOnlineChecks([...ONLINE_CHECKS, workersCheck], around, signal);

@@ -2,15 +2,14 @@ import { spawn } from 'node:child_process';
 import { cp, lstat, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import pc from 'picocolors';
 import { REJECTS_FILE } from '../../report/rejects/rejects-file.ts';
 import { startSandbox } from '../../sandbox/start-sandbox.ts';
 import { defineCommand } from '../define-command.ts';
+import { MAIN, PACKAGE_DIR } from '../package-files.ts';
 import type { Terminal } from '../terminal.ts';
 import { TYPED_IN_VARIABLE } from '../typed-program.ts';
 
-const MAIN = process.argv[1] ?? '';
 const API_KEY = 'demo-key';
 const CATALOG = 'nightly-catalog';
 const CONTACTS = 'bulk-contacts';
@@ -128,7 +127,6 @@ function endsOf(line: string, width: number): string {
   return line.length <= width ? line : `${line.slice(0, half)} … ${line.slice(-half)}`;
 }
 
-const PACKAGE = fileURLToPath(new URL('../../../', import.meta.url));
 const MIRRORED_JOB = 'jobs/nightly-catalog.yaml';
 const CATALOG_FILE = 'jobs/samples/catalog.csv';
 const COPIED = [
@@ -165,8 +163,8 @@ function isAlive(pid: number): boolean {
 async function makeDemoWorkspace(store: { readonly url: string; readonly apiKey: string }): Promise<string> {
   const dir = await mkdtemp(join(tmpdir(), `${FOLDER}${process.pid}-`));
   await mkdir(join(dir, 'jobs', 'samples'), { recursive: true });
-  await Promise.all(COPIED.map((file) => cp(join(PACKAGE, file), join(dir, file))));
-  const job = await readFile(join(PACKAGE, MIRRORED_JOB), 'utf8');
+  await Promise.all(COPIED.map((file) => cp(join(PACKAGE_DIR, file), join(dir, file))));
+  const job = await readFile(join(PACKAGE_DIR, MIRRORED_JOB), 'utf8');
   await writeFile(join(dir, MIRRORED_JOB), job.replace('mode: upsert', 'mode: mirror'));
   const env = `STORE_URL=${store.url}\nSTORE_API_KEY=${store.apiKey}\n`;
   await writeFile(join(dir, '.env'), env, { mode: 0o600 });
@@ -175,7 +173,7 @@ async function makeDemoWorkspace(store: { readonly url: string; readonly apiKey:
 
 /** The catalog one day later. */
 async function bringNextCatalog(dir: string): Promise<void> {
-  await cp(join(PACKAGE, 'jobs', 'samples', 'catalog-second-night.csv'), join(dir, CATALOG_FILE));
+  await cp(join(PACKAGE_DIR, 'jobs', 'samples', 'catalog-second-night.csv'), join(dir, CATALOG_FILE));
 }
 
 /** A rejects file and its run. */

@@ -1,12 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { extname } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { Action } from '../../dashboard/dashboard-context.ts';
+import { MAIN } from '../package-files.ts';
 import { CHILD_VARIABLE, type ChildMessage } from '../parent-process.ts';
 
-/** The path of the command, for the sources and for `dist/`. */
-const MAIN = fileURLToPath(new URL(`../main${extname(import.meta.url)}`, import.meta.url));
 /** The end of its messages contains the reason of a failure. */
 const WORDS_KEPT = 16_384;
 

@@ -7,11 +7,9 @@ import { placeholder } from '../placeholder.ts';
 /** Any moment is suitable: an expression that never matches has no next time. */
 const SOME_MOMENT = new Date(0);
 
-const require = createRequire(import.meta.url);
-
 /** Loaded with the first schedule, because it loads a calendar and most commands need no schedule. */
-function cronParser(): typeof import('cron-parser').CronExpressionParser {
-  const parser: typeof import('cron-parser') = require('cron-parser');
+export function cronParser(): typeof import('cron-parser').CronExpressionParser {
+  const parser: typeof import('cron-parser') = createRequire(import.meta.url)('cron-parser');
   return parser.CronExpressionParser;
 }
 

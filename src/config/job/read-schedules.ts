@@ -1,11 +1,10 @@
 import { createHash } from 'node:crypto';
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { CronExpressionParser } from 'cron-parser';
 import type { z } from 'zod';
 import { ConfigurationError } from '../../model/storeferry-error.ts';
 import type { Workspace } from '../workspace.ts';
-import { scheduleSchema } from './job-fields.ts';
+import { cronParser, scheduleSchema } from './job-fields.ts';
 
 /** The schedule of a job. */
 export type JobSchedule = Readonly<z.infer<typeof scheduleSchema>> & { readonly job: string };
@@ -44,7 +43,8 @@ export function isScheduled({ inspection }: Workspace, name: string): boolean {
 /** The first tick after a time (both in milliseconds since the epoch). */
 export function nextTick({ cron, timezone }: Omit<JobSchedule, 'job'>, after: number): number {
   const next = (from: number, tz: string): number =>
-    CronExpressionParser.parse(cron, { currentDate: new Date(from), tz })
+    cronParser()
+      .parse(cron, { currentDate: new Date(from), tz })
       .next()
       .getTime();
   try {

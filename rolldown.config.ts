@@ -1,0 +1,101 @@
+import { cpSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { defineConfig, type Plugin } from 'rolldown';
+import { sourcesDigest } from './src/mapping/map-tables.ts';
+
+const SRC = join(import.meta.dirname, 'src');
+const MODULES = join(import.meta.dirname, 'node_modules');
+
+/** Files that the code opens beside itself (`new URL('report.css', import.meta.url)`), by their place in dist/cli/. */
+const FILES = {
+  'node-version.cjs': join(SRC, 'cli', 'node-version.cjs'),
+  'report.css': join(SRC, 'report', 'html', 'report.css'),
+  public: join(SRC, 'dashboard', 'public'),
+  'bull-board/dist': join(MODULES, '@bull-board', 'ui', 'dist'),
+};
+
+/**
+ * `npm run build`: what is published, with the packages it uses, so that an installation is this package alone and a
+ * command loads few files. All code is in dist/cli/, as deep as the folders of src/: paths such as `../../mappings`
+ * mean the same in both. Names and lines are kept for stack traces.
+ */
+export default defineConfig({
+  input: { main: join(SRC, 'cli', 'main.ts'), thread: join(SRC, 'state', 'sqlite', 'thread.ts') },
+  platform: 'node',
+  // The first file an old Node reads; and native parts, which their packages do without.
+  external: [/node-version\.cjs$/, /\.node$/, 'cpu-features', 'msgpackr-extract'],
+  makeAbsoluteExternalsRelative: false,
+  transform: {
+    define: {
+      BUILT_SOURCES_DIGEST: JSON.stringify(sourcesDigest()),
+      __dirname: 'import.meta.dirname',
+      __filename: 'import.meta.filename',
+    },
+  },
+  plugins: [splitRequired(), copyFiles(), emitLicenses()],
+  output: { dir: 'dist', cleanDir: true, entryFileNames: 'cli/[name].js', chunkFileNames: 'cli/[name].js' },
+  // Of packages; a test runs the code that remains.
+  checks: { eval: false },
+});
+
+/**
+ * Puts each package that src/ loads on first use without waiting, `createRequire(import.meta.url)('package')`, into a
+ * file of its own.
+ */
+function splitRequired(): Plugin {
+  const PREFIX = 'required:';
+  return {
+    name: 'split-required',
+    resolveId: (id) => (id.startsWith(PREFIX) ? id : null),
+    load: (id) =>
+      id.startsWith(PREFIX)
+        ? `const it = require('${id.slice(PREFIX.length)}'); export { it as 'module.exports' };`
+        : null,
+    transform: {
+      filter: { id: /\/src\/.*\.ts$/ },
+      handler(code) {
+        return code.replaceAll(/(?<=createRequire\(import\.meta\.url\)\(\s*')[\w-]+(?=')/g, (name) => {
+          this.emitFile({ type: 'chunk', id: `${PREFIX}${name}`, fileName: `cli/required-${name}.js` });
+          return `./required-${name}.js`;
+        });
+      },
+    },
+  };
+}
+
+function copyFiles(): Plugin {
+  return {
+    name: 'copy-files',
+    writeBundle() {
+      for (const [name, from] of Object.entries(FILES))
+        cpSync(from, join('dist', 'cli', name), { recursive: true });
+    },
+  };
+}
+
+/** The licenses of the packages whose code is bundled. */
+function emitLicenses(): Plugin {
+  return {
+    name: 'emit-licenses',
+    generateBundle(_, bundle) {
+      const code = Object.values(bundle).flatMap((made) => (made.type === 'chunk' ? made.moduleIds : []));
+      const folders = new Set([...code, FILES['bull-board/dist']].flatMap(packageFolder));
+      const texts = [...folders].sort().map((folder) => {
+        const { name, version, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+        const files = readdirSync(folder).filter((file) => /^(?:licen[cs]e|notice|copying)/i.test(file));
+        return [
+          `${name} ${version} (${license})`,
+          ...files.map((file) => readFileSync(join(folder, file), 'utf8')),
+        ];
+      });
+      const source = texts.map((parts) => parts.join('\n\n').trim()).join(`\n\n${'-'.repeat(80)}\n\n`);
+      this.emitFile({ type: 'asset', fileName: 'LICENSES.txt', source: `${source}\n` });
+    },
+  };
+}
+
+/** The folder of the package of a file; none for files of this package. */
+function packageFolder(file: string): string[] {
+  const [, folder] = /^(.*\/node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(file) ?? [];
+  return folder === undefined ? [] : [folder];
+}
