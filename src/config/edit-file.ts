@@ -33,6 +33,20 @@ export function readEditable({ path }: Workspace, file: string): EditableFile {
   };
 }
 
+/** The text that a file would have, or why it cannot be changed so. */
+export function editedText(
+  { text }: Pick<EditableFile, 'text'>,
+  edits: readonly YamlEdit[],
+): { readonly text: string } | { readonly problem: string } {
+  try {
+    return { text: editYaml(text, edits) };
+  } catch (error) {
+    if (!(error instanceof StoreferryError)) throw error;
+    const { message, hint = '' } = error;
+    return { problem: `${message} ${hint}`.trim() };
+  }
+}
+
 /** What became of a change. */
 export type Saved =
   | { readonly kind: 'saved' }
@@ -68,14 +82,9 @@ export function editFile(
 ): Saved {
   const shown = readEditable(workspace, file);
   if (shown.sha256 !== sha256) return { kind: 'outdated' };
-  let text: string;
-  try {
-    text = editYaml(shown.text, edits);
-  } catch (error) {
-    if (!(error instanceof StoreferryError)) throw error;
-    const { message, hint = '' } = error;
-    return { kind: 'refused', problems: [{ at: undefined, message: `${message} ${hint}`.trim() }] };
-  }
+  const edited = editedText(shown, edits);
+  if ('problem' in edited) return { kind: 'refused', problems: [{ at: undefined, message: edited.problem }] };
+  const { text } = edited;
   const problems = check(workspace.inspectionWith({ [file]: text }));
   if (problems.length > 0) {
     const yaml = parseYaml(text, file);

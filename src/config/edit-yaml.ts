@@ -1,13 +1,15 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isMap, isNode, isScalar, type Pair, parseDocument, type YAMLMap } from 'yaml';
 import { UsageError } from '../model/storeferry-error.ts';
-import { yamlTemplate } from './new-workspace/yaml-text.ts';
+import { flow, yamlTemplate } from './new-workspace/yaml-text.ts';
 import { type Path, setValueAt, valueAt } from './value-at.ts';
 
 /** A change of a YAML file. */
 export type YamlEdit =
   /** Sets a text, as a file writes it, or a number. Undefined removes the key, and its map if nothing else is in it. */
   | { readonly set: Path; readonly to: string | number | undefined }
+  /** Sets texts, lists and maps, without placeholders. */
+  | { readonly set: Path; readonly value: unknown }
   /** Turns the lines of a key of the file into comments, or back, or removes these comments. */
   | { readonly pause: string }
   | { readonly resume: string }
@@ -47,10 +49,15 @@ function tooIntricate(): UsageError {
 
 /** Applies one edit to the text, and to its plain content. */
 function applied(text: string, edit: YamlEdit, wanted: unknown): string {
+  if ('value' in edit) {
+    const value = flow(edit.value);
+    setDeep(wanted, edit.set, valueAt(plain(`v: ${value}`), ['v']));
+    return withValue(text, edit.set, () => value);
+  }
   if ('set' in edit) {
     const path = edit.to === undefined ? emptied(wanted, edit.set) : edit.set;
     setDeep(wanted, path, edit.to);
-    return edit.to === undefined ? withoutKey(text, path) : withValue(text, path, edit.to);
+    return edit.to === undefined ? withoutKey(text, path) : withValue(text, path, writer(edit.to));
   }
   if ('pause' in edit) {
     setValueAt(wanted, [edit.pause], undefined);
@@ -143,12 +150,15 @@ function linesOfPair(text: string, pair: Pair) {
   return { from: text.lastIndexOf('\n', start - 1) + 1, to: lineAfter(text, end) };
 }
 
-function withValue(text: string, path: Path, to: string | number): string {
+/** The text of a value, in place of one that is there. */
+type Write = (before?: unknown) => string;
+
+function withValue(text: string, path: Path, write: Write): string {
   let map = rootOf(text);
   for (const [depth, key] of path.entries()) {
     const pair = findPair(map, key);
     const rest = path.slice(depth + 1);
-    if (pair === undefined) return withPair(text, map, String(key), nested(rest, to), depth === 0);
+    if (pair === undefined) return withPair(text, map, String(key), nested(rest, write), depth === 0);
     if (rest.length > 0 && isMap(pair.value)) {
       map = pair.value;
       continue;
@@ -159,17 +169,19 @@ function withValue(text: string, path: Path, to: string | number): string {
       pair.value === null ? [pairRange(pair)[1], pairRange(pair)[1]] : nodeRange(pair.value);
     const before = start === end && text[start - 1] === ':' ? ' ' : '';
     const after = text.slice(start, end).endsWith('\n') ? eolOf(text) : '';
-    const value = rest.length > 0 ? nested(rest, to) : written(to, pair.value);
+    const value = rest.length > 0 ? nested(rest, write) : write(pair.value);
     return text.slice(0, start) + before + value + after + text.slice(end);
   }
   throw tooIntricate();
 }
 
-function nested(path: Path, to: string | number): string {
-  return path.reduceRight<string>((value, key) => `{ ${yamlTemplate(String(key))}: ${value} }`, written(to));
+function nested(path: Path, write: Write): string {
+  return path.reduceRight<string>((value, key) => `{ ${yamlTemplate(String(key))}: ${value} }`, write());
 }
 
-function written(to: string | number, before?: unknown): string {
+const writer = (to: string | number) => (before?: unknown) => written(to, before);
+
+function written(to: string | number, before: unknown): string {
   if (typeof to === 'number') return String(to);
   const wasQuoted = isScalar(before) && (before.type === 'QUOTE_DOUBLE' || before.type === 'QUOTE_SINGLE');
   if (wasQuoted) return JSON.stringify(to);

@@ -14,6 +14,7 @@ import { correctRoutes } from './actions/correct-routes.ts';
 import { retryRoutes } from './actions/retry-routes.ts';
 import { openUploads } from './actions/uploads.ts';
 import type { DashboardContext, DashboardLog, QueueBoard } from './dashboard-context.ts';
+import { columnsRoutes } from './edit-job/columns-routes.ts';
 import { editRoutes } from './edit-job/edit-routes.ts';
 import { fileRoutes, serveAssets } from './file-routes.ts';
 import { readForms } from './form-fields.ts';
@@ -170,6 +171,7 @@ async function buildDashboard(parts: DashboardParts): Promise<FastifyInstance> {
   newJobRoutes(app, dashboard, { uploads, log });
   uploadRoutes(app, dashboard, { uploads, log });
   editRoutes(app, dashboard, { log });
+  columnsRoutes(app, dashboard, { log });
   eventRoutes(app, dashboard, sessions);
   fileRoutes(app, dashboard);
   if (queueBoard !== null) queueRoutes(app, dashboard, queueBoard);

@@ -7,6 +7,7 @@ import type { Dialect, Row, TablePlaces } from '../model/row.ts';
 import { SourceError, StateError } from '../model/storeferry-error.ts';
 import { stageSource } from '../source/stage-source.ts';
 import type { RunFolder } from '../state/artifacts.ts';
+import type { FileAccess } from '../state/file-access.ts';
 import { openTable } from '../tables/open-table.ts';
 
 /** What a file contains when it is read like an import. */
@@ -33,6 +34,8 @@ export interface LookOptions extends Omit<CsvOptions, 'name' | 'file' | 'limits'
   readonly sheet?: string | number | undefined;
   readonly records?: string | undefined;
   readonly sampleBytes?: number | undefined;
+  /** For the path of a job: what it may read. Otherwise the user has typed the path, and may read its target. */
+  readonly access?: FileAccess | undefined;
   /** Ends a download. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -47,13 +50,12 @@ export async function lookAtSource(
   options: LookOptions = {},
 ): Promise<SourceLook> {
   const { path, remote } = typeof place === 'string' ? { path: place } : place;
-  // The user who typed the path may read its target.
-  const real = path === undefined ? undefined : await realpath(path).catch(() => path);
-  const { sampleBytes = SAMPLE_BYTES, sheet, records, signal, ...dialect } = options;
+  const { sampleBytes = SAMPLE_BYTES, sheet, records, signal, access, ...dialect } = options;
+  const real = path === undefined || access ? path : await realpath(path).catch(() => path);
   const folder = new SampleFolder(sampleBytes);
   const { files } = await stageSource(
     { ...(real === undefined ? { remote } : { path: real }), sheet, records },
-    { workspaceDir: dirname(real ?? '/'), folder, signal },
+    { workspaceDir: dirname(real ?? '/'), ...access, folder, signal },
   );
   const [first] = files;
   if (first === undefined) throw new SourceError(`There is no file in ${remote?.location ?? path}.`);

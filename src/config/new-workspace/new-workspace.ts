@@ -9,7 +9,7 @@ import { SCHEMA_NAMES, schemaFor } from '../json-schema.ts';
 import { placeholder } from '../placeholder.ts';
 import type { StoreConfig } from '../store-config.ts';
 import { jobText, type NewJob, type NewSource } from './job-text.ts';
-import { SCHEMA_FOLDER, schemaLine, yamlText } from './yaml-text.ts';
+import { flow, SCHEMA_FOLDER, schemaLine, yamlText } from './yaml-text.ts';
 
 export type { NewSource };
 
@@ -237,15 +237,6 @@ function partLines(key: string, part: unknown): string[] {
     `${key}:${about}`,
     ...Object.entries(part).map(([name, value]) => `  ${yamlText(name)}: ${flow(value)}`),
   ];
-}
-
-/** A value in one line. */
-function flow(value: unknown): string {
-  if (typeof value === 'string') return yamlText(value);
-  if (Array.isArray(value)) return `[${value.map(flow).join(', ')}]`;
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
-  const entries = Object.entries(value).map(([key, one]) => `${yamlText(key)}: ${flow(one)}`);
-  return `{ ${entries.join(', ')} }`;
 }
 
 function inLine(text: string): string {

@@ -12,6 +12,15 @@ export function yamlTemplate(literal: string): string {
     : JSON.stringify(literal);
 }
 
+/** A value as YAML in one line. */
+export function flow(value: unknown): string {
+  if (typeof value === 'string') return yamlText(value);
+  if (Array.isArray(value)) return `[${value.map(flow).join(', ')}]`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  const entries = Object.entries(value).map(([key, one]) => `${yamlText(key)}: ${flow(one)}`);
+  return `{ ${entries.join(', ')} }`;
+}
+
 function readsAs(written: string, text: string): boolean {
   try {
     return parse(written) === text;

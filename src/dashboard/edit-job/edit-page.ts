@@ -20,14 +20,12 @@ export interface EditPageFacts {
   readonly outdated?: EditValues;
   /** The file for people, without secrets. */
   readonly text: string;
-  /** The mapping of the job, if it is one of the workspace. */
-  readonly ownMapping: string | null;
   readonly program: string;
 }
 
 /** The form for source, schedule and limits of a job. */
 export function editPage(facts: EditPageFacts, frame: Frame): string {
-  const { name, file, errors, outdated, text, ownMapping } = facts;
+  const { name, file, errors, outdated, text } = facts;
   const path = html`<code>jobs/${name}.yaml</code>`;
   const form = file.problems.length === 0;
   return page({
@@ -36,7 +34,7 @@ export function editPage(facts: EditPageFacts, frame: Frame): string {
     section: 'jobs',
     form: true,
     notice: outdated !== undefined ? OUTDATED : errors.size > 0 ? REFUSED : null,
-    body: html`<p class="page-lead">Changes ${path}: only what you change here; comments and everything else stay as they are. Mode and other settings are changed in the file${ownMapping === null ? '' : html`, columns in <code>mappings/${ownMapping}.yaml</code>`}.</p>
+    body: html`<p class="page-lead">Changes ${path}: only what you change here; comments and everything else stay as they are. Mode and other settings are changed in the file${file.at(['import']) === undefined ? '' : html`, columns under <a href="${jobHref(name)}/columns">Match columns</a>`}.</p>
 ${(errors.get('') ?? []).map((message) => html`<p class="notice bad" role="alert">${message}</p>`)}
 ${!form && html`<section class="notice bad"><h2>The form needs a file that is valid YAML</h2>${problemList(file.problems)}<p>Correct the file and load this page again.</p></section>`}
 ${outdated !== undefined && form && html`<details class="worth-knowing" open><summary>The file as it is now</summary><pre class="file" tabindex="0">${text}</pre></details>`}

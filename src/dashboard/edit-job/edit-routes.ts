@@ -32,13 +32,11 @@ export function editRoutes(
     const values = valuesOf(file, serverTimezone());
     // Reads the secrets of the file, which its text must not show.
     workspace.inspection.job(name);
-    const mapping = file.at(['mapping']);
-    const ownMapping = workspace.files.ownMappingNames.find((own) => own === mapping) ?? null;
     const redactor = secretRedactor();
     for (const secret of workspace.secrets()) redactor.add(secret);
     const text = redactor.redact(file.text);
     return {
-      ...{ name, file, values, text, ownMapping, program: dashboard.program },
+      ...{ name, file, values, text, program: dashboard.program },
       shown: values,
       errors: new Map(),
     };

@@ -73,7 +73,8 @@ ${file !== undefined && previewPart(file)}
 <p class="actions"><button type="submit" name="do" value="update" class="button" data-without-script>Show the records again</button></p>`;
 }
 
-function option(value: string, label: Slot, selected: string | undefined): Markup {
+/** A choice of a select. */
+export function option(value: string, label: Slot, selected: string | undefined): Markup {
   return html`<option value="${value}"${value === selected && html` selected`}>${label}</option>`;
 }
 
@@ -164,14 +165,18 @@ function paramsPart({ spec, params }: DraftFile): Markup | false {
 ${others.length > 0 && html`<details class="worth-knowing"><summary>${counted(others.length, 'setting')} of the mapping</summary>${others.map(fieldOf)}</details>`}`;
 }
 
-function previewPart({ preview, look }: DraftFile): Markup | false {
+/** The first records with their problems, under a heading. */
+export function previewPart(
+  { preview, look }: Pick<DraftFile, 'preview' | 'look'>,
+  heading = '3. The first records',
+): Markup | false {
   if (preview === undefined)
     return html`<p class="notice">The first records are shown here once the questions above are answered.</p>`;
   if (typeof preview === 'string') return html`<p class="notice warning">${preview}</p>`;
   const { counts, records, rejected } = preview;
   const place = (record: PreviewedRecord) =>
     rowPlace(record.reason?.line ?? record.line, record.reason?.column, look.places);
-  return html`<fieldset><legend>3. The first records</legend>
+  return html`<fieldset><legend>${heading}</legend>
 <p role="status" id="preview-counts">${countWords(preview, look.rowCount !== null && look.rowCount <= look.rows.length)}</p>
 ${
   counts.record + counts.rejected + counts.skipped > 0 &&

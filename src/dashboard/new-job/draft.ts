@@ -45,7 +45,7 @@ const MOST_DRAFTS = 10;
 /** The most ways of reading a file that are kept. */
 const MOST_LOOKS = 4;
 /** A page does not wait longer than this for a file on the web. */
-const FETCH_WITHIN_MS = 120_000;
+export const FETCH_WITHIN_MS = 120_000;
 /** Reading a file takes a whole core. */
 const MOST_AT_ONCE = 2;
 
@@ -124,14 +124,21 @@ let reading = 0;
 
 /** Reads the source of a draft and everything that follows from its answers. PageError while others read theirs. */
 export async function readDraft(draft: Draft, dashboard: DashboardContext): Promise<DraftState> {
+  return await whileFewRead(async () => {
+    const name = draft.source.kind === 'file' ? basename(draft.source.upload.path) : draft.source.url;
+    const { asked, problem, look } = await readLook(draft, dashboard);
+    return { name, asked, problem, file: look && (await readMapping(draft, look, dashboard)) };
+  });
+}
+
+/** Reads a file for a page. PageError while others read theirs. */
+export async function whileFewRead<T>(read: () => Promise<T>): Promise<T> {
   if (reading >= MOST_AT_ONCE) {
     throw new PageError(503, 'Busy', 'Other visitors read files now. Load the page again in some seconds.');
   }
   reading++;
   try {
-    const name = draft.source.kind === 'file' ? basename(draft.source.upload.path) : draft.source.url;
-    const { asked, problem, look } = await readLook(draft, dashboard);
-    return { name, asked, problem, file: look && (await readMapping(draft, look, dashboard)) };
+    return await read();
   } finally {
     reading--;
   }
@@ -209,7 +216,8 @@ async function readMapping(draft: Draft, look: SourceLook, dashboard: DashboardC
   return { look, recognised, known, imports, mapping, proposal, refused, spec, params, preview };
 }
 
-function sentenceOf(error: unknown): string {
+/** The sentence of an error of the program; others are thrown. */
+export function sentenceOf(error: unknown): string {
   if (error instanceof StoreferryError) return explainError(error);
   throw error;
 }

@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import type { ImportJob } from '../../config/job/job.ts';
 import { writeWhole } from '../../config/new-workspace/write-together.ts';
 import { fitHeader } from '../../mapping/guess-mapping.ts';
+import type { MappingSpec } from '../../mapping/spec/mapping-spec.ts';
 import { explainError, MappingError, StoreferryError } from '../../model/storeferry-error.ts';
 import { html } from '../../report/html/markup.ts';
 import { formatBytes } from '../../report/printable.ts';
@@ -41,14 +42,9 @@ export function uploadRoutes(
     const limits = { run: `job ${job.name}`, hint };
     const upload = await receiveUpload(request, uploads, limits);
     try {
-      const { sheet, records, headerRow, encoding, delimiter } = job.source;
-      const { csv } = workspace.mapping(job.mapping).spec;
-      const look = await lookAtSource(upload.path, {
-        ...{ sheet, records, headerRow },
-        encoding: encoding ?? csv?.encoding,
-        delimiter: delimiter ?? csv?.delimiter,
-      });
-      const { obstacle } = fitHeader(workspace.mapping(job.mapping).spec, look.header);
+      const { spec } = workspace.mapping(job.mapping);
+      const look = await lookAtSource(upload.path, readingOf(job, spec));
+      const { obstacle } = fitHeader(spec, look.header);
       if (obstacle !== null)
         throw new MappingError(`The file does not fit the mapping ${job.mapping}: ${obstacle}.`);
       await writeWhole(path, await upload.read(), { mode: 0o600 });
@@ -63,6 +59,16 @@ export function uploadRoutes(
     await audit(dashboard, request, { action: 'replace-source', job: job.name });
     return reply.redirect(`${jobHref(job.name)}/plan`, 303);
   });
+}
+
+/** How a job reads its source. */
+export function readingOf({ source }: ImportJob, { csv }: MappingSpec) {
+  const { sheet, records, headerRow, encoding, delimiter } = source;
+  return {
+    ...{ sheet, records, headerRow },
+    encoding: encoding ?? csv?.encoding,
+    delimiter: delimiter ?? csv?.delimiter,
+  };
 }
 
 function uploadPage({ name, source }: ImportJob, problem: string | null, frame: Frame): string {

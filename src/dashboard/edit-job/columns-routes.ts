@@ -1,0 +1,230 @@
+import { randomUUID } from 'node:crypto';
+import { existsSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import type { FastifyInstance } from 'fastify';
+import { type EditableFile, editedText, editFile, readEditable } from '../../config/edit-file.ts';
+import type { ImportJob } from '../../config/job/job.ts';
+import { freeName, writeTogether } from '../../config/new-workspace/write-together.ts';
+import type { Workspace } from '../../config/workspace.ts';
+import type { MappingFile, MappingSpec } from '../../mapping/spec/mapping-spec.ts';
+import { type ConfigurationProblem, formatPlace } from '../../model/storeferry-error.ts';
+import { checkMappings } from '../../run/inputs/open-mapping.ts';
+import { lookAtSource, type SourceLook } from '../../run/look-at-source.ts';
+import { previewSource } from '../../run/preview-source.ts';
+import { audit } from '../audit.ts';
+import type { DashboardContext, DashboardLog } from '../dashboard-context.ts';
+import { type FormFields, formFields } from '../form-fields.ts';
+import { notFound } from '../guard/page-error.ts';
+import { FETCH_WITHIN_MS, sentenceOf, whileFewRead } from '../new-job/draft.ts';
+import { readingOf } from '../new-job/upload-routes.ts';
+import { jobHref } from '../pages/job-card.ts';
+import { frameOf, sendPage } from '../pages/page.ts';
+import { type ColumnsPageFacts, columnsPage } from './columns-page.ts';
+import { type Matching, mappedColumns, matchingEdits, matchingOf, settled } from './mapped-columns.ts';
+
+interface OfJob {
+  readonly Params: { readonly job: string };
+}
+
+/** The most sources that are kept while somebody matches their columns. */
+const MOST_LOOKS = 4;
+
+/** A job, its mapping as a file, and the file that a change is written to. */
+interface OpenMatching {
+  readonly workspace: Workspace;
+  readonly job: ImportJob;
+  readonly mapping: MappingFile;
+  readonly file: EditableFile;
+  /** The name of the mapping after a change: a shipped one is copied. */
+  readonly target: string;
+  /** Other jobs that use the mapping, and change with it. */
+  readonly others: readonly string[];
+}
+
+/** Matches the columns of a job's source with its mapping, shows the first records, and changes the file of the mapping. */
+export function columnsRoutes(
+  app: FastifyInstance,
+  dashboard: DashboardContext,
+  { log }: { readonly log: DashboardLog },
+): void {
+  const looks = new Map<string, Promise<SourceLook>>();
+
+  const open = (name: string): OpenMatching => {
+    const workspace = dashboard.openWorkspace();
+    if (!workspace.jobNames().includes(name)) throw notFound(`There is no job ${name}.`);
+    const job = workspace.job(name);
+    if (job.kind !== 'import') throw notFound(`The job ${name} is an export: it has no mapping.`);
+    const mapping = workspace.mapping(job.mapping);
+    const target = mapping.shipped ? copyName(workspace, name) : mapping.name;
+    const others = workspace.jobNames().filter((other) => {
+      const used = workspace.inspectJob(other).job;
+      return other !== name && used?.kind === 'import' && used.mapping === mapping.name;
+    });
+    const path = mapping.shipped ? join(mapping.dir, `${mapping.name}.yaml`) : fileOf(mapping.name);
+    return {
+      ...{ workspace, job, mapping, target },
+      file: readEditable(workspace, path),
+      others: mapping.shipped ? [] : others,
+    };
+  };
+
+  const lookOf = async (id: string, { workspace, job, mapping }: OpenMatching): Promise<SourceLook> => {
+    const known = looks.get(id);
+    if (known !== undefined) return await known;
+    const look = lookAtSource(job.source, {
+      ...readingOf(job, mapping.spec),
+      access: workspace.fileAccess(),
+      signal: AbortSignal.any([dashboard.context.signal, AbortSignal.timeout(FETCH_WITHIN_MS)]),
+    });
+    const [oldest] = looks.keys();
+    if (looks.size >= MOST_LOOKS && oldest !== undefined) looks.delete(oldest);
+    looks.set(id, look);
+    return await look;
+  };
+
+  const factsOf = async (
+    opened: OpenMatching,
+    id: string,
+    fields: FormFields,
+  ): Promise<ColumnsPageFacts | string> => {
+    const { workspace, job, mapping, file, target, others } = opened;
+    const look = await lookOf(id, opened).catch(sentenceOf);
+    if (typeof look === 'string') return dashboard.retell(look);
+    const { header, rows } = look;
+    const before = matchingOf(mappedColumns(mapping.spec, header), header);
+    const wanted = settled(before, wantedOf(before, fields));
+    const cellsOf = (index: number) => rows.map(({ cells }) => cells[index] ?? '');
+    const found = matchingEdits(mapping.spec, { header, cellsOf }, before, wanted);
+    const edited = 'problem' in found ? found : editedText(file, found.edits);
+    const spec = 'text' in edited ? changedSpec(opened, edited.text) : { problem: edited.problem };
+    const problem = 'problem' in spec ? dashboard.retell(spec.problem) : undefined;
+    const checked = 'mapping' in spec ? await checkMappings([spec.mapping], [job]) : { problems: [] };
+    return {
+      ...{ job, mapping, look, id, before, wanted, target, others, sha256: file.sha256 },
+      edits: 'edits' in found ? found.edits : [],
+      ...{ text: file.text, edited: 'text' in edited ? edited.text : file.text },
+      problems: [
+        ...(problem === undefined ? [] : [problem]),
+        ...checked.problems.filter((one) => !isOfTest(one)).map(sentence),
+      ],
+      failing: checked.problems.filter(isOfTest).map(sentence),
+      preview: 'mapping' in spec ? await previewOf(look, spec.mapping.spec, workspace, job) : undefined,
+    };
+  };
+
+  const previewOf = async (look: SourceLook, spec: MappingSpec, workspace: Workspace, job: ImportJob) => {
+    const params = Object.fromEntries(
+      Object.entries(job.params).map(([name, value]) => [name, String(value)]),
+    );
+    const { weightUnit } = workspace.store(job.store);
+    const options = { params, weightUnit, now: dashboard.context.clock() };
+    return await previewSource(look, spec, options).catch(sentenceOf);
+  };
+
+  app.get<OfJob>('/jobs/:job/columns', { config: { who: 'actors' } }, async (request, reply) => {
+    const opened = open(request.params.job);
+    const facts = await whileFewRead(() => factsOf(opened, randomUUID(), {}));
+    const status = typeof facts === 'string' ? 422 : 200;
+    return sendPage(reply, columnsPage(opened.job, facts, frameOf(dashboard, request)), status);
+  });
+
+  app.post<OfJob>('/jobs/:job/columns', async (request, reply) => {
+    const { job: name } = request.params;
+    const fields = formFields(request.body);
+    const opened = open(name);
+    const { mapping, file, target } = opened;
+    const again = async (status: number, more: Partial<ColumnsPageFacts> = {}) => {
+      const current = more.notice === undefined ? opened : open(name);
+      const kept = more.notice === undefined ? fields : {};
+      const facts = await whileFewRead(() => factsOf(current, fields['look'] ?? randomUUID(), kept));
+      const shown = typeof facts === 'string' ? facts : { ...facts, ...more };
+      return sendPage(reply, columnsPage(current.job, shown, frameOf(dashboard, request)), status);
+    };
+    if (fields['do'] !== 'save') return await again(200);
+    if (fields['sha256'] !== file.sha256) return await again(409, { notice: OUTDATED });
+    const facts = await whileFewRead(() => factsOf(opened, fields['look'] ?? randomUUID(), fields));
+    if (typeof facts === 'string' || facts.problems.length > 0) return await again(422);
+    if (facts.edited === facts.text) return reply.redirect(jobHref(name), 303);
+    const saved = mapping.shipped ? saveCopy(opened, facts.edited) : saveOwn(opened, facts);
+    if (saved === 'outdated') return await again(409, { notice: OUTDATED });
+    if (saved !== 'saved') return await again(422, { problems: saved.map(dashboard.retell) });
+    log.info({ job: name, mapping: target }, 'matched the columns of a job');
+    await audit(dashboard, request, { action: 'edit', job: name });
+    return reply.redirect(`${jobHref(name)}/plan`, 303);
+  });
+}
+
+const OUTDATED = {
+  tone: 'warning',
+  text: 'The file of the mapping was changed after this page was shown. Nothing was written. The page shows the file as it is now.',
+} as const;
+
+function fileOf(mapping: string): string {
+  return `mappings/${mapping}.yaml`;
+}
+
+/** A mapping is named after its first job. */
+function copyName({ dir }: Workspace, job: string): string {
+  return freeName(join(dir, 'mappings'), `${job}.yaml`).replace(/\.yaml$/, '');
+}
+
+function wantedOf(before: Matching, fields: FormFields): Matching {
+  return before.map((name, index) => fields[`field.${index}`] ?? name);
+}
+
+/** The mapping that a text is, or why it is none that its jobs can use. */
+function changedSpec({ workspace, target, others, job, mapping }: OpenMatching, text: string) {
+  const inspection = workspace.inspectionWith({ [fileOf(target)]: text });
+  const found = inspection.mapping(target);
+  const jobs = mapping.shipped ? [] : [job.name, ...others];
+  const problems = [
+    ...(found?.problems ?? []),
+    ...jobs.flatMap((name) => inspection.job(name)?.problems ?? []),
+  ];
+  const [problem] = problems;
+  if (found?.value === undefined || problem !== undefined)
+    return { problem: problem === undefined ? 'The mapping cannot be read.' : sentence(problem) };
+  return { mapping: found.value };
+}
+
+function isOfTest({ message }: ConfigurationProblem): boolean {
+  return message.startsWith("test '");
+}
+
+function sentence({ place, message }: ConfigurationProblem): string {
+  return `${formatPlace(place)}: ${message}`;
+}
+
+function saveOwn(
+  { workspace, mapping }: OpenMatching,
+  { edits, sha256 }: ColumnsPageFacts,
+): 'saved' | 'outdated' | readonly string[] {
+  const saved = editFile(workspace, fileOf(mapping.name), {
+    ...{ sha256, edits, fields: [] },
+    check: () => [],
+  });
+  return saved.kind === 'refused' ? saved.problems.map(({ message }) => message) : saved.kind;
+}
+
+/** Writes a copy of a shipped mapping, and lets the job use it. */
+function saveCopy(
+  { workspace, job, target }: OpenMatching,
+  text: string,
+): 'saved' | 'outdated' | readonly string[] {
+  const path = workspace.path(fileOf(target));
+  writeTogether([
+    { path, content: { text: text.replace(/^# yaml-language-server:.*\n/, '') }, existing: 'refuse' },
+  ]);
+  const file = `jobs/${job.name}.yaml`;
+  let saved: ReturnType<typeof editFile> | undefined;
+  try {
+    const { sha256 } = readEditable(workspace, file);
+    saved = editFile(workspace, file, {
+      ...{ sha256, edits: [{ set: ['mapping'], to: target }], fields: [] },
+      check: () => [],
+    });
+    return saved.kind === 'refused' ? saved.problems.map(({ message }) => message) : saved.kind;
+  } finally {
+    if (saved?.kind !== 'saved' && existsSync(path)) rmSync(path);
+  }
+}

@@ -1,0 +1,263 @@
+import type { Path, YamlEdit } from '../../config/edit-file.ts';
+import { COLUMN_FIELDS } from '../../mapping/guess/propose-mapping.ts';
+import type { MappingSpec } from '../../mapping/spec/mapping-spec.ts';
+import { isJsonObject, type JsonObject, member } from '../../model/json-object.ts';
+import { loosened } from '../../model/nearest.ts';
+
+/** A column that a mapping names, and where a file has it. */
+export interface MappedColumn {
+  readonly name: string;
+  /** What it fills, for people. */
+  readonly label: string;
+  /** Its headers, as the mapping writes them. */
+  readonly headers: readonly string[];
+  /** The columns of the file, from 0. */
+  readonly at: readonly number[];
+  /** A family, a capture or a repeat of a header: changed in the file only. */
+  readonly isFixed: boolean;
+}
+
+/** A field that a mapping lacks, and that a column of the file can fill directly. */
+export interface OpenField {
+  readonly name: string;
+  readonly label: string;
+  readonly path: Path;
+  /** The value of the field for a column of the mapping, by the sampled cells. */
+  readonly value: (column: string, cells: readonly string[]) => unknown;
+}
+
+/** Where a mapping has the fields that one column can fill. */
+const FIELD_PATHS: Readonly<Record<MappingSpec['import'], Readonly<Record<string, Path>>>> = {
+  products: {
+    ...Object.fromEntries(
+      ['title', 'url', 'description', 'images', 'hidden'].map((name) => [name, ['product', name]]),
+    ),
+    category: ['product', 'categories'],
+    price: ['variants', 'pricing', 'price'],
+    was: ['variants', 'pricing', 'was'],
+    sale: ['variants', 'pricing', 'sale'],
+    ...Object.fromEntries(['sku', 'quantity', 'weight'].map((name) => [name, ['variants', name]])),
+  },
+  contacts: Object.fromEntries(
+    [
+      ...['email', 'name', 'phone', 'companyName', 'address', 'city', 'zip', 'state', 'country', 'note'],
+      ...['tags', 'subscribed'],
+    ].map((name) => [name, ['contact', name]]),
+  ),
+};
+
+/** Where the price is that a sale lowers. */
+const REGULAR = ['variants', 'pricing', 'regular'];
+
+const direct = (column: string): unknown => column;
+const listOf = (column: string, cells: readonly string[]): unknown => {
+  const sign = ['|', ';', '\n', ', '].find((one) => cells.some((cell) => cell.includes(one)));
+  return sign === undefined ? column : [column, { split: sign.trim() === '' ? sign : sign.trim() }];
+};
+
+/** Fields whose values need no answer of a person: prices and weights have a decimal sign and a unit. */
+const OPEN_FIELDS: Readonly<Record<string, OpenField['value']>> = {
+  ...Object.fromEntries(
+    [
+      ...[
+        'title',
+        'url',
+        'description',
+        'category',
+        'sku',
+        'email',
+        'name',
+        'phone',
+        'companyName',
+        'address',
+      ],
+      ...['city', 'zip', 'state', 'country', 'note'],
+    ].map((name) => [name, direct]),
+  ),
+  images: listOf,
+  tags: listOf,
+  quantity: (column) => [column, 'integer'],
+  subscribed: (column) => [column, 'boolean'],
+};
+
+/** The columns of a mapping, in its order, found in a header line as a run finds them. */
+export function mappedColumns(spec: MappingSpec, header: readonly string[]): readonly MappedColumn[] {
+  const labels = new Map<string, string[]>();
+  for (const [field, path] of Object.entries(FIELD_PATHS[spec.import])) {
+    const column =
+      columnOf(atPath(spec, path)) ?? (field === 'price' ? columnOf(atPath(spec, REGULAR)) : undefined);
+    const label = COLUMN_FIELDS[spec.import][field] ?? field;
+    if (column !== undefined) labels.set(column, [...(labels.get(column) ?? []), label]);
+  }
+  return Object.entries(spec.columns).map(([name, written]) => {
+    const isObject = typeof written === 'object' && 'header' in written;
+    const headers = [isObject ? written.header : written].flat();
+    const isFixed =
+      (isObject && written.occurrence !== undefined) || headers.some((text) => /\{\w+\}/.test(text));
+    return {
+      ...{ name, headers, isFixed, at: isFixed ? familyAt(headers, header) : placeOf(headers, header) },
+      label: labels.get(name)?.join(', ') ?? headers[0] ?? name,
+    };
+  });
+}
+
+/** The fields that a mapping does not fill yet. */
+export function openFields(spec: MappingSpec): readonly OpenField[] {
+  return Object.entries(FIELD_PATHS[spec.import]).flatMap(([name, path]) => {
+    const value = OPEN_FIELDS[name];
+    if (value === undefined || atPath(spec, path) !== undefined) return [];
+    return [{ name, path, value, label: COLUMN_FIELDS[spec.import][name] ?? name }];
+  });
+}
+
+function atPath(root: object, path: Path): unknown {
+  let value: unknown = root;
+  for (const key of path) value = isJsonObject(value) ? member(value, String(key)) : undefined;
+  return value;
+}
+
+/** The column that a value is made of; undefined for constants and for values of several. */
+function columnOf(value: unknown): string | undefined {
+  if (typeof value === 'string') return value.includes('{') ? undefined : value;
+  if (Array.isArray(value)) return columnOf(value[0]);
+  return isJsonObject(value) ? columnOf(member(value, 'value')) : undefined;
+}
+
+function placeOf(headers: readonly string[], file: readonly string[]): readonly number[] {
+  for (const text of headers) {
+    for (const normal of [(one: string) => one.trim(), loosened]) {
+      const index = file.findIndex((one) => normal(one) === normal(text));
+      if (index >= 0) return [index];
+    }
+  }
+  return [];
+}
+
+function familyAt(headers: readonly string[], file: readonly string[]): readonly number[] {
+  const patterns = headers.map((text) => {
+    const parts = text.split(/(\{\w+\})/).map((part) => {
+      if (part === '{n}') return '\\d+';
+      return /^\{\w+\}$/.test(part) ? '.+' : RegExp.escape(part.trim() === '' ? ' ' : part);
+    });
+    return new RegExp(`^\\s*${parts.join('')}\\s*$`, 'i');
+  });
+  return file.flatMap((text, index) => (patterns.some((pattern) => pattern.test(text)) ? [index] : []));
+}
+
+/** What each column of the file fills: the name of a column of the mapping, `+` and a field that it lacks, or '' for nothing. */
+export type Matching = readonly string[];
+
+/** Which field each column of the file fills now. */
+export function matchingOf(columns: readonly MappedColumn[], header: readonly string[]): Matching {
+  return header.map((_, index) => columns.find(({ at }) => at.includes(index))?.name ?? '');
+}
+
+/** The wanted matching where a field that was moved leaves the column that had it. */
+export function settled(before: Matching, wanted: Matching): Matching {
+  return wanted.map((name, index) => {
+    const isMoved = wanted.some((other, at) => at !== index && other === name && before[at] !== name);
+    return name !== '' && before[index] === name && isMoved ? '' : name;
+  });
+}
+
+/** The changes of a mapping file for another matching, or why there can be none. */
+export function matchingEdits(
+  spec: MappingSpec,
+  {
+    header,
+    cellsOf,
+  }: { readonly header: readonly string[]; readonly cellsOf: (index: number) => readonly string[] },
+  before: Matching,
+  wanted: Matching,
+): { readonly edits: readonly YamlEdit[] } | { readonly problem: string } {
+  const columns = mappedColumns(spec, header);
+  const names = wanted.filter((name) => name !== '');
+  const twice = columns.find(
+    ({ name, isFixed }) => !isFixed && names.filter((one) => one === name).length > 1,
+  );
+  if (twice !== undefined)
+    return { problem: `Two columns are matched to ${twice.label}: choose one of them.` };
+  const isChanged = (index: number) => wanted[index] !== before[index];
+  const lost = columns.find(({ isFixed, at }) => isFixed && at.some((index) => isChanged(index)));
+  if (lost !== undefined) return { problem: `${lost.label} is a group of columns: change it in the file.` };
+  const edits: YamlEdit[] = [];
+  const removed: string[] = [];
+  for (const { name } of columns.filter((column) => !column.isFixed)) {
+    const index = wanted.indexOf(name);
+    if (index >= 0 && isChanged(index)) {
+      const isObject = isJsonObject(spec.columns[name]) && !Array.isArray(spec.columns[name]);
+      const path = isObject ? ['columns', name, 'header'] : ['columns', name];
+      edits.push({ set: path, value: (header[index] ?? '').trim() });
+    } else if (index < 0 && before.includes(name)) {
+      removed.push(name);
+    }
+  }
+  edits.push(...removed.flatMap((name) => removalOf(spec, name)));
+  const required = spec.required ?? [];
+  const left = required.filter((name) => !removed.includes(name));
+  if (left.length < required.length)
+    edits.push(left.length === 0 ? { set: ['required'], to: undefined } : { set: ['required'], value: left });
+  const taken = new Set(Object.keys(spec.columns));
+  for (const [index, name] of wanted.entries()) {
+    const field = openFields(spec).find((one) => name === `+${one.name}`);
+    if (field === undefined) continue;
+    if (names.filter((one) => one === name).length > 1)
+      return { problem: `Two columns are matched to ${field.label}: choose one of them.` };
+    let column = field.name;
+    for (let number = 2; taken.has(column); number++) column = `${field.name}${number}`;
+    edits.push(
+      { set: ['columns', column], value: (header[index] ?? '').trim() },
+      { set: field.path, value: field.value(column, cellsOf(index)) },
+    );
+  }
+  return { edits };
+}
+
+/** A column that the mapping no longer reads: the fields that it fills alone go with it. */
+function removalOf(spec: MappingSpec, name: string): readonly YamlEdit[] {
+  const parts: readonly Path[] = [
+    ['product'],
+    ['variants'],
+    ['variants', 'pricing'],
+    ['contact'],
+    ['expect'],
+  ];
+  const fields = parts.flatMap((path) => {
+    const map = atPath(spec, path);
+    if (!isJsonObject(map)) return [];
+    const isOf = (key: string, value: unknown) =>
+      path[0] === 'expect' ? key === name : columnOf(value) === name;
+    return Object.keys(map)
+      .filter((key) => isOf(key, member(map satisfies JsonObject, key)))
+      .map((key) => [...path, key]);
+  });
+  return [...fields, ['columns', name]].map((path) => ({ set: path, to: undefined }));
+}
+
+/** The lines that two texts do not share, in order: those that go, and those that come. */
+export function changedLines(before: string, after: string): readonly (readonly ['-' | '+', string])[] {
+  const [old, now] = [before.split(/\r?\n/), after.split(/\r?\n/)];
+  // The length of the longest common part of the rests.
+  const common = Array.from({ length: old.length + 1 }, () => new Uint16Array(now.length + 1));
+  for (let i = old.length - 1; i >= 0; i--) {
+    for (let j = now.length - 1; j >= 0; j--) {
+      const [row, next] = [common[i], common[i + 1]];
+      if (row === undefined || next === undefined) continue;
+      row[j] = old[i] === now[j] ? (next[j + 1] ?? 0) + 1 : Math.max(next[j] ?? 0, row[j + 1] ?? 0);
+    }
+  }
+  const lines: (readonly ['-' | '+', string])[] = [];
+  let [i, j] = [0, 0];
+  while (i < old.length || j < now.length) {
+    const [one, other] = [old[i], now[j]];
+    if (one !== undefined && one === other) [i, j] = [i + 1, j + 1];
+    else if (one !== undefined && (common[i + 1]?.[j] ?? 0) >= (common[i]?.[j + 1] ?? 0)) {
+      lines.push(['-', one]);
+      i++;
+    } else {
+      lines.push(['+', other ?? '']);
+      j++;
+    }
+  }
+  return lines;
+}
