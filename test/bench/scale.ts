@@ -33,7 +33,15 @@ interface Step {
   readonly cpuMs: number;
   readonly maxRssMiB: number;
   readonly requests: number;
-  readonly stateBytes: number;
+  readonly state: StateFigures;
+}
+
+interface StateFigures {
+  /** Of the pages that the database uses, or of the data in Redis. */
+  readonly bytes: number;
+  /** Of the Redis server since its start; 0 with SQLite, whose thread is part of the process. */
+  readonly cpuMs: number;
+  readonly commands: number;
 }
 
 const STEPS = ['plan', 'approve', 'unchanged', '1 % changed', '20 % changed', 'unchanged again'] as const;
@@ -53,10 +61,10 @@ async function measure(kind: string, rows: number): Promise<{ products: number; 
     const step = async (name: (typeof STEPS)[number], ...args: readonly string[]) => {
       const figures = await workspace.storeferry(...args, '--json');
       const { requests } = await store.figures();
-      const stateBytes = await stateSize(workspace, redis?.url);
-      steps.push({ name, ...figures, requests, stateBytes });
+      const state = await stateFigures(workspace, redis?.url);
+      steps.push({ name, ...figures, requests, state });
       console.error(
-        `${kind}, ${rows} rows, ${name}: ${(figures.wallMs / 1_000).toFixed(1)} s, CPU ${(figures.cpuMs / 1_000).toFixed(1)} s, ${figures.maxRssMiB.toFixed(0)} MiB, ${requests} requests, state ${(stateBytes / MIB).toFixed(1)} MiB`,
+        `${kind}, ${rows} rows, ${name}: ${(figures.wallMs / 1_000).toFixed(1)} s, CPU ${(figures.cpuMs / 1_000).toFixed(1)} s, ${figures.maxRssMiB.toFixed(0)} MiB, ${requests} requests, state ${(state.bytes / MIB).toFixed(1)} MiB`,
       );
       return figures;
     };
@@ -79,32 +87,42 @@ function runOf({ stdout }: ProcessFigures): string {
   return String(run);
 }
 
-/** The bytes of the pages that the database uses, or the memory of the data in Redis. */
-async function stateSize({ dir }: BenchWorkspace, redisUrl: string | undefined): Promise<number> {
+async function stateFigures({ dir }: BenchWorkspace, redisUrl: string | undefined): Promise<StateFigures> {
   if (redisUrl === undefined) {
     using database = new DatabaseSync(join(dir, '.storeferry', 'state.db'), { readOnly: true });
     const figure = (name: string) => Number(Object.values(database.prepare(`PRAGMA ${name}`).get() ?? {})[0]);
-    return (figure('page_count') - figure('freelist_count')) * figure('page_size');
+    const bytes = (figure('page_count') - figure('freelist_count')) * figure('page_size');
+    return { bytes, cpuMs: 0, commands: 0 };
   }
   const client = new Redis(redisUrl);
-  const memory = await client.info('memory');
+  const info = await client.info();
   client.disconnect();
-  return Number(/^used_memory_dataset:(\d+)/m.exec(memory)?.[1]);
+  const figure = (name: string) => Number(new RegExp(`^${name}:([\\d.]+)`, 'm').exec(info)?.[1]);
+  return {
+    bytes: figure('used_memory_dataset'),
+    cpuMs: (figure('used_cpu_user') + figure('used_cpu_sys')) * 1_000,
+    commands: figure('total_commands_processed'),
+  };
 }
 
 for (const kind of values.state.split(',')) {
   const small = await measure(kind, SMALL);
   const large = await measure(kind, LARGE);
   console.log(`\n${kind}: ${SMALL} and ${LARGE} rows, ${small.products} and ${large.products} products\n`);
-  console.log('| step | seconds | CPU s | µs CPU a row | requests | a second | peak MiB | state MiB |');
-  console.log('|---|---|---|---|---|---|---|---|');
+  console.log(
+    '| step | seconds | CPU s | µs CPU a row | requests | a second | peak MiB | state MiB | Redis: CPU s | commands |',
+  );
+  console.log('|---|---|---|---|---|---|---|---|---|---|');
   for (const [index, of] of large.steps.entries()) {
+    const redisBefore = large.steps[index - 1]?.state;
     const before = small.steps[index] ?? of;
     const perRow = ((of.cpuMs - before.cpuMs) * 1_000) / (LARGE - SMALL);
     const cells = [
       ...[of.name, (of.wallMs / 1_000).toFixed(1), (of.cpuMs / 1_000).toFixed(1), perRow.toFixed(1)],
       ...[of.requests, of.requests === 0 ? '' : Math.round(of.requests / (of.wallMs / 1_000))],
-      ...[`${before.maxRssMiB.toFixed(0)}, ${of.maxRssMiB.toFixed(0)}`, (of.stateBytes / MIB).toFixed(1)],
+      ...[`${before.maxRssMiB.toFixed(0)}, ${of.maxRssMiB.toFixed(0)}`, (of.state.bytes / MIB).toFixed(1)],
+      ...[((of.state.cpuMs - (redisBefore?.cpuMs ?? 0)) / 1_000).toFixed(1)],
+      ...[of.state.commands - (redisBefore?.commands ?? 0)],
     ];
     console.log(`| ${cells.join(' | ')} |`);
   }
@@ -113,11 +131,11 @@ for (const kind of values.state.split(',')) {
     large: large.steps.find((step) => step.name === name),
   });
   const grown = (name: (typeof STEPS)[number]) =>
-    (at(name).large?.stateBytes ?? 0) - (at(name).small?.stateBytes ?? 0);
+    (at(name).large?.state.bytes ?? 0) - (at(name).small?.state.bytes ?? 0);
   const entry = grown('approve') / (large.products - small.products);
   const versions = at('20 % changed').large?.requests ?? 0;
   const versionBytes =
-    (at('20 % changed').large?.stateBytes ?? 0) - (at('1 % changed').large?.stateBytes ?? 0);
+    (at('20 % changed').large?.state.bytes ?? 0) - (at('1 % changed').large?.state.bytes ?? 0);
   console.log(
     `\nstate of a product after its first import: ${entry.toFixed(0)} bytes; of a further version (a price): ${(versionBytes / versions).toFixed(0)} bytes`,
   );
