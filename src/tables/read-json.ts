@@ -1,6 +1,8 @@
 import { TextDecoder } from 'node:util';
 import { getManyValues, type Many, none } from 'stream-chain/defs.js';
 import { jsonParser, type Token } from 'stream-json/core/parser.js';
+import { rowPlace } from '../model/row.ts';
+import { SourceError } from '../model/storeferry-error.ts';
 import { RecordsAsRows, RepeatedPaths } from './records-as-rows.ts';
 import {
   type TableFile,
@@ -16,22 +18,39 @@ import {
  */
 export async function readJson(file: TableFile): Promise<TableReader> {
   const rows = new RecordsAsRows(file);
-  return {
-    batches: file.format === 'jsonl' ? linesOf(file, rows) : recordsOf(file, rows),
-    title: () => file.choice.records ?? '',
-    header: () => rows.header,
-  };
+  if (file.format === 'jsonl') return readerOf(file, linesOf(file, rows), () => rows);
+  const single = new RecordsAsRows(file);
+  return readerOf(file, recordsOf(file, rows, single), () => (single.count > 0 ? single : rows));
 }
 
-async function* recordsOf(file: TableFile, rows: RecordsAsRows): AsyncGenerator<readonly TableRow[]> {
+function readerOf(file: TableFile, batches: TableReader['batches'], rows: () => RecordsAsRows): TableReader {
+  return { batches, title: () => file.choice.records ?? '', header: () => rows().header };
+}
+
+/** `single` gets the outermost object as its record, if that has values and no lists of objects. */
+async function* recordsOf(
+  file: TableFile,
+  rows: RecordsAsRows,
+  single: RecordsAsRows,
+): AsyncGenerator<readonly TableRow[]> {
   const repeated = new RepeatedPaths();
   const walker = new Walker(rows, file, file.choice.records ?? '', repeated);
+  const alone = new Walker(single, file, '', new RepeatedPaths(), true);
+  let found: 'open' | 'records' | 'single' = file.choice.records === undefined ? 'open' : 'records';
   for await (const tokens of tokensOf(file)) {
-    for (const token of tokens) walker.take(token);
-    yield rows.take();
+    for (const token of tokens) {
+      if (found !== 'single') walker.take(token);
+      if (found === 'records') continue;
+      alone.take(token);
+      if (found === 'single') continue;
+      if (rows.isOpen || !repeated.isEmpty || single.isLarge) found = 'records';
+      else if (single.count > 0) found = single.header.length > 1 ? 'single' : 'records';
+      if (found === 'records') single.clear();
+    }
+    yield found === 'single' ? single.take() : rows.take();
   }
-  yield rows.take();
-  if (rows.count > 0) return;
+  if (found === 'single') return alone.refuseStray();
+  if (rows.count > 0) return walker.refuseStray();
   const where =
     file.choice.records === undefined ? 'in its outermost array' : `at \`${file.choice.records}\``;
   throw repeated.unclear(
@@ -41,31 +60,82 @@ async function* recordsOf(file: TableFile, rows: RecordsAsRows): AsyncGenerator<
   );
 }
 
+/** Lines are parsed together up to this many characters, so that an error can be found again. */
+const PIECE_CHARACTERS = 4096;
+
 /** The tokens of each piece of input. */
 async function* tokensOf(file: TableFile): AsyncGenerator<readonly Token[]> {
-  const parse = tokenizer(file);
+  const parse = tokenizer();
   let sinceToken = 0;
-  for await (const text of textOf(file)) {
-    const tokens = parse(text);
-    sinceToken = tokens.length > 0 ? 0 : sinceToken + text.length;
-    if (sinceToken > file.limits.rowBytes) throw tableLimitError(file, 'rowBytes');
-    yield tokens;
+  const at = { line: 1, column: 1 };
+  const parsed = (text: string | typeof none) => {
+    try {
+      return parse(text);
+    } catch (cause) {
+      const end = text === none ? at : endOf(text, at);
+      const [lines, columns] = [`${at.line} to ${end.line}`, `${at.column} to ${end.column}`];
+      const place = end.line > at.line ? `lines ${lines}` : `line ${at.line}, columns ${columns}`;
+      throw broken(file, cause, text === none ? 'at its end' : `in ${place}`);
+    }
+  };
+  for await (const whole of textOf(file)) {
+    for (const text of piecesOf(whole)) {
+      const tokens = parsed(text);
+      sinceToken = tokens.length > 0 ? 0 : sinceToken + text.length;
+      if (sinceToken > file.limits.rowBytes) throw tableLimitError(file, 'rowBytes');
+      yield tokens;
+      Object.assign(at, endOf(text, at));
+    }
   }
-  yield parse(none);
+  yield parsed(none);
+}
+
+/** Whole lines where they are short. */
+function* piecesOf(text: string): Generator<string> {
+  for (let from = 0; from < text.length; ) {
+    const lineEnd = text.lastIndexOf('\n', from + PIECE_CHARACTERS - 1) + 1;
+    const end = lineEnd > from ? lineEnd : from + PIECE_CHARACTERS;
+    yield text.slice(from, end);
+    from = end;
+  }
+}
+
+interface JsonPlace {
+  readonly line: number;
+  readonly column: number;
+}
+
+function endOf(text: string, { line, column }: JsonPlace): JsonPlace {
+  const lineStart = text.lastIndexOf('\n') + 1;
+  const breaks = lineStart === 0 ? 0 : text.split('\n').length - 1;
+  return { line: line + breaks, column: (breaks > 0 ? 1 : column) + text.length - lineStart };
 }
 
 /** Texts come in pieces, so that a long one can be refused before it fills memory; keys and numbers come whole. */
-function tokenizer(file: TableFile, line?: number): (text: string | typeof none) => readonly Token[] {
-  const parse = jsonParser({ packStrings: false, streamKeys: false, streamNumbers: false });
+function tokenizer(): (text: string | typeof none) => readonly Token[] {
+  const parse = jsonParser({
+    ...{ packStrings: false, streamKeys: false, streamNumbers: false, jsonStreaming: true },
+  });
   return (text) => {
-    try {
-      // The types of the parser do not say that `none` ends the input.
-      const tokens: Many<Token> | typeof none = Reflect.apply(parse, undefined, [text]);
-      return tokens === none ? [] : getManyValues(tokens);
-    } catch (cause) {
-      throw broken(file, cause, line);
-    }
+    // The types of the parser do not say that `none` ends the input.
+    const tokens: Many<Token> | typeof none = Reflect.apply(parse, undefined, [text]);
+    return tokens === none ? [] : getManyValues(tokens);
   };
+}
+
+/** The column of a line where the parser gives up. */
+function columnOfBreak(line: string): number {
+  const parse = tokenizer();
+  let column = 1;
+  for (const character of line) {
+    try {
+      parse(character);
+    } catch {
+      break;
+    }
+    column += 1;
+  }
+  return column;
 }
 
 async function* textOf(file: TableFile): AsyncGenerator<string> {
@@ -79,14 +149,14 @@ async function* textOf(file: TableFile): AsyncGenerator<string> {
   }
 }
 
-function broken(file: TableFile, cause: unknown, line?: number) {
+function broken(file: TableFile, cause: unknown, where: string) {
   const why =
     cause instanceof Error
-      ? cause.message.replace(/^Parser (?:cannot parse input: )?/, '').replace(/\.$/, '')
+      ? cause.message.replace(/^Parser (?:cannot parse input: |has )?/, '').replace(/\.$/, '')
       : '';
   return tableError(
     file,
-    `The JSON is broken${line === undefined ? '' : ` in line ${line}`}: ${why}.`,
+    `The JSON is broken ${where}: ${why}.`,
     'The file may be incomplete: export it again.',
     cause,
   );
@@ -102,14 +172,39 @@ class Walker {
   readonly #open: { readonly isArray: boolean; readonly path: string; readonly isRecord: boolean }[] = [];
   #key: string | undefined;
   #text: string | undefined;
+  readonly #outermost: boolean;
+  /** The record before the first value that stands among the records and is no object. */
+  #stray: number | undefined;
   /** The line of the record, if the file has one record per line. */
   line: number | undefined;
 
-  constructor(rows: RecordsAsRows, file: TableFile, records: string, repeated: RepeatedPaths) {
+  /** `outermost`: the outermost objects are the records. */
+  constructor(
+    rows: RecordsAsRows,
+    file: TableFile,
+    records: string,
+    repeated: RepeatedPaths,
+    outermost = file.format === 'jsonl',
+  ) {
     this.#rows = rows;
     this.#file = file;
     this.#records = records.replaceAll('[]', '');
     this.#repeated = repeated;
+    this.#outermost = outermost;
+  }
+
+  /** SourceError if a value among the records is no object: it would be lost without a word. */
+  refuseStray(): void {
+    if (this.#stray === undefined) return;
+    const where =
+      this.line === undefined
+        ? `\`${rowPlace(this.#stray + 1, undefined, { format: 'json', title: this.#file.choice.records ?? '', letters: {} })}\` is`
+        : `Line ${this.line} is`;
+    throw tableError(
+      this.#file,
+      `${where} no object: expected a record with the names of its columns, as in {"sku": "A-1"}.`,
+      'Export the file as a list of objects.',
+    );
   }
 
   take(token: Token): void {
@@ -172,7 +267,13 @@ class Walker {
   #begin(isArray: boolean): void {
     const inArray = this.#open.at(-1)?.isArray === true;
     const path = this.#path();
-    if (this.#open.length >= DEEPEST) throw broken(this.#file, new Error(`more than ${DEEPEST} levels`));
+    if (this.#open.length >= DEEPEST) {
+      throw tableError(
+        this.#file,
+        `Record ${this.line ?? this.#rows.count + 1} of the JSON file has more than ${DEEPEST} levels of lists and objects.`,
+        'Export the file again with fewer levels.',
+      );
+    }
     if (this.#rows.isOpen) {
       // The objects of an array: `images[].url`.
       const within = !isArray && inArray ? `${path}[]` : path;
@@ -181,16 +282,19 @@ class Walker {
     }
     if (!isArray && inArray) this.#repeated.add(path);
     // The outermost object is a record only in JSON Lines; otherwise it contains the records.
-    const isRecord =
-      !isArray && path === this.#records && (path !== '' || inArray || this.#file.format === 'jsonl');
+    const isRecord = !isArray && path === this.#records && (path !== '' || inArray || this.#outermost);
     if (isRecord) this.#rows.begin();
     this.#open.push({ isArray, path, isRecord });
   }
 
   #value(text: string): void {
     this.#text = undefined;
+    const parent = this.#open.at(-1);
     const path = this.#path();
     if (this.#rows.isOpen) this.#rows.put(path === '' ? 'value' : path, text);
+    else if (parent === undefined ? this.#outermost : parent.isArray && path === this.#records) {
+      this.#stray ??= this.#rows.count;
+    }
   }
 }
 
@@ -211,9 +315,15 @@ async function* linesOf(file: TableFile, rows: RecordsAsRows): AsyncGenerator<re
     line += 1;
     if (text.trim() === '') return;
     walker.line = line;
-    const parse = tokenizer(file, line);
-    for (const token of parse(text)) walker.take(token);
-    for (const token of parse(none)) walker.take(token);
+    const parse = tokenizer();
+    try {
+      for (const token of parse(text)) walker.take(token);
+      for (const token of parse(none)) walker.take(token);
+    } catch (cause) {
+      if (cause instanceof SourceError) throw cause;
+      throw broken(file, cause, `in line ${line}, column ${columnOfBreak(text)}`);
+    }
+    walker.refuseStray();
   };
   for await (const text of textOf(file)) {
     const parts = (rest + text).split('\n');

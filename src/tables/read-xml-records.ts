@@ -32,8 +32,11 @@ async function* recordsOf(
   const repeated = new RepeatedPaths();
   const open: { readonly path: string; readonly isRecord: boolean; text: string; hasChildren: boolean }[] =
     [];
+  const prefixes = new Prefixes();
   const handlers: XmlHandlers = {
-    open(name, attributes) {
+    open(written, attributes) {
+      prefixes.open(attributes);
+      const name = prefixes.nameOf(written);
       const parent = open.at(-1);
       if (parent !== undefined) parent.hasChildren = true;
       const before = parent === undefined || parent.isRecord ? '' : `${parent.path}.`;
@@ -44,7 +47,7 @@ async function* recordsOf(
       open.push({ path, isRecord: begins, text: '', hasChildren: false });
       for (const [attribute, value] of Object.entries(attributes)) {
         if (attribute !== 'xmlns' && !attribute.startsWith('xmlns:')) {
-          rows.put(`${begins ? '' : path}@${attribute}`, value.trim());
+          rows.put(`${begins ? '' : path}@${prefixes.nameOf(attribute)}`, value.trim());
         }
       }
     },
@@ -53,6 +56,7 @@ async function* recordsOf(
       if (element !== undefined && rows.isOpen) element.text += part;
     },
     close() {
+      prefixes.close();
       const element = open.pop();
       if (element === undefined || !rows.isOpen) return;
       const text = element.text.trim();
@@ -73,3 +77,51 @@ async function* recordsOf(
     'Set `records` in the source of the job to the path of the elements that are the records, such as `shop.offers.offer`.',
   );
 }
+
+/** The namespace of Google's product feeds, whose columns are known by the prefix `g`. */
+const GOOGLE = /^https?:\/\/base\.google\.com\/ns\/1\.0\/?$/i;
+
+/**
+ * The prefixes of columns: one for each namespace, whatever prefixes the file uses for it. The first namespace of a prefix
+ * keeps it; a further one of the same prefix has a number behind it. A prefix that is not declared stays as it is.
+ */
+class Prefixes {
+  readonly #byNamespace = new Map<string, string>();
+  /** What prefixes of open elements stand for; an element without declarations shares those of its parent. */
+  readonly #open: ReadonlyMap<string, string>[] = [new Map()];
+
+  open(attributes: Readonly<Record<string, string>>): void {
+    const outer = this.#open.at(-1) ?? new Map<string, string>();
+    const declared = Object.entries(attributes).filter(([name]) => name.startsWith('xmlns:'));
+    const own = declared.map(([name, namespace]) => {
+      const prefix = name.slice('xmlns:'.length);
+      return [prefix, this.#prefixOf(namespace.trim(), prefix)] as const;
+    });
+    this.#open.push(own.length === 0 ? outer : new Map([...outer, ...own]));
+  }
+
+  close(): void {
+    this.#open.pop();
+  }
+
+  nameOf(written: string): string {
+    const colon = written.indexOf(':');
+    if (colon < 0) return written;
+    const prefix = this.#open.at(-1)?.get(written.slice(0, colon));
+    return prefix === undefined ? written : prefix + written.slice(colon);
+  }
+
+  #prefixOf(namespace: string, written: string): string {
+    const known = this.#byNamespace.get(namespace);
+    if (known !== undefined) return known;
+    const taken = new Set(this.#byNamespace.values());
+    const usual = GOOGLE.test(namespace) ? 'g' : written;
+    let prefix = usual;
+    for (let number = 2; taken.has(prefix); number += 1) prefix = `${usual}${number}`;
+    // Hardly any file has so many: one that makes new ones all the time must not fill memory.
+    if (this.#byNamespace.size < MOST_NAMESPACES) this.#byNamespace.set(namespace, prefix);
+    return prefix;
+  }
+}
+
+const MOST_NAMESPACES = 1_000;

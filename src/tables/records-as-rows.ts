@@ -4,6 +4,9 @@ import { type LimitedTable, type TableFile, type TableRow, tableLimitError } fro
 /** Several values of one column of a record share a cell, one per line. */
 const BETWEEN_VALUES = '\n';
 
+/** What precedes the records of a file is shorter. */
+const LARGE_CHARACTERS = 1 << 20;
+
 /** Collects records as rows: a column for each path that any record has, in order of first appearance. */
 export class RecordsAsRows {
   readonly header: string[] = [];
@@ -17,6 +20,11 @@ export class RecordsAsRows {
 
   constructor(file: LimitedTable) {
     this.#file = file;
+  }
+
+  /** Whether the open record is too long to be one of which nothing is known yet. */
+  get isLarge(): boolean {
+    return this.#characters > LARGE_CHARACTERS;
   }
 
   get isOpen(): boolean {
@@ -60,6 +68,15 @@ export class RecordsAsRows {
     this.#rows.push({ line, cells });
   }
 
+  /** Forgets everything. */
+  clear(): void {
+    this.header.length = 0;
+    this.#columns.clear();
+    this.#cells = undefined;
+    this.#rows = [];
+    this.count = 0;
+  }
+
   /** The rows so far that have not been taken. */
   take(): readonly TableRow[] {
     const rows = this.#rows;
@@ -79,6 +96,11 @@ const RECORD_NAME =
 /** Counts possible records of a file, to name their path if the job names none or a wrong one. */
 export class RepeatedPaths {
   readonly #counts = new Map<string, number>();
+
+  /** Whether there is no list of objects. */
+  get isEmpty(): boolean {
+    return this.#counts.size === 0;
+  }
 
   add(path: string): void {
     const count = this.#counts.get(path);

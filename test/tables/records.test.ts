@@ -69,8 +69,18 @@ describe('JSON', () => {
   });
 
   it.each([
-    ['is cut off', '[{"a": 1}, {"a": ', {}, 'The JSON is broken'],
-    ['goes on behind its end', '[{"a": 1}] x', {}, 'The JSON is broken'],
+    ['is cut off', '[{"a": 1}, {"a": ', {}, 'The JSON is broken at its end: expected a value.'],
+    ['goes on behind its end', '[{"a": 1}] x', {}, 'The JSON is broken in line 1, columns 1 to 13: '],
+    ['has a broken line', `[${'{"a": 1},\n'.repeat(2_000)}{"a" 2}]`, {}, 'in line 2001, columns 1 to 9: '],
+    ['has another value among its records', '[{"a": 1}, "x"]', {}, '`[1]` is no object: expected a record'],
+    ['has no object in its place', '{"d": [{"a": 1}, null]}', { records: 'd' }, '`d[1]` is no object: '],
+    [
+      'is nested 10 000 times',
+      '[{"a":'.repeat(10_000),
+      {},
+      'Record 1 of the JSON file has more than 200 levels',
+    ],
+    ['has no records today', '{"products": []}', {}, 'has no records in its outermost array'],
     ['is no UTF-8', Buffer.from('[{"a": "caf\xe9"}]', 'latin1'), {}, 'is not UTF-8'],
     [
       'keeps its records elsewhere',
@@ -92,6 +102,35 @@ describe('JSON', () => {
     expect(await refusal(readStaged('a.json', text, source, { columns: 10, cellBytes: 2000 }))).toContain(
       message,
     );
+  });
+});
+
+describe('JSON without a list', () => {
+  it('is one record: a feed of one product', async () => {
+    const read = await readStaged('one.jsonl', '{"sku": "A", "price": 1}\n');
+    expect([read.header, read.cells]).toEqual([['sku', 'price'], [['A', '1']]]);
+    const { cells } = await readStaged('one.json', '{\n  "sku": "A",\n  "images": ["a", "b"]\n}');
+    expect(cells).toEqual([['A', 'a\nb']]);
+  });
+
+  it('has a record for each object, as JSON Lines with a long first line', async () => {
+    const long = 'x'.repeat(100_000);
+    const { cells } = await readStaged('a.jsonl', `{"sku": "A", "text": "${long}"}\n{"sku": "B"}\n`);
+    expect(cells).toEqual([
+      ['A', long],
+      ['B', ''],
+    ]);
+  });
+});
+
+describe('a line of JSON Lines', () => {
+  it.each([
+    ['broken', '{"a": 1}\n{"a": 2, "b" 3}\n', "The JSON is broken in line 2, column 14: expected ':'."],
+    ['cut off', '{"a": 1}\n\n{"a": 2, "b":\n{"a": 3}', 'in line 3, column 14: expected a value.'],
+    ['no object', '{"a": 1}\n[1, 2]\n', 'Line 2 is no object: expected a record'],
+    ['too deep', `{"a": 1}\n${'{"a":'.repeat(10_000)}`, 'Record 2 of the JSON file has more than 200 levels'],
+  ])('that is %s is named', async (_, text, message) => {
+    expect(await refusal(readStaged('a.jsonl', text))).toContain(message);
   });
 });
 
@@ -184,6 +223,51 @@ describe('XML', () => {
   ])('is refused where it %s', async (_, text, source, message) => {
     expect(await refusal(readStaged('a.xml', text, source, { cellBytes: 2000 }))).toContain(message);
   });
+});
+
+describe('namespaces of XML', () => {
+  const google = 'http://base.google.com/ns/1.0';
+  const headerOf = async (attributes: string, item: string) =>
+    (await readStaged('a.xml', `<rss ${attributes}><channel>${item}</channel></rss>`)).header;
+
+  it('have the usual prefix, whatever the file uses', async () => {
+    expect(await headerOf(`xmlns:x="${google}"`, '<item x:id="1"><x:price>1</x:price></item>')).toEqual([
+      '@g:id',
+      'g:price',
+    ]);
+    expect(await headerOf('', '<item><g:price>1</g:price></item>')).toEqual(['g:price']);
+    expect(await headerOf('xmlns:g="http://other.example"', '<item><g:price>1</g:price></item>')).toEqual([
+      'g:price',
+    ]);
+    expect(await headerOf('', `<item xmlns="${google}"><price>1</price></item>`)).toEqual(['price']);
+  });
+
+  it('that share a prefix are not confused', async () => {
+    const { header, cells } = await readStaged(
+      'a.xml',
+      `<rss xmlns:g="${google}"><channel><item><a xmlns:g="http://other.example"><g:price>7</g:price></a><g:price>1</g:price></item><item><g:price>2</g:price></item></channel></rss>`,
+    );
+    expect(header).toEqual(['a.g2:price', 'g:price']);
+    expect(cells).toEqual([
+      ['7', '1'],
+      ['', '2'],
+    ]);
+  });
+});
+
+it('reads the text of an element around CDATA, as one', async () => {
+  const { cells } = await readStaged(
+    'a.xml',
+    '<rss><channel><item><d><![CDATA[<p>a & b</p>]]> and <![CDATA[]]]]><![CDATA[>]]></d></item></channel></rss>',
+  );
+  expect(cells).toEqual([['<p>a & b</p> and ]]>']]);
+});
+
+it('refuses an attribute that an element has twice, with its place', async () => {
+  const text = '<rss><channel><item id="1" id="2"><a>1</a></item></channel></rss>';
+  expect(await refusal(readStaged('a.xml', text))).toContain(
+    'in line 1, column 34: duplicate attribute: id.',
+  );
 });
 
 describe('the digest of a snapshot', () => {
