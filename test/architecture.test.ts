@@ -95,7 +95,12 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
     'inputs/open-mapping.ts',
     ...['online/online-checks.ts', 'online/online-check.ts'],
     // A record of the ledger, its versions, and the records of a run.
-    ...['records/catalog-as-of.ts', 'records/record-history.ts', 'records/run-records.ts'],
+    ...[
+      'records/catalog-as-of.ts',
+      'records/forget-record.ts',
+      'records/record-history.ts',
+      'records/run-records.ts',
+    ],
   ],
   state: [
     ...['state.ts', 'open-state.ts', 'artifacts.ts'],

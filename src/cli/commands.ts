@@ -90,6 +90,13 @@ export const COMMANDS: readonly Registered[] = [
     load: async () => (await import('./commands/catalog-command.ts')).catalogCommand,
   },
   {
+    name: 'forget',
+    summary:
+      'remove what Storeferry has kept of a contact: ledger, history, rejects; for a request of erasure',
+    load: async () => (await import('./commands/forget-command.ts')).forgetCommand,
+    alias: ['erase', 'delete'],
+  },
+  {
     name: 'cancel',
     summary: 'stop a run in any process, or remove it from the queue',
     load: async () => (await import('./commands/cancel-command.ts')).cancelCommand,

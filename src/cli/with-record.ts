@@ -1,3 +1,5 @@
+import type { StoreConfig } from '../config/store-config.ts';
+import { storeIdentity } from '../model/store-identity.ts';
 import { UsageError } from '../model/storeferry-error.ts';
 import { printable } from '../report/printable.ts';
 import { type FoundRecord, findRecords } from '../run/records/record-history.ts';
@@ -13,12 +15,14 @@ export interface RecordChoice {
   readonly key: string;
   readonly store: string | undefined;
   readonly json: boolean;
+  /** Also a contact that the ledger does not know, by its key: the files of runs may have it. No product. */
+  readonly anyContact?: true;
 }
 
 /** Does the work of a command on the one record that a text means. UsageError when it means none, or several. */
 export async function withRecord(
   invocation: Invocation,
-  { key, store, json }: RecordChoice,
+  { key, store, json, anyContact }: RecordChoice,
   work: (open: OpenContext, record: FoundRecord) => Promise<number>,
 ): Promise<number> {
   return await withJsonError(invocation, json, async () => {
@@ -27,7 +31,8 @@ export async function withRecord(
     const { context, workspace } = open;
     const names = store === undefined ? workspace.storeNames() : [store];
     const stores = names.map((name) => workspace.store(name));
-    const found = await findRecords(context, stores, key, RECORDS_NAMED + 1);
+    const known = await findRecords(context, stores, key, RECORDS_NAMED + 1);
+    const found = anyContact ? contactsIn(known, stores, key) : known;
     const [record] = found;
     if (record === undefined) {
       throw new UsageError(`No record matches ${JSON.stringify(key)}: no url, id, SKU, title or name.`, {
@@ -44,6 +49,30 @@ export async function withRecord(
     }
     return await work(open, record);
   });
+}
+
+/** The contacts among the records; where there is none, the one that the key would name in the only store. */
+function contactsIn(
+  known: readonly FoundRecord[],
+  stores: readonly StoreConfig[],
+  key: string,
+): readonly FoundRecord[] {
+  const contacts = known.filter(({ target }) => target.resource === 'contacts');
+  const [product] = known;
+  const [store, ...others] = stores;
+  if (contacts.length > 0 || store === undefined) return contacts;
+  if (product !== undefined) {
+    throw new UsageError(
+      `${printable(product.key)} is a product of ${product.store}; only contacts are forgotten.`,
+    );
+  }
+  if (others.length > 0) {
+    throw new UsageError(`No store has sent a contact ${JSON.stringify(key)}.`, {
+      hint: 'To remove it from the files of runs, name the store with --store.',
+    });
+  }
+  const target = { storeId: storeIdentity(store), resource: 'contacts' } as const;
+  return [{ store: store.name, target, key: key.trim(), title: null, id: null }];
 }
 
 function recordLine({ store, key, title, id }: FoundRecord): string {

@@ -14,6 +14,7 @@ export const AUDITED_ACTIONS = {
   retry: 'sent corrected rejects',
   verify: 'started a verification',
   enqueue: 'enqueued a run',
+  forget: 'forgot a contact',
   cancel: 'cancelled a run',
   upload: 'uploaded corrected rejects',
   correct: 'corrected rejects in the dashboard',

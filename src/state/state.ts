@@ -145,6 +145,11 @@ export interface Ledger {
   keysBy(handle: ProductHandle, values: readonly string[]): Promise<(readonly string[])[]>;
   /** All keys with the body that the store last acknowledged, in batches, in no particular order, each once. */
   allBodies(): AsyncIterable<readonly { readonly key: string; readonly body: string }[]>;
+  /**
+   * Replaces the acknowledged body of the key by `FORGOTTEN_BODY`, and removes its versions, so that the state has their values
+   * nowhere, unused space included. The mark stays. Call it under the lock of the target.
+   */
+  forget(key: string): Promise<void>;
   /** The number of keys that this job last sent. */
   count(job: string): Promise<number>;
   /** The keys that this job last sent, in batches, each once, in no particular order. */
@@ -178,6 +183,11 @@ export interface Ledger {
    */
   reconcile(mode?: 'witnessed-only'): Promise<StateLoss | null>;
 }
+
+/** Stands for a body whose values were removed on request: a contact without fields. */
+export const FORGOTTEN_BODY = '{}';
+/** Stands for the words of a store about a record that was forgotten. */
+export const FORGOTTEN_WORDS = 'forgotten on request';
 
 /** The outcome for a record: an acknowledged body, an acknowledged delete, or the store said that it holds none. */
 export type VersionKind = 'acknowledged' | 'deleted' | 'absent';
@@ -357,6 +367,8 @@ export interface Runs {
   tally(id: string): Promise<OutcomeTally>;
   /** Records that the store refused, by shard and index. */
   refusals(id: string): AsyncIterable<readonly Refusal[]>;
+  /** Replaces the words of the store about a record by `FORGOTTEN_WORDS`. */
+  forgetRefusals(run: Run, key: string): Promise<void>;
   /** Why operations are unsent, with counts. */
   unsentReasons(id: string): Promise<readonly { readonly reason: Reason; readonly count: number }[]>;
   /** The first ones up to the limit, by shard and index. */

@@ -42,6 +42,10 @@ export class MemoryLedger implements Ledger {
     return this;
   }
 
+  async forget(): Promise<void> {
+    throw new Error('no plan forgets');
+  }
+
   async marks(keys: readonly string[]): Promise<(LedgerMark | undefined)[]> {
     this.questions++;
     return keys.map((key) => {

@@ -7,6 +7,7 @@ import { readPlan, readShard } from '../../plan/plan-file.ts';
 import { planImport, type UndoSource } from '../../plan/plan-import.ts';
 import { saveSnapshot, snapshotOf } from '../../source/snapshot.ts';
 import {
+  FORGOTTEN_BODY,
   IN_DOUBT,
   importTarget,
   type Ledger,
@@ -159,6 +160,9 @@ class UndoneRecords implements UndoSource {
     const before = versions[oldest]?.before;
     if (before === undefined || own.body === undefined || now.body === undefined) {
       return this.#leave(key, 'history-damaged', 'the history of the record cannot be read');
+    }
+    if (before === FORGOTTEN_BODY) {
+      return this.#leave(key, 'forgotten', 'its earlier values were forgotten on request');
     }
     if (own.kind === 'absent') {
       return this.#leave(key, 'absent', 'the store no longer had it when the run sent it');

@@ -11,7 +11,7 @@ import {
 } from '../../model/run.ts';
 import { InterruptedError, StateError } from '../../model/storeferry-error.ts';
 import { NO_TOTALS, type RunFacts } from '../../report/run-facts.ts';
-import { importTarget, type Ledger, type Lock } from '../../state/state.ts';
+import { FORGOTTEN_BODY, importTarget, type Ledger, type Lock } from '../../state/state.ts';
 import { answeredDifferences, withAnswers } from '../answer-tally.ts';
 import { unsentError } from '../import/finish-step.ts';
 import { lockJob, lockTarget } from '../lock-job.ts';
@@ -285,7 +285,7 @@ async function* sampledOperations(
     for (const [index, key] of keys.entries()) {
       const mark = marks[index];
       const body = bodies[index];
-      if (!isComparable(mark, resource) || body === undefined) continue;
+      if (!isComparable(mark, resource) || body === undefined || body === FORGOTTEN_BODY) continue;
       const { fingerprint, memo } = mark;
       const operation = { index, key, rows: 0, spans: [], body, fingerprint, memo, shard };
       if (resource === 'contacts') operations.push({ kind: 'update-contact', ...operation });

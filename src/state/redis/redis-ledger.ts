@@ -1,7 +1,8 @@
 import { StateError } from '../../model/storeferry-error.ts';
-import { decodeBody } from '../encode-body.ts';
+import { decodeBody, encodeBody } from '../encode-body.ts';
 import { handlesOf, INDEXED_AT_ONCE, storedHandle } from '../product-handle.ts';
 import {
+  FORGOTTEN_BODY,
   IN_DOUBT,
   type Ledger,
   type LedgerMark,
@@ -208,6 +209,20 @@ export function redisLedger(
         if (page.length > 0) yield page;
         cursor = next.toString();
       } while (cursor !== '0');
+    },
+    async forget(key) {
+      if ((await ask(client.hexists(bodies, key))) === 1)
+        await ask(client.hset(bodies, key, encodeBody(FORGOTTEN_BODY)));
+      const list = keys.versions(tag) + key;
+      const versions = await ask(client.lrangeBuffer(list, 0, -1));
+      await ask(client.unlink(list));
+      for (const version of versions) {
+        const run = version.toString('latin1', 0, Math.max(0, version.indexOf(' ')));
+        await ask(client.hincrby(keys.versionSizes(tag), `${run}:versions`, -1));
+        await ask(
+          client.hincrby(keys.versionSizes(tag), `${run}:bytes`, -version.length - Buffer.byteLength(key)),
+        );
+      }
     },
     count: (job) => ask(client.zlexcount(jobKeys, ...rangeOf(job))),
     async *keysOf(job) {

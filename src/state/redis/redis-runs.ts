@@ -1,7 +1,7 @@
 import type { Outcome } from '../../model/operation.ts';
 import type { Run } from '../../model/run.ts';
 import { StateError } from '../../model/storeferry-error.ts';
-import { type Runs, targetTag } from '../state.ts';
+import { FORGOTTEN_WORDS, type Runs, targetTag } from '../state.ts';
 import {
   storedChangedId,
   storedReason,
@@ -162,6 +162,21 @@ export function redisRuns(
         left: sum('left'),
         requests: sum('requests'),
       };
+    },
+    async forgetRefusals({ id }, key) {
+      const tag = await tagOf(id);
+      if (tag === undefined) return;
+      const refusals = keys.refusals(tag, id);
+      const found = await ask(client.zrangebyscore(refusals, '-inf', '+inf', 'WITHSCORES'));
+      for (const [at, text] of found.entries()) {
+        const score = found[at + 1];
+        if (at % 2 === 1 || score === undefined) continue;
+        const refusal = storedRefusal.parse(text, `of run ${id}`);
+        if (refusal.key !== key || refusal.reason.message === FORGOTTEN_WORDS) continue;
+        const forgotten = { ...refusal, reason: { ...refusal.reason, message: FORGOTTEN_WORDS } };
+        await ask(client.zadd(refusals, score, JSON.stringify(forgotten)));
+        await ask(client.zrem(refusals, text));
+      }
     },
     async *refusals(id) {
       const tag = await tagOf(id);

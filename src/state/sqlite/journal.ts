@@ -106,6 +106,8 @@ export interface Bodies {
   reader(): (body: number) => string | null;
   /** Within a transaction: removes the bodies in `dead_bodies`, and empties that table. */
   bury(): void;
+  /** Within a transaction: replaces a body, and removes all that are no longer referenced from their blocks. */
+  replace(body: number, by: string): void;
 }
 
 /** The bodies of an open database. Creates `temp.dead_bodies`, for the numbers of unreferenced bodies. */
@@ -123,6 +125,8 @@ export function createBodies(database: DatabaseSync): Bodies {
   const selectContent = database.prepare('SELECT content FROM bodies WHERE number = ?');
   const repack = database.prepare('UPDATE bodies SET content = ?, packed = living WHERE number = ?');
   const forgetList = database.prepare('DELETE FROM dead_bodies');
+  const setContent = database.prepare('UPDATE bodies SET content = ? WHERE number = ?');
+  const partlyDead = database.prepare('SELECT number, living FROM bodies WHERE living <> packed');
 
   const unpack = (block: number): readonly string[] => {
     const content = selectContent.get(block)?.['content'];
@@ -166,6 +170,12 @@ export function createBodies(database: DatabaseSync): Bodies {
         if (2 * bitsIn(living) <= bitsIn(Number(row['packed']))) repackBlock(Number(row['number']), living);
       }
       forgetList.run();
+    },
+    replace(body, by) {
+      const block = Math.floor(body / BLOCK_BODIES);
+      const replaced = unpack(block).map((old, place) => (place === body % BLOCK_BODIES ? by : old));
+      setContent.run(encodeBodies(replaced), block);
+      for (const { number, living } of partlyDead.all()) repackBlock(Number(number), Number(living));
     },
   };
 }

@@ -153,6 +153,7 @@ function ledger(calls: RemoteCalls, target: LedgerTarget, witness: WitnessFile):
     },
     allBodies: () =>
       pages<{ key: string; body: string }>((last) => calls.bodiesAfter(target, last?.key ?? '')),
+    forget: (key) => calls.forget(target, key),
     count: (job) => calls.count(target, job),
     keysOf: (job) => pages<OwnedKey>((last) => calls.keysAfter(target, job, last?.key ?? null)),
     sharedIds: (ids) => calls.sharedIds(target, [...ids]),
@@ -262,6 +263,7 @@ function runs(calls: RemoteCalls, refuseWithout: (fence: Fence | undefined) => v
     },
     outcomes: (id, shard) => calls.outcomes(id, shard),
     tally: (id) => calls.tally(id),
+    forgetRefusals: ({ id }, key) => calls.forgetRefusals(id, key),
     async *refusals(id) {
       const found = pages<UncheckedRefusal>((last) =>
         calls.refusalsAfter(id, last?.shard ?? -1, last?.index ?? -1),

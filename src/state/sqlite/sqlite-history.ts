@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { StateError } from '../../model/storeferry-error.ts';
-import type { HistoryRun, HistorySize, LedgerTarget } from '../state.ts';
+import { FORGOTTEN_BODY, type HistoryRun, type HistorySize, type LedgerTarget } from '../state.ts';
 import { encodeBefore, encodeVersion } from '../stored-version.ts';
 import type { Bodies, Journal } from './journal.ts';
 import { inTransaction, type Names } from './open-state-database.ts';
@@ -31,6 +31,8 @@ export interface SqliteHistory {
   historyRuns(target: LedgerTarget): string[];
   pruneHistory(target: LedgerTarget, before: number): void;
   historySize(target: LedgerTarget): HistorySize;
+  /** `Ledger.forget`. */
+  forget(target: LedgerTarget, key: string): void;
 }
 
 /** What SQLite stores of a version besides its content: its row, and its entry of the index. */
@@ -180,7 +182,29 @@ export function createSqliteHistory(
     'DELETE FROM version_runs WHERE target = :target AND at < :before',
   ].map((step) => database.prepare(step));
 
+  const selectBody = database.prepare('SELECT body FROM marks WHERE target = ? AND key = ?');
+  const ofKey = 'key = (SELECT number FROM version_keys WHERE target = :target AND key = :key)';
+  const forgetSteps = [
+    `UPDATE version_runs SET versions = versions - gone.count, bytes = bytes - gone.size FROM (
+       SELECT run, count(*) AS count, sum(length(content) + ${BYTES_PER_VERSION}) AS size FROM versions WHERE ${ofKey} GROUP BY run
+     ) AS gone WHERE version_runs.target = :target AND version_runs.run = gone.run`,
+    `DELETE FROM versions WHERE ${ofKey}`,
+    'DELETE FROM version_keys WHERE target = :target AND key = :key',
+  ].map((step) => database.prepare(step));
+
   return {
+    forget(target, key) {
+      journal.merge();
+      const values = { target: names.findTarget(target) ?? 0, key };
+      inTransaction(database, () => {
+        for (const step of forgetSteps) step.run(values);
+        const body = integerOrNull(selectBody.get(values.target, key)?.['body'] ?? null, 'marks.body');
+        if (body !== null) bodies.replace(body, FORGOTTEN_BODY);
+      });
+      // Pages that were freed, now or before, still have what they had; so has the log.
+      database.exec('VACUUM');
+      database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+    },
     beginHistory(target, run) {
       inTransaction(database, () => {
         insertRun.run(names.target(target), run.at, JSON.stringify(run), run.id);

@@ -3,7 +3,13 @@ import type { Outcome } from '../../model/operation.ts';
 import type { Run } from '../../model/run.ts';
 import { StateError } from '../../model/storeferry-error.ts';
 import { FORGET_KEY } from '../outcome-effect.ts';
-import type { ChangedId, OutcomeTally, RunChanges, RunsFilter } from '../state.ts';
+import {
+  type ChangedId,
+  FORGOTTEN_WORDS,
+  type OutcomeTally,
+  type RunChanges,
+  type RunsFilter,
+} from '../state.ts';
 import type { Bodies, Journal } from './journal.ts';
 import { inTransaction, type Names } from './open-state-database.ts';
 import {
@@ -117,6 +123,7 @@ export interface SqliteOutcomes {
   tally(run: string): OutcomeTally;
   /** A page of the refusals after this one, in order; empty at the end. */
   refusalsAfter(run: string, shard: number, operation: number): UncheckedRefusal[];
+  forgetRefusals(run: string, key: string): void;
   /** Reasons as JSON. */
   unsentReasons(run: string): { readonly reason: string; readonly count: number }[];
   changedIds(run: string, limit: number): ChangedId[];
@@ -153,6 +160,10 @@ export function createSqliteOutcomes(
   const selectRefusals = database.prepare(
     `SELECT shard, operation, rows, detail FROM outcomes
      WHERE run = ? AND kind = ${REJECTED} AND (shard, operation) > (?, ?) ORDER BY shard, operation LIMIT ${PAGE_SIZE}`,
+  );
+  const forgetWords = database.prepare(
+    `UPDATE outcomes SET detail = json_set(detail, '$.reason.message', '${FORGOTTEN_WORDS}')
+     WHERE run = ? AND kind = ${REJECTED} AND detail ->> 'key' = ?`,
   );
   const countReasons = database.prepare(
     `SELECT detail, count(*) AS count FROM outcomes WHERE run = ? AND kind = ${UNSENT}
@@ -251,6 +262,9 @@ export function createSqliteOutcomes(
           ...detail,
         };
       });
+    },
+    forgetRefusals(run, key) {
+      forgetWords.run(numberOf(run), key);
     },
     unsentReasons: (run) =>
       countReasons.all(numberOf(run)).map(({ detail, count }) => ({

@@ -1,0 +1,73 @@
+import { InterruptedError, UsageError } from '../../model/storeferry-error.ts';
+import { counted, printable } from '../../report/printable.ts';
+import { type Forgotten, forgetRecord } from '../../run/records/forget-record.ts';
+import { defineCommand, flag, JSON_FLAG, required, text } from '../define-command.ts';
+import { terminalPrompter } from '../init/asking.ts';
+import { recordCommand } from '../record-command.ts';
+import { withRecord } from '../with-record.ts';
+
+/** What no command can remove. */
+const REMAINS = [
+  'the contact in the store itself, and in the source files: while a source has it, a run that finds it changed sends and keeps it again',
+  'files of exports, crosswalks and look-ups, in the workspace and elsewhere',
+  'backups of the state and of the artifacts, mailed and downloaded reports, logs, and the append-only file of Redis until Redis rewrites it',
+  'rejected rows that have neither its key nor its address or phone number',
+];
+
+/** `storeferry forget`: removes what the state and the files of runs have of a contact. */
+export const forgetCommand = defineCommand({
+  arguments: { key: required('the id of a contact, or its e-mail address') },
+  options: {
+    store: text('store', 'the store of the contact, where several have it'),
+    yes: flag('do not ask; the key must be the whole one'),
+    json: JSON_FLAG,
+  },
+  notes:
+    'Removes the acknowledged body, all versions of the history, the rows of rejects files, and the words of the store\nabout the contact. The fingerprint stays, so the next run sends the contact only if it has changed. Plans that wait,\nand the rest of unfinished runs of contacts of this store, are discarded, because their files have the whole source.',
+  examples: ['forget 4711', 'forget ann@mail.example --yes'],
+  json: 'how many versions and rejected rows were removed, the removed files of runs, the runs whose plans were discarded, and what remains',
+  run: (invocation, { key }, { store, yes, json }) =>
+    withRecord(invocation, { key, store, json, anyContact: true }, async ({ context }, record) => {
+      const { terminal, interruptSignal } = invocation;
+      const named = `${record.title === null ? '' : `${record.title}, `}contact ${record.key} of ${record.store}`;
+      if (!yes) {
+        if (!terminal.interactive || !process.stdin.isTTY)
+          throw new UsageError('Forgetting cannot be undone, and nobody can be asked here.', {
+            hint: 'To do it without a question, add --yes.',
+          });
+        const question = `Forget ${printable(named)}? This cannot be undone.`;
+        if (!(await terminalPrompter(interruptSignal()).confirm(question, false)))
+          throw new InterruptedError('Nothing was forgotten.');
+      } else if (record.key !== key.trim() && !key.includes('@')) {
+        throw new UsageError(`${JSON.stringify(key)} is not the whole key of a contact.`, {
+          hint: `If it is ${printable(named)}: storeferry forget ${record.key} --yes`,
+        });
+      }
+      const forgotten = await forgetRecord(context, record);
+      await recordCommand(context, { action: 'forget', outcome: 'done' });
+      if (json)
+        terminal.out(
+          `${JSON.stringify({ key: record.key, store: record.store, ...forgotten, remains: REMAINS })}\n`,
+        );
+      else terminal.out(textOf(record.key, forgotten));
+      return 0;
+    }),
+});
+
+function textOf(key: string, { versions, rejectedRows, files, superseded }: Forgotten): string {
+  const parts = [
+    `${counted(versions, 'version')} of its history`,
+    `${counted(rejectedRows, 'rejected row')}`,
+    `${counted(files.length, 'file')} of runs${files.length === 0 ? '' : ` (${files.join(', ')})`}`,
+  ];
+  const discarded =
+    superseded.length === 0
+      ? []
+      : [`Discarded the plans of ${superseded.join(', ')}: plan or run these jobs again.`];
+  return `${[
+    `Forgot the contact ${printable(key)}: its acknowledged values, ${parts.join(', ')}.`,
+    ...discarded,
+    'What remains, and must be removed by hand where the law asks for it:',
+    ...REMAINS.map((what) => `  - ${what}`),
+  ].join('\n')}\n`;
+}

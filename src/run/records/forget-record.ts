@@ -1,0 +1,179 @@
+import { buffer } from 'node:stream/consumers';
+import { isJsonObject, member } from '../../model/json-object.ts';
+import type { RowSpan } from '../../model/row.ts';
+import { type Run, UNFINISHED } from '../../model/run.ts';
+import { LockedError, UsageError } from '../../model/storeferry-error.ts';
+import { readPlan, readRejections } from '../../plan/plan-file.ts';
+import { REJECTS_WORKBOOK, UNMATCHED_FILE, UNTOUCHED_FILE } from '../../report/rejects/rejects-file.ts';
+import type { RunFolder } from '../../state/artifacts.ts';
+import { targetLockName } from '../../state/state.ts';
+import { discardPlan } from '../import/continue-or-begin.ts';
+import { asItStands } from '../lock-job.ts';
+import type { RunContext } from '../run-context.ts';
+import { supersede } from '../run-pipeline.ts';
+import type { FoundRecord } from './record-history.ts';
+
+/** What was removed of a record that is forgotten. */
+export interface Forgotten {
+  /** Acknowledged versions, the newest included. */
+  readonly versions: number;
+  /** Rows of rejects files. */
+  readonly rejectedRows: number;
+  /** Files of runs that named the record and had nothing else to keep, with their runs. */
+  readonly files: readonly string[];
+  /** Runs whose plan or remainder can no longer be sent, because their files had the whole source. */
+  readonly superseded: readonly string[];
+}
+
+/**
+ * Removes what the state and the files of runs have of the values of a contact: its body in the ledger, its history, its rows
+ * in the files of rejects, the words of the store about it. Its mark stays, so that the next run sends it only if it has
+ * changed. UsageError while a run of its store has not ended, LockedError while another process writes there.
+ */
+export async function forgetRecord(
+  context: RunContext,
+  { target, key }: Pick<FoundRecord, 'target' | 'key'>,
+): Promise<Forgotten> {
+  const { state, artifacts } = context;
+  const name = targetLockName(target);
+  const lock = await state.locks.tryAcquire(name, { job: 'forget', run: 'forget' });
+  if ('heldBy' in lock) throw busy(lock.heldBy?.run);
+  await using _held = lock;
+  const runs = (await state.runs.list({})).filter(
+    (run) => run.resource === target.resource && run.storeId === target.storeId,
+  );
+  const standing = await Promise.all(runs.map((run) => asItStands(context, run)));
+  const running = standing.find(({ status }) => status === 'running');
+  if (running !== undefined) throw busy(running.id);
+
+  const ledger = state.ledger(target);
+  const [[versions = []], [body]] = await Promise.all([
+    state.history(target).versions([key]),
+    ledger.bodies([key]),
+  ]);
+  const bodies = [body, ...versions.flatMap((version) => [version.body, version.before])];
+  const isTheirs = matcherOf(key, bodies);
+  const superseded: string[] = [];
+  const files: string[] = [];
+  let rejectedRows = 0;
+  for (const run of standing) {
+    // Its files have every row of the source.
+    if (run.status === 'planned' || run.status === 'stopped' || UNFINISHED.includes(run.status)) {
+      await supersede(context, run);
+      await discardPlan(context, run);
+      superseded.push(run.id);
+    }
+    const removed = await cleanFolder(artifacts.run(run.id), key, isTheirs, await linesOf(context, run, key));
+    rejectedRows += removed.rows;
+    files.push(...removed.files.map((file) => `${run.id}/${file}`));
+    await state.runs.forgetRefusals(run, key);
+  }
+  // Last: what it has shows which rows are to be removed, also when this is repeated after a failure.
+  await ledger.forget(key);
+  return { versions: versions.length, rejectedRows, files, superseded };
+}
+
+function busy(run: string | undefined): LockedError | UsageError {
+  return run === undefined
+    ? new LockedError('Another process writes to the store of this record.', { hint: 'Repeat it later.' })
+    : new UsageError(`The run ${run} has not ended: it may write the values again.`, {
+        hint: `Wait for it, or stop it: storeferry cancel ${run}`,
+      });
+}
+
+/** A phone number with fewer digits may be a part of another number. */
+const LEAST_DIGITS = 7;
+
+type Matcher = (text: string) => boolean;
+
+/** Whether a text, decoded as latin1, has an address or phone number of the bodies, or the key where it is an address. */
+function matcherOf(key: string, bodies: readonly (string | null | undefined)[]): Matcher {
+  const values = bodies.flatMap((body) => {
+    const parsed: unknown = body == null ? null : JSON.parse(body);
+    return isJsonObject(parsed) ? [member(parsed, 'email'), member(parsed, 'phone')] : [];
+  });
+  const needles = [...values, key]
+    .filter((value) => typeof value === 'string')
+    .filter((value) => value.includes('@') || value.replaceAll(/\D/g, '').length >= LEAST_DIGITS)
+    .map((value) => Buffer.from(value.trim().toLowerCase()).toString('latin1'));
+  return (text) => {
+    const lower = text.toLowerCase();
+    return needles.some((needle) => lower.includes(needle));
+  };
+}
+
+/** The `storeferry_line` of the rows that were rejected under this key. */
+async function linesOf(
+  { state, artifacts }: RunContext,
+  run: Run,
+  key: string,
+): Promise<ReadonlySet<string>> {
+  const folder = artifacts.run(run.id);
+  const plan = await readPlan(folder).catch(() => undefined);
+  if (plan === undefined) return new Set();
+  const lines = new Set<string>();
+  const add = (rejection: { readonly key: string | null; readonly spans: readonly RowSpan[] }) => {
+    for (const { file, from, to } of rejection.key === key ? rejection.spans : []) {
+      for (let line = from; line <= to; line++) {
+        lines.add(plan.source.files.length > 1 ? `${plan.source.files[file]?.name}:${line}` : String(line));
+      }
+    }
+  };
+  for await (const batch of readRejections(folder)) batch.forEach(add);
+  for await (const batch of state.runs.refusals(run.id)) batch.forEach(add);
+  return lines;
+}
+
+/** Removes the rows of the record from files with rows, and other files that name it. */
+async function cleanFolder(
+  folder: RunFolder,
+  key: string,
+  isTheirs: Matcher,
+  lines: ReadonlySet<string>,
+): Promise<{ readonly rows: number; readonly files: readonly string[] }> {
+  const files = new Set<string>();
+  let rows = 0;
+  for (const name of await folder.list()) {
+    // As latin1, so that every byte stays as it is. A spreadsheet may have saved two bytes for each character.
+    const text = (await buffer(await folder.read(name))).toString('latin1');
+    const isRows = /\.(csv|jsonl)$/.test(name) && !/^(\xff\xfe|\xfe\xff)/.test(text);
+    if (!isRows) {
+      if (isTheirs(text.replaceAll('\0', ''))) files.add(name);
+      continue;
+    }
+    const isCsv = name.endsWith('.csv');
+    const ofKey = isCsv
+      ? (record: string) => lines.has(lastCell(record))
+      : (record: string) => record.includes(`"key":${JSON.stringify(key)}`);
+    const records = isCsv ? csvRecords(text) : text.split(/(?<=\n)/);
+    const kept = records.filter(
+      (record, index) => (isCsv && index === 0) || !(ofKey(record) || isTheirs(record)),
+    );
+    if (kept.length === records.length) continue;
+    if (name === UNTOUCHED_FILE || name === UNMATCHED_FILE) rows += records.length - kept.length;
+    if (isCsv && kept.length === 1) files.add(name);
+    else await folder.write(name, [Buffer.from(kept.join(''), 'latin1')]);
+    // It has the same rows.
+    if (name === UNTOUCHED_FILE && (await folder.exists(REJECTS_WORKBOOK))) files.add(REJECTS_WORKBOOK);
+  }
+  await folder.remove([...files]);
+  return { rows, files: [...files] };
+}
+
+/** The records of a CSV file, each with its line end; a line break in quotes ends none. */
+function csvRecords(text: string): string[] {
+  const records: string[] = [];
+  let start = 0;
+  let quoted = false;
+  for (let at = 0; at < text.length; at++) {
+    if (text[at] === '"') quoted = !quoted;
+    if (text[at] !== '\n' || quoted) continue;
+    records.push(text.slice(start, at + 1));
+    start = at + 1;
+  }
+  return start < text.length ? [...records, text.slice(start)] : records;
+}
+
+function lastCell(record: string): string {
+  return /(?:^|[,;\t|])"?([^",;\t|]*)"?\s*$/.exec(record)?.[1] ?? '';
+}

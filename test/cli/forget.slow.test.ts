@@ -1,0 +1,172 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { Redis } from 'ioredis';
+import { describe, expect, it } from 'vitest';
+import { decodeBodies } from '../../src/state/encode-body.ts';
+import { crmExport, setupCrm } from '../support/contacts.ts';
+import { describeWithRedis, startRedis } from '../support/redis.ts';
+import { redisContent } from '../support/redis-content.ts';
+import { errorAnswer } from '../support/store/faults.ts';
+
+const ANNA = { number: 1, first: 'Anna Grunewald', phone: '+44 20 7946 0958', city: 'Tromso' };
+const PERSON = /grunewald|contact-1@|7946 0958|tromso|bergen/i;
+
+function rows(anna: { readonly city?: string } | null) {
+  const others = Array.from({ length: 19 }, (_, index) => ({ number: index + 2, city: 'Oslo' }));
+  return anna === null ? others : [{ ...ANNA, ...anna }, ...others];
+}
+
+async function openCrm(env: Readonly<Record<string, string>> = {}) {
+  const crm = await setupCrm({ rows: rows({}), job: { safety: '{ maxRejects: off }' }, env });
+  const { workspace } = crm;
+  return {
+    ...crm,
+    async json(...args: readonly string[]): Promise<Record<string, unknown>> {
+      const { code, stdout, stderr, json } = await workspace.storeferry(...args, '--json');
+      if (stdout === '') throw new Error(stderr);
+      return { ...json(), code };
+    },
+    [Symbol.asyncDispose]: () => crm[Symbol.asyncDispose](),
+  };
+}
+
+type Crm = Awaited<ReturnType<typeof openCrm>>;
+
+/** Every file beside the state, with its text in one byte per character. */
+async function filesOf(dir: string): Promise<Map<string, string>> {
+  const entries = await readdir(join(dir, '.storeferry'), { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile());
+  return new Map(
+    await Promise.all(
+      files.map(async ({ parentPath, name }) => {
+        const path = join(parentPath, name);
+        return [path, await readFile(path, 'latin1')] as const;
+      }),
+    ),
+  );
+}
+
+/** Two versions, a refusal that quotes the person, a rejected row beside that of another, a plan that waits. Gives the ids. */
+async function leavesTraces({ store, workspace, json }: Crm): Promise<{ rejected: string; planned: string }> {
+  expect(await json('run', 'crm')).toMatchObject({ code: 0, applied: 20 });
+  await workspace.write('crm.csv', crmExport([...rows({ city: 'Bergen' }), { number: 30 }]));
+  store.misbehave({ does: errorAnswer(422, 'Anna Grunewald exists'), keys: ['1001'] });
+  const rejected = await json('run', 'crm');
+  expect(rejected).toMatchObject({ code: 3, rejected: 2 });
+  store.behave();
+  expect(await json('run', 'crm')).toMatchObject({ code: 3, applied: 1, rejected: 1 });
+  await workspace.write('crm.csv', crmExport(rows({ city: 'Tromso again' })));
+  const planned = await json('plan', 'crm');
+  const files = [...(await filesOf(workspace.dir))].filter(([, text]) => PERSON.test(text));
+  expect(files.length).toBeGreaterThan(2);
+  return { rejected: String(rejected['run']), planned: String(planned['run']) };
+}
+
+async function isForgotten(crm: Crm, { rejected, planned }: { rejected: string; planned: string }) {
+  const { workspace, json, store } = crm;
+  const refused = await workspace.storeferry('forget', '1001');
+  expect(refused.code).toBe(2);
+  expect(refused.stderr).toContain('add --yes');
+  const forgotten = await workspace.storeferry('forget', '1001', '--yes', '--json');
+  expect(forgotten.code).toBe(0);
+  expect(forgotten.json()).toMatchObject({ key: '1001', store: 'main', versions: 2, superseded: [planned] });
+
+  for (const [path, text] of await filesOf(workspace.dir))
+    expect([path, PERSON.test(text)]).toEqual([path, false]);
+  const file = await readFile(
+    join(workspace.dir, '.storeferry', 'artifacts', rejected, 'rejects.csv'),
+    'utf8',
+  );
+  expect(file).toContain('contact-30@mail.example');
+  for (const args of [
+    ['history', '1001'],
+    ['show', '1001'],
+    ['runs', rejected, '--records'],
+    ['runs', '--audit'],
+  ]) {
+    const { stdout, stderr } = await workspace.storeferry(...args);
+    expect(stdout + stderr).not.toMatch(PERSON);
+  }
+  expect((await workspace.storeferry('runs', '--audit')).stdout).toContain('forgot a contact');
+  expect((await workspace.storeferry('approve', planned)).code).toBe(2);
+
+  // What the store has is known all the same, and a changed contact is sent again.
+  await workspace.write('crm.csv', crmExport(rows({ city: 'Bergen' })));
+  expect(await json('run', 'crm')).toMatchObject({ code: 0, requests: 0, unchanged: 20 });
+  await workspace.write('crm.csv', crmExport(rows({ city: 'Oslo' })));
+  const again = await json('run', 'crm');
+  expect(again).toMatchObject({ code: 0, requests: 1, changed: 1 });
+  expect(store.lastBody('1001')).toContain('Oslo');
+  const { json: history } = await workspace.storeferry('history', '1001', '--json');
+  expect(history()['versions']).toHaveLength(1);
+  const undone = await workspace.storeferry('undo', String(again['run']));
+  expect(undone.stdout).toContain('its earlier values were forgotten on request');
+}
+
+describe('a contact that is forgotten', () => {
+  it('is nowhere in the state, its unused space included, and the other rejects can be corrected', async () => {
+    await using crm = await openCrm();
+    const traces = await leavesTraces(crm);
+    const path = join(crm.workspace.dir, '.storeferry', 'state.db');
+    const bodies = () => {
+      const database = new DatabaseSync(path, { readOnly: true });
+      const stored = database.prepare('SELECT content FROM bodies').all();
+      database.close();
+      return stored.flatMap(({ content }) => (content instanceof Uint8Array ? [content] : []));
+    };
+    const packed = bodies().filter((content) => decodeBodies(content).some((body) => PERSON.test(body)));
+    expect(packed.length).toBeGreaterThan(0);
+    const { workspace } = crm;
+    const part = await workspace.storeferry('forget', 'grunewald', '--yes');
+    expect(part.code).toBe(2);
+    expect(part.stderr).toContain(' forget 1001 --yes');
+    await workspace.storeferry('forget', '1001', '--yes');
+    expect(
+      bodies()
+        .flatMap(decodeBodies)
+        .filter((body) => PERSON.test(body)),
+    ).toEqual([]);
+    // Nor in the free pages and the log of the database.
+    const files = await filesOf(workspace.dir);
+    for (const content of packed) {
+      const bytes = Buffer.from(content).toString('latin1').slice(0, 200);
+      for (const [name, text] of files) expect([name, text.includes(bytes)]).toEqual([name, false]);
+    }
+    expect(await crm.json('retry', traces.rejected)).toMatchObject({ code: 3, records: 1, rejected: 1 });
+  });
+
+  it('keeps its fingerprint, its words are gone from rejects, audit and plans', async () => {
+    await using crm = await openCrm();
+    await isForgotten(crm, await leavesTraces(crm));
+  });
+
+  it('may be one that no run ever sent', async () => {
+    await using crm = await openCrm();
+    await crm.workspace.write('crm.csv', crmExport([...rows(null), { number: 40, first: 'Nobody Known' }]));
+    expect(await crm.json('run', 'crm')).toMatchObject({ code: 3, rejected: 1 });
+    const { stdout, code } = await crm.workspace.storeferry('forget', 'contact-40@mail.example', '--yes');
+    expect(code).toBe(0);
+    expect(stdout).toContain('rejected row');
+    for (const [, text] of await filesOf(crm.workspace.dir))
+      expect(text).not.toMatch(/contact-40@|Nobody Known/);
+  });
+});
+
+describeWithRedis('a contact in Redis', () => {
+  it('is forgotten as well', async () => {
+    await using redis = await startRedis();
+    await using crm = await openCrm({ REDIS_URL: redis.url });
+    const traces = await leavesTraces(crm);
+    const client = new Redis(redis.url);
+    const bodies = async () => {
+      const [name = ''] = await client.keys('*contacts*:bodies');
+      return Object.values(await client.hgetallBuffer(name)).flatMap((body) => decodeBodies(body));
+    };
+    expect((await bodies()).filter((body) => PERSON.test(body))).toHaveLength(1);
+    await isForgotten(crm, traces);
+    expect((await bodies()).filter((body) => /grunewald.*bergen|tromso/i.test(body))).toEqual([]);
+    expect(await redisContent(redis.url)).not.toMatch(/Anna Grunewald exists|tromso|bergen/i);
+    client.disconnect();
+  });
+});
