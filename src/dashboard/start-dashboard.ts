@@ -13,19 +13,61 @@ import { actionRoutes } from './actions/action-routes.ts';
 import { correctRoutes } from './actions/correct-routes.ts';
 import { retryRoutes } from './actions/retry-routes.ts';
 import { openUploads } from './actions/uploads.ts';
-import type { DashboardContext, DashboardLog, QueueBoard } from './dashboard-context.ts';
+import {
+  type DashboardContext,
+  type DashboardLog,
+  QUEUES_PATH,
+  type QueueBoard,
+} from './dashboard-context.ts';
 import { columnsRoutes } from './edit-job/columns-routes.ts';
 import { editRoutes } from './edit-job/edit-routes.ts';
 import { fileRoutes, serveAssets } from './file-routes.ts';
 import { readForms } from './form-fields.ts';
-import { guard, SECURITY_HEADERS } from './guard/guard.ts';
+import { guard, PAGE_POLICY, SECURITY_HEADERS } from './guard/guard.ts';
 import { type Listen, type OwnAddresses, ownAddresses } from './guard/own-addresses.ts';
 import { showErrors } from './guard/page-error.ts';
 import { newJobRoutes } from './new-job/new-job-routes.ts';
 import { uploadRoutes } from './new-job/upload-routes.ts';
 import { registerPages } from './pages/register-pages.ts';
-import { queueRoutes } from './queues/queue-routes.ts';
 import { eventRoutes } from './run-feed.ts';
+
+/** The page of the board sets its own folder as the base of all its addresses, and has inline styles. */
+const BOARD_POLICY = PAGE_POLICY.replace("base-uri 'none'", "base-uri 'self'").replace(
+  "style-src 'self'",
+  "style-src 'self' 'unsafe-inline'",
+);
+/** The board would load fonts from another server, which the policy of our pages forbids. */
+const FOREIGN_LINK = /<link href="https?:[^>]*>/g;
+/** A stylesheet that makes its pages fit a phone. */
+const OWN_STYLES = '<link href="/assets/queues.css" rel="stylesheet"></head>';
+
+/**
+ * Serves the board behind the sign-in, with the policy relaxed as far as necessary. The guard refuses all methods
+ * except GET.
+ */
+function queueRoutes(
+  app: FastifyInstance,
+  { openWorkspace }: Pick<DashboardContext, 'openWorkspace'>,
+  board: QueueBoard,
+): void {
+  app.register(
+    async (scope) => {
+      scope.addHook('preHandler', async () => {
+        board.show(openWorkspace().inspection.stores().names ?? []);
+      });
+      scope.addHook('onSend', async (_request, reply, payload) => {
+        const isPage = String(reply.getHeader('content-type')).startsWith('text/html');
+        if (!isPage) return payload;
+        reply.header('content-security-policy', BOARD_POLICY);
+        return typeof payload === 'string'
+          ? payload.replaceAll(FOREIGN_LINK, '').replace('</head>', OWN_STYLES)
+          : payload;
+      });
+      scope.register(board.plugin);
+    },
+    { prefix: QUEUES_PATH },
+  );
+}
 
 export interface DashboardOptions
   extends Pick<DashboardParts, 'dashboard' | 'hashes' | 'queueBoard' | 'log'> {

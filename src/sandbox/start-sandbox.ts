@@ -10,7 +10,6 @@ import {
   openContactTable,
 } from './contact-routes.ts';
 import { createFaults } from './create-faults.ts';
-import { listAnswer, listRoutes } from './list-routes.ts';
 import { numberColumn, openDatabase, textColumn } from './open-database.ts';
 import {
   openProductTable,
@@ -23,6 +22,48 @@ import { createRequestCounts, type RequestCounts } from './request-counts.ts';
 import { answer, type Call, check, jsonContent, type Route, refuse } from './route.ts';
 import { type SeedSize, seedDatabase } from './seed-database.ts';
 import { seededRandom } from './seeded-random.ts';
+
+/** A subscriber list as it is answered (storefront-api.md, section 2, Subscriber list). */
+const listAnswer = z.strictObject({
+  id: z.int(),
+  name: z.string(),
+  created: z.int().meta({ description: 'Unix timestamp in seconds.' }),
+  subscribers: z.int(),
+  opens: z.number().min(0).max(1),
+  clicks: z.number().min(0).max(1),
+});
+
+/** storefront-api.md, section 4.3: a bare array, whatever `limit` and `skip` say. */
+function listRoutes(database: DatabaseSync): Route[] {
+  // `subscribers` are the contacts that are subscribed and name the list.
+  const all = database.prepare(`
+    SELECT id, name, created, coalesce(members.subscribers, 0) AS subscribers, opens, clicks
+    FROM lists LEFT JOIN (
+      SELECT list.value AS list, count(DISTINCT contacts.id) AS subscribers
+      FROM contacts, json_each(contacts.body, '$.subscriberLists') AS list
+      WHERE contacts.body ->> '$.subscribed'
+      GROUP BY list.value
+    ) AS members ON members.list = lists.id
+    ORDER BY id
+  `);
+  return [
+    {
+      method: 'GET',
+      path: '/api/site/subscriber-lists',
+      operation: {
+        operationId: 'listSubscriberLists',
+        summary: 'All subscriber lists',
+        responses: {
+          200: {
+            description: 'The lists, by id.',
+            ...jsonContent({ type: 'array', items: { $ref: '#/components/schemas/SubscriberList' } }),
+          },
+        },
+      },
+      handle: () => answer(200, all.all()),
+    },
+  ];
+}
 
 const errorBody = z.strictObject({ success: z.literal(false), message: z.string() });
 const deleteResult = z.strictObject({ success: z.literal(true), message: z.literal('') });

@@ -1,8 +1,10 @@
-import type { ArtifactsPlace } from '../model/remote-address.ts';
-import type { StateError } from '../model/storeferry-error.ts';
-import type { Artifacts } from './artifacts.ts';
+import { Readable } from 'node:stream';
+import { type ArtifactsPlace, artifactsLocation } from '../model/remote-address.ts';
+import { StateError } from '../model/storeferry-error.ts';
+import { RemoteFailure } from '../remote/remote-client.ts';
+import type { S3Objects } from '../remote/s3-objects.ts';
+import { type Artifacts, checkedName, inChunks, isName, type RunFolder } from './artifacts.ts';
 import { folderArtifacts } from './folder-artifacts.ts';
-import { s3Artifacts } from './s3-artifacts.ts';
 import type { StateCheck } from './sqlite/open-state-database.ts';
 import type { State } from './state.ts';
 
@@ -67,5 +69,118 @@ export function openArtifacts(place: ArtifactsPlace): Artifacts {
       return s3Artifacts(place);
     default:
       return place satisfies never;
+  }
+}
+
+type S3Artifacts = Extract<ArtifactsPlace, { kind: 's3' }>;
+
+/** Artifacts in a bucket, which any number of machines share. The client is loaded and connected when first needed. */
+export function s3Artifacts(place: S3Artifacts, attempts?: number): Artifacts {
+  const keyOf = (id: string) => [place.prefix, checkedName(id)].filter((part) => part !== '').join('/');
+  const locationOf = (id: string) => `${artifactsLocation(place)}/${checkedName(id)}`;
+  let opening: Promise<S3Objects> | undefined;
+  const objects = () => {
+    opening ??= import('../remote/s3-objects.ts').then(({ s3Objects }) => s3Objects(place, attempts));
+    return opening;
+  };
+  return {
+    run: (id) => runFolder(locationOf(id), `${keyOf(id)}/`, objects),
+    async remove(id) {
+      const prefix = `${keyOf(id)}/`;
+      const store = await objects();
+      await asStateError(locationOf(id), 'removed', store.list(prefix).then(store.remove));
+    },
+  };
+}
+
+function runFolder(location: string, prefix: string, objects: () => Promise<S3Objects>): RunFolder {
+  const addressOf = (name: string) => `${location}/${name}`;
+  const keyOf = (name: string) => prefix + checkedName(name);
+  return {
+    location,
+    async write(name, content) {
+      const key = keyOf(name);
+      let size = 0;
+      const counted = async function* () {
+        for await (const chunk of inChunks(content)) {
+          size += chunk.length;
+          yield chunk;
+        }
+      };
+      await asStateError(addressOf(name), 'written', (await objects()).put(key, counted()));
+      return size;
+    },
+    async read(name) {
+      const key = keyOf(name);
+      const content = await asStateError(addressOf(name), 'read', (await objects()).get(key));
+      return Readable.from(withStateErrors(addressOf(name), content), {
+        objectMode: false,
+        highWaterMark: 256 * 1_024,
+      });
+    },
+    async exists(name) {
+      const key = keyOf(name);
+      return await asStateError(addressOf(name), 'read', (await objects()).has(key));
+    },
+    async list() {
+      const keys = await asStateError(location, 'read', (await objects()).list(prefix));
+      return keys
+        .map((key) => key.slice(prefix.length))
+        .filter(isName)
+        .sort();
+    },
+    async remove(names) {
+      const keys = names.map(keyOf);
+      await asStateError(location, 'removed', (await objects()).remove(keys));
+    },
+  };
+}
+
+async function* withStateErrors(
+  address: string,
+  content: AsyncIterable<Uint8Array>,
+): AsyncGenerator<Uint8Array> {
+  try {
+    yield* content;
+  } catch (error) {
+    throw stateErrorOf(address, 'read', error);
+  }
+}
+
+/** Awaits an answer of the bucket; its error becomes a StateError with address, reason and advice. */
+async function asStateError<Value>(address: string, action: string, result: Promise<Value>): Promise<Value> {
+  try {
+    return await result;
+  } catch (error) {
+    throw stateErrorOf(address, action, error);
+  }
+}
+
+function stateErrorOf(address: string, action: string, error: unknown): unknown {
+  if (!(error instanceof RemoteFailure)) return error;
+  const why = error.kind === 'absent' ? 'it does not exist' : error.message;
+  return new StateError(`The artifact ${address} cannot be ${action}: ${why}.`, {
+    hint: adviceOn(error),
+    cause: error,
+  });
+}
+
+function adviceOn({ kind, status }: RemoteFailure): string {
+  if (kind === 'absent') {
+    return 'Check that ARTIFACTS_URL names the same place on every machine and that nothing deletes files there.';
+  }
+  switch (status) {
+    case 401:
+    case 403:
+      return 'Check AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY: the key must be allowed to list the bucket and to read, write and delete in it.';
+    case 404:
+      return 'Create the bucket that ARTIFACTS_URL names, or correct its name.';
+    case 301:
+    case 307:
+    case 308:
+    case 400:
+      return 'Check AWS_REGION and AWS_ENDPOINT_URL: a bucket answers only in its own region.';
+    default:
+      return 'Check ARTIFACTS_URL, AWS_ENDPOINT_URL and that this machine reaches them, then run again to continue.';
   }
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { sampleOf } from '../../src/plan/changes/change-tally.ts';
 import { fieldChanges, valueChanges } from '../../src/plan/changes/field-changes.ts';
+import { sampleOf } from '../../src/plan/plan-tally.ts';
 import { product } from './plan-of.ts';
 
 const changesOf = (before: object, after: object) =>

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { ArtifactsPlace } from '../../src/model/remote-address.ts';
 import { StateError } from '../../src/model/storeferry-error.ts';
 import type { Artifacts } from '../../src/state/artifacts.ts';
-import { s3Artifacts } from '../../src/state/s3-artifacts.ts';
+import { s3Artifacts } from '../../src/state/open-state.ts';
 import { S3_KEYS, type S3Server, startS3 } from '../support/s3-server.ts';
 import { describeArtifacts } from './artifacts-suite.ts';
 

@@ -1,7 +1,19 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Run } from '../../model/run.ts';
 import { explainError, StoreferryError } from '../../model/storeferry-error.ts';
-import { isUntouched } from '../../report/rejects/rejects-edits.ts';
+import { html, type Markup } from '../../report/html/markup.ts';
+import { counted, formatBytes, grouped, shortened } from '../../report/printable.ts';
+import {
+  CELLS_LISTED,
+  type CellEdit,
+  DAMAGE_WORDS,
+  type DamagedCell,
+  editsWords,
+  isUntouched,
+  REFUSED,
+  RESTORED,
+  type RejectsEdits,
+} from '../../report/rejects/rejects-edits.ts';
 import { REJECTS_FILE } from '../../report/rejects/rejects-file.ts';
 import { lockJob } from '../../run/lock-job.ts';
 import { readCorrections, refuseUnlessRejected } from '../../run/read-corrections.ts';
@@ -10,13 +22,140 @@ import { audit, beginAudited } from '../audit.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import { formFields } from '../form-fields.ts';
 import { notFound } from '../guard/page-error.ts';
-import { frameOf, type Notice, sendPage } from '../pages/page.ts';
-import { onceOf } from './confirmation.ts';
+import { jobHref } from '../pages/job-card.ts';
+import { csrfInput, type Frame, frameOf, type Notice, page, sendPage } from '../pages/page.ts';
+import { at } from './confirm-run.ts';
+import { confirmationForm, onceOf } from './confirmation.ts';
 import { correctHref } from './correct-page.ts';
 import { retriedSince } from './correct-routes.ts';
 import { showResult } from './show-result.ts';
-import { confirmRetryPage, uploadPage } from './upload-page.ts';
 import { receiveUpload, replaceRejects, UPLOAD_LIMIT_BYTES, type Upload, type Uploads } from './uploads.ts';
+
+const CELL_LENGTH = 60;
+
+/** The changes in the corrected file of a run, as far as they may be shown. */
+interface Corrections {
+  readonly edits: RejectsEdits;
+  /** Pages show where contacts were edited, but not their values. */
+  readonly personal: boolean;
+}
+
+/** The page to upload the corrected rejects of a run. `inFolder` are the corrections in the run's own folder. */
+function uploadPage(
+  { id, job, totals }: Run,
+  { location, limitBytes, inFolder, notice }: UploadPageFacts,
+  frame: Frame,
+): string {
+  const rejected =
+    totals === null
+      ? ''
+      : `${counted(totals.rejected, 'record')} ${totals.rejected === 1 ? 'was' : 'were'} rejected. `;
+  return page({
+    ...frame,
+    title: `Retry run ${id}`,
+    section: 'runs',
+    notice,
+    body: html`<p class="page-lead"><a href="/runs/${id}">Run ${id}</a> of <a href="${jobHref(job)}">${job}</a>: ${rejected}Correct the rows in a spreadsheet, save them as CSV and upload the file here. You will see what was corrected before anything is sent.</p>
+<ol class="does">
+<li><a href="/runs/${id}/rejects.csv">Download the rejects</a>: the rejected rows as they were in the source, with the reason in the column <code>storeferry_reason</code>.</li>
+<li>Correct them. Keep the header and the column <code>storeferry_line</code>; rows that should not be sent are deleted.</li>
+<li>Upload the file, at most ${formatBytes(limitBytes)}.</li>
+</ol>
+<form class="upload" method="post" action="/runs/${id}/retry/upload" enctype="multipart/form-data">
+${csrfInput(frame.viewer)}
+<p><label for="file">The corrected file</label>
+<input id="file" name="file" type="file" accept=".csv,.txt,.tsv,text/csv" required></p>
+<p class="actions"><button type="submit" class="button primary">Upload and check</button> <a class="button" href="/runs/${id}">Cancel</a></p>
+</form>
+${
+  inFolder !== null &&
+  html`<section><h2>Or send the file in the folder of the run</h2>
+<p><code>${location}</code> was corrected there: ${editsWords(inFolder)}.</p>
+<p><a class="button" href="/runs/${id}/retry?upload=in-folder">See what was corrected</a></p></section>`
+}`,
+  });
+}
+
+interface UploadPageFacts {
+  /** Where `retry` reads the file. */
+  readonly location: string;
+  readonly limitBytes: number;
+  /** The corrections in the run's own folder; null if there are none. */
+  readonly inFolder: RejectsEdits | null;
+  readonly notice: Notice | null;
+}
+
+/** Where corrections come from. */
+interface Origin {
+  /** The id of the upload. */
+  readonly upload: string;
+  /** The page to correct more. */
+  readonly back: string;
+  readonly notice: Notice | null;
+}
+
+/** The page that shows the corrections and what sending them will do. */
+function confirmRetryPage(
+  { id, job, store, baseUrl }: Run,
+  { upload, back, notice }: Origin,
+  { edits, personal }: Corrections,
+  frame: Frame,
+): string {
+  return page({
+    ...frame,
+    title: `Retry run ${id} with ${counted(edits.rows, 'row')}?`,
+    section: 'runs',
+    notice: isUntouched(edits)
+      ? {
+          tone: 'warning',
+          text: 'Nothing was corrected: unless the mapping has changed, the same rows are rejected again.',
+        }
+      : notice,
+    body: html`<p class="page-lead">The corrected rejects of <a href="/runs/${id}">run ${id}</a> of <a href="${jobHref(job)}">${job}</a>: ${editsWords(edits)}.</p>
+${changesTable('Corrections', edits.cells, edits.editedCells, personal)}
+${damageSection('Restored', RESTORED, edits.restored, edits.restoredCells, personal)}
+${damageSection('Not sent', REFUSED, edits.refused, edits.refusedCells, personal)}
+<ul class="does">
+<li>Sends the rows that are valid now to the store ${at({ name: store, baseUrl })}, through the current mapping: <b>at most ${counted(edits.rows, 'row')}</b>.</li>
+<li>Sends only what run ${id} has rejected, and leaves out what the store has taken since. What is still wrong is rejected again.</li>
+<li>Deletes nothing; safety limits do not apply.</li>
+<li>It is a run of its own. Correct the source too, or the next run changes the values back.</li>
+</ul>
+${confirmationForm({ action: `/runs/${id}/retry`, fields: { upload }, label: 'Send the corrected rows', weight: 'primary', back }, frame)}`,
+  });
+}
+
+function changesTable(
+  caption: string,
+  cells: readonly (CellEdit & Partial<DamagedCell>)[],
+  all: number,
+  personal: boolean,
+): Markup | false {
+  if (cells.length === 0) return false;
+  const shown = cells.slice(0, CELLS_LISTED);
+  return html`<div class="table-scroll"><table>
+<caption>${all > shown.length ? `${caption}: the first ${shown.length} of ${grouped(all)}` : caption}</caption>
+<thead><tr><th scope="col">Line of the source</th><th scope="col">Column</th>${!personal && html`<th scope="col">Before</th><th scope="col">Now</th>`}</tr></thead>
+<tbody>${shown.map(
+    ({ line, column, old, new: now, damage }) =>
+      html`<tr><td>${line}</td><td>${column}${damage !== undefined && html` <span class="quiet">(${DAMAGE_WORDS[damage]})</span>`}</td>${!personal && html`<td>${shortened(old, CELL_LENGTH)}</td><td>${shortened(now, CELL_LENGTH)}</td>`}</tr>`,
+  )}</tbody></table></div>
+${personal && html`<p class="quiet">Values of contacts are not shown.</p>`}`;
+}
+
+/** Cells that a spreadsheet changed, and how they are treated. */
+function damageSection(
+  title: string,
+  what: string,
+  cells: readonly DamagedCell[],
+  all: number,
+  personal: boolean,
+): Markup | false {
+  if (cells.length === 0) return false;
+  return html`<section><h2>${title}: ${counted(all, 'cell')}</h2>
+<p>${what}</p>
+${changesTable('Changed by a spreadsheet', cells, all, personal)}</section>`;
+}
 
 /** The name for the file in the run's folder, used instead of the id of an upload. */
 const IN_FOLDER = 'in-folder';
