@@ -1,4 +1,4 @@
-import { hasDifferences } from '../model/run.ts';
+import { hasDifferences, type RunStatus } from '../model/run.ts';
 import { documentText } from '../report/document-text.ts';
 import { printableLines } from '../report/printable.ts';
 import { runDocument } from '../report/run-document.ts';
@@ -12,26 +12,22 @@ import type { Instead } from './with-json-result.ts';
 
 /** The exit code for the status of a run (design.md). */
 export function exitCodeOf({ run, totals }: RunFacts): number {
-  switch (run.status) {
-    case 'done':
-      return run.verification !== undefined && hasDifferences(run.verification) ? 3 : 0;
-    case 'superseded':
-      return 0;
-    case 'planned':
-      return totals.rejected + totals.held > 0 ? 3 : 0;
-    case 'done-with-rejects':
-      return 3;
-    case 'stopped':
-      return 4;
-    case 'failed':
-    case 'running':
-      return 1;
-    case 'interrupted':
-      return 130;
-    default:
-      return run.status satisfies never;
-  }
+  const leavesSome =
+    (run.status === 'planned' && totals.rejected + totals.held > 0) ||
+    (run.status === 'done' && run.verification !== undefined && hasDifferences(run.verification));
+  return leavesSome ? EXIT_CODES['done-with-rejects'] : EXIT_CODES[run.status];
 }
+
+const EXIT_CODES: Readonly<Record<RunStatus, number>> = {
+  done: 0,
+  superseded: 0,
+  planned: 0,
+  'done-with-rejects': 3,
+  stopped: 4,
+  failed: 1,
+  running: 1,
+  interrupted: 130,
+};
 
 /** How a report is printed. */
 export interface PrintOptions {
@@ -55,26 +51,23 @@ export function withTypedCommands(report: RunFacts, program: string): RunFacts {
 /** Prints the report of a run. */
 export function printReport(terminal: Terminal, report: RunFacts, options: PrintOptions): void {
   const { colors, width } = terminal;
-  const { program } = options;
+  const { program, workspaceDir, json, pace = null, instead } = options;
+  const { run } = report;
   const now = Date.now();
-  if (options.json) {
-    if (report.run.error !== null) {
-      terminal.err(`${printableLines(withProgram(report.run.error, options.program))}\n`);
-    }
-    const { run } = report;
+  if (json) {
+    if (run.error !== null) terminal.err(`${printableLines(withProgram(run.error, program))}\n`);
     const summary =
       run.verification === undefined
-        ? runSummary(withShownFiles(report, options.workspaceDir), now)
+        ? runSummary(withShownFiles(report, workspaceDir), now)
         : verificationSummary(run, run.verification);
-    terminal.out(`${JSON.stringify({ ...summary, ...options.instead?.members })}\n`);
+    terminal.out(`${JSON.stringify({ ...summary, ...instead?.members })}\n`);
     return;
   }
-  if (options.instead !== undefined) {
-    terminal.out(options.instead.text);
+  if (instead !== undefined) {
+    terminal.out(instead.text);
     return;
   }
-  const facts = withFilesFrom(withTypedCommands(report, program), options.workspaceDir, currentFolder());
-  const { pace = null } = options;
+  const facts = withFilesFrom(withTypedCommands(report, program), workspaceDir, currentFolder());
   const document = runDocument(facts, { now, program, version: packageVersion(), pace });
   terminal.out(documentText(document, { colors, width }));
 }

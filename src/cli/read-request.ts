@@ -1,11 +1,10 @@
 import { sentFields } from '../config/check-workspace.ts';
-import type { ExportJob } from '../config/job/job.ts';
 import type { Workspace } from '../config/workspace.ts';
 import { type Sample, sampleFlags } from '../model/sample.ts';
 import { storeIdentity } from '../model/store-identity.ts';
 import { UsageError } from '../model/storeferry-error.ts';
 import { openMapping } from '../run/inputs/open-mapping.ts';
-import type { ExportRequest, ImportRequest, RunRequest } from '../run/run-context.ts';
+import type { ImportRequest, RunRequest } from '../run/run-context.ts';
 
 /** The input of an import job, read from the workspace; UsageError for an unknown job or an export. */
 export async function readImportRequest(
@@ -25,11 +24,6 @@ export async function readImportRequest(
   return { job, store, mapping, senders, resend };
 }
 
-/** The input of an export job, read from the workspace. */
-function exportRequest(workspace: Workspace, job: ExportJob): ExportRequest {
-  return { job, store: workspace.store(job.store) };
-}
-
 /**
  * The input of a job of either kind, read from the workspace; UsageError for an unknown job, or an export with
  * options of imports.
@@ -42,11 +36,9 @@ export async function readRequest(
 ): Promise<RunRequest> {
   const job = workspace.job(name);
   if (job.kind === 'import') return { ...(await readImportRequest(workspace, name, resend)), sample };
-  if (!resend && sample === undefined) return exportRequest(workspace, job);
+  if (!resend && sample === undefined) return { job, store: workspace.store(job.store) };
   throw new UsageError(
     `${resend ? '--resend' : sampleFlags(sample ?? {})} is for imports, and the job ${name} is an export.`,
-    {
-      hint: `Leave it out: storeferry run ${name}`,
-    },
+    { hint: `Leave it out: storeferry run ${name}` },
   );
 }

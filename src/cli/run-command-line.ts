@@ -75,13 +75,8 @@ function withMeantCommand(text: string): string {
   if (typed === undefined) return text;
   // The parser's own guess does not know the aliases.
   const error = text.replace(/^\(Did you mean .*\n/m, '');
-  const meant = nearest(
-    typed,
-    COMMANDS.flatMap(({ name, alias = [] }) => [name, ...alias]),
-  );
-  const command = COMMANDS.find(
-    ({ name, alias = [] }) => meant !== undefined && [name, ...alias].includes(meant),
-  );
   const names = COMMANDS.map(({ name }) => name);
+  const meant = nearest(typed, [...names, ...COMMANDS.flatMap(({ alias = [] }) => alias)]) ?? '';
+  const command = COMMANDS.find(({ name, alias = [] }) => [name, ...alias].includes(meant));
   return `${error}${command === undefined ? `The commands are ${listed(names)}.` : `(Did you mean ${command.name}?)`}\n`;
 }

@@ -23,17 +23,8 @@ function readDotEnv(dir: string): Variables {
     return parseEnv(readFileSync(join(dir, '.env'), 'utf8').replace(/^\uFEFF/, ''));
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return {};
-    throw new ConfigurationError(
-      [
-        {
-          place: { file: '.env' },
-          message: 'the file cannot be read; give this user read access, or remove the file',
-        },
-      ],
-      {
-        cause: error,
-      },
-    );
+    const message = 'the file cannot be read; give this user read access, or remove the file';
+    throw new ConfigurationError([{ place: { file: '.env' }, message }], { cause: error });
   }
 }
 

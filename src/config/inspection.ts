@@ -130,7 +130,9 @@ export function inspectFiles(
     const quote: Quote = (path, value) => read.placeholders.get(pathKey(path)) ?? `'${value}'`;
     const spec = read.value?.kind === 'import' ? mapping(read.value.mapping)?.value?.spec : undefined;
     const named = read.value ?? literalNames(yaml.content);
-    const relations = jobRelations(named, known, quote, read.value, spec);
+    const job = read.value?.kind === 'import' ? read.value : undefined;
+    const misfits = job === undefined || spec === undefined ? [] : checkMappingUse(job, spec, quote);
+    const relations = [...checkNames(named, known, quote), ...misfits];
     const problems = [...read.problems, ...relationsToProblems(relations, yaml, read)];
     return problems.length === 0 ? read : { ...read, value: undefined, problems };
   }
@@ -215,23 +217,6 @@ interface Known {
 
 /** A value as a message names it: a value from the environment by its placeholder, because it may be a secret. */
 type Quote = (path: Path, value: string) => string;
-
-/**
- * All mismatches of a job: with existing stores and mappings, and with the content of its mapping, if both can be
- * read.
- */
-function jobRelations(
-  named: Named,
-  known: Known,
-  quote: Quote,
-  job: Job | undefined,
-  mapping: MappingSpec | undefined,
-): RelationProblem[] {
-  const problems = checkNames(named, known, quote);
-  return job?.kind === 'import' && mapping !== undefined
-    ? [...problems, ...checkMappingUse(job, mapping, quote)]
-    : problems;
-}
 
 /** Checks that the store and the mapping exist. */
 function checkNames({ store, mapping }: Named, known: Known, quote: Quote): RelationProblem[] {

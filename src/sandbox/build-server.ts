@@ -53,7 +53,9 @@ export function buildServer(parts: ServerParts): FastifyInstance {
     else send(reply, refusal);
   });
   server.addHook('onResponse', (request, reply, done) => {
-    if (request.url.startsWith(API_PREFIX)) parts.counts.count(routeName(request), reply.statusCode);
+    const { method, url, routeOptions } = request;
+    if (url.startsWith(API_PREFIX))
+      parts.counts.count(`${method} ${routeOptions.url ?? 'elsewhere'}`, reply.statusCode);
     done();
   });
   server.setErrorHandler((error: FastifyError, _request, reply) => {
@@ -109,16 +111,14 @@ function addRoute(
           reply.header('retry-after', fault.retryAfterSeconds);
           return send(reply, refuse(429, 'Too many requests: wait as long as Retry-After says'));
         case 'fail-before':
+        case 'fail-after': {
+          const when = fault.kind === 'fail-after' ? 'after' : 'before';
+          if (when === 'after') respond(request);
           return send(
             reply,
-            refuse(503, 'The service is unavailable (injected before the request was carried out)'),
+            refuse(503, `The service is unavailable (injected ${when} the request was carried out)`),
           );
-        case 'fail-after':
-          respond(request);
-          return send(
-            reply,
-            refuse(503, 'The service is unavailable (injected after the request was carried out)'),
-          );
+        }
         default:
           return fault satisfies never;
       }
@@ -155,10 +155,6 @@ function explain(status: number, { message }: Error): string {
   if (status === 413) return `The body is too large: at most ${BODY_LIMIT_BYTES} bytes`;
   if (status === 415) return 'The body must be sent with "Content-Type: application/json"';
   return status < 500 ? message : `The sandbox failed: ${message}`;
-}
-
-function routeName(request: FastifyRequest): string {
-  return `${request.method} ${request.routeOptions.url ?? 'elsewhere'}`;
 }
 
 /** Answers bytes that are no HTTP request at all with the error body of storefront-api.md, section 2, and hangs up. */

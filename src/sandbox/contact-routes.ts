@@ -2,7 +2,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { z } from 'zod';
 import type { ContactTextField } from '../model/mapped-record.ts';
 import { textColumn } from './open-database.ts';
-import { type Call, check, idOf, jsonContent, type Route, refuse } from './route.ts';
+import { type Call, check, idOf, jsonOf, type Route, refuse } from './route.ts';
 
 const property = z.strictObject({ name: z.string(), value: z.string() });
 
@@ -61,13 +61,8 @@ export function contactRoutes(contacts: ContactTable): Route[] {
       operation: {
         operationId: 'updateContact',
         summary: 'Update a contact: only non-empty fields of the body are set',
-        requestBody: { required: true, ...jsonContent({ $ref: '#/components/schemas/ContactRequest' }) },
-        responses: {
-          200: {
-            description: 'The contact as it now is.',
-            ...jsonContent({ $ref: '#/components/schemas/Contact' }),
-          },
-        },
+        requestBody: { required: true, ...jsonOf('ContactRequest') },
+        responses: { 200: { description: 'The contact as it now is.', ...jsonOf('Contact') } },
       },
       handle(call: Call) {
         const body = check(contactBody, call.body, 'body');

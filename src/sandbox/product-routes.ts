@@ -2,7 +2,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { z } from 'zod';
 import { PRODUCT_TYPES } from '../model/mapped-record.ts';
 import { numberColumn, textColumn } from './open-database.ts';
-import { answer, type Call, check, idOf, jsonContent, type Route, refuse } from './route.ts';
+import { answer, type Call, check, idOf, jsonOf, type Route, refuse } from './route.ts';
 
 const category = z.strictObject({
   id: z.int().optional(),
@@ -95,10 +95,10 @@ export function productRoutes(products: ProductTable): Route[] {
             schema: { type: 'boolean', default: false },
           },
         ],
-        requestBody: { required: true, ...jsonContent({ $ref: '#/components/schemas/ProductRequest' }) },
+        requestBody: { required: true, ...jsonOf('ProductRequest') },
         responses: {
-          200: { description: 'Updated.', ...jsonContent({ $ref: '#/components/schemas/Product' }) },
-          201: { description: 'Created.', ...jsonContent({ $ref: '#/components/schemas/Product' }) },
+          200: { description: 'Updated.', ...jsonOf('Product') },
+          201: { description: 'Created.', ...jsonOf('Product') },
         },
       },
       handle(call: Call) {
@@ -117,9 +117,7 @@ export function productRoutes(products: ProductTable): Route[] {
       operation: {
         operationId: 'deleteProduct',
         summary: 'Delete a product',
-        responses: {
-          200: { description: 'Deleted.', ...jsonContent({ $ref: '#/components/schemas/DeleteResult' }) },
-        },
+        responses: { 200: { description: 'Deleted.', ...jsonOf('DeleteResult') } },
       },
       handle(call: Call) {
         const id = idOf(call);

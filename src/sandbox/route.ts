@@ -39,8 +39,14 @@ export function idOf(call: Call): number | undefined {
   return /^[0-9]{1,15}$/.test(id) ? Number(id) : undefined;
 }
 
-/** A media type object of OpenAPI. */
-export function jsonContent(schema: unknown): Readonly<Record<string, unknown>> {
+/** A media type object of OpenAPI, with a schema of the document by its name. */
+export function jsonOf(name: string): Readonly<Record<string, unknown>> {
+  return { content: { 'application/json': { schema: { $ref: `#/components/schemas/${name}` } } } };
+}
+
+/** The same for a list. */
+export function jsonListOf(name: string): Readonly<Record<string, unknown>> {
+  const schema = { type: 'array', items: { $ref: `#/components/schemas/${name}` } };
   return { content: { 'application/json': { schema } } };
 }
 

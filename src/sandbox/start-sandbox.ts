@@ -19,7 +19,7 @@ import {
   productRoutes,
 } from './product-routes.ts';
 import { createRequestCounts, type RequestCounts } from './request-counts.ts';
-import { answer, type Call, check, jsonContent, type Route, refuse } from './route.ts';
+import { answer, type Call, check, jsonListOf, jsonOf, type Route, refuse } from './route.ts';
 import { type SeedSize, seedDatabase } from './seed-database.ts';
 import { seededRandom } from './seeded-random.ts';
 
@@ -53,12 +53,7 @@ function listRoutes(database: DatabaseSync): Route[] {
       operation: {
         operationId: 'listSubscriberLists',
         summary: 'All subscriber lists',
-        responses: {
-          200: {
-            description: 'The lists, by id.',
-            ...jsonContent({ type: 'array', items: { $ref: '#/components/schemas/SubscriberList' } }),
-          },
-        },
+        responses: { 200: { description: 'The lists, by id.', ...jsonListOf('SubscriberList') } },
       },
       handle: () => answer(200, all.all()),
     },
@@ -107,6 +102,7 @@ function openApiDocument(routes: readonly Route[]): Readonly<Record<string, unkn
         SubscriberList: jsonSchema(listAnswer),
         OrderPage: jsonSchema(orderPage),
         DeleteResult: jsonSchema(deleteResult),
+        RequestCounts: { type: 'object' },
         Error: jsonSchema(errorBody),
       },
     },
@@ -164,9 +160,7 @@ function orderRoutes(database: DatabaseSync): Route[] {
           { name: 'limit', in: 'query', schema: { type: 'integer', minimum: 1, maximum: 50, default: 30 } },
           { name: 'skip', in: 'query', schema: { type: 'integer', minimum: 0, default: 0 } },
         ],
-        responses: {
-          200: { description: 'The page.', ...jsonContent({ $ref: '#/components/schemas/OrderPage' }) },
-        },
+        responses: { 200: { description: 'The page.', ...jsonOf('OrderPage') } },
       },
       handle(call: Call) {
         const page = check(pageQuery, call.query, 'query');
@@ -281,7 +275,7 @@ function inspectionRoutes(products: ProductTable, contacts: ContactTable, counts
         operationId: 'sandboxRequests',
         summary:
           'How many requests to /api/ were answered since the start, in all, by route, status and fault',
-        responses: { 200: { description: 'The counts.', ...jsonContent({ type: 'object' }) } },
+        responses: { 200: { description: 'The counts.', ...jsonOf('RequestCounts') } },
       },
       handle: () => answer(200, counts.read()),
     },
@@ -295,12 +289,7 @@ function inspection(name: string, summary: string, schema: string, pieces: () =>
     operation: {
       operationId: `sandbox${schema}s`,
       summary,
-      responses: {
-        200: {
-          description: summary,
-          ...jsonContent({ type: 'array', items: { $ref: `#/components/schemas/${schema}` } }),
-        },
-      },
+      responses: { 200: { description: summary, ...jsonListOf(schema) } },
     },
     handle: () => ({ status: 200, json: pieces() }),
   };
