@@ -4,8 +4,9 @@ import { type MappingFile, mappedFields } from '../mapping/spec/mapping-spec.ts'
 import { reportedField, type SentFields } from '../model/product-fields.ts';
 import { isLoopback, normalisedAddress, storeIdentity } from '../model/store-identity.ts';
 import { ConfigurationError, type ConfigurationProblem } from '../model/storeferry-error.ts';
+import { likelySecrets } from './complete-places.ts';
 import { type Interpretation, whyUnset } from './interpret.ts';
-import type { Job } from './job/job.ts';
+import { CROSSWALK_AT, type Job, SOURCE_AT } from './job/job.ts';
 import type { Settings } from './settings.ts';
 import type { StoreConfig } from './store-config.ts';
 import type { Workspace } from './workspace.ts';
@@ -56,6 +57,10 @@ export function checkWorkspace(
       ...storesFound.values.flatMap((store) => plainHttp(workspace, store)),
       ...sameStores(workspace, storesFound.values),
       ...contestedFields(workspace),
+      ...files.jobNames.flatMap((name) => {
+        const yaml = files.job(name);
+        return yaml === undefined ? [] : likelySecrets(yaml, [SOURCE_AT, CROSSWALK_AT, ['destination']]);
+      }),
       ...jobs.values.flatMap((job) => absentFiles(workspace, job)),
       ...mappings.values.flatMap(absentLookups),
       ...openToOthers(workspace, shownPath),

@@ -156,14 +156,35 @@ function variablesOfQuery(template: Template): string[] {
 
 /** Names of parameters whose values are secrets. */
 const SECRET_PARAMETER =
-  /[?&]([^=&#]*(?:token|secret|passw(?:or)?d|signature|api_?key|access_?key|consumer_?key)|key|sig|auth|pwd)=([^&#]*)/gi;
+  /(?:token|secret|passw(?:or)?d|signature|api_?key|access_?key|consumer_?key)$|^(?:key|sig|auth|pwd)$/i;
+/** A long value in which letters and digits alternate is probably a secret. */
+const RANDOM_VALUE = /^(?=[\w%+/=~-]{20,}$)(?:[^\d]*\d+[^\d]*[a-z]){3}/i;
+const PARAMETER = /[?&]([^=&#?\s"']+)=([^&#\s"']+)/g;
+
+/** The parameters of addresses in a text with values that are secrets, or look like them, and stand in the text itself. */
+export function literalSecrets(text: string) {
+  return [...text.matchAll(PARAMETER)].flatMap(([, name = '', value = '']) => {
+    if (value.includes('${')) return [];
+    const isCertain = SECRET_PARAMETER.test(name);
+    return isCertain || RANDOM_VALUE.test(value) ? [{ name, value, isCertain }] : [];
+  });
+}
 
 /** Refuses a parameter of an address with a secret name whose value does not come from the environment. */
 function literalSecret(address: Address | undefined, yaml: YamlFile): ConfigurationProblem[] {
-  for (const [, name, value = ''] of address?.text.matchAll(SECRET_PARAMETER) ?? []) {
-    if (address === undefined || value === '' || value.includes('${')) continue;
-    const message = `${address.path.join('.')}: a secret must not be in a file; write ?${name}=${placeholder('FEED_TOKEN')}, and set that in the environment or in .env`;
+  const found = literalSecrets(address?.text ?? '').find(({ isCertain }) => isCertain);
+  if (address === undefined || found === undefined) return [];
+  const message = `${address.path.join('.')}: a secret must not be in a file; write ?${found.name}=${placeholder('FEED_TOKEN')}, and set that in the environment or in .env`;
+  return [{ place: yaml.placeOf(address.path, 'value'), message }];
+}
+
+/** Warns of values in addresses that look like secrets. */
+export function likelySecrets(yaml: YamlFile, at: readonly Path[]): ConfigurationProblem[] {
+  return at.flatMap((part) => {
+    const address = addressIn(yaml, part);
+    const found = literalSecrets(address?.text ?? '').find(({ isCertain }) => !isCertain);
+    if (address === undefined || found === undefined) return [];
+    const message = `${address.path.join('.')}: the value of ${found.name} looks like a secret; if it is one, write ?${found.name}=${placeholder('FEED_TOKEN')}, and set that in the environment or in .env`;
     return [{ place: yaml.placeOf(address.path, 'value'), message }];
-  }
-  return [];
+  });
 }

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { type ConfigurationProblem, formatPlace, StoreferryError } from '../model/storeferry-error.ts';
+import { literalSecrets } from './complete-places.ts';
 import { editYaml, pausedPart, type YamlEdit } from './edit-yaml.ts';
 import type { Inspection } from './inspection.ts';
 import { replaceFile, sha256Of } from './new-workspace/write-together.ts';
@@ -13,6 +14,8 @@ export type { Path, YamlEdit };
 export interface EditableFile {
   readonly text: string;
   readonly sha256: string;
+  /** Values in addresses that are, or look like, secrets: they must not be shown. */
+  readonly secrets: readonly string[];
   /** Why it is no YAML file. */
   readonly problems: readonly ConfigurationProblem[];
   /** The value at a path, with its placeholders as written. */
@@ -21,6 +24,9 @@ export interface EditableFile {
   paused(key: string): unknown;
 }
 
+/** The password of an address. */
+const CREDENTIALS = /\/\/[^/\s:@"']*:([^/\s@"']+)@/g;
+
 /** Reads a file, named relative to the workspace. */
 export function readEditable({ path }: Workspace, file: string): EditableFile {
   const bytes = readFileSync(path(file));
@@ -28,6 +34,10 @@ export function readEditable({ path }: Workspace, file: string): EditableFile {
   const { content, problems } = parseYaml(text, file);
   return {
     ...{ text, sha256: sha256Of(bytes), problems },
+    secrets: [
+      ...literalSecrets(text).map(({ value }) => value),
+      ...[...text.matchAll(CREDENTIALS)].map(([, password = '']) => password),
+    ],
     at: (path) => valueAt(content, path),
     paused: (key) => (problems.length > 0 ? undefined : pausedPart(text, key)),
   };

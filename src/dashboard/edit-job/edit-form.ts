@@ -153,10 +153,17 @@ function scheduleEdits(file: EditableFile, now: EditValues, wanted: EditValues):
   const choice = wanted['schedule'] ?? 'no';
   const dropPaused: YamlEdit[] = now['schedule'] === 'paused' ? [{ dropPaused: 'schedule' }] : [];
   if (choice === 'no') return isOn ? [{ set: ['schedule'], to: undefined }] : dropPaused;
-  if (choice === 'paused') return isOn ? [{ pause: 'schedule' }] : [];
-  if (choice === 'resume') return isOn || dropPaused.length === 0 ? [] : [{ resume: 'schedule' }];
-  const cron = choice === 'other' ? (wanted['cron'] ?? '') : choice;
   const { timezone = '' } = wanted;
+  const typed: YamlEdit[] = [
+    ...(now['cron'] === wanted['cron'] ? [] : [{ set: CRON, to: wanted['cron'] }]),
+    ...(now['timezone'] === timezone ? [] : [{ set: TIMEZONE, to: timezone || undefined }]),
+  ];
+  if (choice === 'paused') {
+    if (isOn) return [...typed, { pause: 'schedule' }];
+    return typed.length === 0 ? [] : [{ resume: 'schedule' }, ...typed, { pause: 'schedule' }];
+  }
+  if (choice === 'resume') return isOn || dropPaused.length === 0 ? [] : [{ resume: 'schedule' }, ...typed];
+  const cron = choice === 'other' ? (wanted['cron'] ?? '') : choice;
   if (!isOn) return [...dropPaused, { set: CRON, to: cron }, { set: TIMEZONE, to: timezone || undefined }];
   return [
     ...(shown(file.at(CRON)) === cron ? [] : [{ set: CRON, to: cron }]),

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { editFile, type Path, readEditable } from '../../config/edit-file.ts';
+import { whyNoSchedule } from '../../config/job/read-schedules.ts';
 import type { Workspace } from '../../config/workspace.ts';
 import { secretRedactor } from '../../model/secret-redactor.ts';
 import { audit } from '../audit.ts';
@@ -29,12 +30,14 @@ export function editRoutes(
   };
   const factsOf = (workspace: Workspace, name: string): EditPageFacts => {
     const file = readEditable(workspace, fileOf(name));
-    const values = valuesOf(file, serverTimezone());
     // Reads the secrets of the file, which its text must not show.
     workspace.inspection.job(name);
-    const redactor = secretRedactor();
-    for (const secret of workspace.secrets()) redactor.add(secret);
+    const redactor = secretRedactor(HIDDEN);
+    for (const secret of [...workspace.secrets(), ...file.secrets]) redactor.add(secret);
     const text = redactor.redact(file.text);
+    const values = Object.fromEntries(
+      Object.entries(valuesOf(file, serverTimezone())).map(([key, value]) => [key, redactor.redact(value)]),
+    );
     return {
       ...{ name, file, values, text, program: dashboard.program },
       shown: values,
@@ -69,7 +72,7 @@ export function editRoutes(
     };
     if (file.problems.length > 0) return again(422, {});
     if (fields['sha256'] !== file.sha256) return outdated();
-    const missing = missingIn(values);
+    const missing = missingIn(now, values);
     if (missing.size > 0) return again(422, { errors: missing });
     const edits = editsOf(file, now, values);
     if (edits.length === 0) return reply.redirect(jobHref(name), 303);
@@ -104,6 +107,9 @@ function fileOf(name: string): string {
   return `jobs/${name}.yaml`;
 }
 
+/** In place of a secret that stands in a file. */
+const HIDDEN = '[secret not shown]';
+
 /** What was typed, in the fields where something was typed, and the file elsewhere. */
 function merged(now: EditValues, before: EditValues, typed: EditValues): EditValues {
   return Object.fromEntries(
@@ -117,8 +123,15 @@ function merged(now: EditValues, before: EditValues, typed: EditValues): EditVal
 type Errors = EditPageFacts['errors'];
 
 /** What the checks of a file cannot say of a field that is left blank. */
-function missingIn({ location, schedule, cron }: EditValues): Errors {
+function missingIn(now: EditValues, { location, schedule, cron = '', timezone = '' }: EditValues): Errors {
+  const isTyped = cron !== now['cron'] || timezone !== now['timezone'];
+  // A paused schedule is a comment, which the checks of a file do not read.
+  const wrong = schedule === 'paused' && isTyped ? whyNoSchedule(cron, timezone || 'UTC') : undefined;
   return new Map([
+    ...(location !== now['location'] && location?.includes(HIDDEN) === true
+      ? [['location', ['Give the whole address: a secret of the file is not shown here.']] as const]
+      : []),
+    ...(wrong === undefined ? [] : [['cron', [wrong]] as const]),
     ...(location === '' ? [['location', ['Give the path or the address of the file.']] as const] : []),
     ...(schedule === 'other' && cron === ''
       ? [['cron', ['Give the times as a cron expression.']] as const]

@@ -110,6 +110,42 @@ it('shows what is wrong beside the field and writes nothing', async () => {
   expect(secret.page.body).not.toContain('hunter2');
 });
 
+it('pauses a schedule with the cron that was typed in the same form', async () => {
+  await save(await client.get(EDIT), { schedule: 'paused', cron: '0 5 * * *' });
+  expect(await read()).toContain('# paused: schedule:\n# paused:   cron: "0 5 * * *" # after the backup\n');
+  await save(await client.get(EDIT), { schedule: 'paused', timezone: 'Europe/Paris' });
+  expect(await read()).toContain('# paused:   timezone: Europe/Paris\n# the end');
+  await save(await client.get(EDIT), { schedule: 'resume', cron: '0 6 * * *' });
+  expect(await read()).toBe(JOB.replace('15 2 * * *', '0 6 * * *').replace('Europe/London', 'Europe/Paris'));
+  const wrong = await save(await client.get(EDIT), { schedule: 'paused', cron: 'at noon' });
+  expect(wrong.status).toBe(422);
+  expect(wrong.document.querySelector('#about-cron .field-error')?.textContent).toContain('cron');
+});
+
+it('shows no secret that stands in an address of the file, and keeps it', async () => {
+  const secrets = ['token=hunter22', 'k=9f8a7c6b5d4e3f2a1b0c', 'page=1'];
+  const byHand = JOB.replace('path: catalog.csv', `url: "https://shop.example/a.csv?${secrets.join('&')}"`);
+  await nightly.workspace.write(FILE, byHand);
+  const page = await client.get(EDIT);
+  expect(page.body).not.toMatch(/hunter22|9f8a7c6b/);
+  expect(fieldOf(page, 'location')).toBe(
+    'https://shop.example/a.csv?token=[secret not shown]&k=[secret not shown]&page=1',
+  );
+  const moved = await save(page, { location: `${fieldOf(page, 'location')}&page=2` });
+  expect(moved.status).toBe(422);
+  expect(moved.words).toContain('Give the whole address');
+  expect(moved.body).not.toMatch(/hunter22|9f8a7c6b/);
+  expect(await read()).toBe(byHand);
+
+  const likely = byHand.replace('token=hunter22&', '');
+  await nightly.workspace.write(FILE, likely);
+  await save(await client.get(EDIT), { maxRejects: '50%' });
+  expect(await read()).toBe(likely.replace('maxRejects: 10%', 'maxRejects: 50%'));
+  const checked = await nightly.workspace.storeferry('check');
+  expect(checked.stdout + checked.stderr).toContain('source.url: the value of k looks like a secret');
+  expect(checked.stdout + checked.stderr).not.toContain('9f8a7c6b');
+});
+
 it('keeps placeholders of addresses as they are written', async () => {
   const location = `https://shop.example/a.csv?token=\${FEED_TOKEN}`;
   await save(await client.get(EDIT), { place: 'url', location });
