@@ -24,6 +24,7 @@ export const AUDITED_ACTIONS = {
   'make-job': 'made a job',
   edit: 'edited a job',
   'replace-source': 'replaced the source file of a job',
+  'replace-table': 'replaced a crosswalk or a lookup table of a job',
 } as const;
 
 const ACTION_NAMES = Object.keys(AUDITED_ACTIONS).filter(

@@ -16,7 +16,7 @@ import type { DashboardContext, DashboardLog } from '../dashboard-context.ts';
 import { type FormFields, formFields } from '../form-fields.ts';
 import { notFound } from '../guard/page-error.ts';
 import { FETCH_WITHIN_MS, sentenceOf, whileFewRead } from '../new-job/draft.ts';
-import { readingOf } from '../new-job/upload-routes.ts';
+import { readingOf } from '../new-job/upload-targets.ts';
 import { jobHref } from '../pages/job-card.ts';
 import { frameOf, sendPage } from '../pages/page.ts';
 import { type ColumnsPageFacts, columnsPage } from './columns-page.ts';
@@ -72,7 +72,7 @@ export function columnsRoutes(
     const known = looks.get(id);
     if (known !== undefined) return await known;
     const look = lookAtSource(job.source, {
-      ...readingOf(job, mapping.spec),
+      ...readingOf(job, mapping.spec.csv),
       access: workspace.fileAccess(),
       signal: AbortSignal.any([dashboard.context.signal, AbortSignal.timeout(FETCH_WITHIN_MS)]),
     });

@@ -15,11 +15,11 @@ import {
   type SourcePreview,
 } from '../../run/preview-source.ts';
 import { scheduleWords } from '../pages/job-card.ts';
-import { UPLOADS_FOLDER } from '../pages/job-page.ts';
 import { serverTimezone } from '../pages/moment.ts';
 import { csrfInput, type Frame, page } from '../pages/page.ts';
 import { type AskedReading, type Draft, type DraftFile, type DraftState, OWN_MAPPING } from './draft.ts';
 import { needsCrosswalk } from './new-files.ts';
+import { UPLOADS_FOLDER } from './upload-targets.ts';
 
 /** What the page of a draft shows besides the draft. */
 export interface DraftPageFacts {
@@ -234,7 +234,7 @@ function settings(draft: Draft, file: DraftFile, facts: DraftPageFacts): Markup 
   return html`<fieldset><legend>4. The job</legend>
 <p class="field"><label for="name">Name</label><input id="name" name="name" value="${fields['name'] ?? facts.jobName}" required autocomplete="off" spellcheck="false" pattern="[A-Za-z0-9][A-Za-z0-9._\\-]*" title="Letters, digits, dots, - and _"></p>
 ${facts.stores === undefined ? newStoreFields(draft, facts) : storeSelect(facts.stores, fields['store'])}
-${needsCrosswalk(file) && html`<p class="notice">The store updates contacts by its own ids. Put a file with them into the workspace as <code>contact-ids.csv</code>, with the columns <code>id</code> and <code>email</code>; contacts that it lacks are rejected.</p>`}
+${needsCrosswalk(file) && html`<p class="notice">The store updates contacts by its own ids. After the job is created, upload a file with them on its page: with the columns <code>id</code> and <code>email</code>. Contacts that it lacks are rejected.</p>`}
 </fieldset>
 <fieldset><legend>5. The schedule</legend>
 <p class="field"><label for="schedule">When does it run?</label>

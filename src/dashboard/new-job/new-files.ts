@@ -13,9 +13,9 @@ import type { Workspace } from '../../config/workspace.ts';
 import { delimiterName } from '../../model/row.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import type { FormFields } from '../form-fields.ts';
-import { UPLOADS_FOLDER } from '../pages/job-page.ts';
 import { serverTimezone } from '../pages/moment.ts';
 import { type Draft, type DraftFile, type DraftState, OWN_MAPPING, readingOf } from './draft.ts';
+import { UPLOADS_FOLDER } from './upload-targets.ts';
 
 /** The answers of a draft as `init` has them, or what is still missing or wrong, as sentences. */
 export type NewFiles = { readonly workspace: NewWorkspace } | { readonly problems: readonly string[] };

@@ -1,88 +1,101 @@
-import type { FastifyInstance } from 'fastify';
-import type { ImportJob } from '../../config/job/job.ts';
+import { existsSync, realpathSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { dirname, sep } from 'node:path';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { writeWhole } from '../../config/new-workspace/write-together.ts';
-import { fitHeader } from '../../mapping/guess-mapping.ts';
-import type { MappingSpec } from '../../mapping/spec/mapping-spec.ts';
-import { explainError, MappingError, StoreferryError } from '../../model/storeferry-error.ts';
+import { explainError, StoreferryError } from '../../model/storeferry-error.ts';
 import { html } from '../../report/html/markup.ts';
 import { formatBytes } from '../../report/printable.ts';
 import { lookAtSource } from '../../run/look-at-source.ts';
 import { receiveUpload, UPLOAD_LIMIT_BYTES, type Uploads } from '../actions/uploads.ts';
 import { audit } from '../audit.ts';
 import type { DashboardContext, DashboardLog } from '../dashboard-context.ts';
-import { notFound } from '../guard/page-error.ts';
+import { notFound, PageError } from '../guard/page-error.ts';
 import { jobHref } from '../pages/job-card.ts';
-import { takesUploads } from '../pages/job-page.ts';
 import { csrfInput, type Frame, frameOf, page, sendPage } from '../pages/page.ts';
+import { type UploadTarget, uploadTargets } from './upload-targets.ts';
 
 interface OfJob {
   readonly Params: { readonly job: string };
+  readonly Querystring: { readonly file?: unknown };
 }
 
-/** Replaces the uploaded file of a job, as soon as a new one has proved that the job can read it. */
+/** Replaces a file that a job reads, as soon as an uploaded one has proved that the job can read it. */
 export function uploadRoutes(
   app: FastifyInstance,
   dashboard: DashboardContext,
   { uploads, log }: { readonly uploads: Uploads; readonly log: DashboardLog },
 ): void {
-  const jobOf = (name: string) => {
+  const targetOf = ({ params: { job: name }, query: { file = 'source' } }: FastifyRequest<OfJob>) => {
     const workspace = dashboard.openWorkspace();
     const { job } = workspace.inspectJob(name);
-    if (!takesUploads(job)) throw notFound(`The job ${name} reads no uploaded file.`);
-    return { workspace, job, path: workspace.path(job.source.path) };
+    const targets = job?.kind === 'import' ? uploadTargets(workspace, job) : [];
+    const target = targets.find(({ id }) => id === file);
+    if (target === undefined) throw notFound(`The job ${name} reads no such file that can be uploaded.`);
+    return { workspace, job: name, target };
   };
 
-  app.get<OfJob>('/jobs/:job/upload', { config: { who: 'actors' } }, (request, reply) =>
-    sendPage(reply, uploadPage(jobOf(request.params.job).job, null, frameOf(dashboard, request))),
-  );
+  app.get<OfJob>('/jobs/:job/upload', { config: { who: 'actors' } }, (request, reply) => {
+    const { job, target } = targetOf(request);
+    return sendPage(reply, uploadPage(job, target, null, frameOf(dashboard, request)));
+  });
 
   app.post<OfJob>('/jobs/:job/upload', { config: { streamed: true } }, async (request, reply) => {
-    const { workspace, job, path } = jobOf(request.params.job);
-    const hint = `Put a larger one in its place, ${job.source.path}, or give the job an address.`;
-    const limits = { run: `job ${job.name}`, hint };
-    const upload = await receiveUpload(request, uploads, limits);
+    const { workspace, job, target } = targetOf(request);
+    const path = workspace.path(target.path);
+    const hint = `Put a larger one in its place, ${target.path}, or give the job an address.`;
+    const upload = await receiveUpload(request, uploads, { run: `job ${job}`, hint });
     try {
-      const { spec } = workspace.mapping(job.mapping);
-      const look = await lookAtSource(upload.path, readingOf(job, spec));
-      const { obstacle } = fitHeader(spec, look.header);
-      if (obstacle !== null)
-        throw new MappingError(`The file does not fit the mapping ${job.mapping}: ${obstacle}.`);
+      const { header } = await lookAtSource(upload.path, target.reading);
+      target.refuse(header);
+      refuseOutside(workspace.dir, dirname(path));
+      await mkdir(dirname(path), { recursive: true });
       await writeWhole(path, await upload.read(), { mode: 0o600 });
     } catch (error) {
       if (!(error instanceof StoreferryError)) throw error;
       const problem = dashboard.retell(explainError(error));
-      return sendPage(reply, uploadPage(job, problem, frameOf(dashboard, request)), 422);
+      return sendPage(reply, uploadPage(job, target, problem, frameOf(dashboard, request)), 422);
     } finally {
       await uploads.drop(upload);
     }
-    log.info({ job: job.name }, 'replaced the uploaded file');
-    await audit(dashboard, request, { action: 'replace-source', job: job.name });
-    return reply.redirect(`${jobHref(job.name)}/plan`, 303);
+    log.info({ job, file: target.id }, 'replaced a file of a job');
+    const action = target.id === 'source' ? 'replace-source' : 'replace-table';
+    await audit(dashboard, request, { action, job });
+    return reply.redirect(`${jobHref(job)}/plan`, 303);
   });
 }
 
-/** How a job reads its source. */
-export function readingOf({ source }: ImportJob, { csv }: MappingSpec) {
-  const { sheet, records, headerRow, encoding, delimiter } = source;
-  return {
-    ...{ sheet, records, headerRow },
-    encoding: encoding ?? csv?.encoding,
-    delimiter: delimiter ?? csv?.delimiter,
-  };
+/** A link may lead out of the workspace. */
+function refuseOutside(workspace: string, folder: string): void {
+  let there = folder;
+  while (!existsSync(there)) there = dirname(there);
+  const [root, real] = [realpathSync(workspace), realpathSync(there)];
+  if (real === root || real.startsWith(`${root}${sep}`)) return;
+  throw new PageError(
+    409,
+    'Not in the workspace',
+    `${folder} leads out of the workspace: put the file there yourself.`,
+  );
 }
 
-function uploadPage({ name, source }: ImportJob, problem: string | null, frame: Frame): string {
+function uploadPage(
+  job: string,
+  { id, what, path, isThere }: UploadTarget,
+  problem: string | null,
+  frame: Frame,
+): string {
+  const link = html`<a href="${jobHref(job)}">${job}</a>`;
   return page({
     ...frame,
-    title: `Upload a new file for ${name}`,
+    title: id === 'source' ? `Upload a new file for ${job}` : `Upload the ${what} of ${job}`,
     section: 'jobs',
     notice: problem === null ? null : { tone: 'bad', text: `The file was not taken. ${problem}` },
-    body: html`<p class="page-lead">It replaces <code>${source.path}</code>, which every run of <a href="${jobHref(name)}">${name}</a> reads. It must have the columns that the mapping needs. Nothing is sent: plan the job afterwards.</p>
-<form class="upload" method="post" action="${jobHref(name)}/upload" enctype="multipart/form-data">
+    body: html`<p class="page-lead">It ${isThere ? 'replaces' : 'becomes'} <code>${path}</code>, ${id === 'source' ? html`which every run of ${link} reads` : html`the ${what} that every run of ${link} reads`}. It must have the columns that the ${id === 'crosswalk' ? 'job' : 'mapping'} needs. Nothing is sent: plan the job afterwards.</p>
+<form class="upload" method="post" action="${jobHref(job)}/upload?${String(new URLSearchParams({ file: id }))}" enctype="multipart/form-data">
 ${csrfInput(frame.viewer)}
 <p><label for="file">The new file, at most ${formatBytes(UPLOAD_LIMIT_BYTES)}</label>
 <input id="file" name="file" type="file" required></p>
-<p class="actions"><button type="submit" class="button primary">Upload and replace</button> <a class="button" href="${jobHref(name)}">Cancel</a></p>
+<p class="actions"><button type="submit" class="button primary">Upload${isThere && ' and replace'}</button> <a class="button" href="${jobHref(job)}">Cancel</a></p>
 </form>`,
   });
 }

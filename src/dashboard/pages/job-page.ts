@@ -5,6 +5,7 @@ import type { ConfigurationProblem } from '../../model/storeferry-error.ts';
 import { html, type Markup, type Slot, section, statusBadge } from '../../report/html/markup.ts';
 import { counted, listed } from '../../report/printable.ts';
 import type { ClockKeeper } from '../../report/run-facts.ts';
+import type { UploadTarget } from '../new-job/upload-targets.ts';
 import { settledRuns } from './activity.ts';
 import {
   activityWords,
@@ -26,13 +27,15 @@ export interface JobPageFacts {
   readonly keeper: ClockKeeper;
   /** Newest first. */
   readonly runs: readonly Run[];
+  /** The files that can be uploaded. */
+  readonly uploads: readonly UploadTarget[];
   readonly program: string;
   /** Milliseconds since the epoch. */
   readonly now: number;
 }
 
 /** One job: what it needs, its recent runs, and its settings. */
-export function jobPage({ card, keeper, runs, program, now }: JobPageFacts, frame: Frame): string {
+export function jobPage({ card, keeper, runs, uploads, program, now }: JobPageFacts, frame: Frame): string {
   const { facts, job, problems, activity, need, history, timezone } = card;
   const reading = { now, timezone };
   const { last } = facts;
@@ -45,28 +48,22 @@ export function jobPage({ card, keeper, runs, program, now }: JobPageFacts, fram
 ${problems.length > 0 && problemsBox(problems)}
 ${activity !== null ? html`<p class="notice">${activityWords(activity, reading)}</p>` : need !== null && problems.length === 0 && html`<p class="notice ${need.tone}">${need.why}</p>`}
 ${facts.schedule !== null && keeper !== 'worker' && clockNote(keeper, program)}
+${uploads
+  .filter(({ isThere }) => !isThere)
+  .map(
+    ({ what, path }) =>
+      html`<p class="notice warning">The ${what} <code>${path}</code> is not there yet${frame.viewer.canAct && ': upload it below'}.</p>`,
+  )}
 <dl class="facts">${scheduleFacts(facts, reading)}</dl>
 ${job?.kind === 'export' && runs.length > 0 && frame.viewer.canAct && html`<p><a href="${jobHref(job.name)}/export">Download the exported file</a>, as it is now</p>`}
 ${jobActions(card, frame.viewer)}
-${frame.viewer.canAct && html`<p class="actions"><a class="button" href="${jobHref(facts.job)}/edit">Edit</a>${job?.kind === 'import' && html` <a class="button" href="${jobHref(facts.job)}/columns">Match columns</a>`}${takesUploads(job) && html` <a class="button" href="${jobHref(facts.job)}/upload">Upload a new file</a>`}</p>`}
+${frame.viewer.canAct && html`<p class="actions"><a class="button" href="${jobHref(facts.job)}/edit">Edit</a>${job?.kind === 'import' && html` <a class="button" href="${jobHref(facts.job)}/columns">Match columns</a>`}${uploads.map((target) => html` <a class="button" href="${jobHref(facts.job)}/upload?${String(new URLSearchParams({ file: target.id }))}">Upload ${target.id === 'source' ? 'a new file' : `the ${target.what}`}</a>`)}</p>`}
 <div class="report">
 ${history !== null && section('recent', 'Recent runs', history)}
 ${section('runs', 'All runs', runs.length === 0 ? noRuns(card, program) : runsTable(runs, { caption: `Runs of ${facts.job}, newest first`, captionHidden: true, ofOneJob: true, reading, settled: settledRuns(runs) }))}
 ${job !== undefined && section('settings', 'Settings', jobSettings(job))}
 </div>`,
   });
-}
-
-/** The folder of the workspace for uploaded files. */
-export const UPLOADS_FOLDER = 'uploads';
-
-/** Whether a job reads one file that was uploaded, so that a new one can take its place. */
-export function takesUploads(
-  job: Job | undefined,
-): job is ImportJob & { readonly source: { readonly path: string } } {
-  if (job?.kind !== 'import') return false;
-  const [folder, name = '', ...more] = (job.source.path ?? '').split('/');
-  return folder === UPLOADS_FOLDER && more.length === 0 && /^[^\\*?[\]{}.][^\\*?[\]{}]*$/.test(name);
 }
 
 function problemsBox(problems: readonly ConfigurationProblem[]): Markup {

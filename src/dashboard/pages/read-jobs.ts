@@ -5,6 +5,7 @@ import { historyPlot, type PastRun } from '../../report/plots/history-plot.ts';
 import type { JobFacts } from '../../report/run-facts.ts';
 import { asItStands } from '../../run/lock-job.ts';
 import type { AtWork, DashboardContext } from '../dashboard-context.ts';
+import { uploadTargets } from '../new-job/upload-targets.ts';
 import { activityOf, needOf } from './activity.ts';
 import type { JobCardFacts } from './job-card.ts';
 import type { JobPageFacts } from './job-page.ts';
@@ -46,7 +47,9 @@ export async function readJob(dashboard: DashboardContext, name: string): Promis
   if (facts === undefined) return undefined;
   const atWork = (await dashboard.actions.atWork()).get(name);
   const now = context.clock();
-  return { card: await readCard({ workspace, facts, runs, atWork, now }), keeper, runs, program, now };
+  const card = await readCard({ workspace, facts, runs, atWork, now });
+  const uploads = card.job?.kind === 'import' ? uploadTargets(workspace, card.job) : [];
+  return { card, keeper, runs, uploads, program, now };
 }
 
 interface CardSources {

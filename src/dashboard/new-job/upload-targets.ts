@@ -1,0 +1,97 @@
+import { existsSync } from 'node:fs';
+import type { ImportJob } from '../../config/job/job.ts';
+import type { Workspace } from '../../config/workspace.ts';
+import { fitHeader } from '../../mapping/guess-mapping.ts';
+import { loosened } from '../../model/nearest.ts';
+import { MappingError } from '../../model/storeferry-error.ts';
+import { sideTablesOf } from '../../run/inputs/open-mapping.ts';
+import type { LookOptions } from '../../run/look-at-source.ts';
+
+/** The folder of the workspace for uploaded files. */
+export const UPLOADS_FOLDER = 'uploads';
+
+/** A file that a job reads, and that an uploaded one can replace. */
+export interface UploadTarget {
+  /** As addresses name it: `source`, `crosswalk`, or `lookup:` and its name. */
+  readonly id: string;
+  /** For people: `source`. */
+  readonly what: string;
+  /** As the job or the mapping writes it. */
+  readonly path: string;
+  readonly isThere: boolean;
+  readonly reading: LookOptions;
+  /** MappingError if a header line lacks a column that is needed. */
+  readonly refuse: (header: readonly string[]) => void;
+}
+
+/** A file name without signs of a glob. */
+const PLAIN = /^(?:[^\\*?[\]{}.][^\\*?[\]{}]*)$/;
+
+/**
+ * The files of an import that can be uploaded: its source, if it was uploaded before, and the crosswalk and the lookup tables of the
+ * workspace. Other sources belong to what writes them.
+ */
+export function uploadTargets(workspace: Workspace, job: ImportJob): readonly UploadTarget[] {
+  const mapping = workspace.inspection.mapping(job.mapping)?.value;
+  if (mapping === undefined) return [];
+  const { spec } = mapping;
+  const isThere = (path: string) => existsSync(workspace.path(path));
+  const [folder, ...rest] = (job.source.path ?? '').split('/');
+  const isUploaded = folder === UPLOADS_FOLDER && rest.length === 1 && PLAIN.test(rest[0] ?? '');
+  const source: UploadTarget[] =
+    job.source.path === undefined || !isUploaded
+      ? []
+      : [
+          {
+            ...{ id: 'source', what: 'source', path: job.source.path, isThere: isThere(job.source.path) },
+            reading: readingOf(job, spec.csv),
+            refuse(header) {
+              const { obstacle } = fitHeader(spec, header);
+              if (obstacle === null) return;
+              throw new MappingError(`The file does not fit the mapping ${job.mapping}: ${obstacle}.`);
+            },
+          },
+        ];
+  const tables = sideTablesOf(mapping, job, workspace.fileAccess()).flatMap((table): UploadTarget[] => {
+    const { at, access } = table;
+    const { path } = at;
+    // A lookup of a mapping that is part of Storeferry stands beside that mapping.
+    if (path === undefined || access.workspaceDir !== workspace.dir) return [];
+    if (!path.split('/').every((part) => PLAIN.test(part))) return [];
+    const { sheet, records, headerRow, encoding, delimiter } = at;
+    const reading = { sheet, records, headerRow, encoding, delimiter };
+    const file = { path, isThere: isThere(path), reading };
+    if (table.kind === 'crosswalk') {
+      const { match, id } = table.columns;
+      return [{ ...file, id: 'crosswalk', what: 'crosswalk', refuse: needing([match, id]) }];
+    }
+    const { name, match, join } = table;
+    const refuse = (header: readonly string[]) => {
+      needing([match])(header);
+      join?.(path, header);
+    };
+    return [{ ...file, id: `lookup:${name}`, what: `lookup table ${name}`, refuse }];
+  });
+  return [...source, ...tables];
+}
+
+function needing(names: readonly string[]): UploadTarget['refuse'] {
+  return (header) => {
+    const lacking = names.find((name) => !header.some((text) => loosened(text) === loosened(name)));
+    if (lacking === undefined) return;
+    throw new MappingError(`The file has no column '${lacking}'. Its columns are ${header.join(', ')}.`);
+  };
+}
+
+/** How a job reads its source; `csv` is what its mapping says. */
+export function readingOf(
+  { source }: ImportJob,
+  csv: { readonly encoding?: string; readonly delimiter?: string } | undefined,
+): LookOptions {
+  const { sheet, records, headerRow, encoding, delimiter } = source;
+  return {
+    ...{ sheet, records, headerRow },
+    encoding: encoding ?? csv?.encoding,
+    delimiter: delimiter ?? csv?.delimiter,
+  };
+}
