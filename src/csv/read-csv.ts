@@ -233,18 +233,20 @@ export function titleAbove(
 /** The header below a title. */
 function headerBelow(first: Row, rows: readonly Row[]): Row | undefined {
   const named = [...new Set(filled(first))];
-  if (named.length > 2) return undefined;
+  const isRepeated = filled(first).length > named.length;
+  if (named.length > 2 && !isRepeated) return undefined;
   // A title in merged cells, as sheets have it: each of them holds it.
-  const isMerged = named.length === 1 && filled(first).length > 1;
+  const isMerged = named.length === 1 && isRepeated;
   for (const [index, row] of rows.slice(0, MOST_PREAMBLE).entries()) {
     const { length } = row.cells;
     const below = rows.slice(index + 1, index + 1 + ROWS_LOOKED_AT);
     // A header with a single name is as wide as its rows, and the name is one word.
     const isTitle = isMerged || first.cells.length !== length || named.some((text) => text.includes(' '));
+    // Names over groups of columns, in merged cells: Article, Article, Price, Price.
+    const isOverGroups = isRepeated && isSecondHeader(row, rows.slice(index + 1));
     if (
-      isTitle &&
+      (isOverGroups || (isTitle && named.length <= 2 && named.length * 2 <= length)) &&
       length >= 2 &&
-      named.length * 2 <= length &&
       below.length > 0 &&
       below.every(({ cells }) => cells.length === length) &&
       areNames(row.cells)

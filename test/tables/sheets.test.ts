@@ -192,6 +192,22 @@ describe('the header of a sheet', () => {
     expect((await readStaged('a.xlsx', bytes)).doubt).toMatchObject({ headerRow: 2 });
   });
 
+  it('is doubted where names of groups stand over it in merged cells, if values follow', async () => {
+    const data = [1, 2, 3].map((number) => [`A-${number}`, 'Mug', number, number * 1.19, number]);
+    const names = ['No', 'Name', 'net', 'gross', 'Stock'];
+    const groups = ['Article', null, 'Price', null, 'Shop'];
+    const merged = ['A1:B1', 'C1:D1'];
+    const bytes = makeXlsx([{ name: 'P', rows: [groups, names, ...data], merged }]);
+    expect((await readStaged('a.xlsx', bytes)).doubt).toMatchObject({ headerRow: 2 });
+    const { header, doubt } = await readStaged('a.xlsx', bytes, { headerRow: 2 });
+    expect({ header, doubt }).toEqual({ header: names, doubt: null });
+    const repeated = ['Name', 'Image', 'Image'];
+    const images = [1, 2, 3].map((number) => [`Mug ${number}`, `a${number}.jpg`, `b${number}.jpg`]);
+    expect(
+      (await readStaged('b.xlsx', makeXlsx([{ name: 'P', rows: [repeated, ...images] }]))).doubt,
+    ).toBeNull();
+  });
+
   it('must be there', async () => {
     const bytes = makeXlsx([{ name: 'S', rows: titled }]);
     await expect(readStaged('a.xlsx', bytes, { headerRow: 2 })).rejects.toThrow(
@@ -214,6 +230,64 @@ describe('merged cells', () => {
       ['Lamps', 'b', ''],
       ['Sale', 'Sale', 'Sale'],
     ]);
+  });
+
+  it('all hold it in a LibreOffice sheet too', async () => {
+    const bytes = makeOds([
+      {
+        name: 'S',
+        rows: [
+          ['group', 'sku', 'note'],
+          [{ spans: [1, 2], result: 'Lamps' }, 'a', null],
+          [{ covered: true }, 'b', null],
+          [{ spans: [3, 1], result: 'Sale' }, { covered: true }, { covered: true }],
+        ],
+      },
+    ]);
+    expect((await readStaged('a.ods', bytes)).cells).toEqual([
+      ['Lamps', 'a', ''],
+      ['Lamps', 'b', ''],
+      ['Sale', 'Sale', 'Sale'],
+    ]);
+  });
+});
+
+it.each([
+  ['xlsx', makeXlsx],
+  ['ods', makeOds],
+] as const)('hidden rows of an .%s are read, with their numbers', async (format, make) => {
+  const bytes = make([{ name: 'S', rows: [['sku'], ['a'], ['b'], ['c']], hiddenRows: [3] }]);
+  const { rows: read } = await readStaged(`a.${format}`, bytes);
+  expect(read.map(({ line, cells }) => [line, ...cells])).toEqual([
+    [2, 'a'],
+    [3, 'b'],
+    [4, 'c'],
+  ]);
+});
+
+describe('a day before Excel counts', () => {
+  it.each<[string, CellToWrite, 'xlsx' | 'ods', string]>([
+    ['the first', { number: 1, format: 'yyyy-mm-dd' }, 'xlsx', '1900-01-01'],
+    ['the one before the day that did not exist', { number: 59, format: 'yyyy-mm-dd' }, 'xlsx', '1900-02-28'],
+    ['the one after it', { number: 61, format: 'yyyy-mm-dd' }, 'xlsx', '1900-03-01'],
+    ['no day: Excel shows ####', { number: -5, format: 'yyyy-mm-dd' }, 'xlsx', '-5'],
+    ['written as text, as Excel does', '1899-07-14', 'xlsx', '1899-07-14'],
+    ['of LibreOffice', { number: '1852-12-03', format: 'date', shown: '03.12.1852' }, 'ods', '1852-12-03'],
+  ])('%s', async (_, cell, format, text) => {
+    expect(await cellOf(cell, format)).toBe(text);
+  });
+
+  it('in a workbook that counts from 1904, is a number that no date reads', async () => {
+    const bytes = makeXlsx(
+      [
+        {
+          name: 'S',
+          rows: [['d'], [{ number: -1, format: 'yyyy-mm-dd' }], [{ number: 0, format: 'yyyy-mm-dd' }]],
+        },
+      ],
+      { date1904: true },
+    );
+    expect((await readStaged('a.xlsx', bytes)).cells).toEqual([['-1'], ['1904-01-01']]);
   });
 });
 

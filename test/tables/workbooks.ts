@@ -16,6 +16,10 @@ export type CellToWrite =
       readonly result?: string;
       /** For an .ods: what is shown, where it differs from the number. */
       readonly shown?: string;
+      /** For an .ods: it covers so many columns and rows, and contains `result`. */
+      readonly spans?: readonly [columns: number, rows: number];
+      /** For an .ods: another cell covers it. */
+      readonly covered?: boolean;
     };
 
 /** A sheet to write. */
@@ -23,8 +27,10 @@ export interface SheetToWrite {
   readonly name: string;
   readonly rows: readonly (readonly CellToWrite[])[];
   readonly hidden?: boolean;
-  /** Such as `A2:A4`. */
+  /** Such as `A2:A4`; of an .xlsx. */
   readonly merged?: readonly string[];
+  /** Numbers of rows. */
+  readonly hiddenRows?: readonly number[];
 }
 
 /** The bytes of an .xlsx with these sheets; texts are shared unless they are to stand in the cells. */
@@ -82,7 +88,7 @@ const XML = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n';
 const MAIN = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"';
 
 function sheetXml(
-  { rows, merged = [] }: SheetToWrite,
+  { rows, merged = [], hiddenRows = [] }: SheetToWrite,
   strings: Map<string, number>,
   formats: Map<string, number>,
   inline: boolean,
@@ -107,7 +113,8 @@ function sheetXml(
       if (!formats.has(format)) formats.set(format, formats.size + 1);
       return `<c ${at} s="${formats.get(format)}"><v>${cell.number}</v></c>`;
     });
-    return written.join('') === '' ? '' : `<row r="${index + 1}">${written.join('')}</row>`;
+    const isHidden = hiddenRows.includes(index + 1) ? ' hidden="1"' : '';
+    return written.join('') === '' ? '' : `<row r="${index + 1}"${isHidden}>${written.join('')}</row>`;
   });
   const merges =
     merged.length === 0
@@ -118,8 +125,11 @@ function sheetXml(
 
 /** The bytes of an .ods with these sheets; numbers are shown as the format or `shown` says, with a decimal comma. */
 export function makeOds(sheets: readonly SheetToWrite[]): Buffer {
-  const tables = sheets.map(({ name, rows, hidden }) => {
-    const written = rows.map((cells) => `<table:table-row>${cells.map(odsCell).join('')}</table:table-row>`);
+  const tables = sheets.map(({ name, rows, hidden, hiddenRows = [] }) => {
+    const written = rows.map(
+      (cells, index) =>
+        `<table:table-row${hiddenRows.includes(index + 1) ? ' table:visibility="collapse"' : ''}>${cells.map(odsCell).join('')}</table:table-row>`,
+    );
     const style = hidden === true ? ' table:style-name="off"' : '';
     return `<table:table table:name="${escaped(name)}"${style}>${written.join('')}<table:table-row table:number-rows-repeated="1048000"><table:table-cell table:number-columns-repeated="16384"/></table:table-row></table:table>`;
   });
@@ -139,6 +149,12 @@ function odsCell(cell: CellToWrite): string {
       .map((line) => `<text:p>${escaped(line)}</text:p>`)
       .join('');
   if (cell === null || cell === '') return '<table:table-cell/>';
+  if (typeof cell === 'object' && cell.covered === true) return '<table:covered-table-cell/>';
+  if (typeof cell === 'object' && cell.spans !== undefined) {
+    const [columns, rows] = cell.spans;
+    const spanned = `table:number-columns-spanned="${columns}" table:number-rows-spanned="${rows}"`;
+    return odsCell(cell.result ?? null).replace('<table:table-cell', `<table:table-cell ${spanned}`);
+  }
   if (typeof cell === 'string')
     return `<table:table-cell office:value-type="string">${paragraphs(cell)}</table:table-cell>`;
   if (typeof cell === 'boolean') {
