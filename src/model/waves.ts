@@ -97,6 +97,15 @@ const NAMES: readonly WaveLimitName[] = ['maxRejects', 'maxUnsent', 'maxAltered'
 /** A percentage has no exact binary form: a figure exactly at its bound must not exceed it. */
 const ROUNDING = 1e-6;
 
+/** The waves of a job with their limits, as it would write them: `10, 1%, 100%; maxRejects 10%, maxUnsent 1%`. */
+export function wavesText({
+  waves,
+  ...limits
+}: WaveLimits & { readonly waves: readonly WaveSize[] }): string {
+  const named = NAMES.map((name) => `${name} ${limitText(limits[name])}`);
+  return `${waves.map(limitText).join(', ')}; ${named.join(', ')}`;
+}
+
 /** How many of `total` records have been sent at the end of each wave; the last is `total`. A wave that adds nothing is left out. */
 export function waveEnds(waves: readonly WaveSize[], total: number): readonly number[] {
   let last = 0;

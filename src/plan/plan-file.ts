@@ -165,8 +165,6 @@ export interface PlannedRecord {
   readonly changes: ReturnType<typeof valueChanges>;
   /** A later request may have arrived: what the store holds is not known. */
   readonly inDoubt: boolean;
-  /** The store has acknowledged some version of it. */
-  readonly acknowledged: boolean;
 }
 
 /**
@@ -190,7 +188,6 @@ export async function plannedRecord(
     ...{
       changes: changesOf(mapped),
       inDoubt: mark?.fingerprint === IN_DOUBT,
-      acknowledged: mark !== undefined,
     },
     ...{ body: null, reason: null, standing: undefined },
   };

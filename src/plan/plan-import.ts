@@ -18,6 +18,9 @@ import { draftPlan, type FullDraft, type PlanProgress } from './source-pass.ts';
 import { takeSample } from './take-sample.ts';
 import { UpdatePass } from './update-pass.ts';
 
+// By which a record is shown as its plan has it.
+export { takeSample } from './take-sample.ts';
+
 /** What a source gives, in batches. */
 type Records = AsyncIterable<readonly (Mapped | DeferredRecord)[]>;
 

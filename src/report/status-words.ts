@@ -24,9 +24,9 @@ export function statusWords(
   return onlyHeld ? 'done, with held records,' : STATUSES[status][0];
 }
 
-/** A status alone: `Done, with rejects`. */
-export function statusLabel(status: RunStatus): string {
-  return sentence(statusWords(status).replace(/,$/, ''));
+/** A status alone: `Done, with rejects`. `outcome`: its words, as `statusWords` gives them. */
+export function statusLabel(status: RunStatus, outcome = statusWords(status)): string {
+  return sentence(outcome.replace(/,$/, ''));
 }
 
 /** Whether schedules are active, and what to do if they are not. */

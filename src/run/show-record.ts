@@ -5,14 +5,19 @@ import type { ImportMode, TracedCell, TracedField } from '../model/mapped-record
 import { leavesOf } from '../model/mapped-record.ts';
 import { nearest } from '../model/nearest.ts';
 import type { Run } from '../model/run.ts';
-import type { Sample } from '../model/sample.ts';
+import { NOT_IN_SAMPLE, type Sample } from '../model/sample.ts';
 import { StateError } from '../model/storeferry-error.ts';
 import { type PlannedRecord, plannedRecord, readPlan, readRejections } from '../plan/plan-file.ts';
+import { takeSample } from '../plan/plan-import.ts';
 import type { RecordSuggestions, RecordView } from '../report/record-view.ts';
 import { loadSnapshot } from '../source/snapshot.ts';
 import { importTarget, type Ledger } from '../state/state.ts';
 import { snapshotReading } from './import/plan-step.ts';
-import { traceSnapshot } from './import/snapshot-reading.ts';
+import {
+  readSnapshotThroughMapping,
+  type SnapshotReading,
+  traceSnapshot,
+} from './import/snapshot-reading.ts';
 import type { ImportRequest, RunContext } from './run-context.ts';
 
 /** A record of a plan, or what is near to a key that none has. */
@@ -95,6 +100,7 @@ export async function showRecord(
   const { mapped } = copies.find((copy) => copy.mapped.kind === 'record') ?? first;
   const body = mapped.kind === 'record' ? mapped.body : null;
   const planned = product ?? mapped.key;
+  const isLeft = run.sample !== undefined && !(await isInSample(reading, mapped.key, run.sample));
   const known =
     planned === null
       ? null
@@ -102,7 +108,7 @@ export async function showRecord(
   return {
     kind: 'found',
     view: {
-      ...viewOf(copies, { known, product, mode: plan.mode, sample: run.sample }, context.redact),
+      ...viewOf(copies, { known, product, mode: plan.mode, isLeft }, context.redact),
       copies: count,
       source,
     },
@@ -115,12 +121,13 @@ function viewOf(
     known,
     product,
     mode,
-    sample,
+    isLeft,
   }: {
     readonly known: PlannedRecord | null;
     readonly product: string | null;
     readonly mode: ImportMode;
-    readonly sample: Sample | undefined;
+    /** It is in the source, and not in the sample of the plan. */
+    readonly isLeft: boolean;
   },
   redact: RunContext['redact'] = (text) => text,
 ): Omit<RecordView, 'copies' | 'source'> {
@@ -134,14 +141,10 @@ function viewOf(
     mode === 'update' ? placed(trace.fields, record.body, body) : trace.fields,
   );
   // What the plan neither sends nor rejects is unchanged, or known to a job that only creates.
-  const left = isOutside(known, mapped?.key ?? null, mode, sample)
-    ? 'not-in-sample'
-    : mode === 'create'
-      ? 'skipped'
-      : 'unchanged';
-  const fallback = mapped === undefined || mapped.kind === 'record' ? left : mapped.kind;
+  const left = isLeft ? 'not-in-sample' : mode === 'create' ? 'skipped' : 'unchanged';
+  const fallback = isLeft || mapped === undefined || mapped.kind === 'record' ? left : mapped.kind;
   const standing = known?.standing ?? fallback;
-  const own = mapped === undefined || mapped.kind === 'record' ? null : mapped.reason;
+  const own = isLeft || mapped === undefined || mapped.kind === 'record' ? null : mapped.reason;
   const reason = known?.reason ?? own;
   const none = { changed: [], removed: [] };
   const changes = standing === 'unchanged' ? none : (known?.changes ?? none);
@@ -174,18 +177,14 @@ function fieldOf(
   return { path, value, cells: found?.cells ?? [], steps: found?.steps ?? [] };
 }
 
-/** Whether a record that a plan neither sends nor rejects is certainly none of its sample: it is not named, or is not as acknowledged. */
-function isOutside(
-  known: PlannedRecord | null,
-  key: string | null,
-  mode: ImportMode,
-  sample: Sample | undefined,
-): boolean {
-  if (sample === undefined) return false;
-  if (key !== null && sample.only?.includes(key) === false) return true;
-  if (known?.acknowledged !== true) return true;
-  const { changed, removed } = known.changes;
-  return mode !== 'create' && (known.inDoubt || changed.length + removed.length > 0);
+/** Whether the record is in the sample of a plan, by reading the source to it as the plan has. */
+async function isInSample(reading: SnapshotReading, key: string | null, sample: Sample): Promise<boolean> {
+  if (key === null) return sample.only === undefined;
+  for await (const batch of takeSample(readSnapshotThroughMapping(reading).open(), sample)) {
+    const found = batch.find((item) => item.key === key);
+    if (found !== undefined) return !(found.kind === 'skipped' && found.reason.code === NOT_IN_SAMPLE);
+  }
+  return false;
 }
 
 /** With `mode: update` a row may name its product by a SKU or an id: the product, and the values that name it. */

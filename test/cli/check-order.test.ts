@@ -31,12 +31,12 @@ it('check lists what is wrong file by file, from top to bottom, as one corrects 
   expect(places[0]?.[1]).toBeLessThan(places[1]?.[1] ?? 0);
 });
 
-it('check prints the safety limits of import jobs, of jobs that have the same together', async () => {
+it('check prints the safety limits of import jobs, of jobs that have the same together, their guards and waves', async () => {
   const products = 'import: products\nstore: main\nsource: { path: a.csv }\nmapping: list\n';
   await using workspace = await makeWorkspace({
     'stores.yaml': `main: { baseUrl: "https://shop.example", apiKey: "\${KEY_THAT_NOBODY_SET}" }\n`,
     'jobs/a.yaml': products,
-    'jobs/b.yaml': products,
+    'jobs/b.yaml': `${products}apply: { waves: [10, 1%, 100%], maxAltered: off }\nguards:\n  - { field: variants.price, changeBy: 50%, action: hold }\n  - { field: variants.quantity, to: 0, share: 20%, action: stop }\n`,
     'jobs/c.yaml': `${products}mode: mirror\nsafety: { maxPriceMoves: 20 }\n`,
     'jobs/d.yaml':
       'import: contacts\nstore: main\nsource: { path: a.csv }\nmapping: google-contacts\ncrosswalk: { path: ids.csv, match: email }\nsafety: { minRows: off }\n',
@@ -47,11 +47,14 @@ it('check prints the safety limits of import jobs, of jobs that have the same to
   expect(
     out()
       .split('\n')
-      .filter((line) => line.startsWith('Safety limits')),
+      .filter((line) => line.match(/^(Safety limits|Guard|Waves) /)),
   ).toEqual([
     'Safety limits of a and b: maxRejects 10%, minRows 80%, maxChanges off, maxPriceMoves 5%',
     'Safety limits of c: maxDeletes 5%, maxRejects 10%, minRows 80%, maxChanges off, maxPriceMoves 20',
     'Safety limits of d: maxRejects 10%, minRows off, maxChanges off',
+    'Guard of b: holds records whose variants.price changes by at least 50%',
+    'Guard of b: stops the run before its first request if variants.quantity becomes 0, in more than 20% of the records',
+    'Waves of b: 10, 1%, 100%; maxRejects 10%, maxUnsent 1%, maxAltered off',
   ]);
 });
 

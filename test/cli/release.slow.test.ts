@@ -222,6 +222,11 @@ describe('a record outside of the sample of a plan', () => {
       const inside = await shop.workspace.storeferry('plan', 'nightly', ...sample, '--show', 'product-2');
       expect(inside.stdout).toContain('Changed since');
     }
+    // Equal to what the store has: unchanged in the sample, and left out beyond it.
+    const show = async (key: string) =>
+      (await shop.workspace.storeferry('plan', 'nightly', '--limit', '2', '--show', key)).stdout;
+    expect(await show('product-1')).toContain('Unchanged:');
+    expect(await show('product-8')).toContain('Not in the sample');
   });
 });
 

@@ -3,9 +3,11 @@ import { join } from 'node:path';
 import pc from 'picocolors';
 import { checkWorkspace, type WorkspaceCheck } from '../../config/check-workspace.ts';
 import { openWorkspace, type Workspace } from '../../config/workspace.ts';
+import { type Guard, guardText } from '../../model/guard.ts';
 import { limitsText } from '../../model/safety-limits.ts';
 import { shellWord } from '../../model/shell-word.ts';
 import { type ConfigurationProblem, formatPlace } from '../../model/storeferry-error.ts';
+import { wavesText } from '../../model/waves.ts';
 import { openRunQueue, type RunQueue } from '../../queue/run-queue.ts';
 import { findingsText } from '../../report/document-text.ts';
 import { counted, listed, printable } from '../../report/printable.ts';
@@ -201,10 +203,24 @@ function printCheck({ terminal, directory, program }: Invocation, found: Found, 
 function safetyLines({ jobs }: WorkspaceCheck): string[] {
   const imports = jobs.filter((job) => job.kind === 'import');
   const byLimits = Map.groupBy(imports, (job) => limitsText(job.safety, job.import, job.mode));
-  return [...byLimits].map(
-    ([limits, alike]) => `Safety limits of ${listed(alike.map(({ name }) => name))}: ${limits}`,
-  );
+  return [
+    ...[...byLimits].map(
+      ([limits, alike]) => `Safety limits of ${listed(alike.map(({ name }) => name))}: ${limits}`,
+    ),
+    ...imports.flatMap(({ name, guards = [] }) =>
+      guards.map((guard) => `Guard of ${name}: ${GUARD_EFFECTS[guard.action]} ${guardText(guard)}`),
+    ),
+    ...imports.flatMap(({ name, apply }) =>
+      apply === undefined ? [] : [`Waves of ${name}: ${wavesText(apply)}`],
+    ),
+  ];
 }
+
+const GUARD_EFFECTS = {
+  hold: 'holds records whose',
+  stop: 'stops the run before its first request if',
+  warn: 'only reports records whose',
+} as const satisfies Record<Guard['action'], string>;
 
 /** In the order in which a person corrects them: file by file, from top to bottom. */
 function inFileOrder({ place: a }: ConfigurationProblem, { place: b }: ConfigurationProblem): number {

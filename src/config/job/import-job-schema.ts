@@ -329,7 +329,10 @@ export const importJobSchema = fields.superRefine((job, context) => {
     });
   }
   if (job.guards !== undefined && job.import !== 'products') {
-    issue('guards', 'guards are for products only; remove them');
+    issue(
+      'guards',
+      'guards are for products only: they watch prices, stock and texts of products; for contacts limit `safety.maxChanges`, or send in waves (`apply`)',
+    );
   }
   if (job.images !== undefined && job.import !== 'products') {
     context.addIssue({

@@ -85,13 +85,27 @@ export function onceOf(fields: Readonly<Record<string, string | undefined>>): st
   throw new PageError(400, 'The form is incomplete', 'Go back, load the page again and repeat the step.');
 }
 
+const CONTINUES =
+  'The next run of the job continues where it stopped, if source and mapping are still the same: nothing is sent twice.';
+const BEGINS_AGAIN = 'The next run starts from the beginning. What this run has read is discarded.';
+
+/** What happens to the rest of an interrupted run. */
+const AFTER_INTERRUPT: Readonly<Record<Run['kind'], string>> = {
+  run: CONTINUES,
+  retry: CONTINUES,
+  plan: BEGINS_AGAIN,
+  export: BEGINS_AGAIN,
+  verify: 'The next verification draws another sample.',
+  undo: 'What is restored stays restored. To restore the rest, plan the undo again: it leaves out what is done.',
+  release: 'What was released stays sent. To send the rest, release it again: nothing is sent twice.',
+};
+
 /** The confirmation to interrupt a run. PageError if it is not running. */
 export function confirmInterrupt(run: Run, reading: Reading): Confirmation {
   const { id, job, kind, progress, startedAt } = run;
   if (run.status !== 'running') {
     throw new PageError(409, 'Nothing to interrupt', `Run ${id} has ended: it is ${run.status}.`);
   }
-  const sends = kind === 'run' || kind === 'retry';
   return {
     title: `Interrupt run ${id}?`,
     lead: html`The run of <a href="${jobHref(job)}">${job}</a> started ${relative(startedAt, reading)}${
@@ -101,9 +115,7 @@ export function confirmInterrupt(run: Run, reading: Reading): Confirmation {
     }.`,
     does: [
       'Stops new requests within about a second, waits for requests in flight, and records what the store has acknowledged.',
-      sends
-        ? 'The next run of the job continues where it stopped, if source and mapping are still the same: nothing is sent twice.'
-        : 'The next run starts from the beginning. What this run has read is discarded.',
+      AFTER_INTERRUPT[kind],
     ],
     label: 'Interrupt the run',
     weight: 'danger',

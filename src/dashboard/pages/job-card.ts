@@ -3,7 +3,7 @@ import type { ExportJob, Job } from '../../config/job/job.ts';
 import type { FilePlace } from '../../model/remote-address.ts';
 import { lastedMs, type Run } from '../../model/run.ts';
 import type { ConfigurationProblem } from '../../model/storeferry-error.ts';
-import { html, type Markup, type Slot, statusBadge } from '../../report/html/markup.ts';
+import { html, type Markup, runBadge, type Slot } from '../../report/html/markup.ts';
 import { formatDuration } from '../../report/printable.ts';
 import type { JobFacts } from '../../report/run-facts.ts';
 import { figuresWords } from '../../report/status-words.ts';
@@ -37,7 +37,7 @@ export function jobCard(card: JobCardFacts, { now, viewer }: CardView): Markup {
   const reading = { now, timezone };
   const { job: name, last } = facts;
   return html`<article class="card job">
-<div class="job-head"><h3><a href="${jobHref(name)}">${name}</a></h3>${last !== undefined && statusBadge(last.status)}</div>
+<div class="job-head"><h3><a href="${jobHref(name)}">${name}</a></h3>${last !== undefined && runBadge(last)}</div>
 ${job !== undefined && html`<p class="job-what">${whatItMoves(job)}.</p>`}
 ${activity !== null ? html`<p class="job-why">${activityWords(activity, reading)}</p>` : need !== null && html`<p class="job-why ${need.tone}">${need.why}</p>`}
 <dl class="facts">${scheduleFacts(facts, reading)}${isShownLive(activity, last) ? '' : lastFact(card, reading)}</dl>
@@ -53,7 +53,7 @@ export function jobCells(card: JobCardFacts, { now, viewer }: CardView): Slot[] 
   const { job: name, last } = facts;
   return [
     html`<a class="job-name" href="${jobHref(name)}">${name}</a>`,
-    last === undefined ? html`<span class="quiet">Never run</span>` : statusBadge(last.status),
+    last === undefined ? html`<span class="quiet">Never run</span>` : runBadge(last),
     last === undefined
       ? job !== undefined && html`<span class="quiet">${whatItMoves(job)}.</span>`
       : lastWords(last, reading),

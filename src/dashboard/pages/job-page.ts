@@ -2,7 +2,7 @@ import type { ExportJob, ImportJob, Job, Notify } from '../../config/job/job.ts'
 import type { Run } from '../../model/run.ts';
 import { FLOOR_TEXT, type Limit, limitsFor, limitText, safetyLimit } from '../../model/safety-limits.ts';
 import type { ConfigurationProblem } from '../../model/storeferry-error.ts';
-import { html, type Markup, type Slot, section, statusBadge } from '../../report/html/markup.ts';
+import { html, type Markup, runBadge, type Slot, section } from '../../report/html/markup.ts';
 import { counted, listed } from '../../report/printable.ts';
 import type { ClockKeeper } from '../../report/run-facts.ts';
 import type { UploadTarget } from '../new-job/upload-targets.ts';
@@ -43,7 +43,7 @@ export function jobPage({ card, keeper, runs, uploads, program, now }: JobPageFa
     ...frame,
     title: facts.job,
     section: 'jobs',
-    heading: html`${facts.job} ${last !== undefined && statusBadge(last.status)}`,
+    heading: html`${facts.job} ${last !== undefined && runBadge(last)}`,
     body: html`${job !== undefined && html`<p class="page-lead">${whatItMoves(job)}.</p>`}
 ${problems.length > 0 && problemsBox(problems)}
 ${activity !== null ? html`<p class="notice">${activityWords(activity, reading)}</p>` : need !== null && problems.length === 0 && html`<p class="notice ${need.tone}">${need.why}</p>`}

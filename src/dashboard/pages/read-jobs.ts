@@ -92,6 +92,7 @@ export function pastRuns(runs: readonly Run[], now: number): PastRun[] {
       applied: run.totals?.applied ?? 0,
       deleted: run.totals?.deleted ?? 0,
       rejected: run.totals?.rejected ?? 0,
+      held: run.totals?.held ?? 0,
       unchanged: run.totals?.unchanged ?? 0,
       unsent: run.totals?.unsent ?? 0,
     }))

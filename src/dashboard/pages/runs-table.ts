@@ -1,5 +1,5 @@
 import { lastedMs, type Run } from '../../model/run.ts';
-import { type Column, dataTable, html, type Markup, statusBadge } from '../../report/html/markup.ts';
+import { type Column, dataTable, html, type Markup, runBadge } from '../../report/html/markup.ts';
 import { formatDuration } from '../../report/printable.ts';
 import { figuresWords } from '../../report/status-words.ts';
 import { whyNotDone } from './activity.ts';
@@ -43,7 +43,7 @@ export function runsTable(runs: readonly Run[], options: RunsTableOptions): Mark
 
 function outcome(run: Run, settled: boolean): Markup {
   const why = run.status === 'running' ? null : whyNotDone(run);
-  return html`${statusBadge(run.status, { settled })} <span class="totals">${figuresWords(run)}</span>${why !== null && html`<div class="why">${why}</div>`}`;
+  return html`${runBadge(run, { settled })} <span class="totals">${figuresWords(run)}</span>${why !== null && html`<div class="why">${why}</div>`}`;
 }
 
 function kindNote({ kind, retryOf }: Run): Markup {

@@ -156,10 +156,10 @@ ${await Promise.all(sections)}</div>`;
 }
 
 async function leadMarkup({ head }: RunDocument, { blocks }: Section): Promise<Markup> {
-  const { status, at, lastedMs } = head;
+  const { status, outcome, at, lastedMs } = head;
   const lasted = `${status === 'running' ? 'under way for' : 'took'} ${formatDuration(lastedMs)}`;
   return html`<section class="lead tone-${statusTone(status)}" aria-label="In short">
-<p class="state">${statusBadge(status)} <span class="when">${formatMoment(at)}, ${lasted}</span></p>
+<p class="state">${statusBadge(status, { outcome })} <span class="when">${formatMoment(at)}, ${lasted}</span></p>
 ${await blocksMarkup(blocks)}</section>
 `;
 }

@@ -1,8 +1,8 @@
 import { escapeUTF8 } from 'entities';
-import type { RunStatus } from '../../model/run.ts';
+import type { Run, RunStatus } from '../../model/run.ts';
 import { printable, shortened } from '../printable.ts';
 import type { TableColumn } from '../section.ts';
-import { statusLabel, statusTone } from '../status-words.ts';
+import { statusLabel, statusTone, statusWords } from '../status-words.ts';
 
 /** HTML that is safe to show: made by `html`, or marked as safe by `trusted`. */
 export class Markup {
@@ -71,11 +71,19 @@ const SHAPES: Readonly<Record<ReturnType<typeof statusTone>, string>> = {
 /** A status with its colour, shape and words. A settled run has no colour that asks for action. */
 export function statusBadge(
   status: RunStatus,
-  { settled = false }: { readonly settled?: boolean } = {},
+  { settled = false, outcome }: { readonly settled?: boolean; readonly outcome?: string } = {},
 ): Markup {
   const tone = statusTone(status);
   const calls = tone === 'warning' || tone === 'bad';
-  return badge(settled && calls ? 'quiet' : tone, statusLabel(status), tone);
+  return badge(settled && calls ? 'quiet' : tone, statusLabel(status, outcome), tone);
+}
+
+/** The same of a run, which may have held records and no rejects. */
+export function runBadge(
+  { status, totals }: Pick<Run, 'status' | 'totals'>,
+  { settled = false }: { readonly settled?: boolean } = {},
+): Markup {
+  return statusBadge(status, { settled, outcome: statusWords(status, totals ?? undefined) });
 }
 
 /** A highlighted word, with the shape of its tone or another shape. */

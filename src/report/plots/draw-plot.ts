@@ -31,7 +31,7 @@ export async function drawPlot(drawing: Drawing, description: string): Promise<M
 
 /** A colour of a plot and its meaning. `none` is a sign whose label explains itself. */
 export interface LegendEntry {
-  readonly kind: 'main' | 'second' | 'bad' | 'pause' | 'good' | 'quiet' | 'none';
+  readonly kind: 'main' | 'second' | 'bad' | 'pause' | 'good' | 'quiet' | 'held' | 'none';
   readonly label: string;
 }
 

@@ -14,6 +14,7 @@ export interface PastRun {
   readonly applied: number;
   readonly deleted: number;
   readonly rejected: number;
+  readonly held: number;
   readonly unchanged: number;
   readonly unsent: number;
 }
@@ -111,7 +112,7 @@ async function recordsPlot(runs: readonly PastRun[], timezone: string): Promise<
   const shown = PARTS.filter(({ of }) => runs.some((run) => of(run) > 0));
   const legend: LegendEntry[] = shown.map(({ kind, label }) => ({ kind, label }));
   const text = `Of the last run ${counted(values.at(-1) ?? 0, 'record')}, at most ${grouped(Math.max(0, ...values))}.`;
-  const title = 'Records sent, deleted or rejected';
+  const title = 'Records sent, deleted, rejected or held';
   return plotFigure(title, await drawPlot(drawing, `${title}. ${text}`), [
     ...legend,
     ...higherEntry(values, height),
@@ -123,6 +124,7 @@ const PARTS = [
   { kind: 'good', label: 'applied', of: (run: PastRun) => run.applied, fill: 'var(--share-applied)' },
   { kind: 'second', label: 'deleted', of: (run: PastRun) => run.deleted, fill: 'var(--plot-second)' },
   { kind: 'bad', label: 'rejected', of: (run: PastRun) => run.rejected, fill: 'var(--share-rejected)' },
+  { kind: 'held', label: 'held', of: (run: PastRun) => run.held, fill: 'var(--share-unsent)' },
   { kind: 'quiet', label: 'unsent', of: (run: PastRun) => run.unsent, fill: 'var(--quiet)' },
 ] as const;
 
@@ -239,8 +241,8 @@ function higherEntry(values: readonly number[], height: number): LegendEntry[] {
   return values.some((value) => value > height) ? [{ kind: 'none', label: '↑ higher than drawn' }] : [];
 }
 
-function handled({ applied, deleted, rejected, unsent }: PastRun): number {
-  return applied + deleted + rejected + unsent;
+function handled({ applied, deleted, rejected, held, unsent }: PastRun): number {
+  return applied + deleted + rejected + held + unsent;
 }
 
 function titleOf({ at, status, durationMs, unchanged, ...run }: PastRun): string {
@@ -249,9 +251,10 @@ function titleOf({ at, status, durationMs, unchanged, ...run }: PastRun): string
     [unchanged, 'unchanged'],
     [run.deleted, 'deleted'],
     [run.rejected, 'rejected'],
+    [run.held, 'held'],
     [run.unsent, 'unsent'],
   ]);
-  const what = `${formatMoment(at)}: ${statusWords(status).replace(/,$/, '')}, ${formatDuration(durationMs)}`;
+  const what = `${formatMoment(at)}: ${statusWords(status, run).replace(/,$/, '')}, ${formatDuration(durationMs)}`;
   return figures === '' ? what : `${what}, ${figures}`;
 }
 

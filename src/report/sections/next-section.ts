@@ -263,7 +263,8 @@ function correction({ totals }: Run, plan: Plan | null): string {
 }
 
 function interruptText({ kind }: Run): string {
-  const rest = kind === 'verify' ? '' : '; the next run continues where it stopped';
+  const continues = kind === 'run' || kind === 'retry' || kind === 'export';
+  const rest = continues ? '; the next run continues where it stopped' : '';
   return `To stop it once the requests in flight are finished${rest}:`;
 }
 

@@ -22,6 +22,7 @@ const pastRun = (index: number, changes: Partial<PastRun> = {}): PastRun => ({
   applied: 20 + (index % 3),
   deleted: 0,
   rejected: 0,
+  held: 0,
   unchanged: 500,
   unsent: 0,
   ...changes,
