@@ -1,8 +1,7 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { shellWord } from '../model/shell-word.ts';
+import { pathFrom, shellWord } from '../model/shell-word.ts';
 import type { Place } from '../model/storeferry-error.ts';
-import { pathFrom } from '../run/report/read-stored-report.ts';
 
 /**
  * The beginning of further commands that use the same workspace: with the given -C, and through npm if this process

@@ -10,6 +10,15 @@ function powerOfTen(exponent: number): bigint {
   return POWERS[exponent] ?? 10n ** BigInt(exponent);
 }
 
+/**
+ * `12,345.6`: grouped thousands and at most so many digits of a fraction, equal on every machine. Without Intl, whose
+ * tables take 12 ms of a plan.
+ */
+export function grouped(figure: number, fractionDigits = 3): string {
+  const [whole = '', fraction] = String(Number(figure.toFixed(fractionDigits))).split('.');
+  return whole.replaceAll(/\B(?=(?:\d{3})+$)/g, ',') + (fraction === undefined ? '' : `.${fraction}`);
+}
+
 /** A decimal number, exact: `units` divided by 10 to the power of `scale`. */
 export class Decimal {
   static readonly zero = new Decimal(0n, 0);

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { grouped } from './decimal.ts';
 import type { Stored } from './json-object.ts';
 import type { ImportMode, Resource } from './mapped-record.ts';
 
@@ -129,16 +130,16 @@ export const SAFETY_LIMITS = {
     setting: { of: "of the last run's rows", what: 'in the source' },
     found: ({ figure, base }) => {
       if (figure === 0) return 'the source has no rows';
-      const before = base === null ? '' : `, the last run had ${number(base)}`;
-      return `the source has ${number(figure)} ${figure === 1 ? 'row' : 'rows'}${before}`;
+      const before = base === null ? '' : `, the last run had ${grouped(base)}`;
+      return `the source has ${grouped(figure)} ${figure === 1 ? 'row' : 'rows'}${before}`;
     },
     detail: ({ figure, base }) =>
       base === null
-        ? `${number(figure)} rows`
-        : `${number(figure)} rows; the last completed run had ${number(base)}`,
+        ? `${grouped(figure)} rows`
+        : `${grouped(figure)} rows; the last completed run had ${grouped(base)}`,
     stop: ({ figure }, { text, amount }) => {
       const share = text.endsWith('%') ? ` (${text} of the last run)` : '';
-      return `too few rows: ${number(figure)}, minimum ${number(Math.ceil(amount))}${share}`;
+      return `too few rows: ${grouped(figure)}, minimum ${grouped(Math.ceil(amount))}${share}`;
     },
     always: ({ figure }, setting) =>
       figure > 0 || allowsNothing(setting)
@@ -201,9 +202,9 @@ const KEY_RULE: SafetyRule = {
   found: ({ figure, base }, resource) =>
     figure === 0
       ? `keys are made differently than in the last completed run, and most known ${resource} would change`
-      : `keys are made differently than in the last completed run: ${number(figure)} ${resource} look new, and ${number(base ?? 0)} known ones are missing`,
+      : `keys are made differently than in the last completed run: ${grouped(figure)} ${resource} look new, and ${grouped(base ?? 0)} known ones are missing`,
   detail: ({ figure, base }, resource) =>
-    `the ${resource === 'products' ? 'url' : 'id'} is made differently than in the last completed run, ${number(figure)} ${resource} look new and ${number(base ?? 0)} known ones are missing`,
+    `the ${resource === 'products' ? 'url' : 'id'} is made differently than in the last completed run, ${grouped(figure)} ${resource} look new and ${grouped(base ?? 0)} known ones are missing`,
 };
 
 const GUARD_RULE: SafetyRule = {
@@ -257,7 +258,7 @@ export function limitText(limit: Limit): string {
     case 'off':
       return 'off';
     case 'count':
-      return number(limit.count);
+      return grouped(limit.count);
     case 'percent':
       return `${limit.percent}%`;
     default:
@@ -291,22 +292,18 @@ function counting(wordsFor: (resource: Resource) => CountedWords): Pick<SafetyRu
   return {
     found: ({ figure, base }, resource) => {
       const { one, more } = wordsFor(resource);
-      const of = base === null ? '' : ` of ${number(base)}`;
-      return `${number(figure)}${of} ${(base ?? figure) === 1 ? one : more}`;
+      const of = base === null ? '' : ` of ${grouped(base)}`;
+      return `${grouped(figure)}${of} ${(base ?? figure) === 1 ? one : more}`;
     },
     detail: ({ figure, base }, resource) => {
       const { one, more, of } = wordsFor(resource);
-      return `${number(figure)} ${figure === 1 ? one : more}, of ${number(base ?? 0)} ${of}`;
+      return `${grouped(figure)} ${figure === 1 ? one : more}, of ${grouped(base ?? 0)} ${of}`;
     },
   };
 }
 
 function thing(resource: Resource): string {
   return resource.slice(0, -1);
-}
-
-function number(figure: number): string {
-  return figure.toLocaleString('en');
 }
 
 /** A changed number of a product, with its old and new value. */

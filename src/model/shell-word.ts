@@ -1,3 +1,5 @@
+import { isAbsolute, relative } from 'node:path';
+
 /** Characters that need no quotes in a shell. */
 const PLAIN = /^[\w@%+=:,./~-]+$/;
 
@@ -5,4 +7,11 @@ const PLAIN = /^[\w@%+=:,./~-]+$/;
 export function shellWord(word: string, platform: NodeJS.Platform = process.platform): string {
   if (platform === 'win32') return /^[\w@%+=:,./\\~-]+$/.test(word) ? word : `"${word}"`;
   return PLAIN.test(word) && !word.startsWith('~') ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+}
+
+/** A path that opens from a folder: relative within it, otherwise unchanged. */
+export function pathFrom(folder: string, path: string): string {
+  if (!isAbsolute(path)) return path;
+  const inside = relative(folder, path);
+  return inside.startsWith('..') || isAbsolute(inside) ? path : inside;
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { grouped } from './decimal.ts';
 import type { Stored } from './json-object.ts';
 import type { Resource } from './mapped-record.ts';
 import { type Limit, limitText } from './safety-limits.ts';
@@ -65,14 +66,14 @@ export const WAVE_LIMITS = {
     description: 'Most records of a wave that the store may refuse.',
     measure: ({ rejected, records }) => ({ figure: rejected, base: records }),
     found: ({ rejected, records }, resource) =>
-      `the store refused ${number(rejected)} of ${number(records)} ${resource}`,
+      `the store refused ${grouped(rejected)} of ${grouped(records)} ${resource}`,
   },
   maxUnsent: {
     default: '1%',
     description: 'Most records of a wave that may be left without an answer, after all retries.',
     measure: ({ unsent, records }) => ({ figure: unsent, base: records }),
     found: ({ unsent, records }, resource) =>
-      `the store did not confirm ${number(unsent)} of ${number(records)} ${resource}`,
+      `the store did not confirm ${grouped(unsent)} of ${grouped(records)} ${resource}`,
   },
   maxAltered: {
     default: '10%',
@@ -81,8 +82,8 @@ export const WAVE_LIMITS = {
     measure: ({ altered, compared }) => ({ figure: altered, base: compared }),
     found: ({ altered, compared, fields }) => {
       const [most] = Object.entries(fields).sort(([, one], [, other]) => other - one);
-      const example = most === undefined ? '' : ` (${most[0]} in ${number(most[1])})`;
-      return `the store changed ${number(altered)} of ${number(compared)} answers${example}`;
+      const example = most === undefined ? '' : ` (${most[0]} in ${grouped(most[1])})`;
+      return `the store changed ${grouped(altered)} of ${grouped(compared)} answers${example}`;
     },
   },
 } as const satisfies Readonly<Record<string, WaveLimit>>;
@@ -141,7 +142,7 @@ export function judgeWave(limits: WaveLimits, wave: WaveFigures, resource: Resou
   });
   const accepted = wave.records - wave.rejected - wave.unsent;
   if (limits.maxAltered.kind !== 'off' && 2 * wave.answered < accepted) {
-    const lost = `${number(accepted - wave.answered)} of ${number(accepted)} answers`;
+    const lost = `${grouped(accepted - wave.answered)} of ${grouped(accepted)} answers`;
     exceeded.push(
       `${lost} are not known, because the process that received them was killed: whether the store changed values (maxAltered) cannot be judged`,
     );
@@ -160,8 +161,4 @@ function exceeds(limit: Limit, figure: number, base: number): boolean {
     default:
       return limit satisfies never;
   }
-}
-
-function number(figure: number): string {
-  return figure.toLocaleString('en');
 }

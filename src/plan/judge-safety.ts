@@ -1,3 +1,4 @@
+import { grouped } from '../model/decimal.ts';
 import { guardHitText } from '../model/guard.ts';
 import type { Resource } from '../model/mapped-record.ts';
 import type { GuardFinding, SafetyVerdict } from '../model/plan.ts';
@@ -51,7 +52,7 @@ export function judgeGuards(findings: readonly GuardFinding[], run: string): Saf
     .map(({ guard, share, records: figure, of: base, acts, examples }) => {
       const verdict = { limit: 'guard', guard, exceeded: acts, figure, base } as const;
       const named = examples.map(guardHitText);
-      const found = `guard: ${guard}: ${figure.toLocaleString('en')} of ${base.toLocaleString('en')} records`;
+      const found = `guard: ${guard}: ${grouped(figure)} of ${grouped(base)} records`;
       return {
         ...verdict,
         ...(share === null ? {} : { allowed: { text: `${share}%`, amount: (base * share) / 100 } }),
@@ -130,7 +131,7 @@ function exampleText(examples: readonly string[], figure: number): string {
   if (examples.length === 0) return '';
   const named = examples.slice(0, EXAMPLES_NAMED);
   const more = figure - named.length;
-  return `. ${named.join('; ')}${more > 0 ? `; and ${more.toLocaleString('en')} more` : ''}`;
+  return `. ${named.join('; ')}${more > 0 ? `; and ${grouped(more)} more` : ''}`;
 }
 
 function wayOut(run: string): string {
@@ -140,5 +141,5 @@ function wayOut(run: string): string {
 function share({ figure, base }: Measured): string {
   if (base === null || base === 0) return '';
   const percent = (figure / base) * 100;
-  return ` (${percent.toLocaleString('en', { maximumFractionDigits: percent < 10 ? 1 : 0 })}%)`;
+  return ` (${grouped(percent, percent < 10 ? 1 : 0)}%)`;
 }

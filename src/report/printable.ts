@@ -1,5 +1,8 @@
+import { grouped } from '../model/decimal.ts';
 import type { Resource } from '../model/mapped-record.ts';
 import type { Run } from '../model/run.ts';
+
+export { grouped } from '../model/decimal.ts';
 
 // How texts, figures, sizes, durations and times are printed, equal on every machine.
 
@@ -19,11 +22,6 @@ export function printableLines(text: string): string {
 /** At most this many characters; a shortened text ends with an ellipsis. */
 export function shortened(text: string, length: number): string {
   return text.length <= length ? text : `${text.slice(0, length - 1).toWellFormed()}…`;
-}
-
-/** `12,345`: grouped thousands, equal on every machine. */
-export function grouped(figure: number): string {
-  return figure.toLocaleString('en');
 }
 
 /** `1 record`, `2 records`, `1,200 copies`: pass a plural that does not end in s. */
@@ -141,6 +139,7 @@ export function formatMoment(
   at: number,
   { timezone = 'UTC', year = true, zone = true }: { timezone?: string; year?: boolean; zone?: boolean } = {},
 ): string {
+  if (timezone === 'UTC') return utcMoment(new Date(at), year, zone);
   const format = new Intl.DateTimeFormat('en-GB', {
     timeZone: timezone,
     weekday: 'short',
@@ -158,4 +157,11 @@ export function formatMoment(
     .replace(' at ', ', ')
     .replace(/^(\w+),/, '$1');
   return year ? words : words.replace(',', '');
+}
+
+/** The same without Intl, whose tables every command would load. */
+function utcMoment(at: Date, year: boolean, zone: boolean): string {
+  const [day = '', date = '', month = '', inYear = '', time = ''] = at.toUTCString().split(' ');
+  const named = `${day.slice(0, -1)} ${Number(date)} ${month === 'Sep' ? 'Sept' : month}`;
+  return `${named}${year ? ` ${inYear},` : ''} ${time.slice(0, 5)}${zone ? ' UTC' : ''}`;
 }

@@ -1,6 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { formatBytes, formatBytesOf, formatMoment, formatShare } from '../../src/report/printable.ts';
+import {
+  formatBytes,
+  formatBytesOf,
+  formatMoment,
+  formatShare,
+  grouped,
+} from '../../src/report/printable.ts';
 import { fieldWords, formatChange } from '../../src/report/sections/prices-section.ts';
 
 describe('figures in words', () => {
@@ -48,6 +54,30 @@ describe('figures in words', () => {
     expect(fieldWords('variants.regularPrice')).toBe('variant regular price');
     expect(fieldWords('properties.city')).toBe('property city');
     expect(fieldWords('title')).toBe('title');
+  });
+});
+
+describe('words made without Intl', () => {
+  it('are those of Intl', () => {
+    const moment = fc.integer({ min: Date.UTC(1990, 0), max: Date.UTC(2100, 0) });
+    fc.assert(
+      fc.property(moment, fc.boolean(), fc.boolean(), (at, year, zone) => {
+        expect(formatMoment(at, { year, zone })).toBe(formatMoment(at, { year, zone, timezone: 'Etc/UTC' }));
+      }),
+    );
+    const limits = { min: -1e12, max: 1e12, noNaN: true };
+    const figures = fc.oneof(
+      fc.maxSafeInteger(),
+      fc.integer(),
+      fc.double(limits),
+      fc.float({ noNaN: true, noDefaultInfinity: true, min: -1000, max: 1000 }),
+    );
+    fc.assert(
+      fc.property(figures, fc.nat({ max: 3 }), (figure, maximumFractionDigits) => {
+        const { format } = new Intl.NumberFormat('en', { maximumFractionDigits, signDisplay: 'negative' });
+        expect(grouped(figure, maximumFractionDigits)).toBe(format(figure));
+      }),
+    );
   });
 });
 

@@ -1,5 +1,5 @@
 import { html, type Markup } from '../html/markup.ts';
-import { listed, printable, shortened } from '../printable.ts';
+import { grouped, listed, printable, shortened } from '../printable.ts';
 import type { TrendSeries } from '../section.ts';
 import { type Drawing, drawPlot } from './draw-plot.ts';
 
@@ -99,7 +99,7 @@ function described(series: readonly TrendSeries[]): string {
 }
 
 function figure(value: number): string {
-  return value.toLocaleString('en', { maximumFractionDigits: 1 });
+  return grouped(value, 1);
 }
 
 /** The shift of each label that prevents overlaps: positions rise, at least `height` apart. */

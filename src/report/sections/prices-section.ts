@@ -1,5 +1,5 @@
 import { isPriceMove, type Move, priceText } from '../../model/safety-limits.ts';
-import { printable } from '../printable.ts';
+import { grouped, printable } from '../printable.ts';
 import type { RunFacts } from '../run-facts.ts';
 import { foreign, type Section, type Words } from '../section.ts';
 
@@ -101,5 +101,5 @@ export function moveFieldWords({ field }: Pick<Move, 'field'>): string {
 /** A price with its cents; a quantity without decimals if it is a whole number. */
 export function formatNumber({ field }: Pick<Move, 'field'>, value: number): string {
   if (/price/i.test(field)) return priceText(value);
-  return value.toLocaleString('en', { maximumFractionDigits: 3 });
+  return grouped(value);
 }

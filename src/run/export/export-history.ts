@@ -3,10 +3,10 @@ import type { ExportJob } from '../../config/job/job.ts';
 import { readCsv } from '../../csv/read-csv.ts';
 import { openDestination } from '../../export/destination/open-destination.ts';
 import { readHistory } from '../../export/writing/write-items.ts';
+import { pathFrom } from '../../model/shell-word.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
 import type { ListHistory } from '../../model/subscriber-list.ts';
 import type { FileAccess } from '../../state/file-access.ts';
-import { pathFrom } from '../report/read-stored-report.ts';
 
 /** The history of a job and its path. */
 export interface ExportHistory {

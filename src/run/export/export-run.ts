@@ -13,13 +13,14 @@ import {
 } from '../../export/reading/save-reading.ts';
 import { writeItems } from '../../export/writing/write-items.ts';
 import { type Run, type RunStatus, UNFINISHED } from '../../model/run.ts';
+import { pathFrom } from '../../model/shell-word.ts';
 import { InterruptedError, lockLost } from '../../model/storeferry-error.ts';
 import type { ListHistory } from '../../model/subscriber-list.ts';
 import { NO_TOTALS, type RunFacts } from '../../report/run-facts.ts';
 import { digestOf } from '../digest-of.ts';
 import { lockDestination, lockJob, whileHeld } from '../lock-job.ts';
 import { pruneRuns, RUNS_KEPT } from '../prune-runs.ts';
-import { pathFrom, REPORT_FILE, readExportReport } from '../report/read-stored-report.ts';
+import { REPORT_FILE, readExportReport } from '../report/read-stored-report.ts';
 import { writeReport } from '../report/write-report.ts';
 import { abortingWith, type ExportRequest, type RunContext, runErrorOf } from '../run-context.ts';
 import { continueInstead, newRun, runPipeline, supersede } from '../run-pipeline.ts';

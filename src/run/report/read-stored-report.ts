@@ -5,6 +5,7 @@ import { readExported } from '../../export/reading/save-reading.ts';
 import type { Plan } from '../../model/plan.ts';
 import { ReasonTally, reasonGroupSchema, reasonSchema } from '../../model/reason.ts';
 import { answersFoundSchema, type Exported, type Run, runTotalsSchema } from '../../model/run.ts';
+import { pathFrom } from '../../model/shell-word.ts';
 import { readPlan } from '../../plan/plan-file.ts';
 import { REJECTS_FILE } from '../../report/rejects/rejects-file.ts';
 import {
@@ -56,13 +57,6 @@ export function withFilesFrom<Files extends FilesOfRun & { readonly exported: Ex
 
 /** The target of an export that is not on a disk of this machine. */
 const ADDRESS = /^[a-z0-9]+:\/\//i;
-
-/** A path that opens from a folder: relative within it, otherwise unchanged. */
-export function pathFrom(folder: string, path: string): string {
-  if (!isAbsolute(path)) return path;
-  const inside = relative(folder, path);
-  return inside.startsWith('..') || isAbsolute(inside) ? path : inside;
-}
 
 /** The report of a run that another process executes or has ended, from its folder or the state. */
 export async function readStoredReport(context: RunContext, run: Run): Promise<RunFacts> {
