@@ -8,23 +8,17 @@ export interface HeldSlot extends Slot {
   free(): void;
 }
 
-/**
- * Limits how many operations may have an unrecorded effect in the store. An operation releases its slot only while
- * the store certainly has not applied it (`release`), and takes a slot again before it is sent (`regain`), before
- * operations that have not begun.
- */
-export interface Slots {
-  /** Waits for a slot. */
-  take(): Promise<HeldSlot>;
-}
-
 interface Waiter {
   readonly resolve: () => void;
   readonly reject: (reason: unknown) => void;
 }
 
-/** `count` free slots. All waiting rejects with the signal's reason once it aborts. */
-export function slots(count: number, signal: AbortSignal): Slots {
+/**
+ * `count` free slots: they limit how many operations may have an unrecorded effect in the store. An operation releases its
+ * slot only while the store certainly has not applied it (`release`), and takes a slot again before it is sent (`regain`),
+ * before operations that have not begun. All waiting rejects with the signal's reason once it aborts.
+ */
+export function slots(count: number, signal: AbortSignal) {
   let free = count;
   let parked = 0;
   const regaining: Waiter[] = [];
@@ -77,7 +71,8 @@ export function slots(count: number, signal: AbortSignal): Slots {
   };
 
   return {
-    async take() {
+    /** Waits for a slot. */
+    async take(): Promise<HeldSlot> {
       await join(arriving);
       return held();
     },

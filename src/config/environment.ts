@@ -6,12 +6,7 @@ import { ConfigurationError } from '../model/storeferry-error.ts';
 import type { Path } from './value-at.ts';
 
 /** The source of settings and secrets: the variables of the process, then the workspace's `.env`. */
-export interface Environment {
-  /** The value; undefined when unset or empty. */
-  get(name: string): string | undefined;
-  /** The values in `.env` that are secrets according to their names, even if unused. */
-  secretsInFile(): readonly string[];
-}
+export type Environment = ReturnType<typeof loadEnvironment>;
 
 /** Shorter values are settings, such as `true`, which redaction would remove from ordinary messages. */
 const SHORTEST_SECRET = 8;
@@ -32,15 +27,17 @@ function readDotEnv(dir: string): Variables {
  * The environment of a workspace. Variables of the process have priority over `.env`, even empty ones, so that a
  * setting can be switched off for one command. ConfigurationError if `.env` exists but cannot be read.
  */
-export function loadEnvironment(dir: string, variables: Variables): Environment {
+export function loadEnvironment(dir: string, variables: Variables) {
   const dotEnv = readDotEnv(dir);
   return {
-    get(name) {
+    /** The value; undefined when unset or empty. */
+    get(name: string): string | undefined {
       const source = Object.hasOwn(variables, name) && variables[name] !== undefined ? variables : dotEnv;
       const value = Object.hasOwn(source, name) ? source[name] : undefined;
       return value === '' ? undefined : value;
     },
-    secretsInFile: () =>
+    /** The values in `.env` that are secrets according to their names, even if unused. */
+    secretsInFile: (): readonly string[] =>
       Object.entries(dotEnv).flatMap(([name, value = '']) =>
         looksSecret(name) && value.length >= SHORTEST_SECRET ? [value] : [],
       ),

@@ -25,12 +25,6 @@ export interface LiveProgress extends Omit<RunProgress, 'at'> {
 /** Called once per second with the progress of a run, and once at its end. */
 export type RunListener = (event: 'progress' | 'ended', progress: LiveProgress) => void;
 
-/** Watches runs. */
-export interface RunFeed extends Disposable {
-  /** Begins to watch a run; returns the function that stops it. */
-  watch(id: string, listener: RunListener): () => void;
-}
-
 const LOOK_EVERY_MS = 1_000;
 /** Whether the process has died is checked less often. */
 const STANDING_EVERY = 5;
@@ -53,7 +47,7 @@ interface Watched {
 export function runFeed(
   { state }: Pick<RunContext, 'state'>,
   { lookEveryMs = LOOK_EVERY_MS, clock = () => performance.now() }: RunFeedOptions = {},
-): RunFeed {
+) {
   const watched = new Map<string, Watched>();
   const end = (id: string) => {
     clearInterval(watched.get(id)?.timer);
@@ -104,7 +98,8 @@ export function runFeed(
   };
 
   return {
-    watch(id, listener) {
+    /** Begins to watch a run; returns the function that stops it. */
+    watch(id: string, listener: RunListener): () => void {
       const known = watched.get(id) ?? begin(id);
       watched.set(id, known);
       known.listeners.add(listener);

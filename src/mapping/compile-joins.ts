@@ -9,16 +9,7 @@ import { blankIfUnreadable, type Read } from './values/cell.ts';
 import { compileAs } from './values/compile-value.ts';
 
 /** The joins of a mapping, ready for the rows of one source. */
-export interface Joins {
-  /** Fills the joined cells of a row. If the key has no row in the table, the row gets no joined cells. */
-  readonly fill: (row: SourceRow, cells: (string | undefined)[]) => void;
-  /** Why a record cannot be imported: its key has no row, or contradictory rows. */
-  readonly fault: (rows: RecordRows) => Reason | undefined;
-  /** Counts the rows of a record; once for each record. */
-  readonly count: (rows: RecordRows) => void;
-  /** What was counted. */
-  readonly facts: () => readonly JoinFacts[];
-}
+export type Joins = ReturnType<typeof compileJoins>;
 
 /** A join with its table. */
 interface Join {
@@ -39,7 +30,7 @@ export function compileJoins(
   outer: Scope,
   spec: MappingSpec,
   tables: ReadonlyMap<string, JoinTable> = new Map(),
-): Joins {
+) {
   // A key is a code: a key whose digits a spreadsheet has lost must not match.
   const scope = { ...outer, field: 'group' };
   const joins = joinsOf(spec).flatMap(({ name, join }): Join[] => {
@@ -65,14 +56,16 @@ export function compileJoins(
   });
   const mayFault = joins.filter(({ table, rejectsMissing }) => rejectsMissing || table.isFaulty);
   return {
-    fill(row, cells) {
+    /** Fills the joined cells of a row. If the key has no row in the table, the row gets no joined cells. */
+    fill(row: SourceRow, cells: (string | undefined)[]) {
       for (const { table, key, slots } of joins) {
         const number = numberOf(table, key(row, 0));
         if (number === undefined) continue;
         for (const [index, slot] of slots.entries()) cells[slot] = table.cell(number, index);
       }
     },
-    fault(rows) {
+    /** Why a record cannot be imported: its key has no row, or contradictory rows. */
+    fault(rows: RecordRows): Reason | undefined {
       for (const join of mayFault) {
         for (const row of rows.rows) {
           const reason = faultOf(join, row, scope);
@@ -81,10 +74,12 @@ export function compileJoins(
       }
       return undefined;
     },
-    count(rows) {
+    /** Counts the rows of a record; once for each record. */
+    count(rows: RecordRows) {
       for (const join of joins) countRows(join, rows, scope.contacts);
     },
-    facts: () =>
+    /** What was counted. */
+    facts: (): readonly JoinFacts[] =>
       joins.map(({ name, table, used, found }) => ({
         name,
         file: table.file,

@@ -10,14 +10,7 @@ type Damage = 'spreadsheet-error' | 'characters-lost' | 'control-characters' | '
 type Treatment = 'refuse' | 'note' | 'leave';
 
 /** Finds damaged cells among those that a record is made of. */
-export interface DamageCheck {
-  /** Why the record cannot be sent; otherwise its rows, without characters that no text may have (which is noted). */
-  readonly check: (
-    rows: RecordRows,
-  ) => RecordRows | { readonly refused: Reason; readonly keyIsKnown: boolean };
-  /** Whether the cell that names the record is damaged: then its key is unknown. */
-  readonly keyIsDamaged: (row: SourceRow) => boolean;
-}
+export type DamageCheck = ReturnType<typeof compileDamageCheck>;
 
 /** Fields of long text, in which a lost character damages only a word. */
 const LONG_TEXT: ReadonlySet<string> = new Set(['description', 'note', 'properties', 'images']);
@@ -68,7 +61,7 @@ function damagesOf(cell: string): readonly Damage[] {
 }
 
 /** Compiles the check, after everything that reads columns, because only used columns matter. */
-export function compileDamageCheck(scope: Scope): DamageCheck {
+export function compileDamageCheck(scope: Scope) {
   const { columns, reads, notes, quote } = scope;
   const fieldsBySlot = new Map<number, ReadonlySet<string>>();
   let keySlots: readonly number[] = [];
@@ -100,8 +93,10 @@ export function compileDamageCheck(scope: Scope): DamageCheck {
     });
   };
   return {
+    /** Whether the cell that names the record is damaged: then its key is unknown. */
     keyIsDamaged,
-    check(rows) {
+    /** Why the record cannot be sent; otherwise its rows, without characters that no text may have (which is noted). */
+    check(rows: RecordRows): RecordRows | { readonly refused: Reason; readonly keyIsKnown: boolean } {
       learn();
       const cleaned = new Map<SourceRow, SourceRow>();
       for (const row of rows.rows) {

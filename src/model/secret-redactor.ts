@@ -6,22 +6,19 @@ const SHORTEST_ENCODED = 8;
 const MOST_LAYERS = 5;
 
 /** Removes secrets from texts by their values, in whatever form they appear. */
-export interface SecretRedactor {
-  add(secret: string): void;
-  redact(text: string): string;
-}
+export type SecretRedactor = ReturnType<typeof secretRedactor>;
 
 /** Knows no secret until one is added; `mark` replaces a secret. */
-export function secretRedactor(mark = '[redacted]'): SecretRedactor {
+export function secretRedactor(mark = '[redacted]') {
   const known = new Set<string>();
   let pattern: RegExp | null = null;
   return {
-    add(secret) {
+    add(secret: string) {
       if (known.has(secret)) return;
       known.add(secret);
       pattern = null;
     },
-    redact(text) {
+    redact(text: string): string {
       pattern ??= patternOf(known);
       return known.size === 0 ? text : withoutRanges(text, rangesOf(text, pattern), mark);
     },

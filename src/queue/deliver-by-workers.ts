@@ -106,12 +106,7 @@ const LOOKED_AT = 32;
 type ShardJob = Job<ShardJobData, ShardJobResult>;
 
 /** Shards of a run that were queued together. */
-interface ShardRound {
-  /** The number of open shards. Rejects with the error that one of them ended with. */
-  look(): Promise<number>;
-  /** Removes those that no worker has begun; returns how many are being sent now. */
-  withdraw(): Promise<number>;
-}
+type ShardRound = Awaited<ReturnType<typeof beginRound>>;
 
 /**
  * Adds a job per shard. The round checks the jobs themselves, because events may be lost. Jobs of an earlier round,
@@ -123,7 +118,7 @@ async function beginRound(
   { id: run, store }: { readonly id: string; readonly store: string },
   shards: readonly number[],
   round: string,
-): Promise<ShardRound> {
+) {
   const queue = queueOf(store);
   const ids = shards.map((shard) => `${run}-${shard}-${round}`);
   await ask(
@@ -143,7 +138,8 @@ async function beginRound(
   };
 
   return {
-    async look() {
+    /** The number of open shards. Rejects with the error that one of them ended with. */
+    async look(): Promise<number> {
       for (;;) {
         const ended = await endedAmong(out.slice(0, LOOKED_AT));
         if (ended.length === 0) return out.length;
@@ -155,7 +151,8 @@ async function beginRound(
         out = out.filter((id) => !gone.has(id));
       }
     },
-    async withdraw() {
+    /** Removes those that no worker has begun; returns how many are being sent now. */
+    async withdraw(): Promise<number> {
       const jobs = await ask(Promise.all(out.map((id) => queue.getJob(id))));
       const open = jobs.filter((job) => job !== undefined && job.finishedOn === undefined);
       const removed = await Promise.allSettled(open.map((job) => job?.remove()));

@@ -38,15 +38,13 @@ export interface KeptSchedules {
 }
 
 /** Keeps the schedules of the queue equal to those of the job files until it is closed. */
-export interface ScheduleKeeper {
-  close(): Promise<void>;
-}
+export type ScheduleKeeper = Awaited<ReturnType<typeof keepSchedules>>;
 
 /**
  * Compares the schedules once before it resolves, then whenever a file changes. Any number of workers may do so: only
  * one at a time compares and changes. A failure is logged and tried again; the schedules are unchanged meanwhile.
  */
-export async function keepSchedules(options: ScheduleKeeperOptions): Promise<ScheduleKeeper> {
+export async function keepSchedules(options: ScheduleKeeperOptions) {
   const { schedules: kept, locks, version, newRunId, clock, log } = options;
   let seen: string | null = null;
   let comparedAt = Number.NEGATIVE_INFINITY;
@@ -118,7 +116,7 @@ export async function keepSchedules(options: ScheduleKeeperOptions): Promise<Sch
     });
   }, LOOK_EVERY_MS);
   return {
-    async close() {
+    async close(): Promise<void> {
       clearInterval(timer);
       await looking;
     },

@@ -166,21 +166,14 @@ function maySend(run: Run | undefined): run is Run {
   return run?.status === 'interrupted' || (run?.status === 'running' && run.error === null);
 }
 
-/** Watches for the end of runs, once for all shards of a run in this process. */
-interface RunEndings {
-  /** Dispose of it after the shard was sent; the signal aborts when the run ends, or is about to. */
-  watch(run: string): Disposable & { readonly signal: AbortSignal };
-  /** Ends the run for this process at once, and for the others at their next look. */
-  end(run: string, error: string): Promise<void>;
-}
-
 interface Watched {
   readonly ending: AbortController;
   readonly timer: NodeJS.Timeout;
   watchers: number;
 }
 
-function runEndings(runs: Pick<Runs, 'get' | 'update'>): RunEndings {
+/** Watches for the end of runs, once for all shards of a run in this process. */
+function runEndings(runs: Pick<Runs, 'get' | 'update'>) {
   const watched = new Map<string, Watched>();
 
   const stop = (id: string): void => {
@@ -200,7 +193,8 @@ function runEndings(runs: Pick<Runs, 'get' | 'update'>): RunEndings {
   };
 
   return {
-    watch(id) {
+    /** Dispose of it after the shard was sent; the signal aborts when the run ends, or is about to. */
+    watch(id: string): Disposable & { readonly signal: AbortSignal } {
       const known = watched.get(id);
       const entry = known === undefined || known.ending.signal.aborted ? begin(id) : known;
       entry.watchers++;
@@ -213,7 +207,8 @@ function runEndings(runs: Pick<Runs, 'get' | 'update'>): RunEndings {
         },
       };
     },
-    async end(id, error) {
+    /** Ends the run for this process at once, and for the others at their next look. */
+    async end(id: string, error: string): Promise<void> {
       stop(id);
       await runs.update(id, { error });
     },

@@ -43,12 +43,7 @@ export interface WatchedWorker {
 }
 
 /** Detects a worker that takes no job although jobs wait and it has capacity. */
-interface ProgressWatch extends Disposable {
-  /** The queues from which no job arrives. */
-  silent(): readonly string[];
-  /** Aborts when one has been silent for a minute. */
-  readonly gaveUp: AbortSignal;
-}
+type ProgressWatch = ReturnType<typeof watchProgress>;
 
 /**
  * Checks the queues every few seconds; while Redis does not answer no queue counts as silent. `monotonic` is the
@@ -58,7 +53,7 @@ export function watchProgress(
   watched: readonly WatchedWorker[],
   silentAfterMs: number = SILENT_AFTER_MS,
   monotonic: () => number = () => performance.now(),
-): ProgressWatch {
+) {
   const giveUp = new AbortController();
   const waitingSince = new Map<string, number>();
   const looking = new Set<string>();
@@ -88,8 +83,10 @@ export function watchProgress(
     Math.min(LOOK_EVERY_MS, silentAfterMs / 3),
   );
   return {
-    silent: () =>
+    /** The queues from which no job arrives. */
+    silent: (): readonly string[] =>
       [...waitingSince].flatMap(([queue, since]) => (monotonic() - since > silentAfterMs / 2 ? [queue] : [])),
+    /** Aborts when one has been silent for a minute. */
     gaveUp: giveUp.signal,
     [Symbol.dispose]: () => clearInterval(timer),
   };

@@ -88,17 +88,11 @@ function discard(got: Got): void {
   if (got.kind === 'content') got.content.on('error', () => undefined).destroy();
 }
 
-/** Watches one download. */
-export interface PaceWatch extends Disposable {
-  /** The bytes that have arrived in total. */
-  came(bytes: number): void;
-}
-
 /** Calls `onSlow` once, if a download is too slow in a window or takes too long as a whole. */
 export function watchPace(
   { windowMs, windowBytes, wholeMs }: RemoteDeadlines,
   onSlow: (failure: RemoteFailure) => void,
-): PaceWatch {
+) {
   let now = 0;
   let before = 0;
   const slow = (message: string) => {
@@ -119,7 +113,8 @@ export function watchPace(
     clearTimeout(whole);
   };
   return {
-    came(bytes) {
+    /** The bytes that have arrived in total. */
+    came(bytes: number) {
       now = bytes;
     },
     [Symbol.dispose]: stop,

@@ -6,17 +6,7 @@ import { RemoteFailure } from './remote-client.ts';
 import { connectS3, listPages, PART_BYTES, s3Failure } from './s3-client.ts';
 
 /** The objects of a bucket, by key. Calls reject with RemoteFailure after all retries. */
-export interface S3Objects {
-  /** Stores an object of any length completely or not at all. Errors of `content` are rethrown. */
-  put(key: string, content: AsyncIterable<Uint8Array>): Promise<void>;
-  /** Resolves when the object is found. Resumes after a broken connection, but never mixes two versions. */
-  get(key: string): Promise<AsyncIterable<Uint8Array>>;
-  has(key: string): Promise<boolean>;
-  /** All keys with this prefix. */
-  list(prefix: string): Promise<string[]>;
-  /** Missing objects are not an error. */
-  remove(keys: readonly string[]): Promise<void>;
-}
+export type S3Objects = ReturnType<typeof s3Objects>;
 
 /** About 6 s with the library's waits, which double from 0.1 s: uploaded content is not kept for longer retries. */
 const ATTEMPTS = 8;
@@ -28,7 +18,7 @@ const PARTS_AT_ONCE = 2;
 const REMOVED_AT_ONCE = 16;
 
 /** Opens the objects of a bucket; nothing is connected yet. */
-export function s3Objects(at: S3Place, attempts = ATTEMPTS): S3Objects {
+export function s3Objects(at: S3Place, attempts = ATTEMPTS) {
   const client = connectS3(at, attempts);
   const { bucket: Bucket } = at;
 
@@ -73,7 +63,8 @@ export function s3Objects(at: S3Place, attempts = ATTEMPTS): S3Objects {
   }
 
   return {
-    async put(Key, content) {
+    /** Stores an object of any length completely or not at all. Errors of `content` are rethrown. */
+    async put(Key: string, content: AsyncIterable<Uint8Array>): Promise<void> {
       let failed: { readonly error: unknown } | undefined;
       const watched = async function* () {
         try {
@@ -98,10 +89,11 @@ export function s3Objects(at: S3Place, attempts = ATTEMPTS): S3Objects {
         Body.destroy();
       }
     },
-    async get(key) {
+    /** Resolves when the object is found. Resumes after a broken connection, but never mixes two versions. */
+    async get(key: string): Promise<AsyncIterable<Uint8Array>> {
       return readOn(key, await open(key));
     },
-    async has(Key) {
+    async has(Key: string): Promise<boolean> {
       try {
         await asS3Failure(client.send(new HeadObjectCommand({ Bucket, Key })));
         return true;
@@ -110,7 +102,8 @@ export function s3Objects(at: S3Place, attempts = ATTEMPTS): S3Objects {
         throw error;
       }
     },
-    async list(Prefix) {
+    /** All keys with this prefix. */
+    async list(Prefix: string): Promise<string[]> {
       const keys: string[] = [];
       try {
         for await (const page of listPages(client, { Bucket, Prefix })) {
@@ -121,7 +114,8 @@ export function s3Objects(at: S3Place, attempts = ATTEMPTS): S3Objects {
       }
       return keys;
     },
-    async remove(keys) {
+    /** Missing objects are not an error. */
+    async remove(keys: readonly string[]): Promise<void> {
       for (let first = 0; first < keys.length; first += REMOVED_AT_ONCE) {
         const some = keys.slice(first, first + REMOVED_AT_ONCE);
         await Promise.all(

@@ -17,24 +17,11 @@ const PIECES_AT_ONCE = 16;
 export const ASIDE = '.old';
 
 /** The SFTP requests that are used here. They reject with errors of ssh2, or when `ended` aborts. */
-export interface SftpCalls {
-  stat(path: string): Promise<Attributes>;
-  list(folder: string): Promise<FileEntry[]>;
-  remove(path: string): Promise<void>;
-  rename(from: string, to: string): Promise<void>;
-  /**
-   * The content of a file, read on demand. Ends with a passing RemoteFailure if the file has changed since `before`.
-   */
-  content(path: string, before: Attributes): Readable;
-  /** Creates a file, and flushes it to disk if the server supports that. */
-  writeNew(path: string, upload: Upload, mode: number | undefined): Promise<void>;
-  /** Renames a file over another, atomically if the server supports that. */
-  replace(from: string, to: string): Promise<void>;
-}
+export type SftpCalls = ReturnType<typeof sftpCalls>;
 
 type Callback<T> = (error: Error | null | undefined, value: T) => void;
 
-export function sftpCalls(sftp: SFTPWrapper, ended: AbortSignal): SftpCalls {
+export function sftpCalls(sftp: SFTPWrapper, ended: AbortSignal) {
   /** ssh2 never answers a request whose connection was lost. */
   function call<T>(request: (done: Callback<T>) => void): Promise<T> {
     return new Promise((resolve, reject) => {
@@ -156,11 +143,16 @@ export function sftpCalls(sftp: SFTPWrapper, ended: AbortSignal): SftpCalls {
 
   return {
     stat,
-    list: (folder) => call<FileEntry[]>((done) => sftp.readdir(folder, done)),
+    list: (folder: string): Promise<FileEntry[]> => call<FileEntry[]>((done) => sftp.readdir(folder, done)),
     remove,
     rename,
-    content: (path, before) => Readable.from(contentOf(path, before), { objectMode: false }),
-    async writeNew(path, upload, mode) {
+    /**
+     * The content of a file, read on demand. Ends with a passing RemoteFailure if the file has changed since `before`.
+     */
+    content: (path: string, before: Attributes): Readable =>
+      Readable.from(contentOf(path, before), { objectMode: false }),
+    /** Creates a file, and flushes it to disk if the server supports that. */
+    async writeNew(path: string, upload: Upload, mode: number | undefined): Promise<void> {
       const handle = await call<Buffer>((done) =>
         sftp.open(path, 'wx', mode === undefined ? {} : { mode }, done),
       );
@@ -171,7 +163,8 @@ export function sftpCalls(sftp: SFTPWrapper, ended: AbortSignal): SftpCalls {
         await close(handle).catch(() => undefined);
       }
     },
-    async replace(from, to) {
+    /** Renames a file over another, atomically if the server supports that. */
+    async replace(from: string, to: string): Promise<void> {
       try {
         await call<void>((done) => sftp.ext_openssh_rename(from, to, (error) => done(error)));
       } catch (error) {

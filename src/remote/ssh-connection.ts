@@ -30,18 +30,10 @@ const KEEP_ALIVE_MS = 10_000;
 const CLOSE_MS = 1_000;
 
 /** An SFTP session with a server whose host key was checked. */
-export interface SshConnection {
-  readonly sftp: SFTPWrapper;
-  /** Whether it can no longer be used. */
-  readonly closed: AbortSignal;
-  /** Ends the session; the socket is closed even if the server does not answer. */
-  close(): void;
-  /** Closes it at once. */
-  drop(): void;
-}
+export type SshConnection = Awaited<ReturnType<typeof connectSsh>>;
 
 /** Connects, checks the server's key and logs in. RemoteFailure, or the signal's reason. */
-export async function connectSsh(at: SftpAddress, signal: AbortSignal): Promise<SshConnection> {
+export async function connectSsh(at: SftpAddress, signal: AbortSignal) {
   signal.throwIfAborted();
   refusePrivateHost(at.host, at.allowPrivateAddresses);
   const socket = await connectSocket(at, signal);
@@ -77,12 +69,15 @@ export async function connectSsh(at: SftpAddress, signal: AbortSignal): Promise<
     });
     return {
       sftp,
+      /** Whether it can no longer be used. */
       closed: lost.signal,
+      /** Ends the session; the socket is closed even if the server does not answer. */
       close() {
         client.end();
         const timer = setTimeout(() => client.destroy(), CLOSE_MS);
         client.once('close', () => clearTimeout(timer));
       },
+      /** Closes it at once. */
       drop() {
         lost.abort();
         client.destroy();

@@ -4,15 +4,7 @@ import type { SharedStore } from '../state/state.ts';
 import type { Attempt, Storefront, StorefrontEvent } from '../storefront/storefront.ts';
 
 /** The clients of a process, one per store, so that all work on a store shares one limiter. */
-export interface StoreClients extends AsyncDisposable {
-  /**
-   * The client of a store with its current configuration: a worker outlives changes of stores.yaml. The code that
-   * sends requests is loaded with the first client, because it takes a tenth of a second and plans do not need it.
-   */
-  open(store: StoreConfig): Promise<Storefront>;
-  /** The statistics of each client in the order of opening; a store whose configuration changed has several. */
-  stats(): readonly StoreStats[];
-}
+export type StoreClients = ReturnType<typeof storeClients>;
 
 /** The statistics of the client of a store. */
 export interface StoreStats {
@@ -31,11 +23,7 @@ export interface StoreListener {
 type SharedStoreOf = (storeId: string) => SharedStore | undefined;
 
 /** Creates clients on demand, and closes them together. */
-export function storeClients(
-  version: string,
-  sharedStore: SharedStoreOf,
-  listener?: StoreListener,
-): StoreClients {
+export function storeClients(version: string, sharedStore: SharedStoreOf, listener?: StoreListener) {
   const clients = new Map<string, { readonly store: string; readonly client: Storefront }>();
   const listening = (store: string) => {
     const onAttempt = listener?.onAttempt;
@@ -45,7 +33,11 @@ export function storeClients(
     };
   };
   return {
-    async open(store) {
+    /**
+     * The client of a store with its current configuration: a worker outlives changes of stores.yaml. The code that
+     * sends requests is loaded with the first client, because it takes a tenth of a second and plans do not need it.
+     */
+    async open(store: StoreConfig): Promise<Storefront> {
       const { createStorefront } = await import('../storefront/storefront.ts');
       const settings = JSON.stringify(store);
       const known = clients.get(settings);
@@ -61,7 +53,9 @@ export function storeClients(
       clients.set(settings, { store: name, client });
       return client;
     },
-    stats: () => [...clients.values()].map(({ store, client }) => ({ store, stats: client.stats() })),
+    /** The statistics of each client in the order of opening; a store whose configuration changed has several. */
+    stats: (): readonly StoreStats[] =>
+      [...clients.values()].map(({ store, client }) => ({ store, stats: client.stats() })),
     async [Symbol.asyncDispose]() {
       await Promise.all([...clients.values()].map(({ client }) => client.close()));
     },

@@ -138,16 +138,7 @@ interface SavedProduct {
 }
 
 /** The products of the sandbox. `url` is unique; a product is saved whole or not at all. */
-export interface ProductTable {
-  /** Updates the product that has the body's url, or creates one. */
-  upsert(body: ProductBody): SavedProduct;
-  /** Creates a product; its url gets a number appended when it is taken, and is made of the title when absent. */
-  create(body: ProductBody): SavedProduct;
-  /** False when there is no such product. */
-  remove(id: number): boolean;
-  /** JSON texts of all products, by id, in batches. */
-  batches(): Iterable<readonly string[]>;
-}
+export type ProductTable = ReturnType<typeof openProductTable>;
 
 const BATCH_SIZE = 500;
 
@@ -168,7 +159,7 @@ const DEFAULTS = {
 } as const;
 
 /** Statements over the products of an open database. */
-export function openProductTable(database: DatabaseSync): ProductTable {
+export function openProductTable(database: DatabaseSync) {
   const byUrl = database.prepare('SELECT id, body FROM products WHERE url = ?');
   const insert = database.prepare('INSERT INTO products (url, body) VALUES (?, ?)');
   const update = database.prepare('UPDATE products SET body = ? WHERE id = ?');
@@ -192,7 +183,8 @@ export function openProductTable(database: DatabaseSync): ProductTable {
   return {
     // The look-up and the write are one step because nothing awaits between them and the database is ours alone
     // (exclusive lock); the unique index would refuse a second product of the url even so.
-    upsert(body) {
+    /** Updates the product that has the body's url, or creates one. */
+    upsert(body: ProductBody): SavedProduct {
       const row = body.url === undefined ? undefined : byUrl.get(body.url);
       if (row === undefined) return add(body, freeUrl(body.url ?? urlFromTitle(body.title)));
       const id = numberColumn(row, 'id');
@@ -201,9 +193,12 @@ export function openProductTable(database: DatabaseSync): ProductTable {
       update.run(json, id);
       return { created: false, json: withId(id, json) };
     },
-    create: (body) => add(body, freeUrl(body.url ?? urlFromTitle(body.title))),
-    remove: (id) => remove.run(id).changes > 0,
-    *batches() {
+    /** Creates a product; its url gets a number appended when it is taken, and is made of the title when absent. */
+    create: (body: ProductBody): SavedProduct => add(body, freeUrl(body.url ?? urlFromTitle(body.title))),
+    /** False when there is no such product. */
+    remove: (id: number): boolean => remove.run(id).changes > 0,
+    /** JSON texts of all products, by id, in batches. */
+    *batches(): Iterable<readonly string[]> {
       let last = 0;
       for (;;) {
         const rows = after.all(last);

@@ -188,21 +188,15 @@ export class WitnessFile {
   }
 }
 
-/** The witnesses of this process, one per target. */
-export interface WitnessFiles {
-  /** A name that no other process has. */
-  readonly process: string;
-  of(target: LedgerTarget): WitnessFile;
-}
-
 /** The witness files of this process among the artifacts. */
-export function witnessFiles(artifacts: Artifacts): WitnessFiles {
+export function witnessFiles(artifacts: Artifacts) {
   const process = randomUUID();
   const folder = artifacts.run(WITNESS_FOLDER);
   const files = new Map<string, WitnessFile>();
   return {
+    /** A name that no other process has. */
     process,
-    of(target) {
+    of(target: LedgerTarget): WitnessFile {
       const tag = targetTag(target).replaceAll(/[{}]/g, '');
       const file = files.get(tag) ?? new WitnessFile(folder, tag, process);
       files.set(tag, file);

@@ -16,14 +16,10 @@ export interface ChildEnd {
 }
 
 /** A command of Storeferry in its own process. */
-export interface ChildCommand {
-  readonly ended: Promise<ChildEnd>;
-  /** Requests its end, like Ctrl-C: requests in flight are finished, and the next run of the job continues. */
-  interrupt(): void;
-}
+export type ChildCommand = ReturnType<typeof childCommand>;
 
 /** Starts `storeferry ARGUMENTS`; `onRun` is called with the id of its run. The command ends when this process does. */
-export function childCommand(args: readonly string[], onRun: (run: string) => void): ChildCommand {
+export function childCommand(args: readonly string[], onRun: (run: string) => void) {
   const child = spawn(process.execPath, [MAIN, ...args], {
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     env: { ...process.env, [CHILD_VARIABLE]: '1', NO_COLOR: '1' },
@@ -41,6 +37,7 @@ export function childCommand(args: readonly string[], onRun: (run: string) => vo
   );
   return {
     ended,
+    /** Requests its end, like Ctrl-C: requests in flight are finished, and the next run of the job continues. */
     interrupt: () => {
       if (child.connected) child.disconnect();
     },

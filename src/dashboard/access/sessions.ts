@@ -22,20 +22,15 @@ export interface Session extends Viewer {
 }
 
 /** The signed-in browsers. They are kept in memory, so a restart signs everybody out. */
-export interface Sessions {
-  begin(canAct: boolean): Session;
-  /** The unexpired session with this id. `seen` records use by a person. */
-  find(id: string | undefined, seen: boolean): Session | undefined;
-  end(id: string): void;
-}
+export type Sessions = ReturnType<typeof createSessions>;
 
 /** Starts without sessions; `clock` gives milliseconds since the epoch. */
-export function createSessions(clock: () => number): Sessions {
+export function createSessions(clock: () => number) {
   const byId = new Map<string, Session>();
   const expired = ({ begunAt, seenAt }: Session, now: number) =>
     now - begunAt >= LONGEST_MS || now - seenAt >= IDLE_MS || seenAt - now >= PUT_BACK_MS;
   return {
-    begin(canAct) {
+    begin(canAct: boolean): Session {
       const now = clock();
       for (const session of byId.values()) if (expired(session, now)) byId.delete(session.id);
       const alike = [...byId.values()].filter((session) => session.canAct === canAct);
@@ -46,7 +41,8 @@ export function createSessions(clock: () => number): Sessions {
       byId.set(session.id, session);
       return session;
     },
-    find(id, seen) {
+    /** The unexpired session with this id. `seen` records use by a person. */
+    find(id: string | undefined, seen: boolean): Session | undefined {
       const session = id === undefined ? undefined : byId.get(id);
       if (session === undefined) return undefined;
       const now = clock();
@@ -57,7 +53,7 @@ export function createSessions(clock: () => number): Sessions {
       if (seen) session.seenAt = now;
       return session;
     },
-    end: (id) => void byId.delete(id),
+    end: (id: string) => void byId.delete(id),
   };
 }
 

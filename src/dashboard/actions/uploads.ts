@@ -35,15 +35,10 @@ export interface Upload {
 }
 
 /** Uploaded files on the disk of the dashboard, readable only for its user. */
-export interface Uploads extends AsyncDisposable {
-  /** Writes the whole stream or nothing. */
-  keep(run: string, name: string, content: Readable, draft?: string): Promise<Upload>;
-  find(id: string | undefined, run: string): Upload | undefined;
-  drop(upload: Upload): Promise<void>;
-}
+export type Uploads = ReturnType<typeof openUploads>;
 
 /** Uploads in a temporary folder, which is created with the first upload and removed at the end. */
-export function openUploads(): Uploads {
+export function openUploads() {
   let folder: Promise<string> | undefined;
   const kept = new Map<string, Upload>();
   const drop = async ({ id }: Upload): Promise<void> => {
@@ -52,7 +47,8 @@ export function openUploads(): Uploads {
     if (known !== undefined) await rm(dirname(known.path), { recursive: true, force: true });
   };
   return {
-    async keep(run, name, content, draft) {
+    /** Writes the whole stream or nothing. */
+    async keep(run: string, name: string, content: Readable, draft?: string): Promise<Upload> {
       folder ??= mkdtemp(join(tmpdir(), 'storeferry-uploads-'));
       const id = randomUUID();
       const own = join(await folder, id);
@@ -73,7 +69,7 @@ export function openUploads(): Uploads {
       if (kept.size > MOST && oldest !== undefined) await drop(oldest);
       return upload;
     },
-    find(id, run) {
+    find(id: string | undefined, run: string): Upload | undefined {
       const upload = id === undefined ? undefined : kept.get(id);
       return upload?.run === run ? upload : undefined;
     },

@@ -49,18 +49,11 @@ export const FETCH_WITHIN_MS = 120_000;
 /** Reading a file takes a whole core. */
 const MOST_AT_ONCE = 2;
 
-/** The drafts of all visitors, in memory. */
-export interface Drafts {
-  open(source: Draft['source']): Draft;
-  find(id: string): Draft | undefined;
-  drop(draft: Draft): Promise<void>;
-}
-
 /** Starts without drafts. */
-export function createDrafts(uploads: Uploads): Drafts {
+export function createDrafts(uploads: Uploads) {
   const drafts = new Map<string, Draft>();
   return {
-    open(source) {
+    open(source: Draft['source']): Draft {
       const draft: Draft = {
         ...{ id: randomUUID(), source, fields: {}, apiKey: undefined, answers: {} },
         ...{ asked: new Map(), looks: new Map() },
@@ -70,12 +63,12 @@ export function createDrafts(uploads: Uploads): Drafts {
       if (drafts.size > MOST_DRAFTS && oldest !== undefined) drafts.delete(oldest);
       return draft;
     },
-    find(id) {
+    find(id: string): Draft | undefined {
       const draft = drafts.get(id);
       if (draft?.source.kind !== 'file') return draft;
       return uploads.find(draft.source.upload.id, NEW_JOB) === undefined ? undefined : draft;
     },
-    async drop(draft) {
+    async drop(draft: Draft): Promise<void> {
       drafts.delete(draft.id);
       if (draft.source.kind === 'file') await uploads.drop(draft.source.upload);
     },

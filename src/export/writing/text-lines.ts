@@ -38,15 +38,8 @@ export async function* textLines(input: Readable, name: string): AsyncGenerator<
 const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
 
-/** Bytes on their way to a reader; it records whether there were any, and whether the last byte ended a line. */
-interface WatchedBytes {
-  readonly content: Readable;
-  readonly isEmpty: () => boolean;
-  readonly endsLine: () => boolean;
-}
-
-/** Observes the bytes that pass. */
-export function watchBytes(source: Readable): WatchedBytes {
+/** Observes the bytes that pass to a reader: whether there are any, and whether the last one ends a line. */
+export function watchBytes(source: Readable) {
   let last: number | undefined;
   const watch = new Transform({
     transform(chunk: Buffer, _encoding, done) {
@@ -57,7 +50,7 @@ export function watchBytes(source: Readable): WatchedBytes {
   return {
     // pipeline() closes the source if reading ends early, and passes its errors on to the reader.
     content: pipeline(source, watch, () => {}),
-    isEmpty: () => last === undefined,
-    endsLine: () => last === LINE_FEED || last === CARRIAGE_RETURN,
+    isEmpty: (): boolean => last === undefined,
+    endsLine: (): boolean => last === LINE_FEED || last === CARRIAGE_RETURN,
   };
 }

@@ -17,19 +17,12 @@ interface Prices {
 }
 
 /** The prices of a variant row. */
-export interface Pricing {
-  readonly read: (row: SourceRow) => Prices;
-  /**
-   * Whether the file has the column of the price, and the row has no price of any kind, neither compare-at nor sale
-   * price.
-   */
-  readonly isBlank: (row: SourceRow) => boolean;
-}
+export type Pricing = ReturnType<typeof compilePricing>;
 
 const DAY_MS = 86_400_000;
 
 /** Compiles the pricing block. Dated sales depend on the time. */
-export function compilePricing(outer: Scope, path: Path, spec: PricingSpec, clock: Clock): Pricing {
+export function compilePricing(outer: Scope, path: Path, spec: PricingSpec, clock: Clock) {
   const scope = { ...outer, field: 'variants.price' };
   const money = (key: 'was' | 'sale' | 'plus' | 'percent' | 'amount'): Read | undefined => {
     const value = spec[key];
@@ -66,8 +59,12 @@ export function compilePricing(outer: Scope, path: Path, spec: PricingSpec, cloc
     );
   const others = [base?.read, sale, was, plus].filter((read) => read !== undefined);
   return {
-    read: (row) => ruled(pricesOf(row), row),
-    isBlank: (row) => !others.some((read) => isPresent(read, row, 0)) && isThere(row),
+    read: (row: SourceRow): Prices => ruled(pricesOf(row), row),
+    /**
+     * Whether the file has the column of the price, and the row has no price of any kind, neither compare-at nor sale
+     * price.
+     */
+    isBlank: (row: SourceRow): boolean => !others.some((read) => isPresent(read, row, 0)) && isThere(row),
   };
 }
 

@@ -69,14 +69,6 @@ export const html = defineTransform({
   ],
 });
 
-/** Removes HTML, and text that may become HTML. */
-interface HtmlCleaner {
-  /** Only the text. HTML that appears after decoding is removed as well, however often it was encoded. */
-  plain(text: string): string;
-  /** Only HTML of the allow-list. */
-  harmless(text: string): string;
-}
-
 /** The beginning of a tag or a comment for a browser (HTML Standard, 13.2.5.6); any other `<` is a character. */
 const MARKUP = /<[a-z/!?]/i;
 
@@ -86,12 +78,13 @@ export function hasHtml(text: string): boolean {
 }
 
 /** Loads the sanitizer. */
-export function htmlCleaner(): HtmlCleaner {
+export function htmlCleaner() {
   const sanitize = loadSanitizer();
   const { decodeHTML } = loadEntities();
   const stripped = (text: string) => stripTags(text, sanitize, decodeHTML);
   return {
-    plain(text) {
+    /** Only the text. HTML that appears after decoding is removed as well, however often it was encoded. */
+    plain(text: string): string {
       let bare = stripped(text);
       while (hasHtml(bare)) {
         const barer = stripped(bare);
@@ -100,7 +93,8 @@ export function htmlCleaner(): HtmlCleaner {
       }
       return bare;
     },
-    harmless: (text) => sanitize(text, HARMLESS).trim(),
+    /** Only HTML of the allow-list. */
+    harmless: (text: string): string => sanitize(text, HARMLESS).trim(),
   };
 }
 

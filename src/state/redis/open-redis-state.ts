@@ -58,17 +58,11 @@ local line = string.format('%.0f %.0f', next, now)
 redis.call('SET', KEYS[1], line, 'PX', math.ceil((next - now) / 1000) + 1000)
 return math.ceil((first - now) / 1000)`;
 
-/** The stores that processes share, by identity. */
-interface SharedStores {
-  open(storeId: string): SharedStore;
-  close(): Promise<void>;
-}
-
 /**
- * Pauses are published, which reaches all processes at once, and stored as a key while they last, for processes that
+ * The stores that processes share, by identity. Pauses are published, which reaches all processes at once, and stored as a key while they last, for processes that
  * start later. A process listens on a second connection, which it opens on first use.
  */
-function redisSharedStores(connection: RedisConnection, keys: RedisKeys): SharedStores {
+function redisSharedStores(connection: RedisConnection, keys: RedisKeys) {
   const { client, ask } = connection;
   const self = randomUUID();
   const listeners = new Map<string, Set<(forMs: number) => void>>();
@@ -95,7 +89,7 @@ function redisSharedStores(connection: RedisConnection, keys: RedisKeys): Shared
   };
 
   return {
-    open(storeId) {
+    open(storeId: string): SharedStore {
       const store = createHash('sha256').update(storeId).digest('base64url').slice(0, 22);
       const pause = keys.pause(store);
       return {
@@ -119,7 +113,7 @@ function redisSharedStores(connection: RedisConnection, keys: RedisKeys): Shared
         },
       };
     },
-    async close() {
+    async close(): Promise<void> {
       await subscriber?.quit().catch(() => subscriber?.disconnect());
     },
   };

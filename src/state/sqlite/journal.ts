@@ -34,17 +34,10 @@ export interface VersionOrigin {
  * appended to a journal in the transaction of their outcome, and merged in key order when there are many, and always
  * before a process reads the ledger.
  */
-export interface Journal {
-  /** Within a transaction: sets the mark of the key, or removes it; with a version it also becomes one of the history. */
-  append(target: number, job: number, key: string, mark: MarkRow | null, version: VersionOrigin | null): void;
-  /** Within a transaction, after the last `append`. */
-  mergeIfLarge(): void;
-  /** Call before reading marks. Uses its own transaction, if there is anything to do. */
-  merge(): void;
-}
+export type Journal = ReturnType<typeof createJournal>;
 
 /** The journal of an open database. */
-export function createJournal(database: DatabaseSync, bodies: Bodies, keepVersions: () => void): Journal {
+export function createJournal(database: DatabaseSync, bodies: Bodies, keepVersions: () => void) {
   const append = database.prepare(
     `INSERT INTO journal (target, key, fingerprint, id, id_proof, job, memo, body, run, at, head)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -78,15 +71,18 @@ export function createJournal(database: DatabaseSync, bodies: Bodies, keepVersio
     appended = 0;
   };
   return {
-    append(target, job, key, mark, version) {
+    /** Within a transaction: sets the mark of the key, or removes it; with a version it also becomes one of the history. */
+    append(target: number, job: number, key: string, mark: MarkRow | null, version: VersionOrigin | null) {
       appended += 1;
       const { fingerprint = null, id = null, idProof = 0, memo = null, body = null } = mark ?? {};
       const { run = null, at = null, head = null } = version ?? {};
       append.run(target, key, fingerprint, id, idProof, job, memo, body, run, at, head);
     },
+    /** Within a transaction, after the last `append`. */
     mergeIfLarge() {
       if (appended >= MERGE_AT) mergeAll();
     },
+    /** Call before reading marks. Uses its own transaction, if there is anything to do. */
     merge() {
       if (any.get() !== undefined) inTransaction(database, mergeAll);
     },
@@ -99,19 +95,10 @@ export function createJournal(database: DatabaseSync, bodies: Bodies, keepVersio
  * journal row, `packed` have a body in the block. If no more than half of the packed places are living, the block is
  * packed again.
  */
-export interface Bodies {
-  /** Within a transaction; the number of each body, in order. */
-  add(bodies: readonly string[]): number[];
-  /** Reads bodies by their numbers; a block is unpacked once where they come in its order. */
-  reader(): (body: number) => string | null;
-  /** Within a transaction: removes the bodies in `dead_bodies`, and empties that table. */
-  bury(): void;
-  /** Within a transaction: replaces a body, and removes all that are no longer referenced from their blocks. */
-  replace(body: number, by: string): void;
-}
+export type Bodies = ReturnType<typeof createBodies>;
 
 /** The bodies of an open database. Creates `temp.dead_bodies`, for the numbers of unreferenced bodies. */
-export function createBodies(database: DatabaseSync): Bodies {
+export function createBodies(database: DatabaseSync) {
   database.exec('CREATE TEMP TABLE IF NOT EXISTS dead_bodies (body INTEGER PRIMARY KEY)');
   const insert = database.prepare('INSERT INTO bodies (content, living, packed) VALUES (?, ?, ?)');
   const clear = database.prepare(
@@ -143,7 +130,8 @@ export function createBodies(database: DatabaseSync): Bodies {
   };
 
   return {
-    add(bodies) {
+    /** Within a transaction; the number of each body, in order. */
+    add(bodies: readonly string[]): number[] {
       const numbers: number[] = [];
       for (const block of blocksOf(bodies)) {
         const all = (1 << block.length) - 1;
@@ -152,7 +140,8 @@ export function createBodies(database: DatabaseSync): Bodies {
       }
       return numbers;
     },
-    reader() {
+    /** Reads bodies by their numbers; a block is unpacked once where they come in its order. */
+    reader(): (body: number) => string | null {
       const unpacked = new Map<number, readonly string[]>();
       return (body) => {
         const block = Math.floor(body / BLOCK_BODIES);
@@ -162,6 +151,7 @@ export function createBodies(database: DatabaseSync): Bodies {
         return bodies[body % BLOCK_BODIES] ?? null;
       };
     },
+    /** Within a transaction: removes the bodies in `dead_bodies`, and empties that table. */
     bury() {
       clear.run();
       removeEmpty.run();
@@ -171,7 +161,8 @@ export function createBodies(database: DatabaseSync): Bodies {
       }
       forgetList.run();
     },
-    replace(body, by) {
+    /** Within a transaction: replaces a body, and removes all that are no longer referenced from their blocks. */
+    replace(body: number, by: string) {
       const block = Math.floor(body / BLOCK_BODIES);
       const replaced = unpack(block).map((old, place) => (place === body % BLOCK_BODIES ? by : old));
       setContent.run(encodeBodies(replaced), block);

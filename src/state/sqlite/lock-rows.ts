@@ -11,20 +11,10 @@ export interface LockRow extends LockHolder {
 }
 
 /** The locks in the state database; sqlite-locks.ts explains their purpose. */
-export interface LockRows {
-  lockRow(name: string): LockRow | undefined;
-  /**
-   * Records that the process that locked the file has the lock. False if another process holds it by another file,
-   * unless that is the token to supersede.
-   */
-  takeLock(name: string, taken: LockRow, supersedes: string | null): boolean;
-  /** Records that the holder now holds the lock by another file. False if it is no longer the holder. */
-  moveLock(name: string, token: string, file: string): boolean;
-  freeLock(name: string, token: string): void;
-}
+export type LockRows = ReturnType<typeof createLockRows>;
 
 /** The lock rows of an open database. */
-export function createLockRows(database: DatabaseSync): LockRows {
+export function createLockRows(database: DatabaseSync) {
   const select = database.prepare('SELECT token, job, run, file FROM locks WHERE name = ?');
   const replace = database.prepare(
     'INSERT OR REPLACE INTO locks (name, token, job, run, file) VALUES (?, ?, ?, ?, ?)',
@@ -45,7 +35,11 @@ export function createLockRows(database: DatabaseSync): LockRows {
   };
   return {
     lockRow,
-    takeLock: (name, { token, job, run, file }, supersedes) =>
+    /**
+     * Records that the process that locked the file has the lock. False if another process holds it by another file,
+     * unless that is the token to supersede.
+     */
+    takeLock: (name: string, { token, job, run, file }: LockRow, supersedes: string | null): boolean =>
       inTransaction(database, () => {
         const known = lockRow(name);
         const others = known !== undefined && known.token !== null && known.file !== file;
@@ -53,8 +47,10 @@ export function createLockRows(database: DatabaseSync): LockRows {
         replace.run(name, token, job, run, file);
         return true;
       }),
-    moveLock: (name, token, file) => Number(move.run(file, name, token).changes) === 1,
-    freeLock(name, token) {
+    /** Records that the holder now holds the lock by another file. False if it is no longer the holder. */
+    moveLock: (name: string, token: string, file: string): boolean =>
+      Number(move.run(file, name, token).changes) === 1,
+    freeLock(name: string, token: string) {
       free.run(name, token);
     },
   };

@@ -88,16 +88,10 @@ export function inTransaction<Result>(database: DatabaseSync, work: () => Result
 }
 
 /** The numbers of targets and jobs in the large tables. They are assigned once and never change. */
-export interface Names {
-  /** The target's number; undefined while nothing was written for it. */
-  findTarget(target: LedgerTarget): number | undefined;
-  target(target: LedgerTarget): number;
-  job(name: string): number;
-  jobName(number: number): string;
-}
+export type Names = ReturnType<typeof createNames>;
 
 /** The names in an open database. */
-export function createNames(database: DatabaseSync): Names {
+export function createNames(database: DatabaseSync) {
   const selectTarget = database.prepare('SELECT number FROM targets WHERE store_id = ? AND resource = ?');
   const insertTarget = database.prepare('INSERT OR IGNORE INTO targets (store_id, resource) VALUES (?, ?)');
   const selectJob = database.prepare('SELECT number FROM jobs WHERE name = ?');
@@ -110,19 +104,20 @@ export function createNames(database: DatabaseSync): Names {
     return number === undefined ? undefined : integer(number, 'targets.number');
   };
   return {
+    /** The target's number; undefined while nothing was written for it. */
     findTarget,
-    target(target) {
+    target(target: LedgerTarget): number {
       const known = findTarget(target);
       if (known !== undefined) return known;
       return Number(insertTarget.run(target.storeId, target.resource).lastInsertRowid);
     },
-    job(name) {
+    job(name: string): number {
       const known = selectJob.get(name)?.['number'];
       return known === undefined
         ? Number(insertJob.run(name).lastInsertRowid)
         : integer(known, 'jobs.number');
     },
-    jobName(number) {
+    jobName(number: number): string {
       const known = jobNames.get(number);
       if (known !== undefined) return known;
       const name = text(selectJobName.get(number)?.['name'], 'jobs.name');

@@ -48,13 +48,10 @@ export function createSqliteCalls(database: DatabaseSync): SqliteCalls {
 }
 
 /** The calls of the database thread for image addresses that were found good. Addresses arrive as `keysJson`. */
-interface SqliteAddresses {
-  findAddresses(addresses: string, count: number): (AddressCheck | undefined)[];
-  rememberAddresses(checks: readonly AddressToRemember[], at: number): void;
-}
+type SqliteAddresses = ReturnType<typeof createSqliteAddresses>;
 
 /** The calls on an open database. */
-function createSqliteAddresses(database: DatabaseSync): SqliteAddresses {
+function createSqliteAddresses(database: DatabaseSync) {
   const select = database.prepare(
     `SELECT wanted.key AS place, version, at FROM json_each(?) AS wanted
      CROSS JOIN checked_addresses WHERE address = wanted.value`,
@@ -65,7 +62,7 @@ function createSqliteAddresses(database: DatabaseSync): SqliteAddresses {
   );
   const forget = database.prepare('DELETE FROM checked_addresses WHERE at < ?');
   return {
-    findAddresses(addresses, count) {
+    findAddresses(addresses: string, count: number): (AddressCheck | undefined)[] {
       const found = Array.from({ length: count }, (): AddressCheck | undefined => undefined);
       for (const { place, version, at } of select.all(addresses)) {
         const position = integer(place, 'key');
@@ -76,7 +73,7 @@ function createSqliteAddresses(database: DatabaseSync): SqliteAddresses {
       }
       return found;
     },
-    rememberAddresses(checks, at) {
+    rememberAddresses(checks: readonly AddressToRemember[], at: number) {
       inTransaction(database, () => {
         forget.run(at - FORGOTTEN_MS);
         for (const { address, version } of checks) insert.run(address, version, at);
@@ -86,25 +83,23 @@ function createSqliteAddresses(database: DatabaseSync): SqliteAddresses {
 }
 
 /** The calls of the database thread for the audit log. Entries are JSON. */
-interface SqliteAudit {
-  appendAudit(entry: string, at: number): void;
-  auditEntries(offset: number, count: number): string[];
-}
+type SqliteAudit = ReturnType<typeof createSqliteAudit>;
 
 /** The calls on an open database. */
-function createSqliteAudit(database: DatabaseSync): SqliteAudit {
+function createSqliteAudit(database: DatabaseSync) {
   const insert = database.prepare('INSERT INTO audit (at, entry) VALUES (?, ?)');
   const forget = database.prepare(
     'DELETE FROM audit WHERE at < ? OR number <= (SELECT max(number) FROM audit) - ?',
   );
   const select = database.prepare('SELECT entry FROM audit ORDER BY number DESC LIMIT ? OFFSET ?');
   return {
-    appendAudit(entry, at) {
+    appendAudit(entry: string, at: number) {
       inTransaction(database, () => {
         insert.run(at, entry);
         forget.run(at - AUDIT_KEPT_MS, MOST_AUDITED);
       });
     },
-    auditEntries: (offset, count) => select.all(count, offset).map(({ entry }) => text(entry, 'audit.entry')),
+    auditEntries: (offset: number, count: number): string[] =>
+      select.all(count, offset).map(({ entry }) => text(entry, 'audit.entry')),
   };
 }

@@ -21,19 +21,7 @@ export interface VersionColumns {
 }
 
 /** The calls of the database thread about the history. Keys arrive as `keysJson`. */
-export interface SqliteHistory {
-  beginHistory(target: LedgerTarget, run: HistoryRun): void;
-  /** The versions of each key, newest first, with the bodies of the ledger at the same moment. */
-  versions(target: LedgerTarget, keys: string, count: number): VersionColumns;
-  /** A page of the keys of a run after this number, each with its number; empty at the end. */
-  keysOfRunAfter(target: LedgerTarget, run: string, after: number): { number: number; key: string }[];
-  /** The documents of the runs, newest first. */
-  historyRuns(target: LedgerTarget): string[];
-  pruneHistory(target: LedgerTarget, before: number): void;
-  historySize(target: LedgerTarget): HistorySize;
-  /** `Ledger.forget`. */
-  forget(target: LedgerTarget, key: string): void;
-}
+export type SqliteHistory = ReturnType<typeof createSqliteHistory>;
 
 /** What SQLite stores of a version besides its content: its row, and its entry of the index. */
 const BYTES_PER_VERSION = 45;
@@ -138,12 +126,7 @@ export function createKeepVersions(database: DatabaseSync, bodies: Bodies): () =
 }
 
 /** The history of an open database. */
-export function createSqliteHistory(
-  database: DatabaseSync,
-  names: Names,
-  journal: Journal,
-  bodies: Bodies,
-): SqliteHistory {
+export function createSqliteHistory(database: DatabaseSync, names: Names, journal: Journal, bodies: Bodies) {
   const insertRun = database.prepare(
     `INSERT OR IGNORE INTO version_runs (target, run, id, at, document)
      SELECT ?, number, id, ?, ? FROM runs WHERE id = ?`,
@@ -193,7 +176,8 @@ export function createSqliteHistory(
   ].map((step) => database.prepare(step));
 
   return {
-    forget(target, key) {
+    /** `Ledger.forget`. */
+    forget(target: LedgerTarget, key: string) {
       journal.merge();
       const values = { target: names.findTarget(target) ?? 0, key };
       inTransaction(database, () => {
@@ -205,12 +189,13 @@ export function createSqliteHistory(
       database.exec('VACUUM');
       database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
     },
-    beginHistory(target, run) {
+    beginHistory(target: LedgerTarget, run: HistoryRun) {
       inTransaction(database, () => {
         insertRun.run(names.target(target), run.at, JSON.stringify(run), run.id);
       });
     },
-    versions(target, keys, count) {
+    /** The versions of each key, newest first, with the bodies of the ledger at the same moment. */
+    versions(target: LedgerTarget, keys: string, count: number): VersionColumns {
       journal.merge();
       const found: VersionColumns = {
         ...{ keys: [], runs: [], ats: [], contents: [] },
@@ -243,7 +228,8 @@ export function createSqliteHistory(
       }
       return { ...found, documents };
     },
-    keysOfRunAfter(target, run, after) {
+    /** A page of the keys of a run after this number, each with its number; empty at the end. */
+    keysOfRunAfter(target: LedgerTarget, run: string, after: number): { number: number; key: string }[] {
       journal.merge();
       const rows = selectKeys.all(names.findTarget(target) ?? 0, run, after);
       const page = rows.map(({ number, key }) => ({
@@ -253,11 +239,12 @@ export function createSqliteHistory(
       if (page.some(({ number }) => number <= after)) throw new DamagedValue('versions.key');
       return page;
     },
-    historyRuns(target) {
+    /** The documents of the runs, newest first. */
+    historyRuns(target: LedgerTarget): string[] {
       const rows = selectRuns.all(names.findTarget(target) ?? 0);
       return rows.map(({ document }) => text(document, 'version_runs.document'));
     },
-    pruneHistory(target, before) {
+    pruneHistory(target: LedgerTarget, before: number) {
       journal.merge();
       const values = { target: names.findTarget(target) ?? 0, before };
       if (anyExpired.get(values) === undefined) return;
@@ -265,7 +252,7 @@ export function createSqliteHistory(
         for (const step of pruneSteps) step.run(values);
       });
     },
-    historySize(target) {
+    historySize(target: LedgerTarget): HistorySize {
       const { versions, bytes } = sum.get(names.findTarget(target) ?? 0) ?? {};
       return {
         versions: integer(versions ?? 0, 'version_runs.versions'),

@@ -14,23 +14,7 @@ export interface Expected {
 }
 
 /** The calls of the database thread that read the ledger. Keys arrive as `keysJson`. */
-export interface SqliteLedger {
-  marks(target: LedgerTarget, keys: string, count: number, expected?: Expected): MarkColumns;
-  remember(target: LedgerTarget, facts: readonly MemoFact[]): void;
-  bodies(target: LedgerTarget, keys: string, count: number): (string | null)[];
-  /** A page of the keys after this one with their bodies, in order; empty at the end. */
-  bodiesAfter(target: LedgerTarget, after: string): { key: string; body: string }[];
-  /** Brings a page of the index of SKUs and ids up to date; whether it is now as a whole. */
-  index(target: LedgerTarget): boolean;
-  /** For each stored handle the keys that have it, in order. */
-  keysBy(target: LedgerTarget, handles: string, count: number): string[][];
-  count(target: LedgerTarget, job: string): number;
-  /** A page of the keys after this one, in order; empty at the end. */
-  keysAfter(target: LedgerTarget, job: string, after: string | null): OwnedKey[];
-  /** Reads all marks of the target. */
-  sharedIds(target: LedgerTarget, ids: readonly number[]): ReadonlyMap<number, readonly string[]>;
-  proveIdsAgain(target: LedgerTarget): void;
-}
+export type SqliteLedger = ReturnType<typeof createSqliteLedger>;
 
 const PAGE_SIZE = 1_000;
 
@@ -38,12 +22,7 @@ const PAGE_SIZE = 1_000;
  * One statement per batch: a join with `json_each`. Measured per key of a million: 1.6 to 2.3 microseconds; a
  * prepared `get` per key took 4 to 6, a list of 500 parameters 2.1 to 3.
  */
-export function createSqliteLedger(
-  database: DatabaseSync,
-  names: Names,
-  journal: Journal,
-  bodies: Bodies,
-): SqliteLedger {
+export function createSqliteLedger(database: DatabaseSync, names: Names, journal: Journal, bodies: Bodies) {
   const selectMarks = database.prepare(
     `SELECT wanted.key, marks.fingerprint, marks.id, marks.job, marks.memo, marks.id_proof
      FROM json_each(?) AS wanted CROSS JOIN marks WHERE marks.target = ? AND marks.key = wanted.value`,
@@ -111,7 +90,7 @@ export function createSqliteLedger(
     return names.findTarget(target) ?? 0;
   };
   return {
-    marks(target, keys, count, expected) {
+    marks(target: LedgerTarget, keys: string, count: number, expected?: Expected): MarkColumns {
       const fingerprints = new Array<string | null>(count).fill(null);
       const ids = new Array<number | null>(count).fill(null);
       const idProofs = new Array<number>(count).fill(0);
@@ -139,13 +118,13 @@ export function createSqliteLedger(
       }
       return { fingerprints, ids, idProofs, jobs, memos };
     },
-    remember(target, facts) {
+    remember(target: LedgerTarget, facts: readonly MemoFact[]) {
       const number = readable(target);
       inTransaction(database, () => {
         for (const { key, fingerprint, memo } of facts) updateMemo.run(memo, number, key, fingerprint);
       });
     },
-    bodies(target, keys, count) {
+    bodies(target: LedgerTarget, keys: string, count: number): (string | null)[] {
       const found = new Array<string | null>(count).fill(null);
       const read = bodies.reader();
       for (const { position, body } of selectBodies.all(keys, readable(target))) {
@@ -153,7 +132,8 @@ export function createSqliteLedger(
       }
       return found;
     },
-    bodiesAfter(target, after) {
+    /** A page of the keys after this one with their bodies, in order; empty at the end. */
+    bodiesAfter(target: LedgerTarget, after: string): { key: string; body: string }[] {
       const read = bodies.reader();
       const page = selectEntries.all(readable(target), after).map(({ key, body }) => ({
         key: text(key, 'marks.key'),
@@ -166,7 +146,8 @@ export function createSqliteLedger(
       );
       return page;
     },
-    index(target) {
+    /** Brings a page of the index of SKUs and ids up to date; whether it is now as a whole. */
+    index(target: LedgerTarget): boolean {
       const number = readable(target);
       return inTransaction(database, () => {
         if (startIndex.run(number).changes > 0) indexAll.run(number);
@@ -187,15 +168,18 @@ export function createSqliteLedger(
         return page.length < INDEXED_AT_ONCE;
       });
     },
-    keysBy(target, handles, count) {
+    /** For each stored handle the keys that have it, in order. */
+    keysBy(target: LedgerTarget, handles: string, count: number): string[][] {
       const found = Array.from({ length: count }, (): string[] => []);
       for (const { position, key } of selectByHandles.all(handles, readable(target))) {
         found[integer(position, 'handles.handle')]?.push(text(key, 'handles.key'));
       }
       return found;
     },
-    count: (target, job) => integer(countKeys.get(readable(target), job)?.['count'], 'marks'),
-    keysAfter(target, job, after) {
+    count: (target: LedgerTarget, job: string): number =>
+      integer(countKeys.get(readable(target), job)?.['count'], 'marks'),
+    /** A page of the keys after this one, in order; empty at the end. */
+    keysAfter(target: LedgerTarget, job: string, after: string | null): OwnedKey[] {
       const number = readable(target);
       const rows = after === null ? firstKeys.all(number, job) : nextKeys.all(number, job, after);
       const page = rows.map(({ key, id, id_proof: proof }) => ({
@@ -210,7 +194,8 @@ export function createSqliteLedger(
       );
       return page;
     },
-    sharedIds(target, ids) {
+    /** Reads all marks of the target. */
+    sharedIds(target: LedgerTarget, ids: readonly number[]): ReadonlyMap<number, readonly string[]> {
       const rows = keysByIds.all(readable(target), JSON.stringify(ids));
       return new Map(
         rows.map(({ id, keys }) => [
@@ -219,7 +204,7 @@ export function createSqliteLedger(
         ]),
       );
     },
-    proveIdsAgain(target) {
+    proveIdsAgain(target: LedgerTarget) {
       doubtIds.run(readable(target));
     },
   };

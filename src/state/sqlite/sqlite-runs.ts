@@ -31,19 +31,12 @@ const PAGE_SIZE = 500;
 export type UncheckedRun = object & { readonly id: string; readonly sequence: number };
 
 /** The calls of the database thread about runs: JSON documents, with the number of their row as sequence. */
-export interface SqliteRuns {
-  create(run: Run): void;
-  update(id: string, changes: RunChanges): UncheckedRun;
-  get(id: string): UncheckedRun | undefined;
-  /** Newest first. */
-  list(filter: RunsFilter): UncheckedRun[];
-  remove(id: string): void;
-}
+export type SqliteRuns = ReturnType<typeof createSqliteRuns>;
 
 const NO_LIMIT = -1;
 
 /** The runs of an open database. */
-export function createSqliteRuns(database: DatabaseSync): SqliteRuns {
+export function createSqliteRuns(database: DatabaseSync) {
   const insert = database.prepare('INSERT INTO runs (id, job, started_at, document) VALUES (?, ?, ?, ?)');
   const select = database.prepare('SELECT number, id, document FROM runs WHERE id = ?');
   // AUTOINCREMENT: the number of the newest run, even if it was removed.
@@ -69,10 +62,10 @@ export function createSqliteRuns(database: DatabaseSync): SqliteRuns {
     return row === undefined ? undefined : read(row);
   };
   return {
-    create(run) {
+    create(run: Run) {
       insert.run(run.id, run.job, run.startedAt, JSON.stringify(run));
     },
-    update: (id, changes) =>
+    update: (id: string, changes: RunChanges): UncheckedRun =>
       inTransaction(database, () => {
         const run = get(id);
         if (run === undefined) {
@@ -87,12 +80,13 @@ export function createSqliteRuns(database: DatabaseSync): SqliteRuns {
         return updated;
       }),
     get,
-    list({ job, kinds, statuses, limit }) {
+    /** Newest first. */
+    list({ job, kinds, statuses, limit }: RunsFilter): UncheckedRun[] {
       const filter = { kinds: asJson(kinds), statuses: asJson(statuses), limit: limit ?? NO_LIMIT };
       const rows = job === undefined ? listAll.all(filter) : listJob.all({ ...filter, job });
       return rows.map(read);
     },
-    remove: (id) =>
+    remove: (id: string) =>
       inTransaction(database, () => {
         for (const step of removeSteps) step.run(id);
       }),
@@ -116,19 +110,7 @@ function asJson(names: readonly string[] | undefined): string | null {
 export type UncheckedRefusal = { readonly shard: number; readonly index: number } & object;
 
 /** The calls of the database thread about the outcomes of operations. */
-export interface SqliteOutcomes {
-  /** All or nothing, in one commit. */
-  record(batches: readonly OutcomeColumns[]): void;
-  outcomes(run: string, shard: number): ReadonlyMap<number, Outcome['kind']>;
-  tally(run: string): OutcomeTally;
-  /** A page of the refusals after this one, in order; empty at the end. */
-  refusalsAfter(run: string, shard: number, operation: number): UncheckedRefusal[];
-  forgetRefusals(run: string, key: string): void;
-  /** Reasons as JSON. */
-  unsentReasons(run: string): { readonly reason: string; readonly count: number }[];
-  changedIds(run: string, limit: number): ChangedId[];
-  changedIdCount(run: string): number;
-}
+export type SqliteOutcomes = ReturnType<typeof createSqliteOutcomes>;
 
 /** The outcomes of an open database. */
 export function createSqliteOutcomes(
@@ -137,7 +119,7 @@ export function createSqliteOutcomes(
   journal: Journal,
   bodies: Bodies,
   endDoubts: EndDoubts,
-): SqliteOutcomes {
+) {
   const selectRun = database.prepare('SELECT number FROM runs WHERE id = ?');
   const insertOutcome = database.prepare(
     `INSERT INTO outcomes (run, shard, operation, kind, rows, detail) VALUES (?, ?, ?, ?, ?, ?)
@@ -221,12 +203,13 @@ export function createSqliteOutcomes(
   };
 
   return {
-    record: (batches) =>
+    /** All or nothing, in one commit. */
+    record: (batches: readonly OutcomeColumns[]) =>
       inTransaction(database, () => {
         for (const batch of batches) write(batch);
         journal.mergeIfLarge();
       }),
-    outcomes(run, shard) {
+    outcomes(run: string, shard: number): ReadonlyMap<number, Outcome['kind']> {
       const rows = selectOutcomes.all(numberOf(run), shard);
       return new Map(
         rows.map(({ operation, kind }) => [
@@ -235,7 +218,7 @@ export function createSqliteOutcomes(
         ]),
       );
     },
-    tally(run) {
+    tally(run: string): OutcomeTally {
       const number = numberOf(run);
       const sums = new Map(
         sumOutcomes.all(number).map((row) => [integer(row['kind'], 'outcomes.kind'), row]),
@@ -252,7 +235,8 @@ export function createSqliteOutcomes(
         requests: integer(selectRequests.get(number)?.['count'] ?? 0, 'requests.count'),
       };
     },
-    refusalsAfter(run, shard, operation) {
+    /** A page of the refusals after this one, in order; empty at the end. */
+    refusalsAfter(run: string, shard: number, operation: number): UncheckedRefusal[] {
       return selectRefusals.all(numberOf(run), shard, operation).map((row) => {
         const detail = jsonObject(row['detail'], 'outcomes.detail');
         return {
@@ -263,20 +247,21 @@ export function createSqliteOutcomes(
         };
       });
     },
-    forgetRefusals(run, key) {
+    forgetRefusals(run: string, key: string) {
       forgetWords.run(numberOf(run), key);
     },
-    unsentReasons: (run) =>
+    /** Reasons as JSON. */
+    unsentReasons: (run: string): { readonly reason: string; readonly count: number }[] =>
       countReasons.all(numberOf(run)).map(({ detail, count }) => ({
         reason: text(detail, 'outcomes.detail'),
         count: integer(count, 'outcomes'),
       })),
-    changedIds: (run, limit) =>
+    changedIds: (run: string, limit: number): ChangedId[] =>
       selectChangedIds.all(numberOf(run), limit).map((row) => ({
         key: text(row['key'], 'changed_ids.key'),
         knownId: integer(row['known_id'], 'changed_ids.known_id'),
         answeredId: integer(row['answered_id'], 'changed_ids.answered_id'),
       })),
-    changedIdCount: (run) => Number(countChangedIds.get(numberOf(run))?.['count'] ?? 0),
+    changedIdCount: (run: string): number => Number(countChangedIds.get(numberOf(run))?.['count'] ?? 0),
   };
 }
