@@ -52,6 +52,17 @@ describe('convert', () => {
     expect(await converted(convert, ['10', 'SEK'])).toBe('rejected a rate-missing (1 row)');
   });
 
+  it.each(['0', '-0.92', '', 'NaN', '1e-3', '0.12345678901234567890', '∞', '0,0'])(
+    'takes no rate of %j, whether the mapping or a column names the currency',
+    async (rate) => {
+      const rates = [['USD', 'EUR', rate]];
+      const named = converted('{ rates: rates, from: USD, to: EUR }', ['10', ''], rates);
+      await expect(named).rejects.toThrow(`the rate from USD to EUR is '${rate}'; expected a number above 0`);
+      const inColumn = await converted('{ rates: rates, from: "{currency}", to: EUR }', ['10', 'USD'], rates);
+      expect(inColumn).toBe('rejected a rate-missing (1 row)');
+    },
+  );
+
   it.each([
     ['{ rates: rates, from: SEK, to: EUR }', 'rates has no rate from SEK to EUR'],
     ['{ rates: rates, from: GBP, to: EUR }', "the rate from GBP to EUR is '1,18'; expected a number above 0"],

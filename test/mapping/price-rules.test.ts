@@ -106,6 +106,40 @@ describe('the rule of prices', () => {
   });
 });
 
+describe('numbers at the edge', () => {
+  it('reject a product rather than being sent', async () => {
+    const large = 'rejected a number-too-large (1 row)';
+    const by = (rule: string, cell = '') => prices(`{ price: price, rule: [${rule}] }`, ['10', '', cell, '']);
+    expect(await by('{ times: 1e300 }, { times: 1e300 }')).toBe(large);
+    expect(await by('{ plus: 1e15 }')).toBe(large);
+    expect(await by('{ times: -1e300 }')).toBe(large);
+    expect(await by('{ times: 1e-300 }')).toBe('rejected a price-rounded-to-zero (1 row)');
+    expect(await by('{ times: 1e300 }, { times: 1e-300 }')).toMatchObject({ price: 10 });
+    for (const digits of ['12345678901234567890', '0.12345678901234567890', '1e5']) {
+      expect(await by('{ times: "{factor}" }', digits)).toBe('rejected a not-a-number (1 row)');
+    }
+  });
+
+  it.each(['12345678901234567890', '1.2345678901234567890', '0.00012345678901234567'])(
+    'are refused where the mapping has more digits than are kept: %s',
+    (number) => {
+      const messages = checkMapping(priced(`{ price: price, rule: [{ times: ${number} }] }`)).map(
+        ({ message }) => message,
+      );
+      expect(messages).toContainEqual(expect.stringContaining('at most 15 digits'));
+    },
+  );
+
+  it.each(['1200000000000000000000', '0.000000000000000000012', '-123456789012345', '1e-7'])(
+    'are taken where all digits are kept: %s',
+    (number) => {
+      const rule = `[{ times: ${number} }]`;
+      const messages = checkMapping(priced(`{ price: price, rule: ${rule} }`)).map(({ message }) => message);
+      expect(messages).not.toContainEqual(expect.stringContaining('digits'));
+    },
+  );
+});
+
 describe('a check of calculations', () => {
   const problems = (pricing: string, more = '') =>
     checkMapping(priced(pricing, more)).flatMap(({ path, message }) =>

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { Decimal } from '../../model/decimal.ts';
 import type { LookupTable } from '../lookup-table.ts';
 import type { SourceRow } from '../record-rows.ts';
-import type { Cell, ItemKind, Kind, Present } from '../values/cell.ts';
+import { type Cell, type ItemKind, type Kind, type Present, refuse } from '../values/cell.ts';
 
 /** One executable step of a pipeline, with its types. Steps on single items are applied to each item of a list. */
 export interface Step {
@@ -91,10 +91,18 @@ export function calculatingStep(
     run: (value, row, n) => {
       if (typeof value !== 'number') return value;
       const result = run(Decimal.of(value), row, n);
-      return result === undefined ? undefined : settle(result, row, n).toNumber();
+      return result === undefined ? undefined : bounded(settle(result, row, n).toNumber(), row);
     },
     exact: { run, settle },
   };
+}
+
+/** From here on a number has more digits before its point than it can keep. */
+const TOO_LARGE = 1e15;
+
+function bounded(result: number, { line }: SourceRow): number {
+  if (Math.abs(result) < TOO_LARGE) return result;
+  return refuse('number-too-large', 'the calculation gives a number of more than 15 digits', line);
 }
 
 /** A step that keeps numbers on one side of a bound, and notes where it had to. */

@@ -69,12 +69,26 @@ function contextOf(scope: Scope, at: Path): TransformContext {
   };
 }
 
+/** As many as a number keeps exactly. */
+const MOST_DIGITS = 15;
+
 const OPERAND = /^\{([^{}]*(?:\{n\})?[^{}]*)\}$/;
 
 /** A number to calculate with: as written, or that of the param or column in braces. */
 function compileOperand(scope: Scope, path: Path, written: number | string): Operand {
   if (typeof written === 'number') {
     const number = Decimal.of(written);
+    if (
+      String(written)
+        .replace(/e.*/, '')
+        .replaceAll(/^[-0.]+|\D/g, '')
+        .replace(/0+$/, '').length > MOST_DIGITS
+    ) {
+      scope.problems.add(
+        path,
+        `expected a number of at most ${MOST_DIGITS} digits: more are not kept exactly`,
+      );
+    }
     return () => number;
   }
   const name = OPERAND.exec(written)?.[1];
