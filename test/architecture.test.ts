@@ -78,8 +78,6 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
   plan: [
     // Makes a plan, reads what it has written, judges it while it is applied.
     ...['plan-import.ts', 'plan-file.ts', 'judge-safety.ts'],
-    // The hash of the crosswalk's keys too.
-    'key-set.ts',
   ],
   apply: ['apply-operations.ts'],
   export: [

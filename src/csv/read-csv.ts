@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import type { BlockFinder, RowsPiece, SourcePiece } from '../model/block-index.ts';
 import { DEFAULT_LIMITS, fileLimitError } from '../model/input-limits.ts';
 import { DELIMITER_CHARACTERS, type Dialect, type Row, type Table } from '../model/row.ts';
 import { CsvError, HeaderRowError } from '../model/storeferry-error.ts';
@@ -42,6 +43,11 @@ export interface CsvTable extends Table, Disposable {
   readonly doubt: CsvError | null;
   /** Counted by `batches` so far; blank lines are not rows. */
   readonly counts: { readonly rows: number; readonly blankLines: number };
+  /**
+   * Instead of `batches`: the rows with their text, and in their place the blocks that a finder finds. It is asked for
+   * before each piece; the first piece is always rows.
+   */
+  pieces(finder: () => BlockFinder | undefined): AsyncIterable<SourcePiece>;
 }
 
 /**
@@ -94,12 +100,49 @@ async function open(input: Readable, options: CsvOptions): Promise<CsvTable> {
     blankLines: 0,
   };
 
-  const batches = readRows(window, reading);
-  const { header, firstRows } = await readHeader(batches, name);
+  let finder: () => BlockFinder | undefined = () => undefined;
+  const pieces = readRows(window, reading, () => finder());
+  const { header, first } = await readHeader(pieces, name);
+  const firstRows = first.rows;
   refuseLongNames(header, name, limits);
   const isHeading = headingRows(header, firstRows);
   const marked = (row: Row): Row => (isHeading(row) ? { ...row, heading: true } : row);
   const counts = { rows: 0 };
+  const counted = (piece: RowsPiece): RowsPiece => {
+    const { rows } = piece;
+    counts.rows += rows.length;
+    if (counts.rows > limits.rows) {
+      const { line = 1 } = rows[rows.length - (counts.rows - limits.rows)] ?? {};
+      throw fileLimitError(CsvError, limits, 'rows', { file: name, line });
+    }
+    return rows.some(isHeading) ? { ...piece, rows: rows.map(marked) } : piece;
+  };
+  const read = async function* (blocks: () => BlockFinder | undefined): AsyncGenerator<SourcePiece> {
+    finder = blocks;
+    try {
+      for (let piece: SourcePiece = first; ; ) {
+        if (piece.kind === 'known-blocks') {
+          const { index, from, to, rowsOf } = piece;
+          const { rows } = index.total(piece);
+          let { place } = piece;
+          // To name the line of the first row beyond the limit.
+          for (let block = from; counts.rows + rows > limits.rows && block <= to; block++) {
+            counted(rowsOf(block, place));
+            place = index.after(block, place);
+          }
+          counts.rows += rows;
+          yield piece;
+        } else if (piece.rows.length > 0) {
+          yield counted(piece);
+        }
+        const { done, value } = await pieces.next();
+        if (done === true) return;
+        piece = value;
+      }
+    } finally {
+      input.destroy();
+    }
+  };
   return {
     header: header.cells,
     dialect: {
@@ -117,22 +160,9 @@ async function open(input: Readable, options: CsvOptions): Promise<CsvTable> {
         return reading.blankLines;
       },
     },
+    pieces: read,
     async *batches() {
-      try {
-        for (let batch: readonly Row[] = firstRows; ; ) {
-          counts.rows += batch.length;
-          if (counts.rows > limits.rows) {
-            const { line = 1 } = batch[batch.length - (counts.rows - limits.rows)] ?? {};
-            throw fileLimitError(CsvError, limits, 'rows', { file: name, line });
-          }
-          if (batch.length > 0) yield batch.some(isHeading) ? batch.map(marked) : batch;
-          const { done, value } = await batches.next();
-          if (done === true) return;
-          batch = value;
-        }
-      } finally {
-        input.destroy();
-      }
+      for await (const piece of read(() => undefined)) if (piece.kind === 'rows') yield piece.rows;
     },
     [Symbol.dispose]() {
       input.destroy();
@@ -167,19 +197,23 @@ async function skipLines(window: ByteWindow, line: number, header: number, name:
 
 /** The first line with content, and the rows that were read with it. */
 async function readHeader(
-  batches: AsyncIterator<readonly Row[]>,
+  pieces: AsyncIterator<SourcePiece>,
   name: string,
-): Promise<{ readonly header: Row; readonly firstRows: readonly Row[] }> {
+): Promise<{ readonly header: Row; readonly first: RowsPiece }> {
   for (;;) {
-    const { done, value } = await batches.next();
+    const { done, value } = await pieces.next();
     if (done === true) {
       throw new CsvError('The file is empty: a header was expected in its first line.', {
         place: { file: name, line: 1 },
         hint: 'Check whether the export failed.',
       });
     }
-    const [header, ...firstRows] = value;
-    if (header !== undefined) return { header, firstRows };
+    if (value.kind !== 'rows') throw new TypeError('blocks were found before the header was read');
+    const { rows, offsets, blankLines } = value;
+    const [header] = rows;
+    if (header === undefined) continue;
+    const first = { ...value, rows: rows.slice(1) };
+    return { header, first: { ...first, offsets: offsets.slice(1), blankLines: blankLines.slice(1) } };
   }
 }
 

@@ -1,5 +1,12 @@
 import { TextDecoder } from 'node:util';
 import Papa from 'papaparse';
+import {
+  BLOCK_BYTES,
+  type BlockFinder,
+  type KnownPiece,
+  type RowsPiece,
+  type SourcePiece,
+} from '../model/block-index.ts';
 import { fileLimitError, type InputLimits } from '../model/input-limits.ts';
 import type { Row } from '../model/row.ts';
 import { CsvError } from '../model/storeferry-error.ts';
@@ -39,43 +46,141 @@ export interface Reading {
   blankLines: number;
 }
 
+/** Bytes that are searched for the next known block at once. */
+const SEARCHED_BYTES = BLOCK_BYTES + BLOCK_BYTES / 2;
+
 /**
  * All rows in batches, the header included. `scanRows` finds each block of complete rows, Papa Parse reads it, and the file is
- * refused if they disagree. CsvError, EncodingError.
+ * refused if they disagree. Where `blocks` gives a finder, rows are read only up to the next block that it finds.
+ * CsvError, EncodingError.
  */
-export async function* readRows(window: ByteWindow, reading: Reading): AsyncGenerator<Row[]> {
+export async function* readRows(
+  window: ByteWindow,
+  reading: Reading,
+  blocks: () => BlockFinder | undefined,
+): AsyncGenerator<SourcePiece> {
   const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
   const delimiter = reading.delimiter.charCodeAt(0);
+  const { quotes, blockBytes } = reading;
+  let expected = -1;
+  let searched = SEARCHED_BYTES;
   for (;;) {
-    const { bytes } = window;
-    const { line, quotes } = reading;
-    const scan = scanRows(bytes, { delimiter, quotes, line, final: window.final });
+    const finder = blocks();
+    if (finder !== undefined) {
+      const most = finder.index.longest + searched;
+      if (window.bytes.length < most) await window.grow(most + blockBytes);
+      const known = takeKnown(window, reading, finder, expected, decoder);
+      if (known !== undefined) {
+        expected = known.to + 1;
+        searched = SEARCHED_BYTES;
+        yield known;
+        continue;
+      }
+    }
+    const { line } = reading;
+    const bytes = finder === undefined ? window.bytes : window.bytes.subarray(0, searched);
+    const final = window.final && bytes.length === window.bytes.length;
+    const scan = scanRows(bytes, { delimiter, quotes, line, final });
     refuseTooLong(bytes, scan, reading);
     if (scan.fault !== undefined) throw structureError(reading.name, bytes, scan.fault);
+    // A row may be longer than a block.
+    searched = scan.end === 0 ? searched * 2 : Math.min(searched * 2, blockBytes);
     if (scan.end === 0) {
-      if (window.final) return;
-      await window.grow(Math.max(reading.blockBytes, bytes.length * 2));
+      if (final) return;
+      if (bytes.length === window.bytes.length) await window.grow(Math.max(blockBytes, bytes.length * 2));
       continue;
     }
 
-    const block = bytes.subarray(0, scan.end);
+    const found = finder && findLater(window, scan, finder);
+    if (found !== undefined) expected = found.block;
+    const until = found === undefined ? scan : rowsBefore(scan, found.row);
+    const block = bytes.subarray(0, until.end);
     refuseNul(block, reading);
-    const rows = toRows(block, scan, decoder, reading);
-    reading.newlines |= scan.newlines;
-    reading.line = scan.nextLine;
-    reading.offset += scan.end;
-    window.drop(scan.end);
+    const { rows, offsets, blankLines } = toRows(block, until, decoder, reading);
+    const { offset } = reading;
+    reading.newlines |= until.newlines;
+    reading.line = until.nextLine;
+    reading.offset += until.end;
+    window.drop(until.end);
 
     // Equal batches of at most BATCH_ROWS.
     const size = Math.ceil(rows.length / Math.ceil(rows.length / BATCH_ROWS));
     for (let from = 0; from < rows.length; from += size) {
-      yield rows.length <= size ? rows : rows.slice(from, from + size);
+      const to = from + size;
+      yield rows.length <= size
+        ? { kind: 'rows', rows, bytes: block, offset, offsets, blankLines }
+        : {
+            ...{ kind: 'rows', rows: rows.slice(from, to), bytes: block, offset },
+            ...{ offsets: offsets.slice(from, to), blankLines: blankLines.slice(from, to) },
+          };
     }
-    await window.grow(reading.blockBytes);
+    if (finder === undefined) await window.grow(blockBytes);
   }
 }
 
-function toRows(block: Uint8Array, scan: RowScan, decoder: TextDecoder, reading: Reading): Row[] {
+/** The blocks that stand at the beginning of the window, one after another as in the index; they are dropped from it. */
+function takeKnown(
+  window: ByteWindow,
+  reading: Reading,
+  { index, table }: BlockFinder,
+  expected: number,
+  decoder: TextDecoder,
+): KnownPiece | undefined {
+  const { bytes, final } = window;
+  const from = index.find(bytes, 0, table, final, expected);
+  if (from < 0) return undefined;
+  const { offset, line, blankLines } = reading;
+  const begins = { offset, line, blankLines };
+  let ends = index.after(from, begins);
+  let to = from;
+  while (index.find(bytes, ends.offset - offset, table, final, to + 1) === to + 1) {
+    to += 1;
+    ends = index.after(to, ends);
+  }
+  Object.assign(reading, ends);
+  window.drop(ends.offset - offset);
+  return {
+    ...{ kind: 'known-blocks', index, from, to, place: begins },
+    rowsOf(block, place) {
+      const start = place.offset - offset;
+      const own = bytes.subarray(start, start + index.bytes(block));
+      const { quotes, delimiter } = reading;
+      const options = { delimiter: delimiter.charCodeAt(0), quotes, line: place.line, final: true };
+      const rows = toRows(own, scanRows(own, options), decoder, { ...reading, ...place });
+      return { kind: 'rows', bytes: own, offset: place.offset, ...rows };
+    },
+  };
+}
+
+/** The first known block that begins with a row other than the first one. */
+function findLater(
+  { bytes, final }: ByteWindow,
+  { starts }: RowScan,
+  { index, table }: BlockFinder,
+): { readonly row: number; readonly block: number } | undefined {
+  for (let row = 1; row < starts.length; row += 1) {
+    const block = index.find(bytes, starts[row] ?? 0, table, final);
+    if (block >= 0) return { row, block };
+  }
+  return undefined;
+}
+
+/** The scan as if it had ended before this row. */
+function rowsBefore(scan: RowScan, row: number): RowScan {
+  const { lines, starts, end, nextLine } = scan;
+  return {
+    ...scan,
+    ...{ rows: row, lines: lines.slice(0, row), starts: starts.slice(0, row) },
+    ...{ end: starts[row] ?? end, nextLine: lines[row] ?? nextLine },
+  };
+}
+
+function toRows(
+  block: Uint8Array,
+  scan: RowScan,
+  decoder: TextDecoder,
+  reading: Reading,
+): Pick<RowsPiece, 'rows' | 'offsets' | 'blankLines'> {
   const { file, limits } = reading;
   const found = newlineOf(scan.newlines);
   const even = found === 'mixed' ? evenNewlines(block, reading.quotes) : block;
@@ -104,6 +209,8 @@ function toRows(block: Uint8Array, scan: RowScan, decoder: TextDecoder, reading:
   }
 
   const rows: Row[] = [];
+  const offsets: number[] = [];
+  const blankLines: number[] = [];
   const measure = scan.longestRow > limits.cellBytes;
   for (let index = 0; index < parsed.length; index += 1) {
     const cells = parsed[index] ?? [];
@@ -118,8 +225,10 @@ function toRows(block: Uint8Array, scan: RowScan, decoder: TextDecoder, reading:
     }
     if (measure) refuseLongCell(cells, line, reading);
     rows.push({ file, line, cells });
+    offsets.push(reading.offset + (scan.starts[index] ?? 0));
+    blankLines.push(reading.blankLines);
   }
-  return rows;
+  return { rows, offsets, blankLines };
 }
 
 function isBlank(cells: readonly string[]): boolean {

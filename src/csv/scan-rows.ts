@@ -50,8 +50,9 @@ export interface RowScan {
   /** The number of complete rows, blank ones included, and the offset after the last of them. */
   readonly rows: number;
   readonly end: number;
-  /** The physical line on which each row starts. */
+  /** The physical line on which each row starts, and its offset. */
   readonly lines: readonly number[];
+  readonly starts: readonly number[];
   /** The physical line that starts at `end`. */
   readonly nextLine: number;
   readonly newlines: number;
@@ -83,6 +84,7 @@ export function scanRows(bytes: Uint8Array, options: RowScanOptions): RowScan {
   if (options.quotes === 'none' || bytes.indexOf(QUOTE) < 0) return scanUnquotedRows(bytes, options);
   const length = bytes.length;
   const lines: number[] = [];
+  const starts: number[] = [];
   let { line } = options;
   let rowStart = 0;
   let rowLine = line;
@@ -108,6 +110,7 @@ export function scanRows(bytes: Uint8Array, options: RowScanOptions): RowScan {
       }
       newlines |= kind;
       lines.push(rowLine);
+      starts.push(rowStart);
       if (at - rowStart > longestRow) longestRow = at - rowStart;
       line += 1;
       rowLine = line;
@@ -160,6 +163,7 @@ export function scanRows(bytes: Uint8Array, options: RowScanOptions): RowScan {
       fault = { kind: 'unclosed-quote', offset: openCell, line: cellLine, cellLine };
     } else {
       lines.push(rowLine);
+      starts.push(rowStart);
       longestRow = Math.max(longestRow, length - rowStart);
       rowStart = length;
     }
@@ -168,6 +172,7 @@ export function scanRows(bytes: Uint8Array, options: RowScanOptions): RowScan {
     rows: lines.length,
     end: rowStart,
     lines,
+    starts,
     nextLine: rowLine,
     newlines,
     openCell,
@@ -180,6 +185,7 @@ export function scanRows(bytes: Uint8Array, options: RowScanOptions): RowScan {
 function scanUnquotedRows(bytes: Uint8Array, options: RowScanOptions): RowScan {
   const { final } = options;
   const lines: number[] = [];
+  const starts: number[] = [];
   let { line } = options;
   let rowStart = 0;
   let newlines = 0;
@@ -193,6 +199,7 @@ function scanUnquotedRows(bytes: Uint8Array, options: RowScanOptions): RowScan {
     const isCrLf = isCr && lf === end + 1;
     newlines |= isCrLf ? NEWLINE_CRLF : isCr ? NEWLINE_CR : NEWLINE_LF;
     lines.push(line);
+    starts.push(rowStart);
     line += 1;
     if (end - rowStart > longestRow) longestRow = end - rowStart;
     rowStart = isCrLf ? end + 2 : end + 1;
@@ -201,6 +208,7 @@ function scanUnquotedRows(bytes: Uint8Array, options: RowScanOptions): RowScan {
   }
   if (final && rowStart < bytes.length) {
     lines.push(line);
+    starts.push(rowStart);
     longestRow = Math.max(longestRow, bytes.length - rowStart);
     rowStart = bytes.length;
   }
@@ -208,6 +216,7 @@ function scanUnquotedRows(bytes: Uint8Array, options: RowScanOptions): RowScan {
     rows: lines.length,
     end: rowStart,
     lines,
+    starts,
     nextLine: line,
     newlines,
     openCell: -1,

@@ -56,6 +56,7 @@ export function compileJoins(
   });
   const mayFault = joins.filter(({ table, rejectsMissing }) => rejectsMissing || table.isFaulty);
   return {
+    any: joins.length > 0,
     /** Fills the joined cells of a row. If the key has no row in the table, the row gets no joined cells. */
     fill(row: SourceRow, cells: (string | undefined)[]) {
       for (const { table, key, slots } of joins) {

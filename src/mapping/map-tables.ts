@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { findPackageJSON } from 'node:module';
 import { join } from 'node:path';
-import type { DeferredRecord, Mapped, RecordTrace } from '../model/mapped-record.ts';
+import type { BlockFinder, SourcePiece } from '../model/block-index.ts';
+import type { DeferredRecord, Mapped, RecordTrace, SourceItem } from '../model/mapped-record.ts';
 import { blankCellsBeyond, type Row } from '../model/row.ts';
 import { MappingError } from '../model/storeferry-error.ts';
 import type { Binding, ColumnReport } from './columns/bind-table.ts';
@@ -12,6 +13,7 @@ import { openSqliteScratch } from './grouping/open-sqlite-scratch.ts';
 import { deferRecord, keyOf, mapRecord } from './map-record.ts';
 import type { RecordRows, SourceRow } from './record-rows.ts';
 import { Trace } from './trace.ts';
+import { type BlockText, type TableReading, walkBlocks } from './walk-blocks.ts';
 
 /** A file of the source: its header line and its rows. */
 export interface Table {
@@ -21,6 +23,11 @@ export interface Table {
   /** The name of the file in messages. */
   readonly name?: string | undefined;
   readonly batches: AsyncIterable<readonly Row[]>;
+  /** Instead of `batches`, where blocks can be found. `dialect` decides, together with the header, what bytes mean. */
+  readonly text?: {
+    readonly dialect: string;
+    readonly pieces: (finder: () => BlockFinder | undefined) => AsyncIterable<SourcePiece>;
+  };
 }
 
 interface MapTablesOptions {
@@ -56,6 +63,22 @@ export function deferTables(
   return readTables(mapping, tables, options, (rows) => deferRecord(mapping.mapper, rows, context));
 }
 
+/**
+ * The same, with the ends of blocks, and with the blocks of the index in place of their records where the source still
+ * has them. Mappings whose records may be anywhere, or that join tables, have no blocks.
+ */
+export function readBlocks(
+  mapping: CompiledMapping,
+  tables: AsyncIterable<Table> | Iterable<Table>,
+  options: MapTablesOptions & { readonly context: string } & Pick<BlockText, 'index' | 'blockBytes'>,
+): AsyncIterable<readonly SourceItem[]> {
+  const { context, index, blockBytes } = options;
+  const map = (rows: RecordRows): SourceItem => deferRecord(mapping.mapper, rows, context);
+  return readTables(mapping, tables, options, map, (text, { header }, reading, become) =>
+    walkBlocks({ ...text, context, header, index, blockBytes }, reading, become),
+  );
+}
+
 /** A record with what its fields are made of. */
 export interface TracedRecord {
   readonly mapped: Mapped;
@@ -87,6 +110,12 @@ async function* readTables<Item>(
   tables: AsyncIterable<Table> | Iterable<Table>,
   options: MapTablesOptions,
   map: (rows: RecordRows) => Item,
+  walk?: (
+    text: NonNullable<Table['text']>,
+    table: Table,
+    reading: TableReading,
+    become: (rows: RecordRows) => Item,
+  ) => AsyncIterable<readonly Item[]>,
 ): AsyncIterable<readonly Item[]> {
   const { joins } = mapping.mapper;
   const become = (rows: RecordRows) => {
@@ -98,6 +127,7 @@ async function* readTables<Item>(
     scratch = (options.openScratch ?? openSqliteScratch)(kind);
     return scratch;
   });
+  const { bounds } = grouper;
   try {
     let seq = 0;
     for await (const table of tables) {
@@ -105,16 +135,33 @@ async function* readTables<Item>(
       options.onTable?.(binding.report, table.file);
       grouper.startTable();
       let even: Binding | undefined;
+      const reading: Omit<TableReading, 'bounds'> = {
+        boundTo(batch) {
+          even ??= evened(binding, table.header, batch);
+          return even;
+        },
+        row: (row) => sourceRow(mapping, even ?? binding, row, seq),
+        recordsOf(batch) {
+          const bound = reading.boundTo(batch);
+          const rows = batch.map((row, index) => sourceRow(mapping, bound, row, seq + index));
+          seq += batch.length;
+          const headings = rows.filter((_, index) => batch[index]?.heading === true);
+          const data =
+            headings.length === 0 ? rows : rows.filter((_, index) => batch[index]?.heading !== true);
+          return [...headings.map((row) => headingRecord(mapping, row)), ...grouper.add(data)];
+        },
+        seq: () => seq,
+        skip(rows) {
+          seq += rows;
+        },
+      };
+      const { text } = table;
+      if (walk !== undefined && text !== undefined && bounds !== undefined && !joins.any) {
+        yield* walk(text, table, { ...reading, bounds }, become);
+        continue;
+      }
       for await (const batch of table.batches) {
-        even ??= evened(binding, table.header, batch);
-        const bound = even;
-        const rows = batch.map((row, index) => sourceRow(mapping, bound, row, seq + index));
-        seq += batch.length;
-        const headings = rows.filter((_, index) => batch[index]?.heading === true);
-        const data = headings.length === 0 ? rows : rows.filter((_, index) => batch[index]?.heading !== true);
-        const mapped = [...headings.map((row) => headingRecord(mapping, row)), ...grouper.add(data)].map(
-          become,
-        );
+        const mapped = reading.recordsOf(batch).map(become);
         if (mapped.length > 0) yield mapped;
       }
     }

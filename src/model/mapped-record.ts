@@ -1,3 +1,4 @@
+import type { BlockEnd, KnownBlocks } from './block-index.ts';
 import type { Reason } from './reason.ts';
 import type { RowSpan } from './row.ts';
 
@@ -21,6 +22,9 @@ export type UpdateMatch = (typeof UPDATE_MATCHES)[number];
 
 /** The result of mapping a group of rows. */
 export type Mapped = MappedRecord | MappedRejection | MappedSkip;
+
+/** What a source gives to a plan: results in source order, and the blocks that they belong to. */
+export type SourceItem = Mapped | DeferredRecord | BlockEnd | KnownBlocks;
 
 /** A record that can be sent. `key` is the product `url` or the contact `id`; of a patch, what its product is found by. */
 export interface MappedRecord extends FromRows {

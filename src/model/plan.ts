@@ -282,6 +282,8 @@ export const planSchema = z.object({
   shards: z.array(plannedShard),
   /** Over the file of held records, in hexadecimal; absent if none is held. */
   heldSha256: z.string().exactOptional(),
+  /** The position of the ledger (`Ledger.position`) with which the blocks of the source were compared; absent: there are none. */
+  blocksAt: z.string().exactOptional(),
   /** Over the file of rejections, in hexadecimal; absent in plans of earlier versions. */
   rejectionsSha256: z.string().exactOptional(),
   source: planSource,

@@ -7,7 +7,7 @@ import type { RunFolder } from '../state/artifacts.ts';
 /** The file of a plan's rejections in the folder of its run. */
 export const REJECTIONS_FILE = 'rejections.jsonl';
 
-/** Streams lines to a file of a plan immediately, because every row of a source may be rejected, or held. */
+/** Streams lines or bytes to a file of a plan immediately, because every row of a source may be rejected, or held. */
 export class LineWriter {
   readonly #lines = new PassThrough();
   readonly #written: Promise<number>;
@@ -25,8 +25,8 @@ export class LineWriter {
     return this.#lines.writableNeedDrain;
   }
 
-  /** Takes a line with its line break. */
-  add(line: string): void {
+  /** Takes a line with its line break, or bytes. */
+  add(line: string | Uint8Array): void {
     this.#hash.update(line);
     this.#lines.write(line);
   }

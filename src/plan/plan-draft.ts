@@ -1,3 +1,4 @@
+import { type BlockEnd, type BlockIndex, encodeBlock, type KnownBlocks } from '../model/block-index.ts';
 import type { Guard, GuardHit } from '../model/guard.ts';
 import { isJsonObject } from '../model/json-object.ts';
 import type {
@@ -7,6 +8,7 @@ import type {
   MappedRejection,
   MappedSkip,
   Resource,
+  SourceItem,
 } from '../model/mapped-record.ts';
 import type { Plan, PlannedShard } from '../model/plan.ts';
 import type { ProductField } from '../model/product-fields.ts';
@@ -19,6 +21,7 @@ import { fingerprintOf } from './fingerprint-of.ts';
 import { HELD_FILE, heldLine } from './held-record.ts';
 import { LineWriter, REJECTIONS_FILE, rejectionLine } from './line-writer.ts';
 import { keepFields } from './patch-product.ts';
+import { BLOCKS_FILE } from './plan-file.ts';
 import { PlanTally, type Standing, type TalliedRecord } from './plan-tally.ts';
 import { ShardWriter, type UnplacedOperation } from './shard-writer.ts';
 
@@ -46,6 +49,16 @@ export interface DraftOptions {
   readonly guards?: readonly Guard[] | undefined;
   /** Guards that are known to hold by their share. */
   readonly holding?: readonly Guard[];
+  /** Set where the blocks of the source are written to `BLOCKS_FILE`. */
+  readonly blocks?: BlockOptions | undefined;
+}
+
+/** Reads a source in blocks. */
+export interface BlockOptions {
+  readonly open: () => AsyncIterable<readonly SourceItem[]>;
+  /** Blocks of an earlier run, in which all records were as the ledger has them at this position. */
+  readonly index: BlockIndex | undefined;
+  readonly position: string;
 }
 
 /**
@@ -67,7 +80,12 @@ interface LeftOut {
 }
 
 /** The entries in source order: rejections wait too, so that their order is kept. */
-type Taken = Prepared | DeferredRecord | LeftOut;
+type Taken = Prepared | DeferredRecord | LeftOut | EndedBlock | KnownBlocks;
+
+/** The end of a block, with the hashes of its keys. */
+interface EndedBlock extends BlockEnd {
+  readonly keys: readonly number[];
+}
 
 type Answer = LedgerMark | 'same' | undefined;
 
@@ -81,7 +99,9 @@ interface Query {
 type Settled =
   | { readonly kind: 'known'; readonly record: DeferredRecord; readonly mark: LedgerMark | undefined }
   | { readonly kind: 'compared'; readonly record: Prepared; readonly mark: LedgerMark | undefined }
-  | LeftOut;
+  | LeftOut
+  | EndedBlock
+  | KnownBlocks;
 
 /** The files of a draft. */
 interface DraftFiles extends Required<Pick<Plan, 'rejectionsSha256'>>, Pick<Plan, 'heldSha256'> {
@@ -101,6 +121,9 @@ export class PlanDraft {
   readonly #rejections: LineWriter;
   /** Most plans hold nothing. */
   #held: LineWriter | undefined;
+  readonly #blocks: LineWriter | undefined;
+  /** Whether all records since the last end of a block are unchanged in every later run, or will be when they were sent. */
+  #isSettled = true;
   /**
    * Memos that the ledger lacks, of mapped records that equal the acknowledged body. Without them a catalog that was
    * sent before the mapping was edited would be mapped in every run.
@@ -115,6 +138,7 @@ export class PlanDraft {
     this.tally = new PlanTally(options.resource);
     this.#shards = new ShardWriter(options.folder, 'upserts');
     this.#rejections = new LineWriter(options.folder, REJECTIONS_FILE);
+    this.#blocks = options.blocks && new LineWriter(options.folder, BLOCKS_FILE);
     const { guards = [], holding = [] } = options;
     this.watch = new GuardWatch(guards, new Set([...holdingAlways(guards), ...holding]));
   }
@@ -137,6 +161,16 @@ export class PlanDraft {
     this.#batch.push({ kind: 'left-out', item, records });
   }
 
+  /** Takes blocks whose records are unchanged. */
+  known(blocks: KnownBlocks): void {
+    this.#batch.push(blocks);
+  }
+
+  /** Takes the end of the block of the records since the last one. */
+  endBlock(end: EndedBlock): void {
+    this.#batch.push(end);
+  }
+
   /** Whether `drain` should be awaited before more entries are added. */
   get full(): boolean {
     return this.#batch.length >= RECORDS_PER_QUERY || this.#chars >= CHARS_PER_QUERY;
@@ -148,6 +182,7 @@ export class PlanDraft {
     await this.#shards.room();
     await this.#rejections.room();
     await this.#held?.room();
+    await this.#blocks?.room();
     await this.#remember(FACTS_AT_ONCE);
   }
 
@@ -159,6 +194,7 @@ export class PlanDraft {
       const upserts = await this.#shards.finish();
       const rejectionsSha256 = await this.#rejections.finish();
       const heldSha256 = await this.#held?.finish();
+      await this.#blocks?.finish();
       await this.#remember(1);
       return { upserts, rejectionsSha256, ...(heldSha256 === undefined ? {} : { heldSha256 }) };
     } catch (error) {
@@ -171,6 +207,7 @@ export class PlanDraft {
   async abandon(): Promise<void> {
     await this.#rejections.abandon();
     await this.#held?.abandon();
+    await this.#blocks?.abandon();
     await this.#shards.abandon();
   }
 
@@ -213,6 +250,8 @@ export class PlanDraft {
         case 'deferred':
           return this.#settle(taken, answers[next++]);
         case 'left-out':
+        case 'block-end':
+        case 'known-blocks':
           return taken;
         default:
           return taken satisfies never;
@@ -318,16 +357,37 @@ export class PlanDraft {
       case 'known':
         this.watch.count(false);
         this.#count(one.record, one.mark, 'unchanged');
+        if (one.mark !== undefined) this.#settleUnless(one.mark.job !== this.#options.job);
         break;
       case 'compared':
         this.#placeCompared(one.record, one.mark, bodies);
         break;
       case 'left-out':
+        this.#settleUnless(true);
         this.#placeLeftOut(one);
         break;
+      case 'block-end':
+        if (this.#isSettled && one.block !== null) this.#addBlocks(encodeBlock(one.block, one.keys));
+        this.#isSettled = true;
+        break;
+      case 'known-blocks': {
+        const { records, rows } = one.index.total(one);
+        this.watch.count(false, records);
+        this.tally.unchanged(records, rows);
+        this.#addBlocks(one.index.encoded(one));
+        break;
+      }
       default:
         one satisfies never;
     }
+  }
+
+  #settleUnless(open: boolean): void {
+    if (open) this.#isSettled = false;
+  }
+
+  #addBlocks({ buffer, byteOffset, byteLength }: Uint32Array): void {
+    this.#blocks?.add(new Uint8Array(buffer, byteOffset, byteLength));
   }
 
   #placeLeftOut({ item, records }: LeftOut): void {
@@ -346,6 +406,10 @@ export class PlanDraft {
     bodies: ReadonlyMap<Prepared, string | undefined>,
   ): void {
     const { standing, hits, held } = this.#standing(prepared, mark, bodies);
+    const { job } = this.#options;
+    this.#settleUnless(
+      held || prepared.memo === undefined || (standing === 'unchanged' && mark?.job !== job),
+    );
     if (held) {
       this.#hold(prepared, mark, standing, hits);
       return;

@@ -17,6 +17,9 @@ import { parseShardLine } from './shard-writer.ts';
 export { fieldChanges, type VariantPairs, variantName } from './changes/field-changes.ts';
 export type { HeldRecord } from './held-record.ts';
 
+/** The blocks of the source, in the folder of its run: words of 32 bits, as `encodeBlock` makes them. */
+export const BLOCKS_FILE = 'blocks.bin';
+
 /**
  * The file of the plan in the folder of its run. It is written last, so its presence shows that the plan is complete.
  */

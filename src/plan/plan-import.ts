@@ -1,6 +1,7 @@
 import type { ImportJob } from '../config/job/job.ts';
 import { DEFAULT_LIMITS, type InputLimits } from '../model/input-limits.ts';
 import { isJsonObject } from '../model/json-object.ts';
+import type { HashKey, KeySet } from '../model/key-set.ts';
 import type { DeferredRecord, ImportMode, Mapped } from '../model/mapped-record.ts';
 import type { ImageFindings, Plan, PlannedShard, PlanSource, UndoFacts } from '../model/plan.ts';
 import { reportedField, type SentFields } from '../model/product-fields.ts';
@@ -10,7 +11,7 @@ import { waveEnds } from '../model/waves.ts';
 import type { RunFolder } from '../state/artifacts.ts';
 import type { Ledger, OwnedKey } from '../state/state.ts';
 import { judgeGuards, judgeSafety } from './judge-safety.ts';
-import type { HashKey, KeySet } from './key-set.ts';
+import type { BlockOptions } from './plan-draft.ts';
 import { verifiedShard, writePlan } from './plan-file.ts';
 import type { PlanTally } from './plan-tally.ts';
 import { cutIntoWaves, ShardWriter } from './shard-writer.ts';
@@ -36,6 +37,10 @@ export interface PlanOptions {
   };
   /** Reads the snapshot through the mapping from its beginning; called a second time if keys repeat. */
   readonly openMapped: () => Records;
+  /**
+   * Used instead of it where the blocks of the source can be kept for the next run: without update, sample and `admit`.
+   */
+  readonly blocks?: BlockOptions | undefined;
   /** Called after the source has been read completely. */
   readonly describeSource: () => PlanSource;
   /** What the jobs that write products to the same store send, this one included; left out: unknown. */
@@ -84,6 +89,7 @@ export async function planImport(options: PlanOptions): Promise<Plan> {
     job.mode === 'update' && options.whole !== true
       ? new UpdatePass({ ...job, match: job.match ?? 'url', ledger, mostMerged, signal })
       : undefined;
+  const { blocks } = options;
   const openMapped = () =>
     sample === undefined ? options.openMapped() : takeSample(options.openMapped(), sample);
   const drafting = {
@@ -95,7 +101,8 @@ export async function planImport(options: PlanOptions): Promise<Plan> {
       mode: undo === undefined ? job.mode : 'update',
       keep: job.keep,
     },
-    openMapped: () => admit(updates === undefined ? openMapped() : updates.records(openMapped())),
+    openMapped: () =>
+      blocks?.open() ?? admit(updates === undefined ? openMapped() : updates.records(openMapped())),
     duplicates: job.duplicates,
     mostMerged,
     guards: job.guards,
@@ -145,7 +152,7 @@ export async function planImport(options: PlanOptions): Promise<Plan> {
 }
 
 function assemble(
-  { job, senders = [], undo, describeSource }: PlanOptions,
+  { job, senders = [], undo, describeSource, blocks }: PlanOptions,
   { draft: { tally, watch }, rows, duplicates }: FullDraft,
   { removed, deletes, withheld, withoutId, unconfirmed }: PlannedDeletes,
   files: Required<Pick<Plan, 'shards' | 'rejectionsSha256'>> & Pick<Plan, 'heldSha256'>,
@@ -175,6 +182,7 @@ function assemble(
     deletesWithoutId: withoutId,
     unconfirmed,
     ...files,
+    ...(blocks === undefined ? {} : { blocksAt: blocks.position }),
     source: describeSource(),
   };
 }

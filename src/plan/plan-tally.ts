@@ -174,6 +174,12 @@ export class PlanTally {
     if (record.notes !== undefined) for (const note of record.notes) this.#notice(note);
   }
 
+  /** Records of blocks that stand in the source as they did. */
+  unchanged(records: number, rows: number): void {
+    this.#count('unchanged', records, rows);
+    this.known += records;
+  }
+
   /** A record that a guard keeps back. */
   held(record: TalliedRecord, standing: Standing): void {
     this.#count('held', 1, record.rows);

@@ -1,10 +1,14 @@
 import { setImmediate } from 'node:timers/promises';
+import type { KnownBlocks } from '../model/block-index.ts';
+import type { HashKey, KeyHash } from '../model/key-set.ts';
+import { KeySet } from '../model/key-set.ts';
 import type {
   DeferredRecord,
   Mapped,
   MappedRecord,
   MappedRejection,
   Resource,
+  SourceItem,
 } from '../model/mapped-record.ts';
 import type { DuplicatesFound, DuplicatesPolicy, KeyExample } from '../model/plan.ts';
 import type { RunFolder } from '../state/artifacts.ts';
@@ -12,10 +16,9 @@ import { type CopyGroup, CopySpool } from './copies/copy-spool.ts';
 import { type ResolvedCopy, resolveCopies } from './copies/resolve-copies.ts';
 import { fingerprintOf } from './fingerprint-of.ts';
 import { HELD_FILE } from './held-record.ts';
-import { type HashKey, KeySet } from './key-set.ts';
 import { REJECTIONS_FILE } from './line-writer.ts';
-import { type DraftOptions, PlanDraft } from './plan-draft.ts';
-import { PLAN_FILE } from './plan-file.ts';
+import { type BlockOptions, type DraftOptions, PlanDraft } from './plan-draft.ts';
+import { BLOCKS_FILE, PLAN_FILE } from './plan-file.ts';
 
 /** The progress of planning: rows read, and the distinct keys among them. */
 export interface PlanProgress {
@@ -26,7 +29,7 @@ export interface PlanProgress {
 /** The input of drafting besides the ledger and the folder. */
 interface DraftPlanOptions extends DraftOptions {
   /** Reads the source again from its beginning, with the same result each time. */
-  readonly openMapped: () => AsyncIterable<readonly (Mapped | DeferredRecord)[]>;
+  readonly openMapped: () => AsyncIterable<readonly SourceItem[]>;
   readonly duplicates: DuplicatesPolicy;
   /** The most copies of one key that are merged. */
   readonly mostMerged: number;
@@ -53,6 +56,8 @@ export async function draftPlan(options: DraftPlanOptions): Promise<FullDraft> {
   const { draft, pass } = await passOver(options, null);
   if (pass.repeated.size === 0) return { draft, rows: pass.rows, seen: pass.seen, duplicates: null };
   await draft.abandon();
+  // Copies of repeated keys must be read.
+  options.blocks?.index?.leaveOut((key) => pass.repeated.hasHash(key));
   const second = await passOver(options, pass.repeated);
   const { rows, seen, duplicates } = second.pass;
   return { draft: second.draft, rows, seen, duplicates };
@@ -100,7 +105,7 @@ async function passOver(
 async function removePlanFiles(folder: RunFolder): Promise<void> {
   await folder.remove([PLAN_FILE]);
   const shards = (await folder.list()).filter((name) => /^(shard|delete)-\d+\.jsonl$/.test(name));
-  await folder.remove([...shards, REJECTIONS_FILE, HELD_FILE]);
+  await folder.remove([...shards, REJECTIONS_FILE, HELD_FILE, BLOCKS_FILE]);
 }
 
 const EXAMPLES_KEPT = 5;
@@ -110,6 +115,7 @@ interface PassOptions {
   readonly duplicates: DuplicatesPolicy;
   readonly mostMerged: number;
   readonly hashKey?: HashKey | undefined;
+  readonly blocks?: BlockOptions | undefined;
 }
 
 /**
@@ -125,6 +131,10 @@ export class SourcePass implements Disposable {
   readonly #options: PassOptions;
   readonly #heldBack: { readonly keys: KeySet; readonly spool: CopySpool } | null;
   readonly #found = { keys: 0, copies: 0, identical: 0, examples: [] as KeyExample[] };
+  /** The hashes of the keys since the last end of a block. */
+  #blockKeys: number[] = [];
+  /** Whether copies were held back since then: their records stand elsewhere. */
+  #hasCopies = false;
 
   /** `knownRepeated`: the repeated keys that an earlier pass over the same source found. */
   constructor(draft: PlanDraft, options: PassOptions, knownRepeated: KeySet | null) {
@@ -135,10 +145,49 @@ export class SourcePass implements Disposable {
     this.#heldBack = knownRepeated === null ? null : { keys: knownRepeated, spool: new CopySpool() };
   }
 
-  take(item: Mapped | DeferredRecord): void {
-    this.rows += item.rows;
-    if (item.kind === 'deferred') this.#takeDeferred(item);
-    else this.#take(item);
+  take(item: SourceItem): void {
+    switch (item.kind) {
+      case 'block-end':
+        if (this.repeated.size === 0) {
+          this.#draft.endBlock({
+            kind: 'block-end',
+            block: this.#hasCopies ? null : item.block,
+            keys: this.#blockKeys,
+          });
+        }
+        this.#blockKeys = [];
+        this.#hasCopies = false;
+        break;
+      case 'known-blocks':
+        this.#takeKnown(item);
+        break;
+      case 'deferred':
+        this.rows += item.rows;
+        this.#takeDeferred(item);
+        break;
+      default:
+        this.rows += item.rows;
+        this.#take(item);
+    }
+  }
+
+  /** The keys of known blocks count as if their rows had been read. */
+  #takeKnown(known: KnownBlocks): void {
+    const { index, from, to } = known;
+    this.rows += index.total(known).rows;
+    for (let block = from; block <= to; block++) {
+      index.eachKey(block, (key) => {
+        const before = this.seen.addHash(key, true);
+        if (before === 'noted') this.#draft.tally.skippedBelongsToOther();
+        if (before === 'claimed') this.#repeat(key);
+      });
+    }
+    if (this.repeated.size === 0) this.#draft.known(known);
+  }
+
+  #repeat(key: Readonly<KeyHash>): void {
+    if (this.#heldBack !== null) throw new Error('the source was not the same when it was read again');
+    this.repeated.addHash(key, true);
   }
 
   #take(item: Mapped): void {
@@ -195,23 +244,28 @@ export class SourcePass implements Disposable {
       return;
     }
     this.seen.add(item.key, true);
+    this.#noteKey();
     if (this.repeated.size === 0) this.#draft.defer(item);
   }
 
   /** Whether the record or rejection may go to the draft. */
   #claim(key: string, item: MappedRecord | MappedRejection): boolean {
     const before = this.seen.add(key, true);
+    this.#noteKey();
     if (before === 'noted') this.#draft.tally.skippedBelongsToOther();
     if (this.#heldBack?.keys.has(key) === true) {
+      this.#hasCopies = true;
       const print = item.kind === 'record' ? fingerprintOf(JSON.stringify(item.body)) : null;
       this.#heldBack.spool.add(key, item, print);
       return false;
     }
-    if (before === 'claimed') {
-      if (this.#heldBack !== null) throw new Error('the source was not the same when it was read again');
-      this.repeated.add(key, true);
-    }
+    if (before === 'claimed') this.#repeat(this.seen.lastHash);
     return this.repeated.size === 0;
+  }
+
+  #noteKey(): void {
+    const { high, low } = this.seen.lastHash;
+    if (this.#options.blocks !== undefined) this.#blockKeys.push(high, low);
   }
 
   #countGroup(group: CopyGroup): void {

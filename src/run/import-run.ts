@@ -17,6 +17,7 @@ import {
   whyNotContinue,
 } from './import/continue-or-begin.ts';
 import { finishStep } from './import/finish-step.ts';
+import { keepBlocks } from './import/kept-blocks.ts';
 import { planStep, refuseUnsafe } from './import/plan-step.ts';
 import { type Stage, stageJobSource, stageStep } from './import/stage-step.ts';
 import { asItStands, laterRun, lockJob, lockPlan, lockTarget, whileHeld } from './lock-job.ts';
@@ -109,7 +110,9 @@ export async function importRun(surroundings: RunContext, task: ImportTask): Pro
       if ((task.kind === 'retry' || task.kind === 'release') && plan.shards.length > 0)
         await supersedeOthers(context, work.run);
       const delivery = { run: work.run, plan, job, store, lock: target };
+      const keep = await keepBlocks(context, work.run, plan);
       await applyStep(context, delivery, workers ?? deliverHere);
+      await keep();
     },
     finish: ({ context, run, lock }, failure) => finishStep(context, request, { run, plan, lock }, failure),
   });

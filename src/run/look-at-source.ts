@@ -62,7 +62,7 @@ export async function lookAtSource(
   const { cut } = folder.sampled(first.stored);
   const { name } = first;
   const bytes = await folder.read(first.stored);
-  using table: CsvTable & { readonly places?: TablePlaces } =
+  using table: Omit<CsvTable, 'pieces'> & { readonly places?: TablePlaces } =
     first.table === undefined
       ? await readCsv(bytes, { ...dialect, name })
       : await openTable(bytes, first.table, { name, file: 0, headerRow: dialect.headerRow });

@@ -168,6 +168,11 @@ export interface Ledger {
    * arrived since was its own, and the state has lost nothing.
    */
   doubtedOnlyBy(job: string, keys: readonly string[]): Promise<ReadonlySet<string>>;
+  /**
+   * Changes whenever a request may change any mark: as long as it is the same and no key is in doubt, all marks are the
+   * same. Empty if nothing was sent yet.
+   */
+  position(): Promise<string>;
   /** Whether single keys are in doubt; `lostSince` shows whether all were put in doubt. */
   hasDoubts(): Promise<boolean>;
   /**

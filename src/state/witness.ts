@@ -13,6 +13,11 @@ export interface Serial {
   readonly value: number;
 }
 
+/** As `Ledger.position`. */
+export function positionOf(serial: Serial | null): string {
+  return serial === null || serial.value === 0 ? '' : `${serial.lineage} ${serial.value}`;
+}
+
 /** What a process that sends, or has sent, writes beside the state about one target, with the time of writing. */
 export interface Witness extends StoredMoment {
   readonly serial: Serial;

@@ -117,6 +117,10 @@ export class MemoryLedger implements Ledger {
     return new Set(keys.filter((key) => this.entries.get(key)?.doubtedBy === job));
   }
 
+  async position(): Promise<string> {
+    return '';
+  }
+
   async hasDoubts(): Promise<boolean> {
     return [...this.entries.values()].some(({ inDoubt }) => inDoubt);
   }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { HashKey } from '../../src/plan/key-set.ts';
+import type { HashKey } from '../../src/model/key-set.ts';
 import { CrosswalkIndex } from '../../src/run/inputs/read-crosswalk.ts';
 
 /** Three hashes for everything: nearly all texts share theirs with others. */

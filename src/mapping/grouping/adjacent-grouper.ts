@@ -6,6 +6,7 @@ import {
   type Grouper,
   keyMissing,
   neighbourMisaligned,
+  type RecordBounds,
   spansOf,
   strayRecord,
   tooManyRows,
@@ -55,6 +56,20 @@ export class AdjacentGrouper implements Grouper {
     this.#flush();
     yield this.#take();
   }
+
+  readonly bounds: RecordBounds = {
+    endBefore: (isName) => {
+      const key = this.#current?.key;
+      if (this.#unplaced.length > 0 || this.#nextFault !== undefined) return undefined;
+      if (key !== undefined && isName(key)) return undefined;
+      this.#flush();
+      return this.#take();
+    },
+    begins: (row, isName) => {
+      const key = row.misaligned === undefined ? this.#key(row, 0) : undefined;
+      return typeof key === 'string' && !isName(key);
+    },
+  };
 
   #take(): readonly RecordRows[] {
     const taken = this.#out;

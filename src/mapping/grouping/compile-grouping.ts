@@ -41,6 +41,7 @@ function rowGrouper(keyOf: (misaligned: SourceRow) => string | null): Grouper {
     startTable: () => undefined,
     add: (rows) => rows.map((row) => recordOf(row, keyOf)),
     end: () => [],
+    bounds: { endBefore: () => [], begins: () => true },
   };
 }
 

@@ -14,6 +14,19 @@ export interface Grouper {
   add(rows: readonly SourceRow[]): readonly RecordRows[];
   /** The source has ended: returns the rest, in batches. */
   end(): Iterable<readonly RecordRows[]>;
+  /** Set where records are consecutive rows. */
+  readonly bounds?: RecordBounds;
+}
+
+/** Where records end, if rows between them are left out. Names are those of `RecordRows.key`. */
+export interface RecordBounds {
+  /**
+   * Ends the open record, and returns all complete ones, if rows that begin with a record of this name certainly do not
+   * continue it; otherwise undefined. Without a name: rows whose record had none.
+   */
+  endBefore(isName: (name: string) => boolean): readonly RecordRows[] | undefined;
+  /** Whether the row certainly begins a record if the record before it has this name. */
+  begins(row: SourceRow, isName: (name: string) => boolean): boolean;
 }
 
 /** How the rows of a source become records. */

@@ -5,6 +5,7 @@ import {
   type Grouper,
   neighbourMisaligned,
   nothingToContinue,
+  type RecordBounds,
   spansOf,
   strayRecord,
   tooManyRows,
@@ -48,6 +49,14 @@ export class StartsGrouper implements Grouper {
     yield this.#out;
     this.#out = [];
   }
+
+  readonly bounds: RecordBounds = {
+    endBefore: () => {
+      this.#flush();
+      return this.add([]);
+    },
+    begins: (row) => row.misaligned === undefined && this.#starts(row, 0),
+  };
 
   #add(row: SourceRow): void {
     const { misaligned } = row;

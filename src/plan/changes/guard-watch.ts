@@ -39,10 +39,10 @@ export class GuardWatch {
     this.#found = guards.map(() => ({ records: 0, examples: [] }));
   }
 
-  /** Counts a record that guards could hit. */
-  count(isNew: boolean): void {
-    if (isNew) this.#new++;
-    else this.#known++;
+  /** Counts records that guards could hit. */
+  count(isNew: boolean, records = 1): void {
+    if (isNew) this.#new += records;
+    else this.#known += records;
   }
 
   /** A record without an acknowledged body. */

@@ -155,6 +155,8 @@ export async function discardPlan(context: RunContext, run: Run): Promise<void> 
   const folder = context.artifacts.run(run.id);
   const names = await folder.list();
   await folder.remove(
-    names.filter((name) => /^(source|table|shard|delete)-\d+|^(snapshot|subscriber-lists)\.json$/.test(name)),
+    names.filter((name) =>
+      /^(source|table|shard|delete)-\d+|^(snapshot|subscriber-lists)\.json$|^blocks\.bin$/.test(name),
+    ),
   );
 }

@@ -1,7 +1,7 @@
 import type { MappingContext } from '../../mapping/compile-mapping.ts';
 import type { StoreList } from '../../mapping/lookup-table.ts';
 import { mappingCode } from '../../mapping/map-tables.ts';
-import type { DeferredRecord, Mapped } from '../../model/mapped-record.ts';
+import type { SourceItem } from '../../model/mapped-record.ts';
 import type { ImageFindings, Plan, PlannedShard, PlanSource } from '../../model/plan.ts';
 import { COMPLETED, type Run } from '../../model/run.ts';
 import { SafetyLimitError, StateError } from '../../model/storeferry-error.ts';
@@ -17,6 +17,7 @@ import { planRelease } from '../records/plan-release.ts';
 import { guardRetry, loadRetryGuard } from '../retry-guard.ts';
 import type { ImportRequest, RunContext } from '../run-context.ts';
 import { planUndo } from '../undo/plan-undo.ts';
+import { keptBlocks } from './kept-blocks.ts';
 import { readSnapshotThroughMapping, type SnapshotReading } from './snapshot-reading.ts';
 import { stagedLists, withStoreLists } from './staged-lists.ts';
 
@@ -33,17 +34,24 @@ export async function planStep(context: RunContext, request: ImportRequest, stag
   const { job } = request;
   const ledger = context.state.ledger(importTarget(run));
   const guard = run.kind === 'retry' ? await loadRetryGuard(folder) : undefined;
+  const { redact } = context;
+  const hasBlocks =
+    guard === undefined && run.sample === undefined && job.mode !== 'update' && job.mode !== 'create';
+  const position = await ledger.position();
+  const index = hasBlocks && !run.resend ? await keptBlocks(context, run, position) : undefined;
+  const blocks = { index, position, open: () => withRedactedReasons(reading.openBlocks(index), redact) };
   return await planImport({
     run: run.id,
     job,
     senders: request.senders,
     openMapped: reading.open,
+    ...(hasBlocks ? { blocks } : {}),
     admit: (records) =>
       withRedactedReasons(
         guard === undefined ? records : guardRetry(records, guard, ledger, job.mode),
-        context.redact,
+        redact,
       ),
-    describeSource: () => redactedSource(reading.describe(), context.redact),
+    describeSource: () => redactedSource(reading.describe(), redact),
     ledger,
     folder,
     resend: run.resend,
@@ -154,10 +162,10 @@ function memoContext(
 }
 
 /** Reasons and notes may quote cells, and cells may contain anything. */
-async function* withRedactedReasons(
-  batches: AsyncIterable<readonly (Mapped | DeferredRecord)[]>,
+async function* withRedactedReasons<Item extends SourceItem>(
+  batches: AsyncIterable<readonly Item[]>,
   redact: RunContext['redact'],
-): AsyncGenerator<readonly (Mapped | DeferredRecord)[]> {
+): AsyncGenerator<readonly Item[]> {
   for await (const batch of batches) {
     yield batch.map((mapped) => {
       if (redact === undefined) return mapped;

@@ -1,8 +1,15 @@
 import { updateMatch } from '../../config/job/job.ts';
 import { type CsvTable, readCsv } from '../../csv/read-csv.ts';
 import { type CompiledMapping, compileMapping } from '../../mapping/compile-mapping.ts';
-import { deferTables, type TracedRecord, traceTables, type Wanted } from '../../mapping/map-tables.ts';
-import type { DeferredRecord, Mapped } from '../../model/mapped-record.ts';
+import {
+  deferTables,
+  readBlocks,
+  type TracedRecord,
+  traceTables,
+  type Wanted,
+} from '../../mapping/map-tables.ts';
+import type { BlockIndex } from '../../model/block-index.ts';
+import type { DeferredRecord, Mapped, SourceItem } from '../../model/mapped-record.ts';
 import type { PlanSource } from '../../model/plan.ts';
 import type { TablePlaces } from '../../model/row.ts';
 import { readSnapshotFile, type Snapshot, type SnapshotFile } from '../../source/snapshot.ts';
@@ -25,7 +32,8 @@ export interface SnapshotReading {
 }
 
 /** A file of a source in any format. `places` is set if it has no text lines. */
-type SourceTable = CsvTable & { readonly places?: TablePlaces };
+type SourceTable = Omit<CsvTable, 'pieces'> &
+  Partial<Pick<CsvTable, 'pieces'>> & { readonly places?: TablePlaces };
 
 /** Opens one file of a snapshot with the settings of the job and its mapping. */
 export async function openSnapshotFile(
@@ -60,6 +68,8 @@ function habitsOf({ quotes, headerRow, escape: escapedBy, skipBlanks }: ImportRe
 /** Reads a snapshot through the job's mapping, from its beginning each time it is opened. */
 export function readSnapshotThroughMapping(reading: SnapshotReading): {
   readonly open: () => AsyncIterable<readonly (Mapped | DeferredRecord)[]>;
+  /** The same in blocks, those of the index in place of their records. */
+  readonly openBlocks: (index: BlockIndex | undefined) => AsyncIterable<readonly SourceItem[]>;
   /** Findings about the files; complete after they have been read. */
   readonly describe: () => PlanSource;
 } {
@@ -67,18 +77,21 @@ export function readSnapshotThroughMapping(reading: SnapshotReading): {
   let opened: SourceTable[] = [];
   let columnsNotUsed = new Set<string>();
   let mapping: CompiledMapping | undefined;
-  return {
-    open() {
-      opened = [];
-      columnsNotUsed = new Set();
-      mapping = compileFor(reading);
-      return deferTables(mapping, openTables(reading, opened), {
-        context: memoContext,
-        onTable: ({ unused }) => {
-          for (const header of unused) columnsNotUsed.add(header);
-        },
-      });
+  const begin = () => {
+    opened = [];
+    columnsNotUsed = new Set();
+    mapping = compileFor(reading);
+    return mapping;
+  };
+  const options = {
+    context: memoContext,
+    onTable: ({ unused }: { readonly unused: readonly string[] }) => {
+      for (const header of unused) columnsNotUsed.add(header);
     },
+  };
+  return {
+    open: () => deferTables(begin(), openTables(reading, opened), options),
+    openBlocks: (index) => readBlocks(begin(), openTables(reading, opened), { ...options, index }),
     describe: () => {
       const files = opened.map(({ dialect, counts, places }, index) => ({
         name: snapshot.files[index]?.name ?? '',
@@ -125,6 +138,11 @@ async function* openTables(reading: SnapshotReading, opened: SourceTable[]) {
     using table = await openSnapshotFile(reading, file, index);
     if (table.doubt !== null) throw table.doubt;
     opened.push(table);
-    yield { header: table.header, file: index, name: file.name, batches: table.batches() };
+    const { pieces, dialect } = table;
+    const quotes = reading.request.job.source.quotes ?? 'standard';
+    yield {
+      ...{ header: table.header, file: index, name: file.name, batches: table.batches() },
+      ...(pieces === undefined ? {} : { text: { dialect: `${dialect.delimiter}${quotes}`, pieces } }),
+    };
   }
 }

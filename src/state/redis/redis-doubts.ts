@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { StateLoss } from '../../model/run.ts';
 import { IN_DOUBT, type LedgerTarget, targetTag } from '../state.ts';
 import { presentStoredMoment, remainingMs } from '../stored-moment.ts';
-import { lossOf, type Serial, type Witness, type WitnessFile } from '../witness.ts';
+import { lossOf, positionOf, type Serial, type Witness, type WitnessFile } from '../witness.ts';
 import type { RedisConnection } from './redis-connection.ts';
 import type { RedisKeys } from './redis-keys.ts';
 import { type LedgerDoubts, parseMark } from './redis-ledger.ts';
@@ -158,6 +158,7 @@ export function redisDoubts(
     async hasDoubts() {
       return (await ask(client.hlen(keys.doubts(tag)))) > 0;
     },
+    position: async () => positionOf(await known()),
     async lostSince({ sequence }) {
       const doubtedAt = await ask(client.hget(keys.serial(tag), 'doubtedAt'));
       if (doubtedAt !== null && Number(doubtedAt) >= sequence) return true;

@@ -111,7 +111,14 @@ end
 /** The operations of a ledger about doubt (redis-doubts.ts). */
 export type LedgerDoubts = Pick<
   Ledger,
-  'unconfirmed' | 'sharedIds' | 'proveIdsAgain' | 'doubtedOnlyBy' | 'hasDoubts' | 'lostSince' | 'reconcile'
+  | 'unconfirmed'
+  | 'sharedIds'
+  | 'proveIdsAgain'
+  | 'doubtedOnlyBy'
+  | 'hasDoubts'
+  | 'position'
+  | 'lostSince'
+  | 'reconcile'
 >;
 
 /** The marks and bodies of a target in Redis. An emptied Redis gives an empty ledger. */

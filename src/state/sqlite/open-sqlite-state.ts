@@ -164,6 +164,7 @@ function ledger(calls: RemoteCalls, target: LedgerTarget, witness: WitnessFile):
       return new Set(positions.map((position) => keys[position] ?? ''));
     },
     hasDoubts: () => calls.hasDoubts(target),
+    position: () => calls.position(target),
     lostSince: async ({ id }) => await calls.lostSince(target, id, await witness.all()),
     async reconcile(mode) {
       const witnessed = await witness.all();

@@ -11,7 +11,7 @@ import {
 } from '../outcome-effect.ts';
 import { type Begun, IN_DOUBT, type LedgerTarget } from '../state.ts';
 import { presentStoredMoment, remainingMs } from '../stored-moment.ts';
-import { HEARTBEAT_VALID_MS, lossOf, type Serial, type Witness } from '../witness.ts';
+import { HEARTBEAT_VALID_MS, lossOf, positionOf, type Serial, type Witness } from '../witness.ts';
 import type { Journal } from './journal.ts';
 import { inTransaction, type Names } from './open-state-database.ts';
 import { CHANGED, keysJson, ONCE, PROVEN } from './outcome-columns.ts';
@@ -36,6 +36,7 @@ export interface SqliteDoubts {
   /** Positions of the keys. */
   doubtedOnlyBy(target: LedgerTarget, job: string, keys: string): number[];
   hasDoubts(target: LedgerTarget): boolean;
+  position(target: LedgerTarget): string;
   lostSince(target: LedgerTarget, run: string, witnesses: readonly Witness[]): boolean;
   /** The loss, and the serial with which the state continues. */
   reconcile(
@@ -280,6 +281,7 @@ export function createSqliteDoubts(
       return rows.map(({ position }) => integer(position, 'doubts.key'));
     },
     hasDoubts: (target) => any.get(names.findTarget(target) ?? 0) !== undefined,
+    position: (target) => positionOf(known(names.findTarget(target) ?? 0)),
     lostSince(target, run, witnesses) {
       const number = names.findTarget(target) ?? 0;
       return doubtedSince.get(run, number)?.['doubted'] === 1 || lossOf(witnesses, known(number)) !== null;

@@ -7,9 +7,6 @@ export interface KeyHash {
 /** Writes the hash of a key to `into`. */
 export type HashKey = (key: string, into: KeyHash) => void;
 
-/** The earlier state of a key in a set: `noted` by skipped rows only, or `claimed` by a record or a rejection. */
-export type Membership = 'absent' | 'noted' | 'claimed';
-
 /** Two multiplicative lanes over the UTF-16 units, each mixed into the other; 0.1 µs for a key of 30 characters. */
 export const hashKey: HashKey = (key, into) => {
   let high = 0x9e3779b9 ^ key.length;
@@ -25,6 +22,9 @@ export const hashKey: HashKey = (key, into) => {
   into.high = (high ^ (high >>> 15)) >>> 0;
   into.low = (low ^ (low >>> 16)) >>> 0;
 };
+
+/** The earlier state of a key in a set: `noted` by skipped rows only, or `claimed` by a record or a rejection. */
+export type Membership = 'absent' | 'noted' | 'claimed';
 
 const INITIAL_SLOTS = 1 << 10;
 const CLAIMED_BIT = 1;
@@ -52,15 +52,26 @@ export class KeySet {
     return this.#size;
   }
 
-  /** Adds the key, claiming or only noting it, and returns its earlier state. */
+  /** Adds the key, claiming or only noting it, and returns its earlier state. `lastHash` is its hash. */
   add(key: string, claim: boolean): Membership {
-    const slot = this.#find(key);
+    this.#hashOf(key);
+    return this.addHash(this.#hash, claim);
+  }
+
+  /** The hash of the last key that was added or looked up, until the next one. */
+  get lastHash(): Readonly<KeyHash> {
+    return this.#hash;
+  }
+
+  /** The same for a key of which only this set's hash is known. */
+  addHash({ high, low: hashLow }: Readonly<KeyHash>, claim: boolean): Membership {
+    const slot = slotOf(this.#table, high, hashLow);
     const low = this.#table[slot + 1] ?? 0;
     const wasClaimed = (low & CLAIMED_BIT) !== 0;
     const known = low !== 0 || this.#table[slot] !== 0;
     if (!known) {
-      this.#table[slot] = this.#hash.high;
-      this.#table[slot + 1] = claim ? this.#hash.low | CLAIMED_BIT : this.#hash.low;
+      this.#table[slot] = high;
+      this.#table[slot + 1] = claim ? hashLow | CLAIMED_BIT : hashLow;
       this.#size++;
       if (this.#size * 8 > this.#table.length * 3) this.#grow();
       return 'absent';
@@ -70,17 +81,21 @@ export class KeySet {
   }
 
   has(key: string): boolean {
-    const slot = this.#find(key);
+    this.#hashOf(key);
+    return this.hasHash(this.#hash);
+  }
+
+  hasHash({ high, low }: Readonly<KeyHash>): boolean {
+    const slot = slotOf(this.#table, high, low);
     return this.#table[slot] !== 0 || this.#table[slot + 1] !== 0;
   }
 
-  /** The slot with the key's hash, or the free slot for it. Leaves the hash in `#hash`. */
-  #find(key: string): number {
+  /** Leaves the hash in `#hash`, as it is stored. */
+  #hashOf(key: string): void {
     const hash = this.#hash;
     this.#hashKey(key, hash);
     hash.low = (hash.low & ~CLAIMED_BIT) >>> 0;
     if (hash.high === 0 && hash.low === 0) hash.high = 1;
-    return slotOf(this.#table, hash.high, hash.low);
   }
 
   #grow(): void {

@@ -1,0 +1,289 @@
+import { hash } from 'node:crypto';
+import type { KeyHash } from './key-set.ts';
+import type { Row } from './row.ts';
+
+/**
+ * Bytes after which a block ends with its record. With 4 KiB a third of the blocks changes where a tenth of the products
+ * does; smaller blocks cost a hash each, and 16 words of the index.
+ */
+export const BLOCK_BYTES = 4 * 1024;
+/** Rows are parsed to the end rather than up to a smaller block, so that edits do not split blocks without end. */
+const FEWEST_BYTES = BLOCK_BYTES / 4;
+const MOST_BYTES = 64 * 1024;
+/** The beginning of a block, by which it is found. */
+const HEAD_BYTES = 48;
+/** Blocks with equal beginnings that are compared at one place. */
+const MOST_ALIKE = 4;
+
+/*
+ * A block in words of 32 bits: the words before its keys, then two words for the hash of each key. A table is what decides
+ * the meaning of its rows (`tableWords`); `first` and `last` are the names of the first and the last record by which rows
+ * are grouped.
+ */
+const BYTES = 0;
+const LINES = 1;
+const ROWS = 2;
+const BLANK_LINES = 3;
+const RECORDS = 4;
+const HEAD = 5;
+const FIRST = 6;
+const LAST = 8;
+const TABLE = 10;
+const DIGEST = 13;
+const KEYS = 18;
+const TABLE_WORDS = DIGEST - TABLE;
+const DIGEST_WORDS = KEYS - DIGEST;
+
+/** The part of a block that its bytes and its place among the rows decide. */
+export interface BlockFacts {
+  readonly bytes: Uint8Array;
+  /** Physical lines, data rows and blank lines. */
+  readonly lines: number;
+  readonly rows: number;
+  readonly blankLines: number;
+  readonly first: Readonly<KeyHash>;
+  readonly last: Readonly<KeyHash>;
+  readonly table: Uint32Array;
+}
+
+/** A block that ends here: all records since the last mark belong to it. Null if it must not be kept. */
+export interface BlockEnd {
+  readonly kind: 'block-end';
+  readonly block: BlockFacts | null;
+}
+
+/** Blocks of the index, from the one to the other, that stand in the source as they did. */
+export interface KnownBlocks {
+  readonly kind: 'known-blocks';
+  readonly index: BlockIndex;
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Where something begins in the text of a file. */
+export interface TextPlace {
+  /** In bytes of UTF-8. */
+  readonly offset: number;
+  readonly line: number;
+  /** The blank lines before it. */
+  readonly blankLines: number;
+}
+
+/** Rows with the text that they were read from. */
+export interface RowsPiece {
+  readonly kind: 'rows';
+  readonly rows: readonly Row[];
+  readonly bytes: Uint8Array;
+  /** Where `bytes` begin. */
+  readonly offset: number;
+  /** Where each row begins, and the blank lines before it. */
+  readonly offsets: readonly number[];
+  readonly blankLines: readonly number[];
+}
+
+/** Blocks that need not be read. */
+export interface KnownPiece extends KnownBlocks {
+  readonly place: TextPlace;
+  /** Reads one of the blocks all the same; `place` is that of the block. */
+  readonly rowsOf: (block: number, place: TextPlace) => RowsPiece;
+}
+
+/** A part of a table: rows, or blocks of an earlier run in their place. */
+export type SourcePiece = RowsPiece | KnownPiece;
+
+/** What finds the blocks of a table. */
+export interface BlockFinder {
+  readonly index: BlockIndex;
+  readonly table: Uint32Array;
+}
+
+/** A block as the index stores it; `keys` has the two halves of the hash of each key. */
+export function encodeBlock(
+  { bytes, lines, rows, blankLines, first, last, table }: BlockFacts,
+  keys: readonly number[],
+): Uint32Array {
+  const words = new Uint32Array(KEYS + keys.length);
+  words.set([bytes.length, lines, rows, blankLines, keys.length / 2, headOf(bytes, 0)]);
+  words.set([first.high, first.low, last.high, last.low], FIRST);
+  words.set(table, TABLE);
+  words.set(digestWords(bytes, DIGEST_WORDS), DIGEST);
+  words.set(keys, KEYS);
+  return words;
+}
+
+/** A digest of everything that decides what the rows of a table mean, besides the rows. */
+export function tableWords(meaning: string): Uint32Array {
+  return digestWords(Buffer.from(meaning), TABLE_WORDS);
+}
+
+/** The blocks of an earlier run, to be found in the source of the next one by their bytes. */
+export class BlockIndex {
+  readonly #words: Uint32Array;
+  /** Where each block begins. */
+  readonly #starts: Uint32Array;
+  /** By the lowest bits of the head: the number of a block + 1, or 0; `#next` has the block after it with the same bits. */
+  readonly #buckets: Uint32Array;
+  readonly #next: Uint32Array;
+  readonly #leftOut: Uint8Array;
+  /** The size of the largest block, in bytes. */
+  readonly longest: number;
+
+  /**
+   * Of blocks that `encodeBlock` made, one after another. RangeError for other words. Blocks with fewer bytes than
+   * `fewestBytes` are found only after the block before them.
+   */
+  constructor(words: Uint32Array, fewestBytes = FEWEST_BYTES) {
+    const starts: number[] = [];
+    let at = 0;
+    let longest = 0;
+    for (; at < words.length; at += KEYS + 2 * (words[at + RECORDS] ?? 0)) {
+      starts.push(at);
+      longest = Math.max(longest, words[at + BYTES] ?? 0);
+    }
+    if (at !== words.length) throw new RangeError('the last block of the index is not complete');
+    this.#words = words;
+    this.longest = longest;
+    this.#starts = Uint32Array.from(starts);
+    this.#leftOut = new Uint8Array(starts.length);
+    this.#next = new Uint32Array(starts.length);
+    this.#buckets = new Uint32Array(2 ** Math.ceil(Math.log2(starts.length + 1)));
+    for (let block = starts.length - 1; block >= 0; block--) {
+      if (this.#word(block, BYTES) < fewestBytes) continue;
+      const bucket = this.#word(block, HEAD) & (this.#buckets.length - 1);
+      this.#next[block] = this.#buckets[bucket] ?? 0;
+      this.#buckets[bucket] = block + 1;
+    }
+  }
+
+  /**
+   * The block that stands at this place, -1 if there is none: `expected`, or any other. `final`: the source ends with the
+   * bytes. The caller knows that a row of this table begins there.
+   */
+  find(bytes: Uint8Array, from: number, table: Uint32Array, final: boolean, expected = -1): number {
+    if (expected >= 0 && this.#stands(expected, bytes, from, table, final)) return expected;
+    const head = headOf(bytes, from);
+    let compared = 0;
+    for (
+      let next = this.#buckets[head & (this.#buckets.length - 1)] ?? 0;
+      next > 0 && compared < MOST_ALIKE;
+    ) {
+      const block = next - 1;
+      if (this.#word(block, HEAD) === head) {
+        if (this.#stands(block, bytes, from, table, final)) return block;
+        compared++;
+      }
+      next = this.#next[block] ?? 0;
+    }
+    return -1;
+  }
+
+  /** Finds no block any more that has one of these keys. */
+  leaveOut(isMeant: (hash: Readonly<KeyHash>) => boolean): void {
+    for (let block = 0; block < this.#starts.length; block++) {
+      this.eachKey(block, (key) => {
+        if (isMeant(key)) this.#leftOut[block] = 1;
+      });
+    }
+  }
+
+  /** Calls with the hash of each key; the hash is reused. */
+  eachKey(block: number, take: (hash: Readonly<KeyHash>) => void): void {
+    const start = (this.#starts[block] ?? 0) + KEYS;
+    const hash: KeyHash = { high: 0, low: 0 };
+    for (let at = start; at < start + 2 * this.records(block); at += 2) {
+      hash.high = this.#words[at] ?? 0;
+      hash.low = this.#words[at + 1] ?? 0;
+      take(hash);
+    }
+  }
+
+  bytes(block: number): number {
+    return this.#word(block, BYTES);
+  }
+
+  /** Where the text continues after a block that begins at this place. */
+  after(block: number, { offset, line, blankLines }: TextPlace): TextPlace {
+    return {
+      offset: offset + this.#word(block, BYTES),
+      line: line + this.#word(block, LINES),
+      blankLines: blankLines + this.#word(block, BLANK_LINES),
+    };
+  }
+
+  rows(block: number): number {
+    return this.#word(block, ROWS);
+  }
+
+  records(block: number): number {
+    return this.#word(block, RECORDS);
+  }
+
+  /** The rows and records of several blocks. */
+  total({ from, to }: Pick<KnownBlocks, 'from' | 'to'>): { readonly rows: number; readonly records: number } {
+    let rows = 0;
+    let records = 0;
+    for (let block = from; block <= to; block++) {
+      rows += this.rows(block);
+      records += this.records(block);
+    }
+    return { rows, records };
+  }
+
+  /** The name of its first record. */
+  first(block: number): KeyHash {
+    return { high: this.#word(block, FIRST), low: this.#word(block, FIRST + 1) };
+  }
+
+  /** The name of its last record. */
+  last(block: number): KeyHash {
+    return { high: this.#word(block, LAST), low: this.#word(block, LAST + 1) };
+  }
+
+  /** The blocks as they were encoded. */
+  encoded({ from, to }: Pick<KnownBlocks, 'from' | 'to'>): Uint32Array {
+    const end = this.#starts[to + 1] ?? this.#words.length;
+    return this.#words.subarray(this.#starts[from], end);
+  }
+
+  #word(block: number, at: number): number {
+    return this.#words[(this.#starts[block] ?? 0) + at] ?? 0;
+  }
+
+  #stands(block: number, bytes: Uint8Array, from: number, table: Uint32Array, final: boolean): boolean {
+    const end = from + this.#word(block, BYTES);
+    if (block >= this.#starts.length || end > bytes.length || this.#leftOut[block] === 1) return false;
+    // The second half of a line end belongs to the row before it.
+    if (bytes[end - 1] === CR && (end === bytes.length ? !final : bytes[end] === LF)) return false;
+    const start = this.#starts[block] ?? 0;
+    const stored = this.#words;
+    return (
+      table.every((word, index) => stored[start + TABLE + index] === word) &&
+      digestWords(bytes.subarray(from, end), DIGEST_WORDS).every(
+        (word, index) => stored[start + DIGEST + index] === word,
+      )
+    );
+  }
+}
+
+const LF = 0x0a;
+const CR = 0x0d;
+
+/** Whether a block may be kept: it must end with a line, and not be as large as a file. */
+export function isBlock(bytes: Uint8Array): boolean {
+  const last = bytes.at(-1);
+  return (last === LF || last === CR) && bytes.length <= MOST_BYTES;
+}
+
+function headOf(bytes: Uint8Array, from: number): number {
+  let head = 0x811c9dc5;
+  const end = Math.min(bytes.length, from + HEAD_BYTES);
+  for (let at = from; at < end; at++) head = Math.imul(head ^ (bytes[at] ?? 0), 0x01000193);
+  return head >>> 0;
+}
+
+function digestWords(bytes: Uint8Array, count: number): Uint32Array {
+  const digest = hash('sha256', bytes, 'buffer');
+  const words = new Uint32Array(count);
+  for (let at = 0; at < count; at++) words[at] = digest.readUInt32LE(4 * at);
+  return words;
+}

@@ -1,0 +1,88 @@
+import { buffer, text } from 'node:stream/consumers';
+import { z } from 'zod';
+import { BlockIndex } from '../../model/block-index.ts';
+import { KeySet } from '../../model/key-set.ts';
+import type { Plan } from '../../model/plan.ts';
+import type { Run } from '../../model/run.ts';
+import { StateError } from '../../model/storeferry-error.ts';
+import { BLOCKS_FILE } from '../../plan/plan-file.ts';
+import { isName, openSealed, sealedJson, sha256Of } from '../../state/artifacts.ts';
+import { importTarget, targetTag } from '../../state/state.ts';
+import type { RunContext } from '../run-context.ts';
+
+/** A folder of the artifacts that belongs to no run: for each job the blocks of its last run that sent everything. */
+const FOLDER = 'blocks';
+
+const sealSchema = z.object({
+  target: z.string(),
+  /** Of the ledger, when the run had recorded all its outcomes. */
+  position: z.string(),
+  /** What the store refused: blocks with these keys do not count. */
+  refused: z.array(z.string()),
+  sha256: z.string(),
+});
+
+/** The blocks of the job's source that are as the ledger has them at this position; undefined if there are none. */
+export async function keptBlocks(
+  { state, artifacts }: Pick<RunContext, 'state' | 'artifacts'>,
+  run: Run,
+  position: string,
+): Promise<BlockIndex | undefined> {
+  const target = importTarget(run);
+  const { listed, blocks } = filesOf(run);
+  if (!isName(listed) || (await state.ledger(target).hasDoubts())) return undefined;
+  const folder = artifacts.run(FOLDER);
+  try {
+    if (!(await folder.exists(listed))) return undefined;
+    const { value, isSealed } = openSealed(await text(await folder.read(listed)));
+    const seal = sealSchema.safeParse(value).data;
+    if (!isSealed || seal?.target !== targetTag(target) || seal.position !== position) return undefined;
+    const bytes = await buffer(await folder.read(blocks));
+    if (sha256Of(bytes) !== seal.sha256) return undefined;
+    const index = new BlockIndex(new Uint32Array(new Uint8Array(bytes).buffer));
+    if (seal.refused.length > 0) {
+      const refused = new KeySet();
+      for (const key of seal.refused) refused.add(key, true);
+      index.leaveOut((hash) => refused.hasHash(hash));
+    }
+    return index;
+  } catch (error) {
+    // Without blocks everything is read.
+    if (error instanceof StateError || error instanceof SyntaxError || error instanceof RangeError)
+      return undefined;
+    throw error;
+  }
+}
+
+/**
+ * Call it before the plan is applied; what it returns is called when all operations have been recorded, under the same lock of
+ * the target, and keeps the blocks of the plan for the job's next run. Plans that others have overtaken keep nothing.
+ */
+export async function keepBlocks(
+  { state, artifacts }: Pick<RunContext, 'state' | 'artifacts'>,
+  run: Run,
+  { blocksAt, shards }: Plan,
+): Promise<() => Promise<void>> {
+  const target = importTarget(run);
+  const ledger = state.ledger(target);
+  const { listed, blocks } = filesOf(run);
+  const isCurrent = blocksAt !== undefined && isName(listed) && (await ledger.position()) === blocksAt;
+  if (!isCurrent) return async () => {};
+  return async () => {
+    const { applied, rejected, deleted, left } = await state.runs.tally(run.id);
+    const planned = shards.reduce((sum, { operations }) => sum + operations, 0);
+    if (applied + rejected + deleted + left !== planned) return;
+    const refused: string[] = [];
+    for await (const page of state.runs.refusals(run.id)) refused.push(...page.map(({ key }) => key));
+    const folder = artifacts.run(FOLDER);
+    const bytes = await buffer(await artifacts.run(run.id).read(BLOCKS_FILE));
+    const position = await ledger.position();
+    await folder.write(blocks, [bytes]);
+    const seal = { target: targetTag(target), position, refused, sha256: sha256Of(bytes) };
+    await folder.write(listed, [sealedJson(seal)]);
+  };
+}
+
+function filesOf({ job }: Run): { readonly listed: string; readonly blocks: string } {
+  return { listed: `${job}.json`, blocks: `${job}.bin` };
+}
