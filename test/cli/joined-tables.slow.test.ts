@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { s3Client } from '../../src/remote/s3-client.ts';
 import { put as send } from '../remote/trials.ts';
@@ -205,7 +206,7 @@ it('no table is read from a private address that a redirect leads to', async (co
     'jobs/joined.yaml': job('products', 'joined'),
     'jobs/crossed.yaml': `${job('contacts', 'people')}crosswalk: { url: "http://${PUBLIC}:8080/ids.csv", match: email }\n`,
   });
-  const script = join(import.meta.dirname, 'redirecting-network.ts');
+  const script = fileURLToPath(new URL('./redirecting-network.ts', import.meta.url));
   const started = startProcess(
     command,
     [...args, `${ADDRESSES} && exec "$0" "$@"`, process.execPath, script, PUBLIC, PRIVATE, workspace.dir],

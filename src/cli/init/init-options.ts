@@ -49,8 +49,8 @@ export const INIT_OPTIONS = {
     nameAndValue,
   ),
   unused: parsed<Readonly<Record<string, string>> | undefined>(
-    'header=leave-out',
-    'for a new mapping: leaves out a column that would change prices, stock or what is sold; may be repeated',
+    'header=answer',
+    'for a new mapping: what becomes of a column that would change prices, stock or what is sold: leave-out, or as the question offers; may be repeated',
     undefined,
     nameAndValue,
   ),

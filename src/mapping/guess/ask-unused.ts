@@ -1,4 +1,7 @@
-import { type Guess, meaningOf, type ReadColumn } from './guess.ts';
+import { UsageError } from '../../model/storeferry-error.ts';
+import type { PricingSpec } from '../spec/product-spec.ts';
+import type { Value } from '../spec/value.ts';
+import { type CandidateAnswer, type Guess, meaningOf, type ReadColumn } from './guess.ts';
 import { readProductHeader } from './header-reading.ts';
 import type { ProductConcept } from './header-words.ts';
 import { booleanOf, readAmount, readCount, type SampledColumn, saysNone, shareOf } from './sampled-column.ts';
@@ -8,41 +11,160 @@ type Products = Guess<ProductConcept>;
 
 const MOSTLY = 0.8;
 
+/** What answers make of columns that no field takes. */
+interface AppliedColumns {
+  readonly discount: Pick<PricingSpec, 'percent' | 'amount'>;
+  readonly during: Pick<PricingSpec, 'from' | 'to'>;
+  readonly quantity: Value | undefined;
+}
+
 /**
  * Asks about columns that no field takes although they change what a product costs, how many there are or whether it
- * is sold: to leave them out silently would send wrong prices or stock.
+ * is sold: to leave them out silently would send wrong prices or stock, and to apply them may do so, too.
  */
-export function askUnused(guess: Products): void {
+export function askUnused(guess: Products): AppliedColumns {
   const free = guess.columns.filter((column) => column.header !== '' && guess.isFree(column));
   const called = (concept: ProductConcept) =>
     free.filter((column) => meaningOf(column, [concept])?.how === 'exact');
   const isTaken = (...fields: readonly string[]) => guess.fields().some((field) => fields.includes(field));
+  let quantity: Value | undefined;
+  const discount: { percent?: Value; amount?: Value } = {};
+  const during: { from?: Value; to?: Value } = {};
 
   if (!isTaken('sale', 'was'))
-    for (const column of called('discount').filter(({ values }) => values.some(isDiscount)))
-      ask(
+    for (const column of called('discount').filter(({ values }) => values.some(isDiscount))) {
+      const answer = ask(
         guess,
         column,
-        `${shown(column, isDiscount)} may have to be taken off the price; init does not do that, 'percent' in the mapping does`,
+        `${shown(column, isDiscount)} may have to be taken off the price`,
+        discountAnswers(column),
       );
+      if (answer !== undefined) {
+        const value: Value = [use(guess, 'discount', column), ...DISCOUNT_STEPS];
+        once(discount, answer.value === 'percent' ? 'percent' : 'amount', value, column);
+      }
+    }
   if (isTaken('sale', 'was'))
-    for (const column of called('saleDate').filter(({ values }) => values.length > 0))
-      ask(guess, column, `${shown(column)} limits the sale, which is sent as one that has begun`);
+    for (const column of called('saleDate').filter(({ values }) => values.length > 0)) {
+      const answer = ask(
+        guess,
+        column,
+        `${shown(column)} limits the sale, which is otherwise sent as one that has begun`,
+        dateAnswers(column),
+      );
+      if (answer !== undefined) {
+        const [begins, format] = [answer.value.startsWith('begins'), answer.format];
+        const name = use(guess, begins ? 'saleFrom' : 'saleTo', column);
+        once(during, begins ? 'from' : 'to', [name, { date: { formats: [format] } }], column);
+      }
+    }
   if (!isTaken('visible', 'hidden'))
     for (const column of called('discontinued').filter(({ values }) => values.some(isMarked)))
-      ask(guess, column, `${shown(column, isMarked)} marks products that may no longer be sold`);
+      ask(guess, column, `${shown(column, isMarked)} marks products that may no longer be sold`, []);
   for (const [concept, columns] of spreadOver(free)) {
     const [first] = columns;
     if (first === undefined || (concept === 'quantity' && isTaken('quantity'))) continue;
     const what = columns.map(({ header }) => `'${header}'`).join(', ');
-    ask(
+    const isStock = concept === 'quantity';
+    const answer = ask(
       guess,
       first,
-      concept === 'quantity'
-        ? `${what} each have a part of the stock; init does not add them up, 'sum' in the mapping does`
+      isStock
+        ? `${what} each have a part of the stock`
         : `${what} are variants in columns, and each variant needs a row of its own`,
+      isStock && columns.every(({ values }) => values.every((value) => /^-?\d+$/.test(value))) ? SUM : [],
     );
+    if (answer === undefined) continue;
+    quantity = [
+      { sum: columns.map((column): Value => [use(guess, 'stock', column), 'integer']) },
+      { min: 0 },
+    ];
   }
+  return { discount, during, quantity };
+}
+
+/** An answer other than to leave the column out. */
+interface Applying extends CandidateAnswer {
+  /** How its dates are written. */
+  readonly format: string;
+}
+
+const SUM: readonly Applying[] = [
+  { value: 'sum', label: 'no: the stock is the sum of these columns', format: '' },
+];
+
+/** Asks what becomes of a column; undefined while it is open, and if the column is left out. */
+function ask(
+  guess: Products,
+  { header }: Column,
+  reason: string,
+  offered: readonly Applying[],
+): Applying | undefined {
+  const leaveOut = { value: 'leave-out', label: 'leave it out; the mapping can still be changed to read it' };
+  const answer = guess.ask({
+    id: `unused.${header}`,
+    text: `May '${header}' be left out?`,
+    reason,
+    answers: [leaveOut, ...offered.map(({ value, label }) => ({ value, label }))],
+  });
+  return offered.find(({ value }) => value === answer?.toLowerCase());
+}
+
+function use(guess: Products, name: string, column: Column): string {
+  guess.claim(name, column, 'as you said', 'certain');
+  return guess.use(name, column);
+}
+
+function once<Key extends string>(
+  into: Partial<Record<Key, Value>>,
+  key: Key,
+  value: Value,
+  { header }: Column,
+): void {
+  if (into[key] !== undefined)
+    throw new UsageError(`--unused '${header}': another column has the same answer.`, {
+      hint: 'Leave one of them out: --unused HEADER=leave-out.',
+    });
+  into[key] = value;
+}
+
+const DISCOUNT = /^-?\d+(?:[.,]\d{1,2})?\s*(%?)$/;
+const DISCOUNT_STEPS = [{ replace: '^-|[ %]+$' }, { number: { decimal: 'either' } }] as const;
+
+function discountAnswers({ header, values }: Column): readonly Applying[] {
+  const discounts = values.filter((value) => !saysNone(value)).map((value) => DISCOUNT.exec(value));
+  if (discounts.includes(null)) return [];
+  const percent = { value: 'percent', label: 'no: take so many percent off the price', format: '' };
+  const amount = { value: 'amount', label: 'no: take that amount off the price', format: '' };
+  const isPercent = header.includes('%') || discounts.some((found) => found?.[1] === '%');
+  return isPercent ? [percent] : [percent, amount];
+}
+
+const DATES: readonly (readonly [pattern: RegExp, format: string])[] = [
+  [/^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2})?)?$/, 'iso'],
+  [/^\d{4}\/\d{1,2}\/\d{1,2}$/, 'yyyy/M/d'],
+  [/^\d{1,2}\.\d{1,2}\.\d{4}$/, 'd.M.yyyy'],
+  [/^\d{1,2}-\d{1,2}-\d{4}$/, 'd-M-yyyy'],
+  [/^\d{1,2}\/\d{1,2}\/\d{4}$/, 'd/M/yyyy'],
+];
+
+/** Whether a date is that of the begin or the end; and, if no value shows it, whether the day or the month is first. */
+function dateAnswers({ values }: Column): readonly Applying[] {
+  const dates = values.filter((value) => !saysNone(value));
+  const format = DATES.find(([pattern]) => dates.every((value) => pattern.test(value)))?.[1];
+  if (format === undefined || dates.length === 0) return [];
+  const both = (suffix: string, words: string, written: string) => [
+    { value: `begins${suffix}`, label: `no: the sale begins then${words}`, format: written },
+    { value: `ends${suffix}`, label: `no: the sale ends then, after that day${words}`, format: written },
+  ];
+  const monthFirst = format.replace(/d(.)M/, 'M$1d');
+  if (monthFirst === format || format === 'd.M.yyyy') return both('', '', format);
+  const has = (part: 0 | 1) => dates.some((value) => Number(value.split(/\D/)[part]) > 12);
+  if (has(0) !== has(1)) return both('', '', has(0) ? format : monthFirst);
+  return [
+    ...both('-day-first', ', the day first', format),
+    ...both('-month-first', ', the month first', monthFirst),
+  ];
 }
 
 function shown({ header, values }: Column, tells: (value: string) => boolean = () => true): string {
@@ -55,15 +177,6 @@ function isDiscount(value: string): boolean {
 
 function isMarked(value: string): boolean {
   return !saysNone(value) && booleanOf(value) !== false;
-}
-
-function ask(guess: Products, { header }: Column, reason: string): void {
-  guess.ask({
-    id: `unused.${header}`,
-    text: `May '${header}' be left out?`,
-    reason,
-    answers: [{ value: 'leave-out', label: 'leave it out; the mapping can still be changed to read it' }],
-  });
 }
 
 const SIZE = /^(?:\d?x{0,3}[sl]|m|x{2,4}[sl]|\d{2}(?:[.,/]\d{1,2})?)$/i;

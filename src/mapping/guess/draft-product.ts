@@ -1,5 +1,5 @@
 import type { ProductMappingSpec } from '../spec/mapping-spec.ts';
-import type { ProductSpec, VariantsSpec } from '../spec/product-spec.ts';
+import type { PricingSpec, ProductSpec, VariantsSpec } from '../spec/product-spec.ts';
 import type { Condition, Value } from '../spec/value.ts';
 import { slugify } from '../transforms/slug.ts';
 import { askUnused } from './ask-unused.ts';
@@ -41,7 +41,8 @@ export function draftProduct(guess: Products): ProductMappingSpec | undefined {
   const quantity = draftQuantity(guess);
   const weight = draftWeight(guess);
   const hidden = draftHidden(guess);
-  askUnused(guess);
+  const applied = askUnused(guess);
+  const stock = quantity ?? applied.quantity;
   if (titleColumn === undefined || prices === undefined || variants === undefined) return undefined;
   const url = draftUrl(guess, sku, titleColumn, variants);
   if (url === undefined || guess.questions.length > 0) return undefined;
@@ -59,8 +60,8 @@ export function draftProduct(guess: Products): ProductMappingSpec | undefined {
     rows: variants.rows,
     ...(variants.inherit.length === 0 ? {} : { inherit: [...variants.inherit] }),
     ...(sku === undefined ? {} : { sku: guess.use('sku', sku) }),
-    pricing: prices.pricing,
-    ...(quantity === undefined ? {} : { quantity }),
+    pricing: { ...datedSale(prices.pricing, applied.during), ...applied.discount },
+    ...(stock === undefined ? {} : { quantity: stock }),
     ...(weight === undefined ? {} : { weight }),
   };
   const skip = [...prices.skip, ...totalRows(guess, titleColumn)];
@@ -75,6 +76,14 @@ export function draftProduct(guess: Products): ProductMappingSpec | undefined {
     variants: bought,
     tests: [],
   };
+}
+
+/** Prices with the dates of their sale, which go with a sale price. */
+function datedSale(pricing: PricingSpec, during: Pick<PricingSpec, 'from' | 'to'>): PricingSpec {
+  const { price, was, ...rest } = pricing;
+  if (Object.keys(during).length === 0 || price === undefined || was === undefined)
+    return { ...pricing, ...during };
+  return { ...rest, regular: { first: [was, price] }, sale: price, ...during };
 }
 
 /** The SKU; if no header means that, the EAN. */

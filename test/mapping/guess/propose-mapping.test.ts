@@ -87,6 +87,83 @@ describe('a column that nothing reads is asked about', () => {
   });
 });
 
+describe('a column that nothing reads is applied where an answer says so', () => {
+  const PRICED = ['price', 'onSale', 'regularPrice', 'salePrice', 'quantity'] as const;
+  const variants = async (text: string, answers: Readonly<Record<string, string>>, now = '2026-01-15') => {
+    const [header = [], ...rows] = text.split('\n').map((line) => line.split(';'));
+    const { spec, questions } = proposal(text, answers);
+    if (spec === null)
+      return questions.map(({ id, answers: offered }) => [id, ...offered.map(({ value }) => value)]);
+    expect(checkMapping(spec)).toEqual([]);
+    const { mapped } = await mapAll(spec, [table(header, rows)], { now: Date.parse(`${now}T12:00:00Z`) });
+    return products(mapped).map(({ variants: [one] }) => PRICED.flatMap((key) => one?.[key] ?? []));
+  };
+
+  it('a discount in percent, or in money', async () => {
+    const text = 'Name;Prezzo;Sconto\nTazza;4,00;10\nVaso;5,00;0\nPiatto;2,00;';
+    expect(await variants(text, {})).toEqual([['unused.Sconto', 'leave-out', 'percent', 'amount']]);
+    expect(await variants(text.replace('10', '-12,5'), { 'unused.Sconto': 'percent' })).toEqual([
+      [3.5, true, 4, 3.5],
+      [5, false, 5],
+      [2, false, 2],
+    ]);
+    expect(await variants(text.replace('10', '0,5'), { 'unused.Sconto': 'Amount' })).toEqual([
+      [3.5, true, 4, 3.5],
+      [5, false, 5],
+      [2, false, 2],
+    ]);
+    expect(await variants(text.replace('10', '10 %'), {})).toEqual([
+      ['unused.Sconto', 'leave-out', 'percent'],
+    ]);
+    expect(await variants(text.replace('10', 'ab 10'), {})).toEqual([['unused.Sconto', 'leave-out']]);
+  });
+
+  it.each([
+    ['a sale price', 'Name;Price;Sale price;Sale from;Sale to', '4.00;3.00'],
+    ['a price before the sale', 'Name;Price;Old price;Sale from;Sale to', '3.00;4.00'],
+  ])('the dates of %s', async (_, header, prices) => {
+    const text = `${header}\nMug;${prices};01/02/2026;28/02/2026\nJug;5.00;;;`;
+    const answers = { 'unused.Sale from': 'begins-day-first', 'unused.Sale to': 'ends' };
+    expect(await variants(text, {})).toEqual([
+      [
+        'unused.Sale from',
+        'leave-out',
+        'begins-day-first',
+        'ends-day-first',
+        'begins-month-first',
+        'ends-month-first',
+      ],
+      ['unused.Sale to', 'leave-out', 'begins', 'ends'],
+    ]);
+    const [regular, onSale, none] = [
+      [4, false, 4],
+      [3, true, 4, 3],
+      [5, false, 5],
+    ];
+    expect(await variants(text, answers, '2026-01-15')).toEqual([regular, none]);
+    expect(await variants(text, answers, '2026-02-28')).toEqual([onSale, none]);
+    expect(await variants(text, answers, '2026-03-01')).toEqual([regular, none]);
+    expect(() => proposal(text, { ...answers, 'unused.Sale to': 'begins' })).toThrow(
+      'another column has the same answer',
+    );
+  });
+
+  it('a stock for each warehouse', async () => {
+    const text = 'Name;Price;Stock Berlin;Stock Bonn\nMug;4.00;5;1\nJug;5.00;-2;\nPot;6.00;;';
+    expect(await variants(text, { 'unused.Stock Berlin': 'sum' })).toEqual([
+      [4, false, 4, 6],
+      [5, false, 5, 0],
+      [6, false, 6],
+    ]);
+    expect(await variants(text.replace('5;1', 'yes;1'), {})).toEqual([['unused.Stock Berlin', 'leave-out']]);
+  });
+
+  it('never by an answer that is not offered', () => {
+    const text = 'Name;Price;Discontinued\nMug;4.00;no\nJug;5.00;yes';
+    expect(() => proposal(text, { 'unused.Discontinued': 'sum' })).toThrow("expected 'leave-out'");
+  });
+});
+
 describe('what is asked', () => {
   it.each([
     ['the decimal sign where 1.299 is all there is', 'Name;Preis\nSofa;1.299\nBett;2.450', ['decimal']],
