@@ -305,11 +305,18 @@ function unique(cells: readonly TracedCell[]): readonly TracedCell[] {
   return [...found.values()];
 }
 
-/** A transform as people read it: `number(decimal ,)`, `trim`. */
+/** Signs that are hard to see between words. */
+const SIGNS: Readonly<Record<string, string>> = {
+  ...{ ',': 'comma', '.': 'point', ';': 'semicolon', ':': 'colon', '|': 'pipe', ' ': 'space', '-': 'hyphen' },
+  ...{ '\t': 'tab', '\n': 'line break', '/': 'slash', '>': 'greater than' },
+};
+
+/** A transform as people read it: `number (decimal comma)`, `trim`. */
 function stepText(written: unknown, params: Params): string {
   if (typeof written !== 'object' || written === null) {
     const name = typeof written === 'string' ? /^\{(\w+)\}$/.exec(written)?.[1] : undefined;
-    return String((name === undefined ? undefined : params.get(name)) ?? written);
+    const text = String((name === undefined ? undefined : params.get(name)) ?? written);
+    return SIGNS[text.length > 1 ? text.trim() : text] ?? text;
   }
   const [[name, main] = ['', undefined], ...options] = Object.entries(written);
   const words = (value: unknown): string =>
@@ -325,7 +332,7 @@ function stepText(written: unknown, params: Params): string {
   const text = parts.join(', ');
   return parts.length === 0
     ? name
-    : `${name}(${text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN)}…` : text})`;
+    : `${name} (${text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN)}…` : text})`;
 }
 
 const MOST_SHOWN = 40;

@@ -200,7 +200,7 @@ export interface TracedField {
   readonly value: string | number | boolean | null;
   /** Empty where the value comes from no cell: a constant, a default. */
   readonly cells: readonly TracedCell[];
-  /** The transforms that the cells passed, in order, as the mapping writes them: `number(decimal ,)`. */
+  /** The transforms that the cells passed, in order, as the mapping writes them: `number (decimal comma)`. */
   readonly steps: readonly string[];
 }
 

@@ -139,7 +139,7 @@ export function recordText(view: RecordView, { colors, width }: TextOptions): st
   return `${lines.join('\n')}\n`;
 }
 
-/** `← Preis "12,90" (line 4)  number(decimal ,)`, and further cells. */
+/** `← Preis "12,90" (line 4)  number (decimal comma)`, and further cells. */
 function sourceWords({ cells, steps }: ViewedField, view: RecordView, room: number): readonly string[] {
   const words = cells.slice(0, CELLS_SHOWN).map((cell) => {
     const text = cellText(cell, view, room);

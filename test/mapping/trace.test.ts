@@ -22,7 +22,7 @@ async function traceAll(
   return found;
 }
 
-/** The cells and transforms of each field, in short: `Preis=12,90@4 number(decimal ,)`, `?` before those of conditions. */
+/** The cells and transforms of each field, in short: `Preis=12,90@4 number (decimal comma)`, `?` before those of conditions. */
 function links(traced: TracedRecord | undefined): Record<string, string> {
   return Object.fromEntries(
     (traced?.trace.fields ?? []).map(({ path, cells, steps }) => [
@@ -114,8 +114,8 @@ describe('what each field of a record is made of', () => {
       url: 'Handle=Hemd@2 lower',
       hidden: '?Status=aktiv@2',
       'images[0]': 'Bild=https://x.example/1.jpg@2',
-      'images[1]': 'Weitere Bilder=https://x.example/2.jpg | https://x.example/3.jpg@3 split(|) trim',
-      'images[2]': 'Weitere Bilder=https://x.example/2.jpg | https://x.example/3.jpg@3 split(|) trim',
+      'images[1]': 'Weitere Bilder=https://x.example/2.jpg | https://x.example/3.jpg@3 split (pipe) trim',
+      'images[2]': 'Weitere Bilder=https://x.example/2.jpg | https://x.example/3.jpg@3 split (pipe) trim',
       'categories[0].name': 'Art=Mode > Hemden@2',
       'categories[0].url': 'Art=Mode > Hemden@2',
       'categories[0].parentCategory': 'Art=Mode > Hemden@2',
@@ -124,17 +124,17 @@ describe('what each field of a record is made of', () => {
       'options[0].values[1]': 'Farbe=Blau@3',
       'options[0].advanced': '',
       'variants[0].options[0]': 'Farbe=Rot@2',
-      'variants[0].price': 'Preis=12,90@2 number(decimal ,)',
-      'variants[0].onSale': 'Preis=12,90@2 Statt=15,00@2 number(decimal ,)',
-      'variants[0].regularPrice': 'Statt=15,00@2 number(decimal ,)',
-      'variants[0].salePrice': 'Preis=12,90@2 number(decimal ,)',
+      'variants[0].price': 'Preis=12,90@2 number (decimal comma)',
+      'variants[0].onSale': 'Preis=12,90@2 Statt=15,00@2 number (decimal comma)',
+      'variants[0].regularPrice': 'Statt=15,00@2 number (decimal comma)',
+      'variants[0].salePrice': 'Preis=12,90@2 number (decimal comma)',
       'variants[0].quantity': 'Lager=3@2 ?Status=aktiv@2',
       'variants[1].options[0]': 'Farbe=Blau@3',
-      'variants[1].price': 'Preis=9,90@3 number(decimal ,)',
+      'variants[1].price': 'Preis=9,90@3 number (decimal comma)',
       // Inherited from the head row, where the cell is.
-      'variants[1].onSale': 'Preis=9,90@3 Statt=15,00@2 number(decimal ,)',
-      'variants[1].regularPrice': 'Statt=15,00@2 number(decimal ,)',
-      'variants[1].salePrice': 'Preis=9,90@3 number(decimal ,)',
+      'variants[1].onSale': 'Preis=9,90@3 Statt=15,00@2 number (decimal comma)',
+      'variants[1].regularPrice': 'Statt=15,00@2 number (decimal comma)',
+      'variants[1].salePrice': 'Preis=9,90@3 number (decimal comma)',
       'variants[1].quantity': 'Lager=0@3 ?Status=aktiv@3',
     });
   });
@@ -177,8 +177,8 @@ contact:
       'properties[0].value': 'Last=Ray@2',
       'properties[1].name': '',
       'properties[1].value': 'Stage=Lead@2',
-      'tags[0]': 'Tags=a,b@2 split(,)',
-      'tags[1]': 'Tags=a,b@2 split(,)',
+      'tags[0]': 'Tags=a,b@2 split (comma)',
+      'tags[1]': 'Tags=a,b@2 split (comma)',
       subscribed: '?Opted out=no@2',
     });
   });

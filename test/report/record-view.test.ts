@@ -20,7 +20,7 @@ const view: RecordView = {
   rows: [{ file: 0, line: 4, cells: [price, { ...price, column: 'Name', text: 'A shirt' }] }],
   fields: [
     { path: 'type', value: 'physical', cells: [], steps: [] },
-    { path: 'variants[0].price', value: 12.9, old: 10.5, cells: [price], steps: ['number(decimal ,)'] },
+    { path: 'variants[0].price', value: 12.9, old: 10.5, cells: [price], steps: ['number (decimal comma)'] },
   ],
   removed: [{ path: 'variants[0].sku', old: 'S-1' }],
   reason: null,
@@ -38,7 +38,9 @@ Changed since the store acknowledged it. The plan sends it.
 
 Request body
   type               "physical"
-  variants[0].price  12.9                  was 10.5  ← Preis "12,90" (line 4)  number(decimal ,)
+  variants[0].price  12.9
+      was 10.5
+      ← Preis "12,90" (line 4)  number (decimal comma)
   variants[0].sku    no longer sent, was "S-1"
 `);
   });
@@ -49,7 +51,7 @@ Request body
 
   it('puts what does not fit into lines of their own, and keeps to the width of the terminal', () => {
     const text = plain({ fields: view.fields.map((field) => ({ ...field, value: 'x'.repeat(500) })) }, 60);
-    expect(text).toContain('\n      was 10.5\n      ← Preis "12,90" (line 4)  number(decimal ,)\n');
+    expect(text).toContain('\n      was 10.5\n      ← Preis "12,90" (line 4)  number (decimal comma)\n');
     expect(Math.max(...text.split('\n').map((line) => stringWidth(line)))).toBeLessThanOrEqual(60);
   });
 

@@ -73,7 +73,7 @@ ${
           facts,
         )
       }
-${text({ name: 'location', label: location === 'any' ? 'Path or address' : 'Address', hint: `A path may be a glob such as exports/*.csv, an address the link of a Google Sheet. A token in an address belongs into .env: https://shop.example/export.csv?token=\${FEED_TOKEN}` })}`
+${text({ name: 'location', label: location === 'any' ? 'Path or address' : 'Address', hint: `A path such as exports/*.csv takes all files that fit; an address may be a link to a Google Sheet. Put a token of an address into .env and write: https://shop.example/export.csv?token=\${FEED_TOKEN}` })}`
 }
 ${source.map(text)}
 </fieldset>`

@@ -273,20 +273,20 @@ export function newJobPage(
     body: html`<p class="page-lead">A job imports a file of products or contacts. You match its columns and see the first records before anything is written or sent.</p>
 <div class="cards">
 <form class="panel upload" method="post" action="/new/upload" enctype="multipart/form-data">
-<h2>A file of this computer</h2>
+<h2>Upload a file</h2>
 ${csrfInput(frame.viewer)}
-<p><label for="file">CSV, Excel (.xlsx), .ods, JSON or XML; gzip and zip are opened</label>
+<p><label for="file">A CSV, Excel (.xlsx), OpenDocument (.ods), JSON or XML file, also zipped</label>
 <input id="file" name="file" type="file" required></p>
 <p class="hint">At most ${limit}.</p>
 <p class="actions"><button type="submit" class="button primary">Upload</button></p>
 </form>
 <form class="panel upload" method="post" action="/new/address">
-<h2>An address on the web</h2>
+<h2>Use a link</h2>
 ${csrfInput(frame.viewer)}
-<p><label for="address">Address of the file, or the link of a Google Sheet</label>
+<p><label for="address">Link to a file on the web, or to a Google Sheet</label>
 <input id="address" name="address" type="text" inputmode="url" required placeholder="https://shop.example/export.csv" autocomplete="off" spellcheck="false"></p>
-<p class="hint">Each run reads it again. A token in it belongs into <code>.env</code>: <code>https://shop.example/export.csv?token=\${FEED_TOKEN}</code></p>
-<p class="actions"><button type="submit" class="button primary">Read it</button></p>
+<p class="hint">Each run downloads the file again. If the link has a secret, such as a token, put the secret into the file <code>.env</code> as <code>FEED_TOKEN</code> and write it in the link as <code>\${FEED_TOKEN}</code>.</p>
+<p class="actions"><button type="submit" class="button primary">Continue</button></p>
 </form>
 </div>`,
   });

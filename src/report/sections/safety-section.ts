@@ -23,10 +23,10 @@ export function safetySection(facts: RunFacts): Section | null {
         caption: 'What each limit was compared with, before the first request',
         captionHidden: true,
         columns: [
-          { header: 'Guards against' },
+          { header: 'Safety limit' },
           { header: 'Verdict', bare: true, leads: true },
           { header: 'Found', bare: true },
-          { header: 'Limit', only: 'page' },
+          { header: 'Allowed', only: 'page' },
         ],
         rows: verdicts.map((verdict) => ({
           tone: verdict.exceeded ? 'bad' : 'quiet',
