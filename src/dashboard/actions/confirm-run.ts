@@ -163,7 +163,7 @@ export function confirmApprove(report: RunFacts, later: Run | undefined, reading
   const before = totals.applied + totals.deleted;
   const stopped = stoppedWave(run);
   return {
-    title: `Approve the plan of ${job}?`,
+    title: run.undo === undefined ? `Approve the plan of ${job}?` : `Approve the undo of run ${run.undo.of}?`,
     lead: html`Sends exactly <a href="/runs/${id}">this plan</a>, made ${relative(run.startedAt, reading)}. The source is not read again.`,
     warnings: [
       ...(stopped === undefined ? [] : [html`Stopped after wave ${stopped.number}: ${stopped.stop}.`]),

@@ -170,9 +170,10 @@ export function previewPart(
   { preview, look }: Pick<DraftFile, 'preview' | 'look'>,
   heading = '3. The first records',
 ): Markup | false {
+  const only = (text: Markup) => html`<fieldset><legend>${heading}</legend>${text}</fieldset>`;
   if (preview === undefined)
-    return html`<p class="notice">The first records are shown here once the questions above are answered.</p>`;
-  if (typeof preview === 'string') return html`<p class="notice warning">${preview}</p>`;
+    return only(html`<p>The first records are shown here once the questions above are answered.</p>`);
+  if (typeof preview === 'string') return only(html`<p class="notice warning">${preview}</p>`);
   const { counts, records, rejected } = preview;
   const place = (record: PreviewedRecord) =>
     rowPlace(record.reason?.line ?? record.line, record.reason?.column, look.places);
@@ -271,7 +272,7 @@ export function newJobPage(
     section: 'jobs',
     notice: problem === null ? null : { tone: 'bad', text: problem },
     body: html`<p class="page-lead">A job imports a file of products or contacts. You match its columns and see the first records before anything is written or sent.</p>
-<div class="cards">
+<div class="ways">
 <form class="panel upload" method="post" action="/new/upload" enctype="multipart/form-data">
 <h2>Upload a file</h2>
 ${csrfInput(frame.viewer)}

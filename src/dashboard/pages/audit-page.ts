@@ -5,7 +5,7 @@ import type { DashboardContext } from '../dashboard-context.ts';
 import { jobHref } from './job-card.ts';
 import { moment, type Reading, serverTimezone } from './moment.ts';
 import { type Frame, page } from './page.ts';
-import { pageOf, pager } from './runs-page.ts';
+import { BY_TIME, pageOf, pager } from './runs-page.ts';
 
 const ENTRIES_A_PAGE = 50;
 /** A page reads no more entries than this; the command lists more. */
@@ -33,7 +33,7 @@ ${
     ? html`<section class="empty"><h2>No entries</h2><p>Nothing was recorded yet.</p></section>`
     : html`<div class="report"><div class="part">${entriesTable(shown.items, shown.total, reading)}</div></div>`
 }
-${pager(shown, href)}
+${pager(shown, href, BY_TIME)}
 <p class="quiet">For programs: <code>${program} runs --audit --json</code></p>`,
   });
 }

@@ -38,7 +38,7 @@ export function runsPage(facts: RunsPageFacts, frame: Frame): string {
     section: 'runs',
     body: html`${filterForm(facts)}
 ${shown.items.length === 0 ? noRuns(facts) : html`<div class="report"><div class="part">${runsTable(shown.items, { caption, captionHidden: false, ofOneJob: false, reading, settled })}</div></div>`}
-${pager(shown, (number) => address(filter, number))}
+${pager(shown, (number) => address(filter, number), BY_TIME)}
 ${frame.viewer.canAct && html`<p><a href="/audit">Audit log</a>: who did what</p>`}`,
   });
 }
@@ -116,12 +116,19 @@ export function pageOf<T>(items: readonly T[], size: number, asked: unknown): Pa
   return { items: items.slice((number - 1) * size, number * size), total: items.length, number, count };
 }
 
+/** The words of a pager for things of which the newest come first. */
+export const BY_TIME = ['Newer', 'Older'] as const;
+
 /** Links to the previous and next page; nothing if there is only one page. */
-export function pager({ number, count }: Pages<unknown>, href: (number: number) => string): Markup {
+export function pager(
+  { number, count }: Pages<unknown>,
+  href: (number: number) => string,
+  [before, after]: readonly [string, string] = ['Previous', 'Next'],
+): Markup {
   if (count === 1) return html``;
   return html`<nav class="pager" aria-label="Pages">
-${number > 1 && html`<a class="button" rel="prev" href="${href(number - 1)}">Newer</a>`}
+${number > 1 && html`<a class="button" rel="prev" href="${href(number - 1)}">${before}</a>`}
 <span>Page ${number} of ${count}</span>
-${number < count && html`<a class="button" rel="next" href="${href(number + 1)}">Older</a>`}
+${number < count && html`<a class="button" rel="next" href="${href(number + 1)}">${after}</a>`}
 </nav>`;
 }

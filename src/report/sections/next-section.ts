@@ -151,7 +151,7 @@ function stepsAfter(
         ...see('A later run has begun. A retry leaves out the records that it applied:'),
         ...download,
         ...(onlyHeld ? [] : [afterRejects(run, plan, rejectsFile)]),
-        ...(later === undefined ? releaseSteps(run) : []),
+        ...(later === undefined ? releaseSteps(run, buttons) : []),
         ...wholeSteps(run),
         ...resendSteps(run),
         ...verify,
@@ -227,9 +227,10 @@ function undoSteps({ id, status, resource, totals }: Run): Step[] {
 }
 
 /** After a run with held records: all of them, where their values are right. */
-function releaseSteps({ id, totals }: Run): Step[] {
+function releaseSteps({ id, totals }: Run, buttons: boolean): Step[] {
   if (totals === null || totals.held === 0) return [];
-  const what = `If the held values are right, to send ${totals.held === 1 ? 'the record' : 'the records'} (add keys to send only these):`;
+  const records = totals.held === 1 ? 'the record' : 'the records';
+  const what = `If the held values are right, to send ${records}${buttons ? ', all or some:' : ' (add keys to send only these):'}`;
   return [{ what, action: { does: 'release', run: id } }];
 }
 

@@ -158,7 +158,7 @@ describe('the page of jobs', () => {
     }
     const queued = await scene.get('/jobs/queued');
     expect(textOf(queued.document.querySelector('.notice'))).toBe('Queued: it waits for a worker.');
-    expect(queued.document.querySelector('main .button:not([href$="/edit"])')).toBeNull();
+    expect(queued.document.querySelector('main .button:not([href$="/edit"], [href$="/columns"])')).toBeNull();
     const looking = await scene.get('/', LOOKING);
     expect(looking.document.querySelector('main .button')).toBeNull();
   });
