@@ -12,6 +12,7 @@ export interface UpsertProduct extends FromRecord {
   readonly fingerprint: string;
   /** The memo of the rows that made the body (DeferredRecord), to be stored with it; absent if there is none. */
   readonly memo?: string | undefined;
+  readonly packed?: PackedBody | undefined;
   /** The id in the store's last answer for this url, if the ledger knows it. */
   readonly knownId: number | null;
   /** The job that keeps the key although this run sends it: an update changes fields of a product of another job. Left out: the run's. */
@@ -24,6 +25,14 @@ export interface UpdateContact extends FromRecord {
   readonly body: string;
   readonly fingerprint: string;
   readonly memo?: string | undefined;
+  readonly packed?: PackedBody | undefined;
+}
+
+/** Where a body is among those that were packed together when they were planned, as the ledger keeps them. */
+export interface PackedBody {
+  /** The same object for all bodies of the block. */
+  readonly block: Uint8Array;
+  readonly place: number;
 }
 
 /**

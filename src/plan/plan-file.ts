@@ -11,7 +11,7 @@ import { IN_DOUBT, type Ledger } from '../state/state.ts';
 import { valueChanges } from './changes/field-changes.ts';
 import { HELD_FILE, type HeldRecord, parseHeldLine } from './held-record.ts';
 import { parseRejectionLine, REJECTIONS_FILE } from './line-writer.ts';
-import { parseShardLine } from './shard-writer.ts';
+import { packedBodies, parseShardLine, shardLines } from './shard-writer.ts';
 
 // What differs between two versions of a record, also for the history.
 export { fieldChanges, type VariantPairs, variantName } from './changes/field-changes.ts';
@@ -52,11 +52,12 @@ export async function readPlan(folder: RunFolder): Promise<Plan | undefined> {
  * from the planned content; then no operation is returned.
  */
 export async function readShard(folder: RunFolder, shard: PlannedShard): Promise<Operation[]> {
-  const text = (await verifiedShard(folder, shard)).toString('utf8');
-  const lines = text.split('\n').slice(0, -1);
-  return lines.map((line, index) => {
+  const content = await verifiedShard(folder, shard);
+  const packed = packedBodies(content);
+  return shardLines(content).map((line, index) => {
     try {
-      return parseShardLine(line, index);
+      const operation = parseShardLine(line, index);
+      return operation.kind === 'delete-product' ? operation : { ...operation, packed: packed[index] };
     } catch (cause) {
       throw damagedLine(folder, shard.name, index + 1, cause);
     }

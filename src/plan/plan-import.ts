@@ -123,8 +123,8 @@ export async function planImport(options: PlanOptions): Promise<Plan> {
     waves,
     drafts.reduce((sum, { operations }) => sum + operations, 0),
   );
-  const readText = async (shard: PlannedShard) => (await verifiedShard(folder, shard)).toString('utf8');
-  const upserts = waves.length === 0 ? drafts : await cutIntoWaves(folder, drafts, ends, readText);
+  const read = (shard: PlannedShard) => verifiedShard(folder, shard);
+  const upserts = waves.length === 0 ? drafts : await cutIntoWaves(folder, drafts, ends, read);
   const deletes = await planDeletes(
     {
       ...{ folder, ledger, job: job.name, mode: job.mode, undo, signal },

@@ -1,7 +1,8 @@
 import { z } from 'zod';
-import { type Operation, SHARD_SIZE } from '../model/operation.ts';
+import { type Operation, type PackedBody, SHARD_SIZE } from '../model/operation.ts';
 import type { PlannedShard } from '../model/plan.ts';
 import { type RunFolder, sha256Of } from '../state/artifacts.ts';
+import { bodiesIn, packBodies } from '../state/state.ts';
 
 /** A shard is read as a whole when it is applied, so bodies of a megabyte must not make it half a gigabyte. */
 const SHARD_CHARS = 4 * 1024 * 1024;
@@ -64,30 +65,43 @@ export class ShardWriter {
     const prefix = this.#kind === 'upserts' ? 'shard' : 'delete';
     const name = `${prefix}-${String(ordinal).padStart(5, '0')}.jsonl`;
     const number = this.#firstNumber + ordinal - 1;
-    const written = await writeLines(this.#folder, name, lines.join(''));
+    const written = await writeLines(this.#folder, name, lines);
     return { number, kind: this.#kind, operations: lines.length, ...written };
   }
 }
 
+/** Ends the lines of a shard; no JSON has this byte. */
+const END_OF_LINES = 0;
+
+/**
+ * Writes the lines, and after them their bodies once more as the ledger will keep them: the lengths of the blocks as JSON, a
+ * line break, and the blocks. They are packed here, where other threads have time, and not while outcomes wait to be recorded
+ * (test/bench/README.md).
+ */
 async function writeLines(
   folder: RunFolder,
   name: string,
-  text: string,
+  lines: readonly string[],
 ): Promise<Pick<PlannedShard, 'name' | 'bytes' | 'sha256'>> {
-  const content = Buffer.from(text);
+  const bodies = lines.map((line) => line.slice(line.indexOf('\t') + 1, -1));
+  const isOfDeletes = bodies.every((body) => body === '');
+  const blocks = isOfDeletes ? [] : await packBodies(bodies);
+  const lengths = JSON.stringify(blocks.map(({ length }) => length));
+  const packed = isOfDeletes ? [] : [Buffer.of(END_OF_LINES), Buffer.from(`${lengths}\n`), ...blocks];
+  const content = Buffer.concat([Buffer.from(lines.join('')), ...packed]);
   const bytes = await folder.write(name, [content]);
   return { name, bytes, sha256: sha256Of(content) };
 }
 
 /**
  * Cuts shards where a wave ends, so that each wave is a number of whole shards, and numbers them from 1. `ends`: how many of the
- * operations have been sent at the end of each wave. `read`: the text of a shard's file.
+ * operations have been sent at the end of each wave. `read`: the content of a shard's file.
  */
 export async function cutIntoWaves(
   folder: RunFolder,
   shards: readonly PlannedShard[],
   ends: readonly number[],
-  read: (shard: PlannedShard) => Promise<string>,
+  read: (shard: PlannedShard) => Promise<Buffer>,
 ): Promise<PlannedShard[]> {
   const cut: Omit<PlannedShard, 'number'>[] = [];
   let from = 0;
@@ -101,11 +115,11 @@ export async function cutIntoWaves(
     if (parts.length === 1) {
       cut.push({ ...shard, wave: waveOf(shard.operations) });
     } else {
-      const lines = (await read({ number: 0, ...shard })).split('\n').slice(0, -1);
+      const lines = shardLines(await read({ number: 0, ...shard }));
       for (const [index, { start, end }] of parts.entries()) {
         const name = shard.name.replace('.jsonl', `-${index + 1}.jsonl`);
-        const text = lines.slice(start, end).map((line) => `${line}\n`);
-        const written = await writeLines(folder, name, text.join(''));
+        const ofPart = lines.slice(start, end).map((line) => `${line}\n`);
+        const written = await writeLines(folder, name, ofPart);
         cut.push({ kind: shard.kind, wave: waveOf(end), operations: end - start, ...written });
       }
       await folder.remove([shard.name]);
@@ -113,6 +127,27 @@ export async function cutIntoWaves(
     from = to;
   }
   return cut.map((shard, index) => ({ number: index + 1, ...shard }));
+}
+
+/** The lines of a shard file, each without its line break. */
+export function shardLines(content: Buffer): string[] {
+  const end = content.indexOf(END_OF_LINES);
+  const text = content.toString('utf8', 0, end === -1 ? content.length : end);
+  return text.split('\n').slice(0, -1);
+}
+
+/** Where the bodies of its lines are packed, in order; nothing in files of deletes and of earlier versions. */
+export function packedBodies(content: Buffer): PackedBody[] {
+  const end = content.indexOf(END_OF_LINES);
+  if (end === -1) return [];
+  let start = content.indexOf('\n', end) + 1;
+  const lengths = z.array(z.int().positive()).parse(JSON.parse(content.toString('utf8', end + 1, start)));
+  return lengths.flatMap((length) => {
+    // Copied: another thread gets it, and would get the whole file with it.
+    const block = new Uint8Array(content.subarray(start, start + length));
+    start += length;
+    return Array.from({ length: bodiesIn(block) }, (_, place) => ({ block, place }));
+  });
 }
 
 const spanSchema = z.tuple([z.int(), z.int(), z.int()]).transform(([file, from, to]) => ({ file, from, to }));

@@ -1,4 +1,5 @@
-import { deflateRawSync, inflateRawSync } from 'node:zlib';
+import { promisify } from 'node:util';
+import { deflateRaw, deflateRawSync, inflateRawSync } from 'node:zlib';
 import { StateError } from '../model/storeferry-error.ts';
 
 /**
@@ -28,8 +29,11 @@ const FORMAT = 1;
 const BLOCK_FORMAT = 2;
 const LENGTH_BYTES = 4;
 
-/** A small window and little memory, because their allocation is most of the cost of compressing a small body. */
-const OPTIONS = { level: 3, windowBits: 13, memLevel: 6, dictionary: DICTIONARY } as const;
+/**
+ * A small window and little memory, because their allocation is most of the cost of compressing a small body. Each stream
+ * holds an output buffer of `chunkSize` until V8 collects all of the heap, which it does the sooner the larger they are.
+ */
+const OPTIONS = { level: 3, windowBits: 13, memLevel: 6, chunkSize: 4096, dictionary: DICTIONARY } as const;
 
 /** No request body is larger: a row has at most 32 MiB (`rowBytes`). */
 const MAX_BODY_BYTES = 64 * 1024 * 1024;
@@ -40,7 +44,7 @@ const BOUNDED = { ...OPTIONS, maxOutputLength: MAX_BODY_BYTES } as const;
  * completely.
  */
 export const BLOCK_BODIES = 16;
-export const BLOCK_CHARACTERS = 64 * 1024;
+const BLOCK_CHARACTERS = 64 * 1024;
 
 /** Packs a request body for the ledger. */
 export function encodeBody(body: string): Buffer {
@@ -60,13 +64,50 @@ export function decodeBody(stored: Uint8Array): string {
  * initialisation takes four times as long as compressing one body, is initialised once (test/bench/README.md).
  */
 export function encodeBodies(bodies: readonly string[]): Buffer {
+  const { head, text } = blockParts(bodies);
+  return Buffer.concat([head, deflateRawSync(text, OPTIONS)]);
+}
+
+/** The bodies in blocks, in order: one after another, by another thread, so that the event loop goes on. */
+export async function packBodies(bodies: readonly string[]): Promise<Buffer[]> {
+  const blocks: Buffer[] = [];
+  for (const block of blocksOf(bodies)) {
+    const { head, text } = blockParts(block);
+    blocks.push(Buffer.concat([head, await deflateBody(text, OPTIONS)]));
+  }
+  return blocks;
+}
+
+const deflateBody: (body: Buffer, options: typeof OPTIONS) => Promise<Buffer> = promisify(deflateRaw);
+
+/** How many bodies a block has. */
+export function bodiesIn(block: Uint8Array): number {
+  return block[1] ?? 0;
+}
+
+/** The bodies of each block. */
+export function* blocksOf(bodies: readonly string[]): Generator<readonly string[]> {
+  let block: string[] = [];
+  let characters = 0;
+  for (const body of bodies) {
+    block.push(body);
+    characters += body.length;
+    if (block.length < BLOCK_BODIES && characters < BLOCK_CHARACTERS) continue;
+    yield block;
+    block = [];
+    characters = 0;
+  }
+  if (block.length > 0) yield block;
+}
+
+function blockParts(bodies: readonly string[]): { readonly head: Buffer; readonly text: Buffer } {
   const texts = bodies.map((body) => Buffer.from(body));
   const head = Buffer.alloc(2 + LENGTH_BYTES * texts.length);
   head[0] = BLOCK_FORMAT;
   head[1] = texts.length;
   for (const [position, { length }] of texts.entries())
     head.writeUInt32LE(length, 2 + LENGTH_BYTES * position);
-  return Buffer.concat([head, deflateRawSync(Buffer.concat(texts), OPTIONS)]);
+  return { head, text: Buffer.concat(texts) };
 }
 
 /** The request bodies of a block, or the single body of a body that is stored alone. StateError as above. */

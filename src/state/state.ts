@@ -9,6 +9,8 @@ import { type RowSpan, rowSpanSchema, tablePlacesSchema } from '../model/row.ts'
 import type { Run, RunKind, RunStatus, StateLoss } from '../model/run.ts';
 import type { ProductHandle } from './product-handle.ts';
 
+export { bodiesIn, packBodies } from './encode-body.ts';
+
 /**
  * Everything that Storeferry stores between processes: embedded in SQLite (sqlite/), or shared in Redis (redis/).
  * docs/architecture.md defines the terms: doubt, serial, lineage, witness, heartbeat, lease.

@@ -4,6 +4,7 @@ import type { Plan } from '../../src/model/plan.ts';
 import { StateError } from '../../src/model/storeferry-error.ts';
 import { readPlan, readShard, verifyRejections } from '../../src/plan/plan-file.ts';
 import { parseShardLine, shardLine } from '../../src/plan/shard-writer.ts';
+import { decodeBodies } from '../../src/state/encode-body.ts';
 import { MemoryLedger } from './memory-ledger.ts';
 import { MemoryRunFolder } from './memory-run-folder.ts';
 import { ledgerOf, planOf, products, rejected } from './plan-of.ts';
@@ -14,6 +15,22 @@ describe('the files of a plan', () => {
     const { plan, folder } = await planOf({ mapped, ledger: ledgerOf(0, 5), mode: 'mirror' });
     expect(folder.writes.at(-1)).toBe('plan.json');
     expect(await readPlan(folder)).toEqual(plan);
+  });
+
+  it('have each body once more as the ledger keeps it', async () => {
+    const { plan, folder } = await planOf({
+      mapped: products(0, 1_020),
+      ledger: ledgerOf(1_015, 1_030),
+      mode: 'mirror',
+    });
+    for (const shard of plan.shards) {
+      for (const operation of await readShard(folder, shard)) {
+        if (operation.kind === 'delete-product') continue;
+        const { block, place } = operation.packed ?? { block: Buffer.of(), place: 0 };
+        expect(decodeBodies(block)[place]).toBe(operation.body);
+      }
+    }
+    expect(plan.shards.map(({ kind }) => kind)).toEqual(['upserts', 'upserts', 'upserts', 'deletes']);
   });
 
   it('of an earlier attempt are gone', async () => {

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { Operation, Outcome, UpsertProduct } from '../../src/model/operation.ts';
-import type { LedgerMark, OperationResult, State } from '../../src/state/state.ts';
+import { type LedgerMark, type OperationResult, packBodies, type State } from '../../src/state/state.ts';
 import { type Opening, openAs } from './child.ts';
-import { sampleRun, TARGET, upsert } from './samples.ts';
+import { bodyOf, sampleRun, TARGET, upsert } from './samples.ts';
 
 const JOBS = ['nightly', 'weekly'] as const;
 const KEYS = ['shirt', 'hat', 'Ünïcode', 'a/b?c', ''] as const;
@@ -45,13 +45,25 @@ class PlainState {
   }
 }
 
+const FINGERPRINTS = ['a', 'b', 'c'] as const;
+const BODIES = KEYS.flatMap((key) => FINGERPRINTS.map((fingerprint) => bodyOf(key, fingerprint)));
+/** All bodies of the model as a plan packs them. */
+const [BLOCK = Buffer.of()] = await packBodies(BODIES);
+
 const key = fc.constantFrom(...KEYS);
 const id = fc.option(fc.integer({ min: 1, max: 5 }), { nil: null });
 /** Within a shard an index always means the same kind of operation and the same rows: the plan is not rewritten. */
 const operation: fc.Arbitrary<Operation> = fc.oneof(
   fc
-    .record({ index: fc.nat(2), key, fingerprint: fc.constantFrom('a', 'b', 'c'), knownId: id })
-    .map(({ index, key, ...rest }): UpsertProduct => upsert(index, key, { rows: index * 2, ...rest })),
+    .record({
+      ...{ index: fc.nat(2), key, fingerprint: fc.constantFrom(...FINGERPRINTS), knownId: id },
+      isPacked: fc.boolean(),
+    })
+    .map(({ index, key, isPacked, ...rest }): UpsertProduct => {
+      const place = BODIES.indexOf(bodyOf(key, rest.fingerprint));
+      const packed = isPacked ? { packed: { block: BLOCK, place } } : {};
+      return upsert(index, key, { rows: index * 2, ...rest, ...packed });
+    }),
   key.map((key): Operation => ({ kind: 'delete-product', index: 3, key, rows: 0, spans: [], id: 1 })),
 );
 const reason = fc.record({

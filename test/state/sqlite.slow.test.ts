@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, describe, expect, it } from 'vitest';
 import { StateError } from '../../src/model/storeferry-error.ts';
-import { encodeBody } from '../../src/state/encode-body.ts';
+import { encodeBody, packBodies } from '../../src/state/encode-body.ts';
 import { MIGRATIONS } from '../../src/state/sqlite/migrations.ts';
 import { openSqliteState } from '../../src/state/sqlite/open-sqlite-state.ts';
 import type { State } from '../../src/state/state.ts';
@@ -116,6 +116,35 @@ describe('the embedded state', () => {
     expect(await state.ledger(TARGET).bodies(range(16).map((index) => `key-${index}`))).toEqual(
       fingerprints.map((fingerprint, index) => bodyOf(`key-${index}`, fingerprint)),
     );
+  });
+
+  it('takes blocks as they were planned, place by place, and a place only once', async () => {
+    await using state = await openSqliteState(freshFolder());
+    const run = sampleRun();
+    await state.runs.create(run);
+    const keys = range(20).map((index) => `key-${index}`);
+    const blocks = await packBodies(keys.map((key) => bodyOf(key, 'packed')));
+    const record = async (...indices: readonly number[]) => {
+      const results = indices.map((index) => {
+        const packed = { block: blocks[index >> 4] ?? Buffer.of(), place: index & 15 };
+        return applied(upsert(index, `key-${index}`, { fingerprint: 'packed', packed }));
+      });
+      await state.runs.record(run, 1, results, results.length);
+    };
+    const bodies = async () => await state.ledger(TARGET).bodies(keys);
+    await record(3, 18, 0, 3);
+    await record(3, 1);
+    expect(await bodies()).toEqual(
+      keys.map((key, index) => ([0, 1, 3, 18].includes(index) ? bodyOf(key, 'packed') : undefined)),
+    );
+    await record(...range(20));
+    await record(5);
+    expect(await bodies()).toEqual(keys.map((key) => bodyOf(key, 'packed')));
+    const other = keys.map((key, index) => applied(upsert(index, key, { fingerprint: 'other' })));
+    await state.runs.record(run, 1, other, 20);
+    expect(await bodies()).toEqual(keys.map((key) => bodyOf(key, 'other')));
+    await record(...range(9));
+    expect(await bodies()).toEqual(keys.map((key, index) => bodyOf(key, index < 9 ? 'packed' : 'other')));
   });
 
   it('reads the bodies of a database from before they lay in blocks', async () => {

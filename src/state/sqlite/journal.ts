@@ -1,9 +1,10 @@
 import type { DatabaseSync } from 'node:sqlite';
+import { crc32 } from 'node:zlib';
 import { StateError } from '../../model/storeferry-error.ts';
-import { BLOCK_BODIES, BLOCK_CHARACTERS, decodeBodies, encodeBodies } from '../encode-body.ts';
+import { BLOCK_BODIES, blocksOf, bodiesIn, decodeBodies, encodeBodies } from '../encode-body.ts';
 import { inTransaction } from './open-state-database.ts';
 
-/** Blocks that a reader keeps: 64 KiB each at most. */
+/** Blocks that a reader keeps, 64 KiB each at most; also how many packed blocks are remembered by their number. */
 const MOST_UNPACKED = 256;
 
 /** Large merges cost little per row; this many rows take a fraction of a second. */
@@ -90,7 +91,7 @@ export function createJournal(database: DatabaseSync, bodies: Bodies, keepVersio
 }
 
 /**
- * Request bodies, packed in blocks of bodies that were recorded together. The number of a body is the number of its
+ * Request bodies, packed in blocks of bodies that were planned or recorded together. The number of a body is the number of its
  * block times `BLOCK_BODIES` plus its place. Each block has two sets of places, one bit each: `living` have a mark or
  * journal row, `packed` have a body in the block. If no more than half of the packed places are living, the block is
  * packed again.
@@ -101,6 +102,13 @@ export type Bodies = ReturnType<typeof createBodies>;
 export function createBodies(database: DatabaseSync) {
   database.exec('CREATE TEMP TABLE IF NOT EXISTS dead_bodies (body INTEGER PRIMARY KEY)');
   const insert = database.prepare('INSERT INTO bodies (content, living, packed) VALUES (?, ?, ?)');
+  // By its content, because the number may belong to another block by now, also to one of another process; and never a place
+  // that has a row: when one of its two rows is merged, the body of the other would be removed.
+  const addPlaces = database.prepare(
+    `UPDATE bodies SET living = living | :places
+     WHERE number = :number AND content = :block AND living & :places = 0`,
+  );
+  const latest = new Map<number, number>();
   const clear = database.prepare(
     `UPDATE bodies SET living = living - dead.bits FROM (
        SELECT body / ${BLOCK_BODIES} AS block, sum(1 << (body % ${BLOCK_BODIES})) AS bits FROM dead_bodies GROUP BY block
@@ -140,6 +148,21 @@ export function createBodies(database: DatabaseSync) {
       }
       return numbers;
     },
+    /**
+     * Within a transaction: adds a block that `packBodies` made, of which only these places (one bit each) have a journal row
+     * now. Later calls with the same block and other places add these. The number of its first place.
+     */
+    addPacked(block: Uint8Array, places: number): number {
+      const sum = crc32(block);
+      const known = latest.get(sum);
+      if (known !== undefined && addPlaces.run({ places, number: known, block }).changes === 1) {
+        return known * BLOCK_BODIES;
+      }
+      const number = Number(insert.run(block, places, (1 << bodiesIn(block)) - 1).lastInsertRowid);
+      if (latest.size >= MOST_UNPACKED) latest.clear();
+      latest.set(sum, number);
+      return number * BLOCK_BODIES;
+    },
     /** Reads bodies by their numbers; a block is unpacked once where they come in its order. */
     reader(): (body: number) => string | null {
       const unpacked = new Map<number, readonly string[]>();
@@ -161,28 +184,19 @@ export function createBodies(database: DatabaseSync) {
       }
       forgetList.run();
     },
-    /** Within a transaction: replaces a body, and removes all that are no longer referenced from their blocks. */
-    replace(body: number, by: string) {
-      const block = Math.floor(body / BLOCK_BODIES);
-      const replaced = unpack(block).map((old, place) => (place === body % BLOCK_BODIES ? by : old));
-      setContent.run(encodeBodies(replaced), block);
+    /**
+     * Within a transaction: replaces a body, if there is one, and removes all that are not referenced from their blocks: of
+     * requests that the store refused too.
+     */
+    replace(body: number | null, by: string) {
+      if (body !== null) {
+        const block = Math.floor(body / BLOCK_BODIES);
+        const replaced = unpack(block).map((old, place) => (place === body % BLOCK_BODIES ? by : old));
+        setContent.run(encodeBodies(replaced), block);
+      }
       for (const { number, living } of partlyDead.all()) repackBlock(Number(number), Number(living));
     },
   };
-}
-
-function* blocksOf(bodies: readonly string[]): Generator<readonly string[]> {
-  let block: string[] = [];
-  let characters = 0;
-  for (const body of bodies) {
-    block.push(body);
-    characters += body.length;
-    if (block.length < BLOCK_BODIES && characters < BLOCK_CHARACTERS) continue;
-    yield block;
-    block = [];
-    characters = 0;
-  }
-  if (block.length > 0) yield block;
 }
 
 function bitsIn(bits: number): number {

@@ -1,4 +1,4 @@
-import type { Outcome } from '../../model/operation.ts';
+import type { Operation, Outcome } from '../../model/operation.ts';
 import type { Run } from '../../model/run.ts';
 import { type DoubtEffect, outcomeEffect } from '../outcome-effect.ts';
 import {
@@ -80,6 +80,11 @@ export interface OutcomeColumns {
   readonly idProofs: number[];
   readonly memos: (string | null)[];
   readonly bodies: (string | null)[];
+  /** Where an applied upsert has no body here: the position of its block in `blocks`, and its place in it. */
+  readonly packed: (readonly [block: number, place: number] | null)[];
+  readonly blocks: Uint8Array[];
+  /** Which places of each block are in `packed`, one bit each. */
+  readonly places: number[];
   /** Set where the history gets a version (OutcomeEffect). */
   readonly versions: (string | null)[];
   /** JSON: the RejectionDetail of a rejection, the Reason of an unsent operation. */
@@ -102,7 +107,7 @@ export function outcomeColumns(
     ...{ run: run.id, target: importTarget(run), job: run.job, shard, requests, versionAt },
     ...{ operations: [], kinds: [], rows: [], keys: [], doubts: [] },
     ...{ fingerprints: [], owners: [], ids: [], idProofs: [], memos: [], bodies: [] },
-    ...{ versions: [], details: [], changedIds: [] },
+    ...{ packed: [], blocks: [], places: [], versions: [], details: [], changedIds: [] },
   };
   for (const result of results) append(columns, result);
   return columns;
@@ -121,11 +126,28 @@ function append(columns: OutcomeColumns, result: OperationResult): void {
   columns.ids.push(acknowledged?.mark.id ?? null);
   columns.idProofs.push(ID_PROOFS.indexOf(acknowledged?.mark.idProof ?? 'proven'));
   columns.memos.push(acknowledged?.mark.memo ?? null);
-  columns.bodies.push(acknowledged?.body ?? null);
+  const packed = acknowledged === undefined ? null : packedIn(columns, operation);
+  columns.packed.push(packed);
+  columns.bodies.push(packed === null ? (acknowledged?.body ?? null) : null);
   columns.versions.push(version ?? null);
   columns.details.push(detail(operation, outcome));
   const changed = changedId(result);
   if (changed !== undefined) columns.changedIds.push({ operation: operation.index, ...changed });
+}
+
+/** Null for a place that is taken: each row has a body of its own. Few blocks: outcomes arrive nearly in order. */
+function packedIn(
+  { blocks, places }: OutcomeColumns,
+  operation: Operation,
+): readonly [number, number] | null {
+  if (operation.kind === 'delete-product' || operation.packed === undefined) return null;
+  const { block, place } = operation.packed;
+  const known = blocks.indexOf(block);
+  const position = known === -1 ? blocks.push(block) - 1 : known;
+  const taken = places[position] ?? 0;
+  if ((taken & (1 << place)) !== 0) return null;
+  places[position] = taken | (1 << place);
+  return [position, place];
 }
 
 function storedKind({ operation, outcome }: OperationResult): number {

@@ -183,7 +183,7 @@ export function createSqliteHistory(database: DatabaseSync, names: Names, journa
       inTransaction(database, () => {
         for (const step of forgetSteps) step.run(values);
         const body = integerOrNull(selectBody.get(values.target, key)?.['body'] ?? null, 'marks.body');
-        if (body !== null) bodies.replace(body, FORGOTTEN_BODY);
+        bodies.replace(body, FORGOTTEN_BODY);
       });
       // Pages that were freed, now or before, still have what they had; so has the log.
       database.exec('VACUUM');

@@ -159,6 +159,17 @@ export function createSqliteOutcomes(
   /** No run has number 0. */
   const numberOf = (run: string) => integer(selectRun.get(run)?.['number'] ?? 0, 'runs.number');
 
+  /** Stores the bodies of a batch; the number of each by the position of its outcome. */
+  const bodyNumbers = ({ bodies: texts, packed, blocks, places }: OutcomeColumns) => {
+    const firsts = blocks.map((block, index) => bodies.addPacked(block, places[index] ?? 0));
+    const numbers = bodies.add(texts.filter((body) => body !== null));
+    let added = 0;
+    return (position: number): number => {
+      const at = packed[position] ?? null;
+      return at === null ? (numbers[added++] ?? 0) : (firsts[at[0]] ?? 0) + at[1];
+    };
+  };
+
   const write = (batch: OutcomeColumns) => {
     const run = numberOf(batch.run);
     if (run === 0) {
@@ -170,8 +181,7 @@ export function createSqliteOutcomes(
     const job = names.job(batch.job);
     const { shard, kinds, rows, keys, fingerprints, owners, ids, idProofs, memos, details, doubts } = batch;
     const { versionAt, versions } = batch;
-    const numbers = bodies.add(batch.bodies.filter((body) => body !== null));
-    let applied = 0;
+    const bodyAt = bodyNumbers(batch);
     const ownerAt = (position: number) => {
       const owner = owners[position] ?? batch.job;
       return owner === batch.job ? job : names.job(owner);
@@ -188,7 +198,7 @@ export function createSqliteOutcomes(
           id: ids[position] ?? null,
           idProof: idProofs[position] ?? 0,
           memo: memos[position] ?? null,
-          body: numbers[applied++] ?? 0,
+          body: bodyAt(position),
         };
         journal.append(target, ownerAt(position), key, mark, version);
       } else if (kind === DELETED || doubts[position] === FORGET_KEY) {
