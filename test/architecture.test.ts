@@ -124,7 +124,7 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
     ...['html/markup.ts', 'plots/draw-plot.ts', 'plots/history-plot.ts'],
     // Parts of a document that pages and commands show by themselves.
     ...['sections/lists-section.ts', 'sections/next-section.ts'],
-    ...['sections/notes-section.ts', 'sections/safety-section.ts'],
+    'sections/notes-section.ts',
     // What a run writes of its rejects, and what comes back.
     ...['rejects/rejects-file.ts', 'rejects/corrected-rejects.ts', 'rejects/rejects-edits.ts'],
   ],

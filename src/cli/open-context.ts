@@ -8,7 +8,7 @@ import { PROGRAM } from '../report/sections/next-section.ts';
 import { type RunContext, type RunEvent, redactedState } from '../run/run-context.ts';
 import { type StoreClients, type StoreListener, storeClients } from '../run/store-clients.ts';
 import { openArtifacts, openState, type StateOptions } from '../state/open-state.ts';
-import { packageVersion } from './package-files.ts';
+import { packageVersion } from './package-version.ts';
 
 /** Characters of a run id, without similar-looking ones. */
 const ID_CHARACTERS = 'abcdefghjkmnpqrstuvwxyz23456789';

@@ -5,7 +5,7 @@ import { runDocument } from '../report/run-document.ts';
 import type { Pace, RunFacts } from '../report/run-facts.ts';
 import { runSummary, verificationSummary } from '../report/run-summary.ts';
 import { withFilesFrom, withShownFiles } from '../run/report/read-stored-report.ts';
-import { packageVersion } from './package-files.ts';
+import { packageVersion } from './package-version.ts';
 import type { Terminal } from './terminal.ts';
 import { currentFolder, withProgram } from './typed-program.ts';
 import type { Instead } from './with-json-result.ts';

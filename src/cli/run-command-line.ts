@@ -4,7 +4,7 @@ import { listed } from '../report/printable.ts';
 import { COMMANDS } from './commands.ts';
 import { examplesText } from './define-command.ts';
 import { type InterruptSignal, interruptSignal } from './interrupt-signal.ts';
-import { packageVersion } from './package-files.ts';
+import { packageVersion } from './package-version.ts';
 import { printError } from './print-error.ts';
 import type { Terminal } from './terminal.ts';
 import { typedProgram } from './typed-program.ts';

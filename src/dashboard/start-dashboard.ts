@@ -23,11 +23,10 @@ import { columnsRoutes } from './edit-job/columns-routes.ts';
 import { editRoutes } from './edit-job/edit-routes.ts';
 import { fileRoutes, serveAssets } from './file-routes.ts';
 import { readForms } from './form-fields.ts';
-import { guard, PAGE_POLICY, SECURITY_HEADERS } from './guard/guard.ts';
+import { guardRequests, PAGE_POLICY, SECURITY_HEADERS } from './guard/guard-requests.ts';
 import { type Listen, type OwnAddresses, ownAddresses } from './guard/own-addresses.ts';
 import { showErrors } from './guard/page-error.ts';
-import { newJobRoutes } from './new-job/new-job-routes.ts';
-import { uploadRoutes } from './new-job/upload-routes.ts';
+import { newJobRoutes, uploadRoutes } from './new-job/new-job-routes.ts';
 import { registerPages } from './pages/register-pages.ts';
 import { eventRoutes } from './run-feed.ts';
 
@@ -193,7 +192,7 @@ async function buildDashboard(parts: DashboardParts): Promise<FastifyInstance> {
   const sessions = createSessions(dashboard.context.clock);
   readForms(app);
   const refuse = showErrors(app, dashboard, log);
-  await guard(app, { addresses, sessions, cookieName, refuse });
+  await guardRequests(app, { addresses, sessions, cookieName, refuse });
   await app.register(fastifyRateLimit, {
     max: REQUESTS_A_MINUTE,
     timeWindow: 60_000,

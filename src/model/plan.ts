@@ -4,7 +4,7 @@ import type { Stored } from './json-object.ts';
 import { IMPORT_MODES, RESOURCES } from './mapped-record.ts';
 import { countSchema, reasonGroupSchema, reasonSchema } from './reason.ts';
 import { isSheet, rowSpanSchema, tablePlacesSchema } from './row.ts';
-import { movesSchema, SAFETY_RULE_NAMES } from './safety-limits.ts';
+import { movesSchema, SAFETY_RULE_NAMES, safetyRule } from './safety-limits.ts';
 
 /** The first of many keys. */
 const keysShown = z.array(z.string());
@@ -88,6 +88,15 @@ const safetyVerdict = z.object({
   message: z.string(),
 });
 export type SafetyVerdict = Stored<typeof safetyVerdict>;
+
+/** The figure of a limit, without the limit: `52 of 100 products would be deleted`. */
+export function safetyFound(
+  { limit, guard, figure, base }: SafetyVerdict,
+  { resource }: { readonly resource: string },
+): string {
+  const found = safetyRule(limit).found({ figure, base }, resource === 'contacts' ? 'contacts' : 'products');
+  return guard === undefined ? found : `${found}: ${guard}`;
+}
 
 /** What a guard of the job has found in a plan. */
 const guardFinding = z.object({

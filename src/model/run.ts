@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Stored } from './json-object.ts';
 import { RESOURCES } from './mapped-record.ts';
 import { sampleSchema } from './sample.ts';
-import { judgedWaveSchema } from './waves.ts';
+import { judgedWaveSchema } from './wave-limits.ts';
 
 /** `running` is also the status of a run whose process died; the next run of the job continues it. */
 export const RUN_STATUSES = [

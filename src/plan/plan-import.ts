@@ -7,7 +7,7 @@ import type { ImageFindings, Plan, PlannedShard, PlanSource, UndoFacts } from '.
 import { reportedField, type SentFields } from '../model/product-fields.ts';
 import type { SafetyFigures } from '../model/safety-limits.ts';
 import { consideredRecords, type Sample } from '../model/sample.ts';
-import { waveEnds } from '../model/waves.ts';
+import { waveEnds } from '../model/wave-limits.ts';
 import type { RunFolder } from '../state/artifacts.ts';
 import type { Ledger, OwnedKey } from '../state/state.ts';
 import { judgeGuards, judgeSafety } from './judge-safety.ts';

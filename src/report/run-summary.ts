@@ -6,7 +6,7 @@ import {
   type ShareEstimate,
   type Verification,
 } from '../model/run.ts';
-import type { JudgedWave } from '../model/waves.ts';
+import type { JudgedWave } from '../model/wave-limits.ts';
 import { type ClockKeeper, type JobFacts, NO_TOTALS, type RunFacts } from './run-facts.ts';
 
 /** The object that `--json` prints as the last line, with its members in the order of design.md. */

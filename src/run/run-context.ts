@@ -7,7 +7,7 @@ import type { SentFields } from '../model/product-fields.ts';
 import type { Run, RunProgress, StateLoss } from '../model/run.ts';
 import type { Sample } from '../model/sample.ts';
 import { explainError, explainFailure, firstError, StoreferryError } from '../model/storeferry-error.ts';
-import type { JudgedWave } from '../model/waves.ts';
+import type { JudgedWave } from '../model/wave-limits.ts';
 import type { RunFacts } from '../report/run-facts.ts';
 import type { Artifacts } from '../state/artifacts.ts';
 import type { FileAccess } from '../state/file-access.ts';

@@ -5,9 +5,9 @@ import { checkWorkspace, type WorkspaceCheck } from '../../config/check-workspac
 import { openWorkspace, type Workspace } from '../../config/workspace.ts';
 import { type Guard, guardText } from '../../model/guard.ts';
 import { limitsText } from '../../model/safety-limits.ts';
-import { shellWord } from '../../model/shell-word.ts';
+import { shellWord } from '../../model/stays-inside.ts';
 import { type ConfigurationProblem, formatPlace } from '../../model/storeferry-error.ts';
-import { wavesText } from '../../model/waves.ts';
+import { wavesText } from '../../model/wave-limits.ts';
 import { openRunQueue, type RunQueue } from '../../queue/run-queue.ts';
 import { findingsText } from '../../report/document-text.ts';
 import { counted, listed, printable } from '../../report/printable.ts';
@@ -16,7 +16,7 @@ import type { CheckedWorkspace, Facts, Finding, OnlineCheck } from '../../run/on
 import { openState } from '../../state/open-state.ts';
 import { defineCommand, flag, type Invocation, JSON_FLAG } from '../define-command.ts';
 import { newRunId } from '../open-context.ts';
-import { packageVersion } from '../package-files.ts';
+import { packageVersion } from '../package-version.ts';
 import { pathFromHere, placeFromHere, withProgram } from '../typed-program.ts';
 import { withJsonError } from '../with-json-result.ts';
 

@@ -6,7 +6,7 @@ import pc from 'picocolors';
 import { REJECTS_FILE } from '../../report/rejects/rejects-file.ts';
 import { startSandbox } from '../../sandbox/start-sandbox.ts';
 import { defineCommand } from '../define-command.ts';
-import { MAIN, PACKAGE_DIR } from '../package-files.ts';
+import { MAIN, PACKAGE_DIR } from '../package-version.ts';
 import type { Terminal } from '../terminal.ts';
 import { TYPED_IN_VARIABLE } from '../typed-program.ts';
 

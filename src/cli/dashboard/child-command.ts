@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Action } from '../../dashboard/dashboard-context.ts';
-import { MAIN } from '../package-files.ts';
+import { MAIN } from '../package-version.ts';
 import { CHILD_VARIABLE, type ChildMessage } from '../parent-process.ts';
 
 /** The end of its messages contains the reason of a failure. */

@@ -13,7 +13,7 @@ import { PRODUCT_FIELDS } from '../../model/product-fields.ts';
 import { tableFields } from '../../model/row.ts';
 import { FLOOR_TEXT, forEachLimit, type Limit, limitText, safetyLimit } from '../../model/safety-limits.ts';
 import { workspacePathSchema } from '../../model/stays-inside.ts';
-import { WAVE_LIMITS, type WaveSize } from '../../model/waves.ts';
+import { WAVE_LIMITS, type WaveSize } from '../../model/wave-limits.ts';
 import { remoteFields } from '../../remote/remote-kinds.ts';
 import { exactlyOnePlace } from '../complete-places.ts';
 import { jobFields } from './job-fields.ts';

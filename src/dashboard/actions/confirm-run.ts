@@ -1,13 +1,12 @@
 import type { ImportJob, Job } from '../../config/job/job.ts';
 import type { StoreConfig } from '../../config/store-config.ts';
-import type { SafetyVerdict } from '../../model/plan.ts';
+import { type SafetyVerdict, safetyFound } from '../../model/plan.ts';
 import type { Run } from '../../model/run.ts';
-import { stoppedWave, waveSizes } from '../../model/waves.ts';
+import { stoppedWave, waveSizes } from '../../model/wave-limits.ts';
 import { foreign, html, type Markup, type Slot } from '../../report/html/markup.ts';
 import { counted, grouped, listed, newWord } from '../../report/printable.ts';
 import type { RunFacts } from '../../report/run-facts.ts';
 import { planWarnings } from '../../report/sections/notes-section.ts';
-import { safetyFound } from '../../report/sections/safety-section.ts';
 import { totalsWords } from '../../report/status-words.ts';
 import { PageError } from '../guard/page-error.ts';
 import { waitingPlan } from '../pages/activity.ts';

@@ -10,7 +10,7 @@ import { formatBytes, printable, shortened } from '../../report/printable.ts';
 import { REJECTS_FILE, UNTOUCHED_FILE } from '../../report/rejects/rejects-file.ts';
 import { markAsTyped } from '../../run/read-corrections.ts';
 import type { RunContext } from '../../run/run-context.ts';
-import { checkFormToken } from '../guard/guard.ts';
+import { checkFormToken } from '../guard/guard-requests.ts';
 import { PageError } from '../guard/page-error.ts';
 import { CSRF_FIELD } from '../pages/page.ts';
 

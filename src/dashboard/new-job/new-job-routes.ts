@@ -1,16 +1,21 @@
+import { existsSync, realpathSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { dirname, sep } from 'node:path';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { composeFiles, leftToDo } from '../../config/new-workspace/new-workspace.ts';
-import { writeTogether } from '../../config/new-workspace/write-together.ts';
+import { writeTogether, writeWhole } from '../../config/new-workspace/write-together.ts';
 import { explainError, StoreferryError } from '../../model/storeferry-error.ts';
+import { html } from '../../report/html/markup.ts';
 import { formatBytes } from '../../report/printable.ts';
+import { lookAtSource } from '../../run/look-at-source.ts';
 import { showResult } from '../actions/show-result.ts';
 import { receiveUpload, UPLOAD_LIMIT_BYTES, type Uploads } from '../actions/uploads.ts';
 import { audit, beginAudited } from '../audit.ts';
 import type { DashboardContext, DashboardLog } from '../dashboard-context.ts';
 import { formFields } from '../form-fields.ts';
-import { notFound } from '../guard/page-error.ts';
+import { notFound, PageError } from '../guard/page-error.ts';
 import { jobHref } from '../pages/job-card.ts';
-import { frameOf, sendPage } from '../pages/page.ts';
+import { csrfInput, type Frame, frameOf, page, sendPage } from '../pages/page.ts';
 import {
   createDrafts,
   type Draft,
@@ -22,6 +27,7 @@ import {
 } from './draft.ts';
 import { draftPage, newJobPage } from './draft-page.ts';
 import { freeJobName, newFilesOf } from './new-files.ts';
+import { type UploadTarget, uploadTargets } from './upload-targets.ts';
 
 interface OfDraft {
   readonly Params: { readonly draft: string };
@@ -103,5 +109,90 @@ export function newJobRoutes(
     const action = { command: 'plan', job: job.name } as const;
     const result = await beginAudited(dashboard, request, action, draft.id);
     return showResult(reply, { action, result, once: draft.id }, frameOf(dashboard, request), dashboard);
+  });
+}
+
+interface OfJob {
+  readonly Params: { readonly job: string };
+  readonly Querystring: { readonly file?: unknown };
+}
+
+/** Replaces a file that a job reads, as soon as an uploaded one has proved that the job can read it. */
+export function uploadRoutes(
+  app: FastifyInstance,
+  dashboard: DashboardContext,
+  { uploads, log }: { readonly uploads: Uploads; readonly log: DashboardLog },
+): void {
+  const targetOf = ({ params: { job: name }, query: { file = 'source' } }: FastifyRequest<OfJob>) => {
+    const workspace = dashboard.openWorkspace();
+    const { job } = workspace.inspectJob(name);
+    const targets = job?.kind === 'import' ? uploadTargets(workspace, job) : [];
+    const target = targets.find(({ id }) => id === file);
+    if (target === undefined) throw notFound(`The job ${name} reads no such file that can be uploaded.`);
+    return { workspace, job: name, target };
+  };
+
+  app.get<OfJob>('/jobs/:job/upload', { config: { who: 'actors' } }, (request, reply) => {
+    const { job, target } = targetOf(request);
+    return sendPage(reply, uploadPage(job, target, null, frameOf(dashboard, request)));
+  });
+
+  app.post<OfJob>('/jobs/:job/upload', { config: { streamed: true } }, async (request, reply) => {
+    const { workspace, job, target } = targetOf(request);
+    const path = workspace.path(target.path);
+    const hint = `Put a larger one in its place, ${target.path}, or give the job an address.`;
+    const upload = await receiveUpload(request, uploads, { run: `job ${job}`, hint });
+    try {
+      const { header } = await lookAtSource(upload.path, target.reading);
+      target.refuse(header);
+      refuseOutside(workspace.dir, dirname(path));
+      await mkdir(dirname(path), { recursive: true });
+      await writeWhole(path, await upload.read(), { mode: 0o600 });
+    } catch (error) {
+      if (!(error instanceof StoreferryError)) throw error;
+      const problem = dashboard.retell(explainError(error));
+      return sendPage(reply, uploadPage(job, target, problem, frameOf(dashboard, request)), 422);
+    } finally {
+      await uploads.drop(upload);
+    }
+    log.info({ job, file: target.id }, 'replaced a file of a job');
+    const action = target.id === 'source' ? 'replace-source' : 'replace-table';
+    await audit(dashboard, request, { action, job });
+    return reply.redirect(`${jobHref(job)}/plan`, 303);
+  });
+}
+
+/** A link may lead out of the workspace. */
+function refuseOutside(workspace: string, folder: string): void {
+  let there = folder;
+  while (!existsSync(there)) there = dirname(there);
+  const [root, real] = [realpathSync(workspace), realpathSync(there)];
+  if (real === root || real.startsWith(`${root}${sep}`)) return;
+  throw new PageError(
+    409,
+    'Not in the workspace',
+    `${folder} leads out of the workspace: put the file there yourself.`,
+  );
+}
+
+function uploadPage(
+  job: string,
+  { id, what, path, isThere }: UploadTarget,
+  problem: string | null,
+  frame: Frame,
+): string {
+  const link = html`<a href="${jobHref(job)}">${job}</a>`;
+  return page({
+    ...frame,
+    title: id === 'source' ? `Upload a new file for ${job}` : `Upload the ${what} of ${job}`,
+    section: 'jobs',
+    notice: problem === null ? null : { tone: 'bad', text: `The file was not taken. ${problem}` },
+    body: html`<p class="page-lead">It ${isThere ? 'replaces' : 'becomes'} <code>${path}</code>, ${id === 'source' ? html`which every run of ${link} reads` : html`the ${what} that every run of ${link} reads`}. It must have the columns that the ${id === 'crosswalk' ? 'job' : 'mapping'} needs. Nothing is sent: plan the job afterwards.</p>
+<form class="upload" method="post" action="${jobHref(job)}/upload?${String(new URLSearchParams({ file: id }))}" enctype="multipart/form-data">
+${csrfInput(frame.viewer)}
+<p><label for="file">The new file, at most ${formatBytes(UPLOAD_LIMIT_BYTES)}</label>
+<input id="file" name="file" type="file" required></p>
+<p class="actions"><button type="submit" class="button primary">Upload${isThere && ' and replace'}</button> <a class="button" href="${jobHref(job)}">Cancel</a></p>
+</form>`,
   });
 }

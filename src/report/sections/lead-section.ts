@@ -1,13 +1,13 @@
-import type { Plan } from '../../model/plan.ts';
+import { type Plan, safetyFound } from '../../model/plan.ts';
 import type { Run, RunTotals } from '../../model/run.ts';
 import { isPriceMove, type Move, safetyRule } from '../../model/safety-limits.ts';
 import { consideredRecords, sampleFlags } from '../../model/sample.ts';
-import { stoppedWave, waveSizes } from '../../model/waves.ts';
+import { stoppedWave, waveSizes } from '../../model/wave-limits.ts';
 import { counted, grouped, listed, thing, were } from '../printable.ts';
 import { isOnlyPlanned, type RunFacts, type View } from '../run-facts.ts';
 import { type Block, foreign, only, paragraph, type Section, type Words } from '../section.ts';
 import { formatChange, formatNumber, moveFieldWords } from './prices-section.ts';
-import { safetyFound, safetyVerdicts } from './safety-section.ts';
+import { safetyVerdicts } from './safety-section.ts';
 import { verificationHeadline } from './verification-section.ts';
 
 /** How many unusual prices are named; more if they stop the run. */

@@ -1,7 +1,6 @@
-import type { SafetyVerdict } from '../../model/plan.ts';
-import type { Run } from '../../model/run.ts';
+import { type SafetyVerdict, safetyFound } from '../../model/plan.ts';
 import { safetyLimit, safetyRule } from '../../model/safety-limits.ts';
-import { stoppedWave } from '../../model/waves.ts';
+import { stoppedWave } from '../../model/wave-limits.ts';
 import { sentence } from '../printable.ts';
 import { isOnlyPlanned, type RunFacts } from '../run-facts.ts';
 import { only, type Section, type Words } from '../section.ts';
@@ -48,15 +47,6 @@ export function safetySection(facts: RunFacts): Section | null {
       },
     ],
   };
-}
-
-/** The figure of a limit, without the limit: `52 of 100 products would be deleted`. */
-export function safetyFound(
-  { limit, guard, figure, base }: SafetyVerdict,
-  { resource }: Pick<Run, 'resource'>,
-): string {
-  const found = safetyRule(limit).found({ figure, base }, resource === 'contacts' ? 'contacts' : 'products');
-  return guard === undefined ? found : `${found}: ${guard}`;
 }
 
 /**

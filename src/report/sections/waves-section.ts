@@ -1,4 +1,4 @@
-import { type JudgedWave, stoppedWave, waveSizes } from '../../model/waves.ts';
+import { type JudgedWave, stoppedWave, waveSizes } from '../../model/wave-limits.ts';
 import { counted, grouped, listed } from '../printable.ts';
 import type { RunFacts } from '../run-facts.ts';
 import type { Section, Words } from '../section.ts';

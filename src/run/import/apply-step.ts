@@ -5,7 +5,7 @@ import type { Plan, PlannedShard } from '../../model/plan.ts';
 import type { FoundLimits, Run } from '../../model/run.ts';
 import { consideredRecords } from '../../model/sample.ts';
 import { SafetyLimitError, StateError } from '../../model/storeferry-error.ts';
-import { type JudgedWave, judgeWave, type WaveFigures } from '../../model/waves.ts';
+import { type JudgedWave, judgeWave, type WaveFigures } from '../../model/wave-limits.ts';
 import { judgeRejectsWhileApplying } from '../../plan/judge-safety.ts';
 import { readPlan, readShard } from '../../plan/plan-file.ts';
 import { importTarget, type Lock } from '../../state/state.ts';

@@ -1,6 +1,13 @@
-import type { DatabaseSync } from 'node:sqlite';
+import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
 import { AUDIT_KEPT_MS, MOST_AUDITED } from '../../model/audit-entry.ts';
-import { type AddressCheck, type AddressToRemember, FORGOTTEN_MS } from '../state.ts';
+import {
+  type AddressCheck,
+  type AddressToRemember,
+  FORGOTTEN_MS,
+  type QueueEntry,
+  type StateQueue,
+  type StoredSchedule,
+} from '../state.ts';
 import { createBodies, createJournal } from './journal.ts';
 import { createLockRows, type LockRows } from './lock-rows.ts';
 import { createNames, inTransaction } from './open-state-database.ts';
@@ -8,13 +15,115 @@ import { createSqliteDoubts, type SqliteDoubts } from './sqlite-doubts.ts';
 import { integer, text, textOrNull } from './sqlite-error.ts';
 import { createKeepVersions, createSqliteHistory, type SqliteHistory } from './sqlite-history.ts';
 import { createSqliteLedger, type SqliteLedger } from './sqlite-ledger.ts';
-import { createSqliteQueue, type SqliteQueue } from './sqlite-queue.ts';
 import {
   createSqliteOutcomes,
   createSqliteRuns,
   type SqliteOutcomes,
   type SqliteRuns,
 } from './sqlite-runs.ts';
+
+/** Ended entries are kept for commands that follow a run; how a run ended is in the state. */
+const MOST_KEPT = 1_000;
+
+/** The calls of the database thread about the queue of the worker. */
+type SqliteQueue = {
+  readonly [Method in keyof StateQueue]: (
+    ...args: Parameters<StateQueue[Method]>
+  ) => Awaited<ReturnType<StateQueue[Method]>>;
+};
+
+/** The queue in an open database. */
+function createSqliteQueue(database: DatabaseSync): SqliteQueue {
+  const selectSchedules = database.prepare('SELECT job, cron, timezone, next FROM schedules ORDER BY job');
+  const replaceSchedule = database.prepare(
+    'INSERT OR REPLACE INTO schedules (job, cron, timezone, next) VALUES (?, ?, ?, ?)',
+  );
+  const deleteSchedule = database.prepare('DELETE FROM schedules WHERE job = ?');
+  const moveSchedule = database.prepare(
+    'UPDATE schedules SET next = ? WHERE job = ? AND cron = ? AND timezone = ? AND next = ?',
+  );
+  const insert = database.prepare(
+    'INSERT INTO queue (id, job, resend) VALUES (?, ?, ?) ON CONFLICT (job) WHERE ended = 0 DO NOTHING',
+  );
+  const columns = 'SELECT id, job, resend, taken, run, ended, error FROM queue';
+  const select = database.prepare(`${columns} WHERE id = ?`);
+  const selectOpen = database.prepare(`${columns} WHERE ended = 0 ORDER BY number`);
+  const selectOfJob = database.prepare('SELECT id FROM queue WHERE job = ? AND ended = 0');
+  const take = database.prepare('UPDATE queue SET taken = 1 WHERE id = ? AND taken = 0 AND ended = 0');
+  const begin = database.prepare('UPDATE queue SET run = ? WHERE id = ? AND ended = 0');
+  const release = database.prepare('UPDATE queue SET taken = 0 WHERE id = ? AND ended = 0');
+  const releaseAll = database.prepare('UPDATE queue SET taken = 0 WHERE ended = 0 AND taken = 1');
+  const end = database.prepare('UPDATE queue SET ended = 1, run = ?, error = ? WHERE id = ?');
+  const prune = database.prepare(
+    'DELETE FROM queue WHERE ended = 1 AND number <= (SELECT max(number) FROM queue) - ?',
+  );
+  const remove = database.prepare('DELETE FROM queue WHERE id = ? AND taken = 0 AND ended = 0');
+
+  const add = (id: string, job: string, resend: boolean): boolean =>
+    Number(insert.run(id, job, Number(resend)).changes) === 1;
+  return {
+    schedules: () => selectSchedules.all().map(scheduleOf),
+    setSchedule: ({ job, cron, timezone, next }, overdue) =>
+      inTransaction(database, () => {
+        if (overdue !== null) add(overdue, job, false);
+        replaceSchedule.run(job, cron, timezone, next);
+      }),
+    removeSchedule(job) {
+      deleteSchedule.run(job);
+    },
+    tick: ({ job, cron, timezone, next: due }, next, id) =>
+      inTransaction(database, () => {
+        if (Number(moveSchedule.run(next, job, cron, timezone, due).changes) === 0) return 'changed';
+        return add(id, job, false) ? 'added' : 'dropped';
+      }),
+    addEntry: ({ id, job, resend }) =>
+      inTransaction(database, () =>
+        add(id, job, resend) ? id : text(selectOfJob.get(job)?.['id'], 'queue.id'),
+      ),
+    entry(id) {
+      const row = select.get(id);
+      return row === undefined ? undefined : entryOf(row);
+    },
+    openEntries: () => selectOpen.all().map(entryOf),
+    takeEntry: (id) => Number(take.run(id).changes) === 1,
+    beginEntry(id, run) {
+      begin.run(run, id);
+    },
+    releaseEntry(id) {
+      if (id === undefined) releaseAll.run();
+      else release.run(id);
+    },
+    endEntry: (id, { run, error }) =>
+      inTransaction(database, () => {
+        end.run(run, error, id);
+        prune.run(MOST_KEPT);
+      }),
+    removeEntry: (id) => Number(remove.run(id).changes) === 1,
+  };
+}
+
+type Row = Readonly<Record<string, SQLOutputValue>>;
+
+function scheduleOf(row: Row): StoredSchedule {
+  return {
+    job: text(row['job'], 'schedules.job'),
+    cron: text(row['cron'], 'schedules.cron'),
+    timezone: text(row['timezone'], 'schedules.timezone'),
+    next: integer(row['next'], 'schedules.next'),
+  };
+}
+
+function entryOf(row: Row): QueueEntry {
+  return {
+    id: text(row['id'], 'queue.id'),
+    job: text(row['job'], 'queue.job'),
+    resend: row['resend'] === 1,
+    taken: row['taken'] === 1,
+    run: textOrNull(row['run'], 'queue.run'),
+    ended: row['ended'] === 1,
+    error: textOrNull(row['error'], 'queue.error'),
+  };
+}
 
 /** All calls of the database thread. */
 export interface SqliteCalls

@@ -35,7 +35,7 @@ export interface GuardOptions {
  * Checks every request before its body is read, also for unknown addresses: the host must be this dashboard, a change
  * must come from its own pages, and the visitor must be signed in and have permission.
  */
-export async function guard(app: FastifyInstance, options: GuardOptions): Promise<void> {
+export async function guardRequests(app: FastifyInstance, options: GuardOptions): Promise<void> {
   const { addresses, sessions, cookieName, refuse } = options;
   await app.register(fastifyCookie);
   app.decorateRequest('session', null);
