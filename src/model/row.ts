@@ -216,7 +216,7 @@ export const tableFields = {
     .min(1)
     .exactOptional()
     .describe(
-      'Where the records of a JSON or XML file are, as a path of names: `data.products`, `shop.offers.offer`. Default: the outermost array; the items of an RSS or Atom feed.',
+      'Where the records of a JSON or XML file are, as a path of names: `data.products`, `shop.offers.offer`. A list within each record, after `>`, makes a row of each of its objects: `data.products > variants`. Default: the outermost array; the items of an RSS or Atom feed.',
     ),
   encoding: encodingSchema
     .exactOptional()

@@ -5,6 +5,7 @@ import { rowPlace } from '../model/row.ts';
 import { SourceError } from '../model/storeferry-error.ts';
 import { RecordsAsRows, RepeatedPaths } from './records-as-rows.ts';
 import {
+  recordsIn,
   type TableFile,
   type TableReader,
   type TableRow,
@@ -24,7 +25,7 @@ export async function readJson(file: TableFile): Promise<TableReader> {
 }
 
 function readerOf(file: TableFile, batches: TableReader['batches'], rows: () => RecordsAsRows): TableReader {
-  return { batches, title: () => file.choice.records ?? '', header: () => rows().header };
+  return { batches, title: () => recordsIn(file.choice).path ?? '', header: () => rows().header };
 }
 
 /** `single` gets the outermost object as its record, if that has values and no lists of objects. */
@@ -34,9 +35,10 @@ async function* recordsOf(
   single: RecordsAsRows,
 ): AsyncGenerator<readonly TableRow[]> {
   const repeated = new RepeatedPaths();
-  const walker = new Walker(rows, file, file.choice.records ?? '', repeated);
+  const { path } = recordsIn(file.choice);
+  const walker = new Walker(rows, file, path ?? '', repeated);
   const alone = new Walker(single, file, '', new RepeatedPaths(), true);
-  let found: 'open' | 'records' | 'single' = file.choice.records === undefined ? 'open' : 'records';
+  let found: 'open' | 'records' | 'single' = path === undefined ? 'open' : 'records';
   for await (const tokens of tokensOf(file)) {
     for (const token of tokens) {
       if (found !== 'single') walker.take(token);
@@ -49,10 +51,12 @@ async function* recordsOf(
     }
     yield found === 'single' ? single.take() : rows.take();
   }
-  if (found === 'single') return alone.refuseStray();
-  if (rows.count > 0) return walker.refuseStray();
-  const where =
-    file.choice.records === undefined ? 'in its outermost array' : `at \`${file.choice.records}\``;
+  const [walked, read] = found === 'single' ? ([alone, single] as const) : ([walker, rows] as const);
+  if (read.count > 0) {
+    walked.refuseStray();
+    return read.refuseWithoutInner();
+  }
+  const where = path === undefined ? 'in its outermost array' : `at \`${path}\``;
   throw repeated.unclear(
     file,
     `The JSON file has no records ${where}.`,
@@ -198,7 +202,7 @@ class Walker {
     if (this.#stray === undefined) return;
     const where =
       this.line === undefined
-        ? `\`${rowPlace(this.#stray + 1, undefined, { format: 'json', title: this.#file.choice.records ?? '', letters: {} })}\` is`
+        ? `\`${rowPlace(this.#stray + 1, undefined, { format: 'json', title: recordsIn(this.#file.choice).path ?? '', letters: {} })}\` is`
         : `Line ${this.line} is`;
     throw tableError(
       this.#file,
@@ -215,7 +219,7 @@ class Walker {
         break;
       case 'endObject':
       case 'endArray':
-        if (this.#open.pop()?.isRecord === true) this.#rows.end(this.line);
+        this.#end();
         break;
       case 'keyValue':
         this.#key = token.value;
@@ -277,6 +281,7 @@ class Walker {
     if (this.#rows.isOpen) {
       // The objects of an array: `images[].url`.
       const within = !isArray && inArray ? `${path}[]` : path;
+      if (!isArray && this.#rows.isInner(within)) this.#rows.beginInner();
       this.#open.push({ isArray, path: within, isRecord: false });
       return;
     }
@@ -285,6 +290,12 @@ class Walker {
     const isRecord = !isArray && path === this.#records && (path !== '' || inArray || this.#outermost);
     if (isRecord) this.#rows.begin();
     this.#open.push({ isArray, path, isRecord });
+  }
+
+  #end(): void {
+    const ended = this.#open.pop();
+    if (ended?.isRecord === true) this.#rows.end(this.line);
+    else if (ended?.isArray === false && this.#rows.isInner(ended.path)) this.#rows.endInner();
   }
 
   #value(text: string): void {
@@ -301,7 +312,7 @@ class Walker {
 const DEEPEST = 200;
 
 async function* linesOf(file: TableFile, rows: RecordsAsRows): AsyncGenerator<readonly TableRow[]> {
-  if (file.choice.records !== undefined) {
+  if (recordsIn(file.choice).path !== undefined) {
     throw tableError(
       file,
       'The file is JSON Lines: each line is a record, and a path to records does not apply.',
@@ -334,4 +345,5 @@ async function* linesOf(file: TableFile, rows: RecordsAsRows): AsyncGenerator<re
   }
   take(rest);
   yield rows.take();
+  if (rows.count > 0) rows.refuseWithoutInner();
 }

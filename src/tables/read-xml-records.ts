@@ -1,6 +1,6 @@
 import { readXml, type XmlHandlers } from './read-xml.ts';
 import { RecordsAsRows, RepeatedPaths } from './records-as-rows.ts';
-import type { TableFile, TableReader, TableRow } from './table-file.ts';
+import { recordsIn, type TableFile, type TableReader, type TableRow } from './table-file.ts';
 
 /** The usual places of records in feeds, if the job names none. */
 const KNOWN_PATHS: ReadonlySet<string> = new Set(['rss.channel.item', 'feed.entry', 'rdf:RDF.item']);
@@ -11,7 +11,7 @@ const KNOWN_PATHS: ReadonlySet<string> = new Set(['rss.channel.item', 'feed.entr
  */
 export async function readXmlRecords(file: TableFile): Promise<TableReader> {
   const rows = new RecordsAsRows(file);
-  const { records } = file.choice;
+  const { path: records } = recordsIn(file.choice);
   let title = records ?? '';
   return {
     batches: recordsOf(file, rows, (path) => {
@@ -44,6 +44,7 @@ async function* recordsOf(
       const begins = !rows.isOpen && isRecord(path);
       if (!rows.isOpen) repeated.add(path);
       if (begins) rows.begin();
+      else if (rows.isInner(path)) rows.beginInner();
       open.push({ path, isRecord: begins, text: '', hasChildren: false });
       for (const [attribute, value] of Object.entries(attributes)) {
         if (attribute !== 'xmlns' && !attribute.startsWith('xmlns:')) {
@@ -63,14 +64,15 @@ async function* recordsOf(
       if (element.isRecord) {
         if (text !== '') rows.put('text', text);
         rows.end();
-      } else if (text !== '' || !element.hasChildren) {
-        rows.put(element.path, text);
+      } else {
+        if (text !== '' || !element.hasChildren) rows.put(element.path, text);
+        if (rows.isInner(element.path)) rows.endInner();
       }
     },
   };
   for await (const _ of readXml(file.content(), handlers, { file, localNames: false })) yield rows.take();
-  if (rows.count > 0) return;
-  const { records } = file.choice;
+  if (rows.count > 0) return rows.refuseWithoutInner();
+  const { path: records } = recordsIn(file.choice);
   throw repeated.unclear(
     file,
     `The XML file has no records${records === undefined ? ': it is not an RSS or Atom feed' : ` at \`${records}\``}.`,

@@ -7,8 +7,17 @@ import { columnLetters } from './number-text.ts';
 export interface TableChoice {
   /** The name of a sheet, or its number among the visible ones, from 1. */
   readonly sheet?: string | number | undefined;
-  /** The path of the records in a JSON or XML file: `rss.channel.item`. */
+  /** The path of the records in a JSON or XML file: `rss.channel.item`; see `recordsIn`. */
   readonly records?: string | undefined;
+}
+
+/** The parts of `products > variants`: the path of the records, and that of the list within each whose objects are rows. */
+export function recordsIn({ records = '' }: TableChoice): {
+  readonly path: string | undefined;
+  readonly within: string | undefined;
+} {
+  const [path = '', within = ''] = records.split('>').map((part) => part.trim());
+  return { path: path || undefined, within: within.replaceAll('[]', '') || undefined };
 }
 
 /** A file with a table, from the step `stage`. */
@@ -71,7 +80,7 @@ interface LimitPlace {
 
 /** The error for a table beyond a limit; it names the cell, such as `Prices!C17`. */
 export function tableLimitError(
-  { name, limits, format, choice, title = choice.records ?? '' }: LimitedTable,
+  { name, limits, format, choice, title = recordsIn(choice).path ?? '' }: LimitedTable,
   limit: keyof typeof LIMIT_WORDS,
   { line, column, found }: LimitPlace = {},
 ): SourceError {

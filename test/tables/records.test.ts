@@ -134,6 +134,62 @@ describe('a line of JSON Lines', () => {
   });
 });
 
+describe('a list within records', () => {
+  const shirts = [
+    {
+      id: 7,
+      variants: [
+        { sku: 'S', price: 1 },
+        { sku: 'M', price: null, stock: [1, 2] },
+      ],
+      title: 'Shirt',
+    },
+    { id: 8, title: 'Cup', variants: [] },
+    { id: 9, title: 'Jug', variants: [{ sku: 'J', price: 3 }] },
+  ];
+  const header = ['id', 'variants[].sku', 'variants[].price', 'variants[].stock', 'title'];
+  const cells = [
+    ['7', 'S', '1', '', 'Shirt'],
+    ['7', 'M', '', '1\n2', 'Shirt'],
+    ['8', '', '', '', 'Cup'],
+    ['9', 'J', '3', '', 'Jug'],
+  ];
+  const padded = (rows: readonly (readonly string[])[]) =>
+    rows.map((row) => header.map((_, index) => row[index] ?? ''));
+
+  it.each([
+    ['a.json', JSON.stringify({ data: { items: shirts } }), 'data.items > variants'],
+    ['a.json', JSON.stringify(shirts), '> variants[]'],
+    ['a.jsonl', shirts.map((shirt) => JSON.stringify(shirt)).join('\n'), '>variants'],
+  ])('of %s gives rows that repeat the values of their record', async (name, text, records) => {
+    const read = await readStaged(name, text, { records });
+    expect(read.header).toEqual(header);
+    expect(padded(read.cells)).toEqual(cells);
+    expect(read.rows.map(({ line }) => line)).toEqual([1, 1, 2, 3]);
+  });
+
+  it('of XML as well', async () => {
+    const item = (id: number, inner: string) => `<p id="${id}">${inner}<name>N${id}</name></p>`;
+    const text = `<?xml version="1.0"?><shop>${item(1, '<vs><v c="red"><s>A</s></v><v><s>B</s></v></vs>')}${item(2, '')}</shop>`;
+    const read = await readStaged('a.xml', text, { records: 'shop.p > vs.v' });
+    expect(read.header).toEqual(['@id', 'vs.v@c', 'vs.v.s', 'name']);
+    expect(read.cells).toEqual([
+      ['1', 'red', 'A', 'N1'],
+      ['1', '', 'B', 'N1'],
+      ['2', '', '', 'N2'],
+    ]);
+    expect(rowPlace(2, 'name', read.places)).toBe('/shop/p[2]/name');
+  });
+
+  it('must be there, and must not repeat too much', async () => {
+    const none = readStaged('a.json', JSON.stringify(shirts), { records: '> offers' });
+    expect(await refusal(none)).toContain('No record of the file has a list of objects at `offers`');
+    const large = { text: 'x'.repeat(40_000), variants: Array.from({ length: 1_000 }, (_, id) => ({ id })) };
+    const text = JSON.stringify([large]);
+    expect(await refusal(readStaged('a.json', text, { records: '> variants' }))).toContain('rowBytes');
+  });
+});
+
 describe('XML', () => {
   const rss = `<?xml version="1.0"?>
 <rss xmlns:g="http://base.google.com/ns/1.0" version="2.0"><channel><title>Shop</title>
