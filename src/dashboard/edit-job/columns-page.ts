@@ -87,7 +87,7 @@ function matching(facts: ColumnsPageFacts): Markup {
   const lines = changedLines(text, edited);
   return html`${problems.length > 0 && html`<div class="notice bad" role="alert"><h2>This cannot be saved</h2><ul>${problems.map((problem) => html`<li>${problem}</li>`)}</ul></div>`}
 ${needed.length > 0 && html`<p class="notice bad" role="alert">No column of the file fills ${listed(needed.map(named))}, which the mapping needs: choose the column below.</p>`}
-<fieldset><legend>1. The columns</legend>
+<fieldset><legend>The columns</legend>
 <p>${describeLook(look, job.source.path ?? job.name)}</p>
 <div class="table-scroll"><table class="columns"><caption>Each column of the file, and the field of the store that it fills. Change what is wrong.</caption>
 <thead><tr><th scope="col">Column</th><th scope="col">A value</th><th scope="col">Field</th></tr></thead>
@@ -95,8 +95,8 @@ ${needed.length > 0 && html`<p class="notice bad" role="alert">No column of the 
 ${others.length > 0 && html`<details class="worth-knowing"><summary>${counted(others.length, 'more column')} that the mapping knows</summary><p>The file does not have them, or none of its columns fills them: ${listed(others.map(named))}.</p></details>`}
 <p class="hint">Prices, weights, options and values made of several columns have settings of their own: change them in the file.</p>
 </fieldset>
-${previewPart({ preview, look }, '2. The first records')}
-<fieldset><legend>3. What is written</legend>
+${previewPart({ preview, look })}
+<fieldset><legend>What is written</legend>
 ${lines.length === 0 ? html`<p>Nothing has changed yet.</p>` : html`<pre class="file" tabindex="0">${lines.map(([sign, line]) => (sign === '+' ? html`<ins>+ ${line}</ins>\n` : html`<del>- ${line}</del>\n`))}</pre>`}
 ${failing.length > 0 && html`<div class="notice warning"><p>Tests of the mapping that fail then: their rows have the old columns. Correct them in the file; until then <code>check</code> reports them. Runs are not affected.</p><ul>${failing.map((problem) => html`<li>${problem}</li>`)}</ul></div>`}
 </fieldset>

@@ -61,7 +61,7 @@ ${
 
 /** Everything that changes with the answers: rendered again after each of them. */
 function matching(draft: Draft, { name, asked, problem, file }: DraftState): Markup {
-  return html`<fieldset><legend>1. The file</legend>
+  return html`<fieldset><legend>The file</legend>
 ${file !== undefined && html`<p>${describeLook(file.look, name)}</p>`}
 ${problem !== null && html`<p class="notice bad" role="alert">This file cannot be imported. ${problem}</p>`}
 ${asked.map(readingSelect)}
@@ -91,7 +91,7 @@ function mappingSelect({ fields }: Draft, { recognised, known, mapping, imports 
   const own = known.find(({ name }) => name === mapping);
   const names = [...new Set([...fitting, ...(own === undefined ? [] : [own.name])])];
   return html`${explainGuess(guess).map((line) => html`<p>${line}</p>`)}
-<p class="field"><label for="mapping">Mapping</label>
+<p class="field"><label for="mapping">Format of the file (mapping)</label>
 <select id="mapping" name="mapping" data-renders>${option(OWN_MAPPING, 'Match the columns yourself', mapping)}${names.map((name) => option(name, `${name}${name === best?.name ? ' (recognised)' : ''}`, mapping))}</select></p>
 ${
   own === undefined &&
@@ -113,7 +113,7 @@ function columnsPart(
       (!id.startsWith('column.') && draft.answers[id] !== undefined),
   );
   const open = new Set(proposal?.questions.map(({ id }) => id));
-  return html`<fieldset><legend>2. The columns</legend>
+  return html`<fieldset><legend>The columns</legend>
 ${refused !== null && html`<p class="notice warning" role="alert">${refused}</p>`}
 ${questions.map((question) => questionField(question, open.has(question.id) ? undefined : draft.answers[question.id]))}
 <div class="table-scroll"><table class="columns"><caption>Each column, and the field of the store that it fills. Change what is wrong.</caption>
@@ -165,19 +165,16 @@ function paramsPart({ spec, params }: DraftFile): Markup | false {
 ${others.length > 0 && html`<details class="worth-knowing"><summary>${counted(others.length, 'setting')} of the mapping</summary>${others.map(fieldOf)}</details>`}`;
 }
 
-/** The first records with their problems, under a heading. */
-export function previewPart(
-  { preview, look }: Pick<DraftFile, 'preview' | 'look'>,
-  heading = '3. The first records',
-): Markup | false {
-  const only = (text: Markup) => html`<fieldset><legend>${heading}</legend>${text}</fieldset>`;
+/** The first records with their problems. */
+export function previewPart({ preview, look }: Pick<DraftFile, 'preview' | 'look'>): Markup | false {
+  const only = (text: Markup) => html`<fieldset><legend>The first records</legend>${text}</fieldset>`;
   if (preview === undefined)
     return only(html`<p>The first records are shown here once the questions above are answered.</p>`);
   if (typeof preview === 'string') return only(html`<p class="notice warning">${preview}</p>`);
   const { counts, records, rejected } = preview;
   const place = (record: PreviewedRecord) =>
     rowPlace(record.reason?.line ?? record.line, record.reason?.column, look.places);
-  return html`<fieldset><legend>${heading}</legend>
+  return html`<fieldset><legend>The first records</legend>
 <p role="status" id="preview-counts">${countWords(preview, look.rowCount !== null && look.rowCount <= look.rows.length)}</p>
 ${
   counts.record + counts.rejected + counts.skipped > 0 &&
@@ -232,12 +229,12 @@ function settings(draft: Draft, file: DraftFile, facts: DraftPageFacts): Markup 
   const { fields } = draft;
   const schedule = fields['schedule'] ?? 'no';
   const cron = fields['cron'] ?? '15 2 * * *';
-  return html`<fieldset><legend>4. The job</legend>
+  return html`<fieldset><legend>The job</legend>
 <p class="field"><label for="name">Name</label><input id="name" name="name" value="${fields['name'] ?? facts.jobName}" required autocomplete="off" spellcheck="false" pattern="[A-Za-z0-9][A-Za-z0-9._\\-]*" title="Letters, digits, dots, - and _"></p>
 ${facts.stores === undefined ? newStoreFields(draft, facts) : storeSelect(facts.stores, fields['store'])}
 ${needsCrosswalk(file) && html`<p class="notice">The store updates contacts by its own ids. After the job is created, upload a file with them on its page: with the columns <code>id</code> and <code>email</code>. Contacts that it lacks are rejected.</p>`}
 </fieldset>
-<fieldset><legend>5. The schedule</legend>
+<fieldset><legend>The schedule</legend>
 <p class="field"><label for="schedule">When does it run?</label>
 <select id="schedule" name="schedule">${option('no', 'Only when somebody starts it', schedule)}${USUAL_SCHEDULES.map(({ value, name }) => option(value, name, schedule))}${option('other', 'At other times (cron)', schedule)}</select></p>
 <p class="field" data-when="schedule=other"><label for="cron">Minute, hour, day, month, weekday</label><input id="cron" name="cron" value="${cron}" autocomplete="off" spellcheck="false"> <span class="quiet">${schedule === 'other' && scheduleWords(cron)}</span></p>

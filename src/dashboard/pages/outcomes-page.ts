@@ -52,7 +52,7 @@ export async function outcomesPage(
     title: `Records of run ${id}`,
     section: 'runs',
     heading: html`Records of run ${id}`,
-    body: html`<p class="page-lead">${run === undefined ? html`Run ${id}, of which the history is kept` : html`<a href="/runs/${id}">Run ${id}</a> of ${run.job}`}. Unchanged records are not listed.</p>
+    body: html`<p class="page-lead">${run === undefined ? html`Run ${id}, of which the history is kept${frame.viewer.canAct && html` (<a href="/runs/${id}/undo">undo it</a>)`}` : html`<a href="/runs/${id}">Run ${id}</a> of ${run.job}`}. Unchanged records are not listed.</p>
 ${filterForm(id, outcome)}
 ${outcome === 'held' && records.length > 0 && frame.viewer.canAct && html`<p class="actions"><a class="button primary" href="/runs/${id}/release">Release held records</a></p>`}
 ${
