@@ -136,15 +136,16 @@ export type TableFormat = (typeof TABLE_FORMATS)[number];
  * The facts that a snapshot stores about a table other than CSV, besides its rows, which are JSON lines of a number
  * and cells.
  */
-export interface StagedTable {
-  readonly format: TableFormat;
+export const stagedTableSchema = z.strictObject({
+  format: z.enum(TABLE_FORMATS),
   /** The name of the sheet, or the path of the records. */
-  readonly title: string;
+  title: z.string(),
   /** The columns of records; null if the header is among the rows, as in a sheet. */
-  readonly header: readonly string[] | null;
+  header: z.array(z.string()).nullable(),
   /** The largest number of cells in a row. */
-  readonly width: number;
-}
+  width: z.int().min(0),
+});
+export type StagedTable = Stored<typeof stagedTableSchema>;
 
 /** Whether a file was a workbook. */
 export function isSheet(table: Pick<TablePlaces, 'format'> | undefined): boolean {

@@ -2,71 +2,47 @@ import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { z } from 'zod';
-import { type StagedTable, TABLE_FORMATS } from '../model/row.ts';
+import type { Stored } from '../model/json-object.ts';
+import { stagedTableSchema } from '../model/row.ts';
 import { StateError } from '../model/storeferry-error.ts';
 import { openSealed, type RunFolder, sealedJson } from '../state/artifacts.ts';
 
 const SNAPSHOT_FILE = 'snapshot.json';
 
-const fileSchema = z.strictObject({
+/** One file of a snapshot: unpacked, in its original charset. */
+const snapshotFile = z.strictObject({
+  /** Its path in the workspace and within the archive: a label, never a path to open. */
   name: z.string(),
+  /** Its name in the run's folder. */
   stored: z.string(),
   bytes: z.int().min(0),
+  /** Over the stored bytes, in hexadecimal. */
   sha256: z.string(),
-  table: z
-    .strictObject({
-      format: z.enum(TABLE_FORMATS),
-      title: z.string(),
-      header: z.array(z.string()).nullable(),
-      width: z.int().min(0),
-    })
-    .exactOptional(),
+  /** Set if the file was not CSV: the rows that were read from it are stored. */
+  table: stagedTableSchema.exactOptional(),
 });
+export type SnapshotFile = Stored<typeof snapshotFile>;
 
+/** The immutable copy of a run's source. */
 const snapshotSchema = z.strictObject({
-  files: z.array(fileSchema),
-  tables: z.array(fileSchema).exactOptional(),
+  files: z.array(snapshotFile),
+  /** The lookups and the crosswalk, in the order in which the mapping reads them; absent where there are none. */
+  tables: z.array(snapshotFile).exactOptional(),
+  /** Over all files in their order, in hexadecimal; equal if the same bytes come in the same order. */
   sha256: z.string(),
+  /** Settings for reading the files that replace those of the job: a corrected rejects file has its own dialect. */
   readAs: z
     .strictObject({
       encoding: z.string(),
       delimiter: z.string(),
+      /** Set if the rejects are those of a workbook. */
       ofWorkbook: z.literal(true).exactOptional(),
     })
     .exactOptional(),
+  /** The version of all files when they were fetched, for the next conditional requests. */
   version: z.string().exactOptional(),
 });
-
-/** One file of a snapshot: unpacked, in its original charset. */
-export interface SnapshotFile {
-  /** Its path in the workspace and within the archive: a label, never a path to open. */
-  readonly name: string;
-  /** Its name in the run's folder. */
-  readonly stored: string;
-  readonly bytes: number;
-  /** Over the stored bytes, in hexadecimal. */
-  readonly sha256: string;
-  /** Set if the file was not CSV: the rows that were read from it are stored. */
-  readonly table?: StagedTable;
-}
-
-/** The immutable copy of a run's source. */
-export interface Snapshot {
-  readonly files: readonly SnapshotFile[];
-  /** The lookups and the crosswalk, in the order in which the mapping reads them; absent where there are none. */
-  readonly tables?: readonly SnapshotFile[];
-  /** Over all files in their order, in hexadecimal; equal if the same bytes come in the same order. */
-  readonly sha256: string;
-  /** Settings for reading the files that replace those of the job: a corrected rejects file has its own dialect. */
-  readonly readAs?: {
-    readonly encoding: string;
-    readonly delimiter: string;
-    /** Set if the rejects are those of a workbook. */
-    readonly ofWorkbook?: true;
-  };
-  /** The version of all files when they were fetched, for the next conditional requests. */
-  readonly version?: string;
-}
+export type Snapshot = Stored<typeof snapshotSchema>;
 
 /** A snapshot of these files in this order. */
 export function snapshotOf(files: readonly SnapshotFile[]): Snapshot {
