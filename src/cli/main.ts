@@ -9,8 +9,8 @@ const LINGER_MS = 1_000;
 async function main(): Promise<void> {
   const { enableCompileCache } = await import('node:module');
   enableCompileCache();
-  const { boundNursery } = await import('./bound-nursery.ts');
-  boundNursery();
+  const { boundHeap } = await import('./bound-heap.ts');
+  boundHeap();
   const { runCommandLine } = await import('./run-command-line.ts');
   const { processTerminal } = await import('./terminal.ts');
   const { INTERRUPTS } = await import('./interrupt-signal.ts');

@@ -41,10 +41,10 @@ function* rows() {
 
 /** Stages the workbook in a process of its own, whose memory is that of a command, and prints its rows and the most memory that it took. */
 const STAGE = `
-import { boundNursery } from './src/cli/bound-nursery.ts';
+import { boundHeap } from './src/cli/bound-heap.ts';
 import { stageSource } from './src/source/stage-source.ts';
 import { folderOnDisk } from './test/source/folder-on-disk.ts';
-boundNursery();
+boundHeap();
 const dir = process.env.SHEET_DIR;
 const { files } = await stageSource({ path: 'large.xlsx' }, { workspaceDir: dir, folder: folderOnDisk(dir + '/run') });
 const { createReadStream } = await import('node:fs');
