@@ -7,7 +7,7 @@ import { writeCatalog } from './write-catalog.ts';
 
 const SMALL = 500_000;
 const LARGE = 5_000_000;
-const MOST_MIB = 512;
+const MOST_MIB = 300;
 const MOST_GROWTH = 1.3;
 
 /** The most memory that a first import and the night after it ever held, at two sizes; once each, it varies little. */
