@@ -1,7 +1,7 @@
 import { buffer, text } from 'node:stream/consumers';
 import { z } from 'zod';
 import { BlockIndex } from '../../model/block-index.ts';
-import { KeySet } from '../../model/key-set.ts';
+import { hashKey, type KeyHash, KeySet } from '../../model/key-set.ts';
 import type { Plan } from '../../model/plan.ts';
 import type { Run } from '../../model/run.ts';
 import { StateError } from '../../model/storeferry-error.ts';
@@ -17,8 +17,8 @@ const sealSchema = z.object({
   target: z.string(),
   /** Of the ledger, when the run had recorded all its outcomes. */
   position: z.string(),
-  /** What the store refused: blocks with these keys do not count. */
-  refused: z.array(z.string()),
+  /** The hashes of the keys that the store refused: blocks with them do not count. Not the keys: they may be personal data. */
+  refused: z.array(z.object({ high: z.int(), low: z.int() })),
   sha256: z.string(),
 });
 
@@ -42,7 +42,7 @@ export async function keptBlocks(
     const index = new BlockIndex(new Uint32Array(new Uint8Array(bytes).buffer));
     if (seal.refused.length > 0) {
       const refused = new KeySet();
-      for (const key of seal.refused) refused.add(key, true);
+      for (const hash of seal.refused) refused.addHash(hash, true);
       index.leaveOut((hash) => refused.hasHash(hash));
     }
     return index;
@@ -72,8 +72,8 @@ export async function keepBlocks(
     const { applied, rejected, deleted, left } = await state.runs.tally(run.id);
     const planned = shards.reduce((sum, { operations }) => sum + operations, 0);
     if (applied + rejected + deleted + left !== planned) return;
-    const refused: string[] = [];
-    for await (const page of state.runs.refusals(run.id)) refused.push(...page.map(({ key }) => key));
+    const refused: KeyHash[] = [];
+    for await (const page of state.runs.refusals(run.id)) refused.push(...page.map(({ key }) => hashOf(key)));
     const folder = artifacts.run(FOLDER);
     const bytes = await buffer(await artifacts.run(run.id).read(BLOCKS_FILE));
     const position = await ledger.position();
@@ -81,6 +81,12 @@ export async function keepBlocks(
     const seal = { target: targetTag(target), position, refused, sha256: sha256Of(bytes) };
     await folder.write(listed, [sealedJson(seal)]);
   };
+}
+
+function hashOf(key: string): KeyHash {
+  const hash = { high: 0, low: 0 };
+  hashKey(key, hash);
+  return hash;
 }
 
 function filesOf({ job }: Run): { readonly listed: string; readonly blocks: string } {

@@ -1,0 +1,60 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { type CatalogProduct, catalogWorkspace, manyProducts, shopifyCatalog } from '../support/catalog.ts';
+import { type Nightly, setupNightly } from '../support/nightly.ts';
+import { errorAnswer } from '../support/store/faults.ts';
+
+/** More than the first 64 KiB, which are always read. */
+const PRODUCTS: readonly CatalogProduct[] = manyProducts(120).map((product) => ({
+  ...product,
+  title: `${product.title} ${'of linen '.repeat(60)}`,
+}));
+const LATE = 100;
+
+function priced(price: string): CatalogProduct[] {
+  return PRODUCTS.map((product, index) => (index === LATE ? { ...product, price } : product));
+}
+
+/** A run of the catalog with a first product that is new, so that the file is not the one of the run before. */
+async function night({ workspace }: Nightly, products: readonly CatalogProduct[], added = 'none') {
+  const first = { handle: added, title: 'Added', price: '3.00' };
+  await workspace.write('catalog.csv', shopifyCatalog([first, ...products]));
+  const { stdout, stderr, json } = await workspace.storeferry('run', 'nightly', '--json');
+  if (stdout === '') throw new Error(stderr);
+  return json();
+}
+
+describe('the blocks that a run keeps', () => {
+  it('count no longer after another job has sent a key of theirs', async () => {
+    await using setup = await setupNightly(0);
+    const { store, workspace } = setup;
+    expect(await night(setup, PRODUCTS)).toMatchObject({ applied: 121 });
+    const job = catalogWorkspace('', '')['jobs/nightly.yaml'] ?? '';
+    await workspace.write('jobs/other.yaml', job.replace('catalog.csv', 'other.csv'));
+    await workspace.write('other.csv', shopifyCatalog(priced('77.00').slice(LATE, LATE + 1)));
+    const other = await workspace.storeferry('run', 'other', '--json');
+    expect(other.json()).toMatchObject({ applied: 1 });
+    const handle = PRODUCTS[LATE]?.handle ?? '';
+    expect(store.lastBody(handle)).toContain('77');
+    expect(await night(setup, PRODUCTS, 'second')).toMatchObject({ applied: 2, unchanged: 119 });
+    expect(store.lastBody(handle)).not.toContain('77');
+  });
+
+  it('do not have a record that the store refused, nor its key', async () => {
+    await using setup = await setupNightly(0);
+    const { store, workspace } = setup;
+    await night(setup, PRODUCTS);
+    const handle = PRODUCTS[LATE]?.handle ?? '';
+    store.misbehave({ does: errorAnswer(422, 'no'), keys: [handle] });
+    expect(await night(setup, priced('77.00'))).toMatchObject({ applied: 0, rejected: 1, unchanged: 120 });
+    const seal = join(workspace.dir, '.storeferry', 'artifacts', 'blocks', 'nightly.json');
+    const kept = await readFile(seal, 'utf8');
+    expect(kept).toMatch(/"refused": ?\[\s*\{/);
+    // The key of a contact may be its address, and `forget` does not look here.
+    expect(kept).not.toContain(handle);
+    store.behave();
+    expect(await night(setup, priced('77.00'), 'second')).toMatchObject({ applied: 2, unchanged: 119 });
+    expect(store.lastBody(handle)).toContain('77');
+  });
+});
