@@ -25,7 +25,7 @@ describe('plan JOB --show KEY', () => {
     const changed = await show('product-2');
     expect(changed.code).toBe(3);
     expect(changed.stdout).toMatch(
-      /variants\[0\]\.price +19\s+was 12\s+← Variant Price "19\.00" \(line 3\) {2}number\(decimal \., currency strip\)/,
+      /variants\[0\]\.price +19\s+was 12\s+← Variant Price "19\.00" \(line 3\) {2}number \(decimal point, currency strip\)/,
     );
     const rejected = await show('product-3');
     expect(rejected.stdout).toMatch(/variants\.price: 'tbc' is not .* \(line 4\)\n/);
