@@ -110,7 +110,7 @@ export async function importRun(surroundings: RunContext, task: ImportTask): Pro
       if ((task.kind === 'retry' || task.kind === 'release') && plan.shards.length > 0)
         await supersedeOthers(context, work.run);
       const delivery = { run: work.run, plan, job, store, lock: target };
-      const keep = await keepBlocks(context, work.run, plan);
+      const keep = await keepBlocks(context, work.run, plan, target);
       await applyStep(context, delivery, workers ?? deliverHere);
       await keep();
     },

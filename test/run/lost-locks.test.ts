@@ -75,6 +75,32 @@ it('a run that another process has taken over is not ended by the one that was a
   expect(run).toMatchObject({ status: 'running', finishedAt: null, step: 'plan' });
 });
 
+it('a run whose store another process has taken over after its last request keeps no blocks', async () => {
+  await using setup = await setupNightly(5);
+  const { workspace, store } = setup;
+  await workspace.write('.env', `STORE_API_KEY=${store.apiKey}\n`);
+  await using open = await openContext(workspace.dir, () => {}, new AbortController().signal);
+  const { context } = open;
+  const request = await readImportRequest(open.workspace, 'nightly', false);
+  const target = { storeId: storeIdentity(request.store), resource: 'products' as const };
+  const lost = new AbortController();
+  let isOver = false;
+  const refusals: typeof context.state.runs.refusals = (id) => {
+    if (isOver) lost.abort(new LockedError('taken over'));
+    return context.state.runs.refusals(id);
+  };
+  const state = losing(context.state, targetLockName(target), lost.signal);
+  const runs = Object.create(context.state.runs, { refusals: { value: refusals } });
+  const own = { ...context, state: Object.create(state, { runs: { value: runs } }) };
+  const blocks = context.artifacts.run('blocks');
+  for (const keeps of [true, false]) {
+    isOver = !keeps;
+    await importRun(own, { kind: 'run', request: { ...request, resend: true } });
+    expect(await blocks.exists('nightly.json')).toBe(keeps);
+    await blocks.remove(['nightly.json']);
+  }
+});
+
 it('a run sends nothing when the state loses data while it waits for the store', async () => {
   await using setup = await setupNightly(5);
   const { workspace, store } = setup;

@@ -7,7 +7,7 @@ import type { Run } from '../../model/run.ts';
 import { StateError } from '../../model/storeferry-error.ts';
 import { BLOCKS_FILE } from '../../plan/plan-file.ts';
 import { isName, openSealed, sealedJson, sha256Of } from '../../state/artifacts.ts';
-import { importTarget, targetTag } from '../../state/state.ts';
+import { importTarget, type Lock, targetTag } from '../../state/state.ts';
 import type { RunContext } from '../run-context.ts';
 
 /** A folder of the artifacts that belongs to no run: for each job the blocks of its last run that sent everything. */
@@ -55,13 +55,14 @@ export async function keptBlocks(
 }
 
 /**
- * Call it before the plan is applied; what it returns is called when all operations have been recorded, under the same lock of
+ * Call it before the plan is applied; what it returns is called when all operations have been recorded, under the same `lock` of
  * the target, and keeps the blocks of the plan for the job's next run. Plans that others have overtaken keep nothing.
  */
 export async function keepBlocks(
   { state, artifacts }: Pick<RunContext, 'state' | 'artifacts'>,
   run: Run,
   { blocksAt, shards }: Plan,
+  lock: Pick<Lock, 'isHeld'>,
 ): Promise<() => Promise<void>> {
   const target = importTarget(run);
   const ledger = state.ledger(target);
@@ -77,6 +78,8 @@ export async function keepBlocks(
     const folder = artifacts.run(FOLDER);
     const bytes = await buffer(await artifacts.run(run.id).read(BLOCKS_FILE));
     const position = await ledger.position();
+    // Of a process that was stopped meanwhile, the position may be that of another job.
+    if (!lock.isHeld()) return;
     await folder.write(blocks, [bytes]);
     const seal = { target: targetTag(target), position, refused, sha256: sha256Of(bytes) };
     await folder.write(listed, [sealedJson(seal)]);
