@@ -36,7 +36,7 @@ const LISTING = `data:text/javascript,import { registerHooks } from 'node:module
 registerHooks({ load(url, context, next) { if (url.startsWith('file:')) console.error('loads ' + url.slice(7)); return next(url, context); } });`;
 
 describe('what `npm pack` makes of a fresh clone, installed by itself', {
-  timeout: patience(120_000),
+  timeout: patience(300_000),
 }, () => {
   let folder: string;
   let prefix: string;
