@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { pathFrom, shellWord } from '../model/stays-inside.ts';
+import { pathFrom, shellWord } from '../model/shell-word.ts';
 import type { Place } from '../model/storeferry-error.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Plan } from './plan.ts';
-import { shellWord } from './stays-inside.ts';
+import { shellWord } from './shell-word.ts';
 
 /** A sample as a run stores it. */
 export const sampleSchema = z.object({

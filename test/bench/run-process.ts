@@ -1,11 +1,12 @@
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { z } from 'zod';
 import { startProcess } from '../support/processes.ts';
 
-const MAIN = join(import.meta.dirname, '..', '..', 'src', 'cli', 'main.ts');
+/** `STOREFERRY_MAIN=dist/cli/main.js` measures what `npm run build` makes. */
+const MAIN = resolve(import.meta.dirname, '..', '..', process.env['STOREFERRY_MAIN'] ?? 'src/cli/main.ts');
 const usageSchema = z.object({ maxRssMiB: z.number(), cpuMs: z.number() });
 
 /** A process from its start to its end. */

@@ -27,7 +27,9 @@ export const starts: Bench = async ({ folder, rounds, log }) => {
   };
   const measured = [
     await measure('start of storeferry --help', 150, () => workspace.storeferry('--help')),
-    await measure('storeferry plan, 100 rows', 400, () => workspace.storeferry('plan', 'nightly')),
+    await measure('storeferry plan, 100 rows', 250, () => workspace.storeferry('plan', 'nightly')),
+    await measure('storeferry runs', 250, () => workspace.storeferry('runs')),
+    await measure('storeferry check', 250, () => workspace.storeferry('check')),
   ];
   return measured.map(
     ({ what, ms, mostMs }): BenchRow => ({

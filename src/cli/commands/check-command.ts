@@ -5,7 +5,7 @@ import { checkWorkspace, type WorkspaceCheck } from '../../config/check-workspac
 import { openWorkspace, type Workspace } from '../../config/workspace.ts';
 import { type Guard, guardText } from '../../model/guard.ts';
 import { limitsText } from '../../model/safety-limits.ts';
-import { shellWord } from '../../model/stays-inside.ts';
+import { shellWord } from '../../model/shell-word.ts';
 import { type ConfigurationProblem, formatPlace } from '../../model/storeferry-error.ts';
 import { wavesText } from '../../model/wave-limits.ts';
 import { openRunQueue, type RunQueue } from '../../queue/run-queue.ts';

@@ -1,4 +1,4 @@
-import { shellWord } from '../../model/stays-inside.ts';
+import { shellWord } from '../../model/shell-word.ts';
 import { Page } from '../../report/document-text.ts';
 import { formatMoment, printable, shortened } from '../../report/printable.ts';
 import { type RecordField, type RecordState, recordState } from '../../run/records/record-history.ts';

@@ -3,7 +3,7 @@ import type { ExportJob } from '../../config/job/job.ts';
 import { readCsv } from '../../csv/read-csv.ts';
 import { openDestination } from '../../export/destination/open-destination.ts';
 import { readHistory } from '../../export/writing/write-items.ts';
-import { pathFrom } from '../../model/stays-inside.ts';
+import { pathFrom } from '../../model/shell-word.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
 import type { ListHistory } from '../../model/subscriber-list.ts';
 import type { FileAccess } from '../../state/file-access.ts';

@@ -13,7 +13,7 @@ import {
 } from '../../export/reading/save-reading.ts';
 import { writeItems } from '../../export/writing/write-items.ts';
 import { type Run, type RunStatus, UNFINISHED } from '../../model/run.ts';
-import { pathFrom } from '../../model/stays-inside.ts';
+import { pathFrom } from '../../model/shell-word.ts';
 import { InterruptedError, lockLost } from '../../model/storeferry-error.ts';
 import type { ListHistory } from '../../model/subscriber-list.ts';
 import { NO_TOTALS, type RunFacts } from '../../report/run-facts.ts';

@@ -5,7 +5,7 @@ import { readExported } from '../../export/reading/save-reading.ts';
 import type { Plan } from '../../model/plan.ts';
 import { ReasonTally, reasonGroupSchema, reasonSchema } from '../../model/reason.ts';
 import { answersFoundSchema, type Exported, type Run, runTotalsSchema } from '../../model/run.ts';
-import { pathFrom } from '../../model/stays-inside.ts';
+import { pathFrom } from '../../model/shell-word.ts';
 import { readPlan } from '../../plan/plan-file.ts';
 import { REJECTS_FILE } from '../../report/rejects/rejects-file.ts';
 import {
