@@ -1,6 +1,6 @@
-import { member, objectsIn } from '../model/json-object.ts';
+import { isJsonObject, member, objectsIn } from '../model/json-object.ts';
 
-/** By what a product is found besides its key: a SKU of its acknowledged body, or the id that the store answered. */
+/** By what a product is found exactly, besides its key: a SKU of its acknowledged body, or the id that the store answered. */
 export type ProductHandle = 'sku' | 'id';
 
 /** How many products the index reads at a time: their bodies are unpacked. */
@@ -11,11 +11,22 @@ export function storedHandle(by: ProductHandle, value: string): string {
   return `${by} ${value}`;
 }
 
-/** All handles of a product, each once: of the SKUs of its body, as text, and of its id. */
-export function handlesOf(body: string | undefined, id: number | null): readonly string[] {
-  const skus = objectsIn(JSON.parse(body ?? 'null'), 'variants').map((variant) => member(variant, 'sku'));
+/** Of a longer url and title together only the beginning is searched. */
+const LONGEST_NAME = 500;
+const NAME = 'name ';
+
+/** The index has the url and the title of a product in lower case under this beginning, so that parts of them are found. */
+export const NAME_HANDLES = { from: NAME, to: 'name!' } as const;
+
+/** All handles of a product, each once: the SKUs of its body, as text, its id, and its name (`NAME_HANDLES`). */
+export function handlesOf(key: string, body: string | undefined, id: number | null): readonly string[] {
+  const product: unknown = JSON.parse(body ?? 'null');
+  const skus = objectsIn(product, 'variants').map((variant) => member(variant, 'sku'));
   const handles = skus.filter((sku) => typeof sku === 'string').map((sku) => storedHandle('sku', sku));
   if (id !== null) handles.push(storedHandle('id', String(id)));
+  const title = isJsonObject(product) ? member(product, 'title') : undefined;
+  const name = `${key}\n${typeof title === 'string' ? title : ''}`;
+  handles.push(`${NAME}${name.slice(0, LONGEST_NAME).toWellFormed().toLowerCase().replaceAll('\0', ' ')}`);
   // NUL separates them in Redis.
   return [...new Set(handles)].filter((handle) => !handle.includes('\0'));
 }

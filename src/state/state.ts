@@ -145,6 +145,8 @@ export interface Ledger {
    * none, one or several. The index behind it is built when it is first needed, and kept from then on. Of products only.
    */
   keysBy(handle: ProductHandle, values: readonly string[]): Promise<(readonly string[])[]>;
+  /** The keys of at most so many products whose key or title contains the text, in lower or upper case. By the same index. */
+  keysNamed(part: string, limit: number): Promise<readonly string[]>;
   /** All keys with the body that the store last acknowledged, in batches, in no particular order, each once. */
   allBodies(): AsyncIterable<readonly { readonly key: string; readonly body: string }[]>;
   /**

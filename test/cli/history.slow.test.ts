@@ -2,8 +2,10 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { openShop } from '../queue/workers-setup.ts';
 import { manyProducts, shopifyCatalog } from '../support/catalog.ts';
-import { setupNightly } from '../support/nightly.ts';
+import { type Nightly, setupNightly } from '../support/nightly.ts';
+import { describeWithRedis } from '../support/redis.ts';
 
 const changes = z.array(
   z.looseObject({ field: z.string(), variant: z.string().nullable(), old: z.unknown(), new: z.unknown() }),
@@ -22,9 +24,12 @@ const history = z.looseObject({
   history: z.object({ versions: z.number(), bytes: z.number() }),
 });
 
+const MIRROR = { mode: 'mirror', safety: '{ maxDeletes: off, maxPriceMoves: off }' };
+type Opened = Pick<Nightly, 'workspace' | typeof Symbol.asyncDispose>;
+
 /** A catalog sent once, and once more with another price for product-3, without product-9. */
-async function twoRuns() {
-  const setup = await setupNightly(9, { mode: 'mirror', safety: '{ maxDeletes: off, maxPriceMoves: off }' });
+async function twoRuns(open: (products: number, job: typeof MIRROR) => Promise<Opened>) {
+  const setup = await open(9, MIRROR);
   const storeferry = (...typed: string[]) => setup.workspace.storeferry(...typed);
   const first = (await storeferry('run', 'nightly', '--json')).json()['run'];
   const products = manyProducts(8).map((product) =>
@@ -37,7 +42,7 @@ async function twoRuns() {
 
 describe('history', () => {
   it('says when a price changed, by which run, from which file and line', async () => {
-    const { setup, storeferry, first, second } = await twoRuns();
+    const { setup, storeferry, first, second } = await twoRuns(setupNightly);
     await using _ = setup;
     const { code, stdout } = await storeferry('history', 'product-3', '--field', 'variants.price', '--json');
     expect(code).toBe(0);
@@ -60,7 +65,7 @@ describe('history', () => {
   });
 
   it('shows a record with the run that set each field, and what became of each record of a run', async () => {
-    const { setup, storeferry, first, second } = await twoRuns();
+    const { setup, storeferry, first, second } = await twoRuns(setupNightly);
     await using _ = setup;
     const shown = (await storeferry('show', 'product-3', '--json')).json();
     expect(shown).toMatchObject({ key: 'product-3', state: 'acknowledged', job: 'nightly', store: 'main' });
@@ -78,7 +83,7 @@ describe('history', () => {
   });
 
   it('lists the records that a part of a title means', async () => {
-    const { setup, storeferry } = await twoRuns();
+    const { setup, storeferry } = await twoRuns(setupNightly);
     await using _ = setup;
     const several = await storeferry('history', 'Product');
     expect(several.code).toBe(2);
@@ -88,23 +93,27 @@ describe('history', () => {
   });
 });
 
+/** The catalog of a time between the two runs has what the second one changed and deleted. */
+async function writesThePast({ setup, storeferry, second }: Awaited<ReturnType<typeof twoRuns>>) {
+  const { startedAt } = (await storeferry('runs', second, '--json')).json();
+  const out = join(setup.workspace.dir, 'before.jsonl');
+  const written = await storeferry('catalog', '--as-of', String(startedAt), '--out', out);
+  expect(written).toMatchObject({ code: 0, stderr: '' });
+  const products = (await readFile(out, 'utf8')).trimEnd().split('\n');
+  const bodies = products.map((line): unknown => JSON.parse(line));
+  expect(bodies).toHaveLength(9);
+  expect(bodies).toContainEqual(
+    expect.objectContaining({ url: 'product-3', variants: [expect.objectContaining({ price: 13 })] }),
+  );
+  expect(bodies).toContainEqual(expect.objectContaining({ url: 'product-9' }));
+}
+
 describe('catalog', () => {
   it('is written as the store had acknowledged it at a time: before a change, a delete, and everything', async () => {
-    const { setup, storeferry, second } = await twoRuns();
+    const shop = await twoRuns(setupNightly);
+    const { setup, storeferry } = shop;
     await using _ = setup;
-    // Between the two runs.
-    const { startedAt } = (await storeferry('runs', second, '--json')).json();
-    const out = join(setup.workspace.dir, 'before.jsonl');
-    const written = await storeferry('catalog', '--as-of', String(startedAt), '--out', out);
-    expect(written).toMatchObject({ code: 0, stderr: '' });
-    const products = (await readFile(out, 'utf8')).trimEnd().split('\n');
-    const bodies = products.map((line): unknown => JSON.parse(line));
-    expect(bodies).toHaveLength(9);
-    expect(bodies).toContainEqual(
-      expect.objectContaining({ url: 'product-3', variants: [expect.objectContaining({ price: 13 })] }),
-    );
-    expect(bodies).toContainEqual(expect.objectContaining({ url: 'product-9' }));
-
+    await writesThePast(shop);
     const now = (await storeferry('catalog')).stdout.trimEnd().split('\n');
     expect(now[0]).toMatch(/^url,type,title,.*,options,sku,price/);
     expect(now).toHaveLength(9);
@@ -118,5 +127,18 @@ describe('catalog', () => {
     const bytes = await readFile(join(setup.workspace.dir, 'now.xlsx'));
     expect(bytes.subarray(0, 2).toString()).toBe('PK');
     expect((await storeferry('catalog', '--out', 'now.pdf')).stderr).toContain('.csv, .jsonl, .xlsx');
+  });
+});
+
+describeWithRedis('catalog with the state in Redis', () => {
+  it('is written as the store had acknowledged it at a time', async () => {
+    const shop = await twoRuns((products, job) => openShop({ products, job }));
+    await using _ = shop.setup;
+    await writesThePast(shop);
+    const now = (await shop.storeferry('catalog')).stdout.trimEnd().split('\n');
+    expect(now).toHaveLength(9);
+    expect(
+      (await shop.storeferry('catalog', '--as-of', '2001-01-01')).stdout.trimEnd().split('\n'),
+    ).toHaveLength(1);
   });
 });

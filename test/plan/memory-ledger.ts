@@ -42,6 +42,10 @@ export class MemoryLedger implements Ledger {
     return this;
   }
 
+  async keysNamed(): Promise<readonly string[]> {
+    throw new Error('no plan searches');
+  }
+
   async forget(): Promise<void> {
     throw new Error('no plan forgets');
   }
@@ -90,7 +94,7 @@ export class MemoryLedger implements Ledger {
     this.lookUps.push(values.length);
     const keys = new Map<string, string[]>();
     for (const [key, { body, id }] of this.entries) {
-      for (const stored of handlesOf(body, id)) keys.set(stored, [...(keys.get(stored) ?? []), key]);
+      for (const stored of handlesOf(key, body, id)) keys.set(stored, [...(keys.get(stored) ?? []), key]);
     }
     return values.map((value) => keys.get(storedHandle(handle, value)) ?? []);
   }

@@ -284,6 +284,34 @@ export function describeLedger(fresh: () => Promise<Opening>): void {
       }
     });
 
+    it('finds products by parts of their keys and titles, and no others', async () => {
+      const run = sampleRun();
+      await processes.state.runs.create(run);
+      const titled = (index: number, key: string, title: string) =>
+        applied(upsert(index, key, { body: JSON.stringify({ title, variants: [{ sku: 'oak' }] }) }));
+      const results = [
+        titled(0, 'table-1', 'Äpfel [50%] *new*'),
+        titled(1, 'oak-bench', 'Bench'),
+        titled(2, 'x', 'Of Oak'),
+      ];
+      await processes.state.runs.record(run, 1, results, 3);
+      const ledger = processes.other.ledger(TARGET);
+      const named = async (part: string, limit = 10) => [...(await ledger.keysNamed(part, limit))].sort();
+      expect(await named('OAK')).toEqual(['oak-bench', 'x']);
+      expect(await named('oak', 1)).toHaveLength(1);
+      expect(await named('äpfel [50%] *')).toEqual(['table-1']);
+      expect(await named('[5]')).toEqual([]);
+      expect(await named('a*e')).toEqual([]);
+      await processes.state.runs.record(
+        run,
+        2,
+        [titled(0, 'x', 'Of pine'), applied(deletion(1, 'oak-bench', 1), null)],
+        2,
+      );
+      expect(await named('oak')).toEqual([]);
+      expect(await named('pine')).toEqual(['x']);
+    });
+
     it('indexes more products than it reads at a time', async () => {
       const run = sampleRun();
       await processes.state.runs.create(run);

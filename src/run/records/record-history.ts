@@ -89,6 +89,8 @@ async function containing(
   text: string,
   limit: number,
 ): Promise<FoundRecord[]> {
+  if (place.target.resource === 'products')
+    return await described(state, place, await state.ledger(place.target).keysNamed(text, limit));
   const part = text.toLowerCase();
   const keys: string[] = [];
   for await (const page of state.ledger(place.target).allBodies()) {

@@ -16,7 +16,7 @@ export function redisKeys(prefix: string) {
     handlesOfKeys: (tag: string) => `${prefix}:${tag}:handles-of-keys`,
     /** Set: keys of the ledger whose handles are not up to date, where `indexed` is there. */
     unindexed: (tag: string) => `${prefix}:${tag}:unindexed`,
-    /** `begun` or `whole`: whether every key that is not in `unindexed` is in the index. */
+    /** `begun`, or that it is complete (redis-ledger.ts): whether every key that is not in `unindexed` is in the index. */
     indexed: (tag: string) => `${prefix}:${tag}:indexed`,
     /** Hash: key of the ledger in doubt -> its row (redis-doubts.ts). */
     doubts: (tag: string) => `${prefix}:${tag}:doubts`,

@@ -1,6 +1,6 @@
 import { StateError } from '../../model/storeferry-error.ts';
 import { decodeBody, encodeBody } from '../encode-body.ts';
-import { handlesOf, INDEXED_AT_ONCE, storedHandle } from '../product-handle.ts';
+import { handlesOf, INDEXED_AT_ONCE, NAME_HANDLES, storedHandle } from '../product-handle.ts';
 import {
   FORGOTTEN_BODY,
   IN_DOUBT,
@@ -21,6 +21,10 @@ const PROOF_SIGNS = { once: '~', changed: '!' } as const;
 
 /** Keys per HMGET: between calls Redis serves others. */
 const CHUNK = 1_000;
+/** Handles per HSCAN that looks for a part: Redis serves others in between. */
+const SCANNED = 2_000;
+/** The index is complete; `whole` was said of one without names. */
+const WHOLE = 'whole with names';
 
 /**
  * Compares marks with memos in Redis, so that a single character answers most keys: the marks of a whole ledger have
@@ -151,7 +155,7 @@ export function redisLedger(
   const unindexed = keys.unindexed(tag);
   /** Once per target: what is acknowledged from then on is added to the keys to index. */
   const beginIndex = async () => {
-    if ((await ask(client.get(keys.indexed(tag)))) === 'whole') return;
+    if ((await ask(client.get(keys.indexed(tag)))) === WHOLE) return;
     await ask(client.set(keys.indexed(tag), 'begun'));
     let cursor = '0';
     do {
@@ -160,7 +164,7 @@ export function redisLedger(
       if (page.length > 0) await ask(client.sadd(unindexed, ...page));
       cursor = next;
     } while (cursor !== '0');
-    await ask(client.set(keys.indexed(tag), 'whole'));
+    await ask(client.set(keys.indexed(tag), WHOLE));
   };
   /** Brings a page of the index up to date; whether there was any. */
   const index = async (): Promise<boolean> => {
@@ -173,7 +177,7 @@ export function redisLedger(
       const mark = found[position] ?? '';
       const body = stored[position];
       const text = body == null ? undefined : decodeBody(body);
-      const now = mark === '' ? [] : handlesOf(text, parseMark(mark)?.id ?? null);
+      const now = mark === '' ? [] : handlesOf(key, text, parseMark(mark)?.id ?? null);
       return [key, mark, now.join('\0')];
     });
     await ask(client.eval(INDEX_SCRIPT, 4, marks, handles, keys.handlesOfKeys(tag), unindexed, ...args));
@@ -200,6 +204,20 @@ export function redisLedger(
       const wanted = values.map((value) => storedHandle(handle, value));
       const found = await ask(inChunks(wanted, (chunk) => client.hmget(handles, ...chunk)));
       return found.map((named) => named?.split('\0').sort() ?? []);
+    },
+    async keysNamed(part, limit) {
+      await beginIndex();
+      while (await index());
+      const pattern = `${NAME_HANDLES.from}*${part.toLowerCase().replaceAll(/[*?[\]\\^]/g, '\\$&')}*`;
+      const found = new Set<string>();
+      let cursor = '0';
+      do {
+        const [next, page] = await ask(client.hscan(handles, cursor, 'MATCH', pattern, 'COUNT', SCANNED));
+        for (const [at, named] of page.entries())
+          if (at % 2 === 1) for (const key of named.split('\0')) found.add(key);
+        cursor = next;
+      } while (cursor !== '0' && found.size < limit);
+      return [...found].slice(0, limit);
     },
     async *allBodies() {
       const seen = new Set<string>();

@@ -60,7 +60,7 @@ export function createJournal(database: DatabaseSync, bodies: Bodies, keepVersio
        fingerprint = excluded.fingerprint, id = excluded.id, id_proof = excluded.id_proof, job = excluded.job,
        memo = excluded.memo, body = excluded.body`,
     `INSERT OR IGNORE INTO unindexed SELECT target, key FROM journal
-       WHERE target IN (SELECT number FROM targets WHERE indexed = 1) ORDER BY target, key`,
+       WHERE target IN (SELECT number FROM targets WHERE indexed > 0) ORDER BY target, key`,
     'DELETE FROM journal',
   ].map((step) => database.prepare(step));
 

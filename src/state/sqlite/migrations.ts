@@ -61,7 +61,7 @@ export const FOLD_TARGETS = `
  * - `memo` belongs to the rows that made the body; null in older ledgers, and where the same rows may make another body.
  * - `outcomes.kind`: 0 applied upsert, 1 applied delete, 2 rejected, 3 unsent, 4 left. `detail` is JSON for 2 and 3.
  * - `id_proof`: 0 proven, 1 once, 2 changed (IdProof).
- * - `handles`: by which SKU or id a product is found (product-handle.ts), where `targets.indexed` is 1. Merging the journal puts the
+ * - `handles`: by which SKU or id a product is found (product-handle.ts), where `targets.indexed` is not 0. Merging the journal puts the
  *   keys that it changes into `unindexed`, and the next look-up brings their handles up to date.
  * - `doubts`: keys in doubt (sqlite-doubts.ts); `senders`: the last heartbeat of each sender. `targets.serial` grows with every group
  *   of keys that is put in doubt; `targets.doubted_at` is the number of the newest run when the whole target was.

@@ -151,6 +151,10 @@ function ledger(calls: RemoteCalls, target: LedgerTarget, witness: WitnessFile):
       const handles = keysJson(values.map((value) => storedHandle(handle, value)));
       return await calls.keysBy(target, handles, values.length);
     },
+    async keysNamed(part, limit) {
+      while (!(await calls.index(target)));
+      return await calls.keysNamed(target, part.toLowerCase(), limit);
+    },
     allBodies: () =>
       pages<{ key: string; body: string }>((last) => calls.bodiesAfter(target, last?.key ?? '')),
     forget: (key) => calls.forget(target, key),

@@ -1,0 +1,72 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, it, type TestContext } from 'vitest';
+import { catalogOf, lampsOf, nextLamps, openShop, type Redis } from '../run/undo-shop.ts';
+import { figure } from '../support/figure.ts';
+import { none } from '../support/measure.ts';
+import { describeWithRedis, startRedis } from '../support/redis.ts';
+import { seedOf } from '../support/seed.ts';
+import { seededRandom } from '../support/store/random.ts';
+
+/** Products that the store holds otherwise than it should. */
+function differences(held: ReadonlyMap<string, unknown>, wanted: ReadonlyMap<string, unknown>): number {
+  const keys = new Set([...held.keys(), ...wanted.keys()]);
+  return [...keys].filter((key) => JSON.stringify(held.get(key)) !== JSON.stringify(wanted.get(key))).length;
+}
+
+/** Random runs, each killed and continued, are undone in reverse order, each undo killed and planned again. */
+async function undoesDespiteKills(context: TestContext, redis: Redis | undefined, rounds: number) {
+  const seed = seedOf(context);
+  const random = seededRandom(seed);
+  await using shop = await openShop(redis, 40);
+  const fired = { 'killed run': 0, 'killed undo': 0 };
+  const killed = async (what: keyof typeof fired, ...args: readonly string[]) => {
+    const wanted = shop.store.figures().requests + 1 + Math.floor(random() * 6);
+    const started = shop.workspace.start(...args);
+    const ended = started.ended.then(() => true);
+    while (shop.store.figures().requests < wanted) {
+      if (await Promise.race([ended, sleep(5, false)])) return;
+    }
+    started.process.kill('SIGKILL');
+    await started.ended;
+    fired[what]++;
+  };
+  let lamps = lampsOf(8);
+  await shop.sends(lamps);
+  const states = [shop.held()];
+  const runs: string[] = [];
+  for (let round = 1; round <= rounds; round++) {
+    lamps = nextLamps(lamps, round, random);
+    await shop.workspace.write('catalog.csv', catalogOf(lamps));
+    await killed('killed run', 'run', 'catalog');
+    runs.push(await shop.sends(lamps));
+    states.push(shop.held());
+  }
+  states.pop();
+  let wrong = 0;
+  for (const run of runs.toReversed()) {
+    const { run: plan, operations } = await shop.run('undo', run);
+    if (operations !== 0) await killed('killed undo', 'approve', String(plan));
+    expect(await shop.undoes(run)).toMatchObject({ rejected: 0, unsent: 0 });
+    wrong += differences(shop.held(), states.pop() ?? new Map());
+  }
+  expect(shop.store.violations).toEqual([]);
+  figure(context, {
+    invariant: 32,
+    seed,
+    fired,
+    measured: [none('records that an undo left otherwise', wrong)],
+  });
+}
+
+describe('runs and undos that are killed', () => {
+  it('leave the store as it was before each run', async (context) => {
+    await undoesDespiteKills(context, undefined, 6);
+  });
+});
+
+describeWithRedis('runs and undos that are killed, with Redis,', () => {
+  it('leave the store as it was before each run', async (context) => {
+    await using redis = await startRedis();
+    await undoesDespiteKills(context, redis, 5);
+  });
+});
