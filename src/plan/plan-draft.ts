@@ -408,7 +408,10 @@ export class PlanDraft {
     const { standing, hits, held } = this.#standing(prepared, mark, bodies);
     const { job } = this.#options;
     this.#settleUnless(
-      held || prepared.memo === undefined || (standing === 'unchanged' && mark?.job !== job),
+      held ||
+        prepared.memo === undefined ||
+        // A contact with an emptied field, which the store keeps, is unchanged and noted in every run.
+        (standing === 'unchanged' && (mark?.job !== job || mark.fingerprint !== prepared.fingerprint)),
     );
     if (held) {
       this.#hold(prepared, mark, standing, hits);

@@ -377,3 +377,25 @@ describe.each(FORMATS)('runs of $mapping', (format) => {
     expect(left).toBeGreaterThan(100);
   });
 });
+
+it('notes contacts with an emptied field, which the store keeps, in every run', async () => {
+  const [, , format] = FORMATS;
+  if (format === undefined) throw new Error('the contacts are the third format');
+  const ledger = new MemoryLedger();
+  const text = Array.from({ length: 40 }, (_, number) => format.record(`item-${number}`, '10.00', 1, 0)).join(
+    '',
+  );
+  const plannedWith = async (rows: string, index?: BlockIndex) => {
+    const source = { text: `${format.header}\n${rows}`, delimiter: ',', encoding: 'utf8' } as const;
+    const rest = { split: null, now: 0, mode: 'upsert', duplicates: 'reject', lengths: [900] } as const;
+    const made = await planned(format, { source, ledger, ...rest }, index);
+    if (typeof made === 'string') throw new Error(made);
+    return { made, index: indexOf(made, acknowledge(ledger, made.operations, -1)) };
+  };
+  await plannedWith(text);
+  const emptied = text.replaceAll(/City 10.00/g, '');
+  let { made, index } = await plannedWith(emptied);
+  expect(made.plan.emptied).toEqual([{ field: 'city', records: 40 }]);
+  ({ made, index } = await plannedWith(emptied, index));
+  expect(made.plan.emptied).toEqual([{ field: 'city', records: 40 }]);
+});
