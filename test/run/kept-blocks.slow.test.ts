@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { type CatalogProduct, catalogWorkspace, manyProducts, shopifyCatalog } from '../support/catalog.ts';
@@ -56,5 +56,13 @@ describe('the blocks that a run keeps', () => {
     store.behave();
     expect(await night(setup, priced('77.00'), 'second')).toMatchObject({ applied: 2, unchanged: 119 });
     expect(store.lastBody(handle)).toContain('77');
+  });
+
+  it('are not needed: where they cannot be written, the run is done and the next one reads everything', async () => {
+    await using setup = await setupNightly(0);
+    const blocks = join(setup.workspace.dir, '.storeferry', 'artifacts', 'blocks', 'nightly.bin');
+    await mkdir(join(blocks, 'in the way'), { recursive: true });
+    expect(await night(setup, PRODUCTS)).toMatchObject({ status: 'done', applied: 121 });
+    expect(await night(setup, PRODUCTS, 'second')).toMatchObject({ applied: 1, unchanged: 120 });
   });
 });

@@ -80,9 +80,14 @@ export async function keepBlocks(
     const position = await ledger.position();
     // Of a process that was stopped meanwhile, the position may be that of another job.
     if (!lock.isHeld()) return;
-    await folder.write(blocks, [bytes]);
     const seal = { target: targetTag(target), position, refused, sha256: sha256Of(bytes) };
-    await folder.write(listed, [sealedJson(seal)]);
+    try {
+      await folder.write(blocks, [bytes]);
+      await folder.write(listed, [sealedJson(seal)]);
+    } catch (error) {
+      // Everything was sent, and the earlier blocks no longer count: the next run reads the whole source.
+      if (!(error instanceof StateError)) throw error;
+    }
   };
 }
 
