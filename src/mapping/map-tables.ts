@@ -2,18 +2,28 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { findPackageJSON } from 'node:module';
 import { join } from 'node:path';
-import type { BlockFinder, SourcePiece } from '../model/block-index.ts';
+import {
+  BLOCK_BYTES,
+  type BlockFinder,
+  type BlockIndex,
+  type KnownPiece,
+  type RowsPiece,
+  type SourcePiece,
+  type TextPlace,
+  tableWords,
+} from '../model/block-index.ts';
+import type { KeyHash } from '../model/key-set.ts';
 import type { DeferredRecord, Mapped, RecordTrace, SourceItem } from '../model/mapped-record.ts';
 import { blankCellsBeyond, type Row } from '../model/row.ts';
 import { MappingError } from '../model/storeferry-error.ts';
+import { BlockCutter, nameHash } from './block-cutter.ts';
 import type { Binding, ColumnReport } from './columns/bind-table.ts';
 import type { CompiledMapping } from './compile-mapping.ts';
-import { type LinkKind, type RowScratch, strayRecord } from './grouping/grouping.ts';
+import { type LinkKind, type RecordBounds, type RowScratch, strayRecord } from './grouping/grouping.ts';
 import { openSqliteScratch } from './grouping/open-sqlite-scratch.ts';
 import { deferRecord, keyOf, mapRecord } from './map-record.ts';
 import type { RecordRows, SourceRow } from './record-rows.ts';
 import { Trace } from './trace.ts';
-import { type BlockText, type TableReading, walkBlocks } from './walk-blocks.ts';
 
 /** A file of the source: its header line and its rows. */
 export interface Table {
@@ -28,6 +38,39 @@ export interface Table {
     readonly dialect: string;
     readonly pieces: (finder: () => BlockFinder | undefined) => AsyncIterable<SourcePiece>;
   };
+}
+
+/** A table while it is read. */
+interface TableReading {
+  readonly bounds: RecordBounds;
+  /** The binding, which the first rows decide. */
+  boundTo(batch: readonly Row[]): Binding;
+  /** The next row, which is not taken. */
+  row(row: Row): SourceRow;
+  /** Takes rows; returns the records that are complete. */
+  recordsOf(batch: readonly Row[]): readonly RecordRows[];
+  /** The position of the next row. */
+  seq(): number;
+  skip(rows: number): void;
+}
+
+/** A block that is left out unless the next row turns out to continue its last record. */
+interface PendingBlock {
+  readonly piece: KnownPiece;
+  readonly block: number;
+  readonly place: TextPlace;
+}
+
+/** The text of a table, and what finds blocks in it. */
+interface BlockText {
+  readonly pieces: (finder: () => BlockFinder | undefined) => AsyncIterable<SourcePiece>;
+  /** These decide what bytes mean. */
+  readonly context: string;
+  readonly dialect: string;
+  readonly header: readonly string[];
+  readonly index: BlockIndex | undefined;
+  /** The least size of a new block; affects only speed. */
+  readonly blockBytes?: number | undefined;
 }
 
 interface MapTablesOptions {
@@ -173,6 +216,95 @@ async function* readTables<Item>(
   }
 }
 
+/** The records of a table with the ends of blocks, and known blocks. */
+async function* walkBlocks(
+  { dialect, pieces, context, header, index, blockBytes = BLOCK_BYTES }: BlockText,
+  reading: TableReading,
+  become: (rows: RecordRows) => SourceItem,
+): AsyncGenerator<readonly SourceItem[]> {
+  const { bounds } = reading;
+  let cutter: BlockCutter | undefined;
+  let finder: BlockFinder | undefined;
+  let pending: PendingBlock | undefined;
+  let out: SourceItem[] = [];
+  const begin = (rows: readonly Row[]): BlockCutter => {
+    const { table, width, surplus } = reading.boundTo(rows);
+    const words = tableWords(JSON.stringify([context, dialect, header, table.digest, width, surplus]));
+    if (index !== undefined) finder = { index, table: words };
+    cutter = new BlockCutter(words, blockBytes);
+    return cutter;
+  };
+  const emit = (records: readonly RecordRows[]) => {
+    for (const record of records) {
+      const end = cutter?.take(record);
+      if (end !== undefined) out.push(end);
+      out.push(become(record));
+    }
+  };
+  const read = (piece: RowsPiece) => {
+    (cutter ?? begin(piece.rows)).rows(piece, reading.seq());
+    emit(reading.recordsOf(piece.rows));
+  };
+  const leaveOut = ({ piece, block }: PendingBlock) => {
+    pending = undefined;
+    reading.skip(piece.index.rows(block));
+    out.push({ kind: 'known-blocks', index: piece.index, from: block, to: block });
+  };
+  const readAllTheSame = ({ piece, block, place }: PendingBlock) => {
+    pending = undefined;
+    read(piece.rowsOf(block, place));
+  };
+  const takeKnown = (known: PendingBlock) => {
+    const first = known.piece.index.first(known.block);
+    if (pending !== undefined) {
+      const last = pending.piece.index.last(pending.block);
+      if (known.block === pending.block + 1 || !isSame(last, first)) leaveOut(pending);
+      else readAllTheSame(pending);
+    }
+    const ended = bounds.endBefore((name) => isSame(nameHash(name), first));
+    if (ended === undefined) {
+      readAllTheSame(known);
+      return;
+    }
+    emit(ended);
+    const end = cutter?.end(known.place, reading.seq());
+    if (end !== undefined) out.push(end);
+    pending = known;
+  };
+  for await (const piece of pieces(() => finder)) {
+    if (piece.kind === 'known-blocks') {
+      let { place } = piece;
+      for (let block = piece.from; block <= piece.to; block++) {
+        takeKnown({ piece, block, place });
+        place = piece.index.after(block, place);
+      }
+    } else {
+      if (pending !== undefined) {
+        const last = pending.piece.index.last(pending.block);
+        const [row] = piece.rows;
+        const begins =
+          row !== undefined &&
+          row.heading === undefined &&
+          bounds.begins(reading.row(row), (name) => isSame(nameHash(name), last));
+        if (begins) leaveOut(pending);
+        else readAllTheSame(pending);
+      }
+      read(piece);
+    }
+    if (out.length > 0) yield out;
+    out = [];
+  }
+  // The next file may continue its last record.
+  if (pending !== undefined) readAllTheSame(pending);
+  const end = cutter?.end(undefined, reading.seq());
+  if (end !== undefined) out.push(end);
+  if (out.length > 0) yield out;
+}
+
+function isSame(one: KeyHash, other: KeyHash): boolean {
+  return one.high === other.high && one.low === other.low && (one.high !== 0 || one.low !== 0);
+}
+
 /** The binding of a file whose rows all have more or fewer blank cells than its header. */
 function evened(binding: Binding, header: readonly string[], batch: readonly Row[]): Binding {
   const more = blankCellsBeyond(header, batch);
@@ -234,13 +366,13 @@ function charsOf({ cells }: Row): number {
   return chars;
 }
 
-/** The packages that affect how cells are mapped. */
-const PACKAGES = ['entities', 're2js', 'sanitize-html'];
+/** The packages that affect how rows are read and cells are mapped. */
+const PACKAGES = ['entities', 'papaparse', 're2js', 'sanitize-html'];
 
 /**
- * A digest of all code that maps: this folder, its packages and the runtime, on whose Unicode and time zones
- * transforms depend. The version of Storeferry is not enough: a correction between two versions must reach records
- * whose rows have not changed. Takes about 5 ms.
+ * A digest of all code that reads rows and maps them: this folder and that of CSV, their packages and the runtime, on whose
+ * Unicode and time zones transforms depend. The version of Storeferry is not enough: a correction between two versions must
+ * reach records whose rows have not changed. Takes about 5 ms.
  */
 export function mappingCode(): string {
   const code = typeof BUILT_SOURCES_DIGEST === 'string' ? BUILT_SOURCES_DIGEST : sourcesDigest();
@@ -253,12 +385,13 @@ export function mappingCode(): string {
 /** What `sourcesDigest` gave where the code was bundled (rolldown.config.ts). Bundled code has no such files. */
 declare const BUILT_SOURCES_DIGEST: string | undefined;
 
-/** The digest of the sources of this folder and of its packages. */
+/** The digest of the sources and packages that read rows and map them. */
 export function sourcesDigest(): string {
   const digest = createHash('sha256');
-  const folder = import.meta.dirname;
-  for (const name of readdirSync(folder, { recursive: true, encoding: 'utf8' }).sort()) {
-    if (/\.[jt]s$/.test(name)) digest.update(name).update(readFileSync(join(folder, name)));
+  for (const folder of [import.meta.dirname, join(import.meta.dirname, '..', 'csv')]) {
+    for (const name of readdirSync(folder, { recursive: true, encoding: 'utf8' }).sort()) {
+      if (/\.[jt]s$/.test(name)) digest.update(name).update(readFileSync(join(folder, name)));
+    }
   }
   for (const name of PACKAGES) {
     const path = findPackageJSON(name, import.meta.url);
