@@ -66,3 +66,24 @@ describe('the blocks that a run keeps', () => {
     expect(await night(setup, PRODUCTS, 'second')).toMatchObject({ applied: 1, unchanged: 120 });
   });
 });
+
+describe('a file that has not changed since the last run', () => {
+  it('is not mapped again, until another job has sent one of its keys', async () => {
+    await using setup = await setupNightly(0);
+    const { store, workspace } = setup;
+    const first = await night(setup, PRODUCTS);
+    const again = await workspace.storeferry('run', 'nightly');
+    expect(again.code).toBe(0);
+    expect(again.stdout.replaceAll(/\s+/g, ' ')).toContain(
+      `Nothing to do: all 121 products are unchanged. The source has not changed since run ${first['run']} read it.`,
+    );
+    const job = catalogWorkspace('', '')['jobs/nightly.yaml'] ?? '';
+    await workspace.write('jobs/other.yaml', job.replace('catalog.csv', 'other.csv'));
+    await workspace.write('other.csv', shopifyCatalog(priced('77.00').slice(LATE, LATE + 1)));
+    expect((await workspace.storeferry('run', 'other', '--json')).json()).toMatchObject({ applied: 1 });
+    expect(await night(setup, PRODUCTS)).toMatchObject({ applied: 1, unchanged: 120 });
+    expect(store.lastBody(PRODUCTS[LATE]?.handle ?? '')).not.toContain('77');
+    const resent = await workspace.storeferry('run', 'nightly', '--resend', '--json');
+    expect(resent.json()).toMatchObject({ applied: 121 });
+  });
+});

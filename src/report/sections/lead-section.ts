@@ -196,15 +196,11 @@ function ofStop(facts: RunFacts): Headline {
 
 function ofSuccess(facts: RunFacts): Headline {
   const { run, plan, totals } = facts;
-  if (run.unchangedSince !== undefined) {
-    return said(
-      `Nothing to do: the source has not changed since run ${run.unchangedSince} read it.`,
-      NOTHING_SENT,
-    );
-  }
   if (totals.applied + totals.deleted === 0) {
     const same = totals.unchanged > 0 ? `: ${all(totals.unchanged, totals.records, run)} unchanged` : '';
-    return said(`Nothing to do${same}.`, NOTHING_SENT);
+    const since = run.unchangedSince;
+    const source = since === undefined ? '' : ` The source has not changed since run ${since} read it.`;
+    return said(`Nothing to do${same}.${source}`, NOTHING_SENT);
   }
   const parts = plan === null ? [] : appliedParts(plan, totals.applied);
   const made = parts.length === 0 ? '' : ` (${listed(parts)})`;

@@ -31,30 +31,35 @@ export async function stageStep(
 ): Promise<Run> {
   const folder = context.artifacts.run(run.id);
   const settled = await settledRun(context, request, run);
+  const digest = (sha256: string, lists: readonly StoreList[] | null) =>
+    runDigest(context.version, request, run, sha256, lists);
+  const known = settled?.source;
+  const isKnown = known !== undefined && digest(known.sha256, null) === settled?.digest;
   const snapshot = await stageWithSideTables(
     request.mapping.tables,
-    settled?.source.version ?? null,
+    isKnown ? known.version : null,
     (known) => stage(context, request, folder, known),
     stagingOf(context, request, folder),
   );
   const { keyDigest } = request.mapping;
-  const stagedAt = context.clock();
+  const staged = { keyDigest, stagedAt: context.clock() };
+  const unchanged = (since: SettledRun) => ({
+    ...staged,
+    ...{ digest: since.digest, totals: unchangedTotals(since) },
+    unchangedSince: since.unchangedSince ?? since.id,
+  });
+  const { runs } = context.state;
   if (snapshot === undefined) {
-    if (settled === undefined) throw new TypeError('an unchanged source without an earlier run');
-    const { digest, source } = settled;
-    const totals = unchangedTotals(settled);
-    const unchangedSince = settled.unchangedSince ?? settled.id;
-    return await context.state.runs.update(run.id, {
-      ...{ digest, keyDigest, stagedAt, source, totals, unchangedSince },
-    });
+    if (settled === undefined || known === undefined)
+      throw new TypeError('an unchanged source without an earlier run');
+    return await runs.update(run.id, { ...unchanged(settled), source: known });
   }
   await saveSnapshot(folder, snapshot);
   const lists = await stageStoreLists(context, request, folder);
   const { version, sha256 } = snapshot;
-  return await context.state.runs.update(run.id, {
-    digest: runDigest(context.version, request, run, sha256, lists),
-    keyDigest,
-    stagedAt,
+  const found = digest(sha256, lists);
+  return await runs.update(run.id, {
+    ...(found === settled?.digest ? unchanged(settled) : { ...staged, digest: found }),
     ...(version === undefined ? {} : { source: { version, sha256 } }),
   });
 }
@@ -107,39 +112,37 @@ function withoutSecrets<Spec extends FilePlace>({ remote, ...reading }: Spec) {
 
 /** A run after which there is nothing to do while its source is unchanged. */
 export interface SettledRun extends Run {
-  readonly source: NonNullable<Run['source']>;
   readonly totals: RunTotals;
 }
 
 /**
- * The run that makes this one unnecessary if the source has not changed: the last run of the job, done without
- * rejects, with the same job, mapping, store and version, and without a later write by another job. Undefined if the
- * source must be read: also for a plan, `--resend`, and mappings that depend on the time or on lists of the store.
+ * The run that makes this one unnecessary if its digest is the same: the last run of the job, done without rejects, and
+ * without a later write by another job. Undefined if the source must be mapped all the same: also for a plan, `--resend`,
+ * and jobs that depend on the time, on lists of the store, or look at images.
  */
 export async function settledRun(
-  context: Pick<RunContext, 'state' | 'version'>,
+  { state }: Pick<RunContext, 'state'>,
   request: ImportRequest,
   run: Run,
 ): Promise<SettledRun | undefined> {
-  if (run.kind !== 'run' || run.resend || run.sample !== undefined || request.job.source.remote === undefined)
-    return undefined;
+  if (run.kind !== 'run' || run.resend || run.sample !== undefined) return undefined;
   if (looksAtClock(request) || request.mapping.listLookups.length > 0) return undefined;
-  const { runs } = context.state;
+  if (request.job.images !== undefined) return undefined;
+  const { runs } = state;
   const ofJob = await runs.list({ job: run.job, kinds: SENDING_KINDS });
   // A run that could not read its source has done nothing.
   const last = ofJob.find(
     ({ id, digest, status }) => id !== run.id && !(digest === null && status === 'failed'),
   );
   if (last === undefined || !isSettled(last)) return undefined;
-  if (last.digest !== runDigest(context.version, request, run, last.source.sha256, null)) return undefined;
-  const wroteSince = await othersWroteSince(context, last);
-  const ledger = context.state.ledger(importTarget(run));
+  const wroteSince = await othersWroteSince({ state }, last);
+  const ledger = state.ledger(importTarget(run));
   if (wroteSince || (await ledger.hasDoubts()) || (await ledger.lostSince(last))) return undefined;
   return last;
 }
 
 function isSettled(run: Run): run is SettledRun {
-  if (run.source === undefined || run.totals === null || run.endSequence === undefined) return false;
+  if (run.totals === null || run.endSequence === undefined) return false;
   return run.kind === 'run' && run.status === 'done';
 }
 
@@ -168,7 +171,7 @@ function looksAtClock({ mapping: { spec } }: ImportRequest): boolean {
 }
 
 /** The totals of a run with an unchanged source: everything that was applied is unchanged. */
-export function unchangedTotals({ totals }: SettledRun): RunTotals {
+export function unchangedTotals({ totals }: Pick<SettledRun, 'totals'>): RunTotals {
   const { rows, records, skipped, inRows } = totals;
   return {
     rows,

@@ -63,7 +63,10 @@ describe('the report page', () => {
     ['interrupted', 'Interrupted: 7 of 511 products are not sent.'],
     ['running', 'Under way: 7 of 511 products are still to be sent.'],
     ['nothing', 'Nothing to do: all 511 products are unchanged.'],
-    ['unchanged', 'Nothing to do: the source has not changed since run j2e8 read it.'],
+    [
+      'unchanged',
+      'Nothing to do: all 511 products are unchanged. The source has not changed since run j2e8 read it.',
+    ],
     ['contacts', '9,920 contacts would be updated.'],
     ['retry', 'Done: 2 products were sent.'],
     ['lists', '3 lists exported, 3 lines added to the file.'],
