@@ -4,7 +4,7 @@ const SAMPLE_IDS = [
   ...['c8n3r7qd', 'z2w6k4pj', 'h9t5f3xm', 'd4y7v8sb', 'g3p9c5wn', 'q6m2z8kr'],
 ];
 const RUN_ID =
-  /\((?:run )(\w{8})\)|\bRun (\w{8}) of|\b(?:retry|approve|runs) (\w{8})\b|artifacts\/(\w{8})\//g;
+  /\((?:run )(\w{8})\)|\bRun (\w{8}) of|\bsince run (\w{8})\b|\b(?:retry|approve|runs) (\w{8})\b|artifacts\/(\w{8})\//g;
 
 /** Gives each run of a document the same sample id wherever it is printed. */
 export interface SampleIds {
