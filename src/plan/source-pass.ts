@@ -10,9 +10,9 @@ import type {
   Resource,
   SourceItem,
 } from '../model/mapped-record.ts';
-import type { DuplicatesFound, DuplicatesPolicy, KeyExample } from '../model/plan.ts';
+import type { DuplicatesFound, DuplicatesPolicy } from '../model/plan.ts';
 import type { RunFolder } from '../state/artifacts.ts';
-import { type CopyGroup, CopySpool } from './copies/copy-spool.ts';
+import { CopySpool, CopyTally } from './copies/copy-spool.ts';
 import { type ResolvedCopy, resolveCopies } from './copies/resolve-copies.ts';
 import { fingerprintOf } from './fingerprint-of.ts';
 import { HELD_FILE } from './held-record.ts';
@@ -108,8 +108,6 @@ async function removePlanFiles(folder: RunFolder): Promise<void> {
   await folder.remove([...shards, REJECTIONS_FILE, HELD_FILE, BLOCKS_FILE]);
 }
 
-const EXAMPLES_KEPT = 5;
-
 interface PassOptions {
   readonly resource: Resource;
   readonly duplicates: DuplicatesPolicy;
@@ -130,7 +128,7 @@ export class SourcePass implements Disposable {
   readonly #draft: PlanDraft;
   readonly #options: PassOptions;
   readonly #heldBack: { readonly keys: KeySet; readonly spool: CopySpool } | null;
-  readonly #found = { keys: 0, copies: 0, identical: 0, examples: [] as KeyExample[] };
+  readonly #copies = new CopyTally();
   /** The hashes of the keys since the last end of a block. */
   #blockKeys: number[] = [];
   /** Whether copies were held back since then: their records stand elsewhere. */
@@ -214,7 +212,7 @@ export class SourcePass implements Disposable {
   *heldBack(): Generator<ResolvedCopy> {
     if (this.#heldBack === null) return;
     for (const group of this.#heldBack.spool.groups()) {
-      if (group.copies > 1) this.#countGroup(group);
+      if (group.copies > 1) this.#copies.count(group);
       yield* resolveCopies(group, this.#options);
     }
   }
@@ -226,7 +224,7 @@ export class SourcePass implements Disposable {
 
   /** Keys that occurred more than once; null if there were none. */
   get duplicates(): DuplicatesFound | null {
-    return this.#found.keys === 0 ? null : { policy: this.#options.duplicates, ...this.#found };
+    return this.#copies.found(this.#options.duplicates);
   }
 
   [Symbol.dispose](): void {
@@ -266,15 +264,5 @@ export class SourcePass implements Disposable {
   #noteKey(): void {
     const { high, low } = this.seen.lastHash;
     if (this.#options.blocks !== undefined) this.#blockKeys.push(high, low);
-  }
-
-  #countGroup(group: CopyGroup): void {
-    this.#found.keys++;
-    this.#found.copies += group.copies;
-    if (group.identical) this.#found.identical += group.copies - 1;
-    if (this.#found.examples.length === EXAMPLES_KEPT) return;
-    const [first] = group.read();
-    const span = first?.spans[0];
-    this.#found.examples.push({ key: group.key, file: span?.file ?? null, line: span?.from ?? null });
   }
 }

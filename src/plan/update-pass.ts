@@ -8,11 +8,11 @@ import type {
   MappedRejection,
   UpdateMatch,
 } from '../model/mapped-record.ts';
-import type { DuplicatesFound, DuplicatesPolicy, KeyExample } from '../model/plan.ts';
+import type { DuplicatesFound, DuplicatesPolicy } from '../model/plan.ts';
 import type { Reason } from '../model/reason.ts';
 import { StateError } from '../model/storeferry-error.ts';
 import { IN_DOUBT, type Ledger, type LedgerMark } from '../state/state.ts';
-import type { CopyGroup } from './copies/copy-spool.ts';
+import { type CopyGroup, CopyTally } from './copies/copy-spool.ts';
 import { resolveCopies } from './copies/resolve-copies.ts';
 import { fingerprintOf } from './fingerprint-of.ts';
 import { patchProduct } from './patch-product.ts';
@@ -30,12 +30,11 @@ export interface UpdateOptions {
 
 /** Products of one look-up in the ledger; with 500 their bodies take a few megabytes. */
 const PRODUCTS_AT_ONCE = 500;
-const EXAMPLES_KEPT = 5;
 
 /** The records of an update job: each product once, with its patches merged into the body that the store acknowledged. */
 export class UpdatePass {
   readonly #options: UpdateOptions;
-  readonly #found = { keys: 0, copies: 0, identical: 0, examples: [] as KeyExample[] };
+  #copies = new CopyTally();
 
   constructor(options: UpdateOptions) {
     this.#options = options;
@@ -43,7 +42,7 @@ export class UpdatePass {
 
   /** SKUs, urls or ids that occurred more than once; null when there were none. Complete when all records were read. */
   get duplicates(): DuplicatesFound | null {
-    return this.#found.keys === 0 ? null : { policy: this.#options.duplicates, ...this.#found };
+    return this.#copies.found(this.#options.duplicates);
   }
 
   /**
@@ -55,7 +54,7 @@ export class UpdatePass {
   async *records(
     batches: AsyncIterable<readonly (Mapped | DeferredRecord)[]>,
   ): AsyncGenerator<readonly Mapped[]> {
-    Object.assign(this.#found, { keys: 0, copies: 0, identical: 0, examples: [] });
+    this.#copies = new CopyTally();
     using spool = new PatchSpool();
     for await (const batch of batches) {
       const mapped = batch.map((item) => (item.kind === 'deferred' ? item.map() : item));
@@ -114,7 +113,7 @@ export class UpdatePass {
     key: string,
     group: CopyGroup,
   ): { readonly kept: readonly MappedRecord[]; readonly left: readonly Mapped[] } {
-    if (group.copies > 1) this.#count(group);
+    if (group.copies > 1) this.#copies.count(group);
     const kept: MappedRecord[] = [];
     const skipped: Mapped[] = [];
     const rejected: MappedRejection[] = [];
@@ -126,16 +125,6 @@ export class UpdatePass {
     }
     const [first] = rejected;
     return { kept, left: first === undefined ? skipped : [...skipped, rejection(rejected, first.reason)] };
-  }
-
-  #count(group: CopyGroup): void {
-    this.#found.keys++;
-    this.#found.copies += group.copies;
-    if (group.identical) this.#found.identical += group.copies - 1;
-    if (this.#found.examples.length === EXAMPLES_KEPT) return;
-    const [first] = group.read();
-    const span = first?.spans[0];
-    this.#found.examples.push({ key: group.key, file: span?.file ?? null, line: span?.from ?? null });
   }
 
   #noMatch(): Reason {

@@ -1,5 +1,6 @@
 import { DatabaseSync } from 'node:sqlite';
 import type { MappedRecord, MappedRejection } from '../../model/mapped-record.ts';
+import type { DuplicatesFound, DuplicatesPolicy, KeyExample } from '../../model/plan.ts';
 
 /** A record or rejection whose key occurs more than once in the source. */
 export type Copy = MappedRecord | MappedRejection;
@@ -16,6 +17,28 @@ export interface CopyGroup {
   readonly anyTorn: boolean;
   /** The copies in source order; read one at a time, because a wrong mapping may give every row the same key. */
   read(): Iterable<Copy>;
+}
+
+const EXAMPLES_KEPT = 5;
+
+/** Counts the groups of copies of a source, with the first few as examples. */
+export class CopyTally {
+  readonly #found = { keys: 0, copies: 0, identical: 0, examples: [] as KeyExample[] };
+
+  count(group: CopyGroup): void {
+    this.#found.keys++;
+    this.#found.copies += group.copies;
+    if (group.identical) this.#found.identical += group.copies - 1;
+    if (this.#found.examples.length === EXAMPLES_KEPT) return;
+    const [first] = group.read();
+    const span = first?.spans[0];
+    this.#found.examples.push({ key: group.key, file: span?.file ?? null, line: span?.from ?? null });
+  }
+
+  /** Null if there were none. */
+  found(policy: DuplicatesPolicy): DuplicatesFound | null {
+    return this.#found.keys === 0 ? null : { policy, ...this.#found };
+  }
 }
 
 /**
