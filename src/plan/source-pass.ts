@@ -104,7 +104,7 @@ async function passOver(
  */
 async function removePlanFiles(folder: RunFolder): Promise<void> {
   await folder.remove([PLAN_FILE]);
-  const shards = (await folder.list()).filter((name) => /^(shard|delete)-\d+\.jsonl$/.test(name));
+  const shards = (await folder.list()).filter((name) => /^(shard|delete)-\d+(-\d+)?\.jsonl$/.test(name));
   await folder.remove([...shards, REJECTIONS_FILE, HELD_FILE, BLOCKS_FILE]);
 }
 

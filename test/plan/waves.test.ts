@@ -47,6 +47,18 @@ describe('the ends of waves', () => {
 });
 
 describe('a planned wave', () => {
+  it('leaves no file of its own when the run is planned again', async () => {
+    const job = { name: 'nightly', import: 'products', mode: 'upsert', duplicates: 'reject' } as const;
+    const apply = { ...limits, waves: [count(10), percent(100)] };
+    const { folder } = await planOf({
+      mapped: products(0, 30),
+      options: { job: { ...job, safety: NO_LIMITS, apply } },
+    });
+    expect(await folder.list()).toContain('shard-00001-2.jsonl');
+    await planOf({ mapped: products(0, 3), folder });
+    expect(await folder.list()).toEqual(['plan.json', 'rejections.jsonl', 'shard-00001.jsonl']);
+  });
+
   it('is a number of whole shards, and all of them have the operations of the plan in its order', async () => {
     const numbers = fc.array(fc.integer({ min: 1, max: 1300 }), { maxLength: 4 });
     await fc.assert(
