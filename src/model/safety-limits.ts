@@ -266,6 +266,19 @@ export function limitText(limit: Limit): string {
   }
 }
 
+/** A percentage such as 1.1 has no exact binary form: a figure exactly at its limit must still pass. */
+export const AMOUNT_ROUNDING = 1e-6;
+
+/** The number that a limit allows, where a percentage is of `base`. */
+export function limitAmount(limit: Exclude<Limit, { readonly kind: 'off' }>, base: number): number {
+  return limit.kind === 'count' ? limit.count : (base * limit.percent) / 100;
+}
+
+/** Whether a figure is beyond the amount that a limit allows. */
+export function isBeyond(figure: number, amount: number, bound: SafetyLimit['bound'] = 'most'): boolean {
+  return bound === 'most' ? figure > amount + AMOUNT_ROUNDING : figure < amount - AMOUNT_ROUNDING;
+}
+
 function allowsNothing(limit: Limit): boolean {
   switch (limit.kind) {
     case 'off':

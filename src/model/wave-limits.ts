@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { grouped } from './decimal.ts';
 import type { Stored } from './json-object.ts';
 import type { Resource } from './mapped-record.ts';
-import { type Limit, limitText } from './safety-limits.ts';
+import { AMOUNT_ROUNDING, isBeyond, type Limit, limitAmount, limitText } from './safety-limits.ts';
 
 /** How much of a plan has been sent when a wave ends: a number of records, or a percentage of them. */
 export type WaveSize = Exclude<Limit, { readonly kind: 'off' }>;
@@ -95,9 +95,6 @@ export type WaveLimits = Readonly<Record<WaveLimitName, Limit>>;
 
 const NAMES: readonly WaveLimitName[] = ['maxRejects', 'maxUnsent', 'maxAltered'];
 
-/** A percentage has no exact binary form: a figure exactly at its bound must not exceed it. */
-const ROUNDING = 1e-6;
-
 /** The waves of a job with their limits, as it would write them: `10, 1%, 100%; maxRejects 10%, maxUnsent 1%`. */
 export function wavesText({
   waves,
@@ -111,7 +108,7 @@ export function wavesText({
 export function waveEnds(waves: readonly WaveSize[], total: number): readonly number[] {
   let last = 0;
   return [...waves, { kind: 'count', count: total } as const].flatMap((size) => {
-    const end = size.kind === 'count' ? size.count : Math.ceil((total * size.percent) / 100 - ROUNDING);
+    const end = Math.ceil(limitAmount(size, total) - AMOUNT_ROUNDING);
     if (end <= last || last >= total) return [];
     last = Math.min(end, total);
     return [last];
@@ -138,7 +135,9 @@ export function judgeWave(limits: WaveLimits, wave: WaveFigures, resource: Resou
     const { measure, found }: WaveLimit = WAVE_LIMITS[name];
     const limit = limits[name];
     const { figure, base } = measure(wave);
-    return exceeds(limit, figure, base) ? [`${found(wave, resource)}; ${name} is ${limitText(limit)}`] : [];
+    return limit.kind !== 'off' && isBeyond(figure, limitAmount(limit, base))
+      ? [`${found(wave, resource)}; ${name} is ${limitText(limit)}`]
+      : [];
   });
   const accepted = wave.records - wave.rejected - wave.unsent;
   if (limits.maxAltered.kind !== 'off' && 2 * wave.answered < accepted) {
@@ -148,17 +147,4 @@ export function judgeWave(limits: WaveLimits, wave: WaveFigures, resource: Resou
     );
   }
   return exceeded.length === 0 ? null : exceeded.join(', and ');
-}
-
-function exceeds(limit: Limit, figure: number, base: number): boolean {
-  switch (limit.kind) {
-    case 'off':
-      return false;
-    case 'count':
-      return figure > limit.count;
-    case 'percent':
-      return figure > (base * limit.percent) / 100 + ROUNDING;
-    default:
-      return limit satisfies never;
-  }
 }

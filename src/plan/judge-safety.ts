@@ -3,7 +3,9 @@ import { guardHitText } from '../model/guard.ts';
 import type { Resource } from '../model/mapped-record.ts';
 import type { GuardFinding, SafetyVerdict } from '../model/plan.ts';
 import {
+  isBeyond,
   type Limit,
+  limitAmount,
   limitsFor,
   limitText,
   type Measured,
@@ -76,9 +78,6 @@ export function judgeRejectsWhileApplying(
   return verdict?.exceeded === true ? verdict : null;
 }
 
-/** A percentage such as 1.1 has no exact binary form: a figure exactly at its limit must still pass. */
-const ROUNDING = 1e-6;
-
 /** Null if there is nothing to compare: the limit is off, or a percentage has no basis. */
 function judge({ name, setting, measured, resource, run, examples = [] }: Case): SafetyVerdict | null {
   const { bound, floor, always, detail } = safetyLimit(name);
@@ -88,8 +87,8 @@ function judge({ name, setting, measured, resource, run, examples = [] }: Case):
     return { limit: name, exceeded: true, figure, base, message: `${name}: ${stop}${wayOut(run)}` };
   }
   if (setting.kind === 'off' || (setting.kind === 'percent' && base === null)) return null;
-  const amount = setting.kind === 'count' ? setting.count : ((base ?? 0) * setting.percent) / 100;
-  const beyond = bound === 'most' ? figure > amount + ROUNDING : figure < amount - ROUNDING;
+  const amount = limitAmount(setting, base ?? 0);
+  const beyond = isBeyond(figure, amount, bound);
   const spared = beyond && setting.kind === 'percent' && (measured[floor.of] ?? 0) < floor.least;
   const exceeded = beyond && !spared;
   const text = limitText(setting);
