@@ -32,6 +32,8 @@ import { compileAs } from './values/compile-value.ts';
 import { compileField } from './values/field.ts';
 import { withHtmlPolicy } from './with-html-policy.ts';
 
+export { headerPlaces } from './columns/bind-table.ts';
+
 /** The input for compiling a mapping, besides its file. */
 export interface MappingContext {
   /** The values of the job; the mapping's defaults fill in missing ones. */

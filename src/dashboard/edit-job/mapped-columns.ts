@@ -1,8 +1,8 @@
 import type { Path, YamlEdit } from '../../config/edit-file.ts';
+import { headerPlaces } from '../../mapping/compile-mapping.ts';
 import { COLUMN_FIELDS } from '../../mapping/guess/propose-mapping.ts';
 import type { MappingSpec } from '../../mapping/spec/mapping-spec.ts';
 import { isJsonObject, type JsonObject, member } from '../../model/json-object.ts';
-import { loosened } from '../../model/nearest.ts';
 
 /** A column that a mapping names, and where a file has it. */
 export interface MappedColumn {
@@ -89,13 +89,14 @@ export function mappedColumns(spec: MappingSpec, header: readonly string[]): rea
     const label = COLUMN_FIELDS[spec.import][field] ?? field;
     if (column !== undefined) labels.set(column, [...(labels.get(column) ?? []), label]);
   }
+  const places = headerPlaces(spec.columns, header);
   return Object.entries(spec.columns).map(([name, written]) => {
     const isObject = typeof written === 'object' && 'header' in written;
     const headers = [isObject ? written.header : written].flat();
     const isFixed =
       (isObject && written.occurrence !== undefined) || headers.some((text) => /\{\w+\}/.test(text));
     return {
-      ...{ name, headers, isFixed, at: isFixed ? familyAt(headers, header) : placeOf(headers, header) },
+      ...{ name, headers, isFixed, at: places.get(name) ?? [] },
       label: labels.get(name)?.join(', ') ?? headers[0] ?? name,
     };
   });
@@ -121,27 +122,6 @@ function columnOf(value: unknown): string | undefined {
   if (typeof value === 'string') return value.includes('{') ? undefined : value;
   if (Array.isArray(value)) return columnOf(value[0]);
   return isJsonObject(value) ? columnOf(member(value, 'value')) : undefined;
-}
-
-function placeOf(headers: readonly string[], file: readonly string[]): readonly number[] {
-  for (const text of headers) {
-    for (const normal of [(one: string) => one.trim(), loosened]) {
-      const index = file.findIndex((one) => normal(one) === normal(text));
-      if (index >= 0) return [index];
-    }
-  }
-  return [];
-}
-
-function familyAt(headers: readonly string[], file: readonly string[]): readonly number[] {
-  const patterns = headers.map((text) => {
-    const parts = text.split(/(\{\w+\})/).map((part) => {
-      if (part === '{n}') return '\\d+';
-      return /^\{\w+\}$/.test(part) ? '.+' : RegExp.escape(part.trim() === '' ? ' ' : part);
-    });
-    return new RegExp(`^\\s*${parts.join('')}\\s*$`, 'i');
-  });
-  return file.flatMap((text, index) => (patterns.some((pattern) => pattern.test(text)) ? [index] : []));
 }
 
 /** What each column of the file fills: the name of a column of the mapping, `+` and a field that it lacks, or '' for nothing. */

@@ -2,7 +2,7 @@ import { didYouMean, loosened } from '../../model/nearest.ts';
 import { MappingError } from '../../model/storeferry-error.ts';
 import { type BoundTable, memoDigest } from '../record-rows.ts';
 import type { MappingSpec } from '../spec/mapping-spec.ts';
-import { type Captured, type Column, type Columns, type Family, matchHeader } from './columns.ts';
+import { type Captured, type Column, Columns, type Family, matchHeader } from './columns.ts';
 
 /** How the columns of a mapping match a header line. */
 export interface ColumnReport {
@@ -53,7 +53,7 @@ export function bindTable(
 ): Binding {
   const rest = spec.import === 'contacts' ? (spec.contact.properties?.rest ?? false) : false;
   const except = typeof rest === 'object' ? rest.except : [];
-  const trimmed = header.map((text) => text.replace(/^[\s\ufeff]+|[\s\ufeff]+$/g, ''));
+  const trimmed = trimmedHeader(header);
   const bySlot = new Map<number, number>();
   const constants: { slot: number; text: string }[] = [];
   const usedIndexes = new Set<number>();
@@ -172,6 +172,29 @@ function findAll(column: Column, { labels }: Family, headers: readonly string[])
     members.set(number, one);
   }
   return members;
+}
+
+/**
+ * Where a header line has the columns of a mapping, from 0, by their names. Unlike `bindTable` it refuses nothing: of a header
+ * that stands there more than once, a single column has the first.
+ */
+export function headerPlaces(
+  specs: MappingSpec['columns'],
+  header: readonly string[],
+): ReadonlyMap<string, readonly number[]> {
+  const trimmed = trimmedHeader(header);
+  return new Map(
+    [...new Columns(specs).declared.values()].map((column) => {
+      const all = candidates(column, trimmed);
+      const isSingle = column.occurrence === undefined && column.captures.length === 0 && !column.family;
+      const found = isSingle ? (all[0] ?? []).slice(0, 1) : all.flat();
+      return [column.name, [...new Set(found.map(({ index }) => index))].sort((a, b) => a - b)];
+    }),
+  );
+}
+
+function trimmedHeader(header: readonly string[]): string[] {
+  return header.map((text) => text.replace(/^[\s\ufeff]+|[\s\ufeff]+$/g, ''));
 }
 
 /** Headers that match, by alternative: exactly, then loosely; alternatives without a match are left out. */
