@@ -145,7 +145,8 @@ export async function supersedePlans(context: RunContext, by: Run): Promise<void
   }
 }
 
-async function supersedeEmptied(context: RunContext, run: Run): Promise<void> {
+/** Ends a run for good, and removes what only sending it would need. */
+export async function supersedeEmptied(context: RunContext, run: Run): Promise<void> {
   await supersede(context, run);
   await discardPlan(context, run);
 }

@@ -38,7 +38,7 @@ export async function stageStep(
   const snapshot = await stageWithSideTables(
     request.mapping.tables,
     isKnown ? known.version : null,
-    (known) => stage(context, request, folder, known),
+    (version) => stage(context, request, folder, version),
     stagingOf(context, request, folder),
   );
   const { keyDigest } = request.mapping;

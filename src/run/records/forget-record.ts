@@ -7,10 +7,9 @@ import { readPlan, readRejections } from '../../plan/plan-file.ts';
 import { REJECTS_WORKBOOK, UNMATCHED_FILE, UNTOUCHED_FILE } from '../../report/rejects/rejects-file.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
 import { targetLockName } from '../../state/state.ts';
-import { discardPlan } from '../import/continue-or-begin.ts';
+import { supersedeEmptied } from '../import/continue-or-begin.ts';
 import { asItStands } from '../lock-job.ts';
 import type { RunContext } from '../run-context.ts';
-import { supersede } from '../run-pipeline.ts';
 import type { FoundRecord } from './record-history.ts';
 
 /** What was removed of a record that is forgotten. */
@@ -59,8 +58,7 @@ export async function forgetRecord(
   for (const run of standing) {
     // Its files have every row of the source.
     if (run.status === 'planned' || run.status === 'stopped' || UNFINISHED.includes(run.status)) {
-      await supersede(context, run);
-      await discardPlan(context, run);
+      await supersedeEmptied(context, run);
       superseded.push(run.id);
     }
     const removed = await cleanFolder(artifacts.run(run.id), key, isTheirs, await linesOf(context, run, key));
