@@ -106,15 +106,16 @@ export function createKeepVersions(database: DatabaseSync, bodies: Bodies): () =
     if (concerns.get() === undefined) return;
     addKeys.run();
     const kept = read();
-    const contents = new Map<Kept, Buffer>();
+    // As texts of one byte a character: each small buffer would keep the pool alive in which bodies were unpacked beside it.
+    const contents = new Map<Kept, string>();
     const body = bodies.reader();
     for (const version of kept.toSorted((one, other) => (one.old ?? 0) - (other.old ?? 0))) {
-      contents.set(version, contentOf(version, body));
+      contents.set(version, contentOf(version, body).toString('latin1'));
     }
     const sizes = new Map<string, { target: number; run: number; versions: number; bytes: number }>();
     for (const version of kept) {
       const { target, key, number, run, at } = version;
-      const content = contents.get(version) ?? Buffer.alloc(0);
+      const content = Buffer.from(contents.get(version) ?? '', 'latin1');
       insert.run(key, number, run, at, content);
       const size = sizes.get(`${target} ${run}`) ?? { target, run, versions: 0, bytes: 0 };
       size.versions += 1;
