@@ -13,8 +13,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, describe, expect, it } from 'vitest';
 import { StateError } from '../../src/model/storeferry-error.ts';
-import { encodeBody, packBodies } from '../../src/state/encode-body.ts';
-import { MIGRATIONS } from '../../src/state/sqlite/migrations.ts';
+import { packBodies } from '../../src/state/encode-body.ts';
 import { openSqliteState } from '../../src/state/sqlite/open-sqlite-state.ts';
 import type { State } from '../../src/state/state.ts';
 import { runProcess } from '../support/processes.ts';
@@ -147,67 +146,6 @@ describe('the embedded state', () => {
     expect(await bodies()).toEqual(keys.map((key, index) => bodyOf(key, index < 9 ? 'packed' : 'other')));
   });
 
-  it('reads the bodies of a database from before they lay in blocks', async () => {
-    const folder = freshFolder();
-    mkdirSync(folder, { recursive: true });
-    const database = new DatabaseSync(join(folder, 'state.db'));
-    database.exec(MIGRATIONS[0] ?? '');
-    database.exec('PRAGMA user_version = 1');
-    database.exec("INSERT INTO targets VALUES (1, 'main', 'https://Shop.example', 'products')");
-    database.exec("INSERT INTO jobs VALUES (1, 'nightly')");
-    const body = database.prepare('INSERT INTO bodies VALUES (?, ?)');
-    for (const number of [3, 4]) body.run(number, encodeBody(`{"body":${number}}`));
-    database.exec("INSERT INTO marks VALUES (1, 'coat', 'a', 7, 1, 3)");
-    database.exec("INSERT INTO journal VALUES (1, 1, 'shirt', 'b', 8, 1, 4)");
-    database.close();
-    await using state = await openSqliteState(folder);
-    expect(await state.ledger(TARGET).bodies(['coat', 'shirt'])).toEqual(['{"body":3}', '{"body":4}']);
-    expect(await state.ledger(TARGET).marks(['shirt'])).toMatchObject([{ fingerprint: 'b', id: 8 }]);
-  });
-
-  it('goes on with a database from before there were memos', async () => {
-    const folder = freshFolder();
-    mkdirSync(folder, { recursive: true });
-    const database = new DatabaseSync(join(folder, 'state.db'));
-    for (const step of MIGRATIONS.slice(0, 2)) database.exec(step);
-    database.exec('PRAGMA user_version = 2');
-    database.exec("INSERT INTO targets VALUES (1, 'main', 'https://Shop.example', 'products')");
-    database.exec("INSERT INTO jobs VALUES (1, 'nightly')");
-    database.exec("INSERT INTO marks VALUES (1, 'coat', 'a', 7, 1, 16)");
-    database.exec("INSERT INTO journal VALUES (1, 1, 'shirt', 'b', 8, 1, 32)");
-    database.close();
-    await using state = await openSqliteState(folder);
-    const ledger = state.ledger(TARGET);
-    const question = { job: 'nightly', keys: ['coat', 'shirt'], memos: ['m1', 'm2'] };
-    const coat = { fingerprint: 'a', id: 7, job: 'nightly' };
-    const shirt = { fingerprint: 'b', id: 8, job: 'nightly' };
-    expect(await ledger.compare(question)).toEqual([coat, shirt]);
-    await ledger.remember([{ key: 'coat', fingerprint: 'a', memo: 'm1' }]);
-    expect(await ledger.compare(question)).toEqual(['same', shirt]);
-  });
-
-  it('orders the runs of an earlier version by their arrival, not by their clock', async () => {
-    const folder = freshFolder();
-    mkdirSync(folder, { recursive: true });
-    const database = new DatabaseSync(join(folder, 'state.db'));
-    for (const step of MIGRATIONS.slice(0, 3)) database.exec(step);
-    database.exec('PRAGMA user_version = 3');
-    const insert = database.prepare('INSERT INTO runs (id, job, started_at, document) VALUES (?, ?, ?, ?)');
-    for (const [id, startedAt] of Object.entries({ ahead: 9_000, right: 2_000 })) {
-      const { sequence: _, ...run } = sampleRun({ id, startedAt });
-      insert.run(id, run.job, startedAt, JSON.stringify(run));
-    }
-    database.close();
-    await using state = await openSqliteState(folder);
-    await state.runs.create(sampleRun({ id: 'new', startedAt: 1_000 }));
-    const runs = await state.runs.list({ job: 'nightly' });
-    expect(runs.map(({ id, sequence }) => [id, sequence])).toEqual([
-      ['new', 3],
-      ['right', 2],
-      ['ahead', 1],
-    ]);
-  });
-
   it('answers calls that were made before it was closed, and refuses later ones', async () => {
     const state = await openSqliteState(freshFolder());
     const before = state.runs.list({ limit: 1 });
@@ -262,15 +200,21 @@ describe('the embedded state', () => {
     await expect(begin()).rejects.toThrow(/state\.db is damaged .*lineage\.id/);
   });
 
-  it('refuses a database of a newer version and leaves it as it is', async () => {
+  it.each([
+    [99, 'update this one'],
+    [3, 'before the first release'],
+  ])('refuses a database of version %i and leaves it as it is', async (version, hint) => {
     const folder = freshFolder();
     mkdirSync(folder, { recursive: true });
     const file = join(folder, 'state.db');
     const database = new DatabaseSync(file);
-    database.exec('PRAGMA user_version = 99');
+    database.exec(`PRAGMA user_version = ${version}`);
     database.close();
     const before = readFileSync(file);
-    await expect(openSqliteState(folder)).rejects.toThrow(/version 99/);
+    await expect(openSqliteState(folder)).rejects.toMatchObject({
+      message: expect.stringContaining(`version ${version}`),
+      hint: expect.stringContaining(hint),
+    });
     expect(readFileSync(file).equals(before)).toBe(true);
   });
 

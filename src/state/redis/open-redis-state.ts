@@ -2,7 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { z } from 'zod';
 import { AUDIT_KEPT_MS, type AuditLog, MOST_AUDITED, storedAuditEntries } from '../../model/audit-entry.ts';
-import type { StateError } from '../../model/storeferry-error.ts';
+import { StateError } from '../../model/storeferry-error.ts';
 import type { Artifacts } from '../artifacts.ts';
 import { openSending } from '../open-sending.ts';
 import {
@@ -22,7 +22,6 @@ import { redisLedger } from './redis-ledger.ts';
 import { redisLocks } from './redis-locks.ts';
 import { redisRuns } from './redis-runs.ts';
 import { redisSendingStore } from './redis-sending-store.ts';
-import { upgradeRedis } from './upgrade-redis.ts';
 
 /** KEYS: pause. The remaining milliseconds: at most its length, also if the clock was set back since. */
 const LEFT_OF_PAUSE = `
@@ -179,6 +178,21 @@ export interface RedisStateOptions extends RedisConnectionOptions {
   readonly onUnreadable?: ((problem: StateError) => void) | undefined;
 }
 
+/** The version of the keys in Redis. */
+const VERSION = 2;
+
+async function refuseNewer({ client, ask }: RedisConnection, keys: RedisKeys): Promise<void> {
+  await ask(client.setnx(keys.version(), VERSION));
+  const version = Number(await ask(client.get(keys.version())));
+  if (version <= VERSION) return;
+  throw new StateError(
+    `Redis has version ${version} of the state; this Storeferry knows version ${VERSION}.`,
+    {
+      hint: 'A newer version of Storeferry was used here: update this one.',
+    },
+  );
+}
+
 /** Opens the shared state. StateError if Redis cannot be reached; close it by `await using`. */
 export async function openRedisState({
   prefix,
@@ -190,14 +204,13 @@ export async function openRedisState({
 }: RedisStateOptions): Promise<State> {
   const [connection] = await Promise.all([connectRedis(options), meanwhile?.()]);
   const keys = redisKeys(prefix);
-  const locks = redisLocks(connection, keys, { leaseMs });
   try {
-    await upgradeRedis(connection, keys, locks);
+    await refuseNewer(connection, keys);
   } catch (error) {
-    locks.leaveAll();
     await connection.close();
     throw error;
   }
+  const locks = redisLocks(connection, keys, { leaseMs });
   const stores = redisSharedStores(connection, keys);
   const witnesses = artifacts === undefined ? undefined : witnessFiles(artifacts);
   const process = randomUUID();

@@ -26,7 +26,7 @@ export function redisKeys(prefix: string) {
     serial: (tag: string) => `${prefix}:${tag}:serial`,
     /** Hash: the fields of a Run, each as JSON. */
     run: (id: string) => `${prefix}:run:{${id}}`,
-    /** Sorted set: run id by sequence; by start time, which is lower, for runs of earlier versions. */
+    /** Sorted set: run id by sequence. */
     runs: (job?: string): string => (job === undefined ? `${prefix}:runs` : `${prefix}:runs:${job}`),
     /** The sequence of the newest run, even if it was removed. */
     runSequence: () => `${prefix}:run-sequence`,
@@ -50,7 +50,7 @@ export function redisKeys(prefix: string) {
     versionSizes: (tag: string) => `${prefix}:${tag}:version-sizes`,
     /** Hash with an expiry: token, job, run. */
     lock: (name: string) => `${prefix}:lock:${name}`,
-    /** The version of Storeferry's keys (upgrade-redis.ts). */
+    /** The version of Storeferry's keys. */
     version: () => `${prefix}:version`,
     /**
      * Milliseconds during which nothing is sent to the store, with an expiry. Also the name of the channel that

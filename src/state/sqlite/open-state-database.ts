@@ -3,10 +3,8 @@ import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { storeIdentity } from '../../model/store-identity.ts';
 import { StateError } from '../../model/storeferry-error.ts';
 import type { LedgerTarget } from '../state.ts';
-import { MIGRATIONS } from './migrations.ts';
 import { DamagedValue, damageBehind, integer, isBusy, sqliteError, text } from './sqlite-error.ts';
 
 /**
@@ -16,6 +14,120 @@ import { DamagedValue, damageBehind, integer, isBusy, sqliteError, text } from '
 const BUSY_TIMEOUT_MS = 30_000;
 /** No version number can be this much higher; a higher one means damage. */
 const MOST_VERSIONS_AHEAD = 500;
+
+/** `user_version` of a database with this schema. */
+const VERSION = 12;
+
+/**
+ * - `marks` is what every record of every run is compared with, so its rows are small and in key order. Bodies are apart, in
+ *   order of arrival, since only changed records need theirs; both tables refer to them by block and place (journal.ts).
+ * - `journal` holds acknowledgements in order of arrival until they are merged into `marks` (journal.ts); a row without
+ *   fingerprint removes its key, and a row with a run becomes a version (sqlite-history.ts).
+ * - `memo` belongs to the rows that made the body; null where the same rows may make another body.
+ * - `outcomes.kind`: 0 applied upsert, 1 applied delete, 2 rejected, 3 unsent, 4 left. `detail` is JSON for 2 and 3.
+ * - `id_proof`: 0 proven, 1 once, 2 changed (IdProof).
+ * - `handles`: by which SKU or id a product is found (product-handle.ts), where `targets.indexed` is not 0. Merging the journal puts the
+ *   keys that it changes into `unindexed`, and the next look-up brings their handles up to date.
+ * - `doubts`: keys in doubt (sqlite-doubts.ts); `senders`: the last heartbeat of each sender. `targets.serial` grows with every group
+ *   of keys that is put in doubt; `targets.doubted_at` is the number of the newest run when the whole target was.
+ * - `locks`: the last holder of each lock, and its file (sqlite-locks.ts).
+ * - `versions`: what `history` shows; `version_runs` are its runs, which it keeps when `runs` forgets them (sqlite-history.ts).
+ * - `schedules`, `queue`: what the worker has to do. `checked_addresses`: image addresses that were found good, by digest.
+ *   `audit`: what people did (all in sqlite-calls.ts).
+ *
+ * Runs are ordered by number alone, because clocks are set forward and back.
+ */
+const SCHEMA = `
+  CREATE TABLE lineage (id TEXT NOT NULL) STRICT;
+  CREATE TABLE targets (
+    number INTEGER PRIMARY KEY, store_id TEXT NOT NULL, resource TEXT NOT NULL,
+    serial INTEGER NOT NULL DEFAULT 0, doubted_at INTEGER, indexed INTEGER NOT NULL DEFAULT 0,
+    UNIQUE (store_id, resource)
+  ) STRICT;
+  CREATE TABLE jobs (number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT;
+
+  CREATE TABLE marks (
+    target INTEGER NOT NULL, key TEXT NOT NULL, fingerprint TEXT NOT NULL, id INTEGER, job INTEGER NOT NULL,
+    body INTEGER NOT NULL, memo TEXT, id_proof INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (target, key)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE bodies (
+    number INTEGER PRIMARY KEY, content BLOB NOT NULL, living INTEGER NOT NULL DEFAULT 1,
+    packed INTEGER NOT NULL DEFAULT 1
+  ) STRICT;
+  CREATE TABLE journal (
+    number INTEGER PRIMARY KEY, target INTEGER NOT NULL, key TEXT NOT NULL, fingerprint TEXT, id INTEGER,
+    job INTEGER NOT NULL, body INTEGER, memo TEXT, id_proof INTEGER NOT NULL DEFAULT 0,
+    run INTEGER, at INTEGER, head TEXT
+  ) STRICT;
+  CREATE TABLE handles (
+    target INTEGER NOT NULL, handle TEXT NOT NULL, key TEXT NOT NULL, PRIMARY KEY (target, handle, key)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX handles_by_key ON handles (target, key);
+  CREATE TABLE unindexed (
+    target INTEGER NOT NULL, key TEXT NOT NULL, PRIMARY KEY (target, key)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE doubts (
+    target INTEGER NOT NULL, key TEXT NOT NULL, job INTEGER NOT NULL, sender TEXT NOT NULL,
+    at_work INTEGER NOT NULL, prior INTEGER NOT NULL,
+    PRIMARY KEY (target, key)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE senders (
+    target INTEGER NOT NULL, sender TEXT NOT NULL, everything INTEGER NOT NULL,
+    wall_ms INTEGER NOT NULL, boot_ms INTEGER NOT NULL, lasts_ms INTEGER NOT NULL,
+    PRIMARY KEY (target, sender)
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE runs (
+    number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, job TEXT NOT NULL,
+    started_at INTEGER NOT NULL, document TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX runs_by_job ON runs (job, number);
+  CREATE TABLE requests (run INTEGER PRIMARY KEY, count INTEGER NOT NULL) STRICT;
+  CREATE TABLE outcomes (
+    run INTEGER NOT NULL, shard INTEGER NOT NULL, operation INTEGER NOT NULL, kind INTEGER NOT NULL,
+    rows INTEGER NOT NULL, detail TEXT,
+    PRIMARY KEY (run, shard, operation)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX outcomes_not_applied ON outcomes (run, kind, shard, operation) WHERE kind >= 2;
+  CREATE TABLE changed_ids (
+    run INTEGER NOT NULL, shard INTEGER NOT NULL, operation INTEGER NOT NULL, key TEXT NOT NULL,
+    known_id INTEGER NOT NULL, answered_id INTEGER NOT NULL,
+    PRIMARY KEY (run, shard, operation)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE locks (
+    name TEXT PRIMARY KEY, token TEXT, job TEXT NOT NULL, run TEXT NOT NULL, file TEXT NOT NULL
+  ) STRICT;
+
+  CREATE TABLE version_keys (
+    number INTEGER PRIMARY KEY, target INTEGER NOT NULL, key TEXT NOT NULL, UNIQUE (target, key)
+  ) STRICT;
+  CREATE TABLE version_runs (
+    target INTEGER NOT NULL, run INTEGER NOT NULL, id TEXT NOT NULL, at INTEGER NOT NULL, document TEXT NOT NULL,
+    versions INTEGER NOT NULL DEFAULT 0, bytes INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (target, run)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE versions (
+    key INTEGER NOT NULL, number INTEGER NOT NULL, run INTEGER NOT NULL, at INTEGER NOT NULL, content BLOB NOT NULL,
+    PRIMARY KEY (key, number)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX versions_by_run ON versions (run, key);
+
+  CREATE TABLE schedules (
+    job TEXT PRIMARY KEY, cron TEXT NOT NULL, timezone TEXT NOT NULL, next INTEGER NOT NULL
+  ) STRICT;
+  CREATE TABLE queue (
+    number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, job TEXT NOT NULL, resend INTEGER NOT NULL,
+    taken INTEGER NOT NULL DEFAULT 0, run TEXT, ended INTEGER NOT NULL DEFAULT 0, error TEXT
+  ) STRICT;
+  CREATE UNIQUE INDEX queue_open ON queue (job) WHERE ended = 0;
+  CREATE TABLE checked_addresses (
+    address TEXT PRIMARY KEY, version TEXT, at INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE audit (number INTEGER PRIMARY KEY, at INTEGER NOT NULL, entry TEXT NOT NULL) STRICT;
+  CREATE INDEX audit_by_time ON audit (at);
+  PRAGMA user_version = ${VERSION};
+`;
 
 /**
  * - WAL: several processes read while one writes; a commit survives the process (not always a power cut, after which
@@ -32,16 +144,16 @@ const SETTINGS = `
   PRAGMA temp_store = MEMORY;
 `;
 
-/** Opens the state database at the path, creating or upgrading it. StateError if it cannot be used. */
+/** Opens the state database at the path, creating it if it is absent. StateError if it cannot be used. */
 export async function openStateDatabase(path: string): Promise<DatabaseSync> {
   let database: DatabaseSync | undefined;
   try {
     database = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS });
-    refuseNewer(database, path);
+    isCreated(database, path);
     closeToOthers(path);
     await useWal(database);
     database.exec(SETTINGS);
-    migrate(database, path);
+    if (!isCreated(database, path)) create(database, path);
     return database;
   } catch (error) {
     if (database?.isOpen) database.close();
@@ -156,30 +268,25 @@ async function useWal(database: DatabaseSync): Promise<void> {
   }
 }
 
-function migrate(database: DatabaseSync, path: string): void {
-  if (versionOf(database) === MIGRATIONS.length) return;
+function create(database: DatabaseSync, path: string): void {
   inTransaction(database, () => {
-    refuseNewer(database, path);
-    database.function('store_id', { deterministic: true }, (baseUrl) =>
-      storeIdentity({ baseUrl: String(baseUrl) }),
-    );
-    for (const step of MIGRATIONS.slice(versionOf(database))) database.exec(step);
-    database.exec(`PRAGMA user_version = ${MIGRATIONS.length}`);
+    // Another process may have created it meanwhile.
+    if (!isCreated(database, path)) database.exec(SCHEMA);
   });
 }
 
-function versionOf(database: DatabaseSync): number {
-  return Number(database.prepare('PRAGMA user_version').get()?.['user_version']);
-}
-
-function refuseNewer(database: DatabaseSync, path: string): void {
-  const version = versionOf(database);
-  if (version < 0 || version > MIGRATIONS.length + MOST_VERSIONS_AHEAD)
-    throw new DamagedValue('user_version');
-  if (version > MIGRATIONS.length) {
-    throw new StateError(
-      `The state database ${path} has version ${version}; this Storeferry knows versions up to ${MIGRATIONS.length}.`,
-      { hint: 'A newer version of Storeferry was used here: update this one.' },
-    );
-  }
+/** Whether the schema is there. StateError for that of another version. */
+function isCreated(database: DatabaseSync, path: string): boolean {
+  const version = Number(database.prepare('PRAGMA user_version').get()?.['user_version']);
+  if (version < 0 || version > VERSION + MOST_VERSIONS_AHEAD) throw new DamagedValue('user_version');
+  if (version === 0 || version === VERSION) return version === VERSION;
+  throw new StateError(
+    `The state database ${path} has version ${version}; this Storeferry knows version ${VERSION}.`,
+    {
+      hint:
+        version > VERSION
+          ? 'A newer version of Storeferry was used here: update this one.'
+          : 'It is from before the first release. Move it to another folder together with its -wal and -shm files; the next run sends all records.',
+    },
+  );
 }
