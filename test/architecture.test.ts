@@ -63,8 +63,7 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
     ...['remote-kinds.ts', 'remote-client.ts', 'fetch-file.ts'],
     // What else opens buckets: the artifacts.
     ...['s3-objects.ts', 's3-kind.ts'],
-    // What to do where a sheet is not shared; and image addresses.
-    ...['google-sheet-export.ts', 'image-checker.ts'],
+    'image-checker.ts',
   ],
   csv: ['read-csv.ts', 'format-row.ts'],
   tables: ['stage-table.ts', 'open-table.ts'],
@@ -80,14 +79,11 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
     ...['plan-import.ts', 'plan-file.ts', 'judge-safety.ts'],
   ],
   apply: ['apply-operations.ts'],
-  export: [
-    ...['reading/read-items.ts', 'reading/save-reading.ts', 'writing/write-items.ts'],
-    'destination/open-destination.ts',
-  ],
+  export: [...['reading/read-items.ts', 'writing/write-items.ts', 'destination/open-destination.ts']],
   run: [
     // What a run needs from the edge, what is done with a job, how its shards are sent, what became of it.
     ...['run-context.ts', 'execute-run.ts', 'import/apply-step.ts', 'lock-job.ts'],
-    ...['report/read-stored-report.ts', 'export/export-history.ts', 'store-clients.ts'],
+    ...['report/read-stored-report.ts', 'export/export-history.ts'],
     // Corrected rejects, which the dashboard takes; and a file that `init` looks at.
     ...['read-corrections.ts', 'look-at-source.ts', 'preview-source.ts', 'show-record.ts'],
     'inputs/open-mapping.ts',

@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import type { Sample } from '../model/sample.ts';
+import type { Sample } from '../model/run.ts';
 import type { InterruptSignal } from './interrupt-signal.ts';
 import type { Terminal } from './terminal.ts';
 

@@ -1,12 +1,18 @@
 import { randomInt } from 'node:crypto';
 import { openWorkspace, type Workspace } from '../config/workspace.ts';
+import { type SecretRedactor, secretRedactor } from '../model/masked.ts';
 import type { Run } from '../model/run.ts';
-import { type SecretRedactor, secretRedactor } from '../model/secret-redactor.ts';
 import { explainError, type StateError, UsageError } from '../model/storeferry-error.ts';
 import { listed } from '../report/printable.ts';
 import { PROGRAM } from '../report/sections/next-section.ts';
-import { type RunContext, type RunEvent, redactedState } from '../run/run-context.ts';
-import { type StoreClients, type StoreListener, storeClients } from '../run/store-clients.ts';
+import {
+  type RunContext,
+  type RunEvent,
+  redactedState,
+  type StoreClients,
+  type StoreListener,
+  storeClients,
+} from '../run/run-context.ts';
 import { openArtifacts, openState, type StateOptions } from '../state/open-state.ts';
 import { packageVersion } from './package-version.ts';
 

@@ -1,7 +1,8 @@
 import { sentFields } from '../config/check-workspace.ts';
 import type { Workspace } from '../config/workspace.ts';
-import { type Sample, sampleFlags } from '../model/sample.ts';
-import { storeIdentity } from '../model/store-identity.ts';
+import { storeIdentity } from '../model/remote-address.ts';
+import type { Sample } from '../model/run.ts';
+import { sampleFlags } from '../model/shell-word.ts';
 import { UsageError } from '../model/storeferry-error.ts';
 import { openMapping } from '../run/inputs/open-mapping.ts';
 import type { ImportRequest, RunRequest } from '../run/run-context.ts';

@@ -1,8 +1,7 @@
 import { counted, formatDuration, grouped, printable } from '../report/printable.ts';
 import { formatProgress, ProgressMeter, progressLine } from '../report/progress.ts';
 import { requestsWaitText, stateLossText } from '../report/sections/notes-section.ts';
-import type { ProgressEvent, RunEvent } from '../run/run-context.ts';
-import type { StoreListener } from '../run/store-clients.ts';
+import type { ProgressEvent, RunEvent, StoreListener } from '../run/run-context.ts';
 import type { LockHolder } from '../state/state.ts';
 import type { Terminal } from './terminal.ts';
 

@@ -1,5 +1,5 @@
 import type { StoreConfig } from '../config/store-config.ts';
-import { storeIdentity } from '../model/store-identity.ts';
+import { storeIdentity } from '../model/remote-address.ts';
 import { UsageError } from '../model/storeferry-error.ts';
 import { printable } from '../report/printable.ts';
 import { type FoundRecord, findRecords } from '../run/records/record-history.ts';

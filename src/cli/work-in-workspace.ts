@@ -5,8 +5,7 @@ import { explainFailure, UsageError } from '../model/storeferry-error.ts';
 import type { RunFacts } from '../report/run-facts.ts';
 import { nextSteps } from '../report/sections/next-section.ts';
 import { notifyEnd } from '../run/execute-run.ts';
-import { RunBug, type RunEvent } from '../run/run-context.ts';
-import type { StoreListener } from '../run/store-clients.ts';
+import { RunBug, type RunEvent, type StoreListener } from '../run/run-context.ts';
 import type { Invocation } from './define-command.ts';
 import { type OpenContext, openContext } from './open-context.ts';
 import { parentProcess } from './parent-process.ts';
@@ -141,7 +140,7 @@ async function debugLog(
 ): Promise<DebugLog | undefined> {
   if (level !== 'debug' && level !== 'trace') return undefined;
   const [{ secretRedactor }, { logRunEvents }, { logStoreTraffic, workerLogger }] = await Promise.all([
-    import('../model/secret-redactor.ts'),
+    import('../model/masked.ts'),
     import('../queue/worker-settings.ts'),
     import('./worker/worker-logger.ts'),
   ]);

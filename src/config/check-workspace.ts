@@ -1,8 +1,8 @@
 import { existsSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { type MappingFile, mappedFields } from '../mapping/spec/mapping-spec.ts';
-import { reportedField, type SentFields } from '../model/product-fields.ts';
-import { isLoopback, normalisedAddress, storeIdentity } from '../model/store-identity.ts';
+import { reportedField, type SentFields } from '../model/mapped-record.ts';
+import { isLoopback, normalisedAddress, storeIdentity } from '../model/remote-address.ts';
 import { ConfigurationError, type ConfigurationProblem } from '../model/storeferry-error.ts';
 import { likelySecrets } from './complete-places.ts';
 import { type Interpretation, whyUnset } from './interpret.ts';

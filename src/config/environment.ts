@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
-import { looksSecret } from '../model/secret-redactor.ts';
+import { looksSecret } from '../model/masked.ts';
 import { ConfigurationError } from '../model/storeferry-error.ts';
 import type { Path } from './value-at.ts';
 

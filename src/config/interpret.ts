@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { looksSecret } from '../model/secret-redactor.ts';
+import { looksSecret } from '../model/masked.ts';
 import type { ConfigurationProblem, Place } from '../model/storeferry-error.ts';
 import type { Environment, SecretField } from './environment.ts';
 import { expectation } from './expectation.ts';

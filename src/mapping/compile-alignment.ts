@@ -1,4 +1,4 @@
-import { booleanWord, isErrorValue } from '../model/boolean-word.ts';
+import { booleanWord, isErrorValue } from '../model/inert-cell.ts';
 import type { Reason } from '../model/reason.ts';
 import type { Row } from '../model/row.ts';
 import type { Binding } from './columns/bind-table.ts';

@@ -1,4 +1,4 @@
-import { isErrorValue } from '../model/boolean-word.ts';
+import { isErrorValue } from '../model/inert-cell.ts';
 import type { Reason } from '../model/reason.ts';
 import type { RecordRows, SourceRow } from './record-rows.ts';
 import type { Scope } from './scope.ts';

@@ -35,3 +35,10 @@ type WithoutUnknown<T> = T extends readonly unknown[]
   : T extends object
     ? { [K in keyof T as string extends K ? (unknown extends T[K] ? never : K) : K]: WithoutUnknown<T[K]> }
     : T;
+
+/** The texts of a JSON value, at every depth. */
+export function textsIn(value: unknown): string[] {
+  if (typeof value === 'string') return [value];
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.values(value).flatMap(textsIn);
+}

@@ -309,3 +309,12 @@ export const rejectionSchema = z.object({
   reason: reasonSchema,
 });
 export type PlannedRejection = Stored<typeof rejectionSchema>;
+
+/** The code of a record that is not in the sample of its run. */
+export const NOT_IN_SAMPLE = 'not-in-sample';
+
+/** The records of a plan that its run considers: all of them, or those of its sample. */
+export function consideredRecords({ counts, skips }: Pick<Plan, 'counts' | 'skips'>): number {
+  const left = skips.find(({ code }) => code === NOT_IN_SAMPLE)?.records ?? 0;
+  return counts.records - left;
+}

@@ -1,3 +1,74 @@
+/** The id of a document, or of its published version. */
+const LINK =
+  /^https:\/\/docs\.google\.com\/spreadsheets\/(?:u\/\d+\/)?d\/((?:e\/)?[\w-]+)(?:\/(\w*))?(?:[?#]|$)/;
+
+/**
+ * The CSV address of a Google Sheet that is shared by link: its link from the browser (`…/edit#gid=0`) leads to a
+ * page. The sheet is the one of the link's `gid`, else the first. Any other address is returned unchanged.
+ */
+export function googleSheetExport(address: string): string {
+  const [link, id = '', page = ''] = LINK.exec(address) ?? [];
+  if (link === undefined || !['', 'edit', 'view', 'htmlview', 'pubhtml', 'preview', 'copy'].includes(page))
+    return address;
+  const gid = /[?&#]gid=(\d+)/.exec(address)?.[1];
+  const sheet = gid === undefined ? '' : `&gid=${gid}`;
+  const base = `https://docs.google.com/spreadsheets/d/${id}`;
+  return id.startsWith('e/')
+    ? `${base}/pub?output=csv&single=true${sheet}`
+    : `${base}/export?format=csv${sheet}`;
+}
+
+/** What to do if a Google Sheet cannot be read; undefined for any other address. */
+export function googleSheetHint(location: string): string | undefined {
+  if (!LINK.test(location)) return undefined;
+  return 'Share it by link: in Google Sheets choose Share, then under General access "Anyone with the link" as Viewer. If it must stay private, use a service account: `auth: { serviceAccount: … }` (docs/sources.md).';
+}
+
+/** What identifies a store: its address, and the optional `id` in stores.yaml. */
+interface StoreAddress {
+  readonly baseUrl: string;
+  readonly id?: string | undefined;
+}
+
+/**
+ * The identity of a store, independent of its name in stores.yaml: `id:NAME` if it has an id, otherwise its
+ * normalised address. Two stores with one identity share their ledger, their locks and their rate limits.
+ */
+export function storeIdentity({ id, baseUrl }: StoreAddress): string {
+  return id === undefined ? normalisedAddress(baseUrl) : `id:${id}`;
+}
+
+/**
+ * The address without insignificant parts: scheme, default port, final slash, dot after the host, and the spellings
+ * of this machine. It begins with `//`, so that no address equals an id. Other text is unchanged.
+ */
+export function normalisedAddress(baseUrl: string): string {
+  if (!URL.canParse(baseUrl)) return baseUrl;
+  const { hostname, port, pathname } = new URL(baseUrl);
+  const host = isLoopback(hostname) ? 'localhost' : withoutDot(hostname);
+  return `//${host}${port === '' ? '' : `:${port}`}${normalisedPath(pathname)}`;
+}
+
+const LOOPBACK = /^(localhost|127(\.\d+){3}|0\.0\.0\.0|\[::1?\]|\[::ffff:7f[\da-f]{2}:[\da-f]{1,4}\])$/;
+
+/** Whether a hostname, as `URL` writes it, means this machine. */
+export function isLoopback(hostname: string): boolean {
+  return LOOPBACK.test(withoutDot(hostname));
+}
+
+function withoutDot(hostname: string): string {
+  return hostname.replace(/\.$/, '');
+}
+
+/** RFC 3986, 6.2.2: removes unnecessary escapes, and writes the digits of the others in upper case. */
+function normalisedPath(pathname: string): string {
+  const escaped = pathname.replaceAll(/%[\da-f]{2}/gi, (code) => {
+    const character = String.fromCharCode(Number.parseInt(code.slice(1), 16));
+    return /[\w.~-]/.test(character) ? character : code.toUpperCase();
+  });
+  return escaped.replace(/\/+$/, '');
+}
+
 /**
  * A place outside the workspace for files, as the kinds in `src/remote/remote-kinds.ts` define it; each adds its own
  * fields.

@@ -1,8 +1,18 @@
 import { z } from 'zod';
 import type { Stored } from './json-object.ts';
 import { RESOURCES } from './mapped-record.ts';
-import { sampleSchema } from './sample.ts';
 import { judgedWaveSchema } from './wave-limits.ts';
+
+/** A sample as a run stores it. */
+const sampleSchema = z.object({
+  /** `--only`: the records with these keys. */
+  only: z.array(z.string()).readonly().exactOptional(),
+  /** `--limit`: the first records of the source, this many; of those of `only`, if both are given. */
+  limit: z.int().exactOptional(),
+});
+
+/** The part of its source that a run plans: `--only KEY`, `--limit N`. The rest is counted as skipped. */
+export type Sample = Readonly<z.infer<typeof sampleSchema>>;
 
 /** `running` is also the status of a run whose process died; the next run of the job continues it. */
 export const RUN_STATUSES = [
@@ -136,7 +146,7 @@ export const runSchema = z.looseObject({
   /** The name of the store and its address when the run began, for people. */
   store: z.string(),
   baseUrl: z.string(),
-  /** The identity of the store (store-identity.ts), which its ledger and locks use. */
+  /** The identity of the store (`storeIdentity`), which its ledger and locks use. */
   storeId: z.string(),
   status: z.enum(RUN_STATUSES),
   /** The current step, or the last one that began. */

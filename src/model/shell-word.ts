@@ -1,4 +1,5 @@
 import { isAbsolute, relative } from 'node:path';
+import type { Sample } from './run.ts';
 
 /** Characters that need no quotes in a shell. */
 const PLAIN = /^[\w@%+=:,./~-]+$/;
@@ -14,4 +15,10 @@ export function pathFrom(folder: string, path: string): string {
   if (!isAbsolute(path)) return path;
   const inside = relative(folder, path);
   return inside.startsWith('..') || isAbsolute(inside) ? path : inside;
+}
+
+/** The options of a command that take this sample. */
+export function sampleFlags({ only, limit }: Sample): string {
+  const keys = only === undefined ? [] : [`--only ${shellWord(only.join(','))}`];
+  return [...keys, ...(limit === undefined ? [] : [`--limit ${limit}`])].join(' ');
 }

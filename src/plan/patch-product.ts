@@ -1,7 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type JsonObject, member, objectsIn } from '../model/json-object.ts';
-import type { Product, ProductPatch, VariantPatch } from '../model/mapped-record.ts';
-import { membersOf, type ProductField } from '../model/product-fields.ts';
+import {
+  membersOf,
+  type Product,
+  type ProductField,
+  type ProductPatch,
+  type VariantPatch,
+} from '../model/mapped-record.ts';
 import type { Reason } from '../model/reason.ts';
 
 /**

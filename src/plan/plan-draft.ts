@@ -7,11 +7,11 @@ import type {
   MappedRecord,
   MappedRejection,
   MappedSkip,
+  ProductField,
   Resource,
   SourceItem,
 } from '../model/mapped-record.ts';
 import type { Plan, PlannedShard } from '../model/plan.ts';
-import type { ProductField } from '../model/product-fields.ts';
 import { StateError } from '../model/storeferry-error.ts';
 import type { RunFolder } from '../state/artifacts.ts';
 import { IN_DOUBT, type Ledger, type LedgerMark, type MemoFact } from '../state/state.ts';

@@ -2,11 +2,17 @@ import type { ImportJob } from '../config/job/job.ts';
 import { DEFAULT_LIMITS, type InputLimits } from '../model/input-limits.ts';
 import { isJsonObject } from '../model/json-object.ts';
 import type { HashKey, KeySet } from '../model/key-set.ts';
-import type { DeferredRecord, ImportMode, Mapped } from '../model/mapped-record.ts';
+import {
+  type DeferredRecord,
+  type ImportMode,
+  type Mapped,
+  reportedField,
+  type SentFields,
+} from '../model/mapped-record.ts';
 import type { ImageFindings, Plan, PlannedShard, PlanSource, UndoFacts } from '../model/plan.ts';
-import { reportedField, type SentFields } from '../model/product-fields.ts';
+import { consideredRecords } from '../model/plan.ts';
+import type { Sample } from '../model/run.ts';
 import type { SafetyFigures } from '../model/safety-limits.ts';
-import { consideredRecords, type Sample } from '../model/sample.ts';
 import { waveEnds } from '../model/wave-limits.ts';
 import type { RunFolder } from '../state/artifacts.ts';
 import type { Ledger, OwnedKey } from '../state/state.ts';

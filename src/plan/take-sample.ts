@@ -1,6 +1,8 @@
 import type { DeferredRecord, Mapped } from '../model/mapped-record.ts';
+import { NOT_IN_SAMPLE } from '../model/plan.ts';
 import type { Reason } from '../model/reason.ts';
-import { NOT_IN_SAMPLE, type Sample, sampleFlags } from '../model/sample.ts';
+import type { Sample } from '../model/run.ts';
+import { sampleFlags } from '../model/shell-word.ts';
 import { SourceError } from '../model/storeferry-error.ts';
 
 const KEYS_NAMED = 3;

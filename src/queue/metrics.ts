@@ -1,6 +1,6 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { COMPLETED, KINDS_BUT_PLAN, type Run, type RunStatus } from '../model/run.ts';
-import type { StoreStats } from '../run/store-clients.ts';
+import type { StoreStats } from '../run/run-context.ts';
 import type { Runs, State } from '../state/state.ts';
 
 const STARTED_AT_SECONDS = Date.now() / 1_000 - process.uptime();

@@ -1,7 +1,7 @@
 import type { Notify } from '../config/job/job.ts';
 import { masked } from '../model/masked.ts';
+import { storeIdentity } from '../model/remote-address.ts';
 import type { Run } from '../model/run.ts';
-import { storeIdentity } from '../model/store-identity.ts';
 import {
   explainError,
   InterruptedError,

@@ -1,7 +1,7 @@
 import { DelayedError, type Job, WaitingError } from 'bullmq';
 import type { StoreConfig } from '../config/store-config.ts';
+import { storeIdentity } from '../model/remote-address.ts';
 import type { Run } from '../model/run.ts';
-import { storeIdentity } from '../model/store-identity.ts';
 import { InterruptedError, LockedError, StateError } from '../model/storeferry-error.ts';
 import { shardDeliverer } from '../run/import/apply-step.ts';
 import { type RunContext, type RunEvent, runErrorOf } from '../run/run-context.ts';

@@ -3,8 +3,7 @@ import type { ImportJob, Notify } from '../config/job/job.ts';
 import type { JobSchedules } from '../config/job/read-schedules.ts';
 import type { StoreConfig } from '../config/store-config.ts';
 import type { Run } from '../model/run.ts';
-import type { RunContext, RunEvent, RunRequest } from '../run/run-context.ts';
-import type { StoreStats } from '../run/store-clients.ts';
+import type { RunContext, RunEvent, RunRequest, StoreStats } from '../run/run-context.ts';
 
 /** The log of a worker: one line per step of a run or shard, with their ids. */
 export type WorkerLog = Pick<BaseLogger, 'debug' | 'info' | 'warn' | 'error'>;

@@ -1,9 +1,8 @@
 import type { Readable } from 'node:stream';
 import { Agent, type Dispatcher } from 'undici';
-import type { RemoteAddress } from '../model/remote-address.ts';
+import { googleSheetHint, type RemoteAddress } from '../model/remote-address.ts';
 import { isPassingStatus, retryAfterMs } from '../model/retry-after-ms.ts';
 import { type GoogleAccount, tokenRequest } from './google-account.ts';
-import { googleSheetHint } from './google-sheet-export.ts';
 import { guardedLookup, refusePrivateHost } from './guarded-lookup.ts';
 import { changedMeanwhile, connectionFailure, type RemoteClient, RemoteFailure } from './remote-client.ts';
 import { CONNECTION_TIMEOUTS } from './remote-deadlines.ts';

@@ -1,8 +1,7 @@
 import { z } from 'zod';
-import { isHttpUrl } from '../model/remote-address.ts';
-import { looksSecret } from '../model/secret-redactor.ts';
+import { looksSecret } from '../model/masked.ts';
+import { googleSheetExport, isHttpUrl } from '../model/remote-address.ts';
 import { GOOGLE_TOKEN_URL, googleAccount, isGoogleAddress } from './google-account.ts';
-import { googleSheetExport } from './google-sheet-export.ts';
 import type { HttpAddress } from './http-client.ts';
 import { allowPrivateAddresses, remoteKind, secretField } from './remote-kind.ts';
 

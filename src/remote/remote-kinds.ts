@@ -1,10 +1,23 @@
-import type { z } from 'zod';
+import { isAbsolute, normalize, sep } from 'node:path';
+import { z } from 'zod';
 import type { RemoteAddress } from '../model/remote-address.ts';
 import { httpKind } from './http-kind.ts';
 import type { RemoteClient } from './remote-client.ts';
 import type { RemoteKind } from './remote-kind.ts';
 import { s3Kind } from './s3-kind.ts';
 import { sftpKind } from './sftp-kind.ts';
+
+/** Whether a written path stays inside its base folder; an absolute path is the owner's own choice. */
+function staysInside(path: string): boolean {
+  return isAbsolute(path) || !normalize(path).split(sep).includes('..');
+}
+
+/** A path as written in a job: relative to the workspace and inside it, or absolute. */
+export const workspacePathSchema = z
+  .string('expected a path')
+  .trim()
+  .min(1, 'expected a path')
+  .refine(staysInside, 'expected a path inside the workspace (outside it, give the absolute path)');
 
 /** The kinds of files on other machines, by their keys in a source or destination, in the order of the reference. */
 export const REMOTE_KINDS = { url: httpKind, s3: s3Kind, sftp: sftpKind } satisfies Readonly<

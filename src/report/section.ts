@@ -1,5 +1,4 @@
-import type { TrafficSample } from '../model/run.ts';
-import type { Sample } from '../model/sample.ts';
+import type { Sample, TrafficSample } from '../model/run.ts';
 import { printable, shortened } from './printable.ts';
 
 /** Where a document is shown: an HTML page, text on a terminal, or a chat message. */

@@ -1,6 +1,6 @@
 import type { Plan } from '../model/plan.ts';
+import { storeIdentity } from '../model/remote-address.ts';
 import type { Run, RunPart } from '../model/run.ts';
-import { storeIdentity } from '../model/store-identity.ts';
 import { StateError, UsageError } from '../model/storeferry-error.ts';
 import { readPlan } from '../plan/plan-file.ts';
 import type { RejectsEdits } from '../report/rejects/rejects-edits.ts';

@@ -1,6 +1,6 @@
 import type { StoreConfig } from '../config/store-config.ts';
+import { storeIdentity } from '../model/remote-address.ts';
 import type { Run } from '../model/run.ts';
-import { storeIdentity } from '../model/store-identity.ts';
 import { explainError, LockedError, StateError, StoreferryError } from '../model/storeferry-error.ts';
 import type { RunFacts } from '../report/run-facts.ts';
 import type { Lock } from '../state/state.ts';

@@ -2,9 +2,9 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import { fileLimitError, type InputLimits } from '../model/input-limits.ts';
+import { googleSheetHint } from '../model/remote-address.ts';
 import type { TableFormat } from '../model/row.ts';
 import { SourceError } from '../model/storeferry-error.ts';
-import { googleSheetHint } from '../remote/google-sheet-export.ts';
 import { RECOGNISED_BYTES, type Recognised, recognise } from './recognise.ts';
 
 /** The limits on an unpacked source: they protect the disk from a damaged or hostile archive. */

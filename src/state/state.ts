@@ -59,7 +59,7 @@ export interface CheckedAddresses {
 
 /** Identifies a ledger: there is one per store and resource. */
 export interface LedgerTarget {
-  /** The identity of the store (store-identity.ts), not its name. */
+  /** The identity of the store (`storeIdentity`), not its name. */
   readonly storeId: string;
   readonly resource: Resource;
 }

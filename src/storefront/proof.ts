@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { isJsonObject, type JsonObject } from '../model/json-object.ts';
-import { textsIn } from '../model/masked.ts';
+import { isJsonObject, type JsonObject, textsIn } from '../model/json-object.ts';
 
 /** Stands for the value of an answer that repeats the sent body as it is, and so was not parsed. */
 export const AS_SENT: unique symbol = Symbol('the body as it was sent');

@@ -1,7 +1,6 @@
 import { isJsonObject } from '../model/json-object.ts';
-import { withoutPeople } from '../model/masked.ts';
+import { secretRedactor, withoutPeople } from '../model/masked.ts';
 import { isPassingStatus, isPushBack, retryAfterMs } from '../model/retry-after-ms.ts';
-import { secretRedactor } from '../model/secret-redactor.ts';
 import type { RawAnswer } from './exchange.ts';
 import { AS_SENT, type Expectation, type Proof, saysFailure } from './proof.ts';
 

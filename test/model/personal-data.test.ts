@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { textsIn, withoutPeople } from '../../src/model/masked.ts';
+import { textsIn } from '../../src/model/json-object.ts';
+import { withoutPeople } from '../../src/model/masked.ts';
 
 const ANNA = {
   name: 'Anna Müller-Smith',

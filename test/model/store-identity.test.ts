@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isLoopback, normalisedAddress, storeIdentity } from '../../src/model/store-identity.ts';
+import { isLoopback, normalisedAddress, storeIdentity } from '../../src/model/remote-address.ts';
 
 const label = fc.stringMatching(/^[a-z][a-z0-9]{0,8}$/);
 const host = fc.array(label, { minLength: 2, maxLength: 4 }).map((labels) => labels.join('.'));

@@ -1,8 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/model/json-object.ts';
-import type { Product, ProductPatch, Variant } from '../../src/model/mapped-record.ts';
-import { membersOf, PRODUCT_FIELDS } from '../../src/model/product-fields.ts';
+import {
+  membersOf,
+  PRODUCT_FIELDS,
+  type Product,
+  type ProductPatch,
+  type Variant,
+} from '../../src/model/mapped-record.ts';
 import { keepFields, type Merged, patchProduct } from '../../src/plan/patch-product.ts';
 import { product } from './plan-of.ts';
 

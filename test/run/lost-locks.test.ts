@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { openContext } from '../../src/cli/open-context.ts';
 import { readImportRequest } from '../../src/cli/read-request.ts';
-import { storeIdentity } from '../../src/model/store-identity.ts';
+import { storeIdentity } from '../../src/model/remote-address.ts';
 import { InterruptedError, LockedError } from '../../src/model/storeferry-error.ts';
 import { PLAN_FILE } from '../../src/plan/plan-file.ts';
 import { importRun } from '../../src/run/import-run.ts';

@@ -2,7 +2,7 @@ import { extname, resolve } from 'node:path';
 import { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { InvalidArgumentError } from 'commander';
-import { storeIdentity } from '../../model/store-identity.ts';
+import { storeIdentity } from '../../model/remote-address.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
 import { counted } from '../../report/printable.ts';
 import {

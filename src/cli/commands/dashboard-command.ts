@@ -6,7 +6,7 @@ import { isWorkspace, openWorkspace, type Workspace } from '../../config/workspa
 import { newTokens, readTokenHashes, type Tokens, writeTokenHashes } from '../../dashboard/access/tokens.ts';
 import { type ActionResult, QUEUES_PATH } from '../../dashboard/dashboard-context.ts';
 import { startDashboard } from '../../dashboard/start-dashboard.ts';
-import { type SecretRedactor, secretRedactor } from '../../model/secret-redactor.ts';
+import { type SecretRedactor, secretRedactor } from '../../model/masked.ts';
 import { explainError, UsageError } from '../../model/storeferry-error.ts';
 import { openRunQueue, type RunQueue } from '../../queue/run-queue.ts';
 import type { RunningWorker } from '../../queue/worker-settings.ts';

@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import { isScheduled, readSchedules, schedulesVersion } from '../../config/job/read-schedules.ts';
 import { openWorkspace, type Workspace } from '../../config/workspace.ts';
 import { ownAddresses } from '../../dashboard/guard/own-addresses.ts';
-import { type SecretRedactor, secretRedactor } from '../../model/secret-redactor.ts';
+import { type SecretRedactor, secretRedactor } from '../../model/masked.ts';
 import { explainError, StateError, UsageError } from '../../model/storeferry-error.ts';
 import { startWorker } from '../../queue/start-worker.ts';
 import type { RunningWorker, WorkerFiles, WorkerLog } from '../../queue/worker-settings.ts';

@@ -1,7 +1,7 @@
 import { type NewWorkspace, STORE_VARIABLES } from '../../config/new-workspace/new-workspace.ts';
 import { baseUrlSchema, type StoreConfig, storeSchema } from '../../config/store-config.ts';
 import { openWorkspace } from '../../config/workspace.ts';
-import { looksSecret } from '../../model/secret-redactor.ts';
+import { looksSecret } from '../../model/masked.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
 import { SANDBOX_DEFAULTS } from '../commands/sandbox-command.ts';
 import type { Asking } from './asking.ts';

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import pino from 'pino';
-import type { SecretRedactor } from '../../model/secret-redactor.ts';
-import type { StoreListener } from '../../run/store-clients.ts';
+import type { SecretRedactor } from '../../model/masked.ts';
+import type { StoreListener } from '../../run/run-context.ts';
 import type { Terminal } from '../terminal.ts';
 
 /** Slower answers are logged at info. */

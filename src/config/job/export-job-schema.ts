@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { didYouMean } from '../../model/nearest.ts';
-import { workspacePathSchema } from '../../model/stays-inside.ts';
 import { LIST_COLUMNS } from '../../model/subscriber-list.ts';
-import { remoteFields } from '../../remote/remote-kinds.ts';
+import { remoteFields, workspacePathSchema } from '../../remote/remote-kinds.ts';
 import { exactlyOnePlace, oneFile } from '../complete-places.ts';
 import { jobFields } from './job-fields.ts';
 

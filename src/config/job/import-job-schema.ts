@@ -8,13 +8,11 @@ import {
   isNumberField,
 } from '../../model/guard.ts';
 import { DEFAULT_LIMITS, LIMIT_WORDS, type LimitName } from '../../model/input-limits.ts';
-import { IMPORT_MODES, RESOURCES, UPDATE_MATCHES } from '../../model/mapped-record.ts';
-import { PRODUCT_FIELDS } from '../../model/product-fields.ts';
+import { IMPORT_MODES, PRODUCT_FIELDS, RESOURCES, UPDATE_MATCHES } from '../../model/mapped-record.ts';
 import { tableFields } from '../../model/row.ts';
 import { FLOOR_TEXT, forEachLimit, type Limit, limitText, safetyLimit } from '../../model/safety-limits.ts';
-import { workspacePathSchema } from '../../model/stays-inside.ts';
 import { WAVE_LIMITS, type WaveSize } from '../../model/wave-limits.ts';
-import { remoteFields } from '../../remote/remote-kinds.ts';
+import { remoteFields, workspacePathSchema } from '../../remote/remote-kinds.ts';
 import { exactlyOnePlace } from '../complete-places.ts';
 import { jobFields } from './job-fields.ts';
 

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { editFile, type Path, readEditable } from '../../config/edit-file.ts';
 import { whyNoSchedule } from '../../config/job/read-schedules.ts';
 import type { Workspace } from '../../config/workspace.ts';
-import { secretRedactor } from '../../model/secret-redactor.ts';
+import { secretRedactor } from '../../model/masked.ts';
 import { audit } from '../audit.ts';
 import type { DashboardContext, DashboardLog } from '../dashboard-context.ts';
 import { formFields } from '../form-fields.ts';

@@ -1,12 +1,10 @@
 import { z } from 'zod';
 import type { DeepReadonly } from '../../model/json-object.ts';
-import type { UpdateMatch } from '../../model/mapped-record.ts';
-import { PRODUCT_FIELDS, type ProductField } from '../../model/product-fields.ts';
+import { PRODUCT_FIELDS, type ProductField, type UpdateMatch } from '../../model/mapped-record.ts';
 import type { FilePlace } from '../../model/remote-address.ts';
 import { delimiterSchema, encodingSchema, tableFields } from '../../model/row.ts';
-import { workspacePathSchema } from '../../model/stays-inside.ts';
 import type { Place } from '../../model/storeferry-error.ts';
-import { remoteFields } from '../../remote/remote-kinds.ts';
+import { remoteFields, workspacePathSchema } from '../../remote/remote-kinds.ts';
 import { RATE_MATCH } from '../lookup-table.ts';
 import { convertSchema } from '../transforms/convert.ts';
 import { groupSchema } from './group-spec.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { booleanWord, FALSE_WORDS, TRUE_WORDS } from '../../model/boolean-word.ts';
+import { booleanWord, FALSE_WORDS, TRUE_WORDS } from '../../model/inert-cell.ts';
 import { refuse } from '../values/cell.ts';
 import { defineTransform, readingStep, type Step } from './define-transform.ts';
 

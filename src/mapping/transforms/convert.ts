@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { Decimal } from '../../model/decimal.ts';
-import { workspacePathSchema } from '../../model/stays-inside.ts';
+import { workspacePathSchema } from '../../remote/remote-kinds.ts';
 import { type LookupTable, RATE_MATCH, ratePair, SEVERAL_RATES } from '../lookup-table.ts';
 import { refuse } from '../values/cell.ts';
 import { calculatingStep, defineTransform, type Step, type TransformContext } from './define-transform.ts';

@@ -1,5 +1,4 @@
-import { booleanWord, FALSE_WORDS, isErrorValue, TRUE_WORDS } from '../../model/boolean-word.ts';
-import { isLive } from '../../model/inert-cell.ts';
+import { booleanWord, FALSE_WORDS, isErrorValue, isLive, TRUE_WORDS } from '../../model/inert-cell.ts';
 import {
   fractionBecameNumber,
   isDate,

@@ -1,5 +1,5 @@
 import { lastedMs } from '../../model/run.ts';
-import { sampleFlags } from '../../model/sample.ts';
+import { sampleFlags } from '../../model/shell-word.ts';
 import { formatDuration, formatMoment, grouped } from '../printable.ts';
 import type { RunFacts, View } from '../run-facts.ts';
 import { foreign, type Section, type Words } from '../section.ts';

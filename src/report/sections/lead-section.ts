@@ -1,7 +1,7 @@
-import { type Plan, safetyFound } from '../../model/plan.ts';
+import { consideredRecords, type Plan, safetyFound } from '../../model/plan.ts';
 import type { Run, RunTotals } from '../../model/run.ts';
 import { isPriceMove, type Move, safetyRule } from '../../model/safety-limits.ts';
-import { consideredRecords, sampleFlags } from '../../model/sample.ts';
+import { sampleFlags } from '../../model/shell-word.ts';
 import { stoppedWave, waveSizes } from '../../model/wave-limits.ts';
 import { counted, grouped, listed, thing, were } from '../printable.ts';
 import { isOnlyPlanned, type RunFacts, type View } from '../run-facts.ts';

@@ -1,8 +1,7 @@
 import type { Plan } from '../../model/plan.ts';
 import { isUnmatched, KEY_NOT_REJECTED } from '../../model/reason.ts';
 import { type Exported, forgotten, type Run } from '../../model/run.ts';
-import { sampleFlags } from '../../model/sample.ts';
-import { shellWord } from '../../model/shell-word.ts';
+import { sampleFlags, shellWord } from '../../model/shell-word.ts';
 import { stoppedWave } from '../../model/wave-limits.ts';
 import { counted, formatDuration, grouped } from '../printable.ts';
 import { isOnlyPlanned, type Pace, type RunFacts, type View } from '../run-facts.ts';

@@ -1,16 +1,16 @@
 import { formatRow } from '../../csv/format-row.ts';
 import { readCsv } from '../../csv/read-csv.ts';
 import { openDestination } from '../../export/destination/open-destination.ts';
-import { readItems } from '../../export/reading/read-items.ts';
 import {
   EXPORTED_FILE,
   hasWholeReading,
   READING_FILES,
+  readItems,
   readReading,
   readReadingNotes,
   saveExported,
   saveReading,
-} from '../../export/reading/save-reading.ts';
+} from '../../export/reading/read-items.ts';
 import { writeItems } from '../../export/writing/write-items.ts';
 import { type Run, type RunStatus, UNFINISHED } from '../../model/run.ts';
 import { pathFrom } from '../../model/shell-word.ts';

@@ -1,7 +1,6 @@
 import type { StoreList } from '../../mapping/lookup-table.ts';
-import type { FilePlace } from '../../model/remote-address.ts';
+import { type FilePlace, storeIdentity } from '../../model/remote-address.ts';
 import { type Run, type RunTotals, SENDING_KINDS } from '../../model/run.ts';
-import { storeIdentity } from '../../model/store-identity.ts';
 import { type Snapshot, saveSnapshot } from '../../source/snapshot.ts';
 import { stageSourceUnless } from '../../source/stage-source.ts';
 import type { RunFolder } from '../../state/artifacts.ts';

@@ -1,5 +1,5 @@
 import type { StoreConfig } from '../../config/store-config.ts';
-import { storeIdentity } from '../../model/store-identity.ts';
+import { storeIdentity } from '../../model/remote-address.ts';
 import type { StoreProbe } from '../../storefront/storefront.ts';
 import type { Facts, OnlineCheck } from './online-check.ts';
 

@@ -1,8 +1,8 @@
 import type { StoreConfig } from '../../config/store-config.ts';
 import { isJsonObject, type JsonObject, member, memberNames } from '../../model/json-object.ts';
 import { RESOURCES } from '../../model/mapped-record.ts';
+import { storeIdentity } from '../../model/remote-address.ts';
 import { type RowSpan, rowPlace } from '../../model/row.ts';
-import { storeIdentity } from '../../model/store-identity.ts';
 import { fieldChanges, type VariantPairs, variantName } from '../../plan/plan-file.ts';
 import {
   type HistoryRun,

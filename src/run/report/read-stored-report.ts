@@ -1,7 +1,7 @@
 import { isAbsolute, relative, resolve } from 'node:path';
 import { json } from 'node:stream/consumers';
 import { z } from 'zod';
-import { readExported } from '../../export/reading/save-reading.ts';
+import { readExported } from '../../export/reading/read-items.ts';
 import type { Plan } from '../../model/plan.ts';
 import { ReasonTally, reasonGroupSchema, reasonSchema } from '../../model/reason.ts';
 import { answersFoundSchema, type Exported, type Run, runTotalsSchema } from '../../model/run.ts';
