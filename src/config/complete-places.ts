@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { addProblem } from '../model/json-object.ts';
 import type { FilePlace } from '../model/remote-address.ts';
 import type { ConfigurationProblem } from '../model/storeferry-error.ts';
 import {
@@ -19,23 +20,15 @@ const ONE_OF_THEM = `give one of ${PLACES.slice(0, -1).join(', ')} and ${PLACES.
 /** Refuses a source, a crosswalk or a destination that names no file, or several. */
 export function exactlyOnePlace(written: WrittenPlace, context: z.RefinementCtx): void {
   const [first, second] = PLACES.filter((name) => valueAt(written, [name]) !== undefined);
-  if (first === undefined) {
-    context.addIssue({ code: 'custom', message: `names no file; ${ONE_OF_THEM}` });
-  } else if (second !== undefined) {
-    context.addIssue({
-      code: 'custom',
-      path: [second],
-      message: `there is ${first} already; ${ONE_OF_THEM}`,
-    });
-  }
+  if (first === undefined) addProblem(context, `names no file; ${ONE_OF_THEM}`);
+  else if (second !== undefined) addProblem(context, `there is ${first} already; ${ONE_OF_THEM}`, second);
 }
 
 /** Refuses a destination that may be several files. */
 export function oneFile(written: WrittenPlace, context: z.RefinementCtx): void {
   const remote = remoteIn(written);
   if (remote?.address.namesSeveral !== true) return;
-  const message = 'a destination is one file; `*` and `newest` work only in sources';
-  context.addIssue({ code: 'custom', path: [remote.name], message });
+  addProblem(context, 'a destination is one file; `*` and `newest` work only in sources', remote.name);
 }
 
 /** What names a file, without the fields that do so. */

@@ -1,6 +1,7 @@
 import { delimiter, isAbsolute, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
+import { optional } from '../model/json-object.ts';
 import { type ArtifactsPlace, parseRedisUrl } from '../model/remote-address.ts';
 import { ConfigurationError } from '../model/storeferry-error.ts';
 import { completeS3Place } from '../remote/s3-kind.ts';
@@ -15,13 +16,10 @@ const ARTIFACTS_EXPECTED = 'expected a folder or s3://bucket/prefix';
 
 /** Variables that are settings of the whole workspace, not values of its files. */
 export const settingsSchema = z.object({
-  REDIS_URL: z
-    .string()
-    .refine((url) => parseRedisUrl(url) !== undefined, 'expected redis://… or rediss://…')
-    .exactOptional()
-    .describe(
-      'The Redis server of the shared state. Unset: the state is in SQLite under `.storeferry/`. For a Redis Cluster, any node, or several separated by commas: `redis://10.0.0.1:6379,10.0.0.2:6379`.',
-    ),
+  REDIS_URL: optional(
+    z.string().refine((url) => parseRedisUrl(url) !== undefined, 'expected redis://… or rediss://…'),
+    'The Redis server of the shared state. Unset: the state is in SQLite under `.storeferry/`. For a Redis Cluster, any node, or several separated by commas: `redis://10.0.0.1:6379,10.0.0.2:6379`.',
+  ),
   ARTIFACTS_URL: z
     .string()
     .refine(isArtifactsUrl, ARTIFACTS_EXPECTED)
@@ -29,16 +27,15 @@ export const settingsSchema = z.object({
     .describe(
       'Where the files of runs are stored: a folder that all workers share, or `s3://bucket/prefix`, reached with `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, `AWS_SESSION_TOKEN`, `AWS_REGION` and `AWS_ENDPOINT_URL`.',
     ),
-  STOREFERRY_ALLOW: z
-    .string()
-    .refine(
-      (folders) => foldersIn(folders).every((folder) => isAbsolute(folder)),
-      'expected absolute paths of folders',
-    )
-    .exactOptional()
-    .describe(
-      'Folders outside the workspace that symbolic links in it may lead to, separated by colons: `/data/feeds:/mnt/exports`. A source or destination that leads anywhere else is refused, unless the job names its absolute path.',
-    ),
+  STOREFERRY_ALLOW: optional(
+    z
+      .string()
+      .refine(
+        (folders) => foldersIn(folders).every((folder) => isAbsolute(folder)),
+        'expected absolute paths of folders',
+      ),
+    'Folders outside the workspace that symbolic links in it may lead to, separated by colons: `/data/feeds:/mnt/exports`. A source or destination that leads anywhere else is refused, unless the job names its absolute path.',
+  ),
   LOG_LEVEL: z.enum(LOG_LEVELS).default('info').describe('What is logged to standard error.'),
 });
 

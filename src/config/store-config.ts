@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { DeepReadonly } from '../model/json-object.ts';
+import { addProblem, type DeepReadonly, optional } from '../model/json-object.ts';
 import { isHttpUrl } from '../model/remote-address.ts';
 import { placeholder } from './placeholder.ts';
 
@@ -22,7 +22,7 @@ function whyNotBaseUrl(text: string): string | undefined {
 export const baseUrlSchema = z.string().transform((text, context) => {
   const why = whyNotBaseUrl(text.trim());
   if (why !== undefined) {
-    context.addIssue({ code: 'custom', message: why });
+    addProblem(context, why);
     return z.NEVER;
   }
   const { origin, pathname } = new URL(text.trim());
@@ -58,13 +58,10 @@ export const storeSchema = z.strictObject({
         .max(1000)
         .default(16)
         .describe('Most requests in flight at once, in each process.'),
-      requestsPerSecond: z
-        .number()
-        .positive('expected a number above 0')
-        .exactOptional()
-        .describe(
-          'Most requests per second, over all processes that share a Redis; without Redis, of each process. Default: no limit.',
-        ),
+      requestsPerSecond: optional(
+        z.number().positive('expected a number above 0'),
+        'Most requests per second, over all processes that share a Redis; without Redis, of each process. Default: no limit.',
+      ),
       timeoutSeconds: z
         .number()
         .min(1)
@@ -91,13 +88,10 @@ export const storeSchema = z.strictObject({
     })
     .prefault({})
     .describe('What is kept of earlier versions of records.'),
-  id: z
-    .string()
-    .regex(NAME, 'expected letters, digits, dots, - and _, beginning with a letter or digit')
-    .exactOptional()
-    .describe(
-      'Identifies the site if its address does not: entries with the same id are one store with one ledger; different ids at one address are different stores. Default: the normalised address. A new id starts with an empty ledger.',
-    ),
+  id: optional(
+    z.string().regex(NAME, 'expected letters, digits, dots, - and _, beginning with a letter or digit'),
+    'Identifies the site if its address does not: entries with the same id are one store with one ledger; different ids at one address are different stores. Default: the normalised address. A new id starts with an empty ledger.',
+  ),
 });
 
 /** `stores.yaml`: the stores by name. */

@@ -42,3 +42,29 @@ export function textsIn(value: unknown): string[] {
   if (typeof value !== 'object' || value === null) return [];
   return Object.values(value).flatMap(textsIn);
 }
+
+/** A field of a file that may be left out, and what its documentation says. */
+export function optional<Schema extends z.ZodType>(
+  schema: Schema,
+  about: string,
+): z.ZodExactOptional<Schema> {
+  return schema.exactOptional().describe(about);
+}
+
+/** Adds a problem of a field, or of the whole value, to those that a schema has found. */
+export function addProblem(context: z.RefinementCtx, message: string, ...path: readonly PropertyKey[]): void {
+  context.addIssue({ code: 'custom', path: [...path], message });
+}
+
+/** The only one of these keys that a written value has; none or several are a problem. */
+export function onlyKey<Key extends string>(
+  written: object,
+  keys: readonly Key[],
+  context: z.RefinementCtx,
+): Key | undefined {
+  const [only, ...others] = keys.filter((key) => key in written);
+  if (only !== undefined && others.length === 0) return only;
+  const found = only === undefined ? '' : `, found ${[only, ...others].join(' and ')}`;
+  addProblem(context, `expected one of ${keys.join(', ')}${found}`);
+  return undefined;
+}

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Stored } from './json-object.ts';
+import { addProblem, optional, type Stored } from './json-object.ts';
 
 /** One parsed CSV line. `line` is the physical line on which it starts, the header being line 1. */
 export interface Row {
@@ -87,7 +87,7 @@ export const encodingSchema = z.string(ENCODING_EXPECTED).transform((label, cont
   try {
     return new TextDecoder(label).encoding;
   } catch {
-    context.addIssue({ code: 'custom', message: ENCODING_EXPECTED });
+    addProblem(context, ENCODING_EXPECTED);
     return z.NEVER;
   }
 });
@@ -199,48 +199,38 @@ export function rowPlace(
 
 /** The keys that say which table of a file is meant, and how it is written: of a source, a crosswalk and a lookup. */
 export const tableFields = {
-  sheet: z
-    .union([z.string().min(1), z.int().min(1)])
-    .exactOptional()
-    .describe(
-      'The sheet of a workbook (.xlsx, .ods): its name, or its number among the visible sheets. Required if several sheets have content.',
-    ),
-  headerRow: z
-    .int()
-    .min(1)
-    .exactOptional()
-    .describe(
-      'The row of a sheet, or the line of a CSV file, that is the header. Default: the first row with content.',
-    ),
-  records: z
-    .string()
-    .min(1)
-    .exactOptional()
-    .describe(
-      'Where the records of a JSON or XML file are, as a path of names: `data.products`, `shop.offers.offer`. A list within each record, after `>`, makes a row of each of its objects: `data.products > variants`. Default: the outermost array; the items of an RSS or Atom feed.',
-    ),
-  encoding: encodingSchema
-    .exactOptional()
-    .describe('The charset of the files. Default: the charset of the byte order mark, else UTF-8.'),
-  delimiter: delimiterSchema
-    .exactOptional()
-    .describe('What separates the columns: the character or its name. Default: detected.'),
+  sheet: optional(
+    z.union([z.string().min(1), z.int().min(1)]),
+    'The sheet of a workbook (.xlsx, .ods): its name, or its number among the visible sheets. Required if several sheets have content.',
+  ),
+  headerRow: optional(
+    z.int().min(1),
+    'The row of a sheet, or the line of a CSV file, that is the header. Default: the first row with content.',
+  ),
+  records: optional(
+    z.string().min(1),
+    'Where the records of a JSON or XML file are, as a path of names: `data.products`, `shop.offers.offer`. A list within each record, after `>`, makes a row of each of its objects: `data.products > variants`. Default: the outermost array; the items of an RSS or Atom feed.',
+  ),
+  encoding: optional(
+    encodingSchema,
+    'The charset of the files. Default: the charset of the byte order mark, else UTF-8.',
+  ),
+  delimiter: optional(
+    delimiterSchema,
+    'What separates the columns: the character or its name. Default: detected.',
+  ),
   quotes: z
     .enum(['standard', 'none'])
     .default('standard')
     .describe('`none`: the file never quotes cells, and a quote is an ordinary character.'),
-  escape: z
-    .literal('backslash')
-    .exactOptional()
-    .describe(
-      '`backslash`: in quoted cells a quote is written `\\"`, and a backslash `\\\\`. Default: a quote is doubled.',
-    ),
-  skipBlanks: z
-    .literal(true)
-    .exactOptional()
-    .describe(
-      '`true`: there may be blanks between a delimiter and the quote that opens a cell, as in `a, "b, c"`.',
-    ),
+  escape: optional(
+    z.literal('backslash'),
+    '`backslash`: in quoted cells a quote is written `\\"`, and a backslash `\\\\`. Default: a quote is doubled.',
+  ),
+  skipBlanks: optional(
+    z.literal(true),
+    '`true`: there may be blanks between a delimiter and the quote that opens a cell, as in `a, "b, c"`.',
+  ),
 };
 
 /** Which table of a file is meant, and how it is written. */

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { addProblem, optional } from '../model/json-object.ts';
 import { looksSecret } from '../model/masked.ts';
 import { googleSheetExport, isHttpUrl } from '../model/remote-address.ts';
 import { GOOGLE_TOKEN_URL, googleAccount, isGoogleAddress } from './google-account.ts';
@@ -15,7 +16,7 @@ const addressSchema = z
   .regex(/^https?:\/\/[^/]/, { error: EXPECTED, abort: true })
   .superRefine((text, context) => {
     const message = whyNotWebAddress(text);
-    if (message !== undefined) context.addIssue({ code: 'custom', message });
+    if (message !== undefined) addProblem(context, message);
   });
 
 function whyNotWebAddress(text: string): string | undefined {
@@ -62,9 +63,7 @@ const mapSchema = z.strictObject({
     )
     .default({})
     .describe('Headers to send with the request.'),
-  auth: authSchema
-    .exactOptional()
-    .describe('The login: `user` and `password`, `bearer`, or `serviceAccount`.'),
+  auth: optional(authSchema, 'The login: `user` and `password`, `bearer`, or `serviceAccount`.'),
   allowPrivateAddresses,
 });
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { addProblem, optional } from '../model/json-object.ts';
 import { isHttpUrl, type S3Place } from '../model/remote-address.ts';
 import { isPattern } from './matches-pattern.ts';
 import { allowPrivateAddresses, newest, remoteKind, secretField } from './remote-kind.ts';
@@ -15,24 +16,18 @@ const mapSchema = z
       description: 'Bucket and key. In sources a `*` in the last part matches any text.',
       examples: ['s3://bucket/exports/catalog-*.csv'],
     }),
-    region: z
-      .string()
-      .min(1)
-      .exactOptional()
-      .describe('Where the bucket is. Left out: `AWS_REGION`, `AWS_DEFAULT_REGION`, else us-east-1.'),
-    endpoint: z
-      .string()
-      .refine(isHttpUrl, 'expected an http or https address')
-      .exactOptional()
-      .describe(
-        'The address of an S3 service other than Amazon. Left out: `AWS_ENDPOINT_URL_S3`, `AWS_ENDPOINT_URL`, else Amazon.',
-      ),
-    pathStyle: z
-      .boolean()
-      .exactOptional()
-      .describe(
-        'Whether the bucket is in the path of the address, not in the host name. Left out: true where there is an endpoint.',
-      ),
+    region: optional(
+      z.string().min(1),
+      'Where the bucket is. Left out: `AWS_REGION`, `AWS_DEFAULT_REGION`, else us-east-1.',
+    ),
+    endpoint: optional(
+      z.string().refine(isHttpUrl, 'expected an http or https address'),
+      'The address of an S3 service other than Amazon. Left out: `AWS_ENDPOINT_URL_S3`, `AWS_ENDPOINT_URL`, else Amazon.',
+    ),
+    pathStyle: optional(
+      z.boolean(),
+      'Whether the bucket is in the path of the address, not in the host name. Left out: true where there is an endpoint.',
+    ),
     accessKeyId: z
       .string()
       .min(1)
@@ -55,7 +50,7 @@ const mapSchema = z
   .superRefine(({ accessKeyId, secretAccessKey }, context) => {
     if ((accessKeyId === undefined) === (secretAccessKey === undefined)) return;
     const message = 'accessKeyId and secretAccessKey go together; give both, or none';
-    context.addIssue({ code: 'custom', path: ['secretAccessKey'], message });
+    addProblem(context, message, 'secretAccessKey');
   });
 
 const schema = z

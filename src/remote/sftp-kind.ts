@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { addProblem } from '../model/json-object.ts';
 import { isPattern } from './matches-pattern.ts';
 import { allowPrivateAddresses, newest, remoteKind, secretField } from './remote-kind.ts';
 import type { SftpAddress } from './ssh-connection.ts';
@@ -36,7 +37,7 @@ const addressSchema = z
   .regex(/^sftp:\/\/[^/]/, { error: EXPECTED, abort: true })
   .superRefine((text, context) => {
     const read = readAddress(text);
-    if ('why' in read) context.addIssue({ code: 'custom', message: read.why });
+    if ('why' in read) addProblem(context, read.why);
   });
 
 const HOST_KEY_EXPECTED =
@@ -73,8 +74,7 @@ const schema = z
     'expected a map with address, hostKey and password or privateKey',
   )
   .superRefine(({ password, privateKey, passphrase }, context) => {
-    const add = (path: string, message: string) =>
-      context.addIssue({ code: 'custom', path: [path], message });
+    const add = (path: string, message: string) => addProblem(context, message, path);
     if (password === undefined && privateKey === undefined) {
       add('password', `give password: "\${SFTP_PASSWORD}" or privateKey: "\${SFTP_KEY}"`);
     }

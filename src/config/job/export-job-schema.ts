@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { addProblem, optional } from '../../model/json-object.ts';
 import { didYouMean } from '../../model/nearest.ts';
 import { LIST_COLUMNS } from '../../model/subscriber-list.ts';
 import { remoteFields, workspacePathSchema } from '../../remote/remote-kinds.ts';
@@ -8,7 +9,7 @@ import { jobFields } from './job-fields.ts';
 /** The destination of an export: exactly one of `path`, `url`, `s3` and `sftp`. */
 const destinationSchema = z
   .strictObject({
-    path: workspacePathSchema.exactOptional().describe('The file to write.'),
+    path: optional(workspacePathSchema, 'The file to write.'),
     ...remoteFields('destination'),
     mode: z
       .enum(['replace', 'append'])
@@ -32,25 +33,21 @@ export const exportJobSchema = z
     export: z.enum(['subscriber-lists', 'orders']).describe('What to read from the store.'),
     store: jobFields.store,
     destination: destinationSchema.describe('Where it goes.'),
-    columns: z
-      .array(z.string().min(1))
-      .min(1)
-      .exactOptional()
-      .describe(
-        'The columns of a table and their order, nested fields by their path: `customer.email`, `items.0.sku` for the first of a list, `items.sku` for all of them. Left out: all of a list, or what is found in the orders.',
-      ),
+    columns: optional(
+      z.array(z.string().min(1)).min(1),
+      'The columns of a table and their order, nested fields by their path: `customer.email`, `items.0.sku` for the first of a list, `items.sku` for all of them. Left out: all of a list, or what is found in the orders.',
+    ),
     schedule: jobFields.schedule,
     notify: jobFields.notify,
   })
   .superRefine(({ export: what, destination, columns }, context) => {
-    for (const { at, message } of columnProblems(what, destination, columns ?? [])) {
-      context.addIssue({ code: 'custom', path: at === null ? ['columns'] : ['columns', at], message });
-    }
+    for (const { at, message } of columnProblems(what, destination, columns ?? []))
+      addProblem(context, message, 'columns', ...at);
   });
 
 interface ColumnProblem {
-  /** Which of the columns; null for all of them. */
-  readonly at: number | null;
+  /** Which of the columns; empty for all of them. */
+  readonly at: readonly number[];
   readonly message: string;
 }
 
@@ -62,24 +59,23 @@ function columnProblems(
 ): ColumnProblem[] {
   if (columns.length === 0) return [];
   if (format === 'jsonl') {
-    return [
-      { at: null, message: 'JSON Lines keep everything: leave the columns out, or choose format: csv' },
-    ];
+    return [{ at: [], message: 'JSON Lines keep everything: leave the columns out, or choose format: csv' }];
   }
   const known: readonly string[] = LIST_COLUMNS;
   const problems: ColumnProblem[] = [];
   for (const [at, name] of columns.entries()) {
-    if (columns.indexOf(name) < at) problems.push({ at, message: `the column '${name}' is named twice` });
+    if (columns.indexOf(name) < at)
+      problems.push({ at: [at], message: `the column '${name}' is named twice` });
     if (what === 'subscriber-lists' && !known.includes(name)) {
       const message = `a list has no column '${name}'${didYouMean(name, known)} (known: ${known.join(', ')})`;
-      problems.push({ at, message });
+      problems.push({ at: [at], message });
     }
   }
   const keys = what === 'orders' ? ['id'] : ['id', 'read_at'];
   const lacking = keys.filter((name) => !columns.includes(name));
   if (mode === 'append' && lacking.length > 0) {
     const message = `mode: append needs ${lacking.join(' and ')} among the columns, so that no line is added twice`;
-    problems.push({ at: null, message });
+    problems.push({ at: [], message });
   }
   return problems;
 }

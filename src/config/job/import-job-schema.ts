@@ -8,6 +8,7 @@ import {
   isNumberField,
 } from '../../model/guard.ts';
 import { DEFAULT_LIMITS, LIMIT_WORDS, type LimitName } from '../../model/input-limits.ts';
+import { addProblem, optional } from '../../model/json-object.ts';
 import { IMPORT_MODES, PRODUCT_FIELDS, RESOURCES, UPDATE_MATCHES } from '../../model/mapped-record.ts';
 import { tableFields } from '../../model/row.ts';
 import { FLOOR_TEXT, forEachLimit, type Limit, limitText, safetyLimit } from '../../model/safety-limits.ts';
@@ -19,26 +20,19 @@ import { jobFields } from './job-fields.ts';
 /** The source of an import: exactly one of `path`, `url`, `s3` and `sftp`. */
 const sourceSchema = z
   .strictObject({
-    path: workspacePathSchema
-      .exactOptional()
-      .describe(
-        'A file, or a glob that names several with the same columns. Gzip and zip files are unpacked.',
-      ),
+    path: optional(
+      workspacePathSchema,
+      'A file, or a glob that names several with the same columns. Gzip and zip files are unpacked.',
+    ),
     ...remoteFields('source'),
-    files: z
-      .int()
-      .min(1)
-      .exactOptional()
-      .describe('How many files the glob must find; any other number stops the run.'),
+    files: optional(z.int().min(1), 'How many files the glob must find; any other number stops the run.'),
     ...tableFields,
   })
   .superRefine(exactlyOnePlace);
 
 const crosswalkSchema = z
   .strictObject({
-    path: workspacePathSchema
-      .exactOptional()
-      .describe("The file with the store's ids, in any format of a source."),
+    path: optional(workspacePathSchema, "The file with the store's ids, in any format of a source."),
     ...remoteFields('source'),
     ...tableFields,
     match: z
@@ -82,13 +76,18 @@ const limitSchema = z
   ])
   .transform(parseLimit);
 
+function limitField({
+  default: usual,
+  description,
+}: {
+  readonly default: string;
+  readonly description: string;
+}) {
+  return limitSchema.prefault(usual).describe(description);
+}
+
 /** The limits that stop a run before its first write. Naming one limit keeps the defaults of the others. */
-export const safetySchema = z.strictObject(
-  forEachLimit((name) => {
-    const { default: usual, description } = safetyLimit(name);
-    return limitSchema.prefault(usual).describe(description);
-  }),
-);
+export const safetySchema = z.strictObject(forEachLimit((name) => limitField(safetyLimit(name))));
 
 const SIZE = 'expected a number of records such as 10, or a percentage such as 1%';
 
@@ -113,30 +112,27 @@ const applySchema = z
           'How many records have been sent when each wave ends, as a number or as a percentage of the records that the plan sends; the last is `100%`. After each wave the run stops by itself if the answers exceed a limit below; `approve RUN` then sends the next wave.',
         examples: [[10, '1%', '100%']],
       }),
-    maxRejects: limitSchema
-      .prefault(WAVE_LIMITS.maxRejects.default)
-      .describe(WAVE_LIMITS.maxRejects.description),
-    maxUnsent: limitSchema
-      .prefault(WAVE_LIMITS.maxUnsent.default)
-      .describe(WAVE_LIMITS.maxUnsent.description),
-    maxAltered: limitSchema
-      .prefault(WAVE_LIMITS.maxAltered.default)
-      .describe(WAVE_LIMITS.maxAltered.description),
+    maxRejects: limitField(WAVE_LIMITS.maxRejects),
+    maxUnsent: limitField(WAVE_LIMITS.maxUnsent),
+    maxAltered: limitField(WAVE_LIMITS.maxAltered),
   })
   .superRefine(({ waves }, context) => {
-    const issue = (index: number, message: string) =>
-      context.addIssue({ code: 'custom', path: ['waves', index], message });
     for (const [index, size] of waves.entries()) {
       const before = waves.slice(0, index).findLast(({ kind }) => kind === size.kind);
       if (sizeOf(size) <= (before === undefined ? 0 : sizeOf(before)))
-        issue(
-          index,
+        addProblem(
+          context,
           `expected more than ${before === undefined ? '0%' : limitText(before)}: each wave ends later than the one before`,
+          ...['waves', index],
         );
     }
     const last = waves.at(-1);
     if (last !== undefined && (last.kind !== 'percent' || last.percent !== 100))
-      issue(waves.length - 1, 'the last wave must be 100%; to send only a part, use --limit');
+      addProblem(
+        context,
+        'the last wave must be 100%; to send only a part, use --limit',
+        ...['waves', waves.length - 1],
+      );
   });
 
 function sizeOf(size: WaveSize): number {
@@ -158,20 +154,20 @@ function percentage(expected: string) {
 const guardSchema = z
   .strictObject({
     field: z.enum(GUARD_FIELDS).describe('The field to watch; of variants each one.'),
-    changeBy: percentage('expected a percentage such as 50%')
-      .exactOptional()
-      .describe('Hit by a value that differs from the acknowledged one by at least this percentage of it.'),
-    above: z.number().exactOptional().describe('Hit by a value that becomes more than this.'),
-    below: z.number().exactOptional().describe('Hit by a value that becomes less than this.'),
-    to: z
-      .union([z.number(), z.string(), z.boolean()])
-      .exactOptional()
-      .describe('Hit by a value that becomes this, such as 0.'),
-    share: percentage('expected a percentage such as 20%')
-      .exactOptional()
-      .describe(
-        `Acts only if more than this share of the records is hit, and on at least ${FEWEST_OF_SHARE} records. Default: acts on every record that is hit.`,
-      ),
+    changeBy: optional(
+      percentage('expected a percentage such as 50%'),
+      'Hit by a value that differs from the acknowledged one by at least this percentage of it.',
+    ),
+    above: optional(z.number(), 'Hit by a value that becomes more than this.'),
+    below: optional(z.number(), 'Hit by a value that becomes less than this.'),
+    to: optional(
+      z.union([z.number(), z.string(), z.boolean()]),
+      'Hit by a value that becomes this, such as 0.',
+    ),
+    share: optional(
+      percentage('expected a percentage such as 20%'),
+      `Acts only if more than this share of the records is hit, and on at least ${FEWEST_OF_SHARE} records. Default: acts on every record that is hit.`,
+    ),
     action: z
       .enum(GUARD_ACTIONS)
       .describe(
@@ -179,13 +175,12 @@ const guardSchema = z
       ),
   })
   .superRefine((guard, context) => {
-    const issue = (path: string, message: string) =>
-      context.addIssue({ code: 'custom', path: [path], message });
     const conditions = GUARD_CONDITIONS.filter((name) => guard[name] !== undefined);
-    if (conditions.length === 0) issue('field', `needs a condition: ${GUARD_CONDITIONS.join(', ')}`);
+    if (conditions.length === 0)
+      addProblem(context, `needs a condition: ${GUARD_CONDITIONS.join(', ')}`, 'field');
     if (isNumberField(guard.field)) return;
     for (const name of conditions) {
-      if (name !== 'to') issue(name, `${guard.field} is not a number; use \`to\``);
+      if (name !== 'to') addProblem(context, `${guard.field} is not a number; use \`to\``, name);
     }
   });
 
@@ -250,40 +245,33 @@ const fields = z.strictObject({
     .describe(
       '`upsert` creates and changes products, and updates contacts, which the API cannot create. `mirror` (products only) also deletes what this job last sent and the source no longer has. `update` (products only) changes the fields that the mapping names in products that Storeferry has sent before, and creates none. `create` (products only) sends new products, and skips those that Storeferry has sent before.',
     ),
-  match: z
-    .enum(UPDATE_MATCHES)
-    .exactOptional()
-    .describe(
-      'With `mode: update`, by what products are found: `url` (default), the `sku` of a variant, or the `id` that the store has given.',
-    ),
-  keep: z
-    .array(z.enum(PRODUCT_FIELDS))
-    .min(1)
-    .exactOptional()
-    .describe(
-      'Fields that another job owns: of products that the store has, they stay as it last acknowledged them. `variants.pricing` (or `variants.price`) is price, regular price, sale price and whether it is on sale.',
-    ),
+  match: optional(
+    z.enum(UPDATE_MATCHES),
+    'With `mode: update`, by what products are found: `url` (default), the `sku` of a variant, or the `id` that the store has given.',
+  ),
+  keep: optional(
+    z.array(z.enum(PRODUCT_FIELDS)).min(1),
+    'Fields that another job owns: of products that the store has, they stay as it last acknowledged them. `variants.pricing` (or `variants.price`) is price, regular price, sale price and whether it is on sale.',
+  ),
   duplicates: z
     .enum(['reject', 'first', 'last', 'merge'])
     .default('reject')
     .describe(
       'What to do if a key occurs more than once in a source: `reject` every copy, keep the `first` or the `last`, or `merge` (contacts only). Of identical copies one is used and the others are skipped.',
     ),
-  crosswalk: crosswalkSchema
-    .exactOptional()
-    .describe(
-      'Contacts only: finds the ids that the store uses, because the API updates contacts by id only.',
-    ),
+  crosswalk: optional(
+    crosswalkSchema,
+    'Contacts only: finds the ids that the store uses, because the API updates contacts by id only.',
+  ),
   safety: safetySchema.prefault({}).describe(`Limits that stop a run before its first write. ${FLOOR_TEXT}`),
-  guards: z
-    .array(guardSchema)
-    .exactOptional()
-    .describe(
-      'Products only: conditions on single values, of new records and of values that change. All conditions of a guard must be met.',
-    ),
-  apply: applySchema
-    .exactOptional()
-    .describe('Send in waves: a few records first, and the next wave only if the answers are as expected.'),
+  guards: optional(
+    z.array(guardSchema),
+    'Products only: conditions on single values, of new records and of values that change. All conditions of a guard must be met.',
+  ),
+  apply: optional(
+    applySchema,
+    'Send in waves: a few records first, and the next wave only if the answers are as expected.',
+  ),
   html: z
     .enum(HTML_POLICIES)
     .default('keep')
@@ -295,62 +283,59 @@ const fields = z.strictObject({
     .describe(
       'Limits that protect memory and disk from a damaged or hostile source, crosswalk or lookup file.',
     ),
-  images: imagesSchema
-    .exactOptional()
-    .describe('Products only: looks at the image addresses of a plan before anything is sent.'),
+  images: optional(
+    imagesSchema,
+    'Products only: looks at the image addresses of a plan before anything is sent.',
+  ),
   schedule: jobFields.schedule,
   notify: jobFields.notify,
 });
 
 /** A job that moves rows into a store. */
 export const importJobSchema = fields.superRefine((job, context) => {
-  const issue = (path: string, message: string) =>
-    context.addIssue({ code: 'custom', path: [path], message });
-  if ((job.mode === 'update' || job.mode === 'create') && job.import !== 'products') {
-    issue('mode', `${job.mode} is for products only: contacts are always updated, by id; use upsert`);
-  }
-  if (job.match !== undefined && job.mode !== 'update') {
-    issue('match', 'match goes with mode: update; remove it, or set the mode');
-  }
-  if (job.keep !== undefined && job.import !== 'products') {
-    issue('keep', 'keep is for products only: of contacts only the fields that the mapping names are sent');
-  }
-  if (job.keep !== undefined && (job.mode === 'update' || job.mode === 'create')) {
-    const instead = job.mode === 'update' ? 'leave the field out of the mapping' : 'remove it';
-    issue('keep', `keep goes with mode: upsert or mirror; ${instead}`);
-  }
-  if (job.mode === 'mirror' && job.import !== 'products') {
-    context.addIssue({
-      code: 'custom',
-      path: ['mode'],
-      message: 'mirror is for products only: the API deletes no contacts; use upsert',
-    });
-  }
-  if (job.guards !== undefined && job.import !== 'products') {
-    issue(
+  const { mode } = job;
+  const only = (isWrong: boolean, key: keyof typeof job, message: string) => {
+    if (isWrong) addProblem(context, message, key);
+  };
+  if (job.import === 'products') {
+    only(job.duplicates === 'merge', 'duplicates', 'merge is for contacts only; use reject, first or last');
+    only(
+      'crosswalk' in job,
+      'crosswalk',
+      'a crosswalk is for contacts only, because products are identified by url; remove it',
+    );
+  } else {
+    only(
+      mode === 'update' || mode === 'create',
+      'mode',
+      `${mode} is for products only: contacts are always updated, by id; use upsert`,
+    );
+    only(mode === 'mirror', 'mode', 'mirror is for products only: the API deletes no contacts; use upsert');
+    only(
+      'keep' in job,
+      'keep',
+      'keep is for products only: of contacts only the fields that the mapping names are sent',
+    );
+    only(
+      'guards' in job,
       'guards',
       'guards are for products only: they watch prices, stock and texts of products; for contacts limit `safety.maxChanges`, or send in waves (`apply`)',
     );
+    only(
+      'images' in job,
+      'images',
+      'images are checked for products only, because contacts have none; remove it',
+    );
   }
-  if (job.images !== undefined && job.import !== 'products') {
-    context.addIssue({
-      code: 'custom',
-      path: ['images'],
-      message: 'images are checked for products only, because contacts have none; remove it',
-    });
-  }
-  if (job.duplicates === 'merge' && job.import !== 'contacts') {
-    context.addIssue({
-      code: 'custom',
-      path: ['duplicates'],
-      message: 'merge is for contacts only; use reject, first or last',
-    });
-  }
-  if (job.crosswalk !== undefined && job.import !== 'contacts') {
-    context.addIssue({
-      code: 'custom',
-      path: ['crosswalk'],
-      message: 'a crosswalk is for contacts only, because products are identified by url; remove it',
-    });
-  }
+  only(
+    'match' in job && mode !== 'update',
+    'match',
+    'match goes with mode: update; remove it, or set the mode',
+  );
+  const instead = mode === 'update' ? 'leave the field out of the mapping' : 'remove it';
+  only(
+    'keep' in job && (mode === 'update' || mode === 'create'),
+    'keep',
+    `keep goes with mode: upsert or mirror; ${instead}`,
+  );
 });

@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module';
 import { z } from 'zod';
 import { isTimezone } from '../../model/is-timezone.ts';
+import { addProblem, optional } from '../../model/json-object.ts';
 import { isHttpUrl } from '../../model/remote-address.ts';
 import { placeholder } from '../placeholder.ts';
 
@@ -28,12 +29,11 @@ function whyNotCron(expression: string): string | undefined {
 
 const cronSchema = z.string().superRefine((expression, context) => {
   const why = whyNotCron(expression);
-  if (why !== undefined) {
-    context.addIssue({
-      code: 'custom',
-      message: `expected five cron fields (minute hour day month weekday), or six with seconds first (${why})`,
-    });
-  }
+  if (why === undefined) return;
+  addProblem(
+    context,
+    `expected five cron fields (minute hour day month weekday), or six with seconds first (${why})`,
+  );
 });
 
 const timezoneSchema = z.string().superRefine((name, context) => {
@@ -78,8 +78,6 @@ const notifySchema = z.strictObject({
 /** The keys that jobs of either kind have. */
 export const jobFields = {
   store: z.string(STORE_EXPECTED).min(1, STORE_EXPECTED).describe('The store, by its name in `stores.yaml`.'),
-  schedule: scheduleSchema
-    .exactOptional()
-    .describe('When workers run the job. Default: never; start it by hand.'),
-  notify: notifySchema.exactOptional().describe('Where to send a notification when a run ends.'),
+  schedule: optional(scheduleSchema, 'When workers run the job. Default: never; start it by hand.'),
+  notify: optional(notifySchema, 'Where to send a notification when a run ends.'),
 };

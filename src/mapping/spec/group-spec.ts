@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { addProblem, onlyKey, optional } from '../../model/json-object.ts';
 import { conditionSchema, valueSchema } from './value.ts';
 
 /** How a cell of a product's row lists the children of the product: `sku=A,size=XS|sku=B,size=S`. */
@@ -7,97 +8,60 @@ const childrenSchema = z.strictObject({
   items: z.string().min(1).default('|').describe('The separator between two children.'),
   pairs: z.string().min(1).default(',').describe('The separator between two name=value pairs of a child.'),
   equals: z.string().min(1).default('=').describe('The separator between a name and its value.'),
-  reference: z
-    .string()
-    .min(1)
-    .exactOptional()
-    .describe(
-      'The pair that names the child; the other pairs are its options. Left out: the item itself is the name.',
-    ),
-  except: z
-    .array(z.string().min(1))
-    .min(1)
-    .exactOptional()
-    .describe('With `reference`: names of pairs that are not options, such as `display`.'),
-  labels: z
-    .string()
-    .min(1)
-    .exactOptional()
-    .describe('A column with `code=Name` pairs: the names of the options, by code.'),
+  reference: optional(
+    z.string().min(1),
+    'The pair that names the child; the other pairs are its options. Left out: the item itself is the name.',
+  ),
+  except: optional(
+    z.array(z.string().min(1)).min(1),
+    'With `reference`: names of pairs that are not options, such as `display`.',
+  ),
+  labels: optional(z.string().min(1), 'A column with `code=Name` pairs: the names of the options, by code.'),
 });
 
 const fields = z.strictObject({
-  by: valueSchema.exactOptional().describe('Rows with the same value are one record.'),
-  starts: conditionSchema
-    .exactOptional()
-    .describe(
-      'A row that meets this condition starts a record; the following rows that do not meet it belong to that record.',
-    ),
-  parent: z
-    .string()
-    .min(1)
-    .exactOptional()
-    .describe('The column that names the parent; a row with a blank one is a separate record.'),
-  children: childrenSchema.exactOptional().describe('The column of a parent row that lists its children.'),
-  names: z
-    .array(valueSchema)
-    .min(1)
-    .exactOptional()
-    .describe('With `parent` or `children`: the names by which a row is referred to.'),
-  rows: z
-    .enum(['adjacent', 'anywhere'])
-    .exactOptional()
-    .describe(
-      'With `by`: `adjacent` refuses rows of one record that are not adjacent; `anywhere` collects them, on disk if there are many.',
-    ),
-  head: conditionSchema
-    .exactOptional()
-    .describe('The row that describes the record. Left out: its first row.'),
-  alone: conditionSchema
-    .exactOptional()
-    .describe(
-      'With `children`: a child that meets this condition is also a separate record. With `rows: anywhere`: a row that meets it is a separate record, even if other rows have its key.',
-    ),
+  by: optional(valueSchema, 'Rows with the same value are one record.'),
+  starts: optional(
+    conditionSchema,
+    'A row that meets this condition starts a record; the following rows that do not meet it belong to that record.',
+  ),
+  parent: optional(
+    z.string().min(1),
+    'The column that names the parent; a row with a blank one is a separate record.',
+  ),
+  children: optional(childrenSchema, 'The column of a parent row that lists its children.'),
+  names: optional(
+    z.array(valueSchema).min(1),
+    'With `parent` or `children`: the names by which a row is referred to.',
+  ),
+  rows: optional(
+    z.enum(['adjacent', 'anywhere']),
+    'With `by`: `adjacent` refuses rows of one record that are not adjacent; `anywhere` collects them, on disk if there are many.',
+  ),
+  head: optional(conditionSchema, 'The row that describes the record. Left out: its first row.'),
+  alone: optional(
+    conditionSchema,
+    'With `children`: a child that meets this condition is also a separate record. With `rows: anywhere`: a row that meets it is a separate record, even if other rows have its key.',
+  ),
 });
 
 /** How rows become records; if omitted, every row is one. Exactly one of by, starts, parent, children. */
 export const groupSchema = fields.superRefine((group, context) => {
-  const mains = (['by', 'starts', 'parent', 'children'] as const).filter((key) => group[key] !== undefined);
-  if (mains.length !== 1) {
-    context.addIssue({
-      code: 'custom',
-      message: `expected one of by, starts, parent, children${mains.length > 1 ? `, found ${mains.join(' and ')}` : ''}`,
-    });
-    return;
-  }
-  const [main] = mains;
+  const main = onlyKey(group, ['by', 'starts', 'parent', 'children'], context);
+  if (main === undefined) return;
   const referring = main === 'parent' || main === 'children';
-  if (referring !== (group.names !== undefined)) {
-    context.addIssue({
-      code: 'custom',
-      path: referring ? [] : ['names'],
-      message: referring ? `${main} needs names: what rows are referred to by` : `${main} needs no names`,
-    });
-  }
-  if (main === 'by' && group.rows === undefined) {
-    context.addIssue({ code: 'custom', message: 'by needs rows: adjacent or anywhere' });
-  }
-  if (referring && group.rows === 'adjacent') {
-    context.addIssue({ code: 'custom', path: ['rows'], message: `with ${main}, rows may be anywhere` });
-  }
-  if (main === 'starts' && group.rows === 'anywhere') {
-    context.addIssue({ code: 'custom', path: ['rows'], message: 'with starts, rows must be adjacent' });
-  }
-  if (group.alone !== undefined && main !== 'children' && group.rows !== 'anywhere') {
-    context.addIssue({
-      code: 'custom',
-      path: ['alone'],
-      message: 'alone goes with children, or with rows: anywhere',
-    });
-  }
-  if (group.head !== undefined && (main === 'starts' || main === 'parent')) {
-    context.addIssue({ code: 'custom', path: ['head'], message: `with ${main}, the head is known already` });
-  }
+  if (referring && !('names' in group))
+    addProblem(context, `${main} needs names: what rows are referred to by`);
+  if (!referring && 'names' in group) addProblem(context, `${main} needs no names`, 'names');
+  if (main === 'by' && !('rows' in group)) addProblem(context, 'by needs rows: adjacent or anywhere');
+  if (referring && group.rows === 'adjacent')
+    addProblem(context, `with ${main}, rows may be anywhere`, 'rows');
+  if (main === 'starts' && group.rows === 'anywhere')
+    addProblem(context, 'with starts, rows must be adjacent', 'rows');
+  if ('alone' in group && main !== 'children' && group.rows !== 'anywhere')
+    addProblem(context, 'alone goes with children, or with rows: anywhere', 'alone');
+  if ('head' in group && (main === 'starts' || main === 'parent'))
+    addProblem(context, `with ${main}, the head is known already`, 'head');
 });
 
 /** How a cell lists the children of a record. */

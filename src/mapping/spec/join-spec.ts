@@ -1,16 +1,16 @@
 import { z } from 'zod';
-import type { DeepReadonly } from '../../model/json-object.ts';
+import { addProblem, type DeepReadonly, onlyKey, optional } from '../../model/json-object.ts';
 import { numberOptions } from '../transforms/number.ts';
 import { valueSchema } from './value.ts';
 
 const headers = z.union([z.string().min(1), z.array(z.string().min(1)).min(1)]);
 
 const takes = {
-  sum: headers.exactOptional().describe('The sum of their numbers, blanks left out.'),
-  min: headers.exactOptional().describe('The smallest of their numbers.'),
-  max: headers.exactOptional().describe('The greatest of their numbers.'),
-  first: headers.exactOptional().describe('The first cell that is not blank.'),
-  count: headers.exactOptional().describe('How many of their cells are not blank.'),
+  sum: optional(headers, 'The sum of their numbers, blanks left out.'),
+  min: optional(headers, 'The smallest of their numbers.'),
+  max: optional(headers, 'The greatest of their numbers.'),
+  first: optional(headers, 'The first cell that is not blank.'),
+  count: optional(headers, 'How many of their cells are not blank.'),
 };
 
 /** What a column of a join makes of several rows that have the same key. */
@@ -23,18 +23,15 @@ const columnSchema = z.union([
   z
     .strictObject({
       ...takes,
-      number: numberOptions
-        .exactOptional()
-        .describe('How the numbers of `sum`, `min` and `max` are written, as for the step `number`.'),
+      number: optional(
+        numberOptions,
+        'How the numbers of `sum`, `min` and `max` are written, as for the step `number`.',
+      ),
     })
     .superRefine((column, context) => {
-      const [take, second] = TAKES.filter((name) => name in column);
-      if (take === undefined || second !== undefined) {
-        context.addIssue({ code: 'custom', message: `expected one of ${TAKES.join(', ')}` });
-      } else if (column.number !== undefined && (take === 'first' || take === 'count')) {
-        const message = '`number` goes with sum, min and max';
-        context.addIssue({ code: 'custom', path: ['number'], message });
-      }
+      const take = onlyKey(column, TAKES, context);
+      if ('number' in column && (take === 'first' || take === 'count'))
+        addProblem(context, '`number` goes with sum, min and max', 'number');
     }),
 ]);
 
@@ -51,12 +48,10 @@ export const joinSchema = z.strictObject({
     .describe(
       'Columns of the table, by a name each: `stock.qty` is `qty` of the lookup `stock`. A header alone rejects the record if its key has several rows with different values.',
     ),
-  missing: z
-    .enum(['blank', 'reject'])
-    .exactOptional()
-    .describe(
-      'If the key of a record has no row: the columns are blank (default), or the record is rejected.',
-    ),
+  missing: optional(
+    z.enum(['blank', 'reject']),
+    'If the key of a record has no row: the columns are blank (default), or the record is rejected.',
+  ),
 });
 
 /** `join` of a lookup, as its file says it. */

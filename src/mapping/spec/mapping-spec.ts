@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { DeepReadonly } from '../../model/json-object.ts';
+import { type DeepReadonly, onlyKey, optional } from '../../model/json-object.ts';
 import { PRODUCT_FIELDS, type ProductField, type UpdateMatch } from '../../model/mapped-record.ts';
 import type { FilePlace } from '../../model/remote-address.ts';
 import { delimiterSchema, encodingSchema, tableFields } from '../../model/row.ts';
@@ -20,34 +20,24 @@ const refusal = z.strictObject({
   field: z.string().exactOptional(),
   line: z.int().min(1).exactOptional(),
   column: z.string().exactOptional(),
-  message: z.string().exactOptional().describe('A part of the message.'),
+  message: optional(z.string(), 'A part of the message.'),
 });
 
 const expectation = z
   .strictObject({
-    sends: z.record(z.string(), z.unknown()).exactOptional().describe('The request body, exactly.'),
-    includes: z
-      .record(z.string(), z.unknown())
-      .exactOptional()
-      .describe('A part of the request body: lists in full, maps by the keys named.'),
-    key: z
-      .string()
-      .nullable()
-      .exactOptional()
-      .describe('The key of the record; null when it cannot be read.'),
-    rejects: z
-      .union([z.string(), refusal])
-      .exactOptional()
-      .describe('The code of the reason, or more of it.'),
-    skips: z.union([z.string(), refusal]).exactOptional().describe('The reason for leaving it out, or more.'),
-    rows: z.int().min(0).exactOptional().describe('How many rows the record accounts for.'),
-    notes: z.array(z.string()).exactOptional().describe('What is counted with it.'),
+    sends: optional(z.record(z.string(), z.unknown()), 'The request body, exactly.'),
+    includes: optional(
+      z.record(z.string(), z.unknown()),
+      'A part of the request body: lists in full, maps by the keys named.',
+    ),
+    key: optional(z.string().nullable(), 'The key of the record; null when it cannot be read.'),
+    rejects: optional(z.union([z.string(), refusal]), 'The code of the reason, or more of it.'),
+    skips: optional(z.union([z.string(), refusal]), 'The reason for leaving it out, or more.'),
+    rows: optional(z.int().min(0), 'How many rows the record accounts for.'),
+    notes: optional(z.array(z.string()), 'What is counted with it.'),
   })
   .superRefine((expected, context) => {
-    const mains = ['sends', 'includes', 'rejects', 'skips'].filter((key) => key in expected);
-    if (mains.length !== 1) {
-      context.addIssue({ code: 'custom', message: 'expected one of sends, includes, rejects, skips' });
-    }
+    onlyKey(expected, ['sends', 'includes', 'rejects', 'skips'], context);
   });
 
 /** Rows, and the expected records or rejections. */
@@ -56,21 +46,21 @@ const mappingTestSchema = z.strictObject({
   rows: z
     .union([z.string().min(1), z.array(z.array(scalar.nullable())).min(1)])
     .describe('CSV text with its header line, or a list of rows, the header first.'),
-  delimiter: z.string().length(1).exactOptional().describe('Of the CSV text. Default: the comma.'),
-  params: z.record(z.string(), scalar).exactOptional().describe('As a job would set them.'),
-  lookups: z
-    .record(z.string(), z.array(z.record(z.string(), scalar)))
-    .exactOptional()
-    .describe('Rows of lookup tables, instead of their files.'),
-  crosswalk: z
-    .strictObject({
+  delimiter: optional(z.string().length(1), 'Of the CSV text. Default: the comma.'),
+  params: optional(z.record(z.string(), scalar), 'As a job would set them.'),
+  lookups: optional(
+    z.record(z.string(), z.array(z.record(z.string(), scalar))),
+    'Rows of lookup tables, instead of their files.',
+  ),
+  crosswalk: optional(
+    z.strictObject({
       match: z.string().min(1).describe('The field that is matched.'),
       ids: z.record(z.string(), z.int().min(0)).describe('The id for each value of it.'),
-    })
-    .exactOptional()
-    .describe('Of contacts: as a job would name one.'),
-  now: z.string().exactOptional().describe('The time of the import. Default: 2026-01-01T00:00:00Z.'),
-  weightUnit: z.enum(['g', 'kg', 'lb', 'oz']).exactOptional().describe("The store's unit. Default: kg."),
+    }),
+    'Of contacts: as a job would name one.',
+  ),
+  now: optional(z.string(), 'The time of the import. Default: 2026-01-01T00:00:00Z.'),
+  weightUnit: optional(z.enum(['g', 'kg', 'lb', 'oz']), "The store's unit. Default: kg."),
   expect: z.array(expectation).describe('The expected results of the rows, in order.'),
 });
 
@@ -85,96 +75,90 @@ const columnSchema = z.union([
   headers,
   z.strictObject({
     header: headers.describe('The header as in the file; of several, the first that exists.'),
-    occurrence: z
-      .union([z.int().min(1), z.literal('all')])
-      .exactOptional()
-      .describe('Which column to take where the header repeats, counting from 1; `all` makes a family.'),
+    occurrence: optional(
+      z.union([z.int().min(1), z.literal('all')]),
+      'Which column to take where the header repeats, counting from 1; `all` makes a family.',
+    ),
   }),
 ]);
 
 const common = {
-  description: z.string().exactOptional().describe('What this mapping is for.'),
-  csv: z
-    .strictObject({
+  description: optional(z.string(), 'What this mapping is for.'),
+  csv: optional(
+    z.strictObject({
       delimiter: delimiterSchema.exactOptional(),
       encoding: encodingSchema.exactOptional(),
-      shortRows: z
-        .literal('pad')
-        .exactOptional()
-        .describe('`pad` fills up rows that are too short, for formats known to write such rows.'),
-    })
-    .exactOptional()
-    .describe('How files of this format are written, where the job does not say.'),
+      shortRows: optional(
+        z.literal('pad'),
+        '`pad` fills up rows that are too short, for formats known to write such rows.',
+      ),
+    }),
+    'How files of this format are written, where the job does not say.',
+  ),
   columns: z
     .record(z.string().min(1), columnSchema)
     .describe(
       'The columns, named once: by header, exactly or else loosely in case, spaces, hyphens and underscores. `{n}` in both makes a family; another `{word}` captures a part of the header.',
     ),
-  required: z
-    .array(z.string().min(1))
-    .exactOptional()
-    .describe('Columns that every file of this format has.'),
-  expect: z
-    .record(z.string().min(1), z.union([z.string().min(1), z.array(scalar).min(1)]))
-    .exactOptional()
-    .describe(
-      'Per column, a pattern (RE2 syntax) or words that each whole cell must match unless blank; a row with another cell is misaligned.',
-    ),
-  misaligned: conditionSchema
-    .exactOptional()
-    .describe(
-      'A row that meets this condition has shifted, like a row with a cell that does not meet `expect`.',
-    ),
-  params: z
-    .record(
+  required: optional(z.array(z.string().min(1)), 'Columns that every file of this format has.'),
+  expect: optional(
+    z.record(z.string().min(1), z.union([z.string().min(1), z.array(scalar).min(1)])),
+    'Per column, a pattern (RE2 syntax) or words that each whole cell must match unless blank; a row with another cell is misaligned.',
+  ),
+  misaligned: optional(
+    conditionSchema,
+    'A row that meets this condition has shifted, like a row with a cell that does not meet `expect`.',
+  ),
+  params: optional(
+    z.record(
       z.string().min(1),
       z.union([
         scalar,
         z.strictObject({
-          default: scalar.exactOptional().describe('Left out: the job must set it.'),
+          default: optional(scalar, 'Left out: the job must set it.'),
           description: z.string().exactOptional(),
         }),
       ]),
-    )
-    .exactOptional()
-    .describe('What a job may set, with its default.'),
-  lookups: z
-    .record(
+    ),
+    'What a job may set, with its default.',
+  ),
+  lookups: optional(
+    z.record(
       z.string().min(1),
       z.strictObject({
-        path: workspacePathSchema
-          .exactOptional()
-          .describe('A file beside the mapping, in any format of a source.'),
+        path: optional(workspacePathSchema, 'A file beside the mapping, in any format of a source.'),
         ...remoteFields('source'),
         ...tableFields,
         match: z
           .string()
           .min(1)
           .describe('Its column that is compared, in any case; `from` for the rates of `convert`.'),
-        join: joinSchema
-          .exactOptional()
-          .describe('Its columns become columns of the source: each row gets those of the row with its key.'),
-        of: z
-          .literal('subscriber-lists')
-          .exactOptional()
-          .describe("Instead of a file: the store's own lists, with the columns id and name."),
-        when: conditionSchema
-          .exactOptional()
-          .describe('With `of`: a condition on params; the store is asked only if it is true.'),
+        join: optional(
+          joinSchema,
+          'Its columns become columns of the source: each row gets those of the row with its key.',
+        ),
+        of: optional(
+          z.literal('subscriber-lists'),
+          "Instead of a file: the store's own lists, with the columns id and name.",
+        ),
+        when: optional(
+          conditionSchema,
+          'With `of`: a condition on params; the store is asked only if it is true.',
+        ),
       }),
-    )
-    .exactOptional()
-    .describe('Tables that values are looked up in.'),
-  skip: z
-    .array(
+    ),
+    'Tables that values are looked up in.',
+  ),
+  skip: optional(
+    z.array(
       z.strictObject({
         when: conditionSchema.describe('Judged on the head row.'),
         reason: z.string().min(1).describe('For the report.'),
       }),
-    )
-    .exactOptional()
-    .describe('Records to leave out on purpose.'),
-  group: groupSchema.exactOptional().describe('How rows become records. Left out: every row is one.'),
+    ),
+    'Records to leave out on purpose.',
+  ),
+  group: optional(groupSchema, 'How rows become records. Left out: every row is one.'),
   tests: z.array(mappingTestSchema).default([]).describe('Run by `storeferry check`, offline.'),
 };
 
@@ -182,34 +166,30 @@ const productMappingSchema = z.strictObject({
   import: z.literal('products'),
   ...common,
   product: productSchema.prefault({}).describe('The fields of the product.'),
-  options: optionsSchema.exactOptional().describe('The choices a buyer makes.'),
+  options: optional(optionsSchema, 'The choices a buyer makes.'),
   variants: variantsSchema.prefault({}).describe('What can be bought.'),
 });
 
 const propertiesSchema = z.strictObject({
-  fields: z
-    .record(z.string().min(1), valueSchema)
-    .exactOptional()
-    .describe('Properties by name, each with where its value stands.'),
-  names: z
-    .string()
-    .min(1)
-    .exactOptional()
-    .describe('A family of columns with names of properties, such as `field{n}`.'),
-  values: z.string().min(1).exactOptional().describe('The family of columns with their values.'),
-  rest: z
-    .union([z.boolean(), z.strictObject({ except: z.array(z.string()).min(1) })])
-    .exactOptional()
-    .describe('Every column that is used nowhere else becomes a property, named as its header.'),
+  fields: optional(
+    z.record(z.string().min(1), valueSchema),
+    'Properties by name, each with where its value stands.',
+  ),
+  names: optional(z.string().min(1), 'A family of columns with names of properties, such as `field{n}`.'),
+  values: optional(z.string().min(1), 'The family of columns with their values.'),
+  rest: optional(
+    z.union([z.boolean(), z.strictObject({ except: z.array(z.string()).min(1) })]),
+    'Every column that is used nowhere else becomes a property, named as its header.',
+  ),
 });
 
 /** The fields of a contact (storefront-api.md, section 4.2). Only fields that are not empty are sent. */
 const contactSchema = z.strictObject({
-  id: valueSchema.exactOptional().describe("The store's id, unless the job has a crosswalk."),
-  match: z
-    .record(z.string().min(1), valueSchema)
-    .exactOptional()
-    .describe('Additional values, not sent, by which a crosswalk may find the id.'),
+  id: optional(valueSchema, "The store's id, unless the job has a crosswalk."),
+  match: optional(
+    z.record(z.string().min(1), valueSchema),
+    'Additional values, not sent, by which a crosswalk may find the id.',
+  ),
   name: valueSchema.exactOptional(),
   email: valueSchema.exactOptional(),
   phone: valueSchema.exactOptional(),
@@ -220,10 +200,10 @@ const contactSchema = z.strictObject({
   zip: valueSchema.exactOptional(),
   country: valueSchema.exactOptional(),
   companyName: valueSchema.exactOptional(),
-  properties: propertiesSchema.exactOptional().describe('Custom properties.'),
-  tags: valueSchema.exactOptional().describe('A list.'),
-  subscribed: flagSchema.exactOptional().describe('Whether the contact receives e-mails.'),
-  subscriberLists: valueSchema.exactOptional().describe('A list of ids of subscriber lists.'),
+  properties: optional(propertiesSchema, 'Custom properties.'),
+  tags: optional(valueSchema, 'A list.'),
+  subscribed: optional(flagSchema, 'Whether the contact receives e-mails.'),
+  subscriberLists: optional(valueSchema, 'A list of ids of subscriber lists.'),
 });
 
 const contactMappingSchema = z.strictObject({

@@ -1,48 +1,48 @@
 import { z } from 'zod';
+import { addProblem, optional } from '../../model/json-object.ts';
 import { transformSchema } from '../transforms/transforms.ts';
 import { conditionSchema, flagSchema, valueSchema } from './value.ts';
 
 const categoriesSchema = z.strictObject({
   value: valueSchema.describe('A list of category names or paths.'),
-  path: z
-    .union([z.string().min(1), z.array(z.string().min(1)).min(1)])
-    .exactOptional()
-    .describe('What separates the levels of a path; the last level is the category.'),
-  root: z
-    .boolean()
-    .exactOptional()
-    .describe('Whether a path of one level counts. Default: true; `false` leaves a bare root out.'),
-  table: z
-    .string()
-    .exactOptional()
-    .describe('A lookup table with the columns id, name, url, parentCategory, matched by path or name.'),
-  except: z.array(z.string()).exactOptional().describe('Names that are not categories (`Uncategorized`).'),
+  path: optional(
+    z.union([z.string().min(1), z.array(z.string().min(1)).min(1)]),
+    'What separates the levels of a path; the last level is the category.',
+  ),
+  root: optional(
+    z.boolean(),
+    'Whether a path of one level counts. Default: true; `false` leaves a bare root out.',
+  ),
+  table: optional(
+    z.string(),
+    'A lookup table with the columns id, name, url, parentCategory, matched by path or name.',
+  ),
+  except: optional(z.array(z.string()), 'Names that are not categories (`Uncategorized`).'),
 });
 
 /** The fields of a product (storefront-api.md, section 2) that are equal for its variants. */
 export const productSchema = z.strictObject({
-  url: valueSchema
-    .exactOptional()
-    .describe(
-      'The URL handle: the key of the product. Blank: the record is rejected. Only a mapping for `mode: update` may leave it out.',
-    ),
-  id: valueSchema
-    .exactOptional()
-    .describe("The store's id of the product, for `mode: update` with `match: id`; never sent."),
-  title: valueSchema
-    .exactOptional()
-    .describe('Blank: the record is rejected. Only a mapping for `mode: update` may leave it out.'),
-  description: valueSchema.exactOptional().describe('May be HTML.'),
-  hidden: flagSchema.exactOptional().describe('Whether the product is hidden.'),
-  images: valueSchema
-    .exactOptional()
-    .describe('A list of addresses; values that are not http addresses are left out and counted.'),
-  categories: z
-    .union([valueSchema, categoriesSchema])
-    .exactOptional()
-    .describe('What the product belongs to.'),
-  type: z
-    .union([
+  url: optional(
+    valueSchema,
+    'The URL handle: the key of the product. Blank: the record is rejected. Only a mapping for `mode: update` may leave it out.',
+  ),
+  id: optional(
+    valueSchema,
+    "The store's id of the product, for `mode: update` with `match: id`; never sent.",
+  ),
+  title: optional(
+    valueSchema,
+    'Blank: the record is rejected. Only a mapping for `mode: update` may leave it out.',
+  ),
+  description: optional(valueSchema, 'May be HTML.'),
+  hidden: optional(flagSchema, 'Whether the product is hidden.'),
+  images: optional(
+    valueSchema,
+    'A list of addresses; values that are not http addresses are left out and counted.',
+  ),
+  categories: optional(z.union([valueSchema, categoriesSchema]), 'What the product belongs to.'),
+  type: optional(
+    z.union([
       valueSchema,
       z.strictObject({
         is: z
@@ -54,109 +54,86 @@ export const productSchema = z.strictObject({
           })
           .describe('The first type whose condition the head row meets, or else all variant rows.'),
       }),
-    ])
-    .exactOptional()
-    .describe(
-      'physical, digital, service or membership. Blank or left out: digital with a `file`, service if `unshipped`, else physical.',
-    ),
-  unshipped: conditionSchema
-    .exactOptional()
-    .describe('A product whose variants all meet this is not shipped: a service.'),
-  file: valueSchema.exactOptional().describe('The address of the file that a digital product sells.'),
-  subscription: z
-    .strictObject({
+    ]),
+    'physical, digital, service or membership. Blank or left out: digital with a `file`, service if `unshipped`, else physical.',
+  ),
+  unshipped: optional(conditionSchema, 'A product whose variants all meet this is not shipped: a service.'),
+  file: optional(valueSchema, 'The address of the file that a digital product sells.'),
+  subscription: optional(
+    z.strictObject({
       cycles: valueSchema.exactOptional(),
       period: valueSchema.exactOptional(),
       periodUnit: valueSchema.exactOptional(),
-      length: valueSchema
-        .exactOptional()
-        .describe(
-          'Instead of `cycles`: how many units it lasts in all, a multiple of `period`; 0: without end.',
-        ),
-      when: conditionSchema
-        .exactOptional()
-        .describe('Only rows that meet this are subscriptions; one without billing data is rejected.'),
-    })
-    .exactOptional()
-    .describe('Recurring billing, where any of these has a value, on the head row or all variants.'),
+      length: optional(
+        valueSchema,
+        'Instead of `cycles`: how many units it lasts in all, a multiple of `period`; 0: without end.',
+      ),
+      when: optional(
+        conditionSchema,
+        'Only rows that meet this are subscriptions; one without billing data is rejected.',
+      ),
+    }),
+    'Recurring billing, where any of these has a value, on the head row or all variants.',
+  ),
 });
 
 /** The choices a buyer makes, by name. */
 export const optionsSchema = z.strictObject({
-  names: valueSchema
-    .exactOptional()
-    .describe(
-      'The family of columns with the names of the options, such as `option{n}`; or a list, if the rows have all names in one cell.',
-    ),
-  columns: z
-    .union([z.string().min(1), z.record(z.string().min(1), valueSchema)])
-    .exactOptional()
-    .describe(
-      'Instead of `names`: options by name, each with where its value stands; or a family of columns whose headers have the names, such as `{ header: "Option: {name}", occurrence: all }`.',
-    ),
-  values: valueSchema
-    .exactOptional()
-    .describe(
-      'The value that a variant row has, such as `value{n}`; with a list of names, the list of their values.',
-    ),
-  listed: valueSchema
-    .exactOptional()
-    .describe('The values that the head row lists, in the order to show them; a list.'),
-  none: z
-    .record(z.string(), z.string())
-    .exactOptional()
-    .describe('If the only option has this name and this only value, the product has no options.'),
-  keep: z
-    .enum(['used', 'differing'])
-    .exactOptional()
-    .describe(
-      '`used`: options for which some variant has a value (default). `differing`: those whose value differs among the variants.',
-    ),
-  blank: z
-    .enum(['reject', 'any'])
-    .exactOptional()
-    .describe(
-      'A variant without a value for an option that others have: reject the product (default), or `any`: one variant for each listed value.',
-    ),
-  combine: z
-    .boolean()
-    .exactOptional()
-    .describe(
-      'Without variant rows, or without `values`: a variant for each combination of the listed values, at most 200.',
-    ),
+  names: optional(
+    valueSchema,
+    'The family of columns with the names of the options, such as `option{n}`; or a list, if the rows have all names in one cell.',
+  ),
+  columns: optional(
+    z.union([z.string().min(1), z.record(z.string().min(1), valueSchema)]),
+    'Instead of `names`: options by name, each with where its value stands; or a family of columns whose headers have the names, such as `{ header: "Option: {name}", occurrence: all }`.',
+  ),
+  values: optional(
+    valueSchema,
+    'The value that a variant row has, such as `value{n}`; with a list of names, the list of their values.',
+  ),
+  listed: optional(valueSchema, 'The values that the head row lists, in the order to show them; a list.'),
+  none: optional(
+    z.record(z.string(), z.string()),
+    'If the only option has this name and this only value, the product has no options.',
+  ),
+  keep: optional(
+    z.enum(['used', 'differing']),
+    '`used`: options for which some variant has a value (default). `differing`: those whose value differs among the variants.',
+  ),
+  blank: optional(
+    z.enum(['reject', 'any']),
+    'A variant without a value for an option that others have: reject the product (default), or `any`: one variant for each listed value.',
+  ),
+  combine: optional(
+    z.boolean(),
+    'Without variant rows, or without `values`: a variant for each combination of the listed values, at most 200.',
+  ),
 });
 
 const pricingSchema = z
   .strictObject({
-    price: valueSchema.exactOptional().describe('The current price.'),
-    was: valueSchema
-      .exactOptional()
-      .describe(
-        'With `price`: the price before the sale (compare-at). Where it is blank, percent and amount apply.',
-      ),
-    regular: valueSchema.exactOptional().describe('The price without a sale.'),
-    sale: valueSchema.exactOptional().describe('With `regular`: the price during a sale; 0 means no sale.'),
-    from: valueSchema.exactOptional().describe('With `sale`: when it begins.'),
-    to: valueSchema
-      .exactOptional()
-      .describe('With `sale`: when it ends; a date alone means all of that day.'),
-    during: valueSchema.exactOptional().describe('With `sale`: both in one, a list of two dates.'),
-    when: conditionSchema.exactOptional().describe('With `sale`: only if this condition is true.'),
-    plus: valueSchema.exactOptional().describe('A surcharge on the price.'),
-    percent: valueSchema.exactOptional().describe('With `price`: a discount in percent.'),
-    amount: valueSchema.exactOptional().describe('With `price`: a discount in money.'),
-    rule: z
-      .array(transformSchema)
-      .min(1)
-      .exactOptional()
-      .describe(
-        'Steps on numbers that every price goes through, compare-at and sale too: `[{ times: 1.2 }, { round: { to: 1, ending: 0.99 } }]`. Without a rounding at the end: to cents, or as finely as the price in the source.',
-      ),
+    price: optional(valueSchema, 'The current price.'),
+    was: optional(
+      valueSchema,
+      'With `price`: the price before the sale (compare-at). Where it is blank, percent and amount apply.',
+    ),
+    regular: optional(valueSchema, 'The price without a sale.'),
+    sale: optional(valueSchema, 'With `regular`: the price during a sale; 0 means no sale.'),
+    from: optional(valueSchema, 'With `sale`: when it begins.'),
+    to: optional(valueSchema, 'With `sale`: when it ends; a date alone means all of that day.'),
+    during: optional(valueSchema, 'With `sale`: both in one, a list of two dates.'),
+    when: optional(conditionSchema, 'With `sale`: only if this condition is true.'),
+    plus: optional(valueSchema, 'A surcharge on the price.'),
+    percent: optional(valueSchema, 'With `price`: a discount in percent.'),
+    amount: optional(valueSchema, 'With `price`: a discount in money.'),
+    rule: optional(
+      z.array(transformSchema).min(1),
+      'Steps on numbers that every price goes through, compare-at and sale too: `[{ times: 1.2 }, { round: { to: 1, ending: 0.99 } }]`. Without a rounding at the end: to cents, or as finely as the price in the source.',
+    ),
   })
   .superRefine((pricing, context) => {
-    const has = (key: keyof typeof pricing) => pricing[key] !== undefined;
-    if (has('price') === has('regular')) {
-      context.addIssue({ code: 'custom', message: 'expected price or regular, and not both' });
+    if ('price' in pricing === 'regular' in pricing) {
+      addProblem(context, 'expected price or regular, and not both');
       return;
     }
     const companions = {
@@ -170,13 +147,10 @@ const pricingSchema = z
       when: 'sale',
     } as const;
     for (const [key, needed] of Object.entries(companions)) {
-      if (key in pricing && !has(needed)) {
-        context.addIssue({ code: 'custom', path: [key], message: `${key} goes with ${needed}` });
-      }
+      if (key in pricing && !(needed in pricing)) addProblem(context, `${key} goes with ${needed}`, key);
     }
-    if (has('during') && (has('from') || has('to'))) {
-      context.addIssue({ code: 'custom', path: ['during'], message: 'expected during, or from and to' });
-    }
+    if ('during' in pricing && ('from' in pricing || 'to' in pricing))
+      addProblem(context, 'expected during, or from and to', 'during');
   });
 
 /** The variants of a product. */
@@ -187,30 +161,29 @@ export const variantsSchema = z.strictObject({
     .describe(
       'Which rows are variants: `all`, `children` (all but the head), or those that meet a condition. If none is, the head row is the only one.',
     ),
-  except: conditionSchema
-    .exactOptional()
-    .describe('Of these rows, those that are not for sale: left out of the product, and counted.'),
-  inherit: z
-    .array(
-      z.union([
-        z.string().min(1),
-        z.record(z.string().min(1), z.union([z.string(), z.array(z.string()).min(1)])),
-      ]),
-    )
-    .min(1)
-    .exactOptional()
-    .describe(
-      "Columns that are read from the head row where the variant's cell is blank; `{ column: word }` if it has that word.",
-    ),
-  sku: valueSchema.exactOptional().describe('Stock keeping unit.'),
-  pricing: pricingSchema
-    .exactOptional()
-    .describe(
-      'Fills price, onSale, regularPrice and salePrice at once. Only a mapping for `mode: update` may leave it out.',
-    ),
-  quantity: valueSchema.exactOptional().describe('Stock. Blank: not tracked, and not sent.'),
-  weight: z
-    .strictObject({
+  except: optional(
+    conditionSchema,
+    'Of these rows, those that are not for sale: left out of the product, and counted.',
+  ),
+  inherit: optional(
+    z
+      .array(
+        z.union([
+          z.string().min(1),
+          z.record(z.string().min(1), z.union([z.string(), z.array(z.string()).min(1)])),
+        ]),
+      )
+      .min(1),
+    "Columns that are read from the head row where the variant's cell is blank; `{ column: word }` if it has that word.",
+  ),
+  sku: optional(valueSchema, 'Stock keeping unit.'),
+  pricing: optional(
+    pricingSchema,
+    'Fills price, onSale, regularPrice and salePrice at once. Only a mapping for `mode: update` may leave it out.',
+  ),
+  quantity: optional(valueSchema, 'Stock. Blank: not tracked, and not sent.'),
+  weight: optional(
+    z.strictObject({
       value: valueSchema.describe('A number, or with `unit: cell` a number and its unit.'),
       unit: z
         .string()
@@ -218,9 +191,9 @@ export const variantsSchema = z.strictObject({
         .describe(
           "g, kg, mg, oz, lb; `store`: the store's own; `cell`: as the cell says; a column; or a capture, such as `{unit}`.",
         ),
-    })
-    .exactOptional()
-    .describe("Sent in the store's unit."),
+    }),
+    "Sent in the store's unit.",
+  ),
 });
 
 /** `product` of a mapping: the fields that a product has once. */

@@ -1,15 +1,16 @@
 import { z } from 'zod';
+import { addProblem, onlyKey, optional } from '../../model/json-object.ts';
 import { type Transform, transformSchema } from '../transforms/transforms.ts';
 
 const word = z.union([z.string(), z.number(), z.boolean()]);
 const words = z.union([word, z.array(word).min(1)]);
 
 const test = z.strictObject({
-  contains: words.exactOptional().describe('The cell contains this text, or one of these, in any case.'),
-  starts: words.exactOptional().describe('The cell begins with this text, or one of these, in any case.'),
-  matches: z.string().min(1).exactOptional().describe('The whole cell fits this pattern (RE2 syntax).'),
-  above: z.number().exactOptional().describe('The cell is a number greater than this.'),
-  below: z.number().exactOptional().describe('The cell is a number less than this.'),
+  contains: optional(words, 'The cell contains this text, or one of these, in any case.'),
+  starts: optional(words, 'The cell begins with this text, or one of these, in any case.'),
+  matches: optional(z.string().min(1), 'The whole cell fits this pattern (RE2 syntax).'),
+  above: optional(z.number(), 'The cell is a number greater than this.'),
+  below: optional(z.number(), 'The cell is a number less than this.'),
 });
 
 /** A test for a cell. */
@@ -74,70 +75,43 @@ export interface ValueObject {
 /** A column, a `{template}`, a constant number or boolean, a pipeline `[source, transform, …]`, or a map. */
 export type Value = string | number | boolean | readonly [Value, ...Transform[]] | ValueObject;
 
-/** The keys of a value written as a map that say what it is. */
-const VALUE_MAINS = ['value', 'const', 'first', 'all', 'join', 'sum', 'min', 'max'] as const;
-
 const valueObject: z.ZodType<ValueObject> = z.lazy(() =>
   z
     .strictObject({
-      value: valueSchema.exactOptional().describe('The value itself, where it needs the options below.'),
-      const: z.union([z.string(), z.number(), z.boolean()]).exactOptional().describe('Always this.'),
-      first: z.array(valueSchema).min(1).exactOptional().describe('The first of these that is not blank.'),
-      all: z
-        .array(valueSchema)
-        .min(1)
-        .exactOptional()
-        .describe(
-          'A list: these values one after the other, of all rows of the product, blanks and repeats left out.',
-        ),
-      join: z.array(valueSchema).min(1).exactOptional().describe('One text of these, blanks left out.'),
-      sum: z
-        .array(valueSchema)
-        .min(1)
-        .exactOptional()
-        .describe('The sum of these numbers, blanks left out; blank if all are.'),
-      min: z
-        .array(valueSchema)
-        .min(1)
-        .exactOptional()
-        .describe('The smallest of these numbers, blanks left out.'),
-      max: z
-        .array(valueSchema)
-        .min(1)
-        .exactOptional()
-        .describe('The greatest of these numbers, blanks left out.'),
-      with: z.string().exactOptional().describe('With `join`: the separator. Default: a blank.'),
-      when: conditionSchema.exactOptional().describe('Blank unless this condition is true.'),
-      unless: conditionSchema.exactOptional().describe('Blank if this condition is true.'),
-      blank: z
-        .enum(['leave-out', 'clear', 'reject'])
-        .exactOptional()
-        .describe('Of a field: what a blank means. Default: `leave-out`; title and url reject.'),
-      from: z
-        .enum(['head', 'any'])
-        .exactOptional()
-        .describe(
-          'Of a product field: `head`, the row that describes the product (default), or `any`, the first row with a value.',
-        ),
-      order: z
-        .string()
-        .exactOptional()
-        .describe('With `all`: a column with numbers that order the rows; rows without one come last.'),
+      value: optional(valueSchema, 'The value itself, where it needs the options below.'),
+      const: optional(z.union([z.string(), z.number(), z.boolean()]), 'Always this.'),
+      first: optional(z.array(valueSchema).min(1), 'The first of these that is not blank.'),
+      all: optional(
+        z.array(valueSchema).min(1),
+        'A list: these values one after the other, of all rows of the product, blanks and repeats left out.',
+      ),
+      join: optional(z.array(valueSchema).min(1), 'One text of these, blanks left out.'),
+      sum: optional(
+        z.array(valueSchema).min(1),
+        'The sum of these numbers, blanks left out; blank if all are.',
+      ),
+      min: optional(z.array(valueSchema).min(1), 'The smallest of these numbers, blanks left out.'),
+      max: optional(z.array(valueSchema).min(1), 'The greatest of these numbers, blanks left out.'),
+      with: optional(z.string(), 'With `join`: the separator. Default: a blank.'),
+      when: optional(conditionSchema, 'Blank unless this condition is true.'),
+      unless: optional(conditionSchema, 'Blank if this condition is true.'),
+      blank: optional(
+        z.enum(['leave-out', 'clear', 'reject']),
+        'Of a field: what a blank means. Default: `leave-out`; title and url reject.',
+      ),
+      from: optional(
+        z.enum(['head', 'any']),
+        'Of a product field: `head`, the row that describes the product (default), or `any`, the first row with a value.',
+      ),
+      order: optional(
+        z.string(),
+        'With `all`: a column with numbers that order the rows; rows without one come last.',
+      ),
     })
     .superRefine((value, context) => {
-      const mains = VALUE_MAINS.filter((key) => key in value);
-      if (mains.length !== 1) {
-        context.addIssue({
-          code: 'custom',
-          message: `expected one of ${VALUE_MAINS.join(', ')}${mains.length > 1 ? `, found ${mains.join(' and ')}` : ''}`,
-        });
-      }
-      if (value.with !== undefined && value.join === undefined) {
-        context.addIssue({ code: 'custom', path: ['with'], message: '`with` goes with `join`' });
-      }
-      if (value.order !== undefined && value.all === undefined) {
-        context.addIssue({ code: 'custom', path: ['order'], message: '`order` goes with `all`' });
-      }
+      onlyKey(value, ['value', 'const', 'first', 'all', 'join', 'sum', 'min', 'max'], context);
+      if ('with' in value && !('join' in value)) addProblem(context, '`with` goes with `join`', 'with');
+      if ('order' in value && !('all' in value)) addProblem(context, '`order` goes with `all`', 'order');
     }),
 );
 

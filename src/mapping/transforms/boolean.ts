@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { booleanWord, FALSE_WORDS, TRUE_WORDS } from '../../model/inert-cell.ts';
+import { optional } from '../../model/json-object.ts';
 import { refuse } from '../values/cell.ts';
 import { defineTransform, readingStep, type Step } from './define-transform.ts';
 
@@ -57,8 +58,8 @@ export const boolean = defineTransform({
     shape: {
       boolean: z
         .strictObject({
-          yes: words.exactOptional().describe('The words for yes.'),
-          no: words.exactOptional().describe('The words for no.'),
+          yes: optional(words, 'The words for yes.'),
+          no: optional(words, 'The words for no.'),
         })
         .describe(
           'As `boolean`, with other words; yes, no, true and false include all words with that meaning.',

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { isTimezone } from '../../model/is-timezone.ts';
+import { optional } from '../../model/json-object.ts';
 import { Moment, refuse } from '../values/cell.ts';
 import { defineTransform, readingStep, type Step, type TransformContext } from './define-transform.ts';
 
@@ -180,15 +181,11 @@ export function isoDateStep(expected: string, quote: (text: string) => string): 
 }
 
 const options = z.strictObject({
-  formats: z
-    .array(z.string().min(1))
-    .min(1)
-    .exactOptional()
-    .describe('Tried in order: `iso`, or yyyy yy MM M dd d HH H hh h mm ss a with separators.'),
-  timezone: z
-    .string()
-    .exactOptional()
-    .describe('Of dates that name no zone, such as Europe/Rome. Default: UTC.'),
+  formats: optional(
+    z.array(z.string().min(1)).min(1),
+    'Tried in order: `iso`, or yyyy yy MM M dd d HH H hh h mm ss a with separators.',
+  ),
+  timezone: optional(z.string(), 'Of dates that name no zone, such as Europe/Rome. Default: UTC.'),
 });
 
 /** `date`: reads a date, or a date with a time. */

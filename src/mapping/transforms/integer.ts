@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { optional } from '../../model/json-object.ts';
 import { refuse } from '../values/cell.ts';
 import { defineTransform, type Step } from './define-transform.ts';
 import { PLAIN_NUMBER, readNumber } from './read-number.ts';
@@ -15,10 +16,10 @@ export const integer = defineTransform({
     shape: {
       integer: z
         .strictObject({
-          otherwise: z
-            .enum(['blank', 'reject'])
-            .exactOptional()
-            .describe('What a text becomes that is not a whole number. Default: reject.'),
+          otherwise: optional(
+            z.enum(['blank', 'reject']),
+            'What a text becomes that is not a whole number. Default: reject.',
+          ),
         })
         .describe('As `integer`, with options.'),
     },

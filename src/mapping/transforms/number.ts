@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { DeepReadonly } from '../../model/json-object.ts';
+import { type DeepReadonly, optional } from '../../model/json-object.ts';
 import { defineTransform, readingStep, type Step, type TransformContext } from './define-transform.ts';
 import { type FormatParams, type NumberFormat, PLAIN_NUMBER, readNumber } from './read-number.ts';
 
@@ -10,28 +10,22 @@ export function numberStep(format: NumberFormat, quote: (text: string) => string
 
 /** How numbers are written, as a mapping says it. */
 export const numberOptions = z.strictObject({
-  decimal: z
-    .string()
-    .exactOptional()
-    .describe(
-      'The decimal sign: `.`, `,`; `auto` takes either and refuses ambiguous values (1,299); `either` takes either, for files without thousands signs.',
-    ),
-  thousands: z
-    .string()
-    .exactOptional()
-    .describe(
-      'The thousands sign that may stand between groups of three digits; `other`: the comma where the point is decimal, and the other way round. Then 1.000 is refused where the point is decimal: it may be a thousand.',
-    ),
-  currency: z
-    .string()
-    .exactOptional()
-    .describe(
-      '`strip` removes the code, sign or abbreviation of a currency (EUR, $, zł) and refuses any other word; a code such as EUR also refuses other currencies. An amount with three digits behind its only sign (15.000) is refused, unless its currency has thousandths.',
-    ),
-  otherwise: z
-    .enum(['blank', 'reject'])
-    .exactOptional()
-    .describe('What a text becomes that is not a number. Default: reject.'),
+  decimal: optional(
+    z.string(),
+    'The decimal sign: `.`, `,`; `auto` takes either and refuses ambiguous values (1,299); `either` takes either, for files without thousands signs.',
+  ),
+  thousands: optional(
+    z.string(),
+    'The thousands sign that may stand between groups of three digits; `other`: the comma where the point is decimal, and the other way round. Then 1.000 is refused where the point is decimal: it may be a thousand.',
+  ),
+  currency: optional(
+    z.string(),
+    '`strip` removes the code, sign or abbreviation of a currency (EUR, $, zł) and refuses any other word; a code such as EUR also refuses other currencies. An amount with three digits behind its only sign (15.000) is refused, unless its currency has thousandths.',
+  ),
+  otherwise: optional(
+    z.enum(['blank', 'reject']),
+    'What a text becomes that is not a number. Default: reject.',
+  ),
 });
 
 /** `number`: reads a number. */

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { optional } from '../../model/json-object.ts';
 import { compilePattern } from './compile-pattern.ts';
 import { defineTransform, textOrBlank, textStep } from './define-transform.ts';
 
@@ -8,10 +9,7 @@ export const replace = defineTransform({
   map: {
     shape: {
       replace: z.string().min(1).describe('A pattern (RE2 syntax); every match becomes the text of `with`.'),
-      with: z
-        .string()
-        .exactOptional()
-        .describe('With `replace`: the new text; `$1` is the first group. Default: nothing.'),
+      with: optional(z.string(), 'With `replace`: the new text; `$1` is the first group. Default: nothing.'),
     },
     compile: ({ replace: written, with: by = '' }, { complain, argument, patternLength }) => {
       const pattern = compilePattern(written, patternLength, (message) => complain(['replace'], message));

@@ -1,20 +1,18 @@
 import { z } from 'zod';
 import { Decimal } from '../../model/decimal.ts';
+import { optional } from '../../model/json-object.ts';
 import { calculatingStep, defineTransform, type TransformContext } from './define-transform.ts';
 
 const options = z.strictObject({
   to: z.number().positive().describe('To multiples of this: 0.05, 1, 10.'),
-  ending: z
-    .number()
-    .min(0)
-    .exactOptional()
-    .describe(
-      'To numbers that end so: with `to: 1` and 0.99 to 0.99, 1.99, …; with `to: 10` and 9 to 9, 19, …',
-    ),
-  direction: z
-    .enum(['nearest', 'up', 'down'])
-    .exactOptional()
-    .describe('`nearest` (default): the middle goes up; `up` or `down`: always so.'),
+  ending: optional(
+    z.number().min(0),
+    'To numbers that end so: with `to: 1` and 0.99 to 0.99, 1.99, …; with `to: 10` and 9 to 9, 19, …',
+  ),
+  direction: optional(
+    z.enum(['nearest', 'up', 'down']),
+    '`nearest` (default): the middle goes up; `up` or `down`: always so.',
+  ),
 });
 
 type Options = z.infer<typeof options>;

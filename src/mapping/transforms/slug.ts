@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { optional } from '../../model/json-object.ts';
 import { defineTransform, type Step, textOrBlank, textStep } from './define-transform.ts';
 
 /** Latin letters that do not decompose into a letter and an accent. */
@@ -64,8 +65,8 @@ export const slug = defineTransform({
     shape: {
       slug: z
         .strictObject({
-          keep: z.string().min(1).exactOptional().describe('Further characters to keep, such as `_.`.'),
-          case: z.enum(['lower', 'keep']).exactOptional().describe('`keep` leaves upper case as it is.'),
+          keep: optional(z.string().min(1), 'Further characters to keep, such as `_.`.'),
+          case: optional(z.enum(['lower', 'keep']), '`keep` leaves upper case as it is.'),
         })
         .describe('As `slug`, with options.'),
     },

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { optional } from '../../model/json-object.ts';
 import { defineTransform } from './define-transform.ts';
 
 /** The characters that make separators ordinary text. */
@@ -57,18 +58,14 @@ export const split = defineTransform({
       split: z
         .union([z.string().min(1), z.array(z.string().min(1)).min(1)])
         .describe('Splits a text into a list at this separator (or any of these); blank parts are dropped.'),
-      escape: z
-        .string()
-        .length(1)
-        .exactOptional()
-        .describe(
-          'With `split`: the character that makes a following separator or quote ordinary, as in `10\\, 20`; before any other character it is ordinary itself.',
-        ),
-      quote: z
-        .string()
-        .length(1)
-        .exactOptional()
-        .describe('With `split`: the character around parts that hold the separator, as in `"a, b",c`.'),
+      escape: optional(
+        z.string().length(1),
+        'With `split`: the character that makes a following separator or quote ordinary, as in `10\\, 20`; before any other character it is ordinary itself.',
+      ),
+      quote: optional(
+        z.string().length(1),
+        'With `split`: the character around parts that hold the separator, as in `"a, b",c`.',
+      ),
     },
     compile: ({ split: written, escape: escapedBy, quote: quotedBy }, { argument }) => {
       const separators = (typeof written === 'string' ? [written] : written).map((separator) =>

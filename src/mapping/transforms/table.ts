@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { optional } from '../../model/json-object.ts';
 import { didYouMean } from '../../model/nearest.ts';
 import { lookupKey } from '../lookup-table.ts';
 import { refuse } from '../values/cell.ts';
@@ -14,10 +15,10 @@ export const table = defineTransform({
   map: {
     shape: {
       table: z.string().describe('The name of a lookup table, declared under `lookups`.'),
-      column: z
-        .string()
-        .exactOptional()
-        .describe('With `table`: which of its columns to take. Default: the first that is not matched.'),
+      column: optional(
+        z.string(),
+        'With `table`: which of its columns to take. Default: the first that is not matched.',
+      ),
       otherwise,
     },
     compile: ({ table: name, column, otherwise: rule }, { complain, lookupTable, quote }) => {

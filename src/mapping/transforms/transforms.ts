@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { addProblem } from '../../model/json-object.ts';
 import { boolean } from './boolean.ts';
 import { convert } from './convert.ts';
 import { date } from './date.ts';
@@ -81,12 +82,12 @@ const mapSchema = z.strictObject(keys).superRefine((written, context) => {
       main === undefined
         ? `expected one transform: ${names(maps).join(', ')}`
         : `expected one transform, found ${names(mains).join(' and ')}; write them one after the other, as two items`;
-    context.addIssue({ code: 'custom', message });
+    addProblem(context, message);
     return;
   }
   for (const key of Object.keys(written)) {
     if (key in main.shape) continue;
-    context.addIssue({ code: 'custom', path: [key], message: `${key} is not an option of ${main.name}` });
+    addProblem(context, `${key} is not an option of ${main.name}`, key);
   }
 });
 
