@@ -1,12 +1,18 @@
-import { createHash } from 'node:crypto';
-import { buffer, text } from 'node:stream/consumers';
+import { text } from 'node:stream/consumers';
 import { isJsonObject } from '../model/json-object.ts';
 import type { Operation } from '../model/operation.ts';
 import { type Plan, type PlannedRejection, type PlannedShard, planSchema } from '../model/plan.ts';
 import type { Reason } from '../model/reason.ts';
 import type { RowSpan } from '../model/row.ts';
 import { StateError } from '../model/storeferry-error.ts';
-import { openSealed, type RunFolder, sealedJson, sha256Of } from '../state/artifacts.ts';
+import {
+  openSealed,
+  type RunFolder,
+  readWhole,
+  sealedJson,
+  sha256Of,
+  sha256OfFile,
+} from '../state/artifacts.ts';
 import { IN_DOUBT, type Ledger } from '../state/state.ts';
 import { valueChanges } from './changes/field-changes.ts';
 import { HELD_FILE, type HeldRecord, parseHeldLine } from './held-record.ts';
@@ -65,9 +71,19 @@ export async function readShard(folder: RunFolder, shard: PlannedShard): Promise
 }
 
 /** The bytes of a shard's file; StateError unless they are those that the plan has written. */
-export async function verifiedShard(folder: RunFolder, { name, sha256 }: PlannedShard): Promise<Buffer> {
-  const content = await buffer(await folder.read(name));
-  if (sha256 === sha256Of(content)) return content;
+export async function verifiedShard(folder: RunFolder, shard: PlannedShard): Promise<Buffer> {
+  const content = await readWhole(folder, shard.name, shard.bytes);
+  refuseOther(sha256Of(content), folder, shard);
+  return content;
+}
+
+/** StateError unless the bytes of a shard's file are those that the plan has written. */
+export async function verifyShard(folder: RunFolder, shard: PlannedShard): Promise<void> {
+  refuseOther(await sha256OfFile(folder, shard.name), folder, shard);
+}
+
+function refuseOther(found: string, folder: RunFolder, { name, sha256 }: PlannedShard): void {
+  if (sha256 === found) return;
   const file = `${folder.location}/${name}`;
   throw new StateError(
     sha256 === undefined
@@ -121,9 +137,7 @@ export async function verifyHeld(folder: RunFolder, { heldSha256 }: Plan): Promi
 }
 
 async function verifyFile(folder: RunFolder, name: string, sha256: string | undefined): Promise<void> {
-  const hash = createHash('sha256');
-  for await (const chunk of await folder.read(name)) hash.update(chunk);
-  if (hash.digest('hex') === sha256) return;
+  if ((await sha256OfFile(folder, name)) === sha256) return;
   throw new StateError(`${folder.location}/${name} was changed after planning.`, {
     hint: 'The file was damaged or edited. Run the job again: it makes a new plan.',
   });

@@ -2,6 +2,7 @@ import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
+import { readNext } from '../model/read-buffers.ts';
 import { errorCode } from '../model/storeferry-error.ts';
 import {
   connectionFailure,
@@ -132,15 +133,13 @@ export async function openSpool(): Promise<Spool> {
   };
 }
 
-const READ_BYTES = 256 * 1024;
-
 /** All bytes of an open file. Unlike a stream of Node.js it leaves the handle open, so the file can be read again. */
 export async function* bytesOf(handle: FileHandle): AsyncGenerator<Buffer> {
   for (let position = 0; ; ) {
-    const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(READ_BYTES), 0, READ_BYTES, position);
-    if (bytesRead === 0) return;
-    position += bytesRead;
-    yield buffer.subarray(0, bytesRead);
+    const bytes = await readNext(handle, position);
+    if (bytes.length === 0) return;
+    position += bytes.length;
+    yield bytes;
   }
 }
 

@@ -1,7 +1,5 @@
-import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { buffer, text } from 'node:stream/consumers';
-import { pipeline } from 'node:stream/promises';
 import { formatRow } from '../csv/format-row.ts';
 import { readCsv } from '../csv/read-csv.ts';
 import { inertCell, withoutInertMark } from '../model/inert-cell.ts';
@@ -19,7 +17,7 @@ import {
   UNTOUCHED_FILE,
 } from '../report/rejects/rejects-file.ts';
 import { stageContents } from '../source/snapshot.ts';
-import type { RunFolder } from '../state/artifacts.ts';
+import { type RunFolder, sha256OfFile } from '../state/artifacts.ts';
 import { digestOf } from './digest-of.ts';
 import type { Stage } from './import/stage-step.ts';
 import { retryGuardOf, saveRetryGuard } from './retry-guard.ts';
@@ -148,19 +146,13 @@ const TYPED_FILE = 'rejects-typed.txt';
 
 /** Notes that the rejects file of a run was typed in a browser, so no cell of it was changed by a spreadsheet. */
 export async function markAsTyped(folder: RunFolder): Promise<void> {
-  await folder.write(TYPED_FILE, [await digestOfRejects(folder)]);
+  await folder.write(TYPED_FILE, [await sha256OfFile(folder, REJECTS_FILE)]);
 }
 
 /** Whether the rejects file is still as it was typed in a browser. */
 async function isTyped(folder: RunFolder): Promise<boolean> {
   if (!(await folder.exists(TYPED_FILE))) return false;
-  return (await text(await folder.read(TYPED_FILE))) === (await digestOfRejects(folder));
-}
-
-async function digestOfRejects(folder: RunFolder): Promise<string> {
-  const hash = createHash('sha256');
-  await pipeline(await folder.read(REJECTS_FILE), hash);
-  return hash.digest('hex');
+  return (await text(await folder.read(TYPED_FILE))) === (await sha256OfFile(folder, REJECTS_FILE));
 }
 
 /**

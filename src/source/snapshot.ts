@@ -3,6 +3,7 @@ import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { z } from 'zod';
 import type { Stored } from '../model/json-object.ts';
+import { giveBack } from '../model/read-buffers.ts';
 import { stagedTableSchema } from '../model/row.ts';
 import { StateError } from '../model/storeferry-error.ts';
 import { openSealed, type RunFolder, sealedJson } from '../state/artifacts.ts';
@@ -80,7 +81,7 @@ export async function loadSnapshot(folder: RunFolder): Promise<Snapshot | undefi
 export async function verifiedSnapshot(folder: RunFolder): Promise<Snapshot | undefined> {
   const snapshot = await loadSnapshot(folder);
   for (const file of [...(snapshot?.files ?? []), ...(snapshot?.tables ?? [])]) {
-    for await (const _ of verified(folder, file, await folder.read(file.stored)));
+    for await (const bytes of verified(folder, file, await folder.read(file.stored))) giveBack(bytes);
   }
   return snapshot;
 }

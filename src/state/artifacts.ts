@@ -1,5 +1,6 @@
-import { hash } from 'node:crypto';
+import { createHash, hash } from 'node:crypto';
 import type { Readable } from 'node:stream';
+import { giveBack } from '../model/read-buffers.ts';
 import { StateError } from '../model/storeferry-error.ts';
 
 /** Marks a file that is still being written. */
@@ -81,6 +82,29 @@ export async function* inChunks(
     }
   }
   if (bytes > 0) yield Buffer.concat(pieces);
+}
+
+/** All bytes of a file that should have this size. */
+export async function readWhole(folder: RunFolder, name: string, size: number): Promise<Buffer> {
+  let whole = Buffer.allocUnsafeSlow(size);
+  let end = 0;
+  for await (const chunk of await folder.read(name)) {
+    if (end + chunk.length > whole.length) whole = Buffer.concat([whole], 2 * (end + chunk.length));
+    whole.set(chunk, end);
+    end += chunk.length;
+    giveBack(chunk);
+  }
+  return whole.subarray(0, end);
+}
+
+/** The SHA-256 of a file. */
+export async function sha256OfFile(folder: RunFolder, name: string): Promise<string> {
+  const digest = createHash('sha256');
+  for await (const chunk of await folder.read(name)) {
+    digest.update(chunk);
+    giveBack(chunk);
+  }
+  return digest.digest('hex');
 }
 
 /** The SHA-256 of bytes, or of a text as UTF-8, in hexadecimal. */

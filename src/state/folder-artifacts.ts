@@ -2,6 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
 import { type FileHandle, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { giveBack, READ_BYTES, readNext } from '../model/read-buffers.ts';
 import { StateError } from '../model/storeferry-error.ts';
 import {
   type Artifacts,
@@ -60,7 +62,7 @@ function runFolder(location: string): RunFolder {
     async read(name) {
       const path = pathOf(name);
       const file = await asStateError(path, 'read', open(path, constants.O_RDONLY | constants.O_NOFOLLOW));
-      return file.createReadStream({ highWaterMark: 256 * 1_024 });
+      return bytesOf(file);
     },
     async exists(name) {
       return (await asStateError(pathOf(name), 'read', found(stat(pathOf(name))))) !== undefined;
@@ -75,6 +77,26 @@ function runFolder(location: string): RunFolder {
     },
   };
   return folder;
+}
+
+/** The bytes of a file, which is closed with the stream. */
+function bytesOf(file: FileHandle): Readable {
+  let position = 0;
+  return new Readable({
+    highWaterMark: READ_BYTES,
+    read() {
+      readNext(file, position).then(
+        (bytes) => {
+          position += bytes.length;
+          this.push(bytes.length === 0 ? null : bytes);
+        },
+        (error: Error) => this.destroy(error),
+      );
+    },
+    destroy(error, done) {
+      file.close().then(() => done(error), done);
+    },
+  });
 }
 
 /** Creates the folder and removes incomplete files of dead writers. */
@@ -94,6 +116,7 @@ async function writeNew(path: string, content: Parameters<RunFolder['write']>[1]
     for await (const chunk of inChunks(content)) {
       await asStateError(path, 'written', writeAll(file, chunk));
       size += chunk.length;
+      giveBack(chunk);
     }
     await asStateError(path, 'written', file.sync());
     return size;

@@ -5,7 +5,7 @@ import type { ExportJob } from '../../config/job/job.ts';
 import { type Exported, exportedSchema } from '../../model/run.ts';
 import { StoreRefusedError } from '../../model/storeferry-error.ts';
 import type { SubscriberList } from '../../model/subscriber-list.ts';
-import { openSealed, type RunFolder, sealedJson } from '../../state/artifacts.ts';
+import { openSealed, type RunFolder, sealedJson, sha256OfFile } from '../../state/artifacts.ts';
 import type { PageItem, SendOptions, Storefront } from '../../storefront/storefront.ts';
 import { textLines } from '../writing/text-lines.ts';
 import { type Item, itemPage } from './page-ahead.ts';
@@ -51,9 +51,7 @@ export async function saveReading(
 export async function hasWholeReading(folder: RunFolder): Promise<boolean> {
   if (!(await folder.exists(READING_FILE))) return false;
   if (!(await folder.exists(SEAL_FILE))) return true;
-  const hash = createHash('sha256');
-  for await (const chunk of await folder.read(READING_FILE)) hash.update(chunk);
-  return (await readSeal(folder))?.sha256 === hash.digest('hex');
+  return (await readSeal(folder))?.sha256 === (await sha256OfFile(folder, READING_FILE));
 }
 
 /** Facts that a person should know about the reading. */

@@ -1,7 +1,7 @@
 import type { Plan, PlannedShard } from '../../model/plan.ts';
 import { KINDS_BUT_PLAN, type Run, SENDING_KINDS, UNFINISHED } from '../../model/run.ts';
 import { StateError, UsageError } from '../../model/storeferry-error.ts';
-import { readPlan, verifiedShard, verifyRejections } from '../../plan/plan-file.ts';
+import { readPlan, verifyRejections, verifyShard } from '../../plan/plan-file.ts';
 import { verifiedSnapshot } from '../../source/snapshot.ts';
 import { importTarget } from '../../state/state.ts';
 import { hasDied } from '../lock-job.ts';
@@ -71,7 +71,7 @@ export async function whyNotContinue(
     await verifyRejections(folder, plan);
     for (const shard of plan.shards) {
       context.signal.throwIfAborted();
-      if (await hasOpen(context, run, shard)) await verifiedShard(folder, shard);
+      if (await hasOpen(context, run, shard)) await verifyShard(folder, shard);
     }
     return undefined;
   } catch (error) {

@@ -1,4 +1,4 @@
-import { buffer, text } from 'node:stream/consumers';
+import { text } from 'node:stream/consumers';
 import { z } from 'zod';
 import { BlockIndex } from '../../model/block-index.ts';
 import { hashKey, type KeyHash, KeySet } from '../../model/key-set.ts';
@@ -6,7 +6,8 @@ import type { Plan } from '../../model/plan.ts';
 import type { Run } from '../../model/run.ts';
 import { StateError } from '../../model/storeferry-error.ts';
 import { BLOCKS_FILE } from '../../plan/plan-file.ts';
-import { isName, openSealed, sealedJson, sha256Of } from '../../state/artifacts.ts';
+import { writeCopy } from '../../source/snapshot.ts';
+import { isName, openSealed, readWhole, sealedJson, sha256Of } from '../../state/artifacts.ts';
 import { importTarget, type Lock, targetTag } from '../../state/state.ts';
 import type { RunContext } from '../run-context.ts';
 
@@ -19,6 +20,7 @@ const sealSchema = z.object({
   position: z.string(),
   /** The hashes of the keys that the store refused: blocks with them do not count. Not the keys: they may be personal data. */
   refused: z.array(z.object({ high: z.int(), low: z.int() })),
+  bytes: z.int(),
   sha256: z.string(),
 });
 
@@ -37,9 +39,9 @@ export async function keptBlocks(
     const { value, isSealed } = openSealed(await text(await folder.read(listed)));
     const seal = sealSchema.safeParse(value).data;
     if (!isSealed || seal?.target !== targetTag(target) || seal.position !== position) return undefined;
-    const bytes = await buffer(await folder.read(blocks));
+    const bytes = await readWhole(folder, blocks, seal.bytes);
     if (sha256Of(bytes) !== seal.sha256) return undefined;
-    const index = new BlockIndex(new Uint32Array(new Uint8Array(bytes).buffer));
+    const index = new BlockIndex(new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4));
     if (seal.refused.length > 0) {
       const refused = new KeySet();
       for (const hash of seal.refused) refused.addHash(hash, true);
@@ -76,14 +78,15 @@ export async function keepBlocks(
     const refused: KeyHash[] = [];
     for await (const page of state.runs.refusals(run.id)) refused.push(...page.map(({ key }) => hashOf(key)));
     const folder = artifacts.run(FOLDER);
-    const bytes = await buffer(await artifacts.run(run.id).read(BLOCKS_FILE));
     const position = await ledger.position();
     // Of a process that was stopped meanwhile, the position may be that of another job.
     if (!lock.isHeld()) return;
-    const seal = { target: targetTag(target), position, refused, sha256: sha256Of(bytes) };
+    await using ofRun = await artifacts.run(run.id).read(BLOCKS_FILE);
     try {
-      await folder.write(blocks, [bytes]);
-      await folder.write(listed, [sealedJson(seal)]);
+      const { bytes, sha256 } = await writeCopy(folder, blocks, BLOCKS_FILE, ofRun);
+      await folder.write(listed, [
+        sealedJson({ target: targetTag(target), position, refused, bytes, sha256 }),
+      ]);
     } catch (error) {
       // Everything was sent, and the earlier blocks no longer count: the next run reads the whole source.
       if (!(error instanceof StateError)) throw error;
