@@ -49,8 +49,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 
 /** The files of a folder that other folders may import. A folder without an entry has no list yet. */
 const PUBLIC: Readonly<Record<string, readonly string[]>> = {
-  // Clock and comparison alone, for code that connects to no store: storefront.ts loads undici.
-  storefront: ['storefront.ts', 'clock.ts', 'proof.ts'],
+  // Comparison alone, for code that connects to no store: storefront.ts loads undici.
+  storefront: ['storefront.ts', 'proof.ts'],
   config: [
     ...['workspace.ts', 'check-workspace.ts', 'store-config.ts', 'job/job.ts', 'job/read-schedules.ts'],
     // For pages that change files.
@@ -61,9 +61,8 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
   source: ['stage-source.ts', 'find-files.ts', 'snapshot.ts', 'unpack.ts'],
   remote: [
     ...['remote-kinds.ts', 'remote-client.ts', 'fetch-file.ts'],
-    // What else opens buckets: the artifacts.
-    ...['s3-objects.ts', 's3-kind.ts'],
-    'image-checker.ts',
+    // What else opens buckets: the artifacts. And image addresses.
+    ...['s3-objects.ts', 'image-checker.ts'],
   ],
   csv: ['read-csv.ts', 'format-row.ts'],
   tables: ['stage-table.ts', 'open-table.ts'],
@@ -85,9 +84,8 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
     ...['run-context.ts', 'execute-run.ts', 'import/apply-step.ts', 'lock-job.ts'],
     ...['report/read-stored-report.ts', 'export/export-history.ts'],
     // Corrected rejects, which the dashboard takes; and a file that `init` looks at.
-    ...['read-corrections.ts', 'look-at-source.ts', 'preview-source.ts', 'show-record.ts'],
-    'inputs/open-mapping.ts',
-    ...['online/online-checks.ts', 'online/online-check.ts'],
+    ...['read-corrections.ts', 'preview-source.ts', 'show-record.ts'],
+    ...['inputs/open-mapping.ts', 'online/online-checks.ts'],
     // A record of the ledger, its versions, and the records of a run.
     ...[
       'records/catalog-as-of.ts',

@@ -1,7 +1,7 @@
+import { type Clock, systemClock } from '../model/clock.ts';
 import type { DeleteProduct, Operation, Outcome } from '../model/operation.ts';
 import { type SafetyLimitError, UnauthorizedError } from '../model/storeferry-error.ts';
 import type { OutcomeTally } from '../state/state.ts';
-import { type Clock, systemClock } from '../storefront/clock.ts';
 import type { OnEnded, SendOptions, Storefront } from '../storefront/storefront.ts';
 import { forbidden } from './forbidden.ts';
 import { groupCommit } from './group-commit.ts';

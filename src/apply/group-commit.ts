@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from '../storefront/clock.ts';
+import { type Clock, systemClock } from '../model/clock.ts';
 
 /**
  * Writes entries in groups, one group at a time: entries that arrive during a write form the next group. So one

@@ -1,5 +1,5 @@
+import type { Clock } from '../model/clock.ts';
 import { InterruptedError, StoreferryError } from '../model/storeferry-error.ts';
-import type { Clock } from '../storefront/clock.ts';
 
 /** How an unfinished apply ends: `drain` waits for requests in flight and records them, `drop` does neither. */
 export type StopMode = 'drain' | 'drop';

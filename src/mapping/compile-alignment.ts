@@ -1,6 +1,5 @@
-import { booleanWord, isErrorValue } from '../model/inert-cell.ts';
 import type { Reason } from '../model/reason.ts';
-import type { Row } from '../model/row.ts';
+import { booleanWord, isErrorValue, type Row } from '../model/row.ts';
 import type { Binding } from './columns/bind-table.ts';
 import type { BoundTable, Misalignment } from './record-rows.ts';
 import { resolveName, type Scope, unknownName } from './scope.ts';

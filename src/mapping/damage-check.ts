@@ -1,5 +1,5 @@
-import { isErrorValue } from '../model/inert-cell.ts';
 import type { Reason } from '../model/reason.ts';
+import { isErrorValue } from '../model/row.ts';
 import type { RecordRows, SourceRow } from './record-rows.ts';
 import type { Scope } from './scope.ts';
 

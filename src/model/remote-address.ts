@@ -1,74 +1,3 @@
-/** The id of a document, or of its published version. */
-const LINK =
-  /^https:\/\/docs\.google\.com\/spreadsheets\/(?:u\/\d+\/)?d\/((?:e\/)?[\w-]+)(?:\/(\w*))?(?:[?#]|$)/;
-
-/**
- * The CSV address of a Google Sheet that is shared by link: its link from the browser (`…/edit#gid=0`) leads to a
- * page. The sheet is the one of the link's `gid`, else the first. Any other address is returned unchanged.
- */
-export function googleSheetExport(address: string): string {
-  const [link, id = '', page = ''] = LINK.exec(address) ?? [];
-  if (link === undefined || !['', 'edit', 'view', 'htmlview', 'pubhtml', 'preview', 'copy'].includes(page))
-    return address;
-  const gid = /[?&#]gid=(\d+)/.exec(address)?.[1];
-  const sheet = gid === undefined ? '' : `&gid=${gid}`;
-  const base = `https://docs.google.com/spreadsheets/d/${id}`;
-  return id.startsWith('e/')
-    ? `${base}/pub?output=csv&single=true${sheet}`
-    : `${base}/export?format=csv${sheet}`;
-}
-
-/** What to do if a Google Sheet cannot be read; undefined for any other address. */
-export function googleSheetHint(location: string): string | undefined {
-  if (!LINK.test(location)) return undefined;
-  return 'Share it by link: in Google Sheets choose Share, then under General access "Anyone with the link" as Viewer. If it must stay private, use a service account: `auth: { serviceAccount: … }` (docs/sources.md).';
-}
-
-/** What identifies a store: its address, and the optional `id` in stores.yaml. */
-interface StoreAddress {
-  readonly baseUrl: string;
-  readonly id?: string | undefined;
-}
-
-/**
- * The identity of a store, independent of its name in stores.yaml: `id:NAME` if it has an id, otherwise its
- * normalised address. Two stores with one identity share their ledger, their locks and their rate limits.
- */
-export function storeIdentity({ id, baseUrl }: StoreAddress): string {
-  return id === undefined ? normalisedAddress(baseUrl) : `id:${id}`;
-}
-
-/**
- * The address without insignificant parts: scheme, default port, final slash, dot after the host, and the spellings
- * of this machine. It begins with `//`, so that no address equals an id. Other text is unchanged.
- */
-export function normalisedAddress(baseUrl: string): string {
-  if (!URL.canParse(baseUrl)) return baseUrl;
-  const { hostname, port, pathname } = new URL(baseUrl);
-  const host = isLoopback(hostname) ? 'localhost' : withoutDot(hostname);
-  return `//${host}${port === '' ? '' : `:${port}`}${normalisedPath(pathname)}`;
-}
-
-const LOOPBACK = /^(localhost|127(\.\d+){3}|0\.0\.0\.0|\[::1?\]|\[::ffff:7f[\da-f]{2}:[\da-f]{1,4}\])$/;
-
-/** Whether a hostname, as `URL` writes it, means this machine. */
-export function isLoopback(hostname: string): boolean {
-  return LOOPBACK.test(withoutDot(hostname));
-}
-
-function withoutDot(hostname: string): string {
-  return hostname.replace(/\.$/, '');
-}
-
-/** RFC 3986, 6.2.2: removes unnecessary escapes, and writes the digits of the others in upper case. */
-function normalisedPath(pathname: string): string {
-  const escaped = pathname.replaceAll(/%[\da-f]{2}/gi, (code) => {
-    const character = String.fromCharCode(Number.parseInt(code.slice(1), 16));
-    return /[\w.~-]/.test(character) ? character : code.toUpperCase();
-  });
-  return escaped.replace(/\/+$/, '');
-}
-
 /**
  * A place outside the workspace for files, as the kinds in `src/remote/remote-kinds.ts` define it; each adds its own
  * fields.
@@ -98,6 +27,59 @@ export interface S3Place {
   readonly pathStyle: boolean;
   /** Whether the endpoint may be in a private network, or on this machine. */
   readonly allowPrivateAddresses: boolean;
+}
+
+/** The settings of a bucket without its name; with unset variables they are usable for checks only. */
+type CompletedPlace =
+  | {
+      readonly place: Omit<S3Place, 'bucket' | 'allowPrivateAddresses'>;
+      readonly unset: readonly string[];
+      readonly secrets: readonly string[];
+    }
+  | { readonly problem: string };
+
+/** The settings of a bucket that a job gives itself. */
+interface OwnS3Settings {
+  readonly endpoint?: string | undefined;
+  readonly region?: string | undefined;
+  readonly pathStyle?: boolean | undefined;
+  readonly accessKeyId?: string | undefined;
+  readonly secretAccessKey?: string | undefined;
+  readonly sessionToken?: string | undefined;
+}
+
+/** The settings for S3: from the job, else from the usual variables. */
+export function completeS3Place(
+  own: OwnS3Settings,
+  variable: (name: string) => string | undefined,
+): CompletedPlace {
+  const first = (...names: readonly string[]) =>
+    names.map((name) => variable(name)).find((value) => value !== undefined);
+  const endpoint = own.endpoint ?? first('AWS_ENDPOINT_URL_S3', 'AWS_ENDPOINT_URL') ?? null;
+  if (endpoint !== null && !isHttpUrl(endpoint)) {
+    return { problem: 'AWS_ENDPOINT_URL: expected an http or https address' };
+  }
+  const ownKeys = own.accessKeyId !== undefined || own.secretAccessKey !== undefined;
+  const accessKeyId = own.accessKeyId ?? first('AWS_ACCESS_KEY_ID');
+  const secretAccessKey = own.secretAccessKey ?? first('AWS_SECRET_ACCESS_KEY');
+  const sessionToken = own.sessionToken ?? (ownKeys ? undefined : first('AWS_SESSION_TOKEN'));
+  return {
+    place: {
+      endpoint,
+      region: own.region ?? first('AWS_REGION', 'AWS_DEFAULT_REGION') ?? 'us-east-1',
+      credentials: {
+        accessKeyId: accessKeyId ?? '',
+        secretAccessKey: secretAccessKey ?? '',
+        sessionToken: sessionToken ?? null,
+      },
+      pathStyle: own.pathStyle ?? endpoint !== null,
+    },
+    unset: [
+      ...(accessKeyId === undefined ? ['AWS_ACCESS_KEY_ID'] : []),
+      ...(secretAccessKey === undefined ? ['AWS_SECRET_ACCESS_KEY'] : []),
+    ],
+    secrets: [secretAccessKey, sessionToken].filter((secret) => secret !== undefined),
+  };
 }
 
 /** The place for files of runs: a folder, or a bucket with a prefix. */
@@ -178,4 +160,75 @@ export type FilePlace =
 /** Whether the text is an absolute http or https address. */
 export function isHttpUrl(text: string): boolean {
   return /^https?:\/\/[^/]/i.test(text) && URL.canParse(text);
+}
+
+/** The id of a document, or of its published version. */
+const GOOGLE_SHEET =
+  /^https:\/\/docs\.google\.com\/spreadsheets\/(?:u\/\d+\/)?d\/((?:e\/)?[\w-]+)(?:\/(\w*))?(?:[?#]|$)/;
+
+/**
+ * The CSV address of a Google Sheet that is shared by link: its link from the browser (`…/edit#gid=0`) leads to a
+ * page. The sheet is the one of the link's `gid`, else the first. Any other address is returned unchanged.
+ */
+export function googleSheetExport(address: string): string {
+  const [link, id = '', page = ''] = GOOGLE_SHEET.exec(address) ?? [];
+  if (link === undefined || !['', 'edit', 'view', 'htmlview', 'pubhtml', 'preview', 'copy'].includes(page))
+    return address;
+  const gid = /[?&#]gid=(\d+)/.exec(address)?.[1];
+  const sheet = gid === undefined ? '' : `&gid=${gid}`;
+  const base = `https://docs.google.com/spreadsheets/d/${id}`;
+  return id.startsWith('e/')
+    ? `${base}/pub?output=csv&single=true${sheet}`
+    : `${base}/export?format=csv${sheet}`;
+}
+
+/** What to do if a Google Sheet cannot be read; undefined for any other address. */
+export function googleSheetHint(location: string): string | undefined {
+  if (!GOOGLE_SHEET.test(location)) return undefined;
+  return 'Share it by link: in Google Sheets choose Share, then under General access "Anyone with the link" as Viewer. If it must stay private, use a service account: `auth: { serviceAccount: … }` (docs/sources.md).';
+}
+
+/** What identifies a store: its address, and the optional `id` in stores.yaml. */
+interface StoreAddress {
+  readonly baseUrl: string;
+  readonly id?: string | undefined;
+}
+
+/**
+ * The identity of a store, independent of its name in stores.yaml: `id:NAME` if it has an id, otherwise its
+ * normalised address. Two stores with one identity share their ledger, their locks and their rate limits.
+ */
+export function storeIdentity({ id, baseUrl }: StoreAddress): string {
+  return id === undefined ? normalisedAddress(baseUrl) : `id:${id}`;
+}
+
+/**
+ * The address without insignificant parts: scheme, default port, final slash, dot after the host, and the spellings
+ * of this machine. It begins with `//`, so that no address equals an id. Other text is unchanged.
+ */
+export function normalisedAddress(baseUrl: string): string {
+  if (!URL.canParse(baseUrl)) return baseUrl;
+  const { hostname, port, pathname } = new URL(baseUrl);
+  const host = isLoopback(hostname) ? 'localhost' : withoutDot(hostname);
+  return `//${host}${port === '' ? '' : `:${port}`}${normalisedPath(pathname)}`;
+}
+
+const LOOPBACK = /^(localhost|127(\.\d+){3}|0\.0\.0\.0|\[::1?\]|\[::ffff:7f[\da-f]{2}:[\da-f]{1,4}\])$/;
+
+/** Whether a hostname, as `URL` writes it, means this machine. */
+export function isLoopback(hostname: string): boolean {
+  return LOOPBACK.test(withoutDot(hostname));
+}
+
+function withoutDot(hostname: string): string {
+  return hostname.replace(/\.$/, '');
+}
+
+/** RFC 3986, 6.2.2: removes unnecessary escapes, and writes the digits of the others in upper case. */
+function normalisedPath(pathname: string): string {
+  const escaped = pathname.replaceAll(/%[\da-f]{2}/gi, (code) => {
+    const character = String.fromCharCode(Number.parseInt(code.slice(1), 16));
+    return /[\w.~-]/.test(character) ? character : code.toUpperCase();
+  });
+  return escaped.replace(/\/+$/, '');
 }

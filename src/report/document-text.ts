@@ -257,11 +257,13 @@ export function wrap(text: string, width: number, indent = ''): string[] {
   return [...lines, line];
 }
 
-/** The subject of a check and its result. */
-interface ReportedFinding {
+/** The result of a check of one thing. */
+export interface Finding {
+  /** The subject, such as `store main`. */
   readonly subject: string;
   readonly verdict: 'ok' | 'warning' | 'error' | 'not-checked';
   readonly message: string;
+  /** What to do about it. */
   readonly hint?: string | undefined;
 }
 
@@ -269,7 +271,7 @@ const WORDS = { ok: 'ok', warning: 'warning', error: 'error', 'not-checked': 'no
 const MARGIN = 'not checked  '.length;
 
 /** For each finding its verdict and result, and below it what to do. */
-export function findingsText(findings: readonly ReportedFinding[], { colors, width }: PageOptions): string {
+export function findingsText(findings: readonly Finding[], { colors, width }: PageOptions): string {
   const paint = createColors(colors);
   const tones = { ok: paint.green, warning: paint.yellow, error: paint.red, 'not-checked': paint.dim };
   const lines = findings.flatMap(({ subject, verdict, message, hint }) => {

@@ -1,3 +1,4 @@
+import type { WorkspaceCheck } from '../config/check-workspace.ts';
 import type { ExportJob, ImportJob } from '../config/job/job.ts';
 import type { StoreConfig } from '../config/store-config.ts';
 import type { Resource, SentFields } from '../model/mapped-record.ts';
@@ -7,6 +8,7 @@ import { storeIdentity } from '../model/remote-address.ts';
 import type { Run, RunProgress, Sample, StateLoss } from '../model/run.ts';
 import { explainError, explainFailure, firstError, StoreferryError } from '../model/storeferry-error.ts';
 import type { JudgedWave } from '../model/wave-limits.ts';
+import type { Finding } from '../report/document-text.ts';
 import type { RunFacts } from '../report/run-facts.ts';
 import type { Artifacts } from '../state/artifacts.ts';
 import type { FileAccess } from '../state/file-access.ts';
@@ -250,4 +252,31 @@ export function storeClients(version: string, sharedStore: SharedStoreOf, listen
       await Promise.all([...clients.values()].map(({ client }) => client.close()));
     },
   };
+}
+
+/** A finding without its subject. */
+export type Facts = Omit<Finding, 'subject'>;
+
+/** A probe of one thing that a run needs. */
+export interface Look {
+  readonly subject: string;
+  /** Returns findings; a rejection is an error as well. */
+  look(signal: AbortSignal): Promise<readonly Facts[]>;
+}
+
+/** The facts about the workspace for checks. */
+export interface CheckedWorkspace extends Pick<WorkspaceCheck, 'stores' | 'jobs' | 'mappings' | 'settings'> {
+  readonly dir: string;
+  /** The variables without value that a store needs. */
+  readonly unsetOf: (store: string) => readonly string[];
+  readonly version: string;
+  readonly newRunId: () => string;
+}
+
+/** A check of `check --online`: returns the probes that this workspace needs. */
+export type OnlineCheck = (workspace: CheckedWorkspace) => readonly Look[];
+
+/** The folders and settings that decide which files jobs may use. */
+export function accessOf({ dir, settings }: Pick<CheckedWorkspace, 'dir' | 'settings'>): FileAccess {
+  return { workspaceDir: dir, allowedFolders: settings?.allowedFolders };
 }

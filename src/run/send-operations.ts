@@ -5,11 +5,11 @@ import {
   type WritingStorefront,
 } from '../apply/apply-operations.ts';
 import type { StoreConfig } from '../config/store-config.ts';
+import { type Clock, sleep, systemClock } from '../model/clock.ts';
 import { type Operation, SHARD_SIZE } from '../model/operation.ts';
 import type { Run } from '../model/run.ts';
 import { lockLost } from '../model/storeferry-error.ts';
 import { changedId, importTarget, type Lock, type OperationResult, type Sending } from '../state/state.ts';
-import { type Clock, sleep, systemClock } from '../storefront/clock.ts';
 import type { Storefront } from '../storefront/storefront.ts';
 import type { RunContext } from './run-context.ts';
 

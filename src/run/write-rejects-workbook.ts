@@ -8,15 +8,14 @@ import { pipeline } from 'node:stream/promises';
 import yazl from 'yazl';
 import { formatRow } from '../csv/format-row.ts';
 import { readCsv } from '../csv/read-csv.ts';
-import { inertCell, withoutInertMark } from '../model/inert-cell.ts';
-import type { Table } from '../model/row.ts';
+import { inertCell, type Table, withoutInertMark } from '../model/row.ts';
 import { SourceError } from '../model/storeferry-error.ts';
 import { REJECTS_WORKBOOK, readRejectsIndex, UNTOUCHED_FILE } from '../report/rejects/rejects-file.ts';
 import { stageSource } from '../source/stage-source.ts';
 import { isZip, peek, ZIP_BYTES } from '../source/unpack.ts';
 import type { RunFolder } from '../state/artifacts.ts';
+import { SampleFolder } from '../state/artifacts.ts';
 import { openTable } from '../tables/open-table.ts';
-import { SampleFolder } from './look-at-source.ts';
 
 /** Excel cuts texts after this many characters, and repairs files with longer ones. */
 const LONGEST_CELL = 32_767;

@@ -1,5 +1,5 @@
 import { createHash, hash } from 'node:crypto';
-import type { Readable } from 'node:stream';
+import { Readable } from 'node:stream';
 import { giveBack } from '../model/read-buffers.ts';
 import { StateError } from '../model/storeferry-error.ts';
 
@@ -132,4 +132,65 @@ export function openSealed(text: string): { readonly value: unknown; readonly is
   const { [SEAL]: seal, ...value }: Record<string, unknown> = { ...parsed };
   if (seal !== sha256Of(JSON.stringify(value))) throw new SyntaxError('the checksum differs');
   return { value, isSealed: true };
+}
+
+/** The content of a sample file. */
+interface SampledFile {
+  readonly bytes: Buffer;
+  /** Whether the file continues after it. */
+  readonly cut: boolean;
+}
+
+/** A folder in memory that keeps the beginnings of files, to look at a source before there is a run. */
+export class SampleFolder implements RunFolder {
+  readonly location = 'memory';
+  readonly #files = new Map<string, SampledFile>();
+  readonly #mostBytes: number;
+
+  constructor(mostBytes: number) {
+    this.#mostBytes = mostBytes;
+  }
+
+  async write(
+    name: string,
+    content: AsyncIterable<Uint8Array | string> | Iterable<Uint8Array | string>,
+  ): Promise<number> {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    let cut = false;
+    for await (const chunk of content) {
+      if (size >= this.#mostBytes) {
+        cut = true;
+        break;
+      }
+      const bytes = Buffer.from(chunk);
+      chunks.push(bytes);
+      size += bytes.length;
+    }
+    this.#files.set(name, { bytes: Buffer.concat(chunks), cut });
+    return size;
+  }
+
+  /** The kept part of a file; StateError if there is none. */
+  sampled(name: string): SampledFile {
+    const file = this.#files.get(name);
+    if (file === undefined) throw new StateError(`The sample has no file ${name}.`);
+    return file;
+  }
+
+  async read(name: string): Promise<Readable> {
+    return Readable.from([this.sampled(name).bytes]);
+  }
+
+  async exists(name: string): Promise<boolean> {
+    return this.#files.has(name);
+  }
+
+  async list(): Promise<readonly string[]> {
+    return [...this.#files.keys()].sort();
+  }
+
+  async remove(names: readonly string[]): Promise<void> {
+    for (const name of names) this.#files.delete(name);
+  }
 }

@@ -1,6 +1,6 @@
+import { type Clock, sleep } from '../model/clock.ts';
 import { UnauthorizedError } from '../model/storeferry-error.ts';
 import { abortable } from './abortable.ts';
-import { type Clock, sleep } from './clock.ts';
 import type { Gate, Ticket } from './gate/gate.ts';
 import type { Settled } from './read-answer.ts';
 

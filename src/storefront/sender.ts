@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import pRetry from 'p-retry';
+import { type Clock, sleep } from '../model/clock.ts';
 import type { Reason } from '../model/reason.ts';
 import { abortable } from './abortable.ts';
-import { type Clock, sleep } from './clock.ts';
 import { type Exchange, NoAnswer, type StoreRequest } from './exchange.ts';
 import type { AttemptEnd, Gate, Ticket } from './gate/gate.ts';
 import { keyCheck, needsConfirmation, type Unauthorized, wrongKey } from './key-check.ts';

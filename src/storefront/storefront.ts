@@ -1,7 +1,7 @@
+import { type Clock, systemClock } from '../model/clock.ts';
 import type { Outcome } from '../model/operation.ts';
 import { StoreRefusedError, StoreUnavailableError } from '../model/storeferry-error.ts';
 import { abortListeners } from './abortable.ts';
-import { type Clock, systemClock } from './clock.ts';
 import { exchange, type StoreRequest } from './exchange.ts';
 import { type GateStats, gate, type OnStorefrontEvent, type SharedPause } from './gate/gate.ts';
 import type { SharedRate } from './gate/rate-limit.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { groupCommit } from '../../src/apply/group-commit.ts';
-import type { Clock } from '../../src/storefront/clock.ts';
+import type { Clock } from '../../src/model/clock.ts';
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { formatRow } from '../../src/csv/format-row.ts';
 import { readCsv } from '../../src/csv/read-csv.ts';
 import { csvLine, markOf, newStyle } from '../../src/export/writing/replace-file.ts';
-import { inertCell, isLive, withoutInertMark } from '../../src/model/inert-cell.ts';
+import { inertCell, isLive, withoutInertMark } from '../../src/model/row.ts';
 
 const HEADER = ['id', 'name', 'note'];
 

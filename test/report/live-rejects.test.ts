@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { inertCell } from '../../src/model/inert-cell.ts';
+import { inertCell } from '../../src/model/row.ts';
 import { figure } from '../support/figure.ts';
 import { none } from '../support/measure.ts';
 import { rejection, rejectsOf } from './rejects-fixture.ts';

@@ -6,8 +6,8 @@ import { DEFAULT_LIMITS, type InputLimits } from '../../src/model/input-limits.t
 import type { TableHabits } from '../../src/model/row.ts';
 import { readMappingTables } from '../../src/run/inputs/open-mapping.ts';
 import { type SideTable, stageWithSideTables } from '../../src/run/inputs/side-table.ts';
-import { SampleFolder } from '../../src/run/look-at-source.ts';
 import { snapshotOf } from '../../src/source/snapshot.ts';
+import { SampleFolder } from '../../src/state/artifacts.ts';
 import type { FileAccess } from '../../src/state/file-access.ts';
 import { makeZip } from '../source/make-zip.ts';
 import { makePipe } from '../support/make-pipe.ts';

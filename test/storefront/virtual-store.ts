@@ -1,5 +1,5 @@
+import { sleep } from '../../src/model/clock.ts';
 import { abortListeners } from '../../src/storefront/abortable.ts';
-import { sleep } from '../../src/storefront/clock.ts';
 import { type Exchange, NoAnswer, type RawAnswer } from '../../src/storefront/exchange.ts';
 import { type Gate, gate, type OnStorefrontEvent, type SharedPause } from '../../src/storefront/gate/gate.ts';
 import type { SharedRate } from '../../src/storefront/gate/rate-limit.ts';

@@ -1,4 +1,4 @@
-import type { Clock } from '../../src/storefront/clock.ts';
+import type { Clock } from '../../src/model/clock.ts';
 
 /** A clock that stands still until it is moved. */
 export interface FakeClock extends Clock {

@@ -1,4 +1,4 @@
-import type { Clock } from '../../src/storefront/clock.ts';
+import type { Clock } from '../../src/model/clock.ts';
 import { SLOWNESS } from './pace.ts';
 
 /**

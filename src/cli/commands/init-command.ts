@@ -15,7 +15,7 @@ import { freeName, writeTogether } from '../../config/new-workspace/write-togeth
 import { isName } from '../../config/store-config.ts';
 import { isWorkspace } from '../../config/workspace.ts';
 import type { MappingSpec } from '../../mapping/spec/mapping-spec.ts';
-import { isTimezone } from '../../model/is-timezone.ts';
+import { isTimezone } from '../../model/clock.ts';
 import { InterruptedError, UsageError } from '../../model/storeferry-error.ts';
 import { printable } from '../../report/printable.ts';
 import { defineCommand, type Invocation, optional } from '../define-command.ts';

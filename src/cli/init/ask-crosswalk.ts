@@ -3,8 +3,7 @@ import { matchableFields } from '../../config/job/job.ts';
 import type { ContactMappingSpec } from '../../mapping/spec/mapping-spec.ts';
 import { loosened } from '../../model/nearest.ts';
 import { explainError, InterruptedError, StoreferryError, UsageError } from '../../model/storeferry-error.ts';
-import { lookAtSource, type SourceLook } from '../../run/look-at-source.ts';
-import { describeLook } from '../../run/preview-source.ts';
+import { describeLook, lookAtSource, type SourceLook } from '../../run/preview-source.ts';
 import { askPath } from './ask-source.ts';
 import type { Asking } from './asking.ts';
 

@@ -15,8 +15,7 @@ import type { MappingFile, MappingSpec } from '../../mapping/spec/mapping-spec.t
 import { didYouMean } from '../../model/nearest.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
 import { sentence, shortened } from '../../report/printable.ts';
-import type { SourceLook } from '../../run/look-at-source.ts';
-import { explainGuess, fileToGuess } from '../../run/preview-source.ts';
+import { explainGuess, fileToGuess, type SourceLook } from '../../run/preview-source.ts';
 import type { Asking } from './asking.ts';
 import { answersOf } from './init-options.ts';
 

@@ -15,8 +15,7 @@ import {
   UsageError,
 } from '../../model/storeferry-error.ts';
 import { counted } from '../../report/printable.ts';
-import { lookAtSource, type SourceLook } from '../../run/look-at-source.ts';
-import { describeLook, readingQuestion } from '../../run/preview-source.ts';
+import { describeLook, lookAtSource, readingQuestion, type SourceLook } from '../../run/preview-source.ts';
 import type { Asking } from './asking.ts';
 
 type Written = Extract<NewSource, { readonly path: string }>;

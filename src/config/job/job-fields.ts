@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import { z } from 'zod';
-import { isTimezone } from '../../model/is-timezone.ts';
+import { isTimezone } from '../../model/clock.ts';
 import { addProblem, optional } from '../../model/json-object.ts';
 import { isHttpUrl } from '../../model/remote-address.ts';
 import { placeholder } from '../placeholder.ts';

@@ -9,12 +9,13 @@ import { proposeMapping } from '../../mapping/guess/propose-mapping.ts';
 import { type RecognisedFile, recogniseFile } from '../../mapping/guess-mapping.ts';
 import type { MappingFile, MappingSpec } from '../../mapping/spec/mapping-spec.ts';
 import { explainError, StoreferryError, UsageError } from '../../model/storeferry-error.ts';
-import { lookAtSource, type SourceLook } from '../../run/look-at-source.ts';
 import {
   fileToGuess,
+  lookAtSource,
   previewSource,
   type ReadingQuestion,
   readingQuestion,
+  type SourceLook,
   type SourcePreview,
 } from '../../run/preview-source.ts';
 import type { Upload, Uploads } from '../actions/uploads.ts';

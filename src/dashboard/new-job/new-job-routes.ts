@@ -7,7 +7,7 @@ import { writeTogether, writeWhole } from '../../config/new-workspace/write-toge
 import { explainError, StoreferryError } from '../../model/storeferry-error.ts';
 import { html } from '../../report/html/markup.ts';
 import { formatBytes } from '../../report/printable.ts';
-import { lookAtSource } from '../../run/look-at-source.ts';
+import { lookAtSource } from '../../run/preview-source.ts';
 import { showResult } from '../actions/show-result.ts';
 import { receiveUpload, UPLOAD_LIMIT_BYTES, type Uploads } from '../actions/uploads.ts';
 import { audit, beginAudited } from '../audit.ts';

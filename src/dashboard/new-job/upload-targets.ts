@@ -5,7 +5,7 @@ import { fitHeader } from '../../mapping/guess-mapping.ts';
 import { loosened } from '../../model/nearest.ts';
 import { MappingError } from '../../model/storeferry-error.ts';
 import { sideTablesOf } from '../../run/inputs/open-mapping.ts';
-import type { LookOptions } from '../../run/look-at-source.ts';
+import type { LookOptions } from '../../run/preview-source.ts';
 
 /** The folder of the workspace for uploaded files. */
 export const UPLOADS_FOLDER = 'uploads';

@@ -1,6 +1,5 @@
 import type { Readable } from 'node:stream';
-import { withoutInertMark } from '../../model/inert-cell.ts';
-import type { Dialect, Row } from '../../model/row.ts';
+import { type Dialect, type Row, withoutInertMark } from '../../model/row.ts';
 import { CsvError, DestinationError } from '../../model/storeferry-error.ts';
 import type { Destination } from '../destination/destination.ts';
 import {

@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import { inertCell } from '../../model/inert-cell.ts';
+import { inertCell } from '../../model/row.ts';
 import { DestinationError } from '../../model/storeferry-error.ts';
 import {
   changedMeanwhile,

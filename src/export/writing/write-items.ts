@@ -1,5 +1,5 @@
 import type { ExportJob } from '../../config/job/job.ts';
-import { withoutInertMark } from '../../model/inert-cell.ts';
+import { withoutInertMark } from '../../model/row.ts';
 import { CsvError, DestinationError } from '../../model/storeferry-error.ts';
 import type { HistoryPoint, ListHistory } from '../../model/subscriber-list.ts';
 import type { Destination } from '../destination/destination.ts';

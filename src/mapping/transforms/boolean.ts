@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { booleanWord, FALSE_WORDS, TRUE_WORDS } from '../../model/inert-cell.ts';
 import { optional } from '../../model/json-object.ts';
+import { booleanWord, FALSE_WORDS, TRUE_WORDS } from '../../model/row.ts';
 import { refuse } from '../values/cell.ts';
 import { defineTransform, readingStep, type Step } from './define-transform.ts';
 

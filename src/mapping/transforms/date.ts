@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isTimezone } from '../../model/is-timezone.ts';
+import { isTimezone } from '../../model/clock.ts';
 import { optional } from '../../model/json-object.ts';
 import { Moment, refuse } from '../values/cell.ts';
 import { defineTransform, readingStep, type Step, type TransformContext } from './define-transform.ts';

@@ -1,4 +1,4 @@
-import { booleanWord } from '../../model/inert-cell.ts';
+import { booleanWord } from '../../model/row.ts';
 import type { SourceRow } from '../record-rows.ts';
 import { type Named, type Path, resolveName, type Scope, unknownName } from '../scope.ts';
 import type { CellTest, Condition, Matcher, Word } from '../spec/value.ts';

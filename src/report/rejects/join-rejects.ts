@@ -1,6 +1,5 @@
 import type { Readable } from 'node:stream';
-import { withoutInertMark } from '../../model/inert-cell.ts';
-import type { Dialect, Table } from '../../model/row.ts';
+import { type Dialect, type Table, withoutInertMark } from '../../model/row.ts';
 import type { CorrectedLayout } from './corrected-layout.ts';
 import { judgeCell } from './judge-cell.ts';
 import { type CellEdit, type DamagedCell, isBlamed } from './rejects-edits.ts';

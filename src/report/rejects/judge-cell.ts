@@ -1,4 +1,4 @@
-import { booleanWord, FALSE_WORDS, isErrorValue, isLive, TRUE_WORDS } from '../../model/inert-cell.ts';
+import { booleanWord, FALSE_WORDS, isErrorValue, isLive, TRUE_WORDS } from '../../model/row.ts';
 import {
   fractionBecameNumber,
   isDate,

@@ -1,8 +1,7 @@
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { z } from 'zod';
-import { inertCell } from '../../model/inert-cell.ts';
-import type { Dialect, Table, TablePlaces } from '../../model/row.ts';
+import { type Dialect, inertCell, type Table, type TablePlaces } from '../../model/row.ts';
 import { StateError } from '../../model/storeferry-error.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
 import { RejectedSpans, type Rejection } from './rejected-spans.ts';

@@ -1,7 +1,7 @@
 import { text } from 'node:stream/consumers';
 import { type ArtifactsPlace, artifactsLocation } from '../../model/remote-address.ts';
 import { openArtifacts } from '../../state/open-state.ts';
-import type { Facts, OnlineCheck } from './online-check.ts';
+import type { Facts, OnlineCheck } from '../run-context.ts';
 
 /** Whether the files of runs can be written, read and removed at ARTIFACTS_URL. */
 export const artifactsCheck: OnlineCheck = ({ settings, newRunId }) =>

@@ -4,8 +4,8 @@ import type { ExportJob } from '../../config/job/job.ts';
 import { openDestination } from '../../export/destination/open-destination.ts';
 import { probeRemote } from '../../source/find-files.ts';
 import type { FileAccess } from '../../state/file-access.ts';
+import { accessOf, type Facts, type OnlineCheck } from '../run-context.ts';
 import { nearestFolder } from './disk-check.ts';
-import { accessOf, type Facts, type OnlineCheck } from './online-check.ts';
 
 /** Whether the destination folder of an export can be written. */
 export const destinationCheck: OnlineCheck = (workspace) =>

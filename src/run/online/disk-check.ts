@@ -1,7 +1,7 @@
 import { stat, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { formatBytes } from '../../report/printable.ts';
-import { accessOf, type Facts, type OnlineCheck } from './online-check.ts';
+import { accessOf, type Facts, type OnlineCheck } from '../run-context.ts';
 import { sourceFiles } from './source-check.ts';
 
 /** A run stores a copy of its source, and its plan. */

@@ -1,8 +1,9 @@
 import { StoreferryError } from '../../model/storeferry-error.ts';
+import type { Finding } from '../../report/document-text.ts';
+import type { CheckedWorkspace, Look, OnlineCheck } from '../run-context.ts';
 import { artifactsCheck } from './artifacts-check.ts';
 import { destinationCheck } from './destination-check.ts';
 import { diskCheck } from './disk-check.ts';
-import type { CheckedWorkspace, Finding, Look, OnlineCheck } from './online-check.ts';
 import { redisCheck } from './redis-check.ts';
 import { sourceCheck } from './source-check.ts';
 import { stateCheck } from './state-check.ts';

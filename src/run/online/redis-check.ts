@@ -1,5 +1,5 @@
 import { lookAtRedis, type RedisLook } from '../../state/redis/redis-connection.ts';
-import type { Facts, OnlineCheck } from './online-check.ts';
+import type { Facts, OnlineCheck } from '../run-context.ts';
 
 /** Whether Redis can be reached, is new enough, and keeps written data. */
 export const redisCheck: OnlineCheck = ({ settings }) => {

@@ -10,8 +10,8 @@ import type { FileAccess } from '../../state/file-access.ts';
 import { habitsOf, sideTablesOf } from '../inputs/open-mapping.ts';
 import { CROSSWALK_COLUMN_HINT, columnsNamed } from '../inputs/read-crosswalk.ts';
 import { type SideTable, sideTableWords } from '../inputs/side-table.ts';
-import { lookAtSource } from '../look-at-source.ts';
-import { accessOf, type Facts, type OnlineCheck } from './online-check.ts';
+import { lookAtSource } from '../preview-source.ts';
+import { accessOf, type Facts, type OnlineCheck } from '../run-context.ts';
 
 /** This many bytes of a file are enough to detect its header and dialect. */
 const SAMPLE_BYTES = 256 * 1024;

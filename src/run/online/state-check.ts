@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { formatBytes } from '../../report/printable.ts';
 import { checkEmbeddedState } from '../../state/open-state.ts';
-import type { Facts, OnlineCheck } from './online-check.ts';
+import type { Facts, OnlineCheck } from '../run-context.ts';
 
 /** Whether the embedded state can be used and is intact. */
 export const stateCheck: OnlineCheck = ({ settings, dir }) =>

@@ -1,7 +1,7 @@
 import type { StoreConfig } from '../../config/store-config.ts';
 import { storeIdentity } from '../../model/remote-address.ts';
 import type { StoreProbe } from '../../storefront/storefront.ts';
-import type { Facts, OnlineCheck } from './online-check.ts';
+import type { Facts, OnlineCheck } from '../run-context.ts';
 
 /** The stores that have answered, by their answer. */
 export type AnsweredStores = Map<string, StoreConfig>;

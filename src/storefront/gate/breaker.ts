@@ -1,7 +1,7 @@
+import type { Clock } from '../../model/clock.ts';
 import { MAX_RETRY_AFTER_MS } from '../../model/retry-after-ms.ts';
 import { StoreUnavailableError } from '../../model/storeferry-error.ts';
 import { type AbortListeners, waitingLine } from '../abortable.ts';
-import type { Clock } from '../clock.ts';
 
 /** The number of latest answers that count, and the number of failures among them that opens the breaker. */
 export const BREAKER_WINDOW = 20;

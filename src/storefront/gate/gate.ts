@@ -1,6 +1,6 @@
+import type { Clock } from '../../model/clock.ts';
 import { isPushBack } from '../../model/retry-after-ms.ts';
 import { type AbortListeners, waitingLine } from '../abortable.ts';
-import type { Clock } from '../clock.ts';
 import { breaker, outageTimer, PROBE_EVERY_MS, retryGrants } from './breaker.ts';
 import { concurrencyLimit, pushBackCauses } from './concurrency-limit.ts';
 import { rateLimit, type SharedRate } from './rate-limit.ts';

@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../../model/clock.ts';
 
 /** A limit on requests per second that several processes share, for example through Redis. */
 export interface SharedRate {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isTimezone } from '../../src/model/is-timezone.ts';
+import { isTimezone } from '../../src/model/clock.ts';
 
 describe('a time zone', () => {
   it.each(['UTC', 'Europe/London', 'America/Argentina/Ushuaia', 'Etc/GMT-2'])('is named: %s', (name) => {
