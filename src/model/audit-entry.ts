@@ -58,11 +58,6 @@ export function auditWords({ action, outcome }: AuditEntry): string {
   return outcome === 'refused' ? `${action}: refused` : AUDITED_ACTIONS[action];
 }
 
-/** An entry of the audit log is kept for so long, in milliseconds. */
-export const AUDIT_KEPT_MS = 400 * 86_400_000;
-/** The audit log has no more entries; the oldest are removed. */
-export const MOST_AUDITED = 50_000;
-
 /** Who did what, on all machines that share the state. Entries are never changed. */
 export interface AuditLog {
   append(entry: AuditEntry): Promise<void>;
@@ -98,7 +93,7 @@ export async function findAudited(
   { job, run, limit }: AuditFilter,
 ): Promise<readonly AuditEntry[]> {
   const found: AuditEntry[] = [];
-  for (let offset = 0; offset < MOST_AUDITED; offset += AUDIT_CHUNK) {
+  for (let offset = 0; ; offset += AUDIT_CHUNK) {
     const entries = await audit.newest(offset, AUDIT_CHUNK);
     const fitting = entries.filter(
       (entry) =>
@@ -106,7 +101,6 @@ export async function findAudited(
         (run === undefined || entry.run === run || entry.of === run),
     );
     found.push(...fitting.slice(0, limit - found.length));
-    if (entries.length === 0 || found.length >= limit) break;
+    if (entries.length === 0 || found.length >= limit) return found;
   }
-  return found;
 }

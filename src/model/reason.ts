@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Stored } from './json-object.ts';
-import type { RowSpan } from './row.ts';
+import { type RowSpan, rowSpanSchema } from './row.ts';
 
 /** Why a record was refused, by the mapping or by the store: one code per cause, and a sentence for people. */
 export const reasonSchema = z.object({
@@ -15,6 +15,17 @@ export const reasonSchema = z.object({
   column: z.string().exactOptional(),
 });
 export type Reason = Stored<typeof reasonSchema>;
+
+/** A record that the store refused, with its rows for the rejects file. */
+export const refusalSchema = z.object({
+  shard: z.int().nonnegative(),
+  index: z.int().nonnegative(),
+  key: z.string(),
+  rows: z.int().nonnegative(),
+  spans: z.array(rowSpanSchema),
+  reason: reasonSchema,
+});
+export type Refusal = Stored<typeof refusalSchema>;
 
 /**
  * Codes of reasons for records that cannot be found: contacts that the crosswalk does not know, or cannot look for; products that an

@@ -359,3 +359,7 @@ export const exportedSchema = z.object({
   notes: z.array(z.string()),
 });
 export type Exported = Stored<typeof exportedSchema>;
+
+/** An upsert whose answered id differs from the ledger's id for its url: the store may have the product twice. */
+export const changedIdSchema = z.object({ key: z.string(), knownId: z.int(), answeredId: z.int() });
+export type ChangedId = Stored<typeof changedIdSchema>;

@@ -1,15 +1,15 @@
 import { createHash } from 'node:crypto';
-import { z } from 'zod';
 import type { AuditLog } from '../model/audit-entry.ts';
-import type { Stored } from '../model/json-object.ts';
 import type { Resource } from '../model/mapped-record.ts';
 import type { Operation, Outcome } from '../model/operation.ts';
-import { type Reason, reasonSchema } from '../model/reason.ts';
-import { type RowSpan, rowSpanSchema, tablePlacesSchema } from '../model/row.ts';
-import type { Run, RunKind, RunStatus, StateLoss } from '../model/run.ts';
+import type { Reason, Refusal } from '../model/reason.ts';
+import type { RowSpan } from '../model/row.ts';
+import type { ChangedId, Run, RunKind, RunStatus, StateLoss } from '../model/run.ts';
 import type { ProductHandle } from './product-handle.ts';
+import type { HistoryRun } from './stored-record.ts';
 
 export { bodiesIn, packBodies } from './encode-body.ts';
+export type { HistoryRun };
 
 /**
  * Everything that Storeferry stores between processes: embedded in SQLite (sqlite/), or shared in Redis (redis/).
@@ -48,6 +48,11 @@ export interface AddressToRemember extends Pick<AddressCheck, 'version'> {
 
 /** A check is forgotten after this time, in milliseconds. */
 export const FORGOTTEN_MS = 365 * 86_400_000;
+
+/** An entry of the audit log is kept for so long, in milliseconds. */
+export const AUDIT_KEPT_MS = 400 * 86_400_000;
+/** The audit log has no more entries; the oldest are removed. */
+export const MOST_AUDITED = 50_000;
 
 /** Addresses by their digests. Losing them costs a request each. */
 export interface CheckedAddresses {
@@ -201,17 +206,6 @@ export const FORGOTTEN_WORDS = 'forgotten on request';
 /** The outcome for a record: an acknowledged body, an acknowledged delete, or the store said that it holds none. */
 export type VersionKind = 'acknowledged' | 'deleted' | 'absent';
 
-/** A run of the history: kept for as long as its versions, longer than the run itself. */
-export const historyRunSchema = z.object({
-  id: z.string(),
-  job: z.string(),
-  /** When it began to send, in milliseconds since the epoch. */
-  at: z.number(),
-  /** The files of its source, which spans refer to by their position. */
-  files: z.array(z.object({ name: z.string(), places: tablePlacesSchema.exactOptional() })),
-});
-export type HistoryRun = Stored<typeof historyRunSchema>;
-
 /** One acknowledged version of a record. */
 export interface Version {
   readonly kind: VersionKind;
@@ -291,21 +285,6 @@ export interface OperationResult {
   readonly operation: Operation;
   readonly outcome: Outcome;
 }
-
-/** A record that the store refused, with its rows for the rejects file. */
-export const refusalSchema = z.object({
-  shard: z.int().nonnegative(),
-  index: z.int().nonnegative(),
-  key: z.string(),
-  rows: z.int().nonnegative(),
-  spans: z.array(rowSpanSchema),
-  reason: reasonSchema,
-});
-export type Refusal = Stored<typeof refusalSchema>;
-
-/** An upsert whose answered id differs from the ledger's id for its url: the store may have the product twice. */
-export const changedIdSchema = z.object({ key: z.string(), knownId: z.int(), answeredId: z.int() });
-export type ChangedId = Stored<typeof changedIdSchema>;
 
 /** Set if the store answered another id for a url than before. */
 export function changedId({ operation, outcome }: OperationResult): ChangedId | undefined {

@@ -1,8 +1,9 @@
-import type { z } from 'zod';
-import { reasonSchema } from '../model/reason.ts';
-import { runSchema } from '../model/run.ts';
+import { z } from 'zod';
+import type { Stored } from '../model/json-object.ts';
+import { reasonSchema, refusalSchema } from '../model/reason.ts';
+import { tablePlacesSchema } from '../model/row.ts';
+import { changedIdSchema, runSchema } from '../model/run.ts';
 import { StateError } from '../model/storeferry-error.ts';
-import { changedIdSchema, refusalSchema } from './state.ts';
 
 /** A record of the state that is damaged, or that another program or version wrote. */
 export class UnreadableRecord extends StateError {
@@ -53,3 +54,23 @@ export const storedRefusal = new StoredRecord('refused record', refusalSchema);
 /** Why a record was rejected or not sent. */
 export const storedReason = new StoredRecord('reason', reasonSchema);
 export const storedChangedId = new StoredRecord('changed id', changedIdSchema);
+
+/** A run of the history: kept for as long as its versions, longer than the run itself. */
+const historyRunSchema = z.object({
+  id: z.string(),
+  job: z.string(),
+  /** When it began to send, in milliseconds since the epoch. */
+  at: z.number(),
+  /** The files of its source, which spans refer to by their position. */
+  files: z.array(z.object({ name: z.string(), places: tablePlacesSchema.exactOptional() })),
+});
+export type HistoryRun = Stored<typeof historyRunSchema>;
+
+/** A run of the history as it is stored; undefined where it is damaged. */
+export function storedHistoryRun(json: string): HistoryRun | undefined {
+  try {
+    return historyRunSchema.safeParse(JSON.parse(json)).data;
+  } catch {
+    return undefined;
+  }
+}

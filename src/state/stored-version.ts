@@ -2,7 +2,7 @@ import { crc32, deflateRawSync, inflateRawSync } from 'node:zlib';
 import type { RowSpan } from '../model/row.ts';
 import { StateError } from '../model/storeferry-error.ts';
 import { decodeBody, encodeBody } from './encode-body.ts';
-import { type HistoryRun, historyRunSchema, type Version, type VersionKind } from './state.ts';
+import type { HistoryRun, Version, VersionKind } from './state.ts';
 
 /** What is stored of a version besides its key, run and time. */
 interface VersionParts {
@@ -164,15 +164,6 @@ function unreadable(problem: string, cause?: unknown): StateError {
     hint: 'The history before it is lost; what the ledger acknowledges is not affected.',
     cause,
   });
-}
-
-/** A run of the history as it is stored; undefined where it is damaged. */
-export function storedHistoryRun(json: string): HistoryRun | undefined {
-  try {
-    return historyRunSchema.safeParse(JSON.parse(json)).data;
-  } catch {
-    return undefined;
-  }
 }
 
 /** Stands for a run that cannot be read: its versions are shown without it. */

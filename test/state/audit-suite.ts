@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { AuditEntry } from '../../src/model/audit-entry.ts';
-import { AUDIT_KEPT_MS, findAudited, MOST_AUDITED } from '../../src/model/audit-entry.ts';
+import { type AuditEntry, findAudited } from '../../src/model/audit-entry.ts';
+import { AUDIT_KEPT_MS, MOST_AUDITED } from '../../src/state/state.ts';
 import type { Opening } from './child.ts';
 import { twoProcesses } from './two-processes.ts';
 

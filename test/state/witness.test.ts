@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { folderArtifacts } from '../../src/state/folder-artifacts.ts';
-import { lossOf, type Serial, type WitnessFile, witnessFiles } from '../../src/state/witness.ts';
+import { lossOf, type Serial } from '../../src/state/serial.ts';
+import { type WitnessFile, witnessFiles } from '../../src/state/witness.ts';
 
 const TARGET = { storeId: 'http://store.example', resource: 'products' } as const;
 const ATTEMPT_MS = 4_000;

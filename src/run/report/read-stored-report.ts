@@ -4,7 +4,13 @@ import { z } from 'zod';
 import { readExported } from '../../export/reading/read-items.ts';
 import type { Plan } from '../../model/plan.ts';
 import { ReasonTally, reasonGroupSchema, reasonSchema } from '../../model/reason.ts';
-import { answersFoundSchema, type Exported, type Run, runTotalsSchema } from '../../model/run.ts';
+import {
+  answersFoundSchema,
+  changedIdSchema,
+  type Exported,
+  type Run,
+  runTotalsSchema,
+} from '../../model/run.ts';
 import { pathFrom } from '../../model/shell-word.ts';
 import { readPlan } from '../../plan/plan-file.ts';
 import { REJECTS_FILE } from '../../report/rejects/rejects-file.ts';
@@ -16,7 +22,6 @@ import {
   unsentDeletes,
 } from '../../report/run-facts.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
-import { changedIdSchema } from '../../state/state.ts';
 import type { RunContext } from '../run-context.ts';
 import { readTraffic } from '../traffic/run-traffic.ts';
 

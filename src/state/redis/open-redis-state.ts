@@ -1,15 +1,17 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { z } from 'zod';
-import { AUDIT_KEPT_MS, type AuditLog, MOST_AUDITED, storedAuditEntries } from '../../model/audit-entry.ts';
+import { type AuditLog, storedAuditEntries } from '../../model/audit-entry.ts';
 import { StateError } from '../../model/storeferry-error.ts';
 import type { Artifacts } from '../artifacts.ts';
 import { openSending } from '../open-sending.ts';
 import {
   type AddressCheck,
+  AUDIT_KEPT_MS,
   type CheckedAddresses,
   FORGOTTEN_MS,
   importTarget,
+  MOST_AUDITED,
   type SharedStore,
   type State,
 } from '../state.ts';

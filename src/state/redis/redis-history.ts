@@ -2,12 +2,12 @@ import { StateError } from '../../model/storeferry-error.ts';
 import { decodeBody } from '../encode-body.ts';
 import type { OutcomeEffect } from '../outcome-effect.ts';
 import { type History, type HistoryRun, type LedgerTarget, targetTag } from '../state.ts';
+import { storedHistoryRun } from '../stored-record.ts';
 import {
   encodeBefore,
   encodeVersion,
   restoreVersions,
   type StoredVersion,
-  storedHistoryRun,
   UNKNOWN_RUN,
 } from '../stored-version.ts';
 import type { RedisConnection } from './redis-connection.ts';

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { Refusal } from '../../model/reason.ts';
 import { lockLost } from '../../model/storeferry-error.ts';
 import { encodeBody } from '../encode-body.ts';
 import {
@@ -9,14 +10,7 @@ import {
   outcomeEffect,
   RESTORE_PREVIOUS,
 } from '../outcome-effect.ts';
-import {
-  changedId,
-  importTarget,
-  type OperationResult,
-  type Refusal,
-  type Runs,
-  targetTag,
-} from '../state.ts';
+import { changedId, importTarget, type OperationResult, type Runs, targetTag } from '../state.ts';
 import type { RedisConnection } from './redis-connection.ts';
 import { DOUBT_FUNCTIONS } from './redis-doubts.ts';
 import { versionText } from './redis-history.ts';

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { lockLost, StateError } from '../../model/storeferry-error.ts';
 import type { OperationGroup, SendingStore } from '../open-sending.ts';
+import { HEARTBEAT_VALID_MS, type Serial } from '../serial.ts';
 import { type Fence, type LedgerTarget, targetTag } from '../state.ts';
-import { HEARTBEAT_VALID_MS, type Serial } from '../witness.ts';
 import type { RedisConnection } from './redis-connection.ts';
 import { DOUBT_FUNCTIONS, remainingOf } from './redis-doubts.ts';
 import type { RedisKeys } from './redis-keys.ts';

@@ -20,8 +20,14 @@ import {
   type StateQueue,
   type Version,
 } from '../state.ts';
-import { storedReason, storedRefusal, storedRun, UnreadableRecord } from '../stored-record.ts';
-import { restoreVersions, type StoredVersion, storedHistoryRun, UNKNOWN_RUN } from '../stored-version.ts';
+import {
+  storedHistoryRun,
+  storedReason,
+  storedRefusal,
+  storedRun,
+  UnreadableRecord,
+} from '../stored-record.ts';
+import { restoreVersions, type StoredVersion, UNKNOWN_RUN } from '../stored-version.ts';
 import { type WitnessFile, witnessFiles } from '../witness.ts';
 import { type DatabaseThread, type RemoteCalls, startDatabaseThread } from './database-thread.ts';
 import { keysJson, type OutcomeColumns, outcomeColumns, proofOf, SAME } from './outcome-columns.ts';

@@ -1,15 +1,14 @@
 import type { Operation, Outcome } from '../../model/operation.ts';
-import type { Run } from '../../model/run.ts';
+import type { Refusal } from '../../model/reason.ts';
+import type { ChangedId, Run } from '../../model/run.ts';
 import { type DoubtEffect, outcomeEffect } from '../outcome-effect.ts';
 import {
-  type ChangedId,
   changedId,
   type IdProof,
   importTarget,
   type LedgerTarget,
   type OperationResult,
   type OwnedKey,
-  type Refusal,
 } from '../state.ts';
 
 /*

@@ -1,9 +1,10 @@
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
-import { AUDIT_KEPT_MS, MOST_AUDITED } from '../../model/audit-entry.ts';
 import {
   type AddressCheck,
   type AddressToRemember,
+  AUDIT_KEPT_MS,
   FORGOTTEN_MS,
+  MOST_AUDITED,
   type QueueEntry,
   type StateQueue,
   type StoredSchedule,

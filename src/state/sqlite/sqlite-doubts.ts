@@ -9,9 +9,9 @@ import {
   KEEP_IN_DOUBT,
   RESTORE_PREVIOUS,
 } from '../outcome-effect.ts';
+import { HEARTBEAT_VALID_MS, lossOf, positionOf, type Serial, type Witness } from '../serial.ts';
 import { type Begun, IN_DOUBT, type LedgerTarget } from '../state.ts';
 import { presentStoredMoment, remainingMs } from '../stored-moment.ts';
-import { HEARTBEAT_VALID_MS, lossOf, positionOf, type Serial, type Witness } from '../witness.ts';
 import type { Journal } from './journal.ts';
 import { inTransaction, type Names } from './open-state-database.ts';
 import { CHANGED, keysJson, ONCE, PROVEN } from './outcome-columns.ts';

@@ -1,11 +1,10 @@
 import type { DatabaseSync } from 'node:sqlite';
-import { z } from 'zod';
 import { handlesOf, INDEXED_AT_ONCE, NAME_HANDLES } from '../product-handle.ts';
 import { IN_DOUBT, type LedgerTarget, type MemoFact, type OwnedKey } from '../state.ts';
 import type { Bodies, Journal } from './journal.ts';
 import { inTransaction, type Names } from './open-state-database.ts';
 import { type MarkColumns, ONCE, PROVEN, proofOf, SAME } from './outcome-columns.ts';
-import { integer, integerOrNull, refuseDisorder, text, textOrNull } from './sqlite-error.ts';
+import { integer, integerOrNull, jsonObject, refuseDisorder, text, textOrNull } from './sqlite-error.ts';
 
 /** The comparison for marks: memos by position, null if there is none, and the job that asks. */
 export interface Expected {
@@ -213,7 +212,7 @@ export function createSqliteLedger(database: DatabaseSync, names: Names, journal
       return new Map(
         rows.map(({ id, keys }) => [
           integer(id, 'marks.id'),
-          z.array(z.string()).parse(JSON.parse(text(keys, 'marks.key'))),
+          Object.values(jsonObject(keys, 'marks.key')).map((key) => text(key, 'marks.key')),
         ]),
       );
     },

@@ -1,15 +1,9 @@
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
 import type { Outcome } from '../../model/operation.ts';
-import type { Run } from '../../model/run.ts';
+import type { ChangedId, Run } from '../../model/run.ts';
 import { StateError } from '../../model/storeferry-error.ts';
 import { FORGET_KEY } from '../outcome-effect.ts';
-import {
-  type ChangedId,
-  FORGOTTEN_WORDS,
-  type OutcomeTally,
-  type RunChanges,
-  type RunsFilter,
-} from '../state.ts';
+import { FORGOTTEN_WORDS, type OutcomeTally, type RunChanges, type RunsFilter } from '../state.ts';
 import type { Bodies, Journal } from './journal.ts';
 import { inTransaction, type Names } from './open-state-database.ts';
 import {
