@@ -1,10 +1,12 @@
-import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8';
+import { getHeapSpaceStatistics, getHeapStatistics, setFlagsFromString } from 'node:v8';
 
+const POLL_MS = 10;
+/** A command with a small source needs no more, and ends before anything is bounded. */
+const SMALL_HEAP_BYTES = 32 * 1024 * 1024;
 /**
  * Large enough that most objects of a run are dead before they are collected; the default of older versions of Node.
  */
 const NURSERY_BYTES = 32 * 1024 * 1024;
-const NURSERY_POLL_MS = 10;
 /**
  * After a collection of the whole heap the next one is due when the heap has grown by this share. By default it grows to four
  * times its size: 150 MiB of which 40 live, most of it shards that were sent (test/bench/README.md).
@@ -14,14 +16,19 @@ const GROWTH_PERCENT = 100;
 /**
  * Bounds the memory that V8 takes: collects the whole heap sooner, and stops the growth of the nursery at a sufficient size. By
  * default the nursery grows to 128 MiB, a quarter of the memory of any run, and is no faster (test/bench/README.md). Its limit
- * is a command-line flag that a script cannot set for itself, but the growth factors can be changed at any time.
+ * is a command-line flag that a script cannot set for itself, but the growth factors can be changed at any time. Not at the
+ * start: V8 refuses code that was cached under other flags, Node's own modules included, in this thread and in new ones.
  */
 export function boundHeap(): void {
-  setFlagsFromString(`--heap-growing-percent=${GROWTH_PERCENT}`);
+  let isSmall = true;
   const polling = setInterval(() => {
+    if (isSmall && getHeapStatistics().total_heap_size >= SMALL_HEAP_BYTES) {
+      isSmall = false;
+      setFlagsFromString(`--heap-growing-percent=${GROWTH_PERCENT}`);
+    }
     const nursery = getHeapSpaceStatistics().find(({ space_name }) => space_name === 'new_space');
     if (nursery === undefined || nursery.space_size < NURSERY_BYTES) return;
     setFlagsFromString('--semi-space-growth-factor=1');
     clearInterval(polling);
-  }, NURSERY_POLL_MS).unref();
+  }, POLL_MS).unref();
 }
