@@ -9,6 +9,7 @@ import { openExport } from '../run/export/export-history.ts';
 import { audit } from './audit.ts';
 import type { DashboardContext } from './dashboard-context.ts';
 import { notFound } from './guard/page-error.ts';
+import { FOR_ACTORS, formFields, keptRun, type OfJob, type OfRun, workspaceOf } from './requests.ts';
 
 const REPORT_FILE = 'report.html';
 
@@ -19,17 +20,15 @@ export function fileRoutes(
 ): void {
   const { context } = dashboard;
   const fileOf = async (id: string, name: string) => {
-    const run = await context.state.runs.get(id);
-    if (run === undefined) throw notFound(`There is no run ${id}.`);
+    const run = await keptRun(dashboard, id);
     const folder = context.artifacts.run(id);
     if (!(await folder.exists(name))) throw notFound(`The run ${id} has no such file, or has it no more.`);
     return { run, content: await folder.read(name) };
   };
 
   // Rows of the source contain personal data: only visitors who may correct them get the file.
-  const forActors = { config: { who: 'actors' } } as const;
   for (const [file, type] of Object.entries(REJECTS_FILES)) {
-    app.get<{ Params: { run: string } }>(`/runs/:run/${file}`, forActors, async (request, reply) => {
+    app.get<OfRun>(`/runs/:run/${file}`, FOR_ACTORS, async (request, reply) => {
       const { run, content } = await fileOf(request.params.run, file);
       await audit(dashboard, request, { action: 'download-rejects', job: run.job, run: run.id });
       return reply
@@ -42,11 +41,9 @@ export function fileRoutes(
   }
 
   // Orders and lists contain personal data.
-  app.get<{ Params: { job: string } }>('/jobs/:job/export', forActors, async (request, reply) => {
-    const workspace = dashboard.openWorkspace();
-    const name = request.params.job;
-    if (!workspace.jobNames().includes(name)) throw notFound(`There is no job ${name}.`);
-    const job = workspace.job(name);
+  app.get<OfJob>('/jobs/:job/export', FOR_ACTORS, async (request, reply) => {
+    const { job: name } = request.params;
+    const job = workspaceOf(dashboard, name).job(name);
     if (job.kind !== 'export') throw notFound(`The job ${name} is an import: it writes no file.`);
     const { location, content } = await openExport(context, job, context.signal);
     await audit(dashboard, request, { action: 'download-export', job: name });
@@ -58,10 +55,10 @@ export function fileRoutes(
       .send(content);
   });
 
-  app.get<OfReport>('/runs/:run/report.html', async (request, reply) => {
+  app.get<OfRun>('/runs/:run/report.html', async (request, reply) => {
     const { run, content } = await fileOf(request.params.run, REPORT_FILE);
     const report = await text(content);
-    if (request.query.download !== undefined) {
+    if (formFields(request.query)['download'] !== undefined) {
       await audit(dashboard, request, { action: 'download-report', job: run.job, run: run.id });
       reply.header('content-disposition', attachment(`${run.job}-${run.id}-${REPORT_FILE}`));
     }
@@ -72,11 +69,6 @@ export function fileRoutes(
       })
       .send(report);
   });
-}
-
-interface OfReport {
-  readonly Params: { readonly run: string };
-  readonly Querystring: { readonly download?: unknown };
 }
 
 /** What holds rejected rows, with its type. */

@@ -13,6 +13,7 @@ import type { RunContext } from '../run/run-context.ts';
 import type { Session, Sessions } from './access/sessions.ts';
 import type { DashboardContext } from './dashboard-context.ts';
 import { notFound, PageError } from './guard/page-error.ts';
+import type { OfRun } from './requests.ts';
 
 /** The progress of a run, as `live.js` shows it. */
 export interface LiveProgress extends Omit<RunProgress, 'at'> {
@@ -161,7 +162,7 @@ export function eventRoutes(
 
   // The stream of an answer to HEAD would never end.
   const getOnly = { exposeHeadRoute: false };
-  app.get<{ Params: { run: string } }>('/runs/:run/events', getOnly, async (request, reply) => {
+  app.get<OfRun>('/runs/:run/events', getOnly, async (request, reply) => {
     const { run: id } = request.params;
     const { session } = request;
     if (session === null || (await context.state.runs.get(id)) === undefined) throw notFound();

@@ -22,12 +22,12 @@ import {
 import { columnsRoutes } from './edit-job/columns-routes.ts';
 import { editRoutes } from './edit-job/edit-routes.ts';
 import { fileRoutes, serveAssets } from './file-routes.ts';
-import { readForms } from './form-fields.ts';
 import { guardRequests, PAGE_POLICY, SECURITY_HEADERS } from './guard/guard-requests.ts';
 import { type Listen, type OwnAddresses, ownAddresses } from './guard/own-addresses.ts';
 import { showErrors } from './guard/page-error.ts';
 import { newJobRoutes, uploadRoutes } from './new-job/new-job-routes.ts';
 import { registerPages } from './pages/register-pages.ts';
+import { readForms } from './requests.ts';
 import { eventRoutes } from './run-feed.ts';
 
 /** The page of the board sets its own folder as the base of all its addresses, and has inline styles. */

@@ -3,10 +3,10 @@ import { html, type Markup } from '../../report/html/markup.ts';
 import { formatDuration } from '../../report/printable.ts';
 import { audit } from '../audit.ts';
 import type { DashboardContext, DashboardLog } from '../dashboard-context.ts';
-import { formFields } from '../form-fields.ts';
 import type { OwnAddresses } from '../guard/own-addresses.ts';
 import { PageError } from '../guard/page-error.ts';
 import { page, sendPage } from '../pages/page.ts';
+import { formFields } from '../requests.ts';
 import type { Sessions } from './sessions.ts';
 import { allowedBy, type TokenHashes } from './tokens.ts';
 

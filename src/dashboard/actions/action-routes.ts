@@ -1,26 +1,29 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Job } from '../../config/job/job.ts';
 import { type Run, SENDING_KINDS } from '../../model/run.ts';
-import { dataTable, foreign, html, type Markup } from '../../report/html/markup.ts';
+import { foreign, html, type Markup } from '../../report/html/markup.ts';
 import { counted, grouped } from '../../report/printable.ts';
 import { asItStands, askToInterrupt, laterRun } from '../../run/lock-job.ts';
-import {
-  changeText,
-  findLedgerOf,
-  type HeldRunRecord,
-  heldRunRecords,
-} from '../../run/records/run-records.ts';
+import { changeText, type HeldRunRecord, heldRunRecords } from '../../run/records/run-records.ts';
 import { readStoredReport } from '../../run/report/read-stored-report.ts';
-import { audit, beginAudited } from '../audit.ts';
+import { audit } from '../audit.ts';
 import type { Action, DashboardContext, DashboardLog } from '../dashboard-context.ts';
-import { type FormFields, formFields } from '../form-fields.ts';
 import { notFound, PageError } from '../guard/page-error.ts';
 import { activityOf } from '../pages/activity.ts';
 import { historyHref } from '../pages/history-page.ts';
 import { jobHref } from '../pages/job-card.ts';
-import { serverTimezone } from '../pages/moment.ts';
-import { type Frame, frameOf, page, sendPage } from '../pages/page.ts';
-import { type Pages, pageOf, pager } from '../pages/runs-page.ts';
+import { readingOf } from '../pages/moment.ts';
+import { type Frame, frameOf, type Pages, page, pageOf, pager, sendPage, tableBox } from '../pages/page.ts';
+import {
+  FOR_ACTORS,
+  type FormFields,
+  formFields,
+  keptRun,
+  type OfJob,
+  type OfRun,
+  rememberedRun,
+  workspaceOf,
+} from '../requests.ts';
 import {
   at,
   type Beginning,
@@ -38,7 +41,7 @@ import {
   onceOf,
   underWayPage,
 } from './confirmation.ts';
-import { showResult } from './show-result.ts';
+import { beginAction, showResult } from './show-result.ts';
 
 /** A form of chosen keys stays below the limit of forms. */
 const RECORDS_A_PAGE = 100;
@@ -51,16 +54,16 @@ const WHICH = 'which';
 async function releasePage(
   { context }: Pick<DashboardContext, 'context'>,
   run: Run,
-  { key, page: number }: { readonly key?: unknown; readonly page?: unknown },
+  { key, page: number }: FormFields,
   frame: Frame,
 ): Promise<string> {
   const { id, job, store, baseUrl } = run;
   const held: HeldRunRecord[] = [];
   for await (const batch of heldRunRecords(context, run)) held.push(...batch);
-  const wanted = typeof key === 'string' ? held.filter((record) => record.key === key) : held;
+  const isOne = key !== undefined;
+  const wanted = isOne ? held.filter((record) => record.key === key) : held;
   const open = wanted.filter(isOpen);
   const shown = pageOf(wanted, RECORDS_A_PAGE, number);
-  const isOne = typeof key === 'string';
   const all = held.filter(isOpen).length;
   const button = (which: string, label: string, weight: string) =>
     html`<button type="submit" name="${WHICH}" value="${which}" class="button ${weight}">${label}</button>`;
@@ -87,7 +90,7 @@ function isOpen({ isSent, refusal }: HeldRunRecord): boolean {
 }
 
 function heldTable({ items }: Pages<HeldRunRecord>, run: Run, isOne: boolean): Markup {
-  return html`<div class="report"><div class="part">${dataTable({
+  return tableBox({
     caption: 'Held records',
     captionHidden: true,
     columns: [
@@ -112,8 +115,7 @@ function heldTable({ items }: Pages<HeldRunRecord>, run: Run, isOne: boolean): M
         record.isSent ? 'sent since' : record.refusal === null ? 'held' : foreign(record.refusal.message),
       ];
     }),
-  })}</div></div>
-`;
+  });
 }
 
 /** The keys that a form has chosen; undefined for all records. PageError if none is chosen. */
@@ -126,52 +128,23 @@ function chosenRecords(fields: FormFields): readonly string[] | undefined {
   throw new PageError(400, 'No record chosen', 'Go back and tick the records to release.');
 }
 
-interface OfJob {
-  readonly Params: { readonly job: string };
-}
-
-interface OfRun {
-  readonly Params: { readonly run: string };
-}
-
-interface OfKey {
-  readonly Querystring: { readonly key?: unknown; readonly page?: unknown };
-}
-
 /** The actions: each GET shows what would be done; its POST does it and redirects to the run. */
 export function actionRoutes(app: FastifyInstance, dashboard: DashboardContext, log: DashboardLog): void {
   const { context, actions } = dashboard;
-  const forActors = { config: { who: 'actors' } } as const;
-  const reading = () => ({ now: context.clock(), timezone: serverTimezone() });
   const ask = (request: FastifyRequest, reply: FastifyReply, confirmation: Confirmation) =>
     sendPage(reply, confirmationPage(confirmation, frameOf(dashboard, request)));
   const begin = async (request: FastifyRequest, reply: FastifyReply, action: Action) => {
     const once = onceOf(formFields(request.body));
     const known = await actions.look(once);
     const running = known === undefined ? (await activityOn(action.job))?.run : undefined;
-    const result =
-      running == null
-        ? await beginAudited(dashboard, request, action, once)
-        : ({ kind: 'busy', run: running.id } as const);
-    return showResult(reply, { action, result, once }, frameOf(dashboard, request), dashboard);
+    if (running == null) return await beginAction(dashboard, request, reply, { action, once });
+    return reply.redirect(`/runs/${running.id}`, 303);
   };
   const runsOf = async (job: string) =>
     await Promise.all((await context.state.runs.list({ job })).map((run) => asItStands(context, run)));
   const activityOn = async (job: string) => activityOf(await runsOf(job), (await actions.atWork()).get(job));
-  const runOf = async ({ params }: FastifyRequest<OfRun>) => {
-    const run = await context.state.runs.get(params.run);
-    if (run === undefined) throw notFound(`There is no run ${params.run}.`);
-    return await asItStands(context, run);
-  };
-  /** The run, or what the history remembers of one that is no longer kept. */
-  const undoable = async (id: string): Promise<Pick<Run, 'id' | 'job'>> => {
-    const run = await context.state.runs.get(id);
-    const workspace = dashboard.openWorkspace();
-    const stores = workspace.storeNames().map((name) => workspace.store(name));
-    const known = run ?? (await findLedgerOf(context, stores, run, id));
-    if (known === undefined || known.id !== id) throw notFound(`There is no run ${id}.`);
-    return known;
-  };
+  const runOf = async ({ params }: FastifyRequest<OfRun>) =>
+    await asItStands(context, await keptRun(dashboard, params.run));
   /** A run of another job that writes to the same store and resource; a run of this job waits for it. */
   const writerTo = async (job: Job): Promise<Run | undefined> => {
     if (job.kind !== 'import') return undefined;
@@ -183,8 +156,7 @@ export function actionRoutes(app: FastifyInstance, dashboard: DashboardContext, 
     return standing.find(({ status }) => status === 'running');
   };
   const jobOf = ({ params }: FastifyRequest<OfJob>) => {
-    const workspace = dashboard.openWorkspace();
-    if (!workspace.jobNames().includes(params.job)) throw notFound(`There is no job ${params.job}.`);
+    const workspace = workspaceOf(dashboard, params.job);
     return { workspace, job: workspace.job(params.job) };
   };
   const beginningOf = async (request: FastifyRequest<OfJob>): Promise<Beginning> => {
@@ -195,7 +167,7 @@ export function actionRoutes(app: FastifyInstance, dashboard: DashboardContext, 
       runs: await runsOf(job.name),
       waitsFor: await writerTo(job),
       byWorkers: await actions.hasWorkers(),
-      reading: reading(),
+      reading: readingOf(context),
     };
   };
 
@@ -212,47 +184,50 @@ export function actionRoutes(app: FastifyInstance, dashboard: DashboardContext, 
     return sendPage(reply, document);
   };
 
-  app.get<OfJob>('/jobs/:job/run', forActors, async (request, reply) =>
-    askUnlessUnderWay(request, reply, confirmRun),
-  );
-  app.post<OfJob>('/jobs/:job/run', async (request, reply) => {
-    const { job } = jobOf(request);
-    return await begin(request, reply, { command: 'run', job: job.name });
-  });
+  for (const [command, confirm] of [
+    ['run', confirmRun],
+    ['plan', confirmPlan],
+  ] as const) {
+    app.get<OfJob>(`/jobs/:job/${command}`, FOR_ACTORS, async (request, reply) =>
+      askUnlessUnderWay(request, reply, confirm),
+    );
+    app.post<OfJob>(`/jobs/:job/${command}`, async (request, reply) => {
+      const { job } = jobOf(request);
+      return await begin(request, reply, { command, job: job.name });
+    });
+  }
 
-  app.get<OfJob>('/jobs/:job/plan', forActors, async (request, reply) =>
-    askUnlessUnderWay(request, reply, confirmPlan),
-  );
-  app.post<OfJob>('/jobs/:job/plan', async (request, reply) => {
-    const { job } = jobOf(request);
-    return await begin(request, reply, { command: 'plan', job: job.name });
-  });
-
-  app.get<OfRun>('/runs/:run/approve', forActors, async (request, reply) => {
+  app.get<OfRun>('/runs/:run/approve', FOR_ACTORS, async (request, reply) => {
     const run = await runOf(request);
     const later = await laterRun(context, run);
-    return ask(request, reply, confirmApprove(await readStoredReport(context, run), later, reading()));
+    return ask(
+      request,
+      reply,
+      confirmApprove(await readStoredReport(context, run), later, readingOf(context)),
+    );
   });
   app.post<OfRun>('/runs/:run/approve', async (request, reply) => {
     const { id, job } = await runOf(request);
     return await begin(request, reply, { command: 'approve', job, run: id });
   });
 
-  app.get<OfRun & OfKey>('/runs/:run/undo', forActors, async (request, reply) => {
-    const { key } = request.query;
-    const run = await undoable(request.params.run);
-    return ask(request, reply, confirmUndo(run, typeof key === 'string' ? key : ''));
+  app.get<OfRun>('/runs/:run/undo', FOR_ACTORS, async (request, reply) => {
+    const { run: id } = request.params;
+    const { job } = await rememberedRun(dashboard, id);
+    return ask(request, reply, confirmUndo({ id, job }, formFields(request.query)['key'] ?? ''));
   });
   app.post<OfRun>('/runs/:run/undo', async (request, reply) => {
-    const { id, job } = await undoable(request.params.run);
+    const { run } = request.params;
+    const { job } = await rememberedRun(dashboard, run);
     const keys = keysOf(formFields(request.body)[KEYS_FIELD] ?? '');
     const only = keys.length === 0 ? undefined : keys;
-    return await begin(request, reply, { command: 'undo', job, run: id, only });
+    return await begin(request, reply, { command: 'undo', job, run, only });
   });
 
-  app.get<OfRun & OfKey>('/runs/:run/release', forActors, async (request, reply) => {
+  app.get<OfRun>('/runs/:run/release', FOR_ACTORS, async (request, reply) => {
     const run = await runOf(request);
-    const document = await releasePage(dashboard, run, request.query, frameOf(dashboard, request));
+    const query = formFields(request.query);
+    const document = await releasePage(dashboard, run, query, frameOf(dashboard, request));
     return sendPage(reply, document);
   });
   app.post<OfRun>('/runs/:run/release', async (request, reply) => {
@@ -261,8 +236,8 @@ export function actionRoutes(app: FastifyInstance, dashboard: DashboardContext, 
     return await begin(request, reply, { command: 'release', job, run: id, only });
   });
 
-  app.get<OfRun>('/runs/:run/interrupt', forActors, async (request, reply) =>
-    ask(request, reply, confirmInterrupt(await runOf(request), reading())),
+  app.get<OfRun>('/runs/:run/interrupt', FOR_ACTORS, async (request, reply) =>
+    ask(request, reply, confirmInterrupt(await runOf(request), readingOf(context))),
   );
   app.post<OfRun>('/runs/:run/interrupt', async (request, reply) => {
     const { id, job, status } = await runOf(request);

@@ -10,6 +10,7 @@ import { planWarnings } from '../../report/sections/notes-section.ts';
 import { totalsWords } from '../../report/status-words.ts';
 import { PageError } from '../guard/page-error.ts';
 import { waitingPlan } from '../pages/activity.ts';
+import { field } from '../pages/forms.ts';
 import { jobHref, placeWords, whatItMoves } from '../pages/job-card.ts';
 import { limitWords } from '../pages/job-page.ts';
 import { type Reading, relative } from '../pages/moment.ts';
@@ -207,8 +208,12 @@ export function confirmUndo({ id, job }: Pick<Run, 'id' | 'job'>, key: string): 
       'Records that another run has changed since stay as they are, and the plan names them.',
       html`The source stays as it is: the next run of ${job} would send the same again. Correct the source, or <a href="${jobHref(job)}/edit">pause the schedule</a>.`,
     ],
-    controls: html`<p class="field"><label for="${KEYS_FIELD}">Only these records</label><textarea id="${KEYS_FIELD}" name="${KEYS_FIELD}" rows="3" spellcheck="false" aria-describedby="about-keys">\n${key}</textarea><span class="quiet" id="about-keys">One key per line: the url of a product, the id of a contact. Leave it empty to undo the whole run.</span></p>
-`,
+    controls: field(
+      KEYS_FIELD,
+      'Only these records',
+      html`<textarea id="${KEYS_FIELD}" name="${KEYS_FIELD}" rows="3" spellcheck="false" aria-describedby="about-keys">\n${key}</textarea>`,
+      html`<span class="quiet" id="about-keys">One key per line: the url of a product, the id of a contact. Leave it empty to undo the whole run.</span>`,
+    ),
     label: 'Plan the undo',
     weight: 'primary',
     action: `/runs/${id}/undo`,

@@ -4,9 +4,11 @@ import { html, type Markup, type Slot } from '../../report/html/markup.ts';
 import { counted, grouped } from '../../report/printable.ts';
 import { PageError } from '../guard/page-error.ts';
 import type { Activity } from '../pages/activity.ts';
+import { postForm } from '../pages/forms.ts';
 import { activityWords, jobHref } from '../pages/job-card.ts';
 import { type Reading, relative } from '../pages/moment.ts';
-import { csrfInput, type Frame, page } from '../pages/page.ts';
+import { type Frame, page } from '../pages/page.ts';
+import type { FormFields } from '../requests.ts';
 
 /** Identifies one confirmation. Sent twice, it has its effect once. */
 const ONCE_FIELD = 'once';
@@ -64,22 +66,19 @@ type ConfirmationForm = Pick<Confirmation, 'action' | 'fields' | 'controls' | 'b
 /** Only the form, for pages with other content. */
 export function confirmationForm(
   { action, fields = {}, controls, back, ...way }: ConfirmationForm,
-  { viewer }: Frame,
+  frame: Frame,
 ): Markup {
-  const hidden = Object.entries({ [ONCE_FIELD]: randomUUID(), ...fields });
   const buttons =
     'buttons' in way
       ? way.buttons
       : html`<button type="submit" class="button ${way.weight}">${way.label}</button>`;
-  return html`<form class="confirm" method="post" action="${action}">
-${csrfInput(viewer)}
-${hidden.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}
-${controls}<p class="actions">${buttons} <a class="button" href="${back}">Cancel</a></p>
-</form>`;
+  const body = html`${controls}<p class="actions">${buttons} <a class="button" href="${back}">Cancel</a></p>`;
+  const hidden = { [ONCE_FIELD]: randomUUID(), ...fields };
+  return postForm({ action, style: 'confirm', fields: hidden, body }, frame);
 }
 
 /** The id of the confirmation in the form; PageError if it has none. */
-export function onceOf(fields: Readonly<Record<string, string | undefined>>): string {
+export function onceOf(fields: FormFields): string {
   const once = fields[ONCE_FIELD];
   if (once !== undefined && /^[0-9a-f-]{36}$/.test(once)) return once;
   throw new PageError(400, 'The form is incomplete', 'Go back, load the page again and repeat the step.');

@@ -2,8 +2,9 @@ import type { Run } from '../../model/run.ts';
 import { foreign, html, type Markup } from '../../report/html/markup.ts';
 import { counted, grouped } from '../../report/printable.ts';
 import type { CellEdits, RejectedPage, RejectedRow } from '../../run/read-corrections.ts';
+import { postForm } from '../pages/forms.ts';
 import { jobHref } from '../pages/job-card.ts';
-import { csrfInput, type Frame, type Notice, page } from '../pages/page.ts';
+import { type Frame, type Notice, page } from '../pages/page.ts';
 
 /** The value of `columns` that also shows columns that are blank on the whole page. */
 export const ALL_COLUMNS = 'all';
@@ -60,18 +61,22 @@ export function correctPage(
     section: 'runs',
     notice,
     body: html`<p class="page-lead"><a href="/runs/${id}">Run ${id}</a> of <a href="${jobHref(job)}">${job}</a> rejected ${isCut ? `more than ${grouped(total)} rows. The first ${grouped(total)} of them can be corrected here; the file has all` : counted(total, 'row')}. Cells that a reason names are marked. You will see what was corrected before anything is sent.</p>
-<form class="correct" method="post" action="/runs/${id}/rejects">
-${csrfInput(frame.viewer)}
-<input type="hidden" name="draft" value="${draft}"><input type="hidden" name="page" value="${number}">${allColumns && html`<input type="hidden" name="columns" value="${ALL_COLUMNS}">`}
-<p class="actions">${button('check', 'Check the corrections', 'primary')} <a class="button" href="/runs/${id}/retry">Upload a file instead</a></p>
+${postForm(
+  {
+    action: `/runs/${id}/rejects`,
+    style: 'correct',
+    fields: { draft, page: number, columns: allColumns ? ALL_COLUMNS : undefined },
+    body: html`<p class="actions">${button('check', 'Check the corrections', 'primary')} <a class="button" href="/runs/${id}/retry">Upload a file instead</a></p>
 <p class="quiet" role="status">${cells === 0 ? 'No cell is corrected yet.' : `${counted(cells, 'cell')} corrected so far.`}</p>
 <div class="correct-scroll" tabindex="0" role="region" aria-label="Rejected rows"><table class="correct-table">
 <caption class="visually-hidden">Rejected rows, page ${number} of ${pages}</caption>
 <thead><tr><th scope="col">Line</th>${places.map((place) => html`<th scope="col">${columnName(rejected, place)}</th>`)}</tr></thead>
 ${records(rows).map((record) => recordBody(record, rejected, places, edits))}
 </table></div>
-<p class="actions">${number > 1 && button(String(number - 1), 'Previous page')} <span class="quiet">Page ${number} of ${pages}</span> ${number < pages && button(String(number + 1), 'Next page')} ${pages > 1 && html`<span class="quiet">Corrections are kept from page to page.</span>`}</p>
-</form>
+<p class="actions">${number > 1 && button(String(number - 1), 'Previous page')} <span class="quiet">Page ${number} of ${pages}</span> ${number < pages && button(String(number + 1), 'Next page')} ${pages > 1 && html`<span class="quiet">Corrections are kept from page to page.</span>`}</p>`,
+  },
+  frame,
+)}
 ${hidden > 0 && html`<p class="quiet">${counted(hidden, 'column')} without a value on this page ${hidden === 1 ? 'is' : 'are'} not shown. <a href="${correctHref(id, draft, number, true)}">Show all columns</a>: corrections since the last button are lost.</p>`}`,
   });
 }

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import type { Run } from '../../model/run.ts';
-import { explainError, StoreferryError } from '../../model/storeferry-error.ts';
 import { isUntouched } from '../../report/rejects/rejects-edits.ts';
 import {
   correctedRejects,
@@ -13,9 +12,18 @@ import {
 import type { RunContext } from '../../run/run-context.ts';
 import { audit } from '../audit.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
-import { type FormFields, formFields, readForms } from '../form-fields.ts';
-import { notFound, PageError } from '../guard/page-error.ts';
+import { PageError } from '../guard/page-error.ts';
 import { frameOf, type Notice, sendPage } from '../pages/page.ts';
+import {
+  FOR_ACTORS,
+  type FormFields,
+  formFields,
+  keepNewest,
+  keptRun,
+  type OfRun,
+  readForms,
+  sentenceOf,
+} from '../requests.ts';
 import {
   ALL_COLUMNS,
   asInForm,
@@ -33,11 +41,6 @@ const MOST_DRAFTS = 20;
 /** Far more than people type. */
 const MOST_CHARACTERS = 20_000_000;
 
-interface OfRun {
-  readonly Params: { readonly run: string };
-  readonly Querystring: { readonly draft?: unknown; readonly page?: unknown; readonly columns?: unknown };
-}
-
 /** The corrections that a visitor has typed so far, on all pages of a run. In memory until they are sent. */
 interface Draft {
   readonly run: string;
@@ -52,21 +55,9 @@ export async function correctRoutes(
 ): Promise<void> {
   const { context } = dashboard;
   const drafts = new Map<string, Draft>();
-  const rejectedRun = async (id: string): Promise<Run> => {
-    const run = await context.state.runs.get(id);
-    if (run === undefined) throw notFound(`There is no run ${id}.`);
-    await refuseUnlessRejected(context, run);
-    return run;
-  };
   const draftOf = (id: string, run: string): Draft => {
     const known = drafts.get(id);
     return known?.run === run ? known : { run, edits: new Map() };
-  };
-  const keep = (id: string, draft: Draft): void => {
-    drafts.delete(id);
-    drafts.set(id, draft);
-    const [oldest] = drafts.keys();
-    if (drafts.size > MOST_DRAFTS && oldest !== undefined) drafts.delete(oldest);
   };
   const isCorrectedInFolder = async (run: Run): Promise<boolean> =>
     readCorrections(context, run).then(
@@ -77,9 +68,9 @@ export async function correctRoutes(
   await app.register(async (scope) => {
     readForms(scope, FORM_LIMIT_BYTES);
 
-    scope.get<OfRun>('/runs/:run/rejects', { config: { who: 'actors' } }, async (request, reply) => {
-      const run = await rejectedRun(request.params.run);
-      const { draft, page, columns } = request.query;
+    scope.get<OfRun>('/runs/:run/rejects', FOR_ACTORS, async (request, reply) => {
+      const run = await rejectedRun(dashboard, request.params.run);
+      const { draft, page, columns } = formFields(request.query);
       const id = isId(draft) ? draft : randomUUID();
       const rows = await readRejectedPage(context.artifacts.run(run.id), numberOf(page));
       const retried = await retriedSince(context, run);
@@ -89,7 +80,7 @@ export async function correctRoutes(
     });
 
     scope.post<OfRun>('/runs/:run/rejects', async (request, reply) => {
-      const run = await rejectedRun(request.params.run);
+      const run = await rejectedRun(dashboard, request.params.run);
       const folder = context.artifacts.run(run.id);
       const fields = formFields(request.body);
       const { draft: id, go } = fields;
@@ -97,7 +88,7 @@ export async function correctRoutes(
       const rows = await readRejectedPage(folder, numberOf(fields['page']));
       const draft = draftOf(id, run.id);
       takeEdits(draft, rows, fields);
-      keep(id, draft);
+      keepNewest(drafts, MOST_DRAFTS, id, draft);
       const columns = fields['columns'] === ALL_COLUMNS;
       if (go !== CHECK) return reply.redirect(correctHref(run.id, id, numberOf(go), columns), 303);
       const upload = await uploads.keep(
@@ -110,8 +101,7 @@ export async function correctRoutes(
         await readCorrections(context, run, { name: upload.name, open: upload.read, asTyped: true });
       } catch (error) {
         await uploads.drop(upload);
-        if (!(error instanceof StoreferryError)) throw error;
-        const notice = { tone: 'bad', text: dashboard.retell(explainError(error)) } as const;
+        const notice = { tone: 'bad', text: dashboard.retell(sentenceOf(error)) } as const;
         const view: CorrectView = { draft: id, edits: draft.edits, allColumns: columns, notice };
         return sendPage(reply, correctPage(run, rows, view, frameOf(dashboard, request)), 422);
       }
@@ -129,12 +119,12 @@ const CORRECTED_IN_FOLDER: Notice = {
   text: 'The rejects file in the folder of the run was corrected, too. This page shows the rows as they were rejected; if you send its corrections, that file is kept beside them.',
 };
 
-function isId(given: unknown): given is string {
-  return typeof given === 'string' && /^[0-9a-f-]{36}$/.test(given);
+function isId(given: string | undefined): given is string {
+  return given !== undefined && /^[0-9a-f-]{36}$/.test(given);
 }
 
-function numberOf(given: unknown): number {
-  return typeof given === 'string' && /^[1-9]\d{0,5}$/.test(given) ? Number(given) : 1;
+function numberOf(given = ''): number {
+  return /^[1-9]\d{0,5}$/.test(given) ? Number(given) : 1;
 }
 
 /** Adds to a draft what a form of this page has changed; a cell with its old value is no edit. */
@@ -158,6 +148,13 @@ function takeEdits({ edits }: Draft, { rows }: RejectedPage, fields: FormFields)
     'Too many corrections',
     'Send the corrections of the earlier pages first, or correct the file in a spreadsheet.',
   );
+}
+
+/** The run with this id, if rows of it were rejected; PageError or UsageError otherwise. */
+export async function rejectedRun(dashboard: Pick<DashboardContext, 'context'>, id: string): Promise<Run> {
+  const run = await keptRun(dashboard, id);
+  await refuseUnlessRejected(dashboard.context, run);
+  return run;
 }
 
 /** A warning if rows of this run were sent again already. */

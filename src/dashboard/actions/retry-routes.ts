@@ -1,6 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Run } from '../../model/run.ts';
-import { explainError, StoreferryError } from '../../model/storeferry-error.ts';
 import { html, type Markup } from '../../report/html/markup.ts';
 import { counted, formatBytes, grouped, shortened } from '../../report/printable.ts';
 import {
@@ -16,19 +15,19 @@ import {
 } from '../../report/rejects/rejects-edits.ts';
 import { REJECTS_FILE } from '../../report/rejects/rejects-file.ts';
 import { lockJob } from '../../run/lock-job.ts';
-import { readCorrections, refuseUnlessRejected } from '../../run/read-corrections.ts';
+import { readCorrections } from '../../run/read-corrections.ts';
 import { shownFile } from '../../run/report/read-stored-report.ts';
-import { audit, beginAudited } from '../audit.ts';
+import { audit } from '../audit.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
-import { formFields } from '../form-fields.ts';
-import { notFound } from '../guard/page-error.ts';
+import { uploadForm } from '../pages/forms.ts';
 import { jobHref } from '../pages/job-card.ts';
-import { csrfInput, type Frame, frameOf, type Notice, page, sendPage } from '../pages/page.ts';
+import { type Frame, frameOf, type Notice, page, sendPage } from '../pages/page.ts';
+import { FOR_ACTORS, formFields, type OfRun, sentenceOf } from '../requests.ts';
 import { at } from './confirm-run.ts';
 import { confirmationForm, onceOf } from './confirmation.ts';
 import { correctHref } from './correct-page.ts';
-import { retriedSince } from './correct-routes.ts';
-import { showResult } from './show-result.ts';
+import { rejectedRun, retriedSince } from './correct-routes.ts';
+import { beginAction, showResult } from './show-result.ts';
 import { receiveUpload, replaceRejects, UPLOAD_LIMIT_BYTES, type Upload, type Uploads } from './uploads.ts';
 
 const CELL_LENGTH = 60;
@@ -61,12 +60,7 @@ function uploadPage(
 <li>Correct them. Keep the header and the column <code>storeferry_line</code>; rows that should not be sent are deleted.</li>
 <li>Upload the file, at most ${formatBytes(limitBytes)}.</li>
 </ol>
-<form class="upload" method="post" action="/runs/${id}/retry/upload" enctype="multipart/form-data">
-${csrfInput(frame.viewer)}
-<p><label for="file">The corrected file</label>
-<input id="file" name="file" type="file" accept=".csv,.txt,.tsv,text/csv" required></p>
-<p class="actions"><button type="submit" class="button primary">Upload and check</button> <a class="button" href="/runs/${id}">Cancel</a></p>
-</form>
+${uploadForm({ action: `/runs/${id}/retry/upload`, label: 'The corrected file', accept: '.csv,.txt,.tsv,text/csv', button: 'Upload and check', back: `/runs/${id}` }, frame)}
 ${
   inFolder !== null &&
   html`<section><h2>Or send the file in the folder of the run</h2>
@@ -160,22 +154,9 @@ ${changesTable('Changed by a spreadsheet', cells, all, personal)}</section>`;
 /** The name for the file in the run's folder, used instead of the id of an upload. */
 const IN_FOLDER = 'in-folder';
 
-interface OfRun {
-  readonly Params: { readonly run: string };
-  readonly Querystring: { readonly upload?: unknown };
-}
-
 /** Accepts the corrected rejects of a run, shows the corrections, and sends them after confirmation. */
 export function retryRoutes(app: FastifyInstance, dashboard: DashboardContext, uploads: Uploads): void {
   const { context, actions } = dashboard;
-  const forActors = { config: { who: 'actors' } } as const;
-
-  const rejectedRun = async (id: string): Promise<Run> => {
-    const run = await context.state.runs.get(id);
-    if (run === undefined) throw notFound(`There is no run ${id}.`);
-    await refuseUnlessRejected(context, run);
-    return run;
-  };
   const editsOf = async (run: Run, upload?: Upload) => {
     const file = upload && { name: upload.name, open: upload.read, asTyped: upload.draft !== undefined };
     return (await readCorrections(context, run, file)).edits;
@@ -191,10 +172,10 @@ export function retryRoutes(app: FastifyInstance, dashboard: DashboardContext, u
     return uploadPage(run, facts, frameOf(dashboard, request));
   };
 
-  app.get<OfRun>('/runs/:run/retry', forActors, async (request, reply) => {
-    const run = await rejectedRun(request.params.run);
-    const { upload: id } = request.query;
-    if (typeof id !== 'string')
+  app.get<OfRun>('/runs/:run/retry', FOR_ACTORS, async (request, reply) => {
+    const run = await rejectedRun(dashboard, request.params.run);
+    const { upload: id } = formFields(request.query);
+    if (id === undefined)
       return sendPage(reply, await askForFile(request, run, await retriedSince(context, run)));
     const upload = uploads.find(id, run.id);
     if (upload === undefined && id !== IN_FOLDER)
@@ -209,7 +190,7 @@ export function retryRoutes(app: FastifyInstance, dashboard: DashboardContext, u
   });
 
   app.post<OfRun>('/runs/:run/retry/upload', { config: { streamed: true } }, async (request, reply) => {
-    const run = await rejectedRun(request.params.run);
+    const run = await rejectedRun(dashboard, request.params.run);
     const hint = `Put a larger one into the folder of the run, and type: storeferry retry ${run.id}`;
     const limits = { run: run.id, hint };
     const upload = await receiveUpload(request, uploads, limits);
@@ -217,8 +198,7 @@ export function retryRoutes(app: FastifyInstance, dashboard: DashboardContext, u
       await editsOf(run, upload);
     } catch (error) {
       await uploads.drop(upload);
-      if (!(error instanceof StoreferryError)) throw error;
-      const notice = { tone: 'bad', text: dashboard.retell(explainError(error)) } as const;
+      const notice = { tone: 'bad', text: dashboard.retell(sentenceOf(error)) } as const;
       return sendPage(reply, await askForFile(request, run, notice), 422);
     }
     await audit(dashboard, request, { action: 'upload', job: run.job, run: run.id });
@@ -229,10 +209,10 @@ export function retryRoutes(app: FastifyInstance, dashboard: DashboardContext, u
     const fields = formFields(request.body);
     const once = onceOf(fields);
     const { run: id } = request.params;
-    const frame = frameOf(dashboard, request);
     const known = await actions.look(once);
-    if (known !== undefined) return showResult(reply, { ...known, once }, frame, dashboard);
-    const run = await rejectedRun(id);
+    if (known !== undefined)
+      return showResult(reply, { ...known, once }, frameOf(dashboard, request), dashboard);
+    const run = await rejectedRun(dashboard, id);
     const upload = uploads.find(fields['upload'], id);
     if (upload === undefined && fields['upload'] !== IN_FOLDER) {
       return reply.redirect(
@@ -248,8 +228,7 @@ export function retryRoutes(app: FastifyInstance, dashboard: DashboardContext, u
       await uploads.drop(upload);
     };
     const action = { command: 'retry', job: run.job, run: id } as const;
-    const result = await beginAudited(dashboard, request, action, once, replace);
-    return showResult(reply, { action, result, once }, frame, dashboard);
+    return await beginAction(dashboard, request, reply, { action, once, before: replace });
   });
 }
 

@@ -1,10 +1,41 @@
-import type { FastifyReply } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { html, type Markup } from '../../report/html/markup.ts';
+import { audit } from '../audit.ts';
 import type { Action, ActionResult, DashboardContext } from '../dashboard-context.ts';
 import { jobHref } from '../pages/job-card.ts';
-import { type Frame, page, sendPage } from '../pages/page.ts';
+import { type Frame, frameOf, page, sendPage } from '../pages/page.ts';
 
 const LOOK_AGAIN_S = 2;
+
+/** Begins an action for a visitor, adds it to the audit log, and shows its result. */
+export async function beginAction(
+  dashboard: DashboardContext,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { action, once, before }: Begun,
+): Promise<FastifyReply> {
+  const result = await dashboard.actions.begin(action, once, {
+    before,
+    settled: async (settled) => {
+      const named = 'run' in action ? action.run : null;
+      const run = 'run' in settled ? settled.run : null;
+      const isRefused = settled.kind === 'refused' || settled.kind === 'busy';
+      await audit(dashboard, request, {
+        ...{ action: action.command, job: action.job, outcome: isRefused ? 'refused' : 'done' },
+        run: isRefused ? named : (run ?? named),
+        of: isRefused || run === null || run === named ? null : named,
+      });
+    },
+  });
+  return showResult(reply, { action, result, once }, frameOf(dashboard, request), dashboard);
+}
+
+interface Begun {
+  readonly action: Action;
+  /** Identifies the confirmation. */
+  readonly once: string;
+  readonly before?: () => Promise<void>;
+}
 
 /** Redirects to the run of an action, or explains why there is none or none yet. */
 export function showResult(

@@ -12,7 +12,8 @@ import { markAsTyped } from '../../run/read-corrections.ts';
 import type { RunContext } from '../../run/run-context.ts';
 import { checkFormToken } from '../guard/guard-requests.ts';
 import { PageError } from '../guard/page-error.ts';
-import { CSRF_FIELD } from '../pages/page.ts';
+import { CSRF_FIELD } from '../pages/forms.ts';
+import { keepNewest } from '../requests.ts';
 
 /** Larger files are better read from an address or a folder. */
 export const UPLOAD_LIMIT_BYTES = 64_000_000;
@@ -44,7 +45,7 @@ export function openUploads() {
   const drop = async ({ id }: Upload): Promise<void> => {
     const known = kept.get(id);
     kept.delete(id);
-    if (known !== undefined) await rm(dirname(known.path), { recursive: true, force: true });
+    if (known !== undefined) await removeFolder(known);
   };
   return {
     /** Writes the whole stream or nothing. */
@@ -64,9 +65,8 @@ export function openUploads() {
         ...{ id, run, name, path, draft },
         read: async () => (await open(path)).createReadStream(),
       };
-      kept.set(id, upload);
-      const [oldest] = kept.values();
-      if (kept.size > MOST && oldest !== undefined) await drop(oldest);
+      const oldest = keepNewest(kept, MOST, id, upload);
+      if (oldest !== undefined) await removeFolder(oldest);
       return upload;
     },
     find(id: string | undefined, run: string): Upload | undefined {
@@ -78,6 +78,10 @@ export function openUploads() {
       if (folder !== undefined) await rm(await folder, { recursive: true, force: true });
     },
   };
+}
+
+async function removeFolder({ path }: Upload): Promise<void> {
+  await rm(dirname(path), { recursive: true, force: true });
 }
 
 /** A name for a file in the workspace: no folder, nothing hidden, and no sign that a glob would read. */

@@ -4,9 +4,10 @@ import type { MappingFile } from '../../mapping/spec/mapping-spec.ts';
 import { foreign, html, type Markup } from '../../report/html/markup.ts';
 import { counted, listed, printable } from '../../report/printable.ts';
 import { describeLook, type SourceLook, type SourcePreview } from '../../run/preview-source.ts';
-import { option, previewPart } from '../new-job/draft-page.ts';
+import { fieldSelect, previewPart } from '../new-job/draft-page.ts';
+import { type Choice, postForm } from '../pages/forms.ts';
 import { jobHref, placeWords } from '../pages/job-card.ts';
-import { csrfInput, type Frame, type Notice, page } from '../pages/page.ts';
+import { type Frame, type Notice, page } from '../pages/page.ts';
 import {
   changedLines,
   type MappedColumn,
@@ -58,12 +59,16 @@ export function columnsPage(job: ImportJob, facts: ColumnsPageFacts | string, fr
     notice: facts.notice ?? null,
     body: html`<p class="page-lead">Which column of ${placeWords(job.source)} fills which field of the store. Nothing is written before you save, and nothing is sent: plan the job afterwards.</p>
 ${whereWritten(facts)}
-<form class="draft" method="post" action="${jobHref(job.name)}/columns" data-draft>
-${csrfInput(frame.viewer)}
-<input type="hidden" name="sha256" value="${facts.sha256}"><input type="hidden" name="look" value="${facts.id}">
-<div id="matching" data-rendered aria-live="off">${matching(facts)}</div>
-<p class="actions"><button type="submit" name="do" value="save" class="button primary">Save</button> <a class="button" href="${jobHref(job.name)}">Cancel</a></p>
-</form>`,
+${postForm(
+  {
+    action: `${jobHref(job.name)}/columns`,
+    style: 'draft',
+    fields: { sha256: facts.sha256, look: facts.id },
+    body: html`<div id="matching" data-rendered aria-live="off">${matching(facts)}</div>
+<p class="actions"><button type="submit" name="do" value="save" class="button primary">Save</button> <a class="button" href="${jobHref(job.name)}">Cancel</a></p>`,
+  },
+  frame,
+)}`,
   });
 }
 
@@ -117,10 +122,9 @@ function columnRow(
   const chosen = wanted[index] ?? '';
   const fixed = columns.find(({ isFixed, at }) => isFixed && at.includes(index));
   const sample = look.rows.find(({ cells }) => (cells[index] ?? '').trim() !== '')?.cells[index] ?? '';
-  const select = html`<select name="field.${index}" id="field-${index}" aria-label="Field of the column ${printable(header)}" data-renders>${option('', 'Not used', chosen)}${columns
-    .filter(({ isFixed }) => !isFixed)
-    .map(({ name, label }) =>
-      option(name, label, chosen),
-    )}${openFields(mapping.spec).map(({ name, label }) => option(`+${name}`, `${label} (new)`, chosen))}</select>`;
-  return html`<tr${chosen === '' && html` class="unused"`}><th scope="row">${header.trim() === '' ? html`<span class="quiet">no header</span>` : foreign(header, SAMPLE_SHOWN)}</th><td>${foreign(sample, SAMPLE_SHOWN)}</td><td>${header.trim() === '' ? '' : fixed === undefined ? select : html`${fixed.label} <span class="quiet">(changed in the file)</span>`}</td></tr>`;
+  const choices = [
+    ...columns.filter(({ isFixed }) => !isFixed).map(({ name, label }): Choice => [name, label]),
+    ...openFields(mapping.spec).map(({ name, label }): Choice => [`+${name}`, `${label} (new)`]),
+  ];
+  return html`<tr${chosen === '' && html` class="unused"`}><th scope="row">${header.trim() === '' ? html`<span class="quiet">no header</span>` : foreign(header, SAMPLE_SHOWN)}</th><td>${foreign(sample, SAMPLE_SHOWN)}</td><td>${header.trim() === '' ? '' : fixed === undefined ? fieldSelect(index, header, choices, chosen) : html`${fixed.label} <span class="quiet">(changed in the file)</span>`}</td></tr>`;
 }

@@ -12,18 +12,23 @@ import { checkMappings } from '../../run/inputs/open-mapping.ts';
 import { lookAtSource, previewSource, type SourceLook } from '../../run/preview-source.ts';
 import { audit } from '../audit.ts';
 import type { DashboardContext, DashboardLog } from '../dashboard-context.ts';
-import { type FormFields, formFields } from '../form-fields.ts';
 import { notFound } from '../guard/page-error.ts';
-import { FETCH_WITHIN_MS, sentenceOf, whileFewRead } from '../new-job/draft.ts';
+import { FETCH_WITHIN_MS } from '../new-job/draft.ts';
 import { readingOf } from '../new-job/upload-targets.ts';
 import { jobHref } from '../pages/job-card.ts';
 import { frameOf, sendPage } from '../pages/page.ts';
+import {
+  FOR_ACTORS,
+  type FormFields,
+  formFields,
+  keepNewest,
+  type OfJob,
+  sentenceOf,
+  whileFewRead,
+  workspaceOf,
+} from '../requests.ts';
 import { type ColumnsPageFacts, columnsPage } from './columns-page.ts';
 import { type Matching, mappedColumns, matchingEdits, matchingOf, settled } from './mapped-columns.ts';
-
-interface OfJob {
-  readonly Params: { readonly job: string };
-}
 
 /** The most sources that are kept while somebody matches their columns. */
 const MOST_LOOKS = 4;
@@ -49,8 +54,7 @@ export function columnsRoutes(
   const looks = new Map<string, Promise<SourceLook>>();
 
   const open = (name: string): OpenMatching => {
-    const workspace = dashboard.openWorkspace();
-    if (!workspace.jobNames().includes(name)) throw notFound(`There is no job ${name}.`);
+    const workspace = workspaceOf(dashboard, name);
     const job = workspace.job(name);
     if (job.kind !== 'import') throw notFound(`The job ${name} is an export: it has no mapping.`);
     const mapping = workspace.mapping(job.mapping);
@@ -75,9 +79,7 @@ export function columnsRoutes(
       access: workspace.fileAccess(),
       signal: AbortSignal.any([dashboard.context.signal, AbortSignal.timeout(FETCH_WITHIN_MS)]),
     });
-    const [oldest] = looks.keys();
-    if (looks.size >= MOST_LOOKS && oldest !== undefined) looks.delete(oldest);
-    looks.set(id, look);
+    keepNewest(looks, MOST_LOOKS, id, look);
     return await look;
   };
 
@@ -120,7 +122,7 @@ export function columnsRoutes(
     return await previewSource(look, spec, options).catch(sentenceOf);
   };
 
-  app.get<OfJob>('/jobs/:job/columns', { config: { who: 'actors' } }, async (request, reply) => {
+  app.get<OfJob>('/jobs/:job/columns', FOR_ACTORS, async (request, reply) => {
     const opened = open(request.params.job);
     const facts = await whileFewRead(() => factsOf(opened, randomUUID(), {}));
     const status = typeof facts === 'string' ? 422 : 200;

@@ -1,9 +1,10 @@
 import type { EditableFile } from '../../config/edit-file.ts';
-import { USUAL_SCHEDULES } from '../../config/new-workspace/new-workspace.ts';
 import { FLOOR_TEXT } from '../../model/safety-limits.ts';
 import { html, type Markup, type Slot } from '../../report/html/markup.ts';
+import { scheduleChoices } from '../new-job/draft-page.ts';
+import { type Choice, field, postForm, select } from '../pages/forms.ts';
 import { jobHref, scheduleWords } from '../pages/job-card.ts';
-import { csrfInput, type Frame, page, problemList } from '../pages/page.ts';
+import { type Frame, page, problemList } from '../pages/page.ts';
 import { type EditField, type EditValues, editForm } from './edit-form.ts';
 
 /** The content of the page that edits a job. */
@@ -51,14 +52,11 @@ const REFUSED = { tone: 'bad', text: 'Nothing was written: correct the marked fi
 function formPart(facts: EditPageFacts, frame: Frame): Markup {
   const { name, file, shown, values, program } = facts;
   const { location, source, limits } = editForm(file);
-  const text = (field: Pick<EditField, 'name' | 'label' | 'usual' | 'hint'>) => textField(field, facts);
-  return html`<form class="draft" method="post" action="${jobHref(name)}/edit" data-draft>
-${csrfInput(frame.viewer)}
-<input type="hidden" name="sha256" value="${file.sha256}">
-${Object.entries(shown).map(([key, value]) => html`<input type="hidden" name="was.${key}" value="${value}">`)}
-${
-  source.length > 0 &&
-  html`<fieldset><legend>Source</legend>
+  const text = (control: Control) => textField(control, facts);
+  const before = Object.entries(shown).map(([key, value]) => [`was.${key}`, value] as const);
+  const body = html`${
+    source.length > 0 &&
+    html`<fieldset><legend>Source</legend>
 ${
   location === 'none'
     ? html`<p>The file names its source in a way that is not changed here (S3, SFTP): edit the file.</p>`
@@ -77,9 +75,9 @@ ${text({ name: 'location', label: location === 'any' ? 'Path or address' : 'Addr
 }
 ${source.map(text)}
 </fieldset>`
-}
+  }
 <fieldset><legend>Schedule</legend>
-${selectField({ name: 'schedule', label: 'When does it run?' }, scheduleChoices(shown), facts)}
+${selectField({ name: 'schedule', label: 'When does it run?' }, choicesOf(shown), facts)}
 <div data-when="schedule=other">${text({ name: 'cron', label: 'Minute, hour, day, month, weekday', hint: values['schedule'] === 'other' ? scheduleWords(values['cron'] ?? '') : '' })}</div>
 <div data-unless="schedule=no">${text({ name: 'timezone', label: 'Time zone' })}</div>
 <p class="hint">Workers follow a change within seconds. Schedules need a worker: <code>${program} dashboard --worker</code> keeps them in this process.</p>
@@ -91,19 +89,17 @@ ${
 ${limits.map(text)}
 </fieldset>`
 }
-<p class="actions"><button type="submit" class="button primary">Save</button> <a class="button" href="${jobHref(name)}">Cancel</a></p>
-</form>`;
+<p class="actions"><button type="submit" class="button primary">Save</button> <a class="button" href="${jobHref(name)}">Cancel</a></p>`;
+  const fields = { sha256: file.sha256, ...Object.fromEntries(before) };
+  return postForm({ action: `${jobHref(name)}/edit`, style: 'draft', fields, body }, frame);
 }
 
-function scheduleChoices({ schedule = 'no', cron = '' }: EditValues): readonly (readonly [string, string])[] {
+function choicesOf({ schedule = 'no', cron = '' }: EditValues): readonly Choice[] {
   const words = scheduleWords(cron);
-  return [
-    ['no', 'Only when somebody starts it'],
+  return scheduleChoices([
     ...(schedule === 'paused' ? ([['resume', `Resume: ${words}`]] as const) : []),
     ...(schedule === 'no' ? [] : ([['paused', `Paused: ${words}, as a comment in the file`]] as const)),
-    ...USUAL_SCHEDULES.map(({ value, name }) => [value, name] as const),
-    ['other', 'At other times (cron)'],
-  ];
+  ]);
 }
 
 type Control = Pick<EditField, 'name' | 'label' | 'usual' | 'hint'>;
@@ -130,16 +126,13 @@ function textField(control: Control, facts: EditPageFacts): Markup {
   const { name, label, usual } = control;
   const { text, attributes } = aboutField(control, facts);
   const zone = name === 'timezone' && facts.shown['schedule'] === 'no' && facts.values['schedule'] === 'no';
-  return html`<p class="field"><label for="${name}">${label}</label><input id="${name}" name="${name}" value="${facts.values[name] ?? ''}"${usual !== undefined && html` placeholder="${usual}"`}${attributes}${zone && html` data-browser-timezone`} autocomplete="off" spellcheck="false">${text}</p>`;
+  const input = html`<input id="${name}" name="${name}" value="${facts.values[name] ?? ''}"${usual !== undefined && html` placeholder="${usual}"`}${attributes}${zone && html` data-browser-timezone`} autocomplete="off" spellcheck="false">`;
+  return field(name, label, input, text);
 }
 
-function selectField(
-  control: Control,
-  choices: readonly (readonly [value: string, label: string])[],
-  facts: EditPageFacts,
-): Markup {
+function selectField(control: Control, choices: readonly Choice[], facts: EditPageFacts): Markup {
   const { name, label } = control;
   const { text, attributes } = aboutField(control, facts);
-  const chosen = facts.values[name];
-  return html`<p class="field"><label for="${name}">${label}</label><select id="${name}" name="${name}"${attributes}>${choices.map(([value, words]) => html`<option value="${value}"${value === chosen && html` selected`}>${words}</option>`)}</select>${text}</p>`;
+  const list = select(name, choices, facts.values[name], html` id="${name}"${attributes}`);
+  return field(name, label, list, text);
 }

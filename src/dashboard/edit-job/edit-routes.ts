@@ -5,17 +5,12 @@ import type { Workspace } from '../../config/workspace.ts';
 import { secretRedactor } from '../../model/masked.ts';
 import { audit } from '../audit.ts';
 import type { DashboardContext, DashboardLog } from '../dashboard-context.ts';
-import { formFields } from '../form-fields.ts';
-import { notFound } from '../guard/page-error.ts';
 import { jobHref } from '../pages/job-card.ts';
 import { serverTimezone } from '../pages/moment.ts';
 import { frameOf, sendPage } from '../pages/page.ts';
+import { FOR_ACTORS, formFields, type OfJob, workspaceOf } from '../requests.ts';
 import { type EditValues, editsOf, pathsOf, shownBefore, typedOver, valuesOf } from './edit-form.ts';
 import { type EditPageFacts, editPage } from './edit-page.ts';
-
-interface OfJob {
-  readonly Params: { readonly job: string };
-}
 
 /** Changes source, schedule and safety limits in the file of a job; the file stays as it is elsewhere. */
 export function editRoutes(
@@ -23,11 +18,6 @@ export function editRoutes(
   dashboard: DashboardContext,
   { log }: { readonly log: DashboardLog },
 ): void {
-  const open = (name: string) => {
-    const workspace = dashboard.openWorkspace();
-    if (!workspace.jobNames().includes(name)) throw notFound(`There is no job ${name}.`);
-    return workspace;
-  };
   const factsOf = (workspace: Workspace, name: string): EditPageFacts => {
     const file = readEditable(workspace, fileOf(name));
     // Reads the secrets of the file, which its text must not show.
@@ -45,9 +35,9 @@ export function editRoutes(
     };
   };
 
-  app.get<OfJob>('/jobs/:job/edit', { config: { who: 'actors' } }, (request, reply) => {
+  app.get<OfJob>('/jobs/:job/edit', FOR_ACTORS, (request, reply) => {
     const { job: name } = request.params;
-    const facts = factsOf(open(name), name);
+    const facts = factsOf(workspaceOf(dashboard, name), name);
     return sendPage(
       reply,
       editPage(facts, frameOf(dashboard, request)),
@@ -57,7 +47,7 @@ export function editRoutes(
 
   app.post<OfJob>('/jobs/:job/edit', async (request, reply) => {
     const { job: name } = request.params;
-    const workspace = open(name);
+    const workspace = workspaceOf(dashboard, name);
     const facts = factsOf(workspace, name);
     const { file, values: now } = facts;
     const fields = formFields(request.body);
@@ -67,7 +57,7 @@ export function editRoutes(
     const again = (status: number, more: Partial<EditPageFacts>) =>
       sendPage(reply, editPage({ ...facts, values, ...more }, frameOf(dashboard, request)), status);
     const outdated = () => {
-      const current = factsOf(open(name), name);
+      const current = factsOf(workspaceOf(dashboard, name), name);
       return again(409, { ...current, values: merged(current.values, before, typed), outdated: before });
     };
     if (file.problems.length > 0) return again(422, {});

@@ -5,7 +5,7 @@ import {
   type ProposedColumn,
 } from '../../mapping/guess/propose-mapping.ts';
 import { rowPlace } from '../../model/row.ts';
-import { foreign, html, type Markup, type Slot } from '../../report/html/markup.ts';
+import { foreign, html, type Markup } from '../../report/html/markup.ts';
 import { counted, grouped, listed, printable, sentence } from '../../report/printable.ts';
 import { valueText } from '../../report/record-view.ts';
 import {
@@ -14,9 +14,10 @@ import {
   type PreviewedRecord,
   type SourcePreview,
 } from '../../run/preview-source.ts';
+import { type Choice, field, note, postForm, select, uploadForm } from '../pages/forms.ts';
 import { scheduleWords } from '../pages/job-card.ts';
 import { serverTimezone } from '../pages/moment.ts';
-import { csrfInput, type Frame, page } from '../pages/page.ts';
+import { type Frame, page } from '../pages/page.ts';
 import { type AskedReading, type Draft, type DraftFile, type DraftState, OWN_MAPPING } from './draft.ts';
 import { needsCrosswalk } from './new-files.ts';
 import { UPLOADS_FOLDER } from './upload-targets.ts';
@@ -46,16 +47,20 @@ export function draftPage(draft: Draft, facts: DraftPageFacts, frame: Frame): st
     heading: html`New job`,
     body: html`<p class="page-lead">From ${foreign(state.name)}. Nothing is written before the last button, and nothing is sent before you approve the plan. <a href="/new">Another file</a></p>
 ${problems.length > 0 && html`<div class="notice bad" role="alert"><h2>The job was not created</h2><ul>${problems.map((problem) => html`<li>${problem}</li>`)}</ul></div>`}
-<form class="draft" method="post" action="/new/${draft.id}" data-draft>
-${csrfInput(frame.viewer)}
-<div id="matching" data-rendered aria-live="off">${matching(draft, state)}</div>
+${postForm(
+  {
+    action: `/new/${draft.id}`,
+    style: 'draft',
+    body: html`<div id="matching" data-rendered aria-live="off">${matching(draft, state)}</div>
 ${
   state.file !== undefined &&
   html`<div id="settings">${settings(draft, state.file, facts)}</div>
 <p class="actions"><button type="submit" name="do" value="create" class="button primary">Create the job and plan it</button> <a class="button" href="/">Cancel</a></p>
 <p class="hint">Writes <code>jobs/</code> and, for a mapping of your own, <code>mappings/</code>: files that can be edited and kept in git. Then it plans the job: the page of the plan shows what would be sent, with a button to approve it.</p>`
-}
-</form>`,
+}`,
+  },
+  frame,
+)}`,
   });
 }
 
@@ -73,31 +78,46 @@ ${file !== undefined && previewPart(file)}
 <p class="actions"><button type="submit" name="do" value="update" class="button" data-without-script>Show the records again</button></p>`;
 }
 
-/** A choice of a select. */
-export function option(value: string, label: Slot, selected: string | undefined): Markup {
-  return html`<option value="${value}"${value === selected && html` selected`}>${label}</option>`;
-}
-
 function readingSelect({ question, value }: AskedReading): Markup {
   const { key, text, error, choices } = question;
-  return html`<p class="field"><label for="${key}">${text}</label>
-<select id="${key}" name="${key}" data-renders${value === undefined && html` aria-invalid="true"`}>${value === undefined && option('', 'Choose', '')}${choices.map((choice) => option(choice.value, `${choice.name}${choice.note === undefined ? '' : ` (${choice.note})`}`, value))}</select>
-<span class="quiet">${error.message}</span></p>`;
+  const named = choices.map(
+    ({ value: one, name, note: more }): Choice => [one, `${name}${more === undefined ? '' : ` (${more})`}`],
+  );
+  return field(key, text, rendering(key, named, value), note(error.message));
 }
+
+/** A choice that renders the page again; while it is open, it says so. */
+function rendering(name: string, choices: readonly Choice[], chosen: string | undefined): Markup {
+  const isOpen = chosen === undefined;
+  const all: readonly Choice[] = isOpen ? [['', 'Choose'], ...choices] : choices;
+  const invalid = isOpen && html` aria-invalid="true"`;
+  return select(name, all, chosen ?? '', html` id="${name}" data-renders${invalid}`);
+}
+
+const KINDS = [
+  ['products', 'Products'],
+  ['contacts', 'Contacts'],
+] as const;
 
 function mappingSelect({ fields }: Draft, { recognised, known, mapping, imports }: DraftFile): Markup {
   const { guess, best } = recognised;
   const fitting = guess.fitting.map((fit) => fit.name);
   const own = known.find(({ name }) => name === mapping);
   const names = [...new Set([...fitting, ...(own === undefined ? [] : [own.name])])];
+  const formats: Choice[] = [
+    [OWN_MAPPING, 'Match the columns yourself'],
+    ...names.map((name): Choice => [name, `${name}${name === best?.name ? ' (recognised)' : ''}`]),
+  ];
   return html`${explainGuess(guess).map((line) => html`<p>${line}</p>`)}
-<p class="field"><label for="mapping">Format of the file (mapping)</label>
-<select id="mapping" name="mapping" data-renders>${option(OWN_MAPPING, 'Match the columns yourself', mapping)}${names.map((name) => option(name, `${name}${name === best?.name ? ' (recognised)' : ''}`, mapping))}</select></p>
+${field('mapping', 'Format of the file (mapping)', rendering('mapping', formats, mapping))}
 ${
   own === undefined &&
-  html`<p class="field"><label for="imports">What is in the file?</label>
-<select id="imports" name="imports" data-renders${imports === undefined && html` aria-invalid="true"`}>${imports === undefined && option('', 'Choose', '')}${option('products', 'Products', imports)}${option('contacts', 'Contacts', imports)}</select>
-${imports === undefined && fields['imports'] === undefined && html`<span class="quiet">Its columns do not show it.</span>`}</p>`
+  field(
+    'imports',
+    'What is in the file?',
+    rendering('imports', KINDS, imports),
+    imports === undefined && fields['imports'] === undefined && note('Its columns do not show it.'),
+  )
 }`;
 }
 
@@ -124,15 +144,24 @@ ${proposal !== undefined && proposal.notes.length > 0 && html`<ul class="does">$
 }
 
 function columnRow(
-  { header, index, field, sample, evidence, confidence }: ProposedColumn,
+  { header, index, field: fills, sample, evidence, confidence }: ProposedColumn,
   labels: Readonly<Record<string, string>>,
   headers: readonly string[],
 ): Markup {
-  const id = `field-${index}`;
-  const fixed = field !== null && labels[field] === undefined;
-  const select = html`<input type="hidden" name="was.${index}" value="${field ?? ''}"><input type="hidden" name="column.${index}" value="${columnName(headers, index)}">
-<select id="${id}" name="field.${index}" aria-label="Field of the column ${printable(header)}" data-renders>${option('', 'Not used', field ?? '')}${Object.entries(labels).map(([name, label]) => option(name, label, field ?? ''))}</select>`;
-  return html`<tr${field === null && html` class="unused"`}><th scope="row">${header === '' ? html`<span class="quiet">no header</span>` : foreign(header, 60)}</th><td>${foreign(sample)}</td><td>${header === '' ? '' : fixed ? sentence(field ?? '').replace(/\.$/, '') : select}</td><td class="quiet">${confidence === 'likely' && html`<b>Likely:</b> `}${evidence}</td></tr>`;
+  const fixed = fills !== null && labels[fills] === undefined;
+  const select = html`<input type="hidden" name="was.${index}" value="${fills ?? ''}"><input type="hidden" name="column.${index}" value="${columnName(headers, index)}">${fieldSelect(index, header, Object.entries(labels), fills ?? '')}`;
+  return html`<tr${fills === null && html` class="unused"`}><th scope="row">${header === '' ? html`<span class="quiet">no header</span>` : foreign(header, 60)}</th><td>${foreign(sample)}</td><td>${header === '' ? '' : fixed ? sentence(fills ?? '').replace(/\.$/, '') : select}</td><td class="quiet">${confidence === 'likely' && html`<b>Likely:</b> `}${evidence}</td></tr>`;
+}
+
+/** The choice of the field that a column of a file fills. */
+export function fieldSelect(
+  index: number,
+  header: string,
+  choices: readonly Choice[],
+  chosen: string,
+): Markup {
+  const attributes = html` id="field-${index}" aria-label="Field of the column ${printable(header)}" data-renders`;
+  return select(`field.${index}`, [['', 'Not used'], ...choices], chosen, attributes);
 }
 
 /** A column as answers name it: with its number where several have the same header. */
@@ -148,7 +177,11 @@ function questionField({ id, text, reason, answers }: MappingQuestion, answer: s
   const control =
     answers.length === 0
       ? html`<input id="${name}" name="${name}" value="${answer ?? ''}" data-renders>`
-      : html`<select id="${name}" name="${name}" data-renders>${isOpen && option('', 'Choose', '')}${answers.map(({ value, label }) => option(`=${value}`, label, answer === undefined ? undefined : `=${answer}`))}</select>`;
+      : rendering(
+          name,
+          answers.map(({ value, label }): Choice => [`=${value}`, label]),
+          isOpen ? undefined : `=${answer}`,
+        );
   return html`<p class="field question${isOpen && ' open'}"><label for="${name}">${text}</label>${control} <span class="quiet">${sentence(reason)}.</span></p>`;
 }
 
@@ -158,7 +191,9 @@ function paramsPart({ spec, params }: DraftFile): Markup | false {
   const needed = entries.filter(([, param]) => typeof param === 'object' && param.default === undefined);
   const fieldOf = ([name, param]: (typeof entries)[number]) => {
     const { default: usual, description } = typeof param === 'object' ? param : { default: param };
-    return html`<p class="field"><label for="param.${name}">${name}</label><input id="param.${name}" name="param.${name}" value="${params[name] ?? ''}" placeholder="${usual === undefined ? '' : String(usual)}" data-renders> <span class="quiet">${description}</span></p>`;
+    const id = `param.${name}`;
+    const input = html`<input id="${id}" name="${id}" value="${params[name] ?? ''}" placeholder="${usual === undefined ? '' : String(usual)}" data-renders>`;
+    return field(id, name, input, note(description));
   };
   const others = entries.filter((entry) => !needed.includes(entry));
   return html`${needed.length > 0 && html`<fieldset><legend>What the mapping needs</legend>${needed.map(fieldOf)}</fieldset>`}
@@ -230,32 +265,45 @@ function settings(draft: Draft, file: DraftFile, facts: DraftPageFacts): Markup 
   const schedule = fields['schedule'] ?? 'no';
   const cron = fields['cron'] ?? '15 2 * * *';
   return html`<fieldset><legend>The job</legend>
-<p class="field"><label for="name">Name</label><input id="name" name="name" value="${fields['name'] ?? facts.jobName}" required autocomplete="off" spellcheck="false" pattern="[A-Za-z0-9][A-Za-z0-9._\\-]*" title="Letters, digits, dots, - and _"></p>
-${facts.stores === undefined ? newStoreFields(draft, facts) : storeSelect(facts.stores, fields['store'])}
+${field('name', 'Name', html`<input id="name" name="name" value="${fields['name'] ?? facts.jobName}" required autocomplete="off" spellcheck="false" pattern="[A-Za-z0-9][A-Za-z0-9._\\-]*" title="Letters, digits, dots, - and _">`)}
+${facts.stores === undefined ? newStoreFields(draft, facts) : field('store', 'Store', select('store', alike(facts.stores), fields['store']))}
 ${needsCrosswalk(file) && html`<p class="notice">The store updates contacts by its own ids. After the job is created, upload a file with them on its page: with the columns <code>id</code> and <code>email</code>. Contacts that it lacks are rejected.</p>`}
 </fieldset>
 <fieldset><legend>The schedule</legend>
-<p class="field"><label for="schedule">When does it run?</label>
-<select id="schedule" name="schedule">${option('no', 'Only when somebody starts it', schedule)}${USUAL_SCHEDULES.map(({ value, name }) => option(value, name, schedule))}${option('other', 'At other times (cron)', schedule)}</select></p>
-<p class="field" data-when="schedule=other"><label for="cron">Minute, hour, day, month, weekday</label><input id="cron" name="cron" value="${cron}" autocomplete="off" spellcheck="false"> <span class="quiet">${schedule === 'other' && scheduleWords(cron)}</span></p>
-<p class="field" data-unless="schedule=no"><label for="timezone">Time zone</label><input id="timezone" name="timezone" value="${fields['timezone'] ?? serverTimezone()}"${fields['timezone'] === undefined && html` data-browser-timezone`} autocomplete="off" spellcheck="false"></p>
+${field('schedule', 'When does it run?', select('schedule', scheduleChoices(), schedule))}
+<div data-when="schedule=other">${field('cron', 'Minute, hour, day, month, weekday', html`<input id="cron" name="cron" value="${cron}" autocomplete="off" spellcheck="false">`, note(schedule === 'other' && scheduleWords(cron)))}</div>
+<div data-unless="schedule=no">${field('timezone', 'Time zone', html`<input id="timezone" name="timezone" value="${fields['timezone'] ?? serverTimezone()}"${fields['timezone'] === undefined && html` data-browser-timezone`} autocomplete="off" spellcheck="false">`)}</div>
 <p class="hint">${draft.source.kind === 'file' ? html`The file is copied into <code>${UPLOADS_FOLDER}/</code>. A scheduled run reads that copy again: for new data, upload a new file on the page of the job, or give the job an address or a folder where a new file is put.` : 'Each run reads what is at the address then.'} Schedules need a worker: <code>${facts.program} dashboard --worker</code> keeps them in this process.</p>
 </fieldset>`;
 }
 
-function storeSelect(stores: readonly string[], chosen: string | undefined): Markup {
-  return html`<p class="field"><label for="store">Store</label><select id="store" name="store">${stores.map((name) => option(name, name, chosen))}</select></p>`;
+/** Choices that people read as they are. */
+function alike(values: readonly string[]): Choice[] {
+  return values.map((value) => [value, value]);
+}
+
+/** The choices of a schedule, with others between the first and the usual ones. */
+export function scheduleChoices(between: readonly Choice[] = []): readonly Choice[] {
+  return [
+    ['no', 'Only when somebody starts it'],
+    ...between,
+    ...USUAL_SCHEDULES.map(({ value, name }): Choice => [value, name]),
+    ['other', 'At other times (cron)'],
+  ];
 }
 
 function newStoreFields({ fields, apiKey }: Draft, { known, sandboxUrl }: DraftPageFacts): Markup {
   const kind = fields['storeKind'] ?? 'own';
   const hasKey = apiKey !== undefined || known.apiKey !== undefined;
   const unit = fields['weightUnit'] ?? 'kg';
-  return html`<p class="field"><label for="storeKind">Which store is it for?</label>
-<select id="storeKind" name="storeKind">${option('own', 'My store: I have its address and an API key', kind)}${option('sandbox', `None yet: the sandbox at ${sandboxUrl}`, kind)}</select></p>
-<p class="field" data-when="storeKind=own"><label for="url">Address of the store</label><input id="url" name="url" type="url" inputmode="url" value="${fields['url'] ?? known.url ?? ''}" placeholder="https://shop.example" autocomplete="off"></p>
-<p class="field" data-when="storeKind=own"><label for="apiKey">API key</label><input id="apiKey" name="apiKey" type="password" autocomplete="off" spellcheck="false" aria-describedby="key-hint"> <span class="quiet" id="key-hint">${hasKey ? 'A key is known; leave this blank to use it. ' : ''}It is written into <code>.env</code> of the workspace, which only its owner can read, and nowhere else.</span></p>
-<p class="field"><label for="weightUnit">Unit in which the store shows weights</label><select id="weightUnit" name="weightUnit">${['kg', 'g', 'lb', 'oz'].map((name) => option(name, name, unit))}</select></p>`;
+  const kinds: Choice[] = [
+    ['own', 'My store: I have its address and an API key'],
+    ['sandbox', `None yet: the sandbox at ${sandboxUrl}`],
+  ];
+  return html`${field('storeKind', 'Which store is it for?', select('storeKind', kinds, kind))}
+<div data-when="storeKind=own">${field('url', 'Address of the store', html`<input id="url" name="url" type="url" inputmode="url" value="${fields['url'] ?? known.url ?? ''}" placeholder="https://shop.example" autocomplete="off">`)}
+${field('apiKey', 'API key', html`<input id="apiKey" name="apiKey" type="password" autocomplete="off" spellcheck="false" aria-describedby="key-hint">`, html` <span class="quiet" id="key-hint">${hasKey ? 'A key is known; leave this blank to use it. ' : ''}It is written into <code>.env</code> of the workspace, which only its owner can read, and nowhere else.</span>`)}</div>
+${field('weightUnit', 'Unit in which the store shows weights', select('weightUnit', alike(['kg', 'g', 'lb', 'oz']), unit))}`;
 }
 
 /** The page that takes a file or an address. */
@@ -270,22 +318,19 @@ export function newJobPage(
     notice: problem === null ? null : { tone: 'bad', text: problem },
     body: html`<p class="page-lead">A job imports a file of products or contacts. You match its columns and see the first records before anything is written or sent.</p>
 <div class="ways">
-<form class="panel upload" method="post" action="/new/upload" enctype="multipart/form-data">
-<h2>Upload a file</h2>
-${csrfInput(frame.viewer)}
-<p><label for="file">A CSV, Excel (.xlsx), OpenDocument (.ods), JSON or XML file, also zipped</label>
-<input id="file" name="file" type="file" required></p>
-<p class="hint">At most ${limit}.</p>
-<p class="actions"><button type="submit" class="button primary">Upload</button></p>
-</form>
-<form class="panel upload" method="post" action="/new/address">
-<h2>Use a link</h2>
-${csrfInput(frame.viewer)}
+${uploadForm({ action: '/new/upload', heading: 'Upload a file', label: 'A CSV, Excel (.xlsx), OpenDocument (.ods), JSON or XML file, also zipped', hint: `At most ${limit}.`, button: 'Upload' }, frame)}
+${postForm(
+  {
+    action: '/new/address',
+    style: 'panel upload',
+    body: html`<h2>Use a link</h2>
 <p><label for="address">Link to a file on the web, or to a Google Sheet</label>
 <input id="address" name="address" type="text" inputmode="url" required placeholder="https://shop.example/export.csv" autocomplete="off" spellcheck="false"></p>
 <p class="hint">Each run downloads the file again. If the link has a secret, such as a token, put the secret into the file <code>.env</code> as <code>FEED_TOKEN</code> and write it in the link as <code>\${FEED_TOKEN}</code>.</p>
-<p class="actions"><button type="submit" class="button primary">Continue</button></p>
-</form>
+<p class="actions"><button type="submit" class="button primary">Continue</button></p>`,
+  },
+  frame,
+)}
 </div>`,
   });
 }

@@ -8,7 +8,7 @@ import type {
 import { proposeMapping } from '../../mapping/guess/propose-mapping.ts';
 import { type RecognisedFile, recogniseFile } from '../../mapping/guess-mapping.ts';
 import type { MappingFile, MappingSpec } from '../../mapping/spec/mapping-spec.ts';
-import { explainError, StoreferryError, UsageError } from '../../model/storeferry-error.ts';
+import { explainError, UsageError } from '../../model/storeferry-error.ts';
 import {
   fileToGuess,
   lookAtSource,
@@ -20,9 +20,8 @@ import {
 } from '../../run/preview-source.ts';
 import type { Upload, Uploads } from '../actions/uploads.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
-import type { FormFields } from '../form-fields.ts';
-import { PageError } from '../guard/page-error.ts';
-import { CSRF_FIELD } from '../pages/page.ts';
+import { CSRF_FIELD } from '../pages/forms.ts';
+import { type FormFields, keepNewest, sentenceOf, whileFewRead } from '../requests.ts';
 
 /** A job that is being made in a browser. Nothing of it is in the workspace yet. */
 export interface Draft {
@@ -47,8 +46,6 @@ const MOST_DRAFTS = 10;
 const MOST_LOOKS = 4;
 /** A page does not wait longer than this for a file on the web. */
 export const FETCH_WITHIN_MS = 120_000;
-/** Reading a file takes a whole core. */
-const MOST_AT_ONCE = 2;
 
 /** Starts without drafts. */
 export function createDrafts(uploads: Uploads) {
@@ -59,9 +56,7 @@ export function createDrafts(uploads: Uploads) {
         ...{ id: randomUUID(), source, fields: {}, apiKey: undefined, answers: {} },
         ...{ asked: new Map(), looks: new Map() },
       };
-      drafts.set(draft.id, draft);
-      const [oldest] = drafts.keys();
-      if (drafts.size > MOST_DRAFTS && oldest !== undefined) drafts.delete(oldest);
+      keepNewest(drafts, MOST_DRAFTS, draft.id, draft);
       return draft;
     },
     find(id: string): Draft | undefined {
@@ -114,8 +109,6 @@ export interface DraftFile {
   readonly preview: SourcePreview | string | undefined;
 }
 
-let reading = 0;
-
 /** Reads the source of a draft and everything that follows from its answers. PageError while others read theirs. */
 export async function readDraft(draft: Draft, dashboard: DashboardContext): Promise<DraftState> {
   return await whileFewRead(async () => {
@@ -123,19 +116,6 @@ export async function readDraft(draft: Draft, dashboard: DashboardContext): Prom
     const { asked, problem, look } = await readLook(draft, dashboard);
     return { name, asked, problem, file: look && (await readMapping(draft, look, dashboard)) };
   });
-}
-
-/** Reads a file for a page. PageError while others read theirs. */
-export async function whileFewRead<T>(read: () => Promise<T>): Promise<T> {
-  if (reading >= MOST_AT_ONCE) {
-    throw new PageError(503, 'Busy', 'Other visitors read files now. Load the page again in some seconds.');
-  }
-  reading++;
-  try {
-    return await read();
-  } finally {
-    reading--;
-  }
 }
 
 type Reading = Readonly<Partial<Record<ReadingQuestion['key'], string>>>;
@@ -153,10 +133,8 @@ async function readLook(draft: Draft, dashboard: DashboardContext) {
       return { asked, problem: null, look: await lookOnce(draft, known, dashboard) };
     } catch (error) {
       const question = readingQuestion(error);
-      if (question === undefined || known[question.key] !== undefined) {
-        if (!(error instanceof StoreferryError)) throw error;
-        return { asked, problem: dashboard.retell(explainError(error)) };
-      }
+      if (question === undefined || known[question.key] !== undefined)
+        return { asked, problem: dashboard.retell(sentenceOf(error)) };
       const given = draft.fields[question.key];
       const value = given === undefined || given === '' ? question.likely : given;
       asked.push({ question, value });
@@ -178,9 +156,7 @@ async function lookOnce(draft: Draft, known: Reading, dashboard: DashboardContex
     headerRow: headerRow === undefined ? undefined : Number(headerRow),
     signal: AbortSignal.any([dashboard.context.signal, AbortSignal.timeout(FETCH_WITHIN_MS)]),
   });
-  const [oldest] = draft.looks.keys();
-  if (draft.looks.size >= MOST_LOOKS && oldest !== undefined) draft.looks.delete(oldest);
-  draft.looks.set(key, look);
+  keepNewest(draft.looks, MOST_LOOKS, key, look);
   return await look;
 }
 
@@ -208,12 +184,6 @@ async function readMapping(draft: Draft, look: SourceLook, dashboard: DashboardC
   const options = { params, weightUnit, now: dashboard.context.clock() };
   const preview = spec && (await previewSource(look, spec, options).catch(sentenceOf));
   return { look, recognised, known, imports, mapping, proposal, refused, spec, params, preview };
-}
-
-/** The sentence of an error of the program; others are thrown. */
-export function sentenceOf(error: unknown): string {
-  if (error instanceof StoreferryError) return explainError(error);
-  throw error;
 }
 
 function importsOf(text: string | undefined): MappingSpec['import'] | undefined {

@@ -4,18 +4,18 @@ import { dirname, sep } from 'node:path';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { composeFiles, leftToDo } from '../../config/new-workspace/new-workspace.ts';
 import { writeTogether, writeWhole } from '../../config/new-workspace/write-together.ts';
-import { explainError, StoreferryError } from '../../model/storeferry-error.ts';
 import { html } from '../../report/html/markup.ts';
 import { formatBytes } from '../../report/printable.ts';
 import { lookAtSource } from '../../run/preview-source.ts';
-import { showResult } from '../actions/show-result.ts';
+import { beginAction } from '../actions/show-result.ts';
 import { receiveUpload, UPLOAD_LIMIT_BYTES, type Uploads } from '../actions/uploads.ts';
-import { audit, beginAudited } from '../audit.ts';
+import { audit } from '../audit.ts';
 import type { DashboardContext, DashboardLog } from '../dashboard-context.ts';
-import { formFields } from '../form-fields.ts';
 import { notFound, PageError } from '../guard/page-error.ts';
+import { uploadForm } from '../pages/forms.ts';
 import { jobHref } from '../pages/job-card.ts';
-import { csrfInput, type Frame, frameOf, page, sendPage } from '../pages/page.ts';
+import { type Frame, frameOf, page, sendPage } from '../pages/page.ts';
+import { FOR_ACTORS, formFields, type OfJob, sentenceOf } from '../requests.ts';
 import {
   createDrafts,
   type Draft,
@@ -40,7 +40,6 @@ export function newJobRoutes(
   { uploads, log }: { readonly uploads: Uploads; readonly log: DashboardLog },
 ): void {
   const drafts = createDrafts(uploads);
-  const forActors = { config: { who: 'actors' } } as const;
   const limit = formatBytes(UPLOAD_LIMIT_BYTES);
   const draftOf = ({ params }: FastifyRequest<OfDraft>): Draft => {
     const draft = drafts.find(params.draft);
@@ -61,16 +60,13 @@ export function newJobRoutes(
     return draftPage(draft, facts, frameOf(dashboard, request));
   };
 
-  app.get('/new', forActors, (request, reply) =>
+  app.get('/new', FOR_ACTORS, (request, reply) =>
     sendPage(reply, newJobPage({ limit, problem: null }, frameOf(dashboard, request))),
   );
 
   app.post('/new/upload', { config: { streamed: true } }, async (request, reply) => {
     const hint = 'Give a larger one by its address, or type: storeferry init';
-    const upload = await receiveUpload(request, uploads, {
-      run: NEW_JOB,
-      hint,
-    });
+    const upload = await receiveUpload(request, uploads, { run: NEW_JOB, hint });
     return reply.redirect(`/new/${drafts.open({ kind: 'file', upload }).id}`, 303);
   });
 
@@ -79,14 +75,13 @@ export function newJobRoutes(
     try {
       dashboard.openWorkspace().webPlace(url);
     } catch (error) {
-      if (!(error instanceof StoreferryError)) throw error;
-      const problem = dashboard.retell(explainError(error));
+      const problem = dashboard.retell(sentenceOf(error));
       return sendPage(reply, newJobPage({ limit, problem }, frameOf(dashboard, request)), 422);
     }
     return reply.redirect(`/new/${drafts.open({ kind: 'web', url }).id}`, 303);
   });
 
-  app.get<OfDraft>('/new/:draft', forActors, async (request, reply) => {
+  app.get<OfDraft>('/new/:draft', FOR_ACTORS, async (request, reply) => {
     const draft = draftOf(request);
     return sendPage(reply, pageOf(request, draft, await readDraft(draft, dashboard), []));
   });
@@ -107,14 +102,8 @@ export function newJobRoutes(
     await drafts.drop(draft);
     if (leftToDo(workspace).length > 0) return reply.redirect(jobHref(job.name), 303);
     const action = { command: 'plan', job: job.name } as const;
-    const result = await beginAudited(dashboard, request, action, draft.id);
-    return showResult(reply, { action, result, once: draft.id }, frameOf(dashboard, request), dashboard);
+    return await beginAction(dashboard, request, reply, { action, once: draft.id });
   });
-}
-
-interface OfJob {
-  readonly Params: { readonly job: string };
-  readonly Querystring: { readonly file?: unknown };
 }
 
 /** Replaces a file that a job reads, as soon as an uploaded one has proved that the job can read it. */
@@ -123,7 +112,8 @@ export function uploadRoutes(
   dashboard: DashboardContext,
   { uploads, log }: { readonly uploads: Uploads; readonly log: DashboardLog },
 ): void {
-  const targetOf = ({ params: { job: name }, query: { file = 'source' } }: FastifyRequest<OfJob>) => {
+  const targetOf = ({ params: { job: name }, query }: FastifyRequest<OfJob>) => {
+    const { file = 'source' } = formFields(query);
     const workspace = dashboard.openWorkspace();
     const { job } = workspace.inspectJob(name);
     const targets = job?.kind === 'import' ? uploadTargets(workspace, job) : [];
@@ -132,7 +122,7 @@ export function uploadRoutes(
     return { workspace, job: name, target };
   };
 
-  app.get<OfJob>('/jobs/:job/upload', { config: { who: 'actors' } }, (request, reply) => {
+  app.get<OfJob>('/jobs/:job/upload', FOR_ACTORS, (request, reply) => {
     const { job, target } = targetOf(request);
     return sendPage(reply, uploadPage(job, target, null, frameOf(dashboard, request)));
   });
@@ -149,8 +139,7 @@ export function uploadRoutes(
       await mkdir(dirname(path), { recursive: true });
       await writeWhole(path, await upload.read(), { mode: 0o600 });
     } catch (error) {
-      if (!(error instanceof StoreferryError)) throw error;
-      const problem = dashboard.retell(explainError(error));
+      const problem = dashboard.retell(sentenceOf(error));
       return sendPage(reply, uploadPage(job, target, problem, frameOf(dashboard, request)), 422);
     } finally {
       await uploads.drop(upload);
@@ -188,11 +177,14 @@ function uploadPage(
     section: 'jobs',
     notice: problem === null ? null : { tone: 'bad', text: `The file was not taken. ${problem}` },
     body: html`<p class="page-lead">It ${isThere ? 'replaces' : 'becomes'} <code>${path}</code>, ${id === 'source' ? html`which every run of ${link} reads` : html`the ${what} that every run of ${link} reads`}. It must have the columns that the ${id === 'crosswalk' ? 'job' : 'mapping'} needs. Nothing is sent: plan the job afterwards.</p>
-<form class="upload" method="post" action="${jobHref(job)}/upload?${String(new URLSearchParams({ file: id }))}" enctype="multipart/form-data">
-${csrfInput(frame.viewer)}
-<p><label for="file">The new file, at most ${formatBytes(UPLOAD_LIMIT_BYTES)}</label>
-<input id="file" name="file" type="file" required></p>
-<p class="actions"><button type="submit" class="button primary">Upload${isThere && ' and replace'}</button> <a class="button" href="${jobHref(job)}">Cancel</a></p>
-</form>`,
+${uploadForm(
+  {
+    action: `${jobHref(job)}/upload?${new URLSearchParams({ file: id })}`,
+    label: `The new file, at most ${formatBytes(UPLOAD_LIMIT_BYTES)}`,
+    button: `Upload${isThere ? ' and replace' : ''}`,
+    back: jobHref(job),
+  },
+  frame,
+)}`,
   });
 }

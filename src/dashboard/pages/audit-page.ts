@@ -1,11 +1,11 @@
 import { AUDITED_ACTIONS, type AuditEntry, auditWords, findAudited } from '../../model/audit-entry.ts';
-import { dataTable, foreign, html, type Markup } from '../../report/html/markup.ts';
+import { foreign, html, type Markup } from '../../report/html/markup.ts';
 import { counted } from '../../report/printable.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
+import type { FormFields } from '../requests.ts';
 import { jobHref } from './job-card.ts';
-import { moment, type Reading, serverTimezone } from './moment.ts';
-import { type Frame, page } from './page.ts';
-import { BY_TIME, pageOf, pager } from './runs-page.ts';
+import { moment, type Reading, readingOf } from './moment.ts';
+import { BY_TIME, emptyBox, type Frame, page, pageOf, pager, tableBox } from './page.ts';
 
 const ENTRIES_A_PAGE = 50;
 /** A page reads no more entries than this; the command lists more. */
@@ -14,13 +14,13 @@ const MOST_READ = 2_000;
 /** Who did what, newest first, of all jobs or of one. */
 export async function auditPage(
   { context, program }: Pick<DashboardContext, 'context' | 'program'>,
-  { job: asked, page: number }: { readonly job?: unknown; readonly page?: unknown },
+  { job: asked, page: number }: FormFields,
   frame: Frame,
 ): Promise<string> {
-  const job = typeof asked === 'string' && asked !== '' ? asked : undefined;
+  const job = asked || undefined;
   const entries = await findAudited(context.state.audit, { job, limit: MOST_READ });
   const shown = pageOf(entries, ENTRIES_A_PAGE, number);
-  const reading = { now: context.clock(), timezone: serverTimezone() };
+  const reading = readingOf(context);
   const href = (at: number) =>
     `/audit?${new URLSearchParams({ ...(job === undefined ? {} : { job }), page: String(at) })}`;
   return page({
@@ -30,8 +30,8 @@ export async function auditPage(
     body: html`<p class="page-lead">What people did, in the dashboard and by commands${job !== undefined && html`, with the job <a href="${jobHref(job)}">${job}</a>; <a href="/audit">all jobs</a>`}. Scheduled runs are not listed. Entries are kept for 400 days.</p>
 ${
   shown.items.length === 0
-    ? html`<section class="empty"><h2>No entries</h2><p>Nothing was recorded yet.</p></section>`
-    : html`<div class="report"><div class="part">${entriesTable(shown.items, shown.total, reading)}</div></div>`
+    ? emptyBox('No entries', html`<p>Nothing was recorded yet.</p>`)
+    : entriesTable(shown.items, shown.total, reading)
 }
 ${pager(shown, href, BY_TIME)}
 <p class="quiet">For programs: <code>${program} runs --audit --json</code></p>`,
@@ -39,7 +39,7 @@ ${pager(shown, href, BY_TIME)}
 }
 
 function entriesTable(entries: readonly AuditEntry[], count: number, reading: Reading): Markup {
-  return dataTable({
+  return tableBox({
     caption:
       count === MOST_READ ? `The newest ${MOST_READ} entries` : `${counted(count, 'action')}, newest first`,
     columns: [

@@ -1,6 +1,6 @@
 import { member, objectsIn } from '../../model/json-object.ts';
 import { sectionMarkup } from '../../report/html/document-sections.ts';
-import { dataTable, foreign, html, type Markup } from '../../report/html/markup.ts';
+import { dataTable, foreign, html, type Markup, section } from '../../report/html/markup.ts';
 import { counted, formatBytes } from '../../report/printable.ts';
 import {
   type FoundRecord,
@@ -12,10 +12,12 @@ import {
 } from '../../run/records/record-history.ts';
 import { changeText, valueText } from '../../run/records/run-records.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
-import { PageError } from '../guard/page-error.ts';
+import { notFound } from '../guard/page-error.ts';
+import type { FormFields } from '../requests.ts';
+import { filterForm } from './forms.ts';
 import { jobHref } from './job-card.ts';
-import { momentAndDistance, type Reading, serverTimezone } from './moment.ts';
-import { type Frame, page } from './page.ts';
+import { momentAndDistance, type Reading, readingOf } from './moment.ts';
+import { emptyBox, type Frame, page, tableBox } from './page.ts';
 
 const RECORDS_FOUND = 50;
 /** The newest versions are shown; `history` prints all. */
@@ -28,35 +30,27 @@ const PLOTTED = [
   ['quantity', 'Stock'],
 ] as const;
 
-/** Which record a page is about; all are texts of its address. */
-export interface HistoryQuery {
-  readonly q?: unknown;
-  readonly store?: unknown;
-  readonly resource?: unknown;
-  readonly key?: unknown;
-}
-
 /** A search over all records that the ledger knows, or the page of one record: its timeline and what is acknowledged. */
 export async function historyPage(
   dashboard: DashboardContext,
-  { q, store, resource, key }: HistoryQuery,
+  { q = '', store, resource, key }: FormFields,
   frame: Frame,
 ): Promise<string> {
   const { context, openWorkspace } = dashboard;
   const workspace = openWorkspace();
-  const names = typeof store === 'string' ? [store] : workspace.storeNames();
+  const names = store === undefined ? workspace.storeNames() : [store];
   const stores = names.map((name) => workspace.store(name));
-  const text = [key, q].find((given) => typeof given === 'string')?.trim() ?? '';
+  const text = (key ?? q).trim();
   const hits = (await findRecords(context, stores, text, RECORDS_FOUND)).filter(
     ({ target }) =>
       (frame.viewer.canAct || target.resource === 'products') &&
-      (typeof resource !== 'string' || target.resource === resource),
+      (resource === undefined || target.resource === resource),
   );
   const [only] = hits;
-  if (only !== undefined && (hits.length === 1 || typeof key === 'string')) {
+  if (only !== undefined && (hits.length === 1 || key !== undefined)) {
     return await recordPage(dashboard, only, frame);
   }
-  if (typeof key === 'string') throw new PageError(404, 'Not found', 'No record has this key.');
+  if (key !== undefined) throw notFound('No record has this key.');
   return page({
     ...frame,
     title: 'Records',
@@ -75,10 +69,9 @@ export function historyHref({
 }
 
 function searchForm(text: string): Markup {
-  return html`<form class="filter" method="get" action="/records">
-<p><label for="q">Url, id, SKU, or a part of a title or name</label><input id="q" name="q" type="search" value="${text}" required></p>
-<p><button type="submit" class="button">Search</button></p>
-</form>`;
+  const control = html`<input id="q" name="q" type="search" value="${text}" required>`;
+  const label = 'Url, id, SKU, or a part of a title or name';
+  return filterForm('/records', [{ name: 'q', label, control }], 'Search');
 }
 
 function introduction(): Markup {
@@ -87,13 +80,13 @@ function introduction(): Markup {
 
 function found(hits: readonly FoundRecord[], text: string): Markup {
   if (hits.length === 0) {
-    return html`<section class="empty"><h2>No record matches</h2><p>Storeferry knows the records that it has sent.</p></section>`;
+    return emptyBox('No record matches', html`<p>Storeferry knows the records that it has sent.</p>`);
   }
   const caption =
     hits.length === RECORDS_FOUND
       ? `The first ${RECORDS_FOUND} records that match ${text}`
       : `${counted(hits.length, 'record')} match ${text}`;
-  return html`<div class="report"><div class="part">${dataTable({
+  return tableBox({
     caption: foreign(caption),
     columns: [
       { header: 'Key' },
@@ -107,7 +100,7 @@ function found(hits: readonly FoundRecord[], text: string): Markup {
       hit.id ?? '',
       hit.store,
     ]),
-  })}</div></div>`;
+  });
 }
 
 async function recordPage(
@@ -117,7 +110,7 @@ async function recordPage(
 ): Promise<string> {
   const state = await recordState(context, record.target, record.key);
   const size = await context.state.history(record.target).size();
-  const reading = { now: context.clock(), timezone: serverTimezone() };
+  const reading = readingOf(context);
   const plots = trendsOf(state.versions, reading.now);
   const trend = await sectionMarkup({
     id: 'trend',
@@ -159,8 +152,10 @@ function heldPart(
   key: string,
   { viewer }: Frame,
 ): Markup {
-  return html`<section class="part" aria-labelledby="held-${run}"><h2 id="held-${run}">Held by a guard</h2>
-<p><a href="/runs/${run}">Run ${run}</a> of <a href="${jobHref(job)}">${job}</a> did not send these values.</p>
+  return section(
+    `held-${run}`,
+    'Held by a guard',
+    html`<p><a href="/runs/${run}">Run ${run}</a> of <a href="${jobHref(job)}">${job}</a> did not send these values.</p>
 ${dataTable({
   caption: 'Held values',
   captionHidden: true,
@@ -171,7 +166,8 @@ ${dataTable({
     foreign(valueText(now), VALUE_SHOWN),
   ]),
 })}
-${viewer.canAct && html`<p class="actions"><a class="button primary" href="/runs/${run}/release?${String(new URLSearchParams({ key }))}">Release</a></p>`}</section>`;
+${viewer.canAct && html`<p class="actions"><a class="button primary" href="/runs/${run}/release?${String(new URLSearchParams({ key }))}">Release</a></p>`}`,
+  );
 }
 
 /** Takes back what the newest run changed; earlier runs only as far as nothing has changed since. */
@@ -182,10 +178,15 @@ function undoButton([newest]: readonly RecordVersion[], key: string, { viewer }:
 
 function timeline(versions: readonly RecordVersion[], reading: Reading): Markup {
   if (versions.length === 0) {
-    return html`<section class="empty"><h2>No version is kept</h2><p>The record was last acknowledged before the history began, or longer ago than <code>history.keep</code> of the store.</p></section>`;
+    return emptyBox(
+      'No version is kept',
+      html`<p>The record was last acknowledged before the history began, or longer ago than <code>history.keep</code> of the store.</p>`,
+    );
   }
-  return html`<section class="part" id="timeline" aria-labelledby="timeline-title"><h2 id="timeline-title">Timeline</h2>${dataTable(
-    {
+  return section(
+    'timeline',
+    'Timeline',
+    dataTable({
       caption: `${counted(versions.length, 'version')}, newest first`,
       columns: [
         { header: 'Time' },
@@ -203,8 +204,8 @@ function timeline(versions: readonly RecordVersion[], reading: Reading): Markup 
           html`<a href="/runs/${version.run}/outcomes">${version.run}</a>`,
           html`<a href="${jobHref(version.job)}">${version.job}</a>`,
         ]),
-    },
-  )}</section>`;
+    }),
+  );
 }
 
 function changesMarkup({ kind, created, changes, id }: RecordVersion): Markup {
@@ -226,8 +227,10 @@ function changesMarkup({ kind, created, changes, id }: RecordVersion): Markup {
 }
 
 function acknowledged(fields: readonly RecordField[], reading: Reading): Markup {
-  return html`<section class="part" id="body" aria-labelledby="body-title"><h2 id="body-title">Acknowledged body</h2>${dataTable(
-    {
+  return section(
+    'body',
+    'Acknowledged body',
+    dataTable({
       caption: 'Each field, and the version that last changed it',
       captionHidden: true,
       columns: [{ header: 'Field' }, { header: 'Value', bare: true }, { header: 'Last changed by' }],
@@ -238,8 +241,8 @@ function acknowledged(fields: readonly RecordField[], reading: Reading): Markup 
           ? html`<span class="quiet">before the history</span>`
           : html`<a href="${jobHref(setBy.job)}">${setBy.job}</a> ${momentAndDistance(setBy.at, reading)}`,
       ]),
-    },
-  )}</section>`;
+    }),
+  );
 }
 
 /** Price and stock of each variant as steps, until now; none where they never changed. */

@@ -2,7 +2,7 @@ import type { ExportJob, ImportJob, Job, Notify } from '../../config/job/job.ts'
 import type { Run } from '../../model/run.ts';
 import { FLOOR_TEXT, type Limit, limitsFor, limitText, safetyLimit } from '../../model/safety-limits.ts';
 import type { ConfigurationProblem } from '../../model/storeferry-error.ts';
-import { html, type Markup, runBadge, type Slot, section } from '../../report/html/markup.ts';
+import { dataTable, html, type Markup, runBadge, type Slot, section } from '../../report/html/markup.ts';
 import { counted, listed } from '../../report/printable.ts';
 import type { ClockKeeper } from '../../report/run-facts.ts';
 import type { UploadTarget } from '../new-job/upload-targets.ts';
@@ -19,7 +19,7 @@ import {
 } from './job-card.ts';
 import { clockNote } from './jobs-page.ts';
 import { type Frame, page, problemList } from './page.ts';
-import { runsTable } from './runs-table.ts';
+import { runsTable } from './runs-page.ts';
 
 /** The content of the page of a job. */
 export interface JobPageFacts {
@@ -60,7 +60,7 @@ ${jobActions(card, frame.viewer)}
 ${frame.viewer.canAct && html`<p class="actions"><a class="button" href="${jobHref(facts.job)}/edit">Edit</a>${job?.kind === 'import' && html` <a class="button" href="${jobHref(facts.job)}/columns">Match columns</a>`}${uploads.map((target) => html` <a class="button" href="${jobHref(facts.job)}/upload?${String(new URLSearchParams({ file: target.id }))}">Upload ${target.id === 'source' ? 'a new file' : `the ${target.what}`}</a>`)}</p>`}
 <div class="report">
 ${history !== null && section('recent', 'Recent runs', history)}
-${section('runs', 'All runs', runs.length === 0 ? noRuns(card, program) : runsTable(runs, { caption: `Runs of ${facts.job}, newest first`, captionHidden: true, ofOneJob: true, reading, settled: settledRuns(runs) }))}
+${section('runs', 'All runs', runs.length === 0 ? noRuns(card, program) : dataTable(runsTable(runs, { caption: `Runs of ${facts.job}, newest first`, ofOneJob: true, reading, settled: settledRuns(runs) })))}
 ${job !== undefined && section('settings', 'Settings', jobSettings(job))}
 </div>`,
   });

@@ -5,7 +5,7 @@ import { counted } from '../../report/printable.ts';
 import type { ClockKeeper } from '../../report/run-facts.ts';
 import { schedulesNote } from '../../report/status-words.ts';
 import { type JobCardFacts, jobCard, jobCells } from './job-card.ts';
-import { type Frame, page, problemList } from './page.ts';
+import { emptyBox, type Frame, page, problemList } from './page.ts';
 
 /** The content of the first page. */
 export interface JobsPageFacts {
@@ -82,11 +82,13 @@ function unsetBox(unset: readonly string[]): Markup {
 }
 
 function noJobs(program: string, { canAct }: Frame['viewer']): Markup {
-  return html`<section class="empty"><h2>No jobs yet</h2>
-<p>A job is a file in <code>jobs/</code>: what to move, with which mapping and when. ${canAct && 'Upload a file or give its address: its columns are matched, and you see the first records before anything is sent.'}</p>
+  return emptyBox(
+    'No jobs yet',
+    html`<p>A job is a file in <code>jobs/</code>: what to move, with which mapping and when. ${canAct && 'Upload a file or give its address: its columns are matched, and you see the first records before anything is sent.'}</p>
 ${canAct && html`<p class="actions"><a class="button primary" href="/new">New job</a></p>`}
 <p>In a terminal, this command asks the same questions:</p>
-<pre><code>${program} init</code></pre></section>`;
+<pre><code>${program} init</code></pre>`,
+  );
 }
 
 /** Whether schedules are active, and what to do if they are not. */

@@ -13,8 +13,7 @@ import { exportHistory } from '../../run/export/export-history.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import { jobHref, keepsHistory, whatItMoves } from './job-card.ts';
 import { moment, type Reading, relative, serverTimezone } from './moment.ts';
-import { type Frame, page } from './page.ts';
-import { type Pages, pageOf, pager } from './runs-page.ts';
+import { emptyBox, type Frame, type Pages, page, pageOf, pager } from './page.ts';
 
 const LISTS_A_PAGE = 10;
 /** A history may be on another machine: a page waits for it at most this long. */
@@ -33,9 +32,11 @@ export function listsPage(jobs: readonly ExportJob[], frame: Frame): string {
     section: 'lists',
     body:
       jobs.length === 0
-        ? html`<section class="empty"><h2>No list statistics yet</h2>
-<p>A job that exports subscriber lists and appends to its file collects their figures, and this page plots them over time. Put this into <code>jobs/list-statistics.yaml</code>, with the name of your store:</p>
-<pre><code>${EXAMPLE}</code></pre></section>`
+        ? emptyBox(
+            'No list statistics yet',
+            html`<p>A job that exports subscriber lists and appends to its file collects their figures, and this page plots them over time. Put this into <code>jobs/list-statistics.yaml</code>, with the name of your store:</p>
+<pre><code>${EXAMPLE}</code></pre>`,
+          )
         : html`<ul class="cards">${jobs.map(
             (job) =>
               html`<li><article class="card"><h2><a href="/lists/${encodeURIComponent(job.name)}">${job.name}</a></h2><p>${whatItMoves(job)}.</p></article></li>`,
@@ -59,7 +60,7 @@ export async function listPage(
   { context, program }: DashboardContext,
   workspace: Workspace,
   job: ExportJob,
-  number: unknown,
+  number: string | undefined,
   frame: Frame,
 ): Promise<string> {
   const signal = AbortSignal.any([context.signal, AbortSignal.timeout(READ_WITHIN_MS)]);
@@ -112,7 +113,9 @@ ${pager(shown, (number) => `/lists/${encodeURIComponent(job)}${number === 1 ? ''
 }
 
 function noReadings({ job, location, program }: ListFacts, { viewer }: Frame): Markup {
-  return html`<section class="empty"><h2>No readings yet</h2>
-<p><code>${location}</code> is empty. Each run of <a href="${jobHref(job)}">${job}</a> adds one line per list. ${viewer.canAct ? html`<a href="${jobHref(job)}/run">Run it now</a>, or type:` : 'To take the first reading, type:'}</p>
-<pre><code>${program} run ${job}</code></pre></section>`;
+  return emptyBox(
+    'No readings yet',
+    html`<p><code>${location}</code> is empty. Each run of <a href="${jobHref(job)}">${job}</a> adds one line per list. ${viewer.canAct ? html`<a href="${jobHref(job)}/run">Run it now</a>, or type:` : 'To take the first reading, type:'}</p>
+<pre><code>${program} run ${job}</code></pre>`,
+  );
 }

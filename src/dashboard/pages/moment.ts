@@ -37,6 +37,11 @@ function roughly(ms: number): number {
   return ms < 60_000 ? ms : Math.round(ms / 60_000) * 60_000;
 }
 
+/** Now, on a page whose times belong to no schedule. */
+export function readingOf({ clock }: { readonly clock: () => number }): Reading {
+  return { now: clock(), timezone: serverTimezone() };
+}
+
 /** The time zone of this machine, for times that belong to no schedule. */
 export function serverTimezone(): string {
   return new Intl.DateTimeFormat().resolvedOptions().timeZone;

@@ -1,82 +1,65 @@
-import { dataTable, foreign, html, type Markup } from '../../report/html/markup.ts';
-import {
-  changeText,
-  findLedgerOf,
-  RECORD_OUTCOMES,
-  type RunRecord,
-  runRecords,
-} from '../../run/records/run-records.ts';
+import { foreign, html, type Markup } from '../../report/html/markup.ts';
+import { changeText, RECORD_OUTCOMES, type RunRecord, runRecords } from '../../run/records/run-records.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
-import { PageError } from '../guard/page-error.ts';
+import { notFound } from '../guard/page-error.ts';
+import { type FormFields, rememberedRun } from '../requests.ts';
+import { filterForm, select } from './forms.ts';
 import { historyHref } from './history-page.ts';
-import { type Frame, page } from './page.ts';
-import { pageOf, pager } from './runs-page.ts';
+import { emptyBox, type Frame, page, pageOf, pager, tableBox } from './page.ts';
+import { refusePersonalData } from './record-page.ts';
 
 const RECORDS_A_PAGE = 50;
 /** A page reads no more records of a run than this; the command lists all. */
 const MOST_READ = 20_000;
 const TEXT_SHOWN = 400;
 
-/** The outcome of each record of a run, filtered by outcome; undefined when neither runs nor the history knows the run. */
+/** The outcome of each record of a run, filtered by outcome. PageError when neither runs nor the history knows the run. */
 export async function outcomesPage(
-  { context, openWorkspace, program }: DashboardContext,
+  dashboard: DashboardContext,
   id: string,
-  { outcome: asked, page: number }: { readonly outcome?: unknown; readonly page?: unknown },
+  { outcome: asked, page: number }: FormFields,
   frame: Frame,
-): Promise<string | undefined> {
-  const workspace = openWorkspace();
-  const stores = workspace.storeNames().map((name) => workspace.store(name));
-  const run = await context.state.runs.get(id);
-  const found = await findLedgerOf(context, stores, run, id);
-  if (found === undefined) return undefined;
-  const { resource } = found.target;
-  if (resource === 'contacts' && !frame.viewer.canAct) {
-    throw new PageError(
-      403,
-      'Full access only',
-      'Records of contacts hold personal data: sign in with the token that has full access.',
-    );
-  }
+): Promise<string> {
+  const { context, program } = dashboard;
+  const { run, ledger } = await rememberedRun(dashboard, id);
+  if (ledger === undefined) throw notFound(`Run ${id} is an export: it has no records.`);
+  refusePersonalData(ledger.target, frame);
   const outcome = RECORD_OUTCOMES.find((known) => known === asked);
   const records: RunRecord[] = [];
-  for await (const batch of runRecords(context, { ...found, run, outcome })) {
+  for await (const batch of runRecords(context, { ...ledger, run, outcome })) {
     records.push(...batch.slice(0, MOST_READ - records.length));
     if (records.length >= MOST_READ) break;
   }
   const shown = pageOf(records, RECORDS_A_PAGE, number);
   const href = (name: string | undefined, at: number) =>
     `/runs/${id}/outcomes?${new URLSearchParams({ ...(name === undefined ? {} : { outcome: name }), ...(at > 1 ? { page: String(at) } : {}) })}`;
-  const link = (key: string) => historyHref({ store: found.store, target: found.target, key });
+  const link = (key: string) => historyHref({ store: ledger.store, target: ledger.target, key });
   return page({
     ...frame,
     title: `Records of run ${id}`,
     section: 'runs',
     heading: html`Records of run ${id}`,
     body: html`<p class="page-lead">${run === undefined ? html`Run ${id}, of which the history is kept${frame.viewer.canAct && html` (<a href="/runs/${id}/undo">undo it</a>)`}` : html`<a href="/runs/${id}">Run ${id}</a> of ${run.job}`}. Unchanged records are not listed.</p>
-${filterForm(id, outcome)}
+${filterForm(`/runs/${id}/outcomes`, [{ name: 'outcome', label: 'Outcome', control: select('outcome', CHOICES, outcome ?? '') }])}
 ${outcome === 'held' && records.length > 0 && frame.viewer.canAct && html`<p class="actions"><a class="button primary" href="/runs/${id}/release">Release held records</a></p>`}
 ${
   records.length === 0
-    ? html`<section class="empty"><h2>No records</h2><p>No record of this run has this outcome, or its versions are no longer kept.</p></section>`
-    : html`<div class="report"><div class="part">${recordsTable(shown.items, records.length, link)}</div></div>`
+    ? emptyBox(
+        'No records',
+        html`<p>No record of this run has this outcome, or its versions are no longer kept.</p>`,
+      )
+    : recordsTable(shown.items, records.length, link)
 }
 ${pager(shown, (at) => href(outcome, at))}
 <p class="quiet">All of them as a file: <code>${program} runs ${id} --records --csv</code></p>`,
   });
 }
 
-function filterForm(id: string, outcome: string | undefined): Markup {
-  const option = (value: string, label: string) =>
-    html`<option value="${value}"${(outcome ?? '') === value && html` selected`}>${label}</option>`;
-  return html`<form class="filter" method="get" action="/runs/${id}/outcomes">
-<p><label for="outcome">Outcome</label><select id="outcome" name="outcome">${option('', 'All outcomes')}${RECORD_OUTCOMES.map((name) => option(name, name))}</select></p>
-<p><button type="submit" class="button">Show</button></p>
-</form>`;
-}
+const CHOICES = [['', 'All outcomes'], ...RECORD_OUTCOMES.map((name) => [name, name] as const)] as const;
 
 function recordsTable(records: readonly RunRecord[], count: number, link: (key: string) => string): Markup {
   const caption = count === MOST_READ ? `The first ${MOST_READ} records` : `${count} records`;
-  return dataTable({
+  return tableBox({
     caption,
     columns: [
       { header: 'Key' },

@@ -1,10 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type ConfigurationProblem, formatPlace } from '../../model/storeferry-error.ts';
-import { html, type Markup, type Slot } from '../../report/html/markup.ts';
+import { dataTable, html, type Markup, type Slot, type TableParts } from '../../report/html/markup.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
-
-/** The hidden field of every form that has an effect, with the token of the session. */
-export const CSRF_FIELD = 'csrfToken';
+import { postForm } from './forms.ts';
 
 /** The entries of the navigation. */
 export type Section = 'jobs' | 'runs' | 'records' | 'lists' | 'queues';
@@ -90,13 +88,8 @@ function banner({ viewer, section, workspace, queues = false }: PageParts): Mark
     ({ section: own, href, label }) =>
       html`<li><a href="${href}"${own === section && html` aria-current="page"`}>${label}</a></li>`,
   )}</ul></nav>
-<form class="sign-out" method="post" action="/sign-out">${csrfInput(viewer)}<button type="submit" class="button quiet">Sign out</button></form>
+${postForm({ action: '/sign-out', style: 'sign-out', body: html`<button type="submit" class="button quiet">Sign out</button>` }, { viewer })}
 </div></header>`;
-}
-
-/** The hidden field that proves that a form comes from this session. */
-export function csrfInput({ csrfToken }: { readonly csrfToken: string }): Markup {
-  return html`<input type="hidden" name="${CSRF_FIELD}" value="${csrfToken}">`;
 }
 
 /** A notice above the heading. Screen readers read it immediately. */
@@ -115,6 +108,50 @@ export function frameOf(
 export type Frame = Required<Pick<PageParts, 'workspace' | 'queues'>> & {
   readonly viewer: NonNullable<PageParts['viewer']>;
 };
+
+/** A table on its own. */
+export function tableBox(parts: TableParts): Markup {
+  return html`<div class="report"><div class="part">${dataTable(parts)}</div></div>`;
+}
+
+/** What is said where there is nothing to show. */
+export function emptyBox(title: Slot, body: Slot): Markup {
+  return html`<section class="empty"><h2>${title}</h2>${body}</section>`;
+}
+
+/** One page of many things. */
+export interface Pages<T> {
+  readonly items: readonly T[];
+  readonly total: number;
+  /** Counts from 1. */
+  readonly number: number;
+  readonly count: number;
+}
+
+/** The page of this number, or the last one; 1 for an invalid number. */
+export function pageOf<T>(items: readonly T[], size: number, asked = '1'): Pages<T> {
+  const count = Math.max(1, Math.ceil(items.length / size));
+  const wanted = /^\d{1,6}$/.test(asked) ? Number(asked) : 1;
+  const number = Math.min(count, Math.max(1, wanted));
+  return { items: items.slice((number - 1) * size, number * size), total: items.length, number, count };
+}
+
+/** The words of a pager for things of which the newest come first. */
+export const BY_TIME = ['Newer', 'Older'] as const;
+
+/** Links to the previous and next page; nothing if there is only one page. */
+export function pager(
+  { number, count }: Pages<unknown>,
+  href: (number: number) => string,
+  [before, after]: readonly [string, string] = ['Previous', 'Next'],
+): Markup {
+  if (count === 1) return html``;
+  return html`<nav class="pager" aria-label="Pages">
+${number > 1 && html`<a class="button" rel="prev" href="${href(number - 1)}">${before}</a>`}
+<span>Page ${number} of ${count}</span>
+${number < count && html`<a class="button" rel="next" href="${href(number + 1)}">${after}</a>`}
+</nav>`;
+}
 
 /** The errors in the files of the workspace, each with file, line and column. */
 export function problemList(problems: readonly ConfigurationProblem[]): Markup {

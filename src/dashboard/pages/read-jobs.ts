@@ -5,7 +5,9 @@ import { historyPlot, type PastRun } from '../../report/plots/history-plot.ts';
 import type { JobFacts } from '../../report/run-facts.ts';
 import { asItStands } from '../../run/lock-job.ts';
 import type { AtWork, DashboardContext } from '../dashboard-context.ts';
+import { notFound } from '../guard/page-error.ts';
 import { uploadTargets } from '../new-job/upload-targets.ts';
+import { workspaceOf } from '../requests.ts';
 import { activityOf, needOf } from './activity.ts';
 import type { JobCardFacts } from './job-card.ts';
 import type { JobPageFacts } from './job-page.ts';
@@ -37,14 +39,14 @@ export async function readJobs(dashboard: DashboardContext): Promise<JobsPageFac
   return { jobs: cards, keeper, problems, warnings, unset, program, now };
 }
 
-/** The content of the page of a job; undefined if there is neither such a job nor a run of it. */
-export async function readJob(dashboard: DashboardContext, name: string): Promise<JobPageFacts | undefined> {
+/** The content of the page of a job. PageError if there is no such job. */
+export async function readJob(dashboard: DashboardContext, name: string): Promise<JobPageFacts> {
   const { context, program } = dashboard;
-  const workspace = dashboard.openWorkspace();
+  const workspace = workspaceOf(dashboard, name);
   const { jobs, keeper } = await dashboard.listJobs(name);
   const runs = await standingRuns(context, name);
-  const facts = jobs[0];
-  if (facts === undefined) return undefined;
+  const [facts] = jobs;
+  if (facts === undefined) throw notFound();
   const atWork = (await dashboard.actions.atWork()).get(name);
   const now = context.clock();
   const card = await readCard({ workspace, facts, runs, atWork, now });

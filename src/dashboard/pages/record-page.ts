@@ -1,6 +1,6 @@
 import type { TracedCell } from '../../model/mapped-record.ts';
 import type { Run } from '../../model/run.ts';
-import { foreign, html, type Markup } from '../../report/html/markup.ts';
+import { foreign, html, type Markup, section } from '../../report/html/markup.ts';
 import { counted } from '../../report/printable.ts';
 import {
   cellPlace,
@@ -14,44 +14,37 @@ import {
 import { openMapping } from '../../run/inputs/open-mapping.ts';
 import { type RecordExamples, recordExamples, showRecord } from '../../run/show-record.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
-import { PageError } from '../guard/page-error.ts';
+import { notFound, PageError } from '../guard/page-error.ts';
+import { keptRun, whileFewRead } from '../requests.ts';
+import { filterForm } from './forms.ts';
 import { jobHref } from './job-card.ts';
-import { type Frame, page } from './page.ts';
+import { emptyBox, type Frame, page } from './page.ts';
 
 /** The source of a run may be large: a page does not wait longer than this for a record of it. */
 const READ_WITHIN_MS = 30_000;
-/** Reading a source takes a whole core. */
-const MOST_AT_ONCE = 2;
 /** Longer values are cut. */
 const VALUE_SHOWN = 2_000;
 
-let reading = 0;
-
 /**
  * The records of a run whose plan and copy of the source are still there: a form to find one, or the record of a key, its
- * source cells beside its request body. Undefined when there is no such run; PageError when the visitor may not see it.
+ * source cells beside its request body. PageError when there is no such run, or the visitor may not see it.
  */
 export async function recordPage(
   dashboard: DashboardContext,
   id: string,
   key: string,
   frame: Frame,
-): Promise<string | undefined> {
-  const { context } = dashboard;
-  const run = await context.state.runs.get(id);
-  if (run === undefined) return undefined;
-  if (!maySeeRecords(run, frame)) {
-    throw new PageError(
-      403,
-      'Full access only',
-      'Records of contacts hold personal data: sign in with the token that has full access.',
-    );
-  }
-  const examples = await recordExamples(context, run);
+): Promise<string> {
+  const run = await keptRun(dashboard, id);
+  refusePersonalData(run, frame);
+  const examples = await recordExamples(dashboard.context, run);
   const lead = html`<p class="page-lead"><a href="/runs/${id}">Run ${id}</a> of <a href="${jobHref(run.job)}">${run.job}</a></p>`;
   const body =
     examples === undefined
-      ? html`<section class="empty"><h2>The copy of the source is gone</h2><p>It is kept while a plan waits for approval, or a run is not finished. Plan the job again to see its records.</p></section>`
+      ? emptyBox(
+          'The copy of the source is gone',
+          html`<p>It is kept while a plan waits for approval, or a run is not finished. Plan the job again to see its records.</p>`,
+        )
       : html`${searchForm(id, key)}${key === '' ? examplesList(id, examples) : await recordOf(dashboard, run, key)}`;
   return page({
     ...frame,
@@ -63,8 +56,15 @@ export async function recordPage(
 }
 
 /** Whether a visitor may see the records of a run: those of contacts hold personal data. */
-export function maySeeRecords({ resource }: Run, { viewer }: Frame): boolean {
+export function maySeeRecords({ resource }: Pick<Run, 'resource'>, { viewer }: Frame): boolean {
   return resource === 'products' || (resource === 'contacts' && viewer.canAct);
+}
+
+/** PageError unless a visitor may see the records. */
+export function refusePersonalData(of: Pick<Run, 'resource'>, frame: Frame): void {
+  if (maySeeRecords(of, frame)) return;
+  const why = 'Records of contacts hold personal data: sign in with the token that has full access.';
+  throw new PageError(403, 'Full access only', why);
 }
 
 function recordHref(run: string, key: string): string {
@@ -72,10 +72,8 @@ function recordHref(run: string, key: string): string {
 }
 
 function searchForm(id: string, key: string): Markup {
-  return html`<form class="filter" method="get" action="/runs/${id}/records">
-<p><label for="key">Key, or a text in a cell</label><input id="key" name="key" value="${key}" required></p>
-<p><button type="submit" class="button">Show</button></p>
-</form>`;
+  const control = html`<input id="key" name="key" value="${key}" required>`;
+  return filterForm(`/runs/${id}/records`, [{ name: 'key', label: 'Key, or a text in a cell', control }]);
 }
 
 function examplesList(id: string, examples: RecordExamples): Markup {
@@ -89,21 +87,13 @@ async function recordOf(dashboard: DashboardContext, run: Run, key: string): Pro
   const { context, openWorkspace } = dashboard;
   const workspace = openWorkspace();
   const job = workspace.job(run.job);
-  if (job.kind !== 'import') throw new PageError(404, 'Not found', `The job ${run.job} is no import.`);
-  if (reading >= MOST_AT_ONCE) {
-    throw new PageError(
-      503,
-      'Busy',
-      'Other visitors look at records now. Load the page again in some seconds.',
-    );
-  }
-  reading++;
+  if (job.kind !== 'import') throw notFound(`The job ${run.job} is no import.`);
   const timeout = AbortSignal.timeout(READ_WITHIN_MS);
   try {
     const mapping = openMapping(workspace.mapping(job.mapping), job, workspace.fileAccess());
     const request = { job, store: workspace.store(job.store), mapping, resend: run.resend };
     const signal = AbortSignal.any([context.signal, timeout]);
-    const found = await showRecord({ ...context, signal }, request, run, key);
+    const found = await whileFewRead(() => showRecord({ ...context, signal }, request, run, key));
     if (found.kind === 'found') return recordMarkup(found.view);
     return suggestions(run.id, found.suggestions, found.source);
   } catch (error) {
@@ -113,8 +103,6 @@ async function recordOf(dashboard: DashboardContext, run: Run, key: string): Pro
       'The source is too large for a page',
       `Type instead: ${dashboard.program} plan ${run.job} --show ${JSON.stringify(key)}`,
     );
-  } finally {
-    reading--;
   }
 }
 
@@ -124,11 +112,12 @@ function suggestions(
   source: RecordView['source'],
 ): Markup {
   const link = (key: string) => html`<a href="${recordHref(id, key)}">${foreign(key)}</a>`;
-  return html`<section class="empty"><h2>No record has this key</h2>
-${nearest.length > 0 && html`<p>Nearest: ${nearest.map((key, index) => html`${index > 0 && ', '}${link(key)}`)}</p>`}
+  return emptyBox(
+    'No record has this key',
+    html`${nearest.length > 0 && html`<p>Nearest: ${nearest.map((key, index) => html`${index > 0 && ', '}${link(key)}`)}</p>`}
 ${containing.length > 0 && html`<p>Records with this text in a cell:</p><ul>${containing.map(({ key, cell }) => html`<li>${link(key ?? `line ${cell.line}`)} <span class="quiet">${foreign(cell.column ?? '')} ${foreign(cell.text, 80)}, ${cellPlace(cell, source)}</span></li>`)}</ul>`}
-${nearest.length + containing.length === 0 && html`<p>No cell of the source contains this text.</p>`}
-</section>`;
+${nearest.length + containing.length === 0 && html`<p>No cell of the source contains this text.</p>`}`,
+  );
 }
 
 /** The record: each value of the body beside its cells, then all cells with the fields that they are in. */
@@ -147,15 +136,21 @@ function recordMarkup(view: RecordView): Markup {
 <div class="report">
 ${
   fields.length > 0 &&
-  html`<section class="part" aria-labelledby="body-title"><h2 id="body-title">From the cells to the request body</h2>
-<p class="traced-head" aria-hidden="true"><span>Source cells</span><span>Request body</span></p>
-<ul>${fields.map((field, index) => fieldMarkup(field, index, view, ids))}${removed.map(({ path, old }) => html`<li class="traced-pair"><div class="traced-cells quiet">no longer sent</div><div class="traced-field"><code>${path}</code> <del>${foreign(valueText(old, VALUE_SHOWN))}</del></div></li>`)}</ul></div></section>`
+  section(
+    'body',
+    'From the cells to the request body',
+    html`<p class="traced-head" aria-hidden="true"><span>Source cells</span><span>Request body</span></p>
+<ul>${fields.map((field, index) => fieldMarkup(field, index, view, ids))}${removed.map(({ path, old }) => html`<li class="traced-pair"><div class="traced-cells quiet">no longer sent</div><div class="traced-field"><code>${path}</code> <del>${foreign(valueText(old, VALUE_SHOWN))}</del></div></li>`)}</ul>`,
+  )
 }
-<section class="part" aria-labelledby="cells-title"><h2 id="cells-title">${counted(view.rows.length, 'source row')}</h2>
-${rows.map(
-  (row) => html`<h3>${cellPlace({ ...row, column: null }, view.source)}</h3>
+${section(
+  'cells',
+  counted(view.rows.length, 'source row'),
+  rows.map(
+    (row) => html`<h3>${cellPlace({ ...row, column: null }, view.source)}</h3>
 <ul>${row.cells.map((cell) => cellMarkup(cell, view, ids))}</ul>`,
-)}</section>
+  ),
+)}
 </div>`;
 }
 

@@ -10,27 +10,24 @@ import { asItStands, laterRun } from '../../run/lock-job.ts';
 import { readStoredReport, withShownFiles } from '../../run/report/read-stored-report.ts';
 import { recordExamples } from '../../run/show-record.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
+import { keptRun } from '../requests.ts';
 import { runActions } from './audit-page.ts';
 import { jobHref } from './job-card.ts';
-import { momentAndDistance, type Reading, relative, serverTimezone } from './moment.ts';
+import { momentAndDistance, type Reading, readingOf, relative } from './moment.ts';
 import { type Frame, page } from './page.ts';
 import { maySeeRecords } from './record-page.ts';
 
-/** One run: its progress and its document, with suitable actions; undefined if there is no such run. */
-export async function runPage(
-  { context, program }: DashboardContext,
-  id: string,
-  frame: Frame,
-): Promise<string | undefined> {
+/** One run: its progress and its document, with suitable actions. PageError if there is no such run. */
+export async function runPage(dashboard: DashboardContext, id: string, frame: Frame): Promise<string> {
+  const { context, program } = dashboard;
   const { version, workspaceDir } = context;
-  const kept = await context.state.runs.get(id);
-  if (kept === undefined) return undefined;
+  const kept = await keptRun(dashboard, id);
   const stored = await readStoredReport(context, await asItStands(context, kept));
   const facts = withShownFiles(withoutPersonalData(stored), workspaceDir);
   const { run } = facts;
   const later = await laterRun(context, kept);
   const buttons = frame.viewer.canAct;
-  const reading = { now: context.clock(), timezone: serverTimezone() };
+  const reading = readingOf(context);
   const view = { now: reading.now, program, version, buttons, later: later?.id, progress: true };
   const running = run.status === 'running';
   const files = buttons ? await context.artifacts.run(id).list() : [];

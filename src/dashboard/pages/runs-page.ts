@@ -1,13 +1,14 @@
-import { RUN_STATUSES, type Run, type RunStatus } from '../../model/run.ts';
-import { html, type Markup } from '../../report/html/markup.ts';
-import { counted } from '../../report/printable.ts';
-import { statusLabel } from '../../report/status-words.ts';
+import { lastedMs, RUN_STATUSES, type Run, type RunStatus } from '../../model/run.ts';
+import { type Column, html, type Markup, runBadge, type TableParts } from '../../report/html/markup.ts';
+import { counted, formatDuration } from '../../report/printable.ts';
+import { figuresWords, statusLabel } from '../../report/status-words.ts';
 import { asItStands } from '../../run/lock-job.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
-import { settledRuns } from './activity.ts';
-import { type Reading, serverTimezone } from './moment.ts';
-import { type Frame, page } from './page.ts';
-import { runsTable } from './runs-table.ts';
+import { settledRuns, whyNotDone } from './activity.ts';
+import { type Choice, filterForm, select } from './forms.ts';
+import { jobHref } from './job-card.ts';
+import { moment, type Reading, readingOf, relative } from './moment.ts';
+import { BY_TIME, emptyBox, type Frame, type Pages, page, pageOf, pager, tableBox } from './page.ts';
 
 /** Filters of the list; null for all. */
 export interface RunsFilter {
@@ -36,33 +37,38 @@ export function runsPage(facts: RunsPageFacts, frame: Frame): string {
     ...frame,
     title: 'Runs',
     section: 'runs',
-    body: html`${filterForm(facts)}
-${shown.items.length === 0 ? noRuns(facts) : html`<div class="report"><div class="part">${runsTable(shown.items, { caption, captionHidden: false, ofOneJob: false, reading, settled })}</div></div>`}
+    body: html`${filterOf(facts)}
+${shown.items.length === 0 ? noRuns(facts) : tableBox(runsTable(shown.items, { caption, ofOneJob: false, reading, settled }))}
 ${pager(shown, (number) => address(filter, number), BY_TIME)}
 ${frame.viewer.canAct && html`<p><a href="/audit">Audit log</a>: who did what</p>`}`,
   });
 }
 
-function filterForm({ filter, jobs }: RunsPageFacts): Markup {
-  return html`<form class="filter" method="get" action="/runs">
-<p><label for="job">Job</label><select id="job" name="job">${option('', 'All jobs', filter.job === null)}${jobs.map((job) => option(job, job, job === filter.job))}</select></p>
-<p><label for="status">Outcome</label><select id="status" name="status">${option('', 'All outcomes', filter.status === null)}${RUN_STATUSES.map((status) => option(status, statusLabel(status), status === filter.status))}</select></p>
-<p><button type="submit" class="button">Show</button></p>
-</form>`;
-}
-
-function option(value: string, label: string, selected: boolean): Markup {
-  return html`<option value="${value}"${selected && html` selected`}>${label}</option>`;
+function filterOf({ filter, jobs }: RunsPageFacts): Markup {
+  const byJob: Choice[] = [['', 'All jobs'], ...jobs.map((job): Choice => [job, job])];
+  const byStatus = RUN_STATUSES.map((status): Choice => [status, statusLabel(status)]);
+  return filterForm('/runs', [
+    { name: 'job', label: 'Job', control: select('job', byJob, filter.job ?? '') },
+    {
+      name: 'status',
+      label: 'Outcome',
+      control: select('status', [['', 'All outcomes'], ...byStatus], filter.status ?? ''),
+    },
+  ]);
 }
 
 function noRuns({ filter, program }: RunsPageFacts): Markup {
   if (filter.job === null && filter.status === null) {
-    return html`<section class="empty"><h2>No runs yet</h2>
-<p>A plan shows what a run would send, and sends nothing. Start with one from <a href="/">the jobs</a>, or type:</p>
-<pre><code>${program} plan JOB</code></pre></section>`;
+    return emptyBox(
+      'No runs yet',
+      html`<p>A plan shows what a run would send, and sends nothing. Start with one from <a href="/">the jobs</a>, or type:</p>
+<pre><code>${program} plan JOB</code></pre>`,
+    );
   }
-  return html`<section class="empty"><h2>No runs match</h2>
-<p>The latest 20 runs of each job are kept. <a href="/runs">Show all runs</a>.</p></section>`;
+  return emptyBox(
+    'No runs match',
+    html`<p>The latest 20 runs of each job are kept. <a href="/runs">Show all runs</a>.</p>`,
+  );
 }
 
 function address({ job, status }: RunsFilter, number: number): string {
@@ -81,7 +87,7 @@ const RUNS_A_PAGE = 25;
 export async function readRuns(
   { context, openWorkspace, program }: DashboardContext,
   filter: RunsFilter,
-  number: unknown,
+  number: string | undefined,
 ): Promise<RunsPageFacts> {
   const listed = await context.state.runs.list({ limit: LOOKED_AT });
   const standing = await Promise.all(listed.map((run) => asItStands(context, run)));
@@ -94,41 +100,52 @@ export async function readRuns(
     jobs: [...jobs].sort(),
     shown: pageOf(fitting, RUNS_A_PAGE, number),
     settled: settledRuns(standing),
-    reading: { now: context.clock(), timezone: serverTimezone() },
+    reading: readingOf(context),
     program,
   };
 }
 
-/** One page of many things. */
-export interface Pages<T> {
-  readonly items: readonly T[];
-  readonly total: number;
-  /** Counts from 1. */
-  readonly number: number;
-  readonly count: number;
+interface RunsTableOptions {
+  readonly caption: string;
+  /** Whether all runs belong to one job, which the page is about: rows do not name it, and the heading has the caption. */
+  readonly ofOneJob: boolean;
+  /** Runs whose badge has no colour, because they need no action any more. */
+  readonly settled: ReadonlySet<string>;
+  readonly reading: Reading;
 }
 
-/** The page of this number, or the last one; 1 for an invalid number. */
-export function pageOf<T>(items: readonly T[], size: number, asked: unknown): Pages<T> {
-  const count = Math.max(1, Math.ceil(items.length / size));
-  const wanted = typeof asked === 'string' && /^\d{1,6}$/.test(asked) ? Number(asked) : 1;
-  const number = Math.min(count, Math.max(1, wanted));
-  return { items: items.slice((number - 1) * size, number * size), total: items.length, number, count };
+/** Runs, one per row, in the given order; for unsuccessful runs with the cause. */
+export function runsTable(
+  runs: readonly Run[],
+  { caption, ofOneJob, settled, reading }: RunsTableOptions,
+): TableParts {
+  const job: Column[] = ofOneJob ? [] : [{ header: 'Job', bare: true, short: true }];
+  return {
+    caption,
+    captionHidden: ofOneJob,
+    columns: [
+      { header: 'Run' },
+      ...job,
+      { header: 'Outcome', bare: true },
+      { header: 'Started', bare: true },
+      { header: 'Duration', numeric: true },
+    ],
+    rows: runs.map((run) => [
+      html`<a href="/runs/${run.id}">${run.id}</a>${kindNote(run)}`,
+      ...(ofOneJob ? [] : [html`<a class="job-name" href="${jobHref(run.job)}">${run.job}</a>`]),
+      outcome(run, settled.has(run.id)),
+      html`<span class="begun">${moment(run.startedAt, reading)}</span> <span class="quiet begun">${relative(run.startedAt, reading)}</span>`,
+      formatDuration(lastedMs(run, reading.now)),
+    ]),
+  };
 }
 
-/** The words of a pager for things of which the newest come first. */
-export const BY_TIME = ['Newer', 'Older'] as const;
+function outcome(run: Run, settled: boolean): Markup {
+  const why = run.status === 'running' ? null : whyNotDone(run);
+  return html`${runBadge(run, { settled })} <span class="totals">${figuresWords(run)}</span>${why !== null && html`<div class="why">${why}</div>`}`;
+}
 
-/** Links to the previous and next page; nothing if there is only one page. */
-export function pager(
-  { number, count }: Pages<unknown>,
-  href: (number: number) => string,
-  [before, after]: readonly [string, string] = ['Previous', 'Next'],
-): Markup {
-  if (count === 1) return html``;
-  return html`<nav class="pager" aria-label="Pages">
-${number > 1 && html`<a class="button" rel="prev" href="${href(number - 1)}">${before}</a>`}
-<span>Page ${number} of ${count}</span>
-${number < count && html`<a class="button" rel="next" href="${href(number + 1)}">${after}</a>`}
-</nav>`;
+function kindNote({ kind, retryOf }: Run): Markup {
+  if (kind === 'plan') return html` <span class="quiet">plan</span>`;
+  return retryOf === null ? html`` : html` <span class="quiet">retry</span>`;
 }

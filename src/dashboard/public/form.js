@@ -1,7 +1,7 @@
 // @ts-check
 /** Renders the matching of a new job again after each change, and hides fields that do not apply. Without it a button does so. */
 
-const form = /** @type {HTMLFormElement | null} */ (document.querySelector('[data-draft]'));
+const form = /** @type {HTMLFormElement | null} */ (document.querySelector('form.draft'));
 let latest = 0;
 
 /** Shows a field only while another field has, or has not, a value: `data-when="schedule=other"`. */

@@ -95,7 +95,7 @@ export function badge(tone: keyof typeof SHAPES, words: string, shape = tone): M
 export type Column = Pick<TableColumn, 'header' | 'numeric' | 'short' | 'bare'>;
 
 /** The content of a table. The first cell of each row names the row. */
-interface TableParts {
+export interface TableParts {
   readonly caption: Slot;
   /** The heading above has the same text, so the caption is only for screen readers. */
   readonly captionHidden?: boolean;

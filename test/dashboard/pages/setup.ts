@@ -5,6 +5,7 @@ import { listJobs } from '../../../src/cli/list-jobs.ts';
 import { openWorkspace } from '../../../src/config/workspace.ts';
 import type { Viewer } from '../../../src/dashboard/access/sessions.ts';
 import type { AtWork, DashboardContext } from '../../../src/dashboard/dashboard-context.ts';
+import { showErrors } from '../../../src/dashboard/guard/page-error.ts';
 import { registerPages } from '../../../src/dashboard/pages/register-pages.ts';
 import { openRunQueue } from '../../../src/queue/run-queue.ts';
 import type { ClockKeeper } from '../../../src/report/run-facts.ts';
@@ -100,11 +101,13 @@ export async function pagesOf(
 
   const app = fastify();
   app.decorateRequest('viewer', { getter: () => LOOKING });
+  app.decorateRequest('session', null);
+  showErrors(app, dashboard, { info: () => {}, warn: () => {}, error: () => {} });
   const byName: Readonly<Record<string, Viewer>> = { acting: ACTING, looking: LOOKING };
   app.addHook('onRequest', async (request) => {
-    Object.defineProperty(request, 'viewer', {
-      value: byName[String(request.headers['x-viewer'])] ?? ACTING,
-    });
+    const value = byName[String(request.headers['x-viewer'])] ?? ACTING;
+    Object.defineProperty(request, 'viewer', { value });
+    Object.defineProperty(request, 'session', { value });
   });
   registerPages(app, dashboard);
   return {

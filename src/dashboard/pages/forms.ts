@@ -1,0 +1,97 @@
+import { html, type Markup, type Slot } from '../../report/html/markup.ts';
+
+/** The hidden field of every form that has an effect, with the token of the session. */
+export const CSRF_FIELD = 'csrfToken';
+
+/** The content of a form that has an effect. */
+interface FormParts {
+  /** Its address. */
+  readonly action: string;
+  /** Its class; `draft` loads the script that renders it again. */
+  readonly style: 'confirm' | 'correct' | 'draft' | 'sign-out' | 'upload' | 'panel upload';
+  /** Hidden fields. Absent values have no field. */
+  readonly fields?: Readonly<Record<string, string | number | undefined>>;
+  /** Whether a file can be sent. */
+  readonly streamed?: boolean;
+  readonly body: Slot;
+}
+
+/** The form of a session: it has the token which proves that it comes from a page of the dashboard. */
+export function postForm(
+  { action, style, fields = {}, streamed = false, body }: FormParts,
+  { viewer }: { readonly viewer: { readonly csrfToken: string } },
+): Markup {
+  const hidden = Object.entries({ [CSRF_FIELD]: viewer.csrfToken, ...fields });
+  return html`<form class="${style}" method="post" action="${action}"${streamed && html` enctype="multipart/form-data"`}>
+${hidden.map(([name, value]) => value !== undefined && html`<input type="hidden" name="${name}" value="${value}">`)}
+${body}
+</form>`;
+}
+
+interface UploadParts {
+  readonly action: string;
+  /** Above the form, in a panel. */
+  readonly heading?: string;
+  readonly label: Slot;
+  readonly hint?: string;
+  readonly button: string;
+  /** The types of files that a browser offers; absent for all. */
+  readonly accept?: string;
+  /** The address of the cancel link. */
+  readonly back?: string;
+}
+
+/** The form that uploads one file. */
+export function uploadForm(
+  { action, heading, label, hint, button, accept, back }: UploadParts,
+  frame: Parameters<typeof postForm>[1],
+): Markup {
+  const body = html`${heading !== undefined && html`<h2>${heading}</h2>`}
+<p><label for="file">${label}</label>
+<input id="file" name="file" type="file"${accept !== undefined && html` accept="${accept}"`} required></p>
+${hint !== undefined && html`<p class="hint">${hint}</p>`}
+<p class="actions"><button type="submit" class="button primary">${button}</button>${back !== undefined && html` <a class="button" href="${back}">Cancel</a>`}</p>`;
+  return postForm(
+    { action, style: heading === undefined ? 'upload' : 'panel upload', streamed: true, body },
+    frame,
+  );
+}
+
+/** A choice: its value, and what people read. */
+export type Choice = readonly [value: string, label: string];
+
+/** A list of choices. `attributes`: further ones, such as an id that is not the name. */
+export function select(
+  name: string,
+  choices: readonly Choice[],
+  chosen: string | undefined,
+  attributes: Slot = html` id="${name}"`,
+): Markup {
+  const options = choices.map(
+    ([value, label]) =>
+      html`<option value="${value}"${value === chosen && html` selected`}>${label}</option>`,
+  );
+  return html`<select name="${name}"${attributes}>${options}</select>`;
+}
+
+/** A control under its label, with what is to be said of it. */
+export function field(name: string, label: Slot, control: Slot, about: Slot = ''): Markup {
+  return html`<p class="field"><label for="${name}">${label}</label>${control}${about}</p>`;
+}
+
+/** Quiet words beside a control. */
+export function note(words: Slot): Markup {
+  return html` <span class="quiet">${words}</span>`;
+}
+
+/** A form that shows another part of a page, and has no effect. */
+export function filterForm(
+  action: string,
+  controls: readonly { readonly name: string; readonly label: string; readonly control: Markup }[],
+  button = 'Show',
+): Markup {
+  return html`<form class="filter" method="get" action="${action}">
+${controls.map(({ name, label, control }) => html`<p><label for="${name}">${label}</label>${control}</p>`)}
+<p><button type="submit" class="button">${button}</button></p>
+</form>`;
+}

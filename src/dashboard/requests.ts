@@ -1,0 +1,116 @@
+import type { FastifyInstance } from 'fastify';
+import type { Workspace } from '../config/workspace.ts';
+import { didYouMean } from '../model/nearest.ts';
+import type { Run } from '../model/run.ts';
+import { explainError, StoreferryError } from '../model/storeferry-error.ts';
+import { findLedgerOf } from '../run/records/run-records.ts';
+import type { DashboardContext } from './dashboard-context.ts';
+import { PageError } from './guard/page-error.ts';
+
+/** Larger than any form of the dashboard, except those with rows of a source. */
+const FORM_LIMIT_BYTES = 64 * 1_024;
+
+/** The fields of a form or a query; of repeated names the first. */
+export type FormFields = Readonly<Record<string, string | undefined>>;
+
+/** A route of a run. */
+export interface OfRun {
+  readonly Params: { readonly run: string };
+}
+
+/** A route of a job. */
+export interface OfJob {
+  readonly Params: { readonly job: string };
+}
+
+/** A page for full access only. */
+export const FOR_ACTORS = { config: { who: 'actors' } } as const;
+
+/** Accepts only form bodies up to a size: JSON and text are refused with 415. */
+export function readForms(app: FastifyInstance, bodyLimit = FORM_LIMIT_BYTES): void {
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser(
+    'application/x-www-form-urlencoded',
+    { parseAs: 'string', bodyLimit },
+    (_request, text, done) => {
+      const fields: Record<string, string> = Object.create(null);
+      for (const [name, value] of new URLSearchParams(text.toString())) fields[name] ??= value;
+      done(null, fields);
+    },
+  );
+}
+
+/** The fields of a parsed body or query. */
+export function formFields(parsed: unknown): FormFields {
+  if (typeof parsed !== 'object' || parsed === null) return {};
+  return Object.fromEntries(Object.entries(parsed).filter(([, value]) => typeof value === 'string'));
+}
+
+/** The run with this id; PageError if there is none. */
+export async function keptRun({ context }: Pick<DashboardContext, 'context'>, id: string): Promise<Run> {
+  return (await context.state.runs.get(id)) ?? refuseRun(id);
+}
+
+function refuseRun(id: string): never {
+  const advice = 'The latest 20 runs of each job are kept; this one may be older.';
+  throw new PageError(404, `There is no run ${id}`, advice);
+}
+
+/** The workspace as it is now; PageError if it has no such job. */
+export function workspaceOf(
+  { openWorkspace }: Pick<DashboardContext, 'openWorkspace'>,
+  job: string,
+): Workspace {
+  const workspace = openWorkspace();
+  const names = workspace.jobNames();
+  if (names.includes(job)) return workspace;
+  const advice = `Jobs are the files in jobs/${didYouMean(job, names) || '.'}`;
+  throw new PageError(404, `There is no job ${job}`, advice);
+}
+
+/** A run, if it is still kept, and the ledger of its records, if it has any; PageError if neither is known. */
+export async function rememberedRun(
+  { context, openWorkspace }: Pick<DashboardContext, 'context' | 'openWorkspace'>,
+  id: string,
+) {
+  const workspace = openWorkspace();
+  const stores = workspace.storeNames().map((name) => workspace.store(name));
+  const run = await context.state.runs.get(id);
+  const ledger = await findLedgerOf(context, stores, run, id);
+  const known = run ?? ledger;
+  return known?.id === id ? { run, ledger, job: known.job } : refuseRun(id);
+}
+
+/** The sentence of an error of Storeferry; other errors are thrown. */
+export function sentenceOf(error: unknown): string {
+  if (error instanceof StoreferryError) return explainError(error);
+  throw error;
+}
+
+/** Adds to a map that keeps only so many; returns the oldest, which is removed. */
+export function keepNewest<T>(kept: Map<string, T>, most: number, id: string, value: T): T | undefined {
+  kept.delete(id);
+  kept.set(id, value);
+  const [oldest] = kept;
+  if (kept.size <= most || oldest === undefined) return undefined;
+  kept.delete(oldest[0]);
+  return oldest[1];
+}
+
+/** Reading a file takes a whole core. */
+const MOST_AT_ONCE = 2;
+
+let reading = 0;
+
+/** Reads a file for a page. PageError while others read theirs. */
+export async function whileFewRead<T>(read: () => Promise<T>): Promise<T> {
+  if (reading >= MOST_AT_ONCE) {
+    throw new PageError(503, 'Busy', 'Other visitors read files now. Load the page again in some seconds.');
+  }
+  reading++;
+  try {
+    return await read();
+  } finally {
+    reading--;
+  }
+}
