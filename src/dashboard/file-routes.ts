@@ -7,17 +7,21 @@ import { STYLESHEET_URL } from '../report/html/document-sections.ts';
 import { REJECTS_FILE, REJECTS_WORKBOOK, UNMATCHED_FILE } from '../report/rejects/rejects-file.ts';
 import { openExport } from '../run/export/export-history.ts';
 import { audit } from './audit.ts';
-import type { DashboardContext } from './dashboard-context.ts';
 import { notFound } from './guard/page-error.ts';
-import { FOR_ACTORS, formFields, keptRun, type OfJob, type OfRun, workspaceOf } from './requests.ts';
+import {
+  FOR_ACTORS,
+  formFields,
+  keptRun,
+  type OfJob,
+  type OfRun,
+  type RouteParts,
+  workspaceOf,
+} from './route-parts.ts';
 
 const REPORT_FILE = 'report.html';
 
 /** Serves files of runs: the rejects to correct, and the report as one file. */
-export function fileRoutes(
-  app: FastifyInstance,
-  dashboard: Pick<DashboardContext, 'context' | 'openWorkspace'>,
-): void {
+export function fileRoutes(app: FastifyInstance, { dashboard }: RouteParts): void {
   const { context } = dashboard;
   const fileOf = async (id: string, name: string) => {
     const run = await keptRun(dashboard, id);

@@ -10,10 +10,9 @@ import {
 } from '../report/progress.ts';
 import { asItStands } from '../run/lock-job.ts';
 import type { RunContext } from '../run/run-context.ts';
-import type { Session, Sessions } from './access/sessions.ts';
-import type { DashboardContext } from './dashboard-context.ts';
+import type { Session } from './access/sessions.ts';
 import { notFound, PageError } from './guard/page-error.ts';
-import type { OfRun } from './requests.ts';
+import type { OfRun, RouteParts } from './route-parts.ts';
 
 /** The progress of a run, as `live.js` shows it. */
 export interface LiveProgress extends Omit<RunProgress, 'at'> {
@@ -148,11 +147,7 @@ interface OpenStream {
 }
 
 /** Sends the progress of a run as server-sent events (`progress`, then `ended`), until the run or the session ends. */
-export function eventRoutes(
-  app: FastifyInstance,
-  { context }: Pick<DashboardContext, 'context'>,
-  sessions: Sessions,
-): void {
+export function eventRoutes(app: FastifyInstance, { dashboard: { context }, sessions }: RouteParts): void {
   const feed = runFeed(context);
   const open = new Set<OpenStream>();
   app.addHook('preClose', async () => {

@@ -8,26 +8,20 @@ import { UsageError } from '../model/storeferry-error.ts';
 import { loadPlots } from '../report/plots/draw-plot.ts';
 import { createSessions } from './access/sessions.ts';
 import { signIn } from './access/sign-in.ts';
-import type { TokenHashes } from './access/tokens.ts';
 import { actionRoutes } from './actions/action-routes.ts';
 import { correctRoutes } from './actions/correct-routes.ts';
 import { retryRoutes } from './actions/retry-routes.ts';
 import { openUploads } from './actions/uploads.ts';
-import {
-  type DashboardContext,
-  type DashboardLog,
-  QUEUES_PATH,
-  type QueueBoard,
-} from './dashboard-context.ts';
+import { QUEUES_PATH } from './dashboard-context.ts';
 import { columnsRoutes } from './edit-job/columns-routes.ts';
 import { editRoutes } from './edit-job/edit-routes.ts';
 import { fileRoutes, serveAssets } from './file-routes.ts';
 import { guardRequests, PAGE_POLICY, SECURITY_HEADERS } from './guard/guard-requests.ts';
-import { type Listen, type OwnAddresses, ownAddresses } from './guard/own-addresses.ts';
+import { type Listen, ownAddresses } from './guard/own-addresses.ts';
 import { showErrors } from './guard/page-error.ts';
 import { newJobRoutes, uploadRoutes } from './new-job/new-job-routes.ts';
 import { registerPages } from './pages/register-pages.ts';
-import { readForms } from './requests.ts';
+import { type RouteParts, readForms } from './route-parts.ts';
 import { eventRoutes } from './run-feed.ts';
 
 /** The page of the board sets its own folder as the base of all its addresses, and has inline styles. */
@@ -46,9 +40,9 @@ const OWN_STYLES = '<link href="/assets/queues.css" rel="stylesheet"></head>';
  */
 function queueRoutes(
   app: FastifyInstance,
-  { openWorkspace }: Pick<DashboardContext, 'openWorkspace'>,
-  board: QueueBoard,
+  { dashboard: { openWorkspace }, queueBoard: board }: RouteParts,
 ): void {
+  if (board === null) return;
   app.register(
     async (scope) => {
       scope.addHook('preHandler', async () => {
@@ -68,8 +62,7 @@ function queueRoutes(
   );
 }
 
-export interface DashboardOptions
-  extends Pick<DashboardParts, 'dashboard' | 'hashes' | 'queueBoard' | 'log'> {
+export interface DashboardOptions extends Pick<RouteParts, 'dashboard' | 'hashes' | 'queueBoard' | 'log'> {
   readonly listen: Listen;
   /** The address for browsers behind a proxy; undefined without a proxy. */
   readonly publicUrl: URL | undefined;
@@ -132,18 +125,28 @@ const REQUEST_WITHIN_MS = 10 * 60_000;
 /** Limit per address and token. A page with all its files takes five requests. */
 const REQUESTS_A_MINUTE = 1_500;
 
+/** All routes, in groups. To add a group, add a file and an entry here. */
+const ROUTES: readonly ((app: FastifyInstance, parts: RouteParts) => void | Promise<void>)[] = [
+  signIn,
+  serveAssets,
+  healthRoute,
+  registerPages,
+  actionRoutes,
+  retryRoutes,
+  correctRoutes,
+  newJobRoutes,
+  uploadRoutes,
+  editRoutes,
+  columnsRoutes,
+  eventRoutes,
+  fileRoutes,
+  queueRoutes,
+];
+
 /** The dependencies of the dashboard's server. */
-interface DashboardParts {
-  readonly dashboard: DashboardContext;
-  readonly hashes: TokenHashes;
-  readonly addresses: OwnAddresses;
+interface DashboardParts extends Omit<RouteParts, 'uploads' | 'sessions'> {
   /** Whether a proxy on this machine or its network names the client in X-Forwarded-For. */
   readonly behindProxy: boolean;
-  /** Different for each dashboard of a machine, because cookies do not depend on the port. */
-  readonly cookieName: string;
-  /** Null without Redis: then there are no queues. */
-  readonly queueBoard: QueueBoard | null;
-  readonly log: DashboardLog;
 }
 
 const nearby = new BlockList();
@@ -177,7 +180,7 @@ function countedAs({ ip, session }: FastifyRequest): string {
 
 /** Builds the server of the dashboard; it does not listen yet. */
 async function buildDashboard(parts: DashboardParts): Promise<FastifyInstance> {
-  const { dashboard, hashes, addresses, behindProxy, cookieName, queueBoard, log } = parts;
+  const { dashboard, addresses, behindProxy, cookieName, log } = parts;
   const app = fastify({
     forceCloseConnections: true,
     requestTimeout: REQUEST_WITHIN_MS,
@@ -200,22 +203,9 @@ async function buildDashboard(parts: DashboardParts): Promise<FastifyInstance> {
     addHeaders: { 'x-ratelimit-limit': false, 'x-ratelimit-remaining': false, 'x-ratelimit-reset': false },
   });
   await app.register(fastifyMultipart);
-  signIn(app, { sessions, cookieName, addresses, hashes, log, dashboard });
-  await serveAssets(app);
-  healthRoute(app, dashboard);
-  registerPages(app, dashboard);
-  actionRoutes(app, dashboard, log);
   const uploads = openUploads();
   app.addHook('onClose', () => uploads[Symbol.asyncDispose]());
-  retryRoutes(app, dashboard, uploads);
-  await correctRoutes(app, dashboard, uploads);
-  newJobRoutes(app, dashboard, { uploads, log });
-  uploadRoutes(app, dashboard, { uploads, log });
-  editRoutes(app, dashboard, { log });
-  columnsRoutes(app, dashboard, { log });
-  eventRoutes(app, dashboard, sessions);
-  fileRoutes(app, dashboard);
-  if (queueBoard !== null) queueRoutes(app, dashboard, queueBoard);
+  for (const routes of ROUTES) await routes(app, { ...parts, uploads, sessions });
   return app;
 }
 
@@ -227,7 +217,7 @@ const ANSWER_WITHIN_MS = 2_000;
  */
 function healthRoute(
   app: FastifyInstance,
-  { context, redisUrl, workerHealth }: Pick<DashboardContext, 'context' | 'redisUrl' | 'workerHealth'>,
+  { dashboard: { context, redisUrl, workerHealth } }: RouteParts,
 ): void {
   let looking: Promise<boolean> | null = null;
   const stateAnswers = async (): Promise<boolean> => {

@@ -2,13 +2,10 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { html, type Markup } from '../../report/html/markup.ts';
 import { formatDuration } from '../../report/printable.ts';
 import { audit } from '../audit.ts';
-import type { DashboardContext, DashboardLog } from '../dashboard-context.ts';
-import type { OwnAddresses } from '../guard/own-addresses.ts';
 import { PageError } from '../guard/page-error.ts';
 import { page, sendPage } from '../pages/page.ts';
-import { formFields } from '../requests.ts';
-import type { Sessions } from './sessions.ts';
-import { allowedBy, type TokenHashes } from './tokens.ts';
+import { formFields, type RouteParts } from '../route-parts.ts';
+import { allowedBy } from './tokens.ts';
 
 /**
  * Limits wrong tokens per address. A correct token is checked first and never limited, so nobody can lock out its
@@ -23,18 +20,9 @@ const ATTEMPTS_OF_ALL = { max: 20, timeWindow: 5 * 60_000, keyGenerator: () => '
 /** Tokens are far shorter. */
 const LONGEST_TOKEN = 200;
 
-export interface SignInOptions {
-  readonly sessions: Sessions;
-  readonly cookieName: string;
-  readonly addresses: OwnAddresses;
-  readonly hashes: TokenHashes;
-  readonly log: DashboardLog;
-  readonly dashboard: Pick<DashboardContext, 'context'>;
-}
-
 /** The sign-in form, and the button that signs out. */
-export function signIn(app: FastifyInstance, options: SignInOptions): void {
-  const { sessions, cookieName, addresses, hashes, log, dashboard } = options;
+export function signIn(app: FastifyInstance, parts: RouteParts): void {
+  const { sessions, cookieName, addresses, hashes, log, dashboard } = parts;
   const cookie = ({ headers }: FastifyRequest) => ({
     httpOnly: true,
     sameSite: 'strict' as const,

@@ -7,7 +7,7 @@ import { asItStands, askToInterrupt, laterRun } from '../../run/lock-job.ts';
 import { changeText, type HeldRunRecord, heldRunRecords } from '../../run/records/run-records.ts';
 import { readStoredReport } from '../../run/report/read-stored-report.ts';
 import { audit } from '../audit.ts';
-import type { Action, DashboardContext, DashboardLog } from '../dashboard-context.ts';
+import type { Action, DashboardContext } from '../dashboard-context.ts';
 import { notFound, PageError } from '../guard/page-error.ts';
 import { activityOf } from '../pages/activity.ts';
 import { historyHref } from '../pages/history-page.ts';
@@ -21,9 +21,10 @@ import {
   keptRun,
   type OfJob,
   type OfRun,
+  type RouteParts,
   rememberedRun,
   workspaceOf,
-} from '../requests.ts';
+} from '../route-parts.ts';
 import {
   at,
   type Beginning,
@@ -129,7 +130,7 @@ function chosenRecords(fields: FormFields): readonly string[] | undefined {
 }
 
 /** The actions: each GET shows what would be done; its POST does it and redirects to the run. */
-export function actionRoutes(app: FastifyInstance, dashboard: DashboardContext, log: DashboardLog): void {
+export function actionRoutes(app: FastifyInstance, { dashboard, log }: RouteParts): void {
   const { context, actions } = dashboard;
   const ask = (request: FastifyRequest, reply: FastifyReply, confirmation: Confirmation) =>
     sendPage(reply, confirmationPage(confirmation, frameOf(dashboard, request)));

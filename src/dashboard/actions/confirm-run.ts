@@ -10,10 +10,10 @@ import { planWarnings } from '../../report/sections/notes-section.ts';
 import { totalsWords } from '../../report/status-words.ts';
 import { PageError } from '../guard/page-error.ts';
 import { waitingPlan } from '../pages/activity.ts';
-import { field } from '../pages/forms.ts';
 import { jobHref, placeWords, whatItMoves } from '../pages/job-card.ts';
 import { limitWords } from '../pages/job-page.ts';
 import { type Reading, relative } from '../pages/moment.ts';
+import { field } from '../pages/post-form.ts';
 import type { Confirmation } from './confirmation.ts';
 
 /** The input for the confirmation of a run or plan. */

@@ -4,11 +4,11 @@ import { html, type Markup, type Slot } from '../../report/html/markup.ts';
 import { counted, grouped } from '../../report/printable.ts';
 import { PageError } from '../guard/page-error.ts';
 import type { Activity } from '../pages/activity.ts';
-import { postForm } from '../pages/forms.ts';
 import { activityWords, jobHref } from '../pages/job-card.ts';
 import { type Reading, relative } from '../pages/moment.ts';
 import { type Frame, page } from '../pages/page.ts';
-import type { FormFields } from '../requests.ts';
+import { postForm } from '../pages/post-form.ts';
+import type { FormFields } from '../route-parts.ts';
 
 /** Identifies one confirmation. Sent twice, it has its effect once. */
 const ONCE_FIELD = 'once';

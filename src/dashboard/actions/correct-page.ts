@@ -2,9 +2,9 @@ import type { Run } from '../../model/run.ts';
 import { foreign, html, type Markup } from '../../report/html/markup.ts';
 import { counted, grouped } from '../../report/printable.ts';
 import type { CellEdits, RejectedPage, RejectedRow } from '../../run/read-corrections.ts';
-import { postForm } from '../pages/forms.ts';
 import { jobHref } from '../pages/job-card.ts';
 import { type Frame, type Notice, page } from '../pages/page.ts';
+import { postForm } from '../pages/post-form.ts';
 
 /** The value of `columns` that also shows columns that are blank on the whole page. */
 export const ALL_COLUMNS = 'all';

@@ -21,9 +21,10 @@ import {
   keepNewest,
   keptRun,
   type OfRun,
+  type RouteParts,
   readForms,
   sentenceOf,
-} from '../requests.ts';
+} from '../route-parts.ts';
 import {
   ALL_COLUMNS,
   asInForm,
@@ -32,7 +33,6 @@ import {
   correctHref,
   correctPage,
 } from './correct-page.ts';
-import type { Uploads } from './uploads.ts';
 
 /** A page of rejected rows has at most about a megabyte of cells, and three times as much as a form. */
 const FORM_LIMIT_BYTES = 16_000_000;
@@ -48,11 +48,7 @@ interface Draft {
 }
 
 /** Shows the rejected rows of a run as a form, and turns what is typed there into an upload. */
-export async function correctRoutes(
-  app: FastifyInstance,
-  dashboard: DashboardContext,
-  uploads: Uploads,
-): Promise<void> {
+export async function correctRoutes(app: FastifyInstance, { dashboard, uploads }: RouteParts): Promise<void> {
   const { context } = dashboard;
   const drafts = new Map<string, Draft>();
   const draftOf = (id: string, run: string): Draft => {

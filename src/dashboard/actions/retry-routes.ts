@@ -18,17 +18,16 @@ import { lockJob } from '../../run/lock-job.ts';
 import { readCorrections } from '../../run/read-corrections.ts';
 import { shownFile } from '../../run/report/read-stored-report.ts';
 import { audit } from '../audit.ts';
-import type { DashboardContext } from '../dashboard-context.ts';
-import { uploadForm } from '../pages/forms.ts';
 import { jobHref } from '../pages/job-card.ts';
 import { type Frame, frameOf, type Notice, page, sendPage } from '../pages/page.ts';
-import { FOR_ACTORS, formFields, type OfRun, sentenceOf } from '../requests.ts';
+import { uploadForm } from '../pages/post-form.ts';
+import { FOR_ACTORS, formFields, type OfRun, type RouteParts, sentenceOf } from '../route-parts.ts';
 import { at } from './confirm-run.ts';
 import { confirmationForm, onceOf } from './confirmation.ts';
 import { correctHref } from './correct-page.ts';
 import { rejectedRun, retriedSince } from './correct-routes.ts';
 import { beginAction, showResult } from './show-result.ts';
-import { receiveUpload, replaceRejects, UPLOAD_LIMIT_BYTES, type Upload, type Uploads } from './uploads.ts';
+import { receiveUpload, replaceRejects, UPLOAD_LIMIT_BYTES, type Upload } from './uploads.ts';
 
 const CELL_LENGTH = 60;
 
@@ -155,7 +154,7 @@ ${changesTable('Changed by a spreadsheet', cells, all, personal)}</section>`;
 const IN_FOLDER = 'in-folder';
 
 /** Accepts the corrected rejects of a run, shows the corrections, and sends them after confirmation. */
-export function retryRoutes(app: FastifyInstance, dashboard: DashboardContext, uploads: Uploads): void {
+export function retryRoutes(app: FastifyInstance, { dashboard, uploads }: RouteParts): void {
   const { context, actions } = dashboard;
   const editsOf = async (run: Run, upload?: Upload) => {
     const file = upload && { name: upload.name, open: upload.read, asTyped: upload.draft !== undefined };

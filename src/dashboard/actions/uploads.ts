@@ -12,8 +12,8 @@ import { markAsTyped } from '../../run/read-corrections.ts';
 import type { RunContext } from '../../run/run-context.ts';
 import { checkFormToken } from '../guard/guard-requests.ts';
 import { PageError } from '../guard/page-error.ts';
-import { CSRF_FIELD } from '../pages/forms.ts';
-import { keepNewest } from '../requests.ts';
+import { CSRF_FIELD } from '../pages/post-form.ts';
+import { keepNewest } from '../route-parts.ts';
 
 /** Larger files are better read from an address or a folder. */
 export const UPLOAD_LIMIT_BYTES = 64_000_000;

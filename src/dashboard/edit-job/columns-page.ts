@@ -5,9 +5,9 @@ import { foreign, html, type Markup } from '../../report/html/markup.ts';
 import { counted, listed, printable } from '../../report/printable.ts';
 import { describeLook, type SourceLook, type SourcePreview } from '../../run/preview-source.ts';
 import { fieldSelect, previewPart } from '../new-job/draft-page.ts';
-import { type Choice, postForm } from '../pages/forms.ts';
 import { jobHref, placeWords } from '../pages/job-card.ts';
 import { type Frame, type Notice, page } from '../pages/page.ts';
+import { type Choice, postForm } from '../pages/post-form.ts';
 import {
   changedLines,
   type MappedColumn,

@@ -11,7 +11,6 @@ import { type ConfigurationProblem, formatPlace } from '../../model/storeferry-e
 import { checkMappings } from '../../run/inputs/open-mapping.ts';
 import { lookAtSource, previewSource, type SourceLook } from '../../run/preview-source.ts';
 import { audit } from '../audit.ts';
-import type { DashboardContext, DashboardLog } from '../dashboard-context.ts';
 import { notFound } from '../guard/page-error.ts';
 import { FETCH_WITHIN_MS } from '../new-job/draft.ts';
 import { readingOf } from '../new-job/upload-targets.ts';
@@ -23,10 +22,11 @@ import {
   formFields,
   keepNewest,
   type OfJob,
+  type RouteParts,
   sentenceOf,
   whileFewRead,
   workspaceOf,
-} from '../requests.ts';
+} from '../route-parts.ts';
 import { type ColumnsPageFacts, columnsPage } from './columns-page.ts';
 import { type Matching, mappedColumns, matchingEdits, matchingOf, settled } from './mapped-columns.ts';
 
@@ -46,11 +46,7 @@ interface OpenMatching {
 }
 
 /** Matches the columns of a job's source with its mapping, shows the first records, and changes the file of the mapping. */
-export function columnsRoutes(
-  app: FastifyInstance,
-  dashboard: DashboardContext,
-  { log }: { readonly log: DashboardLog },
-): void {
+export function columnsRoutes(app: FastifyInstance, { dashboard, log }: RouteParts): void {
   const looks = new Map<string, Promise<SourceLook>>();
 
   const open = (name: string): OpenMatching => {

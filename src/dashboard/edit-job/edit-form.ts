@@ -3,7 +3,7 @@ import { USUAL_SCHEDULES } from '../../config/new-workspace/new-workspace.ts';
 import type { ImportMode } from '../../model/mapped-record.ts';
 import { IMPORT_MODES } from '../../model/mapped-record.ts';
 import { limitsFor, safetyLimit } from '../../model/safety-limits.ts';
-import type { FormFields } from '../requests.ts';
+import type { FormFields } from '../route-parts.ts';
 
 /** A field of a form that shows a value of a file. */
 export interface EditField {

@@ -2,9 +2,9 @@ import type { EditableFile } from '../../config/edit-file.ts';
 import { FLOOR_TEXT } from '../../model/safety-limits.ts';
 import { html, type Markup, type Slot } from '../../report/html/markup.ts';
 import { scheduleChoices } from '../new-job/draft-page.ts';
-import { type Choice, field, postForm, select } from '../pages/forms.ts';
 import { jobHref, scheduleWords } from '../pages/job-card.ts';
 import { type Frame, page, problemList } from '../pages/page.ts';
+import { type Choice, field, postForm, select } from '../pages/post-form.ts';
 import { type EditField, type EditValues, editForm } from './edit-form.ts';
 
 /** The content of the page that edits a job. */

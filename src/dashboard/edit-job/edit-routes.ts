@@ -4,20 +4,15 @@ import { whyNoSchedule } from '../../config/job/read-schedules.ts';
 import type { Workspace } from '../../config/workspace.ts';
 import { secretRedactor } from '../../model/masked.ts';
 import { audit } from '../audit.ts';
-import type { DashboardContext, DashboardLog } from '../dashboard-context.ts';
 import { jobHref } from '../pages/job-card.ts';
 import { serverTimezone } from '../pages/moment.ts';
 import { frameOf, sendPage } from '../pages/page.ts';
-import { FOR_ACTORS, formFields, type OfJob, workspaceOf } from '../requests.ts';
+import { FOR_ACTORS, formFields, type OfJob, type RouteParts, workspaceOf } from '../route-parts.ts';
 import { type EditValues, editsOf, pathsOf, shownBefore, typedOver, valuesOf } from './edit-form.ts';
 import { type EditPageFacts, editPage } from './edit-page.ts';
 
 /** Changes source, schedule and safety limits in the file of a job; the file stays as it is elsewhere. */
-export function editRoutes(
-  app: FastifyInstance,
-  dashboard: DashboardContext,
-  { log }: { readonly log: DashboardLog },
-): void {
+export function editRoutes(app: FastifyInstance, { dashboard, log }: RouteParts): void {
   const factsOf = (workspace: Workspace, name: string): EditPageFacts => {
     const file = readEditable(workspace, fileOf(name));
     // Reads the secrets of the file, which its text must not show.

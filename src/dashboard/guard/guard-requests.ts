@@ -2,7 +2,7 @@ import fastifyCookie from '@fastify/cookie';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Session, Sessions } from '../access/sessions.ts';
 import { sameText } from '../access/tokens.ts';
-import { CSRF_FIELD } from '../pages/forms.ts';
+import { CSRF_FIELD } from '../pages/post-form.ts';
 import type { OwnAddresses } from './own-addresses.ts';
 import { notFound, PageError, type ShowError } from './page-error.ts';
 

@@ -14,10 +14,10 @@ import {
   type PreviewedRecord,
   type SourcePreview,
 } from '../../run/preview-source.ts';
-import { type Choice, field, note, postForm, select, uploadForm } from '../pages/forms.ts';
 import { scheduleWords } from '../pages/job-card.ts';
 import { serverTimezone } from '../pages/moment.ts';
 import { type Frame, page } from '../pages/page.ts';
+import { type Choice, field, note, postForm, select, uploadForm } from '../pages/post-form.ts';
 import { type AskedReading, type Draft, type DraftFile, type DraftState, OWN_MAPPING } from './draft.ts';
 import { needsCrosswalk } from './new-files.ts';
 import { UPLOADS_FOLDER } from './upload-targets.ts';

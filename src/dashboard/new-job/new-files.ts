@@ -13,7 +13,7 @@ import type { Workspace } from '../../config/workspace.ts';
 import { delimiterName } from '../../model/row.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import { serverTimezone } from '../pages/moment.ts';
-import type { FormFields } from '../requests.ts';
+import type { FormFields } from '../route-parts.ts';
 import { type Draft, type DraftFile, type DraftState, OWN_MAPPING, readingOf } from './draft.ts';
 import { UPLOADS_FOLDER } from './upload-targets.ts';
 

@@ -8,14 +8,13 @@ import { html } from '../../report/html/markup.ts';
 import { formatBytes } from '../../report/printable.ts';
 import { lookAtSource } from '../../run/preview-source.ts';
 import { beginAction } from '../actions/show-result.ts';
-import { receiveUpload, UPLOAD_LIMIT_BYTES, type Uploads } from '../actions/uploads.ts';
+import { receiveUpload, UPLOAD_LIMIT_BYTES } from '../actions/uploads.ts';
 import { audit } from '../audit.ts';
-import type { DashboardContext, DashboardLog } from '../dashboard-context.ts';
 import { notFound, PageError } from '../guard/page-error.ts';
-import { uploadForm } from '../pages/forms.ts';
 import { jobHref } from '../pages/job-card.ts';
 import { type Frame, frameOf, page, sendPage } from '../pages/page.ts';
-import { FOR_ACTORS, formFields, type OfJob, sentenceOf } from '../requests.ts';
+import { uploadForm } from '../pages/post-form.ts';
+import { FOR_ACTORS, formFields, type OfJob, type RouteParts, sentenceOf } from '../route-parts.ts';
 import {
   createDrafts,
   type Draft,
@@ -34,11 +33,7 @@ interface OfDraft {
 }
 
 /** Makes a job from an uploaded file or an address: it writes the files of `init` by the same code, and plans the job. */
-export function newJobRoutes(
-  app: FastifyInstance,
-  dashboard: DashboardContext,
-  { uploads, log }: { readonly uploads: Uploads; readonly log: DashboardLog },
-): void {
+export function newJobRoutes(app: FastifyInstance, { dashboard, uploads, log }: RouteParts): void {
   const drafts = createDrafts(uploads);
   const limit = formatBytes(UPLOAD_LIMIT_BYTES);
   const draftOf = ({ params }: FastifyRequest<OfDraft>): Draft => {
@@ -107,11 +102,7 @@ export function newJobRoutes(
 }
 
 /** Replaces a file that a job reads, as soon as an uploaded one has proved that the job can read it. */
-export function uploadRoutes(
-  app: FastifyInstance,
-  dashboard: DashboardContext,
-  { uploads, log }: { readonly uploads: Uploads; readonly log: DashboardLog },
-): void {
+export function uploadRoutes(app: FastifyInstance, { dashboard, uploads, log }: RouteParts): void {
   const targetOf = ({ params: { job: name }, query }: FastifyRequest<OfJob>) => {
     const { file = 'source' } = formFields(query);
     const workspace = dashboard.openWorkspace();

@@ -2,7 +2,7 @@ import { AUDITED_ACTIONS, type AuditEntry, auditWords, findAudited } from '../..
 import { foreign, html, type Markup } from '../../report/html/markup.ts';
 import { counted } from '../../report/printable.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
-import type { FormFields } from '../requests.ts';
+import type { FormFields } from '../route-parts.ts';
 import { jobHref } from './job-card.ts';
 import { moment, type Reading, readingOf } from './moment.ts';
 import { BY_TIME, emptyBox, type Frame, page, pageOf, pager, tableBox } from './page.ts';

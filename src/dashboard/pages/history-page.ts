@@ -13,11 +13,11 @@ import {
 import { changeText, valueText } from '../../run/records/run-records.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import { notFound } from '../guard/page-error.ts';
-import type { FormFields } from '../requests.ts';
-import { filterForm } from './forms.ts';
+import type { FormFields } from '../route-parts.ts';
 import { jobHref } from './job-card.ts';
 import { momentAndDistance, type Reading, readingOf } from './moment.ts';
 import { emptyBox, type Frame, page, tableBox } from './page.ts';
+import { filterForm } from './post-form.ts';
 
 const RECORDS_FOUND = 50;
 /** The newest versions are shown; `history` prints all. */

@@ -2,10 +2,10 @@ import { foreign, html, type Markup } from '../../report/html/markup.ts';
 import { changeText, RECORD_OUTCOMES, type RunRecord, runRecords } from '../../run/records/run-records.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import { notFound } from '../guard/page-error.ts';
-import { type FormFields, rememberedRun } from '../requests.ts';
-import { filterForm, select } from './forms.ts';
+import { type FormFields, rememberedRun } from '../route-parts.ts';
 import { historyHref } from './history-page.ts';
 import { emptyBox, type Frame, page, pageOf, pager, tableBox } from './page.ts';
+import { filterForm, select } from './post-form.ts';
 import { refusePersonalData } from './record-page.ts';
 
 const RECORDS_A_PAGE = 50;

@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type ConfigurationProblem, formatPlace } from '../../model/storeferry-error.ts';
 import { dataTable, html, type Markup, type Slot, type TableParts } from '../../report/html/markup.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
-import { postForm } from './forms.ts';
+import { postForm } from './post-form.ts';
 
 /** The entries of the navigation. */
 export type Section = 'jobs' | 'runs' | 'records' | 'lists' | 'queues';

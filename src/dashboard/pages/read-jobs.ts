@@ -7,7 +7,7 @@ import { asItStands } from '../../run/lock-job.ts';
 import type { AtWork, DashboardContext } from '../dashboard-context.ts';
 import { notFound } from '../guard/page-error.ts';
 import { uploadTargets } from '../new-job/upload-targets.ts';
-import { workspaceOf } from '../requests.ts';
+import { workspaceOf } from '../route-parts.ts';
 import { activityOf, needOf } from './activity.ts';
 import type { JobCardFacts } from './job-card.ts';
 import type { JobPageFacts } from './job-page.ts';

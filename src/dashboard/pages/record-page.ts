@@ -15,10 +15,10 @@ import { openMapping } from '../../run/inputs/open-mapping.ts';
 import { type RecordExamples, recordExamples, showRecord } from '../../run/show-record.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import { notFound, PageError } from '../guard/page-error.ts';
-import { keptRun, whileFewRead } from '../requests.ts';
-import { filterForm } from './forms.ts';
+import { keptRun, whileFewRead } from '../route-parts.ts';
 import { jobHref } from './job-card.ts';
 import { emptyBox, type Frame, page } from './page.ts';
+import { filterForm } from './post-form.ts';
 
 /** The source of a run may be large: a page does not wait longer than this for a record of it. */
 const READ_WITHIN_MS = 30_000;

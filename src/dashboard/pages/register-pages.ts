@@ -2,9 +2,16 @@ import { sep } from 'node:path';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { RUN_STATUSES } from '../../model/run.ts';
 import { html } from '../../report/html/markup.ts';
-import type { DashboardContext } from '../dashboard-context.ts';
 import { PageError } from '../guard/page-error.ts';
-import { FOR_ACTORS, formFields, type OfJob, type OfRun, sentenceOf, workspaceOf } from '../requests.ts';
+import {
+  FOR_ACTORS,
+  formFields,
+  type OfJob,
+  type OfRun,
+  type RouteParts,
+  sentenceOf,
+  workspaceOf,
+} from '../route-parts.ts';
 import { auditPage } from './audit-page.ts';
 import { historyPage } from './history-page.ts';
 import { jobHref, keepsHistory } from './job-card.ts';
@@ -19,7 +26,7 @@ import { runPage } from './run-page.ts';
 import { readRuns, runsPage } from './runs-page.ts';
 
 /** The pages for signed-in visitors. All are GET and have no effect. */
-export function registerPages(app: FastifyInstance, dashboard: DashboardContext): void {
+export function registerPages(app: FastifyInstance, { dashboard }: Pick<RouteParts, 'dashboard'>): void {
   const frame = (request: FastifyRequest) => frameOf(dashboard, request);
   const query = (request: FastifyRequest) => formFields(request.query);
 

@@ -10,7 +10,7 @@ import { asItStands, laterRun } from '../../run/lock-job.ts';
 import { readStoredReport, withShownFiles } from '../../run/report/read-stored-report.ts';
 import { recordExamples } from '../../run/show-record.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
-import { keptRun } from '../requests.ts';
+import { keptRun } from '../route-parts.ts';
 import { runActions } from './audit-page.ts';
 import { jobHref } from './job-card.ts';
 import { momentAndDistance, type Reading, readingOf, relative } from './moment.ts';

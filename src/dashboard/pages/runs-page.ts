@@ -5,10 +5,10 @@ import { figuresWords, statusLabel } from '../../report/status-words.ts';
 import { asItStands } from '../../run/lock-job.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import { settledRuns, whyNotDone } from './activity.ts';
-import { type Choice, filterForm, select } from './forms.ts';
 import { jobHref } from './job-card.ts';
 import { moment, type Reading, readingOf, relative } from './moment.ts';
 import { BY_TIME, emptyBox, type Frame, type Pages, page, pageOf, pager, tableBox } from './page.ts';
+import { type Choice, filterForm, select } from './post-form.ts';
 
 /** Filters of the list; null for all. */
 export interface RunsFilter {

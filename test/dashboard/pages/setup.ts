@@ -109,7 +109,7 @@ export async function pagesOf(
     Object.defineProperty(request, 'viewer', { value });
     Object.defineProperty(request, 'session', { value });
   });
-  registerPages(app, dashboard);
+  registerPages(app, { dashboard });
   return {
     app,
     workspace,

@@ -4,7 +4,11 @@ import { didYouMean } from '../model/nearest.ts';
 import type { Run } from '../model/run.ts';
 import { explainError, StoreferryError } from '../model/storeferry-error.ts';
 import { findLedgerOf } from '../run/records/run-records.ts';
-import type { DashboardContext } from './dashboard-context.ts';
+import type { Sessions } from './access/sessions.ts';
+import type { TokenHashes } from './access/tokens.ts';
+import type { Uploads } from './actions/uploads.ts';
+import type { DashboardContext, DashboardLog, QueueBoard } from './dashboard-context.ts';
+import type { OwnAddresses } from './guard/own-addresses.ts';
 import { PageError } from './guard/page-error.ts';
 
 /** Larger than any form of the dashboard, except those with rows of a source. */
@@ -12,6 +16,20 @@ const FORM_LIMIT_BYTES = 64 * 1_024;
 
 /** The fields of a form or a query; of repeated names the first. */
 export type FormFields = Readonly<Record<string, string | undefined>>;
+
+/** What routes are made from. */
+export interface RouteParts {
+  readonly dashboard: DashboardContext;
+  readonly log: DashboardLog;
+  readonly uploads: Uploads;
+  readonly sessions: Sessions;
+  readonly hashes: TokenHashes;
+  readonly addresses: OwnAddresses;
+  /** Different for each dashboard of a machine, because cookies do not depend on the port. */
+  readonly cookieName: string;
+  /** Null without Redis: then there are no queues. */
+  readonly queueBoard: QueueBoard | null;
+}
 
 /** A route of a run. */
 export interface OfRun {
