@@ -115,7 +115,7 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
     'record-view.ts',
     // Words, figures and progress that commands and pages print as reports do.
     ...['printable.ts', 'status-words.ts', 'progress.ts'],
-    ...['html/markup.ts', 'plots/draw-plot.ts', 'plots/history-plot.ts'],
+    'html/markup.ts',
     // Parts of a document that pages and commands show by themselves.
     ...['sections/lists-section.ts', 'sections/next-section.ts'],
     'sections/notes-section.ts',

@@ -105,16 +105,6 @@ export function sentenceOf(error: unknown): string {
   throw error;
 }
 
-/** Adds to a map that keeps only so many; returns the oldest, which is removed. */
-export function keepNewest<T>(kept: Map<string, T>, most: number, id: string, value: T): T | undefined {
-  kept.delete(id);
-  kept.set(id, value);
-  const [oldest] = kept;
-  if (kept.size <= most || oldest === undefined) return undefined;
-  kept.delete(oldest[0]);
-  return oldest[1];
-}
-
 /** Reading a file takes a whole core. */
 const MOST_AT_ONCE = 2;
 

@@ -5,7 +5,7 @@ import fastifyMultipart from '@fastify/multipart';
 import fastifyRateLimit from '@fastify/rate-limit';
 import { type FastifyInstance, type FastifyRequest, fastify } from 'fastify';
 import { UsageError } from '../model/storeferry-error.ts';
-import { loadPlots } from '../report/plots/draw-plot.ts';
+import { loadPlots } from '../report/html/document-sections.ts';
 import { createSessions } from './access/sessions.ts';
 import { signIn } from './access/sign-in.ts';
 import { actionRoutes } from './actions/action-routes.ts';

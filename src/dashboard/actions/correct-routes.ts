@@ -18,7 +18,6 @@ import {
   FOR_ACTORS,
   type FormFields,
   formFields,
-  keepNewest,
   keptRun,
   type OfRun,
   type RouteParts,
@@ -33,6 +32,7 @@ import {
   correctHref,
   correctPage,
 } from './correct-page.ts';
+import { keepNewest } from './uploads.ts';
 
 /** A page of rejected rows has at most about a megabyte of cells, and three times as much as a form. */
 const FORM_LIMIT_BYTES = 16_000_000;

@@ -13,7 +13,6 @@ import type { RunContext } from '../../run/run-context.ts';
 import { checkFormToken } from '../guard/guard-requests.ts';
 import { PageError } from '../guard/page-error.ts';
 import { CSRF_FIELD } from '../pages/post-form.ts';
-import { keepNewest } from '../route-parts.ts';
 
 /** Larger files are better read from an address or a folder. */
 export const UPLOAD_LIMIT_BYTES = 64_000_000;
@@ -78,6 +77,16 @@ export function openUploads() {
       if (folder !== undefined) await rm(await folder, { recursive: true, force: true });
     },
   };
+}
+
+/** Adds to a map that keeps only so many; returns the oldest, which is removed. */
+export function keepNewest<T>(kept: Map<string, T>, most: number, id: string, value: T): T | undefined {
+  kept.delete(id);
+  kept.set(id, value);
+  const [oldest] = kept;
+  if (kept.size <= most || oldest === undefined) return undefined;
+  kept.delete(oldest[0]);
+  return oldest[1];
 }
 
 async function removeFolder({ path }: Upload): Promise<void> {

@@ -10,6 +10,7 @@ import type { MappingFile, MappingSpec } from '../../mapping/spec/mapping-spec.t
 import { type ConfigurationProblem, formatPlace } from '../../model/storeferry-error.ts';
 import { checkMappings } from '../../run/inputs/open-mapping.ts';
 import { lookAtSource, previewSource, type SourceLook } from '../../run/preview-source.ts';
+import { keepNewest } from '../actions/uploads.ts';
 import { audit } from '../audit.ts';
 import { notFound } from '../guard/page-error.ts';
 import { FETCH_WITHIN_MS } from '../new-job/draft.ts';
@@ -20,7 +21,6 @@ import {
   FOR_ACTORS,
   type FormFields,
   formFields,
-  keepNewest,
   type OfJob,
   type RouteParts,
   sentenceOf,

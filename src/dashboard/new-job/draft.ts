@@ -18,10 +18,10 @@ import {
   type SourceLook,
   type SourcePreview,
 } from '../../run/preview-source.ts';
-import type { Upload, Uploads } from '../actions/uploads.ts';
+import { keepNewest, type Upload, type Uploads } from '../actions/uploads.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import { CSRF_FIELD } from '../pages/post-form.ts';
-import { type FormFields, keepNewest, sentenceOf, whileFewRead } from '../route-parts.ts';
+import { type FormFields, sentenceOf, whileFewRead } from '../route-parts.ts';
 
 /** A job that is being made in a browser. Nothing of it is in the workspace yet. */
 export interface Draft {

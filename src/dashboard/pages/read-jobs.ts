@@ -1,7 +1,7 @@
 import { checkWorkspace } from '../../config/check-workspace.ts';
 import type { Workspace } from '../../config/workspace.ts';
-import { lastedMs, type Run } from '../../model/run.ts';
-import { historyPlot, type PastRun } from '../../report/plots/history-plot.ts';
+import type { Run } from '../../model/run.ts';
+import { historyPlot } from '../../report/html/document-sections.ts';
 import type { JobFacts } from '../../report/run-facts.ts';
 import { asItStands } from '../../run/lock-job.ts';
 import type { AtWork, DashboardContext } from '../dashboard-context.ts';
@@ -16,8 +16,6 @@ import { serverTimezone } from './moment.ts';
 
 /** This many runs of a job are kept. */
 const RUNS_SHOWN = 20;
-/** A single run has nothing to compare with. */
-const FEWEST_COMPARED = 2;
 
 /** Everything that the first page shows. */
 export async function readJobs(dashboard: DashboardContext): Promise<JobsPageFacts> {
@@ -63,14 +61,13 @@ interface CardSources {
 }
 
 async function readCard({ workspace, facts, runs, atWork, now }: CardSources): Promise<JobCardFacts> {
-  const past = pastRuns(runs, now);
   const { job, problems } = workspace.inspectJob(facts.job);
   const timezone = facts.schedule?.timezone ?? serverTimezone();
   return {
     ...{ facts, job, problems, timezone },
     activity: activityOf(runs, atWork),
     need: needOf({ last: facts.last, runs, problems }),
-    history: past.length < FEWEST_COMPARED ? null : await historyPlot(past, timezone),
+    history: await historyPlot(runs, { timezone, now }),
   };
 }
 
@@ -78,25 +75,4 @@ async function readCard({ workspace, facts, runs, atWork, now }: CardSources): P
 async function standingRuns(context: DashboardContext['context'], job: string): Promise<Run[]> {
   const runs = await context.state.runs.list({ job, limit: RUNS_SHOWN });
   return await Promise.all(runs.map((run) => asItStands(context, run)));
-}
-
-/**
- * Runs of one job (newest first) for its history plot, oldest first. Plans send nothing and retries are parts of
- * runs, so both are left out.
- */
-export function pastRuns(runs: readonly Run[], now: number): PastRun[] {
-  return runs
-    .filter(({ kind }) => kind === 'run' || kind === 'export')
-    .map((run) => ({
-      at: run.startedAt,
-      status: run.status,
-      durationMs: lastedMs(run, now),
-      applied: run.totals?.applied ?? 0,
-      deleted: run.totals?.deleted ?? 0,
-      rejected: run.totals?.rejected ?? 0,
-      held: run.totals?.held ?? 0,
-      unchanged: run.totals?.unchanged ?? 0,
-      unsent: run.totals?.unsent ?? 0,
-    }))
-    .reverse();
 }

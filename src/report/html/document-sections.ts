@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { plotFigure } from '../plots/draw-plot.ts';
+
 import { trafficPlots } from '../plots/traffic-plots.ts';
 import { trendPlot } from '../plots/trend-plot.ts';
 import { formatDuration, formatMoment, formatShare, grouped, printable, sentence } from '../printable.ts';
@@ -29,6 +30,10 @@ import {
   statusBadge,
   trusted,
 } from './markup.ts';
+
+// What pages draw beside documents.
+export { loadPlots } from '../plots/draw-plot.ts';
+export { historyPlot } from '../plots/history-plot.ts';
 
 /** Minimum width of a small share, in percent of the bar. */
 const NARROWEST = 2;

@@ -1,35 +1,42 @@
 import fc from 'fast-check';
 import { parseHTML } from 'linkedom';
 import { describe, expect, it } from 'vitest';
+import type { Run, RunTotals } from '../../../src/model/run.ts';
 import { widths } from '../../../src/report/html/document-sections.ts';
-import { countTicks, durationTicks, endTicks, type Tick } from '../../../src/report/plots/duration-ticks.ts';
 import {
+  countTicks,
+  durationTicks,
+  endTicks,
   historyPlot,
   labelled,
   oddValues,
-  type PastRun,
   plotHeight,
+  type Tick,
 } from '../../../src/report/plots/history-plot.ts';
 import { steps } from '../../../src/report/plots/traffic-plots.ts';
 import { spreadLabels, trendPlot } from '../../../src/report/plots/trend-plot.ts';
+import { NO_TOTALS } from '../../../src/report/run-facts.ts';
 import { someTraffic } from '../html/report-samples.ts';
+import { aRun } from '../run-facts.ts';
 
 const DAY = 86_400_000;
-const pastRun = (index: number, changes: Partial<PastRun> = {}): PastRun => ({
-  at: Date.UTC(2030, 0, 1 + index, 2),
-  status: 'done',
-  durationMs: 60_000 + (index % 4) * 1_000,
-  applied: 20 + (index % 3),
-  deleted: 0,
-  rejected: 0,
-  held: 0,
-  unchanged: 500,
-  unsent: 0,
-  ...changes,
-});
+interface Changes extends Partial<RunTotals> {
+  readonly status?: Run['status'];
+  readonly durationMs?: number;
+}
+const pastRun = (index: number, { status, durationMs, ...totals }: Changes = {}): Run => {
+  const startedAt = Date.UTC(2030, 0, 1 + index, 2);
+  return aRun({
+    ...{ status: status ?? 'done', startedAt },
+    finishedAt: startedAt + (durationMs ?? 60_000 + (index % 4) * 1_000),
+    totals: { ...NO_TOTALS, applied: 20 + (index % 3), unchanged: 500, ...totals },
+  });
+};
+/** As the state lists them: newest first. */
+const plotOf = (runs: readonly Run[], timezone: string) =>
+  historyPlot(runs.toReversed(), { timezone, now: Date.UTC(2031, 0, 1) });
 const elementsOf = (markup: unknown) => parseHTML(`<!doctype html><body>${String(markup)}</body>`).document;
-const drawn = async (runs: readonly PastRun[], timezone = 'UTC') =>
-  elementsOf(await historyPlot(runs, timezone));
+const drawn = async (runs: readonly Run[], timezone = 'UTC') => elementsOf(await plotOf(runs, timezone));
 const textsOf = (element: { querySelectorAll(selector: string): Iterable<{ textContent: string | null }> }) =>
   [...element.querySelectorAll('text')]
     .map(({ textContent }) => (textContent ?? '').trim())
@@ -79,7 +86,7 @@ describe('the history of a job', () => {
   it('has no amber: what runs of the past did needs no action', async () => {
     const statuses = ['stopped', 'interrupted', 'done-with-rejects', 'superseded', 'done'] as const;
     const markup = String(
-      await historyPlot(
+      await plotOf(
         statuses.map((status, index) => pastRun(index, { status, rejected: 3, unsent: 4 })),
         'UTC',
       ),
@@ -88,8 +95,8 @@ describe('the history of a job', () => {
   });
 
   it('is nothing without runs, and leaves out records where none were sent', async () => {
-    expect(String(await historyPlot([], 'UTC'))).toBe('');
-    const exports = runs.map((one) => ({ ...one, applied: 0 }));
+    expect(await plotOf([], 'UTC')).toBeNull();
+    const exports = runs.map((_, index) => pastRun(index, { applied: 0 }));
     expect((await drawn(exports)).querySelectorAll('figure')).toHaveLength(1);
   });
 });
