@@ -4,7 +4,7 @@ import type { UnmatchedCode } from '../model/reason.ts';
 import type { Crosswalk } from './lookup-table.ts';
 import type { Built } from './map-record.ts';
 import type { RecordRows } from './record-rows.ts';
-import { resolveName, type Scope, unknownName } from './scope.ts';
+import { given, resolveName, type Scope, unknownName } from './scope.ts';
 import type { ContactSpec, PropertiesSpec } from './spec/mapping-spec.ts';
 import { type Cell, cleanCell, type Item, isList, refuse, Unreadable } from './values/cell.ts';
 import { compileField, compileFlag, type Field } from './values/field.ts';
@@ -16,14 +16,8 @@ type Filler = (draft: Draft, rows: RecordRows) => void;
 
 /** Compiles the fields of a contact (storefront-api.md, section 4.2). Only fields that are not empty are sent. */
 export function compileContact(scope: Scope, contact: ContactSpec): (rows: RecordRows) => Built {
-  const field = (
-    name: keyof ContactSpec,
-    wanted: 'text' | 'text[]' | 'number[]',
-    value: ContactSpec['id'],
-  ) =>
-    value === undefined
-      ? undefined
-      : compileField(scope, ['contact', name], value, { wanted, blank: 'leave-out' });
+  const field = (name: keyof ContactSpec, wanted: 'text' | 'text[]' | 'number[]', value: ContactSpec['id']) =>
+    given(value, (one) => compileField(scope, ['contact', name], one, { wanted, blank: 'leave-out' }));
   checkMatch(scope, contact);
   const fillers: readonly { readonly name: string; readonly fill: Filler }[] = [
     ...CONTACT_TEXT_FIELDS.flatMap((name) => {

@@ -320,7 +320,7 @@ function headingRecord({ mapper }: CompiledMapping, row: SourceRow): RecordRows 
     message: 'this row is a repeated header, or has units or explanations, but no data: delete it',
     line: row.line,
   };
-  const stray = strayRecord([row], reason);
+  const stray = strayRecord(row, reason);
   const key = keyOf(mapper, { ...stray, head: row, rows: [row] });
   return typeof key === 'string' ? { ...stray, key } : stray;
 }

@@ -93,6 +93,11 @@ function quoted(text: string): string {
   return `'${text.length > MOST_QUOTED ? `${text.slice(0, MOST_QUOTED)}…` : text}'`;
 }
 
+/** What is made of a part of a mapping; undefined where the mapping leaves it out. */
+export function given<Part, Made>(part: Part | undefined, make: (part: Part) => Made): Made | undefined {
+  return part === undefined ? undefined : make(part);
+}
+
 /** The meaning of a name in an expression. */
 export type Named =
   | { readonly kind: 'column'; readonly slot: number }

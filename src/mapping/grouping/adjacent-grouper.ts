@@ -7,7 +7,7 @@ import {
   keyMissing,
   neighbourMisaligned,
   type RecordBounds,
-  spansOf,
+  recordOf,
   strayRecord,
   tooManyRows,
 } from './grouping.ts';
@@ -26,7 +26,7 @@ export class AdjacentGrouper implements Grouper {
   readonly #mostRows: number;
   /** Rows that cannot be placed before the next row with a key is known. */
   #unplaced: SourceRow[] = [];
-  #current: Block | undefined;
+  #current: Block<string> | undefined;
   /** A doubt about the next record. */
   #nextFault: Reason | undefined;
   #out: RecordRows[] = [];
@@ -92,7 +92,7 @@ export class AdjacentGrouper implements Grouper {
   }
 
   /** The block of the key: the current one, or a new one. */
-  #blockOf(key: string): Block {
+  #blockOf(key: string): Block<string> {
     const current = this.#current;
     if (current?.key === key && current.size < this.#mostRows) return current;
     const tooMany = current?.key === key ? tooManyRows(current.firstLine, this.#mostRows) : undefined;
@@ -106,7 +106,9 @@ export class AdjacentGrouper implements Grouper {
 
   #flush(): void {
     if (this.#current !== undefined) {
-      this.#out.push(this.#current.record(this.#head));
+      const head = this.#head;
+      const described = head && this.#current.rows.find((row) => head(row, 0));
+      this.#out.push(this.#current.record(described, described === undefined));
       this.#current = undefined;
     }
   }
@@ -116,7 +118,7 @@ export class AdjacentGrouper implements Grouper {
     const rows = this.#unplaced;
     this.#unplaced = [];
     for (const row of rows) {
-      const reason = row.misaligned?.reason ?? keyMissing(row.line, undefined);
+      const reason = row.misaligned?.reason ?? keyMissing(row.line);
       const current = this.#current;
       const inside = current !== undefined && nextKey === current.key;
       if (current !== undefined && (inside || named(row, current.key))) {
@@ -124,14 +126,14 @@ export class AdjacentGrouper implements Grouper {
       } else if (nextKey !== undefined && named(row, nextKey)) {
         this.#blockOf(nextKey).add(row, reason);
       } else {
-        this.#out.push(strayRecord([row], reason));
+        this.#out.push(strayRecord(row, reason));
         this.#chargeNeighbours(row, current, nextKey);
       }
     }
   }
 
   /** A complete row that describes a record lacks only its own key; any other row may belong to a neighbour. */
-  #chargeNeighbours(row: SourceRow, current: Block | undefined, nextKey: string | undefined): void {
+  #chargeNeighbours(row: SourceRow, current: Block<string> | undefined, nextKey: string | undefined): void {
     if (row.misaligned === undefined && (this.#head === undefined || this.#head(row, 0))) return;
     current?.charge(neighbourMisaligned(row.line));
     if (nextKey !== undefined) this.#nextFault = neighbourMisaligned(row.line);
@@ -141,8 +143,8 @@ export class AdjacentGrouper implements Grouper {
     const rows = this.#unplaced;
     this.#unplaced = [];
     for (const row of rows) {
-      const reason = row.misaligned?.reason ?? keyMissing(row.line, undefined);
-      this.#out.push(strayRecord([row], reason));
+      const reason = row.misaligned?.reason ?? keyMissing(row.line);
+      this.#out.push(strayRecord(row, reason));
       this.#current?.charge(neighbourMisaligned(row.line));
       this.#nextFault = neighbourMisaligned(row.line);
     }
@@ -153,23 +155,110 @@ function named(row: SourceRow, key: string): boolean {
   return row.misaligned?.cells.includes(key) ?? false;
 }
 
-/** Consecutive rows with one key. */
-class Block {
-  readonly key: string;
-  readonly #rows: SourceRow[] = [];
-  readonly #all: SourceRow[] = [];
-  #fault: Reason | undefined;
+/** What is known about a misaligned row: whether it begins a record. */
+type Beginning = 'starts' | 'continues' | 'unknown';
 
-  constructor(key: string, fault: Reason | undefined) {
+/**
+ * A row that meets the condition begins a record, and the following rows that do not meet it continue it. After an
+ * unreadable row, the next rows belong to an unknown record, until a record begins again.
+ */
+export class StartsGrouper implements Grouper {
+  readonly #starts: Test;
+  readonly #beginning: (row: SourceRow) => Beginning;
+  readonly #mostRows: number;
+  #current: Block<null> | undefined;
+  #out: RecordRows[] = [];
+
+  constructor(starts: Test, beginning: (row: SourceRow) => Beginning, mostRows: number) {
+    this.#starts = starts;
+    this.#beginning = beginning;
+    this.#mostRows = mostRows;
+  }
+
+  startTable(): void {
+    this.#flush();
+  }
+
+  add(rows: readonly SourceRow[]): readonly RecordRows[] {
+    for (const row of rows) this.#add(row);
+    const taken = this.#out;
+    this.#out = [];
+    return taken;
+  }
+
+  *end(): Iterable<readonly RecordRows[]> {
+    this.#flush();
+    yield this.add([]);
+  }
+
+  readonly bounds: RecordBounds = {
+    endBefore: () => {
+      this.#flush();
+      return this.add([]);
+    },
+    begins: (row) => row.misaligned === undefined && this.#starts(row, 0),
+  };
+
+  #add(row: SourceRow): void {
+    const current = this.#current;
+    if (row.misaligned !== undefined) {
+      this.#addMisaligned(row, row.misaligned.reason);
+    } else if (this.#starts(row, 0)) {
+      this.#begin(row, undefined);
+    } else if (current === undefined) {
+      const message = 'the row continues the product above it, but there is none';
+      this.#out.push(strayRecord(row, { code: 'nothing-to-continue', message, line: row.line }));
+    } else if (current.size >= this.#mostRows) {
+      // Rejected piece by piece, so that it need not be kept as a whole.
+      const fault = tooManyRows(current.firstLine, this.#mostRows);
+      current.charge(fault);
+      this.#begin(row, fault);
+    } else {
+      current.add(row, current.rows.length > 0 ? undefined : current.fault);
+    }
+  }
+
+  #addMisaligned(row: SourceRow, reason: Reason): void {
+    const beginning = this.#beginning(row);
+    if (beginning === 'continues' && this.#current !== undefined) {
+      this.#current.add(row, reason);
+      return;
+    }
+    if (beginning === 'unknown') this.#current?.charge(neighbourMisaligned(row.line));
+    this.#begin(row, reason);
+  }
+
+  #begin(row: SourceRow, fault: Reason | undefined): void {
+    this.#flush();
+    this.#current = new Block(null, fault);
+    this.#current.add(row, fault);
+  }
+
+  #flush(): void {
+    if (this.#current !== undefined) this.#out.push(this.#current.record(undefined, false));
+    this.#current = undefined;
+  }
+}
+
+/** Consecutive rows of one record. */
+class Block<Key extends string | null> {
+  /** The key, where they have one. */
+  readonly key: Key;
+  /** Those whose cells can be trusted. */
+  readonly rows: SourceRow[] = [];
+  readonly #all: SourceRow[] = [];
+  fault: Reason | undefined;
+
+  constructor(key: Key, fault: Reason | undefined) {
     this.key = key;
-    this.#fault = fault;
+    this.fault = fault;
   }
 
   /** @param reason why its cells cannot be trusted; undefined where they can. */
   add(row: SourceRow, reason: Reason | undefined): void {
     this.#all.push(row);
-    if (reason === undefined) this.#rows.push(row);
-    else this.#fault ??= reason;
+    if (reason === undefined) this.rows.push(row);
+    else this.fault ??= reason;
   }
 
   get size(): number {
@@ -181,21 +270,12 @@ class Block {
   }
 
   charge(reason: Reason): void {
-    this.#fault ??= reason;
+    this.fault ??= reason;
   }
 
-  record(head: Test | undefined): RecordRows {
-    const described = head === undefined ? undefined : this.#rows.find((row) => head(row, 0));
-    return {
-      head: described ?? this.#rows[0],
-      rows: this.#rows,
-      children: [],
-      childOptions: undefined,
-      fault: this.#fault,
-      key: this.key,
-      spans: spansOf(this.#all),
-      counted: this.#all.length,
-      torn: described === undefined,
-    };
+  /** @param torn whether it may be only a part of a record. */
+  record(head: SourceRow | undefined, torn: boolean): RecordRows {
+    const [rows, all] = [this.rows, this.#all];
+    return recordOf(all, { head: head ?? rows[0], rows, fault: this.fault, key: this.key, torn });
   }
 }

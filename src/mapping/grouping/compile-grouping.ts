@@ -1,33 +1,32 @@
-import type { RecordRows, SourceRow } from '../record-rows.ts';
-import { resolveName, type Scope, unknownName } from '../scope.ts';
+import type { SourceRow } from '../record-rows.ts';
+import { given, resolveName, type Scope, unknownName } from '../scope.ts';
 import type { ChildrenSpec, GroupSpec } from '../spec/group-spec.ts';
 import type { Condition, Value } from '../spec/value.ts';
 import { blankIfUnreadable, type Expression } from '../values/cell.ts';
 import { columnsOf, compileCondition, type Test } from '../values/compile-condition.ts';
 import { compileAs } from '../values/compile-value.ts';
-import { AdjacentGrouper } from './adjacent-grouper.ts';
+import { AdjacentGrouper, StartsGrouper } from './adjacent-grouper.ts';
 import {
   type Grouper,
   type Grouping,
   inFirstColumn,
-  spansOf,
+  recordOf,
   strayRecord,
   trustedKey,
   UNLINKED,
 } from './grouping.ts';
 import { finishKeyed, finishReferred, ScratchGrouper } from './scratch-grouper.ts';
-import { StartsGrouper } from './starts-grouper.ts';
 
 /** Compiles the grouping. `key` identifies a record: the url of a product, the id of a contact. */
 export function compileGrouping(scope: Scope, spec: GroupSpec | undefined, key: Expression): Grouping {
   const test = (name: 'head' | 'alone') =>
-    spec?.[name] === undefined ? undefined : compileCondition(scope, ['group', name], spec[name]);
+    given(spec?.[name], (condition) => compileCondition(scope, ['group', name], condition));
   const head = test('head');
   if (spec?.by !== undefined) {
     const by = compileAs({ ...scope, field: 'key' }, ['group', 'by'], spec.by, 'text');
-    return spec.rows === 'anywhere'
-      ? byKeyAnywhere(scope, by, key, { head, alone: test('alone') })
-      : byKeyAdjacent(scope, by, head);
+    if (spec.rows === 'anywhere') return byKeyAnywhere(scope, by, key, { head, alone: test('alone') });
+    const [read, trusted] = [blankIfUnreadable(by.read), inFirstColumn(scope.columns, by.sources)];
+    return { open: () => new AdjacentGrouper(read, trusted, head, scope.limits.recordRows) };
   }
   if (spec?.starts !== undefined) return byStart(scope, spec.starts);
   if (spec?.parent !== undefined) return byParent(scope, spec.parent, spec.names ?? []);
@@ -39,38 +38,14 @@ export function compileGrouping(scope: Scope, spec: GroupSpec | undefined, key: 
 function rowGrouper(keyOf: (misaligned: SourceRow) => string | null): Grouper {
   return {
     startTable: () => undefined,
-    add: (rows) => rows.map((row) => recordOf(row, keyOf)),
+    add: (rows) =>
+      rows.map((row) =>
+        row.misaligned === undefined
+          ? recordOf([row], { head: row, rows: [row] })
+          : strayRecord(row, row.misaligned.reason, keyOf(row)),
+      ),
     end: () => [],
     bounds: { endBefore: () => [], begins: () => true },
-  };
-}
-
-function recordOf(row: SourceRow, keyOf: (misaligned: SourceRow) => string | null): RecordRows {
-  if (row.misaligned !== undefined) return strayRecord([row], row.misaligned.reason, keyOf(row));
-  const rows = [row];
-  return {
-    head: row,
-    rows,
-    children: [],
-    childOptions: undefined,
-    fault: undefined,
-    key: null,
-    spans: spansOf(rows),
-    counted: 1,
-    torn: false,
-  };
-}
-
-/** Consecutive rows with the same value are a record. */
-function byKeyAdjacent(scope: Scope, by: Expression, head: Test | undefined): Grouping {
-  return {
-    open: () =>
-      new AdjacentGrouper(
-        blankIfUnreadable(by.read),
-        inFirstColumn(scope.columns, by.sources),
-        head,
-        scope.limits.recordRows,
-      ),
   };
 }
 
@@ -155,13 +130,11 @@ function byChildren(
   const { children } = spec;
   const referring = { ...scope, field: 'group' };
   const slot = slotOf(referring, ['group', 'children', 'cell'], children.cell);
-  const labelSlot =
-    children.labels === undefined
-      ? undefined
-      : slotOf(referring, ['group', 'children', 'labels'], children.labels);
+  const labelSlot = given(children.labels, (name) =>
+    slotOf(referring, ['group', 'children', 'labels'], name),
+  );
   const namesOf = compileNames(referring, spec.names ?? []);
-  const alone =
-    spec.alone === undefined ? undefined : compileCondition(scope, ['group', 'alone'], spec.alone);
+  const alone = given(spec.alone, (one) => compileCondition(scope, ['group', 'alone'], one));
   const referencesOf = (row: SourceRow) => parseChildren(row.cells[slot] ?? '', children);
   return {
     open: (openScratch) =>
@@ -181,35 +154,27 @@ function byChildren(
               };
         },
         (gathered) => {
-          const references = gathered.head === undefined ? [] : referencesOf(gathered.head);
-          const labels =
-            labelSlot === undefined || gathered.head === undefined
-              ? new Map<string, string>()
-              : parsePairs(gathered.head.cells[labelSlot] ?? '', children);
           const record = finishReferred(gathered);
-          return {
-            ...record,
-            childOptions: references.map(({ options }) => labelled(options, labels)),
-            fault:
-              record.fault ??
-              (references.length === record.children.length
-                ? undefined
-                : {
-                    code: 'child-missing',
-                    message: `the row lists ${references.length} children, of which ${record.children.length} are others in the source`,
-                    ...(gathered.head === undefined ? {} : { line: gathered.head.line }),
-                  }),
+          const { head: parent, children: found } = record;
+          const references = given(parent, referencesOf) ?? [];
+          const labels = parsePairs(parent?.cells[labelSlot ?? -1] ?? '', children);
+          const childOptions = references.map(({ options }) => labelled(options, labels));
+          const missing = {
+            code: 'child-missing',
+            message: `the row lists ${references.length} children, of which ${found.length} are others in the source`,
+            ...(parent && { line: parent.line }),
           };
+          const fault = record.fault ?? (references.length === found.length ? undefined : missing);
+          return { ...record, childOptions, fault };
         },
         scope.limits.recordRows,
       ),
   };
 }
 
-function labelled(
-  options: ReadonlyMap<string, string>,
-  labels: ReadonlyMap<string, string>,
-): ReadonlyMap<string, string> {
+type Names = ReadonlyMap<string, string>;
+
+function labelled(options: Names, labels: Names): Names {
   return new Map([...options].map(([code, value]) => [labels.get(code) ?? code, value]));
 }
 

@@ -53,12 +53,7 @@ export interface RowLinks {
 
 /** A row without relations: a record of its own. */
 export const UNLINKED: RowLinks = {
-  belongs: null,
-  names: [],
-  wants: [],
-  silent: false,
-  alone: false,
-  stray: false,
+  ...{ belongs: null, names: [], wants: [], silent: false, alone: false, stray: false },
 };
 
 /** How rows refer to each other. */
@@ -140,23 +135,18 @@ export function spansOf(rows: readonly SourceRow[]): readonly RowSpan[] {
   return spans;
 }
 
-/** A separate unreadable record: a row that belongs to no other record. */
-export function strayRecord(
-  rows: readonly SourceRow[],
-  reason: Reason,
-  key: string | null = null,
-): RecordRows {
+/** The record of these rows. `given`: what is known of it; a record of which nothing is known has no rows that can be read. */
+export function recordOf(all: readonly SourceRow[], given: Partial<RecordRows>): RecordRows {
   return {
-    head: undefined,
-    rows: [],
-    children: [],
-    childOptions: undefined,
-    fault: reason,
-    key,
-    spans: spansOf(rows),
-    counted: rows.length,
-    torn: false,
+    ...{ head: undefined, rows: [], children: [], childOptions: undefined, fault: undefined, key: null },
+    ...{ spans: spansOf(all), counted: all.length, torn: false },
+    ...given,
   };
+}
+
+/** A separate unreadable record: a row that belongs to no other record. */
+export function strayRecord(row: SourceRow, fault: Reason, key: string | null = null): RecordRows {
+  return recordOf([row], { fault, key });
 }
 
 /** The reason for rejecting a record with too many rows. */
@@ -178,20 +168,6 @@ export function neighbourMisaligned(line: number): Reason {
 }
 
 /** The reason for rejecting a row with a blank key. */
-export function keyMissing(line: number, column: string | undefined): Reason {
-  return {
-    code: 'key-missing',
-    message: 'the row does not name its product: the cell is blank',
-    line,
-    ...(column === undefined ? {} : { column }),
-  };
-}
-
-/** The reason for rejecting a row that continues a record before any has begun. */
-export function nothingToContinue(line: number): Reason {
-  return {
-    code: 'nothing-to-continue',
-    message: 'the row continues the product above it, but there is none',
-    line,
-  };
+export function keyMissing(line: number): Reason {
+  return { code: 'key-missing', message: 'the row does not name its product: the cell is blank', line };
 }

@@ -1,6 +1,6 @@
 import { DatabaseSync, type SQLOutputValue, type StatementSync } from 'node:sqlite';
 import { z } from 'zod';
-import type { Reason } from '../../model/reason.ts';
+import { reasonSchema } from '../../model/reason.ts';
 import { StateError } from '../../model/storeferry-error.ts';
 import type { BoundTable, SourceRow } from '../record-rows.ts';
 import {
@@ -92,23 +92,10 @@ const BY_CHILDREN = `
 `;
 
 /** The statements that fill `members` and `charges`, by kind of reference. */
-const RESOLVE: Readonly<Record<LinkKind, string>> = {
-  key: BY_KEY,
-  parent: BY_PARENT,
-  children: BY_CHILDREN,
-};
+const RESOLVE: Readonly<Record<LinkKind, string>> = { key: BY_KEY, parent: BY_PARENT, children: BY_CHILDREN };
 
-const reasonSchema = z.object({
-  code: z.string(),
-  message: z.string(),
-  field: z.string().exactOptional(),
-  line: z.number().exactOptional(),
-  column: z.string().exactOptional(),
-});
 const misalignedSchema = z.object({
-  reason: reasonSchema,
-  cells: z.array(z.string()),
-  firstFits: z.boolean(),
+  ...{ reason: reasonSchema, cells: z.array(z.string()), firstFits: z.boolean() },
 });
 
 /**
@@ -210,7 +197,7 @@ class SqliteScratch implements RowScratch {
     const { reason, key_known: keyKnown } = z
       .object({ reason: z.string(), key_known: z.number() })
       .parse(found);
-    return { reason: reasonOf(JSON.parse(reason)), keyKnown: keyKnown === 1 };
+    return { reason: reasonSchema.parse(JSON.parse(reason)), keyKnown: keyKnown === 1 };
   }
 
   [Symbol.dispose](): void {
@@ -269,7 +256,7 @@ class SqliteScratch implements RowScratch {
       const read = misaligned === null ? undefined : misalignedSchema.parse(JSON.parse(misaligned));
       const previous = recordOf.parse(before.get(seq))?.record;
       const next = recordOf.parse(after.get(seq))?.record;
-      const reason = reasonOf(read?.reason ?? keyMissing(line, undefined));
+      const reason = read?.reason ?? keyMissing(line);
       const inside = previous !== undefined && previous === next;
       const records = new Set(
         (read?.cells ?? []).flatMap((name) =>
@@ -291,10 +278,6 @@ class SqliteScratch implements RowScratch {
       }
     }
   }
-}
-
-function reasonOf(read: z.infer<typeof reasonSchema>): Reason {
-  return read;
 }
 
 /** Cells as written; null is a column that the file lacks. */

@@ -6,6 +6,7 @@ import {
   type Member,
   type RowLinks,
   type RowScratch,
+  recordOf,
   spansOf,
   tooManyRows,
 } from './grouping.ts';
@@ -110,38 +111,24 @@ export function finishKeyed(
   const { members, fault, spans, counted } = gathered;
   const described = head === undefined ? members.slice(0, 1) : members.filter((row) => head(row, 0));
   const second = described[1];
-  return {
-    head: described[0] ?? members[0],
-    rows: members,
-    children: members.filter((row) => row !== (described[0] ?? members[0])),
-    childOptions: undefined,
-    fault:
-      fault ??
-      (second === undefined
-        ? undefined
-        : {
-            code: 'described-twice',
-            message: `lines ${described[0]?.line} and ${second.line} both describe this record`,
-            line: second.line,
-          }),
-    key: gathered.misaligned.map(keyOf).find((key) => key !== null) ?? null,
-    spans,
-    counted,
-    torn: false,
+  const headRow = described[0] ?? members[0];
+  const twice = second && {
+    code: 'described-twice',
+    message: `lines ${headRow?.line} and ${second.line} both describe this record`,
+    line: second.line,
   };
+  return recordOf([], {
+    head: headRow,
+    rows: members,
+    children: members.filter((row) => row !== headRow),
+    fault: fault ?? twice,
+    key: gathered.misaligned.map(keyOf).find((key) => key !== null) ?? null,
+    ...{ spans, counted },
+  });
 }
 
 /** A record whose rows refer to each other. */
 export function finishReferred({ head, members, fault, spans, counted }: GatheredRecord): RecordRows {
-  return {
-    head,
-    rows: head === undefined ? members : [head, ...members],
-    children: members,
-    childOptions: undefined,
-    fault,
-    key: null,
-    spans,
-    counted,
-    torn: false,
-  };
+  const rows = head === undefined ? members : [head, ...members];
+  return recordOf([], { head, rows, children: members, fault, spans, counted });
 }

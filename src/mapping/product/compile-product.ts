@@ -8,14 +8,14 @@ import {
 import { type LookupTable, lookupKey } from '../lookup-table.ts';
 import type { RecordMapper } from '../map-record.ts';
 import type { RecordRows, SourceRow } from '../record-rows.ts';
-import { type Path, Problems, resolveLookup, type Scope } from '../scope.ts';
+import { given, type Path, Problems, resolveLookup, type Scope } from '../scope.ts';
 import type { ProductMappingSpec, WholeProductSpec } from '../spec/mapping-spec.ts';
 import type { CategoriesSpec, ProductSpec } from '../spec/product-spec.ts';
 import { slugify } from '../transforms/slug.ts';
 import { splitText } from '../transforms/split.ts';
 import { isList, refuse, Unreadable } from '../values/cell.ts';
-import { compileCondition, type Test } from '../values/compile-condition.ts';
-import { compileField, compileFlag, type Field } from '../values/field.ts';
+import { compileCondition } from '../values/compile-condition.ts';
+import { compileField, compileFlag } from '../values/field.ts';
 import { compileSubscription } from './compile-subscription.ts';
 import { compileVariantPatches, compileVariants, type NotForSale } from './compile-variants.ts';
 import type { WeightUnit } from './compile-weight.ts';
@@ -97,24 +97,20 @@ function compileFields(
 ): (rows: RecordRows, draft: Draft, url: string | undefined) => ReturnType<FieldRules['buy']> {
   const { product } = spec;
   const text = (key: 'title' | 'description' | 'file') => {
-    const value = product[key];
     const blank = key === 'title' ? blankTitle : 'leave-out';
-    return value === undefined
-      ? undefined
-      : compileField(scope, ['product', key], value, { wanted: 'text', blank });
+    return given(product[key], (value) =>
+      compileField(scope, ['product', key], value, { wanted: 'text', blank }),
+    );
   };
   const title = text('title');
   const description = text('description');
-  const hidden =
-    product.hidden === undefined ? undefined : compileFlag(scope, ['product', 'hidden'], product.hidden);
-  const images =
-    product.images === undefined
-      ? undefined
-      : compileField(scope, ['product', 'images'], product.images, { wanted: 'text[]', blank: 'leave-out' });
-  const categories =
-    product.categories === undefined
-      ? undefined
-      : compileCategories(scope, ['product', 'categories'], product.categories);
+  const hidden = given(product.hidden, (flag) => compileFlag(scope, ['product', 'hidden'], flag));
+  const images = given(product.images, (value) =>
+    compileField(scope, ['product', 'images'], value, { wanted: 'text[]', blank: 'leave-out' }),
+  );
+  const categories = given(product.categories, (written) =>
+    compileCategories(scope, ['product', 'categories'], written),
+  );
   const advice = unsetBases(scope, JSON.stringify(product.images ?? null));
   const subscription = compileSubscription(scope, product.subscription);
   const file = text('file');
@@ -200,10 +196,9 @@ type TypeOf = (rows: RecordRows, variantRows: readonly SourceRow[], hasFile: boo
 
 /** The type from the mapping; otherwise digital with a file, service if nothing of it is shipped, else physical. */
 function compileType(scope: Scope, { product }: ProductMappingSpec): TypeOf {
-  const unshipped =
-    product.unshipped === undefined
-      ? undefined
-      : compileCondition(scope, ['product', 'unshipped'], product.unshipped);
+  const unshipped = given(product.unshipped, (condition) =>
+    compileCondition(scope, ['product', 'unshipped'], condition),
+  );
   const said = compileSaidType(scope, product.type);
   return (rows, variantRows, hasFile) => {
     const named = said(rows, variantRows);
@@ -219,18 +214,16 @@ function compileSaidType(
 ): (rows: RecordRows, variantRows: readonly SourceRow[]) => ProductType | undefined {
   if (type === undefined) return () => undefined;
   if (isByCondition(type)) {
-    const tests: { readonly name: ProductType; readonly test: Test }[] = [];
-    for (const name of PRODUCT_TYPES) {
+    const tests = PRODUCT_TYPES.flatMap((name) => {
       const condition = type.is[name];
-      if (condition !== undefined) {
-        tests.push({ name, test: compileCondition(scope, ['product', 'type', 'is', name], condition) });
-      }
-    }
+      const path = ['product', 'type', 'is', name];
+      return condition === undefined ? [] : [{ name, test: compileCondition(scope, path, condition) }];
+    });
     const met = (rows: readonly SourceRow[]) =>
       tests.find(({ test }) => rows.length > 0 && rows.every((row) => test(row, 0)))?.name;
     return ({ head }, variantRows) => met(head === undefined ? [] : [head]) ?? met(variantRows);
   }
-  const field: Field = compileField(scope, ['product', 'type'], type, { wanted: 'text', blank: 'leave-out' });
+  const field = compileField(scope, ['product', 'type'], type, { wanted: 'text', blank: 'leave-out' });
   return (rows) => {
     const found = field(rows);
     if (found === undefined) return undefined;
@@ -247,9 +240,6 @@ function isByCondition(type: TypeSpec): type is Extract<TypeSpec, { readonly is:
   return typeof type === 'object' && !Array.isArray(type) && 'is' in type;
 }
 
-/** Reads the categories of a product; undefined if it has none. */
-type CategoriesField = (rows: RecordRows) => readonly Category[] | undefined;
-
 /**
  * Compiles the categories: the last level of each path, by name and handle, without a parent. Ids cannot be read from
  * the API (storefront-api.md has no look-up of categories); only a lookup table has them.
@@ -258,13 +248,13 @@ function compileCategories(
   scope: Scope,
   path: Path,
   written: NonNullable<ProductSpec['categories']>,
-): CategoriesField {
+): (rows: RecordRows) => readonly Category[] | undefined {
   const spec: CategoriesSpec = isCategories(written) ? written : { value: written };
   const valuePath = isCategories(written) ? [...path, 'value'] : path;
   const field = compileField(scope, valuePath, spec.value, { wanted: 'text[]', blank: 'leave-out' });
   const separators = spec.path === undefined ? [] : typeof spec.path === 'string' ? [spec.path] : spec.path;
   const except = new Set((spec.except ?? []).map((name) => name.toLowerCase()));
-  const table = spec.table === undefined ? undefined : resolveLookup(scope, [...path, 'table'], spec.table);
+  const table = given(spec.table, (name) => resolveLookup(scope, [...path, 'table'], name));
   return (rows) => {
     const paths = field(rows);
     if (!isList(paths)) return undefined;

@@ -1,6 +1,6 @@
 import type { Subscription } from '../../model/mapped-record.ts';
 import type { RecordRows, SourceRow } from '../record-rows.ts';
-import type { Scope } from '../scope.ts';
+import { given, type Scope } from '../scope.ts';
 import type { ProductSpec } from '../spec/product-spec.ts';
 import { type Read, refuse, Unreadable } from '../values/cell.ts';
 import { compileCondition } from '../values/compile-condition.ts';
@@ -21,7 +21,7 @@ export function compileSubscription(outer: Scope, spec: SubscriptionSpec | undef
   const path = ['product', 'subscription'];
   const scope = { ...outer, field: 'subscription' };
   const billingOf = compileBilling(scope, path, spec);
-  const isOne = spec.when === undefined ? undefined : compileCondition(scope, [...path, 'when'], spec.when);
+  const isOne = given(spec.when, (when) => compileCondition(scope, [...path, 'when'], when));
   return ({ head }, variantRows) => {
     const rows = head === undefined ? variantRows : [head, ...variantRows.filter((row) => row !== head)];
     const meant = isOne === undefined ? rows : rows.filter((row) => isOne(row, 0));
@@ -52,9 +52,8 @@ function compileBilling(
   spec: SubscriptionSpec,
 ): (row: SourceRow) => Subscription | undefined {
   const read = (key: 'cycles' | 'length' | 'period' | 'periodUnit'): Read | undefined => {
-    const value = spec[key];
     const wanted = key === 'periodUnit' ? 'text' : 'number';
-    return value === undefined ? undefined : compileAs(scope, [...path, key], value, wanted).read;
+    return given(spec[key], (value) => compileAs(scope, [...path, key], value, wanted).read);
   };
   const unit = read('periodUnit');
   const numbers = (['cycles', 'period', 'length'] as const).map((key) => ({ key, read: read(key) }));

@@ -1,7 +1,7 @@
 import type { ProductOption, Variant, VariantPatch } from '../../model/mapped-record.ts';
 import type { Reason } from '../../model/reason.ts';
 import type { RecordRows, SourceRow } from '../record-rows.ts';
-import { type Named, type Path, resolveName, type Scope, unknownName } from '../scope.ts';
+import { given, type Named, type Path, resolveName, type Scope, unknownName } from '../scope.ts';
 import type { ProductMappingSpec, WholeProductSpec } from '../spec/mapping-spec.ts';
 import { cleanCell, Unreadable } from '../values/cell.ts';
 import { compileCondition, type Test } from '../values/compile-condition.ts';
@@ -128,24 +128,21 @@ function compileVariantFields(
   const path = ['variants'];
   const leaveOut = { blank: 'leave-out' } as const;
   const row = (key: 'sku' | 'quantity', wanted: 'text' | 'number') => {
-    const value = variants[key];
-    return value === undefined
-      ? undefined
-      : compileRowField(scope, [...path, key], value, { ...leaveOut, wanted });
+    return given(variants[key], (value) =>
+      compileRowField(scope, [...path, key], value, { ...leaveOut, wanted }),
+    );
   };
   return {
-    pricing:
-      variants.pricing === undefined
-        ? undefined
-        : compilePricing(scope, [...path, 'pricing'], variants.pricing, context.clock),
+    pricing: given(variants.pricing, (spec) =>
+      compilePricing(scope, [...path, 'pricing'], spec, context.clock),
+    ),
     notes: scope.notes,
     trace: scope.trace,
     quantity: row('quantity', 'number'),
     sku: row('sku', 'text'),
-    weight:
-      variants.weight === undefined
-        ? undefined
-        : compileWeight(scope, [...path, 'weight'], variants.weight, context.weightUnit),
+    weight: given(variants.weight, (spec) =>
+      compileWeight(scope, [...path, 'weight'], spec, context.weightUnit),
+    ),
   };
 }
 

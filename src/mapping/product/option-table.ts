@@ -1,6 +1,6 @@
 import type { Family } from '../columns/columns.ts';
 import type { RecordRows, SourceRow } from '../record-rows.ts';
-import { type Path, resolveName, type Scope, unknownName } from '../scope.ts';
+import { given, type Path, resolveName, type Scope, unknownName } from '../scope.ts';
 import type { OptionsSpec } from '../spec/product-spec.ts';
 import { type Cell, cleanCell, isList, isPresent, type Read, refuse } from '../values/cell.ts';
 import { compileAs } from '../values/compile-value.ts';
@@ -53,10 +53,8 @@ export function compileOptionReader(
     return noOptions;
   }
   const each = { ...scope, eachMember: true };
-  const values =
-    spec.values === undefined ? undefined : compileAs(each, [...path, 'values'], spec.values, 'text').read;
-  const listed =
-    spec.listed === undefined ? undefined : compileAs(each, [...path, 'listed'], spec.listed, 'text[]').read;
+  const values = given(spec.values, (value) => compileAs(each, [...path, 'values'], value, 'text').read);
+  const listed = given(spec.listed, (value) => compileAs(each, [...path, 'listed'], value, 'text[]').read);
   if (values === undefined && listed === undefined) {
     scope.problems.add(path, 'expected values (of variant rows), listed (by the head row), or both');
   }

@@ -1,7 +1,7 @@
 import { Decimal } from '../../model/decimal.ts';
 import type { JudgedDates } from '../../model/plan.ts';
 import type { SourceRow } from '../record-rows.ts';
-import type { Path, Scope } from '../scope.ts';
+import { given, type Path, type Scope } from '../scope.ts';
 import type { PricingSpec } from '../spec/product-spec.ts';
 import { type Cell, isList, isPresent, Moment, type Read, refuse } from '../values/cell.ts';
 import { compileCondition } from '../values/compile-condition.ts';
@@ -25,14 +25,11 @@ const DAY_MS = 86_400_000;
 export function compilePricing(outer: Scope, path: Path, spec: PricingSpec, clock: Clock) {
   const scope = { ...outer, field: 'variants.price' };
   const money = (key: 'was' | 'sale' | 'plus' | 'percent' | 'amount'): Read | undefined => {
-    const value = spec[key];
-    return value === undefined ? undefined : compileAs(scope, [...path, key], value, 'number').read;
+    return given(spec[key], (value) => compileAs(scope, [...path, key], value, 'number').read);
   };
-  const basis = spec.price ?? spec.regular;
-  const base =
-    basis === undefined
-      ? undefined
-      : compileAs(scope, [...path, spec.price === undefined ? 'regular' : 'price'], basis, 'number');
+  const base = given(spec.price ?? spec.regular, (value) =>
+    compileAs(scope, [...path, spec.price === undefined ? 'regular' : 'price'], value, 'number'),
+  );
   const plus = money('plus');
   const was = money('was');
   const percent = money('percent');
@@ -110,17 +107,17 @@ function compileRule(
   const last = rule.at(-1);
   const isRounded = typeof last === 'object' && ('round' in last || 'convert' in last);
   const through = (price: number, row: SourceRow): number => {
-    let given: Cell;
+    let applied: Cell;
     const calculate = () => {
-      given = applySteps(steps, price, row, 0);
+      applied = applySteps(steps, price, row, 0);
     };
     if (scope.trace === undefined) calculate();
     // Without a result of its own: the cells that it works on are those of the prices in the source.
     else scope.trace.evaluate([...path, 'rule'], row, calculate);
-    if (typeof given !== 'number') {
+    if (typeof applied !== 'number') {
       return refuse('price-rule-blank', 'a number that the price rule calculates with is blank', row.line);
     }
-    const result = isRounded ? given : toCents(Decimal.of(given), Decimal.of(price)).toNumber();
+    const result = isRounded ? applied : toCents(Decimal.of(applied), Decimal.of(price)).toNumber();
     if (result < 0) refuse('price-negative', 'the price rule gives a price below 0', row.line);
     if (result === 0 && price > 0) {
       refuse('price-rounded-to-zero', 'the price rule makes 0 of a price above 0', row.line);
@@ -141,15 +138,13 @@ function compileSale(
   clock: Clock,
 ): Sale | undefined {
   if (sale === undefined) return undefined;
-  const when = spec.when === undefined ? undefined : compileCondition(scope, [...path, 'when'], spec.when);
+  const when = given(spec.when, (condition) => compileCondition(scope, [...path, 'when'], condition));
   const moment = (key: 'from' | 'to'): Read | undefined => {
-    const value = spec[key];
-    return value === undefined ? undefined : compileAs(scope, [...path, key], value, 'date').read;
+    return given(spec[key], (value) => compileAs(scope, [...path, key], value, 'date').read);
   };
   const from = moment('from');
   const to = moment('to');
-  const during =
-    spec.during === undefined ? undefined : compileAs(scope, [...path, 'during'], spec.during, 'date[]').read;
+  const during = given(spec.during, (value) => compileAs(scope, [...path, 'during'], value, 'date[]').read);
   return (row) => {
     const price = sale(row, 0);
     if (price === undefined || when?.(row, 0) === false) return undefined;

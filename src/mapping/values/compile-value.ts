@@ -1,5 +1,5 @@
 import { Decimal } from '../../model/decimal.ts';
-import { type Path, resolveName, type Scope, unknownName } from '../scope.ts';
+import { given, type Path, resolveName, type Scope, unknownName } from '../scope.ts';
 import type { Value, ValueObject } from '../spec/value.ts';
 import type { Transform } from '../transforms/transforms.ts';
 import { cleanCell, type Expression, type Item, isList, type Kind } from './cell.ts';
@@ -117,9 +117,9 @@ function compileObject(scope: Scope, path: Path, spec: ValueObject, wanted: Kind
     }
   }
   const source = compileMain(scope, path, spec, wanted);
-  const when = spec.when === undefined ? undefined : compileCondition(scope, [...path, 'when'], spec.when);
-  const unless =
-    spec.unless === undefined ? undefined : compileCondition(scope, [...path, 'unless'], spec.unless);
+  const test = (key: 'when' | 'unless') =>
+    given(spec[key], (condition) => compileCondition(scope, [...path, key], condition));
+  const [when, unless] = [test('when'), test('unless')];
   if (when === undefined && unless === undefined) return source;
   const { read } = source;
   return {
@@ -193,9 +193,7 @@ function compileAll(scope: Scope, path: Path, values: readonly Value[]): Express
       const items = new Set<Item>();
       for (const { read } of lists) {
         const list = read(row, n);
-        if (isList(list)) {
-          for (const item of list) items.add(item);
-        }
+        if (isList(list)) for (const item of list) items.add(item);
       }
       return items.size === 0 ? undefined : [...items];
     },

@@ -1,8 +1,7 @@
 import type { RecordRows, SourceRow } from '../record-rows.ts';
-import { type Path, resolveName, type Scope } from '../scope.ts';
+import { given, type Path, resolveName, type Scope } from '../scope.ts';
 import type { BlankRule, Condition, Flag, Value, ValueObject } from '../spec/value.ts';
 import { slugify } from '../transforms/slug.ts';
-import type { Transform } from '../transforms/transforms.ts';
 import {
   blankIfUnreadable,
   type Cell,
@@ -154,26 +153,15 @@ function compileOverRows(
   wanted: Kind,
 ): { readonly read: Field; readonly sources: ReadonlySet<string> } | undefined {
   const source = isPipeline(value) ? value[0] : value;
-  if (
-    !isObject(source) ||
-    source.all === undefined ||
-    source.when !== undefined ||
-    source.unless !== undefined
-  ) {
+  if (!isObject(source) || source.all === undefined || 'when' in source || 'unless' in source)
     return undefined;
-  }
   const sourcePath = isPipeline(value) ? [...path, 0] : path;
   const lists = source.all.map((one, index) =>
     compileAs(scope, [...sourcePath, 'all', index], one, 'text[]'),
   );
-  const order =
-    source.order === undefined
-      ? undefined
-      : compileAs(scope, [...sourcePath, 'order'], source.order, 'number');
-  const transforms = (isPipeline(value) ? transformsOf(value) : []).map((transform, index) => ({
-    path: [...path, index + 1],
-    transform,
-  }));
+  const order = given(source.order, (column) => compileAs(scope, [...sourcePath, 'order'], column, 'number'));
+  const [, ...written] = isPipeline(value) ? value : [value];
+  const transforms = written.map((transform, index) => ({ path: [...path, index + 1], transform }));
   const sources = new Set(lists.flatMap((list) => [...list.sources]));
   // The collected list replaces a cell: transforms are applied to it.
   let gathered: Cell;
@@ -191,20 +179,13 @@ function compileOverRows(
   };
 }
 
-function transformsOf(pipeline: readonly [Value, ...Transform[]]): readonly Transform[] {
-  const [, ...transforms] = pipeline;
-  return transforms;
-}
-
 /** Column by column, each through all rows: values of the first column precede those of the next. */
 function gather(lists: readonly Expression[], rows: readonly SourceRow[]): Cell {
   const items = new Set<Item>();
   for (const { read } of lists) {
     for (const row of rows) {
       const list = read(row, 0);
-      if (isList(list)) {
-        for (const item of list) items.add(item);
-      }
+      if (isList(list)) for (const item of list) items.add(item);
     }
   }
   return items.size === 0 ? undefined : [...items];
