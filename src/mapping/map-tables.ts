@@ -19,7 +19,7 @@ import { MappingError } from '../model/storeferry-error.ts';
 import { BlockCutter, nameHash } from './block-cutter.ts';
 import type { Binding, ColumnReport } from './columns/bind-table.ts';
 import type { CompiledMapping } from './compile-mapping.ts';
-import { type LinkKind, type RecordBounds, type RowScratch, strayRecord } from './grouping/grouping.ts';
+import { type OpenScratch, type RecordBounds, type RowScratch, strayRecord } from './grouping/grouping.ts';
 import { openSqliteScratch } from './grouping/open-sqlite-scratch.ts';
 import { deferRecord, keyOf, mapRecord } from './map-record.ts';
 import type { RecordRows, SourceRow } from './record-rows.ts';
@@ -77,7 +77,7 @@ interface MapTablesOptions {
   /** Called for each file when it is opened, with the used and unused columns. */
   readonly onTable?: (report: ColumnReport, file: number) => void;
   /** Storage for rows that may be anywhere. Default: SQLite, in memory while small, otherwise in a temporary file. */
-  readonly openScratch?: (kind: LinkKind) => RowScratch;
+  readonly openScratch?: OpenScratch;
 }
 
 /**

@@ -1,11 +1,5 @@
-import type { Mapped } from '../model/mapped-record.ts';
-import {
-  type Leaf,
-  leavesOf,
-  type RecordTrace,
-  type TracedCell,
-  type TracedField,
-} from '../model/mapped-record.ts';
+import type { Leaf, Mapped, RecordTrace, TracedCell, TracedField } from '../model/mapped-record.ts';
+import { leavesOf } from '../model/mapped-record.ts';
 import type { RecordRows, SourceRow } from './record-rows.ts';
 import type { Step } from './transforms/define-transform.ts';
 

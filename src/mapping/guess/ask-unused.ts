@@ -1,15 +1,10 @@
 import { UsageError } from '../../model/storeferry-error.ts';
 import type { PricingSpec } from '../spec/product-spec.ts';
 import type { Value } from '../spec/value.ts';
-import { type CandidateAnswer, type Guess, meaningOf, type ReadColumn } from './guess.ts';
+import { type CandidateAnswer, meaningOf, type ProductColumn, type ProductGuess } from './guess.ts';
 import { readProductHeader } from './header-reading.ts';
 import type { ProductConcept } from './header-words.ts';
-import { booleanOf, readAmount, readCount, type SampledColumn, saysNone, shareOf } from './sampled-column.ts';
-
-type Column = ReadColumn<ProductConcept>;
-type Products = Guess<ProductConcept>;
-
-const MOSTLY = 0.8;
+import { booleanOf, mostly, readAmount, readCount, type SampledColumn, saysNone } from './sampled-column.ts';
 
 /** What answers make of columns that no field takes. */
 interface AppliedColumns {
@@ -22,8 +17,8 @@ interface AppliedColumns {
  * Asks about columns that no field takes although they change what a product costs, how many there are or whether it
  * is sold: to leave them out silently would send wrong prices or stock, and to apply them may do so, too.
  */
-export function askUnused(guess: Products): AppliedColumns {
-  const free = guess.columns.filter((column) => column.header !== '' && guess.isFree(column));
+export function askUnused(guess: ProductGuess): AppliedColumns {
+  const { free } = guess;
   const called = (concept: ProductConcept) =>
     free.filter((column) => meaningOf(column, [concept])?.how === 'exact');
   const isTaken = (...fields: readonly string[]) => guess.fields().some((field) => fields.includes(field));
@@ -95,8 +90,8 @@ const SUM: readonly Applying[] = [
 
 /** Asks what becomes of a column; undefined while it is open, and if the column is left out. */
 function ask(
-  guess: Products,
-  { header }: Column,
+  guess: ProductGuess,
+  { header }: ProductColumn,
   reason: string,
   offered: readonly Applying[],
 ): Applying | undefined {
@@ -110,7 +105,7 @@ function ask(
   return offered.find(({ value }) => value === answer?.toLowerCase());
 }
 
-function use(guess: Products, name: string, column: Column): string {
+function use(guess: ProductGuess, name: string, column: ProductColumn): string {
   guess.claim(name, column, 'as you said', 'certain');
   return guess.use(name, column);
 }
@@ -119,7 +114,7 @@ function once<Key extends string>(
   into: Partial<Record<Key, Value>>,
   key: Key,
   value: Value,
-  { header }: Column,
+  { header }: ProductColumn,
 ): void {
   if (into[key] !== undefined)
     throw new UsageError(`--unused '${header}': another column has the same answer.`, {
@@ -131,7 +126,7 @@ function once<Key extends string>(
 const DISCOUNT = /^-?\d+(?:[.,]\d{1,2})?\s*(%?)$/;
 const DISCOUNT_STEPS = [{ replace: '^-|[ %]+$' }, { number: { decimal: 'either' } }] as const;
 
-function discountAnswers({ header, values }: Column): readonly Applying[] {
+function discountAnswers({ header, values }: ProductColumn): readonly Applying[] {
   const discounts = values.filter((value) => !saysNone(value)).map((value) => DISCOUNT.exec(value));
   if (discounts.includes(null)) return [];
   const percent = { value: 'percent', label: 'no: take so many percent off the price', format: '' };
@@ -149,7 +144,7 @@ const DATES: readonly (readonly [pattern: RegExp, format: string])[] = [
 ];
 
 /** Whether a date is that of the begin or the end; and, if no value shows it, whether the day or the month is first. */
-function dateAnswers({ values }: Column): readonly Applying[] {
+function dateAnswers({ values }: ProductColumn): readonly Applying[] {
   const dates = values.filter((value) => !saysNone(value));
   const format = DATES.find(([pattern]) => dates.every((value) => pattern.test(value)))?.[1];
   if (format === undefined || dates.length === 0) return [];
@@ -167,7 +162,7 @@ function dateAnswers({ values }: Column): readonly Applying[] {
   ];
 }
 
-function shown({ header, values }: Column, tells: (value: string) => boolean = () => true): string {
+function shown({ header, values }: ProductColumn, tells: (value: string) => boolean = () => true): string {
   return `'${header}', such as '${values.find(tells)}',`;
 }
 
@@ -182,9 +177,11 @@ function isMarked(value: string): boolean {
 const SIZE = /^(?:\d?x{0,3}[sl]|m|x{2,4}[sl]|\d{2}(?:[.,/]\d{1,2})?)$/i;
 
 /** Groups of columns with numbers of pieces, of one warehouse or one variant each. */
-function spreadOver(columns: readonly Column[]): ReadonlyMap<ProductConcept, readonly Column[]> {
+function spreadOver(
+  columns: readonly ProductColumn[],
+): ReadonlyMap<ProductConcept, readonly ProductColumn[]> {
   const groups = Map.groupBy(
-    columns.filter((column) => shareOf(column, isCount) >= MOSTLY),
+    columns.filter((column) => mostly(column, isCount)),
     (column) => partOf(column),
   );
   return new Map([...groups].flatMap(([part, group]) => (part && group.length > 1 ? [[part, group]] : [])));

@@ -1,15 +1,11 @@
 import type { CategoriesSpec } from '../spec/product-spec.ts';
 import type { Value } from '../spec/value.ts';
 import { named } from './draft-images.ts';
-import type { Guess, ReadColumn } from './guess.ts';
-import type { ProductConcept } from './header-words.ts';
+import type { ProductColumn, ProductGuess } from './guess.ts';
 import { isText, type SampledColumn } from './sampled-column.ts';
 
-type Column = ReadColumn<ProductConcept>;
-type Products = Guess<ProductConcept>;
-
 /** The categories: names, lists of names, or paths. Undefined also while a question is open. */
-export function draftCategories(guess: Products): CategoriesSpec | Value | undefined {
+export function draftCategories(guess: ProductGuess): CategoriesSpec | Value | undefined {
   const choice = { fits: isText, shown: (column: SampledColumn) => `${column.distinct} different values` };
   const main = guess.pick({
     ...choice,
@@ -71,8 +67,8 @@ export function draftCategories(guess: Products): CategoriesSpec | Value | undef
 const PATH_SIGNS = ['>', '»', '→', '\\', '::'];
 
 function askSeparator(
-  guess: Products,
-  { header }: Column,
+  guess: ProductGuess,
+  { header }: ProductColumn,
   sign: string,
   count: number,
   first: string,

@@ -1,36 +1,29 @@
 import type { Value } from '../spec/value.ts';
-import { countedShare, type Guess, meaningOf } from './guess.ts';
+import { countedShare, meaningOf, type ProductGuess } from './guess.ts';
 import type { ProductConcept } from './header-words.ts';
 import {
   isAddresses,
   isPictureFile,
   isPictures,
   listedAddresses,
+  mostly,
   type SampledColumn,
-  shareOf,
 } from './sampled-column.ts';
-
-type Products = Guess<ProductConcept>;
-
-const MOSTLY = 0.8;
 
 const IMAGE_CONCEPTS: readonly ProductConcept[] = ['image'];
 
 /** All columns with addresses of pictures, in their order. */
-export function draftImages(guess: Products, isGrouped: boolean): Value | undefined {
+export function draftImages(guess: ProductGuess, isGrouped: boolean): Value | undefined {
   const given = guess.given('images');
   if (given === 'none') return undefined;
-  const holds = (column: SampledColumn) => shareOf(column, isAddresses) >= MOSTLY;
-  const called = guess.columns.filter(
-    (column) =>
-      guess.isFree(column) && meaningOf(column, IMAGE_CONCEPTS) !== undefined && column.values.length > 0,
+  const holds = (column: SampledColumn) => mostly(column, isAddresses);
+  const called = guess.free.filter(
+    (column) => meaningOf(column, IMAGE_CONCEPTS) !== undefined && column.values.length > 0,
   );
-  const pictures = guess.columns.filter(
-    (column) => guess.isFree(column) && column.header !== '' && shareOf(column, isPictures) >= MOSTLY,
-  );
+  const pictures = guess.free.filter((column) => mostly(column, isPictures));
   const addressed = called.filter(holds);
   const found = given !== undefined ? [given] : addressed.length > 0 ? addressed : pictures;
-  const files = called.filter((column) => shareOf(column, isPictureFile) >= MOSTLY);
+  const files = called.filter((column) => mostly(column, isPictureFile));
   const [file] = files;
   const base =
     found.length > 0 || file === undefined

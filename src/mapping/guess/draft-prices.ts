@@ -1,12 +1,10 @@
 import type { PricingSpec } from '../spec/product-spec.ts';
 import type { Condition, Value } from '../spec/value.ts';
 import type { Transform } from '../transforms/transforms.ts';
-import { countedShare, type Guess, meaningOf, type ReadColumn, sampleOf } from './guess.ts';
+import { countedShare, meaningOf, type ProductColumn, type ProductGuess, sampleOf } from './guess.ts';
 import type { ProductConcept } from './header-words.ts';
 import { type NumberStyle, numberSteps, styleOf } from './number-style.ts';
-import { readAmount, type SampledColumn, saysNone, shareOf, signsOf } from './sampled-column.ts';
-
-type Column = ReadColumn<ProductConcept>;
+import { mostly, readAmount, type SampledColumn, saysNone, shareOf, signsOf } from './sampled-column.ts';
 
 /** The findings about the prices of a file. */
 export interface PriceDraft {
@@ -17,15 +15,11 @@ export interface PriceDraft {
 
 const isAmount = (value: string) => readAmount(value) !== undefined;
 const mayBeAmount = (value: string) => isAmount(value) || saysNone(value);
-/** A column of amounts may have a few words: their rows are rejected with a reason. */
-const MOSTLY = 0.8;
-
-const fits = (column: SampledColumn) =>
-  shareOf(column, isAmount) > 0 && shareOf(column, mayBeAmount) >= MOSTLY;
+const fits = (column: SampledColumn) => shareOf(column, isAmount) > 0 && mostly(column, mayBeAmount);
 const shown = (column: SampledColumn) => countedShare(column, isAmount, 'are amounts');
 
 /** Finds the prices, and how they are written. Undefined while a question about them is open. */
-export function draftPrices(guess: Guess<ProductConcept>): PriceDraft | undefined {
+export function draftPrices(guess: ProductGuess): PriceDraft | undefined {
   const price = pickPrice(guess);
   if (price === undefined) return undefined;
   const others = pickSale(guess, price);
@@ -33,7 +27,7 @@ export function draftPrices(guess: Guess<ProductConcept>): PriceDraft | undefine
   const kindred = signsOf(guess.columns.filter(fits).flatMap(digitsOf));
   const fromPrices = askFromPrices(guess, columns);
   const skip = otherCurrencies(guess, price, columns);
-  const read = (name: string, column: Column | undefined): Value | undefined => {
+  const read = (name: string, column: ProductColumn | undefined): Value | undefined => {
     if (column === undefined) return undefined;
     const style = styleOf(guess, column.header, signsOf(digitsOf(column)), kindred, currencyOf(column));
     return style && [guess.use(name, column), ...amountSteps(column, style, fromPrices === 'send')];
@@ -52,23 +46,23 @@ function digitsOf({ values }: SampledColumn): readonly string[] {
 }
 
 /** The only currency that a column names. */
-function currencyOf({ values, reading }: Column): string | undefined {
+function currencyOf({ values, reading }: ProductColumn): string | undefined {
   const codes = new Set(values.flatMap((value) => readAmount(value)?.currency ?? []));
   const [only] = codes.size === 0 ? [reading.qualifiers.currency] : codes;
   return codes.size > 1 ? undefined : only;
 }
 
 /** The column of the price: never one that is called net, cost, old or per kg without an answer that says so. */
-function pickPrice(guess: Guess<ProductConcept>): Column | undefined {
+function pickPrice(guess: ProductGuess): ProductColumn | undefined {
   const settled = guess.settled({ field: 'price', what: 'the price', fits });
   if (settled !== undefined && settled !== 'none') return settled;
   const called = (concept: ProductConcept, how: 'exact' | 'near') =>
-    guess.columns.filter((column) => {
+    guess.free.filter((column) => {
       const { qualifiers } = column.reading;
       const isPlain = !qualifiers.isPerMeasure && qualifiers.number === undefined;
-      return guess.isFree(column) && isPlain && meaningOf(column, [concept])?.how === how && fits(column);
+      return isPlain && meaningOf(column, [concept])?.how === how && fits(column);
     });
-  const take = (column: Column, why: string) =>
+  const take = (column: ProductColumn, why: string) =>
     guess.claim(
       'price',
       column,
@@ -102,9 +96,7 @@ function pickPrice(guess: Guess<ProductConcept>): Column | undefined {
   const [base, another] = regular;
   if (base !== undefined && another === undefined && base.reading.qualifiers.tax !== 'net')
     return take(base, '');
-  const amounts = guess.columns.filter(
-    (column) => guess.isFree(column) && column.header !== '' && fits(column),
-  );
+  const amounts = guess.free.filter(fits);
   const misfit = guess.columns.find((column) => meaningOf(column, ['price']) !== undefined);
   askPrice(
     guess,
@@ -116,7 +108,7 @@ function pickPrice(guess: Guess<ProductConcept>): Column | undefined {
   return undefined;
 }
 
-function isNoCode({ reading }: Column): boolean {
+function isNoCode({ reading }: ProductColumn): boolean {
   return !reading.meanings.some(({ concept }) =>
     ['sku', 'gtin', 'id', 'position', 'parent', 'mpn', 'quantity', 'weight', 'image', 'none'].includes(
       concept,
@@ -124,20 +116,20 @@ function isNoCode({ reading }: Column): boolean {
   );
 }
 
-function askPrice(guess: Guess<ProductConcept>, candidates: readonly Column[], reason: string): void {
+function askPrice(guess: ProductGuess, candidates: readonly ProductColumn[], reason: string): void {
   guess.askColumn('price', 'the price', candidates, reason, false);
 }
 
 /** Of prices in several currencies, those in the one that an answer names. */
-function inWantedCurrency(guess: Guess<ProductConcept>, prices: readonly Column[]): readonly Column[] {
+function inWantedCurrency(guess: ProductGuess, prices: readonly ProductColumn[]): readonly ProductColumn[] {
   const wanted = guess.answers['currency']?.toUpperCase();
   const fitting = prices.filter(({ reading }) => reading.qualifiers.currency === wanted);
   return wanted === undefined || fitting.length === 0 ? prices : fitting;
 }
 
 /** Whether a price is another with the same taxes added, on nearly every row. */
-function isTaxAbove(price: Column, net: Column): boolean {
-  const amounts = (column: Column) =>
+function isTaxAbove(price: ProductColumn, net: ProductColumn): boolean {
+  const amounts = (column: ProductColumn) =>
     column.cells.map((cell) => Number.parseFloat((readAmount(cell)?.digits ?? '').replaceAll(/[^\d]/g, '')));
   const nets = amounts(net);
   const ratios = amounts(price).flatMap((amount, row) => {
@@ -149,12 +141,12 @@ function isTaxAbove(price: Column, net: Column): boolean {
 
 /** The price before a sale or during it, where the file has one. */
 function pickSale(
-  guess: Guess<ProductConcept>,
-  price: Column,
-): { readonly was: Column | undefined; readonly sale: Column | undefined } {
+  guess: ProductGuess,
+  price: ProductColumn,
+): { readonly was: ProductColumn | undefined; readonly sale: ProductColumn | undefined } {
   const { tax, currency } = price.reading.qualifiers;
   // A net price next to a gross price is not a sale price.
-  const isLike = ({ reading: { qualifiers } }: Column) =>
+  const isLike = ({ reading: { qualifiers } }: ProductColumn) =>
     (qualifiers.tax ?? tax ?? 'gross') === (tax ?? 'gross') &&
     (qualifiers.currency ?? currency) === (currency ?? qualifiers.currency) &&
     !qualifiers.isPerMeasure;
@@ -169,16 +161,12 @@ function pickSale(
   const isLikeColumn = (column: SampledColumn) =>
     guess.columns.some((one) => one.index === column.index && isLike(one));
   const sale = choice('sale', 'the price during a sale', ['sale']);
-  const hasWas = guess.columns.some(
-    (column) =>
-      guess.isFree(column) &&
-      meaningOf(column, ['was', 'regular'])?.how === 'exact' &&
-      fits(column) &&
-      isLike(column),
+  const hasWas = guess.free.some(
+    (column) => meaningOf(column, ['was', 'regular'])?.how === 'exact' && fits(column) && isLike(column),
   );
   if (sale !== undefined && hasWas && guess.given('was') === undefined) {
-    const candidates = guess.columns.filter(
-      (column) => guess.isFree(column) && meaningOf(column, ['was', 'regular']) !== undefined && fits(column),
+    const candidates = guess.free.filter(
+      (column) => meaningOf(column, ['was', 'regular']) !== undefined && fits(column),
     );
     guess.askColumn(
       'was',
@@ -198,7 +186,7 @@ function pickSale(
 }
 
 /** Whether lowest prices (ab 9,90) are sent as they are. */
-function askFromPrices(guess: Guess<ProductConcept>, columns: readonly Column[]): string | undefined {
+function askFromPrices(guess: ProductGuess, columns: readonly ProductColumn[]): string | undefined {
   const found = columns.flatMap(({ values }) =>
     values.filter((value) => readAmount(value)?.from !== undefined),
   );
@@ -217,9 +205,9 @@ function askFromPrices(guess: Guess<ProductConcept>, columns: readonly Column[])
 
 /** Amounts in several currencies: the store has one, so the others are left out once it is named. */
 function otherCurrencies(
-  guess: Guess<ProductConcept>,
-  price: Column,
-  columns: readonly Column[],
+  guess: ProductGuess,
+  price: ProductColumn,
+  columns: readonly ProductColumn[],
 ): PriceDraft['skip'] {
   const inCells = Map.groupBy(
     columns.flatMap(({ values }) => values.filter((value) => readAmount(value)?.currency !== undefined)),
@@ -230,7 +218,7 @@ function otherCurrencies(
     field: 'currency',
     what: 'the currency',
     concepts: ['currency'],
-    fits: (one) => shareOf(one, (value) => /^(?:\p{L}{2,3}|\p{Sc}|\p{L}+\.?)$/u.test(value)) >= MOSTLY,
+    fits: (one) => mostly(one, (value) => /^(?:\p{L}{2,3}|\p{Sc}|\p{L}+\.?)$/u.test(value)),
     shown: (one) => countedShare(one, () => true, `are ${[...new Set(one.values)].slice(0, 3).join(', ')}`),
   });
   const inColumn = [...new Set(column?.values ?? [])];

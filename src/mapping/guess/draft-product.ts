@@ -8,9 +8,8 @@ import { draftImages } from './draft-images.ts';
 import { draftPrices } from './draft-prices.ts';
 import { draftQuantity, draftWeight } from './draft-quantity.ts';
 import { draftVariants, isKey, type VariantDraft } from './draft-variants.ts';
-import { countedShare, type Guess, meaningOf, type ReadColumn } from './guess.ts';
+import { countedShare, meaningOf, type ProductColumn, type ProductGuess } from './guess.ts';
 import { isProductWord } from './header-reading.ts';
-import type { ProductConcept } from './header-words.ts';
 import {
   booleanOf,
   isAddresses,
@@ -18,19 +17,16 @@ import {
   isGtin,
   isHtml,
   isText,
+  mostly,
   type SampledColumn,
   shareOf,
   visibilityOf,
 } from './sampled-column.ts';
 
-type Column = ReadColumn<ProductConcept>;
-type Products = Guess<ProductConcept>;
-
-const MOSTLY = 0.8;
 const nothing = () => '';
 
 /** A mapping of products, by what the columns show; undefined while a question is open. */
-export function draftProduct(guess: Products): ProductMappingSpec | undefined {
+export function draftProduct(guess: ProductGuess): ProductMappingSpec | undefined {
   const sku = pickSku(guess);
   const titleColumn = pickTitle(guess);
   const prices = draftPrices(guess);
@@ -87,46 +83,37 @@ function datedSale(pricing: PricingSpec, during: Pick<PricingSpec, 'from' | 'to'
 }
 
 /** The SKU; if no header means that, the EAN. */
-function pickSku(guess: Products): Column | undefined {
+function pickSku(guess: ProductGuess): ProductColumn | undefined {
   const shown = (column: SampledColumn) =>
     `${column.distinct} of ${column.values.length} values are different, as codes are`;
   const sku = guess.pick({
     field: 'sku',
     what: 'the SKU',
     concepts: ['sku'],
-    fits: (column) => shareOf(column, isCode) >= MOSTLY && !isRowNumber(guess, column),
+    fits: (column) => mostly(column, isCode) && !isRowNumber(guess, column),
     shown,
     prefer: ({ header }) => /^(?:product |variant )?sku$/i.test(header.replaceAll('_', ' ').trim()),
   });
   if (sku !== undefined || guess.answers['column.sku'] !== undefined) return sku;
-  if (guess.questions.some(({ id }) => id === 'column.sku')) return undefined;
-  if (
-    guess.columns.some(
-      (column) => meaningOf(column, ['sku'])?.how === 'exact' && guess.isFree(column) && isCodes(column),
-    )
-  ) {
+  if (guess.isAsked('sku')) return undefined;
+  if (guess.free.some((column) => meaningOf(column, ['sku'])?.how === 'exact' && isCodes(column)))
     return undefined;
-  }
   const ean = guess.columns.filter(
-    (column) => meaningOf(column, ['gtin']) !== undefined && shareOf(column, isGtin) >= MOSTLY,
+    (column) => meaningOf(column, ['gtin']) !== undefined && mostly(column, isGtin),
   );
   const [only, second] = ean;
   if (only === undefined || second !== undefined) return undefined;
-  return guess.claim(
-    'sku',
-    only,
-    `${countedShare(only, isGtin, 'are EANs')}, and no other column has the SKU`,
-    'likely',
-  );
+  const evidence = `${countedShare(only, isGtin, 'are EANs')}, and no other column has the SKU`;
+  return guess.claim('sku', only, evidence, 'likely');
 }
 
 /** Whether a column `No.` only has row numbers. */
-function isRowNumber(guess: Products, { index }: SampledColumn): boolean {
+function isRowNumber(guess: ProductGuess, { index }: SampledColumn): boolean {
   const column = guess.columns[index];
   return column !== undefined && meaningOf(column, ['position']) !== undefined && isSequence(column);
 }
 
-function isCodes(column: Column): boolean {
+function isCodes(column: ProductColumn): boolean {
   return column.values.length > 0 && !isSequence(column) && !isText(column);
 }
 
@@ -135,7 +122,7 @@ function isSequence({ values }: SampledColumn): boolean {
   return values.length > 1 && values.every((value, index) => Number(value) === index + Number(values[0]));
 }
 
-function pickTitle(guess: Products): Column | undefined {
+function pickTitle(guess: ProductGuess): ProductColumn | undefined {
   const title = guess.pick({
     field: 'title',
     what: 'the name of the product',
@@ -145,29 +132,18 @@ function pickTitle(guess: Products): Column | undefined {
     shown: (column) => `${column.distinct} of ${column.values.length} values are different`,
   });
   if (title !== undefined) return title;
-  if (guess.questions.some(({ id }) => id === 'column.title')) return undefined;
-  const texts = guess.columns.filter(
-    (column) => guess.isFree(column) && column.header !== '' && isText(column),
-  );
+  if (guess.isAsked('title')) return undefined;
+  const texts = guess.free.filter(isText);
   const described = texts.filter((column) => meaningOf(column, ['description', 'summary']) !== undefined);
   const [only, second] = described.filter(
     (column) => column.distinct === column.values.length && shareOf(column, isShortName) === 1,
   );
   if (only !== undefined && second === undefined && guess.answers['column.title'] === undefined) {
-    return guess.claim(
-      'title',
-      only,
-      'no column is called a name; its values are short, and all differ',
-      'likely',
-    );
+    const evidence = 'no column is called a name; its values are short, and all differ';
+    return guess.claim('title', only, evidence, 'likely');
   }
-  guess.askColumn(
-    'title',
-    'the name of the product',
-    texts,
-    'no header is called the name of a product',
-    false,
-  );
+  const reason = 'no header is called the name of a product';
+  guess.askColumn('title', 'the name of the product', texts, reason, false);
   return undefined;
 }
 
@@ -177,26 +153,25 @@ function isShortName(value: string): boolean {
   return value.length <= LONGEST_NAME && !isHtml(value) && !/[.!?]$|\n/.test(value);
 }
 
-function pickDescription(guess: Products): Column | undefined {
+function pickDescription(guess: ProductGuess): ProductColumn | undefined {
   const choice = {
     field: 'description',
     what: 'the description',
-    fits: (column: SampledColumn) =>
-      shareOf(column, (value) => /\p{L}/u.test(value) && !isAddresses(value)) >= MOSTLY,
+    fits: (column: SampledColumn) => mostly(column, (value) => /\p{L}/u.test(value) && !isAddresses(value)),
     shown: (column: SampledColumn) =>
       shareOf(column, isHtml) > 0 ? countedShare(column, isHtml, 'are HTML, sent as it is') : nothing(),
   };
   const long = guess.pick({ ...choice, concepts: ['description'] });
-  if (long !== undefined || guess.questions.some(({ id }) => id === 'column.description')) return long;
+  if (long !== undefined || guess.isAsked('description')) return long;
   if (guess.answers['column.description'] !== undefined) return undefined;
   return guess.pick({ ...choice, concepts: ['summary'] });
 }
 
 /** The key of a product: a handle of the file, else its SKU or its name, whichever is unique. */
 function draftUrl(
-  guess: Products,
-  sku: Column | undefined,
-  title: Column,
+  guess: ProductGuess,
+  sku: ProductColumn | undefined,
+  title: ProductColumn,
   { group, by }: VariantDraft,
 ): Value | undefined {
   const handle = guess.pick({
@@ -239,15 +214,14 @@ function draftUrl(
 const KEPT = '_./+#';
 
 /** Whether a product is hidden; unknown words are asked about, because a wrong guess could publish a product that is not ready. */
-function draftHidden(guess: Products): ProductSpec['hidden'] {
+function draftHidden(guess: ProductGuess): ProductSpec['hidden'] {
   const isWord = (value: string) => visibilityOf(value) !== undefined;
   const choice = {
     fits: (column: SampledColumn) => shareOf(column, isWord) >= 0.5,
     shown: (column: SampledColumn) => countedShare(column, isWord, 'are words for shown or hidden'),
   };
-  const marked = guess.columns.find(
+  const marked = guess.free.find(
     (column) =>
-      guess.isFree(column) &&
       meaningOf(column, ['visible', 'hidden'])?.how === 'exact' &&
       shareOf(column, (value) => MARKS.has(value.toLowerCase())) === 1,
   );
@@ -279,12 +253,9 @@ function draftHidden(guess: Products): ProductSpec['hidden'] {
       : undefined;
   const column = visible ?? hidden;
   if (column === undefined) {
-    const unclear = guess.columns.filter(
+    const unclear = guess.free.filter(
       (one) =>
-        guess.isFree(one) &&
-        one.values.length > 0 &&
-        meaningOf(one, ['visible', 'hidden'])?.how === 'exact' &&
-        !isStatus(one),
+        one.values.length > 0 && meaningOf(one, ['visible', 'hidden'])?.how === 'exact' && !isStatus(one),
     );
     const [first] = unclear;
     if (first !== undefined && guess.answers['column.visible'] === undefined) {
@@ -320,15 +291,15 @@ function draftHidden(guess: Products): ProductSpec['hidden'] {
 const MARKS: ReadonlySet<string> = new Set(['x', '✓', '✔', '●', '*']);
 
 /** A status can belong to anything, such as an order. */
-function isStatus({ header }: Column): boolean {
+function isStatus({ header }: ProductColumn): boolean {
   return STATUS_WORDS.test(header);
 }
 
 const STATUS_WORDS = /stat(?:us|ut|o)|estado|stav|durum|状态|状態|狀態|ステータス|situa|стат|product status/i;
 
 function shownOf(
-  guess: Products,
-  { header, values }: Column,
+  guess: ProductGuess,
+  { header, values }: ProductColumn,
   word: string,
   isHiddenColumn: boolean,
 ): boolean | undefined {
@@ -356,8 +327,8 @@ const TOTALS: ReadonlySet<string> = new Set(
 
 /** A last row with totals is not a product. */
 function totalRows(
-  guess: Products,
-  title: Column,
+  guess: ProductGuess,
+  title: ProductColumn,
 ): readonly { readonly when: Condition; readonly reason: string }[] {
   const found = title.values.filter((value) => TOTALS.has(value.toLowerCase().replace(/:$/, '')));
   if (found.length !== 1 || title.cells.findLast((cell) => cell !== '') !== found[0]) return [];

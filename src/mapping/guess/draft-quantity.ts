@@ -1,12 +1,13 @@
 import type { VariantsSpec } from '../spec/product-spec.ts';
 import type { Value } from '../spec/value.ts';
 import type { Transform } from '../transforms/transforms.ts';
-import { countedShare, type Guess, meaningOf, type ReadColumn } from './guess.ts';
-import { type ProductConcept, weightUnit } from './header-words.ts';
+import { countedShare, meaningOf, type ProductColumn, type ProductGuess } from './guess.ts';
+import { weightUnit } from './header-words.ts';
 import { styleOf } from './number-style.ts';
 import {
   availabilityOf,
   booleanOf,
+  mostly,
   readAmount,
   readCount,
   readWeight,
@@ -15,13 +16,8 @@ import {
   signsOf,
 } from './sampled-column.ts';
 
-type Column = ReadColumn<ProductConcept>;
-type Products = Guess<ProductConcept>;
-
-const MOSTLY = 0.8;
-
 /** The stock: a number of pieces, or words that say whether there are any. */
-export function draftQuantity(guess: Products): Value | undefined {
+export function draftQuantity(guess: ProductGuess): Value | undefined {
   const isCount = (value: string) => readCount(value) !== undefined || saysNone(value);
   const isWord = (value: string) => availabilityOf(value) !== undefined || booleanOf(value) !== undefined;
   const count = guess.pick({
@@ -29,13 +25,11 @@ export function draftQuantity(guess: Products): Value | undefined {
     what: 'the stock',
     concepts: ['quantity'],
     fits: (column) =>
-      shareOf(column, isCount) >= 0.5 &&
-      shareOf(column, (value) => isCount(value) || isWord(value)) >= MOSTLY,
+      shareOf(column, isCount) >= 0.5 && mostly(column, (value) => isCount(value) || isWord(value)),
     shown: (column) =>
       countedShare(column, (value) => readCount(value) !== undefined, 'are numbers of pieces'),
   });
-  if (guess.answers['column.quantity'] === '' || guess.questions.some(({ id }) => id === 'column.quantity'))
-    return undefined;
+  if (guess.answers['column.quantity'] === '' || guess.isAsked('quantity')) return undefined;
   const words =
     count ??
     guess.pick({
@@ -111,7 +105,7 @@ export function draftQuantity(guess: Products): Value | undefined {
 }
 
 /** What a word in the stock means; undefined while that is asked. */
-function stockOf(guess: Products, { header, values }: Column, word: string): string | undefined {
+function stockOf(guess: ProductGuess, { header, values }: ProductColumn, word: string): string | undefined {
   if (saysNone(word)) return 'available';
   const known = availabilityOf(word) ?? booleanOf(word);
   if (known !== undefined) return known ? 'available' : 'sold-out';
@@ -128,13 +122,13 @@ function stockOf(guess: Products, { header, values }: Column, word: string): str
 }
 
 /** The weight with its unit: of the cells, else of the header; asked where neither names it. */
-export function draftWeight(guess: Products): VariantsSpec['weight'] {
+export function draftWeight(guess: ProductGuess): VariantsSpec['weight'] {
   const isWeight = (value: string) => readWeight(value) !== undefined;
   const column = guess.pick({
     field: 'weight',
     what: 'the weight',
     concepts: ['weight'],
-    fits: (one) => shareOf(one, isWeight) >= MOSTLY,
+    fits: (one) => mostly(one, isWeight),
     shown: (one) => countedShare(one, isWeight, 'are weights'),
   });
   if (column === undefined) return undefined;

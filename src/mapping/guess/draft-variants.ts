@@ -1,14 +1,8 @@
 import type { GroupSpec } from '../spec/group-spec.ts';
 import type { OptionsSpec, VariantsSpec } from '../spec/product-spec.ts';
 import type { Value } from '../spec/value.ts';
-import { type Guess, meaningOf, type ReadColumn } from './guess.ts';
-import type { ProductConcept } from './header-words.ts';
-import { isCode, isText, shareOf } from './sampled-column.ts';
-
-type Column = ReadColumn<ProductConcept>;
-type Products = Guess<ProductConcept>;
-
-const MOSTLY = 0.8;
+import { meaningOf, type ProductColumn, type ProductGuess } from './guess.ts';
+import { isCode, isText, mostly } from './sampled-column.ts';
 
 /** How the rows of a file belong to products. */
 export interface VariantDraft {
@@ -17,31 +11,27 @@ export interface VariantDraft {
   readonly options: OptionsSpec | undefined;
   readonly inherit: readonly string[];
   /** The column whose values identify products; the SKU or the title if each row is one product. */
-  readonly by: Column | undefined;
+  readonly by: ProductColumn | undefined;
 }
 
 const ALONE: VariantDraft = { group: undefined, rows: 'all', options: undefined, inherit: [], by: undefined };
 
 /** Finds rows that are variants of one product. Undefined while a question about them is open. */
 export function draftVariants(
-  guess: Products,
-  sku: Column | undefined,
-  title: Column | undefined,
+  guess: ProductGuess,
+  sku: ProductColumn | undefined,
+  title: ProductColumn | undefined,
 ): VariantDraft | undefined {
-  const parent = guess.columns.find(
+  const parent = guess.free.find(
     (column) =>
-      guess.isFree(column) &&
-      meaningOf(column, ['parent'])?.how === 'exact' &&
-      column.values.length > 0 &&
-      shareOf(column, isCode) >= MOSTLY,
+      meaningOf(column, ['parent'])?.how === 'exact' && column.values.length > 0 && mostly(column, isCode),
   );
   const given = guess.answers['group'];
-  const choices = guess.columns.filter(
+  const choices = guess.free.filter(
     (column) =>
-      guess.isFree(column) &&
       column.values.length > 0 &&
       meaningOf(column, ['size', 'color', 'option', 'material'])?.how === 'exact' &&
-      shareOf(column, (value) => value.length <= LONGEST_CHOICE) >= MOSTLY,
+      mostly(column, (value) => value.length <= LONGEST_CHOICE),
   );
   if (given?.toLowerCase() === 'none') return ALONE;
   const by = given === undefined ? undefined : guess.called(given);
@@ -96,7 +86,7 @@ export function draftVariants(
 const LONGEST_CHOICE = 60;
 
 /** Asks about sizes or colours that a row lists in one cell: each variant needs its own row. */
-function listsChoices(guess: Products, choices: readonly Column[]): boolean {
+function listsChoices(guess: ProductGuess, choices: readonly ProductColumn[]): boolean {
   const listing = choices.find(({ values }) =>
     values.some((value) => /^[^,;|/]{1,20}(?:[,;|/] ?[^,;|/]{1,20})+$/.test(value)),
   );
@@ -110,7 +100,7 @@ function listsChoices(guess: Products, choices: readonly Column[]): boolean {
   return true;
 }
 
-function optionsOf(guess: Products, choices: readonly Column[]): OptionsSpec {
+function optionsOf(guess: ProductGuess, choices: readonly ProductColumn[]): OptionsSpec {
   const columns = choices.map((column) => {
     guess.claim(
       `option ${column.header}`,
@@ -124,7 +114,7 @@ function optionsOf(guess: Products, choices: readonly Column[]): OptionsSpec {
 }
 
 /** Columns in which a blank cell of a continuing row means the value above. */
-function inherited(guess: Products): readonly string[] {
+function inherited(guess: ProductGuess): readonly string[] {
   return [...guess.used].flatMap(([name, { column }]) =>
     name !== 'title' && name !== 'sku' && column.cells.includes('') && !name.startsWith('option')
       ? [name]
@@ -134,11 +124,11 @@ function inherited(guess: Products): readonly string[] {
 
 /** Rows that name their parent, or share the name of a group. */
 function byParent(
-  guess: Products,
-  parent: Column,
-  sku: Column | undefined,
-  title: Column | undefined,
-  choices: readonly Column[],
+  guess: ProductGuess,
+  parent: ProductColumn,
+  sku: ProductColumn | undefined,
+  title: ProductColumn | undefined,
+  choices: readonly ProductColumn[],
 ): VariantDraft | undefined {
   const skus = new Set(sku?.values ?? []);
   const isOwn = (row: number) => parent.cells[row] === sku?.cells[row];
@@ -151,9 +141,7 @@ function byParent(
     guess.askColumn(
       'option',
       'the option in which the variants of a product differ',
-      guess.columns.filter(
-        (column) => guess.isFree(column) && column.header !== '' && column !== parent && isText(column),
-      ),
+      guess.free.filter((column) => column !== parent && isText(column)),
       `'${parent.header}' groups ${named.length} rows, and no column is called a size or colour`,
       false,
     );
@@ -197,7 +185,7 @@ function byParent(
 }
 
 /** Whether a column has a value on every row, and never the same. */
-export function isKey(column: Column | undefined): boolean {
+export function isKey(column: ProductColumn | undefined): boolean {
   return (
     column !== undefined &&
     column.values.length === column.cells.length &&

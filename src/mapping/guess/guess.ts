@@ -1,6 +1,7 @@
 import { loosened } from '../../model/nearest.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
 import type { HeaderReading, Meaning } from './header-reading.ts';
+import type { ProductConcept } from './header-words.ts';
 import type { SampledColumn } from './sampled-column.ts';
 
 /** One of the answers that a question takes. */
@@ -102,12 +103,7 @@ export class Guess<Concept extends string> {
     const given = this.given(field);
     if (given !== undefined)
       return given === 'none' ? given : this.claim(field, given, 'as you said', 'certain');
-    const before = this.columns.find(
-      (column) =>
-        column.header !== '' &&
-        this.isFree(column) &&
-        this.#earlier.get(loosened(column.header))?.field === field,
-    );
+    const before = this.free.find(({ header }) => this.#earlier.get(loosened(header))?.field === field);
     if (before === undefined || (before.values.length > 0 && !fits(before))) return undefined;
     const mapping = this.#earlier.get(loosened(before.header))?.mapping ?? '';
     return this.claim(field, before, `the mapping ${mapping} uses it for ${what} too`, 'certain');
@@ -118,7 +114,7 @@ export class Guess<Concept extends string> {
     const { field, what, concepts, fits, prefer } = spec;
     const settled = this.settled(spec);
     if (settled !== undefined) return settled === 'none' ? undefined : settled;
-    const free = this.columns.filter((column) => column.header !== '' && this.isFree(column));
+    const { free } = this;
     for (const how of ['exact', 'near'] as const) {
       const called = free.filter((column) => {
         const meaning = meaningOf(column, concepts);
@@ -127,17 +123,12 @@ export class Guess<Concept extends string> {
       const filled = called.filter(({ values }) => values.length > 0);
       const open = filled.length > 0 ? filled : called;
       const preferred = prefer === undefined ? [] : open.filter(prefer);
-      const [only, second] = preferred.length > 0 ? preferred : open;
+      const among = preferred.length > 0 ? preferred : open;
+      const [only, second] = among;
       if (only === undefined) continue;
       if (second !== undefined) {
-        const among = preferred.length > 0 ? preferred : open;
-        this.askColumn(
-          field,
-          what,
-          among,
-          `${among.map(({ header }) => `'${header}'`).join(' and ')} may both have it`,
-          true,
-        );
+        const names = among.map(({ header }) => `'${header}'`).join(' and ');
+        this.askColumn(field, what, among, `${names} may both have it`, true);
         return undefined;
       }
       return this.claim(
@@ -191,6 +182,16 @@ export class Guess<Concept extends string> {
     return !this.#claims.has(column.index);
   }
 
+  /** The columns with a header that no field has taken. */
+  get free(): readonly ReadColumn<Concept>[] {
+    return this.columns.filter((column) => column.header !== '' && this.isFree(column));
+  }
+
+  /** Whether it is asked which column has a field. */
+  isAsked(field: string): boolean {
+    return this.questions.some(({ id }) => id === `column.${field}`);
+  }
+
   /** The fields that have a column, as `--column` names them. */
   fields(): readonly string[] {
     return [...this.#claims.values()].map(({ field }) => field);
@@ -198,15 +199,8 @@ export class Guess<Concept extends string> {
 
   /** Puts a column into the mapping, by a name; gives the name. */
   use(name: string, column: SampledColumn): string {
-    const taken = [...this.used].find(
-      ([
-        ,
-        {
-          column: { index },
-        },
-      ]) => index === column.index,
-    );
-    if (taken !== undefined) return taken[0];
+    const [taken] = [...this.used].find(([, used]) => used.column.index === column.index) ?? [];
+    if (taken !== undefined) return taken;
     let free = name;
     for (let number = 2; this.used.has(free); number++) free = `${name}${number}`;
     this.used.set(free, { column, evidence: this.#claims.get(column.index)?.evidence ?? '' });
@@ -300,6 +294,10 @@ export class Guess<Concept extends string> {
     return first.concept === 'none' ? 'it has no field in the store' : `called ${first.concept}, not used`;
   }
 }
+
+/** The findings about a file of products, and one of its columns. */
+export type ProductGuess = Guess<ProductConcept>;
+export type ProductColumn = ReadColumn<ProductConcept>;
 
 interface Claim {
   readonly field: string;

@@ -809,17 +809,8 @@ export type ContactConcept = keyof typeof CONTACT_WORDS;
 const CURRENCIES: Readonly<Record<string, string>> = {
   ...{ '€': 'EUR', euro: 'EUR', euros: 'EUR', $: 'USD', '£': 'GBP', '¥': 'JPY', 円: 'JPY', yen: 'JPY' },
   ...{ zl: 'PLN', kc: 'CZK', '₽': 'RUB', руб: 'RUB', р: 'RUB', '₺': 'TRY', tl: 'TRY', 元: 'CNY', rmb: 'CNY' },
-  ...{
-    r$: 'BRL',
-    us$: 'USD',
-    a$: 'AUD',
-    au$: 'AUD',
-    c$: 'CAD',
-    ca$: 'CAD',
-    hk$: 'HKD',
-    nt$: 'TWD',
-    s$: 'SGD',
-  },
+  ...{ r$: 'BRL', us$: 'USD', a$: 'AUD', au$: 'AUD', c$: 'CAD', ca$: 'CAD' },
+  ...{ hk$: 'HKD', nt$: 'TWD', s$: 'SGD' },
   ...{ sfr: 'CHF', fr: 'CHF', kr: 'SEK', ft: 'HUF', '₹': 'INR', '₴': 'UAH', грн: 'UAH', '₩': 'KRW' },
 };
 const CODES: ReadonlySet<string> = new Set(
@@ -837,17 +828,8 @@ export function currencyCode(word: string): string | undefined {
 const UNITS: Readonly<Record<string, string>> = {
   ...{ kg: 'kg', kgs: 'kg', kilogram: 'kg', kilograms: 'kg', kilogramm: 'kg', kilo: 'kg', кг: 'kg' },
   ...{ g: 'g', gr: 'g', gram: 'g', grams: 'g', gramm: 'g', grammes: 'g', gramos: 'g', г: 'g', гр: 'g' },
-  ...{
-    lb: 'lb',
-    lbs: 'lb',
-    pound: 'lb',
-    pounds: 'lb',
-    oz: 'oz',
-    ounce: 'oz',
-    ounces: 'oz',
-    mg: 'mg',
-    мг: 'mg',
-  },
+  ...{ lb: 'lb', lbs: 'lb', pound: 'lb', pounds: 'lb', oz: 'oz', ounce: 'oz', ounces: 'oz' },
+  ...{ mg: 'mg', мг: 'mg' },
   ...{ 公斤: 'kg', 千克: 'kg', 克: 'g', キログラム: 'kg', グラム: 'g' },
 };
 

@@ -1,7 +1,7 @@
 import { didYouMean, loosened } from '../../model/nearest.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
 import type { ContactMappingSpec, ContactSpec, MappingFile, MappingSpec } from '../spec/mapping-spec.ts';
-import type { Value } from '../spec/value.ts';
+import type { Flag, Value } from '../spec/value.ts';
 import { draftProduct } from './draft-product.ts';
 import {
   countedShare,
@@ -17,6 +17,7 @@ import {
   booleanOf,
   isEmail,
   isPhone,
+  mostly,
   readAmount,
   type SampledColumn,
   sampleColumns,
@@ -116,28 +117,16 @@ export function proposeMapping(
   }
 }
 
-/** The fields that `--column` names. */
-const FIELDS: Readonly<Record<MappingSpec['import'], readonly string[]>> = {
-  products: [
-    ...['title', 'price', 'was', 'sale', 'sku', 'url', 'description', 'images', 'category', 'subcategory'],
-    ...['quantity', 'availability', 'weight', 'visible', 'hidden', 'currency', 'option'],
-  ],
-  contacts: [
-    ...['email', 'firstName', 'lastName', 'name', 'phone', 'mobile', 'companyName', 'address', 'houseNumber'],
-    ...['city', 'zip', 'state', 'country', 'note', 'tags', 'subscribed', 'unsubscribed'],
-  ],
-};
-
 function refuseUnknownFields(imports: MappingSpec['import'], answers: MappingAnswers): void {
   const names = Object.keys(answers).flatMap((id) =>
     id.startsWith('column.') ? [id.slice('column.'.length)] : [],
   );
-  const unknown = names.find((name) => !FIELDS[imports].includes(name));
+  const fields = [...Object.keys(COLUMN_FIELDS[imports]), ...(imports === 'products' ? ['option'] : [])];
+  const unknown = names.find((name) => !fields.includes(name));
   if (unknown === undefined) return;
-  throw new UsageError(
-    `There is no field '${unknown}' of ${imports}${didYouMean(unknown, FIELDS[imports]) || '.'}`,
-    { hint: `Fields: ${FIELDS[imports].join(', ')}.` },
-  );
+  throw new UsageError(`There is no field '${unknown}' of ${imports}${didYouMean(unknown, fields) || '.'}`, {
+    hint: `Fields: ${fields.join(', ')}.`,
+  });
 }
 
 function resultOf<Concept extends string>(guess: Guess<Concept>, spec: MappingSpec | undefined) {
@@ -230,8 +219,6 @@ function columnOf(value: unknown): string | undefined {
   return 'value' in value ? columnOf(value.value) : undefined;
 }
 
-const MOSTLY = 0.8;
-
 /** A mapping of contacts; undefined while a question is open. */
 function draftContact(guess: Guess<ContactConcept>): ContactMappingSpec | undefined {
   const pick = (
@@ -248,7 +235,7 @@ function draftContact(guess: Guess<ContactConcept>): ContactMappingSpec | undefi
       shown,
       prefer: ({ reading }) => (reading.qualifiers.number ?? 1) === 1 && reading.meanings.length === 1,
     });
-  const emails = (column: SampledColumn) => shareOf(column, isEmail) >= MOSTLY;
+  const emails = (column: SampledColumn) => mostly(column, isEmail);
   const shownEmails = (column: SampledColumn) => countedShare(column, isEmail, 'are e-mail addresses');
   let email = pick('email', 'the e-mail address', emails, shownEmails);
   if (email === undefined && guess.questions.length === 0) {
@@ -257,76 +244,65 @@ function draftContact(guess: Guess<ContactConcept>): ContactMappingSpec | undefi
       email = guess.claim('email', only, shownEmails(only), 'likely');
     } else {
       const candidates = guess.columns.filter((column) => shareOf(column, isEmail) > 0);
-      guess.askColumn(
-        'email',
-        'the e-mail address',
-        candidates,
-        'no header is called an e-mail address',
-        false,
-      );
+      const reason = 'no header is called an e-mail address';
+      guess.askColumn('email', 'the e-mail address', candidates, reason, false);
     }
   }
-  const words = (column: SampledColumn) => shareOf(column, (value) => /\p{L}/u.test(value)) >= MOSTLY;
+  const words = (column: SampledColumn) => mostly(column, (value) => /\p{L}/u.test(value));
   const first = pick('firstName', 'the first name', words);
   const last = pick('lastName', 'the last name', words);
   const name = pick('name', 'the name', words);
-  const phones = (column: SampledColumn) => shareOf(column, isPhone) >= MOSTLY;
+  const phones = (column: SampledColumn) => mostly(column, isPhone);
   const phone = pick('phone', 'the phone', phones);
   const mobile = pick('mobile', 'the mobile phone', phones);
   const address = pick('address', 'the address');
   const house = pick('houseNumber', 'the house number');
   const others = (['companyName', 'city', 'zip', 'state', 'country', 'note'] as const).map(
-    (field) => [field, pick(field, `the ${FIELD_NAMES[field]}`)] as const,
+    (field) => [field, pick(field, `the ${COLUMN_FIELDS.contacts[field]?.toLowerCase()}`)] as const,
   );
   const tags = pick('tags', 'tags');
-  const flags = (column: SampledColumn) => shareOf(column, (value) => booleanOf(value) !== undefined) === 1;
-  const shownFlags = (column: SampledColumn) =>
-    countedShare(column, (value) => booleanOf(value) !== undefined, 'are yes or no');
+  const isFlag = (value: string) => booleanOf(value) !== undefined;
+  const flags = (column: SampledColumn) => shareOf(column, isFlag) === 1;
+  const shownFlags = (column: SampledColumn) => countedShare(column, isFlag, 'are yes or no');
   const subscribed = pick('subscribed', 'whether the contact gets e-mails', flags, shownFlags);
   const unsubscribed =
     subscribed === undefined
       ? pick('unsubscribed', 'whether the contact is unsubscribed', flags, shownFlags)
       : undefined;
   if (email === undefined || guess.questions.length > 0) return undefined;
-  const use = (field: string, column: SampledColumn) => guess.use(field, column);
+  const use = <Made>(
+    field: string,
+    column: SampledColumn | undefined,
+    make: (name: string) => Made,
+  ): Made | undefined => (column === undefined ? undefined : make(guess.use(field, column)));
+  const same = (name: string) => name;
   const list = (['|', ';', ','] as const).find((sign) => tags?.values.some((value) => value.includes(sign)));
-  const bothNames: Value | undefined =
-    first !== undefined && last !== undefined
-      ? { join: [use('firstName', first), use('lastName', last)] }
-      : undefined;
   const contact: ContactSpec = {
-    email: [use('email', email), 'email'],
-    ...optional('name', bothNames ?? (name === undefined ? undefined : use('name', name))),
+    email: [guess.use('email', email), 'email'],
     ...optional(
-      'phone',
-      firstOf([phone, mobile].filter((one) => one !== undefined).map((one) => use('phone', one))),
+      'name',
+      first !== undefined && last !== undefined
+        ? { join: [guess.use('firstName', first), guess.use('lastName', last)] }
+        : use('name', name, same),
     ),
+    ...optional('phone', firstOf([phone, mobile].flatMap((one) => use('phone', one, same) ?? []))),
     ...optional(
       'address',
-      address === undefined
-        ? undefined
-        : house === undefined
-          ? use('address', address)
-          : { join: [use('address', address), use('houseNumber', house)] },
+      use('address', address, (street): Value => {
+        return use('houseNumber', house, (number) => ({ join: [street, number] })) ?? street;
+      }),
     ),
     ...Object.fromEntries(
-      others.flatMap(([field, column]) => (column === undefined ? [] : [[field, use(field, column)]])),
+      others.flatMap(([field, column]) => use(field, column, (name) => [[field, name] as const]) ?? []),
     ),
     ...optional(
       'tags',
-      tags === undefined
-        ? undefined
-        : list === undefined
-          ? [use('tags', tags), { split: ';' }]
-          : [use('tags', tags), { split: list }],
+      use('tags', tags, (column): Value => [column, { split: list ?? ';' }]),
     ),
     ...optional(
       'subscribed',
-      subscribed !== undefined
-        ? [use('subscribed', subscribed), 'boolean']
-        : unsubscribed !== undefined
-          ? [use('unsubscribed', unsubscribed), { boolean: { yes: ['no'], no: ['yes'] } }]
-          : undefined,
+      use('subscribed', subscribed, (column): Flag => [column, 'boolean']) ??
+        use('unsubscribed', unsubscribed, (column): Flag => [column, UNSUBSCRIBED]),
     ),
   };
   const required = [...guess.used].flatMap(([key, { column }]) =>
@@ -335,14 +311,7 @@ function draftContact(guess: Guess<ContactConcept>): ContactMappingSpec | undefi
   return { import: 'contacts', columns: guess.columnSpecs(), required, contact, tests: [] };
 }
 
-const FIELD_NAMES = {
-  companyName: 'company',
-  city: 'city',
-  zip: 'postal code',
-  state: 'state',
-  country: 'country',
-  note: 'note',
-} as const;
+const UNSUBSCRIBED = { boolean: { yes: ['no'], no: ['yes'] } };
 
 function optional<Key extends string, T>(key: Key, value: T | undefined): Partial<Record<Key, T>> {
   return value === undefined ? {} : ({ [key]: value } as Partial<Record<Key, T>>);

@@ -36,6 +36,11 @@ export function shareOf({ values }: SampledColumn, test: (value: string) => bool
   return values.length === 0 ? 0 : values.filter(test).length / values.length;
 }
 
+/** Whether nearly all values meet a test: a column of amounts may have a few words, whose rows are rejected with a reason. */
+export function mostly(column: SampledColumn, test: (value: string) => boolean): boolean {
+  return shareOf(column, test) >= 0.8;
+}
+
 /** An amount as a cell writes it. */
 export interface WrittenAmount {
   /** The digits with their signs, without currency and words. */
@@ -286,9 +291,7 @@ export function readWeight(value: string): WrittenWeight | undefined {
 /** Whether a column holds words: neither amounts nor addresses. */
 export function isText(column: SampledColumn): boolean {
   return (
-    shareOf(column, (value) => /\p{L}/u.test(value) && !isEmail(value) && !isAddresses(value)) >= MOSTLY &&
-    shareOf(column, (value) => readAmount(value) === undefined) >= MOSTLY
+    mostly(column, (value) => /\p{L}/u.test(value) && !isEmail(value) && !isAddresses(value)) &&
+    mostly(column, (value) => readAmount(value) === undefined)
   );
 }
-
-const MOSTLY = 0.8;

@@ -10,26 +10,13 @@ import type { RowField } from '../values/field.ts';
 /** The units in which a store may weigh. */
 export type WeightUnit = 'g' | 'kg' | 'lb' | 'oz';
 
-const GRAMS: Readonly<Record<string, number>> = {
-  mg: 0.001,
-  g: 1,
-  gr: 1,
-  gram: 1,
-  grams: 1,
-  kg: 1000,
-  kgs: 1000,
-  kilogram: 1000,
-  kilograms: 1000,
-  oz: 28.349523125,
-  ounce: 28.349523125,
-  ounces: 28.349523125,
-  lb: 453.59237,
-  lbs: 453.59237,
-  pound: 453.59237,
-  pounds: 453.59237,
-};
-
-const UNIT_GRAMS = new Map(Object.entries(GRAMS));
+const UNIT_GRAMS = new Map(
+  Object.entries({
+    ...{ mg: 0.001, g: 1, gr: 1, gram: 1, grams: 1, kg: 1000, kgs: 1000, kilogram: 1000, kilograms: 1000 },
+    ...{ oz: 28.349523125, ounce: 28.349523125, ounces: 28.349523125 },
+    ...{ lb: 453.59237, lbs: 453.59237, pound: 453.59237, pounds: 453.59237 },
+  }),
+);
 
 /** The longest name of a unit. */
 const LONGEST_UNIT = 12;

@@ -4,20 +4,18 @@ import { optional } from '../../model/json-object.ts';
 import { Moment, refuse } from '../values/cell.ts';
 import { defineTransform, readingStep, type Step, type TransformContext } from './define-transform.ts';
 
+const FIELDS = ['year', 'month', 'day', 'hour', 'minute', 'second'] as const;
+
 /** The parts of a date as they are in the text. */
 interface DateParts {
-  readonly year: number;
-  readonly month: number;
-  readonly day: number;
-  readonly hour: number;
-  readonly minute: number;
-  readonly second: number;
+  /** In the order of `FIELDS`. */
+  readonly numbers: readonly number[];
   readonly hasTime: boolean;
   /** Minutes east of Greenwich, if the text has them. */
   readonly offset: number | undefined;
 }
 
-type Field = 'year' | 'month' | 'day' | 'hour' | 'minute' | 'second' | 'half';
+type Field = (typeof FIELDS)[number] | 'half';
 
 const TOKENS: Readonly<Record<string, { readonly field: Field; readonly digits: string }>> = {
   yyyy: { field: 'year', digits: '([0-9]{4})' },
@@ -66,32 +64,15 @@ function partsOf(fields: readonly Field[], texts: readonly string[]): DateParts 
   const half = numbers.get('half')?.toLowerCase();
   const hour = half === undefined ? read('hour') : (read('hour') % 12) + (half === 'pm' ? 12 : 0);
   const year = read('year') < 100 ? read('year') + 2000 : read('year');
-  return {
-    year,
-    month: read('month'),
-    day: read('day'),
-    hour,
-    minute: read('minute'),
-    second: read('second'),
-    hasTime: numbers.has('hour'),
-    offset: undefined,
-  };
+  const all = [year, read('month'), read('day'), hour, read('minute'), read('second')];
+  return { numbers: all, hasTime: numbers.has('hour'), offset: undefined };
 }
 
 function readIso(text: string): DateParts | undefined {
   const found = ISO.exec(text);
   if (found === null) return undefined;
-  const [year, month, day, hour, minute, second] = found.slice(1, 7).map((part) => Number(part ?? 0));
-  return {
-    year: year ?? 0,
-    month: month ?? 0,
-    day: day ?? 0,
-    hour: hour ?? 0,
-    minute: minute ?? 0,
-    second: second ?? 0,
-    hasTime: found[4] !== undefined,
-    offset: offsetMinutes(found[7]),
-  };
+  const numbers = found.slice(1, 7).map((part) => Number(part ?? 0));
+  return { numbers, hasTime: found[4] !== undefined, offset: offsetMinutes(found[7]) };
 }
 
 function offsetMinutes(zone: string | undefined): number | undefined {
@@ -101,18 +82,12 @@ function offsetMinutes(zone: string | undefined): number | undefined {
   return zone.startsWith('-') ? -minutes : minutes;
 }
 
-function momentOf(parts: DateParts, timezone: string): Moment | undefined {
-  const { year, month, day, hour, minute, second, hasTime, offset } = parts;
-  const utc = Date.UTC(year, month - 1, day, hour, minute, second);
-  const back = new Date(utc);
-  const exists =
-    back.getUTCFullYear() === year &&
-    back.getUTCMonth() === month - 1 &&
-    back.getUTCDate() === day &&
-    hour < 24 &&
-    minute < 60 &&
-    second < 60;
-  if (!exists) return undefined;
+function momentOf({ numbers, hasTime, offset }: DateParts, timezone: string): Moment | undefined {
+  const [year = 0, month = 0, ...rest] = numbers;
+  const utc = Date.UTC(year, month - 1, ...rest);
+  // A month, day, hour, minute or second that does not exist is counted into the next.
+  const back = Number.isNaN(utc) ? [] : new Date(utc).toISOString().match(/\d+/g)?.map(Number);
+  if (!numbers.every((number, index) => number === back?.[index])) return undefined;
   return new Moment(offset === undefined ? zonedTime(utc, timezone) : utc - offset * 60_000, !hasTime);
 }
 
@@ -134,27 +109,14 @@ function offsetAt(time: number, timezone: string): number {
   let format = zoneFormats.get(timezone);
   if (format === undefined) {
     format = new Intl.DateTimeFormat('en-US', {
-      timeZone: timezone,
-      hourCycle: 'h23',
-      year: 'numeric',
-      month: 'numeric',
-      day: 'numeric',
-      hour: 'numeric',
-      minute: 'numeric',
-      second: 'numeric',
+      ...{ timeZone: timezone, hourCycle: 'h23', year: 'numeric', month: 'numeric', day: 'numeric' },
+      ...{ hour: 'numeric', minute: 'numeric', second: 'numeric' },
     });
     zoneFormats.set(timezone, format);
   }
-  const parts = new Map(format.formatToParts(time).map(({ type, value }) => [type, Number(value)]));
-  const read = (type: Intl.DateTimeFormatPartTypes) => parts.get(type) ?? 0;
-  const shown = Date.UTC(
-    read('year'),
-    read('month') - 1,
-    read('day'),
-    read('hour'),
-    read('minute'),
-    read('second'),
-  );
+  const parts = new Map<string, string>(format.formatToParts(time).map(({ type, value }) => [type, value]));
+  const [year = 0, month = 0, ...rest] = FIELDS.map((field) => Number(parts.get(field) ?? 0));
+  const shown = Date.UTC(year, month - 1, ...rest);
   return shown - Math.floor(time / 1000) * 1000;
 }
 

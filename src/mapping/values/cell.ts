@@ -95,25 +95,22 @@ export type Cell = Item | readonly Item[] | undefined;
 export type Present = Item | readonly Item[];
 
 /** The kinds of one value. */
-export type ItemKind = 'text' | 'number' | 'boolean' | 'date';
+export type ItemKind = (typeof ITEM_KINDS)[number];
 
 /** The type of an expression, known before any row is read. */
 export type Kind = ItemKind | `${ItemKind}[]`;
 
 /** The kind of the items of a list; undefined for other types. */
 export function itemKind(kind: Kind): ItemKind | undefined {
-  switch (kind) {
-    case 'text[]':
-      return 'text';
-    case 'number[]':
-      return 'number';
-    case 'boolean[]':
-      return 'boolean';
-    case 'date[]':
-      return 'date';
-    default:
-      return undefined;
-  }
+  return ITEM_KINDS.find((item) => kind === `${item}[]`);
+}
+
+const ITEM_KINDS = ['text', 'number', 'boolean', 'date'] as const;
+
+/** A list of these; the kind itself if it is a list. */
+export function listKind(kind: Kind): Kind {
+  const item = ITEM_KINDS.find((one) => kind === one);
+  return item === undefined ? kind : `${item}[]`;
 }
 
 /** The name of a kind in messages. */

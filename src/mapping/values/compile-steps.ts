@@ -15,6 +15,7 @@ import {
   isList,
   itemKind,
   type Kind,
+  listKind,
   nameOfKind,
   type Present,
   Unreadable,
@@ -121,15 +122,15 @@ function readingStepFor(
   from: Kind,
   wanted: Kind,
 ): { readonly step: Step; readonly kind: Kind } | undefined {
-  const list = from === 'text[]';
-  if (from !== 'text' && !list) return undefined;
+  if (from !== 'text' && from !== 'text[]') return undefined;
+  const kind = from === 'text' ? wanted : listKind(wanted);
   switch (wanted) {
     case 'number':
-      return { step: numberStep(PLAIN_NUMBER, scope.quote), kind: list ? 'number[]' : 'number' };
+      return { step: numberStep(PLAIN_NUMBER, scope.quote), kind };
     case 'boolean':
-      return { step: booleanStep(scope.quote), kind: list ? 'boolean[]' : 'boolean' };
+      return { step: booleanStep(scope.quote), kind };
     case 'date':
-      return { step: isoDateStep('a date such as 2026-01-31', scope.quote), kind: list ? 'date[]' : 'date' };
+      return { step: isoDateStep('a date such as 2026-01-31', scope.quote), kind };
     default:
       return undefined;
   }
@@ -206,22 +207,7 @@ function kindAfter(step: Step, given: Kind): Kind | undefined {
   if (given === step.takes) return step.gives(given);
   if (itemKind(given) !== step.takes) return undefined;
   const item = step.gives(step.takes);
-  return itemKind(item) === undefined ? asList(item) : item;
-}
-
-function asList(kind: Kind): Kind {
-  switch (kind) {
-    case 'text':
-      return 'text[]';
-    case 'number':
-      return 'number[]';
-    case 'boolean':
-      return 'boolean[]';
-    case 'date':
-      return 'date[]';
-    default:
-      return kind;
-  }
+  return listKind(item);
 }
 
 /** Applies the steps to a value; steps that do not handle blanks are skipped for them. */
