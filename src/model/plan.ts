@@ -27,7 +27,7 @@ const planCounts = z.object({
   rejected: countSchema,
   skipped: countSchema,
   /** New or changed, and kept back by a guard. */
-  held: countSchema.default({ records: 0, rows: 0 }),
+  held: countSchema,
   /** Keys that this job last sent and the source no longer has; counted in mirror mode only. */
   removed: z.int(),
   /** Planned delete operations. */
@@ -141,8 +141,8 @@ const plannedShard = z.object({
   wave: z.int().exactOptional(),
   operations: z.int(),
   bytes: z.int(),
-  /** Over the bytes, in hexadecimal; absent in plans of earlier versions, which are no longer sent. */
-  sha256: z.string().exactOptional(),
+  /** Over the bytes, in hexadecimal. */
+  sha256: z.string(),
 });
 export type PlannedShard = Stored<typeof plannedShard>;
 
@@ -187,8 +187,8 @@ const planSource = z.object({
   columnsNotUsed: z.array(z.string()),
   /** The second tables that the mapping joins; absent where it joins none. */
   joins: z.array(joinFacts).exactOptional(),
-  /** Null if no record depends on the time of staging, and in plans of an earlier version. */
-  dates: judgedDates.nullable().default(null),
+  /** Null if no record depends on the time of staging. */
+  dates: judgedDates.nullable(),
   /** Set for the corrected rejects of a workbook. */
   ofWorkbook: z.literal(true).exactOptional(),
 });
@@ -238,7 +238,7 @@ const undoFacts = z.object({
 });
 export type UndoFacts = Stored<typeof undoFacts>;
 
-/** The effects of applying a source; nothing has been sent. Defaults are for plans of earlier versions. */
+/** The effects of applying a source; nothing has been sent. */
 export const planSchema = z.object({
   job: z.string(),
   resource: z.enum(RESOURCES),
@@ -247,9 +247,9 @@ export const planSchema = z.object({
   /** Most frequent first. */
   fieldsChanged: z.array(fieldChanges),
   /** Of products; empty for contacts. */
-  moves: movesSchema.default({ prices: [], stocks: [] }),
+  moves: movesSchema,
   /** Products with at least one price move (safety-limits.ts): there may be more than `moves` names. */
-  priceMoves: z.int().default(0),
+  priceMoves: z.int(),
   /**
    * Fields that are now empty in the source but that the store keeps, because the API cannot clear a contact's
    * fields.
@@ -267,9 +267,9 @@ export const planSchema = z.object({
   duplicates: duplicatesFound.nullable(),
   takeovers: z.array(takeover),
   /** Fields that other jobs of the store send as well. */
-  sharedFields: z.array(sharedField).default([]),
+  sharedFields: z.array(sharedField),
   /** Whether bodies were merged with what the store had acknowledged: then they are right until another job changes that. */
-  merged: z.boolean().default(false),
+  merged: z.boolean(),
   /** Rows whose key cannot be read: while there are any, nothing is deleted. */
   unreadableKeys: z.int(),
   /** Why a mirror plan deletes nothing, or not everything: the first reason that applies. */
@@ -280,10 +280,10 @@ export const planSchema = z.object({
    * Removed keys that were in flight when a run died, and were never acknowledged: the store may have them, from this
    * job or created by hand. They are named, and never deleted.
    */
-  unconfirmed: z.object({ keys: z.int(), examples: keysShown }).default({ keys: 0, examples: [] }),
+  unconfirmed: z.object({ keys: z.int(), examples: keysShown }),
   safety: z.array(safetyVerdict),
   /** One for each guard of the job, in its order. */
-  guards: z.array(guardFinding).default([]),
+  guards: z.array(guardFinding),
   /** Set where the job has image addresses checked. */
   images: imageFindings.exactOptional(),
   /** Set if it undoes a run. */
@@ -293,8 +293,8 @@ export const planSchema = z.object({
   heldSha256: z.string().exactOptional(),
   /** The position of the ledger (`Ledger.position`) with which the blocks of the source were compared; absent: there are none. */
   blocksAt: z.string().exactOptional(),
-  /** Over the file of rejections, in hexadecimal; absent in plans of earlier versions. */
-  rejectionsSha256: z.string().exactOptional(),
+  /** Over the file of rejections, in hexadecimal. */
+  rejectionsSha256: z.string(),
   source: planSource,
 });
 export type Plan = Stored<typeof planSchema>;

@@ -46,8 +46,7 @@ const inRows = {
   rejected: count,
   skipped: count,
   unsent: count,
-  // Earlier versions did not have this figure.
-  held: count.default(0),
+  held: count,
 };
 
 /**
@@ -162,13 +161,10 @@ export const runSchema = z.looseObject({
   finishedAt: moment.nullable(),
   /**
    * Milliseconds that processes have worked on it, by monotonic clocks, without waiting for approval and
-   * interruptions. Recorded about once per second; absent in state of earlier versions.
+   * interruptions. Recorded about once per second.
    */
   workedMs: z.number().exactOptional(),
-  /**
-   * The sequence of the newest run that had begun when this one last ended; absent until then, and in state of
-   * earlier versions.
-   */
+  /** The sequence of the newest run that had begun when this one last ended; absent until then. */
   endSequence: count.exactOptional(),
   totals: runTotalsSchema.nullable(),
   /** Why it did not succeed. For a running run: why it is about to end; workers then begin nothing more of it. */
@@ -255,8 +251,7 @@ export const SENDING_KINDS: readonly RunKind[] = ['run', 'retry', 'verify', 'und
 
 /**
  * How long a run has lasted, in milliseconds: the working time, without waiting and interruptions. For a running run
- * the value of about a second ago; by the wall clock if nothing is recorded, in its first second or by an earlier
- * version.
+ * the value of about a second ago; by the wall clock if nothing is recorded, in its first second.
  */
 export function lastedMs(
   { workedMs, startedAt, finishedAt }: Pick<Run, 'workedMs' | 'startedAt' | 'finishedAt'>,
@@ -328,12 +323,12 @@ export type AnsweredField = Stored<typeof answeredFieldSchema>;
 
 /** How the answers of the store to upserts differ from what was sent. */
 export const answersFoundSchema = z.object({
-  /** All answers that accepted an upsert; earlier versions did not count them. */
-  answered: z.int().default(0),
+  /** All answers that accepted an upsert. */
+  answered: z.int(),
   /** Answers that repeat at least half of the fields; others say nothing. */
   compared: z.int(),
   /** Those of them that alter or leave out a field. */
-  altered: z.int().default(0),
+  altered: z.int(),
   /** Most frequent first. */
   fields: z.array(answeredFieldSchema),
 });

@@ -104,7 +104,7 @@ type Settled =
   | KnownBlocks;
 
 /** The files of a draft. */
-interface DraftFiles extends Required<Pick<Plan, 'rejectionsSha256'>>, Pick<Plan, 'heldSha256'> {
+interface DraftFiles extends Pick<Plan, 'rejectionsSha256' | 'heldSha256'> {
   readonly upserts: readonly PlannedShard[];
 }
 

@@ -1,4 +1,3 @@
-import { text } from 'node:stream/consumers';
 import { isJsonObject } from '../model/json-object.ts';
 import type { Operation } from '../model/operation.ts';
 import { type Plan, type PlannedRejection, type PlannedShard, planSchema } from '../model/plan.ts';
@@ -6,8 +5,8 @@ import type { Reason } from '../model/reason.ts';
 import type { RowSpan } from '../model/row.ts';
 import { StateError } from '../model/storeferry-error.ts';
 import {
-  openSealed,
   type RunFolder,
+  readSealed,
   readWhole,
   sealedJson,
   sha256Of,
@@ -39,18 +38,10 @@ export async function writePlan(folder: RunFolder, plan: Plan): Promise<void> {
 /** The plan of a run; undefined if it was not finished. StateError if it cannot be read or was changed. */
 export async function readPlan(folder: RunFolder): Promise<Plan | undefined> {
   if (!(await folder.exists(PLAN_FILE))) return undefined;
-  const written = await text(await folder.read(PLAN_FILE));
-  try {
-    const { value, isSealed } = openSealed(written);
-    const plan = planSchema.parse(value);
-    if (!isSealed && plan.rejectionsSha256 !== undefined) throw new SyntaxError('the checksum is gone');
-    return plan;
-  } catch (cause) {
-    throw new StateError(`${folder.location}/${PLAN_FILE} is not a plan of this version.`, {
-      cause,
-      hint: 'The file was damaged or edited, or another version wrote it. Run the job again: it makes a new plan.',
-    });
-  }
+  return await readSealed(folder, PLAN_FILE, planSchema, [
+    'is not a plan of this version',
+    'The file was damaged or edited, or another version wrote it. Run the job again: it makes a new plan.',
+  ]);
 }
 
 /**
@@ -84,13 +75,9 @@ export async function verifyShard(folder: RunFolder, shard: PlannedShard): Promi
 
 function refuseOther(found: string, folder: RunFolder, { name, sha256 }: PlannedShard): void {
   if (sha256 === found) return;
-  const file = `${folder.location}/${name}`;
-  throw new StateError(
-    sha256 === undefined
-      ? `An earlier version planned ${file} without the checksum that shows whether the file is complete.`
-      : `${file} was changed after planning: its checksum differs.`,
-    { hint: 'Run the job again: it is planned again.' },
-  );
+  throw new StateError(`${folder.location}/${name} was changed after planning: its checksum differs.`, {
+    hint: 'Run the job again: it is planned again.',
+  });
 }
 
 /** Every rejection of a plan in batches, in order; StateError if the file is missing or damaged. */

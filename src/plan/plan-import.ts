@@ -9,8 +9,14 @@ import {
   reportedField,
   type SentFields,
 } from '../model/mapped-record.ts';
-import type { ImageFindings, Plan, PlannedShard, PlanSource, UndoFacts } from '../model/plan.ts';
-import { consideredRecords } from '../model/plan.ts';
+import {
+  consideredRecords,
+  type ImageFindings,
+  type Plan,
+  type PlannedShard,
+  type PlanSource,
+  type UndoFacts,
+} from '../model/plan.ts';
 import type { Sample } from '../model/run.ts';
 import type { SafetyFigures } from '../model/safety-limits.ts';
 import { waveEnds } from '../model/wave-limits.ts';
@@ -161,7 +167,7 @@ function assemble(
   { job, senders = [], undo, describeSource, blocks }: PlanOptions,
   { draft: { tally, watch }, rows, duplicates }: FullDraft,
   { removed, deletes, withheld, withoutId, unconfirmed }: PlannedDeletes,
-  files: Required<Pick<Plan, 'shards' | 'rejectionsSha256'>> & Pick<Plan, 'heldSha256'>,
+  files: Pick<Plan, 'shards' | 'rejectionsSha256' | 'heldSha256'>,
 ): Omit<Plan, 'safety'> {
   const fieldsChanged = tally.changes.changes();
   const records = Object.values(tally.counts).reduce((sum, count) => sum + count.records, 0);

@@ -136,7 +136,7 @@ export function shardLines(content: Buffer): string[] {
   return text.split('\n').slice(0, -1);
 }
 
-/** Where the bodies of its lines are packed, in order; nothing in files of deletes and of earlier versions. */
+/** Where the bodies of its lines are packed, in order; nothing in files of deletes. */
 export function packedBodies(content: Buffer): PackedBody[] {
   const end = content.indexOf(END_OF_LINES);
   if (end === -1) return [];

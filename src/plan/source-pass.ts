@@ -1,7 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import type { KnownBlocks } from '../model/block-index.ts';
-import type { HashKey, KeyHash } from '../model/key-set.ts';
-import { KeySet } from '../model/key-set.ts';
+import { type HashKey, type KeyHash, KeySet } from '../model/key-set.ts';
 import type {
   DeferredRecord,
   Mapped,

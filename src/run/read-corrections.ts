@@ -115,7 +115,7 @@ export function correctedRejects(folder: RunFolder, edits: CellEdits): Readable 
 }
 
 async function* correctedLines(folder: RunFolder, edits: CellEdits): AsyncGenerator<string> {
-  const { table, delimiter, inert } = await openRejects(folder);
+  const { table, delimiter } = await openRejects(folder);
   using _closed = table;
   yield `\ufeff${formatRow(table.header, delimiter)}\n`;
   let index = 0;
@@ -125,7 +125,7 @@ async function* correctedLines(folder: RunFolder, edits: CellEdits): AsyncGenera
       const typed = edits.get(index);
       const corrected = cells.map((cell, place) => {
         const now = typed?.get(place);
-        return now === undefined ? cell : inert ? inertCell(now) : now;
+        return now === undefined ? cell : inertCell(now);
       });
       lines += `${formatRow(corrected, delimiter)}\n`;
       index += 1;
@@ -135,9 +135,9 @@ async function* correctedLines(folder: RunFolder, edits: CellEdits): AsyncGenera
 }
 
 async function openRejects(folder: RunFolder) {
-  const { delimiter, inert = false, continues = [] } = await readRejectsIndex(folder);
+  const { delimiter, continues } = await readRejectsIndex(folder);
   const table = await readCsv(await folder.read(UNTOUCHED_FILE), { name: UNTOUCHED_FILE, delimiter });
-  return { table, delimiter, inert, continues: new Set(continues) };
+  return { table, delimiter, continues: new Set(continues) };
 }
 
 /** Names the rejects file that was typed in a browser, by its digest: any later change of it is one of a spreadsheet. */

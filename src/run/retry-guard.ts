@@ -1,14 +1,13 @@
-import { text } from 'node:stream/consumers';
 import { z } from 'zod';
 import type { DeferredRecord, ImportMode, Mapped, Resource } from '../model/mapped-record.ts';
 import { APPLIED_SINCE, KEY_NOT_REJECTED, type Reason } from '../model/reason.ts';
 import type { RowSpan } from '../model/row.ts';
 import type { Run } from '../model/run.ts';
-import { SourceError, StateError } from '../model/storeferry-error.ts';
+import { SourceError } from '../model/storeferry-error.ts';
 import type { CorrectedRejects } from '../report/rejects/corrected-rejects.ts';
 import { refusedCellWords } from '../report/rejects/rejects-edits.ts';
 import type { RejectedKey } from '../report/rejects/rejects-file.ts';
-import { openSealed, type RunFolder, sealedJson } from '../state/artifacts.ts';
+import { type RunFolder, readSealed, sealedJson } from '../state/artifacts.ts';
 import { IN_DOUBT, type Ledger } from '../state/state.ts';
 
 const GUARD_FILE = 'retry.json';
@@ -27,17 +26,9 @@ const guardSchema = z.strictObject({
 /** Decides which records of its snapshot a retry may send. */
 export type RetryGuard = z.infer<typeof guardSchema>;
 
-/** The guard for a retry of this run. StateError if an earlier version wrote its rejects. */
+/** The guard for a retry of this run. */
 export function retryGuardOf({ id }: Run, corrected: CorrectedRejects, resource: Resource): RetryGuard {
   const { keys, keyless, refused } = corrected;
-  if (keys === undefined) {
-    throw new StateError(
-      `The rejects of run ${id} are from an earlier version, which did not record the rejected keys.`,
-      {
-        hint: 'Run the job again: it writes its rejects again.',
-      },
-    );
-  }
   return {
     retryOf: id,
     keys: [...keys],
@@ -56,16 +47,10 @@ export async function saveRetryGuard(folder: RunFolder, guard: RetryGuard): Prom
 
 /** The guard of a retry. StateError if it is missing or damaged. */
 export async function loadRetryGuard(folder: RunFolder): Promise<RetryGuard> {
-  try {
-    const { value, isSealed } = openSealed(await text(await folder.read(GUARD_FILE)));
-    if (!isSealed) throw new SyntaxError('the checksum is gone');
-    return guardSchema.parse(value);
-  } catch (cause) {
-    throw new StateError(`${folder.location}: ${GUARD_FILE} is gone or damaged.`, {
-      cause,
-      hint: 'Retry again: it is written again.',
-    });
-  }
+  return await readSealed(folder, GUARD_FILE, guardSchema, [
+    'is damaged',
+    'Retry again: it is written again.',
+  ]);
 }
 
 type Item = Mapped | DeferredRecord;

@@ -1,8 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { TracedRecord, Wanted } from '../mapping/map-tables.ts';
 import { type JsonObject, member, objectsIn } from '../model/json-object.ts';
-import type { ImportMode, TracedCell, TracedField } from '../model/mapped-record.ts';
-import { leavesOf } from '../model/mapped-record.ts';
+import { type ImportMode, leavesOf, type TracedCell, type TracedField } from '../model/mapped-record.ts';
 import { nearest } from '../model/nearest.ts';
 import { NOT_IN_SAMPLE } from '../model/plan.ts';
 import type { Run, Sample } from '../model/run.ts';

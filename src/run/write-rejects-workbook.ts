@@ -13,8 +13,7 @@ import { SourceError } from '../model/storeferry-error.ts';
 import { REJECTS_WORKBOOK, readRejectsIndex, UNTOUCHED_FILE } from '../report/rejects/rejects-file.ts';
 import { stageSource } from '../source/stage-source.ts';
 import { isZip, peek, ZIP_BYTES } from '../source/unpack.ts';
-import type { RunFolder } from '../state/artifacts.ts';
-import { SampleFolder } from '../state/artifacts.ts';
+import { type RunFolder, SampleFolder } from '../state/artifacts.ts';
 import { openTable } from '../tables/open-table.ts';
 
 /** Excel cuts texts after this many characters, and repairs files with longer ones. */

@@ -1,12 +1,11 @@
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
-import { text } from 'node:stream/consumers';
 import { z } from 'zod';
 import type { Stored } from '../model/json-object.ts';
 import { giveBack } from '../model/read-buffers.ts';
 import { stagedTableSchema } from '../model/row.ts';
 import { StateError } from '../model/storeferry-error.ts';
-import { openSealed, type RunFolder, sealedJson } from '../state/artifacts.ts';
+import { type RunFolder, readSealed, sealedJson } from '../state/artifacts.ts';
 
 const SNAPSHOT_FILE = 'snapshot.json';
 
@@ -64,17 +63,10 @@ export async function saveSnapshot(folder: RunFolder, snapshot: Snapshot): Promi
 /** The snapshot in the folder, to continue the run; undefined if staging has not finished. StateError. */
 export async function loadSnapshot(folder: RunFolder): Promise<Snapshot | undefined> {
   if (!(await folder.exists(SNAPSHOT_FILE))) return undefined;
-  try {
-    const { value, isSealed } = openSealed(await text(await folder.read(SNAPSHOT_FILE)));
-    if (!isSealed) throw new SyntaxError('the checksum is gone');
-    return snapshotSchema.parse(value);
-  } catch (cause) {
-    if (cause instanceof StateError) throw cause;
-    throw new StateError(`${folder.location}: ${SNAPSHOT_FILE} is damaged.`, {
-      cause,
-      hint: 'Run the job again: it will take a new snapshot.',
-    });
-  }
+  return await readSealed(folder, SNAPSHOT_FILE, snapshotSchema, [
+    'is damaged',
+    'Run the job again: it will take a new snapshot.',
+  ]);
 }
 
 /** The snapshot, after a check of each file's checksum; undefined if staging has not finished. StateError. */

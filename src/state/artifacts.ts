@@ -1,5 +1,7 @@
 import { createHash, hash } from 'node:crypto';
 import { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import type { z } from 'zod';
 import { giveBack } from '../model/read-buffers.ts';
 import { StateError } from '../model/storeferry-error.ts';
 
@@ -120,18 +122,26 @@ export function sealedJson(value: object): string {
   return `${JSON.stringify({ ...value, [SEAL]: sha256Of(JSON.stringify(value)) }, null, 2)}\n`;
 }
 
-/**
- * The value of a text that `sealedJson` made. `isSealed` is false without a checksum, as in earlier versions.
- * SyntaxError for a text that is not JSON, or was changed.
- */
-export function openSealed(text: string): { readonly value: unknown; readonly isSealed: boolean } {
-  const parsed: unknown = JSON.parse(text);
-  if (typeof parsed !== 'object' || parsed === null || !Object.hasOwn(parsed, SEAL)) {
-    return { value: parsed, isSealed: false };
-  }
-  const { [SEAL]: seal, ...value }: Record<string, unknown> = { ...parsed };
+/** The value of a text that `sealedJson` made. SyntaxError for a text that is not JSON, or was changed. */
+export function openSealed(text: string): object {
+  const { [SEAL]: seal, ...value }: Record<string, unknown> = { ...JSON.parse(text) };
   if (seal !== sha256Of(JSON.stringify(value))) throw new SyntaxError('the checksum differs');
-  return { value, isSealed: true };
+  return value;
+}
+
+/** The value of a file that `sealedJson` made. StateError if it is absent, and with this problem and hint if it was changed. */
+export async function readSealed<Value>(
+  folder: RunFolder,
+  name: string,
+  schema: z.ZodType<Value>,
+  [problem, hint]: readonly [problem: string, hint: string],
+): Promise<Value> {
+  const written = await text(await folder.read(name));
+  try {
+    return schema.parse(openSealed(written));
+  } catch (cause) {
+    throw new StateError(`${folder.location}/${name} ${problem}.`, { cause, hint });
+  }
 }
 
 /** The content of a sample file. */

@@ -242,7 +242,7 @@ describe('retry', () => {
     expect(store.lastBody('product-2')).toContain('77');
   });
 
-  it('refuses the rejects of an earlier version, which do not say what was rejected', async () => {
+  it('refuses rejects that do not say what was rejected', async () => {
     await using scene = await setup();
     const index = join(scene.workspace.dir, '.storeferry', 'artifacts', scene.run, 'rejects.json');
     const { keys: _, keyless: __, ...old } = JSON.parse(await readFile(index, 'utf8'));

@@ -4,8 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { compileMapping } from '../../src/mapping/compile-mapping.ts';
 import { mapTables, type Table, type TracedRecord, traceTables } from '../../src/mapping/map-tables.ts';
 import type { MappingSpec } from '../../src/mapping/spec/mapping-spec.ts';
-import type { Mapped } from '../../src/model/mapped-record.ts';
-import { leavesOf } from '../../src/model/mapped-record.ts';
+import { leavesOf, type Mapped } from '../../src/model/mapped-record.ts';
 import { CONTEXT, mappingOf, parseCsv, shippedMapping, table } from './mapping-setup.ts';
 
 async function traceAll(

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { inertCell } from '../../src/model/row.ts';
 import { figure } from '../support/figure.ts';
 import { none } from '../support/measure.ts';
 import { rejection, rejectsOf } from './rejects-fixture.ts';
@@ -50,17 +49,5 @@ describe('formulas in a rejects file', () => {
     const edited = await rejects.corrected(rejects.text.replace("'=1+1", "'=2"));
     expect(edited.files[0]?.cells).toEqual([['k', '=2']]);
     expect(edited.edits.cells).toMatchObject([{ old: '=1+1', new: '=2' }]);
-  });
-
-  it('of a run of an earlier version are taken as they stand', async () => {
-    await using rejects = await rejectsOf({ 'a.csv': "key,price\nk,'=1\n" }, [rejection(2)]);
-    const index = JSON.parse(String(await rejects.read('rejects.json')));
-    delete index.inert;
-    await rejects.folder.write('rejects.json', [JSON.stringify(index)]);
-    const plain = `key,price,storeferry_reason,storeferry_line\nk,'=1,x,2\n`;
-    await rejects.folder.write('rejects-untouched.csv', [plain]);
-    const { files, edits } = await rejects.corrected(plain);
-    expect([files[0]?.cells, edits.editedCells]).toEqual([[['k', "'=1"]], 0]);
-    expect(inertCell("'=1")).toBe("''=1");
   });
 });

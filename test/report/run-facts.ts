@@ -99,9 +99,10 @@ export function aPlan(changes: Partial<Plan> = {}): Plan {
         message: 'maxDeletes: 3 of 500; the limit is 5%',
       },
     ],
+    rejectionsSha256: '',
     shards: [
-      { number: 1, name: 'shard-00001.jsonl', kind: 'upserts', operations: 12, bytes: 100 },
-      { number: 2, name: 'delete-00001.jsonl', kind: 'deletes', operations: 3, bytes: 100 },
+      { number: 1, name: 'shard-00001.jsonl', kind: 'upserts', operations: 12, bytes: 100, sha256: '' },
+      { number: 2, name: 'delete-00001.jsonl', kind: 'deletes', operations: 3, bytes: 100, sha256: '' },
     ],
     source: {
       files: [{ name: 'catalog.csv', rows: 520, delimiter: ';', encoding: 'utf-8', blankLines: 0 }],

@@ -55,30 +55,6 @@ describeWithRedis('the shared state', () => {
     expect(await ledger.count('another')).toBe(1);
   });
 
-  it('puts new runs behind those of an earlier version, which are ordered by their start', async () => {
-    const options = fresh();
-    const client = new Redis(server.url);
-    for (const [id, startedAt] of Object.entries({ ahead: 1_900_000_000_000, right: 1_800_000_000_000 })) {
-      const { sequence: _, ...run } = sampleRun({ id, startedAt });
-      const fields = Object.entries(run).flatMap(([field, value]) => [field, JSON.stringify(value)]);
-      await client.hset(`${options.prefix}:run:{${id}}`, ...fields);
-      for (const key of ['runs', 'runs:nightly'])
-        await client.zadd(`${options.prefix}:${key}`, startedAt, id);
-    }
-    client.disconnect();
-    await using state = await openRedisState(options);
-    for (const id of ['new', 'newer']) await state.runs.create(sampleRun({ id, startedAt: 1_000 }));
-    await state.runs.update('right', { finishedAt: 2_000 });
-    const runs = await state.runs.list({ job: 'nightly' });
-    expect(runs.map(({ id, sequence, endSequence }) => [id, sequence, endSequence])).toEqual([
-      ['newer', 1_900_000_000_002, undefined],
-      ['new', 1_900_000_000_001, undefined],
-      ['ahead', 1_900_000_000_000, undefined],
-      ['right', 1_800_000_000_000, 1_900_000_000_002],
-    ]);
-    expect(await state.runs.list({})).toEqual(runs);
-  });
-
   it('is empty after FLUSHALL, and goes on', async () => {
     await using state = await openRedisState(fresh());
     const run = sampleRun();

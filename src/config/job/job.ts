@@ -1,8 +1,7 @@
 import type { z } from 'zod';
 import type { ContactMappingSpec } from '../../mapping/spec/mapping-spec.ts';
 import type { DeepReadonly } from '../../model/json-object.ts';
-import type { UpdateMatch } from '../../model/mapped-record.ts';
-import { CONTACT_TEXT_FIELDS } from '../../model/mapped-record.ts';
+import { CONTACT_TEXT_FIELDS, type UpdateMatch } from '../../model/mapped-record.ts';
 import { loosened } from '../../model/nearest.ts';
 import type { FilePlace } from '../../model/remote-address.ts';
 import { withoutPlace } from '../complete-places.ts';

@@ -1,7 +1,6 @@
 import type { EditableFile, Path, YamlEdit } from '../../config/edit-file.ts';
 import { USUAL_SCHEDULES } from '../../config/new-workspace/new-workspace.ts';
-import type { ImportMode } from '../../model/mapped-record.ts';
-import { IMPORT_MODES } from '../../model/mapped-record.ts';
+import { IMPORT_MODES, type ImportMode } from '../../model/mapped-record.ts';
 import { limitsFor, safetyLimit } from '../../model/safety-limits.ts';
 import type { FormFields } from '../route-parts.ts';
 

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { basename } from 'node:path';
-import type {
-  MappingAnswers,
-  MappingProposal,
-  MappingQuestion,
+import {
+  type MappingAnswers,
+  type MappingProposal,
+  type MappingQuestion,
+  proposeMapping,
 } from '../../mapping/guess/propose-mapping.ts';
-import { proposeMapping } from '../../mapping/guess/propose-mapping.ts';
 import { type RecognisedFile, recogniseFile } from '../../mapping/guess-mapping.ts';
 import type { MappingFile, MappingSpec } from '../../mapping/spec/mapping-spec.ts';
 import { explainError, UsageError } from '../../model/storeferry-error.ts';

@@ -19,7 +19,7 @@ const SEAL_FILE = 'reading-checksum.json';
 /** All files of a reading. */
 export const READING_FILES: readonly string[] = [READING_FILE, SEAL_FILE];
 
-const sealSchema = z.object({ sha256: z.string(), notes: z.array(z.string()).default([]) });
+const sealSchema = z.object({ sha256: z.string(), notes: z.array(z.string()) });
 
 /**
  * Writes items into the run's folder, completely or not at all, and returns their number; `notes` is called after the
@@ -47,25 +47,23 @@ export async function saveReading(
   }
 }
 
-/** Whether the folder has a reading, unchanged since it was saved. Readings of earlier versions have no checksum. */
+/** Whether the folder has a reading, unchanged since it was saved. */
 export async function hasWholeReading(folder: RunFolder): Promise<boolean> {
   if (!(await folder.exists(READING_FILE))) return false;
-  if (!(await folder.exists(SEAL_FILE))) return true;
   return (await readSeal(folder))?.sha256 === (await sha256OfFile(folder, READING_FILE));
 }
 
 /** Facts that a person should know about the reading. */
 export async function readReadingNotes(folder: RunFolder): Promise<readonly string[]> {
-  if (!(await folder.exists(SEAL_FILE))) return [];
   return (await readSeal(folder))?.notes ?? [];
 }
 
 /** Undefined if it was changed since. */
 async function readSeal(folder: RunFolder): Promise<z.infer<typeof sealSchema> | undefined> {
+  if (!(await folder.exists(SEAL_FILE))) return undefined;
   const written = await text(await folder.read(SEAL_FILE));
   try {
-    const { value, isSealed } = openSealed(written);
-    return isSealed ? sealSchema.safeParse(value).data : undefined;
+    return sealSchema.safeParse(openSealed(written)).data;
   } catch (error) {
     if (error instanceof SyntaxError) return undefined;
     throw error;

@@ -15,8 +15,8 @@ import { columnKeys, LINE_COLUMN, type RejectedKey, withoutBlankSurplus } from '
 /** A corrected rejects file, ready to be read as a source. */
 export interface CorrectedRejects extends Pick<ComparedRejects, 'edits' | 'refused' | 'keyless'> {
   readonly dialect: Dialect;
-  /** The rejected keys; undefined if an earlier version wrote the rejects. */
-  readonly keys: readonly RejectedKey[] | undefined;
+  /** The rejected keys. */
+  readonly keys: readonly RejectedKey[];
   /**
    * The rows under their original headers, without our columns: CSV text for the snapshot of the retry. Each row
    * starts on the line that it has in the corrected file. Short and long rows that were not edited keep their length.
@@ -181,7 +181,7 @@ async function openBest(options: CorrectedRejectsOptions, encoding: string | und
     try {
       using table = await csv.open(await options.corrected(), { name, encoding, delimiter });
       const { dialect } = table;
-      const { header } = withoutMarks(table, index);
+      const { header } = withoutMarks(table);
       const known = new Set(columnKeys(header).filter((key) => expected.has(key))).size;
       if (known > (best?.known ?? 0)) best = { delimiter, header, dialect, known };
     } catch (error) {

@@ -75,7 +75,7 @@ export async function* joinRejects(
   // With the columns of all headers, the length of a row means nothing.
   const lengthsCount = layout.hasLines || index.headers.length === 1;
   const keyless = new Set(index.keyless);
-  const table = withoutMarks(await csv.open(await options.corrected(), { name, encoding, delimiter }), index);
+  const table = withoutMarks(await csv.open(await options.corrected(), { name, encoding, delimiter }));
   for await (const batch of table.batches()) {
     const joined: JoinedRow[] = [];
     for (const row of batch) {
@@ -119,8 +119,7 @@ export async function* joinRejects(
 }
 
 /** The table as in its source: without the marks that keep formulas from running. */
-export function withoutMarks(table: Table, { inert }: RejectsIndex): Table {
-  if (inert !== true) return table;
+export function withoutMarks(table: Table): Table {
   return {
     header: table.header.map(withoutInertMark),
     async *batches() {
@@ -136,7 +135,7 @@ export async function openUntouched(
   options: CorrectedRejectsOptions,
   { layout, doubtful }: Pick<CorrectedForm, 'layout' | 'doubtful'>,
 ): Promise<UntouchedRows> {
-  const table = withoutMarks(await openCopy(options), options.index);
+  const table = withoutMarks(await openCopy(options));
   if (!layout.hasLines) return await untouchedByLikeness(untouchedRows(table), layout.named);
   if (doubtful === undefined) return untouchedByLine(table);
   return await untouchedByLineOrLikeness(table, doubtful, layout.named);

@@ -47,12 +47,11 @@ export async function writeRejects(options: WriteRejectsOptions): Promise<{ read
     await writeRejectsIndex(folder, {
       delimiter: gathered.delimiter ?? ',',
       extras: gathered.extras,
-      inert: true,
       headers: gathered.headers.map((header) => [...header]),
       rows: gathered.index,
-      ...(options.describeKeys && { keys: await options.describeKeys(gathered.keys) }),
+      keys: (await options.describeKeys?.(gathered.keys)) ?? [],
       keyless: gathered.keyless,
-      ...(gathered.continues.length > 0 && { continues: gathered.continues }),
+      continues: gathered.continues,
     });
   });
 }
@@ -232,20 +231,12 @@ const indexSchema = z.strictObject({
   extras: z.int().min(0),
   /** The headers of the rejected rows, each once. */
   headers: z.array(z.array(z.string())).min(1),
-  /**
-   * Whether cells that a spreadsheet would run as formulas are marked (`inertCell`); absent in files of earlier
-   * versions.
-   */
-  inert: z.literal(true).exactOptional(),
-  /**
-   * Every rejected key, with the fingerprint of the body that the store had acknowledged at that time; absent in
-   * files of earlier versions.
-   */
-  keys: z.array(z.tuple([z.string(), z.string().nullable()])).exactOptional(),
+  /** Every rejected key, with the fingerprint of the body that the store had acknowledged at that time. */
+  keys: z.array(z.tuple([z.string(), z.string().nullable()])),
   /** The `storeferry_line` of each row that was rejected without a key. */
   keyless: z.array(z.string()).exactOptional(),
-  /** The `storeferry_line` of each row that continues the record of the row before; absent in files of earlier versions. */
-  continues: z.array(z.string()).exactOptional(),
+  /** The `storeferry_line` of each row that continues the record of the row before. */
+  continues: z.array(z.string()),
   /**
    * By `storeferry_line`: rows that were shorter or longer than their header, and rows under another header than the
    * first.
@@ -257,7 +248,7 @@ const indexSchema = z.strictObject({
 export type RejectsIndex = z.infer<typeof indexSchema>;
 
 /** A rejected key, and the fingerprint of the body that the store had acknowledged when it was rejected. */
-export type RejectedKey = NonNullable<RejectsIndex['keys']>[number];
+export type RejectedKey = RejectsIndex['keys'][number];
 
 /** Writes the index beside the rejects file. */
 async function writeRejectsIndex(folder: RunFolder, index: RejectsIndex): Promise<void> {

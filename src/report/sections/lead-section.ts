@@ -51,8 +51,7 @@ function unusualPrices(facts: RunFacts, { moves, priceMoves, safety }: Plan): Bl
   if (unusual.length === 0) return [];
   const stops = safety.some(({ limit, exceeded }) => limit === 'maxPriceMoves' && exceeded);
   const shown = unusual.slice(0, stops ? MOVES_SHOWN_OF_STOP : MOVES_SHOWN);
-  // Plans of earlier versions did not count them.
-  const left = Math.max(unusual.length, priceMoves) - shown.length;
+  const left = priceMoves - shown.length;
   const items = [...shown.map(moveWords), ...(left > 0 ? [`and ${counted(left, 'more product')}`] : [])];
   const what = isOnlyPlanned(facts) ? 'Look at this first' : 'Look at this';
   return [

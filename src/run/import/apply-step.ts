@@ -1,8 +1,7 @@
 import type { ImportJob } from '../../config/job/job.ts';
 import type { StoreConfig } from '../../config/store-config.ts';
 import type { DeleteProduct, Outcome } from '../../model/operation.ts';
-import type { Plan, PlannedShard } from '../../model/plan.ts';
-import { consideredRecords } from '../../model/plan.ts';
+import { consideredRecords, type Plan, type PlannedShard } from '../../model/plan.ts';
 import type { FoundLimits, Run } from '../../model/run.ts';
 import { SafetyLimitError, StateError } from '../../model/storeferry-error.ts';
 import { type JudgedWave, judgeWave, type WaveFigures } from '../../model/wave-limits.ts';

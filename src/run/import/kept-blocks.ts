@@ -36,9 +36,8 @@ export async function keptBlocks(
   const folder = artifacts.run(FOLDER);
   try {
     if (!(await folder.exists(listed))) return undefined;
-    const { value, isSealed } = openSealed(await text(await folder.read(listed)));
-    const seal = sealSchema.safeParse(value).data;
-    if (!isSealed || seal?.target !== targetTag(target) || seal.position !== position) return undefined;
+    const seal = sealSchema.safeParse(openSealed(await text(await folder.read(listed)))).data;
+    if (seal?.target !== targetTag(target) || seal.position !== position) return undefined;
     const bytes = await readWhole(folder, blocks, seal.bytes);
     if (sha256Of(bytes) !== seal.sha256) return undefined;
     const index = new BlockIndex(new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4));

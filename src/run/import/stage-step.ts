@@ -153,7 +153,6 @@ export async function othersWroteSince({ state }: Pick<RunContext, 'state'>, run
   );
 }
 
-/** For an end that an earlier version recorded, only its order before ends of this version is known. */
 function endedBefore(other: Run, last: Run): boolean {
   return other.finishedAt !== null && (other.endSequence ?? 0) < last.sequence;
 }

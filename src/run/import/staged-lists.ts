@@ -1,9 +1,7 @@
-import { text } from 'node:stream/consumers';
 import { z } from 'zod';
 import { readLists } from '../../export/reading/read-items.ts';
 import { type StoreList, storeListsTable } from '../../mapping/lookup-table.ts';
-import { StateError } from '../../model/storeferry-error.ts';
-import { openSealed, type RunFolder, sealedJson } from '../../state/artifacts.ts';
+import { type RunFolder, readSealed, sealedJson } from '../../state/artifacts.ts';
 import type { MappingSource, MappingTables } from '../inputs/open-mapping.ts';
 import type { ImportRequest, RunContext } from '../run-context.ts';
 
@@ -24,17 +22,10 @@ export async function stagedLists(
   folder: RunFolder,
 ): Promise<StagedLists | null> {
   if (listLookups.length === 0) return null;
-  const written = await text(await folder.read(STORE_LISTS_FILE));
-  try {
-    const { value, isSealed } = openSealed(written);
-    if (!isSealed) throw new SyntaxError('the checksum is gone');
-    return listsSchema.parse(value);
-  } catch (cause) {
-    throw new StateError(`${folder.location}/${STORE_LISTS_FILE} is not what was staged.`, {
-      cause,
-      hint: 'The file was damaged or edited. Run the job again: it reads the lists again.',
-    });
-  }
+  return await readSealed(folder, STORE_LISTS_FILE, listsSchema, [
+    'is not what was staged',
+    'The file was damaged or edited. Run the job again: it reads the lists again.',
+  ]);
 }
 
 /**

@@ -22,16 +22,6 @@ redis.call('HSET', KEYS[1], unpack(ARGV))
 return 1`;
 
 /**
- * The next sequence, above the given one: runs of earlier versions are ordered by their start in milliseconds, a
- * number with more digits than Lua prints by default.
- */
-const NEXT_SEQUENCE_SCRIPT = `
-local last = tonumber(redis.call('GET', KEYS[1]) or '0') or 0
-local sequence = string.format('%.0f', math.max(last, tonumber(ARGV[1])) + 1)
-redis.call('SET', KEYS[1], sequence)
-return sequence`;
-
-/**
  * Runs in Redis. A removed run has no outcomes. Others may write to the same Redis, so each record is checked when it
  * is read. Lists leave out a record that cannot be read, and call `onUnreadable` with the problem.
  */
@@ -65,15 +55,6 @@ export function redisRuns(
       return ofThisRun ? leaveOut(error) : Promise.reject(error);
     }
   };
-  const newestScore = async () => {
-    const [, score] = await ask(client.zrange(keys.runs(), 0, '0', 'REV', 'WITHSCORES'));
-    const newest = Math.ceil(Number(score ?? 0));
-    return Number.isSafeInteger(newest) ? newest : 0;
-  };
-  const nextSequence = async () =>
-    Number(await ask(client.eval(NEXT_SEQUENCE_SCRIPT, 1, keys.runSequence(), await newestScore())));
-  const newestSequence = async () =>
-    Number((await ask(client.get(keys.runSequence()))) ?? (await newestScore()));
   /** Where the outcomes of the run are stored; it never changes. */
   const tagOf = async (id: string) => {
     const known = tags.get(id);
@@ -88,14 +69,15 @@ export function redisRuns(
 
   return {
     async create(run) {
-      const sequence = await nextSequence();
+      const sequence = await ask(client.incr(keys.runSequence()));
       await ask(client.hset(keys.run(run.id), fieldsOf({ ...run, sequence })));
       await ask(client.zadd(keys.runs(), sequence, run.id));
       await ask(client.zadd(keys.runs(run.job), sequence, run.id));
     },
     async update(id, changes) {
       // Read before the end is written: a run with a later sequence begins after everything that this one has sent.
-      const ends = changes.finishedAt == null ? {} : { endSequence: await newestSequence() };
+      const ends =
+        changes.finishedAt == null ? {} : { endSequence: Number(await ask(client.get(keys.runSequence()))) };
       const fields = Object.entries(fieldsOf({ ...changes, ...ends })).flat();
       const known =
         fields.length === 0 || (await ask(client.eval(UPDATE_SCRIPT, 1, keys.run(id), ...fields))) === 1;
@@ -229,9 +211,7 @@ function fieldsOf(run: Partial<Run>): Record<string, string> {
 /** Undefined if there is none. StateError if it cannot be read, or has the id of another run. */
 function parseRun(id: string, fields: Readonly<Record<string, string>>): Run | undefined {
   if (fields['id'] === undefined) return undefined;
-  // A run of an earlier version is ordered by its start time.
-  const ordered = { sequence: fields['startedAt'] ?? 'null', ...fields };
-  const entries = Object.entries(ordered).map(([field, json]) => `${JSON.stringify(field)}:${json}`);
+  const entries = Object.entries(fields).map(([field, json]) => `${JSON.stringify(field)}:${json}`);
   const run = storedRun.parse(`{${entries.join(',')}}`, id);
   if (run.id === id) return run;
   throw new UnreadableRecord('run', id, 'it says that it is another one');

@@ -215,7 +215,9 @@ export function halfGone(): Plan {
         message: 'maxRejects: 0 records are rejected, of 48 records (0%); the limit is 10%',
       },
     ],
-    shards: [{ number: 1, name: 'delete-00001.jsonl', kind: 'deletes', operations: 52, bytes: 100 }],
+    shards: [
+      { number: 1, name: 'delete-00001.jsonl', kind: 'deletes', operations: 52, bytes: 100, sha256: '' },
+    ],
     source: {
       files: [{ name: 'catalog.csv', rows: 48, delimiter: ',', encoding: 'utf-8', blankLines: 0 }],
       columnsNotUsed: [],
@@ -293,7 +295,9 @@ const contacts = (): Plan =>
         message: 'maxRejects: 240 records are rejected, of 12,380 records (1.9%); the limit is 10%',
       },
     ],
-    shards: [{ number: 1, name: 'shard-00001.jsonl', kind: 'upserts', operations: 9_920, bytes: 100 }],
+    shards: [
+      { number: 1, name: 'shard-00001.jsonl', kind: 'upserts', operations: 9_920, bytes: 100, sha256: '' },
+    ],
     source: {
       files: [
         { name: 'crm-export.csv', rows: 12_400, delimiter: ',', encoding: 'windows-1252', blankLines: 0 },
