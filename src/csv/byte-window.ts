@@ -1,6 +1,15 @@
-/** A sliding window on a stream of bytes: it grows at the end, and bytes at the beginning are dropped. */
+/** Less is copied and allocated the larger it is: what is left of a block of memory moves to the next one. */
+const MEMORY_BYTES = 1024 * 1024;
+
+/**
+ * A sliding window on a stream of bytes: it grows at the end, and bytes at the beginning are dropped. It copies what it reads, and
+ * never changes bytes that it has shown.
+ */
 export class ByteWindow {
   #bytes: Uint8Array = new Uint8Array(0);
+  /** The window ends at `#end` of it; what follows is free. */
+  #memory: Uint8Array = this.#bytes;
+  #end = 0;
   #final = false;
   readonly #chunks: AsyncIterator<Uint8Array>;
 
@@ -19,18 +28,11 @@ export class ByteWindow {
 
   /** Reads until the window holds at least this many bytes, or the stream ends. */
   async grow(length: number): Promise<void> {
-    const parts = [this.#bytes];
-    let size = this.#bytes.length;
-    while (size < length && !this.#final) {
+    while (this.#bytes.length < length && !this.#final) {
       const { done, value } = await this.#chunks.next();
-      if (done === true) {
-        this.#final = true;
-      } else {
-        parts.push(value);
-        size += value.length;
-      }
+      if (done === true) this.#final = true;
+      else this.#add(value, length);
     }
-    if (parts.length > 1) this.#bytes = Buffer.concat(parts, size);
   }
 
   drop(length: number): void {
@@ -45,5 +47,18 @@ export class ByteWindow {
       if (done === true) return;
       yield value;
     }
+  }
+
+  #add(chunk: Uint8Array, wanted: number): void {
+    const size = this.#bytes.length + chunk.length;
+    if (this.#end + chunk.length > this.#memory.length) {
+      const memory = Buffer.allocUnsafeSlow(Math.max(MEMORY_BYTES, size, wanted + chunk.length));
+      memory.set(this.#bytes);
+      this.#memory = memory;
+      this.#end = this.#bytes.length;
+    }
+    this.#memory.set(chunk, this.#end);
+    this.#end += chunk.length;
+    this.#bytes = this.#memory.subarray(this.#end - size, this.#end);
   }
 }

@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream';
 import type { BlockFinder, RowsPiece, SourcePiece } from '../model/block-index.ts';
 import { DEFAULT_LIMITS, fileLimitError } from '../model/input-limits.ts';
+import { giveBack } from '../model/read-buffers.ts';
 import { DELIMITER_CHARACTERS, type Dialect, type Row, type Table } from '../model/row.ts';
 import { CsvError, HeaderRowError } from '../model/storeferry-error.ts';
 import { ByteWindow } from './byte-window.ts';
@@ -217,13 +218,14 @@ async function readHeader(
   }
 }
 
-/** The bytes in pieces no larger than a block. */
+/** The bytes in pieces no larger than a block, each valid until the next one. */
 async function* chunksOf(input: Readable, blockBytes: number): AsyncGenerator<Uint8Array> {
   for await (const chunk of input) {
     if (!(chunk instanceof Uint8Array)) throw new TypeError('a CSV file is read from a stream of bytes');
     for (let from = 0; from < chunk.length; from += blockBytes) {
       yield chunk.subarray(from, from + blockBytes);
     }
+    giveBack(chunk);
   }
 }
 

@@ -2,7 +2,7 @@ import { EncodingError } from '../model/storeferry-error.ts';
 import { rankEncodings } from './rank-encodings.ts';
 import { CR, LF } from './scan-rows.ts';
 
-/** Decodes to UTF-8, which the rest of the reader works on. EncodingError with the place. */
+/** Decodes to UTF-8, which the rest of the reader works on. A chunk must be valid until the next one. EncodingError with the place. */
 export async function* transcode(
   chunks: AsyncIterable<Uint8Array>,
   encoding: string,
@@ -33,7 +33,7 @@ export async function* transcode(
     }
     lines.add(decoded);
     offset += chunk.length;
-    previous = chunk;
+    previous = new Uint8Array(chunk);
     yield decoded;
   }
 
