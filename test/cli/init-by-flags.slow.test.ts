@@ -32,6 +32,14 @@ describe('init by flags', () => {
     expect(existsSync(join(shop.dir, 'jobs'))).toBe(false);
   });
 
+  it('names the option for the file where a file is given as the folder', async () => {
+    await using shop = await folder();
+    const file = join(shop.dir, 'export.csv');
+    const refused = await shop.storeferry('init', file);
+    expect(refused.code).toBe(2);
+    expect(refused.stderr).toContain(`To import the file: storeferry init --source ${file}`);
+  });
+
   it('makes a workspace whose files are right, and plans the file', async () => {
     await using shop = await folder();
     const source = join(shop.dir, 'export.csv');

@@ -16,6 +16,7 @@ import { isName } from '../../config/store-config.ts';
 import { isWorkspace } from '../../config/workspace.ts';
 import type { MappingSpec } from '../../mapping/spec/mapping-spec.ts';
 import { isTimezone } from '../../model/clock.ts';
+import { shellWord } from '../../model/shell-word.ts';
 import { InterruptedError, UsageError } from '../../model/storeferry-error.ts';
 import { printable } from '../../report/printable.ts';
 import { defineCommand, type Invocation, optional } from '../define-command.ts';
@@ -74,7 +75,9 @@ export const initCommand = defineCommand({
 function whatIsThere(dir: string): { readonly workspace: boolean; readonly stores: boolean } {
   const found = statSync(dir, { throwIfNoEntry: false });
   if (found !== undefined && !found.isDirectory())
-    throw new UsageError(`${dir} is a file; a folder was expected.`);
+    throw new UsageError(
+      `${dir} is a file; a folder was expected. To import the file: storeferry init --source ${shellWord(dir)}`,
+    );
   const stores = statSync(resolve(dir, 'stores.yaml'), { throwIfNoEntry: false }) !== undefined;
   return { workspace: isWorkspace(dir), stores };
 }
