@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { type CsvOptions, type CsvTable, readCsv } from '../csv/read-csv.ts';
 import { type CompiledMapping, compileMapping, lookupsOfStoreLists } from '../mapping/compile-mapping.ts';
 import type { FileToGuess } from '../mapping/guess/propose-mapping.ts';
-import type { MappingGuess } from '../mapping/guess-mapping.ts';
+import type { RecognisedFile } from '../mapping/guess-mapping.ts';
 import { storeListsTable } from '../mapping/lookup-table.ts';
 import { mapTables } from '../mapping/map-tables.ts';
 import type { MappingSpec } from '../mapping/spec/mapping-spec.ts';
@@ -128,7 +128,7 @@ function formatWords(places: TablePlaces | undefined): string {
 const DISTINCTIVE_SHOWN = 4;
 
 /** The reasons for this mapping, other mappings that fit, or why none fits. */
-export function explainGuess({ best, fitting, near }: MappingGuess): string[] {
+export function explainGuess({ guess: { fitting, near }, best }: RecognisedFile): string[] {
   const lines: string[] = [];
   if (best !== undefined) {
     const { name, used, headers, distinctive } = best;
@@ -137,7 +137,7 @@ export function explainGuess({ best, fitting, near }: MappingGuess): string[] {
       distinctive.length === 0 ? '' : `, ${distinctive.length} of which no other format has (${examples})`;
     lines.push(`Recognised as ${name}: this mapping knows ${used.length} of the ${headers} columns${own}.`);
   }
-  const others = best === undefined ? fitting : fitting.slice(1);
+  const others = fitting.filter((fit) => fit !== best);
   if (others.length > 0) {
     const names = listed(
       others.map(({ name, used, headers }) => `${name} (${used.length} of ${headers} columns)`),

@@ -282,6 +282,15 @@ describe('init by flags', () => {
     expect((await shop.storeferry('check')).stdout).toContain('No problems found.');
   });
 
+  it('calls a format possible, not recognised, where a mapping of one’s own knows as many columns', async () => {
+    await using shop = await folder({ 'few.csv': 'Handle,Title,Variant Price\na,A,1\n' });
+    const made = await shop.storeferry('init', '--sandbox', '--source', join(shop.dir, 'few.csv'), '--yes');
+    expect(made.code).toBe(0);
+    expect(made.stderr).toContain(
+      'A possible mapping is shopify-products (3 of 3 columns).\nProposed mapping',
+    );
+  });
+
   it('refuses what a file leaves open, and names the option that answers it', async () => {
     await using shop = await folder({ 'list.csv': 'Name;Preis brutto;Preis netto\nTasse;11,90;10,00\n' });
     const source = ['--sandbox', '--source', join(shop.dir, 'list.csv'), '--yes'];

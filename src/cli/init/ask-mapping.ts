@@ -9,6 +9,7 @@ import {
   guessMapping,
   type MappingFit,
   type MappingGuess,
+  type RecognisedFile,
   recogniseFile,
 } from '../../mapping/guess-mapping.ts';
 import type { MappingFile, MappingSpec } from '../../mapping/spec/mapping-spec.ts';
@@ -36,15 +37,16 @@ export async function askMapping(asking: Asking, look: SourceLook): Promise<Mapp
   if (options.mapping === NEW_MAPPING) return await askNew(asking, look, known);
   if (options.mapping !== undefined) return given(options.mapping, header, known);
 
-  const { guess, best } = recogniseFile(fileToGuess(look), known);
-  for (const line of explainGuess(guess)) say(line);
+  const recognised = recogniseFile(fileToGuess(look), known);
+  for (const line of explainGuess(recognised)) say(line);
+  const { guess, best } = recognised;
   if (best !== undefined && options.yes) return { kind: 'known', ...found(known, best.name) };
   if (options.yes && (prompter === null || guess.fitting.length === 0 || guess.best !== best))
     return await askNew(asking, look, known);
   if (prompter === null) throw cannotTell(guess);
   const chosen = await prompter.choose(
     'Which mapping reads this file?',
-    choices(guess, known),
+    choices(recognised, known),
     best?.name ?? NEW_MAPPING,
   );
   if (chosen === NEW_MAPPING) return await askNew(asking, look, known);
@@ -73,7 +75,7 @@ function given(name: string, header: readonly string[], known: readonly MappingF
   });
 }
 
-function choices(guess: MappingGuess, known: readonly MappingFile[]) {
+function choices({ guess, best }: RecognisedFile, known: readonly MappingFile[]) {
   const about = (name: string) => known.find((one) => one.name === name)?.spec.description;
   const choice = ({ name }: Pick<MappingFit, 'name'>, note: string) => ({
     value: name,
@@ -81,9 +83,7 @@ function choices(guess: MappingGuess, known: readonly MappingFile[]) {
     description: about(name),
   });
   return [
-    ...guess.fitting.map((fit, index) =>
-      choice(fit, index === 0 && guess.best !== undefined ? ' (the guess)' : ' (fits)'),
-    ),
+    ...guess.fitting.map((fit) => choice(fit, fit === best ? ' (the guess)' : ' (fits)')),
     {
       value: NEW_MAPPING,
       name: 'None of these: propose a new mapping',

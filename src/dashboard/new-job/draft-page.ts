@@ -108,7 +108,7 @@ function mappingSelect({ fields }: Draft, { recognised, known, mapping, imports 
     [OWN_MAPPING, 'Match the columns yourself'],
     ...names.map((name): Choice => [name, `${name}${name === best?.name ? ' (recognised)' : ''}`]),
   ];
-  return html`${explainGuess(guess).map((line) => html`<p>${line}</p>`)}
+  return html`${explainGuess(recognised).map((line) => html`<p>${line}</p>`)}
 ${field('mapping', 'Format of the file (mapping)', rendering('mapping', formats, mapping))}
 ${
   own === undefined &&
