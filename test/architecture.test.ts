@@ -64,8 +64,8 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
     // What else opens buckets: the artifacts. And image addresses.
     ...['s3-objects.ts', 'image-checker.ts'],
   ],
-  csv: ['read-csv.ts', 'format-row.ts'],
-  tables: ['stage-table.ts', 'open-table.ts'],
+  csv: ['read-csv.ts'],
+  tables: ['open-table.ts'],
   mapping: [
     ...['spec/mapping-spec.ts', 'compile-mapping.ts', 'map-tables.ts'],
     // For `init` and the checks; and the tables that a run reads for a mapping.

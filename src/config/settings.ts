@@ -5,8 +5,7 @@ import { optional } from '../model/json-object.ts';
 import { type ArtifactsPlace, completeS3Place, parseRedisUrl } from '../model/remote-address.ts';
 import { ConfigurationError } from '../model/storeferry-error.ts';
 import type { Environment } from './environment.ts';
-import { expectation } from './expectation.ts';
-import { explainIssues } from './explain-issues.ts';
+import { expectation, explainIssues } from './explain-issues.ts';
 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 

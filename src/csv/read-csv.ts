@@ -9,8 +9,7 @@ import { byteOrderMark, decideCharset } from './charset.ts';
 import { checkedDelimiter, declaredDelimiter, detectDelimiter } from './detect-delimiter.ts';
 import { type CsvLimits, type Reading, readRows } from './read-rows.ts';
 import { CR, LF, newlineOf } from './scan-rows.ts';
-import { type QuoteHabits, standardQuotes } from './standard-quotes.ts';
-import { transcode } from './transcode.ts';
+import { type QuoteHabits, standardQuotes, transcode } from './transcode.ts';
 
 /**
  * Bytes that are parsed at once. The rows of a block stay in memory until all of them are mapped: with 256 KiB the

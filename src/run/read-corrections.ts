@@ -1,9 +1,8 @@
 import { Readable } from 'node:stream';
 import { buffer, text } from 'node:stream/consumers';
-import { formatRow } from '../csv/format-row.ts';
 import { readCsv } from '../csv/read-csv.ts';
 import { hasRejectsWorkbook } from '../model/plan.ts';
-import { inertCell, LEGACY_ENCODINGS, withoutInertMark } from '../model/row.ts';
+import { formatRow, inertCell, LEGACY_ENCODINGS, withoutInertMark } from '../model/row.ts';
 import type { Run } from '../model/run.ts';
 import { SourceError, UsageError } from '../model/storeferry-error.ts';
 import { readPlan } from '../plan/plan-file.ts';

@@ -7,7 +7,7 @@ import { bytesOf } from '../remote/fetch-file.ts';
 import { CHANGING_FILE_HINT, type RetryPolicy } from '../remote/remote-client.ts';
 import type { RunFolder } from '../state/artifacts.ts';
 import type { FileAccess } from '../state/file-access.ts';
-import { stageTable } from '../tables/stage-table.ts';
+import { stageTable } from '../tables/open-table.ts';
 import { fetchSource } from './fetch-source.ts';
 import { findFiles, openFound } from './find-files.ts';
 import { openZip } from './open-zip.ts';

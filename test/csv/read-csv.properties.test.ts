@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { formatRow } from '../../src/csv/format-row.ts';
 import { readCsv } from '../../src/csv/read-csv.ts';
-import { LEGACY_ENCODINGS } from '../../src/model/row.ts';
+import { formatRow, LEGACY_ENCODINGS } from '../../src/model/row.ts';
 import { StoreferryError } from '../../src/model/storeferry-error.ts';
 import { measureProperty } from '../support/measure-property.ts';
 import { allRows, inPieces } from './open-bytes.ts';

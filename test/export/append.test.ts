@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
-import { formatRow } from '../../src/csv/format-row.ts';
 import { readCsv } from '../../src/csv/read-csv.ts';
 import type { Destination } from '../../src/export/destination/destination.ts';
 import { localDestination } from '../../src/export/destination/open-destination.ts';
@@ -11,6 +10,7 @@ import { appendTable } from '../../src/export/writing/append-table.ts';
 import { newStyle, type Written } from '../../src/export/writing/replace-file.ts';
 import { listShape } from '../../src/export/writing/row-shape.ts';
 import { appendLines } from '../../src/export/writing/write-items.ts';
+import { formatRow } from '../../src/model/row.ts';
 import { DestinationChangedError } from '../../src/model/storeferry-error.ts';
 import { aList } from '../support/exports.ts';
 

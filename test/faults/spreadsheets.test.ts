@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { it } from 'vitest';
-import { formatRow } from '../../src/csv/format-row.ts';
 import { csvLine, markOf, newStyle } from '../../src/export/writing/replace-file.ts';
+import { formatRow } from '../../src/model/row.ts';
 import { readReference } from '../csv/reference-reader.ts';
 import { measureProperty } from '../support/measure-property.ts';
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { formatRow } from '../../src/csv/format-row.ts';
 import { readCsv } from '../../src/csv/read-csv.ts';
+import { formatRow } from '../../src/model/row.ts';
 import { allRows, inPieces } from '../csv/open-bytes.ts';
 import { rejection, rejectsOf } from './rejects-fixture.ts';
 

@@ -1,9 +1,8 @@
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
-import { formatRow } from '../../src/csv/format-row.ts';
 import { readCsv } from '../../src/csv/read-csv.ts';
 import type { Reason } from '../../src/model/reason.ts';
-import { LEGACY_ENCODINGS, type RowSpan } from '../../src/model/row.ts';
+import { formatRow, LEGACY_ENCODINGS, type RowSpan } from '../../src/model/row.ts';
 import { readCorrectedRejects } from '../../src/report/rejects/corrected-rejects.ts';
 import { readRejectsIndex, writeRejects } from '../../src/report/rejects/rejects-file.ts';
 import { workspaceWith } from '../source/folder-on-disk.ts';

@@ -1,9 +1,8 @@
 import { Readable } from 'node:stream';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { formatRow } from '../../src/csv/format-row.ts';
 import { readCsv } from '../../src/csv/read-csv.ts';
-import { LEGACY_ENCODINGS } from '../../src/model/row.ts';
+import { formatRow, LEGACY_ENCODINGS } from '../../src/model/row.ts';
 import { readCorrectedRejects } from '../../src/report/rejects/corrected-rejects.ts';
 import { isUntouched } from '../../src/report/rejects/rejects-edits.ts';
 import { readRejectsIndex } from '../../src/report/rejects/rejects-file.ts';

@@ -1,9 +1,9 @@
 import type { VariantsSpec } from '../spec/product-spec.ts';
 import type { Value } from '../spec/value.ts';
 import type { Transform } from '../transforms/transforms.ts';
+import { styleOf } from './draft-prices.ts';
 import { countedShare, meaningOf, type ProductColumn, type ProductGuess } from './guess.ts';
 import { weightUnit } from './header-words.ts';
-import { styleOf } from './number-style.ts';
 import {
   availabilityOf,
   booleanOf,

@@ -1,4 +1,3 @@
-import { formatRow } from '../../csv/format-row.ts';
 import { readCsv } from '../../csv/read-csv.ts';
 import { openDestination } from '../../export/destination/open-destination.ts';
 import {
@@ -12,6 +11,7 @@ import {
   saveReading,
 } from '../../export/reading/read-items.ts';
 import { writeItems } from '../../export/writing/write-items.ts';
+import { formatRow } from '../../model/row.ts';
 import { type Run, type RunStatus, UNFINISHED } from '../../model/run.ts';
 import { pathFrom } from '../../model/shell-word.ts';
 import { InterruptedError, lockLost } from '../../model/storeferry-error.ts';

@@ -1,8 +1,7 @@
 import { buffer } from 'node:stream/consumers';
-import { formatRow } from '../../csv/format-row.ts';
 import { consideredRecords, hasRejectsWorkbook, type Plan } from '../../model/plan.ts';
 import { isUnmatched, KEY_NOT_REJECTED } from '../../model/reason.ts';
-import { MOST_SHEET_ROWS } from '../../model/row.ts';
+import { formatRow, MOST_SHEET_ROWS } from '../../model/row.ts';
 import type { Run, RunStatus } from '../../model/run.ts';
 import { InterruptedError, SafetyLimitError } from '../../model/storeferry-error.ts';
 import { judgeRejectsWhileApplying } from '../../plan/judge-safety.ts';

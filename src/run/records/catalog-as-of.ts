@@ -1,8 +1,7 @@
 import { Readable } from 'node:stream';
 import { writeWhole } from '../../config/new-workspace/write-together.ts';
-import { formatRow } from '../../csv/format-row.ts';
 import { isJsonObject, type JsonObject, member, objectsIn } from '../../model/json-object.ts';
-import { inertCell } from '../../model/row.ts';
+import { formatRow, inertCell } from '../../model/row.ts';
 import { DestinationError } from '../../model/storeferry-error.ts';
 import type { LedgerTarget, Version } from '../../state/state.ts';
 import type { RunContext } from '../run-context.ts';

@@ -1,9 +1,8 @@
 import type { StoreConfig } from '../../config/store-config.ts';
-import { formatRow } from '../../csv/format-row.ts';
 import type { GuardHit } from '../../model/guard.ts';
 import type { Plan } from '../../model/plan.ts';
 import type { Reason } from '../../model/reason.ts';
-import { inertCell, type RowSpan } from '../../model/row.ts';
+import { formatRow, inertCell, type RowSpan } from '../../model/row.ts';
 import type { Run } from '../../model/run.ts';
 import { type HeldRecord, readHeld, readPlan, readRejections, readShard } from '../../plan/plan-file.ts';
 import { printable } from '../../report/printable.ts';
