@@ -49,8 +49,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 
 /** The files of a folder that other folders may import. A folder without an entry has no list yet. */
 const PUBLIC: Readonly<Record<string, readonly string[]>> = {
-  // Comparison alone, for code that connects to no store: storefront.ts loads undici.
-  storefront: ['storefront.ts', 'proof.ts'],
+  storefront: ['storefront.ts'],
   config: [
     ...['workspace.ts', 'check-workspace.ts', 'store-config.ts', 'job/job.ts', 'job/read-schedules.ts'],
     // For pages that change files.
@@ -58,12 +57,8 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
     // For `init` and `schema`.
     ...['new-workspace/new-workspace.ts', 'new-workspace/write-together.ts', 'json-schema.ts'],
   ],
-  source: ['stage-source.ts', 'find-files.ts', 'snapshot.ts', 'unpack.ts'],
-  remote: [
-    ...['remote-kinds.ts', 'remote-client.ts', 'fetch-file.ts'],
-    // What else opens buckets: the artifacts. And image addresses.
-    ...['s3-objects.ts', 'image-checker.ts'],
-  ],
+  source: ['stage-source.ts', 'find-files.ts', 'snapshot.ts'],
+  remote: [...['remote-kinds.ts', 'remote-client.ts', 'fetch-file.ts'], 'image-checker.ts'],
   csv: ['read-csv.ts'],
   tables: ['open-table.ts'],
   mapping: [

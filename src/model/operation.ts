@@ -1,3 +1,4 @@
+import { isJsonObject, type JsonObject } from './json-object.ts';
 import type { Reason } from './reason.ts';
 import type { RowSpan } from './row.ts';
 
@@ -96,4 +97,99 @@ export interface Unsent {
 /** A delete that was not sent: the key now belongs to another job, or has another id. */
 interface Left {
   readonly kind: 'left';
+}
+
+/** Stands for the value of an answer that repeats the sent body as it is, and so was not parsed. */
+export const AS_SENT: unique symbol = Symbol('the body as it was sent');
+
+/**
+ * The top-level fields of a sent body that an answer repeats with another value. Numbers may be answered as text,
+ * text with other blanks, and empty values as null; a member that is missing in the answer is not repeated.
+ */
+export function changedFields(sent: JsonObject, answer: JsonObject): string[] {
+  return Object.keys(sent).filter(
+    (name) => Object.hasOwn(answer, name) && !isAlike(sent[name], answer[name], name),
+  );
+}
+
+function isAlike(sent: unknown, answered: unknown, name: string): boolean {
+  if (sent === answered) return true;
+  if (isEmpty(sent)) return isEmpty(answered);
+  if (Array.isArray(sent)) {
+    return (
+      Array.isArray(answered) &&
+      answered.length === sent.length &&
+      sent.every((element, index) => isAlike(element, answered[index], name))
+    );
+  }
+  if (isJsonObject(sent)) {
+    if (!isJsonObject(answered)) return false;
+    const repeated = Object.keys(sent).filter((member) => Object.hasOwn(answered, member));
+    return repeated.length > 0 && repeated.every((member) => isAlike(sent[member], answered[member], member));
+  }
+  if (typeof answered !== 'string') {
+    return answered === sent || (typeof answered !== 'object' && String(answered) === sent);
+  }
+  switch (typeof sent) {
+    case 'number':
+      return answered.trim() !== '' && Number(answered) === sent;
+    case 'string':
+      return plain(answered) === plain(sent) || (name === 'url' && isNormalisedUrl(sent, answered));
+    default:
+      return answered === String(sent);
+  }
+}
+
+function plain(text: string): string {
+  return text.normalize('NFC').replaceAll(/\s+/g, ' ').trim();
+}
+
+/** Letters that Unicode does not decompose, and their usual replacements in shops. */
+const PLAIN_LETTERS: Readonly<Record<string, string>> = {
+  ß: 'ss',
+  æ: 'ae',
+  œ: 'oe',
+  ø: 'o',
+  đ: 'd',
+  ð: 'd',
+  ł: 'l',
+  þ: 'th',
+  ı: 'i',
+};
+
+/**
+ * Whether a store may have made `answered` of `sent`: case, accents, Unicode form, punctuation to dashes, a number
+ * after it.
+ */
+export function isNormalisedUrl(sent: string, answered: string): boolean {
+  if (answered === sent) return true;
+  const made = handleOf(answered);
+  return [sent, sent.normalize('NFC').replaceAll(/[äöüÄÖÜ]/g, '$&e')].some((url) => {
+    const handle = handleOf(url);
+    return handle !== '' && made.startsWith(handle) && /^(-\d{1,6})?$/.test(made.slice(handle.length));
+  });
+}
+
+/** A url as most shops would write it: plain lower-case letters and digits with dashes between. */
+function handleOf(url: string): string {
+  return decoded(url)
+    .normalize('NFKD')
+    .replaceAll(/\p{M}/gu, '')
+    .toLowerCase()
+    .replaceAll(/[ßæœøđðłþı]/g, (letter) => PLAIN_LETTERS[letter] ?? letter)
+    .replaceAll(/[^\p{L}\p{N}]+/gu, '-')
+    .replaceAll(/^-|-$/g, '');
+}
+
+function decoded(url: string): string {
+  try {
+    return decodeURIComponent(url);
+  } catch {
+    return url;
+  }
+}
+
+export function isEmpty(value: unknown): boolean {
+  if (Array.isArray(value)) return value.length === 0;
+  return value === '' || value === null || (isJsonObject(value) && Object.keys(value).length === 0);
 }

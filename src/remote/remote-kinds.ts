@@ -1,6 +1,6 @@
 import { isAbsolute, normalize, sep } from 'node:path';
 import { z } from 'zod';
-import type { RemoteAddress } from '../model/remote-address.ts';
+import type { RemoteAddress, S3Place } from '../model/remote-address.ts';
 import { httpKind } from './http-kind.ts';
 import type { RemoteClient } from './remote-client.ts';
 import type { RemoteKind } from './remote-kind.ts';
@@ -64,6 +64,15 @@ export async function openRemote(at: RemoteAddress): Promise<RemoteClient> {
   // Loaded on first use, like the clients: every command reads jobs, but few read remote files.
   const { withDeadlines } = await import('./remote-deadlines.ts');
   return withDeadlines(client);
+}
+
+/** The objects of a bucket, by key. */
+export type Bucket = Awaited<ReturnType<typeof openBucket>>;
+
+/** Opens a bucket for files of runs; nothing is connected yet, and the library is loaded here. */
+export async function openBucket(at: S3Place, attempts?: number) {
+  const { s3Objects } = await import('./s3-objects.ts');
+  return s3Objects(at, attempts);
 }
 
 /** What distinguishes an address from others with the same location. */

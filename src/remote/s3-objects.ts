@@ -5,9 +5,6 @@ import type { S3Place } from '../model/remote-address.ts';
 import { RemoteFailure } from './remote-client.ts';
 import { connectS3, listPages, PART_BYTES, s3Failure } from './s3-client.ts';
 
-/** The objects of a bucket, by key. Calls reject with RemoteFailure after all retries. */
-export type S3Objects = ReturnType<typeof s3Objects>;
-
 /** About 6 s with the library's waits, which double from 0.1 s: uploaded content is not kept for longer retries. */
 const ATTEMPTS = 8;
 /** The most consecutive resumed reads without a byte. */
@@ -17,7 +14,7 @@ const PARTS_AT_ONCE = 2;
 /** One request each: stores other than Amazon's differ about requests that delete many. */
 const REMOVED_AT_ONCE = 16;
 
-/** Opens the objects of a bucket; nothing is connected yet. */
+/** Opens the objects of a bucket, by key; nothing is connected yet. Calls reject with RemoteFailure after all retries. */
 export function s3Objects(at: S3Place, attempts = ATTEMPTS) {
   const client = connectS3(at, attempts);
   const { bucket: Bucket } = at;

@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject, member } from '../model/json-object.ts';
+import { AS_SENT, changedFields } from '../model/operation.ts';
 import type { AnsweredField, AnswersFound } from '../model/run.ts';
-import { AS_SENT, changedFields } from '../storefront/proof.ts';
 import type { Storefront } from '../storefront/storefront.ts';
 
 const SAMPLES_KEPT = 3;

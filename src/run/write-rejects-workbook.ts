@@ -10,8 +10,7 @@ import { readCsv } from '../csv/read-csv.ts';
 import { formatRow, inertCell, type Table, withoutInertMark } from '../model/row.ts';
 import { SourceError } from '../model/storeferry-error.ts';
 import { REJECTS_WORKBOOK, readRejectsIndex, UNTOUCHED_FILE } from '../report/rejects/rejects-file.ts';
-import { stageSource } from '../source/stage-source.ts';
-import { isZip, peek, ZIP_BYTES } from '../source/unpack.ts';
+import { isZip, stageSource } from '../source/stage-source.ts';
 import { type RunFolder, SampleFolder } from '../state/artifacts.ts';
 import { openTable } from '../tables/open-table.ts';
 
@@ -63,9 +62,7 @@ export async function correctedAsCsv(
   { name, open }: CorrectedFile,
   delimiter: string,
 ): Promise<() => Promise<Readable>> {
-  const { beginning, whole } = await peek(await open(), ZIP_BYTES);
-  await whole.close();
-  if (!isZip(beginning)) return open;
+  if (!(await isZip(await open()))) return open;
   const csv = await workbookAsCsv(await open(), name, delimiter);
   return async () => Readable.from([Buffer.from(csv)]);
 }

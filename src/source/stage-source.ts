@@ -75,6 +75,13 @@ export async function stageSourceUnless(
   }
 }
 
+/** Whether the content is a zip, like every workbook. */
+export async function isZip(content: AsyncIterable<Uint8Array>): Promise<boolean> {
+  const { beginning, whole } = await peek(content, RECOGNISED_BYTES);
+  await whole.close();
+  return recognise(beginning).kind === 'zip';
+}
+
 async function stagePath(path: string, staging: Staging): Promise<null> {
   for (const file of await findFiles(path, staging.options)) {
     const handle = await openFound(file);

@@ -69,14 +69,6 @@ function notText(recognised: Recognised, name: string): SourceError {
   }
 }
 
-/** The bytes that `isZip` needs. */
-export const ZIP_BYTES = 4;
-
-/** Whether a file with this beginning is a zip; workbooks are. */
-export function isZip(beginning: Uint8Array): boolean {
-  return recognise(beginning).kind === 'zip';
-}
-
 /** A stream that can be closed before reading begins, which would not close the source of a plain generator. */
 interface Closable extends AsyncIterable<Uint8Array> {
   close(): Promise<void>;

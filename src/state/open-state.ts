@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { type ArtifactsPlace, artifactsLocation } from '../model/remote-address.ts';
 import { StateError } from '../model/storeferry-error.ts';
 import { RemoteFailure } from '../remote/remote-client.ts';
-import type { S3Objects } from '../remote/s3-objects.ts';
+import type { Bucket } from '../remote/remote-kinds.ts';
 import { type Artifacts, checkedName, inChunks, isName, type RunFolder } from './artifacts.ts';
 import { folderArtifacts } from './folder-artifacts.ts';
 import type { StateCheck } from './sqlite/open-state-database.ts';
@@ -78,9 +78,9 @@ type S3Artifacts = Extract<ArtifactsPlace, { kind: 's3' }>;
 export function s3Artifacts(place: S3Artifacts, attempts?: number): Artifacts {
   const keyOf = (id: string) => [place.prefix, checkedName(id)].filter((part) => part !== '').join('/');
   const locationOf = (id: string) => `${artifactsLocation(place)}/${checkedName(id)}`;
-  let opening: Promise<S3Objects> | undefined;
+  let opening: Promise<Bucket> | undefined;
   const objects = () => {
-    opening ??= import('../remote/s3-objects.ts').then(({ s3Objects }) => s3Objects(place, attempts));
+    opening ??= import('../remote/remote-kinds.ts').then(({ openBucket }) => openBucket(place, attempts));
     return opening;
   };
   return {
@@ -93,7 +93,7 @@ export function s3Artifacts(place: S3Artifacts, attempts?: number): Artifacts {
   };
 }
 
-function runFolder(location: string, prefix: string, objects: () => Promise<S3Objects>): RunFolder {
+function runFolder(location: string, prefix: string, objects: () => Promise<Bucket>): RunFolder {
   const addressOf = (name: string) => `${location}/${name}`;
   const keyOf = (name: string) => prefix + checkedName(name);
   return {

@@ -1,8 +1,9 @@
 import { isJsonObject } from '../model/json-object.ts';
 import { secretRedactor, withoutPeople } from '../model/masked.ts';
+import { AS_SENT } from '../model/operation.ts';
 import { isPassingStatus, isPushBack, retryAfterMs } from '../model/retry-after-ms.ts';
 import type { RawAnswer } from './exchange.ts';
-import { AS_SENT, type Expectation, type Proof, saysFailure } from './proof.ts';
+import { type Expectation, type Proof, saysFailure } from './proof.ts';
 
 /** The uncertainty that failed attempts leave about an operation. */
 export interface Doubt {

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { changedFields, expectContact, expectDeleted, expectProduct } from '../../src/storefront/proof.ts';
+import { changedFields } from '../../src/model/operation.ts';
+import { expectContact, expectDeleted, expectProduct } from '../../src/storefront/proof.ts';
 import { measureProperty } from '../support/measure-property.ts';
 
 const MUG = {
