@@ -32,7 +32,7 @@ export default defineConfig({
       __filename: 'import.meta.filename',
     },
   },
-  plugins: [splitRequired(), copyFiles(), emitLicenses()],
+  plugins: [splitRequired(), getBuiltins(), copyFiles(), emitLicenses()],
   output: {
     ...{ dir: 'dist', cleanDir: true, entryFileNames: 'cli/[name].js', chunkFileNames: 'cli/[name].js' },
     codeSplitting: {
@@ -93,6 +93,24 @@ function splitRequired(): Plugin {
         });
       },
     },
+  };
+}
+
+/**
+ * Imports of Node's modules as calls: `import` asks a module for all that it exports, and so loads much of Node that
+ * no command needs, such as all of WebCrypto.
+ */
+function getBuiltins(): Plugin {
+  return {
+    name: 'get-builtins',
+    renderChunk: (code) =>
+      code.replaceAll(
+        /^import (?:([\w$]+)(?:, )?)?(\{.*\})? ?from "(node:[\w/]+)";$/gm,
+        (_, whole: string | undefined, names: string | undefined, module: string) => {
+          const taken = [whole, names?.replaceAll(' as ', ': ')].filter((name) => name !== undefined);
+          return taken.map((name) => `const ${name} = process.getBuiltinModule("${module}");`).join(' ');
+        },
+      ),
   };
 }
 

@@ -43,9 +43,9 @@ export interface OpenContext extends AsyncDisposable {
   readonly storeStats: StoreClients['stats'];
 }
 
-interface ContextOptions
-  extends Pick<RunContext, 'program'>,
-    Pick<StateOptions, 'commandTimeoutMs' | 'meanwhile'> {
+interface ContextOptions extends Pick<RunContext, 'program'>, Pick<StateOptions, 'commandTimeoutMs'> {
+  /** Called while the state opens. */
+  readonly meanwhile?: (workspace: Workspace) => Promise<unknown>;
   /** Called once for each unreadable part of the state, which is ignored. Default: prints it. */
   readonly onUnreadable?: (problem: string) => void;
   /** Knows additional secrets. Default: a redactor of this context alone. */
@@ -67,6 +67,7 @@ export async function openContext(
   signal: AbortSignal,
   {
     listener,
+    meanwhile,
     program = PROGRAM,
     secrets = secretRedactor(),
     onUnreadable = (problem) => void process.stderr.write(`${problem}\n`),
@@ -83,6 +84,7 @@ export async function openContext(
   };
   const opened = await openState({
     ...{ redisUrl, dir: workspace.path('.storeferry'), artifacts, leaseMs, ...options },
+    meanwhile: () => Promise.resolve(meanwhile?.(workspace)),
     onUnreadable: onceEach(onUnreadable),
   });
   const state = redactedState(opened, redact);

@@ -4,7 +4,6 @@ import type { Run } from '../model/run.ts';
 import { explainFailure, UsageError } from '../model/storeferry-error.ts';
 import type { RunFacts } from '../report/run-facts.ts';
 import { nextSteps } from '../report/sections/next-section.ts';
-import { notifyEnd } from '../run/execute-run.ts';
 import { RunBug, type RunEvent, type StoreListener } from '../run/run-context.ts';
 import type { Invocation } from './define-command.ts';
 import { type OpenContext, openContext } from './open-context.ts';
@@ -80,7 +79,11 @@ export async function workInWorkspace(
   };
   await using open = await openContext(directory, onEvent, signal, {
     listener: debug?.listener ?? { onEvent: watch.onStoreEvent },
-    meanwhile: loadWork,
+    async meanwhile(workspace) {
+      await loadWork();
+      // Its files are read and checked now; a problem is reported where the job is used.
+      if (job !== null) workspace.inspectJob(job);
+    },
     program,
   });
   debug?.begin(open);
@@ -104,6 +107,7 @@ export async function workInWorkspace(
     pace: requestsPerSecond === undefined ? null : { requestsPerSecond, because: 'the limit in stores.yaml' },
   });
   attempt.printed();
+  const { notifyEnd } = await import('../run/execute-run.ts');
   await notifyEnd(open.context, open.workspace.job(report.run.job).notify, report);
   if (instead?.problem === undefined) return exitCodeOf(report);
   return printError(terminal, new UsageError(instead.problem), { program, directory });

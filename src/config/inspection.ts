@@ -81,7 +81,7 @@ export function inspectFiles(
     return { names: names.filter(isName), problems };
   }
 
-  function store(name: string) {
+  const store = once((name) => {
     const yaml = files.stores();
     if (yaml === undefined || !stores().names?.includes(name)) return undefined;
     const found = interpret(yaml, {
@@ -90,8 +90,8 @@ export function inspectFiles(
       at: [name],
       secretFields: STORE_SECRETS,
     });
-    return withValue(found, (value) => ({ name, ...value }));
-  }
+    return withValue(found, (value): StoreConfig => ({ name, ...value }));
+  });
 
   const mapping = once((name): Interpretation<MappingFile> | undefined => {
     const found = files.mapping(name);
@@ -122,7 +122,7 @@ export function inspectFiles(
     }));
   });
 
-  function job(name: string): Interpretation<Job> | undefined {
+  const job = once((name): Interpretation<Job> | undefined => {
     const yaml = files.job(name);
     if (yaml === undefined) return undefined;
     const read = readJob(name, yaml);
@@ -135,7 +135,7 @@ export function inspectFiles(
     const relations = [...checkNames(named, known, quote), ...misfits];
     const problems = [...read.problems, ...relationsToProblems(relations, yaml, read)];
     return problems.length === 0 ? read : { ...read, value: undefined, problems };
-  }
+  });
 
   function readJob(name: string, yaml: YamlFile): Interpretation<Job> {
     const at = isExport(yaml.content) ? [DESTINATION_AT] : [SOURCE_AT, CROSSWALK_AT];

@@ -8,7 +8,7 @@ import {
 } from '../report/notification.ts';
 import { type RunFacts, reasonsForWebhook, withoutPersonalData } from '../report/run-facts.ts';
 import type { DeliverShards } from './import/apply-step.ts';
-import type { ImportTask } from './import-run.ts';
+import { type ImportTask, importRun } from './import-run.ts';
 import { withShownFiles } from './report/read-stored-report.ts';
 import {
   type ExportRequest,
@@ -42,10 +42,8 @@ export async function executeRun(context: RunContext, task: RunTask): Promise<Ru
     case 'undo':
     case 'release':
     case 'approve':
-    case 'retry': {
-      const { importRun } = await import('./import-run.ts');
+    case 'retry':
       return await importRun(context, task);
-    }
     default:
       throw new Error(`Unknown task: ${task satisfies never}`);
   }
