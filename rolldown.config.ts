@@ -34,6 +34,8 @@ export default defineConfig({
   },
   plugins: [splitRequired(), getBuiltins(), copyFiles(), emitLicenses()],
   output: {
+    // Documentation is for readers of the sources.
+    comments: { jsdoc: false },
     ...{ dir: 'dist', cleanDir: true, entryFileNames: 'cli/[name].js', chunkFileNames: 'cli/[name].js' },
     codeSplitting: {
       includeDependenciesRecursively: false,

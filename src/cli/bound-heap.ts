@@ -2,7 +2,7 @@ import { getHeapSpaceStatistics, getHeapStatistics, setFlagsFromString } from 'n
 
 const POLL_MS = 10;
 /** A command with a small source needs no more, and ends before anything is bounded. */
-const SMALL_HEAP_BYTES = 32 * 1024 * 1024;
+const SMALL_HEAP_BYTES = 48 * 1024 * 1024;
 /**
  * Large enough that most objects of a run are dead before they are collected. 32 MiB were 3 % quicker where rows are mapped, and
  * took 15 MiB more.
