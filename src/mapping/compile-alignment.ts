@@ -6,7 +6,7 @@ import { resolveName, type Scope, unknownName } from './scope.ts';
 import type { MappingSpec } from './spec/mapping-spec.ts';
 import type { Condition } from './spec/value.ts';
 import { spellingsOf } from './transforms/boolean.ts';
-import { compilePattern } from './transforms/compile-pattern.ts';
+import { compilePattern, rememberingLast } from './transforms/compile-pattern.ts';
 import { cleanCell } from './values/cell.ts';
 import { columnsOf, compileCondition } from './values/compile-condition.ts';
 
@@ -133,14 +133,12 @@ function fitting(
   const pattern = compilePattern(expected, scope.limits.patternLength, (message) =>
     scope.problems.add(['expect', name], message),
   );
-  // Rows of a record repeat its key, and some columns have few values, so most texts have been checked before.
-  let last: string | undefined;
+  // Some columns have few values.
   const fitted = new Set<string>();
-  return (text) => {
-    if (text === last || (text.length <= SHORT && fitted.has(text))) return true;
+  return rememberingLast((text) => {
+    if (text.length <= SHORT && fitted.has(text)) return true;
     const fits = pattern?.testExact(text) ?? false;
-    last = fits ? text : last;
     if (fits && text.length <= SHORT && fitted.size < MOST_FITTED) fitted.add(text);
     return fits;
-  };
+  });
 }

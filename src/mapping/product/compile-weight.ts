@@ -15,7 +15,7 @@ const UNIT_GRAMS = new Map(
     ...{ mg: 0.001, g: 1, gr: 1, gram: 1, grams: 1, kg: 1000, kgs: 1000, kilogram: 1000, kilograms: 1000 },
     ...{ oz: 28.349523125, ounce: 28.349523125, ounces: 28.349523125 },
     ...{ lb: 453.59237, lbs: 453.59237, pound: 453.59237, pounds: 453.59237 },
-  }),
+  }).map(([name, grams]) => [name, Decimal.of(grams)]),
 );
 
 /** The longest name of a unit. */
@@ -92,8 +92,8 @@ function inStoreUnit(
   const name = unit.trim().toLowerCase();
   if (name === storeUnit) return weight;
   const from = UNIT_GRAMS.get(name);
-  const to = UNIT_GRAMS.get(storeUnit) ?? 1;
-  return from === undefined
+  const to = UNIT_GRAMS.get(storeUnit);
+  return from === undefined || to === undefined
     ? refuse('weight-unit-unknown', `${quote(unit)} is not a unit of weight; expected g, kg, lb or oz`)
-    : Decimal.of(weight).times(Decimal.of(from)).dividedBy(Decimal.of(to)).rounded(DIGITS).toNumber();
+    : Decimal.of(weight).times(from).dividedBy(to).rounded(DIGITS).toNumber();
 }

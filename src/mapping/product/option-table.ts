@@ -230,7 +230,9 @@ function firstName(
   head: SourceRow | undefined,
   variants: readonly SourceRow[],
 ): string | undefined {
-  for (const row of head === undefined ? variants : [head, ...variants]) {
+  const own = cleanCell(head?.cells[slot]);
+  if (own !== undefined) return own;
+  for (const row of variants) {
     const name = cleanCell(row.cells[slot]);
     if (name !== undefined) return name;
   }

@@ -27,6 +27,18 @@ export function compilePattern(
   }
 }
 
+/**
+ * The same function, which remembers its last result: the rows of a record repeat its key, and a pattern costs ten times as much as
+ * a comparison.
+ */
+export function rememberingLast<Result>(run: (text: string) => Result): (text: string) => Result {
+  let last: { readonly text: string; readonly result: Result } | undefined;
+  return (text) => {
+    if (last?.text !== text) last = { text, result: run(text) };
+    return last.result;
+  };
+}
+
 /** Loaded with the first pattern: every command reads the schema of mappings, and few of them compile a pattern. */
 function loadEngine(): typeof Re2js {
   return createRequire(import.meta.url)('re2js');

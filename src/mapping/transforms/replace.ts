@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { optional } from '../../model/json-object.ts';
-import { compilePattern } from './compile-pattern.ts';
+import { compilePattern, rememberingLast } from './compile-pattern.ts';
 import { defineTransform, textOrBlank, textStep } from './define-transform.ts';
 
 /** `replace`: replaces each match of a pattern. */
@@ -14,7 +14,8 @@ export const replace = defineTransform({
     compile: ({ replace: written, with: by = '' }, { complain, argument, patternLength }) => {
       const pattern = compilePattern(written, patternLength, (message) => complain(['replace'], message));
       const text = argument(['with'], by);
-      return textStep((cell) => textOrBlank(pattern?.matcher(cell).replaceAll(text).trim() ?? cell));
+      const replaced = (cell: string) => textOrBlank(pattern?.matcher(cell).replaceAll(text).trim() ?? cell);
+      return textStep(rememberingLast(replaced));
     },
   },
   examples: [

@@ -3,7 +3,7 @@ import type { SourceRow } from '../record-rows.ts';
 import { type Named, type Path, resolveName, type Scope, unknownName } from '../scope.ts';
 import type { CellTest, Condition, Matcher, Word } from '../spec/value.ts';
 import { spellingsOf } from '../transforms/boolean.ts';
-import { compilePattern } from '../transforms/compile-pattern.ts';
+import { compilePattern, rememberingLast } from '../transforms/compile-pattern.ts';
 import { cleanCell } from './cell.ts';
 
 /** A condition for rows; `n` is the member of a family during a pass over it. */
@@ -147,7 +147,7 @@ function compileCellTest(scope: Scope, path: Path, test: CellTest): CellCheck {
     const pattern = compilePattern(test.matches, scope.limits.patternLength, (message) =>
       scope.problems.add([...path, 'matches'], message),
     );
-    return onText((text) => pattern?.testExact(text) ?? false);
+    return onText(rememberingLast((text) => pattern?.testExact(text) ?? false));
   }
   const { above, below } = test;
   return onText((text) => {
