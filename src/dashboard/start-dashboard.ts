@@ -10,6 +10,7 @@ import { createSessions } from './access/sessions.ts';
 import { signIn } from './access/sign-in.ts';
 import { actionRoutes } from './actions/action-routes.ts';
 import { correctRoutes } from './actions/correct-routes.ts';
+import { forgetRoutes } from './actions/forget-routes.ts';
 import { retryRoutes } from './actions/retry-routes.ts';
 import { openUploads } from './actions/uploads.ts';
 import { QUEUES_PATH } from './dashboard-context.ts';
@@ -134,6 +135,7 @@ const ROUTES: readonly ((app: FastifyInstance, parts: RouteParts) => void | Prom
   actionRoutes,
   retryRoutes,
   correctRoutes,
+  forgetRoutes,
   newJobRoutes,
   uploadRoutes,
   editRoutes,

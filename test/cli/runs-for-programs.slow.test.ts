@@ -55,7 +55,9 @@ describe('runs', () => {
 
 describe('check --json', () => {
   it('prints what it found as one object, with the exit code of check', async () => {
-    await using setup = await setupNightly(3);
+    await using setup = await setupNightly(3, {
+      guards: '[{ field: variants.price, changeBy: 50%, action: hold }]',
+    });
     const { workspace } = setup;
     const well = await workspace.storeferry('check', '--json');
     expect([well.code, well.stdout.trimEnd().split('\n').length]).toEqual([0, 1]);
@@ -65,6 +67,8 @@ describe('check --json', () => {
       unset: [],
       jobs: ['nightly'],
       stores: ['main'],
+      guards: [{ job: 'nightly', action: 'hold', rule: 'variants.price changes by at least 50%' }],
+      waves: [],
     });
     await workspace.write('jobs/other.yaml', 'imprt: products\nstore: main\n');
     const ill = await workspace.storeferry('check', '--json');

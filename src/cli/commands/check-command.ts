@@ -82,7 +82,7 @@ export const checkCommand = defineCommand({
     json: JSON_FLAG,
   },
   examples: ['check', '-C shop check --online', 'check --json'],
-  json: 'problems, warnings and findings, each with its place, and the names of what was checked',
+  json: 'problems, warnings and findings, each with its place, the names of what was checked, and the guards and waves of jobs',
   run: (invocation, _, { online, json }) =>
     withJsonError(invocation, json, async () => {
       const found = await findAll(invocation, online);
@@ -139,6 +139,12 @@ function checkSummary(found: Found): object {
     stores: checked.stores.map(({ name }) => name),
     jobs: checked.jobs.map(({ name }) => name),
     mappings: checked.mappings.map(({ name }) => name),
+    guards: importsOf(checked).flatMap(({ name: job, guards = [] }) =>
+      guards.map((guard) => ({ job, action: guard.action, rule: guardText(guard) })),
+    ),
+    waves: importsOf(checked).flatMap(({ name: job, apply }) =>
+      apply === undefined ? [] : [{ job, rule: wavesText(apply) }],
+    ),
     mappingTests: { passed },
     findings: findings.map(({ subject, verdict, message, hint = null }) => ({
       subject,
@@ -199,9 +205,13 @@ function printCheck({ terminal, directory, program }: Invocation, found: Found, 
   return 0;
 }
 
+function importsOf({ jobs }: WorkspaceCheck) {
+  return jobs.filter((job) => job.kind === 'import');
+}
+
 /** The safety limits of import jobs; jobs with equal limits share a line. */
-function safetyLines({ jobs }: WorkspaceCheck): string[] {
-  const imports = jobs.filter((job) => job.kind === 'import');
+function safetyLines(checked: WorkspaceCheck): string[] {
+  const imports = importsOf(checked);
   const byLimits = Map.groupBy(imports, (job) => limitsText(job.safety, job.import, job.mode));
   return [
     ...[...byLimits].map(

@@ -1,18 +1,10 @@
 import { InterruptedError, UsageError } from '../../model/storeferry-error.ts';
-import { counted, printable } from '../../report/printable.ts';
-import { type Forgotten, forgetRecord } from '../../run/records/forget-record.ts';
+import { printable } from '../../report/printable.ts';
+import { type Forgotten, forgetRecord, forgottenWords, REMAINS } from '../../run/records/forget-record.ts';
 import { defineCommand, flag, JSON_FLAG, required, text } from '../define-command.ts';
 import { terminalPrompter } from '../init/asking.ts';
 import { recordCommand } from '../record-command.ts';
 import { withRecord } from '../with-record.ts';
-
-/** What no command can remove. */
-const REMAINS = [
-  'the contact in the store itself, and in the source files: while a source has it, a run that finds it changed sends and keeps it again',
-  'files of exports, crosswalks and look-ups, in the workspace and elsewhere',
-  'backups of the state and of the artifacts, mailed and downloaded reports, logs, and the append-only file of Redis until Redis rewrites it',
-  'rejected rows that have neither its key nor its address or phone number',
-];
 
 /** `storeferry forget`: removes what the state and the files of runs have of a contact. */
 export const forgetCommand = defineCommand({
@@ -54,19 +46,10 @@ export const forgetCommand = defineCommand({
     }),
 });
 
-function textOf(key: string, { versions, rejectedRows, files, superseded }: Forgotten): string {
-  const parts = [
-    `${counted(versions, 'version')} of its history`,
-    `${counted(rejectedRows, 'rejected row')}`,
-    `${counted(files.length, 'file')} of runs${files.length === 0 ? '' : ` (${files.join(', ')})`}`,
-  ];
-  const discarded =
-    superseded.length === 0
-      ? []
-      : [`Discarded the plans of ${superseded.join(', ')}: plan or run these jobs again.`];
+function textOf(key: string, forgotten: Forgotten): string {
   return `${[
-    `Forgot the contact ${printable(key)}: its acknowledged values, ${parts.join(', ')}.`,
-    ...discarded,
+    `Forgot the contact ${printable(key)}.`,
+    ...forgottenWords(forgotten),
     'What remains, and must be removed by hand where the law asks for it:',
     ...REMAINS.map((what) => `  - ${what}`),
   ].join('\n')}\n`;

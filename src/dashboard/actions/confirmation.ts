@@ -34,13 +34,15 @@ export interface Confirmation {
   readonly back: string;
 }
 
+const SECTIONS = ['runs', 'records'] as const;
+
 /** The page that describes the effects of an action, with the button that starts it. */
 export function confirmationPage(confirmation: Confirmation, frame: Frame): string {
   const { title, lead, does, warnings = [] } = confirmation;
   return page({
     ...frame,
     title,
-    section: confirmation.back.startsWith('/runs') ? 'runs' : 'jobs',
+    section: SECTIONS.find((name) => confirmation.back.startsWith(`/${name}`)) ?? 'jobs',
     body: html`<p class="page-lead">${lead}</p>
 ${warnings.map((warning) => html`<p class="notice warning">${warning}</p>`)}
 <ul class="does">${does.map((what) => html`<li>${what}</li>`)}</ul>

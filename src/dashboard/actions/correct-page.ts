@@ -69,7 +69,7 @@ ${postForm(
     body: html`<p class="actions">${button('check', 'Check the corrections', 'primary')} <a class="button" href="/runs/${id}/retry">Upload a file instead</a></p>
 <p class="quiet" role="status">${cells === 0 ? 'No cell is corrected yet.' : `${counted(cells, 'cell')} corrected so far.`}</p>
 <div class="correct-scroll" tabindex="0" role="region" aria-label="Rejected rows"><table class="correct-table">
-<caption class="visually-hidden">Rejected rows, page ${number} of ${pages}</caption>
+<caption class="unseen">Rejected rows, page ${number} of ${pages}</caption>
 <thead><tr><th scope="col">Line</th>${places.map((place) => html`<th scope="col">${columnName(rejected, place)}</th>`)}</tr></thead>
 ${records(rows).map((record) => recordBody(record, rejected, places, edits))}
 </table></div>

@@ -127,7 +127,7 @@ async function recordPage(
 <div class="report">${plots.length > 0 && trend}
 ${state.held.map((held) => heldPart(held, record.key, frame))}
 ${timeline(state.versions, reading)}
-${undoButton(state.versions, record.key, frame)}
+${actionButtons(record, state, frame)}
 ${state.fields.length > 0 && acknowledged(state.fields, reading)}</div>
 <p class="quiet">The history of ${record.target.resource} of ${record.store} has ${counted(size.versions, 'version')}, about ${formatBytes(size.bytes)}. The same in a terminal: <code>${foreign(command)}</code></p>`,
   });
@@ -170,10 +170,20 @@ ${viewer.canAct && html`<p class="actions"><a class="button primary" href="/runs
   );
 }
 
-/** Takes back what the newest run changed; earlier runs only as far as nothing has changed since. */
-function undoButton([newest]: readonly RecordVersion[], key: string, { viewer }: Frame): Markup | false {
-  if (newest === undefined || newest.kind === 'absent' || !viewer.canAct) return false;
-  return html`<p class="actions"><a class="button" href="/runs/${newest.run}/undo?${String(new URLSearchParams({ key }))}">Undo the last change</a></p>`;
+/** Takes back what the newest run changed, earlier runs only as far as nothing has changed since; or removes a contact. */
+function actionButtons(
+  { store, target, key }: FoundRecord,
+  { versions: [newest] }: RecordState,
+  { viewer }: Frame,
+): Markup | false {
+  const undo =
+    newest !== undefined &&
+    newest.kind !== 'absent' &&
+    html`<a class="button" href="/runs/${newest.run}/undo?${String(new URLSearchParams({ key }))}">Undo the last change</a>`;
+  const forget =
+    target.resource === 'contacts' &&
+    html`<a class="button danger" href="/records/forget?${String(new URLSearchParams({ store, key }))}">Forget this contact</a>`;
+  return viewer.canAct && html`<p class="actions">${undo} ${forget}</p>`;
 }
 
 function timeline(versions: readonly RecordVersion[], reading: Reading): Markup {

@@ -149,7 +149,7 @@ function isShownLive(activity: Activity | null, last: Run | undefined): boolean 
 
 /** Several buttons of a page have the same text, so screen readers get the name of the job, too. */
 function ofJob(name: string): Markup {
-  return html`<span class="visually-hidden"> ${name}</span>`;
+  return html`<span class="unseen"> ${name}</span>`;
 }
 
 function nextWords({ schedule, next }: JobFacts, reading: Reading): Slot {

@@ -153,7 +153,7 @@ export function liveProgress(run: Run, reading: Reading): Markup {
 <div><dt>Applied so far</dt><dd data-live="applied">${grouped(progress?.applied ?? 0)}</dd></div>
 <div><dt>Rejected so far</dt><dd data-live="rejected">${grouped(progress?.rejected ?? 0)}</dd></div>
 </dl>
-<p class="visually-hidden" role="status" data-live="spoken"></p>
+<p class="unseen" role="status" data-live="spoken"></p>
 <p class="notice" data-live="lost" hidden>The connection to the dashboard is lost; trying again.</p>
 ${interruptAskedAt !== null && html`<p class="notice">It was asked to stop ${relative(interruptAskedAt, reading)}, and finishes what is in flight.</p>`}
 <noscript><p class="quiet">Without JavaScript this does not update: <a href="/runs/${id}">reload</a>.</p></noscript>

@@ -4,6 +4,7 @@ import type { RowSpan } from '../../model/row.ts';
 import { type Run, UNFINISHED } from '../../model/run.ts';
 import { LockedError, UsageError } from '../../model/storeferry-error.ts';
 import { readPlan, readRejections } from '../../plan/plan-file.ts';
+import { counted } from '../../report/printable.ts';
 import { REJECTS_WORKBOOK, UNMATCHED_FILE, UNTOUCHED_FILE } from '../../report/rejects/rejects-file.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
 import { targetLockName } from '../../state/state.ts';
@@ -69,6 +70,30 @@ export async function forgetRecord(
   // Last: what it has shows which rows are to be removed, also when this is repeated after a failure.
   await ledger.forget(key);
   return { versions: versions.length, rejectedRows, files, superseded };
+}
+
+/** What no command can remove. */
+export const REMAINS = [
+  'the contact in the store itself, and in the source files: while a source has it, a run that finds it changed sends and keeps it again',
+  'files of exports, crosswalks and look-ups, in the workspace and elsewhere',
+  'backups of the state and of the artifacts, mailed and downloaded reports, logs, and the append-only file of Redis until Redis rewrites it',
+  'rejected rows that have neither its key nor its address or phone number',
+];
+
+/** What was removed, a sentence each. */
+export function forgottenWords({ versions, rejectedRows, files, superseded }: Forgotten): string[] {
+  const parts = [
+    'its acknowledged values',
+    `${counted(versions, 'version')} of its history`,
+    `${counted(rejectedRows, 'rejected row')}`,
+    `${counted(files.length, 'file')} of runs${files.length === 0 ? '' : ` (${files.join(', ')})`}`,
+  ];
+  return [
+    `Removed: ${parts.join(', ')}.`,
+    ...(superseded.length === 0
+      ? []
+      : [`Discarded the plans of ${superseded.join(', ')}: plan or run these jobs again.`]),
+  ];
 }
 
 function busy(run: string | undefined): LockedError | UsageError {

@@ -1,0 +1,63 @@
+import type { FastifyInstance } from 'fastify';
+import { foreign, html } from '../../report/html/markup.ts';
+import { forgetRecord, forgottenWords, REMAINS } from '../../run/records/forget-record.ts';
+import { findRecords } from '../../run/records/record-history.ts';
+import { audit } from '../audit.ts';
+import { notFound } from '../guard/page-error.ts';
+import { historyHref } from '../pages/history-page.ts';
+import { frameOf, page, sendPage } from '../pages/page.ts';
+import { FOR_ACTORS, type FormFields, formFields, type RouteParts } from '../route-parts.ts';
+import { confirmationPage } from './confirmation.ts';
+
+const ADDRESS = '/records/forget';
+
+/** Removes what Storeferry has kept of a contact, after a confirmation. */
+export function forgetRoutes(app: FastifyInstance, { dashboard, log }: RouteParts): void {
+  const { context } = dashboard;
+  const contactOf = async ({ store = '', key = '' }: FormFields) => {
+    const found = await findRecords(context, [dashboard.openWorkspace().store(store)], key, 2);
+    const contact = found.find((record) => record.target.resource === 'contacts' && record.key === key);
+    if (contact === undefined) throw notFound('No contact has this key.');
+    return contact;
+  };
+
+  app.get(ADDRESS, FOR_ACTORS, async (request, reply) => {
+    const contact = await contactOf(formFields(request.query));
+    const { store, key, title } = contact;
+    const confirmation = {
+      title: `Forget contact ${key}?`,
+      lead: html`Removes what Storeferry has kept of <b>${foreign(title ?? key)}</b>, contact <code>${foreign(key)}</code> of the store <b>${store}</b>, for a request of erasure.`,
+      warnings: ['This cannot be undone.'],
+      does: [
+        'Removes the acknowledged values, all versions of the history, the rows of rejects files, and the words of the store about the contact.',
+        'The fingerprint stays, so the next run sends the contact only if it has changed.',
+        'Plans of contacts of this store that wait, and the rest of unfinished runs, are discarded, because their files have the whole source.',
+        ...REMAINS.map((what) => html`Remains: ${what}.`),
+      ],
+      label: 'Forget this contact',
+      weight: 'danger',
+      action: ADDRESS,
+      fields: { store, key },
+      back: historyHref(contact),
+    } as const;
+    return sendPage(reply, confirmationPage(confirmation, frameOf(dashboard, request)));
+  });
+
+  app.post(ADDRESS, async (request, reply) => {
+    const contact = await contactOf(formFields(request.body));
+    const forgotten = await forgetRecord(context, contact);
+    log.info({}, 'forgot a contact');
+    await audit(dashboard, request, { action: 'forget' });
+    const document = page({
+      ...frameOf(dashboard, request),
+      title: `Contact ${contact.key} is forgotten`,
+      section: 'records',
+      body: html`${forgottenWords(forgotten).map((line) => html`<p>${line}</p>`)}
+<h2>What remains</h2>
+<p>To be removed by hand where the law asks for it:</p>
+<ul class="does">${REMAINS.map((what) => html`<li>${what}</li>`)}</ul>
+<p class="actions"><a class="button" href="/records">Records</a></p>`,
+    });
+    return sendPage(reply, document);
+  });
+}
