@@ -55,7 +55,7 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
     // For pages that change files.
     'edit-file.ts',
     // For `init` and `schema`.
-    ...['new-workspace/new-workspace.ts', 'new-workspace/write-together.ts', 'json-schema.ts'],
+    ...['new-workspace/new-workspace.ts', 'json-schema.ts'],
   ],
   source: ['stage-source.ts', 'find-files.ts', 'snapshot.ts'],
   remote: [...['remote-kinds.ts', 'remote-client.ts', 'fetch-file.ts'], 'image-checker.ts'],
@@ -109,7 +109,7 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
     // One record of a plan.
     'record-view.ts',
     // Words, figures and progress that commands and pages print as reports do.
-    ...['printable.ts', 'status-words.ts', 'progress.ts'],
+    ...['printable.ts', 'status-words.ts'],
     'html/markup.ts',
     // Parts of a document that pages and commands show by themselves.
     ...['sections/lists-section.ts', 'sections/next-section.ts'],

@@ -1,6 +1,6 @@
 import { counted, formatDuration, grouped, printable } from '../report/printable.ts';
-import { formatProgress, ProgressMeter, progressLine } from '../report/progress.ts';
 import { requestsWaitText, stateLossText } from '../report/sections/notes-section.ts';
+import { formatProgress, ProgressMeter, progressLine } from '../report/status-words.ts';
 import type { ProgressEvent, RunEvent, StoreListener } from '../run/run-context.ts';
 import type { LockHolder } from '../state/state.ts';
 import type { Terminal } from './terminal.ts';

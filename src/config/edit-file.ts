@@ -1,12 +1,199 @@
-import { readFileSync } from 'node:fs';
-import { type ConfigurationProblem, formatPlace, StoreferryError } from '../model/storeferry-error.ts';
+import { createHash, randomUUID } from 'node:crypto';
+import {
+  appendFileSync,
+  chmodSync,
+  closeSync,
+  constants,
+  copyFileSync,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { open, rename, rm } from 'node:fs/promises';
+import { basename, dirname, join, parse } from 'node:path';
+import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import {
+  type ConfigurationProblem,
+  formatPlace,
+  StoreferryError,
+  UsageError,
+} from '../model/storeferry-error.ts';
 import { literalSecrets } from './complete-places.ts';
 import { editYaml, pausedPart, type YamlEdit } from './edit-yaml.ts';
 import type { Inspection } from './inspection.ts';
-import { replaceFile, sha256Of } from './new-workspace/write-together.ts';
+import type { NewFile } from './new-workspace/new-workspace.ts';
 import { type Path, valueAt } from './value-at.ts';
 import type { Workspace } from './workspace.ts';
 import { parseYaml } from './yaml-file.ts';
+
+/** A file that is written completely or not at all. */
+type FileToWrite = Omit<NewFile, 'name' | 'what'>;
+
+/**
+ * Writes files together: all or none. It never overwrites existing files; UsageError if one has appeared meanwhile.
+ * It is synchronous, so only the death of the process can interrupt it.
+ */
+export function writeTogether(files: readonly FileToWrite[]): void {
+  const undo: (() => void)[] = [];
+  try {
+    const prepared = files.map((file) => prepare(file, undo));
+    for (const commit of prepared) commit();
+  } catch (error) {
+    for (const step of undo.reverse()) attempt(step);
+    throw error;
+  }
+  // All files are in place; their temporary files are no longer needed.
+  for (const file of files) rmSync(temporaryOf(file.path), { force: true });
+}
+
+/** A failed undo step must not prevent the others, nor hide the first error. */
+function attempt(step: () => void): void {
+  try {
+    step();
+  } catch {
+    // The first error is the one to report.
+  }
+}
+
+const MARK = randomUUID();
+
+function temporaryOf(path: string): string {
+  return join(dirname(path), `.${basename(path)}.${MARK}.tmp`);
+}
+
+/** Prepares a file beside its final place, and returns the function that moves it there. */
+function prepare({ path, content, mode, existing }: FileToWrite, undo: (() => void)[]): () => void {
+  if (existsSync(path)) {
+    if (existing === 'refuse' || 'copyOf' in content) throw appeared(path);
+    return () => append(path, content.text, mode, undo);
+  }
+  makeFolder(dirname(path), undo);
+  const temporary = temporaryOf(path);
+  undo.push(() => rmSync(temporary, { force: true }));
+  if ('copyOf' in content) {
+    copyFileSync(content.copyOf, temporary, constants.COPYFILE_EXCL);
+    // The copy belongs to the user, even if the original was not writable.
+    chmodSync(temporary, statSync(temporary).mode | OWNER_WRITES);
+  } else {
+    writeFileSync(temporary, content.text, { flag: 'wx', ...(mode === undefined ? {} : { mode }) });
+  }
+  sync(temporary);
+  return () => {
+    putNew(temporary, path);
+    undo.push(() => rmSync(path, { force: true }));
+  };
+}
+
+const OWNER_WRITES = 0o200;
+
+/** Appends to an existing file, also through a symbolic link. Permissions that `mode` does not have are removed. */
+function append(path: string, text: string, mode: number | undefined, undo: (() => void)[]): void {
+  const before = statSync(path);
+  undo.push(() => {
+    truncateSync(path, before.size);
+    chmodSync(path, before.mode);
+  });
+  if (mode !== undefined) chmodSync(path, before.mode & mode);
+  appendFileSync(path, text);
+}
+
+/**
+ * Replaces the text of an existing file atomically, also through a symbolic link; permissions stay. False, with nothing
+ * changed, if the file has not, or no longer, the content of this hash. Synchronous, so that requests of one process exclude
+ * each other.
+ */
+function replaceFile(path: string, text: string, expectedSha256: string): boolean {
+  const real = realpathSync(path);
+  const temporary = temporaryOf(real);
+  try {
+    writeFileSync(temporary, text, { flag: 'wx' });
+    chmodSync(temporary, statSync(real).mode);
+    sync(temporary);
+    if (sha256Of(readFileSync(real)) !== expectedSha256) return false;
+    renameSync(temporary, real);
+    return true;
+  } finally {
+    rmSync(temporary, { force: true });
+  }
+}
+
+/**
+ * Writes a file whole or not at all, in place of one that is there: whoever reads that one keeps it. `mode`: its permissions.
+ * The folder must exist.
+ */
+export async function writeWhole(
+  path: string,
+  content: Readable | Iterable<string>,
+  { mode = 0o666 }: { readonly mode?: number } = {},
+): Promise<void> {
+  const temporary = join(dirname(path), `.${basename(path)}.${randomUUID()}.tmp`);
+  try {
+    const file = await open(temporary, 'wx', mode);
+    await pipeline(content, file.createWriteStream({ flush: true }));
+    await rename(temporary, path);
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw error;
+  }
+}
+
+/** The hash by which `replaceFile` knows the content of a file. */
+function sha256Of(content: Uint8Array): string {
+  return createHash('sha256').update(content).digest('hex');
+}
+
+function makeFolder(path: string, undo: (() => void)[]): void {
+  const first = mkdirSync(path, { recursive: true });
+  if (first === undefined) return;
+  undo.push(() => {
+    for (let folder = path; folder.length >= first.length; folder = dirname(folder)) rmdirSync(folder);
+  });
+}
+
+function sync(path: string): void {
+  const file = openSync(path, 'r+');
+  try {
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** Creating a link fails if the file exists, unlike a rename; file systems without links use a copy. */
+function putNew(temporary: string, path: string): void {
+  try {
+    linkSync(temporary, path);
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    if (code === 'EEXIST') throw appeared(path);
+    copyFileSync(temporary, path, constants.COPYFILE_EXCL);
+  }
+}
+
+function appeared(path: string): UsageError {
+  return new UsageError(`${path} is there already, and nothing is overwritten.`, {
+    hint: 'Choose another name, or move the file away.',
+  });
+}
+
+/** The name, if necessary with a number, so that no file in the folder has it. */
+export function freeName(folder: string, wanted: string): string {
+  const { name, ext } = parse(wanted);
+  let free = wanted;
+  for (let number = 2; existsSync(join(folder, free)); number++) free = `${name}-${number}${ext}`;
+  return free;
+}
 
 export type { Path, YamlEdit };
 

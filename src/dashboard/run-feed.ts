@@ -7,7 +7,7 @@ import {
   type ProgressWords,
   progressWords,
   shareOf,
-} from '../report/progress.ts';
+} from '../report/status-words.ts';
 import { asItStands } from '../run/lock-job.ts';
 import type { RunContext } from '../run/run-context.ts';
 import type { Session } from './access/sessions.ts';

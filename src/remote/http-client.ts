@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import { Agent, type Dispatcher } from 'undici';
+import { isPassingStatus, retryAfterMs } from '../model/clock.ts';
 import { googleSheetHint, type RemoteAddress } from '../model/remote-address.ts';
-import { isPassingStatus, retryAfterMs } from '../model/retry-after-ms.ts';
 import { type GoogleAccount, tokenRequest } from './google-account.ts';
 import { guardedLookup, refusePrivateHost } from './guarded-lookup.ts';
 import { changedMeanwhile, connectionFailure, type RemoteClient, RemoteFailure } from './remote-client.ts';

@@ -9,8 +9,8 @@ import {
   S3Client,
 } from '@aws-sdk/client-s3';
 import { Upload as MultipartUpload } from '@aws-sdk/lib-storage';
+import { isPassingStatus } from '../model/clock.ts';
 import type { RemoteAddress, S3Place } from '../model/remote-address.ts';
-import { isPassingStatus } from '../model/retry-after-ms.ts';
 import { guardedLookup, refusePrivateHost } from './guarded-lookup.ts';
 import { chosen, isPattern, type Listed, matchesPattern, splitPath } from './matches-pattern.ts';
 import {

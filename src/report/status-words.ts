@@ -1,7 +1,184 @@
-import { forgotten, type Run, type RunStatus, type RunTotals, type Verification } from '../model/run.ts';
-import { counted, grouped, printable, sentence, shortened } from './printable.ts';
+import {
+  forgotten,
+  type Run,
+  type RunStatus,
+  type RunStep,
+  type RunTotals,
+  type Verification,
+} from '../model/run.ts';
+import {
+  counted,
+  formatBytes,
+  formatBytesOf,
+  formatDuration,
+  grouped,
+  printable,
+  sentence,
+  shortened,
+} from './printable.ts';
 import type { ClockKeeper } from './run-facts.ts';
 import type { Tone, Words } from './section.ts';
+
+/** The progress of a step. */
+export interface Progress {
+  readonly step: RunStep;
+  readonly done: number;
+  /** Null while unknown. */
+  readonly total: number | null;
+  readonly unit: 'bytes' | 'rows' | 'requests' | 'orders';
+  /** Null while unknown. */
+  readonly ratePerSecond: number | null;
+  readonly etaMs: number | null;
+}
+
+const STEP_WIDTH = 'finish'.length;
+const BAR_WIDTH = 24;
+
+/**
+ * One line for a terminal of `width` columns: step, bar, percentage, figures, rate and time left. A narrow terminal
+ * omits the least important parts. Without a correct total there is no bar and no percentage. The bar is full, with
+ * 100%, only when all is done.
+ */
+export function formatProgress(progress: Progress, width: number): string {
+  const step = progress.step.padEnd(STEP_WIDTH);
+  const share = shareOf(progress);
+  const bar = share === null ? [] : [`${barOf(share)} ${percentOf(share).padStart(4)}`];
+  const [figures, rate, left] = [figuresOf(progress), rateOf(progress), leftOf(progress)];
+  const candidates = [
+    [step, ...bar, figures, ...rate, ...left],
+    [step, ...bar, figures, ...left],
+    [step, ...bar, figures],
+    [step, figures],
+  ].map((parts) => parts.join('  '));
+  return (
+    candidates.find((line) => line.length <= width) ?? (candidates.at(-1) ?? '').slice(0, Math.max(0, width))
+  );
+}
+
+/** The same as a line for logs: `apply: 5,400 of 12,000 requests (45%), 430/s, 15 s left`. */
+export function progressLine(progress: Progress): string {
+  const share = shareOf(progress);
+  const percent = share === null ? '' : ` (${percentOf(share)})`;
+  return [
+    `${progress.step}: ${figuresOf(progress)}${percent}`,
+    ...rateOf(progress),
+    ...leftOf(progress),
+  ].join(', ');
+}
+
+/** The parts of such a line, for the caller's layout; empty where nothing is known. */
+export interface ProgressWords {
+  readonly percent: string;
+  readonly figures: string;
+  readonly rate: string;
+  readonly left: string;
+}
+
+/** The progress of a step in words, each part separately. */
+export function progressWords(progress: Progress): ProgressWords {
+  const share = shareOf(progress);
+  return {
+    percent: share === null ? '' : percentOf(share),
+    figures: figuresOf(progress),
+    rate: rateOf(progress).join(''),
+    left: leftOf(progress).join(''),
+  };
+}
+
+/** Between 0 and 1; null if the total is unknown or was wrong. */
+export function shareOf({ done, total }: Pick<Progress, 'done' | 'total'>): number | null {
+  return total === null || total <= 0 || done > total ? null : done / total;
+}
+
+function barOf(share: number): string {
+  const filled = Math.floor(share * BAR_WIDTH);
+  return '█'.repeat(filled) + '░'.repeat(BAR_WIDTH - filled);
+}
+
+function percentOf(share: number): string {
+  return `${Math.floor(share * 100)}%`;
+}
+
+function figuresOf({ done, total, unit }: Progress): string {
+  const known = total !== null && done <= total;
+  switch (unit) {
+    case 'bytes':
+      return known ? formatBytesOf(done, total) : formatBytes(done);
+    case 'rows':
+    case 'requests':
+    case 'orders':
+      return known ? `${grouped(done)} of ${grouped(total)} ${unit}` : `${grouped(done)} ${unit}`;
+    default:
+      return unit satisfies never;
+  }
+}
+
+function rateOf({ ratePerSecond, unit }: Progress): string[] {
+  if (ratePerSecond === null) return [];
+  if (unit === 'bytes') return [`${formatBytes(ratePerSecond)}/s`];
+  return [`${ratePerSecond < 10 ? ratePerSecond.toFixed(1) : grouped(Math.round(ratePerSecond))}/s`];
+}
+
+function leftOf({ etaMs }: Progress): string[] {
+  if (etaMs === null) return [];
+  return [`${formatDuration(Math.max(1, Math.ceil(etaMs / 1000)) * 1000)} left`];
+}
+
+const WINDOW_MS = 10_000;
+/** A rate over a shorter time would be a guess. */
+const SETTLED_MS = 1_000;
+
+/** A smaller distance between samples would only use memory. */
+const SAMPLE_MS = 200;
+
+interface Sample {
+  readonly atMs: number;
+  readonly done: number;
+}
+
+/** The rate over the last ten seconds: the rate before a pause does not predict the rate after it. */
+export class ProgressMeter {
+  #samples: Sample[] = [];
+  #latest: Sample | undefined;
+  #pausedUntil = Number.NEGATIVE_INFINITY;
+
+  /** `atMs`: any clock that never goes back. A smaller `done` than before starts a new measurement. */
+  add(atMs: number, done: number): void {
+    if (atMs < this.#pausedUntil) {
+      this.#samples = [];
+      this.#latest = { atMs, done };
+      return;
+    }
+    if (this.#latest !== undefined && done < this.#latest.done) this.#samples = [];
+    this.#latest = { atMs, done };
+    if (atMs - (this.#samples.at(-1)?.atMs ?? Number.NEGATIVE_INFINITY) < SAMPLE_MS) return;
+    this.#samples.push(this.#latest);
+    while ((this.#samples[1]?.atMs ?? atMs) <= atMs - WINDOW_MS) this.#samples.shift();
+  }
+
+  /** A pause until `untilMs` of the same clock is not a measured time: the measurement starts again after it. */
+  pauseUntil(atMs: number): void {
+    if (atMs <= this.#pausedUntil) return;
+    this.#pausedUntil = atMs;
+    this.#samples = [];
+  }
+
+  /** Null while unknown. */
+  get ratePerSecond(): number | null {
+    const first = this.#samples[0];
+    const latest = this.#latest;
+    if (first === undefined || latest === undefined || latest.atMs - first.atMs < SETTLED_MS) return null;
+    return ((latest.done - first.done) * 1000) / (latest.atMs - first.atMs);
+  }
+
+  /** The remaining time until `total` at the present rate; null if unknown. */
+  etaMs(total: number | null): number | null {
+    const rate = this.ratePerSecond;
+    const done = this.#latest?.done;
+    if (total === null || done === undefined || rate === null || rate <= 0 || done > total) return null;
+    return ((total - done) * 1000) / rate;
+  }
+}
 
 /** Each status as the beginning of a sentence that continues with a duration, and how it is emphasised. */
 const STATUSES: Readonly<Record<RunStatus, readonly [words: string, tone: Tone]>> = {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
+import { isPassingStatus } from '../model/clock.ts';
 import { isJsonObject } from '../model/json-object.ts';
-import { isPassingStatus } from '../model/retry-after-ms.ts';
 import { abortListeners } from './abortable.ts';
 import { exchange, NoAnswer } from './exchange.ts';
 import { cleanMessage, parseJson } from './read-answer.ts';

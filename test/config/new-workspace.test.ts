@@ -15,8 +15,8 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
+import { writeTogether } from '../../src/config/edit-file.ts';
 import { dotEnvText, gitignoreAddition } from '../../src/config/new-workspace/new-workspace.ts';
-import { writeTogether } from '../../src/config/new-workspace/write-together.ts';
 import { yamlText } from '../../src/config/new-workspace/yaml-text.ts';
 import { fillTemplate, parseTemplate } from '../../src/config/placeholder.ts';
 

@@ -1,6 +1,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import pc from 'picocolors';
+import { freeName, writeTogether } from '../../config/edit-file.ts';
 import { whyNoSchedule } from '../../config/job/read-schedules.ts';
 import {
   composeFiles,
@@ -11,7 +12,6 @@ import {
   type NewWorkspace,
   USUAL_SCHEDULES,
 } from '../../config/new-workspace/new-workspace.ts';
-import { freeName, writeTogether } from '../../config/new-workspace/write-together.ts';
 import { isName } from '../../config/store-config.ts';
 import { isWorkspace } from '../../config/workspace.ts';
 import type { MappingSpec } from '../../mapping/spec/mapping-spec.ts';

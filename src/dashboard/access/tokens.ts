@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { z } from 'zod';
-import { writeWhole } from '../../config/new-workspace/write-together.ts';
+import { writeWhole } from '../../config/edit-file.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
 
 const HASH = z.string().regex(/^[0-9a-f]{64}$/);

@@ -2,9 +2,15 @@ import { randomUUID } from 'node:crypto';
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
-import { type EditableFile, editedText, editFile, readEditable } from '../../config/edit-file.ts';
+import {
+  type EditableFile,
+  editedText,
+  editFile,
+  freeName,
+  readEditable,
+  writeTogether,
+} from '../../config/edit-file.ts';
 import type { ImportJob } from '../../config/job/job.ts';
-import { freeName, writeTogether } from '../../config/new-workspace/write-together.ts';
 import type { Workspace } from '../../config/workspace.ts';
 import type { MappingFile, MappingSpec } from '../../mapping/spec/mapping-spec.ts';
 import { type ConfigurationProblem, formatPlace } from '../../model/storeferry-error.ts';

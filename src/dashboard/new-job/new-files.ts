@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { basename, join } from 'node:path';
+import { freeName } from '../../config/edit-file.ts';
 import { whyNoSchedule } from '../../config/job/read-schedules.ts';
 import {
   NEW_STORE,
@@ -7,7 +8,6 @@ import {
   type NewWorkspace,
   STORE_VARIABLES,
 } from '../../config/new-workspace/new-workspace.ts';
-import { freeName } from '../../config/new-workspace/write-together.ts';
 import { baseUrlSchema, isName, storeSchema } from '../../config/store-config.ts';
 import type { Workspace } from '../../config/workspace.ts';
 import { delimiterName } from '../../model/row.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pRetry from 'p-retry';
 import { Agent, request } from 'undici';
-import { retryAfterMs } from '../../model/retry-after-ms.ts';
+import { retryAfterMs } from '../../model/clock.ts';
 import type { Notification } from '../../report/notification.ts';
 import { NotDelivered, type Post, type Transport } from './transport.ts';
 import { webhook } from './webhook.ts';

@@ -1,4 +1,4 @@
-import { isPassingStatus } from '../../model/retry-after-ms.ts';
+import { isPassingStatus } from '../../model/clock.ts';
 import type { Notification } from '../../report/notification.ts';
 
 /** A transport of notifications: a file of its own, and an entry in TRANSPORTS (deliver-notification.ts). */

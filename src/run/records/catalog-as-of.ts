@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import { writeWhole } from '../../config/new-workspace/write-together.ts';
+import { writeWhole } from '../../config/edit-file.ts';
 import { isJsonObject, type JsonObject, member, objectsIn } from '../../model/json-object.ts';
 import { formatRow, inertCell } from '../../model/row.ts';
 import { DestinationError } from '../../model/storeferry-error.ts';

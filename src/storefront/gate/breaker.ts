@@ -1,5 +1,4 @@
-import type { Clock } from '../../model/clock.ts';
-import { MAX_RETRY_AFTER_MS } from '../../model/retry-after-ms.ts';
+import { type Clock, MAX_RETRY_AFTER_MS } from '../../model/clock.ts';
 import { StoreUnavailableError } from '../../model/storeferry-error.ts';
 import { type AbortListeners, waitingLine } from '../abortable.ts';
 

@@ -1,5 +1,4 @@
-import type { Clock } from '../../model/clock.ts';
-import { isPushBack } from '../../model/retry-after-ms.ts';
+import { type Clock, isPushBack } from '../../model/clock.ts';
 import { type AbortListeners, waitingLine } from '../abortable.ts';
 import { breaker, outageTimer, PROBE_EVERY_MS, retryGrants } from './breaker.ts';
 import { concurrencyLimit, pushBackCauses } from './concurrency-limit.ts';
