@@ -84,12 +84,8 @@ export function inspectFiles(
   const store = once((name) => {
     const yaml = files.stores();
     if (yaml === undefined || !stores().names?.includes(name)) return undefined;
-    const found = interpret(yaml, {
-      ...context,
-      schema: storeSchema,
-      at: [name],
-      secretFields: STORE_SECRETS,
-    });
+    const reading = { ...context, schema: storeSchema, at: [name], secretFields: STORE_SECRETS };
+    const found = interpret(yaml, reading);
     return withValue(found, (value): StoreConfig => ({ name, ...value }));
   });
 
@@ -191,14 +187,15 @@ function relationsToProblems(
 ): ConfigurationProblem[] {
   const open = new Set(unset.map(({ place }) => formatPlace(place)));
   return relations
-    .map(({ path, part, message }) => ({ place: yaml.placeOf(path, part), message }))
+    .map(({ path, part, message }) => ({ place: yaml.placeOf(path, part ?? 'value'), message }))
     .filter(({ place }) => !open.has(formatPlace(place)));
 }
 
 /** A mismatch between a job and its store or mapping. */
 interface RelationProblem {
   readonly path: Path;
-  readonly part: 'key' | 'value';
+  /** Default: the value. */
+  readonly part?: 'key';
   readonly message: string;
 }
 
@@ -223,11 +220,11 @@ function checkNames({ store, mapping }: Named, known: Known, quote: Quote): Rela
   const problems: RelationProblem[] = [];
   if (store !== undefined && known.stores?.includes(store) === false) {
     const message = `stores.yaml has no store ${quote(['store'], store)}${unlisted(store, known.stores)}`;
-    problems.push({ path: ['store'], part: 'value', message });
+    problems.push({ path: ['store'], message });
   }
   if (mapping !== undefined && !known.mappings.includes(mapping)) {
     const message = `there is no mapping ${quote(['mapping'], mapping)}${unlisted(mapping, known.mappings)}`;
-    problems.push({ path: ['mapping'], part: 'value', message });
+    problems.push({ path: ['mapping'], message });
   }
   return problems;
 }
@@ -240,7 +237,7 @@ function unlisted(name: string, names: readonly string[]): string {
 function checkMappingUse(job: ImportJob, mapping: MappingSpec, quote: Quote): RelationProblem[] {
   if (mapping.import !== job.import) {
     const message = `the mapping '${job.mapping}' produces ${mapping.import}, but the job imports ${job.import}`;
-    return [{ path: ['mapping'], part: 'value', message }];
+    return [{ path: ['mapping'], message }];
   }
   const problems = checkParams(job, mapping);
   return mapping.import === 'contacts'
@@ -264,7 +261,6 @@ function checkParams(job: ImportJob, mapping: MappingSpec): RelationProblem[] {
     })),
     ...unset.map((name) => ({
       path: ['params'],
-      part: 'value' as const,
       message: `the mapping '${job.mapping}' needs the parameter '${name}'; set it under params`,
     })),
   ];
@@ -272,30 +268,23 @@ function checkParams(job: ImportJob, mapping: MappingSpec): RelationProblem[] {
 
 /** Checks that a mapping has the fields that the mode of the job needs: a whole product, or a key and the changed fields. */
 function checkFields(job: ImportJob, mapping: ProductMappingSpec): RelationProblem[] {
-  const problem = (path: string, message: string): RelationProblem[] => [
-    { path: [path], part: 'value', message: `the mapping '${job.mapping}' ${message}` },
+  const problem = (key: string, what: string) => [
+    { path: [key], message: `the mapping '${job.mapping}' ${what}` },
   ];
   const match = updateMatch(job);
   if (match === undefined) {
-    const lacking = lackingFields(mapping);
-    if (lacking.length === 0) return [];
-    return problem(
-      'mapping',
-      `has no ${lacking.join(', ')}: mode ${job.mode} needs it; only mode: update changes single fields`,
-    );
+    const lacking = lackingFields(mapping).join(', ');
+    const what = `has no ${lacking}: mode ${job.mode} needs it; only mode: update changes single fields`;
+    return lacking === '' ? [] : problem('mapping', what);
   }
   if (matchValue(mapping, match) === undefined) {
     const path = match === 'sku' ? 'variants.sku' : `product.${match}`;
-    return problem(
-      job.match === undefined ? 'mode' : 'match',
-      `has no ${path}, by which match: ${match} finds products`,
-    );
+    const what = `has no ${path}, by which match: ${match} finds products`;
+    return problem(job.match === undefined ? 'mode' : 'match', what);
   }
   if (match === 'sku' && mapping.group !== undefined) {
-    return problem(
-      'match',
-      'groups rows, and match: sku takes each row by itself: remove group, or match by url',
-    );
+    const what = 'groups rows, and match: sku takes each row by itself: remove group, or match by url';
+    return problem('match', what);
   }
   return mappedFields(mapping).length === 0
     ? problem('mapping', 'names no field that the update changes')
@@ -306,11 +295,11 @@ function checkContacts(job: ImportJob, { contact }: ContactMappingSpec, quote: Q
   if (job.crosswalk === undefined) {
     if (contact.id !== undefined) return [];
     const message = `contacts are updated by id, and the mapping '${job.mapping}' does not map the id; add a crosswalk`;
-    return [{ path: ['crosswalk'], part: 'value', message }];
+    return [{ path: ['crosswalk'], message }];
   }
   if (crosswalkField(job.crosswalk, contact) !== undefined) return [];
   const { match, field = match } = job.crosswalk;
   const path = ['crosswalk', job.crosswalk.field === undefined ? 'match' : 'field'];
   const message = `the mapping '${job.mapping}' does not fill the field ${quote(path, field)} to match by${unlisted(field, matchableFields(contact))}; if the crosswalk's column and the field have different names, add field: email to the crosswalk`;
-  return [{ path, part: 'value', message }];
+  return [{ path, message }];
 }

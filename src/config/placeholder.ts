@@ -66,12 +66,7 @@ export function fillTemplate(parts: Template, lookUp: (name: string) => string |
     if (value === undefined) unset.push(part.name);
     return value ?? part.source;
   });
-  return {
-    text: text.join(''),
-    placeholders,
-    unset,
-    whole: parts.length === 1 && placeholders.length === 1,
-  };
+  return { text: text.join(''), placeholders, unset, whole: parts.length === 1 && placeholders.length === 1 };
 }
 
 /** Values with their placeholders filled in, and which of them had placeholders. */

@@ -11,35 +11,54 @@ import { compileField, compileFlag, type Field } from './values/field.ts';
 
 type Draft = { -readonly [K in keyof Contact]: Contact[K] };
 
-/** Adds a field to the draft; a blank adds nothing. */
-type Filler = (draft: Draft, rows: RecordRows) => void;
-
 /** Compiles the fields of a contact (storefront-api.md, section 4.2). Only fields that are not empty are sent. */
 export function compileContact(scope: Scope, contact: ContactSpec): (rows: RecordRows) => Built {
-  const field = (name: keyof ContactSpec, wanted: 'text' | 'text[]' | 'number[]', value: ContactSpec['id']) =>
-    given(value, (one) => compileField(scope, ['contact', name], one, { wanted, blank: 'leave-out' }));
+  const compile = (
+    name: keyof ContactSpec,
+    wanted: 'text' | 'text[]' | 'number[]',
+    value?: ContactSpec['id'],
+  ) => given(value, (one) => compileField(scope, ['contact', name], one, { wanted, blank: 'leave-out' }));
   checkMatch(scope, contact);
-  const fillers: readonly { readonly name: string; readonly fill: Filler }[] = [
-    ...CONTACT_TEXT_FIELDS.flatMap((name) => {
-      const read = field(name, 'text', contact[name]);
-      return read === undefined ? [] : [{ name, fill: textFiller(name, read) }];
-    }),
-    { name: 'properties', fill: propertiesFiller(scope, contact) },
-    { name: 'tags', fill: tagsFiller(field('tags', 'text[]', contact.tags)) },
-    { name: 'subscribed', fill: subscribedFiller(scope, contact) },
-    {
-      name: 'subscriberLists',
-      fill: listsFiller(field('subscriberLists', 'number[]', contact.subscriberLists)),
-    },
-  ];
+  const texts = CONTACT_TEXT_FIELDS.flatMap((name) => {
+    const read = compile(name, 'text', contact[name]);
+    return read === undefined ? [] : [{ name, read }];
+  });
+  const propertiesOf = compileProperties(scope, contact.properties);
+  const tagsOf = compile('tags', 'text[]', contact.tags);
+  const isSubscribed = given(contact.subscribed, (flag) =>
+    compileFlag(scope, ['contact', 'subscribed'], flag),
+  );
+  const listsOf = compile('subscriberLists', 'number[]', contact.subscriberLists);
+  const fill = (draft: Draft, rows: RecordRows, begin: (field: string) => void): void => {
+    const { head } = rows;
+    for (const { name, read } of texts) {
+      begin(name);
+      const text = filledText(read(rows));
+      if (text !== undefined) draft[name] = text;
+    }
+    begin('properties');
+    const properties = propertiesOf(rows);
+    if (properties.length > 0) draft.properties = properties;
+    begin('tags');
+    const tags = filledList(tagsOf?.(rows));
+    if (tags !== undefined) draft.tags = tags.map(String);
+    begin('subscribed');
+    const subscribed = head && isSubscribed?.(head, 0);
+    if (typeof subscribed === 'boolean') draft.subscribed = subscribed;
+    begin('subscriberLists');
+    const ids = filledList(listsOf?.(rows));
+    if (ids === undefined) return;
+    if (!ids.every(isId))
+      throw new Unreadable('not-an-id', 'the id of a subscriber list must be a whole number', head?.line);
+    draft.subscriberLists = ids;
+  };
   return (rows) => {
     const draft: Draft = {};
     let field = '';
     try {
-      for (const { name, fill } of fillers) {
+      fill(draft, rows, (name) => {
         field = name;
-        fill(draft, rows);
-      }
+      });
     } catch (error) {
       throw error instanceof Unreadable ? error.in(field) : error;
     }
@@ -62,48 +81,6 @@ function checkMatch(scope: Scope, contact: ContactSpec): void {
       );
     }
   }
-}
-
-function textFiller(name: (typeof CONTACT_TEXT_FIELDS)[number], read: Field): Filler {
-  return (draft, rows) => {
-    const text = filledText(read(rows));
-    if (text !== undefined) draft[name] = text;
-  };
-}
-
-function propertiesFiller(scope: Scope, contact: ContactSpec): Filler {
-  const read = compileProperties(scope, contact.properties);
-  return (draft, rows) => {
-    const properties = read(rows);
-    if (properties.length > 0) draft.properties = properties;
-  };
-}
-
-function tagsFiller(read: Field | undefined): Filler {
-  return (draft, rows) => {
-    const tags = filledList(read?.(rows));
-    if (tags !== undefined) draft.tags = tags.map(String);
-  };
-}
-
-function subscribedFiller(scope: Scope, { subscribed }: ContactSpec): Filler {
-  if (subscribed === undefined) return () => undefined;
-  const read = compileFlag(scope, ['contact', 'subscribed'], subscribed);
-  return (draft, { head }) => {
-    const value = head === undefined ? undefined : read(head, 0);
-    if (typeof value === 'boolean') draft.subscribed = value;
-  };
-}
-
-function listsFiller(read: Field | undefined): Filler {
-  return (draft, rows) => {
-    const ids = filledList(read?.(rows));
-    if (ids === undefined) return;
-    if (!ids.every(isId)) {
-      return refuse('not-an-id', 'the id of a subscriber list must be a whole number', rows.head?.line);
-    }
-    draft.subscriberLists = ids;
-  };
 }
 
 function isId(item: Item): item is number {

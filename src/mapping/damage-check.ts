@@ -3,12 +3,6 @@ import { isErrorValue } from '../model/row.ts';
 import type { RecordRows, SourceRow } from './record-rows.ts';
 import type { Scope } from './scope.ts';
 
-/** Signs that a program has damaged the value of a cell. */
-type Damage = 'spreadsheet-error' | 'characters-lost' | 'control-characters' | 'digits-lost';
-
-/** The treatment of a damaged cell: refuse the record, send it with a note, or leave it to the reading of the field. */
-type Treatment = 'refuse' | 'note' | 'leave';
-
 /** Finds damaged cells among those that a record is made of. */
 export type DamageCheck = ReturnType<typeof compileDamageCheck>;
 
@@ -27,22 +21,6 @@ const OF_HEAD: ReadonlySet<string> = new Set(['title', 'description', 'hidden', 
 /** Places that test cells but take no value from them. */
 const LOOKS_ONLY: ReadonlySet<string> = new Set(['expect', 'inherit']);
 
-function treatment(field: string, damage: Damage): Treatment {
-  switch (damage) {
-    case 'spreadsheet-error':
-      // Texts that are not addresses are left out and noted anyway.
-      return field === 'images' ? 'leave' : 'refuse';
-    case 'characters-lost':
-      return LONG_TEXT.has(field) ? 'note' : 'refuse';
-    case 'control-characters':
-      return PROSE.has(field) ? 'note' : 'refuse';
-    case 'digits-lost':
-      return CODES.has(field) ? 'refuse' : 'leave';
-    default:
-      return damage satisfies never;
-  }
-}
-
 /** All characters of the class Cc except tabs and line ends. */
 const CONTROLS = /[^\P{Cc}\t\n\r]/u;
 const EVERY_CONTROL = new RegExp(CONTROLS, 'gu');
@@ -50,14 +28,55 @@ const EVERY_CONTROL = new RegExp(CONTROLS, 'gu');
 const SUSPECT = /[^\P{Cc}\t\n\r]|\ufffd|^\s*(?:#|NaN|Err:)|[eE]\+|[.,][0-9]+[eE][0-9]/u;
 /** Without a sign only after a fraction, because `5E10` may be a code. */
 const EXPONENT = /^[-+]?[0-9](?:(?:[.,][0-9]+)?[eE]\+|[.,][0-9]+[eE])[0-9]{1,3}$/;
+
+/** The treatment of a damaged cell: refuse the record, send it with a note, or leave it to the reading of the field. */
+type Treatment = 'refuse' | 'note' | 'leave';
+
+/** A sign that a program has damaged the value of a cell. */
+interface Damage {
+  readonly code: string;
+  readonly isIn: (text: string) => boolean;
+  readonly treatment: (field: string) => Treatment;
+  /** Of a refused record, after the value. */
+  readonly explanation: string;
+  readonly note?: string;
+}
+
+const DAMAGES: readonly Damage[] = [
+  {
+    code: 'spreadsheet-error',
+    isIn: isErrorValue,
+    // Texts that are not addresses are left out and noted anyway.
+    treatment: (field) => (field === 'images' ? 'leave' : 'refuse'),
+    explanation: 'is the error of a spreadsheet or a program, not a value: correct the cell or its formula',
+  },
+  {
+    code: 'characters-lost',
+    isIn: (text) => text.includes('\ufffd'),
+    treatment: (field) => (LONG_TEXT.has(field) ? 'note' : 'refuse'),
+    explanation:
+      'has lost characters (U+FFFD) when its file was converted from another charset: export it again',
+    note: 'characters were lost when the file was converted (U+FFFD), sent as it is',
+  },
+  {
+    code: 'control-characters',
+    isIn: (text) => CONTROLS.test(text),
+    treatment: (field) => (PROSE.has(field) ? 'note' : 'refuse'),
+    explanation: 'contains control characters, which no text has: correct it, or export it again',
+    note: 'control characters, removed',
+  },
+  {
+    code: 'digits-lost',
+    isIn: (text) => EXPONENT.test(text),
+    treatment: (field) => (CODES.has(field) ? 'refuse' : 'leave'),
+    explanation:
+      'is a number that a spreadsheet has shortened, so that its digits are lost: export it again, and format the column as text',
+  },
+];
+
 function damagesOf(cell: string): readonly Damage[] {
   const text = cell.trim();
-  return [
-    ...(isErrorValue(text) ? (['spreadsheet-error'] as const) : []),
-    ...(text.includes('\ufffd') ? (['characters-lost'] as const) : []),
-    ...(CONTROLS.test(text) ? (['control-characters'] as const) : []),
-    ...(EXPONENT.test(text) ? (['digits-lost'] as const) : []),
-  ];
+  return DAMAGES.filter(({ isIn }) => isIn(text));
 }
 
 /** Compiles the check, after everything that reads columns, because only used columns matter. */
@@ -106,19 +125,19 @@ export function compileDamageCheck(scope: Scope) {
           if (cell === undefined || !SUSPECT.test(cell)) continue;
           const fields = readFrom(row, slot, row === rows.head);
           for (const damage of damagesOf(cell)) {
-            const spoilt = fields.find((field) => treatment(field, damage) === 'refuse');
-            if (spoilt !== undefined) {
+            const { code, treatment, explanation, note } = damage;
+            if (fields.some((field) => treatment(field) === 'refuse')) {
               const column = row.table.headers[slot];
-              const message = `${quote(printed(cell.trim()))} ${EXPLANATIONS[damage]}`;
+              const message = `${quote(printed(cell.trim()))} ${explanation}`;
               const place = { line: row.line, ...(column === undefined ? {} : { column }) };
               return {
-                refused: { code: damage, message, ...place },
+                refused: { code, message, ...place },
                 keyIsKnown: !fields.some((field) => KEYS.has(field)),
               };
             }
-            const noted = fields.find((field) => treatment(field, damage) === 'note');
+            const noted = fields.find((field) => treatment(field) === 'note');
             if (noted !== undefined) {
-              notes.push(`${noted}: ${NOTES[damage]}`);
+              notes.push(`${noted}: ${note}`);
               cleaned.set(row, withoutControls(cleaned.get(row) ?? row, slot));
             }
           }
@@ -128,23 +147,6 @@ export function compileDamageCheck(scope: Scope) {
     },
   };
 }
-
-const EXPLANATIONS: Readonly<Record<Damage, string>> = {
-  'spreadsheet-error':
-    'is the error of a spreadsheet or a program, not a value: correct the cell or its formula',
-  'characters-lost':
-    'has lost characters (U+FFFD) when its file was converted from another charset: export it again',
-  'control-characters': 'contains control characters, which no text has: correct it, or export it again',
-  'digits-lost':
-    'is a number that a spreadsheet has shortened, so that its digits are lost: export it again, and format the column as text',
-};
-
-const NOTES: Readonly<Record<Damage, string>> = {
-  'spreadsheet-error': 'the error of a spreadsheet',
-  'characters-lost': 'characters were lost when the file was converted (U+FFFD), sent as it is',
-  'control-characters': 'control characters, removed',
-  'digits-lost': 'shortened by a spreadsheet',
-};
 
 /** Control characters in a form that a terminal may show. */
 function printed(text: string): string {

@@ -165,13 +165,7 @@ function pickSale(
     (qualifiers.currency ?? currency) === (currency ?? qualifiers.currency) &&
     !qualifiers.isPerMeasure;
   const choice = (field: 'was' | 'sale', what: string, concepts: readonly ProductConcept[]) =>
-    guess.pick({
-      field,
-      what,
-      concepts,
-      fits: (column) => fits(column) && isLikeColumn(column),
-      shown,
-    });
+    guess.pick({ field, what, concepts, fits: (column) => fits(column) && isLikeColumn(column), shown });
   const isLikeColumn = (column: SampledColumn) =>
     guess.columns.some((one) => one.index === column.index && isLike(one));
   const sale = choice('sale', 'the price during a sale', ['sale']);

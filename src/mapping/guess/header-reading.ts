@@ -161,10 +161,7 @@ function understood<Concept extends string>(text: string, index: Index<Concept>)
     const near = nearestWord(index, candidate);
     if (near !== undefined) return reading(meaningsAt(index, near, 'near'));
   }
-  return {
-    ...reading([]),
-    mentions: new Set(plain.flatMap((word) => [...(index.get(word)?.keys() ?? [])])),
-  };
+  return { ...reading([]), mentions: new Set(plain.flatMap((word) => [...(index.get(word)?.keys() ?? [])])) };
 }
 
 function meaningsAt<Concept extends string>(

@@ -166,42 +166,26 @@ function positionReader(family: Family, values: Read | undefined, listed: Read |
         const stray =
           values === undefined ? undefined : variants.find((row) => isPresent(values, row, number));
         if (stray !== undefined) {
-          return refuseAt(
-            stray,
-            slot,
-            'option-name-missing',
-            `the variant has a value for option ${number}, which has no name`,
-          );
+          const message = `the variant has a value for option ${number}, which has no name`;
+          return refuseAt(stray, slot, 'option-name-missing', message);
         }
         if (list.length > 0) {
-          return refuseAt(
-            head,
-            slot,
-            'option-name-missing',
-            `the product lists values for option ${number}, which has no name`,
-          );
+          const message = `the product lists values for option ${number}, which has no name`;
+          return refuseAt(head, slot, 'option-name-missing', message);
         }
         continue;
       }
       const differing = variants.find((row) => (cleanCell(row.cells[slot]) ?? name) !== name);
       if (differing !== undefined) {
-        return refuseAt(
-          differing,
-          slot,
-          'option-names-differ',
-          `option ${number} has the name ${name} in one row of the product and another name in another row`,
-        );
+        const message = `option ${number} has the name ${name} in one row of the product and another name in another row`;
+        return refuseAt(differing, slot, 'option-names-differ', message);
       }
       if (names.includes(name)) {
         return refuse('option-repeated', `the product has two options called ${name}`, head?.line);
       }
       if (listed !== undefined && list.length === 0 && !isChosen(values, variants, number)) {
-        return refuseAt(
-          head,
-          slot,
-          'option-without-values',
-          `option ${number} has a name and no values: is the name under its header?`,
-        );
+        const message = `option ${number} has a name and no values: is the name under its header?`;
+        return refuseAt(head, slot, 'option-without-values', message);
       }
       numbers.push(number);
       names.push(name);
@@ -263,12 +247,8 @@ function nameReader(family: Family, values: Read | undefined, listed: Read | und
         const name = cleanCell(row.cells[slot]);
         const value = values?.(row, number);
         if (name === undefined && value !== undefined) {
-          return refuseAt(
-            row,
-            slot,
-            'option-name-missing',
-            `the variant has a value for attribute ${number}, which has no name`,
-          );
+          const message = `the variant has a value for attribute ${number}, which has no name`;
+          return refuseAt(row, slot, 'option-name-missing', message);
         }
         if (name !== undefined) {
           if (own.has(name)) {
@@ -276,12 +256,8 @@ function nameReader(family: Family, values: Read | undefined, listed: Read | und
           }
           if (lists.size > 0 && !lists.has(name)) {
             if (textOf(value) === undefined) continue;
-            return refuseAt(
-              row,
-              slot,
-              'option-unknown',
-              `the variant has a value for ${name}, which its product does not have: it has ${[...lists.keys()].join(', ')}`,
-            );
+            const message = `the variant has a value for ${name}, which its product does not have: it has ${[...lists.keys()].join(', ')}`;
+            return refuseAt(row, slot, 'option-unknown', message);
           }
           own.set(name, textOf(value));
           used.add(name);
