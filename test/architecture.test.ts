@@ -236,6 +236,17 @@ describe('the structure of src/', () => {
     }
   });
 
+  it('loads no schema library into the thread of the database, whose start each command waits for', () => {
+    const loaded = new Set<string | undefined>([join('state', 'sqlite', 'thread.ts')]);
+    for (const file of loaded) {
+      for (const { target, specifier } of imports.filter((found) => found.file === file && !found.typeOnly)) {
+        loaded.add(target ?? specifier);
+      }
+    }
+    expect(loaded).toContain('node:sqlite');
+    expect(loaded).not.toContain('zod');
+  });
+
   it('reaches outside itself for nothing but package.json', () => {
     const outside = imports.filter(({ target }) => target?.startsWith('..') === true);
     expect(outside.filter(({ target }) => target !== join('..', 'package.json')).map(shown)).toEqual([]);

@@ -6,8 +6,7 @@ import { sampleRun } from '../state/samples.ts';
 import { manyProducts, shopifyCatalog } from '../support/catalog.ts';
 import { setupNightly } from '../support/nightly.ts';
 import { runProcess } from '../support/processes.ts';
-
-const MAIN = join(import.meta.dirname, '..', '..', 'src', 'cli', 'main.ts');
+import { storeferryMain } from '../support/workspace.ts';
 
 describe('runs', () => {
   it('prints jobs and runs, or one run, as an object for programs', async () => {
@@ -105,7 +104,7 @@ describe('a command with -C', () => {
     const type = async (...args: readonly string[]) => {
       const typed = await runProcess(
         process.execPath,
-        [MAIN, '-C', basename(workspace.dir), ...args],
+        [storeferryMain(), '-C', basename(workspace.dir), ...args],
         options,
       );
       return `${typed.stdout}${typed.stderr}`;

@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { patience } from '../support/pace.ts';
 import { signalGroup, startProcess } from '../support/processes.ts';
+import { storeferryMain } from '../support/workspace.ts';
 
 /** How long a command may take to end, or to say that it goes on, or to end when it is asked to. */
 const PATIENCE_MS = patience(60_000);
-const ROOT = join(import.meta.dirname, '..', '..');
 
 /** How a command of a document ended. */
 export interface Typed {
@@ -47,8 +47,7 @@ export class Scene {
     await mkdir(scene.#cwd, { recursive: true });
     for (const [name, content] of Object.entries(setting.files)) await scene.#write(join(dir, name), content);
     const program = join(dir, 'bin', 'storeferry');
-    const main = join(ROOT, 'src', 'cli', 'main.ts');
-    await scene.#write(program, `#!/bin/sh\nexec '${process.execPath}' '${main}' "$@"\n`);
+    await scene.#write(program, `#!/bin/sh\nexec '${process.execPath}' '${storeferryMain()}' "$@"\n`);
     await chmod(program, 0o755);
     return scene;
   }

@@ -1,9 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
-import { join } from 'node:path';
 import { patience } from './pace.ts';
 import { startProcess, succeeds } from './processes.ts';
-
-const MAIN = join(import.meta.dirname, '..', '..', 'src', 'cli', 'main.ts');
+import { storeferryMain } from './workspace.ts';
 
 const PATIENCE_MS = patience(40_000);
 
@@ -32,7 +30,9 @@ export function startAtTerminal(
   args: readonly string[],
   { cwd, env = {} }: { readonly cwd: string; readonly env?: Readonly<Record<string, string>> },
 ): TerminalSession {
-  const words = [process.execPath, MAIN, ...args].map((word) => `'${word.replaceAll("'", "'\\''")}'`);
+  const words = [process.execPath, storeferryMain(), ...args].map(
+    (word) => `'${word.replaceAll("'", "'\\''")}'`,
+  );
   const child = startProcess('script', ['-qfec', `stty cols 200; exec ${words.join(' ')}`, '/dev/null'], {
     cwd,
     env: { PATH: process.env['PATH'], HOME: cwd, TERM: 'xterm', ...env },

@@ -5,7 +5,7 @@ import { dirname, join, resolve } from 'node:path';
 import { startProcess } from './processes.ts';
 
 /** The command to test: `STOREFERRY_MAIN=dist/cli/main.js` is what `npm run build` makes. */
-const main = () =>
+export const storeferryMain = () =>
   resolve(import.meta.dirname, '..', '..', process.env['STOREFERRY_MAIN'] ?? 'src/cli/main.ts');
 
 /** How a command ended. */
@@ -56,7 +56,14 @@ export async function makeWorkspace(
   for (const [name, content] of Object.entries(files)) await write(name, content);
 
   const start = (...args: readonly string[]): RunningCommand => {
-    const [program = process.execPath, ...words] = [...before, process.execPath, main(), '-C', dir, ...args];
+    const [program = process.execPath, ...words] = [
+      ...before,
+      process.execPath,
+      storeferryMain(),
+      '-C',
+      dir,
+      ...args,
+    ];
     const child = startProcess(program, words, {
       env: { PATH: process.env['PATH'], HOME: dir, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
