@@ -118,9 +118,8 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
     ...['rejects/rejects-file.ts', 'rejects/corrected-rejects.ts', 'rejects/rejects-edits.ts'],
   ],
   dashboard: [
+    // The server of a worker knows its own addresses as the context of the dashboard does.
     ...['start-dashboard.ts', 'dashboard-context.ts', 'access/tokens.ts'],
-    // The server of a worker knows its own addresses in the same way.
-    'guard/own-addresses.ts',
   ],
 };
 

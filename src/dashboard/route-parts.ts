@@ -7,8 +7,7 @@ import { findLedgerOf } from '../run/records/run-records.ts';
 import type { Sessions } from './access/sessions.ts';
 import type { TokenHashes } from './access/tokens.ts';
 import type { Uploads } from './actions/uploads.ts';
-import type { DashboardContext, DashboardLog, QueueBoard } from './dashboard-context.ts';
-import type { OwnAddresses } from './guard/own-addresses.ts';
+import type { DashboardContext, DashboardLog, OwnAddresses, QueueBoard } from './dashboard-context.ts';
 import { PageError } from './guard/page-error.ts';
 
 /** Larger than any form of the dashboard, except those with rows of a source. */

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { isScheduled, readSchedules, schedulesVersion } from '../../config/job/read-schedules.ts';
 import { openWorkspace, type Workspace } from '../../config/workspace.ts';
-import { ownAddresses } from '../../dashboard/guard/own-addresses.ts';
+import { ownAddresses } from '../../dashboard/dashboard-context.ts';
 import { type SecretRedactor, secretRedactor } from '../../model/masked.ts';
 import { explainError, StateError, UsageError } from '../../model/storeferry-error.ts';
 import { startWorker } from '../../queue/start-worker.ts';

@@ -2,8 +2,8 @@ import fastifyCookie from '@fastify/cookie';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Session, Sessions } from '../access/sessions.ts';
 import { sameText } from '../access/tokens.ts';
+import type { OwnAddresses } from '../dashboard-context.ts';
 import { CSRF_FIELD } from '../pages/post-form.ts';
-import type { OwnAddresses } from './own-addresses.ts';
 import { notFound, PageError, type ShowError } from './page-error.ts';
 
 declare module 'fastify' {

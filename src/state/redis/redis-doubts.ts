@@ -7,7 +7,7 @@ import { presentStoredMoment, remainingMs } from '../stored-moment.ts';
 import type { WitnessFile } from '../witness.ts';
 import type { RedisConnection } from './redis-connection.ts';
 import type { RedisKeys } from './redis-keys.ts';
-import { type LedgerDoubts, parseMark } from './redis-ledger.ts';
+import { hashPages, type LedgerDoubts, parseMark } from './redis-ledger.ts';
 
 /*
  * How Redis stores doubts and senders; sqlite-doubts.ts stores the same in columns.
@@ -45,9 +45,6 @@ for at = 1, #rows, 2 do
   end
 end`;
 
-/** Fields per HSCAN. */
-const SCANNED = 1_000;
-
 /** Changes proven ids to ids that were answered once. KEYS: marks. ARGV: keys. */
 const PROVE_AGAIN_SCRIPT = `
 for at = 1, #ARGV do
@@ -79,24 +76,17 @@ return { redis.call('HGET', KEYS[1], 'lineage'), value }`;
 
 /** The doubts of a target in Redis. Without a witness nothing is compared. */
 export function redisDoubts(
-  { client, ask }: RedisConnection,
+  connection: RedisConnection,
   keys: RedisKeys,
   target: LedgerTarget,
   witness: WitnessFile | undefined,
 ): LedgerDoubts {
+  const { client, ask } = connection;
   const tag = targetTag(target);
   const marks = keys.marks(tag);
-  const scan = async function* (hash: string): AsyncGenerator<readonly (readonly [string, string])[]> {
-    let cursor = '0';
-    do {
-      const [next, found] = await ask(client.hscan(hash, cursor, 'COUNT', SCANNED));
-      cursor = next;
-      yield found.flatMap((field, at) => (at % 2 === 0 ? [[field, found[at + 1] ?? ''] as const] : []));
-    } while (cursor !== '0');
-  };
   const doubtAll = async (): Promise<number> => {
     const seen = new Set<string>();
-    for await (const page of scan(marks)) {
+    for await (const page of hashPages(connection, marks)) {
       const fresh = page.map(([key]) => key).filter((key) => !seen.has(key));
       for (const key of fresh) seen.add(key);
       if (fresh.length > 0) await ask(client.eval(DOUBT_SCRIPT, 1, marks, IN_DOUBT, ...fresh));
@@ -119,7 +109,7 @@ export function redisDoubts(
   };
   return {
     async *unconfirmed(job) {
-      for await (const page of scan(keys.doubts(tag))) {
+      for await (const page of hashPages(connection, keys.doubts(tag))) {
         const own = page.flatMap(([key, doubt]) => (isDoubtOf(job, doubt) ? [key] : []));
         if (own.length === 0) continue;
         const found = await ask(client.hmget(marks, ...own));
@@ -129,7 +119,7 @@ export function redisDoubts(
     async sharedIds(ids) {
       // A scan may return a key twice.
       const keysOf = new Map<number, Set<string>>();
-      for await (const page of scan(marks)) {
+      for await (const page of hashPages(connection, marks)) {
         for (const [key, mark] of page) {
           const id = parseMark(mark)?.id ?? null;
           if (id !== null && ids.has(id)) keysOf.set(id, (keysOf.get(id) ?? new Set()).add(key));
@@ -138,7 +128,7 @@ export function redisDoubts(
       return new Map([...keysOf].flatMap(([id, found]) => (found.size > 1 ? [[id, [...found]]] : [])));
     },
     async proveIdsAgain() {
-      for await (const page of scan(marks)) {
+      for await (const page of hashPages(connection, marks)) {
         const proven = page.flatMap(([key, mark]) => (/^\d+\n/.test(mark) ? [key] : []));
         if (proven.length > 0) await ask(client.eval(PROVE_AGAIN_SCRIPT, 1, marks, ...proven));
       }

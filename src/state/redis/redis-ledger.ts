@@ -19,10 +19,8 @@ const ID = /^(\d{0,15})([~!]?)$/;
 /** The sign after an id that is not proven. */
 const PROOF_SIGNS = { once: '~', changed: '!' } as const;
 
-/** Keys per HMGET: between calls Redis serves others. */
+/** Keys per HMGET or HSCAN: between calls Redis serves others. */
 const CHUNK = 1_000;
-/** Handles per HSCAN that looks for a part: Redis serves others in between. */
-const SCANNED = 2_000;
 /** The index is complete; `whole` was said of one without names. */
 const WHOLE = 'whole with names';
 
@@ -127,10 +125,11 @@ export type LedgerDoubts = Pick<
 
 /** The marks and bodies of a target in Redis. An emptied Redis gives an empty ledger. */
 export function redisLedger(
-  { client, ask }: RedisConnection,
+  connection: RedisConnection,
   keys: RedisKeys,
   target: LedgerTarget,
 ): Omit<Ledger, keyof LedgerDoubts> {
+  const { client, ask } = connection;
   const tag = targetTag(target);
   const marks = keys.marks(tag);
   const bodies = keys.bodies(tag);
@@ -157,13 +156,9 @@ export function redisLedger(
   const beginIndex = async () => {
     if ((await ask(client.get(keys.indexed(tag)))) === WHOLE) return;
     await ask(client.set(keys.indexed(tag), 'begun'));
-    let cursor = '0';
-    do {
-      const [next, found] = await ask(client.hscan(marks, cursor, 'COUNT', CHUNK));
-      const page = found.filter((_, at) => at % 2 === 0);
-      if (page.length > 0) await ask(client.sadd(unindexed, ...page));
-      cursor = next;
-    } while (cursor !== '0');
+    for await (const page of hashPages(connection, marks)) {
+      if (page.length > 0) await ask(client.sadd(unindexed, ...page.map(([key]) => key)));
+    }
     await ask(client.set(keys.indexed(tag), WHOLE));
   };
   /** Brings a page of the index up to date; whether there was any. */
@@ -210,13 +205,10 @@ export function redisLedger(
       while (await index());
       const pattern = `${NAME_HANDLES.from}*${part.toLowerCase().replaceAll(/[*?[\]\\^]/g, '\\$&')}*`;
       const found = new Set<string>();
-      let cursor = '0';
-      do {
-        const [next, page] = await ask(client.hscan(handles, cursor, 'MATCH', pattern, 'COUNT', SCANNED));
-        for (const [at, named] of page.entries())
-          if (at % 2 === 1) for (const key of named.split('\0')) found.add(key);
-        cursor = next;
-      } while (cursor !== '0' && found.size < limit);
+      for await (const page of hashPages(connection, handles, pattern)) {
+        for (const key of page.flatMap(([, named]) => named.split('\0'))) found.add(key);
+        if (found.size >= limit) break;
+      }
       return [...found].slice(0, limit);
     },
     async *allBodies() {
@@ -266,6 +258,16 @@ export function redisLedger(
       }
     },
   };
+}
+
+/** The fields of a hash with their values, in pages. A field may come twice while the hash grows. */
+export async function* hashPages({ client, ask }: RedisConnection, hash: string, match = '*') {
+  let cursor = '0';
+  do {
+    const [next, found] = await ask(client.hscan(hash, cursor, 'MATCH', match, 'COUNT', CHUNK));
+    cursor = next;
+    yield found.flatMap((field, at) => (at % 2 === 0 ? [[field, found[at + 1] ?? ''] as const] : []));
+  } while (cursor !== '0');
 }
 
 /** The members `job NUL key` of a job; job names contain no NUL. */
