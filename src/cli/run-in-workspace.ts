@@ -1,5 +1,5 @@
 import type { Invocation } from './define-command.ts';
-import type { Work, WorkOptions } from './work-in-workspace.ts';
+import type { MakeTask, WorkOptions } from './work-in-workspace.ts';
 
 /** What these commands print with `--json`, for the reference. */
 export const RUN_SUMMARY =
@@ -7,19 +7,19 @@ export const RUN_SUMMARY =
 
 /**
  * The common part of run, plan, approve and retry: opens the workspace, shows progress, ends cleanly on Ctrl-C,
- * prints the report and returns the exit code. The work of a command is loaded while the state opens, which halves
- * the start time; for help it is not loaded.
+ * prints the report and returns the exit code. What executes a task is loaded while the state opens, which halves the
+ * start time; for help it is not loaded.
  */
 export async function runInWorkspace(
   invocation: Invocation,
   options: WorkOptions,
-  loadWork: () => Promise<Work>,
+  makeTask: MakeTask,
 ): Promise<number> {
   const [{ withJsonResult }, { workInWorkspace }] = await Promise.all([
     import('./with-json-result.ts'),
     import('./work-in-workspace.ts'),
   ]);
   return await withJsonResult(invocation, options, (attempt) =>
-    workInWorkspace(invocation, options, loadWork, attempt),
+    workInWorkspace(invocation, options, makeTask, attempt),
   );
 }

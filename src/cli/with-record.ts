@@ -3,7 +3,7 @@ import { storeIdentity } from '../model/remote-address.ts';
 import { UsageError } from '../model/storeferry-error.ts';
 import { printable } from '../report/printable.ts';
 import { type FoundRecord, findRecords } from '../run/records/record-history.ts';
-import type { Invocation } from './define-command.ts';
+import { type Invocation, required, text } from './define-command.ts';
 import { type OpenContext, openContext } from './open-context.ts';
 import { withJsonError } from './with-json-result.ts';
 
@@ -18,6 +18,14 @@ export interface RecordChoice {
   /** Also a contact that the ledger does not know, by its key: the files of runs may have it. No product. */
   readonly anyContact?: true;
 }
+
+/** How a record is named. */
+export const RECORD_ARGUMENTS = {
+  key: required('the url, id or SKU of a product, the id of a contact, or part of a title or name'),
+};
+
+/** `--store` of a command about a record. */
+export const STORE_OPTION = text('store', 'the store of the record, where several have it');
 
 /** Does the work of a command on the one record that a text means. UsageError when it means none, or several. */
 export async function withRecord(

@@ -4,9 +4,10 @@ import type { Run } from '../model/run.ts';
 import { explainFailure, UsageError } from '../model/storeferry-error.ts';
 import type { RunFacts } from '../report/run-facts.ts';
 import { nextSteps } from '../report/sections/next-section.ts';
+import type { RunTask } from '../run/execute-run.ts';
 import { RunBug, type RunEvent, type StoreListener } from '../run/run-context.ts';
 import type { Invocation } from './define-command.ts';
-import { type OpenContext, openContext } from './open-context.ts';
+import { findRun, knownRun, type OpenContext, openContext, refuseUnknown } from './open-context.ts';
 import { parentProcess } from './parent-process.ts';
 import { printError } from './print-error.ts';
 import { exitCodeOf, printReport } from './print-report.ts';
@@ -15,10 +16,17 @@ import type { Terminal } from './terminal.ts';
 import { type RunWatch, watchRun } from './watch-run.ts';
 import type { Attempt, Instead, JsonResultOptions } from './with-json-result.ts';
 
-/** What a command does in its workspace; `onPlan` replaces the report of a run that has a plan. */
-export type Work = ((open: OpenContext) => Promise<RunFacts>) & {
-  readonly onPlan?: (open: OpenContext, report: RunFacts) => Promise<Instead>;
-};
+/** Executes tasks, and reads what they need. */
+async function loadTools() {
+  const [execution, reading] = await Promise.all([
+    import('../run/execute-run.ts'),
+    import('./read-request.ts'),
+  ]);
+  return { ...execution, ...reading, findRun, knownRun, refuseUnknown };
+}
+
+/** What a command does in its workspace. */
+export type MakeTask = (open: OpenContext, tools: Awaited<ReturnType<typeof loadTools>>) => Promise<RunTask>;
 
 /** How the work of a command is reported and recorded. */
 export interface WorkOptions extends JsonResultOptions {
@@ -26,13 +34,15 @@ export interface WorkOptions extends JsonResultOptions {
   readonly action: AuditEntry['action'];
   /** The run that the command names, as it was typed; absent if it names a job. */
   readonly named?: string;
+  /** Replaces the report of a run that has a plan. */
+  readonly onPlan?: ((open: OpenContext, report: RunFacts) => Promise<Instead>) | undefined;
 }
 
 /** As `runInWorkspace`; returns what `--json` prints as the result. */
 export async function workInWorkspace(
   { terminal, directory, program, interruptSignal }: Invocation,
-  { json, job, action, named }: WorkOptions,
-  loadWork: () => Promise<Work>,
+  { json, job, action, named, onPlan }: WorkOptions,
+  makeTask: MakeTask,
   attempt: Attempt,
 ): Promise<number> {
   const watch = watchRun(terminal, () => performance.now());
@@ -80,22 +90,23 @@ export async function workInWorkspace(
   await using open = await openContext(directory, onEvent, signal, {
     listener: debug?.listener ?? { onEvent: watch.onStoreEvent },
     async meanwhile(workspace) {
-      await loadWork();
+      await loadTools();
       // Its files are read and checked now; a problem is reported where the job is used.
       if (job !== null) workspace.inspectJob(job);
     },
     program,
   });
   debug?.begin(open);
-  const carryOut = await loadWork();
-  const { report, bug } = await reportedBug(carryOut(open)).catch(async (error: unknown) => {
+  const tools = await loadTools();
+  const carryOut = async () => await tools.executeRun(open.context, await makeTask(open, tools));
+  const { report, bug } = await reportedBug(carryOut()).catch(async (error: unknown) => {
     watch.clear();
     await record(begun);
     throw error;
   });
   watch.clear();
   await record(report.run);
-  const instead = report.plan === null ? undefined : await carryOut.onPlan?.(open, report);
+  const instead = report.plan === null ? undefined : await onPlan?.(open, report);
   parent?.sendRun(report.run.id);
   if (bug !== undefined) printError(terminal, bug, { program, directory });
   const { requestsPerSecond } = open.workspace.store(report.run.store).limits;
@@ -107,8 +118,7 @@ export async function workInWorkspace(
     pace: requestsPerSecond === undefined ? null : { requestsPerSecond, because: 'the limit in stores.yaml' },
   });
   attempt.printed();
-  const { notifyEnd } = await import('../run/execute-run.ts');
-  await notifyEnd(open.context, open.workspace.job(report.run.job).notify, report);
+  await tools.notifyEnd(open.context, open.workspace.job(report.run.job).notify, report);
   if (instead?.problem === undefined) return exitCodeOf(report);
   return printError(terminal, new UsageError(instead.problem), { program, directory });
 }

@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest';
 import { readImportRequest } from '../../src/cli/read-request.ts';
 import { runInWorkspace } from '../../src/cli/run-in-workspace.ts';
-import { importRun } from '../../src/run/import-run.ts';
 import { memoryTerminal } from '../support/memory-terminal.ts';
 import { setupNightly } from '../support/nightly.ts';
 
@@ -14,15 +13,13 @@ it('shows the stack of a bug of our own on standard error, and still ends with t
   const code = await runInWorkspace(
     invocation,
     { json: true, job: 'nightly', action: 'run' },
-    async () =>
-      async ({ context, workspace }) =>
-        importRun(context, {
-          kind: 'run',
-          request: await readImportRequest(workspace, 'nightly', false),
-          workers: async () => {
-            throw new TypeError('of no use to anybody');
-          },
-        }),
+    async ({ workspace }) => ({
+      kind: 'run',
+      request: await readImportRequest(workspace, 'nightly', false),
+      workers: async () => {
+        throw new TypeError('of no use to anybody');
+      },
+    }),
   );
   expect(code).toBe(1);
   expect(err()).toContain('TypeError: of no use to anybody\n    at ');

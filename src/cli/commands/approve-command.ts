@@ -8,14 +8,9 @@ export const approveCommand = defineCommand({
   examples: ['approve k3v9x2'],
   json: RUN_SUMMARY,
   run: (invocation, { run }, { json }) =>
-    runInWorkspace(invocation, { json, job: null, action: 'approve', named: run }, async () => {
-      const { executeRun } = await import('../../run/execute-run.ts');
-      const { knownRun } = await import('../open-context.ts');
-      const { readImportRequest } = await import('../read-request.ts');
-      return async ({ context, workspace }) => {
-        const planned = await knownRun(context, run);
-        const request = await readImportRequest(workspace, planned.job, planned.resend);
-        return await executeRun(context, { kind: 'approve', request, planned });
-      };
+    runInWorkspace(invocation, { json, job: null, action: 'approve', named: run }, async (open, tools) => {
+      const planned = await tools.knownRun(open.context, run);
+      const request = await tools.readImportRequest(open.workspace, planned.job, planned.resend);
+      return { kind: 'approve', request, planned };
     }),
 });

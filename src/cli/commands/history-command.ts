@@ -1,20 +1,19 @@
 import { Page } from '../../report/document-text.ts';
 import { counted, formatBytes, formatMoment, grouped, printable, shortened } from '../../report/printable.ts';
+import { isoTime } from '../../report/run-summary.ts';
 import { type RecordVersion, recordHistory } from '../../run/records/record-history.ts';
 import { changeText } from '../../run/records/run-records.ts';
-import { defineCommand, JSON_FLAG, required, text } from '../define-command.ts';
-import { withRecord } from '../with-record.ts';
+import { defineCommand, JSON_FLAG, text } from '../define-command.ts';
+import { RECORD_ARGUMENTS, STORE_OPTION, withRecord } from '../with-record.ts';
 
 /** Characters of an old and a new value in a table. */
 const CHANGE_LENGTH = 160;
 
 /** `storeferry history`: the acknowledged versions of a record, newest first. */
 export const historyCommand = defineCommand({
-  arguments: {
-    key: required('the url, id or SKU of a product, the id of a contact, or part of a title or name'),
-  },
+  arguments: RECORD_ARGUMENTS,
   options: {
-    store: text('store', 'the store of the record, where several have it'),
+    store: STORE_OPTION,
     field: text('field', 'only versions that changed this field, such as variants.price'),
     json: JSON_FLAG,
   },
@@ -34,7 +33,7 @@ export const historyCommand = defineCommand({
       if (json) {
         const { target, ...found } = record;
         const shown = versions.map(({ body, at, ...version }) => ({
-          at: new Date(at).toISOString(),
+          at: isoTime(at),
           ...version,
           body: body === undefined || body === null ? null : JSON.parse(body),
         }));
@@ -43,9 +42,7 @@ export const historyCommand = defineCommand({
         return 0;
       }
       const page = new Page({ ...terminal, program });
-      page.say(`${record.title ?? record.key}: ${record.key} in ${record.store}`, {
-        tone: 'strong',
-      });
+      page.say(`${record.title ?? record.key}: ${record.key} in ${record.store}`, { tone: 'strong' });
       if (versions.length === 0) page.say(noVersions(field), { indent: 2 });
       else
         page.table(

@@ -10,7 +10,7 @@ import {
 } from '../define-command.ts';
 import { RUN_SUMMARY, runInWorkspace } from '../run-in-workspace.ts';
 import type { Terminal } from '../terminal.ts';
-import type { Work } from '../work-in-workspace.ts';
+import type { WorkOptions } from '../work-in-workspace.ts';
 
 /** `storeferry plan`: plans a job and sends nothing. */
 export const planCommand = defineCommand({
@@ -33,18 +33,14 @@ export const planCommand = defineCommand({
     'plan nightly-catalog --show red-shirt',
   ],
   json: `${RUN_SUMMARY}; with \`--show\` also \`record\` (null where no record has the key) and \`suggestions\``,
-  run: (invocation, { job }, { json, resend, show, ...sample }) =>
-    runInWorkspace(invocation, { json, job, action: 'plan' }, async () => {
-      const { executeRun } = await import('../../run/execute-run.ts');
-      const { readImportRequest } = await import('../read-request.ts');
-      let request: ImportRequest | undefined;
-      const work: Work = async ({ context, workspace }) => {
-        request = { ...(await readImportRequest(workspace, job, resend)), sample: sampleOf(sample) };
-        return await executeRun(context, { kind: 'plan', request });
-      };
-      if (show === undefined) return work;
-      return Object.assign(work, { onPlan: showing(show, invocation.terminal, () => request) });
-    }),
+  run: (invocation, { job }, { json, resend, show, ...sample }) => {
+    let request: ImportRequest | undefined;
+    const onPlan = show === undefined ? undefined : showing(show, invocation.terminal, () => request);
+    return runInWorkspace(invocation, { json, job, action: 'plan', onPlan }, async (open, tools) => {
+      request = { ...(await tools.readImportRequest(open.workspace, job, resend)), sample: sampleOf(sample) };
+      return { kind: 'plan', request };
+    });
+  },
 });
 
 /** Prints the record of a key in place of the report. */
@@ -52,7 +48,7 @@ function showing(
   key: string,
   { colors, width }: Terminal,
   request: () => ImportRequest | undefined,
-): NonNullable<Work['onPlan']> {
+): NonNullable<WorkOptions['onPlan']> {
   return async ({ context }, { run }) => {
     const { showRecord } = await import('../../run/show-record.ts');
     const { recordText, suggestionsText } = await import('../../report/record-view.ts');

@@ -13,15 +13,9 @@ the job no longer holds the same values. Typed again, the command sends only wha
   examples: ['release k3v9x2', 'release k3v9x2 red-shirt blue-shirt', 'release k3v9x2 --json'],
   json: RUN_SUMMARY,
   run: (invocation, { run, keys }, { json }) =>
-    runInWorkspace(invocation, { json, job: null, action: 'release', named: run }, async () => {
-      const { executeRun } = await import('../../run/execute-run.ts');
-      const { knownRun } = await import('../open-context.ts');
-      const { readImportRequest } = await import('../read-request.ts');
-      return async ({ context, workspace }) => {
-        const { id: of, job } = await knownRun(context, run);
-        const request = await readImportRequest(workspace, job, false);
-        const release = keys.length === 0 ? { of } : { of, only: keys };
-        return await executeRun(context, { kind: 'release', request, release });
-      };
+    runInWorkspace(invocation, { json, job: null, action: 'release', named: run }, async (open, tools) => {
+      const { id: of, job } = await tools.knownRun(open.context, run);
+      const request = await tools.readImportRequest(open.workspace, job, false);
+      return { kind: 'release', request, release: keys.length === 0 ? { of } : { of, only: keys } };
     }),
 });

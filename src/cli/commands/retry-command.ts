@@ -23,17 +23,12 @@ export const retryCommand = defineCommand({
   examples: ['retry k3v9x2'],
   json: RUN_SUMMARY,
   run: (invocation, { run }, { json }) =>
-    runInWorkspace(invocation, { json, job: null, action: 'retry', named: run }, async () => {
-      const { executeRun } = await import('../../run/execute-run.ts');
-      const { knownRun } = await import('../open-context.ts');
-      const { readImportRequest } = await import('../read-request.ts');
-      return async ({ context, workspace }) => {
-        const rejected = await knownRun(context, run);
-        const request = await readImportRequest(workspace, rejected.job, false);
-        const personal = request.job.import === 'contacts';
-        const onEdits = (edits: RejectsEdits) => printEdits(invocation.terminal, edits, personal);
-        return await executeRun(context, { kind: 'retry', request, rejected, onEdits });
-      };
+    runInWorkspace(invocation, { json, job: null, action: 'retry', named: run }, async (open, tools) => {
+      const rejected = await tools.knownRun(open.context, run);
+      const request = await tools.readImportRequest(open.workspace, rejected.job, false);
+      const personal = request.job.import === 'contacts';
+      const onEdits = (edits: RejectsEdits) => printEdits(invocation.terminal, edits, personal);
+      return { kind: 'retry', request, rejected, onEdits };
     }),
 });
 

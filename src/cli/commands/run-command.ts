@@ -17,10 +17,7 @@ export const runCommand = defineCommand({
   ],
   json: RUN_SUMMARY,
   run: (invocation, { job }, { json, resend, ...sample }) =>
-    runInWorkspace(invocation, { json, job, action: 'run' }, async () => {
-      const { readRequest } = await import('../read-request.ts');
-      const { executeRun, jobTask } = await import('../../run/execute-run.ts');
-      return async ({ context, workspace }) =>
-        await executeRun(context, jobTask(await readRequest(workspace, job, resend, sampleOf(sample))));
-    }),
+    runInWorkspace(invocation, { json, job, action: 'run' }, async ({ workspace }, tools) =>
+      tools.jobTask(await tools.readRequest(workspace, job, resend, sampleOf(sample))),
+    ),
 });

@@ -1,21 +1,20 @@
 import { shellWord } from '../../model/shell-word.ts';
 import { Page } from '../../report/document-text.ts';
 import { formatMoment, printable, shortened } from '../../report/printable.ts';
+import { isoTime } from '../../report/run-summary.ts';
 import { type RecordField, type RecordState, recordState } from '../../run/records/record-history.ts';
 import { changeText } from '../../run/records/run-records.ts';
-import { defineCommand, JSON_FLAG, required, text } from '../define-command.ts';
-import { withRecord } from '../with-record.ts';
+import { defineCommand, JSON_FLAG } from '../define-command.ts';
+import { RECORD_ARGUMENTS, STORE_OPTION, withRecord } from '../with-record.ts';
 
 /** Characters of a value in a table. */
 const VALUE_LENGTH = 60;
 
 /** `storeferry show`: what the store last acknowledged of a record, and which job set each field, and values that guards hold. */
 export const showCommand = defineCommand({
-  arguments: {
-    key: required('the url, id or SKU of a product, the id of a contact, or part of a title or name'),
-  },
+  arguments: RECORD_ARGUMENTS,
   options: {
-    store: text('store', 'the store of the record, where several have it'),
+    store: STORE_OPTION,
     json: JSON_FLAG,
   },
   examples: ['show red-shirt', 'show TL-9 --json'],
@@ -32,16 +31,14 @@ export const showCommand = defineCommand({
           body: body === null ? null : JSON.parse(body),
           fields: fields.map(({ setBy, ...field }) => ({
             ...field,
-            setBy: setBy && { ...setBy, at: iso(setBy.at) },
+            setBy: setBy && { ...setBy, at: isoTime(setBy.at) },
           })),
         };
         terminal.out(`${JSON.stringify(document)}\n`);
         return 0;
       }
       const page = new Page({ ...terminal, program });
-      page.say(`${record.title ?? record.key}: ${record.key} in ${record.store}`, {
-        tone: 'strong',
-      });
+      page.say(`${record.title ?? record.key}: ${record.key} in ${record.store}`, { tone: 'strong' });
       page.figures(factsOf(found).map(([name, value]) => [name, '', printable(value)]));
       if (found.fields.length > 0) page.heading('Acknowledged body');
       if (found.fields.length > 0)
@@ -58,10 +55,6 @@ export const showCommand = defineCommand({
       return 0;
     }),
 });
-
-function iso(at: number): string {
-  return new Date(at).toISOString();
-}
 
 const STATES: Readonly<Record<RecordState['state'], string>> = {
   acknowledged: 'acknowledged',

@@ -14,20 +14,15 @@ stays as it is.`,
   examples: ['undo k3v9x2', 'undo k3v9x2 --only red-shirt,blue-shirt', 'undo k3v9x2 --json'],
   json: RUN_SUMMARY,
   run: (invocation, { run }, { only, json }) =>
-    runInWorkspace(invocation, { json, job: null, action: 'undo', named: run }, async () => {
-      const { executeRun } = await import('../../run/execute-run.ts');
+    runInWorkspace(invocation, { json, job: null, action: 'undo', named: run }, async (open, tools) => {
+      const { context, workspace } = open;
       const { findLedgerOf } = await import('../../run/records/run-records.ts');
-      const { findRun, refuseUnknown } = await import('../open-context.ts');
-      const { readImportRequest } = await import('../read-request.ts');
-      return async ({ context, workspace }) => {
-        const kept = await findRun(context, run);
-        const stores = workspace.storeNames().map((name) => workspace.store(name));
-        // The history remembers runs that are no longer kept.
-        const { id: of, job } =
-          kept ?? (await findLedgerOf(context, stores, kept, run)) ?? refuseUnknown(run);
-        const request = await readImportRequest(workspace, job, false);
-        const undo = only === undefined ? { of } : { of, only };
-        return await executeRun(context, { kind: 'undo', request, undo });
-      };
+      const kept = await tools.findRun(context, run);
+      const stores = workspace.storeNames().map((name) => workspace.store(name));
+      // The history remembers runs that are no longer kept.
+      const { id: of, job } =
+        kept ?? (await findLedgerOf(context, stores, kept, run)) ?? tools.refuseUnknown(run);
+      const request = await tools.readImportRequest(workspace, job, false);
+      return { kind: 'undo', request, undo: only === undefined ? { of } : { of, only } };
     }),
 });

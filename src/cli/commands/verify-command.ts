@@ -31,18 +31,15 @@ have another id; it cannot show an older value of a restored store, since the va
     runInWorkspace(
       invocation,
       { json, job: name, action: 'verify', summarise: failedVerification },
-      async () => {
-        const { executeRun } = await import('../../run/execute-run.ts');
-        return async ({ context, workspace }) => {
-          const job = workspace.job(name);
-          if (job.kind !== 'import') {
-            throw new UsageError(`The job ${name} is an export: it sends nothing that could be verified.`, {
-              hint: 'Name an import job.',
-            });
-          }
-          const request = { job, store: workspace.store(job.store), sample, random: Math.random };
-          return await executeRun(context, { kind: 'verify', request });
-        };
+      async ({ workspace }) => {
+        const job = workspace.job(name);
+        if (job.kind !== 'import') {
+          throw new UsageError(`The job ${name} is an export: it sends nothing that could be verified.`, {
+            hint: 'Name an import job.',
+          });
+        }
+        const request = { job, store: workspace.store(job.store), sample, random: Math.random };
+        return { kind: 'verify', request };
       },
     ),
 });
