@@ -3,9 +3,9 @@ import type { Reason } from '../../model/reason.ts';
 import type { RecordRows, SourceRow } from '../record-rows.ts';
 import { given, type Named, type Path, resolveName, type Scope, unknownName } from '../scope.ts';
 import type { ProductMappingSpec, WholeProductSpec } from '../spec/mapping-spec.ts';
-import { cleanCell, Unreadable } from '../values/cell.ts';
+import { cleanCell, type Read, Unreadable } from '../values/cell.ts';
 import { compileCondition, type Test } from '../values/compile-condition.ts';
-import { compileRowField, type RowField } from '../values/field.ts';
+import { compileRowField } from '../values/field.ts';
 import { chooseVariants, combine, type OptionRules } from './choose-variants.ts';
 import { compileWeight, type WeightUnit } from './compile-weight.ts';
 import {
@@ -42,9 +42,9 @@ const NO_PRICE: Reason = {
 interface VariantFields {
   /** Undefined where the mapping is for updates, and changes no price. */
   readonly pricing: Pricing | undefined;
-  readonly quantity: RowField | undefined;
-  readonly sku: RowField | undefined;
-  readonly weight: RowField | undefined;
+  readonly quantity: Read | undefined;
+  readonly sku: Read | undefined;
+  readonly weight: Read | undefined;
   readonly notes: string[];
   readonly trace: Scope['trace'];
 }

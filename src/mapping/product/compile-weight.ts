@@ -5,7 +5,6 @@ import { PLAIN_NUMBER, readNumber } from '../transforms/read-number.ts';
 import { type Expression, type Read, refuse } from '../values/cell.ts';
 import { coerce } from '../values/compile-steps.ts';
 import { compileAs, compileValue } from '../values/compile-value.ts';
-import type { RowField } from '../values/field.ts';
 
 /** The units in which a store may weigh. */
 export type WeightUnit = 'g' | 'kg' | 'lb' | 'oz';
@@ -33,7 +32,7 @@ export function compileWeight(
   path: Path,
   spec: NonNullable<VariantsSpec['weight']>,
   storeUnit: WeightUnit,
-): RowField {
+): Read {
   const scope = { ...outer, field: 'variants.weight' };
   if (spec.unit === 'cell') return weightInCell(scope, path, spec.value, storeUnit);
   const { read } = compileAs(scope, [...path, 'value'], spec.value, 'number');
@@ -59,7 +58,7 @@ function weightInCell(
   path: Path,
   value: NonNullable<VariantsSpec['weight']>['value'],
   storeUnit: WeightUnit,
-): RowField {
+): Read {
   const valuePath = [...path, 'value'];
   const written = compileValue(scope, valuePath, value);
   if (written.kind !== 'text') {

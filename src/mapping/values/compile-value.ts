@@ -1,14 +1,28 @@
 import { Decimal } from '../../model/decimal.ts';
+import type { SourceRow } from '../record-rows.ts';
 import { given, type Path, resolveName, type Scope, unknownName } from '../scope.ts';
 import type { Value, ValueObject } from '../spec/value.ts';
 import type { Transform } from '../transforms/transforms.ts';
-import { cleanCell, type Expression, type Item, isList, type Kind } from './cell.ts';
+import { cleanCell, type Expression, type Item, isList, type Kind, type Read } from './cell.ts';
 import { compileCondition } from './compile-condition.ts';
 import { applySteps, coerce, compileSteps, compileTemplate } from './compile-steps.ts';
 
 const NONE: ReadonlySet<string> = new Set();
 
-const NOTHING: Expression = { read: () => undefined, kind: 'text', sources: NONE, certain: true };
+/** An expression that can always be read. */
+function certain(kind: Kind, read: Read, sources = NONE): Expression {
+  return { read, kind, sources, certain: true };
+}
+
+/** An expression of others. */
+function ofAll(parts: readonly Expression[], kind: Kind, read: Read): Expression {
+  return { read, kind, sources: new Set(parts.flatMap(({ sources }) => [...sources])), certain: false };
+}
+
+/** The kind of a value that a mapping or a job writes. */
+function kindOf(value: string | number | boolean): Kind {
+  return typeof value === 'string' ? 'text' : typeof value === 'number' ? 'number' : 'boolean';
+}
 
 /** Compiles a value to the wanted kind; reports a problem if that is not possible. */
 export function compileAs(scope: Scope, path: Path, value: Value, wanted: Kind): Expression {
@@ -21,8 +35,7 @@ export function compileAs(scope: Scope, path: Path, value: Value, wanted: Kind):
 
 /** Compiles a value of any kind; alternatives are converted to `wanted`, so that they agree. */
 export function compileValue(scope: Scope, path: Path, value: Value, wanted?: Kind): Expression {
-  if (typeof value === 'number') return { read: () => value, kind: 'number', sources: NONE, certain: true };
-  if (typeof value === 'boolean') return { read: () => value, kind: 'boolean', sources: NONE, certain: true };
+  if (typeof value === 'number' || typeof value === 'boolean') return certain(kindOf(value), () => value);
   if (typeof value === 'string') return compileName(scope, path, value);
   return isPipeline(value) ? compilePipeline(scope, path, value) : compileObject(scope, path, value, wanted);
 }
@@ -37,51 +50,35 @@ function compileName(scope: Scope, path: Path, name: string): Expression {
   switch (named?.kind) {
     case 'column': {
       const { slot } = named;
-      return {
-        read: (row) => cleanCell(row.cells[slot]),
-        kind: 'text',
-        sources: new Set([name]),
-        certain: true,
-      };
+      return certain('text', (row) => cleanCell(row.cells[slot]), new Set([name]));
     }
     case 'family': {
       const { family } = named;
       const sources = new Set([name]);
-      if (scope.eachMember) {
-        return {
-          read: (row, n) => cleanCell(row.cells[family.slots.get(n) ?? -1]),
-          kind: 'text',
-          sources,
-          certain: true,
-        };
-      }
-      return {
-        read: (row) => {
-          const items: string[] = [];
-          for (const number of family.numbers) {
-            const item = cleanCell(row.cells[family.slots.get(number) ?? -1]);
-            if (item !== undefined) items.push(item);
-          }
-          return items.length === 0 ? undefined : items;
-        },
-        kind: 'text[]',
-        sources,
-        certain: true,
+      const member = (row: SourceRow, n: number) => cleanCell(row.cells[family.slots.get(n) ?? -1]);
+      if (scope.eachMember) return certain('text', member, sources);
+      const members: Read = (row) => {
+        const items: string[] = [];
+        for (const number of family.numbers) {
+          const item = member(row, number);
+          if (item !== undefined) items.push(item);
+        }
+        return items.length === 0 ? undefined : items;
       };
+      return certain('text[]', members, sources);
     }
     case 'param': {
       const { value } = named;
       const read = value === '' ? undefined : value;
-      const kind = typeof value === 'string' ? 'text' : typeof value === 'number' ? 'number' : 'boolean';
-      return { read: () => read, kind, sources: NONE, certain: true };
+      return certain(kindOf(value), () => read);
     }
     case undefined: {
       if (!name.includes('{')) {
         unknownName(scope, path, name);
-        return NOTHING;
+        return certain('text', () => undefined);
       }
       const fill = compileTemplate(scope, path, name, false);
-      return { read: (row, n) => fill(row, n, ''), kind: 'text', sources: NONE, certain: true };
+      return certain('text', (row, n) => fill(row, n, ''));
     }
     default:
       return named satisfies never;
@@ -90,12 +87,8 @@ function compileName(scope: Scope, path: Path, name: string): Expression {
 
 function compilePipeline(scope: Scope, path: Path, pipeline: readonly [Value, ...Transform[]]): Expression {
   const [first, ...transforms] = pipeline;
-  const source = compileValue(scope, [...path, 0], first);
-  return withTransforms(
-    scope,
-    source,
-    transforms.map((transform, index) => ({ path: [...path, index + 1], transform })),
-  );
+  const written = transforms.map((transform, index) => ({ path: [...path, index + 1], transform }));
+  return withTransforms(scope, compileValue(scope, [...path, 0], first), written);
 }
 
 /** An expression followed by transforms. */
@@ -132,10 +125,7 @@ function compileObject(scope: Scope, path: Path, spec: ValueObject, wanted: Kind
 function compileMain(scope: Scope, path: Path, spec: ValueObject, wanted: Kind | undefined): Expression {
   const { value, const: constant, first, all, join } = spec;
   if (value !== undefined) return compileValue(scope, [...path, 'value'], value, wanted);
-  if (constant !== undefined) {
-    const kind = typeof constant === 'string' ? 'text' : typeof constant === 'number' ? 'number' : 'boolean';
-    return { read: () => constant, kind, sources: NONE, certain: true };
-  }
+  if (constant !== undefined) return certain(kindOf(constant), () => constant);
   if (first !== undefined) return compileFirst(scope, [...path, 'first'], first, wanted);
   if (all !== undefined) return compileAll(scope, [...path, 'all'], all);
   if (join !== undefined) return compileJoin(scope, [...path, 'join'], join, spec.with ?? ' ');
@@ -155,18 +145,13 @@ function compileFirst(
   const plain = values.map((value, index) => compileValue(scope, [...path, index], value, wanted));
   const kind = wanted ?? plain[0]?.kind ?? 'text';
   const choices = plain.map((choice, index) => coerceFirst(scope, [...path, index], choice, kind));
-  return {
-    read: (row, n) => {
-      for (const { read } of choices) {
-        const found = read(row, n);
-        if (found !== undefined) return found;
-      }
-      return undefined;
-    },
-    kind,
-    sources: sourcesOf(choices),
-    certain: false,
-  };
+  return ofAll(choices, kind, (row, n) => {
+    for (const { read } of choices) {
+      const found = read(row, n);
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  });
 }
 
 /** If one item is wanted, a list gives its first one: the first of a family of columns. */
@@ -188,36 +173,26 @@ function coerceFirst(scope: Scope, path: Path, choice: Expression, kind: Kind): 
 
 function compileAll(scope: Scope, path: Path, values: readonly Value[]): Expression {
   const lists = values.map((value, index) => compileAs(scope, [...path, index], value, 'text[]'));
-  return {
-    read: (row, n) => {
-      const items = new Set<Item>();
-      for (const { read } of lists) {
-        const list = read(row, n);
-        if (isList(list)) for (const item of list) items.add(item);
-      }
-      return items.size === 0 ? undefined : [...items];
-    },
-    kind: 'text[]',
-    sources: sourcesOf(lists),
-    certain: false,
-  };
+  return ofAll(lists, 'text[]', (row, n) => {
+    const items = new Set<Item>();
+    for (const { read } of lists) {
+      const list = read(row, n);
+      if (isList(list)) for (const item of list) items.add(item);
+    }
+    return items.size === 0 ? undefined : [...items];
+  });
 }
 
 function compileJoin(scope: Scope, path: Path, values: readonly Value[], separator: string): Expression {
   const texts = values.map((value, index) => compileAs(scope, [...path, index], value, 'text'));
-  return {
-    read: (row, n) => {
-      const parts: string[] = [];
-      for (const { read } of texts) {
-        const part = read(row, n);
-        if (part !== undefined) parts.push(String(part));
-      }
-      return parts.length === 0 ? undefined : parts.join(separator);
-    },
-    kind: 'text',
-    sources: sourcesOf(texts),
-    certain: false,
-  };
+  return ofAll(texts, 'text', (row, n) => {
+    const parts: string[] = [];
+    for (const { read } of texts) {
+      const part = read(row, n);
+      if (part !== undefined) parts.push(String(part));
+    }
+    return parts.length === 0 ? undefined : parts.join(separator);
+  });
 }
 
 /** One number of several, blanks left out; a family of columns counts with all its members. */
@@ -228,25 +203,16 @@ function compileFold(
   combine: (a: Decimal, b: Decimal) => Decimal,
 ): Expression {
   const numbers = values.map((value, index) => compileAs(scope, [...path, index], value, 'number[]'));
-  return {
-    read: (row, n) => {
-      let result: Decimal | undefined;
-      for (const { read } of numbers) {
-        const list = read(row, n);
-        for (const item of isList(list) ? list : []) {
-          if (typeof item !== 'number') continue;
-          const number = Decimal.of(item);
-          result = result === undefined ? number : combine(result, number);
-        }
+  return ofAll(numbers, 'number', (row, n) => {
+    let result: Decimal | undefined;
+    for (const { read } of numbers) {
+      const list = read(row, n);
+      for (const item of isList(list) ? list : []) {
+        if (typeof item !== 'number') continue;
+        const number = Decimal.of(item);
+        result = result === undefined ? number : combine(result, number);
       }
-      return result?.toNumber();
-    },
-    kind: 'number',
-    sources: sourcesOf(numbers),
-    certain: false,
-  };
-}
-
-function sourcesOf(expressions: readonly Expression[]): ReadonlySet<string> {
-  return new Set(expressions.flatMap(({ sources }) => [...sources]));
+    }
+    return result?.toNumber();
+  });
 }

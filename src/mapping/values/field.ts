@@ -19,9 +19,6 @@ import { compileAs, isPipeline, withTransforms } from './compile-value.ts';
 /** A field of a record, read from its rows. Blank is undefined; a cleared field is an empty text or list. */
 export type Field = (rows: RecordRows) => Cell;
 
-/** A field of a single row. */
-export type RowField = (row: SourceRow, n: number) => Cell;
-
 interface FieldOptions {
   readonly wanted: Kind;
   /** The meaning of a blank if the mapping does not define it. */
@@ -33,31 +30,35 @@ export function compileField(outer: Scope, path: Path, value: Value, options: Fi
   const scope = { ...outer, field: fieldName(path) };
   const { core, blank, from } = takeApart(value);
   const rule = blankRule(scope, path, options, blank);
-  const whole = compileOverRows(scope, path, core, options.wanted);
-  if (whole !== undefined) {
-    return (rows) => {
-      const found = whole.read(rows);
-      return found === undefined ? whenBlank(rule, scope, whole.sources, rows.head) : found;
-    };
-  }
-  const { read, sources } = compileAs(scope, path, core, options.wanted);
-  if (from === 'any') {
-    return (rows) => {
-      for (const row of rows.rows) {
-        const found = read(row, 0);
-        if (found !== undefined) return found;
-      }
-      return whenBlank(rule, scope, sources, rows.head);
-    };
-  }
-  return ({ head }) => {
-    const found = head === undefined ? undefined : read(head, 0);
-    return found === undefined ? whenBlank(rule, scope, sources, head) : found;
+  const { read, sources } =
+    compileOverRows(scope, path, core, options.wanted) ??
+    ofRows(compileAs(scope, path, core, options.wanted), from);
+  return (rows) => {
+    const found = read(rows);
+    return found === undefined ? whenBlank(rule, scope, sources, rows.head) : found;
   };
 }
 
+/** A value of the row that describes the record, or of the first row that has one. */
+function ofRows({ read, sources }: Expression, from: Parts['from']): FieldOfRows {
+  if (from !== 'any') return { sources, read: ({ head }) => head && read(head, 0) };
+  const first: Field = ({ rows }) => {
+    for (const row of rows) {
+      const found = read(row, 0);
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  };
+  return { sources, read: first };
+}
+
+interface FieldOfRows {
+  readonly read: Field;
+  readonly sources: ReadonlySet<string>;
+}
+
 /** Compiles a field that every row has separately. */
-export function compileRowField(outer: Scope, path: Path, value: Value, options: FieldOptions): RowField {
+export function compileRowField(outer: Scope, path: Path, value: Value, options: FieldOptions): Read {
   const scope = { ...outer, field: fieldName(path) };
   const { core, blank, from } = takeApart(value);
   if (from !== undefined) {
@@ -146,12 +147,7 @@ function isObject(value: Value): value is ValueObject {
 }
 
 /** `{ all: … }`, alone or at the start of a pipeline: a list that is collected from all rows. */
-function compileOverRows(
-  scope: Scope,
-  path: Path,
-  value: Value,
-  wanted: Kind,
-): { readonly read: Field; readonly sources: ReadonlySet<string> } | undefined {
+function compileOverRows(scope: Scope, path: Path, value: Value, wanted: Kind): FieldOfRows | undefined {
   const source = isPipeline(value) ? value[0] : value;
   if (!isObject(source) || source.all === undefined || 'when' in source || 'unless' in source)
     return undefined;
