@@ -23,7 +23,8 @@ const GROWTH_PERCENT = 100;
 export function boundHeap(): void {
   let isSmall = true;
   const polling = setInterval(() => {
-    if (isSmall && getHeapStatistics().total_heap_size >= SMALL_HEAP_BYTES) {
+    if (isSmall) {
+      if (getHeapStatistics().total_heap_size < SMALL_HEAP_BYTES) return;
       isSmall = false;
       setFlagsFromString(`--heap-growing-percent=${GROWTH_PERCENT}`);
     }
