@@ -1,5 +1,5 @@
 /** Less is copied and allocated the larger it is: what is left of a block of memory moves to the next one. */
-const MEMORY_BYTES = 1024 * 1024;
+const MEMORY_BYTES = 512 * 1024;
 
 /**
  * A sliding window on a stream of bytes: it grows at the end, and bytes at the beginning are dropped. It copies what it reads, and

@@ -117,7 +117,12 @@ export function decodeBodies(stored: Uint8Array): readonly string[] {
     if (stored[0] !== BLOCK_FORMAT) throw new RangeError(`format ${stored[0]}, expected ${BLOCK_FORMAT}`);
     const bytes = Buffer.from(stored.buffer, stored.byteOffset, stored.byteLength);
     const count = bytes.readUInt8(1);
-    const texts = inflateRawSync(bytes.subarray(2 + LENGTH_BYTES * count), BOUNDED);
+    const packed = bytes.subarray(2 + LENGTH_BYTES * count);
+    let size = 0;
+    for (let at = 2; at < 2 + LENGTH_BYTES * count; at += LENGTH_BYTES) size += bytes.readUInt32LE(at);
+    // One buffer, in which one byte is left over: zlib would ask for a second one, and join pieces of a fixed size.
+    const chunkSize = Math.min(Math.max(size + 1, BOUNDED.chunkSize), MAX_BODY_BYTES);
+    const texts = inflateRawSync(packed, { ...BOUNDED, chunkSize });
     let end = 0;
     return Array.from({ length: count }, (_, position) => {
       const start = end;

@@ -7,8 +7,8 @@ import { inTransaction } from './open-state-database.ts';
 /** Blocks that a reader keeps, 64 KiB each at most; also how many packed blocks are remembered by their number. */
 const MOST_UNPACKED = 256;
 
-/** Large merges cost little per row; this many rows take a fraction of a second. */
-const MERGE_AT = 16_384;
+/** Large merges cost little per row, and memory for each; this many rows take a fraction of a second. */
+const MERGE_AT = 8_192;
 
 /** A row of `marks`. */
 export interface MarkRow {
@@ -45,6 +45,7 @@ export function createJournal(database: DatabaseSync, bodies: Bodies, keepVersio
   );
   const size = database.prepare('SELECT count(*) AS size FROM journal');
   const any = database.prepare('SELECT 1 FROM journal LIMIT 1');
+  // OR ROLLBACK: otherwise SQLite keeps each page that a statement changes in memory, up to 50 MiB, to undo it alone.
   const mergeSteps = [
     // Only the last row of a key counts.
     `INSERT INTO dead_bodies SELECT body FROM journal
@@ -53,7 +54,7 @@ export function createJournal(database: DatabaseSync, bodies: Bodies, keepVersio
     // Bodies of marks that are replaced or removed.
     'INSERT INTO dead_bodies SELECT marks.body FROM journal CROSS JOIN marks USING (target, key)',
     'DELETE FROM marks WHERE (target, key) IN (SELECT target, key FROM journal WHERE fingerprint IS NULL)',
-    `INSERT INTO marks (target, key, fingerprint, id, id_proof, job, memo, body)
+    `INSERT OR ROLLBACK INTO marks (target, key, fingerprint, id, id_proof, job, memo, body)
        SELECT target, key, fingerprint, id, id_proof, job, memo, body FROM journal
        WHERE fingerprint IS NOT NULL ORDER BY target, key
      ON CONFLICT DO UPDATE SET
@@ -110,7 +111,7 @@ export function createBodies(database: DatabaseSync) {
   );
   const latest = new Map<number, number>();
   const clear = database.prepare(
-    `UPDATE bodies SET living = living - dead.bits FROM (
+    `UPDATE OR ROLLBACK bodies SET living = living - dead.bits FROM (
        SELECT body / ${BLOCK_BODIES} AS block, sum(1 << (body % ${BLOCK_BODIES})) AS bits FROM dead_bodies GROUP BY block
      ) AS dead WHERE bodies.number = dead.block`,
   );
