@@ -1,8 +1,12 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { PassThrough } from 'node:stream';
+import { z } from 'zod';
+import { type GuardHit, guardHitSchema } from '../model/guard.ts';
+import type { Operation } from '../model/operation.ts';
 import { type PlannedRejection, rejectionSchema } from '../model/plan.ts';
 import type { RunFolder } from '../state/artifacts.ts';
+import { parseShardLine, shardLine, type UnplacedOperation } from './shard-writer.ts';
 
 /** The file of a plan's rejections in the folder of its run. */
 export const REJECTIONS_FILE = 'rejections.jsonl';
@@ -58,4 +62,31 @@ export function rejectionLine({ key, records, rows, spans, reason }: PlannedReje
 /** The rejection of a line. Throws if the line was not made by `rejectionLine`. */
 export function parseRejectionLine(line: string): PlannedRejection {
   return rejectionSchema.parse(JSON.parse(line));
+}
+
+/** The file of the records that guards hold, in the folder of their run. It stays when the run closes. */
+export const HELD_FILE = 'held.jsonl';
+
+/** A record that guards hold. */
+export interface HeldRecord<Of = Operation> {
+  /** What would be sent. */
+  readonly operation: Of;
+  /** Fingerprint of the body that the store had acknowledged then; null if there was none. */
+  readonly before: string | null;
+  /** The values that guards have hit. */
+  readonly hits: readonly GuardHit[];
+}
+
+const metaSchema = z.object({ before: z.string().nullable(), hits: z.array(guardHitSchema) });
+
+/** A held record as a line: what is known of it as JSON, a tab, and the line of its operation. */
+export function heldLine({ operation, before, hits }: HeldRecord<UnplacedOperation>): string {
+  return `${JSON.stringify({ before, hits })}\t${shardLine(operation)}`;
+}
+
+/** The held record of a line (without its line break). Throws if the line was not made by `heldLine`. */
+export function parseHeldLine(line: string, index: number): HeldRecord {
+  const tab = line.indexOf('\t');
+  const meta = metaSchema.parse(JSON.parse(line.slice(0, tab)));
+  return { ...meta, operation: parseShardLine(line.slice(tab + 1), index) };
 }

@@ -17,13 +17,11 @@ import type { RunFolder } from '../state/artifacts.ts';
 import { IN_DOUBT, type Ledger, type LedgerMark, type MemoFact } from '../state/state.ts';
 import { fieldChanges, type VariantPairs } from './changes/field-changes.ts';
 import { GuardWatch, holdingAlways, type RecordHits } from './changes/guard-watch.ts';
-import { fingerprintOf } from './fingerprint-of.ts';
-import { HELD_FILE, heldLine } from './held-record.ts';
-import { LineWriter, REJECTIONS_FILE, rejectionLine } from './line-writer.ts';
+import { HELD_FILE, heldLine, LineWriter, REJECTIONS_FILE, rejectionLine } from './line-writer.ts';
 import { keepFields } from './patch-product.ts';
 import { BLOCKS_FILE } from './plan-file.ts';
 import { PlanTally, type Standing, type TalliedRecord } from './plan-tally.ts';
-import { ShardWriter, type UnplacedOperation } from './shard-writer.ts';
+import { fingerprintOf, ShardWriter, type UnplacedOperation } from './shard-writer.ts';
 
 /**
  * The number of records per query to the ledger, fewer if their bodies are large. With 500, more of them outlived the

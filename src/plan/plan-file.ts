@@ -14,13 +14,18 @@ import {
 } from '../state/artifacts.ts';
 import { IN_DOUBT, type Ledger } from '../state/state.ts';
 import { valueChanges } from './changes/field-changes.ts';
-import { HELD_FILE, type HeldRecord, parseHeldLine } from './held-record.ts';
-import { parseRejectionLine, REJECTIONS_FILE } from './line-writer.ts';
+import {
+  HELD_FILE,
+  type HeldRecord,
+  parseHeldLine,
+  parseRejectionLine,
+  REJECTIONS_FILE,
+} from './line-writer.ts';
 import { packedBodies, parseShardLine, shardLines } from './shard-writer.ts';
 
 // What differs between two versions of a record, also for the history.
 export { fieldChanges, type VariantPairs, variantName } from './changes/field-changes.ts';
-export type { HeldRecord } from './held-record.ts';
+export type { HeldRecord } from './line-writer.ts';
 
 /** The blocks of the source, in the folder of its run: words of 32 bits, as `encodeBlock` makes them. */
 export const BLOCKS_FILE = 'blocks.bin';

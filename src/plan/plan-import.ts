@@ -27,12 +27,11 @@ import type { BlockOptions } from './plan-draft.ts';
 import { verifiedShard, writePlan } from './plan-file.ts';
 import type { PlanTally } from './plan-tally.ts';
 import { cutIntoWaves, ShardWriter } from './shard-writer.ts';
-import { draftPlan, type FullDraft, type PlanProgress } from './source-pass.ts';
-import { takeSample } from './take-sample.ts';
+import { draftPlan, type FullDraft, type PlanProgress, takeSample } from './source-pass.ts';
 import { UpdatePass } from './update-pass.ts';
 
 // By which a record is shown as its plan has it.
-export { takeSample } from './take-sample.ts';
+export { takeSample } from './source-pass.ts';
 
 /** What a source gives, in batches. */
 type Records = AsyncIterable<readonly (Mapped | DeferredRecord)[]>;

@@ -14,8 +14,8 @@ import { StateError } from '../model/storeferry-error.ts';
 import { IN_DOUBT, type Ledger, type LedgerMark } from '../state/state.ts';
 import { type CopyGroup, CopyTally } from './copies/copy-spool.ts';
 import { resolveCopies } from './copies/resolve-copies.ts';
-import { fingerprintOf } from './fingerprint-of.ts';
 import { patchProduct } from './patch-product.ts';
+import { fingerprintOf } from './shard-writer.ts';
 
 /** What merging patches into acknowledged products needs. */
 export interface UpdateOptions {

@@ -1,4 +1,4 @@
-import { fingerprintOf } from '../../src/plan/fingerprint-of.ts';
+import { fingerprintOf } from '../../src/plan/shard-writer.ts';
 import { handlesOf, type ProductHandle, storedHandle } from '../../src/state/product-handle.ts';
 import {
   IN_DOUBT,

@@ -196,7 +196,10 @@ async function* openOperations(
 }
 
 /** The error that ends a run because the store has refused more records than the limit allows. */
-export function judgeRejected({ run, plan, job }: Delivery, refused: number): SafetyLimitError | undefined {
+export function judgeRejected(
+  { run, plan, job }: Pick<Delivery, 'run' | 'plan' | 'job'>,
+  refused: number,
+): SafetyLimitError | undefined {
   if (run.kind === 'retry' || run.approved) return undefined;
   const { resource, counts } = plan;
   const rejected = counts.rejected.records + refused;

@@ -1,10 +1,9 @@
 import { buffer } from 'node:stream/consumers';
-import { consideredRecords, hasRejectsWorkbook, type Plan } from '../../model/plan.ts';
+import { hasRejectsWorkbook, type Plan } from '../../model/plan.ts';
 import { isUnmatched, KEY_NOT_REJECTED } from '../../model/reason.ts';
 import { formatRow, MOST_SHEET_ROWS } from '../../model/row.ts';
 import type { Run, RunStatus } from '../../model/run.ts';
 import { InterruptedError, SafetyLimitError } from '../../model/storeferry-error.ts';
-import { judgeRejectsWhileApplying } from '../../plan/judge-safety.ts';
 import { readRejections } from '../../plan/plan-file.ts';
 import {
   REJECTS_FILE,
@@ -27,6 +26,7 @@ import { type ImportRequest, type RunContext, runErrorOf } from '../run-context.
 import { trafficFiles } from '../traffic/run-traffic.ts';
 import { workedSoFar } from '../watched-run.ts';
 import { editedWorkbook, writeRejectsWorkbook } from '../write-rejects-workbook.ts';
+import { judgeRejected } from './apply-step.ts';
 import { discardPlan } from './continue-or-begin.ts';
 import { openSnapshotFile } from './snapshot-reading.ts';
 
@@ -131,9 +131,7 @@ export function unsentError(operations: number): string {
  */
 function withFinalFigure(failure: unknown, { job }: ImportRequest, { run, plan, totals }: RunFacts): unknown {
   if (!(failure instanceof SafetyLimitError) || plan === null || totals.requests === 0) return failure;
-  const figures = { resource: plan.resource, rejected: totals.rejected, records: consideredRecords(plan) };
-  const verdict = judgeRejectsWhileApplying(job.safety, figures, run.id);
-  return verdict === null ? failure : new SafetyLimitError(verdict.message, { cause: failure });
+  return judgeRejected({ run, plan, job }, totals.rejected - plan.counts.rejected.records) ?? failure;
 }
 
 /** Reads the snapshot again and writes the rows that the mapping or the store refused into the run's rejects file. */

@@ -1,5 +1,5 @@
 import type { Outcome } from '../../../src/model/operation.ts';
-import { fingerprintOf } from '../../../src/plan/fingerprint-of.ts';
+import { fingerprintOf } from '../../../src/plan/shard-writer.ts';
 import {
   type Expectation,
   expectDeleted,
