@@ -92,18 +92,12 @@ function complete(
 ): readonly Choice[] {
   const choices: Choice[] = [];
   for (const [row, values] of rows.entries()) {
-    const full: string[] = [];
-    for (const [index, value] of values.entries()) {
-      if (value === undefined) {
-        return refuse(
-          'option-value-missing',
-          `the variant has no value for the option ${table.names[kept[index] ?? 0]}, which others have`,
-          table.rows[row]?.line,
-        );
-      }
-      full.push(value);
+    if (!isComplete(values)) {
+      const option = table.names[kept[values.indexOf(undefined)] ?? 0];
+      const message = `the variant has no value for the option ${option}, which others have`;
+      return refuse('option-value-missing', message, table.rows[row]?.line);
     }
-    choices.push({ row, values: full });
+    choices.push({ row, values });
   }
   return choices;
 }

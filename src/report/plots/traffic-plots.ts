@@ -3,8 +3,8 @@ import { html, type Markup } from '../html/markup.ts';
 import { formatDuration, grouped } from '../printable.ts';
 import { type Drawing, drawPlot, type LegendEntry, plotFigure } from './draw-plot.ts';
 
-/** A plot of fewer samples would show nothing. */
-const FEWEST_SAMPLES = 3;
+/** A plot of fewer samples, one a second, would show nothing: a quick run does not load the plot library for it. */
+const FEWEST_SAMPLES = 5;
 const SIZE = { width: 440, height: 200, marginLeft: 44, marginRight: 12, marginTop: 14, marginBottom: 36 };
 const Y = { label: null, grid: true, ticks: 4, zero: true };
 
