@@ -1,5 +1,6 @@
 import type { FastifyPluginCallback } from 'fastify';
 import type { Workspace } from '../config/workspace.ts';
+import { UsageError } from '../model/storeferry-error.ts';
 import type { ClockKeeper, JobFacts } from '../report/run-facts.ts';
 import type { RunContext } from '../run/run-context.ts';
 
@@ -116,13 +117,43 @@ export interface QueueBoard {
   show(stores: readonly string[]): void;
 }
 
-/** Where the dashboard listens. */
+/** Where a server listens. */
 export interface Listen {
   readonly host: string;
   /** 0: any that is free. */
   readonly port: number;
-  /** Whether only this machine can reach it. */
-  readonly loopback: boolean;
+}
+
+/** Parses `[HOST:]PORT`; the default host is loopback. UsageError for anything else. */
+export function parseListen(text: string): Listen {
+  const found = /^(?:(?:\[(?<v6>[0-9a-f:.]+)\]|(?<name>[^:[\]\s]+)):)?(?<port>\d{1,5})$/i.exec(text);
+  const port = Number(found?.groups?.['port']);
+  if (found === null || port > 65_535) {
+    throw new UsageError(`--listen expects a port, or an address and a port, and got '${text}'.`, {
+      hint: 'Such as 9464 (this machine only), 0.0.0.0:9464 (every network) or [::1]:9464.',
+    });
+  }
+  return { host: found.groups?.['v6'] ?? found.groups?.['name'] ?? '127.0.0.1', port };
+}
+
+/** Whether only this machine can reach it. */
+export function isLocal({ host }: Listen): boolean {
+  return host === 'localhost' || host === '::1' || host.startsWith('127.');
+}
+
+/** A host as addresses write it. */
+export function urlHost(host: string): string {
+  return host.includes(':') ? `[${host}]` : host;
+}
+
+/** That a server cannot listen, and why. */
+export function cannotListen(error: unknown, who: string, { host, port }: Listen): UsageError {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+  const why = code === 'EADDRINUSE' ? 'the port is in use' : code;
+  return new UsageError(`${who} cannot listen on ${host}:${port}: ${why}.`, {
+    cause: error,
+    hint: 'Name another port with --listen, such as 8701.',
+  });
 }
 
 /** The addresses of the dashboard. */
@@ -143,14 +174,14 @@ const LOOPBACK_NAMES: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '
  * cannot be redirected this way; they are accepted if other machines may connect.
  */
 export function ownAddresses(listen: Listen, publicUrl: URL | undefined): OwnAddresses {
-  const named = hostnameOf(listen.host.includes(':') ? `[${listen.host}]` : listen.host);
+  const named = hostnameOf(urlHost(listen.host));
   const isPublic = (host: string) => publicUrl !== undefined && host.toLowerCase() === publicUrl.host;
   return {
     knows(host): host is string {
       const hostname = hostnameOf(host);
       if (host === undefined || hostname === undefined) return false;
       if (isPublic(host) || LOOPBACK_NAMES.has(hostname) || hostname === named) return true;
-      return !listen.loopback && isNumeric(hostname);
+      return !isLocal(listen) && isNumeric(hostname);
     },
     originOf: (host) =>
       publicUrl !== undefined && isPublic(host) ? publicUrl.origin : new URL(`http://${host}`).origin,

@@ -4,7 +4,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import fastifyMultipart from '@fastify/multipart';
 import fastifyRateLimit from '@fastify/rate-limit';
 import { type FastifyInstance, type FastifyRequest, fastify } from 'fastify';
-import { UsageError } from '../model/storeferry-error.ts';
 import { loadPlots } from '../report/html/document-sections.ts';
 import { createSessions } from './access/sessions.ts';
 import { signIn } from './access/sign-in.ts';
@@ -13,7 +12,7 @@ import { correctRoutes } from './actions/correct-routes.ts';
 import { forgetRoutes } from './actions/forget-routes.ts';
 import { retryRoutes } from './actions/retry-routes.ts';
 import { openUploads } from './actions/uploads.ts';
-import { type Listen, ownAddresses, QUEUES_PATH } from './dashboard-context.ts';
+import { cannotListen, type Listen, ownAddresses, QUEUES_PATH, urlHost } from './dashboard-context.ts';
 import { columnsRoutes } from './edit-job/columns-routes.ts';
 import { editRoutes } from './edit-job/edit-routes.ts';
 import { fileRoutes, serveAssets } from './file-routes.ts';
@@ -94,30 +93,18 @@ export async function startDashboard(options: DashboardOptions): Promise<Running
     await Promise.all([app.listen({ host, port }), loadPlots()]);
   } catch (error) {
     await app.close();
-    throw cannotListen(error, listen);
+    throw cannotListen(error, 'The dashboard', listen);
   }
   const address = app.server.address();
   const bound = typeof address === 'object' && address !== null ? address.port : port;
   log.info({ host, port: bound }, 'listening');
   return {
-    url: publicUrl?.href ?? `http://${urlHost(host)}:${bound}/`,
+    // If it listens on all networks, browsers on this machine use loopback.
+    url:
+      publicUrl?.href ??
+      `http://${host === '0.0.0.0' || host === '::' ? 'localhost' : urlHost(host)}:${bound}/`,
     close: () => app.close(),
   };
-}
-
-/** If it listens on all networks, browsers on this machine use loopback. */
-function urlHost(host: string): string {
-  if (host === '0.0.0.0' || host === '::') return 'localhost';
-  return host.includes(':') ? `[${host}]` : host;
-}
-
-function cannotListen(error: unknown, { host, port }: Listen): UsageError {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
-  const why = code === 'EADDRINUSE' ? 'the port is in use' : code;
-  return new UsageError(`The dashboard cannot listen on ${host}:${port}: ${why}.`, {
-    cause: error,
-    hint: 'Name another port: storeferry dashboard --listen 8701',
-  });
 }
 
 /** Headers and body of a request must arrive within this time; a large upload over a slow line takes minutes. */

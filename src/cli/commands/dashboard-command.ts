@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import { knownStore } from '../../config/new-workspace/new-workspace.ts';
 import { isWorkspace, openWorkspace, type Workspace } from '../../config/workspace.ts';
 import { newTokens, readTokenHashes, type Tokens, writeTokenHashes } from '../../dashboard/access/tokens.ts';
-import { type ActionResult, QUEUES_PATH } from '../../dashboard/dashboard-context.ts';
+import { type ActionResult, isLocal, parseListen, QUEUES_PATH } from '../../dashboard/dashboard-context.ts';
 import { startDashboard } from '../../dashboard/start-dashboard.ts';
 import { type SecretRedactor, secretRedactor } from '../../model/masked.ts';
 import { explainError, UsageError } from '../../model/storeferry-error.ts';
@@ -20,7 +20,6 @@ import { type OpenContext, openContext } from '../open-context.ts';
 import { readRequest } from '../read-request.ts';
 import { recordCommand } from '../record-command.ts';
 import { withProgram } from '../typed-program.ts';
-import { isLoopback, parseListenAddress } from '../worker/listen-address.ts';
 import { logStoreTraffic, workerLogger } from '../worker/worker-logger.ts';
 
 /** `storeferry dashboard`: serves until it is stopped. Then it interrupts the runs that it started. */
@@ -45,8 +44,7 @@ export const dashboardCommand = defineCommand({
     'dashboard --listen 0.0.0.0:8700 --url https://storeferry.example.com',
   ],
   async run({ terminal, directory, program, interruptSignal }, _, options) {
-    const address = parseListenAddress(options.listen);
-    const listen = { ...address, loopback: isLoopback(address) };
+    const listen = parseListen(options.listen);
     const publicUrl = options.url === undefined ? undefined : parsePublicUrl(options.url);
     const secrets = secretRedactor();
     const log = workerLogger(terminal, secrets);
@@ -117,7 +115,7 @@ export const dashboardCommand = defineCommand({
 
     terminal.out(`The dashboard of ${open.workspace.dir} is at ${running.url}\n`);
     terminal.out(tokens === null ? laterStart(program) : firstStart(tokens, program));
-    if (!listen.loopback && publicUrl?.protocol !== 'https:') terminal.err(exposed(options.listen, program));
+    if (!isLocal(listen) && publicUrl?.protocol !== 'https:') terminal.err(exposed(options.listen, program));
     await aborted(worker === undefined ? stop : AbortSignal.any([stop, worker.gaveUp]));
     if (worker?.gaveUp.aborted === true)
       log.error({ reason: explainError(worker.gaveUp.reason) }, 'exiting, to be restarted');

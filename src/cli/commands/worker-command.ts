@@ -3,7 +3,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { isScheduled, readSchedules, schedulesVersion } from '../../config/job/read-schedules.ts';
 import { openWorkspace, type Workspace } from '../../config/workspace.ts';
-import { ownAddresses } from '../../dashboard/dashboard-context.ts';
+import {
+  cannotListen,
+  isLocal,
+  type Listen,
+  ownAddresses,
+  parseListen,
+  urlHost,
+} from '../../dashboard/dashboard-context.ts';
 import { type SecretRedactor, secretRedactor } from '../../model/masked.ts';
 import { explainError, StateError, UsageError } from '../../model/storeferry-error.ts';
 import { startWorker } from '../../queue/start-worker.ts';
@@ -12,7 +19,6 @@ import { defineCommand, text } from '../define-command.ts';
 import { aborted } from '../interrupt-signal.ts';
 import { type OpenContext, openContext } from '../open-context.ts';
 import { readRequest } from '../read-request.ts';
-import { isLoopback, type ListenAddress, parseListenAddress } from '../worker/listen-address.ts';
 import { logStoreTraffic, logWarningsOfLibraries, workerLogger } from '../worker/worker-logger.ts';
 
 const PROMETHEUS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
@@ -35,14 +41,14 @@ interface WorkerServer extends AsyncDisposable {
  */
 export async function serveWorker(
   worker: Pick<RunningWorker, 'health' | 'metrics'>,
-  { host, port }: ListenAddress,
+  listen: Listen,
 ): Promise<WorkerServer> {
-  const loopback = isLoopback({ host, port });
-  const addresses = ownAddresses({ host, port, loopback }, undefined);
+  const { host, port } = listen;
+  const addresses = ownAddresses(listen, undefined);
   // A foreign page can point its own host name to this address (DNS rebinding), but not a name that is reserved for
   // local networks.
   const isServed = (name: string | undefined): boolean =>
-    addresses.knows(name) || (!loopback && name !== undefined && NAME_OF_A_NETWORK.test(name));
+    addresses.knows(name) || (!isLocal(listen) && name !== undefined && NAME_OF_A_NETWORK.test(name));
   const answer = async (path: string, response: ServerResponse): Promise<void> => {
     if (path === '/healthz') {
       const problem = await worker.health();
@@ -71,13 +77,13 @@ export async function serveWorker(
     answer(path, response).catch(() => send(response, 503, 'The figures cannot be read.\n'));
   });
   await new Promise<void>((resolve, reject) => {
-    server.once('error', (error) => reject(cannotListen(error, host, port)));
+    server.once('error', (error) => reject(cannotListen(error, 'The worker', listen)));
     server.listen(port, host, resolve);
   });
   const address = server.address();
   const bound = typeof address === 'object' && address !== null ? address.port : port;
   return {
-    url: `http://${host.includes(':') ? `[${host}]` : host}:${bound}`,
+    url: `http://${urlHost(host)}:${bound}`,
     async [Symbol.asyncDispose]() {
       const closed = new Promise((resolve) => server.close(resolve));
       server.closeAllConnections();
@@ -106,14 +112,6 @@ async function within<Value>(ms: number, value: Promise<Value>): Promise<Value> 
   }
 }
 
-function cannotListen(error: Error, host: string, port: number): UsageError {
-  const code = 'code' in error ? String(error.code) : error.message;
-  const why = code === 'EADDRINUSE' ? 'the port is in use' : code;
-  return new UsageError(`Cannot listen on ${host}:${port}: ${why}.`, {
-    hint: 'Name another port with --listen, or leave it out.',
-  });
-}
-
 /** Of Redis. Far longer than a command waits: after this time the leases of all runs have expired. */
 const COMMAND_TIMEOUT_MS = 10 * 60_000;
 /** Long enough for a restart of Redis. */
@@ -135,7 +133,7 @@ export const workerCommand = defineCommand({
     const secrets = secretRedactor();
     const log = workerLogger(terminal, secrets);
     logWarningsOfLibraries(log);
-    const address = listen === undefined ? null : parseListenAddress(listen);
+    const address = listen === undefined ? null : parseListen(listen);
     const stop = interruptSignal((signal) => log.info({ signal }, 'stopping'), {
       graceMs: CLOSE_WITHIN_MS,
       onOverdue() {
@@ -154,7 +152,7 @@ export const workerCommand = defineCommand({
       if (address !== null) {
         const server = ending.use(await serveWorker(running, address));
         log.info({ url: server.url }, 'listening');
-        if (!isLoopback(address))
+        if (!isLocal(address))
           log.warn({}, 'metrics and health are readable for everyone who reaches this address');
       }
       log.info({ stores: workspace.storeNames(), workspace: workspace.dir }, 'ready');
