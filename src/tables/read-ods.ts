@@ -3,6 +3,7 @@ import { NO_RESULT, numberText } from './number-text.ts';
 import { readXml, type XmlHandlers } from './read-xml.ts';
 import { chooseSheet, type SheetInfo, SheetRows } from './sheet-rows.ts';
 import {
+  refuseColumns,
   type TableFile,
   type TableReader,
   type TableRow,
@@ -72,9 +73,7 @@ async function* rowsOf(file: TableFile, sheet: OdsSheet): AsyncGenerator<readonl
 
   const put = (value: string) => {
     if (value !== '') {
-      if (column + cellRepeats > limits.columns) {
-        throw tableLimitError(file, 'columns', { line, found: { cells: column + cellRepeats } });
-      }
+      refuseColumns(file, column + cellRepeats, line);
       for (let at = column; at < column + cellRepeats; at += 1) cells[at] = value;
     }
     column += cellRepeats;
@@ -144,13 +143,8 @@ async function* rowsOf(file: TableFile, sheet: OdsSheet): AsyncGenerator<readonl
             countOf(cell['table:number-rows-spanned']),
           ];
           if (columns > 1 || spanned > 1) {
-            rows.span(
-              {
-                ...{ firstRow: line, lastRow: line + spanned - 1 },
-                ...{ firstColumn: column, lastColumn: column + columns - 1 },
-              },
-              value,
-            );
+            const [lastRow, lastColumn] = [line + spanned - 1, column + columns - 1];
+            rows.span({ firstRow: line, lastRow, firstColumn: column, lastColumn }, value);
           }
           put(value);
           cell = undefined;

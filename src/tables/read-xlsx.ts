@@ -3,6 +3,7 @@ import { FIRST_DAY_1904, formatById, NO_RESULT, type NumberFormat, numberText } 
 import { readXml, type XmlHandlers } from './read-xml.ts';
 import { chooseSheet, type MergedCells, type SheetInfo, SheetRows } from './sheet-rows.ts';
 import {
+  refuseColumns,
   type TableFile,
   type TableReader,
   type TableRow,
@@ -254,8 +255,7 @@ async function* rowsOf(
         case 'c':
           cell = attributes;
           column = reference === undefined ? column + 1 : columnOf(reference);
-          if (column >= file.limits.columns)
-            throw tableLimitError(file, 'columns', { line, found: { cells: column + 1 } });
+          refuseColumns(file, column + 1, line);
           value = '';
           [isValue, hasValue, hasFormula] = [false, false, false];
           break;

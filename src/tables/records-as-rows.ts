@@ -2,6 +2,7 @@ import { type TableCandidate, TableChoiceError } from '../model/storeferry-error
 import {
   type LimitedTable,
   recordsIn,
+  refuseColumns,
   type TableFile,
   type TableRow,
   tableError,
@@ -77,8 +78,7 @@ export class RecordsAsRows {
     let column = this.#columns.get(path);
     if (column === undefined) {
       column = this.header.length;
-      if (column >= limits.columns)
-        throw tableLimitError(this.#file, 'columns', { line, found: { cells: column + 1 } });
+      refuseColumns(this.#file, column + 1, line);
       this.#columns.set(path, column);
       this.header.push(path);
     }

@@ -1,6 +1,7 @@
 import { TableChoiceError } from '../model/storeferry-error.ts';
 import {
   type LimitedTable,
+  refuseColumns,
   type TableFile,
   type TableRow,
   tableError,
@@ -36,24 +37,17 @@ export class SheetRows {
     if (text === '') return;
     this.#spanning.push({ cells, text });
     // Merged cells do not overlap, so no row has more of them than cells.
-    if (this.#spanning.length > this.#file.limits.columns) {
-      throw tableLimitError(this.#file, 'columns', {
-        line: cells.firstRow,
-        found: { cells: this.#spanning.length },
-      });
-    }
+    refuseColumns(this.#file, this.#spanning.length, cells.firstRow);
   }
 
   /** Ends the row with this number (from 1), which may represent several equal ones. */
   end(line: number, cells: string[], copies = 1): void {
     const { limits } = this.#file;
-    for (
-      ;
-      (this.#merged[this.#nextMerged]?.firstRow ?? Number.POSITIVE_INFINITY) <= line;
-      this.#nextMerged += 1
-    ) {
+    for (;;) {
       const merged = this.#merged[this.#nextMerged];
-      if (merged?.firstRow === line) this.span(merged, cells[merged.firstColumn] ?? '');
+      if (merged === undefined || merged.firstRow > line) break;
+      if (merged.firstRow === line) this.span(merged, cells[merged.firstColumn] ?? '');
+      this.#nextMerged += 1;
     }
     if (this.#spanning.length > 0) {
       this.#spanning = this.#spanning.filter((span) => span.cells.lastRow >= line);
@@ -62,9 +56,7 @@ export class SheetRows {
         for (let column = merged.firstColumn; column <= last; column += 1) cells[column] = text;
       }
     }
-    if (cells.length > limits.columns) {
-      throw tableLimitError(this.#file, 'columns', { line, found: { cells: cells.length } });
-    }
+    refuseColumns(this.#file, cells.length, line);
     // Cells may be set in any order, and not all of them.
     const row = Array.from(cells, (cell) => cell ?? '');
     const long = row.findIndex((cell) => cell.length > limits.cellBytes);
@@ -153,11 +145,6 @@ function unclear(
   hint: string,
 ): TableChoiceError {
   const candidates = sheets.map(({ name }) => ({ value: name, records: null }));
-  return new TableChoiceError(message, {
-    key: 'sheet',
-    candidates,
-    likely: undefined,
-    place: { file },
-    hint,
-  });
+  const choice = { key: 'sheet', candidates, likely: undefined } as const;
+  return new TableChoiceError(message, { ...choice, place: { file }, hint });
 }

@@ -63,6 +63,11 @@ export function tableError(
   return new SourceError(message, { place: { file: file.name }, hint, cause });
 }
 
+/** Refuses a row or record with more cells than the limit. */
+export function refuseColumns(file: LimitedTable, cells: number, line: number): void {
+  if (cells > file.limits.columns) throw tableLimitError(file, 'columns', { line, found: { cells } });
+}
+
 /** What is beyond a limit in a table; nothing of a CSV file, such as quotes, can be the reason. */
 const LIMIT_WORDS = {
   rowBytes: 'the row or the record is longer',
