@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import type { BlockFinder, RowsPiece, SourcePiece } from '../model/block-index.ts';
 import { DEFAULT_LIMITS, fileLimitError } from '../model/input-limits.ts';
-import { giveBack } from '../model/read-buffers.ts';
+import { giveBack } from '../model/read-next.ts';
 import { DELIMITER_CHARACTERS, type Dialect, type Row, type Table } from '../model/row.ts';
 import { CsvError, HeaderRowError } from '../model/storeferry-error.ts';
 import { ByteWindow } from './byte-window.ts';

@@ -2,7 +2,7 @@ import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { readNext } from '../model/read-buffers.ts';
+import { readNext } from '../model/read-next.ts';
 import { errorCode } from '../model/storeferry-error.ts';
 import {
   connectionFailure,

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { z } from 'zod';
 import type { Stored } from '../model/json-object.ts';
-import { giveBack } from '../model/read-buffers.ts';
+import { giveBack } from '../model/read-next.ts';
 import { stagedTableSchema } from '../model/row.ts';
 import { StateError } from '../model/storeferry-error.ts';
 import { type RunFolder, readSealed, sealedJson } from '../state/artifacts.ts';

@@ -2,7 +2,7 @@ import { createHash, hash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import type { z } from 'zod';
-import { giveBack } from '../model/read-buffers.ts';
+import { giveBack } from '../model/read-next.ts';
 import { StateError } from '../model/storeferry-error.ts';
 
 /** Marks a file that is still being written. */

@@ -3,7 +3,7 @@ import { constants } from 'node:fs';
 import { type FileHandle, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { giveBack, READ_BYTES, readNext } from '../model/read-buffers.ts';
+import { giveBack, READ_BYTES, readNext } from '../model/read-next.ts';
 import { StateError } from '../model/storeferry-error.ts';
 import {
   type Artifacts,

@@ -2,7 +2,7 @@ import { LockedError, StateError } from '../model/storeferry-error.ts';
 import { HEARTBEAT_VALID_MS, type Serial } from './serial.ts';
 import type { Begun, Sending, SendingOptions } from './state.ts';
 import { elapsedMs, type Moment, presentMoment } from './stored-moment.ts';
-import type { WitnessFile } from './witness.ts';
+import type { WitnessFile } from './witness-files.ts';
 
 /** A group of operations that are about to be sent. */
 export interface OperationGroup {

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { LockedError } from '../../src/model/storeferry-error.ts';
 import { openSending, type SendingStore } from '../../src/state/open-sending.ts';
 import { HEARTBEAT_VALID_MS, lossOf } from '../../src/state/serial.ts';
-import { WitnessFile } from '../../src/state/witness.ts';
+import { WitnessFile } from '../../src/state/witness-files.ts';
 import { MemoryRunFolder } from '../plan/memory-run-folder.ts';
 import { deletion, sampleRun, upsert } from './samples.ts';
 

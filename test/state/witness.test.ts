@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { folderArtifacts } from '../../src/state/folder-artifacts.ts';
 import { lossOf, type Serial } from '../../src/state/serial.ts';
-import { type WitnessFile, witnessFiles } from '../../src/state/witness.ts';
+import { type WitnessFile, witnessFiles } from '../../src/state/witness-files.ts';
 
 const TARGET = { storeId: 'http://store.example', resource: 'products' } as const;
 const ATTEMPT_MS = 4_000;

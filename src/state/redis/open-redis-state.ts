@@ -15,7 +15,7 @@ import {
   type SharedStore,
   type State,
 } from '../state.ts';
-import { witnessFiles } from '../witness.ts';
+import { witnessFiles } from '../witness-files.ts';
 import { connectRedis, type RedisConnection, type RedisConnectionOptions } from './redis-connection.ts';
 import { redisDoubts } from './redis-doubts.ts';
 import { redisHistory } from './redis-history.ts';

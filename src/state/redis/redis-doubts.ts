@@ -4,7 +4,7 @@ import type { StateLoss } from '../../model/run.ts';
 import { lossOf, positionOf, type Serial, type Witness } from '../serial.ts';
 import { IN_DOUBT, type LedgerTarget, targetTag } from '../state.ts';
 import { presentStoredMoment, remainingMs } from '../stored-moment.ts';
-import type { WitnessFile } from '../witness.ts';
+import type { WitnessFile } from '../witness-files.ts';
 import type { RedisConnection } from './redis-connection.ts';
 import type { RedisKeys } from './redis-keys.ts';
 import { hashPages, type LedgerDoubts, parseMark } from './redis-ledger.ts';

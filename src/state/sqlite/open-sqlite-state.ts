@@ -28,7 +28,7 @@ import {
   UnreadableRecord,
 } from '../stored-record.ts';
 import { restoreVersions, type StoredVersion, UNKNOWN_RUN } from '../stored-version.ts';
-import { type WitnessFile, witnessFiles } from '../witness.ts';
+import { type WitnessFile, witnessFiles } from '../witness-files.ts';
 import { type DatabaseThread, type RemoteCalls, startDatabaseThread } from './database-thread.ts';
 import { keysJson, type OutcomeColumns, outcomeColumns, proofOf, SAME } from './outcome-columns.ts';
 import { damagedDatabase } from './sqlite-error.ts';
