@@ -47,7 +47,7 @@ async function openShop(redis: Redis | undefined, options: Omit<StoreOptions, 's
   };
   const workspace = await makeWorkspace(files, {
     STORE_API_KEY: store.apiKey,
-    STOREFERRY_LEASE_MS: '1000',
+    STOREFERRY_LEASE_MS: '5000',
     ...(redis === undefined ? {} : { REDIS_URL: redis.url }),
   });
   const run = async (...args: readonly string[]) => {

@@ -66,7 +66,7 @@ export async function openShop(redis: Redis | undefined, delayMs = 0) {
     },
     {
       STORE_API_KEY: store.apiKey,
-      STOREFERRY_LEASE_MS: '1000',
+      STOREFERRY_LEASE_MS: '5000',
       ...(redis === undefined ? {} : { REDIS_URL: redis.url }),
     },
   );
