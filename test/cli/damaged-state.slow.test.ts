@@ -9,8 +9,11 @@ import { seededRandom } from '../support/store/random.ts';
 const PRODUCTS = 60;
 const DAMAGES = 12;
 const MOST_BITS = 40;
-/** What a command says of damage; a flipped bit in a serial or in the lineage is seen as a state that is older than its witness. */
-const SAYS_DAMAGE = /damaged|cannot be read|state is older than|state has lost/;
+/**
+ * What a command says of damage. A flipped bit in a serial or in the lineage is seen as a state that is older than its witness,
+ * one in the number of the schema as the state of another version.
+ */
+const SAYS_DAMAGE = /damaged|cannot be read|state is older than|state has lost|this Storeferry knows version/;
 
 it('says what is damaged and what to do when bits of the state are flipped, or ends as it should', {
   timeout: patience(180_000),

@@ -18,5 +18,9 @@ for (const [name, found] of Object.entries(lists)) {
   if (process.argv.includes('--list')) for (const file of found) console.log(`  ${file}`);
 }
 for (const { name, files: opened } of journeys) console.log(`files of ${name}: ${opened.length}`);
-if (process.argv.includes('--write'))
-  writeFileSync(BOUNDS_FILE, `${JSON.stringify(boundsOf(structure), null, 2)}\n`);
+if (process.argv.includes('--write')) {
+  const lines = Object.entries(boundsOf(structure)).map(
+    ([name, figures]) => `  ${JSON.stringify(name)}: [${figures.join(', ')}]`,
+  );
+  writeFileSync(BOUNDS_FILE, `{\n${lines.join(',\n')}\n}\n`);
+}
