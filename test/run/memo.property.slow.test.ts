@@ -4,6 +4,7 @@ import { compileMapping } from '../../src/mapping/compile-mapping.ts';
 import { deferTables, mapTables } from '../../src/mapping/map-tables.ts';
 import type { MappingSpec } from '../../src/mapping/spec/mapping-spec.ts';
 import type { Operation } from '../../src/model/operation.ts';
+import { decodeBodies } from '../../src/state/encode-body.ts';
 import { CONTEXT, shippedMapping, table } from '../mapping/mapping-setup.ts';
 import { MemoryLedger } from '../plan/memory-ledger.ts';
 import { type PlanMade, planOf } from '../plan/plan-of.ts';
@@ -64,7 +65,9 @@ function comparable({ plan, operations, rejections }: PlanMade) {
 }
 
 function bareOperation(operation: Operation): object {
-  return { ...operation, memo: undefined, index: undefined };
+  const packed = 'packed' in operation ? operation.packed : undefined;
+  const unpacked = packed === undefined ? undefined : decodeBodies(packed.block)[packed.place];
+  return { ...operation, packed: unpacked, memo: undefined, index: undefined };
 }
 
 function unordered(value: unknown): unknown {
