@@ -14,11 +14,11 @@ export interface BenchRow {
 export interface BenchOptions {
   /** Sizes are multiplied by this. */
   readonly scale: number;
-  /** Of each contestant; they take turns, and medians are printed. */
+  /** Rounds of each program; the programs take turns, and medians are printed. */
   readonly rounds: number;
   /** For files; removed at the end. */
   readonly folder: string;
-  /** Told what was just measured. */
+  /** Prints what was just measured. */
   readonly log: (line: string) => void;
 }
 

@@ -1,6 +1,6 @@
 import type { Capacity } from '../support/store/capacity.ts';
 
-/** What a store bears, without saying so. */
+/** A capacity of a store that clients must find out. */
 export interface HiddenLimit {
   readonly name: string;
   readonly latencyMs: (open: number) => number;

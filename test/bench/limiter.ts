@@ -33,7 +33,7 @@ export const limiter: Bench = async ({ rounds, scale, log }) => {
       const achieved = await adaptive(store.baseUrl, OURS_MS * scale);
       ours.push(achieved);
       log(
-        `limiter, ${name} ${round}: ${achieved.perSecond.toFixed(1)}/s, 429s ${percent(achieved.refusedShare)}, ${achieved.told}; best fixed ${best.perSecond.toFixed(1)}/s with ${best.concurrency}`,
+        `limiter, ${name} ${round}: ${achieved.perSecond.toFixed(1)}/s, 429s ${percent(achieved.refusedShare)}, ${achieved.limits}; best fixed ${best.perSecond.toFixed(1)}/s with ${best.concurrency}`,
       );
     }
     const perSecond = median(ours.map((each) => each.perSecond));
@@ -91,7 +91,7 @@ async function fixed(baseUrl: string, concurrency: number, ms: number): Promise<
   return { perSecond: (done * 1_000) / ms, refusedShare: refused / Math.max(1, number) };
 }
 
-async function adaptive(baseUrl: string, ms: number): Promise<Achieved & { readonly told: string }> {
+async function adaptive(baseUrl: string, ms: number): Promise<Achieved & { readonly limits: string }> {
   const limits = { concurrency: WORKERS };
   const storefront = createStorefront({
     baseUrl,
@@ -119,5 +119,5 @@ async function adaptive(baseUrl: string, ms: number): Promise<Achieved & { reado
   await working;
   await storefront.close();
   const rate = requestsPerSecond === null ? '' : `, ${requestsPerSecond.toFixed(1)} a second`;
-  return { perSecond, refusedShare: pushBacks / requests, told: `${limit} at once (${because})${rate}` };
+  return { perSecond, refusedShare: pushBacks / requests, limits: `${limit} at once (${because})${rate}` };
 }

@@ -1,8 +1,8 @@
 import { createServer } from 'node:http';
 
 /**
- * A store that answers as quickly as Node can: each body with an id. Runs in a process of its own (`fork`), tells its
- * port, and on any message when the first request since the last message came, when the last one went, and how many.
+ * A store that answers as quickly as Node can: each body with an id. Runs in its own process (`fork`). It sends its
+ * port, and on each message: when the first request since the last message arrived, when the last answer left, and the number of requests.
  *
  *     node test/bench/plain-store.ts [latency in ms] [keep]    keep: the bodies are printed as well
  */

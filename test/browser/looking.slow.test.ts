@@ -6,7 +6,7 @@ import { describeWithBrowser, openBrowser, seriousFindings } from '../support/br
 import { type SampleShop, sampleShop } from './sample-shop.ts';
 import { DESKTOP, openVisitor, PHONE, signIn } from './visitor.ts';
 
-const NIGHTS = 3;
+const DAYS = 3;
 
 /** What is wrong with the look of a page as it is open: axe-core's serious findings, and what lies beyond its edge. */
 async function findings(page: Page, name: string): Promise<string[]> {
@@ -25,7 +25,7 @@ describeWithBrowser('every page in a browser', () => {
   let browser: Browser;
 
   beforeAll(async () => {
-    [shop, browser] = await Promise.all([sampleShop(NIGHTS), openBrowser()]);
+    [shop, browser] = await Promise.all([sampleShop(DAYS), openBrowser()]);
     dashboard = await serveDashboard(shop.workspace);
   });
   afterAll(async () => {
@@ -35,8 +35,8 @@ describeWithBrowser('every page in a browser', () => {
 
   const address = (path: string) => new URL(path, dashboard.url).href;
   const pages = (): string[] => {
-    const { nights, contacts, lists } = shop;
-    const [first, rejected, stopped] = nights;
+    const { catalogRuns, contacts, lists } = shop;
+    const [first, rejected, stopped] = catalogRuns;
     return [
       ...['/', '/jobs/nightly-catalog', '/jobs/bulk-contacts', '/jobs/list-statistics', '/runs'],
       ...[first, rejected, stopped, contacts, lists].map((run) => `/runs/${run}`),
@@ -68,7 +68,7 @@ describeWithBrowser('every page in a browser', () => {
   });
 
   it('opens a report as a file, without a network, a script or a complaint', async () => {
-    for (const run of [...shop.nights, shop.contacts, shop.lists]) {
+    for (const run of [...shop.catalogRuns, shop.contacts, shop.lists]) {
       const { page, complaints } = await openVisitor(browser);
       const requests: string[] = [];
       page.on('request', (request) => requests.push(request.url()));
@@ -85,7 +85,7 @@ describeWithBrowser('every page in a browser', () => {
   it('shows the report as it is mailed, where no script could run', async () => {
     const { page } = await openVisitor(browser);
     await signIn(page, dashboard);
-    await page.goto(address(`/runs/${shop.nights[1]}`));
+    await page.goto(address(`/runs/${shop.catalogRuns[1]}`));
     await page.getByRole('link', { name: 'The report as one file' }).click();
     await page.locator('.report-file .lead').waitFor();
     expect(await page.locator('.report-file').innerText()).toContain('Done, with rejects');
@@ -94,7 +94,7 @@ describeWithBrowser('every page in a browser', () => {
   it('shows everything to the read-only token, and offers nothing to do', async () => {
     const { page } = await openVisitor(browser);
     await signIn(page, dashboard, 'readOnly');
-    const stopped = shop.nights.at(-1);
+    const stopped = shop.catalogRuns.at(-1);
     for (const path of ['/', '/jobs/nightly-catalog', `/runs/${stopped}`, `/runs/${shop.contacts}`]) {
       await page.goto(address(path));
       const offered = await page.locator('main :is(a.button, button)').allInnerTexts();

@@ -4,15 +4,15 @@ const VARIANT = /,shopify,(\d+),(deny|continue),manual,(\d+\.\d\d),/g;
 const PRODUCT = /^([a-z0-9-]+),/gm;
 
 /** A catalog as it is some days later: some stock has been sold or has come in, a few prices have risen. */
-export function laterNight(catalog: string, night: number): string {
+export function catalogOfDay(catalog: string, day: number): string {
   return eachVariant(catalog, (stock, price, index) => ({
-    stock: (index * 7 + night * 3) % 13 === 0 ? stock + (night % 3) + 1 : stock,
-    price: (index + night * 11) % 61 === 0 ? price + 0.5 * night : price,
+    stock: (index * 7 + day * 3) % 13 === 0 ? stock + (day % 3) + 1 : stock,
+    price: (index + day * 11) % 61 === 0 ? price + 0.5 * day : price,
   }));
 }
 
 /** A catalog that went wrong on its way: it breaks off after half of its products, and some prices have lost their point. */
-export function badNight(catalog: string): string {
+export function brokenCatalog(catalog: string): string {
   const handles = [...catalog.matchAll(PRODUCT)].filter(
     ({ 1: handle }, index, all) => handle !== all[index - 1]?.[1],
   );

@@ -4,13 +4,13 @@ import Papa from 'papaparse';
 import { startSandbox } from '../../src/sandbox/start-sandbox.ts';
 import { openSqliteState } from '../../src/state/sqlite/open-sqlite-state.ts';
 import { makeWorkspace, type Workspace } from '../support/workspace.ts';
-import { badNight, laterNight } from './sample-catalogs.ts';
+import { brokenCatalog, catalogOfDay } from './sample-catalogs.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const FOLDER = 'my-shop';
 const KEY = 'sample-key';
 const DAY_MS = 86_400_000;
-/** When the catalog is run by the clock, after midnight. */
+/** The time of day at which the schedule starts the catalog job. */
 const NIGHTLY_MS = 2.25 * 3_600_000;
 const CATALOG = 'jobs/samples/catalog.csv';
 const HISTORY = 'exports/list-statistics.csv';
@@ -24,7 +24,7 @@ const COPIED = [
 export interface SampleShop extends AsyncDisposable {
   readonly workspace: Workspace;
   /** The runs of the catalog, the oldest first: the second was done with rejects, the last was stopped by its limits. */
-  readonly nights: readonly string[];
+  readonly catalogRuns: readonly string[];
   readonly contacts: string;
   readonly lists: string;
   /** The path of a file of a run. */
@@ -32,7 +32,7 @@ export interface SampleShop extends AsyncDisposable {
 }
 
 /** Runs the sample jobs against a sandbox, the catalog of so many days: three at least. */
-export async function sampleShop(nights: number): Promise<SampleShop> {
+export async function sampleShop(days: number): Promise<SampleShop> {
   const sandbox = await startSandbox({ port: 0, apiKey: KEY });
   const whole = await makeWorkspace({}, {}, ['sh', '-c', 'cd "$HOME" && exec "$@"', 'sh']);
   const dir = join(whole.dir, FOLDER);
@@ -54,9 +54,9 @@ export async function sampleShop(nights: number): Promise<SampleShop> {
   );
   const second = await shipped('jobs/samples/catalog-second-night.csv');
   const corrected = second.replace(',tbc,', ',21.00,');
-  const between = Array.from({ length: nights - 3 }, (_, index) => laterNight(corrected, index));
+  const between = Array.from({ length: days - 3 }, (_, index) => catalogOfDay(corrected, index));
   const ran: string[] = [];
-  for (const catalog of [await shipped(CATALOG), second, ...between, badNight(corrected)]) {
+  for (const catalog of [await shipped(CATALOG), second, ...between, brokenCatalog(corrected)]) {
     await write(CATALOG, catalog);
     ran.push(await run('nightly-catalog'));
   }
@@ -65,7 +65,7 @@ export async function sampleShop(nights: number): Promise<SampleShop> {
   const lists = await run('list-statistics');
   await write(HISTORY, earlierReadings(await readFile(join(dir, HISTORY), 'utf8')));
   return {
-    ...{ workspace, nights: ran, contacts, lists },
+    ...{ workspace, catalogRuns: ran, contacts, lists },
     artifact: (id, name) => join(dir, '.storeferry', 'artifacts', id, name),
     async [Symbol.asyncDispose]() {
       await whole[Symbol.asyncDispose]();

@@ -8,7 +8,7 @@ import { sampleShop } from './sample-shop.ts';
 import { openVisitor, signIn } from './visitor.ts';
 
 /** The screenshots of the README: the sample jobs after two weeks; the last run, of a bad catalog, was stopped. */
-const NIGHTS = 14;
+const DAYS = 14;
 const IMAGES = join(import.meta.dirname, '..', '..', 'docs', 'images');
 const REPORT_WIDTH = 880;
 const DASHBOARD_WIDTH = 1120;
@@ -16,7 +16,7 @@ const DASHBOARD_WIDTH = 1120;
 const MARGIN = 16;
 
 await mkdir(IMAGES, { recursive: true });
-await using shop = await sampleShop(NIGHTS);
+await using shop = await sampleShop(DAYS);
 const dashboard = await serveDashboard(shop.workspace);
 const browser = await openBrowser();
 try {
@@ -24,7 +24,7 @@ try {
     viewport: { width: REPORT_WIDTH, height: 900 },
     colorScheme: 'light',
   });
-  await page.goto(pathToFileURL(shop.artifact(shop.nights.at(-1) ?? '', 'report.html')).href);
+  await page.goto(pathToFileURL(shop.artifact(shop.catalogRuns.at(-1) ?? '', 'report.html')).href);
   await photograph(page, 'report.png', '.report > :nth-child(3)');
   await page.setViewportSize({ width: DASHBOARD_WIDTH, height: 900 });
   await signIn(page, dashboard);

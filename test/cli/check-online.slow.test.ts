@@ -147,7 +147,7 @@ describe('check --online', () => {
     expect(out()).toMatch(/^ok +store main: .* takes the key/m);
   });
 
-  it('tells https where only http is spoken', async () => {
+  it('names https:// where the server speaks only http', async () => {
     await using server = await answering(200, {}, '[]');
     await using workspace = await workspaceAt(server.url.replace('http:', 'https:'));
     expect((await workspace.storeferry('check', '--online')).stdout).toContain(

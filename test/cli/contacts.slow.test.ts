@@ -115,7 +115,7 @@ describe('two rows for one contact', () => {
         phone: '0117 1',
         city: 'Leeds',
         tags: ['a', 'b', 'c'],
-        // Whoever has opted out anywhere stays so.
+        // A contact that opted out in one record stays opted out.
         subscribed: false,
       },
     ],

@@ -23,7 +23,7 @@ describe('init by flags', () => {
   it.each([
     ['https://shop.example/export.csv', 'source: { url: … }'],
     ['s3://bucket/export.csv', 'source: { s3: … }'],
-  ])('tells an address such as %s from a file that is not there', async (address, advice) => {
+  ])('recognises an address such as %s, which is not a missing file', async (address, advice) => {
     await using shop = await folder();
     const refused = await shop.storeferry('init', '--sandbox', '--source', address, '--yes');
     expect(refused.code).toBe(2);

@@ -56,18 +56,23 @@ describe('the list statistics', () => {
   it('are inert in the flavour for spreadsheets, and replaced where the job says so', async () => {
     await using setup = await setupExports({
       sheet: `${LISTS}destination: { path: sheet.csv, mode: append, format: excel-csv }\n`,
-      anew: `${LISTS}destination: { path: anew.jsonl, format: jsonl }\n`,
+      replaced: `${LISTS}destination: { path: replaced.jsonl, format: jsonl }\n`,
     });
     setup.store.shop.lists.push(aList(1, '=cmd()', { opens: -5 }), aList(2, '＠SUM(A1)'));
-    for (const job of ['sheet', 'sheet', 'anew', 'anew']) await setup.workspace.storeferry('run', job);
+    for (const job of ['sheet', 'sheet', 'replaced', 'replaced'])
+      await setup.workspace.storeferry('run', job);
     const sheet = await setup.read('sheet.csv');
     expect(sheet.startsWith(`\ufeff${HEADER}\r\n1,'=cmd(),`)).toBe(true);
     expect(sheet).toContain("\r\n2,'＠SUM(A1),");
     expect(sheet).toContain(',-5,');
     expect(sheet.split('\r\n')).toHaveLength(6);
-    const anew = (await setup.read('anew.jsonl')).trimEnd().split('\n');
-    expect(anew).toHaveLength(2);
-    expect(JSON.parse(anew[0] ?? '')).toMatchObject({ id: 1, name: '=cmd()', created_date: '2023-11-14' });
+    const replaced = (await setup.read('replaced.jsonl')).trimEnd().split('\n');
+    expect(replaced).toHaveLength(2);
+    expect(JSON.parse(replaced[0] ?? '')).toMatchObject({
+      id: 1,
+      name: '=cmd()',
+      created_date: '2023-11-14',
+    });
   });
 
   it('go on in a file whose columns are others, in another order, with another delimiter', async () => {
@@ -269,11 +274,11 @@ describe('stats', () => {
 
   it('says which jobs have statistics', async () => {
     await using setup = await setupExports({
-      anew: `${LISTS}destination: { path: a.csv }\n`,
+      replaced: `${LISTS}destination: { path: a.csv }\n`,
       orders: 'export: orders\ndestination: { path: o.csv }\n',
     });
-    const anew = await setup.workspace.storeferry('stats', 'anew');
-    expect([anew.code, anew.stderr]).toEqual([2, expect.stringContaining('mode: append')]);
+    const replaced = await setup.workspace.storeferry('stats', 'replaced');
+    expect([replaced.code, replaced.stderr]).toEqual([2, expect.stringContaining('mode: append')]);
     const orders = await setup.workspace.storeferry('stats', 'orders');
     expect([orders.code, orders.stderr]).toEqual([2, expect.stringContaining('subscriber lists')]);
   });

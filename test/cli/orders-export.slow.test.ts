@@ -128,7 +128,7 @@ describe('exporting orders', () => {
     expect(await setup.read('out/orders.csv')).toBe('old\n');
   });
 
-  it('adds no orders that it cannot tell from those that are there', async () => {
+  it('does not append orders that it cannot distinguish from existing ones', async () => {
     await using setup = await setupExports(JOBS);
     setup.store.shop.orders.push({ number: 'A' }, { number: 'B' }, { number: 'A' });
     await setup.workspace.storeferry('run', 'lines');

@@ -8,7 +8,7 @@ import: products
 store: main   # a name in stores.yaml
 
 source:
-    path: "list.csv" # each night
+    path: "list.csv" # every day
     # the sheet is the first one
 mapping: my-products
 safety: { maxDeletes: 5%, minRows: 80% } # careful
@@ -28,8 +28,8 @@ describe('editYaml', () => {
     [
       'a new key of a block',
       [set(3, 'source', 'headerRow')],
-      '# each night\n',
-      '# each night\n    headerRow: 3\n',
+      '# every day\n',
+      '# every day\n    headerRow: 3\n',
     ],
     ['a new key of a line', [set('off', 'safety', 'maxChanges')], '80% }', '80%, maxChanges: off }'],
     ['no key of a line', [set(undefined, 'safety', 'maxDeletes')], 'maxDeletes: 5%, ', ''],
@@ -43,7 +43,7 @@ describe('editYaml', () => {
     [
       'another key of a block',
       [set(`https://a.example/?token=\${FEED_TOKEN}`, 'source', 'url'), set(undefined, 'source', 'path')],
-      '    path: "list.csv" # each night\n',
+      '    path: "list.csv" # every day\n',
       `    url: "https://a.example/?token=\${FEED_TOKEN}"\n`,
     ],
     [

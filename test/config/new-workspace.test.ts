@@ -31,10 +31,10 @@ describe('texts of a new workspace', () => {
     );
   });
 
-  it('write any key of printable letters into .env so that it reads back as it was', () => {
-    const letter = fc.integer({ min: 0x21, max: 0x7e }).map((code) => String.fromCharCode(code));
+  it('write any key of printable characters into .env so that it reads back as it was', () => {
+    const character = fc.integer({ min: 0x21, max: 0x7e }).map((code) => String.fromCharCode(code));
     fc.assert(
-      fc.property(fc.string({ unit: letter, minLength: 1 }), (key) => {
+      fc.property(fc.string({ unit: character, minLength: 1 }), (key) => {
         fc.pre(!/['"`]/.test(key));
         expect(parseEnv(dotEnvText({ STORE_API_KEY: key, OTHER: 'x' }))).toEqual({
           STORE_API_KEY: key,

@@ -18,7 +18,7 @@ const PATIENCE_MS = patience(300_000);
 /** What cannot be typed here. `fresh clone`: .ci/run types it. `install`: test/packaging/dist.test.ts does. */
 const NOT_RUN = ['docker', 'nginx', 'systemd', 'apt', 'fresh clone', 'install'];
 
-/** With this set, outputs that documents show are written anew instead of compared (`npm run docs:outputs`). */
+/** With this set, outputs that documents show are rewritten instead of compared (`npm run docs:outputs`). */
 const WRITES = (process.env['STOREFERRY_WRITE_OUTPUTS'] ?? '') !== '';
 
 /** Types a document's commands from top to bottom, and gives the document with the outputs it shows as they were. */

@@ -50,7 +50,7 @@ function withSection(document: string, name: string, text: string): string {
 /** The document that shows the examples of the transforms, between `<!-- examples: transforms -->` and a blank line. */
 export const EXAMPLES_FILE = 'docs/mappings.md';
 
-/** The document with the table of examples made anew from the transforms. */
+/** The document with its table of examples generated from the transforms. */
 export function withTransformExamples(document: string): string {
   const rows = TRANSFORMS.flatMap(({ examples }) => examples).map(
     (example) => `| ${code(example.cell)} | ${code(example.steps)} | ${shownResult(example.gives)} |`,
@@ -65,7 +65,7 @@ export function withTransformExamples(document: string): string {
 /** The document that lists the metrics of a worker, between `<!-- metrics -->` and a blank line. */
 export const METRICS_FILE = 'docs/operation.md';
 
-/** The document with the table made anew from the definitions of the metrics. */
+/** The document with its table generated from the definitions of the metrics. */
 export function withMetrics(document: string): string {
   const rows = METRICS.map(({ name, labels, type, help }) => {
     const shown = labels.length === 0 ? name : `${name}{${labels.join()}}`;

@@ -53,7 +53,7 @@ async function fillByAnotherTool(url: string, handles: readonly string[]): Promi
   }
 }
 
-/** The scenes that documents name above their commands, `<!-- scene: NAME -->`: each is set up anew. */
+/** The scenes that documents name above their commands, `<!-- scene: NAME -->`; each command gets a fresh one. */
 export const SCENES: Readonly<Record<string, () => Promise<SceneSetting>>> = {
   /** An export on the desk, and a store that has another shop's contacts. */
   'first import': async () => {

@@ -75,7 +75,7 @@ const SOURCES: readonly Hostile[] = [
     expected: ({ stderr }) => expect(stderr).toContain('limit ratio'),
   },
   {
-    fault: 'evil patterns over cells of 50 000 letters',
+    fault: 'evil patterns over cells of 50 000 characters',
     mapping: EVIL_MAPPING,
     source: () => [
       HEADER,

@@ -1,11 +1,11 @@
 import type { LoggedRequest } from '../support/store/request-log.ts';
 
-/** Requests from `since` on that had taken effect before it, in the same run and with the same content. */
-export function resentSince(requests: readonly LoggedRequest[], night: number, since: number): number {
+/** Requests from `since` on that had already taken effect since `start`, in the same run and with the same content. */
+export function resentSince(requests: readonly LoggedRequest[], start: number, since: number): number {
   const identity = ({ method, target, bodyHash }: LoggedRequest) => `${method} ${target} ${bodyHash}`;
   const done = new Set(
     requests
-      .slice(night, since)
+      .slice(start, since)
       .filter(({ applied }) => applied)
       .map(identity),
   );

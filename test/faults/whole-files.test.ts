@@ -16,14 +16,14 @@ import { SCALE } from './scale.ts';
 
 const WRITER = join(import.meta.dirname, 'write-artifacts.ts');
 const ENDLESS = 1_000_000;
-const DIGEST_LETTERS = 64;
+const DIGEST_LENGTH = 64;
 
 async function temporaryRoot() {
   const dir = await mkdtemp(join(tmpdir(), 'storeferry-whole-'));
   return { dir, [Symbol.asyncDispose]: () => rm(dir, { recursive: true, force: true }) };
 }
 
-/** Starts a process that writes artifacts; its words are gathered in `said`. */
+/** Starts a process that writes artifacts; `said` counts the words it prints. */
 function startWriter(root: string, rounds: number, through: readonly string[] = []) {
   const [command = '', ...args] = [...through, process.execPath, WRITER, root, String(rounds)];
   const child = startProcess(command, args, { stdio: ['ignore', 'pipe', 'inherit'] });
@@ -34,14 +34,14 @@ function startWriter(root: string, rounds: number, through: readonly string[] = 
   return { child, said, ended: once(child, 'close') };
 }
 
-/** Visible files that are not what somebody has written whole. */
+/** Visible files that do not end with the digest of their content: partly written. */
 async function partialFiles(root: string): Promise<string[]> {
   const folder = folderArtifacts(root).run('run-1');
   const partial: string[] = [];
   for (const name of await folder.list()) {
     const text = await readFile(join(folder.location, name), 'utf8');
-    const digest = createHash('sha256').update(text.slice(0, -DIGEST_LETTERS)).digest('hex');
-    if (text.slice(-DIGEST_LETTERS) !== digest) partial.push(name);
+    const digest = createHash('sha256').update(text.slice(0, -DIGEST_LENGTH)).digest('hex');
+    if (text.slice(-DIGEST_LENGTH) !== digest) partial.push(name);
   }
   return partial;
 }

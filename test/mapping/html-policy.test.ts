@@ -194,7 +194,7 @@ describe('the HTML policy of a job', () => {
     expect((await product('strip', { Body })).description).toBe('Fired twice, at 1 200 °C\nTwo');
   });
 
-  it('leaves texts without HTML as they are, to the letter', async () => {
+  it('leaves texts without HTML exactly as they are', async () => {
     const Title = 'Salt & Pepper  &copy; 5 < 6 > 4 <3 "x"';
     const Image = 'https://cdn.example/a.png?a=1&copy=2';
     for (const html of ['strip', 'sanitize'] as const) {

@@ -220,7 +220,7 @@ function edited(source: Source, change: Edit, format: Format, number: number): S
   }
 }
 
-interface Night {
+interface RunInput {
   readonly source: Source;
   /** Two files, cut at this part. */
   readonly split: number | null;
@@ -236,15 +236,15 @@ type Planned = PlanMade | string;
 /** The plan, or the error with which the source is refused. */
 async function planned(
   format: Format,
-  night: Night,
+  input: RunInput,
   index: BlockIndex | 'none' | undefined,
 ): Promise<Planned> {
-  const { source, ledger, now, mode, duplicates } = night;
+  const { source, ledger, now, mode, duplicates } = input;
   const counts: number[] = [];
   async function* tables(): AsyncGenerator<Table> {
-    for (const [file, content] of filesOf(format, night).entries()) {
+    for (const [file, content] of filesOf(format, input).entries()) {
       const { encoding } = source;
-      using opened = await readCsv(inPieces(content, night.lengths), {
+      using opened = await readCsv(inPieces(content, input.lengths), {
         ...{ name: `${file}.csv`, file, delimiter: source.delimiter, blockBytes: 400 },
         encoding: encoding === 'utf8' ? undefined : encoding === 'latin1' ? 'windows-1252' : 'utf-16le',
       });
@@ -280,7 +280,7 @@ async function planned(
   }
 }
 
-function filesOf(format: Format, { source, split }: Night): Buffer[] {
+function filesOf(format: Format, { source, split }: RunInput): Buffer[] {
   const { text, encoding } = source;
   const at = split === null ? -1 : text.indexOf('\n', Math.floor((split / 1_000_000) * text.length)) + 1;
   const header = format.header.replaceAll(',', source.delimiter);
@@ -351,7 +351,7 @@ describe.each(FORMATS)('runs of $mapping', (format) => {
           lengths: fc.array(fc.integer({ min: 1, max: 900 }), { minLength: 1, maxLength: 3 }),
         }),
         fc.integer({ min: 0, max: 20 }),
-        async (records, nights, options, refuses) => {
+        async (records, edits, options, refuses) => {
           const ledger = new MemoryLedger();
           const text = records
             .map(([rows, odd], number) => format.record(`item-${number}`, '10.00', rows, odd))
@@ -360,11 +360,11 @@ describe.each(FORMATS)('runs of $mapping', (format) => {
           let index: BlockIndex | undefined;
           let now = Date.parse('2026-01-01T00:00:00Z');
           let number = 0;
-          for (const changes of [[], [], ...nights, []]) {
+          for (const changes of [[], [], ...edits, []]) {
             for (const change of changes) source = edited(source, change, format, ++number);
-            const night = { ...options, source, ledger, now };
-            const without = await planned(format, { ...night, ledger: new MemoryLedger(ledger) }, 'none');
-            const withBlocks = await planned(format, night, index);
+            const input = { ...options, source, ledger, now };
+            const without = await planned(format, { ...input, ledger: new MemoryLedger(ledger) }, 'none');
+            const withBlocks = await planned(format, input, index);
             expect(comparable(withBlocks)).toEqual(comparable(without));
             if (typeof withBlocks === 'string') continue;
             index = indexOf(withBlocks, acknowledge(ledger, withBlocks.operations, refuses));

@@ -104,7 +104,7 @@ describe('a patch that is merged into an acknowledged product', () => {
     expect(variants).toEqual([{ options: ['S'], ...price, sku: 'A' }, mug.variants[1]]);
   });
 
-  it('is refused where the variant cannot be told, and where patches disagree', () => {
+  it('is refused where the variant is ambiguous, and where patches disagree', () => {
     const codes = (variants: readonly Variant[], ...patches: ProductPatch[]) => {
       const result = patchProduct({ ...mug, variants }, patches);
       return 'refused' in result ? [result.refused.code, result.refused.field] : 'merged';

@@ -14,7 +14,7 @@ const QUICK_MS = 20;
 /** Of the answers once there are enough of them: the run does not end before it is asked to, however slow this machine is. */
 const SLOW_MS = 300;
 
-/** A store that answers quickly until it is told otherwise. */
+/** A store that answers quickly until `misbehave` is called. */
 function pacedStore() {
   let answerMs = QUICK_MS;
   return { options: { latencyMs: () => answerMs }, pace: (ms: number) => (answerMs = ms) };

@@ -42,25 +42,30 @@ describe('a corrected rejects file', () => {
     expect(edits.editedCells).toBe(0);
   });
 
-  it.each(['windows-1252', 'macintosh'])('may be saved in %s: the copy tells', async (encoding) => {
-    await using rejects = await rejectSimple();
-    const codes = encoding === 'macintosh' ? { Ä: 0x80, ä: 0x8a } : { Ä: 0xc4, ä: 0xe4 };
-    const text = save(rejects.text, ';').replace('B;Bär;x', 'B;Bär;2');
-    const bytes = Buffer.from(
-      [...text].map((letter) => (letter === 'Ä' || letter === 'ä' ? codes[letter] : letter.charCodeAt(0))),
-    );
-    const { edits, files, dialect } = await rejects.corrected(bytes);
-    expect(dialect.encoding).toBe(encoding);
-    expect(files[0]?.cells).toEqual([
-      ['A', 'Änne', '1'],
-      ['B', 'Bär', '2'],
-      ['C', 'Cä', 'y'],
-    ]);
-    expect(edits.cells).toEqual([{ line: '3', column: 'price', old: 'x', new: '2' }]);
-  });
+  it.each(['windows-1252', 'macintosh'])(
+    'may be saved in %s: the kept copy shows which encoding',
+    async (encoding) => {
+      await using rejects = await rejectSimple();
+      const codes = encoding === 'macintosh' ? { Ä: 0x80, ä: 0x8a } : { Ä: 0xc4, ä: 0xe4 };
+      const text = save(rejects.text, ';').replace('B;Bär;x', 'B;Bär;2');
+      const bytes = Buffer.from(
+        [...text].map((character) =>
+          character === 'Ä' || character === 'ä' ? codes[character] : character.charCodeAt(0),
+        ),
+      );
+      const { edits, files, dialect } = await rejects.corrected(bytes);
+      expect(dialect.encoding).toBe(encoding);
+      expect(files[0]?.cells).toEqual([
+        ['A', 'Änne', '1'],
+        ['B', 'Bär', '2'],
+        ['C', 'Cä', 'y'],
+      ]);
+      expect(edits.cells).toEqual([{ line: '3', column: 'price', old: 'x', new: '2' }]);
+    },
+  );
 
   it.each(['windows-1252', 'windows-1250', 'macintosh'] as const)(
-    'may be saved with semicolons in %s where it had commas: quotes and letters are read as they are',
+    'may be saved with semicolons in %s where it had commas: quotes and characters are read as they are',
     async (encoding) => {
       const windows = { ü: 0xfc, ß: 0xdf };
       const codes = { 'windows-1252': windows, 'windows-1250': windows, macintosh: { ü: 0x9f, ß: 0xa7 } }[
@@ -78,7 +83,9 @@ describe('a corrected rejects file', () => {
         'B;Fuß;"12"" breit; schwer\nund grün";2;is wrong;3',
       ].join('\r\n');
       const bytes = Buffer.from(
-        [...saved].map((letter) => (letter === 'ü' || letter === 'ß' ? codes[letter] : letter.charCodeAt(0))),
+        [...saved].map((character) =>
+          character === 'ü' || character === 'ß' ? codes[character] : character.charCodeAt(0),
+        ),
       );
       const { edits, files, dialect } = await rejects.corrected(bytes);
       expect(dialect.delimiter).toBe(';');
@@ -156,7 +163,7 @@ describe('a corrected rejects file', () => {
     expect(edits).toMatchObject({ removedColumns: ['name'], addedColumns: ['stock'], editedCells: 1 });
   });
 
-  it('brings back letters that a spreadsheet could not save', async () => {
+  it('restores characters that a spreadsheet could not save', async () => {
     await using rejects = await rejectsOf({ 'a.csv': 'sku,name\nA,Привет 👋\nB,ok?\n' }, [rejection(2, 3)]);
     const { edits, files } = await rejects.corrected(
       rejects.text.replace('Привет 👋', '?????? ??').replace('ok?', 'fine?'),

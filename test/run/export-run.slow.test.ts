@@ -135,14 +135,14 @@ describe('a run that keeps history', () => {
   it('is left out when it was damaged, and keeps no later one from being written', async () => {
     const { context, request, time, path, lines } = await setup();
     await writeFile(path, 'id,read_at\n1,20');
-    for (let night = 0; night < 2; night++) {
+    for (let times = 0; times < 2; times++) {
       expect((await exportRun(context, request)).run).toMatchObject({ status: 'failed' });
       time.now += 24 * 60 * MINUTE;
     }
     const reading = join(context.artifacts.run('run-1').location, 'reading.jsonl');
     await writeFile(reading, (await readFile(reading, 'utf8')).replace('1', '7'));
     await writeFile(path, 'id,read_at\n');
-    for (let night = 0; night < 2; night++) {
+    for (let times = 0; times < 2; times++) {
       expect((await exportRun(context, request)).run.status).toBe('done');
       time.now += 24 * 60 * MINUTE;
     }
@@ -167,7 +167,7 @@ describe('a run that keeps history', () => {
     const { context, request, time, path, lines } = await setup();
     const unwritten = 24;
     await writeFile(path, 'id,read_at\n1,20');
-    for (let night = 0; night < unwritten; night++) {
+    for (let times = 0; times < unwritten; times++) {
       expect((await exportRun(context, request)).run.status).toBe('failed');
       time.now += 24 * 60 * MINUTE;
     }

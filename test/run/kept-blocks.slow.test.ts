@@ -16,8 +16,8 @@ function priced(price: string): CatalogProduct[] {
   return PRODUCTS.map((product, index) => (index === LATE ? { ...product, price } : product));
 }
 
-/** A run of the catalog with a first product that is new, so that the file is not the one of the run before. */
-async function night({ workspace }: Nightly, products: readonly CatalogProduct[], added = 'none') {
+/** A run of the catalog with a new first product: otherwise an unchanged file would not be read at all. */
+async function runWith({ workspace }: Nightly, products: readonly CatalogProduct[], added = 'none') {
   const first = { handle: added, title: 'Added', price: '3.00' };
   await workspace.write('catalog.csv', shopifyCatalog([first, ...products]));
   const { stdout, stderr, json } = await workspace.storeferry('run', 'nightly', '--json');
@@ -29,7 +29,7 @@ describe('the blocks that a run keeps', () => {
   it('count no longer after another job has sent a key of theirs', async () => {
     await using setup = await setupNightly(0);
     const { store, workspace } = setup;
-    expect(await night(setup, PRODUCTS)).toMatchObject({ applied: 121 });
+    expect(await runWith(setup, PRODUCTS)).toMatchObject({ applied: 121 });
     const job = catalogWorkspace('', '')['jobs/nightly.yaml'] ?? '';
     await workspace.write('jobs/other.yaml', job.replace('catalog.csv', 'other.csv'));
     await workspace.write('other.csv', shopifyCatalog(priced('77.00').slice(LATE, LATE + 1)));
@@ -37,24 +37,24 @@ describe('the blocks that a run keeps', () => {
     expect(other.json()).toMatchObject({ applied: 1 });
     const handle = PRODUCTS[LATE]?.handle ?? '';
     expect(store.lastBody(handle)).toContain('77');
-    expect(await night(setup, PRODUCTS, 'second')).toMatchObject({ applied: 2, unchanged: 119 });
+    expect(await runWith(setup, PRODUCTS, 'second')).toMatchObject({ applied: 2, unchanged: 119 });
     expect(store.lastBody(handle)).not.toContain('77');
   });
 
   it('do not have a record that the store refused, nor its key', async () => {
     await using setup = await setupNightly(0);
     const { store, workspace } = setup;
-    await night(setup, PRODUCTS);
+    await runWith(setup, PRODUCTS);
     const handle = PRODUCTS[LATE]?.handle ?? '';
     store.misbehave({ does: errorAnswer(422, 'no'), keys: [handle] });
-    expect(await night(setup, priced('77.00'))).toMatchObject({ applied: 0, rejected: 1, unchanged: 120 });
+    expect(await runWith(setup, priced('77.00'))).toMatchObject({ applied: 0, rejected: 1, unchanged: 120 });
     const seal = join(workspace.dir, '.storeferry', 'artifacts', 'blocks', 'nightly.json');
     const kept = await readFile(seal, 'utf8');
     expect(kept).toMatch(/"refused": ?\[\s*\{/);
     // The key of a contact may be its address, and `forget` does not look here.
     expect(kept).not.toContain(handle);
     store.behave();
-    expect(await night(setup, priced('77.00'), 'second')).toMatchObject({ applied: 2, unchanged: 119 });
+    expect(await runWith(setup, priced('77.00'), 'second')).toMatchObject({ applied: 2, unchanged: 119 });
     expect(store.lastBody(handle)).toContain('77');
   });
 
@@ -62,8 +62,8 @@ describe('the blocks that a run keeps', () => {
     await using setup = await setupNightly(0);
     const blocks = join(setup.workspace.dir, '.storeferry', 'artifacts', 'blocks', 'nightly.bin');
     await mkdir(join(blocks, 'in the way'), { recursive: true });
-    expect(await night(setup, PRODUCTS)).toMatchObject({ status: 'done', applied: 121 });
-    expect(await night(setup, PRODUCTS, 'second')).toMatchObject({ applied: 1, unchanged: 120 });
+    expect(await runWith(setup, PRODUCTS)).toMatchObject({ status: 'done', applied: 121 });
+    expect(await runWith(setup, PRODUCTS, 'second')).toMatchObject({ applied: 1, unchanged: 120 });
   });
 });
 
@@ -71,7 +71,7 @@ describe('a file that has not changed since the last run', () => {
   it('is not mapped again, until another job has sent one of its keys', async () => {
     await using setup = await setupNightly(0);
     const { store, workspace } = setup;
-    const first = await night(setup, PRODUCTS);
+    const first = await runWith(setup, PRODUCTS);
     const again = await workspace.storeferry('run', 'nightly');
     expect(again.code).toBe(0);
     expect(again.stdout.replaceAll(/\s+/g, ' ')).toContain(
@@ -81,7 +81,7 @@ describe('a file that has not changed since the last run', () => {
     await workspace.write('jobs/other.yaml', job.replace('catalog.csv', 'other.csv'));
     await workspace.write('other.csv', shopifyCatalog(priced('77.00').slice(LATE, LATE + 1)));
     expect((await workspace.storeferry('run', 'other', '--json')).json()).toMatchObject({ applied: 1 });
-    expect(await night(setup, PRODUCTS)).toMatchObject({ applied: 1, unchanged: 120 });
+    expect(await runWith(setup, PRODUCTS)).toMatchObject({ applied: 1, unchanged: 120 });
     expect(store.lastBody(PRODUCTS[LATE]?.handle ?? '')).not.toContain('77');
     const resent = await workspace.storeferry('run', 'nightly', '--resend', '--json');
     expect(resent.json()).toMatchObject({ applied: 121 });

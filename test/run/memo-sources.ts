@@ -124,8 +124,8 @@ export const SOURCE_KINDS: readonly SourceKind[] = [
   },
 ];
 
-/** A file as a night finds it. */
-export interface FileOfNight {
+/** A file of the source in one run. */
+export interface SourceFile {
   readonly header: readonly string[];
   readonly rows: readonly (readonly string[])[];
 }
@@ -154,8 +154,8 @@ const edit: fc.Arbitrary<Edit> = fc.oneof(
   fc.record({ kind: fc.constant('drop column' as const), column: at }),
 );
 
-/** The first night's rows, and what changes before each of the next ones. */
-export function nightsOf(kind: SourceKind): fc.Arbitrary<{
+/** The rows of the first run, and the edits before each of the next runs. */
+export function editsOf(kind: SourceKind): fc.Arbitrary<{
   readonly rows: readonly (readonly string[])[];
   readonly edits: readonly (readonly Edit[])[];
 }> {
@@ -166,16 +166,16 @@ export function nightsOf(kind: SourceKind): fc.Arbitrary<{
   });
 }
 
-/** The files after the edits; columns are only turned round or dropped, so that every night has the same kind. */
+/** The files after the edits; columns are only reordered or dropped, so the kind stays the same in all runs. */
 export function edited(
   kind: SourceKind,
-  files: readonly FileOfNight[],
+  files: readonly SourceFile[],
   edits: readonly Edit[],
-): readonly FileOfNight[] {
+): readonly SourceFile[] {
   return edits.reduce((before, one) => editedOnce(kind, before, one), files);
 }
 
-function editedOnce(kind: SourceKind, files: readonly FileOfNight[], edit: Edit): readonly FileOfNight[] {
+function editedOnce(kind: SourceKind, files: readonly SourceFile[], edit: Edit): readonly SourceFile[] {
   const [first, ...others] = files;
   if (first === undefined) return files;
   const { header, rows } = first;

@@ -8,12 +8,12 @@ import { decodeBodies } from '../../src/state/encode-body.ts';
 import { CONTEXT, shippedMapping, table } from '../mapping/mapping-setup.ts';
 import { MemoryLedger } from '../plan/memory-ledger.ts';
 import { type PlanMade, planOf } from '../plan/plan-of.ts';
-import { edited, type FileOfNight, nightsOf, SOURCE_KINDS, type SourceKind } from './memo-sources.ts';
+import { edited, editsOf, SOURCE_KINDS, type SourceFile, type SourceKind } from './memo-sources.ts';
 
 const DAY_MS = 86_400_000;
 
-interface Night {
-  readonly files: readonly FileOfNight[];
+interface RunInput {
+  readonly files: readonly SourceFile[];
   readonly ledger: MemoryLedger;
   readonly now: number;
   readonly mode: 'upsert' | 'mirror';
@@ -31,8 +31,8 @@ function opened(kind: SourceKind): OpenKind {
 /** How many records were mapped while the plan was made. */
 let mappedRecords = 0;
 
-async function planned({ spec, resource }: OpenKind, night: Night, memo: boolean): Promise<PlanMade> {
-  const { files, ledger, now, mode, duplicates, resend } = night;
+async function planned({ spec, resource }: OpenKind, input: RunInput, memo: boolean): Promise<PlanMade> {
+  const { files, ledger, now, mode, duplicates, resend } = input;
   const openMapped = () => {
     const mapping = compileMapping(spec, { ...CONTEXT, now });
     const { build } = mapping.mapper;
@@ -100,20 +100,20 @@ describe.each(SOURCE_KINDS.map(opened))('daily runs of $mapping', (kind) => {
   it('are planned with memos as they are without', async () => {
     await fc.assert(
       fc.asyncProperty(
-        nightsOf(kind),
+        editsOf(kind),
         fc.constantFrom('reject' as const, 'first' as const, 'last' as const),
         fc.constantFrom('upsert' as const, 'mirror' as const),
         fc.constantFrom('nightly', 'nightly', 'another'),
         fc.boolean(),
         async ({ rows, edits }, duplicates, mode, job, resend) => {
           const ledger = new MemoryLedger();
-          let files: readonly FileOfNight[] = [{ header, rows }];
+          let files: readonly SourceFile[] = [{ header, rows }];
           let now = Date.parse('2026-01-01T00:00:00Z');
           for (const changes of [[], ...edits, []]) {
             files = edited(kind, files, changes);
-            const night = { files, ledger, now, mode, duplicates, resend: resend && changes.length === 3 };
-            const without = await planned(kind, { ...night, ledger: new MemoryLedger(ledger) }, false);
-            const withMemos = await planned(kind, night, true);
+            const input = { files, ledger, now, mode, duplicates, resend: resend && changes.length === 3 };
+            const without = await planned(kind, { ...input, ledger: new MemoryLedger(ledger) }, false);
+            const withMemos = await planned(kind, input, true);
             expect(comparable(withMemos)).toEqual(comparable(without));
             acknowledge(ledger, withMemos.operations, changes.length === 1 ? job : 'nightly');
             now += 5 * DAY_MS;
@@ -131,23 +131,23 @@ describe('a run after an unchanged one', () => {
   const header = ['Handle', 'Title', 'Variant Price', 'Vendor'];
   const [kind] = SOURCE_KINDS.slice(0, 1).map(opened);
   if (kind === undefined) throw new Error('no kind of source');
-  const night = (rows: string[][], ledger: MemoryLedger, columns = header): Night => ({
+  const inputOf = (rows: string[][], ledger: MemoryLedger, columns = header): RunInput => ({
     ...{ files: [{ header: columns, rows }], ledger, now: 0 },
     ...{ mode: 'upsert', duplicates: 'reject', resend: false },
   });
 
   it('maps what has changed, and nothing else', async () => {
     const ledger = new MemoryLedger();
-    acknowledge(ledger, (await planned(kind, night(shirts('10.00'), ledger), true)).operations, 'nightly');
+    acknowledge(ledger, (await planned(kind, inputOf(shirts('10.00'), ledger), true)).operations, 'nightly');
     mappedRecords = 0;
-    const { plan } = await planned(kind, night(shirts('12.00'), ledger), true);
+    const { plan } = await planned(kind, inputOf(shirts('12.00'), ledger), true);
     expect(plan.counts).toMatchObject({ changed: { records: 1 }, unchanged: { records: 299 } });
     expect(mappedRecords).toBe(1);
   });
 
   it('maps nothing either where only columns have changed that the mapping does not use', async () => {
     const ledger = new MemoryLedger();
-    acknowledge(ledger, (await planned(kind, night(shirts('10.00'), ledger), true)).operations, 'nightly');
+    acknowledge(ledger, (await planned(kind, inputOf(shirts('10.00'), ledger), true)).operations, 'nightly');
     mappedRecords = 0;
     const turned = shirts('10.00').map(([handle = '', title = '', price = '']) => [
       title,
@@ -156,19 +156,19 @@ describe('a run after an unchanged one', () => {
       'X',
     ]);
     const columns = ['Title', 'Variant Price', 'Handle', 'Supplier'];
-    const { plan } = await planned(kind, night(turned, ledger, columns), true);
+    const { plan } = await planned(kind, inputOf(turned, ledger, columns), true);
     expect(plan.counts).toMatchObject({ unchanged: { records: 300 } });
     expect(mappedRecords).toBe(0);
   });
 
   it('learns the memos that the ledger lacks, as after an update of Storeferry', async () => {
     const ledger = new MemoryLedger();
-    acknowledge(ledger, (await planned(kind, night(shirts('10.00'), ledger), true)).operations, 'nightly');
+    acknowledge(ledger, (await planned(kind, inputOf(shirts('10.00'), ledger), true)).operations, 'nightly');
     for (const [key, { memo: _, ...entry }] of ledger.entries) ledger.entries.set(key, entry);
     mappedRecords = 0;
-    await planned(kind, night(shirts('10.00'), ledger), true);
+    await planned(kind, inputOf(shirts('10.00'), ledger), true);
     expect(mappedRecords).toBe(300);
-    await planned(kind, night(shirts('10.00'), ledger), true);
+    await planned(kind, inputOf(shirts('10.00'), ledger), true);
     expect(mappedRecords).toBe(300);
   });
 
@@ -176,18 +176,18 @@ describe('a run after an unchanged one', () => {
     const ledger = new MemoryLedger();
     const rows = [['p1', 'One', '10.00', '-3']];
     const columns = ['Handle', 'Title', 'Variant Price', 'Variant Inventory Qty'];
-    const first = await planned(kind, night(rows, ledger, columns), true);
+    const first = await planned(kind, inputOf(rows, ledger, columns), true);
     expect(first.plan.notices).toHaveLength(1);
     acknowledge(ledger, first.operations, 'nightly');
-    const { plan } = await planned(kind, night(rows, ledger, columns), true);
+    const { plan } = await planned(kind, inputOf(rows, ledger, columns), true);
     expect(plan.notices).toEqual(first.plan.notices);
     expect(plan.counts.unchanged.records).toBe(1);
   });
 
   it('sends everything with resend', async () => {
     const ledger = new MemoryLedger();
-    acknowledge(ledger, (await planned(kind, night(shirts('10.00'), ledger), true)).operations, 'nightly');
-    const { plan } = await planned(kind, { ...night(shirts('10.00'), ledger), resend: true }, true);
+    acknowledge(ledger, (await planned(kind, inputOf(shirts('10.00'), ledger), true)).operations, 'nightly');
+    const { plan } = await planned(kind, { ...inputOf(shirts('10.00'), ledger), resend: true }, true);
     expect(plan.counts.resent.records).toBe(300);
   });
 });

@@ -28,8 +28,8 @@ it('sends again what a killed run may have changed, when its source goes back to
 
   store.behave();
   await workspace.write('catalog.csv', original);
-  const mended = await workspace.storeferry('run', 'nightly', '--json');
-  expect(mended.json()).toMatchObject({ status: 'done', unsent: 0 });
+  const corrected = await workspace.storeferry('run', 'nightly', '--json');
+  expect(corrected.json()).toMatchObject({ status: 'done', unsent: 0 });
   expect(JSON.stringify(priceOf('product-7'))).toBe(before);
   expect((await workspace.storeferry('run', 'nightly', '--json')).json()).toMatchObject({
     unchanged: PRODUCTS,

@@ -28,7 +28,7 @@ async function openQueue() {
 }
 
 describe('the queue in the embedded state', () => {
-  it('makes a tick and its entry in one step, once, whoever asks', async () => {
+  it('makes a tick and its entry in one step, once, with two workers', async () => {
     await using opened = await openQueue();
     const { queue } = opened;
     const other = await opened.again();
@@ -55,7 +55,7 @@ describe('the queue in the embedded state', () => {
     expect((await queue.openEntries()).map(({ id }) => id)).toEqual(['e']);
   });
 
-  it('has one entry of a job that has not ended, and gives its id to whoever adds another', async () => {
+  it('has one entry of a job that has not ended, and returns its id for each further one', async () => {
     await using opened = await openQueue();
     const { queue } = opened;
     const add = (id: string, job = 'nightly') => queue.addEntry({ id, job, resend: false });

@@ -25,7 +25,7 @@ interface Trickle {
 const TRICKLES: Readonly<Record<string, Trickle>> = {
   '103 Early Hints without end': { again: 'HTTP/1.1 103 Early Hints\r\nLink: </a.css>; rel=preload\r\n\r\n' },
   '102 Processing without end': { again: 'HTTP/1.1 102 Processing\r\n\r\n' },
-  'a header letter by letter': { first: `${HEAD}X-Long: `, again: 'x' },
+  'a header character by character': { first: `${HEAD}X-Long: `, again: 'x' },
   'a body byte by byte': { first: `${HEAD}Content-Length: 100000\r\n\r\n`, again: ' ' },
   'chunks without end': { first: `${HEAD}Transfer-Encoding: chunked\r\n\r\n`, again: '1\r\n \r\n' },
   'an answer that stops': { first: `${HEAD}Content-Length: 100000\r\n\r\n{"id":` },

@@ -93,7 +93,7 @@ describe('the proof that a product was written', () => {
     expect(changedFields(sent, { variants: [{}], images: ['a'] })).toEqual(['variants', 'images']);
   });
 
-  it('takes no url without letters and digits for another', () => {
+  it('does not treat a url without letters and digits as equal to another', () => {
     expect(prove({ id: 7, url: '-', title: 'Mug' }, { url: '!!', title: 'Mug' })).toEqual(expect.any(String));
   });
 

@@ -3,7 +3,7 @@ import { patience } from './pace.ts';
 import { startProcess, succeeds } from './processes.ts';
 import { storeferryMain } from './workspace.ts';
 
-const PATIENCE_MS = patience(40_000);
+const APPEARS_WITHIN_MS = patience(40_000);
 
 /** Whether a pseudo-terminal can be had: by `script` of util-linux, which every Linux has. */
 export const hasPseudoTerminal = process.platform === 'linux' && succeeds('script', '--version');
@@ -57,8 +57,8 @@ export function startAtTerminal(
     sees: (text) =>
       new Promise((resolve, reject) => {
         const late = setTimeout(
-          () => reject(new Error(`waited in vain for '${text}':\n${output.slice(seen)}`)),
-          PATIENCE_MS,
+          () => reject(new Error(`'${text}' did not appear in time:\n${output.slice(seen)}`)),
+          APPEARS_WITHIN_MS,
         );
         const watch = () => {
           const at = output.indexOf(text, seen);

@@ -34,7 +34,7 @@ export function describeWithSshd(name: string, suite: () => void): void {
   describeWithServer('sshd', existsSync(SSHD), name, suite);
 }
 
-/** Starts it as the user of the test, whoever that is. `denied`: requests that the server does not know. */
+/** Starts it as the user that runs the test. `denied`: requests that the server does not know. */
 export async function startSshd({ denied = '' } = {}): Promise<Sshd> {
   const root = await mkdtemp(join(tmpdir(), 'storeferry-sshd-'));
   const folder = join(root, 'files');

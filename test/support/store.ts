@@ -22,7 +22,7 @@ export interface StoreOptions {
   /** Ids of contacts that exist from the start. */
   readonly contacts?: Iterable<number>;
   readonly port?: number;
-  /** Told of each request in the moment in which its answer leaves: to strike before the caller can write it down. */
+  /** Called for each request when its answer is sent, so that a test can inject a fault before the caller records it. */
   readonly onAnswer?: (request: LoggedRequest) => void;
 }
 
@@ -32,7 +32,7 @@ export interface Store extends AsyncDisposable {
   readonly baseUrl: string;
   readonly apiKey: string;
   readonly seed: number;
-  /** What it holds; tests may look and change. */
+  /** What the store contains; tests may read and change it. */
   readonly shop: Shop;
   /** Every request, in order of arrival. */
   readonly requests: readonly LoggedRequest[];

@@ -2,19 +2,19 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { patience } from './pace.ts';
 import { testOver } from './processes.ts';
 
-const PATIENCE_MS = 60_000;
+const WITHIN_MS = 60_000;
 
 export interface UntilOptions {
-  /** How often to look; short enough to strike in the middle of a run. Default 5 ms. */
+  /** How often to evaluate the condition; short enough to act in the middle of a run. Default 5 ms. */
   readonly everyMs?: number;
   /** How long to wait on a quiet machine. Default one minute. */
   readonly withinMs?: number;
 }
 
-/** Resolves with what the condition gives once that is truthy. Throws when it is not in time, or when the test is over. */
+/** Resolves with the value of the condition once it is truthy. Throws if that takes too long, or if the test is over. */
 export async function until<T>(
   condition: () => T | Promise<T>,
-  { everyMs = 5, withinMs = PATIENCE_MS }: UntilOptions = {},
+  { everyMs = 5, withinMs = WITHIN_MS }: UntilOptions = {},
 ): Promise<T & {}> {
   const late = AbortSignal.timeout(patience(withinMs));
   const over = testOver();
@@ -22,7 +22,7 @@ export async function until<T>(
     const found = await condition();
     if (found) return found;
     over.throwIfAborted();
-    if (late.aborted) throw new Error(`Waited ${patience(withinMs)} ms in vain for ${condition}`);
+    if (late.aborted) throw new Error(`Not true within ${patience(withinMs)} ms: ${condition}`);
     await sleep(everyMs);
   }
 }

@@ -3,15 +3,15 @@ import { createHistogram, monitorEventLoopDelay } from 'node:perf_hooks';
 import { isMainThread } from 'node:worker_threads';
 
 /**
- * Loaded into a process from outside (`node --import`), to write down how it has fared when it ends: into the file
- * that STOREFERRY_WATCH names. The event loop is watched from the moment that STOREFERRY_WATCH_FROM exists: loading
- * the program is one long turn, whatever the source.
+ * Loaded into a process with `node --import`. When the process ends, it writes these measurements to the file that
+ * STOREFERRY_WATCH names. The event loop is measured once the file STOREFERRY_WATCH_FROM exists, because
+ * loading the program is one long turn for every source.
  */
 export interface Watched {
   readonly maxRssMib: number;
-  /** The 99.9th percentile of how long the event loop was held up, in milliseconds of the clock. */
+  /** The 99.9th percentile of how long the event loop was held up, in milliseconds. */
   readonly loopDelayMs: number;
-  /** The same in milliseconds that this thread has really worked: other processes on the machine do not count. */
+  /** The same in CPU milliseconds of this thread, so other processes on the machine do not count. */
   readonly loopWorkMs: number;
   /** What has been added to, or taken from, the prototypes that all objects share. */
   readonly polluted: readonly string[];

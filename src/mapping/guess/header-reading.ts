@@ -183,7 +183,7 @@ function candidatesOf(words: readonly string[]): readonly string[] {
   return [...new Set([words.join(''), bare.join(''), joined, compound])].filter((word) => word !== '');
 }
 
-/** The only known word that a misspelt word can mean; its first letter must be right. */
+/** The only known word that a misspelt word can mean; its first character must be right. */
 function nearestWord<Concept extends string>(index: Index<Concept>, word: string): string | undefined {
   const most = word.length >= 9 ? 2 : word.length >= 5 ? 1 : 0;
   if (most === 0 || /\d/.test(word)) return undefined;

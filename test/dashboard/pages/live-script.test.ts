@@ -115,7 +115,7 @@ describe('the script of a run under way', () => {
     expect(reload).toHaveBeenCalledOnce();
   });
 
-  it('loads the page anew at the end', () => {
+  it('reloads the page at the end', () => {
     const { source, reload, send } = watching();
     send('ended', PROGRESS);
     expect([source.closed, reload.mock.calls.length]).toEqual([true, 1]);

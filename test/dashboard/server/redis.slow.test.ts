@@ -50,7 +50,7 @@ describeWithRedis('over Redis', () => {
     }
   });
 
-  it('shows the queues to whoever has signed in, and lets nobody change them', async () => {
+  it('shows the queues after sign-in, read-only', async () => {
     await using shop = await openShop({ products: 1 });
     const dashboard = await serveDashboard(shop.workspace);
     for (const path of ['/queues', '/queues/api/queues', '/queues/static/favicon.ico']) {

@@ -183,7 +183,7 @@ describe('what is asked', () => {
       ['separator'],
     ],
     ['one of two languages', 'Name DE;Name EN;Preis\nTasse;Mug;4,00\nDose;Can;5,00', ['column.title']],
-    ['what tells products apart', 'Name;Preis\nTasse;4,00\nTasse;5,00', ['column.url']],
+    ['the column that identifies products', 'Name;Preis\nTasse;4,00\nTasse;5,00', ['column.url']],
     [
       'which price is compared',
       'Name;Preis;Angebotspreis;UVP\nTasse;4,00;3,00;5,00\nDose;5,00;;6,00',

@@ -161,7 +161,7 @@ describe('the report page', () => {
   });
 
   it('stays under 500 KB however much went wrong, and says how much it leaves out', async () => {
-    const long = 'a reason of two hundred letters and more, '.repeat(30);
+    const long = 'a reason of two hundred characters and more, '.repeat(30);
     const many = Array.from({ length: 3_000 }, (_, index) =>
       aReason({ code: `reason-${index}`, message: long, column: long, records: 40, rows: 40 }),
     );

@@ -15,11 +15,11 @@ export interface Arrived {
 interface ServiceOptions {
   readonly shop: Shop;
   readonly apiKey: string;
-  /** Lets the time of the work pass; called between looking something up and writing it. */
+  /** Waits for the simulated processing time; called between look-up and write. */
   readonly work: () => Promise<void>;
-  /** Told how a request strays from the API document. */
+  /** Called with how a request violates the API document. */
   readonly onViolation: (message: string) => void;
-  /** Told what took effect for which key. */
+  /** Called with the key and body of each request that took effect. */
   readonly onEffect: (key: string, body: string) => void;
 }
 
