@@ -31,17 +31,17 @@ const LENGTH_BYTES = 4;
 
 /**
  * A small window and little memory, because their allocation is most of the cost of compressing a small body. Each stream
- * holds an output buffer of `chunkSize` until V8 collects all of the heap, which it does the sooner the larger they are.
+ * holds an output buffer of `chunkSize` until a full garbage collection; larger buffers cause more of these.
  */
 const OPTIONS = { level: 3, windowBits: 13, memLevel: 6, chunkSize: 4096, dictionary: DICTIONARY } as const;
 
-/** No request body is larger: a row has at most 32 MiB (`rowBytes`). */
+/** A body that unpacks to more counts as damaged; a row has at most 32 MiB (`rowBytes`). */
 const MAX_BODY_BYTES = 64 * 1024 * 1024;
 const BOUNDED = { ...OPTIONS, maxOutputLength: MAX_BODY_BYTES } as const;
 
 /**
- * The most bodies of a block, and the number of characters after which no more are added: a block is always unpacked
- * completely.
+ * Limits of a block, which is always unpacked completely: its number of bodies, and the number of characters after which
+ * no further body is added.
  */
 export const BLOCK_BODIES = 16;
 const BLOCK_CHARACTERS = 64 * 1024;
@@ -68,7 +68,7 @@ export function encodeBodies(bodies: readonly string[]): Buffer {
   return Buffer.concat([head, deflateRawSync(text, OPTIONS)]);
 }
 
-/** The bodies in blocks, in order: one after another, by another thread, so that the event loop goes on. */
+/** Packs bodies into blocks, in order. A thread of zlib compresses one block at a time, so the event loop is not blocked. */
 export async function packBodies(bodies: readonly string[]): Promise<Buffer[]> {
   const blocks: Buffer[] = [];
   for (const block of blocksOf(bodies)) {
@@ -85,7 +85,7 @@ export function bodiesIn(block: Uint8Array): number {
   return block[1] ?? 0;
 }
 
-/** The bodies of each block. */
+/** Splits bodies into the groups that become blocks. */
 export function* blocksOf(bodies: readonly string[]): Generator<readonly string[]> {
   let block: string[] = [];
   let characters = 0;
@@ -110,7 +110,7 @@ function blockParts(bodies: readonly string[]): { readonly head: Buffer; readonl
   return { head, text: Buffer.concat(texts) };
 }
 
-/** The request bodies of a block, or the single body of a body that is stored alone. StateError as above. */
+/** The request bodies of a block; one for a body that is stored alone. StateError like `decodeBody`. */
 export function decodeBodies(stored: Uint8Array): readonly string[] {
   if (stored[0] === FORMAT) return [decodeBody(stored)];
   return reading(() => {
@@ -120,7 +120,7 @@ export function decodeBodies(stored: Uint8Array): readonly string[] {
     const packed = bytes.subarray(2 + LENGTH_BYTES * count);
     let size = 0;
     for (let at = 2; at < 2 + LENGTH_BYTES * count; at += LENGTH_BYTES) size += bytes.readUInt32LE(at);
-    // One buffer, in which one byte is left over: zlib would ask for a second one, and join pieces of a fixed size.
+    // One output buffer with one byte to spare: zlib allocates a second one, and joins them, when the first is full.
     const chunkSize = Math.min(Math.max(size + 1, BOUNDED.chunkSize), MAX_BODY_BYTES);
     const texts = inflateRawSync(packed, { ...BOUNDED, chunkSize });
     let end = 0;

@@ -190,7 +190,7 @@ const FILE_ERRORS: Readonly<Record<string, string>> = {
 };
 
 /** The meaning of a file system error for a message; its code if unknown. */
-export function fileErrorWords(code: string): string {
+export function fileErrorText(code: string): string {
   return FILE_ERRORS[code] ?? code;
 }
 
@@ -199,15 +199,15 @@ export function fileErrorWords(code: string): string {
  * answers ENOENT although the parent exists, as in /proc.
  */
 export async function makeFolders(path: string, mode?: number): Promise<void> {
-  if (await madeOrThere(path, mode)) return;
+  if (await madeOrExists(path, mode)) return;
   const above = dirname(path);
   if (above !== path) await makeFolders(above, mode);
-  if (await madeOrThere(path, mode)) return;
+  if (await madeOrExists(path, mode)) return;
   await mkdir(path, mode);
 }
 
 /** False if a parent folder is missing. */
-async function madeOrThere(path: string, mode?: number): Promise<boolean> {
+async function madeOrExists(path: string, mode?: number): Promise<boolean> {
   try {
     await mkdir(path, mode);
     return true;

@@ -16,7 +16,7 @@ import {
 } from './artifacts.ts';
 import {
   codeOf,
-  fileErrorWords,
+  fileErrorText,
   found,
   isAbandoned,
   makeFolders,
@@ -170,7 +170,7 @@ async function asStateError<Value>(
   } catch (error) {
     const code = codeOf(error);
     if (code === undefined) throw error;
-    throw new StateError(`The artifact ${path} cannot be ${action}: ${fileErrorWords(code)}.`, {
+    throw new StateError(`The artifact ${path} cannot be ${action}: ${fileErrorText(code)}.`, {
       hint: adviceOn(code),
       cause: error,
     });

@@ -1,21 +1,21 @@
 import { isJsonObject, member, objectsIn } from '../model/json-object.ts';
 
-/** By what a product is found exactly, besides its key: a SKU of its acknowledged body, or the id that the store answered. */
+/** What identifies a product besides its key: a SKU of its acknowledged body, or the id that the store answered. */
 export type ProductHandle = 'sku' | 'id';
 
-/** How many products the index reads at a time: their bodies are unpacked. */
+/** Products that are indexed at a time. Limits memory, because their bodies are unpacked. */
 export const INDEXED_AT_ONCE = 1_000;
 
-/** As the index stores a SKU or an id: in one table, told apart by their beginnings. */
+/** A SKU or an id as the index stores it: both are in one table, so each has its kind as prefix. */
 export function storedHandle(by: ProductHandle, value: string): string {
   return `${by} ${value}`;
 }
 
-/** Of a longer url and title together only the beginning is searched. */
+/** Characters of url and title together that the index stores; the rest is not searched. */
 const LONGEST_NAME = 500;
 const NAME = 'name ';
 
-/** The index has the url and the title of a product in lower case under this beginning, so that parts of them are found. */
+/** The range of handles that hold url and title of a product in lower case, for searches by a part of them. */
 export const NAME_HANDLES = { from: NAME, to: 'name!' } as const;
 
 /** All handles of a product, each once: the SKUs of its body, as text, its id, and its name (`NAME_HANDLES`). */

@@ -23,40 +23,40 @@ export interface State extends AsyncDisposable {
   readonly locks: Locks;
   /** Opens the sending of an import run to its target; one process may have several. */
   sending(options: SendingOptions): Promise<Sending>;
-  /** Image addresses that were found good. */
+  /** The last successful checks of image addresses. */
   readonly checkedAddresses: CheckedAddresses;
-  /** What people did. */
+  /** The log of what users did. */
   readonly audit: AuditLog;
   /** The shared facts about the store with this identity; undefined if the state is embedded. */
   sharedStore(storeId: string): SharedStore | undefined;
-  /** Schedules, and runs that wait for the worker; left out where state is shared: BullMQ keeps them in Redis. */
+  /** Schedules, and runs that wait for the worker; absent in a shared state, where BullMQ keeps them in Redis. */
   readonly queue?: StateQueue;
 }
 
-/** What an address was when it was found good. */
+/** A successful check of an image address. */
 export interface AddressCheck {
-  /** The validators of the server, for its next answer; null where it sends none. */
+  /** The validators that the server sent (ETag, Last-Modified), for the next request; null if it sent none. */
   readonly version: string | null;
   /** In milliseconds since the epoch. */
   readonly at: number;
 }
 
-/** An address that was found good, by its digest. */
+/** A successful check to store. `address` is the digest of the address. */
 export interface AddressToRemember extends Pick<AddressCheck, 'version'> {
   readonly address: string;
 }
 
-/** A check is forgotten after this time, in milliseconds. */
-export const FORGOTTEN_MS = 365 * 86_400_000;
+/** Checks of image addresses are removed after this time, in milliseconds. */
+export const CHECK_KEPT_MS = 365 * 86_400_000;
 
-/** An entry of the audit log is kept for so long, in milliseconds. */
+/** Entries of the audit log are removed after this time, in milliseconds. */
 export const AUDIT_KEPT_MS = 400 * 86_400_000;
-/** The audit log has no more entries; the oldest are removed. */
+/** The maximum number of entries of the audit log; the oldest are removed. */
 export const MOST_AUDITED = 50_000;
 
-/** Addresses by their digests. Losing them costs a request each. */
+/** Checks by the digests of their addresses. If one is lost, the address is requested again. */
 export interface CheckedAddresses {
-  /** In the order of the addresses; undefined where none is remembered. */
+  /** In the order of the addresses; undefined if there is none. */
   find(addresses: readonly string[]): Promise<readonly (AddressCheck | undefined)[]>;
   /** `at`: in milliseconds since the epoch. */
   remember(checks: readonly AddressToRemember[], at: number): Promise<void>;
@@ -146,17 +146,17 @@ export interface Ledger {
   /** Last acknowledged request bodies in the order of the keys. */
   bodies(keys: readonly string[]): Promise<(string | undefined)[]>;
   /**
-   * The keys of the products that have each of these SKUs in their acknowledged body, or these ids, in the order of the values:
-   * none, one or several. The index behind it is built when it is first needed, and kept from then on. Of products only.
+   * For each SKU or id, in their order, the keys of the products that have it in their acknowledged body: none, one or several.
+   * The first call builds the index; later calls update it. For products only.
    */
   keysBy(handle: ProductHandle, values: readonly string[]): Promise<(readonly string[])[]>;
-  /** The keys of at most so many products whose key or title contains the text, in lower or upper case. By the same index. */
+  /** Up to `limit` keys of products whose key or title contains the text, regardless of case. Uses the same index. */
   keysNamed(part: string, limit: number): Promise<readonly string[]>;
   /** All keys with the body that the store last acknowledged, in batches, in no particular order, each once. */
   allBodies(): AsyncIterable<readonly { readonly key: string; readonly body: string }[]>;
   /**
-   * Replaces the acknowledged body of the key by `FORGOTTEN_BODY`, and removes its versions, so that the state has their values
-   * nowhere, unused space included. The mark stays. Call it under the lock of the target.
+   * Replaces the acknowledged body of the key by `FORGOTTEN_BODY`, and removes its versions. Their values then are nowhere in the
+   * state, not even in unused space of the database. The mark stays. Call it under the lock of the target.
    */
   forget(key: string): Promise<void>;
   /** The number of keys that this job last sent. */
@@ -173,8 +173,8 @@ export interface Ledger {
   /** Keys in doubt without a mark that this job, or several, sent: the store may have them under an unknown id. */
   unconfirmed(job: string): AsyncIterable<readonly string[]>;
   /**
-   * Those of the keys in doubt whose acknowledged body is older than requests of this job only: every request that may have
-   * arrived since was its own, and the state has lost nothing.
+   * Those of these keys in doubt to which only this job has sent requests since their body was acknowledged. Empty for a state
+   * that has lost data, because the lost part may have requests of other jobs.
    */
   doubtedOnlyBy(job: string, keys: readonly string[]): Promise<ReadonlySet<string>>;
   /**
@@ -198,10 +198,10 @@ export interface Ledger {
   reconcile(mode?: 'witnessed-only'): Promise<StateLoss | null>;
 }
 
-/** Stands for a body whose values were removed on request: a contact without fields. */
+/** Replaces a body whose values were removed on request: a contact without fields. */
 export const FORGOTTEN_BODY = '{}';
-/** Stands for the words of a store about a record that was forgotten. */
-export const FORGOTTEN_WORDS = 'forgotten on request';
+/** Replaces the message of a store about a record whose values were removed on request. */
+export const FORGOTTEN_MESSAGE = 'forgotten on request';
 
 /** The outcome for a record: an acknowledged body, an acknowledged delete, or the store said that it holds none. */
 export type VersionKind = 'acknowledged' | 'deleted' | 'absent';
@@ -232,7 +232,7 @@ export interface HistorySize {
  * the acknowledgement, as the difference to the body that it replaces: the newest body is the ledger's own.
  */
 export interface History {
-  /** Names the run and its files; call it before the first version of the run is recorded. A repetition changes nothing. */
+  /** Stores the run and its files. Call it before the first version of the run is recorded; later calls change nothing. */
   begin(run: Run, at: number, files: HistoryRun['files']): Promise<void>;
   /** The versions of each key, newest first. */
   versions(keys: readonly string[]): Promise<readonly (readonly Version[])[]>;
@@ -355,7 +355,7 @@ export interface Runs {
   tally(id: string): Promise<OutcomeTally>;
   /** Records that the store refused, by shard and index. */
   refusals(id: string): AsyncIterable<readonly Refusal[]>;
-  /** Replaces the words of the store about a record by `FORGOTTEN_WORDS`. */
+  /** Replaces the message of the store about a record by `FORGOTTEN_MESSAGE`. */
   forgetRefusals(run: Run, key: string): Promise<void>;
   /** Why operations are unsent, with counts. */
   unsentReasons(id: string): Promise<readonly { readonly reason: Reason; readonly count: number }[]>;
@@ -394,7 +394,10 @@ export interface Lock extends AsyncDisposable {
   isHeld(): boolean;
   /** Frees the lock for all processes that share it. */
   release(): Promise<void>;
-  /** Stops holding it without freeing it: other processes of the run continue to hold it, or its lease expires. */
+  /**
+   * Stops holding it for this caller. Others of the same run continue to hold it. After the last one an embedded lock is free at
+   * once, and a shared one when its lease expires.
+   */
   leave(): Promise<void>;
 }
 
@@ -479,8 +482,8 @@ export interface SharedStore {
   /** Calls back for each such request of another process, and for one that is still valid. */
   listen(onPause: (forMs: number) => void): () => void;
   /**
-   * Reserves up to `most` places at which requests to the store may start, `perSecond` of them per second. Returns
-   * how many were reserved (at least one) and how long until the first of them; the others follow at that rate.
+   * Reserves start times for up to `most` requests to the store, `perSecond` of them per second. Returns how many were
+   * reserved (at least one) and how long until the first one; the others follow at that rate.
    */
   reserve(perSecond: number, most: number): Promise<{ readonly places: number; readonly afterMs: number }>;
 }
@@ -494,18 +497,18 @@ export interface StoredSchedule {
   readonly next: number;
 }
 
-/** A run that waits for the worker, that the worker has, or that it has ended. */
+/** A run that waits for the worker, that the worker executes, or that has ended. */
 export interface QueueEntry {
-  /** Of the run that it begins, unless that continues an earlier one. */
+  /** The id of the run that it starts, unless it continues an earlier run. */
   readonly id: string;
   readonly job: string;
   readonly resend: boolean;
-  /** Whether a worker has it; also of a worker that died. */
+  /** Whether a worker has taken it. Remains true after the death of that worker, until the next one releases it. */
   readonly taken: boolean;
-  /** The run that it became; null until that has begun. */
+  /** The run that it started or continued; null before that. */
   readonly run: string | null;
   readonly ended: boolean;
-  /** Why it could not begin, or how its run failed. */
+  /** Why the run could not begin, or why it failed. */
   readonly error: string | null;
 }
 
@@ -523,18 +526,18 @@ export interface StateQueue {
    * already. `changed`: the tick is no longer due, and nothing was done.
    */
   tick(due: StoredSchedule, next: number, id: string): Promise<'added' | 'dropped' | 'changed'>;
-  /** Adds an entry, unless one of the same job has not ended; gives the id of the one that there is. */
+  /** Adds an entry, unless one of the same job has not ended. Returns the id of the one that there is then. */
   addEntry(entry: Pick<QueueEntry, 'id' | 'job' | 'resend'>): Promise<string>;
   entry(id: string): Promise<QueueEntry | undefined>;
   /** Those that have not ended, oldest first. */
   openEntries(): Promise<QueueEntry[]>;
-  /** False when it is taken, has ended, or was removed. */
+  /** False if it is taken, has ended, or was removed. */
   takeEntry(id: string): Promise<boolean>;
   beginEntry(id: string, run: string): Promise<void>;
-  /** Lets it wait again. Without an id all of them: those that a dead worker had. */
+  /** Lets an entry wait again; without an id, all entries that a dead worker had taken. */
   releaseEntry(id?: string): Promise<void>;
   endEntry(id: string, end: Pick<QueueEntry, 'run' | 'error'>): Promise<void>;
-  /** Removes one that waits; false when there is none. */
+  /** Removes a waiting entry; false if none waits under this id. */
   removeEntry(id: string): Promise<boolean>;
 }
 

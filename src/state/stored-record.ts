@@ -8,7 +8,7 @@ import { StateError } from '../model/storeferry-error.ts';
 /** A record of the state that is damaged, or that another program or version wrote. */
 export class UnreadableRecord extends StateError {
   constructor(what: string, name: string, problem: string) {
-    // Its writer may have chosen its name as well.
+    // Another program may have chosen the name, so it is shortened and escaped.
     const shown = JSON.stringify(name.slice(0, 60)).slice(1, -1);
     super(`The stored ${what} ${shown} cannot be read: ${problem}.`, {
       hint: 'It is damaged, or another program or version wrote it.',

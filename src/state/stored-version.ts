@@ -15,7 +15,7 @@ interface VersionParts {
 }
 
 const CODES = { acknowledged: 'a', deleted: 'd', absent: 'x' } as const satisfies Record<VersionKind, string>;
-/** A record of thousands of rows is found by its first ones. */
+/** The stored spans of a version: those of a record of thousands of rows would exceed its body. */
 const MOST_SPANS = 20;
 const LINE_BREAK = 10;
 
@@ -54,19 +54,22 @@ function spanOf(text: string): RowSpan {
   return { file: Number(file), from: Number(from), to: Number(to) };
 }
 
-/** The first byte of a packed body that needs the one after it: its middle as it is, or deflated against that body. */
+/**
+ * The first byte of a body that is packed as its difference to the body after it: the middle follows as it is, or deflated
+ * with that body as dictionary.
+ */
 const PLAIN_DELTA = 3;
 const DEFLATED_DELTA = 4;
-/** Deflating less costs more bytes than it saves, and most of the time. */
+/** Shorter middles are stored as they are: deflating them takes most of the time and saves no bytes. */
 const LEAST_DEFLATED = 96;
-/** Of the dictionary zlib uses no more. */
+/** zlib uses no more of a dictionary. */
 const WINDOW_BYTES = 32 * 1024;
 const MAX_BODY_BYTES = 64 * 1024 * 1024;
 
 /**
- * Packs a body that was replaced by `after`: what both begin and end with is left out, which for a price leaves a few bytes
- * of a thousand. Alone, with the dictionary of bodies, where no body came after it. Where it cannot be read the history ends,
- * and writing goes on.
+ * Packs a body that `after` replaced, without their common beginning and end: after a change of price a few bytes of a
+ * thousand remain. If no body came after it, it is packed alone, like a body of the ledger. If it cannot be read, the result
+ * is empty: the history of the record ends there, and the run continues.
  */
 export function encodeBefore(read: () => { readonly body: string; readonly after: string | null }): Buffer {
   try {
@@ -88,7 +91,7 @@ function encodeDelta(old: Buffer, next: Buffer): Buffer {
   const isPlain = middle.length < LEAST_DEFLATED;
   const head = Buffer.from(` ${start} ${end} ${crc32(next).toString(36)}\n`);
   head[0] = isPlain ? PLAIN_DELTA : DEFLATED_DELTA;
-  return Buffer.concat([head, isPlain ? middle : deflateRawSync(middle, against(next, start))]);
+  return Buffer.concat([head, isPlain ? middle : deflateRawSync(middle, deltaOptions(next, start))]);
 }
 
 /** A version with its run, as the state gives it. */
@@ -101,7 +104,7 @@ export interface StoredVersion {
 
 /**
  * The versions of a record from their rows, newest first, and the body that the ledger holds: each row leads to the body
- * before it. A body that does not fit, since something is damaged, is undefined, and so are those before it.
+ * before it. A damaged body is undefined, and so are all earlier ones.
  */
 export function restoreVersions(rows: readonly StoredVersion[], ledgerBody: string | null): Version[] {
   let known: string | null | undefined = ledgerBody;
@@ -138,15 +141,15 @@ export function decodeBefore(packed: Uint8Array, after: string | null): string {
   const [from, to] = [Number(start), next.length - Number(end)];
   if (from > next.length || to < 0) throw unreadable('its body is damaged');
   try {
-    const middle = format === PLAIN_DELTA ? rest : inflateRawSync(rest, against(next, from));
+    const middle = format === PLAIN_DELTA ? rest : inflateRawSync(rest, deltaOptions(next, from));
     return Buffer.concat([next.subarray(0, from), middle, next.subarray(to)]).toString();
   } catch (cause) {
     throw unreadable('its body is damaged', cause);
   }
 }
 
-/** The part of the body after it in which most of the middle is likely to be found again. */
-function against(next: Buffer, start: number) {
+/** Options of zlib: the dictionary is the part of the body after it that most likely has text of the middle. */
+function deltaOptions(next: Buffer, start: number) {
   const from = Math.min(start, Math.max(0, next.length - WINDOW_BYTES));
   const dictionary = next.subarray(from, from + WINDOW_BYTES);
   return {
@@ -166,5 +169,5 @@ function unreadable(problem: string, cause?: unknown): StateError {
   });
 }
 
-/** Stands for a run that cannot be read: its versions are shown without it. */
+/** Replaces a run that cannot be read; its versions are shown without a run. */
 export const UNKNOWN_RUN: HistoryRun = { id: '', job: '', at: 0, files: [] };

@@ -51,12 +51,12 @@ export class WitnessFile {
 
   /**
    * The witnesses of all processes about the target. A damaged file counts as a witness that the state is behind.
-   * StateError if none can be read.
+   * StateError if a file that exists cannot be read.
    */
   async all(): Promise<readonly Witness[]> {
     for (;;) {
       const found = await this.#read();
-      // A process removes a file only after it has written the content to its own.
+      // Another process has written their content to its own file before it removed them: read all again.
       if (!found.some(({ witness }) => witness === 'gone')) {
         return found.flatMap(({ witness }) => {
           if (witness === 'gone') return [];

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { FORGOTTEN_MS } from '../../src/state/state.ts';
+import { CHECK_KEPT_MS } from '../../src/state/state.ts';
 import type { Opening } from './child.ts';
 import { twoProcesses } from './two-processes.ts';
 
@@ -11,7 +11,7 @@ export function describeAddresses(fresh: () => Promise<Opening>): void {
     it('are remembered with their version, the last check of each', async () => {
       const { checkedAddresses } = processes.state;
       expect(await checkedAddresses.find(['a', 'b'])).toEqual([undefined, undefined]);
-      const at = FORGOTTEN_MS * 2;
+      const at = CHECK_KEPT_MS * 2;
       await checkedAddresses.remember([{ address: 'a', version: null }], at);
       await checkedAddresses.remember(
         [

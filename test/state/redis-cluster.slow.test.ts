@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { openRedisState } from '../../src/state/redis/open-redis-state.ts';
-import { lookAtRedis } from '../../src/state/redis/redis-connection.ts';
+import { checkRedisServer } from '../../src/state/redis/redis-connection.ts';
 import { describeWithRedis, startRedis } from '../support/redis.ts';
 import { type RedisCluster, startRedisCluster } from '../support/redis-cluster.ts';
 import { describeState } from './state-suite.ts';
@@ -26,7 +26,8 @@ describeWithRedis(
 
     it('is asked about what it keeps, node by node', async () => {
       const client = new Redis(cluster.nodes[2]?.url ?? '');
-      const advised = async () => (await lookAtRedis(cluster.url)).problems.map(({ message }) => message);
+      const advised = async () =>
+        (await checkRedisServer(cluster.url)).problems.map(({ message }) => message);
       expect(await advised()).toEqual([expect.stringContaining('writes no append-only file')]);
       await client.config('SET', 'maxmemory-policy', 'allkeys-lru');
       expect(await advised()).toContainEqual(expect.stringContaining('maxmemory-policy allkeys-lru'));

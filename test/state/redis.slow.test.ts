@@ -2,7 +2,7 @@ import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { LockedError } from '../../src/model/storeferry-error.ts';
 import { openRedisState } from '../../src/state/redis/open-redis-state.ts';
-import { lookAtRedis } from '../../src/state/redis/redis-connection.ts';
+import { checkRedisServer } from '../../src/state/redis/redis-connection.ts';
 import { type Lock, shardLockName, targetLockName } from '../../src/state/state.ts';
 import { patience } from '../support/pace.ts';
 import { describeWithRedis, type RedisServer, startRedis } from '../support/redis.ts';
@@ -241,9 +241,9 @@ describeWithRedis('the shared state', () => {
   });
 
   it('is checked for settings under which Redis forgets', async () => {
-    expect((await lookAtRedis(server.url)).problems).toEqual([]);
+    expect((await checkRedisServer(server.url)).problems).toEqual([]);
     await using own = await startRedis({ aof: false, settings: { 'maxmemory-policy': 'allkeys-lru' } });
-    const { problems } = await lookAtRedis(own.url);
+    const { problems } = await checkRedisServer(own.url);
     expect(problems.map(({ hint }) => hint)).toEqual([
       'Set maxmemory-policy noeviction.',
       'Set appendonly yes.',

@@ -47,8 +47,8 @@ async function findWorkers(
 }
 
 async function answers(redisUrl: string): Promise<boolean> {
-  const { lookAtRedis } = await import('../../state/redis/redis-connection.ts');
-  return (await lookAtRedis(redisUrl).catch(() => undefined)) !== undefined;
+  const { checkRedisServer } = await import('../../state/redis/redis-connection.ts');
+  return (await checkRedisServer(redisUrl).catch(() => undefined)) !== undefined;
 }
 
 async function judgeWorkers(queue: RunQueue, scheduled: readonly string[]): Promise<Facts> {

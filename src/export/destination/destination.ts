@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import { DestinationChangedError, DestinationError } from '../../model/storeferry-error.ts';
-import { codeOf, fileErrorWords } from '../../state/file-access.ts';
+import { codeOf, fileErrorText } from '../../state/file-access.ts';
 
 /** The current content of a destination. */
 export interface DestinationContent {
@@ -40,7 +40,7 @@ export async function asDestinationError<Value>(
   } catch (error) {
     const code = codeOf(error);
     if (code === undefined) throw error;
-    throw new DestinationError(`${path} cannot be ${done}: ${fileErrorWords(code)}.`, {
+    throw new DestinationError(`${path} cannot be ${done}: ${fileErrorText(code)}.`, {
       hint: adviceOn(code),
       cause: error,
     });

@@ -61,7 +61,7 @@ export async function localDestination(path: string, access: FileAccess): Promis
     },
     async write(content, options) {
       const before = await asDestinationError(location, 'written', found(stat(location, { bigint: true })));
-      if (before !== undefined && !before.isFile()) throw noFile(location, before);
+      if (before !== undefined && !before.isFile()) throw notRegularFile(location, before);
       await asDestinationError(location, 'written', makeFolders(dirname(location), 0o700));
       await sweepTemporaries(location);
       const temporary = temporaryBeside(location);
@@ -90,7 +90,7 @@ function versionOf({ dev, ino, size, mtimeNs }: BigIntStats): string {
   return [dev, ino, size, mtimeNs].join('-');
 }
 
-function noFile(path: string, status: BigIntStats): DestinationError {
+function notRegularFile(path: string, status: BigIntStats): DestinationError {
   return new DestinationError(`${path} is ${status.isDirectory() ? 'a folder' : 'not a regular file'}.`, {
     hint: 'Give destination the path of a file.',
   });

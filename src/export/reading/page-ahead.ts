@@ -55,7 +55,7 @@ export type FetchPage = (skip: number) => Promise<ItemPage>;
 export class PageAhead {
   readonly #fetch: FetchPage;
   readonly #concurrency: number;
-  readonly #asked = new Map<number, Promise<ItemPage>>();
+  readonly #requested = new Map<number, Promise<ItemPage>>();
   #underWay = 0;
   #next = 0;
   #step = 0;
@@ -77,18 +77,18 @@ export class PageAhead {
   /** Pages that begin before `until` are expected. */
   expectUntil(until: number): void {
     this.#until = Math.max(this.#until, until);
-    this.#askMore();
+    this.#requestMore();
   }
 
   /** Whether all expected pages were requested. */
-  get allAsked(): boolean {
+  get allRequested(): boolean {
     return this.#until > 0 && this.#next >= this.#until;
   }
 
-  /** The first expected page after `after`, if it is not beyond `most`. */
-  expectedAfter(after: number, most: number): number | undefined {
+  /** The offset of the first page after `after`, up to `most`, that was requested ahead. */
+  requestedAfter(after: number, most: number): number | undefined {
     let nearest: number | undefined;
-    for (const skip of this.#asked.keys()) {
+    for (const skip of this.#requested.keys()) {
       if (skip > after && skip <= most && (nearest === undefined || skip < nearest)) nearest = skip;
     }
     return nearest;
@@ -96,42 +96,42 @@ export class PageAhead {
 
   /** The page at `skip`: requested ahead, or now. Earlier expected pages are dropped. */
   async take(skip: number): Promise<ItemPage> {
-    for (const passed of [...this.#asked.keys()]) if (passed < skip) this.#asked.delete(passed);
+    for (const passed of [...this.#requested.keys()]) if (passed < skip) this.#requested.delete(passed);
     if (skip === this.#next) this.#next += this.#step;
-    const asked = this.#asked.get(skip) ?? this.#ask(skip);
-    this.#asked.delete(skip);
-    this.#askMore();
-    return await asked;
+    const requested = this.#requested.get(skip) ?? this.#request(skip);
+    this.#requested.delete(skip);
+    this.#requestMore();
+    return await requested;
   }
 
   /** A page that was taken too early: it may be taken again. */
   keep(page: ItemPage): void {
-    this.#asked.set(page.skip, Promise.resolve(page));
+    this.#requested.set(page.skip, Promise.resolve(page));
   }
 
   /** Expects nothing any more. */
   forget(): void {
-    this.#asked.clear();
+    this.#requested.clear();
     this.#until = 0;
   }
 
-  #askMore(): void {
+  #requestMore(): void {
     while (
       this.#next < this.#until &&
       this.#underWay < this.#concurrency &&
-      this.#asked.size < 2 * this.#concurrency
+      this.#requested.size < 2 * this.#concurrency
     ) {
       const skip = this.#next;
       this.#next += this.#step;
-      this.#asked.set(skip, this.#ask(skip));
+      this.#requested.set(skip, this.#request(skip));
     }
   }
 
-  #ask(skip: number): Promise<ItemPage> {
+  #request(skip: number): Promise<ItemPage> {
     this.#underWay++;
     const page = this.#fetch(skip).finally(() => {
       this.#underWay--;
-      this.#askMore();
+      this.#requestMore();
     });
     // The failure reaches the reader when it takes the page; for other pages only the reading ahead ends.
     page.catch(() => this.forget());

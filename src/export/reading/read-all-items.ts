@@ -5,8 +5,8 @@ import { type FetchPage, type Item, type ItemKey, type ItemPage, PageAhead } fro
 const OVERLAP = 2;
 /** The most times that the whole list is read if its length does not match the items found. */
 const MOST_PASSES = 4;
-/** With this many more requests than a constant list needs, the list changes too fast to be read. */
-const PATIENCE = { factor: 6, more: 200 };
+/** The most requests, relative to those that an unchanged list needs; above that the list changes too fast to be read. */
+const MOST_REQUESTS = { factor: 6, more: 200 };
 
 export interface ReadAllOptions {
   readonly fetch: FetchPage;
@@ -34,27 +34,25 @@ export interface AllRead {
 }
 
 /**
- * Reads a whole list by pages while items are added to it and removed from it: every item that is there all the time
- * is given exactly once, in the order in which pages are met. The API names no order, and none is assumed but that
- * the items which stay keep theirs among each other.
+ * Reads a whole list by pages while items are added to it and removed from it. Yields each item that is in the list all
+ * the time exactly once. The API specifies no order of items; this assumes only that items keep their relative order.
  *
- * An offset means nothing between two answers: whatever is removed before it shifts the rest forward, and a reader
- * who goes on by the length of a page misses items. So pages overlap by two items, and a page counts as the next one
- * only if it has an item in common with the one before, whichever of the two was read first. Such a seam proves that
- * nothing was missed: an item that stays is before the common item or after it, in both answers alike; if before, it
- * is in the first page or before that; if after, in the second or behind that. From the page at offset 0, before
- * which nothing is, to one that reaches the end, the seams enclose everything. That is why pages may be read many at
- * a time and at different moments. Where a seam fails, pages between are read until it holds; failing that, the list
- * is begun again at 0, which is a first page like any other. Keys of what was given are kept, so nothing comes twice.
+ * Offsets alone are not reliable: if an item before an offset is removed between two requests, the later items move
+ * forward, and one of them would be missed. So pages overlap by two items. A page counts as the next one only if it has
+ * an item in common with the page before, whichever of the two was read first. The common item proves that nothing was
+ * missed: an item that stays in the list is before or after the common item in both answers. If before, it is in the
+ * first page or an earlier one; if after, in the second page or a later one. A chain of such pages from offset 0 to the
+ * end has all items, so many pages may be requested at once. Without a common item, pages in between are read until
+ * there is one; if there is none, reading starts again at offset 0. The keys of all items are kept, so that none is
+ * yielded twice.
  *
- * The end is where a page comes back shorter than pages are and, where the store counts, its count agrees; a count
- * alone may be of another moment. A short page in the middle (the store gives fewer than asked) is no end: something
- * comes behind it. Only when the list has changed is there more to do, since items may also have moved (a list by
- * time of change): the beginning is read again up to what is known, which finds what came in front meanwhile. If
- * fewer are known than the store counts, the whole is read again, until that finds nothing new.
+ * The end is a page that is shorter than the others and, if the store counts, reaches its count. A short page alone is
+ * not the end, because the store may return fewer items than requested. If the list changed, items may also have moved
+ * to its beginning (in a list by time of change), so the beginning is read again up to a known item. If fewer items are
+ * known than the store counts, the whole list is read again, until that finds no new item.
  *
- * Rejects with StoreRefusedError when the store ignores offsets, with StoreUnavailableError when the list changes
- * faster than it can be read, and with whatever `fetch` does.
+ * Rejects with StoreRefusedError if the store ignores offsets, with StoreUnavailableError if the list changes faster
+ * than it can be read, and with the errors of `fetch`.
  */
 export async function* readAllItems(options: ReadAllOptions): AsyncGenerator<readonly Item[], AllRead> {
   const list = new ChangingList(options);
@@ -88,7 +86,7 @@ class ChangingList {
     return this.#keys.size;
   }
 
-  /** Whether fewer items are known than the store last counted. */
+  /** Whether fewer items are known than the store last counted, or it does not count. */
   lacks(): boolean {
     const { last } = this.#totals;
     return last === null || this.#keys.size < last;
@@ -131,18 +129,17 @@ class ChangingList {
         if (page.totalCount !== null) ahead.expectUntil(page.totalCount);
         else if (!isShort && (taken > 1 || size >= limit)) ahead.expectUntil(page.skip + taken * step + 1);
         taken++;
-        // The beginning will be read again: together with the last pages it takes no extra time.
-        if (this.changed && this.#headAhead === null && ahead.allAsked) {
+        // The beginning will be read again (`head`). Requested together with the last pages it takes no extra time.
+        if (this.changed && this.#headAhead === null && ahead.allRequested) {
           this.#headAhead = this.#fetch(0);
           this.#headAhead.catch(() => {});
         }
 
         const precise = page.skip + Math.max(1, page.items.length - OVERLAP);
-        const expected = ahead.expectedAfter(page.skip, page.skip + step);
-        const skip = isShort && page.totalCount === null ? precise : (expected ?? precise);
+        const requested = ahead.requestedAfter(page.skip, page.skip + step);
+        const skip = isShort && page.totalCount === null ? precise : (requested ?? precise);
         const next = await this.#joined(page, await ahead.take(skip), ahead);
-        // Pages of one item cannot overlap, so they prove nothing: everything is read again until that finds nothing
-        // new.
+        // Pages of one item cannot overlap, so nothing proves that no item was missed: as if the list had changed.
         if (size === 1 && next.items.length > 0) this.changed = true;
         if (next.skip === 0) ahead.expect(step, step);
         if (this.#isBehindEnd(page, next, size)) {
@@ -201,7 +198,7 @@ class ChangingList {
     return await this.#fetch(0);
   }
 
-  /** There is nothing after the common item: `next` is not full, and the store counts no further items. */
+  /** Whether `next` only repeats the end of `page`: it is not full, and the store counts no further items. */
   #isBehindEnd(page: ItemPage, next: ItemPage, size: number): boolean {
     const last = page.items.at(-1)?.key;
     if (next.totalCount !== null && reach(next) < next.totalCount) return false;
@@ -221,7 +218,7 @@ class ChangingList {
 
   async #fetch(skip: number): Promise<ItemPage> {
     this.#requests++;
-    const { factor, more } = PATIENCE;
+    const { factor, more } = MOST_REQUESTS;
     const quiet = Math.max(this.#keys.size, this.#totals.last ?? 0) / this.#step;
     if (this.#requests > factor * quiet + more) {
       throw new StoreUnavailableError(

@@ -13,7 +13,7 @@ import { type AllRead, readAllItems } from './read-all-items.ts';
 
 /** The items that were read from the store, one per line, as JSON. */
 const READING_FILE = 'reading.jsonl';
-/** Its checksum, and facts about the reading: another run may write it. */
+/** The checksum of that file, and notes about the reading, because another run may write it to the destination. */
 const SEAL_FILE = 'reading-checksum.json';
 
 /** All files of a reading. */

@@ -46,7 +46,7 @@ interface Found {
   readonly notes: readonly string[];
 }
 
-/** It is empty or does not exist: `version` as for `Destination.write`. */
+/** The destination is empty or does not exist. `version`: `ifVersion` for `Destination.write`. */
 interface Nothing {
   readonly keys: null;
   readonly version: string | null | undefined;

@@ -15,7 +15,7 @@ export type Items = AsyncIterable<readonly string[]>;
 export interface Written {
   /** Lines that were added, without the header. */
   readonly lines: number;
-  /** There was nothing to add to. */
+  /** Set if the file is new: there was no content to add to. */
   readonly begun?: true;
   /** Size of the whole file. */
   readonly bytes: number;

@@ -86,8 +86,8 @@ export function orderShape(columns: readonly string[]): RowShape {
   };
 }
 
-/** Between the values of a list in one cell. */
-const BETWEEN = '; ';
+/** Separates the values of a list in one cell. */
+const LIST_SEPARATOR = '; ';
 
 /**
  * A value of an order as one cell: text and numbers unchanged, nothing for null, the items of a list joined by `; `,
@@ -102,7 +102,7 @@ export function cellText(value: unknown): string {
 
 function listText(values: readonly unknown[]): string {
   if (values.some((value) => Array.isArray(value) || isMembers(value))) return exactStringify(values);
-  return values.map(cellText).join(BETWEEN);
+  return values.map(cellText).join(LIST_SEPARATOR);
 }
 
 /**
@@ -149,7 +149,7 @@ export function pathOf(column: string): readonly string[] {
   return [...names, name];
 }
 
-/** More than this are data and not columns, such as ids used as names. */
+/** With more fields than this, orders have data as field names, such as ids. */
 const MOST_COLUMNS = 2_000;
 
 /**
@@ -182,14 +182,14 @@ export class FoundColumns {
         this.#parents.add(name);
         last = this.#visit(part, name, last);
       } else {
-        last = this.#meet(name, last);
+        last = this.#addColumn(name, last);
         if (part !== null && !isMembers(part)) this.#filled.set(name, true);
       }
     }
     return last;
   }
 
-  #meet(name: string, after: number): number {
+  #addColumn(name: string, after: number): number {
     // In orders of one shape each column follows the previous one.
     if (this.#names[after + 1] === name) return after + 1;
     if (this.#filled.has(name)) return this.#names.indexOf(name);

@@ -1,4 +1,4 @@
-import { lookAtRedis, type RedisLook } from '../../state/redis/redis-connection.ts';
+import { checkRedisServer, type RedisServerCheck } from '../../state/redis/redis-connection.ts';
 import type { Facts, OnlineCheck } from '../run-context.ts';
 
 /** Whether Redis can be reached, is new enough, and keeps written data. */
@@ -6,7 +6,7 @@ export const redisCheck: OnlineCheck = ({ settings }) => {
   const url = settings?.redisUrl;
   return url === undefined
     ? []
-    : [{ subject: 'Redis', look: async () => judgeRedis(await lookAtRedis(url)) }];
+    : [{ subject: 'Redis', look: async () => judgeRedis(await checkRedisServer(url)) }];
 };
 
 /** The minimum version for BullMQ, and the version that its authors recommend. */
@@ -14,7 +14,7 @@ const OLDEST = [5, 0];
 const ADVISED = [6, 2];
 
 /** The findings, one line per topic. */
-export function judgeRedis({ version, ms, problems }: RedisLook): Facts[] {
+export function judgeRedis({ version, ms, problems }: RedisServerCheck): Facts[] {
   const reached = { verdict: 'ok', message: `answers in ${ms} ms, version ${version ?? 'unknown'}` } as const;
   const findings: Facts[] = [reached];
   if (version !== null && isBelow(version, OLDEST)) {

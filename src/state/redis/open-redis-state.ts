@@ -8,8 +8,8 @@ import { openSending } from '../open-sending.ts';
 import {
   type AddressCheck,
   AUDIT_KEPT_MS,
+  CHECK_KEPT_MS,
   type CheckedAddresses,
-  FORGOTTEN_MS,
   importTarget,
   MOST_AUDITED,
   type SharedStore,
@@ -41,22 +41,21 @@ const LEFT_SCRIPT = `${LEFT_OF_PAUSE}
 return left()`;
 
 /**
- * KEYS: line. ARGV: places per second, number of places. The line is the time of its next free place, in microseconds
- * by the clock of Redis; each process takes the following places, so that no two share one. It also has the time of
- * writing: if that is in the future, the clock was set back, and the line is set back as well.
+ * KEYS: start times. ARGV: requests per second, number of requests. The value is the next free start time, in microseconds
+ * by the clock of Redis; each process takes the start times that follow, so that no two share one. The value also has the
+ * time of writing: if that is in the future, the clock was set back, and the next start time is set back as well.
  */
 const RESERVE_SCRIPT = `
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local gap = 1000000 / tonumber(ARGV[1])
-local places = tonumber(ARGV[2])
+local requests = tonumber(ARGV[2])
 local free, written = string.match(redis.call('GET', KEYS[1]) or '', '^(%d+) (%d+)$')
 free, written = tonumber(free or 0), tonumber(written or 0)
 if written > now then free = free - (written - now) end
 local first = math.max(now, free)
-local next = first + places * gap
-local line = string.format('%.0f %.0f', next, now)
-redis.call('SET', KEYS[1], line, 'PX', math.ceil((next - now) / 1000) + 1000)
+local next = first + requests * gap
+redis.call('SET', KEYS[1], string.format('%.0f %.0f', next, now), 'PX', math.ceil((next - now) / 1000) + 1000)
 return math.ceil((first - now) / 1000)`;
 
 /**
@@ -74,6 +73,7 @@ function redisSharedStores(connection: RedisConnection, keys: RedisKeys) {
     if (known !== undefined) return known;
     const callbacks = new Set<(forMs: number) => void>();
     listeners.set(channel, callbacks);
+    // Twice the same call, because `duplicate` of Redis and of Cluster have different types.
     subscriber ??= subscribing(client instanceof Redis ? client.duplicate() : client.duplicate());
     subscriber.subscribe(channel).catch(() => {});
     return callbacks;
@@ -109,7 +109,7 @@ function redisSharedStores(connection: RedisConnection, keys: RedisKeys) {
           return () => callbacks.delete(onPause);
         },
         async reserve(perSecond, most) {
-          const afterMs = await ask(client.eval(RESERVE_SCRIPT, 1, keys.line(store), perSecond, most));
+          const afterMs = await ask(client.eval(RESERVE_SCRIPT, 1, keys.startTimes(store), perSecond, most));
           return { places: most, afterMs: Number(afterMs) };
         },
       };
@@ -120,10 +120,10 @@ function redisSharedStores(connection: RedisConnection, keys: RedisKeys) {
   };
 }
 
-/** Addresses per call: Redis serves others in between. */
+/** Addresses per call, so that Redis can serve other clients in between. */
 const CHUNK = 500;
 
-/** What is remembered of image addresses in Redis: a key each, which expires. */
+/** The checks of image addresses in Redis: one key each, with an expiry. */
 function redisAddresses({ client, ask }: RedisConnection, keys: RedisKeys): CheckedAddresses {
   return {
     async find(addresses) {
@@ -139,7 +139,12 @@ function redisAddresses({ client, ask }: RedisConnection, keys: RedisKeys): Chec
             .slice(from, from + CHUNK)
             .map(({ address, version }) =>
               ask(
-                client.set(keys.checkedAddress(address), JSON.stringify({ version, at }), 'PX', FORGOTTEN_MS),
+                client.set(
+                  keys.checkedAddress(address),
+                  JSON.stringify({ version, at }),
+                  'PX',
+                  CHECK_KEPT_MS,
+                ),
               ),
             ),
         );
@@ -150,7 +155,7 @@ function redisAddresses({ client, ask }: RedisConnection, keys: RedisKeys): Chec
 
 const storedCheck: z.ZodType<AddressCheck> = z.object({ version: z.string().nullable(), at: z.number() });
 
-/** What cannot be read is as if it were forgotten. */
+/** Undefined also for a check that cannot be read: the address is checked again. */
 function readCheck(json: string | null): AddressCheck | undefined {
   if (json === null) return undefined;
   try {
@@ -252,7 +257,7 @@ function redisAudit({ client, ask }: RedisConnection, keys: RedisKeys): AuditLog
   const key = keys.audit();
   return {
     async append(entry) {
-      // Equal members of a set would be one.
+      // With an id, because a set stores equal members only once.
       await ask(client.zadd(key, entry.at, JSON.stringify({ ...entry, id: randomUUID() })));
       await ask(client.zremrangebyscore(key, '-inf', `(${entry.at - AUDIT_KEPT_MS}`));
       await ask(client.zremrangebyrank(key, 0, -MOST_AUDITED - 1));

@@ -6,7 +6,7 @@ import { StateError } from '../../model/storeferry-error.ts';
  * Shorter than the time limit of a check (run/online/run-checks.ts), so that its findings show why Redis does not
  * answer.
  */
-const LOOK_TIMEOUT_MS = 8_000;
+const CHECK_TIMEOUT_MS = 8_000;
 /** How long a command may wait for an answer, including reconnects: longer than a restart of Redis. */
 export const COMMAND_TIMEOUT_MS = 10_000;
 const RECONNECT_MAX_MS = 1_000;
@@ -159,7 +159,7 @@ interface RedisPolicyProblem {
 }
 
 /** The results of a check of Redis. */
-export interface RedisLook {
+export interface RedisServerCheck {
   /** Null when unknown. */
   readonly version: string | null;
   /** The response time in milliseconds. */
@@ -168,8 +168,8 @@ export interface RedisLook {
 }
 
 /** Connects, queries Redis about itself, and disconnects. StateError if it cannot be reached or refuses. */
-export async function lookAtRedis(url: string): Promise<RedisLook> {
-  const { client, ask, close } = await connectRedis({ url, commandTimeoutMs: LOOK_TIMEOUT_MS });
+export async function checkRedisServer(url: string): Promise<RedisServerCheck> {
+  const { client, ask, close } = await connectRedis({ url, commandTimeoutMs: CHECK_TIMEOUT_MS });
   try {
     const began = performance.now();
     const server = await ask(client.info('server'));

@@ -135,7 +135,7 @@ export function redisDoubts(
     },
     async doubtedOnlyBy(job, wanted) {
       if (wanted.length === 0) return new Set();
-      // In this order: a doubt that ended meanwhile leaves a mark of its own, and the plan sees that it is outdated.
+      // Doubts before marks: if a doubt ends in between, its mark is new, and the plan notices that it is outdated.
       const doubts = await ask(client.hmget(keys.doubts(tag), ...wanted));
       const found = await ask(client.hmget(marks, ...wanted));
       return new Set(

@@ -13,14 +13,14 @@ import {
 import type { RedisConnection } from './redis-connection.ts';
 import type { RedisKeys } from './redis-keys.ts';
 
-/** Keys per call: Redis serves others in between. */
+/** Keys per call, so that Redis can serve other clients in between. */
 const CHUNK = 100;
 /** Keys of a run per page. */
 const PAGE = 1_000;
-/** What a list and the run's list of keys take per version besides its bytes. */
+/** The overhead of a version in its list and in the run's list of keys. */
 const BYTES_PER_VERSION = 12;
 
-/** Bodies and versions as they are at one moment. KEYS: bodies, the names of lists of versions. ARGV: keys of the ledger. */
+/** Reads bodies and versions of the same moment. KEYS: bodies, the names of lists of versions. ARGV: keys of the ledger. */
 const READ_SCRIPT = `
 local found = {}
 for _, key in ipairs(ARGV) do
@@ -29,7 +29,7 @@ end
 return found`;
 
 /**
- * Removes the oldest versions of a key, up to the newest one of an expired run: what is older is read by way of it.
+ * Removes the oldest versions of a key, up to the newest one of an expired run: older ones are differences to newer ones.
  * KEYS: the names of lists of versions. ARGV: how many expired runs, their ids, keys of the ledger.
  */
 const PRUNE_SCRIPT = `
@@ -87,7 +87,7 @@ export function redisHistory(
         .map((found) => {
           const [body, list]: unknown[] = Array.isArray(found) ? found : [];
           if (!(body instanceof Buffer) || !Array.isArray(list)) {
-            throw new StateError('Redis answered a question for versions with something else.');
+            throw new StateError('Redis gave an unexpected answer to a request for versions.');
           }
           const rows = list.map((version) => versionRow(version, runs)).reverse();
           return restoreVersions(rows, body.length === 0 ? null : decodeBody(body));

@@ -14,9 +14,9 @@ export function redisKeys(prefix: string) {
     handles: (tag: string) => `${prefix}:${tag}:handles`,
     /** Hash: key of the ledger -> its stored handles, separated by NUL. */
     handlesOfKeys: (tag: string) => `${prefix}:${tag}:handles-of-keys`,
-    /** Set: keys of the ledger whose handles are not up to date, where `indexed` is there. */
+    /** Set: keys of the ledger whose handles are not up to date, if `indexed` exists. */
     unindexed: (tag: string) => `${prefix}:${tag}:unindexed`,
-    /** `begun`, or that it is complete (redis-ledger.ts): whether every key that is not in `unindexed` is in the index. */
+    /** The state of the index: `begun`, or complete (WHOLE in redis-ledger.ts): each key outside `unindexed` is in the index. */
     indexed: (tag: string) => `${prefix}:${tag}:indexed`,
     /** Hash: key of the ledger in doubt -> its row (redis-doubts.ts). */
     doubts: (tag: string) => `${prefix}:${tag}:doubts`,
@@ -62,6 +62,6 @@ export function redisKeys(prefix: string) {
     /** Sorted set: AuditEntry as JSON, by time. */
     audit: () => `${prefix}:audit`,
     /** When the next request to the store may start, and when that was written, in microseconds by the clock of Redis. */
-    line: (store: string) => `${prefix}:places:${store}`,
+    startTimes: (store: string) => `${prefix}:places:${store}`,
   };
 }

@@ -19,9 +19,9 @@ const ID = /^(\d{0,15})([~!]?)$/;
 /** The sign after an id that is not proven. */
 const PROOF_SIGNS = { once: '~', changed: '!' } as const;
 
-/** Keys per HMGET or HSCAN: between calls Redis serves others. */
+/** Keys per HMGET or HSCAN, so that Redis can serve other clients in between. */
 const CHUNK = 1_000;
-/** The index is complete; `whole` was said of one without names. */
+/** Marks a complete index. An earlier version wrote `whole` for an index without names. */
 const WHOLE = 'whole with names';
 
 /**
@@ -72,7 +72,7 @@ end
 `;
 
 /**
- * Sets the handles of keys whose mark is still the one that they were read with; the others stay to be indexed. KEYS: marks,
+ * Sets the handles of keys whose mark is still the one that they were read with; the others stay in `unindexed`. KEYS: marks,
  * handles, handles of keys, unindexed. ARGV: key, mark (empty where there is none) and handles, repeated.
  */
 const INDEX_SCRIPT = `
@@ -152,7 +152,7 @@ export function redisLedger(
   };
   const handles = keys.handles(tag);
   const unindexed = keys.unindexed(tag);
-  /** Once per target: what is acknowledged from then on is added to the keys to index. */
+  /** Once per target: adds all keys to `unindexed`. From then on each acknowledgement adds its key. */
   const beginIndex = async () => {
     if ((await ask(client.get(keys.indexed(tag)))) === WHOLE) return;
     await ask(client.set(keys.indexed(tag), 'begun'));
@@ -165,7 +165,7 @@ export function redisLedger(
   const index = async (): Promise<boolean> => {
     const page = await ask(client.srandmember(unindexed, INDEXED_AT_ONCE));
     if (page.length === 0) return false;
-    // In this order: a body is of its mark when the mark is still there afterwards.
+    // Marks before bodies: if the mark is unchanged afterwards (INDEX_SCRIPT), the body belongs to it.
     const found = await ask(client.hmget(marks, ...page));
     const stored = await ask(client.hmgetBuffer(bodies, ...page));
     const args = page.flatMap((key, position) => {
@@ -279,7 +279,7 @@ function rangeOf(job: string): readonly [from: string, end: string] {
 function readComparison(answer: unknown, count: number): (LedgerMark | 'same' | undefined)[] {
   const [codes, ...others]: unknown[] = Array.isArray(answer) ? answer : [];
   if (typeof codes !== 'string' || codes.length !== count) {
-    throw new StateError('Redis answered a comparison with something else.');
+    throw new StateError('Redis gave an unexpected answer to a comparison of marks.');
   }
   let next = 0;
   return Array.from(codes, (code) => {

@@ -21,15 +21,15 @@ import { markText } from './redis-ledger.ts';
 export const OUTCOME_CODES = { applied: 'a', deleted: 'd', rejected: 'r', unsent: 'u', left: 'l' } as const;
 
 /**
- * `Runs.record` in one step: nobody sees a mark without its outcome, and nothing is written without the lock of the fence. An
+ * `Runs.record` in one step: no process sees a mark without its outcome, and nothing is written without the lock of the fence. An
  * outcome replaces an earlier one of its operation, also in the sums. Each process numbers its calls, so that a call that
  * Redis receives twice, because the connection broke before its answer, counts its requests once.
  *
  * KEYS: marks, bodies, keys of jobs, outcomes, tally, refusals, unsent, changed ids, doubts, whether products are indexed, the
- * keys to index, the names of lists of versions, the run's list of their keys, their sizes, and the lock if there is a fence.
+ * keys to index, the prefix of the lists of versions, the run's list of keys, the sizes of versions, and the lock if there is a fence.
  * ARGV: token, run, shard, requests, process, number of the call; then for each outcome its code, operation, rows, key, mark,
- * payload (body, refusal or reason), changed id, its DoubtEffect, and its version: `-` where it is none, empty where none is
- * kept.
+ * payload (body, refusal or reason), changed id, its DoubtEffect, and its version: `-` if it is none, empty if the run
+ * keeps no history, which removes the history of the key.
  */
 const RECORD_SCRIPT = `
 local marks, bodies, jobKeys, outcomes = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
@@ -152,7 +152,7 @@ return 'written'
 export function redisRecord({ client, ask }: RedisConnection, keys: RedisKeys): Runs['record'] {
   const process = randomUUID().slice(0, 8);
   let calls = 0;
-  /** The packed bodies that the outcomes replace; null where there is none, or the outcome replaces none. */
+  /** The packed bodies that the outcomes replace; null for an outcome that replaces none. */
   const replacedBodies = async (
     bodies: string,
     results: readonly OperationResult[],
@@ -186,7 +186,7 @@ export function redisRecord({ client, ask }: RedisConnection, keys: RedisKeys): 
     const effects = results.map((result) => outcomeEffect(run.job, result));
     // Under the lock of the target nobody else writes these bodies.
     const replaced = versionAt === null ? [] : await replacedBodies(keys.bodies(tag), results, effects);
-    // Numbered as they are sent: Redis counts the requests of a call only after those of lower numbers.
+    // Numbered in the order of sending: Redis counts the requests of a call only if its number is the highest so far.
     calls += 1;
     const args = [fence?.token ?? '', run.id, shard, requests, process, calls];
     const outcomes = results.flatMap((result, index) => {
@@ -200,7 +200,7 @@ export function redisRecord({ client, ask }: RedisConnection, keys: RedisKeys): 
   };
 }
 
-/** The arguments of the script for one outcome, but for its version. */
+/** The arguments of the script for one outcome, without its version. */
 function outcomeArgs(
   shard: number,
   result: OperationResult,

@@ -1,7 +1,7 @@
 import type { Outcome } from '../../model/operation.ts';
 import type { Run } from '../../model/run.ts';
 import { StateError } from '../../model/storeferry-error.ts';
-import { FORGOTTEN_WORDS, type Runs, targetTag } from '../state.ts';
+import { FORGOTTEN_MESSAGE, type Runs, targetTag } from '../state.ts';
 import {
   storedChangedId,
   storedReason,
@@ -154,8 +154,8 @@ export function redisRuns(
         const score = found[at + 1];
         if (at % 2 === 1 || score === undefined) continue;
         const refusal = storedRefusal.parse(text, `of run ${id}`);
-        if (refusal.key !== key || refusal.reason.message === FORGOTTEN_WORDS) continue;
-        const forgotten = { ...refusal, reason: { ...refusal.reason, message: FORGOTTEN_WORDS } };
+        if (refusal.key !== key || refusal.reason.message === FORGOTTEN_MESSAGE) continue;
+        const forgotten = { ...refusal, reason: { ...refusal.reason, message: FORGOTTEN_MESSAGE } };
         await ask(client.zadd(refusals, score, JSON.stringify(forgotten)));
         await ask(client.zrem(refusals, text));
       }

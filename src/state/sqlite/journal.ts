@@ -4,10 +4,10 @@ import { StateError } from '../../model/storeferry-error.ts';
 import { BLOCK_BODIES, blocksOf, bodiesIn, decodeBodies, encodeBodies } from '../encode-body.ts';
 import { inTransaction } from './open-state-database.ts';
 
-/** Blocks that a reader keeps, 64 KiB each at most; also how many packed blocks are remembered by their number. */
+/** Unpacked blocks that a reader keeps, of about 64 KiB each; also the packed blocks whose numbers are kept. */
 const MOST_UNPACKED = 256;
 
-/** Large merges cost little per row, and memory for each; this many rows take a fraction of a second. */
+/** A larger merge takes less time per row, but more memory. This many rows take a fraction of a second. */
 const MERGE_AT = 8_192;
 
 /** A row of `marks`. */
@@ -20,7 +20,7 @@ export interface MarkRow {
   readonly body: number;
 }
 
-/** What the history is to keep of an acknowledgement besides its body. */
+/** What the history keeps of an acknowledgement besides its body. */
 export interface VersionOrigin {
   /** The number of the run. */
   readonly run: number;
@@ -69,7 +69,7 @@ export function createJournal(database: DatabaseSync, bodies: Bodies, keepVersio
   const mergeAll = () => {
     keepVersions();
     for (const step of mergeSteps) step.run();
-    bodies.bury();
+    bodies.removeDead();
     appended = 0;
   };
   return {
@@ -103,14 +103,14 @@ export type Bodies = ReturnType<typeof createBodies>;
 export function createBodies(database: DatabaseSync) {
   database.exec('CREATE TEMP TABLE IF NOT EXISTS dead_bodies (body INTEGER PRIMARY KEY)');
   const insert = database.prepare('INSERT INTO bodies (content, living, packed) VALUES (?, ?, ?)');
-  // By its content, because the number may belong to another block by now, also to one of another process; and never a place
-  // that has a row: when one of its two rows is merged, the body of the other would be removed.
+  // Compares the content, because the number may meanwhile belong to another block, also of another process. Refuses a place
+  // that has a row: merging one of two rows would remove the body of the other.
   const addPlaces = database.prepare(
     `UPDATE bodies SET living = living | :places
      WHERE number = :number AND content = :block AND living & :places = 0`,
   );
   const latest = new Map<number, number>();
-  const clear = database.prepare(
+  const removeFromLiving = database.prepare(
     `UPDATE OR ROLLBACK bodies SET living = living - dead.bits FROM (
        SELECT body / ${BLOCK_BODIES} AS block, sum(1 << (body % ${BLOCK_BODIES})) AS bits FROM dead_bodies GROUP BY block
      ) AS dead WHERE bodies.number = dead.block`,
@@ -120,7 +120,7 @@ export function createBodies(database: DatabaseSync) {
   const touched = database.prepare(`SELECT number, living, packed FROM bodies WHERE ${ofDead}`);
   const selectContent = database.prepare('SELECT content FROM bodies WHERE number = ?');
   const repack = database.prepare('UPDATE bodies SET content = ?, packed = living WHERE number = ?');
-  const forgetList = database.prepare('DELETE FROM dead_bodies');
+  const clearDead = database.prepare('DELETE FROM dead_bodies');
   const setContent = database.prepare('UPDATE bodies SET content = ? WHERE number = ?');
   const partlyDead = database.prepare('SELECT number, living FROM bodies WHERE living <> packed');
 
@@ -164,7 +164,7 @@ export function createBodies(database: DatabaseSync) {
       latest.set(sum, number);
       return number * BLOCK_BODIES;
     },
-    /** Reads bodies by their numbers; a block is unpacked once where they come in its order. */
+    /** Reads bodies by their numbers. A block is unpacked once if its bodies are read one after another. */
     reader(): (body: number) => string | null {
       const unpacked = new Map<number, readonly string[]>();
       return (body) => {
@@ -176,18 +176,18 @@ export function createBodies(database: DatabaseSync) {
       };
     },
     /** Within a transaction: removes the bodies in `dead_bodies`, and empties that table. */
-    bury() {
-      clear.run();
+    removeDead() {
+      removeFromLiving.run();
       removeEmpty.run();
       for (const row of touched.all()) {
         const living = Number(row['living']);
         if (2 * bitsIn(living) <= bitsIn(Number(row['packed']))) repackBlock(Number(row['number']), living);
       }
-      forgetList.run();
+      clearDead.run();
     },
     /**
-     * Within a transaction: replaces a body, if there is one, and removes all that are not referenced from their blocks: of
-     * requests that the store refused too.
+     * Within a transaction: replaces a body, if there is one, and removes all unreferenced bodies from their blocks, also those
+     * of requests that the store refused.
      */
     replace(body: number | null, by: string) {
       if (body !== null) {

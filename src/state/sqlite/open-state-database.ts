@@ -19,8 +19,8 @@ const MOST_VERSIONS_AHEAD = 500;
 const VERSION = 12;
 
 /**
- * - `marks` is what every record of every run is compared with, so its rows are small and in key order. Bodies are apart, in
- *   order of arrival, since only changed records need theirs; both tables refer to them by block and place (journal.ts).
+ * - `marks`: every run compares each record with its row, so rows are small and in key order. Bodies are in their own table, in
+ *   order of arrival, because only changed records need theirs; marks and journal refer to them by block and place (journal.ts).
  * - `journal` holds acknowledgements in order of arrival until they are merged into `marks` (journal.ts); a row without
  *   fingerprint removes its key, and a row with a run becomes a version (sqlite-history.ts).
  * - `memo` belongs to the rows that made the body; null where the same rows may make another body.
@@ -29,13 +29,13 @@ const VERSION = 12;
  * - `handles`: by which SKU or id a product is found (product-handle.ts), where `targets.indexed` is not 0. Merging the journal puts the
  *   keys that it changes into `unindexed`, and the next look-up brings their handles up to date.
  * - `doubts`: keys in doubt (sqlite-doubts.ts); `senders`: the last heartbeat of each sender. `targets.serial` grows with every group
- *   of keys that is put in doubt; `targets.doubted_at` is the number of the newest run when the whole target was.
+ *   of keys that is put in doubt; `targets.doubted_at` is the number of the newest run when the whole target was put in doubt.
  * - `locks`: the last holder of each lock, and its file (sqlite-locks.ts).
- * - `versions`: what `history` shows; `version_runs` are its runs, which it keeps when `runs` forgets them (sqlite-history.ts).
- * - `schedules`, `queue`: what the worker has to do. `checked_addresses`: image addresses that were found good, by digest.
- *   `audit`: what people did (all in sqlite-calls.ts).
+ * - `versions`: the history; `version_runs`: its runs, which stay when they are removed from `runs` (sqlite-history.ts).
+ * - `schedules`, `queue`: the work of the worker. `checked_addresses`: successful checks of image addresses, by digest.
+ *   `audit`: the log of what users did (all in sqlite-calls.ts).
  *
- * Runs are ordered by number alone, because clocks are set forward and back.
+ * Runs are ordered by number only, because a clock may be set forward and back.
  */
 const SCHEMA = `
   CREATE TABLE lineage (id TEXT NOT NULL) STRICT;
@@ -130,10 +130,10 @@ const SCHEMA = `
 `;
 
 /**
- * - WAL: several processes read while one writes; a commit survives the process (not always a power cut, after which
- *   the last moments are sent again).
- * - 8 MiB of page cache; the rest comes from the system's own cache. 32 MiB were no faster with 240 000 keys. Not mapped into
- *   memory: it was no faster either, and would count as resident memory.
+ * - WAL: several processes read while one writes; a commit survives the process. A power failure may
+ *   lose the last ones; their records are sent again.
+ * - 8 MiB of page cache; the rest comes from the system's own cache. 32 MiB were no faster with 240 000 keys. The file is not
+ *   memory-mapped, which was no faster either and would count as resident memory.
  * - The journal limit gives the disk back after a large merge.
  */
 const SETTINGS = `

@@ -134,7 +134,10 @@ function append(columns: OutcomeColumns, result: OperationResult): void {
   if (changed !== undefined) columns.changedIds.push({ operation: operation.index, ...changed });
 }
 
-/** Null for a place that is taken: each row has a body of its own. Few blocks: outcomes arrive nearly in order. */
+/**
+ * Block and place of the packed body; null if the place is taken, because each row needs its own body. Outcomes arrive
+ * nearly in order, so there are few blocks to search.
+ */
 function packedIn(
   { blocks, places }: OutcomeColumns,
   operation: Operation,

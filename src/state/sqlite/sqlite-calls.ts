@@ -3,7 +3,7 @@ import {
   type AddressCheck,
   type AddressToRemember,
   AUDIT_KEPT_MS,
-  FORGOTTEN_MS,
+  CHECK_KEPT_MS,
   MOST_AUDITED,
   type QueueEntry,
   type StateQueue,
@@ -23,7 +23,7 @@ import {
   type SqliteRuns,
 } from './sqlite-runs.ts';
 
-/** Ended entries are kept for commands that follow a run; how a run ended is in the state. */
+/** Ended entries that are kept, for commands that follow a run. */
 const MOST_KEPT = 1_000;
 
 /** The calls of the database thread about the queue of the worker. */
@@ -157,7 +157,7 @@ export function createSqliteCalls(database: DatabaseSync): SqliteCalls {
   };
 }
 
-/** The calls of the database thread for image addresses that were found good. Addresses arrive as `keysJson`. */
+/** The calls of the database thread about checks of image addresses. Addresses arrive as `keysJson`. */
 type SqliteAddresses = ReturnType<typeof createSqliteAddresses>;
 
 /** The calls on an open database. */
@@ -185,7 +185,7 @@ function createSqliteAddresses(database: DatabaseSync) {
     },
     rememberAddresses(checks: readonly AddressToRemember[], at: number) {
       inTransaction(database, () => {
-        forget.run(at - FORGOTTEN_MS);
+        forget.run(at - CHECK_KEPT_MS);
         for (const { address, version } of checks) insert.run(address, version, at);
       });
     },

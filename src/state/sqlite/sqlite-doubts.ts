@@ -92,7 +92,9 @@ export function createSqliteDoubts(
        AND job IS NOT (SELECT number FROM jobs WHERE name = ?)`,
   );
   const selectSenders = database.prepare('SELECT * FROM senders WHERE target = ?');
-  const grow = database.prepare('UPDATE targets SET serial = serial + 1 WHERE number = ? RETURNING serial');
+  const raiseSerial = database.prepare(
+    'UPDATE targets SET serial = serial + 1 WHERE number = ? RETURNING serial',
+  );
   const selectSerial = database.prepare('SELECT serial FROM targets WHERE number = ?');
   const setSerial = database.prepare('UPDATE targets SET serial = ? WHERE number = ?');
   const selectLineage = database.prepare('SELECT id FROM lineage');
@@ -120,7 +122,7 @@ export function createSqliteDoubts(
   const leave = database.prepare(
     `UPDATE doubts SET sender = trim(replace(' ' || sender || ' ', ' ' || ? || ' ', ' ')) WHERE target = ? AND ${listed}`,
   );
-  const nobodyAtWork = database.prepare(
+  const clearAtWork = database.prepare(
     `UPDATE doubts SET at_work = 0 WHERE target = ? AND sender = '' AND ${listed}`,
   );
   const doubtedOnlyBy = database.prepare(
@@ -246,7 +248,7 @@ export function createSqliteDoubts(
         const waitMs = waits(target, group);
         const sent = group.keys.filter((_, position) => !overtaken[position]);
         insert.run(target, names.job(group.job), group.sender, keysJson(sent));
-        const value = integer(grow.get(target)?.['serial'], 'targets.serial');
+        const value = integer(raiseSerial.get(target)?.['serial'], 'targets.serial');
         return { waitMs, overtaken, serial: { lineage: lineage(), value } };
       });
     },
@@ -265,7 +267,7 @@ export function createSqliteDoubts(
       inTransaction(database, () => {
         removeBegun.run(number, sender, keys);
         leave.run(sender, number, keys);
-        nobodyAtWork.run(number, keys);
+        clearAtWork.run(number, keys);
       });
     },
     unconfirmedAfter(target, job, after) {

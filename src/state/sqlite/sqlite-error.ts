@@ -16,7 +16,7 @@ const NOT_A_DATABASE = 26;
 const OUT_OF_RANGE = 'ERR_OUT_OF_RANGE';
 
 const MOVE_ASIDE =
-  'Restore it from a backup, or move it to another folder together with its -wal and -shm files. Then type `storeferry run JOB --resend` for each import: all records are sent again and update the same records. Without a backup nothing is deleted.';
+  'Restore it from a backup, or move it to another folder together with its -wal and -shm files. Then type `storeferry run JOB --resend` for each import: all records are sent again and update the same records. Jobs with `mode: mirror` delete nothing until then.';
 
 /**
  * The StateError for an error of SQLite, or for a value that only damage can explain; any other error is returned
@@ -144,7 +144,7 @@ export function jsonObject(value: Stored, what: string): object {
   return parsed;
 }
 
-/** Refuses keys that do not ascend from `after` on, byte by byte: reading on after such a page might never end. */
+/** DamagedValue if the keys do not ascend, byte by byte, from `after` on: reading pages of a damaged index might never end. */
 export function refuseDisorder(after: string | null, keys: readonly string[], what: string): void {
   let last = after === null ? null : Buffer.from(after);
   for (const key of keys) {

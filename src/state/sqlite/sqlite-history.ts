@@ -27,7 +27,7 @@ export type SqliteHistory = ReturnType<typeof createSqliteHistory>;
 const BYTES_PER_VERSION = 45;
 const PAGE_SIZE = 1_000;
 
-/** A version that is about to be kept. `old` and `next` are numbers of bodies. */
+/** A version to write. `old` and `next` are numbers of bodies. */
 interface Kept {
   readonly target: number;
   /** The number of its key, and its own among the versions of the key. */
@@ -41,8 +41,8 @@ interface Kept {
 }
 
 /**
- * Makes versions of the rows of the journal, within the transaction of a merge and before it changes `marks`. Only then is
- * the body that each version replaces looked up, in the order in which bodies are stored: it is about to be removed.
+ * Turns rows of the journal into versions, within the transaction of a merge and before it changes `marks`: the merge removes
+ * the bodies that versions replace. Reads these bodies in the order in which they are stored, to unpack each block once.
  */
 export function createKeepVersions(database: DatabaseSync, bodies: Bodies): () => void {
   const concerns = database.prepare(
@@ -106,7 +106,7 @@ export function createKeepVersions(database: DatabaseSync, bodies: Bodies): () =
     if (concerns.get() === undefined) return;
     addKeys.run();
     const kept = read();
-    // As texts of one byte a character: each small buffer would keep the pool alive in which bodies were unpacked beside it.
+    // As latin1 texts: each small buffer would keep the whole pool in memory that it shares with unpacked bodies.
     const contents = new Map<Kept, string>();
     const body = bodies.reader();
     for (const version of kept.toSorted((one, other) => (one.old ?? 0) - (other.old ?? 0))) {
@@ -158,7 +158,7 @@ export function createSqliteHistory(database: DatabaseSync, names: Names, journa
   const expired = 'SELECT run FROM version_runs WHERE target = :target AND at < :before';
   const anyExpired = database.prepare(`${expired} LIMIT 1`);
   const pruneSteps = [
-    // What is older in the same record goes too: it is read by way of the newer ones.
+    // Older versions of the same record are removed too: each is the difference to the next one.
     `DELETE FROM versions WHERE key IN (SELECT key FROM versions WHERE run IN (${expired})) AND number <= (
        SELECT max(number) FROM versions AS gone WHERE gone.key = versions.key AND gone.run IN (${expired}))`,
     `DELETE FROM version_keys WHERE target = :target
@@ -186,7 +186,7 @@ export function createSqliteHistory(database: DatabaseSync, names: Names, journa
         const body = integerOrNull(selectBody.get(values.target, key)?.['body'] ?? null, 'marks.body');
         bodies.replace(body, FORGOTTEN_BODY);
       });
-      // Pages that were freed, now or before, still have what they had; so has the log.
+      // Freed pages and the write-ahead log still contain the removed values.
       database.exec('VACUUM');
       database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
     },
@@ -205,7 +205,7 @@ export function createSqliteHistory(database: DatabaseSync, names: Names, journa
       };
       const number = names.findTarget(target) ?? 0;
       const documents = new Map<number, string>();
-      // Another process may merge in between: rows and bodies belong together.
+      // In one transaction: another process may merge between reading the rows and their bodies.
       database.exec('BEGIN');
       try {
         const read = bodies.reader();

@@ -17,8 +17,8 @@ const PROBE_MS = 20;
  * The interval at which a holder checks that its file still exists. It also checks before a write to the store if the
  * last check is older than this.
  */
-const LOOK_EVERY_MS = 250;
-const LOOKED_JUST_NOW_MS = 100;
+const CHECK_EVERY_MS = 250;
+const CHECK_VALID_MS = 100;
 /** If the file of a holder was deleted, others give the holder this long to lock the new file. */
 const RECLAIM_MS = 3_000;
 /** How long a holder waits for the new file: another process may hold it briefly. */
@@ -33,7 +33,7 @@ interface Held {
   readonly loss: AbortController;
   database: DatabaseSync;
   file: string;
-  lookedAt: number;
+  checkedAt: number;
   times: number;
 }
 
@@ -63,7 +63,7 @@ export function createSqliteLocks(folder: string, rows: Pick<RemoteCalls, keyof 
   const statePath = join(folder, 'state.db');
   const stateFile = fileAt(statePath);
   const heldLocks = new Map<string, Held>();
-  let lookout: NodeJS.Timeout | undefined;
+  let checkTimer: NodeJS.Timeout | undefined;
   let turn: Promise<unknown> = Promise.resolve();
 
   /** One at a time, so that calls of one process for one lock do not lock each other out. */
@@ -76,7 +76,7 @@ export function createSqliteLocks(folder: string, rows: Pick<RemoteCalls, keyof 
   const free = (name: string, held: Held): boolean => {
     if (heldLocks.get(name) !== held) return false;
     heldLocks.delete(name);
-    if (heldLocks.size === 0) clearInterval(lookout);
+    if (heldLocks.size === 0) clearInterval(checkTimer);
     held.database.close();
     return true;
   };
@@ -91,11 +91,11 @@ export function createSqliteLocks(folder: string, rows: Pick<RemoteCalls, keyof 
     const message = `${statePath} was deleted or replaced while this process used it: nothing more is sent.`;
     held.loss.abort(new LockedError(message, { hint }));
   };
-  const look = (name: string, held: Held): void => {
+  const checkFiles = (name: string, held: Held): void => {
     if (held.loss.signal.aborted) return;
-    held.lookedAt = performance.now();
+    held.checkedAt = performance.now();
     const isStateLost = fileAt(statePath) !== stateFile;
-    // First: whoever hears of the loss must find the lock held while requests are in flight.
+    // Before the loss is reported: other processes must find the lock held while requests are in flight.
     if (fileAt(held.path) !== held.file) reclaim(name, held);
     if (isStateLost) loseState(held);
   };
@@ -117,8 +117,8 @@ export function createSqliteLocks(folder: string, rows: Pick<RemoteCalls, keyof 
       () => {},
     );
   };
-  const lookAtAll = (): void => {
-    for (const [name, held] of heldLocks) look(name, held);
+  const checkAllFiles = (): void => {
+    for (const [name, held] of heldLocks) checkFiles(name, held);
   };
 
   const handle = (name: string, held: Held): Lock => {
@@ -132,7 +132,7 @@ export function createSqliteLocks(folder: string, rows: Pick<RemoteCalls, keyof 
       lost: held.loss.signal,
       isHeld() {
         if (left || heldLocks.get(name) !== held) return false;
-        if (performance.now() - held.lookedAt >= LOOKED_JUST_NOW_MS) look(name, held);
+        if (performance.now() - held.checkedAt >= CHECK_VALID_MS) checkFiles(name, held);
         return !held.loss.signal.aborted;
       },
       release,
@@ -168,18 +168,23 @@ export function createSqliteLocks(folder: string, rows: Pick<RemoteCalls, keyof 
     const file = fileAt(path);
     const token = randomUUID();
     const { job, run } = holder;
-    if (file === undefined || !(await takes(name, { token, job, run, file }, supersedes, database))) {
+    if (file === undefined || !(await recordHolder(name, { token, job, run, file }, supersedes, database))) {
       database.close();
       return { heldBy: holderIn(await rows.lockRow(name)) };
     }
-    const lookedAt = performance.now();
+    const checkedAt = performance.now();
     const loss = new AbortController();
-    const held: Held = { holder, token, together, path, loss, database, file, lookedAt, times: 1 };
+    const held: Held = { holder, token, together, path, loss, database, file, checkedAt, times: 1 };
     heldLocks.set(name, held);
-    if (heldLocks.size === 1) lookout = setInterval(lookAtAll, LOOK_EVERY_MS).unref();
+    if (heldLocks.size === 1) checkTimer = setInterval(checkAllFiles, CHECK_EVERY_MS).unref();
     return handle(name, held);
   };
-  const takes = async (name: string, row: LockRow, supersedes: string | null, database: DatabaseSync) => {
+  const recordHolder = async (
+    name: string,
+    row: LockRow,
+    supersedes: string | null,
+    database: DatabaseSync,
+  ) => {
     try {
       return await rows.takeLock(name, row, supersedes);
     } catch (error) {
@@ -195,7 +200,7 @@ export function createSqliteLocks(folder: string, rows: Pick<RemoteCalls, keyof 
   ): Promise<Exclude<Attempt, Orphan>> => {
     const deadline = performance.now() + RECLAIM_MS;
     while (performance.now() < deadline) {
-      await sleep(LOOKED_JUST_NOW_MS);
+      await sleep(CHECK_VALID_MS);
       const again = await inTurn(request);
       if (!('orphan' in again)) return again;
       if (again.orphan !== orphan) return { heldBy: { job: again.job, run: again.run } };
@@ -223,7 +228,7 @@ export function createSqliteLocks(folder: string, rows: Pick<RemoteCalls, keyof 
       const path = join(locksFolder, fileName(name));
       const known = await rows.lockRow(name);
       if (known !== undefined && known.token !== null && fileAt(path) !== known.file) {
-        await sleep(2 * LOOK_EVERY_MS);
+        await sleep(2 * CHECK_EVERY_MS);
       }
       if (fileAt(path) === undefined) return undefined;
       const database = openExclusively(path);

@@ -3,7 +3,7 @@ import type { Outcome } from '../../model/operation.ts';
 import type { ChangedId, Run } from '../../model/run.ts';
 import { StateError } from '../../model/storeferry-error.ts';
 import { FORGET_KEY } from '../outcome-effect.ts';
-import { FORGOTTEN_WORDS, type OutcomeTally, type RunChanges, type RunsFilter } from '../state.ts';
+import { FORGOTTEN_MESSAGE, type OutcomeTally, type RunChanges, type RunsFilter } from '../state.ts';
 import type { Bodies, Journal } from './journal.ts';
 import { inTransaction, type Names } from './open-state-database.ts';
 import {
@@ -137,8 +137,8 @@ export function createSqliteOutcomes(
     `SELECT shard, operation, rows, detail FROM outcomes
      WHERE run = ? AND kind = ${REJECTED} AND (shard, operation) > (?, ?) ORDER BY shard, operation LIMIT ${PAGE_SIZE}`,
   );
-  const forgetWords = database.prepare(
-    `UPDATE outcomes SET detail = json_set(detail, '$.reason.message', '${FORGOTTEN_WORDS}')
+  const forgetMessage = database.prepare(
+    `UPDATE outcomes SET detail = json_set(detail, '$.reason.message', '${FORGOTTEN_MESSAGE}')
      WHERE run = ? AND kind = ${REJECTED} AND detail ->> 'key' = ?`,
   );
   const countReasons = database.prepare(
@@ -252,7 +252,7 @@ export function createSqliteOutcomes(
       });
     },
     forgetRefusals(run: string, key: string) {
-      forgetWords.run(numberOf(run), key);
+      forgetMessage.run(numberOf(run), key);
     },
     /** Reasons as JSON. */
     unsentReasons: (run: string): { readonly reason: string; readonly count: number }[] =>
