@@ -1,5 +1,5 @@
 import { existsSync, globSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { runCommandLine } from '../../src/cli/run-command-line.ts';
 import { memoryTerminal } from '../support/memory-terminal.ts';
@@ -36,6 +36,13 @@ describe('the documents', () => {
     const table = readme.slice(readme.indexOf('## Commands'), readme.indexOf('`-C DIR` names'));
     const printed = [...table.matchAll(/^\| `([a-z]+)/gm)].map(([, name]) => name);
     expect(printed.toSorted()).toEqual((await commandNames()).toSorted());
+  });
+
+  it('name every shipped mapping', () => {
+    const documents = DOCUMENTS.map(readDocument).join();
+    const shipped = globSync('*.yaml', { cwd: join(ROOT, 'mappings') });
+    expect(shipped.length).toBeGreaterThan(0);
+    expect(shipped.filter((file) => !documents.includes(`\`${basename(file, '.yaml')}\``))).toEqual([]);
   });
 
   it('speak of commands and options that there are, in sentences too', async () => {
