@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { describeWithRedis } from '../support/redis.ts';
+import { delay } from '../support/store/faults.ts';
 import { until } from '../support/until.ts';
 import { openShop } from './workers-setup.ts';
 
@@ -30,11 +31,13 @@ describeWithRedis('a run that was enqueued', () => {
   });
 
   it.concurrent('has the id that enqueue printed, and ends when that is cancelled', async () => {
-    await using shop = await openShop({ products: PRODUCTS, store: { latencyMs: { min: 15, max: 25 } } });
+    await using shop = await openShop({ products: PRODUCTS });
     const { workspace, store } = shop;
     await shop.worker();
     const id = ENQUEUED.exec((await workspace.storeferry('enqueue', 'nightly')).stderr)?.[1] ?? '';
     await until(() => store.requests.length > 200);
+    // So slow that the run does not end before it is cancelled, however long the commands take to start.
+    store.misbehave({ does: delay(1_000) });
     expect((await workspace.storeferry('runs', id, '--json')).json()).toMatchObject({
       run: id,
       status: 'running',
@@ -43,6 +46,7 @@ describeWithRedis('a run that was enqueued', () => {
     expect(cancelled.code).toBe(0);
     expect(cancelled.stdout).toMatch(new RegExp(`^Run ${id} of nightly is interrupted: \\d`));
     expect(store.requests.length).toBeLessThan(PRODUCTS);
+    store.behave();
 
     const again = await workspace.storeferry('enqueue', 'nightly', '--follow', '--json');
     expect(again.json()).toMatchObject({ run: id, status: 'done', applied: PRODUCTS });

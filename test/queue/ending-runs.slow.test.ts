@@ -44,7 +44,8 @@ describeWithRedis('a run that must end', () => {
   it.concurrent('is stopped on all workers when the store refuses more than the limit', async () => {
     await using shop = await openShop({
       products: 2_000,
-      store: { latencyMs: { min: 5, max: 15 } },
+      // So slow that within the half second until all have stopped the requests are far fewer than the bound.
+      store: { latencyMs: { min: 20, max: 40 } },
       job: { safety: '{ maxRejects: 5% }' },
     });
     const { store, workspace } = shop;

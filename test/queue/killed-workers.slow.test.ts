@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { figure } from '../support/figure.ts';
 import { atLeast, atMost, none } from '../support/measure.ts';
+import { patience } from '../support/pace.ts';
 import { describeWithRedis } from '../support/redis.ts';
 import { until } from '../support/until.ts';
 import type { RunningCommand } from '../support/workspace.ts';
@@ -35,7 +36,7 @@ describeWithRedis('a killed worker', () => {
     // Longer than any machine takes to see that a worker is dead: its requests are still waited for then.
     await shop.workspace.write(
       'stores.yaml',
-      `main: { baseUrl: "${store.baseUrl}", apiKey: "\${STORE_API_KEY}", limits: { concurrency: ${CONCURRENCY}, timeoutSeconds: 15 } }\n`,
+      `main: { baseUrl: "${store.baseUrl}", apiKey: "\${STORE_API_KEY}", limits: { concurrency: ${CONCURRENCY}, timeoutSeconds: ${patience(15)} } }\n`,
     );
     const { workers, following, coordinating } = await underWayOnTwo(shop);
     await kill(coordinating);

@@ -1,16 +1,13 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import { enqueueRun, openQueues } from '../../src/queue/queues.ts';
 import { aList } from '../support/exports.ts';
 import { describeWithRedis } from '../support/redis.ts';
 import { until } from '../support/until.ts';
 import { startWebhook } from '../support/webhook.ts';
 import { openShop } from './workers-setup.ts';
-
-// Many processes at once: a busy machine takes its time to start them.
-vi.setConfig({ testTimeout: 90_000 });
 
 describeWithRedis('workers', () => {
   it.concurrent('notify once of the end of a run, and of a job that cannot begin', async () => {

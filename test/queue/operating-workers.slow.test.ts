@@ -1,16 +1,12 @@
 import { request } from 'node:http';
 import { text } from 'node:stream/consumers';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import { describeWithRedis } from '../support/redis.ts';
 import { errorAnswer } from '../support/store/faults.ts';
 import { until } from '../support/until.ts';
 import { startWebhook, WEBHOOK_SECRETS } from '../support/webhook.ts';
 import type { RunningCommand } from '../support/workspace.ts';
 import { openShop, type Shop } from './workers-setup.ts';
-
-// Many processes at once: a busy machine takes its time to start them.
-vi.setConfig({ testTimeout: 90_000 });
 
 /** A worker that listens, and its address. */
 async function listeningWorker({ workspace }: Shop, ...more: readonly string[]) {
@@ -101,12 +97,7 @@ describeWithRedis('a worker that listens', () => {
     await redis.kill();
     expect(await get(`${url}/healthz`)).toMatchObject({ status: 503, body: 'Redis cannot be reached\n' });
     await redis.restart();
-    let health = 503;
-    for (let looks = 0; health !== 200 && looks < 100; looks++) {
-      await sleep(100);
-      health = (await get(`${url}/healthz`)).status ?? 0;
-    }
-    expect(health).toBe(200);
+    await until(async () => (await get(`${url}/healthz`)).status === 200);
     worker.process.kill('SIGTERM');
     expect((await worker.ended).code).toBe(0);
   });

@@ -129,7 +129,7 @@ describeWithRedis('workers that share a run', () => {
   });
 
   it.concurrent('leave a place for others, however many jobs wait for one store', async () => {
-    await using shop = await openShop({ products: 300 });
+    await using shop = await openShop({ products: 1_000 });
     const { store, workspace } = shop;
     for (const name of ['a', 'b', 'c', 'd', 'e']) {
       await workspace.write(
@@ -148,16 +148,16 @@ describeWithRedis('workers that share a run', () => {
     await Promise.all(['a', 'b', 'c', 'd', 'e'].map((name) => workspace.storeferry('enqueue', name)));
     const lists = await workspace.storeferry('enqueue', 'lists', '--follow', '--json');
     expect(lists.json()).toMatchObject({ job: 'lists', status: 'done' });
-    expect(store.shop.products.size).toBeLessThan(300);
+    expect(store.shop.products.size).toBeLessThan(1_000);
     store.behave();
-    expect((await first.ended).json()).toMatchObject({ status: 'done', applied: 300 });
+    expect((await first.ended).json()).toMatchObject({ status: 'done', applied: 1_000 });
   });
 
   it.concurrent('wait with a second job on the same store until the first has finished', async () => {
     await using shop = await openShop({ products: 600 });
     const { store, workspace } = shop;
     const workers = await Promise.all([shop.worker(), shop.worker()]);
-    store.misbehave({ does: delay(500) });
+    store.misbehave({ does: delay(1_000) });
     // Workers read the workspace when a run begins, so a new job is no reason to restart them.
     await workspace.write(
       'jobs/other.yaml',

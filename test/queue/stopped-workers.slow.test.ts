@@ -5,7 +5,8 @@ import { coordinator, openShop, resent } from './workers-setup.ts';
 
 describeWithRedis('a worker that is asked to stop', () => {
   it.concurrent('hands back what it holds and ends with 0, and the others go on', async () => {
-    await using shop = await openShop({ products: 1_500, store: { latencyMs: { min: 10, max: 20 } } });
+    // So slow that both workers have shards under way before one of them could have sent all that is waited for.
+    await using shop = await openShop({ products: 1_500, store: { latencyMs: { min: 80, max: 120 } } });
     const { store, workspace } = shop;
     const workers = await Promise.all([shop.worker(), shop.worker()]);
     const following = workspace.start('enqueue', 'nightly', '--follow', '--json');
