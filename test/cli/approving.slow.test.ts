@@ -1,10 +1,11 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { manyProducts, shopifyCatalog } from '../support/catalog.ts';
 import { setupNightly } from '../support/nightly.ts';
-import { unauthorized } from '../support/store/faults.ts';
+import { delay, unauthorized } from '../support/store/faults.ts';
 import { startStore } from '../support/store.ts';
+import { until } from '../support/until.ts';
 
 describe('approving a plan', () => {
   it('applies that plan, not the unfinished run of the same source', async () => {
@@ -45,11 +46,13 @@ describe('approving what is no plan any more', () => {
   it('says of a run whose process was killed how to go on', async () => {
     await using setup = await setupNightly(60);
     const { store, workspace } = setup;
-    store.misbehave({ does: { kind: 'delay', ms: 500 } });
+    store.misbehave({ does: delay(500) });
     const planned = await workspace.storeferry('plan', 'nightly', '--json');
     const id = String(planned.json()['run']);
     const killed = workspace.start('approve', id);
-    await vi.waitUntil(() => store.shop.products.size > 5, { interval: 5, timeout: 20_000 });
+    await until(() => store.shop.products.size > 5);
+    // From now on it stays where it is, however long the other takes to start.
+    store.misbehave({ does: delay(60_000) });
     const busy = await workspace.storeferry('run', 'nightly');
     expect(busy.stderr).toContain(`\`storeferry -C ${workspace.dir} runs ${id}\` shows its progress`);
     killed.process.kill('SIGKILL');

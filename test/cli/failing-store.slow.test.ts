@@ -1,12 +1,15 @@
-import { expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import { watchRun } from '../../src/cli/watch-run.ts';
 import { memoryTerminal } from '../support/memory-terminal.ts';
 import { setupNightly } from '../support/nightly.ts';
-import { errorAnswer, hang } from '../support/store/faults.ts';
+import { delay, errorAnswer, hang } from '../support/store/faults.ts';
+import { until } from '../support/until.ts';
 
 it('a run whose store fails says why nothing moves, and that it does again', async () => {
   await using setup = await setupNightly(20);
   setup.store.misbehave({ does: errorAnswer(503, 'Closed for lunch'), until: 11 });
+  // So slow from then on that the run is not over before it is interrupted.
+  setup.store.misbehave({ does: delay(1_000), from: 12 });
   const running = setup.workspace.start('run', 'nightly', '--json');
   await running.printed('The store main answers again after ');
   running.process.kill('SIGINT');
@@ -21,7 +24,7 @@ it('a run that is stopped at once by a second Ctrl-C says how to go on', async (
   const { workspace, store } = setup;
   store.misbehave({ does: hang });
   const running = workspace.start('run', 'nightly');
-  await vi.waitUntil(() => store.requests.length > 0, { interval: 5, timeout: 20_000 });
+  await until(() => store.requests.length > 0);
   running.process.kill('SIGINT');
   await running.printed('press again to stop at once');
   running.process.kill('SIGINT');

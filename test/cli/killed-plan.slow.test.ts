@@ -1,12 +1,13 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
 import { hasDied } from '../../src/run/lock-job.ts';
 import { openSqliteState } from '../../src/state/sqlite/open-sqlite-state.ts';
 import { manyProducts, shopifyCatalog } from '../support/catalog.ts';
 import { setupNightly } from '../support/nightly.ts';
 import { until } from '../support/until.ts';
-import type { Workspace } from '../support/workspace.ts';
+import type { RunningCommand, Workspace } from '../support/workspace.ts';
 
 async function namesIn({ dir }: Workspace, ...folders: readonly string[]): Promise<string[]> {
   return await readdir(join(dir, '.storeferry', 'artifacts', ...folders)).catch(() => []);
@@ -26,9 +27,27 @@ async function killPlan(workspace: Workspace): Promise<string> {
   return found;
 }
 
+/** Holds a plan where it is, or a slow start of another one finds it done; but not while it writes to the state. */
+async function holdBetweenWrites({ dir }: Workspace, { process }: RunningCommand): Promise<void> {
+  await until(() => {
+    process.kill('SIGSTOP');
+    const database = new DatabaseSync(join(dir, '.storeferry', 'state.db'));
+    try {
+      database.exec('BEGIN IMMEDIATE; ROLLBACK');
+      return true;
+    } catch {
+      process.kill('SIGCONT');
+      return false;
+    } finally {
+      database.close();
+    }
+  });
+}
+
 describe('a plan whose process was killed', () => {
   it.each(['plan', 'run'])('lapses at the next %s, and its copy of the source goes', async (next) => {
-    await using setup = await setupNightly(20_000);
+    // So many that it is not made before it is killed.
+    await using setup = await setupNightly(60_000);
     const { workspace } = setup;
     const killed = await killPlan(workspace);
     {
@@ -60,8 +79,7 @@ describe('a plan that is being made', () => {
     const { workspace } = setup;
     const first = workspace.start('plan', 'nightly', '--json');
     await until(async () => (await namesIn(workspace)).length > 0);
-    // Held where it is, or a slow start of the second finds it done.
-    first.process.kill('SIGSTOP');
+    await holdBetweenWrites(workspace, first);
     const second = workspace.start('plan', 'nightly', '--json');
     await second.printed('which plans the same job');
     first.process.kill('SIGCONT');

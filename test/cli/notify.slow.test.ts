@@ -1,12 +1,9 @@
-import { expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import { catalogWorkspace, manyProducts, shopifyCatalog } from '../support/catalog.ts';
 import { errorAnswer, unauthorized } from '../support/store/faults.ts';
 import { startStore } from '../support/store.ts';
 import { startWebhook, WEBHOOK_SECRETS, type WebhookAnswer } from '../support/webhook.ts';
 import { makeWorkspace } from '../support/workspace.ts';
-
-// Many processes at once: a busy machine takes its time to start them.
-vi.setConfig({ testTimeout: 90_000 });
 
 interface SetupOptions {
   readonly on?: string;

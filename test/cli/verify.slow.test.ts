@@ -202,7 +202,7 @@ describe('verify', () => {
     expect(unknown.json()).toMatchObject({ sampled: 0, known: 0, forgottenShare: { estimate: null } });
     expect(unknown.json()['error']).toContain('has no acknowledged record');
 
-    setup.store.misbehave({ does: delay(500) });
+    setup.store.misbehave({ does: delay(60_000) });
     const running = setup.workspace.start('run', 'nightly');
     await running.printed('Run ');
     const refused = await setup.workspace.storeferry('verify', 'nightly', '--json');

@@ -4,6 +4,7 @@ import { expect, it } from 'vitest';
 import { catalogWorkspace, manyProducts, shopifyCatalog } from '../support/catalog.ts';
 import { figure } from '../support/figure.ts';
 import { none } from '../support/measure.ts';
+import { delay } from '../support/store/faults.ts';
 import { startStore } from '../support/store.ts';
 import { until } from '../support/until.ts';
 import { makeWorkspace } from '../support/workspace.ts';
@@ -30,7 +31,7 @@ async function openShop() {
   return {
     store,
     workspace,
-    delete: (name: string) => rmSync(join(workspace.dir, name), { recursive: true }),
+    delete: (name: string) => rmSync(join(workspace.dir, name), { recursive: true, maxRetries: 9 }),
     async [Symbol.asyncDispose]() {
       await workspace[Symbol.asyncDispose]();
       await store.close();
@@ -46,11 +47,12 @@ it.concurrent('deleting the locks of a run that is under way lets no other run b
   const first = workspace.start('run', 'nightly', '--json');
   await until(() => store.requests.length > 5);
   shop.delete('.storeferry/locks');
-  const [again, other] = await Promise.all([
-    workspace.storeferry('run', 'nightly', '--json'),
-    workspace.storeferry('run', 'other', '--json'),
-  ]);
-  const ended = await first.ended;
+  // So slow that the first run surely has its locks until the others have asked for them.
+  store.misbehave({ does: delay(1_000) });
+  const following = workspace.start('run', 'other', '--json');
+  const again = await workspace.storeferry('run', 'nightly', '--json');
+  store.behave();
+  const [ended, other] = await Promise.all([first.ended, following.ended]);
   expect([ended.code, again.code, other.code], again.stderr + other.stderr).toEqual([0, 1, 0]);
   expect(again.stderr).toContain('already running');
   figure(context, {

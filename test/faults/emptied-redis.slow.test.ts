@@ -5,6 +5,7 @@ import { figure } from '../support/figure.ts';
 import { atLeast, none } from '../support/measure.ts';
 import { describeWithRedis } from '../support/redis.ts';
 import { seedOf } from '../support/seed.ts';
+import { delay } from '../support/store/faults.ts';
 import { seededRandom } from '../support/store/random.ts';
 import { until } from '../support/until.ts';
 import { audit, makeBooks, refusal } from './books.ts';
@@ -38,9 +39,13 @@ describeWithRedis('a Redis that is emptied', () => {
     const interrupted = scene.start('enqueue', 'nightly', '--follow', '--json');
     const enough = 100 + random() * 200;
     await until(() => store.requests.length > enough);
+    // So slow that the run surely is in its middle when it strikes.
+    store.misbehave({ does: delay(500) });
     await flushAll(scene);
     const { code, stderr } = await interrupted.ended;
     expect(code, stderr).toBe(1);
+    store.behave();
+    store.misbehave(refusal(store.apiKey));
 
     const again = await scene.start('enqueue', 'nightly', '--follow', '--json').ended;
     const found = await audit(books, store, workspace, again.json());

@@ -136,7 +136,8 @@ describe('the file of an export', () => {
         const before = store.requests.length;
         const running = scene.start('run', name);
         while (store.requests.length === before && running.process.exitCode === null) await sleep(2);
-        await sleep(random() * 150);
+        // The first is killed while it waits for its answer: a fast machine may be done with all before their moment comes.
+        if (Object.keys(scene.fired()).length > 0) await sleep(random() * 150);
         if (running.process.exitCode === null && (await kill(running)))
           scene.count('SIGKILL while reading or writing');
         await running.ended;

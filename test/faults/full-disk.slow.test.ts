@@ -5,6 +5,7 @@ import { figure, skipFault } from '../support/figure.ts';
 import { atMost, none } from '../support/measure.ts';
 import { seedOf } from '../support/seed.ts';
 import { mountSmallDisk, NO_SMALL_DISK } from '../support/small-disk.ts';
+import { delay } from '../support/store/faults.ts';
 import { seededRandom } from '../support/store/random.ts';
 import { until } from '../support/until.ts';
 import { audit, makeBooks, refusal } from './books.ts';
@@ -51,7 +52,11 @@ describe('a disk that is full in the middle of a run', () => {
       const before = store.requests.length;
       const running = scene.start('run', 'nightly', '--json');
       await until(() => store.requests.length > before + after);
+      // So slow that the run is not over before the disk is full.
+      store.misbehave({ does: delay(500) });
       await disk.fill();
+      store.behave();
+      store.misbehave(refusal(store.apiKey));
       scene.count('ENOSPC while sending');
       const { code, stderr } = await running.ended;
       resent.process(resentSince(store.requests, 0, before), true);

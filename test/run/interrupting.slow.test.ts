@@ -14,6 +14,8 @@ describe('a run that another process asks to end', () => {
     const { workspace, store } = setup;
     const running = workspace.start('run', 'nightly', '--json');
     await until(() => store.requests.length > 100);
+    // So slow that the run would not end by itself.
+    store.misbehave({ does: delay(1_000) });
     await using state = await openSqliteState(join(workspace.dir, '.storeferry'));
     const context = { state, clock: Date.now };
     const [run] = await state.runs.list({ limit: 1 });
@@ -21,13 +23,10 @@ describe('a run that another process asks to end', () => {
 
     const progress = await until(async () => {
       const seen = (await context.state.runs.get(run.id))?.progress;
-      return seen?.step === 'apply' ? seen : null;
+      return seen?.step === 'apply' && seen.applied > 0 ? seen : null;
     });
     expect(progress).toMatchObject({ unit: 'requests', total: PRODUCTS, rejected: 0 });
-    expect(progress.applied).toBeGreaterThan(0);
 
-    // So slow that the run would not end by itself.
-    store.misbehave({ does: delay(1_000) });
     await askToInterrupt(context, run.id);
     const ended = await running.ended;
     store.behave();
@@ -48,6 +47,7 @@ describe('a run that another process asks to end', () => {
     const { workspace, store } = setup;
     const running = workspace.start('run', 'nightly', '--json');
     await until(() => store.requests.length > 100);
+    store.misbehave({ does: delay(1_000) });
     const { runs } = (await workspace.storeferry('runs', '--json')).json();
     const id = Array.isArray(runs) ? String(runs[0]?.run) : '';
     const cancelled = await workspace.storeferry('cancel', id);
