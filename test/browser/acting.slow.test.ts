@@ -8,6 +8,10 @@ import { manyProducts, shopifyCatalog } from '../support/catalog.ts';
 import { type SlowShop, slowShop } from './slow-shop.ts';
 import { openVisitor, signIn } from './visitor.ts';
 
+/** So many that a run is surely still under way when its page has been looked at for a while. */
+const WATCHED = 120;
+const INTERRUPTED = 300;
+
 /** Presses a button or follows a link, by its words. */
 async function press(page: Page, words: string): Promise<void> {
   await page
@@ -46,8 +50,8 @@ describeWithBrowser('the dashboard in a browser', () => {
   beforeAll(async () => {
     [shop, browser] = await Promise.all([
       slowShop({
-        watched: { store: 'slow', catalog: shopifyCatalog(manyProducts(60)) },
-        interrupted: { store: 'slow', catalog: shopifyCatalog(manyProducts(120, 1000)) },
+        watched: { store: 'slow', catalog: shopifyCatalog(manyProducts(WATCHED)) },
+        interrupted: { store: 'slow', catalog: shopifyCatalog(manyProducts(INTERRUPTED, 1000)) },
         limited: { store: 'main', catalog: shopifyCatalog(manyProducts(10, 2000)), lines: 'mode: mirror\n' },
         rejected: {
           store: 'main',
@@ -106,10 +110,12 @@ describeWithBrowser('the dashboard in a browser', () => {
     await figureChanges(page, 'applied');
     expect(loads).toBe(0);
     expect(await page.getByRole('progressbar').getAttribute('value')).not.toBeNull();
-    expect(await page.locator('[data-live="figures"]').textContent()).toMatch(/^\d+ of 60 requests$/);
+    expect(await page.locator('[data-live="figures"]').textContent()).toMatch(
+      new RegExp(`^\\d+ of ${WATCHED} requests$`),
+    );
     await outcome(page, 'Done');
     expect(await page.locator('.live').count()).toBe(0);
-    expect((await shop.products('slow')).size).toBe(60);
+    expect((await shop.products('slow')).size).toBe(WATCHED);
     expect(complaints).toEqual([]);
     expect(strayRequests).toEqual([]);
   });
@@ -224,16 +230,16 @@ describeWithBrowser('the dashboard in a browser', () => {
     await press(page, 'Interrupt');
     await press(page, 'Interrupt the run');
     await outcome(page, 'Interrupted');
-    const held = (await shop.products('slow')).size - 60;
+    const held = (await shop.products('slow')).size - WATCHED;
     expect(held).toBeGreaterThan(0);
-    expect(held).toBeLessThan(120);
+    expect(held).toBeLessThan(INTERRUPTED);
 
     await page.locator('#next').locator('..').getByRole('link', { name: 'Run', exact: true }).click();
     expect(await page.locator('.does').innerText()).toContain('it continues where run');
     await press(page, 'Run now');
     await page.waitForURL(run);
     await outcome(page, 'Done');
-    expect((await shop.products('slow')).size).toBe(60 + 120);
+    expect((await shop.products('slow')).size).toBe(WATCHED + INTERRUPTED);
     expect(complaints).toEqual([]);
   });
 });

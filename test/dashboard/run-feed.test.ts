@@ -1,11 +1,12 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, it, onTestFinished, vi } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { type LiveProgress, runFeed } from '../../src/dashboard/run-feed.ts';
 import { openSqliteState } from '../../src/state/sqlite/open-sqlite-state.ts';
 import { jobLockName } from '../../src/state/state.ts';
 import { sampleRun } from '../state/samples.ts';
+import { until } from '../support/until.ts';
 
 it('says from its first figure on how long a run takes that was under way before anybody looked', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'storeferry-feed-'));
@@ -20,7 +21,7 @@ it('says from its first figure on how long a run takes that was under way before
   using feed = runFeed({ state }, { lookEveryMs: 1, clock: () => now });
   const seen: LiveProgress[] = [];
   feed.watch(run.id, (_event, progress) => seen.push(progress));
-  await vi.waitUntil(() => seen.length > 0);
+  await until(() => seen.length > 0);
 
   const shown: LiveProgress['words'][] = [];
   for (let second = 0; second <= 15; second++) {
@@ -37,7 +38,7 @@ it('says from its first figure on how long a run takes that was under way before
     } as const;
     await state.runs.update(run.id, { step: 'apply', progress });
     const from = seen.length;
-    await vi.waitUntil(() => seen.slice(from + 1).some((one) => one.done === done));
+    await until(() => seen.slice(from + 1).some((one) => one.done === done));
     const latest = seen.at(-1);
     if (latest !== undefined) shown.push(latest.words);
   }

@@ -60,9 +60,15 @@ export function describeLocks(fresh: () => Promise<Opening>): void {
       const acquired = processes.other.locks.acquire(
         'target',
         { job: 'weekly', run: 'run-2' },
-        { signal: NEVER, onWait: (heldBy) => waits.push(heldBy) },
+        {
+          signal: NEVER,
+          onWait(heldBy) {
+            waits.push(heldBy);
+            // Long enough for it to look again.
+            setTimeout(() => lock.release(), 700);
+          },
+        },
       );
-      setTimeout(() => lock.release(), 700);
       const next = await acquired;
       expect(lock.isHeld()).toBe(false);
       expect(next.isHeld()).toBe(true);

@@ -14,7 +14,7 @@ import { describeState } from './state-suite.ts';
 import { startSwallowingProxy } from './swallowing-proxy.ts';
 
 /** Of locks that are renewed, on a busy machine too. */
-const LEASE_MS = patience(700);
+const LEASE_MS = patience(2_000);
 
 const HOLDER = { job: 'nightly', run: 'run-1' };
 
@@ -26,7 +26,7 @@ describeWithRedis('the shared state', () => {
   });
   afterAll(() => server.stop());
   const fresh = () =>
-    ({ kind: 'redis', url: server.url, prefix: `test-${++opened}`, leaseMs: 1_000 }) as const;
+    ({ kind: 'redis', url: server.url, prefix: `test-${++opened}`, leaseMs: LEASE_MS }) as const;
 
   describe('like any state', () => {
     describeState(async () => fresh());
@@ -111,7 +111,7 @@ describeWithRedis('the shared state', () => {
     await child.saying('recorded 3');
     child.kill('SIGSTOP');
     await using state = await openRedisState(opening);
-    const signal = AbortSignal.timeout(10_000);
+    const signal = AbortSignal.timeout(patience(30_000));
     await using lock = await state.locks.acquire('target', HOLDER, { signal, onWait: () => {} });
     const before = await state.ledger(TARGET).count('of-child');
     child.kill('SIGCONT');
@@ -146,8 +146,8 @@ describeWithRedis('the shared state', () => {
 
   it('keeps a lock as long as it is renewed, and lets it run out once it is left', async () => {
     const opening = fresh();
-    await using state = await openRedisState({ ...opening, leaseMs: LEASE_MS });
-    await using other = await openRedisState({ ...opening, leaseMs: LEASE_MS });
+    await using state = await openRedisState(opening);
+    await using other = await openRedisState(opening);
     const lock = await held(state.locks.tryAcquire('target', HOLDER));
     await new Promise((resolve) => setTimeout(resolve, 2 * LEASE_MS));
     expect(lock.isHeld()).toBe(true);
@@ -165,7 +165,7 @@ describeWithRedis('the shared state', () => {
     wall.mockImplementation(() => real + performance.now() + days * 86_400_000);
     try {
       expect(lock.isHeld()).toBe(true);
-      await new Promise((resolve) => setTimeout(resolve, 1_500));
+      await new Promise((resolve) => setTimeout(resolve, 1.5 * LEASE_MS));
       expect(lock.isHeld()).toBe(true);
     } finally {
       wall.mockRestore();

@@ -2,6 +2,7 @@ import { createServer as createSocketServer } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { UnauthorizedError } from '../../src/model/storeferry-error.ts';
 import { hurriedClock } from '../support/hurried-clock.ts';
+import { patience } from '../support/pace.ts';
 import {
   empty,
   errorAnswer,
@@ -175,7 +176,10 @@ describe('the storefront, before a store that misbehaves', () => {
   });
 
   it('does not wait for ever for an answer', async () => {
-    const { storefront } = await setup({ faults: [{ does: hang, times: 1 }] }, { attemptMs: 200 });
+    const { storefront } = await setup(
+      { faults: [{ does: hang, times: 1 }] },
+      { attemptMs: patience(1_000) },
+    );
     expect(await storefront.upsertProduct(product('mug'), { signal })).toMatchObject({ kind: 'applied' });
     expect(storefront.stats().retries).toBe(1);
   });
@@ -191,7 +195,7 @@ describe('the storefront, before a store that misbehaves', () => {
       const drip = setInterval(() => response.write(' '), 10);
       response.once('close', () => clearInterval(drip));
     });
-    const storefront = connect(baseUrl, { attemptMs: 100 });
+    const storefront = connect(baseUrl, { attemptMs: patience(1_000) });
     expect(await storefront.upsertProduct(product('mug'), { signal })).toEqual({ kind: 'applied', id: 1 });
     expect(requests).toBe(2);
   });

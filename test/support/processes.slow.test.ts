@@ -50,9 +50,9 @@ describe.runIf(process.platform === 'linux' && hasRedisServer())('what a test ha
   it.each(['SIGTERM', 'SIGKILL'] as const)('ends with vitest after %s', async (signal) => {
     const run = hangingRun({ HANGS: 'yes' });
     const vitest = startProcess(process.execPath, run.args, { ...run.options, stdio: 'ignore' });
-    await until(() => run.started().length > 5, { everyMs: 50, withinMs: 20_000 });
+    await until(() => run.started().length > 5, { everyMs: 50 });
     expect(vitest.kill(signal)).toBe(true);
-    await until(() => run.running().length === 0, { everyMs: 50, withinMs: 20_000 });
+    await until(() => run.running().length === 0, { everyMs: 50 });
     expect(run.mounted()).toBe(false);
     await until(() => run.folders().length === 0);
   });
@@ -60,14 +60,11 @@ describe.runIf(process.platform === 'linux' && hasRedisServer())('what a test ha
   it('ends with the process of a test file that is killed', async () => {
     const run = hangingRun({ HANGS: 'yes' });
     const vitest = startProcess(process.execPath, run.args, { ...run.options, stdio: 'ignore' });
-    await until(() => run.started().length > 5, { everyMs: 50, withinMs: 20_000 });
+    await until(() => run.started().length > 5, { everyMs: 50 });
     const [worker = ''] = run.running().filter((line) => line.includes('workers/forks'));
     process.kill(Number.parseInt(worker, 10), 'SIGKILL');
-    await until(() => run.running().every((line) => line.includes('vitest')), {
-      everyMs: 50,
-      withinMs: 20_000,
-    });
+    await until(() => run.running().every((line) => line.includes('vitest')), { everyMs: 50 });
     vitest.kill('SIGKILL');
-    await until(() => run.running().length === 0, { everyMs: 50, withinMs: 20_000 });
+    await until(() => run.running().length === 0, { everyMs: 50 });
   });
 });

@@ -138,7 +138,8 @@ describe('the store, by the API document', () => {
 
 describe('the store, misbehaving', () => {
   it('makes two products of two requests at once for one url, and sees the overlap', async () => {
-    const { store, upsert } = await setup({ latencyMs: 5 });
+    // Long enough for both to arrive.
+    const { store, upsert } = await setup({ latencyMs: patience(200) });
     await Promise.all([upsert('mug'), upsert('mug')]);
     expect(store.figures()).toMatchObject({ requests: 2, duplicates: 1, maxOverlap: 2 });
   });

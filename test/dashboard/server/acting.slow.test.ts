@@ -6,6 +6,9 @@ import { endOf } from './end-of.ts';
 import { formOf } from './http-client.ts';
 import { serveDashboard } from './running-dashboard.ts';
 
+/** So many that a run is surely still under way when pages have been looked at meanwhile. */
+const PRODUCTS = 3_000;
+
 describe('what is done from the dashboard', () => {
   it('plans, says in figures what approving will do, and does exactly that', async () => {
     await using nightly = await setupNightly(30);
@@ -96,7 +99,7 @@ describe('what is done from the dashboard', () => {
   });
 
   it('offers no second start while a command runs the job, and leads an earlier form to that run', async () => {
-    await using nightly = await setupNightly(400, {}, { latencyMs: 100 });
+    await using nightly = await setupNightly(PRODUCTS, {}, { latencyMs: 100 });
     const { store, workspace } = nightly;
     const dashboard = await serveDashboard(workspace);
     const client = await dashboard.signedIn('full');
@@ -122,7 +125,7 @@ describe('what is done from the dashboard', () => {
   });
 
   it('interrupts a run that is under way, and its own runs when it is asked to stop', async () => {
-    await using nightly = await setupNightly(400, {}, { latencyMs: 100 });
+    await using nightly = await setupNightly(PRODUCTS, {}, { latencyMs: 100 });
     const { store, workspace } = nightly;
     const dashboard = await serveDashboard(workspace);
     const client = await dashboard.signedIn('full');
@@ -142,6 +145,6 @@ describe('what is done from the dashboard', () => {
     expect((await dashboard.command.ended).code).toBe(0);
     const { stdout } = await workspace.storeferry('runs', run);
     expect(stdout).toContain('interrupted');
-    expect(store.shop.products.size).toBeLessThan(400);
+    expect(store.shop.products.size).toBeLessThan(PRODUCTS);
   });
 });

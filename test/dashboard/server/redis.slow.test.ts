@@ -31,7 +31,7 @@ describeWithRedis('over Redis', () => {
   });
 
   it('says of a queued run that it waits for a worker, and of one under way that a worker executes it', async () => {
-    await using shop = await openShop({ products: 300, store: { latencyMs: 100 } });
+    await using shop = await openShop({ products: 3_000, store: { latencyMs: 100 } });
     const { store, workspace } = shop;
     const dashboard = await serveDashboard(workspace);
     const client = await dashboard.signedIn('full');

@@ -97,7 +97,7 @@ describe('the rejects of a run', () => {
     const file = join(nightly.workspace.dir, '.storeferry', 'artifacts', run, 'rejects.csv');
     const first = await upload(scene, rejects.replace('Product 3', 'The first'));
     const second = await upload(scene, rejects.replace('Product 3', 'The second'));
-    nightly.store.misbehave({ does: delay(3_500) });
+    nightly.store.misbehave({ does: delay(60_000) });
     const begun = await client.submit(first, `/runs/${run}/retry`);
     const [retry = ''] = /(?<=Run )\w+/.exec(begun.words) ?? [];
     expect((await client.submit(second, `/runs/${run}/retry`)).words).toContain(`Run ${retry}`);

@@ -1,6 +1,7 @@
 import { request } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { setupNightly } from '../../support/nightly.ts';
+import { delay } from '../../support/store/faults.ts';
 import { until } from '../../support/until.ts';
 import { endOf } from './end-of.ts';
 import type { HttpClient } from './http-client.ts';
@@ -49,7 +50,10 @@ async function beginRun(client: HttpClient): Promise<string> {
 
 describe('a run under way', () => {
   it('is streamed to all who watch, to its end', async () => {
-    await using nightly = await setupNightly(300, {}, { latencyMs: 100 });
+    await using nightly = await setupNightly(300);
+    const { store } = nightly;
+    // So slow that the run does not end before all watch it.
+    store.misbehave({ does: delay(1_000) });
     const dashboard = await serveDashboard(nightly.workspace);
     const client = await dashboard.signedIn('full');
     const looking = await dashboard.signedIn('readOnly');
@@ -58,6 +62,10 @@ describe('a run under way', () => {
     const gone = listen(client, run);
     expect(await gone.status).toBe(200);
     gone.close();
+    const isApplying = ({ data }: { readonly data: Record<string, unknown> }) =>
+      data['step'] === 'apply' && Number(data['done']) > 0;
+    await until(() => streams.every((stream) => eventsOf(stream.text()).some(isApplying)));
+    store.behave();
     await Promise.all(streams.map(({ ended }) => ended));
     for (const stream of streams) {
       const events = eventsOf(stream.text());
