@@ -9,10 +9,12 @@ const SMALL_HEAP_BYTES = 48 * 1024 * 1024;
  */
 const NURSERY_BYTES = 16 * 1024 * 1024;
 /**
- * After a collection of the whole heap the next one is due when the heap has grown by this share. By default it grows to four
- * times its size: 150 MiB of which 40 live, most of it shards that were sent; when it doubles, 75 (test/bench/README.md).
+ * After a collection of the whole heap the next one is due when the heap has grown by this share: by default to four times its
+ * size, 150 MiB of which 40 live. While all of the heap, nursery included, is below `LARGE_HEAP_BYTES`, it may double: collecting
+ * 20 MiB again and again was a tenth of a plan.
  */
-const GROWTH_PERCENT = 50;
+const GROWTH_PERCENT = { small: 100, large: 50 };
+const LARGE_HEAP_BYTES = 80 * 1024 * 1024;
 
 /**
  * Bounds the memory that V8 takes: collects the whole heap sooner, and stops the growth of the nursery at a sufficient size. By
@@ -21,16 +23,21 @@ const GROWTH_PERCENT = 50;
  * start: V8 refuses code that was cached under other flags, Node's own modules included, in this thread and in new ones.
  */
 export function boundHeap(): void {
-  let isSmall = true;
+  let growth = Number.POSITIVE_INFINITY;
+  let isNurseryBounded = false;
   const polling = setInterval(() => {
-    if (isSmall) {
-      if (getHeapStatistics().total_heap_size < SMALL_HEAP_BYTES) return;
-      isSmall = false;
-      setFlagsFromString(`--heap-growing-percent=${GROWTH_PERCENT}`);
+    const { total_heap_size: size } = getHeapStatistics();
+    if (size < SMALL_HEAP_BYTES) return;
+    const wanted = size < LARGE_HEAP_BYTES ? GROWTH_PERCENT.small : GROWTH_PERCENT.large;
+    if (wanted < growth) {
+      growth = wanted;
+      setFlagsFromString(`--heap-growing-percent=${growth}`);
     }
     const nursery = getHeapSpaceStatistics().find(({ space_name }) => space_name === 'new_space');
-    if (nursery === undefined || nursery.space_size < NURSERY_BYTES) return;
-    setFlagsFromString('--semi-space-growth-factor=1');
-    clearInterval(polling);
+    if (!isNurseryBounded && nursery !== undefined && nursery.space_size >= NURSERY_BYTES) {
+      isNurseryBounded = true;
+      setFlagsFromString('--semi-space-growth-factor=1');
+    }
+    if (isNurseryBounded && growth === GROWTH_PERCENT.large) clearInterval(polling);
   }, POLL_MS).unref();
 }

@@ -128,7 +128,7 @@ function fitting(
 ): (text: string) => boolean {
   if (typeof expected !== 'string') {
     const words = new Set(expected.flatMap((word) => [...spellingsOf(word)]));
-    return (text) => words.has(booleanWord(text));
+    return rememberingLast((text) => words.has(booleanWord(text)));
   }
   const pattern = compilePattern(expected, scope.limits.patternLength, (message) =>
     scope.problems.add(['expect', name], message),

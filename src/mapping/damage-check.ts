@@ -122,7 +122,7 @@ export function compileDamageCheck(scope: Scope) {
         // Pairs of `entries` were a tenth of the garbage of a plan.
         for (let slot = 0; slot < row.cells.length; slot++) {
           const cell = row.cells[slot];
-          if (cell === undefined || !SUSPECT.test(cell)) continue;
+          if (cell === undefined || cell === '' || !SUSPECT.test(cell)) continue;
           const fields = readFrom(row, slot, row === rows.head);
           for (const damage of damagesOf(cell)) {
             const { code, treatment, explanation, note } = damage;

@@ -3,6 +3,9 @@ const QUOTIENT_DIGITS = 24;
 /** A number holds this many significant digits exactly. */
 const NUMBER_DIGITS = 15;
 
+/** Whole numbers below it have no more digits than that. */
+const MOST_WHOLE = 10n ** BigInt(NUMBER_DIGITS);
+
 /** Kept, since every calculation needs some of them. */
 const POWERS = Array.from({ length: 64 }, (_, exponent) => 10n ** BigInt(exponent));
 
@@ -32,6 +35,7 @@ export class Decimal {
 
   /** As the number reads in decimal: 0.1 is a tenth. The number must be finite. */
   static of(number: number): Decimal {
+    if (Number.isSafeInteger(number)) return new Decimal(BigInt(number), 0);
     const [digits = '', exponent = '0'] = String(number).split('e');
     const [whole = '', fraction = ''] = digits.split('.');
     const scale = fraction.length - Number(exponent);
@@ -74,7 +78,9 @@ export class Decimal {
 
   /** Below 0 where this is the smaller one, above 0 where it is the greater one. */
   compare(other: Decimal): number {
-    return this.minus(other).sign;
+    const scale = Math.max(this.#scale, other.#scale);
+    const difference = this.#at(scale) - other.#at(scale);
+    return Number(difference > 0n) - Number(difference < 0n);
   }
 
   /** How often `other` fits into this, rounded down. Both are positive. */
@@ -93,12 +99,14 @@ export class Decimal {
 
   /** As a number: rounded half up to 15 significant digits where it has more. */
   toNumber(): number {
+    if (this.#scale === 0 && this.#units < MOST_WHOLE && this.#units > -MOST_WHOLE)
+      return Number(this.#units);
     const surplus = String(this.#units).replace('-', '').length - NUMBER_DIGITS;
     const held = surplus > 0 ? this.rounded(this.#scale - surplus) : this;
     return Number(`${held.#units}e${-held.#scale}`);
   }
 
   #at(scale: number): bigint {
-    return this.#units * powerOfTen(scale - this.#scale);
+    return scale === this.#scale ? this.#units : this.#units * powerOfTen(scale - this.#scale);
   }
 }

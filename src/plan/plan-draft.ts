@@ -4,6 +4,7 @@ import { isJsonObject } from '../model/json-object.ts';
 import type {
   DeferredRecord,
   ImportMode,
+  Mapped,
   MappedRecord,
   MappedRejection,
   MappedSkip,
@@ -127,6 +128,11 @@ export class PlanDraft {
    * sent before the mapping was edited would be mapped in every run.
    */
   readonly #facts: MemoFact[] = [];
+  /**
+   * Whether the ledger knew no record of the last batch, as in a first import. Then rows are mapped at once: while they wait for the
+   * answer, the garbage collector copies all of their cells, and moves those of two batches to the old generation.
+   */
+  #isUnknown = false;
   #batch: Taken[] = [];
   #chars = 0;
   #asked: Query | undefined;
@@ -150,8 +156,17 @@ export class PlanDraft {
 
   /** Takes rows with a unique key, to be mapped if necessary. */
   defer(record: DeferredRecord): void {
-    this.#batch.push(record);
-    this.#chars += record.chars;
+    if (this.#isUnknown && this.#options.mode !== 'create') {
+      this.#takeMapped(record.map());
+    } else {
+      this.#batch.push(record);
+      this.#chars += record.chars;
+    }
+  }
+
+  #takeMapped(mapped: Mapped): void {
+    if (mapped.kind === 'record') this.record(mapped);
+    else this.leaveOut(mapped, 1);
   }
 
   /** Takes rows that are not sent. */
@@ -240,6 +255,7 @@ export class PlanDraft {
   async #workOff(asked: Query | undefined): Promise<void> {
     if (asked === undefined) return;
     const answers = await asked.answers;
+    if (answers.length > 0) this.#isUnknown = answers.every((answer) => answer === undefined);
     let next = 0;
     const settled = asked.batch.map((taken) => {
       switch (taken.kind) {

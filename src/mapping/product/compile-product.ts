@@ -165,7 +165,11 @@ const RUN_TOGETHER = /[\p{L}\p{N}_)]https?:\/\//iu;
 
 /** Whether a text is one address. */
 function isAddress(text: string): boolean {
-  return /^https?:\/\/[^\s/]/i.test(text) && !RUN_TOGETHER.test(text);
+  return (
+    /^https?:\/\/[^\s/]/i.test(text) &&
+    // After the first `://` nearly no address has another one.
+    (text.indexOf('://', 'https'.length + 1) < 0 || !RUN_TOGETHER.test(text))
+  );
 }
 
 /** Params that could complete incomplete addresses: params of the images that have no http address yet. */
@@ -178,11 +182,15 @@ function unsetBases({ params }: Scope, written: string): string {
 
 /** Separators between two addresses of one cell. Within an address, a second one follows no blank or separator. */
 const BETWEEN_ADDRESSES = /[\s,;|]+(?=https?:\/\/|$)/i;
+/** A text without any of them, as nearly all are. */
+const ONE_WORD = /^[^\s,;|]+$/;
 
 /** Image addresses, without other texts. `//host/…` means https. */
 function addresses(written: readonly string[], notes: string[], advice: string): readonly string[] {
   const kept = new Set<string>();
-  const apart = written.flatMap((text) => text.split(BETWEEN_ADDRESSES).filter((one) => one !== ''));
+  const apart = written.every((text) => ONE_WORD.test(text))
+    ? written
+    : written.flatMap((text) => text.split(BETWEEN_ADDRESSES).filter((one) => one !== ''));
   if (apart.length > written.length) notes.push('images: several addresses in one cell, split');
   for (const text of apart) {
     const address = text.startsWith('//') ? `https:${text}` : text;

@@ -25,6 +25,8 @@ const AMOUNT = { ...PLAIN_NUMBER, otherwise: 'blank' } as const;
 
 /** Weights are sent with a precision of a millionth of the store's unit: further digits are noise of the conversion. */
 const DIGITS = 6;
+/** A quotient with more digits is rounded to 15 of them. */
+const MOST_GRAMS = 1e15;
 
 /** Compiles the weight of a variant into the store's unit. */
 export function compileWeight(
@@ -90,6 +92,10 @@ function inStoreUnit(
   if (weight < 0) refuse('weight-negative', 'the weight is below 0');
   const name = unit.trim().toLowerCase();
   if (name === storeUnit) return weight;
+  // The usual case, without a decimal: a quotient of integers is the nearest number to it, as below.
+  if (name === 'g' && storeUnit === 'kg' && Number.isInteger(weight) && weight > 0 && weight < MOST_GRAMS) {
+    return weight / 1000;
+  }
   const from = UNIT_GRAMS.get(name);
   const to = UNIT_GRAMS.get(storeUnit);
   return from === undefined || to === undefined

@@ -124,11 +124,13 @@ function compileWords(words: readonly Word[]): CellCheck {
       if (typeof word === 'number' || /^-?[0-9]+(?:\.[0-9]+)?$/.test(text)) numbers.add(Number(text));
     }
   }
+  const isWord = rememberingLast(
+    (text) => texts.has(booleanWord(text)) || (numbers.size > 0 && numbers.has(Number(text))),
+  );
   return (cell) => {
     if (cell === undefined) return missing;
     const text = cleanCell(cell);
-    if (text === undefined) return blank;
-    return present || texts.has(booleanWord(text)) || (numbers.size > 0 && numbers.has(Number(text)));
+    return text === undefined ? blank : present || isWord(text);
   };
 }
 
