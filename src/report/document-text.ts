@@ -9,7 +9,6 @@ import {
   type Section,
   shownIn,
   type Table,
-  type TableColumn,
   type Tone,
   type Words,
 } from './section.ts';
@@ -22,7 +21,9 @@ export function documentText({ head, sections }: RunDocument, options: PageOptio
   const shown = shownIn(sections, 'text');
   const isNext = ({ id }: Section) => id === 'next';
   for (const section of [...shown.filter((section) => !isNext(section)), ...shown.filter(isNext)]) {
-    const blocks = shownIn(section.blocks.filter(isPrinted), 'text');
+    // A terminal shows no drawings.
+    const printed = section.blocks.filter((block) => block.kind !== 'bars' && block.kind !== 'plot');
+    const blocks = shownIn(printed, 'text');
     if (blocks.length === 0) continue;
     if (section.title !== null) page.heading(plainWords(section.title, 'text'));
     for (const block of blocks) printBlock(page, block);
@@ -31,11 +32,6 @@ export function documentText({ head, sections }: RunDocument, options: PageOptio
 }
 
 type Printed = Exclude<Block, { readonly kind: 'bars' | 'plot' }>;
-
-/** A terminal shows no drawings. */
-function isPrinted(block: Block): block is Printed {
-  return block.kind !== 'bars' && block.kind !== 'plot';
-}
 
 /** `nightly-catalog: done after 12.3 s (run k3f9)`. */
 function headline({ kind, what, job, store, run, status, outcome, lastedMs }: DocumentHead): string {
@@ -51,13 +47,10 @@ function printBlock(page: Page, block: Printed): void {
       page.say(block.words, { indent: 2, tone: 'strong' });
       break;
     case 'paragraph': {
-      const tone =
-        block.role === 'problem'
-          ? 'bad'
-          : block.role === 'headline' || block.role === 'file'
-            ? 'strong'
-            : undefined;
-      for (const words of block.sentences) page.say(words, { indent: 2, tone });
+      const { role = 'hint', sentences } = block;
+      const isStrong = role === 'headline' || role === 'file';
+      const tone = role === 'problem' ? 'bad' : isStrong ? 'strong' : undefined;
+      for (const words of sentences) page.say(words, { indent: 2, tone });
       break;
     }
     case 'table':
@@ -89,9 +82,10 @@ function printTable(page: Page, { columns, rows, foot = [], shown, more }: Table
   }));
   const lead = columns.findIndex(({ leads }) => leads === true);
   const restOf = (texts: readonly string[], skipped: number) =>
-    texts.filter(
-      (text, column) => column > 0 && column !== skipped && text !== '' && isShown(columns[column]),
-    );
+    texts.filter((text, column) => {
+      const { only = 'text' } = columns[column] ?? {};
+      return column > 0 && column !== skipped && text !== '' && only === 'text';
+    });
   if (lead === -1) {
     const figure = columns.findIndex(({ numeric }) => numeric === true);
     page.figures(
@@ -106,10 +100,6 @@ function printTable(page: Page, { columns, rows, foot = [], shown, more }: Table
   }
   const left = rows.length - (shown?.text ?? rows.length);
   if (left > 0 && more !== undefined) page.say(more(left), { indent: 2, tone: 'quiet' });
-}
-
-function isShown(column: TableColumn | undefined): boolean {
-  return column?.only === undefined || column.only === 'text';
 }
 
 function printList(page: Page, { style, title = null, items, shown, more }: List): void {
@@ -236,9 +226,8 @@ const NARROW = /^[ -~\u{a0}-\u{ac}\u{ae}-\u{24f}\u{2010}-\u{2027}]*$/u;
 /** The columns of a text in a terminal. The package is loaded for other characters only: its tables take 20 ms. */
 export function columnsOf(text: string): number {
   if (NARROW.test(text)) return text.length;
-  const { default: stringWidth }: typeof import('string-width') = createRequire(import.meta.url)(
-    'string-width',
-  );
+  const load = createRequire(import.meta.url);
+  const { default: stringWidth }: typeof import('string-width') = load('string-width');
   return stringWidth(text);
 }
 
@@ -267,7 +256,6 @@ export interface Finding {
   readonly hint?: string | undefined;
 }
 
-const WORDS = { ok: 'ok', warning: 'warning', error: 'error', 'not-checked': 'not checked' } as const;
 const MARGIN = 'not checked  '.length;
 
 /** For each finding its verdict and result, and below it what to do. */
@@ -279,7 +267,7 @@ export function findingsText(findings: readonly Finding[], { colors, width }: Pa
     const [first = '', ...more] = wrap(printable(`${subject}: ${message}`), room);
     const advice = hint === undefined || verdict === 'ok' ? [] : wrap(printable(hint), room);
     return [
-      `${tones[verdict](WORDS[verdict].padEnd(MARGIN))}${first}`,
+      `${tones[verdict](verdict.replace('-', ' ').padEnd(MARGIN))}${first}`,
       ...[...more, ...advice].map((line) => `${' '.repeat(MARGIN)}${line}`),
     ];
   });

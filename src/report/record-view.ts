@@ -14,15 +14,7 @@ export interface ViewedField extends TracedField {
 /** What a plan does with one record, and the cells of the record. */
 export interface RecordView {
   readonly key: string | null;
-  readonly standing:
-    | 'new'
-    | 'changed'
-    | 'resent'
-    | 'unchanged'
-    | 'rejected'
-    | 'skipped'
-    | 'held'
-    | 'not-in-sample';
+  readonly standing: keyof typeof STANDINGS;
   /** How many records of the source have the key. */
   readonly copies: number;
   readonly rows: readonly TracedRow[];
@@ -61,7 +53,7 @@ export function standingWords({ standing, copies, inDoubt }: RecordView): string
   return `${words}${repeated}${doubt}`;
 }
 
-const STANDINGS: Readonly<Record<RecordView['standing'], string>> = {
+const STANDINGS = {
   new: 'New: the store has not acknowledged it before. The plan sends it.',
   changed: 'Changed since the store acknowledged it. The plan sends it.',
   resent: 'Equal to what the store acknowledged, and sent again.',
@@ -70,7 +62,7 @@ const STANDINGS: Readonly<Record<RecordView['standing'], string>> = {
   skipped: 'Skipped by the mapping. Nothing is sent.',
   held: 'Held by a guard of the job. Nothing is sent until somebody releases it.',
   'not-in-sample': 'Not in the sample: this plan leaves the record out. Nothing is sent.',
-};
+} as const;
 
 /** Whether this is the cell that a reason names. */
 export function isNamed(cell: Pick<TracedCell, 'line' | 'column'>, reason: Reason | null): boolean {
@@ -142,17 +134,13 @@ export function recordText(view: RecordView, { colors, width }: TextOptions): st
 /** `← Preis "12,90" (line 4)  number (decimal comma)`, and further cells. */
 function sourceWords({ cells, steps }: ViewedField, view: RecordView, room: number): readonly string[] {
   const words = cells.slice(0, CELLS_SHOWN).map((cell) => {
-    const text = cellText(cell, view, room);
+    const text = `${printable(cell.column ?? 'header')} ${valueText(cell.text, room)} (${cellPlace(cell, view.source)})`;
     return cell.condition === true ? `if ${text}` : `← ${text}`;
   });
   const more =
     cells.length > CELLS_SHOWN ? [`← and ${counted(cells.length - CELLS_SHOWN, 'more cell')}`] : [];
   const [first, ...others] = words;
   return first === undefined ? [] : [[first, ...steps.map(printable)].join('  '), ...others, ...more];
-}
-
-function cellText(cell: TracedCell, view: RecordView, room: number): string {
-  return `${printable(cell.column ?? 'header')} ${valueText(cell.text, room)} (${cellPlace(cell, view.source)})`;
 }
 
 /** The cells of a record without a body; the row with the cause comes first. */

@@ -82,15 +82,8 @@ export function runDocument(facts: RunFacts, view: View): RunDocument {
   const { id, job, store, kind, status, undo } = run;
   return {
     head: {
-      ...{
-        what: SUBJECTS[undo === undefined ? kind : 'undo'],
-        job,
-        store,
-        run: id,
-        kind,
-        status,
-        version: view.version,
-      },
+      ...{ job, store, run: id, kind, status, version: view.version },
+      what: SUBJECTS[undo === undefined ? kind : 'undo'],
       outcome: statusWords(status, facts.totals),
       at: run.finishedAt ?? view.now,
       lastedMs: lastedMs(run, view.now),

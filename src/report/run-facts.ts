@@ -82,12 +82,7 @@ export function isOnlyPlanned({ run, totals }: Pick<RunFacts, 'run' | 'totals'>)
   return status === 'planned' || status === 'stopped' || (status === 'superseded' && run.kind === 'plan');
 }
 
-interface MayQuotePeople {
-  readonly run: Run;
-  readonly plan?: Plan | null;
-  readonly refusals: readonly ReasonGroup[];
-  readonly unsentReasons: readonly { readonly reason: Reason; readonly count: number }[];
-}
+type MayQuotePeople = Pick<RunFacts, 'run' | 'refusals' | 'unsentReasons'> & Partial<Pick<RunFacts, 'plan'>>;
 
 /** Codes of reasons whose message quotes the store: `store-422`, `answer-unproved`. */
 const OF_STORE = /^(?:store|answer)-/;

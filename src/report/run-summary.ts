@@ -1,11 +1,4 @@
-import {
-  lastedMs,
-  type Run,
-  type RunStatus,
-  type RunTotals,
-  type ShareEstimate,
-  type Verification,
-} from '../model/run.ts';
+import { lastedMs, type Run, type RunStatus, type RunTotals, type Verification } from '../model/run.ts';
 import type { JudgedWave } from '../model/wave-limits.ts';
 import { type ClockKeeper, type JobFacts, NO_TOTALS, type RunFacts } from './run-facts.ts';
 
@@ -41,14 +34,15 @@ export function failureSummary({
   run,
   job,
   status,
-  applied,
-  rejected,
   durationMs,
   error,
+  ...figures
 }: FailedCommand): RunSummary {
-  const { inRows: _, ...totals } = NO_TOTALS;
-  return { run, job, status, ...totals, applied, rejected, rejectsFile: null, durationMs, error };
+  return { run, job, status, ...NO_FIGURES, ...figures, rejectsFile: null, durationMs, error };
 }
+
+/** In the order in which they are printed. */
+const { inRows: _, ...NO_FIGURES } = NO_TOTALS;
 
 /**
  * The summary of a run for programs. The duration of an unfinished run ends at `now` (milliseconds since the epoch).
@@ -57,25 +51,9 @@ export function runSummary(
   { run, totals, rejectsFile }: Pick<RunFacts, 'run' | 'totals' | 'rejectsFile'>,
   now: number,
 ): RunSummary {
+  const { inRows: _, ...figures } = totals;
   return {
-    run: run.id,
-    job: run.job,
-    status: run.status,
-    rows: totals.rows,
-    records: totals.records,
-    new: totals.new,
-    changed: totals.changed,
-    unchanged: totals.unchanged,
-    removed: totals.removed,
-    operations: totals.operations,
-    applied: totals.applied,
-    deleted: totals.deleted,
-    rejected: totals.rejected,
-    skipped: totals.skipped,
-    unsent: totals.unsent,
-    held: totals.held,
-    requests: totals.requests,
-    fieldsChanged: totals.fieldsChanged,
+    ...{ run: run.id, job: run.job, status: run.status, ...NO_FIGURES, ...figures },
     rejectsFile,
     durationMs: lastedMs(run, now),
     error: run.error,
@@ -85,42 +63,9 @@ export function runSummary(
 
 /**
  * A run as `runs --json` prints it: the object of `run --json`, and the kind of run. Times are ISO 8601, null while
- * unknown.
+ * unknown; `now` in milliseconds since the epoch.
  */
-interface ListedRun extends RunSummary {
-  readonly kind: Run['kind'];
-  readonly store: string;
-  readonly step: Run['step'];
-  readonly retryOf: string | null;
-  readonly undoOf: string | null;
-  readonly releaseOf: string | null;
-  readonly startedAt: string;
-  readonly finishedAt: string | null;
-  /** The progress of a running run; null if nothing is known. */
-  readonly progress: { readonly done: number; readonly total: number | null; readonly unit: string } | null;
-}
-
-/** A job as `runs --json` prints it. */
-interface ListedJob {
-  readonly job: string;
-  readonly schedule: { readonly cron: string; readonly timezone: string } | null;
-  readonly next: string | null;
-  readonly broken: boolean;
-  /** The id of its latest run that was not just a plan. */
-  readonly last: string | null;
-}
-
-/** The object that `runs --json` prints. */
-interface RunsSummary {
-  readonly jobs: readonly ListedJob[];
-  /** What keeps the schedules. */
-  readonly schedules: ClockKeeper;
-  /** Newest first. */
-  readonly runs: readonly ListedRun[];
-}
-
-/** One run for programs; `now` in milliseconds since the epoch. */
-export function listedRun(facts: Pick<RunFacts, 'run' | 'totals' | 'rejectsFile'>, now: number): ListedRun {
+export function listedRun(facts: Pick<RunFacts, 'run' | 'totals' | 'rejectsFile'>, now: number) {
   const { kind, store, step, retryOf, startedAt, finishedAt, progress = null } = facts.run;
   const { undo, release } = facts.run;
   return {
@@ -132,13 +77,13 @@ export function listedRun(facts: Pick<RunFacts, 'run' | 'totals' | 'rejectsFile'
   };
 }
 
-/** Jobs and runs for programs. A run in a list has its final totals. */
+/** Jobs and runs (newest first) as `runs --json` prints them. A run in a list has its final totals. */
 export function runsSummary(
   jobs: readonly JobFacts[],
   schedules: ClockKeeper,
   runs: readonly Run[],
   now: number,
-): RunsSummary {
+) {
   return {
     jobs: jobs.map(({ job, schedule, next, broken, last }) => ({
       job,
@@ -157,36 +102,23 @@ export function isoTime(at: number): string {
   return new Date(at).toISOString();
 }
 
+type Verified = Pick<
+  Verification,
+  'sampled' | 'known' | 'asKnown' | 'recreated' | 'altered' | 'rejected' | 'unsent' | 'forgottenShare'
+>;
+
 /** The object that `verify --json` prints as the last line. */
-interface VerificationSummary
-  extends Pick<
-    Verification,
-    'sampled' | 'known' | 'asKnown' | 'recreated' | 'altered' | 'rejected' | 'unsent'
-  > {
-  /** Null if the command failed before it was known, like `store`. */
-  readonly job: string | null;
-  readonly store: string | null;
-  /** `estimate` is null if no answer was conclusive; then `low` is 0 and `high` 1. */
-  readonly forgottenShare: ShareEstimate;
-  readonly error: string | null;
-}
-
-/** The summary of a verification for programs. */
 export function verificationSummary(
-  { job, store, error }: Pick<Run, 'job' | 'store' | 'error'>,
-  { sampled, known, asKnown, recreated, altered, rejected, unsent, forgottenShare }: Verification,
-): VerificationSummary {
-  return {
-    ...{ job, store, sampled, known, asKnown, recreated, altered, rejected, unsent, forgottenShare },
-    error,
-  };
+  { job, store, error }: Pick<Run, 'error'> & Readonly<Record<'job' | 'store', string | null>>,
+  { sampled, known, asKnown, recreated, altered, rejected, unsent, forgottenShare }: Verified,
+) {
+  const figures = { sampled, known, asKnown, recreated, altered, rejected, unsent };
+  return { job, store, ...figures, forgottenShare, error };
 }
 
-/** The summary of a verification that could not begin, or has no report. */
-export function failedVerification({
-  job,
-  error,
-}: Pick<VerificationSummary, 'job' | 'error'>): VerificationSummary {
+/** The same of a verification that could not begin, or has no report. */
+export function failedVerification({ job, error }: Pick<FailedCommand, 'job' | 'error'>) {
   const nothing = { sampled: 0, known: 0, asKnown: 0, recreated: 0, altered: 0, rejected: 0, unsent: 0 };
-  return { job, store: null, ...nothing, forgottenShare: { estimate: null, low: 0, high: 1 }, error };
+  const forgottenShare = { estimate: null, low: 0, high: 1 };
+  return verificationSummary({ job, store: null, error }, { ...nothing, forgottenShare });
 }

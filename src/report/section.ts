@@ -9,15 +9,8 @@ export type Tone = 'good' | 'warning' | 'bad' | 'quiet' | 'strong';
 
 /** The outcome of a record. */
 export type OutcomeKind =
-  | 'new'
-  | 'changed'
-  | 'resent'
-  | 'applied'
-  | 'unchanged'
-  | 'rejected'
-  | 'skipped'
-  | 'held'
-  | 'unsent';
+  | ('new' | 'changed' | 'resent' | 'applied' | 'unchanged')
+  | ('rejected' | 'skipped' | 'held' | 'unsent');
 
 /** A drawing beside a number. Text output leaves it out, because the number has the same information. */
 export type Drawing =
@@ -53,12 +46,6 @@ interface Part {
   readonly only?: Medium;
 }
 
-/** A heading within a section. */
-export interface Heading extends Part {
-  readonly kind: 'heading';
-  readonly words: Words;
-}
-
 /** Sentences: one paragraph of a page, or one line each in a text. */
 export interface Paragraph extends Part {
   readonly kind: 'paragraph';
@@ -78,6 +65,22 @@ export interface TableColumn extends Part {
   readonly bare?: boolean;
   /** A text prints this cell first, with a colon, as in `3 rows: the price is not a number`. */
   readonly leads?: boolean;
+}
+
+type Property = 'numeric' | 'short' | 'bare' | 'leads' | 'page';
+
+/** Columns by their headers, with their properties: `columns('Field', ['Records', 'numeric'])`. `page`: only a page has it. */
+export function columns(
+  ...named: readonly (string | readonly [header: string, ...properties: Property[]])[]
+): TableColumn[] {
+  return named.map((one) => {
+    const [header, ...properties]: readonly [string, ...Property[]] = typeof one === 'string' ? [one] : one;
+    const has = (property: Property) => properties.includes(property);
+    return {
+      ...{ header, numeric: has('numeric'), short: has('short'), bare: has('bare'), leads: has('leads') },
+      ...(has('page') && { only: 'page' }),
+    };
+  });
 }
 
 /** The cells of a row. The first cell names the row. */
@@ -112,13 +115,6 @@ export interface Share {
   readonly kind: OutcomeKind;
   readonly label: string;
   readonly records: number;
-}
-
-/** Shares of a whole as one bar; only on a page. */
-export interface Bars extends Part {
-  readonly kind: 'bars';
-  readonly title: string;
-  readonly shares: readonly Share[];
 }
 
 /** A figure over time. */
@@ -157,14 +153,6 @@ export type Action =
       readonly run: string;
     };
 
-/** An action and its command. */
-export interface Command extends Part {
-  readonly kind: 'command';
-  readonly what: string;
-  readonly command: string;
-  readonly action: Action;
-}
-
 /** Items of one kind. */
 export interface List extends Part {
   readonly kind: 'list';
@@ -184,8 +172,14 @@ export interface Terms extends Part {
   readonly terms: readonly (readonly [name: string, value: Words])[];
 }
 
+/** A heading within a section, shares of a whole as one bar, or an action with its command. */
+type Line =
+  | { readonly kind: 'heading'; readonly words: Words }
+  | { readonly kind: 'bars'; readonly title: string; readonly shares: readonly Share[] }
+  | { readonly kind: 'command'; readonly what: string; readonly command: string; readonly action: Action };
+
 /** A part of a section. */
-export type Block = Heading | Paragraph | Table | Bars | Plot | Command | List | Terms;
+export type Block = Paragraph | Table | Plot | List | Terms | (Line & Part);
 
 /** A part of a document under a title. A section without a title is the beginning of the document. */
 export interface Section extends Part {

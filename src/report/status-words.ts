@@ -42,14 +42,14 @@ const BAR_WIDTH = 24;
 export function formatProgress(progress: Progress, width: number): string {
   const step = progress.step.padEnd(STEP_WIDTH);
   const share = shareOf(progress);
-  const bar = share === null ? [] : [`${barOf(share)} ${percentOf(share).padStart(4)}`];
-  const [figures, rate, left] = [figuresOf(progress), rateOf(progress), leftOf(progress)];
+  const { percent, figures, rate, left } = progressWords(progress);
+  const bar = share === null ? '' : `${barOf(share)} ${percent.padStart(4)}`;
   const candidates = [
-    [step, ...bar, figures, ...rate, ...left],
-    [step, ...bar, figures, ...left],
-    [step, ...bar, figures],
+    [step, bar, figures, rate, left],
+    [step, bar, figures, left],
+    [step, bar, figures],
     [step, figures],
-  ].map((parts) => parts.join('  '));
+  ].map((parts) => parts.filter((part) => part !== '').join('  '));
   return (
     candidates.find((line) => line.length <= width) ?? (candidates.at(-1) ?? '').slice(0, Math.max(0, width))
   );
@@ -57,31 +57,23 @@ export function formatProgress(progress: Progress, width: number): string {
 
 /** The same as a line for logs: `apply: 5,400 of 12,000 requests (45%), 430/s, 15 s left`. */
 export function progressLine(progress: Progress): string {
-  const share = shareOf(progress);
-  const percent = share === null ? '' : ` (${percentOf(share)})`;
-  return [
-    `${progress.step}: ${figuresOf(progress)}${percent}`,
-    ...rateOf(progress),
-    ...leftOf(progress),
-  ].join(', ');
+  const { percent, figures, rate, left } = progressWords(progress);
+  const done = `${progress.step}: ${figures}${percent === '' ? '' : ` (${percent})`}`;
+  return [done, rate, left].filter((part) => part !== '').join(', ');
 }
 
-/** The parts of such a line, for the caller's layout; empty where nothing is known. */
-export interface ProgressWords {
-  readonly percent: string;
-  readonly figures: string;
-  readonly rate: string;
-  readonly left: string;
-}
+/** The parts of such a line, for the caller's layout. */
+export type ProgressWords = ReturnType<typeof progressWords>;
 
-/** The progress of a step in words, each part separately. */
-export function progressWords(progress: Progress): ProgressWords {
+/** The progress of a step in words, each part separately; empty where nothing is known. */
+export function progressWords(progress: Progress) {
   const share = shareOf(progress);
+  const { etaMs } = progress;
   return {
-    percent: share === null ? '' : percentOf(share),
+    percent: share === null ? '' : `${Math.floor(share * 100)}%`,
     figures: figuresOf(progress),
-    rate: rateOf(progress).join(''),
-    left: leftOf(progress).join(''),
+    rate: rateOf(progress),
+    left: etaMs === null ? '' : `${formatDuration(Math.max(1, Math.ceil(etaMs / 1000)) * 1000)} left`,
   };
 }
 
@@ -93,10 +85,6 @@ export function shareOf({ done, total }: Pick<Progress, 'done' | 'total'>): numb
 function barOf(share: number): string {
   const filled = Math.floor(share * BAR_WIDTH);
   return '█'.repeat(filled) + '░'.repeat(BAR_WIDTH - filled);
-}
-
-function percentOf(share: number): string {
-  return `${Math.floor(share * 100)}%`;
 }
 
 function figuresOf({ done, total, unit }: Progress): string {
@@ -113,15 +101,10 @@ function figuresOf({ done, total, unit }: Progress): string {
   }
 }
 
-function rateOf({ ratePerSecond, unit }: Progress): string[] {
-  if (ratePerSecond === null) return [];
-  if (unit === 'bytes') return [`${formatBytes(ratePerSecond)}/s`];
-  return [`${ratePerSecond < 10 ? ratePerSecond.toFixed(1) : grouped(Math.round(ratePerSecond))}/s`];
-}
-
-function leftOf({ etaMs }: Progress): string[] {
-  if (etaMs === null) return [];
-  return [`${formatDuration(Math.max(1, Math.ceil(etaMs / 1000)) * 1000)} left`];
+function rateOf({ ratePerSecond, unit }: Progress): string {
+  if (ratePerSecond === null) return '';
+  if (unit === 'bytes') return `${formatBytes(ratePerSecond)}/s`;
+  return `${ratePerSecond < 10 ? ratePerSecond.toFixed(1) : grouped(Math.round(ratePerSecond))}/s`;
 }
 
 const WINDOW_MS = 10_000;

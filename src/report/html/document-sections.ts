@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
 import { plotFigure } from '../plots/draw-plot.ts';
-
 import { trafficPlots } from '../plots/traffic-plots.ts';
 import { trendPlot } from '../plots/trend-plot.ts';
 import { formatDuration, formatMoment, formatShare, grouped, printable, sentence } from '../printable.ts';
@@ -15,7 +14,6 @@ import {
   type Style,
   shownIn,
   type Table,
-  type Terms,
   type Words,
 } from '../section.ts';
 import { statusTone } from '../status-words.ts';
@@ -52,11 +50,10 @@ function shareBar(shares: readonly Share[], title: string): Markup {
     ({ label, records }) => `${grouped(records)} ${label} (${formatShare(records, whole)})`,
   );
   let x = 0;
-  const parts = widths(present.map(({ records }) => records)).map((width, index) => {
-    const share = present[index];
-    const from = x;
+  const drawn = widths(present.map(({ records }) => records));
+  const parts = present.map((share, index) => {
+    const [from, width = 0] = [x, drawn[index]];
     x += width;
-    if (share === undefined) return null;
     const name = html`<title>${text[index]}</title>`;
     const label =
       width >= ROOM_FOR_TEXT &&
@@ -132,7 +129,7 @@ export async function reportFile(document: RunDocument): Promise<string> {
 <title>${what} ${printable(job)} · ${run}</title>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<style>${trusted(readStylesheet())}</style>
+<style>${trusted(readFileSync(STYLESHEET_URL, 'utf8'))}</style>
 </head>
 <body class="report-file">
 <header class="report-head">
@@ -200,28 +197,19 @@ async function blockMarkup(block: Block, buttonOf: ButtonOf = () => null): Promi
     case 'list':
       return listMarkup(block);
     case 'terms':
-      return termsMarkup(block);
+      return html`<dl class="about">${block.terms.map(([name, value]) => html`<div><dt>${name}</dt><dd>${wordsMarkup(value)}</dd></div>`)}</dl>\n`;
     default:
       return block satisfies never;
   }
 }
 
-function tableMarkup({
-  caption,
-  captionHidden = false,
-  columns,
-  rows,
-  foot = [],
-  shown,
-  more,
-}: Table): Markup {
+function tableMarkup({ columns, rows, foot = [], shown, more, ...captions }: Table): Markup {
   const isShown = columns.map(({ only }) => only === undefined || only === 'page');
   const cellsOf = (part: readonly Table['rows'][number][]): Slot[][] =>
     shownIn(part, 'page').map(({ cells }) => cells.filter((_, column) => isShown[column]).map(wordsMarkup));
   const left = rows.length - (shown?.page ?? rows.length);
   return html`${dataTable({
-    caption,
-    captionHidden,
+    ...captions,
     columns: columns.filter((_, column) => isShown[column]),
     rows: cellsOf(rows.slice(0, shown?.page)),
     foot: cellsOf(foot),
@@ -244,16 +232,12 @@ ${explanation !== undefined && html`<p class="explanation">${explanation}</p>\n`
     case 'notes':
       return html`<ul class="notes">${parts.map(({ words, tone }) =>
         tone === 'warning'
-          ? html`<li class="warning"><span class="sign" aria-hidden="true">!</span> ${wordsMarkup(words)}</li>`
+          ? html`<li class="warning">${WARNING_SIGN} ${wordsMarkup(words)}</li>`
           : html`<li>${wordsMarkup(words)}</li>`,
       )}</ul>${moreMarkup(left, more)}\n`;
     default:
       return style satisfies never;
   }
-}
-
-function termsMarkup({ terms }: Terms): Markup {
-  return html`<dl class="about">${terms.map(([name, value]) => html`<div><dt>${name}</dt><dd>${wordsMarkup(value)}</dd></div>`)}</dl>\n`;
 }
 
 async function plotMarkup(plot: Extract<Block, { readonly kind: 'plot' }>['of']): Promise<Markup> {
@@ -281,12 +265,14 @@ export function wordsMarkup(words: Words): Markup {
   return styled(words.as, wordsMarkup(words.words));
 }
 
+const WARNING_SIGN = html`<span class="sign" aria-hidden="true">!</span>`;
+
 function styled(style: Style | 'plain', text: Markup): Markup {
   switch (style) {
     case 'plain':
       return text;
     case 'unusual':
-      return html`<strong class="unusual"><span class="sign" aria-hidden="true">!</span> ${text}<span class="unseen">, unusual</span></strong>`;
+      return html`<strong class="unusual">${WARNING_SIGN} ${text}<span class="unseen">, unusual</span></strong>`;
     case 'setting':
       return html`<code class="setting">${text}</code>`;
     case 'key':
@@ -308,8 +294,3 @@ const TAGS = { foreign: 'bdi', strong: 'strong', code: 'code', removed: 'del', a
 
 /** The stylesheet of report and dashboard. It is beside this file, also in `dist/`. */
 export const STYLESHEET_URL = new URL('report.css', import.meta.url);
-
-/** The text of the stylesheet, read for each report. */
-function readStylesheet(): string {
-  return readFileSync(STYLESHEET_URL, 'utf8');
-}

@@ -130,9 +130,6 @@ function tableRow(columns: readonly Column[], cells: readonly Slot[]): Markup {
 }
 
 function classesOf(column: Column | undefined): Markup | false {
-  const classes = [
-    ...(column?.numeric === true ? ['num'] : []),
-    ...(column?.numeric === true || column?.short === true ? ['short'] : []),
-  ];
-  return classes.length > 0 && html` class="${classes.join(' ')}"`;
+  if (column?.numeric === true) return html` class="num short"`;
+  return column?.short === true && html` class="short"`;
 }

@@ -1,6 +1,16 @@
 import { lastedMs, type Run, type RunStatus, type RunTotals } from '../../model/run.ts';
 import { html, type Markup } from '../html/markup.ts';
-import { counted, formatDuration, formatMoment, grouped, listed } from '../printable.ts';
+import {
+  counted,
+  DAY,
+  formatDuration,
+  formatMoment,
+  grouped,
+  HOUR,
+  listed,
+  MINUTE,
+  SECOND,
+} from '../printable.ts';
 import { NO_TOTALS } from '../run-facts.ts';
 import { figuresList, statusWords } from '../status-words.ts';
 import { type Drawing, drawPlot, type LegendEntry, plotFigure } from './draw-plot.ts';
@@ -67,12 +77,12 @@ async function durationPlot(runs: readonly PastRun[], timezone: string): Promise
     index,
     from: 0,
     to: Math.min(height, run.durationMs),
-    fill: DURATION_FILL[ENDINGS[run.status]],
-    opacity: odd[index] === true || ENDINGS[run.status] !== 'finished' ? 1 : 0.6,
+    fill: ENDINGS[run.status].fill,
+    opacity: odd[index] === true || ENDINGS[run.status] !== FINISHED ? 1 : 0.6,
     title: titleOf(run),
   }));
-  const signs = runs.map((run) => SIGNS[ENDINGS[run.status]]);
-  const unfinished = runs.filter((run) => ENDINGS[run.status] !== 'finished');
+  const signs = runs.map((run) => ENDINGS[run.status].sign);
+  const unfinished = runs.filter((run) => ENDINGS[run.status] !== FINISHED);
   const endings = new Set(runs.map(({ status }) => ENDINGS[status]));
   const text = [
     `The last ${counted(runs.length, 'run')} took ${formatDuration(Math.min(...values))} to ${formatDuration(Math.max(...values))}.`,
@@ -89,8 +99,8 @@ async function durationPlot(runs: readonly PastRun[], timezone: string): Promise
     words: formatDuration,
   });
   return plotFigure('How long it took', await drawPlot(drawing, `How long it took. ${text}`), [
-    ...(endings.has('failed') ? [{ kind: 'bad', label: '✕ failed' } as const] : []),
-    ...(endings.has('stopped') ? [{ kind: 'quiet', label: '! stopped or interrupted' } as const] : []),
+    ...(endings.has(FAILED) ? [{ kind: 'bad', label: '✕ failed' } as const] : []),
+    ...(endings.has(STOPPED) ? [{ kind: 'quiet', label: '! stopped or interrupted' } as const] : []),
     ...higherEntry(values, height),
   ]);
 }
@@ -136,19 +146,11 @@ const PARTS = [
   { kind: 'quiet', label: 'unsent', of: (run: PastRun) => run.unsent, fill: 'var(--quiet)' },
 ] as const;
 
-interface Bar {
-  readonly index: number;
-  readonly from: number;
-  readonly to: number;
-  readonly fill: string;
-  readonly opacity: number;
-  readonly title: string;
-}
-
 interface BarPlotParts {
   readonly runs: readonly PastRun[];
   readonly timezone: string;
-  readonly bars: readonly Bar[];
+  /** Each with `index`, `from`, `to`, `fill`, `opacity` and `title`. */
+  readonly bars: readonly object[];
   /** The full height of each run, also above the plot. */
   readonly values: readonly number[];
   readonly height: number;
@@ -223,27 +225,14 @@ function valued(values: readonly number[], odd: readonly boolean[], apart: numbe
   return labelled(values.with(last, Number.POSITIVE_INFINITY), wanted, apart);
 }
 
-type Ending = 'finished' | 'failed' | 'stopped';
-
-/** Only unfinished runs have a colour; rejects are in the other plot. */
-const ENDINGS: Readonly<Record<RunStatus, Ending>> = {
-  done: 'finished',
-  'done-with-rejects': 'finished',
-  running: 'finished',
-  planned: 'finished',
-  failed: 'failed',
-  stopped: 'stopped',
-  interrupted: 'stopped',
-  superseded: 'stopped',
+/** Only unfinished runs have a colour and a sign; rejects are in the other plot. */
+const FINISHED = { fill: 'var(--plot-main)', sign: '' };
+const FAILED = { fill: 'var(--plot-bad)', sign: '✕' };
+const STOPPED = { fill: 'var(--quiet)', sign: '!' };
+const ENDINGS: Readonly<Record<RunStatus, typeof FINISHED>> = {
+  ...{ done: FINISHED, 'done-with-rejects': FINISHED, running: FINISHED, planned: FINISHED },
+  ...{ failed: FAILED, stopped: STOPPED, interrupted: STOPPED, superseded: STOPPED },
 };
-
-const DURATION_FILL: Readonly<Record<Ending, string>> = {
-  finished: 'var(--plot-main)',
-  failed: 'var(--plot-bad)',
-  stopped: 'var(--quiet)',
-};
-
-const SIGNS: Readonly<Record<Ending, string>> = { finished: '', failed: '✕', stopped: '!' };
 
 function higherEntry(values: readonly number[], height: number): LegendEntry[] {
   return values.some((value) => value > height) ? [{ kind: 'none', label: '↑ higher than drawn' }] : [];
@@ -331,11 +320,6 @@ export interface Tick {
 /** Zero and at most this many ticks above it. */
 const MOST_TICKS = 4;
 
-const SECOND = 1_000;
-const MINUTE = 60 * SECOND;
-const HOUR = 60 * MINUTE;
-const DAY = 24 * HOUR;
-
 const DURATION_UNITS = [
   { name: 'd', ms: DAY, steps: [1, 2, 5, 10, 20, 50] },
   { name: 'h', ms: HOUR, steps: [1, 2, 3, 6, 12] },
@@ -348,16 +332,13 @@ const COMPACT = new Intl.NumberFormat('en', { notation: 'compact' });
 
 /** `0`, `2 min`, `4 min`: round durations up to `most` milliseconds, in one unit and all different. */
 export function durationTicks(most: number): Tick[] {
-  const fitting = DURATION_UNITS.flatMap((unit) => unit.steps.map((step) => ({ unit, step }))).filter(
-    ({ unit, step }) => most / (unit.ms * step) <= MOST_TICKS,
-  );
-  const finest = fitting.reduce<(typeof fitting)[number] | undefined>(
-    (best, one) => (best === undefined || one.unit.ms * one.step < best.unit.ms * best.step ? one : best),
-    undefined,
-  );
+  const [finest] = DURATION_UNITS.flatMap(({ name, ms, steps }) =>
+    steps.map((step) => ({ name, ms, size: ms * step })),
+  )
+    .filter(({ size }) => most / size <= MOST_TICKS)
+    .sort((one, other) => one.size - other.size);
   if (finest === undefined) return [{ value: 0, label: '0' }];
-  const { unit, step } = finest;
-  return upTo(most, unit.ms * step, (value) => `${value / unit.ms} ${unit.name}`);
+  return upTo(most, finest.size, (value) => `${value / finest.ms} ${finest.name}`);
 }
 
 /** `0`, `200`, `400`, or `0`, `2K`, `4K`: round counts up to `most`, all different. */

@@ -13,33 +13,10 @@ import {
  * The position of each column of a rejects file in its corrected form. Rows are arranged as before: the columns of
  * all headers, then surplus cells, then columns that the user added.
  */
-export interface CorrectedLayout {
-  /** The headers for mapping the rows: those of the copy, followed by added columns. */
-  readonly headers: readonly (readonly string[])[];
-  readonly hasLines: boolean;
-  readonly removedColumns: readonly string[];
-  readonly addedColumns: readonly string[];
-  /** Positions in an arranged row that the untouched copy has as well. */
-  readonly comparable: readonly number[];
-  /** Those of them that have a header. Correcting surplus cells means clearing them. */
-  readonly named: readonly number[];
-  /** Positions whose columns were removed: only the copy has their cells. */
-  readonly removed: readonly number[];
-  columnName(place: number): string;
-  /** The cells of a row of the corrected file, arranged. */
-  arrange(cells: readonly string[]): string[];
-  /** The `storeferry_line` of a row of the corrected file. */
-  lineOf(cells: readonly string[]): string;
-  /** The `storeferry_reason` of a row of the corrected file. */
-  reasonOf(cells: readonly string[]): string;
-  /** Which of `headers` the rows of this header have. */
-  headerOf(header: number | undefined): number;
-  /** An arranged row under one of `headers`, with its original length if one is given. */
-  cut(arranged: readonly string[], header: number, length: number | undefined): string[];
-}
+export type CorrectedLayout = ReturnType<typeof layOut>;
 
 /** Finds the columns of a corrected file among the columns of its copy. */
-export function layOut(corrected: readonly string[], index: RejectsIndex): CorrectedLayout {
+export function layOut(corrected: readonly string[], index: RejectsIndex) {
   const trimmed = corrected.map((name) => name.replace(/^\ufeff/, ''));
   const ours = new Map<string, number>();
   const ourNames = new Set([REASON_COLUMN, LINE_COLUMN]);
@@ -79,6 +56,7 @@ export function layOut(corrected: readonly string[], index: RejectsIndex): Corre
   const extraPlaces = Array.from({ length: index.extras }, (_, number) => columns + number);
 
   return {
+    /** The headers for mapping the rows: those of the copy, followed by added columns. */
     headers: union.positions.map((places) => [
       ...places.map((place) => union.header[place] ?? ''),
       ...added.map(([, place]) => trimmed[place] ?? ''),
@@ -86,19 +64,27 @@ export function layOut(corrected: readonly string[], index: RejectsIndex): Corre
     hasLines,
     removedColumns: union.header.filter((_, place) => present[place] === false),
     addedColumns: added.map(([, place]) => trimmed[place] ?? ''),
+    /** Positions in an arranged row that the untouched copy has as well. */
     comparable: [...named, ...extraPlaces],
+    /** Those of them that have a header. Correcting surplus cells means clearing them. */
     named,
+    /** Positions whose columns were removed: only the copy has their cells. */
     removed: present.flatMap((there, place) => (there ? [] : [place])),
-    columnName: (place) => union.header[place] ?? extraColumn(place - columns + 1),
-    arrange: (cells) => {
+    columnName: (place: number) => union.header[place] ?? extraColumn(place - columns + 1),
+    /** The cells of a row of the corrected file, arranged. */
+    arrange: (cells: readonly string[]): string[] => {
       const arranged = from.map((place) => (place < 0 ? '' : (cells[place] ?? '')));
       // Cells beyond the header of the corrected file are surplus cells, too.
       return arranged.concat(withoutBlankSurplus(cells, corrected.length).slice(corrected.length));
     },
-    lineOf: (cells) => (cells[linePlace] ?? '').trim(),
-    reasonOf: (cells) => cells[reasonPlace] ?? '',
-    headerOf: (header) => (hasLines ? (header ?? 0) : 0),
-    cut: (arranged, header, length) => {
+    /** The `storeferry_line` of a row of the corrected file. */
+    lineOf: (cells: readonly string[]) => (cells[linePlace] ?? '').trim(),
+    /** The `storeferry_reason` of a row of the corrected file. */
+    reasonOf: (cells: readonly string[]) => cells[reasonPlace] ?? '',
+    /** Which of `headers` the rows of this header have. */
+    headerOf: (header: number | undefined) => (hasLines ? (header ?? 0) : 0),
+    /** An arranged row under one of `headers`, with its original length if one is given. */
+    cut: (arranged: readonly string[], header: number, length: number | undefined): string[] => {
       const positions = union.positions[header] ?? [];
       if (length !== undefined && length < positions.length) {
         return positions.slice(0, length).map((place) => arranged[place] ?? '');

@@ -61,7 +61,7 @@ async function* restored(
   let nextLine = 1;
   const put = (cells: readonly string[], line: number): string => {
     const text = `${'\n'.repeat(Math.max(0, line - nextLine))}${formatRow(cells, delimiter)}\n`;
-    nextLine += lineCount(text);
+    nextLine += text.match(/\r\n|\n|\r/g)?.length ?? 0;
     return text;
   };
   yield `\ufeff${put(header, 1)}`;
@@ -73,10 +73,6 @@ async function* restored(
     }
     if (text !== '') yield text;
   }
-}
-
-function lineCount(text: string): number {
-  return text.match(/\r\n|\n|\r/g)?.length ?? 0;
 }
 
 /** One way to read the corrected file, and its result. */

@@ -49,7 +49,7 @@ export class RejectedSpans {
    * The reasons for the rows of one file, to be queried in the order of lines; undefined if the file has no rejected
    * row.
    */
-  sweep(file: number): RejectedLines | undefined {
+  sweep(file: number) {
     const order = new Uint32Array(this.#count);
     let found = 0;
     for (let index = 0; index < this.#count; index += 1) {
@@ -67,8 +67,10 @@ export class RejectedSpans {
     let next = 0;
     let active: number[] = [];
     return {
+      /** No rows are rejected after this line. */
       lastLine,
-      at: (line) => {
+      /** The reason for the row that starts on this line; undefined if it is not rejected. */
+      at: (line: number): string | undefined => {
         let expired = false;
         for (; next < found && (from[sorted[next] ?? 0] ?? 0) <= line; next += 1)
           active.push(sorted[next] ?? 0);
@@ -76,7 +78,8 @@ export class RejectedSpans {
         if (expired) active = active.filter((index) => (this.#to[index] ?? 0) >= line);
         return active.length === 0 ? undefined : this.#joined(active, line);
       },
-      begins: (line) => active.some((index) => from[index] === line),
+      /** Whether a rejected record begins with the row for which `at` was called last. */
+      begins: (line: number): boolean => active.some((index) => from[index] === line),
     };
   }
 
@@ -123,18 +126,6 @@ interface KeptReason {
 function textAt(reason: KeptReason | undefined, line: number): string {
   if (reason === undefined) return '';
   return reason.line === line ? reason.atLine : reason.text;
-}
-
-/** The rejected rows of one file. */
-export interface RejectedLines {
-  /** No rows are rejected after this line. */
-  readonly lastLine: number;
-  /**
-   * The reason for the row that starts on this line; undefined if it is not rejected. Query lines in ascending order.
-   */
-  at(line: number): string | undefined;
-  /** Whether a rejected record begins with the row for which `at` was called last. */
-  begins(line: number): boolean;
 }
 
 /** The text of a reason for a cell, with the position of its cause. */

@@ -44,15 +44,10 @@ export async function writeRejects(options: WriteRejectsOptions): Promise<{ read
   return await withRejectedRows(options, async (gathered) => {
     await folder.write(UNTOUCHED_FILE, compose(options, gathered, [REASON_COLUMN, LINE_COLUMN]));
     await folder.write(REJECTS_FILE, await folder.read(UNTOUCHED_FILE));
-    await writeRejectsIndex(folder, {
-      delimiter: gathered.delimiter ?? ',',
-      extras: gathered.extras,
-      headers: gathered.headers.map((header) => [...header]),
-      rows: gathered.index,
-      keys: (await options.describeKeys?.(gathered.keys)) ?? [],
-      keyless: gathered.keyless,
-      continues: gathered.continues,
-    });
+    const { delimiter = ',', headers, extras, index: rows, keyless, continues } = gathered;
+    const keys = (await options.describeKeys?.(gathered.keys)) ?? [];
+    const index = { delimiter, extras, headers, rows, keys, keyless, continues } satisfies WrittenIndex;
+    await folder.write(INDEX_FILE, [JSON.stringify(index)]);
   });
 }
 
@@ -89,15 +84,8 @@ async function withRejectedRows(
   }
 
   const gathered: Gathered = {
-    keys,
-    keyless: [],
-    continues: [],
-    rows: 0,
-    extras: 0,
-    delimiter: undefined,
-    newline: '\n',
-    headers: [],
-    index: {},
+    ...{ keys, keyless: [], continues: [], headers: [], index: {} },
+    ...{ rows: 0, extras: 0, delimiter: undefined, newline: '\n' },
   };
   try {
     await folder.write(ROWS_FILE, gather({ rejected, keyless }, options, gathered));
@@ -250,10 +238,7 @@ export type RejectsIndex = z.infer<typeof indexSchema>;
 /** A rejected key, and the fingerprint of the body that the store had acknowledged when it was rejected. */
 export type RejectedKey = RejectsIndex['keys'][number];
 
-/** Writes the index beside the rejects file. */
-async function writeRejectsIndex(folder: RunFolder, index: RejectsIndex): Promise<void> {
-  await folder.write(INDEX_FILE, [JSON.stringify(index)]);
-}
+type WrittenIndex = Omit<RejectsIndex, 'headers'> & Pick<Gathered, 'headers'>;
 
 /** StateError if the run has no rejects, or another version wrote them. */
 export async function readRejectsIndex(folder: RunFolder): Promise<RejectsIndex> {

@@ -1,7 +1,6 @@
-import type { FieldChanges } from '../../model/plan.ts';
 import { counted, grouped, printable, sentence, shortened } from '../printable.ts';
 import { isOnlyPlanned, type RunFacts } from '../run-facts.ts';
-import { foreign, only, type Section, type Words } from '../section.ts';
+import { columns, foreign, only, type Section, type Words } from '../section.ts';
 import { fieldWords } from './prices-section.ts';
 
 const LONGEST_NAME = 60;
@@ -21,19 +20,21 @@ export function fieldsSection(facts: RunFacts): Section | null {
       {
         kind: 'table',
         caption: `In how many ${resource} each field differs from what the store last confirmed, with samples`,
-        columns: [
-          { header: 'Field' },
-          { header: sentence(resource), numeric: true },
-          { header: 'Samples: old → new', bare: true },
-        ],
+        columns: columns('Field', [sentence(resource), 'numeric'], ['Samples: old → new', 'bare']),
         rows: fieldsChanged.map(({ field, records, samples }) => ({
           cells: [
-            [
-              only('page', [foreignField(field), ' ']),
-              { as: 'setting', words: foreign(field, LONGEST_NAME) },
-            ],
+            [only('page', [commonName(field), ' ']), { as: 'setting', words: foreign(field, LONGEST_NAME) }],
             [grouped(records), { as: 'drawing', drawing: { of: 'share', share: records / most } }],
-            { as: 'samples', items: samples.map(sampleWords) },
+            {
+              as: 'samples',
+              items: samples.map(({ key, old, new: now }) =>
+                changeWords(
+                  { as: 'key', words: foreign(key, LONGEST_NAME) },
+                  sampleValue(old),
+                  sampleValue(now),
+                ),
+              ),
+            },
           ],
         })),
         shown: { page: 25, text: 12 },
@@ -44,12 +45,8 @@ export function fieldsSection(facts: RunFacts): Section | null {
 }
 
 /** The common name of a field, beside the name in the mapping. */
-function foreignField(field: string): Words {
+function commonName(field: string): Words {
   return { as: 'foreign', words: fieldWords(shortened(printable(field), LONGEST_NAME)) };
-}
-
-function sampleWords({ key, old, new: now }: FieldChanges['samples'][number]): Words {
-  return changeWords({ as: 'key', words: foreign(key, LONGEST_NAME) }, sampleValue(old), sampleValue(now));
 }
 
 /** A record with an old and a new value. */

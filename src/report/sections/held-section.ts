@@ -2,7 +2,7 @@ import type { GuardFinding } from '../../model/plan.ts';
 import { priceText } from '../../model/safety-limits.ts';
 import { counted, grouped, listed } from '../printable.ts';
 import type { RunFacts } from '../run-facts.ts';
-import { foreign, type Section, type Words } from '../section.ts';
+import { columns, foreign, type Section, type Words } from '../section.ts';
 import { changeWords, sampleValue } from './fields-section.ts';
 
 const LONGEST_NAME = 60;
@@ -24,11 +24,7 @@ export function heldSection({ plan, totals }: RunFacts): Section | null {
         kind: 'table',
         caption: 'The values that guards of the job have found, with samples',
         captionHidden: true,
-        columns: [
-          { header: 'Guard' },
-          { header: 'Records', bare: true, leads: true },
-          { header: 'Values: old → new', bare: true },
-        ],
+        columns: columns('Guard', ['Records', 'bare', 'leads'], ['Values: old → new', 'bare']),
         rows: hit.map((finding) => ({
           ...(finding.acts ? {} : { tone: 'quiet' as const }),
           cells: [

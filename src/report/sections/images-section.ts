@@ -1,27 +1,13 @@
 import type { ImageFindings, ImageProblem } from '../../model/plan.ts';
 import { counted, grouped, listed } from '../printable.ts';
 import type { RunFacts } from '../run-facts.ts';
-import { foreign, type Section } from '../section.ts';
+import { columns, foreign, type Section, type Table, type Words } from '../section.ts';
 
 /** Image addresses that were looked at while the plan was made; null if the job asks for no check. */
 export function imagesSection({ plan }: RunFacts): Section | null {
   const images = plan?.images;
   if (images === undefined || images.addresses === 0) return null;
   const { broken, unknown, unchecked } = images;
-  const rows = [...broken, ...unknown].map(({ problem, addresses, samples }) => ({
-    cells: [
-      foreign(problem),
-      grouped(addresses),
-      {
-        as: 'samples' as const,
-        items: samples.map(({ key, address }) => [
-          { as: 'key' as const, words: foreign(key, 60) },
-          ' ',
-          foreign(address, 200),
-        ]),
-      },
-    ],
-  }));
   return {
     id: 'images',
     title: 'Images',
@@ -37,25 +23,27 @@ export function imagesSection({ plan }: RunFacts): Section | null {
           'Nothing is rejected for this: the records are sent as they are.',
         ],
       },
-      ...(rows.length === 0
-        ? []
-        : [
-            {
-              kind: 'table' as const,
-              caption: 'Problems of image addresses',
-              captionHidden: true,
-              columns: [
-                { header: 'Problem' },
-                { header: 'Addresses', numeric: true },
-                { header: 'Examples', bare: true },
-              ],
-              rows,
-              shown: { page: 25, text: 8 },
-              more: (left: number) => `and ${counted(left, 'more problem')}`,
-            },
-          ]),
+      ...problemsTable([...broken, ...unknown]),
     ],
   };
+}
+
+function problemsTable(problems: readonly ImageProblem[]): Table[] {
+  if (problems.length === 0) return [];
+  return [
+    {
+      ...{ kind: 'table', caption: 'Problems of image addresses', captionHidden: true },
+      columns: columns('Problem', ['Addresses', 'numeric'], ['Examples', 'bare']),
+      rows: problems.map(({ problem, addresses, samples }) => {
+        const items = samples.map(
+          ({ key, address }): Words => [{ as: 'key', words: foreign(key, 60) }, ' ', foreign(address, 200)],
+        );
+        return { cells: [foreign(problem), grouped(addresses), { as: 'samples', items }] };
+      }),
+      shown: { page: 25, text: 8 },
+      more: (left) => `and ${counted(left, 'more problem')}`,
+    },
+  ];
 }
 
 /** `Images: 3 of 240 new addresses have problems: 2 not found (404), 1 is text/html.` */

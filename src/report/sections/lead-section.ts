@@ -1,5 +1,5 @@
 import { consideredRecords, type Plan, safetyFound } from '../../model/plan.ts';
-import type { Run, RunTotals } from '../../model/run.ts';
+import type { Run } from '../../model/run.ts';
 import { isPriceMove, type Move, safetyRule } from '../../model/safety-limits.ts';
 import { sampleFlags } from '../../model/shell-word.ts';
 import { stoppedWave, waveSizes } from '../../model/wave-limits.ts';
@@ -78,12 +78,8 @@ function moveWords(move: Move): Words {
   ];
 }
 
-/** What happened or would happen, for a reader without any other information about the run. */
-interface Headline {
-  readonly sentence: string;
-  /** Sentences that explain it; empty if no explanation is needed. */
-  readonly explanation: readonly string[];
-}
+/** What happened or would happen, and sentences that explain it, for a reader without any other information. */
+type Headline = ReturnType<typeof verificationHeadline>;
 
 const NOTHING_SENT = 'Nothing was sent to the store.';
 const STAYS_SENT = 'Requests sent before remain in effect.';
@@ -136,20 +132,28 @@ function leftOut(facts: RunFacts): string[] {
 function ofPlan(plan: Plan): Headline {
   const { counts } = plan;
   const effects = effectsOf(plan);
-  const rejected = counts.rejected.records > 0 ? [cannotBeSent(counts.rejected.records, plan)] : [];
-  const held = counts.held.records;
-  const kept = held > 0 ? [`${counted(held, thing(plan.resource))} would be held by a guard.`] : [];
-  const left = [...rejected, ...kept].join(' ') || null;
+  const [rejected, held] = [counts.rejected.records, counts.held.records];
+  const one = thing(plan.resource);
+  const left = [
+    rejected > 0 &&
+      `${counted(rejected, one)} cannot be sent, and ${rejected === 1 ? 'is' : 'are'} left out.`,
+    held > 0 && `${counted(held, one)} would be held by a guard.`,
+  ].filter((words) => words !== false);
   if (effects.length === 0) {
     const same =
       counts.unchanged.records > 0
         ? `: ${all(counts.unchanged.records, counts.records, plan)} unchanged`
         : '';
-    return said(`Nothing would be sent${same}.`, left);
+    return said(`Nothing would be sent${same}.`, left.join(' ') || null);
   }
   const stay =
     counts.unchanged.records > 0 ? `${grouped(counts.unchanged.records)} would stay unchanged.` : null;
-  return said(`${listed(effects)}.`, 'This is a plan: nothing was sent to the store.', stay, left);
+  return said(
+    `${listed(effects)}.`,
+    'This is a plan: nothing was sent to the store.',
+    stay,
+    left.join(' ') || null,
+  );
 }
 
 /** `10 products would be created`, `2 updated`, `3 deleted`: only the first part has the noun and the verb. */
@@ -204,22 +208,18 @@ function ofSuccess(facts: RunFacts): Headline {
   const parts = plan === null ? [] : appliedParts(plan, totals.applied);
   const made = parts.length === 0 ? '' : ` (${listed(parts)})`;
   const things = counted(totals.applied, thing(run.resource));
+  const { applied, deleted } = totals;
+  // Only the first part has the noun and the verb.
+  const gone = applied > 0 ? grouped(deleted) : `${counted(deleted, thing(run.resource))} ${were(deleted)}`;
   const done = [
-    ...(totals.applied > 0 ? [`${things} ${were(totals.applied)} sent${made}`] : []),
-    ...(totals.deleted > 0 ? [deletedWords(totals, run)] : []),
+    ...(applied > 0 ? [`${things} ${were(applied)} sent${made}`] : []),
+    ...(deleted > 0 ? [`${gone} deleted`] : []),
   ];
   const stay =
     totals.unchanged > 0
       ? `${grouped(totals.unchanged)} ${were(totals.unchanged)} unchanged and needed no request.`
       : null;
   return said(`Done: ${listed(done)}.`, stay);
-}
-
-/** `3 deleted` after other parts, otherwise with the noun and the verb. */
-function deletedWords({ applied, deleted }: RunTotals, { resource }: Pick<Run, 'resource'>): string {
-  return applied > 0
-    ? `${grouped(deleted)} deleted`
-    : `${counted(deleted, thing(resource))} ${were(deleted)} deleted`;
 }
 
 /** How many of the sent records were new. Known only if everything planned was applied. */
@@ -290,8 +290,4 @@ function all(figure: number, records: number, { resource }: Pick<Run, 'resource'
   const some = counted(figure, thing(resource));
   if (figure === 1) return records === 1 ? `the ${thing(resource)} is` : `${some} is`;
   return `${figure === records ? 'all ' : ''}${some} are`;
-}
-
-function cannotBeSent(rejected: number, { resource }: Pick<Run, 'resource'>): string {
-  return `${counted(rejected, thing(resource))} cannot be sent, and ${rejected === 1 ? 'is' : 'are'} left out.`;
 }

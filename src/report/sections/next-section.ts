@@ -49,14 +49,8 @@ function paceWords(requests: number, { requestsPerSecond, because }: Pace): stri
   return `about ${formatDuration(Math.ceil(ms / 1000) * 1000)} at ${rate}`;
 }
 
-/** A possible step after a run, with its command. */
-export interface NextStep {
-  readonly what: string;
-  readonly command: string;
-}
-
 /** The commands that a person may type after a run, most useful first; empty if there is nothing to do. */
-export function nextSteps(facts: StepFacts, program = PROGRAM): NextStep[] {
+export function nextSteps(facts: StepFacts, program = PROGRAM) {
   return stepsAfter(facts).map(({ what, action }) => ({ what, command: `${program} ${commandOf(action)}` }));
 }
 

@@ -1,7 +1,7 @@
 import { isPriceMove, type Move, priceText } from '../../model/safety-limits.ts';
 import { grouped, printable } from '../printable.ts';
 import type { RunFacts } from '../run-facts.ts';
-import { foreign, type Section, type Words } from '../section.ts';
+import { columns, foreign, type Section, type Words } from '../section.ts';
 
 const LONGEST_NAME = 80;
 
@@ -32,13 +32,9 @@ function movesSection(
         kind: 'table',
         caption: 'The largest change for its size comes first; at most twenty are shown.',
         columns: [
-          { header: 'Product' },
-          ...(withVariants ? [{ header: 'Variant', short: true, bare: true }] : []),
-          { header: 'Field', short: true, bare: true },
-          { header: 'From', numeric: true },
-          { header: 'To', numeric: true },
-          { header: 'Change', numeric: true },
-          { header: 'Drawn', bare: true },
+          ...columns('Product', ...(withVariants ? [['Variant', 'short', 'bare'] as const] : [])),
+          ...columns(['Field', 'short', 'bare'], ['From', 'numeric'], ['To', 'numeric']),
+          ...columns(['Change', 'numeric'], ['Drawn', 'bare']),
         ],
         rows: moves.map((move) => {
           const { key, what, old, new: now } = move;

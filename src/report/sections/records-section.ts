@@ -2,7 +2,7 @@ import type { KeyExample, Plan, PlanSource } from '../../model/plan.ts';
 import { exampleWords } from '../place-words.ts';
 import { counted, formatShare, grouped, listed, newWord, thing } from '../printable.ts';
 import { isOnlyPlanned, type RunFacts } from '../run-facts.ts';
-import { foreign, only, type Section, type Share, type TableRow, type Words } from '../section.ts';
+import { columns, foreign, only, type Section, type Share, type TableRow, type Words } from '../section.ts';
 import { unsentWord } from '../status-words.ts';
 
 const LONGEST_KEY = 60;
@@ -41,11 +41,8 @@ export function recordsSection(facts: RunFacts): Section | null {
         caption: 'Outcomes, counted in records and in rows of the file',
         captionHidden: true,
         columns: [
-          { header: 'Outcome' },
-          { header: 'Records', numeric: true },
-          { header: 'Share', numeric: true, only: 'page' },
-          { header: 'Rows', numeric: true, only: 'page' },
-          { header: 'What it means', bare: true },
+          ...columns('Outcome', ['Records', 'numeric'], ['Share', 'numeric', 'page']),
+          ...columns(['Rows', 'numeric', 'page'], ['What it means', 'bare']),
         ],
         rows: outcomes.map(({ kind, label, records: figure, rows: inRows, meaning, note = null }) => ({
           cells: [
@@ -73,42 +70,25 @@ export function recordsSection(facts: RunFacts): Section | null {
 function outcomesOf(facts: RunFacts): Outcome[] {
   const { plan, totals } = facts;
   const { inRows } = totals;
+  const outcome = (kind: keyof typeof LEFT_OUT): Outcome => {
+    const [records, rows] = [totals[kind], inRows[kind]];
+    const note = kind !== 'unchanged' && records !== rows && only('text', `in ${counted(rows, 'row')}`);
+    return { kind, label: kind, records, rows, meaning: LEFT_OUT[kind], note };
+  };
   const outcomes: Outcome[] = [
     ...(plan !== null && isOnlyPlanned(facts) ? planned(plan) : sent(facts)),
-    {
-      kind: 'unchanged',
-      label: 'unchanged',
-      records: totals.unchanged,
-      rows: inRows.unchanged,
-      meaning: 'the same as the store last confirmed: no request is needed',
-    },
-    {
-      kind: 'rejected',
-      label: 'rejected',
-      records: totals.rejected,
-      rows: inRows.rejected,
-      meaning: 'wrong in the file, or refused by the store: left out',
-      note: rowsNote(totals.rejected, inRows.rejected),
-    },
-    {
-      kind: 'held',
-      label: 'held',
-      records: totals.held,
-      rows: inRows.held,
-      meaning: 'kept back by a guard until somebody releases it',
-      note: rowsNote(totals.held, inRows.held),
-    },
-    {
-      kind: 'skipped',
-      label: 'skipped',
-      records: totals.skipped,
-      rows: inRows.skipped,
-      meaning: 'left out on purpose by the mapping or the job',
-      note: rowsNote(totals.skipped, inRows.skipped),
-    },
+    ...(['unchanged', 'rejected', 'held', 'skipped'] as const).map(outcome),
   ];
   return outcomes.filter((outcome) => outcome.records > 0 || outcome.rows > 0 || ALWAYS.has(outcome.kind));
 }
+
+/** What the outcomes of records mean that are not sent. */
+const LEFT_OUT = {
+  unchanged: 'the same as the store last confirmed: no request is needed',
+  rejected: 'wrong in the file, or refused by the store: left out',
+  held: 'kept back by a guard until somebody releases it',
+  skipped: 'left out on purpose by the mapping or the job',
+} as const;
 
 function planned({ counts, resource, examples, source }: Plan): Outcome[] {
   const isProducts = resource === 'products';
@@ -187,10 +167,6 @@ function deletesRow(facts: RunFacts): TableRow[] {
 
 function row(label: string, figure: number, words: Words): TableRow {
   return { cells: [label, grouped(figure), '', '', { as: 'text', words }] };
-}
-
-function rowsNote(figure: number, rows: number): Words {
-  return figure !== rows && only('text', `in ${counted(rows, 'row')}`);
 }
 
 /** The first few of many, with their lines; false if there are none. */

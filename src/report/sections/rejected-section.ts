@@ -4,7 +4,7 @@ import { hasOwnPlaces, placeWords } from '../place-words.ts';
 import { counted, listed, printable, sentence } from '../printable.ts';
 import { REJECTS_FILE, REJECTS_WORKBOOK, UNMATCHED_FILE } from '../rejects/rejects-file.ts';
 import { isOnlyPlanned, type RunFacts } from '../run-facts.ts';
-import { type Block, foreign, only, paragraph, type Section, type Table } from '../section.ts';
+import { type Block, columns, foreign, only, paragraph, type Section, type Table } from '../section.ts';
 
 /** The most reasons that are listed. */
 const REASONS_SHOWN = { page: 25, text: 100 };
@@ -49,7 +49,7 @@ export function unsentSection({ unsentReasons }: RunFacts): Section | null {
         kind: 'table',
         caption: 'Requests that the store never confirmed, by reason',
         captionHidden: true,
-        columns: [{ header: 'Why' }, { header: 'Requests', bare: true, leads: true }],
+        columns: columns('Why', ['Requests', 'bare', 'leads']),
         rows: unsentReasons.map(({ reason, count }) => ({
           cells: [{ as: 'text', words: foreign(reason.message) }, counted(count, 'operation')],
         })),
@@ -93,14 +93,11 @@ function reasonsTable(caption: string, groups: readonly ReasonGroup[], { plan }:
   return {
     kind: 'table',
     caption,
-    columns: [
-      { header: 'Why' },
-      { header: 'How many', bare: true, leads: true },
-      { header: 'Where', bare: true },
-    ],
+    columns: columns('Why', ['How many', 'bare', 'leads'], ['Where', 'bare']),
     rows: groups.map((group) => {
-      const { message, code } = group;
-      const subject = reasonSubject(group);
+      const { message, code, field, column } = group;
+      const named = [field, column === null ? null : `column "${printable(column)}"`];
+      const subject = named.filter((part) => part !== null).join(', ');
       const places = reasonPlaces(group, files);
       return {
         cells: [
@@ -139,26 +136,13 @@ function reasonAmount({ records, rows }: ReasonGroup): string {
     : `${counted(records, 'record')} (${counted(rows, 'row')})`;
 }
 
-/** The field and the column of a reason, if they are known. */
-function reasonSubject({ field, column }: ReasonGroup): string {
-  return [field, column === null ? null : `column "${printable(column)}"`]
-    .filter((part) => part !== null)
-    .join(', ');
-}
-
 /** `lines 3, 8 and 14` or `Prices!C3`, with the names of files if there are several; empty if no line is known. */
 function reasonPlaces({ lines, rows, column }: ReasonGroup, files: PlanSource['files']): string {
   if (lines.length === 0) return '';
   const more = lines.length === LINES_KEPT && rows > LINES_KEPT;
   const inOrder = lines.toSorted((a, b) => a.file - b.file || a.line - b.line);
-  const places = inOrder.map(({ file, line }) =>
-    placeWords(
-      line,
-      column,
-      files[file],
-      files.length > 1 ? (files[file]?.name ?? `file ${file + 1}`) : undefined,
-    ),
-  );
+  const nameOf = (file: number) => (files.length > 1 ? (files[file]?.name ?? `file ${file + 1}`) : undefined);
+  const places = inOrder.map(({ file, line }) => placeWords(line, column, files[file], nameOf(file)));
   const isNumbered = files.length <= 1 && !hasOwnPlaces(files[0]);
   const word = !isNumbered ? '' : lines.length === 1 ? 'line ' : 'lines ';
   return `${word}${more ? `${places.join(', ')} …` : listed(places)}`;

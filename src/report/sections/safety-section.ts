@@ -3,7 +3,7 @@ import { safetyLimit, safetyRule } from '../../model/safety-limits.ts';
 import { stoppedWave } from '../../model/wave-limits.ts';
 import { sentence } from '../printable.ts';
 import { isOnlyPlanned, type RunFacts } from '../run-facts.ts';
-import { only, type Section, type Words } from '../section.ts';
+import { columns, only, type Section, type Words } from '../section.ts';
 
 /** The safety limits of the job, those that stopped it first; null if it has none. */
 export function safetySection(facts: RunFacts): Section | null {
@@ -21,23 +21,26 @@ export function safetySection(facts: RunFacts): Section | null {
         kind: 'table',
         caption: 'What each limit was compared with, before the first request',
         captionHidden: true,
-        columns: [
-          { header: 'Safety limit' },
-          { header: 'Verdict', bare: true, leads: true },
-          { header: 'Found', bare: true },
-          { header: 'Allowed', only: 'page' },
-        ],
+        columns: columns(
+          'Safety limit',
+          ['Verdict', 'bare', 'leads'],
+          ['Found', 'bare'],
+          ['Allowed', 'page'],
+        ),
         rows: verdicts.map((verdict) => ({
           tone: verdict.exceeded ? 'bad' : 'quiet',
           cells: [
             [
               only('page', [safetyRule(verdict.limit).title, ' ', { as: 'setting', words: verdict.limit }]),
-              only('text', [safetyFound(verdict, run), limitNote(verdict)]),
+              only('text', [
+                safetyFound(verdict, run),
+                limitWords(verdict) !== null && `; limit: ${limitWords(verdict)}`,
+              ]),
             ],
             [
               only('text', `${verdict.limit} `),
               verdict.exceeded
-                ? { as: 'badge', tone: 'bad', words: failureWords(verdict) }
+                ? { as: 'badge', tone: 'bad', words: isMinimum(verdict) ? 'not met' : 'exceeded' }
                 : { as: 'badge', tone: 'good', words: 'within' },
             ],
             [only('page', sentence(safetyFound(verdict, run))), meter(verdict)],
@@ -77,15 +80,8 @@ function limitWords({ limit, figure, allowed }: SafetyVerdict): string | null {
 }
 
 /** A limit that is a minimum cannot be exceeded, and neither can the key. */
-function failureWords({ limit }: SafetyVerdict): string {
-  return limit === 'key' || (limit !== 'guard' && safetyLimit(limit).bound === 'fewest')
-    ? 'not met'
-    : 'exceeded';
-}
-
-function limitNote(verdict: SafetyVerdict): Words {
-  const words = limitWords(verdict);
-  return words !== null && `; limit: ${words}`;
+function isMinimum({ limit }: SafetyVerdict): boolean {
+  return limit === 'key' || (limit !== 'guard' && safetyLimit(limit).bound === 'fewest');
 }
 
 function meter({ limit, figure, base, allowed, exceeded }: SafetyVerdict): Words {

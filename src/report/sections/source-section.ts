@@ -2,7 +2,7 @@ import type { JoinFacts } from '../../model/plan.ts';
 import { delimiterName, type TablePlaces } from '../../model/row.ts';
 import { counted, grouped, thing, were } from '../printable.ts';
 import { isOnlyPlanned, type RunFacts } from '../run-facts.ts';
-import { type Block, foreign, only, type Section, type Words } from '../section.ts';
+import { type Block, columns, foreign, only, type Section, type Words } from '../section.ts';
 
 const LONGEST_NAME = 120;
 
@@ -23,11 +23,8 @@ export function sourceSection(facts: RunFacts): Section | null {
         caption: 'Files of the source',
         captionHidden: true,
         columns: [
-          { header: 'File' },
-          { header: 'Rows', numeric: true },
-          { header: 'Separated by', short: true },
-          { header: 'Encoding', short: true },
-          ...(withBlank ? [{ header: 'Blank lines, ignored', numeric: true }] : []),
+          ...columns('File', ['Rows', 'numeric'], ['Separated by', 'short'], ['Encoding', 'short']),
+          ...(withBlank ? columns(['Blank lines, ignored', 'numeric']) : []),
         ],
         rows: files.map(({ name, rows, delimiter, encoding, blankLines, places }) => ({
           cells: [

@@ -1,7 +1,7 @@
 import { forgotten, type Run, type Verification } from '../../model/run.ts';
 import { counted, formatShare, grouped, listed, thing, were } from '../printable.ts';
 import type { RunFacts } from '../run-facts.ts';
-import type { Section, TableRow } from '../section.ts';
+import { columns, type Section, type TableRow } from '../section.ts';
 
 const FIELDS_NAMED = 5;
 
@@ -20,11 +20,7 @@ export function verificationSection({ run, totals }: RunFacts): Section | null {
         kind: 'table',
         caption: 'The answers of the store to the sample',
         captionHidden: true,
-        columns: [
-          { header: 'Answer' },
-          { header: 'Records', numeric: true },
-          { header: 'What it means', bare: true },
-        ],
+        columns: columns('Answer', ['Records', 'numeric'], ['What it means', 'bare']),
         rows: [
           row('sampled', sampled, `of ${grouped(known)} known`),
           row('as known', asKnown, 'the same id, and the fields that were sent'),

@@ -1,7 +1,7 @@
 import { type JudgedWave, stoppedWave, waveSizes } from '../../model/wave-limits.ts';
 import { counted, grouped, listed } from '../printable.ts';
 import type { RunFacts } from '../run-facts.ts';
-import type { Section, Words } from '../section.ts';
+import { columns, type Section, type Words } from '../section.ts';
 
 /** The waves in which a plan is sent, and what the store answered to each; null if it is sent in one go. */
 export function wavesSection({ run, plan }: RunFacts): Section | null {
@@ -22,7 +22,7 @@ export function wavesSection({ run, plan }: RunFacts): Section | null {
         kind: 'table',
         caption: 'The waves of this run, and the answers to each',
         captionHidden: true,
-        columns: [{ header: 'Wave' }, { header: noun, numeric: true }, { header: 'Answers', bare: true }],
+        columns: columns('Wave', [noun, 'numeric'], ['Answers', 'bare']),
         rows: sizes.map((records, index) => {
           const wave = judged[index];
           return {
