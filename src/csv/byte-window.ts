@@ -1,9 +1,9 @@
-/** Less is copied and allocated the larger it is: what is left of a block of memory moves to the next one. */
+/** The larger it is, the less is moved: at its end, what is left of the window moves to its beginning. */
 const MEMORY_BYTES = 512 * 1024;
 
 /**
- * A sliding window on a stream of bytes: it grows at the end, and bytes at the beginning are dropped. It copies what it reads, and
- * never changes bytes that it has shown.
+ * A sliding window on a stream of bytes: it grows at the end, and bytes at the beginning are dropped. It copies what it reads.
+ * Its bytes are valid until it grows: new memory for all that is read would cost as much as two hashes of it.
  */
 export class ByteWindow {
   #bytes: Uint8Array = new Uint8Array(0);
@@ -52,7 +52,9 @@ export class ByteWindow {
   #add(chunk: Uint8Array, wanted: number): void {
     const size = this.#bytes.length + chunk.length;
     if (this.#end + chunk.length > this.#memory.length) {
-      const memory = Buffer.allocUnsafeSlow(Math.max(MEMORY_BYTES, size, wanted + chunk.length));
+      const isRoomy = 2 * size <= this.#memory.length;
+      const bytes = Math.max(MEMORY_BYTES, 2 * size, wanted + chunk.length);
+      const memory = isRoomy ? this.#memory : Buffer.allocUnsafeSlow(bytes);
       memory.set(this.#bytes);
       this.#memory = memory;
       this.#end = this.#bytes.length;

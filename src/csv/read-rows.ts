@@ -94,7 +94,8 @@ export async function* readRows(
     const found = finder && findLater(window, scan, finder);
     if (found !== undefined) expected = found.block;
     const until = found === undefined ? scan : rowsBefore(scan, found.row);
-    const block = bytes.subarray(0, until.end);
+    // The window reuses its memory.
+    const block = new Uint8Array(bytes.subarray(0, until.end));
     refuseNul(block, reading);
     const { rows, offsets, blankLines } = toRows(block, until, decoder, reading);
     const { offset } = reading;
@@ -137,13 +138,15 @@ function takeKnown(
     to += 1;
     ends = index.after(to, ends);
   }
+  const end = ends.offset - offset;
+  const last = new Uint8Array(bytes.subarray(end - index.bytes(to), end));
   Object.assign(reading, ends);
-  window.drop(ends.offset - offset);
+  window.drop(end);
   return {
     ...{ kind: 'known-blocks', index, from, to, place: begins },
     rowsOf(block, place) {
       const start = place.offset - offset;
-      const own = bytes.subarray(start, start + index.bytes(block));
+      const own = block === to ? last : bytes.subarray(start, start + index.bytes(block));
       const { quotes, delimiter } = reading;
       const options = { delimiter: delimiter.charCodeAt(0), quotes, line: place.line, final: true };
       const rows = toRows(own, scanRows(own, options), decoder, { ...reading, ...place });

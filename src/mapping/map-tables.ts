@@ -248,7 +248,10 @@ async function* walkBlocks(
   const leaveOut = ({ piece, block }: PendingBlock) => {
     pending = undefined;
     reading.skip(piece.index.rows(block));
-    out.push({ kind: 'known-blocks', index: piece.index, from: block, to: block });
+    const before = out.at(-1);
+    const follows = before?.kind === 'known-blocks' && before.to + 1 === block;
+    const from = follows ? before.from : block;
+    out.splice(follows ? -1 : out.length, 1, { kind: 'known-blocks', index: piece.index, from, to: block });
   };
   const readAllTheSame = ({ piece, block, place }: PendingBlock) => {
     pending = undefined;
