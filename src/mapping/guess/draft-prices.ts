@@ -112,9 +112,10 @@ function pickPrice(guess: ProductGuess): ProductColumn | undefined {
     return take(base, '');
   const amounts = guess.free.filter(fits);
   const misfit = guess.columns.find((column) => meaningOf(column, ['price']) !== undefined);
+  const damaged = misfit !== undefined && !fits(misfit) && shareOf(misfit, isAmount) > 0 ? [misfit] : [];
   askPrice(
     guess,
-    [...new Set([...regular, ...amounts.filter(isNoCode)])],
+    [...new Set([...damaged, ...regular, ...amounts.filter(isNoCode)])],
     misfit === undefined || misfit.values.length === 0
       ? 'no header is called a price that customers pay'
       : `'${misfit.header}' is called a price, but ${shown(misfit)} (the first is '${sampleOf(misfit)}')`,

@@ -44,6 +44,11 @@ describe('what is never taken for the price without an answer', () => {
     expect(spec).toBeNull();
   });
 
+  it('a column called a price with a few other values is offered first, with the option that takes it', () => {
+    const { questions } = proposal('Name;VK brutto;Code\nTasse;4,00;1\nDose;abc;2\nTopf;5,00;3');
+    expect(questions.find(({ id }) => id === 'column.price')?.flag).toBe("--column 'price=VK brutto'");
+  });
+
   it('net beside a price that is higher by the same tax is left out', () => {
     expect(fields('Name;Preis;Preis netto\nTasse;11,90;10,00\nDose;5,95;5,00')).toMatchObject({
       Preis: 'price',
