@@ -51,32 +51,32 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 const PUBLIC: Readonly<Record<string, readonly string[]>> = {
   storefront: ['storefront.ts'],
   config: [
-    ...['workspace.ts', 'check-workspace.ts', 'store-config.ts', 'job/job.ts', 'job/read-schedules.ts'],
+    ...['workspace.ts', 'check-workspace.ts', 'store-config.ts', 'job/job.ts'],
     // For pages that change files.
     'edit-file.ts',
     // For `init` and `schema`.
     ...['new-workspace/new-workspace.ts', 'json-schema.ts'],
   ],
-  source: ['stage-source.ts', 'find-files.ts', 'snapshot.ts'],
+  source: ['stage-source.ts', 'snapshot.ts'],
   remote: [...['remote-kinds.ts', 'remote-client.ts', 'fetch-file.ts'], 'image-checker.ts'],
   csv: ['read-csv.ts'],
   tables: ['open-table.ts'],
   mapping: [
     ...['spec/mapping-spec.ts', 'compile-mapping.ts', 'map-tables.ts'],
     // For `init` and the checks; and the tables that a run reads for a mapping.
-    ...['guess-mapping.ts', 'run-mapping-tests.ts', 'lookup-table.ts', 'join-table.ts'],
+    ...['guess-mapping.ts', 'run-mapping-tests.ts', 'lookup-table.ts'],
     // For `init`, and for pages that make jobs.
     'guess/propose-mapping.ts',
   ],
   plan: [
-    // Makes a plan, reads what it has written, judges it while it is applied.
-    ...['plan-import.ts', 'plan-file.ts', 'judge-safety.ts'],
+    // Makes a plan; reads what it has written, and judges it while it is applied.
+    ...['plan-import.ts', 'plan-file.ts'],
   ],
   apply: ['apply-operations.ts'],
-  export: [...['reading/read-items.ts', 'writing/write-items.ts', 'destination/open-destination.ts']],
+  export: ['reading/read-items.ts', 'writing/export-file.ts'],
   run: [
     // What a run needs from the edge, what is done with a job, how its shards are sent, what became of it.
-    ...['run-context.ts', 'execute-run.ts', 'import/apply-step.ts', 'lock-job.ts'],
+    ...['run-context.ts', 'execute-run.ts', 'import/apply-step.ts'],
     ...['report/read-stored-report.ts', 'export/export-history.ts'],
     // Corrected rejects, which the dashboard takes; and a file that `init` looks at.
     ...['read-corrections.ts', 'preview-source.ts', 'show-record.ts'],
@@ -105,21 +105,20 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
   report: [
     // What is known of a run, its document, and the renderers of it.
     ...['run-facts.ts', 'run-document.ts', 'document-text.ts', 'html/document-sections.ts'],
-    ...['notification.ts', 'run-summary.ts'],
+    'run-summary.ts',
     // One record of a plan.
     'record-view.ts',
     // Words, figures and progress that commands and pages print as reports do.
     ...['printable.ts', 'status-words.ts'],
     'html/markup.ts',
     // Parts of a document that pages and commands show by themselves.
-    ...['sections/lists-section.ts', 'sections/next-section.ts'],
-    'sections/notes-section.ts',
+    ...['sections/lists-section.ts', 'sections/notes-section.ts'],
     // What a run writes of its rejects, and what comes back.
     ...['rejects/rejects-file.ts', 'rejects/corrected-rejects.ts', 'rejects/rejects-edits.ts'],
   ],
   dashboard: [
     // The server of a worker knows its own addresses as the context of the dashboard does.
-    ...['start-dashboard.ts', 'dashboard-context.ts', 'access/tokens.ts'],
+    ...['start-dashboard.ts', 'dashboard-context.ts'],
   ],
 };
 

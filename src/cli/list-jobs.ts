@@ -1,8 +1,9 @@
-import { nextTick, readSchedules } from '../config/job/read-schedules.ts';
+import { nextTick } from '../config/job/job.ts';
+import { readSchedules } from '../config/workspace.ts';
 import { KINDS_BUT_PLAN } from '../model/run.ts';
 import type { RunQueue } from '../queue/run-queue.ts';
 import type { ClockKeeper, JobFacts } from '../report/run-facts.ts';
-import { asItStands } from '../run/lock-job.ts';
+import { asItStands } from '../run/report/read-stored-report.ts';
 import type { OpenContext } from './open-context.ts';
 
 /** The workspace of the jobs, and the queue to ask who runs them. */

@@ -2,9 +2,9 @@ import { randomInt } from 'node:crypto';
 import { openWorkspace, type Workspace } from '../config/workspace.ts';
 import { type SecretRedactor, secretRedactor } from '../model/masked.ts';
 import type { Run } from '../model/run.ts';
+import { PROGRAM } from '../model/shell-word.ts';
 import { explainError, type StateError, UsageError } from '../model/storeferry-error.ts';
 import { listed } from '../report/printable.ts';
-import { PROGRAM } from '../report/sections/next-section.ts';
 import {
   type RunContext,
   type RunEvent,

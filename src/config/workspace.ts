@@ -1,4 +1,6 @@
+import { createHash } from 'node:crypto';
 import { statSync } from 'node:fs';
+import { readdir, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { MappingFile } from '../mapping/spec/mapping-spec.ts';
 import { didYouMean } from '../model/nearest.ts';
@@ -8,7 +10,7 @@ import { completeWebAddress } from './complete-places.ts';
 import { loadEnvironment } from './environment.ts';
 import { type Inspection, inspectFiles } from './inspection.ts';
 import { type Interpretation, whyUnset } from './interpret.ts';
-import type { Job } from './job/job.ts';
+import type { Job, JobSchedule } from './job/job.ts';
 import { readSettings, type Settings } from './settings.ts';
 import type { StoreConfig } from './store-config.ts';
 import { filesOf, SHIPPED_MAPPINGS, type WorkspaceFiles } from './workspace-files.ts';
@@ -132,4 +134,50 @@ export function availableMappings(
   const files = filesOf(dir, SHIPPED_MAPPINGS);
   const inspection = inspectFiles(files, loadEnvironment(dir, variables), () => {});
   return files.mappingNames.flatMap((name) => inspection.mapping(name)?.value ?? []);
+}
+
+/** The schedules in the job files. */
+export interface JobSchedules {
+  readonly scheduled: readonly JobSchedule[];
+  /** Jobs without a schedule. */
+  readonly unscheduled: readonly string[];
+  /** Jobs with invalid files: whether they have a schedule is unknown. */
+  readonly broken: readonly { readonly job: string; readonly problem: string }[];
+}
+
+/** Reads the schedules of all jobs. A workspace reads each file once: open it again to see changes. */
+export function readSchedules({ jobNames, inspectJob }: Workspace): JobSchedules {
+  const scheduled: JobSchedule[] = [];
+  const unscheduled: string[] = [];
+  const broken: { job: string; problem: string }[] = [];
+  for (const name of jobNames()) {
+    const { job, problems } = inspectJob(name);
+    if (job === undefined) broken.push({ job: name, problem: new ConfigurationError(problems).message });
+    else if (job.schedule === undefined) unscheduled.push(name);
+    else scheduled.push({ job: name, ...job.schedule });
+  }
+  return { scheduled, unscheduled, broken };
+}
+
+/** Whether a tick of the job is still wanted: its file has a schedule, or is invalid and may have one. */
+export function isScheduled({ inspection }: Workspace, name: string): boolean {
+  const found = inspection.job(name);
+  if (found === undefined) return false;
+  const { value: job, problems, unset } = found;
+  return job?.schedule !== undefined || job === undefined || problems.length + unset.length > 0;
+}
+
+/** Changes whenever a file changes that schedules depend on. Cheap enough to be called every few seconds. */
+export async function schedulesVersion(dir: string): Promise<string> {
+  const inFolder = async (folder: string): Promise<string[]> => {
+    const names = await readdir(join(dir, folder)).catch(() => []);
+    return names.map((name) => join(folder, name));
+  };
+  const names = ['.env', 'stores.yaml', ...(await inFolder('jobs')), ...(await inFolder('mappings'))];
+  const hash = createHash('sha256');
+  for (const name of names.sort()) {
+    const found = await stat(join(dir, name)).catch(() => null);
+    hash.update(`${name}\0${found?.mtimeMs}\0${found?.size}\0${found?.ino}\0`);
+  }
+  return hash.digest('base64url');
 }

@@ -8,7 +8,7 @@ import {
   progressWords,
   shareOf,
 } from '../report/status-words.ts';
-import { asItStands } from '../run/lock-job.ts';
+import { asItStands } from '../run/report/read-stored-report.ts';
 import type { RunContext } from '../run/run-context.ts';
 import type { Session } from './access/sessions.ts';
 import { notFound, PageError } from './guard/page-error.ts';

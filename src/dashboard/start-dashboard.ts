@@ -7,6 +7,7 @@ import { type FastifyInstance, type FastifyRequest, fastify } from 'fastify';
 import { loadPlots } from '../report/html/document-sections.ts';
 import { createSessions } from './access/sessions.ts';
 import { signIn } from './access/sign-in.ts';
+import { openTokens, type TokenFile, type Tokens } from './access/tokens.ts';
 import { actionRoutes } from './actions/action-routes.ts';
 import { correctRoutes } from './actions/correct-routes.ts';
 import { forgetRoutes } from './actions/forget-routes.ts';
@@ -61,7 +62,8 @@ function queueRoutes(
   );
 }
 
-export interface DashboardOptions extends Pick<RouteParts, 'dashboard' | 'hashes' | 'queueBoard' | 'log'> {
+export interface DashboardOptions extends Pick<RouteParts, 'dashboard' | 'queueBoard' | 'log'> {
+  readonly tokens: TokenFile;
   readonly listen: Listen;
   /** The address for browsers behind a proxy; undefined without a proxy. */
   readonly publicUrl: URL | undefined;
@@ -71,13 +73,16 @@ export interface DashboardOptions extends Pick<RouteParts, 'dashboard' | 'hashes
 export interface RunningDashboard {
   /** The address to open in a browser on this machine, or the public one. */
   readonly url: string;
+  /** The tokens to sign in with, if they were made at this start; null if earlier ones are valid. */
+  readonly tokens: Tokens | null;
   /** Ends all connections, also live ones. */
   close(): Promise<void>;
 }
 
-/** Serves the dashboard until it is closed. UsageError if it cannot listen there. */
+/** Serves the dashboard until it is closed. UsageError if it cannot listen there, or its tokens cannot be read. */
 export async function startDashboard(options: DashboardOptions): Promise<RunningDashboard> {
-  const { dashboard, listen, publicUrl, hashes, queueBoard, log } = options;
+  const { dashboard, listen, publicUrl, queueBoard, log } = options;
+  const { hashes, tokens, keep } = openTokens(options.tokens);
   const workspace = createHash('sha256').update(dashboard.context.workspaceDir).digest('hex').slice(0, 8);
   const app = await buildDashboard({
     dashboard,
@@ -95,6 +100,11 @@ export async function startDashboard(options: DashboardOptions): Promise<Running
     await app.close();
     throw cannotListen(error, 'The dashboard', listen);
   }
+  // Only after it listens: otherwise tokens that were never printed would replace those in use.
+  await keep().catch(async (error: unknown) => {
+    await app.close();
+    throw error;
+  });
   const address = app.server.address();
   const bound = typeof address === 'object' && address !== null ? address.port : port;
   log.info({ host, port: bound }, 'listening');
@@ -103,6 +113,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Running
     url:
       publicUrl?.href ??
       `http://${host === '0.0.0.0' || host === '::' ? 'localhost' : urlHost(host)}:${bound}/`,
+    tokens,
     close: () => app.close(),
   };
 }

@@ -9,7 +9,7 @@ import { compileJoins } from './compile-joins.ts';
 import { compileDamageCheck } from './damage-check.ts';
 import { compileGrouping } from './grouping/compile-grouping.ts';
 import type { Grouping } from './grouping/grouping.ts';
-import { type JoinTable, joinsOf } from './join-table.ts';
+import { JoinTable, joinsOf, readyColumns } from './join-table.ts';
 import { type Crosswalk, type LookupTable, storeListsTable } from './lookup-table.ts';
 import type { RecordMapper } from './map-record.ts';
 import { compilePatch, compileProduct } from './product/compile-product.ts';
@@ -254,6 +254,25 @@ const NO_ROW: SourceRow = {
   misaligned: undefined,
   chars: 0,
 };
+
+/** Makes the table of a join from the header of its file, still without rows. MappingError if the header lacks a column. */
+export type JoinOpener = (file: string, header: readonly string[]) => JoinTable;
+
+/** The joins of a mapping, by the names of their lookups, for the params that a job sets. */
+export function joinOpeners(
+  spec: MappingSpec,
+  params: Readonly<Record<string, Param>>,
+): ReadonlyMap<string, JoinOpener> {
+  // An invalid number format is reported when the mapping is compiled.
+  const problems = new Problems();
+  const scope = newScope(spec, { problems, params: paramsOf(spec, params, problems), lookups: new Map() });
+  return new Map(
+    joinsOf(spec).map(({ name, match, join }) => [
+      name,
+      (file, header) => new JoinTable(file, header, match, readyColumns(scope, name, join)),
+    ]),
+  );
+}
 
 /** The names that decide which rows form one record, and its key. */
 export interface KeyNames {

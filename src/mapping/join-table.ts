@@ -2,7 +2,7 @@ import { Decimal } from '../model/decimal.ts';
 import { didYouMean, loosened } from '../model/nearest.ts';
 import { MappingError } from '../model/storeferry-error.ts';
 import { lookupKey } from './lookup-table.ts';
-import { argument, newScope, type Param, type Path, Problems, paramsOf, type Scope } from './scope.ts';
+import { argument, type Path, type Scope } from './scope.ts';
 import { type JoinColumn, type JoinSpec, joinColumns } from './spec/join-spec.ts';
 import type { MappingSpec } from './spec/mapping-spec.ts';
 import { formatOf } from './transforms/number.ts';
@@ -179,25 +179,6 @@ function columnAt(file: string, header: readonly string[], names: readonly strin
   throw columnUnclear(
     file,
     `there is no column '${names.join("' or '")}'${didYouMean(first, header)} The columns are ${header.join(', ')}`,
-  );
-}
-
-/** Makes the table of a join from the header of its file, still without rows. MappingError if the header lacks a column. */
-export type JoinOpener = (file: string, header: readonly string[]) => JoinTable;
-
-/** The joins of a mapping, by the names of their lookups, for the params that a job sets. */
-export function joinOpeners(
-  spec: MappingSpec,
-  params: Readonly<Record<string, Param>>,
-): ReadonlyMap<string, JoinOpener> {
-  // An invalid number format is reported when the mapping is compiled.
-  const problems = new Problems();
-  const scope = newScope(spec, { problems, params: paramsOf(spec, params, problems), lookups: new Map() });
-  return new Map(
-    joinsOf(spec).map(({ name, match, join }) => [
-      name,
-      (file, header) => new JoinTable(file, header, match, readyColumns(scope, name, join)),
-    ]),
   );
 }
 

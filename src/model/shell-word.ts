@@ -1,6 +1,9 @@
 import { isAbsolute, relative } from 'node:path';
 import type { Sample } from './run.ts';
 
+/** The default beginning of a command. */
+export const PROGRAM = 'storeferry';
+
 /** Characters that need no quotes in a shell. */
 const PLAIN = /^[\w@%+=:,./~-]+$/;
 

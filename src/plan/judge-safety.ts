@@ -40,7 +40,7 @@ export function judgeSafety(limits: SafetyLimits, figures: SafetyFigures, run: s
     const measured = measure(figures);
     if (measured === null) return null;
     const named = examples?.(figures) ?? [];
-    return judge({ name, setting: limits[name], measured, resource, run, examples: named });
+    return judgeLimit({ name, setting: limits[name], measured, resource, run, examples: named });
   });
   return [judgeKey(figures, run), ...verdicts]
     .filter((verdict) => verdict !== null)
@@ -64,22 +64,15 @@ export function judgeGuards(findings: readonly GuardFinding[], run: string): Saf
     });
 }
 
-/**
- * Whether the plan and the store together have rejected too many records; null if not, or if the limit is off. Call
- * after every shard.
- */
-export function judgeRejectsWhileApplying(
-  { maxRejects }: Pick<SafetyLimits, 'maxRejects'>,
-  { resource, rejected, records }: Pick<SafetyFigures, 'resource' | 'rejected' | 'records'>,
-  run: string,
-): SafetyVerdict | null {
-  const measured = { figure: rejected, base: records };
-  const verdict = judge({ name: 'maxRejects', setting: maxRejects, measured, resource, run });
-  return verdict?.exceeded === true ? verdict : null;
-}
-
-/** Null if there is nothing to compare: the limit is off, or a percentage has no basis. */
-function judge({ name, setting, measured, resource, run, examples = [] }: Case): SafetyVerdict | null {
+/** Compares one safety limit; null if there is nothing to compare: the limit is off, or a percentage has no basis. */
+export function judgeLimit({
+  name,
+  setting,
+  measured,
+  resource,
+  run,
+  examples = [],
+}: Case): SafetyVerdict | null {
   const { bound, floor, always, detail } = safetyLimit(name);
   const { figure, base } = measured;
   const stop = always?.(measured, setting) ?? null;

@@ -1,8 +1,15 @@
 import { isJsonObject } from '../model/json-object.ts';
 import type { Operation } from '../model/operation.ts';
-import { type Plan, type PlannedRejection, type PlannedShard, planSchema } from '../model/plan.ts';
+import {
+  type Plan,
+  type PlannedRejection,
+  type PlannedShard,
+  planSchema,
+  type SafetyVerdict,
+} from '../model/plan.ts';
 import type { Reason } from '../model/reason.ts';
 import type { RowSpan } from '../model/row.ts';
+import type { SafetyFigures, SafetyLimits } from '../model/safety-limits.ts';
 import { StateError } from '../model/storeferry-error.ts';
 import {
   type RunFolder,
@@ -14,6 +21,7 @@ import {
 } from '../state/artifacts.ts';
 import { IN_DOUBT, type Ledger } from '../state/state.ts';
 import { valueChanges } from './changes/field-changes.ts';
+import { judgeLimit } from './judge-safety.ts';
 import {
   HELD_FILE,
   type HeldRecord,
@@ -83,6 +91,20 @@ function refuseOther(found: string, folder: RunFolder, { name, sha256 }: Planned
   throw new StateError(`${folder.location}/${name} was changed after planning: its checksum differs.`, {
     hint: 'Run the job again: it is planned again.',
   });
+}
+
+/**
+ * Whether the plan and the store together have rejected too many records; null if not, or if the limit is off. Call
+ * after every shard.
+ */
+export function judgeRejectsWhileApplying(
+  { maxRejects }: Pick<SafetyLimits, 'maxRejects'>,
+  { resource, rejected, records }: Pick<SafetyFigures, 'resource' | 'rejected' | 'records'>,
+  run: string,
+): SafetyVerdict | null {
+  const measured = { figure: rejected, base: records };
+  const verdict = judgeLimit({ name: 'maxRejects', setting: maxRejects, measured, resource, run });
+  return verdict?.exceeded === true ? verdict : null;
 }
 
 /** Every rejection of a plan in batches, in order; StateError if the file is missing or damaged. */

@@ -1,5 +1,6 @@
 import type { Job, Queue } from 'bullmq';
-import { type JobSchedule, type JobSchedules, nextTick } from '../config/job/read-schedules.ts';
+import { type JobSchedule, nextTick } from '../config/job/job.ts';
+import type { JobSchedules } from '../config/workspace.ts';
 import type { Locks } from '../state/state.ts';
 import type { Queues, TickData } from './queues.ts';
 import type { WorkerLog } from './worker-settings.ts';

@@ -12,8 +12,7 @@ import {
 import type { RunFacts } from '../report/run-facts.ts';
 import { executeRun, jobTask, notifyEnd, notifyNotBegun } from '../run/execute-run.ts';
 import type { DeliverShards } from '../run/import/apply-step.ts';
-import { hasDied } from '../run/lock-job.ts';
-import { readStoredReport } from '../run/report/read-stored-report.ts';
+import { hasDied, readStoredReport } from '../run/report/read-stored-report.ts';
 import {
   isExportRequest,
   RunBug,

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { nextTick } from '../config/job/read-schedules.ts';
+import { nextTick } from '../config/job/job.ts';
 import { InterruptedError, StateError, UsageError } from '../model/storeferry-error.ts';
 import type { RunContext } from '../run/run-context.ts';
 import {

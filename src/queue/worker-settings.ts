@@ -1,7 +1,7 @@
 import type { BaseLogger } from 'pino';
 import type { ImportJob, Notify } from '../config/job/job.ts';
-import type { JobSchedules } from '../config/job/read-schedules.ts';
 import type { StoreConfig } from '../config/store-config.ts';
+import type { JobSchedules } from '../config/workspace.ts';
 import type { Run } from '../model/run.ts';
 import type { RunContext, RunEvent, RunRequest, StoreStats } from '../run/run-context.ts';
 

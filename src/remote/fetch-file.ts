@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { readNext } from '../model/read-next.ts';
-import { errorCode } from '../model/storeferry-error.ts';
+import type { RemoteAddress } from '../model/remote-address.ts';
+import { errorCode, SourceError } from '../model/storeferry-error.ts';
 import {
   connectionFailure,
   type FoundFile,
@@ -14,6 +15,7 @@ import {
   type Upload,
 } from './remote-client.ts';
 import { REMOTE_DEADLINES, type RemoteDeadlines, watchPace } from './remote-deadlines.ts';
+import { openRemote } from './remote-kinds.ts';
 
 export interface FetchOptions {
   readonly signal: AbortSignal;
@@ -92,6 +94,39 @@ export async function fetchFile(
   } catch (error) {
     await spool[Symbol.asyncDispose]();
     throw error;
+  }
+}
+
+/** What is at a remote address. */
+interface RemoteProbe {
+  /** The files of the address; empty when there are none. */
+  readonly files: readonly string[];
+  /** Size of the first file; null if the server does not announce it. */
+  readonly bytes: number | null;
+}
+
+/**
+ * Requests the files of an address once, without reading their content. SourceError if the server cannot be reached,
+ * refuses, or has another host key.
+ */
+export async function probeRemote(remote: RemoteAddress, signal: AbortSignal): Promise<RemoteProbe> {
+  await using client = await openRemote(remote);
+  try {
+    const found = await client.find(signal);
+    const [first] = found;
+    if (first === undefined) return { files: [], bytes: null };
+    const got = await client.get(first, { signal, unless: null });
+    const bytes = got.kind === 'content' ? got.size : null;
+    // The content is not needed, so errors of the aborted stream are ignored.
+    if (got.kind === 'content') got.content.on('error', () => {}).destroy();
+    return { files: found.map(({ location }) => location), bytes };
+  } catch (error) {
+    if (!(error instanceof RemoteFailure) || signal.aborted) throw error;
+    if (error.kind === 'absent') return { files: [], bytes: null };
+    throw new SourceError(`${remote.location}: ${error.message}`, {
+      hint: error.hint ?? 'Correct the address, or ask the operator of the server.',
+      cause: error,
+    });
   }
 }
 

@@ -1,8 +1,16 @@
 import { randomBytes } from 'node:crypto';
-import type { Attributes } from 'ssh2';
+import { Readable } from 'node:stream';
+import type { Attributes, FileEntry, SFTPWrapper } from 'ssh2';
 import { chosen, isPattern, matchesPattern, splitPath } from './matches-pattern.ts';
-import { changedMeanwhile, connectionLost, type RemoteClient, RemoteFailure } from './remote-client.ts';
-import { ASIDE, isAbsent, type SftpCalls, sftpCalls, sftpFailure } from './sftp-calls.ts';
+import {
+  CHANGING_FILE_HINT,
+  changedMeanwhile,
+  connectionFailure,
+  connectionLost,
+  type RemoteClient,
+  RemoteFailure,
+  type Upload,
+} from './remote-client.ts';
 import { connectSsh, type SftpAddress, type SshConnection } from './ssh-connection.ts';
 
 /** Reads and writes files over SFTP, on one connection until it is lost. */
@@ -116,5 +124,230 @@ async function removeLeftovers(calls: SftpCalls, folder: string, name: string): 
     } else if (filename.endsWith('.tmp') || filename.endsWith(`.tmp${ASIDE}`)) {
       await calls.remove(folder + filename).catch(() => undefined);
     }
+  }
+}
+
+/** A file is read and written in pieces of this size. */
+const PIECE_BYTES = 32 * 1024;
+/** Requests in flight per file, so that latency is not paid for every piece. */
+const PIECES_AT_ONCE = 16;
+
+/** The suffix of a file that was moved aside while its replacement is put in place. */
+const ASIDE = '.old';
+
+/** The SFTP requests that are used here. They reject with errors of ssh2, or when `ended` aborts. */
+type SftpCalls = ReturnType<typeof sftpCalls>;
+
+type Callback<T> = (error: Error | null | undefined, value: T) => void;
+
+function sftpCalls(sftp: SFTPWrapper, ended: AbortSignal) {
+  /** ssh2 never answers a request whose connection was lost. */
+  function call<T>(request: (done: Callback<T>) => void): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const giveUp = () => reject(connectionLost());
+      if (ended.aborted) {
+        giveUp();
+        return;
+      }
+      ended.addEventListener('abort', giveUp, { once: true });
+      request((error, value) => {
+        ended.removeEventListener('abort', giveUp);
+        if (error === undefined || error === null) resolve(value);
+        else reject(error);
+      });
+    });
+  }
+
+  const stat = (path: string) => call<Attributes>((done) => sftp.stat(path, done));
+  const close = (handle: Buffer) => call<void>((done) => sftp.close(handle, (error) => done(error)));
+  const remove = (path: string) => call<void>((done) => sftp.unlink(path, (error) => done(error)));
+  const rename = (from: string, to: string) =>
+    call<void>((done) => sftp.rename(from, to, (error) => done(error)));
+
+  async function writePieces(handle: Buffer, upload: Upload): Promise<void> {
+    const flying = new Set<Promise<void>>();
+    let failure: unknown;
+    let position = 0;
+    for await (const chunk of upload.open()) {
+      const bytes = Buffer.from(chunk);
+      for (let from = 0; from < bytes.length; from += PIECE_BYTES) {
+        const length = Math.min(PIECE_BYTES, bytes.length - from);
+        const at = position + from;
+        const written = call<void>((done) =>
+          sftp.write(handle, bytes, from, length, at, (error) => done(error)),
+        )
+          .catch((error: unknown) => {
+            failure ??= error;
+          })
+          .finally(() => flying.delete(written));
+        flying.add(written);
+        if (flying.size >= PIECES_AT_ONCE) await Promise.race(flying);
+        if (failure !== undefined) throw failure;
+      }
+      position += bytes.length;
+    }
+    await Promise.all(flying);
+    if (failure !== undefined) throw failure;
+  }
+
+  async function* contentOf(path: string, before: Attributes): AsyncGenerator<Buffer> {
+    try {
+      const handle = await call<Buffer>((done) => sftp.open(path, 'r', done));
+      try {
+        yield* pieces(handle, before.size);
+      } finally {
+        await close(handle).catch(() => undefined);
+      }
+      const after = await stat(path);
+      if (after.size !== before.size || after.mtime !== before.mtime) {
+        throw new RemoteFailure('passing', 'it changed during reading', {
+          hint: CHANGING_FILE_HINT,
+        });
+      }
+    } catch (error) {
+      throw sftpFailure(error);
+    }
+  }
+
+  async function* pieces(handle: Buffer, size: number): AsyncGenerator<Buffer> {
+    const flying: Promise<Buffer>[] = [];
+    let asked = 0;
+    for (;;) {
+      while (asked < size && flying.length < PIECES_AT_ONCE) {
+        const piece = readPiece(handle, asked, Math.min(PIECE_BYTES, size - asked));
+        piece.catch(() => undefined);
+        flying.push(piece);
+        asked += PIECE_BYTES;
+      }
+      const bytes = await flying.shift();
+      if (bytes === undefined || bytes.length === 0) return;
+      yield bytes;
+    }
+  }
+
+  /** A server may return fewer bytes than requested, and none at the end of the file. */
+  async function readPiece(handle: Buffer, from: number, length: number): Promise<Buffer> {
+    const parts: Buffer[] = [];
+    let got = 0;
+    while (got < length) {
+      const [at, rest] = [from + got, length - got];
+      const part = await call<Buffer>((done) =>
+        sftp.read(handle, Buffer.allocUnsafe(rest), 0, rest, at, (error, bytesRead, buffer) =>
+          isEnd(error) ? done(null, Buffer.alloc(0)) : done(error, buffer?.subarray(0, bytesRead)),
+        ),
+      );
+      if (part.length === 0) break;
+      parts.push(part);
+      got += part.length;
+    }
+    return Buffer.concat(parts);
+  }
+
+  /** For servers that cannot rename over a file: there is never half a file, but for a moment none. */
+  async function replaceInSteps(from: string, to: string): Promise<void> {
+    const aside = `${from}${ASIDE}`;
+    try {
+      await rename(to, aside);
+    } catch (error) {
+      if (!isAbsent(error)) throw error;
+    }
+    try {
+      await rename(from, to);
+    } catch (error) {
+      await rename(aside, to).catch(() => undefined);
+      throw error;
+    }
+    await remove(aside).catch(() => undefined);
+  }
+
+  return {
+    stat,
+    list: (folder: string): Promise<FileEntry[]> => call<FileEntry[]>((done) => sftp.readdir(folder, done)),
+    remove,
+    rename,
+    /**
+     * The content of a file, read on demand. Ends with a passing RemoteFailure if the file has changed since `before`.
+     */
+    content: (path: string, before: Attributes): Readable =>
+      Readable.from(contentOf(path, before), { objectMode: false }),
+    /** Creates a file, and flushes it to disk if the server supports that. */
+    async writeNew(path: string, upload: Upload, mode: number | undefined): Promise<void> {
+      const handle = await call<Buffer>((done) =>
+        sftp.open(path, 'wx', mode === undefined ? {} : { mode }, done),
+      );
+      try {
+        await writePieces(handle, upload);
+        await call<unknown>((done) => sftp.ext_openssh_fsync(handle, done)).catch(unlessUnsupported);
+      } finally {
+        await close(handle).catch(() => undefined);
+      }
+    },
+    /** Renames a file over another, atomically if the server supports that. */
+    async replace(from: string, to: string): Promise<void> {
+      try {
+        await call<void>((done) => sftp.ext_openssh_rename(from, to, (error) => done(error)));
+      } catch (error) {
+        if (!isUnsupported(error)) throw error;
+        await replaceInSteps(from, to);
+      }
+    },
+  };
+}
+
+const END_OF_FILE = 1;
+
+function isEnd(error: Error | null | undefined): boolean {
+  return error instanceof Error && 'code' in error && error.code === END_OF_FILE;
+}
+
+function unlessUnsupported(error: unknown): void {
+  if (!isUnsupported(error)) throw error;
+}
+
+/** Status codes of SFTP version 3. */
+const NO_SUCH_FILE = 2;
+const PERMISSION_DENIED = 3;
+const NO_CONNECTION = 6;
+const CONNECTION_LOST = 7;
+const UNSUPPORTED = 8;
+
+function statusOf(error: unknown): number | undefined {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  return typeof code === 'number' ? code : undefined;
+}
+
+function isAbsent(error: unknown): boolean {
+  return statusOf(error) === NO_SUCH_FILE;
+}
+
+/** Whether the server does not support a request. */
+function isUnsupported(error: unknown): boolean {
+  return (
+    statusOf(error) === UNSUPPORTED || (error instanceof Error && /does not support/i.test(error.message))
+  );
+}
+
+/** The failure of a request to an SFTP server. */
+function sftpFailure(error: unknown): RemoteFailure {
+  if (error instanceof RemoteFailure) return error;
+  const status = statusOf(error);
+  switch (status) {
+    case undefined:
+      return connectionFailure(error);
+    case NO_SUCH_FILE:
+      return new RemoteFailure('absent', 'there is no such file or folder', {
+        hint: 'Check the path: it begins at the root of the server; /~/ begins at the home folder of the user.',
+      });
+    case PERMISSION_DENIED:
+      return new RemoteFailure('final', 'the server denies access to it', {
+        hint: 'Check the permissions of the user on the server.',
+      });
+    case NO_CONNECTION:
+    case CONNECTION_LOST:
+      return connectionLost();
+    default:
+      return new RemoteFailure('final', `the server fails (SFTP status ${status})`, {
+        hint: 'Its disk may be full or damaged: ask its operator.',
+      });
   }
 }

@@ -5,7 +5,7 @@ import {
   endNotification,
   type Notification,
   notifiedEnd,
-} from '../report/notification.ts';
+} from '../report/run-document.ts';
 import { type RunFacts, reasonsForWebhook, withoutPersonalData } from '../report/run-facts.ts';
 import type { DeliverShards } from './import/apply-step.ts';
 import { type ImportTask, importRun } from './import-run.ts';

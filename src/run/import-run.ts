@@ -4,8 +4,8 @@ import type { Run, RunPart } from '../model/run.ts';
 import { StateError, UsageError } from '../model/storeferry-error.ts';
 import { readPlan } from '../plan/plan-file.ts';
 import type { RejectsEdits } from '../report/rejects/rejects-edits.ts';
+import { nextSteps } from '../report/run-document.ts';
 import type { RunFacts } from '../report/run-facts.ts';
-import { nextSteps } from '../report/sections/next-section.ts';
 import { applyStep, type DeliverShards, deliverHere } from './import/apply-step.ts';
 import {
   continueOrBegin,
@@ -20,10 +20,11 @@ import { finishStep } from './import/finish-step.ts';
 import { keepBlocks } from './import/kept-blocks.ts';
 import { planStep, refuseUnsafe } from './import/plan-step.ts';
 import { type Stage, stageJobSource, stageStep } from './import/stage-step.ts';
-import { asItStands, laterRun, lockJob, lockPlan, lockTarget, whileHeld } from './lock-job.ts';
+import { lockJob, lockPlan, lockTarget, whileHeld } from './lock-job.ts';
 import { refuseUnlessRejected, stageCorrected } from './read-corrections.ts';
 import { createReconciled, reconcileState } from './reconcile-state.ts';
 import { refuseUnlessReleasable } from './records/plan-release.ts';
+import { asItStands, laterRun } from './report/read-stored-report.ts';
 import type { ImportRequest, RunContext } from './run-context.ts';
 import { newRun, runPipeline } from './run-pipeline.ts';
 import { refuseUnlessUndoable, stageNoSource } from './undo/plan-undo.ts';

@@ -15,9 +15,10 @@ import {
   UNTOUCHED_FILE,
 } from '../report/rejects/rejects-file.ts';
 import { stageContents } from '../source/snapshot.ts';
-import { type RunFolder, sha256OfFile } from '../state/artifacts.ts';
+import { type RunFolder, sha256OfBytes, sha256OfFile } from '../state/artifacts.ts';
 import { digestOf } from './digest-of.ts';
 import type { Stage } from './import/stage-step.ts';
+import { lockJob } from './lock-job.ts';
 import { retryGuardOf, saveRetryGuard } from './retry-guard.ts';
 import type { RunContext } from './run-context.ts';
 import { type CorrectedFile, correctedAsCsv, editedWorkbook } from './write-rejects-workbook.ts';
@@ -142,9 +143,44 @@ async function openRejects(folder: RunFolder) {
 /** Names the rejects file that was typed in a browser, by its digest: any later change of it is one of a spreadsheet. */
 const TYPED_FILE = 'rejects-typed.txt';
 
-/** Notes that the rejects file of a run was typed in a browser, so no cell of it was changed by a spreadsheet. */
-export async function markAsTyped(folder: RunFolder): Promise<void> {
-  await folder.write(TYPED_FILE, [await sha256OfFile(folder, REJECTS_FILE)]);
+/** A corrected rejects file. */
+export interface CorrectedUpload {
+  /** It was typed in a browser, so no cell of it was changed by a spreadsheet. */
+  readonly typed: boolean;
+  read(): Promise<Readable>;
+}
+
+/**
+ * Puts a corrected file where `retry` reads the rejects of a run. An edited file there is kept as `rejects-before-N.csv`;
+ * an unedited one equals the untouched copy and is replaced. LockedError while a run of the job is active: it may be about
+ * to read that file.
+ */
+export async function replaceRejects(
+  context: RunContext,
+  run: Run,
+  { typed, read }: CorrectedUpload,
+): Promise<void> {
+  await using _job = await lockJob(context, run);
+  const folder = context.artifacts.run(run.id);
+  const [before, untouched, uploaded] = await Promise.all([
+    sha256OfFile(folder, REJECTS_FILE),
+    sha256OfFile(folder, UNTOUCHED_FILE),
+    read().then(sha256OfBytes),
+  ]);
+  if (before !== uploaded) {
+    if (before !== untouched) {
+      await folder.write(await freeName(folder), await folder.read(REJECTS_FILE));
+    }
+    await folder.write(REJECTS_FILE, await read());
+  }
+  if (typed) await folder.write(TYPED_FILE, [uploaded]);
+}
+
+async function freeName(folder: RunFolder): Promise<string> {
+  const names = new Set(await folder.list());
+  let number = 1;
+  while (names.has(`rejects-before-${number}.csv`)) number += 1;
+  return `rejects-before-${number}.csv`;
 }
 
 /** Whether the rejects file is still as it was typed in a browser. */

@@ -101,8 +101,13 @@ export async function readWhole(folder: RunFolder, name: string, size: number): 
 
 /** The SHA-256 of a file. */
 export async function sha256OfFile(folder: RunFolder, name: string): Promise<string> {
+  return await sha256OfBytes(await folder.read(name));
+}
+
+/** The SHA-256 of content, in hexadecimal. */
+export async function sha256OfBytes(content: AsyncIterable<Uint8Array>): Promise<string> {
   const digest = createHash('sha256');
-  for await (const chunk of await folder.read(name)) {
+  for await (const chunk of content) {
     digest.update(chunk);
     giveBack(chunk);
   }

@@ -2,7 +2,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
-import { hasDied } from '../../src/run/lock-job.ts';
+import { hasDied } from '../../src/run/report/read-stored-report.ts';
 import { openSqliteState } from '../../src/state/sqlite/open-sqlite-state.ts';
 import { manyProducts, shopifyCatalog } from '../support/catalog.ts';
 import { setupNightly } from '../support/nightly.ts';

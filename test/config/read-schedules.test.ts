@@ -1,8 +1,8 @@
 import { rm, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { nextTick, readSchedules, schedulesVersion } from '../../src/config/job/read-schedules.ts';
-import { openWorkspace } from '../../src/config/workspace.ts';
+import { nextTick } from '../../src/config/job/job.ts';
+import { openWorkspace, readSchedules, schedulesVersion } from '../../src/config/workspace.ts';
 import { makeWorkspace } from '../support/workspace.ts';
 
 const JOB = 'import: products\nstore: main\nsource: { path: a.csv }\nmapping: shopify-products\n';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { joinOpeners } from '../../src/mapping/join-table.ts';
+import { joinOpeners } from '../../src/mapping/compile-mapping.ts';
 import { mappingOf } from './mapping-setup.ts';
 
 const SPEC = mappingOf(`

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { checkMapping, compileMapping } from '../../src/mapping/compile-mapping.ts';
-import { joinOpeners } from '../../src/mapping/join-table.ts';
+import { checkMapping, compileMapping, joinOpeners } from '../../src/mapping/compile-mapping.ts';
 import { mapTables } from '../../src/mapping/map-tables.ts';
 import type { MappingSpec } from '../../src/mapping/spec/mapping-spec.ts';
 import type { Mapped } from '../../src/model/mapped-record.ts';

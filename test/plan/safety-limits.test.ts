@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { safetySchema } from '../../src/config/job/import-job-schema.ts';
 import type { SafetyFigures } from '../../src/model/safety-limits.ts';
-import { judgeRejectsWhileApplying, judgeSafety } from '../../src/plan/judge-safety.ts';
+import { judgeSafety } from '../../src/plan/judge-safety.ts';
+import { judgeRejectsWhileApplying } from '../../src/plan/plan-file.ts';
 import { MemoryLedger } from './memory-ledger.ts';
 import { NO_LIMITS, planOf, product, record } from './plan-of.ts';
 

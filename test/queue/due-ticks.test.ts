@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type JobSchedule, nextTick } from '../../src/config/job/read-schedules.ts';
+import { type JobSchedule, nextTick } from '../../src/config/job/job.ts';
 import { planScheduleChanges } from '../../src/queue/keep-schedules.ts';
 import { dueTicks, stateSchedules, tickDue } from '../../src/queue/start-worker.ts';
 import { openSqliteState } from '../../src/state/sqlite/open-sqlite-state.ts';

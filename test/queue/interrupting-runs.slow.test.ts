@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import type { RunFacts } from '../../src/report/run-facts.ts';
-import { askToInterrupt } from '../../src/run/lock-job.ts';
+import { askToInterrupt } from '../../src/run/report/read-stored-report.ts';
 import { openState } from '../../src/state/open-state.ts';
 import { describeWithRedis } from '../support/redis.ts';
 import { until } from '../support/until.ts';

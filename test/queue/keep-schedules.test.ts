@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type JobSchedules, nextTick } from '../../src/config/job/read-schedules.ts';
+import { nextTick } from '../../src/config/job/job.ts';
+import type { JobSchedules } from '../../src/config/workspace.ts';
 import { type KeptSchedule, planScheduleChanges } from '../../src/queue/keep-schedules.ts';
 
 const NOW = 1_000_000;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Plan } from '../../src/model/plan.ts';
 import type { Run, Verification } from '../../src/model/run.ts';
-import { nextSteps as stepsOf } from '../../src/report/sections/next-section.ts';
+import { nextSteps as stepsOf } from '../../src/report/run-document.ts';
 import { aPlan, aRun, COUNTS, facts } from './run-facts.ts';
 
 const { totals } = facts({});

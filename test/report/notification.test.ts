@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { beginNotification, endNotification, notifiedEnd } from '../../src/report/notification.ts';
+import { beginNotification, endNotification, notifiedEnd } from '../../src/report/run-document.ts';
 import { deliverNotification } from '../../src/run/notify/deliver-notification.ts';
 import { startWebhook, WEBHOOK_SECRETS, type WebhookAnswer } from '../support/webhook.ts';
 import { aPlan, facts, NOW } from './run-facts.ts';

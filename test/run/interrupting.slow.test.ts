@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { askToInterrupt } from '../../src/run/lock-job.ts';
+import { askToInterrupt } from '../../src/run/report/read-stored-report.ts';
 import { openSqliteState } from '../../src/state/sqlite/open-sqlite-state.ts';
 import { setupNightly } from '../support/nightly.ts';
 import { delay } from '../support/store/faults.ts';

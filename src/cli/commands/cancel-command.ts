@@ -4,7 +4,7 @@ import { InterruptedError, StateError, UsageError } from '../../model/storeferry
 import { openRunQueue } from '../../queue/run-queue.ts';
 import { counted } from '../../report/printable.ts';
 import { statusWords } from '../../report/status-words.ts';
-import { asItStands, askToInterrupt } from '../../run/lock-job.ts';
+import { asItStands, askToInterrupt } from '../../run/report/read-stored-report.ts';
 import type { RunContext } from '../../run/run-context.ts';
 import { defineCommand, required } from '../define-command.ts';
 import { findRun, type OpenContext, openContext, refuseUnknown } from '../open-context.ts';

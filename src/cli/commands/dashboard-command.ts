@@ -3,9 +3,8 @@ import { basename, join } from 'node:path';
 import type { Logger } from 'pino';
 import { knownStore } from '../../config/new-workspace/new-workspace.ts';
 import { isWorkspace, openWorkspace, type Workspace } from '../../config/workspace.ts';
-import { newTokens, readTokenHashes, type Tokens, writeTokenHashes } from '../../dashboard/access/tokens.ts';
 import { type ActionResult, isLocal, parseListen, QUEUES_PATH } from '../../dashboard/dashboard-context.ts';
-import { startDashboard } from '../../dashboard/start-dashboard.ts';
+import { type RunningDashboard, startDashboard } from '../../dashboard/start-dashboard.ts';
 import { type SecretRedactor, secretRedactor } from '../../model/masked.ts';
 import { explainError, UsageError } from '../../model/storeferry-error.ts';
 import { openRunQueue, type RunQueue } from '../../queue/run-queue.ts';
@@ -84,10 +83,6 @@ export const dashboardCommand = defineCommand({
       }),
     );
 
-    const file = open.workspace.path('.storeferry/dashboard.json');
-    const known = options.newToken ? undefined : readTokenHashes(file);
-    const made = newTokens();
-    const { hashes, tokens } = known === undefined ? made : { hashes: known, tokens: null };
     const queueBoard = await queue.board(QUEUES_PATH, (err) =>
       log.error({ err }, 'the queues cannot be shown'),
     );
@@ -104,12 +99,11 @@ export const dashboardCommand = defineCommand({
         retell: redact,
         workerHealth: worker?.health,
       },
-      hashes,
+      tokens: { file: open.workspace.path('.storeferry/dashboard.json'), renew: options.newToken },
       ...{ listen, publicUrl, queueBoard, log },
     });
     ending.defer(running.close);
-    // Only after it listens: otherwise tokens that were never printed would replace those in use.
-    if (tokens !== null) await writeTokenHashes(file, hashes);
+    const { tokens } = running;
     const action = tokens === null ? 'start-dashboard' : 'new-tokens';
     await recordCommand(context, { action, outcome: 'done' });
 
@@ -181,7 +175,7 @@ function parsePublicUrl(text: string): URL {
   );
 }
 
-function firstStart({ full, readOnly }: Tokens, program: string): string {
+function firstStart({ full, readOnly }: NonNullable<RunningDashboard['tokens']>, program: string): string {
   return `
 Sign in with one of these tokens. They are printed only once; the dashboard keeps their hashes:
 

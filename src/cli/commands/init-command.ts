@@ -2,7 +2,7 @@ import { existsSync, statSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import pc from 'picocolors';
 import { freeName, writeTogether } from '../../config/edit-file.ts';
-import { whyNoSchedule } from '../../config/job/read-schedules.ts';
+import { whyNoSchedule } from '../../config/job/job.ts';
 import {
   composeFiles,
   knownStore,

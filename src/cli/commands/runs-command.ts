@@ -9,9 +9,13 @@ import type { ClockKeeper, JobFacts, RunFacts, View } from '../../report/run-fac
 import { isoTime, listedRun, runsSummary } from '../../report/run-summary.ts';
 import { requestsWaitText } from '../../report/sections/notes-section.ts';
 import { schedulesNote, statusTone, totalsWords } from '../../report/status-words.ts';
-import { asItStands } from '../../run/lock-job.ts';
 import { findLedgerOf, RECORD_OUTCOMES, recordLines, runRecords } from '../../run/records/run-records.ts';
-import { readStoredReport, withFilesFrom, withShownFiles } from '../../run/report/read-stored-report.ts';
+import {
+  asItStands,
+  readStoredReport,
+  withFilesFrom,
+  withShownFiles,
+} from '../../run/report/read-stored-report.ts';
 import {
   defineCommand,
   flag,

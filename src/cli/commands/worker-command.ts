@@ -1,8 +1,13 @@
 import { createServer, type ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { isScheduled, readSchedules, schedulesVersion } from '../../config/job/read-schedules.ts';
-import { openWorkspace, type Workspace } from '../../config/workspace.ts';
+import {
+  isScheduled,
+  openWorkspace,
+  readSchedules,
+  schedulesVersion,
+  type Workspace,
+} from '../../config/workspace.ts';
 import {
   cannotListen,
   isLocal,

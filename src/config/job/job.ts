@@ -7,7 +7,7 @@ import type { FilePlace } from '../../model/remote-address.ts';
 import { withoutPlace } from '../complete-places.ts';
 import type { exportJobSchema } from './export-job-schema.ts';
 import type { importJobSchema } from './import-job-schema.ts';
-import type { jobFields } from './job-fields.ts';
+import { cronParser, type jobFields, scheduleSchema } from './job-fields.ts';
 
 /** A file in `jobs/`: what to move, when, and with which safety limits. */
 export type Job = ImportJob | ExportJob;
@@ -111,4 +111,38 @@ export function crosswalkField(
 ): string | undefined {
   const fields = matchableFields(contact);
   return fields.find((name) => name === field) ?? fields.find((name) => loosened(name) === loosened(field));
+}
+
+/** The schedule of a job. */
+export type JobSchedule = Readonly<z.infer<typeof scheduleSchema>> & { readonly job: string };
+
+/** The first tick after a time (both in milliseconds since the epoch). */
+export function nextTick({ cron, timezone }: Omit<JobSchedule, 'job'>, after: number): number {
+  const next = (from: number, tz: string): number =>
+    cronParser()
+      .parse(cron, { currentDate: new Date(from), tz })
+      .next()
+      .getTime();
+  try {
+    return next(after, timezone);
+  } catch {
+    // cron-parser 5.10 finds no tick on the day before clocks go back by half an hour (Australia/Lord_Howe). So it gets the time on
+    // the wall there as if it were UTC.
+    const offset = offsetMs(timezone, after);
+    const wall = next(after + offset, 'UTC');
+    return wall - offsetMs(timezone, wall - offset);
+  }
+}
+
+/** How far the clocks of a time zone are ahead of UTC at a time, in milliseconds. */
+function offsetMs(timeZone: string, at: number): number {
+  const parts = new Intl.DateTimeFormat('en', { timeZone, timeZoneName: 'longOffset' }).formatToParts(at);
+  const name = parts.find(({ type }) => type === 'timeZoneName')?.value ?? '';
+  const [, sign, hours = 0, minutes = 0] = /^GMT([+-])(\d+):(\d+)/.exec(name) ?? [];
+  return (sign === '-' ? -1 : 1) * (Number(hours) * 60 + Number(minutes)) * 60_000;
+}
+
+/** The problem of a schedule; undefined if it is valid. */
+export function whyNoSchedule(cron: string, timezone: string): string | undefined {
+  return scheduleSchema.safeParse({ cron, timezone }).error?.issues[0]?.message;
 }

@@ -18,21 +18,39 @@ export interface Tokens {
 
 const TOKEN_BYTES = 24;
 
-/** Two new tokens, and their hashes for storage. */
-export function newTokens(): { readonly tokens: Tokens; readonly hashes: TokenHashes } {
+/** Where a dashboard keeps its tokens. */
+export interface TokenFile {
+  readonly file: string;
+  /** Make new tokens even if the file has some. */
+  readonly renew: boolean;
+}
+
+/**
+ * The hashes of the tokens that a dashboard accepts, and the tokens themselves if they were made now: then `keep` writes
+ * their hashes to a file that only its owner can read, and earlier tokens are invalid from the next start on. UsageError
+ * if the file is damaged.
+ */
+export function openTokens({ file, renew }: TokenFile): {
+  readonly hashes: TokenHashes;
+  readonly tokens: Tokens | null;
+  keep(): Promise<void>;
+} {
+  const known = renew ? undefined : readTokenHashes(file);
+  if (known !== undefined) return { hashes: known, tokens: null, keep: async () => {} };
   const tokens = { full: newToken('full'), readOnly: newToken('look') };
-  return { tokens, hashes: { full: hashToken(tokens.full), readOnly: hashToken(tokens.readOnly) } };
+  const hashes = { full: hashToken(tokens.full), readOnly: hashToken(tokens.readOnly) };
+  return {
+    ...{ hashes, tokens },
+    async keep() {
+      await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+      const text = `${JSON.stringify({ version: 1, ...hashes }, null, 2)}\n`;
+      await writeWhole(file, [text], { mode: 0o600 });
+    },
+  };
 }
 
-/** Writes the hashes to a file that only its owner can read. Earlier tokens are invalid from the next start on. */
-export async function writeTokenHashes(file: string, { full, readOnly }: TokenHashes): Promise<void> {
-  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
-  const text = `${JSON.stringify({ version: 1, full, readOnly }, null, 2)}\n`;
-  await writeWhole(file, [text], { mode: 0o600 });
-}
-
-/** The stored hashes; undefined if there are none yet. UsageError if the file is damaged. */
-export function readTokenHashes(file: string): TokenHashes | undefined {
+/** The stored hashes; undefined if there are none yet. */
+function readTokenHashes(file: string): TokenHashes | undefined {
   let text: string;
   try {
     text = readFileSync(file, 'utf8');

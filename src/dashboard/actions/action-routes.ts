@@ -3,9 +3,13 @@ import type { Job } from '../../config/job/job.ts';
 import { type Run, SENDING_KINDS } from '../../model/run.ts';
 import { foreign, html, type Markup } from '../../report/html/markup.ts';
 import { counted, grouped } from '../../report/printable.ts';
-import { asItStands, askToInterrupt, laterRun } from '../../run/lock-job.ts';
 import { changeText, type HeldRunRecord, heldRunRecords } from '../../run/records/run-records.ts';
-import { readStoredReport } from '../../run/report/read-stored-report.ts';
+import {
+  asItStands,
+  askToInterrupt,
+  laterRun,
+  readStoredReport,
+} from '../../run/report/read-stored-report.ts';
 import { audit } from '../audit.ts';
 import type { Action, DashboardContext } from '../dashboard-context.ts';
 import { notFound, PageError } from '../guard/page-error.ts';

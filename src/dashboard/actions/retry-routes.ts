@@ -14,8 +14,7 @@ import {
   type RejectsEdits,
 } from '../../report/rejects/rejects-edits.ts';
 import { REJECTS_FILE } from '../../report/rejects/rejects-file.ts';
-import { lockJob } from '../../run/lock-job.ts';
-import { readCorrections } from '../../run/read-corrections.ts';
+import { readCorrections, replaceRejects } from '../../run/read-corrections.ts';
 import { shownFile } from '../../run/report/read-stored-report.ts';
 import { audit } from '../audit.ts';
 import { jobHref } from '../pages/job-card.ts';
@@ -27,7 +26,7 @@ import { confirmationForm, onceOf } from './confirmation.ts';
 import { correctHref } from './correct-page.ts';
 import { rejectedRun, retriedSince } from './correct-routes.ts';
 import { beginAction, showResult } from './show-result.ts';
-import { receiveUpload, replaceRejects, UPLOAD_LIMIT_BYTES, type Upload } from './uploads.ts';
+import { receiveUpload, UPLOAD_LIMIT_BYTES, type Upload } from './uploads.ts';
 
 const CELL_LENGTH = 60;
 
@@ -219,11 +218,9 @@ export function retryRoutes(app: FastifyInstance, { dashboard, uploads }: RouteP
         303,
       );
     }
-    // Not while a run of the job is active: it may be about to read that file.
     const replace = async (): Promise<void> => {
       if (upload === undefined) return;
-      await using _job = await lockJob(context, run);
-      await replaceRejects(context, upload);
+      await replaceRejects(context, run, { typed: upload.draft !== undefined, read: upload.read });
       await uploads.drop(upload);
     };
     const action = { command: 'retry', job: run.job, run: id } as const;

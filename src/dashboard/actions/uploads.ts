@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
 import { mkdir, mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -7,9 +7,6 @@ import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { FastifyRequest } from 'fastify';
 import { formatBytes, printable, shortened } from '../../report/printable.ts';
-import { REJECTS_FILE, UNTOUCHED_FILE } from '../../report/rejects/rejects-file.ts';
-import { markAsTyped } from '../../run/read-corrections.ts';
-import type { RunContext } from '../../run/run-context.ts';
 import { checkFormToken } from '../guard/guard-requests.ts';
 import { PageError } from '../guard/page-error.ts';
 import { CSRF_FIELD } from '../pages/post-form.ts';
@@ -141,42 +138,4 @@ export async function receiveUpload(
 
 function noFile(): PageError {
   return new PageError(400, 'No file', 'Go back and choose the file.');
-}
-
-type Folder = ReturnType<RunContext['artifacts']['run']>;
-
-/**
- * Puts an uploaded file where `retry` reads the rejects of a run. An edited file there is kept as
- * `rejects-before-N.csv`; an unedited one equals the untouched copy and is replaced.
- */
-export async function replaceRejects(
-  { artifacts }: Pick<RunContext, 'artifacts'>,
-  upload: Upload,
-): Promise<void> {
-  const folder = artifacts.run(upload.run);
-  const [before, untouched, uploaded] = await Promise.all([
-    folder.read(REJECTS_FILE).then(digest),
-    folder.read(UNTOUCHED_FILE).then(digest),
-    upload.read().then(digest),
-  ]);
-  if (before !== uploaded) {
-    if (before !== untouched) {
-      await folder.write(await freeName(folder), await folder.read(REJECTS_FILE));
-    }
-    await folder.write(REJECTS_FILE, await upload.read());
-  }
-  if (upload.draft !== undefined) await markAsTyped(folder);
-}
-
-async function freeName(folder: Folder): Promise<string> {
-  const names = new Set(await folder.list());
-  let number = 1;
-  while (names.has(`rejects-before-${number}.csv`)) number += 1;
-  return `rejects-before-${number}.csv`;
-}
-
-async function digest(content: AsyncIterable<Uint8Array>): Promise<string> {
-  const hash = createHash('sha256');
-  for await (const chunk of content) hash.update(chunk);
-  return hash.digest('hex');
 }

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { editFile, type Path, readEditable } from '../../config/edit-file.ts';
-import { whyNoSchedule } from '../../config/job/read-schedules.ts';
+import { whyNoSchedule } from '../../config/job/job.ts';
 import type { Workspace } from '../../config/workspace.ts';
 import { secretRedactor } from '../../model/masked.ts';
 import { audit } from '../audit.ts';

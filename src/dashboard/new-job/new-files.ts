@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { freeName } from '../../config/edit-file.ts';
-import { whyNoSchedule } from '../../config/job/read-schedules.ts';
+import { whyNoSchedule } from '../../config/job/job.ts';
 import {
   NEW_STORE,
   type NewSource,

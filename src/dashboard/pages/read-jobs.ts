@@ -3,7 +3,7 @@ import type { Workspace } from '../../config/workspace.ts';
 import type { Run } from '../../model/run.ts';
 import { historyPlot } from '../../report/html/document-sections.ts';
 import type { JobFacts } from '../../report/run-facts.ts';
-import { asItStands } from '../../run/lock-job.ts';
+import { asItStands } from '../../run/report/read-stored-report.ts';
 import type { AtWork, DashboardContext } from '../dashboard-context.ts';
 import { notFound } from '../guard/page-error.ts';
 import { uploadTargets } from '../new-job/upload-targets.ts';

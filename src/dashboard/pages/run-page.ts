@@ -6,8 +6,12 @@ import { REJECTS_WORKBOOK, UNMATCHED_FILE } from '../../report/rejects/rejects-f
 import { runDocument } from '../../report/run-document.ts';
 import { withoutPersonalData } from '../../report/run-facts.ts';
 import { progressWords, shareOf } from '../../report/status-words.ts';
-import { asItStands, laterRun } from '../../run/lock-job.ts';
-import { readStoredReport, withShownFiles } from '../../run/report/read-stored-report.ts';
+import {
+  asItStands,
+  laterRun,
+  readStoredReport,
+  withShownFiles,
+} from '../../run/report/read-stored-report.ts';
 import { recordExamples } from '../../run/show-record.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import { keptRun } from '../route-parts.ts';

@@ -2,7 +2,7 @@ import { lastedMs, RUN_STATUSES, type Run, type RunStatus } from '../../model/ru
 import { type Column, html, type Markup, runBadge, type TableParts } from '../../report/html/markup.ts';
 import { counted, formatDuration } from '../../report/printable.ts';
 import { figuresWords, statusLabel } from '../../report/status-words.ts';
-import { asItStands } from '../../run/lock-job.ts';
+import { asItStands } from '../../run/report/read-stored-report.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import { settledRuns, whyNotDone } from './activity.ts';
 import { jobHref } from './job-card.ts';

@@ -8,9 +8,6 @@ import { isOnlyPlanned, type Pace, type RunFacts, type View } from '../run-facts
 import { type Action, type Block, paragraph, type Section } from '../section.ts';
 import { namesRejects, rejectsFiles } from './rejected-section.ts';
 
-/** The default beginning of a command. */
-export const PROGRAM = 'storeferry';
-
 /** The possible next steps with their commands; null if there are none. */
 export function nextSection(facts: RunFacts, view: View): Section | null {
   const { plan, run } = facts;
@@ -49,13 +46,8 @@ function paceWords(requests: number, { requestsPerSecond, because }: Pace): stri
   return `about ${formatDuration(Math.ceil(ms / 1000) * 1000)} at ${rate}`;
 }
 
-/** The commands that a person may type after a run, most useful first; empty if there is nothing to do. */
-export function nextSteps(facts: StepFacts, program = PROGRAM) {
-  return stepsAfter(facts).map(({ what, action }) => ({ what, command: `${program} ${commandOf(action)}` }));
-}
-
 /** The facts that decide the next steps. An absent `rejectsFile` was not looked up. */
-type StepFacts = Pick<RunFacts, 'run'> &
+export type StepFacts = Pick<RunFacts, 'run'> &
   Partial<Pick<RunFacts, 'plan' | 'exported' | 'changedIdCount' | 'rejectsFile'>>;
 
 interface Step {
@@ -63,8 +55,8 @@ interface Step {
   readonly action: Action;
 }
 
-/** With `buttons`, also steps that need no command. `later` is a later run of the job. */
-function stepsAfter(
+/** The steps after a run, most useful first. With `buttons`, also steps that need no command. `later` is a later run of the job. */
+export function stepsAfter(
   { run, plan = null, exported = null, changedIdCount = 0, rejectsFile }: StepFacts,
   { buttons = false, later }: Pick<View, 'buttons' | 'later'> = {},
 ): Step[] {
@@ -286,7 +278,8 @@ function againAction({ kind, job, retryOf, resend, sample, undo, release }: Run)
   return kind === 'plan' || kind === 'run' ? { does: kind, job, resend, sample } : { does: 'run', job };
 }
 
-function commandOf(action: Action): string {
+/** The command of an action, without the program. */
+export function commandOf(action: Action): string {
   switch (action.does) {
     case 'run':
     case 'plan':

@@ -1,8 +1,7 @@
 import type { Readable } from 'node:stream';
 import type { ExportJob } from '../../config/job/job.ts';
 import { readCsv } from '../../csv/read-csv.ts';
-import { openDestination } from '../../export/destination/open-destination.ts';
-import { readHistory } from '../../export/writing/write-items.ts';
+import { openExportFile } from '../../export/writing/export-file.ts';
 import { pathFrom } from '../../model/shell-word.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
 import type { ListHistory } from '../../model/subscriber-list.ts';
@@ -20,7 +19,7 @@ export async function exportHistory(
   job: ExportJob,
   signal: AbortSignal,
 ): Promise<ExportHistory> {
-  const { mode, format } = job.destination;
+  const { mode } = job.destination;
   if (job.export !== 'subscriber-lists') {
     throw new UsageError(
       `The job ${job.name} exports ${job.export}; only subscriber lists have statistics.`,
@@ -34,9 +33,9 @@ export async function exportHistory(
       hint: `Set \`mode: append\` under destination in jobs/${job.name}.yaml. Each run then adds one line per list.`,
     });
   }
-  const destination = await openDestination(access, job);
-  const location = pathFrom(access.workspaceDir, destination.location);
-  const history = await readHistory(destination, { format, openTable: readCsv, signal });
+  const file = await openExportFile(access, job);
+  const location = pathFrom(access.workspaceDir, file.location);
+  const history = await file.history(readCsv, signal);
   if (history !== undefined) return { location, history };
   throw new UsageError(`There is no history yet: ${location} does not exist.`, {
     hint: `Take the first reading with: storeferry run ${job.name}`,
@@ -49,9 +48,8 @@ export async function openExport(
   job: ExportJob,
   signal: AbortSignal,
 ): Promise<{ readonly location: string; readonly content: Readable }> {
-  const destination = await openDestination(access, job);
-  const { location } = destination;
-  const found = await destination.read(signal);
+  const { location, read } = await openExportFile(access, job);
+  const found = await read(signal);
   if (found !== undefined) return { location, content: found.content };
   throw new UsageError(`There is no file yet: ${pathFrom(access.workspaceDir, location)} does not exist.`, {
     hint: `Write it with: storeferry run ${job.name}`,

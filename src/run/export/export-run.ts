@@ -1,5 +1,4 @@
 import { readCsv } from '../../csv/read-csv.ts';
-import { openDestination } from '../../export/destination/open-destination.ts';
 import {
   EXPORTED_FILE,
   hasWholeReading,
@@ -10,7 +9,7 @@ import {
   saveExported,
   saveReading,
 } from '../../export/reading/read-items.ts';
-import { writeItems } from '../../export/writing/write-items.ts';
+import { openExportFile } from '../../export/writing/export-file.ts';
 import { formatRow } from '../../model/row.ts';
 import { type Run, type RunStatus, UNFINISHED } from '../../model/run.ts';
 import { pathFrom } from '../../model/shell-word.ts';
@@ -99,11 +98,11 @@ async function writeEarlierReadings(context: RunContext, request: ExportRequest,
 /** Writes the reading to the destination: completely, or the destination is unchanged. */
 async function writeStep(context: RunContext, { job }: ExportRequest, run: Run): Promise<Run> {
   await context.state.runs.update(run.id, { step: 'write' });
-  const destination = await openDestination(context, job);
-  await using lock = await lockDestination(context, run, destination.location);
+  const { location, write } = await openExportFile(context, job);
+  await using lock = await lockDestination(context, run, location);
   const folder = context.artifacts.run(run.id);
   const readAt = new Date(run.stagedAt ?? context.clock()).toISOString();
-  const written = await writeItems(job, destination, {
+  const written = await write({
     items: () => readReading(folder),
     readAt,
     signal: AbortSignal.any([
@@ -124,7 +123,7 @@ async function writeStep(context: RunContext, { job }: ExportRequest, run: Run):
   const totals = { ...(run.totals ?? NO_TOTALS), rows: written.lines };
   const { mode, format } = job.destination;
   await saveExported(folder, {
-    location: pathFrom(context.workspaceDir, destination.location),
+    location: pathFrom(context.workspaceDir, location),
     mode,
     ...(written.begun === true ? { begun: true } : {}),
     format,

@@ -5,8 +5,7 @@ import { consideredRecords, type Plan, type PlannedShard } from '../../model/pla
 import type { FoundLimits, Run } from '../../model/run.ts';
 import { SafetyLimitError, StateError } from '../../model/storeferry-error.ts';
 import { type JudgedWave, judgeWave, type WaveFigures } from '../../model/wave-limits.ts';
-import { judgeRejectsWhileApplying } from '../../plan/judge-safety.ts';
-import { readPlan, readShard } from '../../plan/plan-file.ts';
+import { judgeRejectsWhileApplying, readPlan, readShard } from '../../plan/plan-file.ts';
 import { importTarget, type Lock } from '../../state/state.ts';
 import type { Storefront } from '../../storefront/storefront.ts';
 import { withAnswers } from '../answer-tally.ts';

@@ -4,7 +4,7 @@ import { StateError, UsageError } from '../../model/storeferry-error.ts';
 import { readPlan, verifyRejections, verifyShard } from '../../plan/plan-file.ts';
 import { verifiedSnapshot } from '../../source/snapshot.ts';
 import { importTarget } from '../../state/state.ts';
-import { hasDied } from '../lock-job.ts';
+import { hasDied } from '../report/read-stored-report.ts';
 import type { RunContext } from '../run-context.ts';
 import { continueInstead, supersede } from '../run-pipeline.ts';
 import { othersWroteSince } from './stage-step.ts';

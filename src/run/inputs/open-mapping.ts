@@ -1,8 +1,13 @@
 import { Readable } from 'node:stream';
 import { crosswalkField, type ImportJob, type Job, updateMatch } from '../../config/job/job.ts';
 import { readCsv } from '../../csv/read-csv.ts';
-import { checkMapping, keyNames, lookupsOfStoreLists } from '../../mapping/compile-mapping.ts';
-import { type JoinTable, joinOpeners } from '../../mapping/join-table.ts';
+import {
+  checkMapping,
+  type JoinOpener,
+  joinOpeners,
+  keyNames,
+  lookupsOfStoreLists,
+} from '../../mapping/compile-mapping.ts';
 import { type Crosswalk, type LookupTable, lookupTable } from '../../mapping/lookup-table.ts';
 import { type ParseCsv, runMappingTests } from '../../mapping/run-mapping-tests.ts';
 import {
@@ -130,7 +135,7 @@ export function sideTablesOf(
 /** The tables that rows are compared with. */
 export interface MappingTables {
   readonly lookups: ReadonlyMap<string, LookupTable>;
-  readonly joins: ReadonlyMap<string, JoinTable>;
+  readonly joins: ReadonlyMap<string, ReturnType<JoinOpener>>;
   readonly crosswalk: Crosswalk | undefined;
 }
 
@@ -142,7 +147,7 @@ export async function readMappingTables(
   limits: InputLimits,
 ): Promise<MappingTables> {
   const lookups = new Map<string, LookupTable>();
-  const joins = new Map<string, JoinTable>();
+  const joins = new Map<string, ReturnType<JoinOpener>>();
   let crosswalk: Crosswalk | undefined;
   for (const [index, table] of tables.entries()) {
     const file = staged[index];

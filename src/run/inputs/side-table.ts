@@ -1,6 +1,6 @@
 import type { CrosswalkSpec } from '../../config/job/job.ts';
 import { readCsv } from '../../csv/read-csv.ts';
-import type { JoinOpener } from '../../mapping/join-table.ts';
+import type { JoinOpener } from '../../mapping/compile-mapping.ts';
 import { fileLimitError, type InputLimits } from '../../model/input-limits.ts';
 import type { FilePlace } from '../../model/remote-address.ts';
 import type { Row, Table, TableHabits } from '../../model/row.ts';

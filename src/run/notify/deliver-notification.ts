@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pRetry from 'p-retry';
 import { Agent, request } from 'undici';
 import { retryAfterMs } from '../../model/clock.ts';
-import type { Notification } from '../../report/notification.ts';
+import type { Notification } from '../../report/run-document.ts';
 import { NotDelivered, type Post, type Transport } from './transport.ts';
 import { webhook } from './webhook.ts';
 

@@ -1,5 +1,5 @@
 import { isPassingStatus } from '../../model/clock.ts';
-import type { Notification } from '../../report/notification.ts';
+import type { Notification } from '../../report/run-document.ts';
 
 /** A transport of notifications: a file of its own, and an entry in TRANSPORTS (deliver-notification.ts). */
 export interface Transport {

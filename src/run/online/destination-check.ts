@@ -1,8 +1,8 @@
 import { access, constants } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { ExportJob } from '../../config/job/job.ts';
-import { openDestination } from '../../export/destination/open-destination.ts';
-import { probeRemote } from '../../source/find-files.ts';
+import { openExportFile } from '../../export/writing/export-file.ts';
+import { probeRemote } from '../../remote/fetch-file.ts';
 import type { FileAccess } from '../../state/file-access.ts';
 import { accessOf, type Facts, type OnlineCheck } from '../run-context.ts';
 import { nearestFolder } from './disk-check.ts';
@@ -27,7 +27,7 @@ async function tryDestination(job: ExportJob, files: FileAccess, signal: AbortSi
     const message = `its destination ${destination.remote.location} is reached; writing is not tried`;
     return { verdict: 'ok', message };
   }
-  const { location } = await openDestination(files, job);
+  const { location } = await openExportFile(files, job);
   const folder = await nearestFolder(dirname(location));
   const writable = await access(folder, constants.W_OK).then(
     () => true,

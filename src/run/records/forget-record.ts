@@ -9,7 +9,7 @@ import { REJECTS_WORKBOOK, UNMATCHED_FILE, UNTOUCHED_FILE } from '../../report/r
 import type { RunFolder } from '../../state/artifacts.ts';
 import { targetLockName } from '../../state/state.ts';
 import { supersedeEmptied } from '../import/continue-or-begin.ts';
-import { asItStands } from '../lock-job.ts';
+import { asItStands } from '../report/read-stored-report.ts';
 import type { RunContext } from '../run-context.ts';
 import type { FoundRecord } from './record-history.ts';
 

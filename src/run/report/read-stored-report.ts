@@ -8,10 +8,12 @@ import {
   answersFoundSchema,
   changedIdSchema,
   type Exported,
+  KINDS_BUT_PLAN,
   type Run,
   runTotalsSchema,
 } from '../../model/run.ts';
 import { pathFrom } from '../../model/shell-word.ts';
+import { UsageError } from '../../model/storeferry-error.ts';
 import { readPlan } from '../../plan/plan-file.ts';
 import { REJECTS_FILE } from '../../report/rejects/rejects-file.ts';
 import {
@@ -22,6 +24,7 @@ import {
   unsentDeletes,
 } from '../../report/run-facts.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
+import { jobLockName, planLockName } from '../../state/state.ts';
 import type { RunContext } from '../run-context.ts';
 import { readTraffic } from '../traffic/run-traffic.ts';
 
@@ -62,6 +65,66 @@ export function withFilesFrom<Files extends FilesOfRun & { readonly exported: Ex
 
 /** The target of an export that is not on a disk of this machine. */
 const ADDRESS = /^[a-z0-9]+:\/\//i;
+
+/** The run as shown to people: a run whose process died counts as interrupted, because the next run continues it. */
+export async function asItStands(context: Pick<RunContext, 'state'>, run: Run): Promise<Run> {
+  if (!(await hasDied(context, run))) return run;
+  const error = `Its process died at the step ${run.step}, without recording its end (killed, out of memory, or power failure).`;
+  return { ...run, status: 'interrupted', error };
+}
+
+/**
+ * Whether a run counts as running although its process was killed: no process holds its lock. A run holds the lock of
+ * its job, under its own id or that of the run that continues it; a plan holds the lock of planning.
+ */
+export async function hasDied({ state }: Pick<RunContext, 'state'>, run: Run): Promise<boolean> {
+  if (run.status !== 'running') return false;
+  const plan = run.kind === 'plan';
+  const holder = await state.locks.holderOf(plan ? planLockName(run.job) : jobLockName(run.job));
+  const held = holder === null || (plan ? holder?.run === run.id : holder !== undefined);
+  // Checked last: the run may end after it was read and before its lock was free.
+  return !held && (await state.runs.get(run.id))?.status === 'running';
+}
+
+/**
+ * Requests the end of a run from any process that executes it: within about a second it sends nothing new, finishes
+ * requests in flight, and is `interrupted`, as by SIGINT. The next run of the job continues it. UsageError if no
+ * process executes it.
+ */
+export async function askToInterrupt(context: Pick<RunContext, 'state' | 'clock'>, id: string): Promise<Run> {
+  const { runs } = context.state;
+  const run = await runs.get(id);
+  if (run === undefined) {
+    throw new UsageError(`There is no run ${id}.`, { hint: '`storeferry runs` lists the latest.' });
+  }
+  if (run.status !== 'running') {
+    throw new UsageError(`The run ${id} is ${run.status}: only a running run can be interrupted.`);
+  }
+  if (await hasDied(context, run)) {
+    throw new UsageError(`The process of run ${id} has died: there is nothing to interrupt.`, {
+      hint: `To continue where it stopped: storeferry run ${run.job}`,
+    });
+  }
+  return await runs.update(id, { interruptAskedAt: context.clock() });
+}
+
+/**
+ * The latest later run of the same job that may have changed something, so that earlier plans are outdated. Undefined
+ * if there is none. Plans, runs whose source could not be read, and retries that changed nothing in the store do not
+ * count.
+ */
+export async function laterRun(
+  { state }: Pick<RunContext, 'state'>,
+  { job, sequence }: Run,
+): Promise<Run | undefined> {
+  const runs = await state.runs.list({ job, kinds: KINDS_BUT_PLAN });
+  return runs.find((run) => run.sequence > sequence && run.digest !== null && !isIdleRetry(run));
+}
+
+/** A finished retry that changed nothing in the store. */
+function isIdleRetry({ kind, status, totals }: Run): boolean {
+  return kind === 'retry' && status !== 'running' && totals !== null && totals.applied + totals.unsent === 0;
+}
 
 /** The report of a run that another process executes or has ended, from its folder or the state. */
 export async function readStoredReport(context: RunContext, run: Run): Promise<RunFacts> {

@@ -2,7 +2,9 @@ import type { ExportJob } from '../../config/job/job.ts';
 import { withoutInertMark } from '../../model/row.ts';
 import { CsvError, DestinationError } from '../../model/storeferry-error.ts';
 import type { HistoryPoint, ListHistory } from '../../model/subscriber-list.ts';
+import type { FileAccess } from '../../state/file-access.ts';
 import type { Destination } from '../destination/destination.ts';
+import { openDestination } from '../destination/open-destination.ts';
 import { exactJson, exactText, isMembers } from '../exact-json.ts';
 import { appendTable, type OpenTable } from './append-table.ts';
 import {
@@ -33,9 +35,27 @@ export interface WriteItemsOptions {
   readonly onProgress: (items: number) => void;
 }
 
-/** Writes items as the job's destination requests: completely, or the destination stays unchanged. */
-export async function writeItems(
-  job: Pick<ExportJob, 'export' | 'columns' | 'destination'>,
+/** The file that an export job writes. */
+export interface ExportFile extends Pick<Destination, 'location' | 'read'> {
+  /** Writes items as the destination of the job requests: completely, or the file stays unchanged. */
+  write(options: WriteItemsOptions): Promise<Written>;
+  /** Reads a history in the format of the job; undefined if there is no file. DestinationError. */
+  history(openTable: OpenTable, signal: AbortSignal): Promise<ListHistory | undefined>;
+}
+
+/** The file of a job; nothing is written or connected yet. DestinationError if it can never be written. */
+export async function openExportFile(access: FileAccess, job: ExportJob): Promise<ExportFile> {
+  const destination = await openDestination(access, job);
+  const { location, read } = destination;
+  return {
+    ...{ location, read },
+    write: (options) => writeItems(job, destination, options),
+    history: (openTable, signal) => readHistory(job, destination, { openTable, signal }),
+  };
+}
+
+async function writeItems(
+  job: ExportJob,
   destination: Destination,
   { items: open, readAt, signal, openTable, formatRow, onProgress }: WriteItemsOptions,
 ): Promise<Written> {
@@ -151,18 +171,10 @@ async function inspect(destination: Destination, { shape, signal }: AppendLinesO
   return { version: before.version, keys, notes };
 }
 
-/** Reads a history in the format in which it was written; undefined if there is no file. DestinationError. */
-export async function readHistory(
+async function readHistory(
+  job: ExportJob,
   destination: Destination,
-  {
-    format,
-    openTable,
-    signal,
-  }: {
-    readonly format: 'csv' | 'excel-csv' | 'jsonl';
-    readonly openTable: OpenTable;
-    readonly signal: AbortSignal;
-  },
+  { openTable, signal }: Pick<WriteItemsOptions, 'openTable' | 'signal'>,
 ): Promise<ListHistory | undefined> {
   const file = await destination.read(signal);
   if (file === undefined) return undefined;
@@ -173,7 +185,7 @@ export async function readHistory(
     if (point === undefined) unreadable++;
     else points.push(point);
   };
-  if (format === 'jsonl') {
+  if (job.destination.format === 'jsonl') {
     for await (const lines of textLines(file.content, destination.location)) {
       for (const { text } of lines) {
         if (text.trim() === '') continue;
