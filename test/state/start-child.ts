@@ -21,7 +21,8 @@ export function startChild(opening: Opening, task: 'hold' | 'record', lock: stri
     [join(import.meta.dirname, 'child.ts'), JSON.stringify(opening), task, lock],
     { stdio: ['ignore', 'pipe', 'inherit'] },
   );
-  const exited = once(child, 'exit');
+  // Not 'exit': its last lines may still be on their way then.
+  const exited = once(child, 'close');
   const output = createInterface(child.stdout);
   const lines: string[] = [];
   output.on('line', (line) => lines.push(line));
