@@ -5,14 +5,15 @@ import {
   type RowsPiece,
   type TextPlace,
 } from '../model/block-index.ts';
-import { hashKey, type KeyHash } from '../model/key-set.ts';
+import { hashKey } from '../model/key-set.ts';
 import type { RecordRows } from './record-rows.ts';
 
-/** The hash of the name by which rows were grouped; zeros where they have none. */
-export function nameHash(name: string | null): KeyHash {
-  const hash: KeyHash = { high: 0, low: 0 };
-  if (name !== null) hashKey(name, hash);
-  return hash;
+/** Half of the hash of the name by which rows were grouped, never 0; 0 where they have none. */
+export function nameHash(name: string | null): number {
+  if (name === null) return 0;
+  const hash = { high: 0, low: 0 };
+  hashKey(name, hash);
+  return hash.high || 1;
 }
 
 /**

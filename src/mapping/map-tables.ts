@@ -12,7 +12,6 @@ import {
   type TextPlace,
   tableWords,
 } from '../model/block-index.ts';
-import type { KeyHash } from '../model/key-set.ts';
 import type { DeferredRecord, Mapped, RecordTrace, SourceItem } from '../model/mapped-record.ts';
 import { blankCellsBeyond, type Row } from '../model/row.ts';
 import { MappingError } from '../model/storeferry-error.ts';
@@ -304,8 +303,9 @@ async function* walkBlocks(
   if (out.length > 0) yield out;
 }
 
-function isSame(one: KeyHash, other: KeyHash): boolean {
-  return one.high === other.high && one.low === other.low && (one.high !== 0 || one.low !== 0);
+/** Different names may have the same hash: then rows are read all the same. */
+function isSame(one: number, other: number): boolean {
+  return one === other && one !== 0;
 }
 
 /** The binding of a file whose rows all have more or fewer blank cells than its header. */

@@ -4,34 +4,31 @@ import type { Row } from './row.ts';
 
 /**
  * Bytes after which a block ends with its record. With 4 KiB a third of the blocks changes where a tenth of the products
- * does; smaller blocks cost a hash each, and 16 words of the index.
+ * does; smaller blocks cost a hash each, and 14 words of memory.
  */
 export const BLOCK_BYTES = 4 * 1024;
 /** Rows are parsed to the end rather than up to a smaller block, so that edits do not split blocks without end. */
 const FEWEST_BYTES = BLOCK_BYTES / 4;
-const MOST_BYTES = 64 * 1024;
+/** So that the bytes of a block, and whatever else it has at most once a byte, fit into half a word. */
+const MOST_BYTES = 2 ** 16 - 1;
 /** The beginning of a block, by which it is found. */
 const HEAD_BYTES = 48;
 /** Blocks with equal beginnings that are compared at one place. */
 const MOST_ALIKE = 4;
 
 /*
- * A block in words of 32 bits: the words before its keys, then two words for the hash of each key. A table is what decides
- * the meaning of its rows (`tableWords`); `first` and `last` are the names of the first and the last record by which rows
- * are grouped.
+ * A block in words of 32 bits: the words before its keys, then two words for the hash of each key. `first` and `last` are the
+ * names of the first and the last record by which rows are grouped, half of their hashes. The digest is that of the bytes,
+ * each bit changed by that of the table, which decides the meaning of the rows (`tableWords`).
  */
-const BYTES = 0;
-const LINES = 1;
-const ROWS = 2;
-const BLANK_LINES = 3;
-const RECORDS = 4;
-const HEAD = 5;
-const FIRST = 6;
-const LAST = 8;
-const TABLE = 10;
-const DIGEST = 13;
-const KEYS = 18;
-const TABLE_WORDS = DIGEST - TABLE;
+const [BYTES, RECORDS] = [0, 1];
+const [LINES, ROWS] = [2, 3];
+const BLANK_LINES = 4;
+const HEAD = 3;
+const FIRST = 4;
+const LAST = 5;
+const DIGEST = 6;
+const KEYS = 10;
 const DIGEST_WORDS = KEYS - DIGEST;
 
 /** The part of a block that its bytes and its place among the rows decide. */
@@ -41,8 +38,8 @@ export interface BlockFacts {
   readonly lines: number;
   readonly rows: number;
   readonly blankLines: number;
-  readonly first: Readonly<KeyHash>;
-  readonly last: Readonly<KeyHash>;
+  readonly first: number;
+  readonly last: number;
   readonly table: Uint32Array;
 }
 
@@ -103,22 +100,23 @@ export function encodeBlock(
   keys: readonly number[],
 ): Uint32Array {
   const words = new Uint32Array(KEYS + keys.length);
-  words.set([bytes.length, lines, rows, blankLines, keys.length / 2, headOf(bytes, 0)]);
-  words.set([first.high, first.low, last.high, last.low], FIRST);
-  words.set(table, TABLE);
-  words.set(digestWords(bytes, DIGEST_WORDS), DIGEST);
+  new Uint16Array(words.buffer).set([bytes.length, keys.length / 2, lines, rows, blankLines]);
+  words.set([headOf(bytes, 0), first, last], HEAD);
+  const digest = digestWords(bytes);
+  for (let at = 0; at < DIGEST_WORDS; at++) words[DIGEST + at] = (digest[at] ?? 0) ^ (table[at] ?? 0);
   words.set(keys, KEYS);
   return words;
 }
 
 /** A digest of everything that decides what the rows of a table mean, besides the rows. */
 export function tableWords(meaning: string): Uint32Array {
-  return digestWords(Buffer.from(meaning), TABLE_WORDS);
+  return digestWords(Buffer.from(meaning));
 }
 
 /** The blocks of an earlier run, to be found in the source of the next one by their bytes. */
 export class BlockIndex {
   readonly #words: Uint32Array;
+  readonly #halves: Uint16Array;
   /** Where each block begins. */
   readonly #starts: Uint32Array;
   /** By the lowest bits of the head: the number of a block + 1, or 0; `#next` has the block after it with the same bits. */
@@ -127,28 +125,36 @@ export class BlockIndex {
   readonly #leftOut: Uint8Array;
   /** The size of the largest block, in bytes. */
   readonly longest: number;
+  /** The records of all blocks. */
+  readonly allRecords: number;
 
   /**
    * Of blocks that `encodeBlock` made, one after another. RangeError for other words. Blocks with fewer bytes than
    * `fewestBytes` are found only after the block before them.
    */
   constructor(words: Uint32Array, fewestBytes = FEWEST_BYTES) {
-    const starts: number[] = [];
+    const halves = new Uint16Array(words.buffer, words.byteOffset, 2 * words.length);
+    const recordsAt = (start: number) => halves[2 * start + RECORDS] ?? 0;
+    let blocks = 0;
     let at = 0;
-    let longest = 0;
-    for (; at < words.length; at += KEYS + 2 * (words[at + RECORDS] ?? 0)) {
-      starts.push(at);
-      longest = Math.max(longest, words[at + BYTES] ?? 0);
-    }
+    for (; at < words.length; at += KEYS + 2 * recordsAt(at)) blocks++;
     if (at !== words.length) throw new RangeError('the last block of the index is not complete');
+    const starts = new Uint32Array(blocks);
+    let longest = 0;
+    for (let block = 0, start = 0; block < blocks; start += KEYS + 2 * recordsAt(start)) {
+      starts[block++] = start;
+      longest = Math.max(longest, halves[2 * start + BYTES] ?? 0);
+    }
     this.#words = words;
+    this.#halves = halves;
     this.longest = longest;
-    this.#starts = Uint32Array.from(starts);
-    this.#leftOut = new Uint8Array(starts.length);
-    this.#next = new Uint32Array(starts.length);
-    this.#buckets = new Uint32Array(2 ** Math.ceil(Math.log2(starts.length + 1)));
-    for (let block = starts.length - 1; block >= 0; block--) {
-      if (this.#word(block, BYTES) < fewestBytes) continue;
+    this.allRecords = (words.length - KEYS * blocks) / 2;
+    this.#starts = starts;
+    this.#leftOut = new Uint8Array(blocks);
+    this.#next = new Uint32Array(blocks);
+    this.#buckets = new Uint32Array(2 ** Math.ceil(Math.log2(blocks + 1)));
+    for (let block = blocks - 1; block >= 0; block--) {
+      if (this.#half(block, BYTES) < fewestBytes) continue;
       const bucket = this.#word(block, HEAD) & (this.#buckets.length - 1);
       this.#next[block] = this.#buckets[bucket] ?? 0;
       this.#buckets[bucket] = block + 1;
@@ -198,24 +204,24 @@ export class BlockIndex {
   }
 
   bytes(block: number): number {
-    return this.#word(block, BYTES);
+    return this.#half(block, BYTES);
   }
 
   /** Where the text continues after a block that begins at this place. */
   after(block: number, { offset, line, blankLines }: TextPlace): TextPlace {
     return {
-      offset: offset + this.#word(block, BYTES),
-      line: line + this.#word(block, LINES),
-      blankLines: blankLines + this.#word(block, BLANK_LINES),
+      offset: offset + this.#half(block, BYTES),
+      line: line + this.#half(block, LINES),
+      blankLines: blankLines + this.#half(block, BLANK_LINES),
     };
   }
 
   rows(block: number): number {
-    return this.#word(block, ROWS);
+    return this.#half(block, ROWS);
   }
 
   records(block: number): number {
-    return this.#word(block, RECORDS);
+    return this.#half(block, RECORDS);
   }
 
   /** The rows and records of several blocks. */
@@ -230,13 +236,13 @@ export class BlockIndex {
   }
 
   /** The name of its first record. */
-  first(block: number): KeyHash {
-    return { high: this.#word(block, FIRST), low: this.#word(block, FIRST + 1) };
+  first(block: number): number {
+    return this.#word(block, FIRST);
   }
 
   /** The name of its last record. */
-  last(block: number): KeyHash {
-    return { high: this.#word(block, LAST), low: this.#word(block, LAST + 1) };
+  last(block: number): number {
+    return this.#word(block, LAST);
   }
 
   /** The blocks as they were encoded. */
@@ -249,17 +255,18 @@ export class BlockIndex {
     return this.#words[(this.#starts[block] ?? 0) + at] ?? 0;
   }
 
+  #half(block: number, at: number): number {
+    return this.#halves[2 * (this.#starts[block] ?? 0) + at] ?? 0;
+  }
+
   #stands(block: number, bytes: Uint8Array, from: number, table: Uint32Array, final: boolean): boolean {
-    const end = from + this.#word(block, BYTES);
+    const end = from + this.#half(block, BYTES);
     if (block >= this.#starts.length || end > bytes.length || this.#leftOut[block] === 1) return false;
     // The second half of a line end belongs to the row before it.
     if (bytes[end - 1] === CR && (end === bytes.length ? !final : bytes[end] === LF)) return false;
-    for (let at = 0; at < TABLE_WORDS; at++) {
-      if (this.#word(block, TABLE + at) !== table[at]) return false;
-    }
     const digest = hash('sha256', bytes.subarray(from, end), 'binary');
     for (let at = 0; at < DIGEST_WORDS; at++) {
-      if (this.#word(block, DIGEST + at) !== wordOf(digest, at)) return false;
+      if ((this.#word(block, DIGEST + at) ^ (table[at] ?? 0)) !== wordOf(digest, at)) return false;
     }
     return true;
   }
@@ -281,13 +288,13 @@ function headOf(bytes: Uint8Array, from: number): number {
   return head >>> 0;
 }
 
-function digestWords(bytes: Uint8Array, count: number): Uint32Array {
+function digestWords(bytes: Uint8Array): Uint32Array {
   const digest = hash('sha256', bytes, 'binary');
-  return Uint32Array.from({ length: count }, (_, at) => wordOf(digest, at));
+  return Uint32Array.from({ length: DIGEST_WORDS }, (_, at) => wordOf(digest, at));
 }
 
-/** Of a digest as text: as a buffer, each takes memory outside of the heap, and a third more time. */
+/** As a signed number, of a digest as text: as a buffer, each takes memory outside of the heap, and a third more time. */
 function wordOf(digest: string, at: number): number {
   const byte = (index: number) => digest.charCodeAt(4 * at + index);
-  return (byte(0) | (byte(1) << 8) | (byte(2) << 16) | (byte(3) << 24)) >>> 0;
+  return byte(0) | (byte(1) << 8) | (byte(2) << 16) | (byte(3) << 24);
 }

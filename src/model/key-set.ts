@@ -26,11 +26,11 @@ export const hashKey: HashKey = (key, into) => {
 /** The earlier state of a key in a set: `noted` by skipped rows only, or `claimed` by a record or a rejection. */
 export type Membership = 'absent' | 'noted' | 'claimed';
 
-const INITIAL_SLOTS = 1 << 10;
+const FEWEST_SLOTS = 1 << 10;
 const CLAIMED_BIT = 1;
 
 /**
- * A set of keys with 8 bytes per slot: five million take 64 MB, a tenth of a Set of strings. It stores 63 bits of
+ * A set of keys with 8 bytes per slot, of which it fills two to three quarters: a tenth of a Set of strings. It stores 63 bits of
  * each key's hash, so two keys in very many may be confused: callers must treat "present" as "check further" wherever
  * that could cost a record.
  */
@@ -41,11 +41,13 @@ export class KeySet {
    * Open addressing: pairs of high and low halves; the last bit of the low half means claimed, and 0 0 is a free
    * slot.
    */
-  #table = new Uint32Array(INITIAL_SLOTS * 2);
+  #table: Uint32Array;
   #size = 0;
 
-  constructor(hash: HashKey = hashKey) {
+  /** `expected`: the number of keys that take no more memory than they need. */
+  constructor(hash: HashKey = hashKey, expected = 0) {
     this.#hashKey = hash;
+    this.#table = new Uint32Array(2 * Math.max(FEWEST_SLOTS, Math.ceil((expected * 10) / 7)));
   }
 
   get size(): number {
@@ -100,7 +102,7 @@ export class KeySet {
 
   #grow(): void {
     const old = this.#table;
-    const table = new Uint32Array(old.length * 2);
+    const table = new Uint32Array(2 * Math.ceil(old.length * 0.75));
     for (let slot = 0; slot < old.length; slot += 2) {
       const high = old[slot] ?? 0;
       const low = old[slot + 1] ?? 0;
@@ -113,15 +115,14 @@ export class KeySet {
   }
 }
 
-/** Linear probing from the high half; the claimed bit of `low` is ignored. */
+/** Linear probing from the place of the high half among all high halves; the claimed bit of `low` is ignored. */
 function slotOf(table: Uint32Array, high: number, low: number): number {
-  const last = table.length - 1;
-  let slot = (high * 2) & last;
+  let slot = 2 * Math.floor((high * (table.length / 2)) / 2 ** 32);
   while (true) {
     const heldHigh = table[slot] ?? 0;
     const heldLow = table[slot + 1] ?? 0;
     if (heldHigh === 0 && heldLow === 0) return slot;
     if (heldHigh === high && (heldLow | CLAIMED_BIT) === (low | CLAIMED_BIT)) return slot;
-    slot = (slot + 2) & last;
+    slot = slot + 2 === table.length ? 0 : slot + 2;
   }
 }

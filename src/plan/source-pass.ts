@@ -138,7 +138,7 @@ export class SourcePass implements Disposable {
 
   /** `knownRepeated`: the repeated keys that an earlier pass over the same source found. */
   constructor(draft: PlanDraft, options: PassOptions, knownRepeated: KeySet | null) {
-    this.seen = new KeySet(options.hashKey);
+    this.seen = new KeySet(options.hashKey, options.blocks?.index?.allRecords);
     this.repeated = new KeySet(options.hashKey);
     this.#draft = draft;
     this.#options = options;

@@ -14,7 +14,11 @@ import type { RunContext } from '../run-context.ts';
 /** A folder of the artifacts that belongs to no run: for each job the blocks of its last run that sent everything. */
 const FOLDER = 'blocks';
 
+/** Increase it when the words of a block change. */
+const LAYOUT = 2;
+
 const sealSchema = z.object({
+  layout: z.literal(LAYOUT),
   target: z.string(),
   /** Of the ledger, when the run had recorded all its outcomes. */
   position: z.string(),
@@ -84,7 +88,7 @@ export async function keepBlocks(
     try {
       const { bytes, sha256 } = await writeCopy(folder, blocks, BLOCKS_FILE, ofRun);
       await folder.write(listed, [
-        sealedJson({ target: targetTag(target), position, refused, bytes, sha256 }),
+        sealedJson({ layout: LAYOUT, target: targetTag(target), position, refused, bytes, sha256 }),
       ]);
     } catch (error) {
       // Everything was sent, and the earlier blocks no longer count: the next run reads the whole source.
