@@ -149,7 +149,7 @@ const IMPORTED_IN: Readonly<Record<string, readonly string[]>> = {
   fastify: ['sandbox', 'dashboard'],
   ioredis: ['state'],
   linkedom: ['report'],
-  'p-retry': ['storefront', 'remote', 'run'],
+  'p-retry': ['remote', 'run'],
   papaparse: ['csv'],
   picocolors: ['cli', 'report'],
   pino: ['cli', 'queue'],

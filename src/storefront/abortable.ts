@@ -39,22 +39,23 @@ export function abortListeners() {
   };
 
   return {
-    /**
-     * Calls back once when the signal aborts, unless removed with the returned function. The signal must not be
-     * aborted yet.
-     */
-    add(signal: AbortSignal, callback: () => void): () => void {
-      const listening = bySignal.get(signal) ?? listen(signal);
-      const { callbacks, stop } = listening;
-      bySignal.set(signal, listening);
-      callbacks.add(callback);
-      return () => {
-        callbacks.delete(callback);
-        if (callbacks.size > 0 || bySignal.get(signal) !== listening) return;
-        // A signal made by AbortSignal.any stays in memory as long as it has a listener and its sources exist.
-        stop();
-        bySignal.delete(signal);
-      };
+    /** Calls back once when the signal aborts, unless removed. The signal must not be aborted yet. */
+    add(signal: AbortSignal, callback: () => void): void {
+      let listening = bySignal.get(signal);
+      if (listening === undefined) {
+        listening = listen(signal);
+        bySignal.set(signal, listening);
+      }
+      listening.callbacks.add(callback);
+    },
+    remove(signal: AbortSignal, callback: () => void): void {
+      const listening = bySignal.get(signal);
+      if (listening === undefined) return;
+      listening.callbacks.delete(callback);
+      if (listening.callbacks.size > 0) return;
+      // A signal made by AbortSignal.any stays in memory as long as it has a listener and its sources exist.
+      listening.stop();
+      bySignal.delete(signal);
     },
   };
 }
@@ -78,22 +79,23 @@ export function waitingLine<Item, Grant>(aborts: AbortListeners, turnOf: (item: 
     /** Resolves with the value that resumes the item; rejects with the signal's reason. */
     wait: (item: Item, signal: AbortSignal): Promise<Grant> =>
       new Promise((resolve, reject) => {
-        const forget = aborts.add(signal, () => {
+        const onAbort = (): void => {
           const place = line.indexOf(waiter);
           if (place >= 0) line.splice(place, 1);
           reject(signal.reason);
-        });
+        };
         const waiter: Waiter<Item, Grant> = {
           item,
           resume(grant) {
-            forget();
+            aborts.remove(signal, onAbort);
             resolve(grant);
           },
           reject(error) {
-            forget();
+            aborts.remove(signal, onAbort);
             reject(error);
           },
         };
+        aborts.add(signal, onAbort);
         const turn = turnOf(item);
         let place = line.length;
         for (let before = line[place - 1]; before && turnOf(before.item) > turn; before = line[place - 1])

@@ -95,26 +95,62 @@ function noAnswer(error: Error, sent: boolean): NoAnswer {
 
 type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
-/** Collects one answer; undici calls it. It costs less than `Pool.request`, which makes a stream of every body. */
-class Collector implements Dispatcher.DispatchHandler {
-  readonly #settle: (result: RawAnswer | Error) => void;
+interface CallOptions {
+  readonly resolve: (answer: RawAnswer) => void;
+  readonly reject: (reason: unknown) => void;
+  readonly signals: readonly AbortSignal[];
+  readonly aborts: AbortListeners;
+  readonly attemptMs: number;
+}
+
+/**
+ * One request and its answer; undici calls it. It costs less than `Pool.request`, which makes a stream of every body, and one
+ * object less than closures for each of its ends.
+ */
+class Call implements Dispatcher.DispatchHandler {
+  readonly #options: CallOptions;
+  readonly #deadline: NodeJS.Timeout;
   #controller: Dispatcher.DispatchController | null = null;
   #chunks: Buffer[] = [];
   #status = 0;
   #headers: Headers = {};
   #calledOff: Error | null = null;
 
-  constructor(settle: (result: RawAnswer | Error) => void) {
-    this.#settle = settle;
+  constructor(options: CallOptions) {
+    this.#options = options;
+    for (const signal of options.signals) options.aborts.add(signal, this.#onAbort);
+    this.#deadline = setTimeout(this.#onDeadline, options.attemptMs);
   }
 
-  get sent(): boolean {
-    return this.#controller !== null;
+  readonly #onAbort = (): void => {
+    this.#callOff(this.#options.signals.find(({ aborted }) => aborted)?.reason);
+  };
+
+  readonly #onDeadline = (): void => {
+    const message = `no complete answer within ${this.#options.attemptMs / 1_000} seconds`;
+    this.#callOff(new NoAnswer('timeout', message, this.#controller !== null, undefined));
+  };
+
+  /** Rejects first: undici reports the abort at once, as if the connection had failed. */
+  #callOff(reason: unknown): void {
+    this.#forget();
+    this.#options.reject(reason);
+    this.#calledOff = new errors.RequestAbortedError();
+    this.#controller?.abort(this.#calledOff);
   }
 
-  callOff(reason: Error): void {
-    this.#calledOff = reason;
-    this.#controller?.abort(reason);
+  #settle(result: RawAnswer | Error): void {
+    this.#forget();
+    const { resolve, reject } = this.#options;
+    if (!(result instanceof Error)) resolve(result);
+    else if (result instanceof errors.InvalidArgumentError) reject(new TypeError(result.message));
+    else reject(noAnswer(result, this.#controller !== null));
+  }
+
+  #forget(): void {
+    clearTimeout(this.#deadline);
+    const { signals, aborts } = this.#options;
+    for (const signal of signals) aborts.remove(signal, this.#onAbort);
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -202,31 +238,9 @@ export function exchange(options: ExchangeOptions): Exchange {
           reject(aborted.reason);
           return;
         }
-        const forgets = signals.map((signal) => aborts.add(signal, () => callOff(signal.reason)));
-        const forget = (): void => {
-          clearTimeout(deadline);
-          for (const forgetSignal of forgets) forgetSignal();
-        };
-        const settle = (result: RawAnswer | Error): void => {
-          forget();
-          if (!(result instanceof Error)) resolve(result);
-          else if (result instanceof errors.InvalidArgumentError) reject(new TypeError(result.message));
-          else reject(noAnswer(result, collector.sent));
-        };
-        const collector = new Collector(settle);
-        // Reject first: undici reports the abort at once, as if the connection had failed.
-        const callOff = (reason: unknown): void => {
-          forget();
-          reject(reason);
-          collector.callOff(new errors.RequestAbortedError());
-        };
-        const deadline = setTimeout(() => {
-          const message = `no complete answer within ${attemptMs / 1_000} seconds`;
-          callOff(new NoAnswer('timeout', message, collector.sent, undefined));
-        }, attemptMs);
         pool.dispatch(
           { method, path: prefix + path, headers: body === null ? bare : withBody, body },
-          collector,
+          new Call({ resolve, reject, signals, aborts, attemptMs }),
         );
       });
     },

@@ -11,7 +11,7 @@ export type Unauthorized = Extract<Settled, { kind: 'unauthorized' }>;
 const CONFIRM_AFTER_MS = 1_000;
 
 /** Whether an answer refuses the key and needs confirmation; a 403 comes from the store itself. */
-export function needsConfirmation(verdict: Settled): verdict is Unauthorized {
+export function needsConfirmation(verdict: Settled | { readonly kind: 'failed' }): verdict is Unauthorized {
   return verdict.kind === 'unauthorized' && verdict.status === 401;
 }
 
@@ -38,13 +38,13 @@ export function keyCheck(gate: Gate, clock: Clock) {
      * other one was accepted: then the request must be retried. Rejects like `again`, or with the reason of
      * `stopping` or `outage`.
      */
-    async confirm(
+    async confirm<Failed extends { readonly kind: 'failed' }>(
       refused: Unauthorized,
       ticket: Ticket,
-      again: () => Promise<Settled>,
+      again: () => Promise<Settled | Failed>,
       stopping: AbortSignal,
       outage: AbortSignal,
-    ): Promise<Settled | null> {
+    ): Promise<Settled | Failed | null> {
       if (underWay !== null) return (await abortable(underWay, stopping)) ? refused : null;
       const { promise, resolve } = Promise.withResolvers<boolean>();
       underWay = promise;

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import pRetry from 'p-retry';
 import { type Clock, sleep } from '../model/clock.ts';
 import type { Reason } from '../model/reason.ts';
 import { abortable } from './abortable.ts';
@@ -107,17 +106,12 @@ interface SenderOptions {
   readonly onAttempt?: OnAttempt | undefined;
 }
 
-/** One failed attempt, thrown to p-retry. */
-class AttemptFailed extends Error {
+/** An attempt that must be repeated. */
+interface Failed {
+  readonly kind: 'failed';
   readonly failure: Failure;
   /** A probe of a failing store uses up no retry, unless the record itself fails. */
   readonly usesRetry: boolean;
-
-  constructor(failure: Failure, usesRetry: boolean) {
-    super(failure.message);
-    this.failure = failure;
-    this.usesRetry = usesRetry;
-  }
 }
 
 /** An operation between its first attempt and its outcome. */
@@ -146,25 +140,6 @@ export function sender({ exchange, gate, apiKey, clock, random, onAttempt }: Sen
   const work = workTime();
   const key = keyCheck(gate, clock);
 
-  /** One request, and the meaning of its answer. */
-  const ask = async (sending: Sending): Promise<Verdict> => {
-    const { request, options, stopping, outage } = sending;
-    const permitted = options.onRequest?.();
-    if (permitted !== undefined) {
-      await abortable(permitted, AbortSignal.any([options.signal, stopping, outage]));
-    }
-    sending.underWay = true;
-    try {
-      const answer = await exchange.send(request, options.signal, outage);
-      sending.underWay = false;
-      return readAnswer(answer, { apiKey, now: clock.now(), expected: request.expected });
-    } catch (error) {
-      if (!(error instanceof NoAnswer)) throw error;
-      sending.underWay = false;
-      return { kind: 'failed', failure: unanswered(error) };
-    }
-  };
-
   const report = (sending: Sending, verdict: Verdict, durationMs: number): void => {
     const { request, options } = sending;
     const failure = verdict.kind === 'failed' ? verdict.failure : null;
@@ -185,21 +160,36 @@ export function sender({ exchange, gate, apiKey, clock, random, onAttempt }: Sen
     options.onEnded?.(durationMs, failure !== null, sending.retry);
   };
 
-  /** One attempt through the gate; throws AttemptFailed if it must be repeated. */
-  const attemptOnce = async (sending: Sending): Promise<Settled> => {
-    sending.outage.throwIfAborted();
-    const entering = gate.enter(sending, sending.stopping);
+  /** One attempt through the gate. One function with few promises: each counts for every request (test/bench/README.md). */
+  const attemptOnce = async (sending: Sending): Promise<Settled | Failed> => {
+    const { request, options, stopping, outage } = sending;
+    outage.throwIfAborted();
+    const entering = gate.enter(sending, stopping);
     const admission = entering instanceof Promise ? await entering : entering;
     const sentAt = clock.monotonic();
-    let end: AttemptEnd = { kind: 'abandoned' };
+    let end: AttemptEnd = ABANDONED;
     try {
-      const verdict = await ask(sending);
+      const permitted = options.onRequest?.();
+      if (permitted !== undefined) {
+        await abortable(permitted, AbortSignal.any([options.signal, stopping, outage]));
+      }
+      let verdict: Verdict;
+      sending.underWay = true;
+      try {
+        const answer = await exchange.send(request, options.signal, outage);
+        sending.underWay = false;
+        verdict = readAnswer(answer, { apiKey, now: clock.now(), expected: request.expected });
+      } catch (error) {
+        if (!(error instanceof NoAnswer)) throw error;
+        sending.underWay = false;
+        verdict = { kind: 'failed', failure: unanswered(error) };
+      }
       const ms = clock.monotonic() - sentAt;
       report(sending, verdict, ms);
       if (verdict.kind !== 'failed') {
         // Before the slot is free for another: nothing is sent with a key that may be wrong.
         if (needsConfirmation(verdict)) gate.hold();
-        end = { kind: 'answered' };
+        end = ANSWERED;
         work.answeredIn(ms);
         return verdict;
       }
@@ -209,24 +199,21 @@ export function sender({ exchange, gate, apiKey, clock, random, onAttempt }: Sen
       sending.suspect ||= sending.answeredBefore !== null && gate.answered > sending.answeredBefore;
       sending.answeredBefore = gate.answered;
       sending.doubt = doubtAfter(sending.doubt, failure);
-      throw new AttemptFailed(failure, !admission.probe || sending.suspect);
+      return { kind: 'failed', failure, usesRetry: !admission.probe || sending.suspect };
     } finally {
       gate.leave(admission, end);
     }
   };
 
-  /** The same, with a confirmed 401. */
-  const attempt = async (sending: Sending): Promise<Settled> => {
-    const verdict = await attemptOnce(sending);
-    if (!needsConfirmation(verdict)) return verdict;
+  /** What a 401 means: the answer to the request that confirms it. */
+  const confirm = async (sending: Sending, refused: Unauthorized): Promise<Settled | Failed> => {
     const { stopping, outage } = sending;
-    const confirmed = await key.confirm(verdict, sending, () => attemptOnce(sending), stopping, outage);
-    if (confirmed === null) throw new AttemptFailed(unconfirmed(verdict), true);
-    return confirmed;
+    const confirmed = await key.confirm(refused, sending, () => attemptOnce(sending), stopping, outage);
+    return confirmed ?? { kind: 'failed', failure: unconfirmed(refused), usesRetry: true };
   };
 
   /** Waits out the delay, then for the retry budget. A probe of a failing store waits for the gate only. */
-  const waitToRetry = async (sending: Sending, { failure, usesRetry }: AttemptFailed, retry: number) => {
+  const waitToRetry = async (sending: Sending, { failure, usesRetry }: Failed, retry: number) => {
     const { stopping, outage, options, doubt } = sending;
     sending.retry = true;
     const atWorkMs = failure.mayBeAtWork ? work.longestMs : 0;
@@ -242,23 +229,6 @@ export function sender({ exchange, gate, apiKey, clock, random, onAttempt }: Sen
     await gate.grantRetry(stopping);
     await slot?.regain();
   };
-
-  /**
-   * The loop: p-retry counts the retries and separates failures from bugs. It gets no delays, because ours run on an
-   * injected clock, and no signal, because it would discard an answer that came after the abort.
-   */
-  const attemptWithRetries = (sending: Sending): Promise<Settled> =>
-    pRetry(() => attempt(sending), {
-      retries: Number.POSITIVE_INFINITY,
-      minTimeout: 0,
-      shouldConsumeRetry: ({ error }) => error instanceof AttemptFailed && error.usesRetry,
-      async shouldRetry({ error, retriesConsumed }) {
-        if (!(error instanceof AttemptFailed)) return false;
-        if (error.usesRetry && retriesConsumed >= RETRY_POLICY.retries) return false;
-        await waitToRetry(sending, error, retriesConsumed + 1);
-        return true;
-      },
-    });
 
   return async (request, options) => {
     const sending: Sending = {
@@ -277,12 +247,19 @@ export function sender({ exchange, gate, apiKey, clock, random, onAttempt }: Sen
       attempts: 0,
     };
     try {
-      return resultOf(await attemptWithRetries(sending), sending.doubt);
-    } catch (error) {
-      if (error instanceof AttemptFailed) {
-        const { code, message } = error.failure;
-        return { kind: 'unsent', reason: { code, message }, doubt: sending.doubt };
+      for (let retries = 0; ; ) {
+        const first = await attemptOnce(sending);
+        const attempted = needsConfirmation(first) ? await confirm(sending, first) : first;
+        if (attempted.kind !== 'failed') return resultOf(attempted, sending.doubt);
+        const { failure, usesRetry } = attempted;
+        if (usesRetry && retries >= RETRY_POLICY.retries) {
+          const { code, message } = failure;
+          return { kind: 'unsent', reason: { code, message }, doubt: sending.doubt };
+        }
+        if (usesRetry) retries++;
+        await waitToRetry(sending, attempted, retries);
       }
+    } catch (error) {
       if (!sending.doubt.mayHaveArrived && !sending.underWay) options.onNotApplied?.();
       throw error;
     } finally {
@@ -290,6 +267,9 @@ export function sender({ exchange, gate, apiKey, clock, random, onAttempt }: Sen
     }
   };
 }
+
+const ABANDONED: AttemptEnd = { kind: 'abandoned' };
+const ANSWERED: AttemptEnd = { kind: 'answered' };
 
 /** A 401 that the next request did not confirm. */
 function unconfirmed({ status, message }: Unauthorized): Failure {
