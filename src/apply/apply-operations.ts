@@ -70,7 +70,6 @@ const FORBIDDEN = 'store-403';
 
 interface Finished<Op extends Operation> extends ApplyResult<Op> {
   readonly slot: HeldSlot;
-  readonly recorded: () => void;
 }
 
 /**
@@ -86,8 +85,10 @@ export async function applyOperations<Op extends Operation>(options: ApplyOption
   const { storefront, record, judge, onProgress, clock = systemClock, graceMs = GRACE_MS } = options;
   const stop = stopOn(options.signal, clock, graceMs);
   const places = slots(options.concurrency, stop.stopping);
-  const openKeys = new Map<string, Promise<void>>();
-  const open = new Set<Promise<void>>();
+  /** With the callback of the operation that waits for the key, if there is one: they are taken one after another. */
+  const openKeys = new Map<string, (() => void) | null>();
+  let underWay = 0;
+  let onIdle: (() => void) | null = null;
   let requests = 0;
   let arrived = EMPTY_TALLY;
   let recorded = EMPTY_TALLY;
@@ -104,13 +105,18 @@ export async function applyOperations<Op extends Operation>(options: ApplyOption
     recorded = addToTally(recorded, results, sent);
     onProgress?.(recorded);
   };
+  const close = ({ key }: Op): void => {
+    const onClosed = openKeys.get(key);
+    openKeys.delete(key);
+    onClosed?.();
+  };
   const outcomes = groupCommit<Finished<Op>>({
     enough: Math.max(1, Math.floor(options.concurrency / 2)),
     write: (group) => write(group.map(({ operation, outcome }) => ({ operation, outcome }))),
     onWritten: (group) => {
-      for (const { slot, recorded: done } of group) {
+      for (const { slot, operation } of group) {
         slot.free();
-        done();
+        close(operation);
       }
     },
     onFailed: (error) => stop.stop(error, 'drop'),
@@ -145,9 +151,9 @@ export async function applyOperations<Op extends Operation>(options: ApplyOption
   };
 
   /** Sends one operation; its key is open until the outcome is recorded. Never rejects. */
-  const start = (operation: Op, slot: HeldSlot): void => {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    openKeys.set(operation.key, promise);
+  const start = async (operation: Op, slot: HeldSlot): Promise<void> => {
+    openKeys.set(operation.key, null);
+    underWay++;
     let mayBeApplied = false;
     const onRequest = (): Promise<void> | undefined => {
       const permitted = permit?.();
@@ -158,46 +164,54 @@ export async function applyOperations<Op extends Operation>(options: ApplyOption
     const onNotApplied = (): void => {
       mayBeApplied = false;
     };
-    const close = (): void => {
-      openKeys.delete(operation.key);
-      resolve();
-    };
-    const sending = sendOperation(storefront, operation, { ...send, slot, onRequest, onNotApplied })
-      .then((outcome) => settle({ operation, outcome, slot, recorded: close }))
-      .catch((error: unknown) => {
-        if (!mayBeApplied) notApplied.push(operation);
-        slot.free();
-        close();
-        stop.stop(error, 'drain');
-      })
-      .finally(() => open.delete(sending));
-    open.add(sending);
+    try {
+      const outcome = await sendOperation(storefront, operation, { ...send, slot, onRequest, onNotApplied });
+      settle({ operation, outcome, slot });
+    } catch (error) {
+      if (!mayBeApplied) notApplied.push(operation);
+      slot.free();
+      close(operation);
+      stop.stop(error, 'drain');
+    }
+    underWay--;
+    if (underWay === 0) onIdle?.();
   };
 
   const stopped = new Promise<void>((resolve) => {
     stop.stopping.addEventListener('abort', () => resolve(), { once: true });
   });
 
-  /** Rejects if the apply ends before there is an outcome. */
-  const slotFor = async ({ key }: Op): Promise<HeldSlot> => {
-    const sameKey = openKeys.get(key);
-    if (sameKey !== undefined) await Promise.race([sameKey, stopped]);
-    return await places.take();
+  /** Null if the apply ends before there is one. */
+  const slotFor = async ({ key }: Op): Promise<HeldSlot | null> => {
+    if (stop.stopped) return null;
+    if (openKeys.has(key)) {
+      const closed = new Promise<void>((resolve) => openKeys.set(key, resolve));
+      await Promise.race([closed, stopped]);
+    }
+    try {
+      return await places.take();
+    } catch {
+      return null;
+    }
   };
 
   try {
     for await (const operation of options.operations) {
-      const slot = stop.stopped ? null : await slotFor(operation).catch(() => null);
+      const slot = await slotFor(operation);
       if (slot === null) {
         notApplied.push(operation);
         break;
       }
-      start(operation, slot);
+      void start(operation, slot);
     }
   } catch (error) {
     stop.stop(error, 'drain');
   }
-  await Promise.all(open);
+  if (underWay > 0) {
+    await new Promise<void>((resolve) => {
+      onIdle = resolve;
+    });
+  }
   if (!stop.stopped) await refusals.finish();
   await outcomes.settled();
   stop.dispose();
@@ -215,20 +229,20 @@ export async function applyOperations<Op extends Operation>(options: ApplyOption
 }
 
 /** Sends the request of an operation; for a delete whose id must be looked up first, both requests. */
-export async function sendOperation(
+export function sendOperation(
   storefront: WritingStorefront,
   operation: Operation,
   options: SendOptions,
 ): Promise<Outcome> {
   switch (operation.kind) {
     case 'upsert-product':
-      return await storefront.upsertProduct({ url: operation.key, body: operation.body }, options);
+      return storefront.upsertProduct({ url: operation.key, body: operation.body }, options);
     case 'update-contact':
-      return await storefront.updateContact(operation.key, operation.body, options);
+      return storefront.updateContact(operation.key, operation.body, options);
     case 'delete-product': {
       const { id, idLookupBody } = operation;
-      if (idLookupBody === undefined) return await storefront.deleteProduct(id, options);
-      return await lookUpAndDelete(storefront, { ...operation, idLookupBody }, options);
+      if (idLookupBody === undefined) return storefront.deleteProduct(id, options);
+      return lookUpAndDelete(storefront, { ...operation, idLookupBody }, options);
     }
     default:
       throw new Error(`Unknown operation: ${operation satisfies never}`);

@@ -41,13 +41,13 @@ export function slots(count: number, signal: AbortSignal) {
     }
   };
 
-  const join = (line: Waiter[]): Promise<void> =>
+  const join = <Result>(line: Waiter[], resultOf: () => Result): Promise<Result> =>
     new Promise((resolve, reject) => {
       if (signal.aborted) {
         reject(signal.reason);
         return;
       }
-      line.push({ resolve, reject });
+      line.push({ resolve: () => resolve(resultOf()), reject });
       pump();
     });
 
@@ -62,19 +62,13 @@ export function slots(count: number, signal: AbortSignal) {
     };
     return {
       release: () => become('parked'),
-      async regain() {
-        await join(regaining);
-        become('held');
-      },
+      regain: () => join(regaining, () => become('held')),
       free: () => become('free'),
     };
   };
 
   return {
     /** Waits for a slot. */
-    async take(): Promise<HeldSlot> {
-      await join(arriving);
-      return held();
-    },
+    take: (): Promise<HeldSlot> => join(arriving, held),
   };
 }
