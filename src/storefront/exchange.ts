@@ -48,9 +48,6 @@ export interface Exchange {
 /** A connection that takes longer is given up before the attempt's deadline: nothing has been sent yet. */
 const CONNECT_DEADLINE_MS = 10_000;
 
-/** undici's own limits count from other moments, so they are set beyond the deadline. */
-const BACKSTOP_MS = 5_000;
-
 /** 50 orders or one product are far smaller: a larger answer is not from this API. */
 export const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
 
@@ -78,9 +75,6 @@ function noAnswer(error: Error, sent: boolean): NoAnswer {
     case 'UND_ERR_CONNECT_TIMEOUT':
     case 'ETIMEDOUT':
       return of('timeout', 'no connection in time');
-    case 'UND_ERR_HEADERS_TIMEOUT':
-    case 'UND_ERR_BODY_TIMEOUT':
-      return of('timeout', 'no answer in time');
     case 'UND_ERR_RES_EXCEEDED_MAX_SIZE':
       return of('answer-too-large', `an answer of more than ${MAX_ANSWER_BYTES >> 20} MiB`);
     case 'ECONNREFUSED':
@@ -223,8 +217,9 @@ export function exchange(options: ExchangeOptions): Exchange {
     pipelining: 1,
     allowH2: false,
     connect: { timeout: Math.min(CONNECT_DEADLINE_MS, attemptMs) },
-    headersTimeout: attemptMs + BACKSTOP_MS,
-    bodyTimeout: attemptMs + BACKSTOP_MS,
+    // The deadline of a call includes both; undici would set and clear a timer of its own for each.
+    headersTimeout: 0,
+    bodyTimeout: 0,
     maxResponseSize: MAX_ANSWER_BYTES,
   });
   const bare = ['authorization', `Bearer ${options.apiKey}`, 'user-agent', options.userAgent];
