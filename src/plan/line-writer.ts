@@ -14,6 +14,8 @@ export const REJECTIONS_FILE = 'rejections.jsonl';
 /** Streams lines or bytes to a file of a plan immediately, because every row of a source may be rejected, or held. */
 export class LineWriter {
   readonly #lines = new PassThrough();
+  /** Taken since the last `room()`: a write for each of them takes longer than to make it. */
+  #taken: Uint8Array[] = [];
   readonly #written: Promise<number>;
   readonly #hash = createHash('sha256');
 
@@ -24,24 +26,28 @@ export class LineWriter {
     this.#lines.on('error', () => {});
   }
 
-  /** Whether `room()` should be awaited before more lines are added. */
-  get full(): boolean {
-    return this.#lines.writableNeedDrain;
-  }
-
   /** Takes a line with its line break, or bytes. */
   add(line: string | Uint8Array): void {
-    this.#hash.update(line);
-    this.#lines.write(line);
+    this.#taken.push(typeof line === 'string' ? Buffer.from(line) : line);
+  }
+
+  #write(): void {
+    if (this.#taken.length === 0) return;
+    const bytes = Buffer.concat(this.#taken);
+    this.#taken = [];
+    this.#hash.update(bytes);
+    this.#lines.write(bytes);
   }
 
   /** Waits while more is in memory than the disk has accepted. */
   async room(): Promise<void> {
-    if (this.full) await Promise.race([once(this.#lines, 'drain'), this.#written]);
+    this.#write();
+    if (this.#lines.writableNeedDrain) await Promise.race([once(this.#lines, 'drain'), this.#written]);
   }
 
   /** Returns the SHA-256 of the file, in hexadecimal, when it is complete on disk. */
   async finish(): Promise<string> {
+    this.#write();
     this.#lines.end();
     await this.#written;
     return this.#hash.digest('hex');

@@ -6,7 +6,7 @@ import { type RunFolder, sha256Of } from '../state/artifacts.ts';
 import { bodiesIn, packBodies } from '../state/state.ts';
 
 /** A shard is read as a whole when it is applied, so bodies of a megabyte must not make it half a gigabyte. */
-const SHARD_CHARS = 4 * 1024 * 1024;
+const SHARD_BYTES = 4 * 1024 * 1024;
 /** How many shards are being written while the next one fills. */
 const WRITES_UNDER_WAY = 2;
 
@@ -16,8 +16,9 @@ export class ShardWriter {
   readonly #kind: PlannedShard['kind'];
   readonly #firstNumber: number;
   readonly #shards: Promise<PlannedShard>[] = [];
-  #lines: string[] = [];
-  #chars = 0;
+  /** As UTF-8, outside of the heap that the garbage collector copies. */
+  #lines: Buffer[] = [];
+  #bytes = 0;
 
   /** Shards are numbered from `firstNumber` over the plan, and named from 1 within their kind. */
   constructor(folder: RunFolder, kind: PlannedShard['kind'], firstNumber = 1) {
@@ -28,10 +29,10 @@ export class ShardWriter {
 
   /** Takes an operation; await `room()` between batches. */
   add(operation: UnplacedOperation): void {
-    const line = shardLine(operation);
-    if (this.#lines.length > 0 && this.#chars + line.length > SHARD_CHARS) this.#close();
+    const line = Buffer.from(shardLine(operation));
+    if (this.#lines.length > 0 && this.#bytes + line.length > SHARD_BYTES) this.#close();
     this.#lines.push(line);
-    this.#chars += line.length;
+    this.#bytes += line.length;
     if (this.#lines.length === SHARD_SIZE) this.#close();
   }
 
@@ -59,10 +60,10 @@ export class ShardWriter {
     shard.catch(() => {});
     this.#shards.push(shard);
     this.#lines = [];
-    this.#chars = 0;
+    this.#bytes = 0;
   }
 
-  async #write(ordinal: number, lines: readonly string[]): Promise<PlannedShard> {
+  async #write(ordinal: number, lines: readonly Buffer[]): Promise<PlannedShard> {
     const prefix = this.#kind === 'upserts' ? 'shard' : 'delete';
     const name = `${prefix}-${String(ordinal).padStart(5, '0')}.jsonl`;
     const number = this.#firstNumber + ordinal - 1;
@@ -73,23 +74,24 @@ export class ShardWriter {
 
 /** Ends the lines of a shard; no JSON has this byte. */
 const END_OF_LINES = 0;
+/** Between an operation and its body. */
+const TAB = 0x09;
 
 /**
  * Writes the lines, and after them their bodies once more as the ledger will keep them: the lengths of the blocks as JSON, a
- * line break, and the blocks. They are packed here, where other threads have time, and not while outcomes wait to be recorded
- * (test/bench/README.md).
+ * line break, and the blocks. They are packed here, and not while outcomes wait to be recorded (test/bench/README.md).
  */
 async function writeLines(
   folder: RunFolder,
   name: string,
-  lines: readonly string[],
+  lines: readonly Buffer[],
 ): Promise<Pick<PlannedShard, 'name' | 'bytes' | 'sha256'>> {
-  const bodies = lines.map((line) => line.slice(line.indexOf('\t') + 1, -1));
-  const isOfDeletes = bodies.every((body) => body === '');
-  const blocks = isOfDeletes ? [] : await packBodies(bodies);
+  const bodies = lines.map((line) => line.subarray(line.indexOf(TAB) + 1, -1));
+  const isOfDeletes = bodies.every(({ length }) => length === 0);
+  const blocks = isOfDeletes ? [] : packBodies(bodies);
   const lengths = JSON.stringify(blocks.map(({ length }) => length));
   const packed = isOfDeletes ? [] : [Buffer.of(END_OF_LINES), Buffer.from(`${lengths}\n`), ...blocks];
-  const content = Buffer.concat([Buffer.from(lines.join('')), ...packed]);
+  const content = Buffer.concat([...lines, ...packed]);
   const bytes = await folder.write(name, [content]);
   return { name, bytes, sha256: sha256Of(content) };
 }
@@ -119,7 +121,7 @@ export async function cutIntoWaves(
       const lines = shardLines(await read({ number: 0, ...shard }));
       for (const [index, { start, end }] of parts.entries()) {
         const name = shard.name.replace('.jsonl', `-${index + 1}.jsonl`);
-        const ofPart = lines.slice(start, end).map((line) => `${line}\n`);
+        const ofPart = lines.slice(start, end).map((line) => Buffer.from(`${line}\n`));
         const written = await writeLines(folder, name, ofPart);
         cut.push({ kind: shard.kind, wave: waveOf(end), operations: end - start, ...written });
       }

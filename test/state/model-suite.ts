@@ -48,7 +48,7 @@ class PlainState {
 const FINGERPRINTS = ['a', 'b', 'c'] as const;
 const BODIES = KEYS.flatMap((key) => FINGERPRINTS.map((fingerprint) => bodyOf(key, fingerprint)));
 /** All bodies of the model as a plan packs them. */
-const [BLOCK = Buffer.of()] = await packBodies(BODIES);
+const [BLOCK = Buffer.of()] = packBodies(BODIES);
 
 const key = fc.constantFrom(...KEYS);
 const id = fc.option(fc.integer({ min: 1, max: 5 }), { nil: null });

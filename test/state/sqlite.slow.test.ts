@@ -122,7 +122,7 @@ describe('the embedded state', () => {
     const run = sampleRun();
     await state.runs.create(run);
     const keys = range(20).map((index) => `key-${index}`);
-    const blocks = await packBodies(keys.map((key) => bodyOf(key, 'packed')));
+    const blocks = packBodies(keys.map((key) => bodyOf(key, 'packed')));
     const record = async (...indices: readonly number[]) => {
       const results = indices.map((index) => {
         const packed = { block: blocks[index >> 4] ?? Buffer.of(), place: index & 15 };
