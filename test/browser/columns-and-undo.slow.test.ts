@@ -22,6 +22,8 @@ async function enter(page: Page, { url, tokens }: ServedDashboard, path: string)
   await page.goto(new URL(path, url).href);
   await page.getByLabel('Token').fill(tokens.full);
   await page.getByRole('button', { name: 'Sign in' }).click();
+  // Keys that are pressed before find nothing yet.
+  await page.waitForLoadState();
 }
 
 const isWide = (page: Page) =>

@@ -31,7 +31,7 @@ export const SCALE: Scale = {
   rows: fromEnvironment('STOREFERRY_SOAK_ROWS', isSoak ? 5_000_000 : 50_000),
   cellMib: isSoak ? 1024 : 64,
   bombGib: isSoak ? 10 : 1,
-  patienceMs: patience(isSoak ? 30 * 60_000 : 120_000),
+  patienceMs: patience(isSoak ? 30 * 60_000 : 300_000),
 };
 
 /** A test of so long a run needs more patience than others: twice its time, and a minute to begin and end. */

@@ -31,7 +31,9 @@ async function underWayOnTwo(shop: Shop) {
 
 describeWithRedis('a killed worker', () => {
   it.concurrent('that coordinates is replaced: nothing missing, nothing twice in the store', async (context) => {
-    await using shop = await openShop({ products: PRODUCTS, store: STORE, shortLeases: true });
+    // So slow that the one that coordinates has requests under way when it is killed.
+    const slow = { latencyMs: { min: 80, max: 120 } };
+    await using shop = await openShop({ products: PRODUCTS, store: slow, shortLeases: true });
     const { store } = shop;
     // Longer than any machine takes to see that a worker is dead: its requests are still waited for then.
     await shop.workspace.write(

@@ -11,8 +11,9 @@ const ROUNDS = 3;
 /** A machine that is slower than this has another problem, which a limit should show. */
 const MOST = 20;
 
-const TEST_MS = 120_000;
-const POLL_MS = 60_000;
+/** A test that hangs ends by them; no test is meant to come near, however busy the machine becomes after it was measured. */
+const TEST_MS = 300_000;
+const POLL_MS = 120_000;
 
 /** How many times slower this machine is now than a quiet one, at least 1. */
 async function measureSlowness(): Promise<number> {

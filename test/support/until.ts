@@ -7,7 +7,7 @@ const WITHIN_MS = 60_000;
 export interface UntilOptions {
   /** How often to evaluate the condition; short enough to act in the middle of a run. Default 5 ms. */
   readonly everyMs?: number;
-  /** How long to wait on a quiet machine. Default one minute. */
+  /** How long to wait on a quiet machine. Default two minutes. */
   readonly withinMs?: number;
 }
 
