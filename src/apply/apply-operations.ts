@@ -84,8 +84,8 @@ interface Finished<Op extends Operation> extends ApplyResult<Op> {
 export async function applyOperations<Op extends Operation>(options: ApplyOptions<Op>): Promise<ApplyTally> {
   const { storefront, record, judge, onProgress, clock = systemClock, graceMs = GRACE_MS } = options;
   const stop = stopOn(options.signal, clock, graceMs);
-  const places = slots(options.concurrency, stop.stopping);
-  /** With the callback of the operation that waits for the key, if there is one: they are taken one after another. */
+  const freeSlots = slots(options.concurrency, stop.stopping);
+  /** Keys in flight, each with the callback of the operation that waits for it, if any: at most one waits. */
   const openKeys = new Map<string, (() => void) | null>();
   let underWay = 0;
   let onIdle: (() => void) | null = null;
@@ -143,7 +143,7 @@ export async function applyOperations<Op extends Operation>(options: ApplyOption
     const { outcome, slot } = finished;
     if (outcome.kind === 'rejected' && outcome.reason.code === FORBIDDEN) {
       slot.free();
-      refusals.hold(finished);
+      refusals.add(finished);
       return;
     }
     if (outcome.kind !== 'unsent') refusals.accepted();
@@ -189,7 +189,7 @@ export async function applyOperations<Op extends Operation>(options: ApplyOption
       await Promise.race([closed, stopped]);
     }
     try {
-      return await places.take();
+      return await freeSlots.take();
     } catch {
       return null;
     }
@@ -251,7 +251,10 @@ export function sendOperation(
 
 type LookedUpDelete = DeleteProduct & { readonly idLookupBody: string };
 
-/** After `idLookupBody` was sent, the store has another body than the acknowledged one. */
+/**
+ * Sends `idLookupBody` so that the store answers the id once more, then deletes by it. Without that delete the key is in doubt,
+ * because the store then has a body that is not the acknowledged one.
+ */
 async function lookUpAndDelete(
   storefront: WritingStorefront,
   { key, id, idLookupBody }: LookedUpDelete,

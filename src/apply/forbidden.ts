@@ -4,16 +4,16 @@ export const FORBIDDEN_IN_A_ROW = 20;
 const CHECK_AFTER = 3;
 
 /**
- * A 403 may concern one record (another user owns it) or the key. Records answered with 403 are held until something
- * else is accepted: then they are rejected. Several in a row before that cause one read request that checks whether
- * the store accepts the key at all.
+ * A 403 may concern one record (another user owns it) or the key. Records answered with 403 wait until another record is
+ * accepted: then they are rejected. Several in a row before that cause one read request that checks whether the store
+ * accepts the key at all.
  */
 export interface Forbidden<Entry> {
-  /** Holds a record that was answered with 403. */
-  hold(entry: Entry): void;
+  /** Lets a record wait that was answered with 403. */
+  add(entry: Entry): void;
   /** Something was accepted, or refused for another reason: the key is valid. */
   accepted(): void;
-  /** Everything was sent: decides about the held records. */
+  /** Everything was sent: decides about the waiting records. */
   finish(): Promise<void>;
 }
 
@@ -28,10 +28,10 @@ interface ForbiddenOptions<Entry> {
   readonly refused: () => Error;
 }
 
-/** Nothing held yet. */
+/** No record waits yet. */
 export function forbidden<Entry>(options: ForbiddenOptions<Entry>): Forbidden<Entry> {
-  let held: Entry[] = [];
-  let good = false;
+  let waiting: Entry[] = [];
+  let keyIsValid = false;
   let asking: Promise<void> | null = null;
   let gaveUp = false;
 
@@ -41,30 +41,30 @@ export function forbidden<Entry>(options: ForbiddenOptions<Entry>): Forbidden<En
   };
   const ask = (): Promise<void> => {
     asking ??= options.confirmKey().then(() => {
-      good = true;
+      keyIsValid = true;
     }, giveUp);
     return asking;
   };
-  const release = (): void => {
-    const released = held;
-    held = [];
-    for (const entry of released) options.reject(entry);
+  const rejectAll = (): void => {
+    const rejected = waiting;
+    waiting = [];
+    for (const entry of rejected) options.reject(entry);
   };
   return {
-    hold(entry) {
-      held.push(entry);
-      if (held.length >= FORBIDDEN_IN_A_ROW) giveUp(options.refused());
-      else if (!good && held.length >= CHECK_AFTER) void ask();
+    add(entry) {
+      waiting.push(entry);
+      if (waiting.length >= FORBIDDEN_IN_A_ROW) giveUp(options.refused());
+      else if (!keyIsValid && waiting.length >= CHECK_AFTER) void ask();
     },
     accepted() {
-      good = true;
-      if (held.length > 0 && !gaveUp) release();
+      keyIsValid = true;
+      if (waiting.length > 0 && !gaveUp) rejectAll();
     },
     async finish() {
       if (asking !== null) await asking;
-      if (held.length === 0 || gaveUp) return;
-      if (!good) await ask();
-      if (!gaveUp) release();
+      if (waiting.length === 0 || gaveUp) return;
+      if (!keyIsValid) await ask();
+      if (!gaveUp) rejectAll();
     },
   };
 }

@@ -23,7 +23,8 @@ interface GroupCommitOptions<Entry> {
 
 /**
  * A group waits this long for more entries: its commit, and the way to the thread of the database and back, cost as much for
- * five as for thirty (test/bench/README.md). Not after a group of few: a slow store answers one by one.
+ * five as for thirty (test/bench/README.md). After a group of fewer than `FEW` there is no wait, because a slow store answers one
+ * request at a time.
  */
 const GATHER_MS = 2;
 const FEW = 4;

@@ -70,7 +70,7 @@ interface Waiter<Item, Grant> {
  * A queue in order of arrival within a turn, unless `next` prefers other items. An item whose signal aborts leaves
  * the queue. `turnOf`: items of a lower turn precede all items of a higher one.
  */
-export function waitingLine<Item, Grant>(aborts: AbortListeners, turnOf: (item: Item) => number = () => 0) {
+export function waitQueue<Item, Grant>(aborts: AbortListeners, turnOf: (item: Item) => number = () => 0) {
   const line: Waiter<Item, Grant>[] = [];
   return {
     get length() {

@@ -24,7 +24,7 @@ export interface RawAnswer {
 
 /** No complete answer was received. */
 export class NoAnswer extends Error {
-  /** Stable: `connection-refused`, `connection-lost`, `timeout`, `answer-too-large`. */
+  /** Stable: `connection-refused`, `host-not-found`, `connection-lost`, `timeout`, `answer-too-large`. */
   readonly code: string;
   /** Whether the request may have taken effect nevertheless. */
   readonly mayHaveArrived: boolean;
@@ -108,7 +108,7 @@ class Call implements Dispatcher.DispatchHandler {
   #chunks: Buffer[] = [];
   #status = 0;
   #headers: Headers = {};
-  #calledOff: Error | null = null;
+  #canceled: Error | null = null;
 
   constructor(options: CallOptions) {
     this.#options = options;
@@ -117,20 +117,20 @@ class Call implements Dispatcher.DispatchHandler {
   }
 
   readonly #onAbort = (): void => {
-    this.#callOff(this.#options.signals.find(({ aborted }) => aborted)?.reason);
+    this.#cancel(this.#options.signals.find(({ aborted }) => aborted)?.reason);
   };
 
   readonly #onDeadline = (): void => {
     const message = `no complete answer within ${this.#options.attemptMs / 1_000} seconds`;
-    this.#callOff(new NoAnswer('timeout', message, this.#controller !== null, undefined));
+    this.#cancel(new NoAnswer('timeout', message, this.#controller !== null, undefined));
   };
 
   /** Rejects first: undici reports the abort at once, as if the connection had failed. */
-  #callOff(reason: unknown): void {
+  #cancel(reason: unknown): void {
     this.#forget();
     this.#options.reject(reason);
-    this.#calledOff = new errors.RequestAbortedError();
-    this.#controller?.abort(this.#calledOff);
+    this.#canceled = new errors.RequestAbortedError();
+    this.#controller?.abort(this.#canceled);
   }
 
   #settle(result: RawAnswer | Error): void {
@@ -148,8 +148,8 @@ class Call implements Dispatcher.DispatchHandler {
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
-    if (this.#calledOff === null) this.#controller = controller;
-    else controller.abort(this.#calledOff);
+    if (this.#canceled === null) this.#controller = controller;
+    else controller.abort(this.#canceled);
   }
 
   /** Also called for interim responses, before the final one. */

@@ -29,7 +29,7 @@ export function wrongKey({ status, message }: Unauthorized): UnauthorizedError {
  * Nothing else is sent meanwhile.
  */
 export function keyCheck(gate: Gate, clock: Clock) {
-  /** Whether the key is wrong, while one request confirms it. */
+  /** The confirmation by one request: whether the key is wrong. Null if none is under way. */
   let underWay: Promise<boolean> | null = null;
 
   return {

@@ -21,7 +21,7 @@ export type StoreProbe =
   /** Another service answers at the address; `what` describes the answer. */
   | { readonly kind: 'not-the-api'; readonly status: number; readonly what: string }
   | { readonly kind: 'redirect'; readonly status: number; readonly to: string }
-  | { readonly kind: 'unwell'; readonly status: number; readonly message: string }
+  | { readonly kind: 'failing'; readonly status: number; readonly message: string }
   /** No answer; `code` is the code of the system, such as ECONNREFUSED or CERT_HAS_EXPIRED. */
   | { readonly kind: 'unreachable'; readonly code: string };
 
@@ -84,7 +84,7 @@ export function judgeAnswer(
   if (status >= 300 && status < 400) {
     return { kind: 'redirect', status, to: cleanMessage(answer.location ?? '', ours.apiKey) };
   }
-  if (isPassingStatus(status)) return { kind: 'unwell', status, message };
+  if (isPassingStatus(status)) return { kind: 'failing', status, message };
   const items = isJsonObject(json) ? json['items'] : json;
   if (status >= 400 || !Array.isArray(items)) {
     return {
@@ -112,7 +112,7 @@ function contentOf(text: string): { readonly json: unknown; readonly what: strin
   const parsed = parseJson(text);
   if (parsed === undefined) {
     if (text.trim() === '') return { json: undefined, what: 'nothing' };
-    return { json: undefined, what: /^\s*</.test(text) ? 'a web page' : 'something else than JSON' };
+    return { json: undefined, what: /^\s*</.test(text) ? 'a web page' : 'text that is not JSON' };
   }
   return isDeeperThan(text, MOST_LEVELS)
     ? { json: undefined, what: `JSON that nests more than ${MOST_LEVELS} levels` }

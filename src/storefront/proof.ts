@@ -15,8 +15,8 @@ export interface Expectation {
   /** The proof in a parsed answer (`undefined`: it has no body), or else the expected content as a noun phrase. */
   readonly prove: (answer: unknown) => Proof | string;
   /**
-   * The same for the text of an answer that repeats the sent body as it is: without parsing either. Undefined where the
-   * text shows no proof in this way; parse it then.
+   * The same for the text of an answer that repeats the sent body unchanged: both need no parsing. Undefined if the text
+   * does not prove it in this way; then parse it and call `prove`.
    */
   readonly proveRepeated?: (text: string) => Proof | undefined;
   /** The answer has personal data: messages show its shape, but neither its values nor those of the request. */
@@ -81,13 +81,13 @@ export function saysFailure(answer: unknown): boolean {
   return success === false || (typeof success === 'string' && success.trim().toLowerCase() === 'false');
 }
 
-/** No store can guess it, so it stands for the repeated body and for nothing else. */
+/** Replaces the repeated body. Random, so that no answer contains it. */
 const MARKER = `repeated-${randomUUID()}`;
 
 /**
- * The fields that an answer has besides the sent body, which it repeats character by character at its top level; undefined
- * for any other answer, and for one that says a failure or may repeat a field a second time. The body is neither parsed nor
- * compared field by field: for 30 000 products both took a tenth of the event loop (test/bench/README.md).
+ * The fields of an answer besides the sent body, if the answer repeats the body character by character at its top level.
+ * Undefined for any other answer, and for one that reports a failure or may have a field twice. Does not parse the body and
+ * does not compare its fields, which for 30 000 products took a tenth of the event loop (test/bench/README.md).
  */
 function besideRepeated(text: string, body: string): JsonObject | undefined {
   const members = body.slice(1, -1);

@@ -97,7 +97,7 @@ function withoutMessage(answer: RawAnswer, value: unknown, reader: Reader): stri
   if (body.trim() === '') return `the store answered ${status} without a message`;
   const start = startOf(answer, reader);
   if (typeof value === 'object') return `the store answered ${status} without a message; ${start}`;
-  return `the store answered ${status}, but not as its API does; a proxy in front of the store may have answered; ${start}`;
+  return `the store answered ${status}, but not in the format of its API; a proxy in front of the store may have answered; ${start}`;
 }
 
 /** The beginning of an answer, for a message. */

@@ -89,7 +89,7 @@ export interface Attempt {
   /** Null without an answer. */
   readonly status: number | null;
   readonly durationMs: number;
-  /** Why it will be repeated, or is given up; null if the store accepted or refused it. */
+  /** Why the attempt failed; null if the store accepted or refused the request. */
   readonly failure: string | null;
 }
 
@@ -187,7 +187,7 @@ export function sender({ exchange, gate, apiKey, clock, random, onAttempt }: Sen
       const ms = clock.monotonic() - sentAt;
       report(sending, verdict, ms);
       if (verdict.kind !== 'failed') {
-        // Before the slot is free for another: nothing is sent with a key that may be wrong.
+        // Before the slot is free for another request, which must not be sent with a key that may be wrong.
         if (needsConfirmation(verdict)) gate.hold();
         end = ANSWERED;
         work.answeredIn(ms);
@@ -328,9 +328,9 @@ export function retryDelayMs({ retry, random, retryAfterMs = 0, atWorkMs = 0 }: 
   return Math.max(retryAfterMs, atWorkMs) + random * ceiling;
 }
 
-/** A store gets at least this long, however quick its answers are. */
+/** The lowest estimate, however quick the answers are. */
 const SHORTEST_WORK_MS = 1_000;
-/** This many times the mean duration of an answer. */
+/** The estimate is this many times the mean duration of an answer. */
 const SLOW_FACTOR = 4;
 /** The weight of the latest answer in the mean. */
 const ANSWER_WEIGHT = 0.1;

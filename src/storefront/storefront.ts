@@ -72,10 +72,10 @@ export interface Storefront extends AsyncDisposable {
 }
 
 const PRODUCTS = '/api/site/products';
-/** A few thousand orders are read before the limit has grown from one; never more than the configured concurrency. */
+/** Reads start with this many requests in flight: while the limit grows from one, a few thousand orders would be read. */
 const PAGES_AT_ONCE = 16;
 
-function openQuestions({ mayHaveArrived, mayBeAtWork }: Doubt): { inDoubt?: true; atWork?: true } {
+function doubtFlags({ mayHaveArrived, mayBeAtWork }: Doubt): { inDoubt?: true; atWork?: true } {
   return { ...(mayHaveArrived && { inDoubt: true }), ...(mayBeAtWork && { atWork: true }) };
 }
 
@@ -85,9 +85,9 @@ function outcomeOf(sent: Sent, { onAnswer }: SendOptions): Outcome {
       onAnswer?.(sent.value);
       return { kind: 'applied', ...sent.proof };
     case 'refused':
-      return { kind: 'rejected', reason: sent.reason, ...openQuestions(sent.doubt) };
+      return { kind: 'rejected', reason: sent.reason, ...doubtFlags(sent.doubt) };
     case 'unsent':
-      return { kind: 'unsent', reason: sent.reason, ...openQuestions(sent.doubt) };
+      return { kind: 'unsent', reason: sent.reason, ...doubtFlags(sent.doubt) };
     default:
       throw new Error(`Unknown result: ${sent satisfies never}`);
   }

@@ -152,7 +152,7 @@ export async function openTable(
   };
 }
 
-/** Every row gets the width of the widest, so that none looks shifted: in these formats cells cannot shift. */
+/** Fills each row up to the widest one: cells cannot shift in these formats, so no row must count as shifted. */
 async function* rowsOf(input: Readable, file: number, width: number): AsyncGenerator<Row[]> {
   let batch: Row[] = [];
   for await (const lines of linesOf(input)) {
@@ -168,7 +168,7 @@ async function* rowsOf(input: Readable, file: number, width: number): AsyncGener
   if (batch.length > 0) yield batch;
 }
 
-/** The lines of each piece of input that end in it. */
+/** For each piece of input the lines that end in it. */
 async function* linesOf(input: Readable): AsyncGenerator<string[]> {
   let rest = '';
   input.setEncoding('utf8');

@@ -64,7 +64,7 @@ async function* recordsOf(
   );
 }
 
-/** Lines are parsed together up to this many characters, so that an error can be found again. */
+/** Text is parsed in pieces of at most this many characters, because an error can only name the lines of its piece. */
 const PIECE_CHARACTERS = 4096;
 
 /** The tokens of each piece of input. */
@@ -94,7 +94,7 @@ async function* tokensOf(file: TableFile): AsyncGenerator<readonly Token[]> {
   yield parsed(none);
 }
 
-/** Whole lines where they are short. */
+/** Splits a text at ends of lines, and a long line also within. */
 function* piecesOf(text: string): Generator<string> {
   for (let from = 0; from < text.length; ) {
     const lineEnd = text.lastIndexOf('\n', from + PIECE_CHARACTERS - 1) + 1;
@@ -127,8 +127,8 @@ function tokenizer(): (text: string | typeof none) => readonly Token[] {
   };
 }
 
-/** The column of a line where the parser gives up. */
-function columnOfBreak(line: string): number {
+/** The column of a line at which parsing fails. */
+function columnOfError(line: string): number {
   const parse = tokenizer();
   let column = 1;
   for (const character of line) {
@@ -177,7 +177,7 @@ class Walker {
   #key: string | undefined;
   #text: string | undefined;
   readonly #outermost: boolean;
-  /** The record before the first value that stands among the records and is no object. */
+  /** The number of records before the first value among them that is not an object. */
   #stray: number | undefined;
   /** The line of the record, if the file has one record per line. */
   line: number | undefined;
@@ -197,7 +197,7 @@ class Walker {
     this.#outermost = outermost;
   }
 
-  /** SourceError if a value among the records is no object: it would be lost without a word. */
+  /** SourceError if a value among the records is not an object: otherwise it would be lost silently. */
   refuseStray(): void {
     if (this.#stray === undefined) return;
     const where =
@@ -206,7 +206,7 @@ class Walker {
         : `Line ${this.line} is`;
     throw tableError(
       this.#file,
-      `${where} no object: expected a record with the names of its columns, as in {"sku": "A-1"}.`,
+      `${where} not an object: expected a record with column names, such as {"sku": "A-1"}.`,
       'Export the file as a list of objects.',
     );
   }
@@ -332,7 +332,7 @@ async function* linesOf(file: TableFile, rows: RecordsAsRows): AsyncGenerator<re
       for (const token of parse(none)) walker.take(token);
     } catch (cause) {
       if (cause instanceof SourceError) throw cause;
-      throw broken(file, cause, `in line ${line}, column ${columnOfBreak(text)}`);
+      throw broken(file, cause, `in line ${line}, column ${columnOfError(text)}`);
     }
     walker.refuseStray();
   };

@@ -15,7 +15,7 @@ interface XlsxSheet extends SheetInfo {
   readonly part: string;
 }
 
-/** The content of the parts besides the sheets. */
+/** What a workbook has besides the content of its sheets. */
 interface Workbook {
   readonly sheets: readonly XlsxSheet[];
   readonly counts1904: boolean;
@@ -30,11 +30,11 @@ const LOCAL = { localNames: true } as const;
 
 /**
  * Reads one sheet of an Excel workbook as a stream: numbers and days as shown (`numberText`), and the stored results
- * of formulas. Memory has the shared texts and the rows of one piece of input.
+ * of formulas. Keeps the shared texts and the rows of one piece of input in memory.
  */
 export async function readXlsx(file: TableFile): Promise<TableReader> {
   const workbook = await readWorkbook(file);
-  const sheet = await chooseSheet(file, workbook.sheets, (one) => holdsSomething(file, one));
+  const sheet = await chooseSheet(file, workbook.sheets, (one) => hasContent(file, one));
   return {
     batches: rowsOf({ ...file, title: sheet.name }, workbook, sheet),
     title: () => sheet.name,
@@ -101,7 +101,7 @@ async function readWorkbook(file: TableFile): Promise<Workbook> {
   return { sheets, counts1904, strings: partOf('sharedStrings'), styles: partOf('styles') };
 }
 
-async function holdsSomething(file: TableFile, sheet: XlsxSheet): Promise<boolean> {
+async function hasContent(file: TableFile, sheet: XlsxSheet): Promise<boolean> {
   let found = false;
   const handlers: XmlHandlers = {
     open: (name) => {
@@ -155,14 +155,14 @@ async function readStrings(file: TableFile, path: string | undefined): Promise<S
   return strings;
 }
 
-/** A text of several runs, without the phonetic readings above Chinese characters. */
+/** A text of several parts, without its phonetic guides (`rPh`), which East Asian texts have. */
 class RichText {
   readonly #most: number;
   #text = '';
   #isText = false;
   #isReading = false;
 
-  /** A text beyond `most` is cut off behind it: the cell that has it is refused, and is named. */
+  /** Keeps hardly more than `most` characters: the reader refuses a cell with a longer text, and names it. */
   constructor(most: number) {
     this.#most = most;
   }

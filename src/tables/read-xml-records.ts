@@ -85,11 +85,11 @@ const GOOGLE = /^https?:\/\/base\.google\.com\/ns\/1\.0\/?$/i;
 
 /**
  * The prefixes of columns: one for each namespace, whatever prefixes the file uses for it. The first namespace of a prefix
- * keeps it; a further one of the same prefix has a number behind it. A prefix that is not declared stays as it is.
+ * keeps it; another one with the same prefix gets a number. A prefix that is not declared stays unchanged.
  */
 class Prefixes {
   readonly #byNamespace = new Map<string, string>();
-  /** What prefixes of open elements stand for; an element without declarations shares those of its parent. */
+  /** For each open element, the prefix of columns for each prefix of the file; shared with its parent if it declares none. */
   readonly #open: ReadonlyMap<string, string>[] = [new Map()];
 
   open(attributes: Readonly<Record<string, string>>): void {
@@ -120,7 +120,7 @@ class Prefixes {
     const usual = GOOGLE.test(namespace) ? 'g' : written;
     let prefix = usual;
     for (let number = 2; taken.has(prefix); number += 1) prefix = `${usual}${number}`;
-    // Hardly any file has so many: one that makes new ones all the time must not fill memory.
+    // Usual files have few; a file with ever new namespaces must not fill memory.
     if (this.#byNamespace.size < MOST_NAMESPACES) this.#byNamespace.set(namespace, prefix);
     return prefix;
   }

@@ -12,7 +12,7 @@ import {
 /** Several values of one column of a record share a cell, one per line. */
 const BETWEEN_VALUES = '\n';
 
-/** What precedes the records of a file is shorter. */
+/** An outermost object with more characters is a container of records: what precedes the records is shorter. */
 const LARGE_CHARACTERS = 1 << 20;
 
 /** Collects records as rows: a column for each path that any record has, in order of first appearance. */
@@ -26,7 +26,7 @@ export class RecordsAsRows {
   #open: string[] | undefined;
   #hasInner = false;
   #characters = 0;
-  /** Those of the record itself, which each row within it repeats. */
+  /** Characters of the record itself, which each row within it repeats. */
   #repeated = 0;
   #rows: TableRow[] = [];
   /** How many records have ended. */
@@ -36,7 +36,7 @@ export class RecordsAsRows {
     this.#file = file;
   }
 
-  /** Whether the open record is too long to be one of which nothing is known yet. */
+  /** Whether the open record is too long to be kept until it is known whether it is a record. */
   get isLarge(): boolean {
     return this.#characters > LARGE_CHARACTERS;
   }
@@ -123,7 +123,7 @@ export class RecordsAsRows {
     );
   }
 
-  /** Forgets everything. */
+  /** Back to the state before the first record. */
   clear(): void {
     this.header.length = 0;
     this.#columns.clear();
@@ -144,7 +144,7 @@ const PATHS_KEPT = 500;
 const PATHS_NAMED = 5;
 const PATHS_CHOSEN_FROM = 12;
 
-/** What elements and keys are called that hold a record, in the languages of feeds; without their namespace. */
+/** Usual names of the elements and keys that hold a record, in several languages, without namespace. */
 const RECORD_NAME =
   /^(?:products?|produits?|produkte?|productos?|prodotti|prodotto|items?|offers?|articles?|artikel|articulos?|goods|entry|entries|records?|rows?|variants?|contacts?|customers?|subscribers?|people|persons?|users?)$/i;
 
@@ -163,8 +163,8 @@ export class RepeatedPaths {
   }
 
   /**
-   * The error for a file without records at the path that is looked at. A path is likely if it alone is called like
-   * records and is not within another such, or if it is the only one that repeats and has something in it.
+   * The error for a file without records at the requested path. The likely path is the only one of the first group that is
+   * not empty: outermost repeated paths with a usual name of records, repeated paths with paths below them, repeated paths.
    */
   unclear({ name: file }: Pick<TableFile, 'name'>, message: string, hint: string): TableChoiceError {
     const repeated = [...this.#counts]
@@ -187,7 +187,7 @@ export class RepeatedPaths {
   }
 }
 
-/** Those that are not within another of them. */
+/** The paths that are not below another of them. */
 function outermost(paths: readonly string[]): string[] {
   return paths.filter((path) => !paths.some((other) => path.startsWith(`${other}.`)));
 }

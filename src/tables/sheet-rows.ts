@@ -8,6 +8,7 @@ import {
   tableLimitError,
 } from './table-file.ts';
 
+/** Cells of one batch. */
 const MOST_CELLS_HELD = 100_000;
 
 /** Merged cells: the value of the first belongs to all of them. Rows from 1, columns from 0, both ends included. */
@@ -98,7 +99,7 @@ export interface SheetInfo {
 export async function chooseSheet<Sheet extends SheetInfo>(
   file: TableFile,
   sheets: readonly Sheet[],
-  holdsSomething: (sheet: Sheet) => Promise<boolean>,
+  hasContent: (sheet: Sheet) => Promise<boolean>,
 ): Promise<Sheet> {
   const { sheet: wanted } = file.choice;
   const visible = sheets.filter(({ hidden }) => !hidden);
@@ -109,7 +110,7 @@ export async function chooseSheet<Sheet extends SheetInfo>(
     const named =
       sheets.find(({ name }) => name === called) ?? sheets.find(({ name }) => plain(name) === plain(called));
     const numbered = /^[1-9]\d*$/.test(called) ? visible[Number(called) - 1] : undefined;
-    // A sheet may be called 2026.
+    // A text is first a name and then a number, because a sheet may have the name 2026.
     const chosen = typeof wanted === 'number' ? (numbered ?? named) : (named ?? numbered);
     if (chosen !== undefined) return chosen;
     throw unclear(
@@ -120,7 +121,7 @@ export async function chooseSheet<Sheet extends SheetInfo>(
     );
   }
   const filled: Sheet[] = [];
-  for (const sheet of visible) if (await holdsSomething(sheet)) filled.push(sheet);
+  for (const sheet of visible) if (await hasContent(sheet)) filled.push(sheet);
   const [only] = filled;
   if (only !== undefined && filled.length === 1) return only;
   if (filled.length === 0) {

@@ -68,7 +68,7 @@ export function refuseColumns(file: LimitedTable, cells: number, line: number): 
   if (cells > file.limits.columns) throw tableLimitError(file, 'columns', { line, found: { cells } });
 }
 
-/** What is beyond a limit in a table; nothing of a CSV file, such as quotes, can be the reason. */
+/** What exceeds a limit in a table. Other words than for CSV, where an unclosed quote may be the reason. */
 const LIMIT_WORDS = {
   rowBytes: 'the row or the record is longer',
   cellBytes: 'the cell is longer',

@@ -27,12 +27,12 @@ function setup(key: 'good' | 'wrong' = 'good') {
 describe('records that are answered 403', () => {
   it('are rejected as soon as anything else is accepted', () => {
     const { held, rejected, gaveUp, asked } = setup();
-    held.hold('one');
+    held.add('one');
     expect(rejected).toEqual([]);
     held.accepted();
     expect(rejected).toEqual(['one']);
-    held.hold('two');
-    held.hold('three');
+    held.add('two');
+    held.add('three');
     held.accepted();
     expect(rejected).toEqual(['one', 'two', 'three']);
     expect([asked(), gaveUp]).toEqual([0, []]);
@@ -40,9 +40,9 @@ describe('records that are answered 403', () => {
 
   it('ask once whether the key is good when the first three are, and are rejected at the end when it is', async () => {
     const { held, rejected, gaveUp, asked, answer } = setup();
-    for (const entry of ['one', 'two']) held.hold(entry);
+    for (const entry of ['one', 'two']) held.add(entry);
     expect(asked()).toBe(0);
-    for (const entry of ['three', 'four']) held.hold(entry);
+    for (const entry of ['three', 'four']) held.add(entry);
     expect(asked()).toBe(1);
     await answer();
     const finished = held.finish();
@@ -54,9 +54,9 @@ describe('records that are answered 403', () => {
 
   it('are about the key when it is wrong: the apply stops once, and nothing is rejected', async () => {
     const { held, rejected, gaveUp, asked, answer } = setup('wrong');
-    for (const entry of ['one', 'two', 'three']) held.hold(entry);
+    for (const entry of ['one', 'two', 'three']) held.add(entry);
     await answer();
-    held.hold('four');
+    held.add('four');
     held.accepted();
     const finished = held.finish();
     await answer();
@@ -68,7 +68,7 @@ describe('records that are answered 403', () => {
 
   it('are asked about at the end when nothing else was sent', async () => {
     const { held, rejected, asked, answer } = setup();
-    held.hold('only');
+    held.add('only');
     const finished = held.finish();
     expect(asked()).toBe(1);
     await answer();
@@ -79,10 +79,10 @@ describe('records that are answered 403', () => {
   it('give up when very many come in a row, though the key may read', async () => {
     const { held, rejected, gaveUp, answer } = setup();
     held.accepted();
-    for (let number = 0; number < FORBIDDEN_IN_A_ROW - 1; number++) held.hold(`${number}`);
+    for (let number = 0; number < FORBIDDEN_IN_A_ROW - 1; number++) held.add(`${number}`);
     expect(gaveUp).toEqual([]);
-    held.hold('last');
-    held.hold('and one more');
+    held.add('last');
+    held.add('and one more');
     const finished = held.finish();
     await answer();
     await finished;

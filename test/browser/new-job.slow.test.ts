@@ -189,7 +189,7 @@ describeWithBrowser('a new job in a browser', () => {
       await page.getByLabel('Field of the column Kürzel').selectOption('sku');
       chosen.resolve();
       if (!javaScriptEnabled) await page.getByRole('button', { name: 'Show the records again' }).click();
-      await page.locator('.columns tr', { hasText: 'as you said' }).waitFor();
+      await page.locator('.columns tr', { hasText: 'your answer' }).waitFor();
       await page.locator('.preview summary').first().click();
       await expect.poll(() => page.locator('.preview').innerText()).toContain('"T-1"');
       expect(complaints).toEqual([]);

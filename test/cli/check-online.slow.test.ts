@@ -116,7 +116,7 @@ describe('check --online', () => {
   it.each([
     ['a wrong key', 401, {}, '{"success":false,"message":"Who?"}', 'refuses the key (401: Who?)'],
     ['a web page', 200, {}, '<!doctype html><p>Welcome', 'answers 200 with a web page, which is not the API'],
-    ['no such path', 404, {}, 'Not here', 'answers 404 with something else than JSON, which is not the API'],
+    ['no such path', 404, {}, 'Not here', 'answers 404 with text that is not JSON, which is not the API'],
     ['JSON of something else', 200, {}, '{"ok":true}', 'JSON of another shape'],
     ['a redirect', 301, { location: 'https://www.shop.example/' }, '', '301 to https://www.shop.example/'],
     ['a store in trouble', 503, {}, '', 'answers 503'],

@@ -78,7 +78,7 @@ it('a run that is stopped by answers of something else than the API says so, wit
   expect(figure, said).toBeDefined();
   expect(said).toContain(` rejected ${figure} `);
   expect(said).toContain(
-    'answered 404, but not as its API does; a proxy in front of the store may have answered',
+    'answered 404, but not in the format of its API; a proxy in front of the store may have answered',
   );
   expect(said).toContain('the answer begins: <html><title>Not found</title>');
   expect(said).toContain('Correct the cause of the refusals, then:');

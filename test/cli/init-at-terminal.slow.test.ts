@@ -135,7 +135,7 @@ describe.skipIf(!hasPseudoTerminal)(
       expect(await session.ended).toBe(0);
       expect(session.shown()).not.toContain(KEY);
       expect(await readFile(join(folder.dir, 'mappings', 'my-products.yaml'), 'utf8')).toContain(
-        '\n  title: Stück # as you said\n  price: Betrag # as you said\n',
+        '\n  title: Stück # your answer\n  price: Betrag # your answer\n',
       );
       expect(await readFile(join(folder.dir, '.env'), 'utf8')).toBe(
         `STORE_URL=https://shop.example\nSHOP_KEY='${KEY}'\n`,

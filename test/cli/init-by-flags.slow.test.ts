@@ -303,7 +303,7 @@ describe('init by flags', () => {
     const made = await shop.storeferry('init', ...source, '--column', 'price=Preis brutto');
     expect(made.code).toBe(0);
     expect(await readFile(join(shop.dir, 'mappings/my-products.yaml'), 'utf8')).toContain(
-      '\n  price: Preis brutto # as you said\n',
+      '\n  price: Preis brutto # your answer\n',
     );
   });
 });

@@ -62,7 +62,7 @@ describe('an answer', () => {
 
   it.each([401, 403, 404, 422, 502])('is quoted when it is %i and not one of the API', (status) => {
     const page = `<html>\u0007<title>Blocked</title>\nkey ${READER.apiKey}</html>`;
-    const said = `the store answered ${status}, but not as its API does; a proxy in front of the store may have answered; the answer begins: <html> <title>Blocked</title> key [API key]</html>`;
+    const said = `the store answered ${status}, but not in the format of its API; a proxy in front of the store may have answered; the answer begins: <html> <title>Blocked</title> key [API key]</html>`;
     expect(JSON.stringify(read(status, page))).toContain(JSON.stringify(said));
   });
 

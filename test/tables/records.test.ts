@@ -72,8 +72,13 @@ describe('JSON', () => {
     ['is cut off', '[{"a": 1}, {"a": ', {}, 'The JSON is broken at its end: expected a value.'],
     ['goes on behind its end', '[{"a": 1}] x', {}, 'The JSON is broken in line 1, columns 1 to 13: '],
     ['has a broken line', `[${'{"a": 1},\n'.repeat(2_000)}{"a" 2}]`, {}, 'in line 2001, columns 1 to 9: '],
-    ['has another value among its records', '[{"a": 1}, "x"]', {}, '`[1]` is no object: expected a record'],
-    ['has no object in its place', '{"d": [{"a": 1}, null]}', { records: 'd' }, '`d[1]` is no object: '],
+    [
+      'has another value among its records',
+      '[{"a": 1}, "x"]',
+      {},
+      '`[1]` is not an object: expected a record',
+    ],
+    ['has no object in its place', '{"d": [{"a": 1}, null]}', { records: 'd' }, '`d[1]` is not an object: '],
     [
       'is nested 10 000 times',
       '[{"a":'.repeat(10_000),
@@ -127,7 +132,7 @@ describe('a line of JSON Lines', () => {
   it.each([
     ['broken', '{"a": 1}\n{"a": 2, "b" 3}\n', "The JSON is broken in line 2, column 14: expected ':'."],
     ['cut off', '{"a": 1}\n\n{"a": 2, "b":\n{"a": 3}', 'in line 3, column 14: expected a value.'],
-    ['no object', '{"a": 1}\n[1, 2]\n', 'Line 2 is no object: expected a record'],
+    ['no object', '{"a": 1}\n[1, 2]\n', 'Line 2 is not an object: expected a record'],
     ['too deep', `{"a": 1}\n${'{"a":'.repeat(10_000)}`, 'Record 2 of the JSON file has more than 200 levels'],
   ])('that is %s is named', async (_, text, message) => {
     expect(await refusal(readStaged('a.jsonl', text))).toContain(message);

@@ -6,7 +6,7 @@ import { readProductHeader } from './header-reading.ts';
 import type { ProductConcept } from './header-words.ts';
 import { booleanOf, mostly, readAmount, readCount, type SampledColumn, saysNone } from './sampled-column.ts';
 
-/** What answers make of columns that no field takes. */
+/** What the mapping reads from unused columns, according to answers. */
 interface AppliedColumns {
   readonly discount: Pick<PricingSpec, 'percent' | 'amount'>;
   readonly during: Pick<PricingSpec, 'from' | 'to'>;
@@ -14,8 +14,8 @@ interface AppliedColumns {
 }
 
 /**
- * Asks about columns that no field takes although they change what a product costs, how many there are or whether it
- * is sold: to leave them out silently would send wrong prices or stock, and to apply them may do so, too.
+ * Asks about unused columns that change the price of a product, its stock or whether it is sold. To leave them out silently
+ * could send wrong prices or stock, and so could using them.
  */
 export function askUnused(guess: ProductGuess): AppliedColumns {
   const { free } = guess;
@@ -31,7 +31,7 @@ export function askUnused(guess: ProductGuess): AppliedColumns {
       const answer = ask(
         guess,
         column,
-        `${shown(column, isDiscount)} may have to be taken off the price`,
+        `${shown(column, isDiscount)} may be a discount on the price`,
         discountAnswers(column),
       );
       if (answer !== undefined) {
@@ -44,7 +44,7 @@ export function askUnused(guess: ProductGuess): AppliedColumns {
       const answer = ask(
         guess,
         column,
-        `${shown(column)} limits the sale, which is otherwise sent as one that has begun`,
+        `${shown(column)} limits the time of the sale; without it the sale is sent as already begun`,
         dateAnswers(column),
       );
       if (answer !== undefined) {
@@ -88,7 +88,7 @@ const SUM: readonly Applying[] = [
   { value: 'sum', label: 'no: the stock is the sum of these columns', format: '' },
 ];
 
-/** Asks what becomes of a column; undefined while it is open, and if the column is left out. */
+/** Asks how to use a column; undefined without an answer, and if the column is left out. */
 function ask(
   guess: ProductGuess,
   { header }: ProductColumn,
@@ -106,7 +106,7 @@ function ask(
 }
 
 function use(guess: ProductGuess, name: string, column: ProductColumn): string {
-  guess.claim(name, column, 'as you said', 'certain');
+  guess.claim(name, column, 'your answer', 'certain');
   return guess.use(name, column);
 }
 
@@ -129,8 +129,8 @@ const DISCOUNT_STEPS = [{ replace: '^-|[ %]+$' }, { number: { decimal: 'either' 
 function discountAnswers({ header, values }: ProductColumn): readonly Applying[] {
   const discounts = values.filter((value) => !saysNone(value)).map((value) => DISCOUNT.exec(value));
   if (discounts.includes(null)) return [];
-  const percent = { value: 'percent', label: 'no: take so many percent off the price', format: '' };
-  const amount = { value: 'amount', label: 'no: take that amount off the price', format: '' };
+  const percent = { value: 'percent', label: 'no: subtract this percentage from the price', format: '' };
+  const amount = { value: 'amount', label: 'no: subtract this amount from the price', format: '' };
   const isPercent = header.includes('%') || discounts.some((found) => found?.[1] === '%');
   return isPercent ? [percent] : [percent, amount];
 }
@@ -143,14 +143,14 @@ const DATES: readonly (readonly [pattern: RegExp, format: string])[] = [
   [/^\d{1,2}\/\d{1,2}\/\d{4}$/, 'd/M/yyyy'],
 ];
 
-/** Whether a date is that of the begin or the end; and, if no value shows it, whether the day or the month is first. */
+/** Whether the dates begin or end the sale; if no value shows it, also whether the day or the month is first. */
 function dateAnswers({ values }: ProductColumn): readonly Applying[] {
   const dates = values.filter((value) => !saysNone(value));
   const format = DATES.find(([pattern]) => dates.every((value) => pattern.test(value)))?.[1];
   if (format === undefined || dates.length === 0) return [];
   const both = (suffix: string, words: string, written: string) => [
-    { value: `begins${suffix}`, label: `no: the sale begins then${words}`, format: written },
-    { value: `ends${suffix}`, label: `no: the sale ends then, after that day${words}`, format: written },
+    { value: `begins${suffix}`, label: `no: the sale begins on this date${words}`, format: written },
+    { value: `ends${suffix}`, label: `no: the sale ends after this date${words}`, format: written },
   ];
   const monthFirst = format.replace(/d(.)M/, 'M$1d');
   if (monthFirst === format || format === 'd.M.yyyy') return both('', '', format);
@@ -162,8 +162,8 @@ function dateAnswers({ values }: ProductColumn): readonly Applying[] {
   ];
 }
 
-function shown({ header, values }: ProductColumn, tells: (value: string) => boolean = () => true): string {
-  return `'${header}', such as '${values.find(tells)}',`;
+function shown({ header, values }: ProductColumn, matches: (value: string) => boolean = () => true): string {
+  return `'${header}', such as '${values.find(matches)}',`;
 }
 
 function isDiscount(value: string): boolean {
@@ -176,7 +176,7 @@ function isMarked(value: string): boolean {
 
 const SIZE = /^(?:\d?x{0,3}[sl]|m|x{2,4}[sl]|\d{2}(?:[.,/]\d{1,2})?)$/i;
 
-/** Groups of columns with numbers of pieces, of one warehouse or one variant each. */
+/** Groups of columns with counts, each column for one warehouse or one variant. */
 function spreadOver(
   columns: readonly ProductColumn[],
 ): ReadonlyMap<ProductConcept, readonly ProductColumn[]> {
@@ -192,7 +192,7 @@ function isCount(value: string): boolean {
   return (readCount(value) !== undefined && !isPrice) || booleanOf(value) !== undefined || saysNone(value);
 }
 
-/** What a column has a part of: `Stock Berlin`, `Size S`, or `XL`. */
+/** The concept that a column covers for one warehouse or variant: `Stock Berlin`, `Size S`, or `XL`. */
 function partOf({ header }: SampledColumn): ProductConcept | undefined {
   if (SIZE.test(header)) return 'size';
   const words = header.split(/[\s_:|/()[\].-]+/).filter((word) => word !== '');

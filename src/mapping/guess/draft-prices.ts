@@ -38,12 +38,12 @@ export function draftPrices(guess: ProductGuess): PriceDraft | undefined {
   if (price === undefined) return undefined;
   const others = pickSale(guess, price);
   const columns = [price, others.was, others.sale].filter((column) => column !== undefined);
-  const kindred = signsOf(guess.columns.filter(fits).flatMap(digitsOf));
+  const sameKind = signsOf(guess.columns.filter(fits).flatMap(digitsOf));
   const fromPrices = askFromPrices(guess, columns);
   const skip = otherCurrencies(guess, price, columns);
   const read = (name: string, column: ProductColumn | undefined): Value | undefined => {
     if (column === undefined) return undefined;
-    const style = styleOf(guess, column.header, signsOf(digitsOf(column)), kindred, currencyOf(column));
+    const style = styleOf(guess, column.header, signsOf(digitsOf(column)), sameKind, currencyOf(column));
     return style && [guess.use(name, column), ...amountSteps(column, style, fromPrices === 'send')];
   };
   const main = read('price', price);
@@ -115,7 +115,7 @@ function pickPrice(guess: ProductGuess): ProductColumn | undefined {
   const damaged = misfit !== undefined && !fits(misfit) && shareOf(misfit, isAmount) > 0 ? [misfit] : [];
   askPrice(
     guess,
-    [...new Set([...damaged, ...regular, ...amounts.filter(isNoCode)])],
+    [...new Set([...damaged, ...regular, ...amounts.filter(mayBePrice)])],
     misfit === undefined || misfit.values.length === 0
       ? 'no header is called a price that customers pay'
       : `'${misfit.header}' is called a price, but ${shown(misfit)} (the first is '${sampleOf(misfit)}')`,
@@ -123,7 +123,7 @@ function pickPrice(guess: ProductGuess): ProductColumn | undefined {
   return undefined;
 }
 
-function isNoCode({ reading }: ProductColumn): boolean {
+function mayBePrice({ reading }: ProductColumn): boolean {
   return !reading.meanings.some(({ concept }) =>
     ['sku', 'gtin', 'id', 'position', 'parent', 'mpn', 'quantity', 'weight', 'image', 'none'].includes(
       concept,
@@ -296,7 +296,7 @@ export function styleOf<Concept extends string>(
   guess: Guess<Concept>,
   header: string,
   own: NumberSigns,
-  kindred: NumberSigns,
+  sameKind: NumberSigns,
   currency?: string | undefined,
 ): NumberStyle | undefined {
   const given = guess.answers['decimal'];
@@ -304,7 +304,7 @@ export function styleOf<Concept extends string>(
     const answer = guess.ask({ ...DECIMAL_QUESTION, reason: '' });
     return { decimal: answer === ',' ? ',' : '.' };
   }
-  for (const signs of [own, kindred]) {
+  for (const signs of [own, sameKind]) {
     const points = signs.point.length;
     const commas = signs.comma.length;
     if (points > 0 && commas > 0 && own.either.length === 0) {

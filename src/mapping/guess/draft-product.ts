@@ -52,7 +52,7 @@ export function draftProduct(guess: ProductGuess): ProductMappingSpec | undefine
     ...(images === undefined ? {} : { images }),
     ...(categories === undefined ? {} : { categories }),
   };
-  const bought: VariantsSpec = {
+  const variantsSpec: VariantsSpec = {
     rows: variants.rows,
     ...(variants.inherit.length === 0 ? {} : { inherit: [...variants.inherit] }),
     ...(sku === undefined ? {} : { sku: guess.use('sku', sku) }),
@@ -69,7 +69,7 @@ export function draftProduct(guess: ProductGuess): ProductMappingSpec | undefine
     ...(variants.group === undefined ? {} : { group: variants.group }),
     product,
     ...(variants.options === undefined ? {} : { options: variants.options }),
-    variants: bought,
+    variants: variantsSpec,
     tests: [],
   };
 }

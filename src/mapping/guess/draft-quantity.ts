@@ -171,7 +171,7 @@ export function draftWeight(guess: ProductGuess): VariantsSpec['weight'] {
   return { value: steps.length === 0 ? name : [name, ...steps], unit: 'cell' };
 }
 
-/** The steps that make decimal points: weights with units are read like this. */
+/** The steps that write a number with a decimal point, as weights with units need it. */
 const POINT_STEPS: Readonly<Record<',' | '.' | 'auto', readonly Transform[]>> = {
   ',': [{ replace: '[.]' }, { replace: ',', with: '.' }],
   '.': [{ replace: ',' }],

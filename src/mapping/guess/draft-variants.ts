@@ -158,7 +158,9 @@ function byParent(
   const name = guess.use('parent', parent);
   const options = optionsOf(guess, choices);
   if (refers && sku !== undefined) {
-    guess.notes.push(`A row with '${parent.header}' is a variant of the row whose '${sku.header}' that is.`);
+    guess.notes.push(
+      `A row with a '${parent.header}' is a variant of the row that has this value as '${sku.header}'.`,
+    );
     const group = { parent: name, names: [guess.use('sku', sku)] };
     return { group, rows: 'children', options, inherit: [], by: sku };
   }
@@ -184,7 +186,7 @@ function byParent(
   return { group: { by, rows: 'anywhere' }, rows: 'all', options, inherit: [], by: parent };
 }
 
-/** Whether a column has a value on every row, and never the same. */
+/** Whether a column has a value on every row, and no value twice. */
 export function isKey(column: ProductColumn | undefined): boolean {
   return (
     column !== undefined &&

@@ -36,7 +36,7 @@ export interface ProposedColumn {
   readonly index: number;
   /** The field it fills, as `--column` names it; null where it is not used. */
   readonly field: string | null;
-  /** `certain`: header and values agree, or somebody said so; `likely`: only one of them shows it. */
+  /** `certain`: header and values agree, or an answer says so; `likely`: only one of them shows it. */
   readonly confidence: 'certain' | 'likely' | null;
   /** The evidence in words; for an unused column, the reason. */
   readonly evidence: string;
@@ -63,7 +63,7 @@ export interface Choice<Concept extends string> {
   readonly fits: (column: SampledColumn) => boolean;
   /** What its values show, for the evidence: `118 of 120 values are amounts`. */
   readonly shown: (column: SampledColumn) => string;
-  /** Of columns whose headers mean the same, the ones to prefer; the others are asked about. */
+  /** Which of several columns whose headers mean the same to prefer. If several remain, a question is asked. */
   readonly prefer?: (column: ReadColumn<Concept>) => boolean;
 }
 
@@ -94,7 +94,7 @@ export class Guess<Concept extends string> {
     this.#language = mainLanguage(this.columns.map(({ reading }) => reading));
   }
 
-  /** The column that an answer names for a field, or that an earlier mapping took for it; `none` by an answer. */
+  /** The column that an answer names for a field, or that an earlier mapping used for it; `none` if the answer is that there is none. */
   settled({
     field,
     what,
@@ -102,7 +102,7 @@ export class Guess<Concept extends string> {
   }: Pick<Choice<Concept>, 'field' | 'what' | 'fits'>): ReadColumn<Concept> | 'none' | undefined {
     const given = this.given(field);
     if (given !== undefined)
-      return given === 'none' ? given : this.claim(field, given, 'as you said', 'certain');
+      return given === 'none' ? given : this.claim(field, given, 'your answer', 'certain');
     const before = this.free.find(({ header }) => this.#earlier.get(loosened(header))?.field === field);
     if (before === undefined || (before.values.length > 0 && !fits(before))) return undefined;
     const mapping = this.#earlier.get(loosened(before.header))?.mapping ?? '';
@@ -187,7 +187,7 @@ export class Guess<Concept extends string> {
     return this.columns.filter((column) => column.header !== '' && this.isFree(column));
   }
 
-  /** Whether it is asked which column has a field. */
+  /** Whether there is a question which column fills the field. */
   isAsked(field: string): boolean {
     return this.questions.some(({ id }) => id === `column.${field}`);
   }
@@ -197,7 +197,7 @@ export class Guess<Concept extends string> {
     return [...this.#claims.values()].map(({ field }) => field);
   }
 
-  /** Puts a column into the mapping, by a name; gives the name. */
+  /** Adds a column to the mapping, under this name or the name with a number. Returns its name there. */
   use(name: string, column: SampledColumn): string {
     const [taken] = [...this.used].find(([, used]) => used.column.index === column.index) ?? [];
     if (taken !== undefined) return taken;
@@ -239,7 +239,7 @@ export class Guess<Concept extends string> {
     });
   }
 
-  /** Asks, unless the question has its answer. Gives the answer. UsageError for one that is not among those offered. */
+  /** The answer to a question; without one, adds the question. UsageError for an answer that is not offered. */
   ask({ id, text, reason, answers }: Omit<MappingQuestion, 'flag'>): string | undefined {
     const given = this.answers[id];
     if (given !== undefined && !id.startsWith('column.')) {
@@ -263,7 +263,9 @@ export class Guess<Concept extends string> {
     const language = meaning.languages.find((one) => one === this.#language) ?? meaning.languages[0] ?? '';
     const bare = what.replace(/^the /, '');
     const called =
-      meaning.how === 'near' ? `header nearly ${language} for ${bare}` : `header is ${language} for ${bare}`;
+      meaning.how === 'near'
+        ? `header resembles ${language} for ${bare}`
+        : `header is ${language} for ${bare}`;
     return shown === '' ? called : `${called}; ${shown}`;
   }
 
@@ -305,7 +307,7 @@ interface Claim {
   readonly confidence: 'certain' | 'likely';
 }
 
-/** What a header means, of some concepts. */
+/** The meaning of a header among some concepts. */
 export function meaningOf<Concept extends string>(
   { reading }: ReadColumn<Concept>,
   concepts: readonly Concept[],
@@ -329,7 +331,7 @@ function nameOf({ header, occurrence }: SampledColumn): string {
   return occurrence === 0 ? header : `${header}#${occurrence}`;
 }
 
-/** The first value of a column, shortened; of some length, as a list of blank cells says nothing. */
+/** The first value of a column, shortened. */
 export function sampleOf({ values }: SampledColumn): string {
   const text = (values[0] ?? '').replaceAll(/\s+/g, ' ');
   return text.length > SAMPLE_LENGTH ? `${text.slice(0, SAMPLE_LENGTH - 1)}…` : text;

@@ -174,7 +174,7 @@ function meaningsAt<Concept extends string>(
 
 /** The words joined: all of them, without words for product, and without linking words. */
 function candidatesOf(words: readonly string[]): readonly string[] {
-  // A last letter is a name of its own: Price A.
+  // The last word stays, because a single letter can distinguish columns: Price A.
   const bare = words.filter((word, index) => index === words.length - 1 || !LINKS.has(word));
   const own = bare.filter((word) => !NOUNS.has(word));
   const joined = own.join('');

@@ -22,7 +22,7 @@ export type Words = Readonly<Partial<Record<Language, string>>>;
 /**
  * The concepts of a product file, each with its header words. If a word belongs to several concepts, the values of the
  * column decide, in this order. Words for product (Artikelname, product name), units, currencies, numbers and `incl. VAT`
- * are understood in addition. Some concepts have no field: they prevent that their columns are used for another concept.
+ * are understood in addition. Some concepts have no field: they keep their columns from being used for another concept.
  */
 const PRODUCT_WORDS = {
   sku: {

@@ -37,11 +37,11 @@ export interface MappingProposal {
   readonly questions: readonly MappingQuestion[];
   /** Null while a question is open. */
   readonly spec: MappingSpec | null;
-  /** What shows it, by the name of a column in `spec.columns`. */
+  /** Why each column is used, by its name in `spec.columns`. */
   readonly evidence: Readonly<Record<string, string>>;
 }
 
-/** The fields that one column can fill, as answers name them (`column.FIELD`), and what they are called. */
+/** The fields that one column can fill, as answers name them (`column.FIELD`), with their labels. */
 export const COLUMN_FIELDS: Readonly<Record<MappingSpec['import'], Readonly<Record<string, string>>>> = {
   products: {
     title: 'Title',
@@ -139,12 +139,12 @@ function resultOf<Concept extends string>(guess: Guess<Concept>, spec: MappingSp
   };
 }
 
-/** How many columns of a file a proposal understands. A shipped mapping that knows no more columns was made for other files. */
+/** The number of columns that a proposal uses. A shipped mapping that matches no more of them was made for other files. */
 export function understoodColumns(imports: MappingSpec['import'], file: FileToGuess): number {
   return proposeMapping(imports, file).columns.filter(({ field }) => field !== null).length;
 }
 
-/** The languages of the headers with letters beyond ASCII, for each that is understood: they show how a file is encoded. */
+/** For each known header with characters beyond ASCII its languages, which help to detect the encoding of the file. */
 export function languagesOf(header: readonly string[]): readonly (readonly string[])[] {
   return header
     .filter((text) => /[^\p{ASCII}]/u.test(text) && /\p{L}/u.test(text))

@@ -88,14 +88,14 @@ const NO_PRICE: ReadonlySet<string> = new Set(
   ).split('|'),
 );
 
-/** Whether a cell says that there is no price, or nothing at all. */
+/** Whether a text stands for a missing value: `on request`, `-`. */
 export function saysNone(value: string): boolean {
   return NO_PRICE.has(value.toLowerCase());
 }
 
 /** The signs in the numbers of cells. */
 export interface NumberSigns {
-  /** Values that only a decimal point, or only a decimal comma, makes readable; the first of each. */
+  /** Values that can be read only with a decimal point, or only with a decimal comma. */
   readonly point: readonly string[];
   readonly comma: readonly string[];
   /** Values with three digits after their only sign: thousands or thousandths. */
@@ -119,7 +119,7 @@ export function signsOf(numbers: readonly string[]): NumberSigns {
   return signs;
 }
 
-/** Which sign of a number must be the decimal one; undefined where it has none that could be. */
+/** The decimal sign that a number shows; undefined if it has neither point nor comma. */
 function decimalOf(written: string): 'point' | 'comma' | 'either' | undefined {
   const text = written.replace(/^-/, '');
   const points = text.split('.').length - 1;
@@ -136,7 +136,7 @@ function decimalOf(written: string): 'point' | 'comma' | 'either' | undefined {
 
 const GTIN = /^(?:\d{8}|\d{12,14})$/;
 
-/** Whether a value is an EAN, UPC or other GTIN with a right check digit. */
+/** Whether a value is an EAN, UPC or other GTIN with a correct check digit. */
 export function isGtin(value: string): boolean {
   if (!GTIN.test(value)) return false;
   const digits = [...value].map(Number).reverse();
@@ -167,7 +167,7 @@ export function isAddresses(value: string): boolean {
   return listedAddresses(value).every((one) => ADDRESS.test(one));
 }
 
-/** Whether a cell holds addresses that end as pictures do. */
+/** Whether a cell has only web addresses, at least one with the extension of an image file. */
 export function isPictures(value: string): boolean {
   return isAddresses(value) && listedAddresses(value).some((one) => PICTURE.test(one));
 }

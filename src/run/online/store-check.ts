@@ -95,7 +95,7 @@ export function judgeStore(
         `${baseUrl} redirects (${probe.status}${probe.to === '' ? '' : ` to ${probe.to}`}); redirects are not followed, because they would pass on the key`,
         `Set ${address} to the address that it redirects to, if that is your store.`,
       );
-    case 'unwell': {
+    case 'failing': {
       const said = probe.message === '' ? '' : `: ${probe.message}`;
       return error(
         `${baseUrl} answers ${probe.status}${said}`,

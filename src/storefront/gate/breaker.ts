@@ -1,6 +1,6 @@
 import { type Clock, MAX_RETRY_AFTER_MS } from '../../model/clock.ts';
 import { StoreUnavailableError } from '../../model/storeferry-error.ts';
-import { type AbortListeners, waitingLine } from '../abortable.ts';
+import { type AbortListeners, waitQueue } from '../abortable.ts';
 
 /** The number of latest answers that count, and the number of failures among them that opens the breaker. */
 export const BREAKER_WINDOW = 20;
@@ -197,7 +197,7 @@ export function retryBudget() {
 /** Grants retries from a budget, in order of arrival. */
 export function retryGrants(clock: Clock, aborts: AbortListeners) {
   const budget = retryBudget();
-  const line = waitingLine<void, void>(aborts);
+  const line = waitQueue<void, void>(aborts);
   let cancelTimer: (() => void) | null = null;
 
   const pump = (): void => {

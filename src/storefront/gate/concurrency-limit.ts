@@ -27,7 +27,7 @@ export type Pressure =
  * limit is used, and shrinks to 0.9 of itself after a push-back and when answers become slow.
  * After Vector's adaptive request concurrency, with changes for a client of one store. A push-back reduces the limit
  * at once instead of at the end of the round, and only if its request was sent after the last reduction. A limit that
- * was answered with 429 is exceeded only after a quiet time, which keeps 429s rare. Slow means slower than the
+ * was answered with 429 is reached again only after a quiet time, which keeps 429s rare. Slow means slower than the
  * average by more than chance, or that twice the requests in flight bring no more answers, because the average alone
  * follows a growing queue without end. Answers below 5 ms are always quick.
  */
@@ -133,7 +133,7 @@ export function concurrencyLimit(ceiling: number) {
   };
 }
 
-/** The time and the number of answers without a push-back that are needed before a rejected limit is exceeded again. */
+/** The time and the number of answers without a push-back that are needed before a rejected limit is tried again. */
 const QUIET_MS = 2_000;
 const QUIET_ANSWERS = 20;
 /** After each further push-back the waiting time before the next attempt doubles, up to this factor. */
@@ -159,7 +159,7 @@ export function cautiousCeiling() {
     answered(): void {
       quietAnswers++;
     },
-    /** Whether to exceed `limit` now. A limit that was pushed back is exceeded only after a long quiet time. */
+    /** Whether the limit may grow beyond `limit` now. The number that was pushed back is tried again after a long quiet time. */
     allowsMoreThan(limit: number, now: number): boolean {
       if (limit < highestGood) return true;
       if (quietAnswers < QUIET_ANSWERS || now - quietSince < QUIET_MS * caution) return false;
@@ -180,8 +180,8 @@ const MEMORY_WEIGHT = 0.4;
 const JUDGED_ABOVE = 4;
 /** Twice the requests in flight should give at least this many times the answers per second. */
 const WORTH_IT = 1.1;
-/** The weight of a measurement at another limit decreases a little with each round in which it prevents growth. */
-const DISTRUST = 1.002;
+/** The measurement at half the limit is multiplied by this in each round in which it prevents growth, because it may be outdated. */
+const AGEING = 1.002;
 
 /**
  * `less`: fewer answers per second than with half as many in flight; `little`: hardly more; `unknown`: not measured.
@@ -206,7 +206,7 @@ export function concurrencyGain() {
       const gain = limit / hereMs / (half / halfMs);
       if (gain >= WORTH_IT) return 'worth it';
       if (gain < 1) return 'less';
-      remembered[half] = halfMs * DISTRUST;
+      remembered[half] = halfMs * AGEING;
       return 'little';
     },
   };

@@ -1,5 +1,5 @@
 import { type Clock, isPushBack } from '../../model/clock.ts';
-import { type AbortListeners, waitingLine } from '../abortable.ts';
+import { type AbortListeners, waitQueue } from '../abortable.ts';
 import { breaker, outageTimer, PROBE_EVERY_MS, retryGrants } from './breaker.ts';
 import { concurrencyLimit, pushBackCauses } from './concurrency-limit.ts';
 import { rateLimit, type SharedRate } from './rate-limit.ts';
@@ -116,9 +116,9 @@ export function gate(options: GateOptions) {
   const circuit = breaker();
   const grants = retryGrants(clock, aborts);
   const turnOf = ({ turn }: Ticket): number => turn;
-  const first = waitingLine<Ticket, Admission>(aborts, turnOf);
-  const retries = waitingLine<Ticket, Admission>(aborts, turnOf);
-  const confirming = waitingLine<Ticket, Admission>(aborts);
+  const first = waitQueue<Ticket, Admission>(aborts, turnOf);
+  const retries = waitQueue<Ticket, Admission>(aborts, turnOf);
+  const confirming = waitQueue<Ticket, Admission>(aborts);
   const waiting = (): number => first.length + retries.length + confirming.length;
   const rejectAll = (error: Error): void => {
     for (const line of [first, retries, confirming]) line.rejectAll(error);

@@ -3,8 +3,8 @@ import type { Clock } from '../../model/clock.ts';
 /** A limit on requests per second that several processes share, for example through Redis. */
 export interface SharedRate {
   /**
-   * Takes up to `most` places in the queue of requests, which moves at `perSecond` places per second. Returns how
-   * many were taken, and how long until the first may be used; the others follow at that pace.
+   * Reserves start times (places) for up to `most` requests, `perSecond` of them per second. Returns how many were reserved,
+   * and how long until the first one; the others follow at that rate.
    */
   reserve(perSecond: number, most: number): Promise<{ readonly places: number; readonly afterMs: number }>;
 }
@@ -93,6 +93,7 @@ const DECREASE = 0.95;
 /** The factor for push-backs that continue before a whole second was measured. */
 const DECREASE_UNMEASURED = 0.7;
 const MEASURED_AFTER_MS = 1_000;
+/** This many push-backs since the last reduction, at least half of the answers, reduce the rate before that. */
 const KEEP_COMING = 3;
 /**
  * Requests this many times denser than their average came in a burst: the store may accept far more if they are
@@ -112,8 +113,8 @@ const SLOWEST = 0.5;
  * 503s count as "too many" only if they are this share of the answers since the last reduction, of at least this
  * many.
  */
-const UNWELL_SHARE = 1 / 3;
-const UNWELL_ANSWERS = 6;
+const UNAVAILABLE_SHARE = 1 / 3;
+const UNAVAILABLE_ANSWERS = 6;
 
 /**
  * The rate that the store allows, in requests per second. Infinity until a 429 is attributed to it, or enough 503s
@@ -168,8 +169,9 @@ export function learnedRate() {
       refusals++;
       const isFresh = endedAt - cutAt >= MEASURED_AFTER_MS;
       const keepComing = refusals >= KEEP_COMING && refusals >= answers / 2;
-      const means = explicit || (answers >= UNWELL_ANSWERS && refusals >= UNWELL_SHARE * answers);
-      if (means && (isFresh || keepComing)) cut(endedAt);
+      const isTooMany =
+        explicit || (answers >= UNAVAILABLE_ANSWERS && refusals >= UNAVAILABLE_SHARE * answers);
+      if (isTooMany && (isFresh || keepComing)) cut(endedAt);
     },
   };
 }
