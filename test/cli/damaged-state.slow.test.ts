@@ -16,7 +16,7 @@ const MOST_BITS = 40;
 const SAYS_DAMAGE = /damaged|cannot be read|state is older than|state has lost|this Storeferry knows version/;
 
 it('says what is damaged and what to do when bits of the state are flipped, or ends as it should', {
-  timeout: patience(180_000),
+  timeout: patience(300_000),
 }, async (context) => {
   const random = seededRandom(seedOf(context));
   await using setup = await setupNightly(PRODUCTS);

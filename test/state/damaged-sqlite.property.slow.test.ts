@@ -102,7 +102,7 @@ function calls(
 }
 
 it('says that a database with flipped bits is damaged, or gives what a sound one could give', {
-  timeout: patience(180_000),
+  timeout: patience(300_000),
 }, async (context) => {
   const random = seededRandom(seedOf(context));
   const root = await mkdtemp(join(tmpdir(), 'storeferry-damage-'));

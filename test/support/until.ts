@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { patience } from './pace.ts';
 import { testOver } from './processes.ts';
 
-const WITHIN_MS = 60_000;
+const WITHIN_MS = 120_000;
 
 export interface UntilOptions {
   /** How often to evaluate the condition; short enough to act in the middle of a run. Default 5 ms. */
