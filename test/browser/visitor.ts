@@ -21,7 +21,7 @@ export interface Visitor {
 /** Opens a browser window with nothing remembered. */
 export async function openVisitor(browser: Browser, options: BrowserContextOptions = {}): Promise<Visitor> {
   const context = await browser.newContext({ viewport: DESKTOP, acceptDownloads: true, ...options });
-  context.setDefaultTimeout(patience(60_000));
+  context.setDefaultTimeout(patience(120_000));
   const page = await context.newPage();
   const complaints: string[] = [];
   const strayRequests: string[] = [];

@@ -7,7 +7,7 @@ import { signalGroup, startProcess } from '../support/processes.ts';
 import { storeferryMain } from '../support/workspace.ts';
 
 /** How long a command may take to end, or to say that it goes on, or to end when it is asked to. */
-const PATIENCE_MS = patience(60_000);
+const PATIENCE_MS = patience(120_000);
 
 /** How a command of a document ended. */
 export interface Typed {

@@ -3,7 +3,7 @@ import { patience } from './pace.ts';
 import { startProcess, succeeds } from './processes.ts';
 import { storeferryMain } from './workspace.ts';
 
-const APPEARS_WITHIN_MS = patience(40_000);
+const APPEARS_WITHIN_MS = patience(120_000);
 
 /** Whether a pseudo-terminal can be had: by `script` of util-linux, which every Linux has. */
 export const hasPseudoTerminal = process.platform === 'linux' && succeeds('script', '--version');
