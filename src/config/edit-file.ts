@@ -25,6 +25,7 @@ import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import {
   type ConfigurationProblem,
+  errorCode,
   formatPlace,
   StoreferryError,
   UsageError,
@@ -175,8 +176,7 @@ function putNew(temporary: string, path: string): void {
   try {
     linkSync(temporary, path);
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : undefined;
-    if (code === 'EEXIST') throw appeared(path);
+    if (errorCode(error) === 'EEXIST') throw appeared(path);
     copyFileSync(temporary, path, constants.COPYFILE_EXCL);
   }
 }

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { looksSecret } from '../model/masked.ts';
-import { ConfigurationError } from '../model/storeferry-error.ts';
+import { ConfigurationError, errorCode } from '../model/storeferry-error.ts';
 import type { Path } from './value-at.ts';
 
 /** The source of settings and secrets: the variables of the process, then the workspace's `.env`. */
@@ -17,7 +17,7 @@ function readDotEnv(dir: string): Variables {
   try {
     return parseEnv(readFileSync(join(dir, '.env'), 'utf8').replace(/^\uFEFF/, ''));
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return {};
+    if (errorCode(error) === 'ENOENT') return {};
     const message = 'the file cannot be read; give this user read access, or remove the file';
     throw new ConfigurationError([{ place: { file: '.env' }, message }], { cause: error });
   }

@@ -7,8 +7,9 @@ import {
   mappingSchema,
   matchValue,
   type ProductMappingSpec,
+  paramProblems,
 } from '../mapping/spec/mapping-spec.ts';
-import { didYouMean } from '../model/nearest.ts';
+import { unlisted } from '../model/nearest.ts';
 import { type ConfigurationProblem, formatPlace } from '../model/storeferry-error.ts';
 import { completePlaces, placeSecrets } from './complete-places.ts';
 import type { Environment, SecretField } from './environment.ts';
@@ -229,41 +230,19 @@ function checkNames({ store, mapping }: Named, known: Known, quote: Quote): Rela
   return problems;
 }
 
-function unlisted(name: string, names: readonly string[]): string {
-  return `${didYouMean(name, names)} (${names.length === 0 ? 'there are none' : `known: ${names.join(', ')}`})`;
-}
-
 /** Checks that a job and its mapping fit together. */
 function checkMappingUse(job: ImportJob, mapping: MappingSpec, quote: Quote): RelationProblem[] {
   if (mapping.import !== job.import) {
     const message = `the mapping '${job.mapping}' produces ${mapping.import}, but the job imports ${job.import}`;
     return [{ path: ['mapping'], message }];
   }
-  const problems = checkParams(job, mapping);
+  const problems = paramProblems(mapping, job.params, `the mapping '${job.mapping}'`).map(
+    ({ name, isUnknown, message }): RelationProblem =>
+      isUnknown ? { path: ['params', name], part: 'key', message } : { path: ['params'], message },
+  );
   return mapping.import === 'contacts'
     ? [...problems, ...checkContacts(job, mapping, quote)]
     : [...problems, ...checkFields(job, mapping)];
-}
-
-function checkParams(job: ImportJob, mapping: MappingSpec): RelationProblem[] {
-  const params = mapping.params ?? {};
-  const names = Object.keys(params);
-  const unknown = Object.keys(job.params).filter((name) => !names.includes(name));
-  const unset = names.filter((name) => {
-    const param = params[name];
-    return typeof param === 'object' && param.default === undefined && !Object.hasOwn(job.params, name);
-  });
-  return [
-    ...unknown.map((name) => ({
-      path: ['params', name],
-      part: 'key' as const,
-      message: `the mapping '${job.mapping}' has no parameter '${name}'${unlisted(name, names)}`,
-    })),
-    ...unset.map((name) => ({
-      path: ['params'],
-      message: `the mapping '${job.mapping}' needs the parameter '${name}'; set it under params`,
-    })),
-  ];
 }
 
 /** Checks that a mapping has the fields that the mode of the job needs: a whole product, or a key and the changed fields. */

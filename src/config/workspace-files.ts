@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { ConfigurationError } from '../model/storeferry-error.ts';
+import { ConfigurationError, errorCode } from '../model/storeferry-error.ts';
 import { isName } from './store-config.ts';
 import { parseYaml, readYaml, type YamlFile } from './yaml-file.ts';
 
@@ -64,9 +64,9 @@ function listFolder(dir: string): string[] {
   try {
     return readdirSync(dir).sort();
   } catch (cause) {
-    const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
+    const code = errorCode(cause);
     if (code === 'ENOENT') return [];
-    const message = `the folder cannot be read (${code ?? 'unknown error'})`;
+    const message = `the folder cannot be read (${code})`;
     throw new ConfigurationError([{ place: { file: dir }, message }], { cause });
   }
 }

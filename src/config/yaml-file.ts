@@ -13,6 +13,7 @@ import {
   visit,
 } from 'yaml';
 import type { ConfigurationProblem, Place } from '../model/storeferry-error.ts';
+import { errorCode } from '../model/storeferry-error.ts';
 import type { Path } from './value-at.ts';
 
 /** A YAML file as plain values that remember their places. */
@@ -32,7 +33,7 @@ export function readYaml(path: string, file: string): YamlFile | undefined {
   try {
     bytes = readFileSync(path);
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
+    const code = errorCode(error);
     return code === 'ENOENT' ? undefined : unreadable(file, `the file cannot be read (${code})`);
   }
   try {

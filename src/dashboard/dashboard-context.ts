@@ -1,6 +1,6 @@
 import type { FastifyPluginCallback } from 'fastify';
 import type { Workspace } from '../config/workspace.ts';
-import { UsageError } from '../model/storeferry-error.ts';
+import { errorCode, UsageError } from '../model/storeferry-error.ts';
 import type { ClockKeeper, JobFacts } from '../report/run-facts.ts';
 import type { RunContext } from '../run/run-context.ts';
 
@@ -148,7 +148,7 @@ export function urlHost(host: string): string {
 
 /** That a server cannot listen, and why. */
 export function cannotListen(error: unknown, who: string, { host, port }: Listen): UsageError {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+  const code = errorCode(error);
   const why = code === 'EADDRINUSE' ? 'the port is in use' : code;
   return new UsageError(`${who} cannot listen on ${host}:${port}: ${why}.`, {
     cause: error,

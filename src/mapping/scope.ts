@@ -2,7 +2,7 @@ import { DEFAULT_LIMITS, type MappingLimits } from '../model/input-limits.ts';
 import { didYouMean } from '../model/nearest.ts';
 import { Columns, type Family } from './columns/columns.ts';
 import type { LookupTable } from './lookup-table.ts';
-import type { MappingSpec } from './spec/mapping-spec.ts';
+import { type MappingSpec, paramProblems } from './spec/mapping-spec.ts';
 import type { Trace } from './trace.ts';
 
 /** An error in a mapping, with its path in the file. */
@@ -184,8 +184,8 @@ export function paramsOf(
   problems: Problems,
 ): ReadonlyMap<string, Param> {
   const declared = new Map(Object.entries(spec.params ?? {}));
-  for (const problem of checkParams(spec, set ?? {}, set !== undefined)) {
-    problems.add(problem.path, problem.message);
+  for (const { name, message } of set === undefined ? [] : paramProblems(spec, set)) {
+    problems.add(['params', name], message);
   }
   const given = new Map(Object.entries(set ?? {}));
   return new Map(
@@ -194,25 +194,4 @@ export function paramsOf(
       return [name, given.get(name) ?? fallback ?? ''];
     }),
   );
-}
-
-/** The problems of the params that a job sets, with paths under `params`. `complete`: the job sets no further ones. */
-export function checkParams(
-  spec: MappingSpec,
-  set: Readonly<Record<string, Param>>,
-  complete = true,
-): readonly MappingProblem[] {
-  const declared = new Map(Object.entries(spec.params ?? {}));
-  const unknown = Object.keys(set).filter((name) => !declared.has(name));
-  const given = new Set(Object.keys(set));
-  const unset = [...declared].flatMap(([name, param]) =>
-    complete && typeof param === 'object' && param.default === undefined && !given.has(name) ? [name] : [],
-  );
-  return [
-    ...unknown.map((name) => ({
-      path: ['params', name],
-      message: `the mapping has no param ${name}${didYouMean(name, [...declared.keys()])}`,
-    })),
-    ...unset.map((name) => ({ path: ['params', name], message: `the job must set the param ${name}` })),
-  ];
 }

@@ -47,6 +47,22 @@ export function sleep(clock: Clock, ms: number, ...signals: readonly AbortSignal
   });
 }
 
+/** Calls `work` every so often until it is stopped, once at a time; stopping waits for the call under way. `work` never rejects. */
+export function every(ms: number, work: () => Promise<void>): { stop(): Promise<void> } {
+  let running: Promise<void> | null = null;
+  const timer = setInterval(() => {
+    running ??= work().finally(() => {
+      running = null;
+    });
+  }, ms);
+  return {
+    async stop() {
+      clearInterval(timer);
+      await running;
+    },
+  };
+}
+
 /** Whether a time zone is known by this name, such as `Europe/London`; a bare offset such as `+02:00` names none. */
 export function isTimezone(name: string): boolean {
   if (name === 'UTC') return true;

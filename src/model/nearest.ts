@@ -41,6 +41,12 @@ export function didYouMean(name: string, choices: Iterable<string>): string {
   return meant === undefined ? '' : `; did you mean '${meant}'?`;
 }
 
+/** What may have been meant by a name that is not among the known ones, and these. */
+export function unlisted(name: string, known: readonly string[]): string {
+  const list = known.length === 0 ? 'there are none' : `known: ${known.join(', ')}`;
+  return `${didYouMean(name, known)} (${list})`;
+}
+
 /** A name without case, white space, hyphens and underscores. */
 export function loosened(name: string): string {
   return name

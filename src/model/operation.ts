@@ -144,7 +144,7 @@ function plain(text: string): string {
   return text.normalize('NFC').replaceAll(/\s+/g, ' ').trim();
 }
 
-/** Letters that Unicode does not decompose, and their usual replacements in shops. */
+/** Latin letters that do not decompose into a letter and an accent, and their usual replacements in shops. */
 const PLAIN_LETTERS: Readonly<Record<string, string>> = {
   ß: 'ss',
   æ: 'ae',
@@ -152,10 +152,16 @@ const PLAIN_LETTERS: Readonly<Record<string, string>> = {
   ø: 'o',
   đ: 'd',
   ð: 'd',
-  ł: 'l',
   þ: 'th',
+  ł: 'l',
+  ħ: 'h',
   ı: 'i',
 };
+
+/** A text in lower case with plain letters, such as `ss` instead of `ß`. Accents stay. */
+export function withPlainLetters(text: string): string {
+  return text.replaceAll(/[ßæœøđðþłħı]/g, (letter) => PLAIN_LETTERS[letter] ?? letter);
+}
 
 /**
  * Whether a store may have made `answered` of `sent`: case, accents, Unicode form, punctuation to dashes, a number
@@ -172,11 +178,7 @@ export function isNormalisedUrl(sent: string, answered: string): boolean {
 
 /** A url as most shops would write it: plain lower-case letters and digits with dashes between. */
 function handleOf(url: string): string {
-  return decoded(url)
-    .normalize('NFKD')
-    .replaceAll(/\p{M}/gu, '')
-    .toLowerCase()
-    .replaceAll(/[ßæœøđðłþı]/g, (letter) => PLAIN_LETTERS[letter] ?? letter)
+  return withPlainLetters(decoded(url).normalize('NFKD').replaceAll(/\p{M}/gu, '').toLowerCase())
     .replaceAll(/[^\p{L}\p{N}]+/gu, '-')
     .replaceAll(/^-|-$/g, '');
 }

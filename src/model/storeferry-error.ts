@@ -246,7 +246,12 @@ export function firstError(error: unknown): unknown {
 /** The stable code of an error of Node.js or a library, else its name; their messages may quote secrets. */
 export function errorCode(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown error';
-  return 'code' in error && typeof error.code === 'string' ? error.code : error.name;
+  return codeOf(error) ?? error.name;
+}
+
+/** The code of a system error, such as ENOSPC; undefined for errors without one. */
+export function codeOf(error: unknown): string | undefined {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 }
 
 /** Any thrown value, as a sentence for people. */

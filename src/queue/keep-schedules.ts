@@ -1,6 +1,7 @@
 import type { Job, Queue } from 'bullmq';
 import { type JobSchedule, nextTick } from '../config/job/job.ts';
 import type { JobSchedules } from '../config/workspace.ts';
+import { every } from '../model/clock.ts';
 import type { Locks } from '../state/state.ts';
 import type { Queues, TickData } from './queues.ts';
 import type { WorkerLog } from './worker-settings.ts';
@@ -109,19 +110,9 @@ export async function keepSchedules(options: ScheduleKeeperOptions) {
   };
 
   await look();
-  let looking: Promise<void> | null = null;
-  const timer = setInterval(() => {
-    // Without Redis a comparison may take minutes.
-    looking ??= look().finally(() => {
-      looking = null;
-    });
-  }, LOOK_EVERY_MS);
-  return {
-    async close(): Promise<void> {
-      clearInterval(timer);
-      await looking;
-    },
-  };
+  // Without Redis a comparison may take minutes.
+  const looking = every(LOOK_EVERY_MS, look);
+  return { close: looking.stop };
 }
 
 /** The schedules in the queue of ticks. */

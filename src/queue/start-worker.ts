@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { nextTick } from '../config/job/job.ts';
+import { every } from '../model/clock.ts';
 import { InterruptedError, StateError, UsageError } from '../model/storeferry-error.ts';
 import type { RunContext } from '../run/run-context.ts';
 import {
@@ -93,16 +94,10 @@ async function startEmbeddedWorker(
       failure = reason;
     }
   };
-  let looking: Promise<void> | null = null;
-  const timer = setInterval(() => {
-    looking ??= look().finally(() => {
-      looking = null;
-    });
-  }, LOOK_EVERY_MS);
+  const looking = every(LOOK_EVERY_MS, look);
   ending.defer(async () => {
-    clearInterval(timer);
     stop.abort(new InterruptedError('The worker is stopping.'));
-    await Promise.all([keeper.close(), looking]);
+    await Promise.all([keeper.close(), looking.stop()]);
     await queueRunner.ended();
   });
   return {

@@ -1,3 +1,4 @@
+import { every } from '../model/clock.ts';
 import type { Run, RunProgress, RunWaiting } from '../model/run.ts';
 import { InterruptedOnRequestError } from '../model/storeferry-error.ts';
 import type { RunContext, RunEvent } from './run-context.ts';
@@ -26,7 +27,6 @@ export function watchedRun(context: RunContext, run: Run): WatchedRun {
   const workedMs = () => Math.round((followed.workedMs ?? 0) + performance.now() - beganAt);
   let latest: RunProgress | null = null;
   let waiting: RunWaiting | null = null;
-  let looking: Promise<void> | null = null;
 
   const look = async (): Promise<void> => {
     const { id } = followed;
@@ -41,15 +41,7 @@ export function watchedRun(context: RunContext, run: Run): WatchedRun {
       // Without an answer nothing is known: the run itself will meet the failure of the state.
     }
   };
-  const timer = setInterval(() => {
-    looking ??= look().finally(() => {
-      looking = null;
-    });
-  }, LOOK_EVERY_MS).unref();
-  const end = async (): Promise<void> => {
-    clearInterval(timer);
-    await looking;
-  };
+  const looking = every(LOOK_EVERY_MS, look);
 
   return {
     context: {
@@ -68,8 +60,8 @@ export function watchedRun(context: RunContext, run: Run): WatchedRun {
       // Earlier time of the same run is already counted from `beganAt`.
       if (run.id !== followed.id) followed = run;
     },
-    end,
-    [Symbol.dispose]: () => clearInterval(timer),
+    end: looking.stop,
+    [Symbol.dispose]: () => void looking.stop(),
   };
 }
 

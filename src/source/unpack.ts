@@ -4,7 +4,7 @@ import { createGunzip } from 'node:zlib';
 import { fileLimitError, type InputLimits } from '../model/input-limits.ts';
 import { googleSheetHint } from '../model/remote-address.ts';
 import type { TableFormat } from '../model/row.ts';
-import { SourceError } from '../model/storeferry-error.ts';
+import { errorCode, SourceError } from '../model/storeferry-error.ts';
 import { RECOGNISED_BYTES, type Recognised, recognise } from './recognise.ts';
 
 /** The limits on an unpacked source: they protect the disk from a damaged or hostile archive. */
@@ -147,7 +147,7 @@ async function* gunzip(packed: AsyncIterable<Uint8Array>, name: string): AsyncGe
 }
 
 function isZlibError(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && String(error.code).startsWith('Z_');
+  return errorCode(error).startsWith('Z_');
 }
 
 function damaged(name: string, cause: unknown): SourceError {

@@ -265,7 +265,7 @@ export async function syncFolder(path: string): Promise<void> {
   const folder = await open(path, constants.O_RDONLY);
   try {
     await folder.sync().catch((error: unknown) => {
-      if (!['EINVAL', 'EISDIR', 'ENOTSUP', 'EPERM'].includes(codeOf(error) ?? '')) throw error;
+      if (!['EINVAL', 'EISDIR', 'ENOTSUP', 'EPERM'].includes(errorCode(error))) throw error;
     });
   } finally {
     await folder.close();
@@ -283,15 +283,9 @@ export async function found<Value>(asked: Promise<Value>): Promise<Value | undef
   try {
     return await asked;
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return undefined;
+    if (errorCode(error) === 'ENOENT') return undefined;
     throw error;
   }
-}
-
-/** The code of a system error, such as ENOSPC. */
-export function codeOf(error: unknown): string | undefined {
-  if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'string') return undefined;
-  return error.code;
 }
 
 const FILE_ERRORS: Readonly<Record<string, string>> = {
@@ -333,8 +327,8 @@ async function madeOrExists(path: string, mode?: number): Promise<boolean> {
     await mkdir(path, mode);
     return true;
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return false;
-    if (codeOf(error) === 'EEXIST' && (await stat(path)).isDirectory()) return true;
+    if (errorCode(error) === 'ENOENT') return false;
+    if (errorCode(error) === 'EEXIST' && (await stat(path)).isDirectory()) return true;
     throw error;
   }
 }

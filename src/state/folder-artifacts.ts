@@ -4,7 +4,7 @@ import { type FileHandle, open, readdir, rename, rm, stat } from 'node:fs/promis
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { giveBack, READ_BYTES, readNext } from '../model/read-next.ts';
-import { StateError } from '../model/storeferry-error.ts';
+import { codeOf, StateError } from '../model/storeferry-error.ts';
 import {
   type Artifacts,
   checkedName,
@@ -14,15 +14,7 @@ import {
   type RunFolder,
   temporaryName,
 } from './artifacts.ts';
-import {
-  codeOf,
-  fileErrorText,
-  found,
-  isAbandoned,
-  makeFolders,
-  syncFolder,
-  writeAll,
-} from './file-access.ts';
+import { fileErrorText, found, isAbandoned, makeFolders, syncFolder, writeAll } from './file-access.ts';
 
 /** Lines alternate between two places, each the smallest unit of a disk: while one is written, the other is intact. */
 const PLACE_BYTES = 512;

@@ -298,7 +298,7 @@ export async function decodeBody(bytes: Buffer, contentEncoding: string, maxByte
     try {
       decoded = await decode(decoded, { maxOutputLength: maxBytes });
     } catch (error) {
-      const isTooLarge = error instanceof Error && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE';
+      const isTooLarge = errorCode(error) === 'ERR_BUFFER_TOO_LARGE';
       return isTooLarge ? { kind: 'too-large' } : { kind: 'unreadable', encoding };
     }
   }

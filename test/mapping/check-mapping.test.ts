@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { checkMapping, compileMapping } from '../../src/mapping/compile-mapping.ts';
-import { checkParams } from '../../src/mapping/scope.ts';
+import { paramProblems } from '../../src/mapping/spec/mapping-spec.ts';
 import { MappingError } from '../../src/model/storeferry-error.ts';
 import { CONTEXT, mappingOf } from './mapping-setup.ts';
 
@@ -247,11 +247,11 @@ describe('params', () => {
   });
 
   it('must be set by the job, all that have no default and none that is unknown', () => {
-    expect(checkParams(spec, { bace: 'x' })).toEqual([
-      { path: ['params', 'bace'], message: "the mapping has no param bace; did you mean 'base'?" },
-      { path: ['params', 'base'], message: 'the job must set the param base' },
+    expect(paramProblems(spec, { bace: 'x' }).map(({ message }) => message)).toEqual([
+      "the mapping has no parameter 'bace'; did you mean 'base'? (known: base, sign)",
+      "the mapping needs the parameter 'base'; set it under params",
     ]);
-    expect(() => compileMapping(spec, CONTEXT)).toThrow('the job must set the param base');
+    expect(() => compileMapping(spec, CONTEXT)).toThrow("needs the parameter 'base'");
     expect(() => compileMapping(spec, { ...CONTEXT, params: { base: 'x' } })).not.toThrow();
   });
 });

@@ -14,7 +14,7 @@ import {
 } from '../../config/new-workspace/new-workspace.ts';
 import { isName } from '../../config/store-config.ts';
 import { isWorkspace } from '../../config/workspace.ts';
-import type { MappingSpec } from '../../mapping/spec/mapping-spec.ts';
+import { type MappingSpec, unsetParams } from '../../mapping/spec/mapping-spec.ts';
 import { isTimezone } from '../../model/clock.ts';
 import { shellWord } from '../../model/shell-word.ts';
 import { InterruptedError, UsageError } from '../../model/storeferry-error.ts';
@@ -294,9 +294,8 @@ async function askParams(
   const values: Record<string, string> = { ...options.param };
   const unknown = Object.keys(values).find((name) => !Object.hasOwn(params, name));
   if (unknown !== undefined) throw new UsageError(`--param ${unknown}: the mapping has no such parameter.`);
-  for (const [name, param] of Object.entries(params)) {
-    if (typeof param !== 'object' || param.default !== undefined || values[name] !== undefined) continue;
-    const about = param.description === undefined ? '' : ` (${param.description})`;
+  for (const { name, description } of unsetParams({ params }, values)) {
+    const about = description === undefined ? '' : ` (${description})`;
     const value = await prompter?.text(`${name}${about}:`);
     if (value === undefined) {
       throw new UsageError(`The mapping needs the parameter ${name}${about}.`, {

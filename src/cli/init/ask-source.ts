@@ -15,7 +15,13 @@ import {
   UsageError,
 } from '../../model/storeferry-error.ts';
 import { counted } from '../../report/printable.ts';
-import { describeLook, lookAtSource, readingQuestion, type SourceLook } from '../../run/preview-source.ts';
+import {
+  describeLook,
+  lookAtSource,
+  type ReadingQuestion,
+  readingQuestion,
+  type SourceLook,
+} from '../../run/preview-source.ts';
 import type { Asking } from './asking.ts';
 
 type Written = Extract<NewSource, { readonly path: string }>;
@@ -178,23 +184,13 @@ function strangeCharacters(text: string): number {
   );
 }
 
-interface Choices {
-  readonly choices: readonly {
-    readonly value: string;
-    readonly name: string;
-    readonly note?: string | undefined;
-  }[];
-  /** What `--yes` takes. */
-  readonly likely?: string | undefined;
-}
-
 /** One of several values for an option: the likely one with `--yes`, else as a person says. */
 async function choose(
   { options, prompter, say }: Asking,
   { message, place }: StoreferryError,
   flag: string,
   question: string,
-  { choices, likely }: Choices,
+  { choices, likely }: Pick<ReadingQuestion, 'choices' | 'likely'>,
 ): Promise<string> {
   if (options.yes && likely !== undefined) {
     say(`${message} Taken: ${flag} ${likely}.`);

@@ -4,7 +4,7 @@ import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { z } from 'zod';
 import { writeWhole } from '../../config/edit-file.ts';
-import { UsageError } from '../../model/storeferry-error.ts';
+import { errorCode, UsageError } from '../../model/storeferry-error.ts';
 
 const HASH = z.string().regex(/^[0-9a-f]{64}$/);
 
@@ -55,7 +55,7 @@ function readTokenHashes(file: string): TokenHashes | undefined {
   try {
     text = readFileSync(file, 'utf8');
   } catch (cause) {
-    if (cause instanceof Error && 'code' in cause && cause.code === 'ENOENT') return undefined;
+    if (errorCode(cause) === 'ENOENT') return undefined;
     throw unusable(file, cause);
   }
   try {

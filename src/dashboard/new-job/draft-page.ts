@@ -4,6 +4,7 @@ import {
   type MappingQuestion,
   type ProposedColumn,
 } from '../../mapping/guess/propose-mapping.ts';
+import { unsetParams } from '../../mapping/spec/mapping-spec.ts';
 import { rowPlace } from '../../model/row.ts';
 import { foreign, html, type Markup } from '../../report/html/markup.ts';
 import { counted, grouped, listed, printable, sentence } from '../../report/printable.ts';
@@ -188,7 +189,8 @@ function questionField({ id, text, reason, answers }: MappingQuestion, answer: s
 function paramsPart({ spec, params }: DraftFile): Markup | false {
   const entries = Object.entries(spec?.params ?? {});
   if (entries.length === 0) return false;
-  const needed = entries.filter(([, param]) => typeof param === 'object' && param.default === undefined);
+  const unset = new Set(unsetParams(spec ?? {}).map(({ name }) => name));
+  const needed = entries.filter(([name]) => unset.has(name));
   const fieldOf = ([name, param]: (typeof entries)[number]) => {
     const { default: usual, description } = typeof param === 'object' ? param : { default: param };
     const id = `param.${name}`;

@@ -10,6 +10,7 @@ import {
 } from '../../config/new-workspace/new-workspace.ts';
 import { baseUrlSchema, isName, storeSchema } from '../../config/store-config.ts';
 import type { Workspace } from '../../config/workspace.ts';
+import { unsetParams } from '../../mapping/spec/mapping-spec.ts';
 import { delimiterName } from '../../model/row.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import { serverTimezone } from '../pages/moment.ts';
@@ -31,12 +32,11 @@ export function newFilesOf(draft: Draft, { asked, file }: DraftState, dashboard:
   const store = storeOf(draft, workspace, dashboard);
   const schedule = scheduleOf(fields);
   const name = (fields['name'] ?? '').trim();
-  const missing = missingParams(file);
   const problems = [
     whyNoJobName(dir, name),
     ...('problems' in store ? store.problems : []),
     ...('problem' in schedule ? [schedule.problem] : []),
-    ...missing.map((param) => `The mapping needs the parameter ${param}.`),
+    ...unsetParams(spec, params).map(({ name }) => `The mapping needs the parameter ${name}.`),
   ].filter((problem) => problem !== undefined);
   if (problems.length > 0 || 'problems' in store || 'problem' in schedule) return { problems };
   const isOwn = mapping === OWN_MAPPING;
@@ -78,14 +78,6 @@ const CROSSWALK = 'contact-ids.csv';
 /** Whether the ids of contacts must come from a second file. */
 export function needsCrosswalk({ spec }: Pick<DraftFile, 'spec'>): boolean {
   return spec?.import === 'contacts' && spec.contact.id === undefined;
-}
-
-/** The parameters of the mapping that have no value yet. */
-function missingParams({ spec, params }: DraftFile): string[] {
-  return Object.entries(spec?.params ?? {}).flatMap(([name, param]) => {
-    const isOpen = typeof param === 'object' && param.default === undefined && params[name] === undefined;
-    return isOpen ? [name] : [];
-  });
 }
 
 /** A name that no job of the workspace has. */

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
-import { DestinationChangedError, DestinationError } from '../../model/storeferry-error.ts';
-import { codeOf, fileErrorText } from '../../state/file-access.ts';
+import { codeOf, DestinationChangedError, DestinationError } from '../../model/storeferry-error.ts';
+import { fileErrorText } from '../../state/file-access.ts';
 
 /** The current content of a destination. */
 export interface DestinationContent {

@@ -5,7 +5,7 @@ import { hostname } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import type { ExportJob } from '../../config/job/job.ts';
 import type { RemoteAddress } from '../../model/remote-address.ts';
-import { DestinationChangedError, DestinationError } from '../../model/storeferry-error.ts';
+import { DestinationChangedError, DestinationError, errorCode } from '../../model/storeferry-error.ts';
 import { fetchFile, openSpool } from '../../remote/fetch-file.ts';
 import {
   type RemoteClient,
@@ -183,7 +183,7 @@ function isAlive(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    return error instanceof Error && 'code' in error && error.code === 'EPERM';
+    return errorCode(error) === 'EPERM';
   }
 }
 

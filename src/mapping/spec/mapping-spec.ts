@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { type DeepReadonly, onlyKey, optional } from '../../model/json-object.ts';
 import { PRODUCT_FIELDS, type ProductField, type UpdateMatch } from '../../model/mapped-record.ts';
+import { unlisted } from '../../model/nearest.ts';
 import type { FilePlace } from '../../model/remote-address.ts';
 import { delimiterSchema, encodingSchema, tableFields } from '../../model/row.ts';
 import type { Place } from '../../model/storeferry-error.ts';
@@ -277,6 +278,39 @@ export type PropertiesSpec = Readonly<z.infer<typeof propertiesSchema>>;
 export type MappingSpec = ProductMappingSpec | ContactMappingSpec;
 /** One of the `columns` of a mapping: its headers, and which of repeated headers. */
 export type ColumnSpec = DeepReadonly<z.infer<typeof columnSchema>>;
+
+/** The params of a mapping that a job has not set, and that have no default. */
+export function unsetParams(
+  { params = {} }: Pick<MappingSpec, 'params'>,
+  set: Readonly<Record<string, unknown>> = {},
+): readonly { readonly name: string; readonly description?: string }[] {
+  return Object.entries(params).flatMap(([name, param]) =>
+    typeof param !== 'object' || param.default !== undefined || Object.hasOwn(set, name)
+      ? []
+      : [{ ...param, name }],
+  );
+}
+
+/** Why the params that a job sets do not fit a mapping: unknown ones, and those that it must set. `mapping`: its name in messages. */
+export function paramProblems(
+  spec: Pick<MappingSpec, 'params'>,
+  set: Readonly<Record<string, unknown>>,
+  mapping = 'the mapping',
+): readonly { readonly name: string; readonly isUnknown: boolean; readonly message: string }[] {
+  const known = Object.keys(spec.params ?? {});
+  return [
+    ...Object.keys(set)
+      .filter((name) => !known.includes(name))
+      .map((name) => ({
+        ...{ name, isUnknown: true },
+        message: `${mapping} has no parameter '${name}'${unlisted(name, known)}`,
+      })),
+    ...unsetParams(spec, set).map(({ name }) => ({
+      ...{ name, isUnknown: false },
+      message: `${mapping} needs the parameter '${name}'; set it under params`,
+    })),
+  ];
+}
 
 /** A mapping with its origin. */
 export interface MappingFile {

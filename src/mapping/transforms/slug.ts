@@ -1,20 +1,7 @@
 import { z } from 'zod';
 import { optional } from '../../model/json-object.ts';
+import { withPlainLetters } from '../../model/operation.ts';
 import { defineTransform, type Step, textOrBlank, textStep } from './define-transform.ts';
-
-/** Latin letters that do not decompose into a letter and an accent. */
-const LATIN: Readonly<Record<string, string>> = {
-  ß: 'ss',
-  æ: 'ae',
-  œ: 'oe',
-  ø: 'o',
-  đ: 'd',
-  ð: 'd',
-  þ: 'th',
-  ł: 'l',
-  ħ: 'h',
-  ı: 'i',
-};
 
 /**
  * A URL handle: letters and digits of any script, in words joined by hyphens. Accents are removed from Latin letters
@@ -38,12 +25,8 @@ export function slugify(text: string, keep = '', lowerCase = true): string {
 }
 
 function withoutAccents(text: string): string {
-  return text
-    .normalize('NFD')
-    .replaceAll(ACCENTED, '$1')
-    .normalize('NFC')
-    .replaceAll(/[ßæœøđðþłħı]/g, (letter) => LATIN[letter] ?? letter)
-    .replaceAll(ACCENTED, '$1');
+  const unaccented = text.normalize('NFD').replaceAll(ACCENTED, '$1').normalize('NFC');
+  return withPlainLetters(unaccented).replaceAll(ACCENTED, '$1');
 }
 
 const ACCENTED = /([a-z])[\u0300-\u036f]+/gi;

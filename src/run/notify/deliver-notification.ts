@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pRetry from 'p-retry';
 import { Agent, request } from 'undici';
 import { retryAfterMs } from '../../model/clock.ts';
+import { errorCode } from '../../model/storeferry-error.ts';
 import type { Notification } from '../../report/run-document.ts';
 import { NotDelivered, type Post, type Transport } from './transport.ts';
 import { webhook } from './webhook.ts';
@@ -96,6 +97,5 @@ function waitOf(header: string | string[] | undefined): number {
 
 function connectionProblem(error: unknown): string {
   if (error instanceof Error && error.name === 'TimeoutError') return 'no answer in time';
-  const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
-  return `no connection (${code})`;
+  return `no connection (${errorCode(error)})`;
 }
