@@ -57,7 +57,7 @@ export const COMMANDS: readonly Registered[] = [
   },
   {
     name: 'undo',
-    summary: 'plan the inverse of a run: what it changed gets its earlier values; sends nothing',
+    summary: 'plan the inverse of a run, which restores the earlier values; sends nothing',
     load: async () => (await import('./commands/undo-command.ts')).undoCommand,
     alias: ['revert', 'rollback'],
   },

@@ -44,7 +44,7 @@ export async function withRecord(
     const [record] = found;
     if (record === undefined) {
       throw new UsageError(`No record matches ${JSON.stringify(key)}: no url, id, SKU, title or name.`, {
-        hint: `Storeferry knows the records that it has sent. Looked in ${names.join(', ')}.`,
+        hint: `Storeferry knows only records that it has sent. Searched ${names.length === 1 ? 'store' : 'stores'}: ${names.join(', ')}.`,
       });
     }
     if (found.length > 1) {

@@ -129,8 +129,8 @@ export function parseListen(text: string): Listen {
   const found = /^(?:(?:\[(?<v6>[0-9a-f:.]+)\]|(?<name>[^:[\]\s]+)):)?(?<port>\d{1,5})$/i.exec(text);
   const port = Number(found?.groups?.['port']);
   if (found === null || port > 65_535) {
-    throw new UsageError(`--listen expects a port, or an address and a port, and got '${text}'.`, {
-      hint: 'Such as 9464 (this machine only), 0.0.0.0:9464 (every network) or [::1]:9464.',
+    throw new UsageError(`--listen: expected a port, or an address and a port, found '${text}'.`, {
+      hint: 'Examples: 9464 (this machine only), 0.0.0.0:9464 (every network), [::1]:9464.',
     });
   }
   return { host: found.groups?.['v6'] ?? found.groups?.['name'] ?? '127.0.0.1', port };

@@ -7,20 +7,20 @@ import { firstImport } from './first-import.ts';
 import { fourWorkers } from './four-workers.ts';
 import { limiter } from './limiter.ts';
 import { memory } from './memory.ts';
-import { night, nightOnRedis } from './nights.ts';
+import { nextRun, nextRunOnRedis } from './next-runs.ts';
 import { orders } from './orders.ts';
 import { starts } from './starts.ts';
 
 /**
  * Measures what issue 4 asks for and prints one table. Contestants take turns in one run; medians of the rounds.
  *
- *     npm run bench -- [--only first-import,night,…] [--scale 0.1] [--rounds 5]
+ *     npm run bench -- [--only first-import,next-run,…] [--scale 0.1] [--rounds 5]
  */
 const BENCHES: Readonly<Record<string, Bench>> = {
   starts,
   'first-import': firstImport,
-  night,
-  'night-on-redis': nightOnRedis,
+  'next-run': nextRun,
+  'next-run-on-redis': nextRunOnRedis,
   memory,
   workers: fourWorkers,
   orders,

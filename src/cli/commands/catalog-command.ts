@@ -38,7 +38,7 @@ export const catalogCommand = defineCommand({
     ),
   },
   notes: `A date alone is its beginning in UTC, a time without a zone is of this machine. CSV and XLSX have a row per variant, JSONL has the
-request body of a product per line. The history knows what the store acknowledged, not what somebody changed in it by hand.`,
+request body of a product per line. The history has what the store acknowledged, not what somebody changed there by hand.`,
   examples: [
     'catalog --as-of 2026-11-01 --out before-black-friday.xlsx',
     'catalog --as-of 2026-11-01T06:00:00+01:00 --store main --out catalog.jsonl',

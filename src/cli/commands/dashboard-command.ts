@@ -27,7 +27,7 @@ export const dashboardCommand = defineCommand({
   options: {
     listen: parsed(
       'address',
-      '[HOST:]PORT; this machine only without a host',
+      '[HOST:]PORT; without HOST on this machine only',
       '127.0.0.1:8700',
       (address) => address,
     ),
@@ -168,7 +168,7 @@ function parsePublicUrl(text: string): URL {
   if (url !== undefined && /^https?:$/.test(url.protocol) && url.pathname === '/' && url.search === '')
     return url;
   throw new UsageError(
-    `--url expects the address at which browsers reach the dashboard, and got '${text}'.`,
+    `--url: expected the address at which browsers reach the dashboard, found '${text}'.`,
     {
       hint: 'For example https://storeferry.example.com: a host name without a path.',
     },

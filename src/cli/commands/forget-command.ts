@@ -11,11 +11,11 @@ export const forgetCommand = defineCommand({
   arguments: { key: required('the id of a contact, or its e-mail address') },
   options: {
     store: text('store', 'the store of the contact, where several have it'),
-    yes: flag('do not ask; the key must be the whole one'),
+    yes: flag('do not ask; requires the complete key'),
     json: JSON_FLAG,
   },
   notes:
-    'Removes the acknowledged body, all versions of the history, the rows of rejects files, and the words of the store\nabout the contact. The fingerprint stays, so the next run sends the contact only if it has changed. Plans that wait,\nand the rest of unfinished runs of contacts of this store, are discarded, because their files have the whole source.',
+    'Removes the acknowledged body, all versions of the history, the rows of rejects files, and messages of the store\nabout the contact. The fingerprint stays, so the next run sends the contact only if it has changed. Plans that wait,\nand the rest of unfinished runs of contacts of this store, are discarded, because their files have the whole source.',
   examples: ['forget 4711', 'forget ann@mail.example --yes'],
   json: 'how many versions and rejected rows were removed, the removed files of runs, the runs whose plans were discarded, and what remains',
   run: (invocation, { key }, { store, yes, json }) =>
@@ -24,9 +24,12 @@ export const forgetCommand = defineCommand({
       const named = `${record.title === null ? '' : `${record.title}, `}contact ${record.key} of ${record.store}`;
       if (!yes) {
         if (!terminal.interactive || !process.stdin.isTTY)
-          throw new UsageError('Forgetting cannot be undone, and nobody can be asked here.', {
-            hint: 'To do it without a question, add --yes.',
-          });
+          throw new UsageError(
+            'This cannot be undone, and the command cannot ask for confirmation without a terminal.',
+            {
+              hint: 'To confirm it in the command, add --yes.',
+            },
+          );
         const question = `Forget ${printable(named)}? This cannot be undone.`;
         if (!(await terminalPrompter(interruptSignal()).confirm(question, false)))
           throw new InterruptedError('Nothing was forgotten.');

@@ -9,7 +9,7 @@ export const releaseCommand = defineCommand({
   },
   options: { json: JSON_FLAG },
   notes: `Sends exactly the bodies that were held. A record is refused if it has changed since, or if the newest complete run of
-the job no longer holds the same values. Typed again, the command sends only what the store has not acknowledged.`,
+the job no longer holds the same values. If you repeat the command, it sends only what the store has not acknowledged.`,
   examples: ['release k3v9x2', 'release k3v9x2 red-shirt blue-shirt', 'release k3v9x2 --json'],
   json: RUN_SUMMARY,
   run: (invocation, { run, keys }, { json }) =>

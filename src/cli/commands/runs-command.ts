@@ -46,7 +46,7 @@ const OPTIONS = {
 
 /** `storeferry runs`: lists the jobs and their latest runs, or shows one run. */
 export const runsCommand = defineCommand({
-  arguments: { run: optional('the id of a run, or its first characters, to see all of it') },
+  arguments: { run: optional('the id of a run, or its first characters: shows this run') },
   options: OPTIONS,
   notes: `--records lists rejected and unsent records, and those that the store acknowledged for as long as its history keeps them,
 also where the run itself is no longer kept. Unchanged records are not listed. With --json, one JSON object per line.`,

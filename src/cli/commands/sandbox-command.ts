@@ -9,7 +9,12 @@ export const SANDBOX_DEFAULTS = { port: 4010, apiKey: 'sandbox-key' } as const;
 export const sandboxCommand = defineCommand({
   arguments: {},
   options: {
-    port: parsed('n', 'where to listen, on this machine only', SANDBOX_DEFAULTS.port, wholeNumber(0, 65_535)),
+    port: parsed(
+      'n',
+      'the port to listen on, on this machine only',
+      SANDBOX_DEFAULTS.port,
+      wholeNumber(0, 65_535),
+    ),
     data: text('dir', 'the folder for its data; default: in memory'),
     apiKey: parsed('key', 'the API key that every request must have', SANDBOX_DEFAULTS.apiKey, (key) => key),
     failRate: parsed('share', 'answer this share of requests with 503', 0, share),

@@ -131,7 +131,7 @@ const CLOSE_WITHIN_MS = 7_000;
 export const workerCommand = defineCommand({
   arguments: {},
   options: {
-    listen: text('address', '[HOST:]PORT for /metrics and /healthz; this machine only without a host'),
+    listen: text('address', '[HOST:]PORT for /metrics and /healthz; without HOST on this machine only'),
   },
   examples: ['worker', '-C /srv/shop worker', 'worker --listen 9464', 'worker --listen 0.0.0.0:9464'],
   async run({ terminal, directory, program, interruptSignal }, _, { listen }) {

@@ -50,7 +50,7 @@ export const INIT_OPTIONS = {
   ),
   unused: parsed<Readonly<Record<string, string>> | undefined>(
     'header=answer',
-    'for a new mapping: what becomes of a column that would change prices, stock or what is sold: leave-out, or as the question offers; may be repeated',
+    'for a new mapping: how to use a column that may change prices, stock or what is sold: leave-out, or an answer that the question offers; may be repeated',
     undefined,
     nameAndValue,
   ),

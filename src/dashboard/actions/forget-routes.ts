@@ -29,7 +29,7 @@ export function forgetRoutes(app: FastifyInstance, { dashboard, log }: RoutePart
       lead: html`Removes what Storeferry has kept of <b>${foreign(title ?? key)}</b>, contact <code>${foreign(key)}</code> of the store <b>${store}</b>, for a request of erasure.`,
       warnings: ['This cannot be undone.'],
       does: [
-        'Removes the acknowledged values, all versions of the history, the rows of rejects files, and the words of the store about the contact.',
+        'Removes the acknowledged values, all versions of the history, the rows of rejects files, and messages of the store about the contact.',
         'The fingerprint stays, so the next run sends the contact only if it has changed.',
         'Plans of contacts of this store that wait, and the rest of unfinished runs, are discarded, because their files have the whole source.',
         ...REMAINS.map((what) => html`Remains: ${what}.`),

@@ -40,7 +40,7 @@ export function leadSection(facts: RunFacts, view: View): Section | null {
 function sampleWords({ run, plan }: RunFacts): string[] {
   if (run.sample === undefined) return [];
   const flags = sampleFlags(run.sample);
-  if (plan === null) return [`Only a sample was to be planned (${flags}).`];
+  if (plan === null) return [`The request was for a sample (${flags}).`];
   const of = counted(plan.counts.records, thing(plan.resource));
   const deletes = plan.mode === 'mirror' ? ' A sample deletes nothing.' : '';
   return [`This is a sample (${flags}): ${grouped(consideredRecords(plan))} of ${of}.${deletes}`];

@@ -8,47 +8,46 @@ import { startPlainStore } from './start-plain-store.ts';
 import { writeCatalog } from './write-catalog.ts';
 
 const ROWS = 1_000_000;
-/** A tenth changed: as without blocks. */
-const SQLITE_NIGHTS = [
+const SQLITE_RUNS = [
   { changed: 0, most: 1 },
   { changed: 0.01, most: 1.6 },
   // Before there were blocks, every run took as much.
   { changed: 0.1, most: 15 },
 ];
 
-/** A night in which nothing has changed, against Papa Parse alone over the same file: embedded state. */
-export const night: Bench = async (options) => {
-  const catalog = await nightCatalog(options);
+/** Runs over an imported catalog, unchanged and with changed products, against Papa Parse alone over the same file: embedded state. */
+export const nextRun: Bench = async (options) => {
+  const catalog = await catalogFile(options);
   using store = await startPlainStore();
-  const workspace = await benchWorkspace(join(options.folder, 'night'), {
+  const workspace = await benchWorkspace(join(options.folder, 'next-run'), {
     ...{ catalog, baseUrl: store.baseUrl, concurrency: 64 },
   });
-  return await compareNights('SQLite', SQLITE_NIGHTS, catalog, workspace, options);
+  return await compareRuns('SQLite', SQLITE_RUNS, catalog, workspace, options);
 };
 
 /** The same with the state in a Redis of its own, with its append-only file as Redis sets it by default. */
-export const nightOnRedis: Bench = async (options) => {
-  const catalog = await nightCatalog(options);
+export const nextRunOnRedis: Bench = async (options) => {
+  const catalog = await catalogFile(options);
   using store = await startPlainStore();
   await using redis = await startRedis({ settings: { appendfsync: 'everysec' } });
-  const workspace = await benchWorkspace(join(options.folder, 'night-on-redis'), {
+  const workspace = await benchWorkspace(join(options.folder, 'next-run-on-redis'), {
     ...{ catalog, baseUrl: store.baseUrl, concurrency: 64, redisUrl: redis.url },
   });
-  return await compareNights('Redis', [{ changed: 0, most: 1.2 }], catalog, workspace, options);
+  return await compareRuns('Redis', [{ changed: 0, most: 1.2 }], catalog, workspace, options);
 };
 
-async function nightCatalog(options: BenchOptions): Promise<string> {
-  const catalog = join(options.folder, 'night.csv');
+async function catalogFile(options: BenchOptions): Promise<string> {
+  const catalog = join(options.folder, 'catalog.csv');
   await writeCatalog(catalog, { rows: scaled(ROWS, options) });
   return catalog;
 }
 
-/** Shares of the products that change every night, scattered, and how often Papa Parse's time a night may take. */
-type Nights = readonly { readonly changed: number; readonly most: number }[];
+/** Shares of the products that change before each run, scattered, and how many times as long as Papa Parse a run may take. */
+type ChangedRuns = readonly { readonly changed: number; readonly most: number }[];
 
-async function compareNights(
+async function compareRuns(
   state: string,
-  nights: Nights,
+  runs: ChangedRuns,
   catalog: string,
   workspace: BenchWorkspace,
   options: BenchOptions,
@@ -58,7 +57,7 @@ async function compareNights(
   await copyFile(catalog, same);
   await workspace.storeferry('run', 'nightly', '--json');
   const found: BenchRow[] = [];
-  for (const { changed: share, most } of nights) {
+  for (const { changed: share, most } of runs) {
     await writeCatalog(other, { rows }, { otherPrices: share });
     const ours: number[] = [];
     const papa: number[] = [];
@@ -76,15 +75,15 @@ async function compareNights(
       ours.push(run.wallMs);
       cpu.push(run.cpuMs / alone.cpuMs);
       options.log(
-        `night on ${state}, ${share * 100} % changed, ${round}: ours ${seconds(run.wallMs)} (CPU ${seconds(run.cpuMs)}), Papa Parse ${seconds(alone.wallMs)} (CPU ${seconds(alone.cpuMs)})`,
+        `run on ${state}, ${share * 100} % changed, ${round}: ours ${seconds(run.wallMs)} (CPU ${seconds(run.cpuMs)}), Papa Parse ${seconds(alone.wallMs)} (CPU ${seconds(alone.cpuMs)})`,
       );
     }
-    // The next nights begin with the same catalog.
+    // The next runs begin with the same catalog.
     await copyFile(same, catalog);
     await workspace.storeferry('run', 'nightly', '--json');
     const ratio = median(ours.map((ms, round) => ms / (papa[round] ?? ms)));
     found.push({
-      what: `${share === 0 ? 'unchanged night' : `night with ${share * 100} % changed`}, ${rows} rows, ${state}`,
+      what: `${share === 0 ? 'unchanged run' : `run with ${share * 100} % changed`}, ${rows} rows, ${state}`,
       ours: seconds(median(ours)),
       plain: '',
       bare: `Papa Parse ${seconds(median(papa))}`,
