@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { hash, randomUUID } from 'node:crypto';
 import {
   appendFileSync,
   chmodSync,
@@ -151,7 +151,7 @@ export async function writeWhole(
 
 /** The hash by which `replaceFile` knows the content of a file. */
 function sha256Of(content: Uint8Array): string {
-  return createHash('sha256').update(content).digest('hex');
+  return hash('sha256', content);
 }
 
 function makeFolder(path: string, undo: (() => void)[]): void {

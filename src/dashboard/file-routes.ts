@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, hash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -118,7 +118,7 @@ const ASSETS = [
 export async function serveAssets(app: FastifyInstance): Promise<void> {
   for (const { name, type, url } of ASSETS) {
     const content = await readFile(url);
-    const etag = `"${createHash('sha256').update(content).digest('base64url').slice(0, 20)}"`;
+    const etag = `"${hash('sha256', content, 'base64url').slice(0, 20)}"`;
     app.get(`/assets/${name}`, { config: { who: 'anyone' } }, (request, reply) => {
       reply.headers({ etag, 'cache-control': 'no-cache' });
       return request.headers['if-none-match'] === etag

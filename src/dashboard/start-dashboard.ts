@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { hash, randomUUID } from 'node:crypto';
 import { BlockList, isIP } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import fastifyMultipart from '@fastify/multipart';
@@ -83,7 +83,7 @@ export interface RunningDashboard {
 export async function startDashboard(options: DashboardOptions): Promise<RunningDashboard> {
   const { dashboard, listen, publicUrl, queueBoard, log } = options;
   const { hashes, tokens, keep } = openTokens(options.tokens);
-  const workspace = createHash('sha256').update(dashboard.context.workspaceDir).digest('hex').slice(0, 8);
+  const workspace = hash('sha256', dashboard.context.workspaceDir).slice(0, 8);
   const app = await buildDashboard({
     dashboard,
     hashes,

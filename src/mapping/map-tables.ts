@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, hash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { findPackageJSON } from 'node:module';
 import { join } from 'node:path';
@@ -380,9 +380,7 @@ const PACKAGES = ['entities', 'papaparse', 're2js', 'sanitize-html'];
 export function mappingCode(): string {
   const code = typeof BUILT_SOURCES_DIGEST === 'string' ? BUILT_SOURCES_DIGEST : sourcesDigest();
   const { node, icu, unicode, tz } = process.versions;
-  return createHash('sha256')
-    .update(JSON.stringify([code, node, icu, unicode, tz]))
-    .digest('base64url');
+  return hash('sha256', JSON.stringify([code, node, icu, unicode, tz]), 'base64url');
 }
 
 /** What `sourcesDigest` gave where the code was bundled (rolldown.config.ts). Bundled code has no such files. */

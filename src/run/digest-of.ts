@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 
 /** JSON with sorted keys in every object, so that equal values give equal text. */
 function canonicalJson(value: unknown): string {
@@ -11,5 +11,5 @@ function canonicalJson(value: unknown): string {
 
 /** A digest of any JSON value; equal if and only if the values are equal. */
 export function digestOf(value: unknown): string {
-  return createHash('sha256').update(canonicalJson(value)).digest('hex');
+  return hash('sha256', canonicalJson(value));
 }

@@ -7,8 +7,10 @@ import {
 import type { StoreConfig } from '../config/store-config.ts';
 import { type Clock, sleep, systemClock } from '../model/clock.ts';
 import { type Operation, SHARD_SIZE } from '../model/operation.ts';
+import type { PlannedShard } from '../model/plan.ts';
 import type { Run } from '../model/run.ts';
 import { lockLost } from '../model/storeferry-error.ts';
+import { readShard } from '../plan/plan-file.ts';
 import { changedId, importTarget, type Lock, type OperationResult, type Sending } from '../state/state.ts';
 import type { Storefront } from '../storefront/storefront.ts';
 import type { RunContext } from './run-context.ts';
@@ -202,6 +204,17 @@ export async function* beginGroups<Op extends Operation>(
     await next.catch(() => {});
     if (begun.size > 0) await sending.withdraw([...begun]).catch(() => {});
   }
+}
+
+/** The operations of a shard that have no final outcome. */
+export async function unsentOperations(
+  { state, artifacts }: Pick<RunContext, 'state' | 'artifacts'>,
+  run: Run,
+  shard: PlannedShard,
+): Promise<Operation[]> {
+  const outcomes = await state.runs.outcomes(run.id, shard.number);
+  const operations = await readShard(artifacts.run(run.id), shard);
+  return operations.filter(({ index }) => (outcomes.get(index) ?? 'unsent') === 'unsent');
 }
 
 /** The size of the next group after one of `size` that took `ms`: doubled or halved towards GROUP_MS. */

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { fileLimitError } from '../model/input-limits.ts';
 import type { RemoteAddress } from '../model/remote-address.ts';
 import { SourceError } from '../model/storeferry-error.ts';
@@ -91,10 +91,7 @@ class Versions {
   constructor(remote: RemoteAddress, found: readonly FoundFile[]) {
     const identity = remoteIdentity(remote);
     const paths = found.map(({ path }) => path);
-    this.#where = createHash('sha256')
-      .update(JSON.stringify([identity, paths]))
-      .digest('hex')
-      .slice(0, 16);
+    this.#where = hash('sha256', JSON.stringify([identity, paths])).slice(0, 16);
     this.#isExact = hasExactVersions(remote);
   }
 

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { AuditLog } from '../model/audit-entry.ts';
 import type { Resource } from '../model/mapped-record.ts';
 import type { Operation, Outcome } from '../model/operation.ts';
@@ -438,9 +438,7 @@ export interface Locks {
  * node of a Redis Cluster, so that a script can write a run's outcomes and the ledger and check the fence atomically.
  */
 export function targetTag({ storeId, resource }: Readonly<Record<keyof LedgerTarget, string>>): string {
-  const digest = createHash('sha256')
-    .update(JSON.stringify([storeId, resource]))
-    .digest('base64url');
+  const digest = hash('sha256', JSON.stringify([storeId, resource]), 'base64url');
   const readable = storeId.replaceAll(/[^\w-]+/g, '_').slice(0, 64);
   return `{${readable}-${resource}-${digest.slice(0, 12)}}`;
 }
@@ -469,7 +467,7 @@ export function shardLockName(target: LedgerTarget, run: string, shard: number):
  * Held by an export from before it reads its destination until it has written it, because two jobs may name one file.
  */
 export function destinationLockName(location: string): string {
-  return `destination:${createHash('sha256').update(location).digest('base64url')}`;
+  return `destination:${hash('sha256', location, 'base64url')}`;
 }
 
 /**

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { isPassingStatus } from '../model/clock.ts';
 import { isJsonObject } from '../model/json-object.ts';
 import { abortListeners } from './abortable.ts';
@@ -104,7 +104,7 @@ function digestOf(lists: readonly unknown[]): string | null {
     isJsonObject(list) && 'id' in list ? [JSON.stringify([list['id'], list['name'], list['created']])] : [],
   );
   if (known.length === 0 || known.length < lists.length) return null;
-  return createHash('sha256').update(known.sort().join('\n')).digest('base64url');
+  return hash('sha256', known.sort().join('\n'), 'base64url');
 }
 
 /** The JSON of an answer, if it can be read, and the name for an unexpected answer. */

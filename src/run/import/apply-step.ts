@@ -10,7 +10,7 @@ import { importTarget, type Lock } from '../../state/state.ts';
 import type { Storefront } from '../../storefront/storefront.ts';
 import { withAnswers } from '../answer-tally.ts';
 import type { RunContext } from '../run-context.ts';
-import { type ShardOperation, sendOperations, versionTime } from '../send-operations.ts';
+import { type ShardOperation, sendOperations, unsentOperations, versionTime } from '../send-operations.ts';
 import { RunTraffic, readTraffic } from '../traffic/run-traffic.ts';
 
 /** A planned run while it is applied. */
@@ -183,14 +183,9 @@ async function* openOperations(
   run: Run,
   shards: readonly PlannedShard[],
 ): AsyncGenerator<readonly ShardOperation[]> {
-  const folder = context.artifacts.run(run.id);
   for (const shard of shards) {
-    const { number } = shard;
-    const outcomes = await context.state.runs.outcomes(run.id, number);
-    const open = (await readShard(folder, shard)).filter(
-      ({ index }) => (outcomes.get(index) ?? 'unsent') === 'unsent',
-    );
-    yield open.map((operation) => ({ ...operation, shard: number }));
+    const open = await unsentOperations(context, run, shard);
+    yield open.map((operation) => ({ ...operation, shard: shard.number }));
   }
 }
 

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ImportJob } from '../../config/job/job.ts';
 import { isJsonObject, member } from '../../model/json-object.ts';
@@ -114,7 +114,7 @@ function imagesOf(key: string, body: string): readonly { readonly key: string; r
 
 /** 132 bits, as short as the state can keep it. */
 function digestOf(address: string): string {
-  return createHash('sha256').update(address).digest('base64url').slice(0, 22);
+  return hash('sha256', address, 'base64url').slice(0, 22);
 }
 
 /** Requests every address: few at once of each host, and none any more of a host that asks for fewer requests. */

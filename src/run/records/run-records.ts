@@ -4,11 +4,12 @@ import type { Plan } from '../../model/plan.ts';
 import type { Reason } from '../../model/reason.ts';
 import { formatRow, inertCell, type RowSpan } from '../../model/row.ts';
 import type { Run } from '../../model/run.ts';
-import { type HeldRecord, readHeld, readPlan, readRejections, readShard } from '../../plan/plan-file.ts';
+import { type HeldRecord, readHeld, readPlan, readRejections } from '../../plan/plan-file.ts';
 import { printable } from '../../report/printable.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
 import { importTarget, type LedgerTarget } from '../../state/state.ts';
 import type { RunContext } from '../run-context.ts';
+import { unsentOperations } from '../send-operations.ts';
 import { type ReleasableRecord, refuseUnlessReleasable, releasableRecords } from './plan-release.ts';
 import { ledgersOf, placeOf, type RecordChange, recordVersion } from './record-history.ts';
 
@@ -179,17 +180,14 @@ async function* acknowledgedRecords(
 
 /** Records of shards that a later run or an approval may still send. */
 async function* openRecords(
-  { state }: Pick<RunContext, 'state'>,
+  context: Pick<RunContext, 'state' | 'artifacts'>,
   run: Run,
   { folder, shards, source }: PlanFolder,
 ): AsyncGenerator<readonly RunRecord[]> {
   const waits = run.status === 'planned' || run.status === 'stopped';
   for (const shard of shards) {
     if (!(await folder.exists(shard.name))) continue;
-    const outcomes = await state.runs.outcomes(run.id, shard.number);
-    const open = (await readShard(folder, shard)).filter(
-      ({ index }) => (outcomes.get(index) ?? 'unsent') === 'unsent',
-    );
+    const open = await unsentOperations(context, run, shard);
     yield open.map(({ key, spans }) => ({
       ...NOTHING,
       ...{

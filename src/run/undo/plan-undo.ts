@@ -3,7 +3,7 @@ import type { Contact, Mapped, Product } from '../../model/mapped-record.ts';
 import type { Plan } from '../../model/plan.ts';
 import { type Run, type RunPart, UNFINISHED } from '../../model/run.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
-import { readPlan, readShard } from '../../plan/plan-file.ts';
+import { readPlan } from '../../plan/plan-file.ts';
 import { planImport, type UndoSource } from '../../plan/plan-import.ts';
 import { saveSnapshot, snapshotOf } from '../../source/snapshot.ts';
 import {
@@ -17,6 +17,7 @@ import {
 } from '../../state/state.ts';
 import { digestOf } from '../digest-of.ts';
 import type { ImportRequest, RunContext } from '../run-context.ts';
+import { unsentOperations } from '../send-operations.ts';
 
 /**
  * UsageError if the run cannot be undone: it is a plan or an export, it is still running, the job now writes elsewhere, or the
@@ -203,11 +204,8 @@ class UndoneRecords implements UndoSource {
     const folder = artifacts.run(run.id);
     for (const shard of (await readPlan(folder))?.shards ?? []) {
       if (!(await folder.exists(shard.name))) continue;
-      const outcomes = await state.runs.outcomes(run.id, shard.number);
-      const open = (await readShard(folder, shard)).filter(
-        ({ index, key }) => (outcomes.get(index) ?? 'unsent') === 'unsent' && isNew(key),
-      );
-      const keys = open.map(({ key }) => key);
+      const open = await unsentOperations(this.#context, run, shard);
+      const keys = open.map(({ key }) => key).filter(isNew);
       const [marks, bodies] = await Promise.all([ledger.marks(keys), ledger.bodies(keys)]);
       yield keys.flatMap((key, index) => {
         const [mark, body] = [marks[index], bodies[index]];

@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { hash, randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { z } from 'zod';
 import { type AuditLog, storedAuditEntries } from '../../model/audit-entry.ts';
@@ -91,7 +91,7 @@ function redisSharedStores(connection: RedisConnection, keys: RedisKeys) {
 
   return {
     open(storeId: string): SharedStore {
-      const store = createHash('sha256').update(storeId).digest('base64url').slice(0, 22);
+      const store = hash('sha256', storeId, 'base64url').slice(0, 22);
       const pause = keys.pause(store);
       return {
         announce(forMs) {

@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { hash, randomUUID } from 'node:crypto';
 import { mkdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -291,6 +291,6 @@ function holderIn(row: LockRow | undefined): LockHolder | null {
 
 /** Readable and unique: names may contain characters that file names may not. */
 function fileName(name: string): string {
-  const digest = createHash('sha256').update(name).digest('hex').slice(0, 16);
+  const digest = hash('sha256', name).slice(0, 16);
   return `${name.replaceAll(/[^\w-]+/g, '-').slice(0, 60)}-${digest}.lock`;
 }
