@@ -115,7 +115,7 @@ function sampledText({ run, records, known }: Extract<RunEvent, { type: 'sampled
   return `Sends ${grouped(records)} of ${counted(known, `known ${thing}`)} to the store ${run.store} again, as last acknowledged: ${counted(records, 'request')}. Edits made in the store since are overwritten${effect}.`;
 }
 
-/** That a wave was sent and the run goes on; the error of the run says why it does not. */
+/** The line about a wave that was sent; if it exceeds a limit, the error of the run says which. */
 function waveText({ number, of, wave, resource }: Extract<RunEvent, { type: 'wave' }>): string {
   const sent = counted(wave.records, resource === 'contacts' ? 'contact' : 'product');
   return `Wave ${number} of ${of}: ${sent} sent, ${wave.stop === null ? 'within the limits' : 'not within the limits'}.`;

@@ -130,7 +130,7 @@ function replaceFile(path: string, text: string, expectedSha256: string): boolea
 }
 
 /**
- * Writes a file whole or not at all, in place of one that is there: whoever reads that one keeps it. `mode`: its permissions.
+ * Writes a file completely or not at all, instead of an existing one: processes that read the old file can finish. `mode`: its permissions.
  * The folder must exist.
  */
 export async function writeWhole(

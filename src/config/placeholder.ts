@@ -41,7 +41,7 @@ export function parseTemplate(text: string): Template | undefined {
   return parts;
 }
 
-/** Writes a placeholder, as it stands in a file. */
+/** A placeholder as it is written in a file. */
 export function placeholder(name: string, fallback?: string): string {
   return `\${${fallback === undefined ? name : `${name}:${fallback}`}}`;
 }

@@ -1,9 +1,9 @@
-/** The larger it is, the less is moved: at its end, what is left of the window moves to its beginning. */
+/** A larger memory moves fewer bytes: when it is full, the rest of the window moves to its beginning. */
 const MEMORY_BYTES = 512 * 1024;
 
 /**
  * A sliding window on a stream of bytes: it grows at the end, and bytes at the beginning are dropped. It copies what it reads.
- * Its bytes are valid until it grows: new memory for all that is read would cost as much as two hashes of it.
+ * Its bytes are valid until it grows: new memory for each piece would cost as much as hashing the file twice.
  */
 export class ByteWindow {
   #bytes: Uint8Array = new Uint8Array(0);

@@ -48,12 +48,12 @@ const auditEntrySchema = z.object({
 });
 
 /**
- * What somebody did. It has no values of records, no names of uploaded files and no secrets. `done` says that the action began or
+ * An action of a user. It has no values of records, no names of uploaded files and no secrets. `done` says that the action began or
  * was carried out; how a run ended is in the run.
  */
 export type AuditEntry = Readonly<z.infer<typeof auditEntrySchema>>;
 
-/** What somebody did, in words; an action that was refused by its name. */
+/** The action in words; a refused action by its name. */
 export function auditWords({ action, outcome }: AuditEntry): string {
   return outcome === 'refused' ? `${action}: refused` : AUDITED_ACTIONS[action];
 }

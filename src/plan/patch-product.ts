@@ -25,7 +25,7 @@ const VARIANT_ORDER: readonly string[] = [
 export type Merged = { readonly product: Product } | { readonly refused: Reason };
 
 /**
- * The acknowledged product with the fields of the patches in place of its own; everything else stays as it is. Variants are found
+ * The acknowledged product with the fields of the patches instead of its own; all other fields are unchanged. Variants are found
  * by SKU, else by options; a patch that names neither changes the only variant. Refused where a variant cannot be found, and
  * where two patches give the same field another value.
  */

@@ -30,7 +30,7 @@ import { cutIntoWaves, ShardWriter } from './shard-writer.ts';
 import { draftPlan, type FullDraft, type PlanProgress, takeSample } from './source-pass.ts';
 import { UpdatePass } from './update-pass.ts';
 
-// By which a record is shown as its plan has it.
+// Exported to show a single record as its plan has it.
 export { takeSample } from './source-pass.ts';
 
 /** What a source gives, in batches. */
@@ -105,7 +105,7 @@ export async function planImport(options: PlanOptions): Promise<Plan> {
     sample === undefined ? options.openMapped() : takeSample(options.openMapped(), sample);
   const drafting = {
     ...options,
-    // An undo returns a body, and leaves the product to the job that has it.
+    // An undo restores a body like an update: the product stays with the job that owns it.
     ...{
       job: job.name,
       resource: job.import,

@@ -242,11 +242,11 @@ export async function waitingRuns({
 /** A queued run, found by the id that `enqueue` printed. */
 export interface QueuedRun {
   readonly job: string;
-  /** The run that it became: itself, or an earlier one that it continues. Null until a worker has begun it. */
+  /** The run that it started, or the earlier one that it continues. Null until a worker has begun it. */
   readonly run: string | null;
   /** Whether it is over: it will not be executed again. */
   readonly ended: boolean;
-  /** Why it could not begin, or how its run failed; null while it may begin. */
+  /** Why the run could not begin, or why it failed; null while it may begin. */
   readonly error: string | null;
   /** Removes it from the queue; false if a worker already has it. */
   takeOut(): Promise<boolean>;

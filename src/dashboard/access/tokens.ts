@@ -72,7 +72,7 @@ function unusable(file: string, cause: unknown): UsageError {
   });
 }
 
-/** A token begins with its purpose, so that nobody passes on the wrong one. */
+/** A token begins with its purpose, so that people do not pass on the wrong one. */
 function newToken(kind: 'full' | 'look'): string {
   return `${kind}-${randomBytes(TOKEN_BYTES).toString('base64url')}`;
 }

@@ -37,7 +37,7 @@ export function cellName(index: number, place: number): string {
   return `cell-${index}-${place}`;
 }
 
-/** A cell as a browser sends it if nobody changes it: with one kind of line end, and without NUL. */
+/** A cell as a browser sends it unchanged: with one kind of line end, and without NUL. */
 export function asInForm(cell: string): string {
   return cell.replaceAll(/\r\n?/g, '\n').replaceAll('\0', '\ufffd').toWellFormed();
 }

@@ -36,7 +36,7 @@ import {
 import { type ColumnsPageFacts, columnsPage } from './columns-page.ts';
 import { type Matching, mappedColumns, matchingEdits, matchingOf, settled } from './mapped-columns.ts';
 
-/** The most sources that are kept while somebody matches their columns. */
+/** The maximum number of sources that are kept while their columns are matched. */
 const MOST_LOOKS = 4;
 
 /** A job, its mapping as a file, and the file that a change is written to. */

@@ -107,7 +107,7 @@ export function typedOver(values: EditValues, fields: FormFields): EditValues {
   );
 }
 
-/** The values that were shown when somebody began to type. */
+/** The values that the form showed at first. */
 export function shownBefore(values: EditValues, fields: FormFields): EditValues {
   return Object.fromEntries(
     Object.keys(values).map((name) => [name, fields[`was.${name}`] ?? values[name] ?? '']),

@@ -92,7 +92,7 @@ function fileOf(name: string): string {
   return `jobs/${name}.yaml`;
 }
 
-/** In place of a secret that stands in a file. */
+/** Replaces a secret in a file. */
 const HIDDEN = '[secret not shown]';
 
 /** What was typed, in the fields where something was typed, and the file elsewhere. */

@@ -55,7 +55,7 @@ export function uploadTargets(workspace: Workspace, job: ImportJob): readonly Up
   const tables = sideTablesOf(mapping, job, workspace.fileAccess()).flatMap((table): UploadTarget[] => {
     const { at, access } = table;
     const { path } = at;
-    // A lookup of a mapping that is part of Storeferry stands beside that mapping.
+    // The lookup file of a shipped mapping is beside that mapping.
     if (path === undefined || access.workspaceDir !== workspace.dir) return [];
     if (!path.split('/').every((part) => PLAIN.test(part))) return [];
     const { sheet, records, headerRow, encoding, delimiter } = at;

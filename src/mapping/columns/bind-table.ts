@@ -38,7 +38,7 @@ const SURPLUS = /^storeferry_extra_[0-9]+$/;
 
 /**
  * Finds the mapping's columns in a header line.
- * @throws MappingError when a required column is not there, or one that is used stands there more than once.
+ * @throws MappingError if a required column is missing, or a used column occurs more than once.
  */
 export function bindTable(
   columns: Columns,

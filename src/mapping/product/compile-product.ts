@@ -63,7 +63,7 @@ export function compilePatch(
   context: ProductContext,
 ): RecordMapper['build'] {
   const variantsOf = compileVariantPatches(scope, spec, context);
-  // What a product is without a type of its own is no change, though its columns are used.
+  // Marks the columns of the default type as used; in an update this type changes nothing.
   compileType(scope, spec);
   let variants: readonly VariantPatch[] = [];
   const fill = compileFields(scope, spec, {

@@ -112,7 +112,7 @@ function compileRule(
       applied = applySteps(steps, price, row, 0);
     };
     if (scope.trace === undefined) calculate();
-    // Without a result of its own: the cells that it works on are those of the prices in the source.
+    // The trace gets no result: the cells of the rule are those of the prices in the source.
     else scope.trace.evaluate([...path, 'rule'], row, calculate);
     if (typeof applied !== 'number') {
       return refuse('price-rule-blank', 'a number that the price rule calculates with is blank', row.line);

@@ -83,7 +83,7 @@ function* keepOne(group: CopyGroup, kept: number, reason: Reason): Generator<Res
   }
 }
 
-/** Rejects every copy. A copy with a reason of its own keeps it, unless the common reason explains it. */
+/** Rejects every copy. A copy that was rejected before keeps its reason, unless the common reason explains it. */
 function* rejectAll(group: CopyGroup, reason: Reason, explainsAll = false): Generator<ResolvedCopy> {
   let records: 0 | 1 = 1;
   for (const copy of group.read()) {

@@ -23,7 +23,7 @@ interface Effect {
   readonly damage: SpreadsheetDamage;
   readonly makes: (old: string, now: string) => boolean;
   /**
-   * `restored`: nobody types this. `refused`: it may also be a correction, but the old text cannot have become it.
+   * `restored`: a person would not type this. `refused`: it may be a correction, because the old text cannot have turned into it.
    * `edited`: it means the same as the old text, so the new form may be the correction.
    */
   readonly whereBlamed: 'restored' | 'refused' | 'edited';

@@ -46,7 +46,7 @@ export function notesSection(facts: RunFacts): Section | null {
   };
 }
 
-/** What a person should know about a plan besides its figures, one sentence each. */
+/** Notes about a plan for people, one sentence each. */
 export function planWarnings(plan: Plan): string[] {
   return [
     ...appliedSince(plan),

@@ -74,7 +74,7 @@ interface SentWave {
 
 /**
  * Judges a wave that was sent, once: the verdict is stored before anything else is done, so a run that is continued stops again or
- * goes on as before. Rejects with SafetyLimitError if the run stops here.
+ * continues as before. Rejects with SafetyLimitError if the run stops here.
  */
 async function judgedWith(
   context: RunContext,

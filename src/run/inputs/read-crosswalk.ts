@@ -57,7 +57,7 @@ export class CrosswalkIndex {
 
   /** The number of the text; undefined if it is not there. */
   get(text: string): number | undefined {
-    // Half a surrogate pair has no UTF-8 bytes of its own: it would match another text.
+    // A lone surrogate has no UTF-8 encoding, so it would match another text.
     if (!text.isWellFormed()) return undefined;
     const { hash, length } = this.#ask(text);
     const found = this.#slots[this.#slotOf(hash, length)] ?? 0;
