@@ -1,10 +1,14 @@
+import { hash } from 'node:crypto';
 import { cpSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { type ChunkingContext, defineConfig, type Plugin } from 'rolldown';
+import { type KnownContent, parseYaml } from './src/config/yaml-file.ts';
 import { sourcesDigest } from './src/mapping/map-tables.ts';
 
 const SRC = join(import.meta.dirname, 'src');
 const MODULES = join(import.meta.dirname, 'node_modules');
+const MAPPINGS = join(import.meta.dirname, 'mappings');
 
 /** Files that the code opens beside itself (`new URL('report.css', import.meta.url)`), by their place in dist/cli/. */
 const FILES = {
@@ -32,7 +36,7 @@ export default defineConfig({
       __filename: 'import.meta.filename',
     },
   },
-  plugins: [splitRequired(), getBuiltins(), copyFiles(), emitLicenses()],
+  plugins: [splitRequired(), getBuiltins(), copyFiles(), emitMappings(), emitLicenses()],
   output: {
     // Documentation is for readers of the sources.
     comments: { jsdoc: false },
@@ -122,6 +126,22 @@ function copyFiles(): Plugin {
     writeBundle() {
       for (const [name, from] of Object.entries(FILES))
         cpSync(from, join('dist', 'cli', name), { recursive: true });
+    },
+  };
+}
+
+/** The content of the shipped mappings, so that commands need not parse their YAML. */
+function emitMappings(): Plugin {
+  return {
+    name: 'emit-mappings',
+    generateBundle() {
+      for (const file of readdirSync(MAPPINGS).filter((name) => name.endsWith('.yaml'))) {
+        const text = readFileSync(join(MAPPINGS, file), 'utf8');
+        const known: KnownContent = { sha256: hash('sha256', text), content: parseYaml(text, file).content };
+        const source = JSON.stringify(known);
+        if (!isDeepStrictEqual(JSON.parse(source), known)) throw new TypeError(`${file} is not JSON`);
+        this.emitFile({ type: 'asset', fileName: `cli/mappings/${file.replace('.yaml', '.json')}`, source });
+      }
     },
   };
 }

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import {
   type Document,
@@ -27,8 +28,17 @@ export interface YamlFile {
   placeOf(path: Path, part: 'key' | 'value'): Place;
 }
 
-/** The bytes of a file as YAML; undefined if there is no such file. Errors are among its problems. */
-export function readYaml(path: string, file: string): YamlFile | undefined {
+/** What a file with this checksum contains. */
+export interface KnownContent {
+  readonly sha256: string;
+  readonly content: unknown;
+}
+
+/**
+ * The bytes of a file as YAML; undefined if there is no such file. Errors are among its problems. A file with the checksum of `known`
+ * is parsed only when a place in it is asked for.
+ */
+export function readYaml(path: string, file: string, known?: KnownContent): YamlFile | undefined {
   let bytes: Uint8Array;
   try {
     bytes = readFileSync(path);
@@ -37,7 +47,10 @@ export function readYaml(path: string, file: string): YamlFile | undefined {
     return code === 'ENOENT' ? undefined : unreadable(file, `the file cannot be read (${code})`);
   }
   try {
-    return parseYaml(new TextDecoder('utf-8', { fatal: true }).decode(bytes), file);
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    if (known === undefined || known.sha256 !== hash('sha256', bytes)) return parseYaml(text, file);
+    const { content } = known;
+    return { file, content, problems: [], placeOf: (...at) => parseYaml(text, file).placeOf(...at) };
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
     return unreadable(file, 'the file is not in UTF-8; save it as UTF-8');
