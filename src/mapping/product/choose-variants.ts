@@ -68,11 +68,12 @@ function combinations(lists: readonly (readonly string[])[]): readonly (readonly
 
 function keptOptions(table: OptionTable, rules: OptionRules): readonly number[] {
   return table.names.flatMap((_, option) => {
-    const values = new Set(table.choices.map((choice) => choice[option]));
-    if (rules.keep === 'differing') return values.size > 1 ? [option] : [];
+    const first = table.choices[0]?.[option];
+    const differ = table.choices.some((choice) => choice[option] !== first);
+    if (rules.keep === 'differing') return differ ? [option] : [];
     // An option that every variant leaves open is a choice if its values are listed.
     const open = rules.blank === 'any' && (table.listed[option]?.length ?? 0) > 0;
-    return open || values.size > 1 || !values.has(undefined) ? [option] : [];
+    return open || differ || table.choices.length === 0 || first !== undefined ? [option] : [];
   });
 }
 
@@ -90,16 +91,12 @@ function complete(
   kept: readonly number[],
   rows: readonly (readonly (string | undefined)[])[],
 ): readonly Choice[] {
-  const choices: Choice[] = [];
-  for (const [row, values] of rows.entries()) {
-    if (!isComplete(values)) {
-      const option = table.names[kept[values.indexOf(undefined)] ?? 0];
-      const message = `the variant has no value for the option ${option}, which others have`;
-      return refuse('option-value-missing', message, table.rows[row]?.line);
-    }
-    choices.push({ row, values });
-  }
-  return choices;
+  return rows.map((values, row) => {
+    if (isComplete(values)) return { row, values };
+    const option = table.names[kept[values.indexOf(undefined)] ?? 0];
+    const message = `the variant has no value for the option ${option}, which others have`;
+    return refuse('option-value-missing', message, table.rows[row]?.line);
+  });
 }
 
 /**

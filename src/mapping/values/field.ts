@@ -191,10 +191,16 @@ function gather(lists: readonly Expression[], rows: readonly SourceRow[]): Cell 
 function ordered(rows: readonly SourceRow[], order: Expression): readonly SourceRow[] {
   if (rows.length < 2) return rows;
   const read = blankIfUnreadable(order.read);
+  let isOrdered = true;
+  let last = Number.NEGATIVE_INFINITY;
   const places = rows.map((row) => {
-    const place = read(row, 0);
-    return { row, place: typeof place === 'number' ? place : Number.POSITIVE_INFINITY };
+    const number = read(row, 0);
+    const place = typeof number === 'number' ? number : Number.POSITIVE_INFINITY;
+    if (place < last) isOrdered = false;
+    last = place;
+    return { row, place };
   });
+  if (isOrdered) return rows;
   return places.sort((a, b) => (a.place === b.place ? 0 : a.place - b.place)).map(({ row }) => row);
 }
 
