@@ -226,8 +226,10 @@ const NARROW = /^[ -~\u{a0}-\u{ac}\u{ae}-\u{24f}\u{2010}-\u{2027}]*$/u;
 /** The columns of a text in a terminal. The package is loaded for other characters only: its tables take 20 ms. */
 export function columnsOf(text: string): number {
   if (NARROW.test(text)) return text.length;
-  const load = createRequire(import.meta.url);
-  const { default: stringWidth }: typeof import('string-width') = load('string-width');
+  // In this form, so that the bundler finds it (`splitRequired` in rolldown.config.ts).
+  const { default: stringWidth }: typeof import('string-width') = createRequire(import.meta.url)(
+    'string-width',
+  );
   return stringWidth(text);
 }
 
