@@ -11,7 +11,7 @@ import {
 } from '../support/workspace.ts';
 
 /** Short enough for a test to see a silent worker's work taken over, long enough for a busy machine. */
-export const SHORT_LEASE_MS = patience(1_500);
+export const SHORT_LEASE_MS = patience(2_500);
 
 export interface Shop extends AsyncDisposable {
   readonly redis: RedisServer;
