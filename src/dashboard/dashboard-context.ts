@@ -4,12 +4,6 @@ import { errorCode, UsageError } from '../model/storeferry-error.ts';
 import type { ClockKeeper, JobFacts } from '../report/run-facts.ts';
 import type { RunContext } from '../run/run-context.ts';
 
-/** The jobs of a workspace, and what keeps their schedules. */
-export interface ListedJobs {
-  readonly jobs: readonly JobFacts[];
-  readonly keeper: ClockKeeper;
-}
-
 /** What the pages of the dashboard are made from. Created at the edge (cli/). */
 export interface DashboardContext {
   /** State, artifacts, clock and version. Its `signal` aborts when the dashboard stops. */
@@ -32,8 +26,10 @@ export interface DashboardContext {
   readonly redisUrl: string | undefined;
   /** The beginning of commands for this workspace: `storeferry -C shop`. */
   readonly program: string;
-  /** All jobs, or one named job. */
-  readonly listJobs: (only?: string) => Promise<ListedJobs>;
+  /** All jobs, or one named job, and what keeps their schedules. */
+  readonly listJobs: (
+    only?: string,
+  ) => Promise<{ readonly jobs: readonly JobFacts[]; readonly keeper: ClockKeeper }>;
   readonly actions: DashboardActions;
   /**
    * Prepares an error or the output of a command for a page: removes the workspace's secrets, and adapts its commands
@@ -157,14 +153,7 @@ export function cannotListen(error: unknown, who: string, { host, port }: Listen
 }
 
 /** The addresses of the dashboard. */
-export interface OwnAddresses {
-  /** Whether a `Host` header names the dashboard. */
-  knows(host: string | undefined): host is string;
-  /** The origin of the pages under a known `Host`: browsers send it with forms of these pages. */
-  originOf(host: string): string;
-  /** Whether browsers reach this `Host` by https; then cookies must never be sent over http. */
-  isSecure(host: string): boolean;
-}
+export type OwnAddresses = ReturnType<typeof ownAddresses>;
 
 const LOOPBACK_NAMES: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
 
@@ -173,19 +162,22 @@ const LOOPBACK_NAMES: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '
  * other name in `Host` may belong to another site that resolves to this address (DNS rebinding). Numeric addresses
  * cannot be redirected this way; they are accepted if other machines may connect.
  */
-export function ownAddresses(listen: Listen, publicUrl: URL | undefined): OwnAddresses {
+export function ownAddresses(listen: Listen, publicUrl: URL | undefined) {
   const named = hostnameOf(urlHost(listen.host));
   const isPublic = (host: string) => publicUrl !== undefined && host.toLowerCase() === publicUrl.host;
   return {
-    knows(host): host is string {
+    /** Whether a `Host` header names the dashboard. */
+    knows(host: string | undefined): host is string {
       const hostname = hostnameOf(host);
       if (host === undefined || hostname === undefined) return false;
       if (isPublic(host) || LOOPBACK_NAMES.has(hostname) || hostname === named) return true;
-      return !isLocal(listen) && isNumeric(hostname);
+      return !isLocal(listen) && (hostname.startsWith('[') || /^\d+(\.\d+){3}$/.test(hostname));
     },
-    originOf: (host) =>
+    /** The origin of the pages under a known `Host`: browsers send it with forms of these pages. */
+    originOf: (host: string): string =>
       publicUrl !== undefined && isPublic(host) ? publicUrl.origin : new URL(`http://${host}`).origin,
-    isSecure: (host) => isPublic(host) && publicUrl?.protocol === 'https:',
+    /** Whether browsers reach this `Host` by https; then cookies must never be sent over http. */
+    isSecure: (host: string): boolean => isPublic(host) && publicUrl?.protocol === 'https:',
   };
 }
 
@@ -194,8 +186,4 @@ function hostnameOf(host: string | undefined): string | undefined {
   const address = `http://${host}`;
   if (host === undefined || !/^[\w.:[\]-]+$/.test(host) || !URL.canParse(address)) return undefined;
   return new URL(address).hostname;
-}
-
-function isNumeric(hostname: string): boolean {
-  return hostname.startsWith('[') || /^\d+(\.\d+){3}$/.test(hostname);
 }

@@ -5,7 +5,7 @@ import type { Run } from '../model/run.ts';
 import { explainError, StoreferryError } from '../model/storeferry-error.ts';
 import { findLedgerOf } from '../run/records/run-records.ts';
 import type { Sessions } from './access/sessions.ts';
-import type { TokenHashes } from './access/tokens.ts';
+import type { Tokens } from './access/tokens.ts';
 import type { Uploads } from './actions/uploads.ts';
 import type { DashboardContext, DashboardLog, OwnAddresses, QueueBoard } from './dashboard-context.ts';
 import { PageError } from './guard/page-error.ts';
@@ -22,7 +22,7 @@ export interface RouteParts {
   readonly log: DashboardLog;
   readonly uploads: Uploads;
   readonly sessions: Sessions;
-  readonly hashes: TokenHashes;
+  readonly hashes: Tokens;
   readonly addresses: OwnAddresses;
   /** Different for each dashboard of a machine, because cookies do not depend on the port. */
   readonly cookieName: string;

@@ -194,7 +194,7 @@ async function buildDashboard(parts: DashboardParts): Promise<FastifyInstance> {
   const sessions = createSessions(dashboard.context.clock);
   readForms(app);
   const refuse = showErrors(app, dashboard, log);
-  await guardRequests(app, { addresses, sessions, cookieName, refuse });
+  await guardRequests(app, { addresses, sessions, cookieName }, refuse);
   await app.register(fastifyRateLimit, {
     max: REQUESTS_A_MINUTE,
     timeWindow: 60_000,

@@ -59,7 +59,7 @@ export function signIn(app: FastifyInstance, parts: RouteParts): void {
         const attempts = await count(request);
         if (attempts.isAllowed || !attempts.isExceeded) continue;
         reply.header('retry-after', attempts.ttlInSeconds);
-        throw tooManyAttempts(attempts.ttl);
+        throw new PageError(429, 'Too many attempts', `Try again in ${formatDuration(attempts.ttl)}.`);
       }
       log.warn({ address: request.ip }, 'sign-in with a wrong token');
       return show(reply, ownPath(next), true);
@@ -77,10 +77,6 @@ export function signIn(app: FastifyInstance, parts: RouteParts): void {
     if (request.session !== null) sessions.end(request.session.id);
     return reply.clearCookie(cookieName, cookie(request)).redirect('/sign-in', 303);
   });
-}
-
-function tooManyAttempts(waitMs: number): PageError {
-  return new PageError(429, 'Too many attempts', `Try again in ${formatDuration(waitMs)}.`);
 }
 
 /** Accepts only a path of this dashboard, so that the sign-in cannot redirect to another site. */

@@ -10,11 +10,8 @@ const HASH = z.string().regex(/^[0-9a-f]{64}$/);
 
 const accessSchema = z.strictObject({ version: z.literal(1), full: HASH, readOnly: HASH });
 
-/** The sign-in tokens: one has full access, the other is read-only. */
-export interface Tokens {
-  readonly full: string;
-  readonly readOnly: string;
-}
+/** The sign-in tokens, or their hashes: one has full access, the other is read-only. */
+export type Tokens = Readonly<Record<'full' | 'readOnly', string>>;
 
 const TOKEN_BYTES = 24;
 
@@ -31,7 +28,7 @@ export interface TokenFile {
  * if the file is damaged.
  */
 export function openTokens({ file, renew }: TokenFile): {
-  readonly hashes: TokenHashes;
+  readonly hashes: Tokens;
   readonly tokens: Tokens | null;
   keep(): Promise<void>;
 } {
@@ -50,26 +47,16 @@ export function openTokens({ file, renew }: TokenFile): {
 }
 
 /** The stored hashes; undefined if there are none yet. */
-function readTokenHashes(file: string): TokenHashes | undefined {
-  let text: string;
+function readTokenHashes(file: string): Tokens | undefined {
   try {
-    text = readFileSync(file, 'utf8');
+    return accessSchema.parse(JSON.parse(readFileSync(file, 'utf8')));
   } catch (cause) {
     if (errorCode(cause) === 'ENOENT') return undefined;
-    throw unusable(file, cause);
+    throw new UsageError(`${file}: the tokens of the dashboard cannot be read.`, {
+      cause,
+      hint: 'Make new ones: storeferry dashboard --new-token',
+    });
   }
-  try {
-    return accessSchema.parse(JSON.parse(text));
-  } catch (cause) {
-    throw unusable(file, cause);
-  }
-}
-
-function unusable(file: string, cause: unknown): UsageError {
-  return new UsageError(`${file}: the tokens of the dashboard cannot be read.`, {
-    cause,
-    hint: 'Make new ones: storeferry dashboard --new-token',
-  });
 }
 
 /** A token begins with its purpose, so that people do not pass on the wrong one. */
@@ -77,13 +64,7 @@ function newToken(kind: 'full' | 'look'): string {
   return `${kind}-${randomBytes(TOKEN_BYTES).toString('base64url')}`;
 }
 
-/** The stored hash of a token. Tokens are long and random, so a plain hash cannot be reversed by search. */
-export interface TokenHashes {
-  readonly full: string;
-  readonly readOnly: string;
-}
-
-/** SHA-256 in hex. */
+/** SHA-256 in hex. Tokens are long and random, so a plain hash cannot be reversed by search. */
 export function hashToken(token: string): string {
   return hash('sha256', token);
 }
@@ -92,7 +73,7 @@ export function hashToken(token: string): string {
  * The access that a token gives: full, read-only or none. Both hashes are always compared in constant time, so that
  * the duration reveals nothing.
  */
-export function allowedBy(token: string, hashes: TokenHashes): 'all' | 'look' | 'nothing' {
+export function allowedBy(token: string, hashes: Tokens): 'all' | 'look' | 'nothing' {
   const given = hashToken(token);
   const full = sameText(given, hashes.full);
   const readOnly = sameText(given, hashes.readOnly);

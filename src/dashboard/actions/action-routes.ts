@@ -3,6 +3,7 @@ import type { Job } from '../../config/job/job.ts';
 import { type Run, SENDING_KINDS } from '../../model/run.ts';
 import { foreign, html, type Markup } from '../../report/html/markup.ts';
 import { counted, grouped } from '../../report/printable.ts';
+import { columns } from '../../report/section.ts';
 import { changeText, type HeldRunRecord, heldRunRecords } from '../../run/records/run-records.ts';
 import {
   asItStands,
@@ -98,12 +99,7 @@ function heldTable({ items }: Pages<HeldRunRecord>, run: Run, isOne: boolean): M
   return tableBox({
     caption: 'Held records',
     captionHidden: true,
-    columns: [
-      { header: 'Record' },
-      { header: 'Values: old → new', bare: true },
-      { header: 'From', short: true },
-      { header: 'Now' },
-    ],
+    columns: columns('Record', ['Values: old → new', 'bare'], ['From', 'short'], 'Now'),
     rows: items.map((record, index) => {
       const { key, changes, place } = record;
       const id = `${CHOSEN}${index}`;

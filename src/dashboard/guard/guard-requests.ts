@@ -1,9 +1,9 @@
 import fastifyCookie from '@fastify/cookie';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Session, Sessions } from '../access/sessions.ts';
+import type { Session } from '../access/sessions.ts';
 import { sameText } from '../access/tokens.ts';
-import type { OwnAddresses } from '../dashboard-context.ts';
 import { CSRF_FIELD } from '../pages/post-form.ts';
+import type { RouteParts } from '../route-parts.ts';
 import { notFound, PageError, type ShowError } from './page-error.ts';
 
 declare module 'fastify' {
@@ -22,21 +22,16 @@ declare module 'fastify' {
   }
 }
 
-/** The dependencies of the guard. */
-export interface GuardOptions {
-  readonly addresses: OwnAddresses;
-  readonly sessions: Sessions;
-  readonly cookieName: string;
-  /** Answers with the error page, also if a route has its own error handler. */
-  readonly refuse: ShowError;
-}
-
 /**
  * Checks every request before its body is read, also for unknown addresses: the host must be this dashboard, a change
- * must come from its own pages, and the visitor must be signed in and have permission.
+ * must come from its own pages, and the visitor must be signed in and have permission. `refuse` answers with the
+ * error page, also if a route has its own error handler.
  */
-export async function guardRequests(app: FastifyInstance, options: GuardOptions): Promise<void> {
-  const { addresses, sessions, cookieName, refuse } = options;
+export async function guardRequests(
+  app: FastifyInstance,
+  { addresses, sessions, cookieName }: Pick<RouteParts, 'addresses' | 'sessions' | 'cookieName'>,
+  refuse: ShowError,
+): Promise<void> {
   await app.register(fastifyCookie);
   app.decorateRequest('session', null);
   app.decorateRequest('viewer', {
@@ -57,7 +52,7 @@ export async function guardRequests(app: FastifyInstance, options: GuardOptions)
     request.session = sessions.find(request.cookies[cookieName], isSeen) ?? null;
     const who = request.routeOptions.config.who ?? (isReading(request) ? 'viewers' : 'actors');
     if (who === 'anyone') return;
-    if (request.session === null) throw notSignedIn();
+    if (request.session === null) throw new PageError(401, 'Not signed in', 'Sign in first.');
     if (who === 'actors' && !request.session.canAct) throw onlyLooking();
     refuseStrangeNames(request);
   };
@@ -146,17 +141,11 @@ function onlyLooking(): PageError {
   );
 }
 
-function notSignedIn(): PageError {
-  return new PageError(401, 'Not signed in', 'Sign in first.');
-}
-
 /** Parameters with names of jobs and runs: any value that looks like a file path is not found. */
-const NAMES: ReadonlySet<string> = new Set(['job', 'run']);
-
 function refuseStrangeNames({ params }: FastifyRequest): void {
-  if (typeof params !== 'object' || params === null) return;
-  for (const [name, value] of Object.entries(params)) {
-    if (NAMES.has(name) && !/^[\w-][\w.-]{0,199}$/.test(String(value))) throw notFound();
+  for (const [name, value] of Object.entries(params ?? {})) {
+    const isName = name === 'job' || name === 'run';
+    if (isName && !/^[\w-][\w.-]{0,199}$/.test(String(value))) throw notFound();
   }
 }
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ConfigurationError, formatPlace, StoreferryError } from '../../model/storeferry-error.ts';
-import { html, type Markup } from '../../report/html/markup.ts';
+import { html } from '../../report/html/markup.ts';
 import type { DashboardContext, DashboardLog } from '../dashboard-context.ts';
 import { page, problemList, sendPage } from '../pages/page.ts';
 
@@ -10,8 +10,8 @@ export class PageError extends Error {
   readonly statusCode: number;
   readonly title: string;
 
-  constructor(statusCode: number, title: string, message: string, options?: ErrorOptions) {
-    super(message, options);
+  constructor(statusCode: number, title: string, message: string) {
+    super(message);
     this.name = 'PageError';
     this.statusCode = statusCode;
     this.title = title;
@@ -21,13 +21,6 @@ export class PageError extends Error {
 /** There is no page at this address. */
 export function notFound(message = 'There is no page at this address.'): PageError {
   return new PageError(404, 'Not found', message);
-}
-
-/** The visible part of an error. The stack is only in the log. */
-interface ShownError {
-  readonly status: number;
-  readonly title: string;
-  readonly body: Markup;
 }
 
 /** Shown below every error, for signed-in visitors. */
@@ -72,11 +65,8 @@ export function showErrors(app: FastifyInstance, dashboard: DashboardContext, lo
   return show;
 }
 
-function shown(
-  error: unknown,
-  { program, retell }: DashboardContext,
-  logBug: (reference: string) => void,
-): ShownError {
+/** The visible part of an error. The stack is only in the log. */
+function shown(error: unknown, { program, retell }: DashboardContext, logBug: (reference: string) => void) {
   if (error instanceof PageError) {
     return { status: error.statusCode, title: error.title, body: html`<p>${retell(error.message)}</p>` };
   }
@@ -97,7 +87,10 @@ function shown(
     };
   }
   const status = statusOf(error);
-  if (status < 500) return { status, title: 'Invalid request', body: html`<p>${wordsFor(status)}</p>` };
+  if (status < 500) {
+    const words = INVALID[status] ?? 'Go back and try again.';
+    return { status, title: 'Invalid request', body: html`<p>${words}</p>` };
+  }
   const reference = randomUUID().slice(0, 8);
   logBug(reference);
   return {
@@ -116,15 +109,9 @@ function statusOf(error: unknown): number {
   return typeof status === 'number' && status >= 400 ? status : 500;
 }
 
-function wordsFor(status: FastifyError['statusCode']): string {
-  switch (status) {
-    case 413:
-      return 'It is larger than the dashboard accepts.';
-    case 415:
-      return 'Its content type is not one that the forms of the dashboard send.';
-    case 408:
-      return 'It took too long to arrive. Try again.';
-    default:
-      return 'Go back and try again.';
-  }
-}
+/** What is wrong with a request, by the status that fastify gives it. */
+const INVALID: Readonly<Record<number, string>> = {
+  408: 'It took too long to arrive. Try again.',
+  413: 'It is larger than the dashboard accepts.',
+  415: 'Its content type is not one that the forms of the dashboard send.',
+};

@@ -1,6 +1,7 @@
 import { AUDITED_ACTIONS, type AuditEntry, auditWords, findAudited } from '../../model/audit-entry.ts';
 import { foreign, html, type Markup } from '../../report/html/markup.ts';
 import { counted } from '../../report/printable.ts';
+import { columns } from '../../report/section.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import type { FormFields } from '../route-parts.ts';
 import { jobHref } from './job-card.ts';
@@ -42,13 +43,7 @@ function entriesTable(entries: readonly AuditEntry[], count: number, reading: Re
   return tableBox({
     caption:
       count === MOST_READ ? `The newest ${MOST_READ} entries` : `${counted(count, 'action')}, newest first`,
-    columns: [
-      { header: 'When' },
-      { header: 'Who' },
-      { header: 'Did', bare: true },
-      { header: 'Job', short: true },
-      { header: 'Run', short: true },
-    ],
+    columns: columns('When', 'Who', ['Did', 'bare'], ['Job', 'short'], ['Run', 'short']),
     rows: entries.map((entry) => [
       moment(entry.at, reading),
       foreign(entry.who),
@@ -80,14 +75,6 @@ export async function runActions(
 }
 
 const MOST_OF_A_RUN = 50;
-const BEGINS: ReadonlySet<string> = new Set([
-  'run',
-  'plan',
-  'approve',
-  'retry',
-  'verify',
-  'enqueue',
-  'cancel',
-  'undo',
-  'release',
-]);
+const BEGINS: ReadonlySet<string> = new Set(
+  'run plan approve retry verify enqueue cancel undo release'.split(' '),
+);

@@ -2,6 +2,7 @@ import { member, objectsIn } from '../../model/json-object.ts';
 import { sectionMarkup } from '../../report/html/document-sections.ts';
 import { dataTable, foreign, html, type Markup, section } from '../../report/html/markup.ts';
 import { counted, formatBytes } from '../../report/printable.ts';
+import { columns } from '../../report/section.ts';
 import {
   type FoundRecord,
   findRecords,
@@ -55,7 +56,7 @@ export async function historyPage(
     ...frame,
     title: 'Records',
     section: 'records',
-    body: html`${searchForm(text)}${text === '' ? introduction() : found(hits, text)}`,
+    body: html`${searchForm(text)}${text === '' ? INTRODUCTION : found(hits, text)}`,
   });
 }
 
@@ -74,9 +75,7 @@ function searchForm(text: string): Markup {
   return filterForm('/records', [{ name: 'q', label, control }], 'Search');
 }
 
-function introduction(): Markup {
-  return html`<p class="quiet">The page of a record shows what the store last acknowledged, and when each value changed, by which run, from which file and line.</p>`;
-}
+const INTRODUCTION = html`<p class="quiet">The page of a record shows what the store last acknowledged, and when each value changed, by which run, from which file and line.</p>`;
 
 function found(hits: readonly FoundRecord[], text: string): Markup {
   if (hits.length === 0) {
@@ -88,12 +87,7 @@ function found(hits: readonly FoundRecord[], text: string): Markup {
       : `${counted(hits.length, 'record')} match ${text}`;
   return tableBox({
     caption: foreign(caption),
-    columns: [
-      { header: 'Key' },
-      { header: 'Title', bare: true },
-      { header: 'Id', short: true },
-      { header: 'Store' },
-    ],
+    columns: columns('Key', ['Title', 'bare'], ['Id', 'short'], 'Store'),
     rows: hits.map((hit) => [
       html`<a href="${historyHref(hit)}">${foreign(hit.key)}</a>`,
       foreign(hit.title ?? ''),
@@ -159,7 +153,7 @@ function heldPart(
 ${dataTable({
   caption: 'Held values',
   captionHidden: true,
-  columns: [{ header: 'Field' }, { header: 'Old', short: true }, { header: 'New', short: true }],
+  columns: columns('Field', ['Old', 'short'], ['New', 'short']),
   rows: changes.map(({ field, variant, old, new: now }) => [
     html`<code>${field}</code>${variant !== null && html` ${foreign(variant)}`}`,
     foreign(valueText(old), VALUE_SHOWN),
@@ -198,13 +192,7 @@ function timeline(versions: readonly RecordVersion[], reading: Reading): Markup 
     'Timeline',
     dataTable({
       caption: `${counted(versions.length, 'version')}, newest first`,
-      columns: [
-        { header: 'Time' },
-        { header: 'Change', bare: true },
-        { header: 'From' },
-        { header: 'Run', short: true },
-        { header: 'Job', short: true },
-      ],
+      columns: columns('Time', ['Change', 'bare'], 'From', ['Run', 'short'], ['Job', 'short']),
       rows: versions
         .slice(0, VERSIONS_SHOWN)
         .map((version) => [
@@ -243,7 +231,7 @@ function acknowledged(fields: readonly RecordField[], reading: Reading): Markup 
     dataTable({
       caption: 'Each field, and the version that last changed it',
       captionHidden: true,
-      columns: [{ header: 'Field' }, { header: 'Value', bare: true }, { header: 'Last changed by' }],
+      columns: columns('Field', ['Value', 'bare'], 'Last changed by'),
       rows: fields.map(({ field, variant, value, setBy }) => [
         html`<code>${field}</code>${variant !== null && html` ${foreign(variant)}`}`,
         foreign(valueText(value), VALUE_SHOWN),

@@ -36,11 +36,13 @@ export function jobCard(card: JobCardFacts, { now, viewer }: CardView): Markup {
   const { facts, job, activity, need, history, timezone } = card;
   const reading = { now, timezone };
   const { job: name, last } = facts;
+  // The last run may be the active one, which the card describes above.
+  const isShownLive = last !== undefined && activity?.run?.id === last.id;
   return html`<article class="card job">
 <div class="job-head"><h3><a href="${jobHref(name)}">${name}</a></h3>${last !== undefined && runBadge(last)}</div>
 ${job !== undefined && html`<p class="job-what">${whatItMoves(job)}.</p>`}
 ${activity !== null ? html`<p class="job-why">${activityWords(activity, reading)}</p>` : need !== null && html`<p class="job-why ${need.tone}">${need.why}</p>`}
-<dl class="facts">${scheduleFacts(facts, reading)}${isShownLive(activity, last) ? '' : lastFact(card, reading)}</dl>
+<dl class="facts">${scheduleFacts(facts, reading)}${isShownLive ? '' : lastFact(card, reading)}</dl>
 ${history}
 ${jobActions(card, viewer)}
 </article>`;
@@ -127,24 +129,14 @@ function activityButtons({ run }: Activity, name: string): Markup[] {
   ];
 }
 
-function startButtons(name: string, job: Job, need: Need | null): Markup[] {
+function startButtons(name: string, job: Job, need: Need | null): (Markup | false)[] {
   const look = need?.look ?? null;
   return [
-    ...(look === null
-      ? []
-      : [
-          html`<a class="button primary" href="/runs/${look.id}">See the ${look.kind === 'plan' ? 'plan' : 'last run'}${ofJob(name)}</a>`,
-        ]),
+    look !== null &&
+      html`<a class="button primary" href="/runs/${look.id}">See the ${look.kind === 'plan' ? 'plan' : 'last run'}${ofJob(name)}</a>`,
     html`<a class="button${look === null && ' primary'}" href="${jobHref(name)}/run">Run${ofJob(name)}</a>`,
-    ...(job.kind === 'import'
-      ? [html`<a class="button" href="${jobHref(name)}/plan">Plan${ofJob(name)}</a>`]
-      : []),
+    job.kind === 'import' && html`<a class="button" href="${jobHref(name)}/plan">Plan${ofJob(name)}</a>`,
   ];
-}
-
-/** The last run is the active one, which the card describes above. */
-function isShownLive(activity: Activity | null, last: Run | undefined): boolean {
-  return last !== undefined && activity?.run?.id === last.id;
 }
 
 /** Several buttons of a page have the same text, so screen readers get the name of the job, too. */
@@ -190,7 +182,7 @@ export function scheduleWords(cron: string): string {
 export function whatItMoves(job: Job): Markup {
   if (job.kind === 'export') {
     const how = job.destination.mode === 'append' ? 'adds to' : 'writes';
-    return html`Reads the ${exportedThing(job)} of the store <b>${job.store}</b> and ${how} ${placeWords(job.destination)}`;
+    return html`Reads the ${exportedWords(job)} of the store <b>${job.store}</b> and ${how} ${placeWords(job.destination)}`;
   }
   const { mode } = job;
   const how = { upsert: 'Imports', mirror: 'Mirrors', update: 'Updates', create: 'Creates' }[mode];
@@ -207,6 +199,7 @@ export function keepsHistory(job: Job | undefined): job is ExportJob {
   return job?.kind === 'export' && job.export === 'subscriber-lists' && job.destination.mode === 'append';
 }
 
-function exportedThing({ export: what }: ExportJob): string {
-  return what === 'orders' ? 'orders' : 'subscriber lists';
+/** `orders` or `subscriber lists`. */
+export function exportedWords({ export: what }: ExportJob): string {
+  return what.replace('-', ' ');
 }

@@ -1,7 +1,6 @@
 import type { ExportJob, ImportJob, Job, Notify } from '../../config/job/job.ts';
 import type { Run } from '../../model/run.ts';
-import { FLOOR_TEXT, type Limit, limitsFor, limitText, safetyLimit } from '../../model/safety-limits.ts';
-import type { ConfigurationProblem } from '../../model/storeferry-error.ts';
+import { FLOOR_TEXT, limitsFor, limitText, safetyLimit } from '../../model/safety-limits.ts';
 import { dataTable, html, type Markup, runBadge, type Slot, section } from '../../report/html/markup.ts';
 import { counted, listed } from '../../report/printable.ts';
 import type { ClockKeeper } from '../../report/run-facts.ts';
@@ -9,6 +8,7 @@ import type { UploadTarget } from '../new-job/upload-targets.ts';
 import { settledRuns } from './activity.ts';
 import {
   activityWords,
+  exportedWords,
   fact,
   type JobCardFacts,
   jobActions,
@@ -45,7 +45,7 @@ export function jobPage({ card, keeper, runs, uploads, program, now }: JobPageFa
     section: 'jobs',
     heading: html`${facts.job} ${last !== undefined && runBadge(last)}`,
     body: html`${job !== undefined && html`<p class="page-lead">${whatItMoves(job)}.</p>`}
-${problems.length > 0 && problemsBox(problems)}
+${problems.length > 0 && html`<section class="notice bad"><h2>This job cannot run: its file has errors</h2>${problemList(problems)}<p>Correct the file and load this page again.</p></section>`}
 ${activity !== null ? html`<p class="notice">${activityWords(activity, reading)}</p>` : need !== null && problems.length === 0 && html`<p class="notice ${need.tone}">${need.why}</p>`}
 ${facts.schedule !== null && keeper !== 'worker' && clockNote(keeper, program)}
 ${uploads
@@ -66,15 +66,12 @@ ${job !== undefined && section('settings', 'Settings', jobSettings(job))}
   });
 }
 
-function problemsBox(problems: readonly ConfigurationProblem[]): Markup {
-  return html`<section class="notice bad"><h2>This job cannot run: its file has errors</h2>${problemList(problems)}<p>Correct the file and load this page again.</p></section>`;
-}
-
 function noRuns({ facts, job }: JobCardFacts, program: string): Markup {
-  if (job === undefined) return html`<p>No runs yet.</p>`;
-  if (job.kind !== 'import')
-    return html`<p>No runs yet. Start one: <code>${program} run ${facts.job}</code></p>`;
-  return html`<p>No runs yet. A plan shows what a run would send, and sends nothing: <code>${program} plan ${facts.job}</code></p>`;
+  const advice = {
+    import: html` A plan shows what a run would send, and sends nothing: <code>${program} plan ${facts.job}</code>`,
+    export: html` Start one: <code>${program} run ${facts.job}</code>`,
+  };
+  return html`<p>No runs yet.${job && advice[job.kind]}</p>`;
 }
 
 /** The settings of a job in words, with defaults and without secrets. */
@@ -91,7 +88,7 @@ function importSettings(job: ImportJob): Slot {
     fact('Source', sourceWords(job)),
     fact('Mapping', html`<code>${job.mapping}</code>${paramsWords(job)}`),
     fact('Mode', modeWords(job)),
-    fact('Duplicates', duplicatesWords(job)),
+    fact('Duplicates', DUPLICATES[job.duplicates]),
     crosswalk !== undefined &&
       fact('Crosswalk', html`${placeWords(crosswalk)}, matched by <code>${crosswalk.match}</code>`),
     fact('Safety limits', safetyWords(limitWords(job))),
@@ -102,7 +99,7 @@ function exportSettings(job: ExportJob): Slot {
   const { destination, columns } = job;
   const how = destination.mode === 'append' ? 'each run adds to the file' : 'each run replaces the file';
   return [
-    fact('Reads', `${job.export === 'orders' ? 'orders' : 'subscriber lists'} of the store ${job.store}`),
+    fact('Reads', `${exportedWords(job)} of the store ${job.store}`),
     fact('Destination', html`${placeWords(destination)}: ${how}`),
     fact('Format', FORMATS[destination.format]),
     columns !== undefined &&
@@ -134,34 +131,21 @@ function paramsWords({ params }: ImportJob): Markup | false {
 function modeWords({ mode, match = 'url', keep, import: imports }: ImportJob): string {
   if (imports === 'contacts') return 'upsert: updates contacts; the API creates and deletes none';
   const kept = keep === undefined ? '' : `; keeps ${keep.join(', ')} as the store has it`;
-  switch (mode) {
-    case 'upsert':
-      return `upsert: creates and changes, deletes nothing${kept}`;
-    case 'mirror':
-      return `mirror: creates and changes, and deletes what this job last sent and the source no longer has${kept}`;
-    case 'update':
-      return `update: changes the mapped fields of known products, found by ${match}; creates and deletes nothing`;
-    case 'create':
-      return 'create: creates new products, skips known ones, deletes nothing';
-    default:
-      return mode satisfies never;
-  }
+  const effect: Readonly<Record<typeof mode, string>> = {
+    upsert: `creates and changes, deletes nothing${kept}`,
+    mirror: `creates and changes, and deletes what this job last sent and the source no longer has${kept}`,
+    update: `changes the mapped fields of known products, found by ${match}; creates and deletes nothing`,
+    create: 'creates new products, skips known ones, deletes nothing',
+  };
+  return `${mode}: ${effect[mode]}`;
 }
 
-function duplicatesWords({ duplicates }: ImportJob): string {
-  switch (duplicates) {
-    case 'reject':
-      return 'every copy is rejected; identical copies are skipped';
-    case 'first':
-      return 'the first copy is used';
-    case 'last':
-      return 'the last copy is used';
-    case 'merge':
-      return 'copies are merged into one';
-    default:
-      return duplicates satisfies never;
-  }
-}
+const DUPLICATES: Readonly<Record<ImportJob['duplicates'], string>> = {
+  reject: 'every copy is rejected; identical copies are skipped',
+  first: 'the first copy is used',
+  last: 'the last copy is used',
+  merge: 'copies are merged into one',
+};
 
 function safetyWords(limits: readonly string[]): Slot {
   if (limits.length === 0) return 'Off';
@@ -179,12 +163,9 @@ export function limitWords({
     .filter((name) => safety[name].kind !== 'off')
     .map((name) => {
       const { bound, setting } = safetyLimit(name);
-      return `${bound === 'most' ? 'at most' : 'at least'} ${size(safety[name], setting.of)} ${setting.what}`;
+      const base = safety[name].kind === 'percent' ? ` ${setting.of}` : '';
+      return `${bound === 'most' ? 'at most' : 'at least'} ${limitText(safety[name])}${base} ${setting.what}`;
     });
-}
-
-function size(limit: Limit, base: string): string {
-  return limit.kind === 'percent' ? `${limitText(limit)} ${base}` : limitText(limit);
 }
 
 const ENDS: Readonly<Record<Notify['on'][number], string>> = {

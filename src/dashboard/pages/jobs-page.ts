@@ -3,6 +3,7 @@ import { wordsMarkup } from '../../report/html/document-sections.ts';
 import { dataTable, html, type Markup, section } from '../../report/html/markup.ts';
 import { counted } from '../../report/printable.ts';
 import type { ClockKeeper } from '../../report/run-facts.ts';
+import { columns } from '../../report/section.ts';
 import { schedulesNote } from '../../report/status-words.ts';
 import { type JobCardFacts, jobCard, jobCells } from './job-card.ts';
 import { emptyBox, type Frame, page, problemList } from './page.ts';
@@ -58,13 +59,10 @@ ${
     html`${dataTable({
       caption: 'Jobs that need no action',
       captionHidden: true,
-      columns: [
-        { header: 'Job' },
-        { header: 'Outcome', bare: true, short: true },
-        { header: 'Last run', bare: true },
-        { header: 'Next' },
-        { header: 'Actions', bare: true },
-      ],
+      columns: columns('Job', ['Outcome', 'bare', 'short'], ['Last run', 'bare'], 'Next', [
+        'Actions',
+        'bare',
+      ]),
       rows: quiet.map((job) => jobCells(job, view)),
     })}${quiet.some(({ facts, job }) => facts.last === undefined && job?.kind === 'import') && html`<p class="quiet">Plan a job that has never run first: a plan shows what a run would send, and sends nothing.</p>`}`,
   )}</div>`

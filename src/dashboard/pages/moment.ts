@@ -1,5 +1,5 @@
 import { html, type Markup } from '../../report/html/markup.ts';
-import { formatAgo, formatDuration, formatMoment } from '../../report/printable.ts';
+import { DAY, formatAgo, formatDuration, formatMoment, MINUTE } from '../../report/printable.ts';
 
 /** The context for times on a page. */
 export interface Reading {
@@ -9,8 +9,6 @@ export interface Reading {
   readonly timezone: string;
 }
 
-const DAY_MS = 24 * 60 * 60 * 1_000;
-
 /** `<time>`: `Sat 21 Nov 02:15 GMT`, with the year if it is not the current one. */
 export function moment(at: number, { now, timezone }: Reading): Markup {
   return html`<time datetime="${new Date(at).toISOString()}">${written(at, now, timezone)}</time>`;
@@ -18,7 +16,9 @@ export function moment(at: number, { now, timezone }: Reading): Markup {
 
 /** The distance from now in words, with the exact time as its title: `3 h ago`, `in 5 h 12 min`. */
 export function relative(at: number, { now, timezone }: Reading): Markup {
-  const words = at > now ? `in ${formatDuration(roughly(at - now))}` : formatAgo(now - at);
+  // Seconds are irrelevant for distant times.
+  const distance = at - now < MINUTE ? at - now : Math.round((at - now) / MINUTE) * MINUTE;
+  const words = at > now ? `in ${formatDuration(distance)}` : formatAgo(now - at);
   const title = written(at, now, timezone);
   return html`<time datetime="${new Date(at).toISOString()}" title="${title}">${words}</time>`;
 }
@@ -29,12 +29,7 @@ export function momentAndDistance(at: number, reading: Reading): Markup {
 }
 
 function written(at: number, now: number, timezone: string): string {
-  return formatMoment(at, { timezone, year: Math.abs(at - now) > 300 * DAY_MS });
-}
-
-/** Seconds are irrelevant for distant times. */
-function roughly(ms: number): number {
-  return ms < 60_000 ? ms : Math.round(ms / 60_000) * 60_000;
+  return formatMoment(at, { timezone, year: Math.abs(at - now) > 300 * DAY });
 }
 
 /** Now, on a page whose times belong to no schedule. */

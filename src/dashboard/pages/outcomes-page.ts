@@ -1,4 +1,5 @@
 import { foreign, html, type Markup } from '../../report/html/markup.ts';
+import { columns } from '../../report/section.ts';
 import { changeText, RECORD_OUTCOMES, type RunRecord, runRecords } from '../../run/records/run-records.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import { notFound } from '../guard/page-error.ts';
@@ -61,12 +62,7 @@ function recordsTable(records: readonly RunRecord[], count: number, link: (key: 
   const caption = count === MOST_READ ? `The first ${MOST_READ} records` : `${count} records`;
   return tableBox({
     caption,
-    columns: [
-      { header: 'Key' },
-      { header: 'Outcome', short: true },
-      { header: 'From', short: true },
-      { header: 'What', bare: true },
-    ],
+    columns: columns('Key', ['Outcome', 'short'], ['From', 'short'], ['What', 'bare']),
     rows: records.map(({ key, outcome, place, reason, created, changes }) => {
       const changed = created ? 'new' : (changes ?? []).map(changeText).join('; ');
       return [

@@ -1,6 +1,7 @@
 import { lastedMs, RUN_STATUSES, type Run, type RunStatus } from '../../model/run.ts';
-import { type Column, html, type Markup, runBadge, type TableParts } from '../../report/html/markup.ts';
+import { html, type Markup, runBadge, type TableParts } from '../../report/html/markup.ts';
 import { counted, formatDuration } from '../../report/printable.ts';
+import { columns } from '../../report/section.ts';
 import { figuresWords, statusLabel } from '../../report/status-words.ts';
 import { asItStands } from '../../run/report/read-stored-report.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
@@ -119,16 +120,12 @@ export function runsTable(
   runs: readonly Run[],
   { caption, ofOneJob, settled, reading }: RunsTableOptions,
 ): TableParts {
-  const job: Column[] = ofOneJob ? [] : [{ header: 'Job', bare: true, short: true }];
   return {
     caption,
     captionHidden: ofOneJob,
     columns: [
-      { header: 'Run' },
-      ...job,
-      { header: 'Outcome', bare: true },
-      { header: 'Started', bare: true },
-      { header: 'Duration', numeric: true },
+      ...columns('Run', ...(ofOneJob ? [] : [['Job', 'bare', 'short'] as const])),
+      ...columns(['Outcome', 'bare'], ['Started', 'bare'], ['Duration', 'numeric']),
     ],
     rows: runs.map((run) => [
       html`<a href="/runs/${run.id}">${run.id}</a>${kindNote(run)}`,
