@@ -3,7 +3,6 @@ import { html, type Markup } from '../../report/html/markup.ts';
 import { formatDuration } from '../../report/printable.ts';
 import { audit } from '../audit.ts';
 import { PageError } from '../guard/page-error.ts';
-import { page, sendPage } from '../pages/page.ts';
 import { formFields, type RouteParts } from '../route-parts.ts';
 import { allowedBy } from './tokens.ts';
 
@@ -30,16 +29,14 @@ export function signIn(app: FastifyInstance, parts: RouteParts): void {
     path: '/',
   });
   const show = (reply: FastifyReply, next: string, wrong: boolean): FastifyReply =>
-    sendPage(
-      reply,
-      page({
+    reply.sendPage(
+      {
         title: 'Sign in',
-        viewer: null,
         notice: wrong
           ? { tone: 'bad', text: 'Wrong token: it is neither the full nor the read-only one.' }
           : null,
         body: form(next),
-      }),
+      },
       wrong ? 401 : 200,
     );
 

@@ -1,9 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Job } from '../../config/job/job.ts';
 import { type Run, SENDING_KINDS } from '../../model/run.ts';
-import { foreign, html, type Markup } from '../../report/html/markup.ts';
+import { columns, foreign, html, type Markup } from '../../report/html/markup.ts';
 import { counted, grouped } from '../../report/printable.ts';
-import { columns } from '../../report/section.ts';
 import { changeText, type HeldRunRecord, heldRunRecords } from '../../run/records/run-records.ts';
 import {
   asItStands,
@@ -11,6 +10,7 @@ import {
   laterRun,
   readStoredReport,
 } from '../../run/report/read-stored-report.ts';
+import type { Viewer } from '../access/sessions.ts';
 import { audit } from '../audit.ts';
 import type { Action, DashboardContext } from '../dashboard-context.ts';
 import { notFound, PageError } from '../guard/page-error.ts';
@@ -18,7 +18,7 @@ import { activityOf } from '../pages/activity.ts';
 import { historyHref } from '../pages/history-page.ts';
 import { jobHref } from '../pages/job-card.ts';
 import { readingOf } from '../pages/moment.ts';
-import { type Frame, frameOf, type Pages, page, pageOf, pager, sendPage, tableBox } from '../pages/page.ts';
+import { type Page, type Pages, pageOf, pager, tableBox } from '../pages/page.ts';
 import {
   FOR_ACTORS,
   type FormFields,
@@ -61,8 +61,8 @@ async function releasePage(
   { context }: Pick<DashboardContext, 'context'>,
   run: Run,
   { key, page: number }: FormFields,
-  frame: Frame,
-): Promise<string> {
+  viewer: Viewer,
+): Promise<Page> {
   const { id, job, store, baseUrl } = run;
   const held: HeldRunRecord[] = [];
   for await (const batch of heldRunRecords(context, run)) held.push(...batch);
@@ -74,8 +74,7 @@ async function releasePage(
   const button = (which: string, label: string, weight: string) =>
     html`<button type="submit" name="${WHICH}" value="${which}" class="button ${weight}">${label}</button>`;
   const buttons = html`${open.length > 0 && button('chosen', isOne ? 'Release this record' : 'Release the chosen records', 'primary')} ${!isOne && all > 0 && button('all', `Release all ${grouped(all)}`, 'danger')}`;
-  return page({
-    ...frame,
+  return {
     title: `Release held records of run ${id}`,
     section: 'runs',
     body: html`<p class="page-lead">Guards of <a href="${jobHref(job)}">${job}</a> held ${counted(held.length, 'record')} of <a href="/runs/${id}">run ${id}</a>: nothing of them was sent. Compare the values, and release what is right.</p>
@@ -85,10 +84,10 @@ async function releasePage(
 <li>It is a run of its own, and can be undone.</li>
 </ul>
 ${isOne && html`<p><a href="/runs/${id}/release">All records that the run holds</a></p>`}
-${confirmationForm({ action: `/runs/${id}/release`, controls: heldTable(shown, run, isOne), buttons, back: `/runs/${id}` }, frame)}
+${confirmationForm({ action: `/runs/${id}/release`, controls: heldTable(shown, run, isOne), buttons, back: `/runs/${id}` }, viewer)}
 ${pager(shown, (at) => `/runs/${id}/release?page=${at}`)}
 ${shown.count > 1 && html`<p class="quiet">The chosen records are those of this page.</p>`}`,
-  });
+  };
 }
 
 function isOpen({ isSent, refusal }: HeldRunRecord): boolean {
@@ -133,7 +132,7 @@ function chosenRecords(fields: FormFields): readonly string[] | undefined {
 export function actionRoutes(app: FastifyInstance, { dashboard, log }: RouteParts): void {
   const { context, actions } = dashboard;
   const ask = (request: FastifyRequest, reply: FastifyReply, confirmation: Confirmation) =>
-    sendPage(reply, confirmationPage(confirmation, frameOf(dashboard, request)));
+    reply.sendPage(confirmationPage(confirmation, request.viewer));
   const begin = async (request: FastifyRequest, reply: FastifyReply, action: Action) => {
     const once = onceOf(formFields(request.body));
     const known = await actions.look(once);
@@ -181,8 +180,8 @@ export function actionRoutes(app: FastifyInstance, { dashboard, log }: RoutePart
     const { name } = beginning.job;
     const activity = activityOf(beginning.runs, (await actions.atWork()).get(name));
     if (activity === null) return ask(request, reply, confirm(beginning));
-    const document = underWayPage(name, activity, beginning.reading, frameOf(dashboard, request));
-    return sendPage(reply, document);
+    const document = underWayPage(name, activity, beginning.reading);
+    return reply.sendPage(document);
   };
 
   for (const [command, confirm] of [
@@ -201,11 +200,8 @@ export function actionRoutes(app: FastifyInstance, { dashboard, log }: RoutePart
   app.get<OfRun>('/runs/:run/approve', FOR_ACTORS, async (request, reply) => {
     const run = await runOf(request);
     const later = await laterRun(context, run);
-    return ask(
-      request,
-      reply,
-      confirmApprove(await readStoredReport(context, run), later, readingOf(context)),
-    );
+    const report = await readStoredReport(context, run);
+    return ask(request, reply, confirmApprove(report, later, readingOf(context)));
   });
   app.post<OfRun>('/runs/:run/approve', async (request, reply) => {
     const { id, job } = await runOf(request);
@@ -228,8 +224,8 @@ export function actionRoutes(app: FastifyInstance, { dashboard, log }: RoutePart
   app.get<OfRun>('/runs/:run/release', FOR_ACTORS, async (request, reply) => {
     const run = await runOf(request);
     const query = formFields(request.query);
-    const document = await releasePage(dashboard, run, query, frameOf(dashboard, request));
-    return sendPage(reply, document);
+    const document = await releasePage(dashboard, run, query, request.viewer);
+    return reply.sendPage(document);
   });
   app.post<OfRun>('/runs/:run/release', async (request, reply) => {
     const { id, job } = await runOf(request);
@@ -255,7 +251,7 @@ export function actionRoutes(app: FastifyInstance, { dashboard, log }: RoutePart
     const known = await actions.look(once);
     if (known === undefined)
       throw notFound('The dashboard no longer has the result of this action. See the latest runs.');
-    return showResult(reply, { ...known, once }, frameOf(dashboard, request), dashboard);
+    return showResult(reply, { ...known, once }, dashboard);
   });
 }
 

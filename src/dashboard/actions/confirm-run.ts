@@ -37,11 +37,8 @@ export function confirmRun(beginning: Beginning): Confirmation {
     lead: html`${whatItMoves(job)}.`,
     does: [
       ...(job.kind === 'import' ? importDoes(job, beginning) : exportDoes(beginning)),
-      ...(waitsFor === undefined
-        ? []
-        : [
-            html`Waits until <a href="/runs/${waitsFor.id}">run ${waitsFor.id}</a> of ${waitsFor.job} has ended, which writes to the same store.`,
-          ]),
+      waitsFor !== undefined &&
+        html`Waits until <a href="/runs/${waitsFor.id}">run ${waitsFor.id}</a> of ${waitsFor.job} has ended, which writes to the same store.`,
       byWorkers
         ? 'A worker executes it; it continues when the dashboard stops.'
         : 'It runs on the machine of the dashboard. If the dashboard stops, the run is interrupted, and the next run continues it.',
@@ -65,7 +62,7 @@ export function confirmPlan({ job, store, runs, reading }: Beginning): Confirmat
       'Ends with a report: what is new or changed, what is rejected and why, and whether a safety limit would stop it.',
       waiting !== undefined &&
         html`Replaces the plan <a href="/runs/${waiting.id}">${waiting.id}</a>, made ${relative(waiting.startedAt, reading)}, which has not been approved.`,
-    ].filter((does) => does !== false),
+    ],
     label: 'Plan now',
     weight: 'primary',
     action: `${jobHref(job.name)}/plan`,
@@ -79,20 +76,21 @@ function importDoes(job: ImportJob, { store, runs, reading }: Beginning): Slot[]
     ({ status, kind }) => (status === 'failed' || status === 'interrupted') && kind !== 'plan',
   );
   const last = runs.find(({ kind, status }) => kind !== 'plan' && status !== 'superseded');
+  const limits = limitWords(job);
   return [
     html`Reads ${placeWords(job.source)} as it is now, and compares each record with what the store has acknowledged.`,
     html`Sends what is new or has changed to the store ${at(store)}, one request per record.`,
-    ...(job.mode === 'mirror'
-      ? ['Deletes the products that this job last sent and the source no longer has.']
-      : ['Deletes nothing.']),
-    ...sendsOnlyIf(job),
-    ...(unfinished === undefined ? [] : [goesOn(unfinished)]),
-    ...(waiting === undefined ? [] : [asPlanned(waiting, reading)]),
-    ...(last === undefined || last === unfinished || last === waiting || totalsWords(last) === ''
-      ? []
-      : [
-          html`The <a href="/runs/${last.id}">last run</a>, ${relative(last.startedAt, reading)}: ${totalsWords(last)}.`,
-        ]),
+    job.mode === 'mirror'
+      ? 'Deletes the products that this job last sent and the source no longer has.'
+      : 'Deletes nothing.',
+    limits.length > 0 && `Sends only if the plan is within the safety limits: ${limits.join('; ')}.`,
+    unfinished !== undefined && goesOn(unfinished),
+    waiting !== undefined && asPlanned(waiting, reading),
+    last !== undefined &&
+      last !== unfinished &&
+      last !== waiting &&
+      totalsWords(last) !== '' &&
+      html`The <a href="/runs/${last.id}">last run</a>, ${relative(last.startedAt, reading)}: ${totalsWords(last)}.`,
   ];
 }
 
@@ -105,13 +103,6 @@ function exportDoes({ job, store }: Beginning): Slot[] {
       ? html`Adds to ${placeWords(destination)}; its content stays.`
       : html`Replaces ${placeWords(destination)}, whole or not at all.`,
   ];
-}
-
-function sendsOnlyIf(job: ImportJob): string[] {
-  const limits = limitWords(job);
-  return limits.length === 0
-    ? []
-    : [`Sends only if the plan is within the safety limits: ${limits.join('; ')}.`];
 }
 
 function goesOn({ id, totals }: Run): Markup {
@@ -171,7 +162,7 @@ export function confirmApprove(report: RunFacts, later: Run | undefined, reading
         .filter(({ exceeded }) => exceeded)
         .map(
           (verdict) =>
-            html`Safety limit exceeded: ${safetyFound(verdict, run)}${limitOf(verdict)}.${examplesOf(verdict)}`,
+            html`Safety limit exceeded: ${safetyFound(verdict, run)}${verdict.allowed && `; the limit is ${verdict.allowed.text}`}.${examplesOf(verdict)}`,
         ),
     ],
     does: [
@@ -186,7 +177,7 @@ export function confirmApprove(report: RunFacts, later: Run | undefined, reading
       counts.rejected.records > 0 &&
         `Does not send ${counted(counts.rejected.records, `rejected ${thing}`)}.`,
       ...planWarnings(plan),
-    ].filter((what) => what !== false),
+    ],
     label: unsentDeletes > 0 ? `Send and delete` : 'Send this plan',
     weight: unsentDeletes > 0 || plan.safety.some(({ exceeded }) => exceeded) ? 'danger' : 'primary',
     action: `/runs/${id}/approve`,
@@ -226,8 +217,4 @@ function examplesOf({ examples = [], figure }: SafetyVerdict): Slot {
   const more = examples.length === 0 ? 0 : figure - examples.length;
   const rest = more > 0 ? [html`and ${grouped(more)} more`] : [];
   return [...examples.map((text) => foreign(text)), ...rest].map((line) => html`<br>${line}`);
-}
-
-function limitOf({ allowed }: SafetyVerdict): string {
-  return allowed === undefined ? '' : `; the limit is ${allowed.text}`;
 }

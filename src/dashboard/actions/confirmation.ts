@@ -2,11 +2,12 @@ import { randomUUID } from 'node:crypto';
 import type { Run } from '../../model/run.ts';
 import { html, type Markup, type Slot } from '../../report/html/markup.ts';
 import { counted, grouped } from '../../report/printable.ts';
+import type { Viewer } from '../access/sessions.ts';
 import { PageError } from '../guard/page-error.ts';
 import type { Activity } from '../pages/activity.ts';
 import { activityWords, jobHref } from '../pages/job-card.ts';
 import { type Reading, relative } from '../pages/moment.ts';
-import { type Frame, page } from '../pages/page.ts';
+import type { Page } from '../pages/page.ts';
 import { postForm } from '../pages/post-form.ts';
 import type { FormFields } from '../route-parts.ts';
 
@@ -18,7 +19,7 @@ export interface Confirmation {
   /** As a question. */
   readonly title: string;
   readonly lead: Slot;
-  /** What the action will do, with figures if they are known. */
+  /** What the action will do, with figures if they are known; false for what does not apply. */
   readonly does: readonly Slot[];
   /** Warnings, shown first. */
   readonly warnings?: readonly Slot[];
@@ -37,29 +38,27 @@ export interface Confirmation {
 const SECTIONS = ['runs', 'records'] as const;
 
 /** The page that describes the effects of an action, with the button that starts it. */
-export function confirmationPage(confirmation: Confirmation, frame: Frame): string {
+export function confirmationPage(confirmation: Confirmation, viewer: Viewer): Page {
   const { title, lead, does, warnings = [] } = confirmation;
-  return page({
-    ...frame,
+  return {
     title,
     section: SECTIONS.find((name) => confirmation.back.startsWith(`/${name}`)) ?? 'jobs',
     body: html`<p class="page-lead">${lead}</p>
 ${warnings.map((warning) => html`<p class="notice warning">${warning}</p>`)}
-<ul class="does">${does.map((what) => html`<li>${what}</li>`)}</ul>
-${confirmationForm(confirmation, frame)}`,
-  });
+<ul class="does">${does.map((what) => what !== false && html`<li>${what}</li>`)}</ul>
+${confirmationForm(confirmation, viewer)}`,
+  };
 }
 
 /** The page that replaces a confirmation while the job is running: it shows the running run and how to interrupt it. */
-export function underWayPage(job: string, activity: Activity, reading: Reading, frame: Frame): string {
+export function underWayPage(job: string, activity: Activity, reading: Reading): Page {
   const { run } = activity;
-  return page({
-    ...frame,
+  return {
     title: `${job} is under way`,
     section: 'jobs',
     body: html`<p class="page-lead">${activityWords(activity, reading)} Another run of ${job} can start once this one has ended.</p>
 <p class="actions">${run !== null && html`<a class="button primary" href="/runs/${run.id}">Watch</a> <a class="button danger" href="/runs/${run.id}/interrupt">Interrupt</a> `}<a class="button" href="${jobHref(job)}">Back to ${job}</a></p>`,
-  });
+  };
 }
 
 type ConfirmationForm = Pick<Confirmation, 'action' | 'fields' | 'controls' | 'back'> &
@@ -68,7 +67,7 @@ type ConfirmationForm = Pick<Confirmation, 'action' | 'fields' | 'controls' | 'b
 /** Only the form, for pages with other content. */
 export function confirmationForm(
   { action, fields = {}, controls, back, ...way }: ConfirmationForm,
-  frame: Frame,
+  viewer: Viewer,
 ): Markup {
   const buttons =
     'buttons' in way
@@ -76,7 +75,7 @@ export function confirmationForm(
       : html`<button type="submit" class="button ${way.weight}">${way.label}</button>`;
   const body = html`${controls}<p class="actions">${buttons} <a class="button" href="${back}">Cancel</a></p>`;
   const hidden = { [ONCE_FIELD]: randomUUID(), ...fields };
-  return postForm({ action, style: 'confirm', fields: hidden, body }, frame);
+  return postForm({ action, style: 'confirm', fields: hidden, body }, viewer);
 }
 
 /** The id of the confirmation in the form; PageError if it has none. */

@@ -2,8 +2,9 @@ import type { Run } from '../../model/run.ts';
 import { foreign, html, type Markup } from '../../report/html/markup.ts';
 import { counted, grouped } from '../../report/printable.ts';
 import type { CellEdits, RejectedPage, RejectedRow } from '../../run/read-corrections.ts';
+import type { Viewer } from '../access/sessions.ts';
 import { jobHref } from '../pages/job-card.ts';
-import { type Frame, type Notice, page } from '../pages/page.ts';
+import type { Notice, Page } from '../pages/page.ts';
 import { postForm } from '../pages/post-form.ts';
 
 /** The value of `columns` that also shows columns that are blank on the whole page. */
@@ -47,16 +48,15 @@ export function correctPage(
   { id, job }: Run,
   rejected: RejectedPage,
   { draft, edits, allColumns, notice }: CorrectView,
-  frame: Frame,
-): string {
+  viewer: Viewer,
+): Page {
   const { rows, number, pages, total, isCut } = rejected;
   const places = shownPlaces(rejected, edits, allColumns);
   const hidden = rejected.columns.length - places.length;
   const cells = [...edits.values()].reduce((sum, typed) => sum + typed.size, 0);
   const button = (go: string, label: string, weight = '') =>
     html`<button type="submit" name="go" value="${go}" class="button ${weight}">${label}</button>`;
-  return page({
-    ...frame,
+  return {
     title: `Correct the rejected rows of run ${id}`,
     section: 'runs',
     notice,
@@ -75,10 +75,10 @@ ${records(rows).map((record) => recordBody(record, rejected, places, edits))}
 </table></div>
 <p class="actions">${number > 1 && button(String(number - 1), 'Previous page')} <span class="quiet">Page ${number} of ${pages}</span> ${number < pages && button(String(number + 1), 'Next page')} ${pages > 1 && html`<span class="quiet">Corrections are kept from page to page.</span>`}</p>`,
   },
-  frame,
+  viewer,
 )}
 ${hidden > 0 && html`<p class="quiet">${counted(hidden, 'column')} without a value on this page ${hidden === 1 ? 'is' : 'are'} not shown. <a href="${correctHref(id, draft, number, true)}">Show all columns</a>: corrections since the last button are lost.</p>`}`,
-  });
+  };
 }
 
 /** Blamed columns first, then all that have a value on the page. */

@@ -13,7 +13,7 @@ import type { RunContext } from '../../run/run-context.ts';
 import { audit } from '../audit.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import { PageError } from '../guard/page-error.ts';
-import { frameOf, type Notice, sendPage } from '../pages/page.ts';
+import type { Notice } from '../pages/page.ts';
 import {
   FOR_ACTORS,
   type FormFields,
@@ -72,7 +72,7 @@ export async function correctRoutes(app: FastifyInstance, { dashboard, uploads }
       const retried = await retriedSince(context, run);
       const notice = retried ?? ((await isCorrectedInFolder(run)) ? CORRECTED_IN_FOLDER : null);
       const view = { draft: id, edits: draftOf(id, run.id).edits, allColumns: columns === ALL_COLUMNS };
-      return sendPage(reply, correctPage(run, rows, { ...view, notice }, frameOf(dashboard, request)));
+      return reply.sendPage(correctPage(run, rows, { ...view, notice }, request.viewer));
     });
 
     scope.post<OfRun>('/runs/:run/rejects', async (request, reply) => {
@@ -99,7 +99,7 @@ export async function correctRoutes(app: FastifyInstance, { dashboard, uploads }
         await uploads.drop(upload);
         const notice = { tone: 'bad', text: dashboard.retell(sentenceOf(error)) } as const;
         const view: CorrectView = { draft: id, edits: draft.edits, allColumns: columns, notice };
-        return sendPage(reply, correctPage(run, rows, view, frameOf(dashboard, request)), 422);
+        return reply.sendPage(correctPage(run, rows, view, request.viewer), 422);
       }
       await audit(dashboard, request, { action: 'correct', job: run.job, run: run.id });
       return reply.redirect(`/runs/${run.id}/retry?upload=${upload.id}`, 303);

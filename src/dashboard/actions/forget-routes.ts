@@ -5,7 +5,7 @@ import { findRecords } from '../../run/records/record-history.ts';
 import { audit } from '../audit.ts';
 import { notFound } from '../guard/page-error.ts';
 import { historyHref } from '../pages/history-page.ts';
-import { frameOf, page, sendPage } from '../pages/page.ts';
+import type { Page } from '../pages/page.ts';
 import { FOR_ACTORS, type FormFields, formFields, type RouteParts } from '../route-parts.ts';
 import { confirmationPage } from './confirmation.ts';
 
@@ -40,7 +40,7 @@ export function forgetRoutes(app: FastifyInstance, { dashboard, log }: RoutePart
       fields: { store, key },
       back: historyHref(contact),
     } as const;
-    return sendPage(reply, confirmationPage(confirmation, frameOf(dashboard, request)));
+    return reply.sendPage(confirmationPage(confirmation, request.viewer));
   });
 
   app.post(ADDRESS, async (request, reply) => {
@@ -48,8 +48,7 @@ export function forgetRoutes(app: FastifyInstance, { dashboard, log }: RoutePart
     const forgotten = await forgetRecord(context, contact);
     log.info({}, 'forgot a contact');
     await audit(dashboard, request, { action: 'forget' });
-    const document = page({
-      ...frameOf(dashboard, request),
+    const document: Page = {
       title: `Contact ${contact.key} is forgotten`,
       section: 'records',
       body: html`${forgottenWords(forgotten).map((line) => html`<p>${line}</p>`)}
@@ -57,7 +56,7 @@ export function forgetRoutes(app: FastifyInstance, { dashboard, log }: RoutePart
 <p>To be removed by hand where the law asks for it:</p>
 <ul class="does">${REMAINS.map((what) => html`<li>${what}</li>`)}</ul>
 <p class="actions"><a class="button" href="/records">Records</a></p>`,
-    });
-    return sendPage(reply, document);
+    };
+    return reply.sendPage(document);
   });
 }

@@ -16,9 +16,10 @@ import {
 import { REJECTS_FILE } from '../../report/rejects/rejects-file.ts';
 import { readCorrections, replaceRejects } from '../../run/read-corrections.ts';
 import { shownFile } from '../../run/report/read-stored-report.ts';
+import type { Viewer } from '../access/sessions.ts';
 import { audit } from '../audit.ts';
 import { jobHref } from '../pages/job-card.ts';
-import { type Frame, frameOf, type Notice, page, sendPage } from '../pages/page.ts';
+import type { Notice, Page } from '../pages/page.ts';
 import { uploadForm } from '../pages/post-form.ts';
 import { FOR_ACTORS, formFields, type OfRun, type RouteParts, sentenceOf } from '../route-parts.ts';
 import { at } from './confirm-run.ts';
@@ -30,25 +31,22 @@ import { receiveUpload, UPLOAD_LIMIT_BYTES, type Upload } from './uploads.ts';
 
 const CELL_LENGTH = 60;
 
-/** The changes in the corrected file of a run, as far as they may be shown. */
-interface Corrections {
-  readonly edits: RejectsEdits;
-  /** Pages show where contacts were edited, but not their values. */
-  readonly personal: boolean;
-}
-
-/** The page to upload the corrected rejects of a run. `inFolder` are the corrections in the run's own folder. */
+/**
+ * The page to upload the corrected rejects of a run. `inFolder` are the corrections in the run's own folder, null if
+ * there are none; `location` is where `retry` reads that file.
+ */
 function uploadPage(
   { id, job, totals }: Run,
-  { location, limitBytes, inFolder, notice }: UploadPageFacts,
-  frame: Frame,
-): string {
+  location: string,
+  inFolder: RejectsEdits | null,
+  notice: Notice | null,
+  viewer: Viewer,
+): Page {
   const rejected =
     totals === null
       ? ''
       : `${counted(totals.rejected, 'record')} ${totals.rejected === 1 ? 'was' : 'were'} rejected. `;
-  return page({
-    ...frame,
+  return {
     title: `Retry run ${id}`,
     section: 'runs',
     notice,
@@ -56,25 +54,16 @@ function uploadPage(
 <ol class="does">
 <li><a href="/runs/${id}/rejects.csv">Download the rejects</a>: the rejected rows as they were in the source, with the reason in the column <code>storeferry_reason</code>.</li>
 <li>Correct them. Keep the header and the column <code>storeferry_line</code>; rows that should not be sent are deleted.</li>
-<li>Upload the file, at most ${formatBytes(limitBytes)}.</li>
+<li>Upload the file, at most ${formatBytes(UPLOAD_LIMIT_BYTES)}.</li>
 </ol>
-${uploadForm({ action: `/runs/${id}/retry/upload`, label: 'The corrected file', accept: '.csv,.txt,.tsv,text/csv', button: 'Upload and check', back: `/runs/${id}` }, frame)}
+${uploadForm({ action: `/runs/${id}/retry/upload`, label: 'The corrected file', accept: '.csv,.txt,.tsv,text/csv', button: 'Upload and check', back: `/runs/${id}` }, viewer)}
 ${
   inFolder !== null &&
   html`<section><h2>Or send the file in the folder of the run</h2>
 <p><code>${location}</code> was corrected there: ${editsWords(inFolder)}.</p>
 <p><a class="button" href="/runs/${id}/retry?upload=in-folder">See what was corrected</a></p></section>`
 }`,
-  });
-}
-
-interface UploadPageFacts {
-  /** Where `retry` reads the file. */
-  readonly location: string;
-  readonly limitBytes: number;
-  /** The corrections in the run's own folder; null if there are none. */
-  readonly inFolder: RejectsEdits | null;
-  readonly notice: Notice | null;
+  };
 }
 
 /** Where corrections come from. */
@@ -88,13 +77,14 @@ interface Origin {
 
 /** The page that shows the corrections and what sending them will do. */
 function confirmRetryPage(
-  { id, job, store, baseUrl }: Run,
+  { id, job, store, baseUrl, resource }: Run,
   { upload, back, notice }: Origin,
-  { edits, personal }: Corrections,
-  frame: Frame,
-): string {
-  return page({
-    ...frame,
+  edits: RejectsEdits,
+  viewer: Viewer,
+): Page {
+  // The page shows where contacts were edited, but not their values.
+  const personal = resource === 'contacts';
+  return {
     title: `Retry run ${id} with ${counted(edits.rows, 'row')}?`,
     section: 'runs',
     notice: isUntouched(edits)
@@ -113,8 +103,8 @@ ${damageSection('Not sent', REFUSED, edits.refused, edits.refusedCells, personal
 <li>Deletes nothing; safety limits do not apply.</li>
 <li>It is a run of its own. Correct the source too, or the next run changes the values back.</li>
 </ul>
-${confirmationForm({ action: `/runs/${id}/retry`, fields: { upload }, label: 'Send the corrected rows', weight: 'primary', back }, frame)}`,
-  });
+${confirmationForm({ action: `/runs/${id}/retry`, fields: { upload }, label: 'Send the corrected rows', weight: 'primary', back }, viewer)}`,
+  };
 }
 
 function changesTable(
@@ -159,32 +149,25 @@ export function retryRoutes(app: FastifyInstance, { dashboard, uploads }: RouteP
     const file = upload && { name: upload.name, open: upload.read, asTyped: upload.draft !== undefined };
     return (await readCorrections(context, run, file)).edits;
   };
-  const askForFile = async (request: FastifyRequest, run: Run, notice: Notice | null): Promise<string> => {
+  const askForFile = async (request: FastifyRequest, run: Run, notice: Notice | null): Promise<Page> => {
     const inFolder = await editsOf(run).catch(() => null);
-    const edited = inFolder !== null && !isUntouched(inFolder);
-    const location = shownFile(
-      context.workspaceDir,
-      `${context.artifacts.run(run.id).location}/${REJECTS_FILE}`,
-    );
-    const facts = { location, limitBytes: UPLOAD_LIMIT_BYTES, inFolder: edited ? inFolder : null, notice };
-    return uploadPage(run, facts, frameOf(dashboard, request));
+    const isEdited = inFolder !== null && !isUntouched(inFolder);
+    const file = `${context.artifacts.run(run.id).location}/${REJECTS_FILE}`;
+    const location = shownFile(context.workspaceDir, file);
+    return uploadPage(run, location, isEdited ? inFolder : null, notice, request.viewer);
   };
 
   app.get<OfRun>('/runs/:run/retry', FOR_ACTORS, async (request, reply) => {
     const run = await rejectedRun(dashboard, request.params.run);
     const { upload: id } = formFields(request.query);
     if (id === undefined)
-      return sendPage(reply, await askForFile(request, run, await retriedSince(context, run)));
+      return reply.sendPage(await askForFile(request, run, await retriedSince(context, run)));
     const upload = uploads.find(id, run.id);
-    if (upload === undefined && id !== IN_FOLDER)
-      return sendPage(reply, await askForFile(request, run, GONE));
-    const corrections = { edits: await editsOf(run, upload), personal: run.resource === 'contacts' };
+    if (upload === undefined && id !== IN_FOLDER) return reply.sendPage(await askForFile(request, run, GONE));
+    const edits = await editsOf(run, upload);
     const back = upload?.draft === undefined ? `/runs/${run.id}/retry` : correctHref(run.id, upload.draft);
     const notice = await retriedSince(context, run);
-    return sendPage(
-      reply,
-      confirmRetryPage(run, { upload: id, back, notice }, corrections, frameOf(dashboard, request)),
-    );
+    return reply.sendPage(confirmRetryPage(run, { upload: id, back, notice }, edits, request.viewer));
   });
 
   app.post<OfRun>('/runs/:run/retry/upload', { config: { streamed: true } }, async (request, reply) => {
@@ -197,7 +180,7 @@ export function retryRoutes(app: FastifyInstance, { dashboard, uploads }: RouteP
     } catch (error) {
       await uploads.drop(upload);
       const notice = { tone: 'bad', text: dashboard.retell(sentenceOf(error)) } as const;
-      return sendPage(reply, await askForFile(request, run, notice), 422);
+      return reply.sendPage(await askForFile(request, run, notice), 422);
     }
     await audit(dashboard, request, { action: 'upload', job: run.job, run: run.id });
     return reply.redirect(`/runs/${run.id}/retry?upload=${upload.id}`, 303);
@@ -208,8 +191,7 @@ export function retryRoutes(app: FastifyInstance, { dashboard, uploads }: RouteP
     const once = onceOf(fields);
     const { run: id } = request.params;
     const known = await actions.look(once);
-    if (known !== undefined)
-      return showResult(reply, { ...known, once }, frameOf(dashboard, request), dashboard);
+    if (known !== undefined) return showResult(reply, { ...known, once }, dashboard);
     const run = await rejectedRun(dashboard, id);
     const upload = uploads.find(fields['upload'], id);
     if (upload === undefined && fields['upload'] !== IN_FOLDER) {

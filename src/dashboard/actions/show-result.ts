@@ -3,7 +3,6 @@ import { html, type Markup } from '../../report/html/markup.ts';
 import { audit } from '../audit.ts';
 import type { Action, ActionResult, DashboardContext } from '../dashboard-context.ts';
 import { jobHref } from '../pages/job-card.ts';
-import { type Frame, frameOf, page, sendPage } from '../pages/page.ts';
 
 const LOOK_AGAIN_S = 2;
 
@@ -27,7 +26,7 @@ export async function beginAction(
       });
     },
   });
-  return showResult(reply, { action, result, once }, frameOf(dashboard, request), dashboard);
+  return showResult(reply, { action, result, once }, dashboard);
 }
 
 interface Begun {
@@ -41,11 +40,10 @@ interface Begun {
 export function showResult(
   reply: FastifyReply,
   { action, result, once }: { readonly action: Action; readonly result: ActionResult; readonly once: string },
-  frame: Frame,
   { retell }: Pick<DashboardContext, 'retell'>,
 ): FastifyReply {
   const show = (status: number, title: string, body: Markup) =>
-    sendPage(reply, page({ ...frame, title, section: 'jobs', body }), status);
+    reply.sendPage({ title, section: 'jobs', body }, status);
   const toJob = html`<p class="actions"><a class="button" href="${jobHref(action.job)}">To the job ${action.job}</a></p>`;
   switch (result.kind) {
     case 'begun':

@@ -101,19 +101,14 @@ export function fileNameOf(name: string): string {
 
 const NAME_LENGTH = 80;
 
-/** Limits of a form with one file. */
-export interface ReceiveOptions {
-  /** The run or the purpose that the file is for. */
-  readonly run: string;
-  /** What to do with a larger file. */
-  readonly hint: string;
-}
-
-/** Streams the file of a form to disk, after its token has proved that the form is ours. PageError for no file, or a larger one. */
+/**
+ * Streams the file of a form to disk, after its token has proved that the form is ours. `run` is the run or the
+ * purpose that the file is for; `hint` is what to do with a larger file. PageError for no file, or a larger one.
+ */
 export async function receiveUpload(
   request: FastifyRequest,
   uploads: Uploads,
-  { run, hint }: ReceiveOptions,
+  { run, hint }: Readonly<Record<'run' | 'hint', string>>,
 ): Promise<Upload> {
   if (!request.isMultipart()) throw noFile();
   const limits = { fileSize: UPLOAD_LIMIT_BYTES, files: 1, fields: 5, parts: 6, headerPairs: 20 };

@@ -4,9 +4,10 @@ import type { MappingFile } from '../../mapping/spec/mapping-spec.ts';
 import { foreign, html, type Markup } from '../../report/html/markup.ts';
 import { counted, listed, printable } from '../../report/printable.ts';
 import { describeLook, type SourceLook, type SourcePreview } from '../../run/preview-source.ts';
+import type { Viewer } from '../access/sessions.ts';
 import { fieldSelect, previewPart } from '../new-job/draft-page.ts';
 import { jobHref, placeWords } from '../pages/job-card.ts';
-import { type Frame, type Notice, page } from '../pages/page.ts';
+import type { Notice, Page } from '../pages/page.ts';
 import { type Choice, postForm } from '../pages/post-form.ts';
 import {
   changedLines,
@@ -44,15 +45,14 @@ export interface ColumnsPageFacts {
 const SAMPLE_SHOWN = 60;
 
 /** The form that matches columns; a sentence where the source cannot be read. */
-export function columnsPage(job: ImportJob, facts: ColumnsPageFacts | string, frame: Frame): string {
+export function columnsPage(job: ImportJob, facts: ColumnsPageFacts | string, viewer: Viewer): Page {
   const title = `Match the columns of ${job.name}`;
   if (typeof facts === 'string') {
     const lead = html`<p class="page-lead">The source, ${placeWords(job.source)}, cannot be read. ${facts}</p>`;
     const back = html`<p class="actions"><a class="button" href="${jobHref(job.name)}">Back to ${job.name}</a></p>`;
-    return page({ ...frame, title, section: 'jobs', body: html`${lead}${back}` });
+    return { title, section: 'jobs', body: html`${lead}${back}` };
   }
-  return page({
-    ...frame,
+  return {
     title,
     section: 'jobs',
     form: true,
@@ -67,9 +67,9 @@ ${postForm(
     body: html`<div id="matching" data-rendered aria-live="off">${matching(facts)}</div>
 <p class="actions"><button type="submit" name="do" value="save" class="button primary">Save</button> <a class="button" href="${jobHref(job.name)}">Cancel</a></p>`,
   },
-  frame,
+  viewer,
 )}`,
-  });
+  };
 }
 
 function whereWritten({ mapping, target, others }: ColumnsPageFacts): Markup {

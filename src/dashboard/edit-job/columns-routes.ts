@@ -22,7 +22,6 @@ import { notFound } from '../guard/page-error.ts';
 import { FETCH_WITHIN_MS } from '../new-job/draft.ts';
 import { readingOf } from '../new-job/upload-targets.ts';
 import { jobHref } from '../pages/job-card.ts';
-import { frameOf, sendPage } from '../pages/page.ts';
 import {
   FOR_ACTORS,
   type FormFields,
@@ -128,7 +127,7 @@ export function columnsRoutes(app: FastifyInstance, { dashboard, log }: RoutePar
     const opened = open(request.params.job);
     const facts = await whileFewRead(() => factsOf(opened, randomUUID(), {}));
     const status = typeof facts === 'string' ? 422 : 200;
-    return sendPage(reply, columnsPage(opened.job, facts, frameOf(dashboard, request)), status);
+    return reply.sendPage(columnsPage(opened.job, facts, request.viewer), status);
   });
 
   app.post<OfJob>('/jobs/:job/columns', async (request, reply) => {
@@ -141,7 +140,7 @@ export function columnsRoutes(app: FastifyInstance, { dashboard, log }: RoutePar
       const kept = more.notice === undefined ? fields : {};
       const facts = await whileFewRead(() => factsOf(current, fields['look'] ?? randomUUID(), kept));
       const shown = typeof facts === 'string' ? facts : { ...facts, ...more };
-      return sendPage(reply, columnsPage(current.job, shown, frameOf(dashboard, request)), status);
+      return reply.sendPage(columnsPage(current.job, shown, request.viewer), status);
     };
     if (fields['do'] !== 'save') return await again(200);
     if (fields['sha256'] !== file.sha256) return await again(409, { notice: OUTDATED });

@@ -1,9 +1,10 @@
 import type { EditableFile } from '../../config/edit-file.ts';
 import { FLOOR_TEXT } from '../../model/safety-limits.ts';
 import { html, type Markup, type Slot } from '../../report/html/markup.ts';
+import type { Viewer } from '../access/sessions.ts';
 import { scheduleChoices } from '../new-job/draft-page.ts';
 import { jobHref, scheduleWords } from '../pages/job-card.ts';
-import { type Frame, page, problemList } from '../pages/page.ts';
+import { type Page, problemList } from '../pages/page.ts';
 import { type Choice, field, postForm, select } from '../pages/post-form.ts';
 import { type EditField, type EditValues, editForm } from './edit-form.ts';
 
@@ -25,12 +26,11 @@ export interface EditPageFacts {
 }
 
 /** The form for source, schedule and limits of a job. */
-export function editPage(facts: EditPageFacts, frame: Frame): string {
+export function editPage(facts: EditPageFacts, viewer: Viewer): Page {
   const { name, file, errors, outdated, text } = facts;
   const path = html`<code>jobs/${name}.yaml</code>`;
   const form = file.problems.length === 0;
-  return page({
-    ...frame,
+  return {
     title: `Edit ${name}`,
     section: 'jobs',
     form: true,
@@ -39,8 +39,8 @@ export function editPage(facts: EditPageFacts, frame: Frame): string {
 ${(errors.get('') ?? []).map((message) => html`<p class="notice bad" role="alert">${message}</p>`)}
 ${!form && html`<section class="notice bad"><h2>The form needs a file that is valid YAML</h2>${problemList(file.problems)}<p>Correct the file and load this page again.</p></section>`}
 ${outdated !== undefined && form && html`<details class="worth-knowing" open><summary>The file as it is now</summary><pre class="file" tabindex="0">${text}</pre></details>`}
-${form && formPart(facts, frame)}`,
-  });
+${form && formPart(facts, viewer)}`,
+  };
 }
 
 const OUTDATED = {
@@ -49,7 +49,7 @@ const OUTDATED = {
 } as const;
 const REFUSED = { tone: 'bad', text: 'Nothing was written: correct the marked fields.' } as const;
 
-function formPart(facts: EditPageFacts, frame: Frame): Markup {
+function formPart(facts: EditPageFacts, viewer: Viewer): Markup {
   const { name, file, shown, values, program } = facts;
   const { location, source, limits } = editForm(file);
   const text = (control: Control) => textField(control, facts);
@@ -91,7 +91,7 @@ ${limits.map(text)}
 }
 <p class="actions"><button type="submit" class="button primary">Save</button> <a class="button" href="${jobHref(name)}">Cancel</a></p>`;
   const fields = { sha256: file.sha256, ...Object.fromEntries(before) };
-  return postForm({ action: `${jobHref(name)}/edit`, style: 'draft', fields, body }, frame);
+  return postForm({ action: `${jobHref(name)}/edit`, style: 'draft', fields, body }, viewer);
 }
 
 function choicesOf({ schedule = 'no', cron = '' }: EditValues): readonly Choice[] {

@@ -6,7 +6,6 @@ import { secretRedactor } from '../../model/masked.ts';
 import { audit } from '../audit.ts';
 import { jobHref } from '../pages/job-card.ts';
 import { serverTimezone } from '../pages/moment.ts';
-import { frameOf, sendPage } from '../pages/page.ts';
 import { FOR_ACTORS, formFields, type OfJob, type RouteParts, workspaceOf } from '../route-parts.ts';
 import { type EditValues, editsOf, pathsOf, shownBefore, typedOver, valuesOf } from './edit-form.ts';
 import { type EditPageFacts, editPage } from './edit-page.ts';
@@ -33,11 +32,7 @@ export function editRoutes(app: FastifyInstance, { dashboard, log }: RouteParts)
   app.get<OfJob>('/jobs/:job/edit', FOR_ACTORS, (request, reply) => {
     const { job: name } = request.params;
     const facts = factsOf(workspaceOf(dashboard, name), name);
-    return sendPage(
-      reply,
-      editPage(facts, frameOf(dashboard, request)),
-      facts.file.problems.length > 0 ? 422 : 200,
-    );
+    return reply.sendPage(editPage(facts, request.viewer), facts.file.problems.length > 0 ? 422 : 200);
   });
 
   app.post<OfJob>('/jobs/:job/edit', async (request, reply) => {
@@ -50,7 +45,7 @@ export function editRoutes(app: FastifyInstance, { dashboard, log }: RouteParts)
     const typed = typedOver(now, fields);
     const values = merged(now, before, typed);
     const again = (status: number, more: Partial<EditPageFacts>) =>
-      sendPage(reply, editPage({ ...facts, values, ...more }, frameOf(dashboard, request)), status);
+      reply.sendPage(editPage({ ...facts, values, ...more }, request.viewer), status);
     const outdated = () => {
       const current = factsOf(workspaceOf(dashboard, name), name);
       return again(409, { ...current, values: merged(current.values, before, typed), outdated: before });

@@ -1,9 +1,9 @@
 import fastifyCookie from '@fastify/cookie';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Session } from '../access/sessions.ts';
+import type { Session, Sessions } from '../access/sessions.ts';
 import { sameText } from '../access/tokens.ts';
+import type { OwnAddresses } from '../dashboard-context.ts';
 import { CSRF_FIELD } from '../pages/post-form.ts';
-import type { RouteParts } from '../route-parts.ts';
 import { notFound, PageError, type ShowError } from './page-error.ts';
 
 declare module 'fastify' {
@@ -29,7 +29,11 @@ declare module 'fastify' {
  */
 export async function guardRequests(
   app: FastifyInstance,
-  { addresses, sessions, cookieName }: Pick<RouteParts, 'addresses' | 'sessions' | 'cookieName'>,
+  {
+    addresses,
+    sessions,
+    cookieName,
+  }: { readonly addresses: OwnAddresses; readonly sessions: Sessions; readonly cookieName: string },
   refuse: ShowError,
 ): Promise<void> {
   await app.register(fastifyCookie);

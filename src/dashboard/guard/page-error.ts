@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ConfigurationError, formatPlace, StoreferryError } from '../../model/storeferry-error.ts';
 import { html } from '../../report/html/markup.ts';
 import type { DashboardContext, DashboardLog } from '../dashboard-context.ts';
-import { page, problemList, sendPage } from '../pages/page.ts';
+import { decorateReplies, problemList } from '../pages/page.ts';
 
 /** An error of a request, shown as a page: what happened, and what to do. */
 export class PageError extends Error {
@@ -34,6 +34,7 @@ const NO_QUEUES =
 
 /** Shows every error as a page that says what to do. Bugs are logged with the reference that the page shows. */
 export function showErrors(app: FastifyInstance, dashboard: DashboardContext, log: DashboardLog): ShowError {
+  decorateReplies(app, dashboard);
   const show: ShowError = (error, request, reply) => {
     // Before the sign-in no message names the folder of the workspace, as messages of commands do.
     const shownContext =
@@ -43,19 +44,7 @@ export function showErrors(app: FastifyInstance, dashboard: DashboardContext, lo
     );
     // The rest of the body is not read.
     if (!request.raw.complete) reply.header('connection', 'close');
-    const { session } = request;
-    return sendPage(
-      reply,
-      page({
-        title,
-        viewer: session,
-        ...(session === null
-          ? {}
-          : { workspace: dashboard.workspaceName, queues: dashboard.redisUrl !== undefined }),
-        body: html`${body}${session !== null && WAYS_ON}`,
-      }),
-      status,
-    );
+    return reply.sendPage({ title, body: html`${body}${request.session !== null && WAYS_ON}` }, status);
   };
   app.setErrorHandler(show);
   app.setNotFoundHandler((request, reply) => {

@@ -15,9 +15,10 @@ import {
   type PreviewedRecord,
   type SourcePreview,
 } from '../../run/preview-source.ts';
+import type { Viewer } from '../access/sessions.ts';
 import { scheduleWords } from '../pages/job-card.ts';
 import { serverTimezone } from '../pages/moment.ts';
-import { type Frame, page } from '../pages/page.ts';
+import type { Page } from '../pages/page.ts';
 import { type Choice, field, note, postForm, select, uploadForm } from '../pages/post-form.ts';
 import { type AskedReading, type Draft, type DraftFile, type DraftState, OWN_MAPPING } from './draft.ts';
 import { needsCrosswalk } from './new-files.ts';
@@ -38,10 +39,9 @@ export interface DraftPageFacts {
 }
 
 /** The page that makes a job: how the file is read, its columns, its first records, the store and the schedule. */
-export function draftPage(draft: Draft, facts: DraftPageFacts, frame: Frame): string {
+export function draftPage(draft: Draft, facts: DraftPageFacts, viewer: Viewer): Page {
   const { state, problems } = facts;
-  return page({
-    ...frame,
+  return {
     title: `New job from ${state.name}`,
     section: 'jobs',
     form: true,
@@ -60,9 +60,9 @@ ${
 <p class="hint">Writes <code>jobs/</code> and, for a mapping of your own, <code>mappings/</code>: files that can be edited and kept in git. Then it plans the job: the page of the plan shows what would be sent, with a button to approve it.</p>`
 }`,
   },
-  frame,
+  viewer,
 )}`,
-  });
+  };
 }
 
 /** Everything that changes with the answers: rendered again after each of them. */
@@ -311,16 +311,15 @@ ${field('weightUnit', 'Unit in which the store shows weights', select('weightUni
 /** The page that takes a file or an address. */
 export function newJobPage(
   { limit, problem }: { readonly limit: string; readonly problem: string | null },
-  frame: Frame,
-): string {
-  return page({
-    ...frame,
+  viewer: Viewer,
+): Page {
+  return {
     title: 'New job',
     section: 'jobs',
     notice: problem === null ? null : { tone: 'bad', text: problem },
     body: html`<p class="page-lead">A job imports a file of products or contacts. You match its columns and see the first records before anything is written or sent.</p>
 <div class="ways">
-${uploadForm({ action: '/new/upload', heading: 'Upload a file', label: 'A CSV, Excel (.xlsx), OpenDocument (.ods), JSON or XML file, also zipped', hint: `At most ${limit}.`, button: 'Upload' }, frame)}
+${uploadForm({ action: '/new/upload', heading: 'Upload a file', label: 'A CSV, Excel (.xlsx), OpenDocument (.ods), JSON or XML file, also zipped', hint: `At most ${limit}.`, button: 'Upload' }, viewer)}
 ${postForm(
   {
     action: '/new/address',
@@ -331,8 +330,8 @@ ${postForm(
 <p class="hint">Each run downloads the file again. If the link has a secret, such as a token, put the secret into the file <code>.env</code> as <code>FEED_TOKEN</code> and write it in the link as <code>\${FEED_TOKEN}</code>.</p>
 <p class="actions"><button type="submit" class="button primary">Continue</button></p>`,
   },
-  frame,
+  viewer,
 )}
 </div>`,
-  });
+  };
 }

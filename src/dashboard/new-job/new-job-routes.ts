@@ -7,12 +7,13 @@ import { composeFiles, leftToDo } from '../../config/new-workspace/new-workspace
 import { html } from '../../report/html/markup.ts';
 import { formatBytes } from '../../report/printable.ts';
 import { lookAtSource } from '../../run/preview-source.ts';
+import type { Viewer } from '../access/sessions.ts';
 import { beginAction } from '../actions/show-result.ts';
 import { receiveUpload, UPLOAD_LIMIT_BYTES } from '../actions/uploads.ts';
 import { audit } from '../audit.ts';
 import { notFound, PageError } from '../guard/page-error.ts';
 import { jobHref } from '../pages/job-card.ts';
-import { type Frame, frameOf, page, sendPage } from '../pages/page.ts';
+import type { Page } from '../pages/page.ts';
 import { uploadForm } from '../pages/post-form.ts';
 import { FOR_ACTORS, formFields, type OfJob, type RouteParts, sentenceOf } from '../route-parts.ts';
 import {
@@ -52,11 +53,11 @@ export function newJobRoutes(app: FastifyInstance, { dashboard, uploads, log }: 
       sandboxUrl: dashboard.newStore.sandbox.url,
       jobName: freeJobName(workspace.dir, mapping === OWN_MAPPING ? `my-${imports}` : mapping),
     };
-    return draftPage(draft, facts, frameOf(dashboard, request));
+    return draftPage(draft, facts, request.viewer);
   };
 
   app.get('/new', FOR_ACTORS, (request, reply) =>
-    sendPage(reply, newJobPage({ limit, problem: null }, frameOf(dashboard, request))),
+    reply.sendPage(newJobPage({ limit, problem: null }, request.viewer)),
   );
 
   app.post('/new/upload', { config: { streamed: true } }, async (request, reply) => {
@@ -71,14 +72,14 @@ export function newJobRoutes(app: FastifyInstance, { dashboard, uploads, log }: 
       dashboard.openWorkspace().webPlace(url);
     } catch (error) {
       const problem = dashboard.retell(sentenceOf(error));
-      return sendPage(reply, newJobPage({ limit, problem }, frameOf(dashboard, request)), 422);
+      return reply.sendPage(newJobPage({ limit, problem }, request.viewer), 422);
     }
     return reply.redirect(`/new/${drafts.open({ kind: 'web', url }).id}`, 303);
   });
 
   app.get<OfDraft>('/new/:draft', FOR_ACTORS, async (request, reply) => {
     const draft = draftOf(request);
-    return sendPage(reply, pageOf(request, draft, await readDraft(draft, dashboard), []));
+    return reply.sendPage(pageOf(request, draft, await readDraft(draft, dashboard), []));
   });
 
   app.post<OfDraft>('/new/:draft', async (request, reply) => {
@@ -88,7 +89,7 @@ export function newJobRoutes(app: FastifyInstance, { dashboard, uploads, log }: 
     if (what !== 'create') return reply.redirect(`/new/${draft.id}`, 303);
     const state = await readDraft(draft, dashboard);
     const made = newFilesOf(draft, state, dashboard);
-    if ('problems' in made) return sendPage(reply, pageOf(request, draft, state, made.problems), 422);
+    if ('problems' in made) return reply.sendPage(pageOf(request, draft, state, made.problems), 422);
     const { workspace } = made;
     const { job } = workspace;
     writeTogether(composeFiles(workspace));
@@ -115,7 +116,7 @@ export function uploadRoutes(app: FastifyInstance, { dashboard, uploads, log }: 
 
   app.get<OfJob>('/jobs/:job/upload', FOR_ACTORS, (request, reply) => {
     const { job, target } = targetOf(request);
-    return sendPage(reply, uploadPage(job, target, null, frameOf(dashboard, request)));
+    return reply.sendPage(uploadPage(job, target, null, request.viewer));
   });
 
   app.post<OfJob>('/jobs/:job/upload', { config: { streamed: true } }, async (request, reply) => {
@@ -131,7 +132,7 @@ export function uploadRoutes(app: FastifyInstance, { dashboard, uploads, log }: 
       await writeWhole(path, await upload.read(), { mode: 0o600 });
     } catch (error) {
       const problem = dashboard.retell(sentenceOf(error));
-      return sendPage(reply, uploadPage(job, target, problem, frameOf(dashboard, request)), 422);
+      return reply.sendPage(uploadPage(job, target, problem, request.viewer), 422);
     } finally {
       await uploads.drop(upload);
     }
@@ -159,11 +160,10 @@ function uploadPage(
   job: string,
   { id, what, path, isThere }: UploadTarget,
   problem: string | null,
-  frame: Frame,
-): string {
+  viewer: Viewer,
+): Page {
   const link = html`<a href="${jobHref(job)}">${job}</a>`;
-  return page({
-    ...frame,
+  return {
     title: id === 'source' ? `Upload a new file for ${job}` : `Upload the ${what} of ${job}`,
     section: 'jobs',
     notice: problem === null ? null : { tone: 'bad', text: `The file was not taken. ${problem}` },
@@ -175,7 +175,7 @@ ${uploadForm(
     button: `Upload${isThere ? ' and replace' : ''}`,
     back: jobHref(job),
   },
-  frame,
+  viewer,
 )}`,
-  });
+  };
 }

@@ -1,12 +1,11 @@
 import { AUDITED_ACTIONS, type AuditEntry, auditWords, findAudited } from '../../model/audit-entry.ts';
-import { foreign, html, type Markup } from '../../report/html/markup.ts';
+import { columns, foreign, html, type Markup } from '../../report/html/markup.ts';
 import { counted } from '../../report/printable.ts';
-import { columns } from '../../report/section.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import type { FormFields } from '../route-parts.ts';
 import { jobHref } from './job-card.ts';
 import { moment, type Reading, readingOf } from './moment.ts';
-import { BY_TIME, emptyBox, type Frame, page, pageOf, pager, tableBox } from './page.ts';
+import { BY_TIME, emptyBox, type Page, pageOf, pager, tableBox } from './page.ts';
 
 const ENTRIES_A_PAGE = 50;
 /** A page reads no more entries than this; the command lists more. */
@@ -16,16 +15,14 @@ const MOST_READ = 2_000;
 export async function auditPage(
   { context, program }: Pick<DashboardContext, 'context' | 'program'>,
   { job: asked, page: number }: FormFields,
-  frame: Frame,
-): Promise<string> {
+): Promise<Page> {
   const job = asked || undefined;
   const entries = await findAudited(context.state.audit, { job, limit: MOST_READ });
   const shown = pageOf(entries, ENTRIES_A_PAGE, number);
   const reading = readingOf(context);
   const href = (at: number) =>
     `/audit?${new URLSearchParams({ ...(job === undefined ? {} : { job }), page: String(at) })}`;
-  return page({
-    ...frame,
+  return {
     title: 'Audit log',
     section: 'runs',
     body: html`<p class="page-lead">What people did, in the dashboard and by commands${job !== undefined && html`, with the job <a href="${jobHref(job)}">${job}</a>; <a href="/audit">all jobs</a>`}. Scheduled runs are not listed. Entries are kept for 400 days.</p>
@@ -36,7 +33,7 @@ ${
 }
 ${pager(shown, href, BY_TIME)}
 <p class="quiet">For programs: <code>${program} runs --audit --json</code></p>`,
-  });
+  };
 }
 
 function entriesTable(entries: readonly AuditEntry[], count: number, reading: Reading): Markup {

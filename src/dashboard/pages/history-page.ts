@@ -1,8 +1,7 @@
 import { member, objectsIn } from '../../model/json-object.ts';
 import { sectionMarkup } from '../../report/html/document-sections.ts';
-import { dataTable, foreign, html, type Markup, section } from '../../report/html/markup.ts';
+import { columns, dataTable, foreign, html, type Markup, section } from '../../report/html/markup.ts';
 import { counted, formatBytes } from '../../report/printable.ts';
-import { columns } from '../../report/section.ts';
 import {
   type FoundRecord,
   findRecords,
@@ -12,12 +11,13 @@ import {
   recordState,
 } from '../../run/records/record-history.ts';
 import { changeText, valueText } from '../../run/records/run-records.ts';
+import type { Viewer } from '../access/sessions.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import { notFound } from '../guard/page-error.ts';
 import type { FormFields } from '../route-parts.ts';
 import { jobHref } from './job-card.ts';
 import { momentAndDistance, type Reading, readingOf } from './moment.ts';
-import { emptyBox, type Frame, page, tableBox } from './page.ts';
+import { emptyBox, type Page, tableBox } from './page.ts';
 import { filterForm } from './post-form.ts';
 
 const RECORDS_FOUND = 50;
@@ -35,8 +35,8 @@ const PLOTTED = [
 export async function historyPage(
   dashboard: DashboardContext,
   { q = '', store, resource, key }: FormFields,
-  frame: Frame,
-): Promise<string> {
+  viewer: Viewer,
+): Promise<Page> {
   const { context, openWorkspace } = dashboard;
   const workspace = openWorkspace();
   const names = store === undefined ? workspace.storeNames() : [store];
@@ -44,20 +44,19 @@ export async function historyPage(
   const text = (key ?? q).trim();
   const hits = (await findRecords(context, stores, text, RECORDS_FOUND)).filter(
     ({ target }) =>
-      (frame.viewer.canAct || target.resource === 'products') &&
+      (viewer.canAct || target.resource === 'products') &&
       (resource === undefined || target.resource === resource),
   );
   const [only] = hits;
   if (only !== undefined && (hits.length === 1 || key !== undefined)) {
-    return await recordPage(dashboard, only, frame);
+    return await recordPage(dashboard, only, viewer);
   }
   if (key !== undefined) throw notFound('No record has this key.');
-  return page({
-    ...frame,
+  return {
     title: 'Records',
     section: 'records',
     body: html`${searchForm(text)}${text === '' ? INTRODUCTION : found(hits, text)}`,
-  });
+  };
 }
 
 /** The address of the page of a record. */
@@ -100,8 +99,8 @@ function found(hits: readonly FoundRecord[], text: string): Markup {
 async function recordPage(
   { context, program }: DashboardContext,
   record: FoundRecord,
-  frame: Frame,
-): Promise<string> {
+  viewer: Viewer,
+): Promise<Page> {
   const state = await recordState(context, record.target, record.key);
   const size = await context.state.history(record.target).size();
   const reading = readingOf(context);
@@ -112,19 +111,18 @@ async function recordPage(
     blocks: [{ kind: 'plot', of: { figure: 'trends', trends: plots } }],
   });
   const command = `${program} history ${record.key}`;
-  return page({
-    ...frame,
+  return {
     title: record.title ?? record.key,
     section: 'records',
     heading: foreign(record.title ?? record.key),
     body: html`${searchForm('')}<p class="page-lead"><code>${foreign(record.key)}</code> in the store <b>${record.store}</b>${state.id !== null && html`, id ${state.id}`}. ${stateWords(state)}</p>
 <div class="report">${plots.length > 0 && trend}
-${state.held.map((held) => heldPart(held, record.key, frame))}
+${state.held.map((held) => heldPart(held, record.key, viewer))}
 ${timeline(state.versions, reading)}
-${actionButtons(record, state, frame)}
+${actionButtons(record, state, viewer)}
 ${state.fields.length > 0 && acknowledged(state.fields, reading)}</div>
 <p class="quiet">The history of ${record.target.resource} of ${record.store} has ${counted(size.versions, 'version')}, about ${formatBytes(size.bytes)}. The same in a terminal: <code>${foreign(command)}</code></p>`,
-  });
+  };
 }
 
 function stateWords({ state, job }: RecordState): Markup {
@@ -141,11 +139,7 @@ function stateWords({ state, job }: RecordState): Markup {
 }
 
 /** Values that a guard of a job holds, beside those that the store has. */
-function heldPart(
-  { run, job, changes }: RecordState['held'][number],
-  key: string,
-  { viewer }: Frame,
-): Markup {
+function heldPart({ run, job, changes }: RecordState['held'][number], key: string, viewer: Viewer): Markup {
   return section(
     `held-${run}`,
     'Held by a guard',
@@ -168,7 +162,7 @@ ${viewer.canAct && html`<p class="actions"><a class="button primary" href="/runs
 function actionButtons(
   { store, target, key }: FoundRecord,
   { versions: [newest] }: RecordState,
-  { viewer }: Frame,
+  viewer: Viewer,
 ): Markup | false {
   const undo =
     newest !== undefined &&

@@ -4,6 +4,7 @@ import { FLOOR_TEXT, limitsFor, limitText, safetyLimit } from '../../model/safet
 import { dataTable, html, type Markup, runBadge, type Slot, section } from '../../report/html/markup.ts';
 import { counted, listed } from '../../report/printable.ts';
 import type { ClockKeeper } from '../../report/run-facts.ts';
+import type { Viewer } from '../access/sessions.ts';
 import type { UploadTarget } from '../new-job/upload-targets.ts';
 import { settledRuns } from './activity.ts';
 import {
@@ -18,7 +19,7 @@ import {
   whatItMoves,
 } from './job-card.ts';
 import { clockNote } from './jobs-page.ts';
-import { type Frame, page, problemList } from './page.ts';
+import { type Page, problemList } from './page.ts';
 import { runsTable } from './runs-page.ts';
 
 /** The content of the page of a job. */
@@ -35,12 +36,11 @@ export interface JobPageFacts {
 }
 
 /** One job: what it needs, its recent runs, and its settings. */
-export function jobPage({ card, keeper, runs, uploads, program, now }: JobPageFacts, frame: Frame): string {
+export function jobPage({ card, keeper, runs, uploads, program, now }: JobPageFacts, viewer: Viewer): Page {
   const { facts, job, problems, activity, need, history, timezone } = card;
   const reading = { now, timezone };
   const { last } = facts;
-  return page({
-    ...frame,
+  return {
     title: facts.job,
     section: 'jobs',
     heading: html`${facts.job} ${last !== undefined && runBadge(last)}`,
@@ -52,18 +52,18 @@ ${uploads
   .filter(({ isThere }) => !isThere)
   .map(
     ({ what, path }) =>
-      html`<p class="notice warning">The ${what} <code>${path}</code> is not there yet${frame.viewer.canAct && ': upload it below'}.</p>`,
+      html`<p class="notice warning">The ${what} <code>${path}</code> is not there yet${viewer.canAct && ': upload it below'}.</p>`,
   )}
 <dl class="facts">${scheduleFacts(facts, reading)}</dl>
-${job?.kind === 'export' && runs.length > 0 && frame.viewer.canAct && html`<p><a href="${jobHref(job.name)}/export">Download the exported file</a>, as it is now</p>`}
-${jobActions(card, frame.viewer)}
-${frame.viewer.canAct && html`<p class="actions"><a class="button" href="${jobHref(facts.job)}/edit">Edit</a>${job?.kind === 'import' && html` <a class="button" href="${jobHref(facts.job)}/columns">Match columns</a>`}${uploads.map((target) => html` <a class="button" href="${jobHref(facts.job)}/upload?${String(new URLSearchParams({ file: target.id }))}">Upload ${target.id === 'source' ? 'a new file' : `the ${target.what}`}</a>`)}</p>`}
+${job?.kind === 'export' && runs.length > 0 && viewer.canAct && html`<p><a href="${jobHref(job.name)}/export">Download the exported file</a>, as it is now</p>`}
+${jobActions(card, viewer)}
+${viewer.canAct && html`<p class="actions"><a class="button" href="${jobHref(facts.job)}/edit">Edit</a>${job?.kind === 'import' && html` <a class="button" href="${jobHref(facts.job)}/columns">Match columns</a>`}${uploads.map((target) => html` <a class="button" href="${jobHref(facts.job)}/upload?${String(new URLSearchParams({ file: target.id }))}">Upload ${target.id === 'source' ? 'a new file' : `the ${target.what}`}</a>`)}</p>`}
 <div class="report">
 ${history !== null && section('recent', 'Recent runs', history)}
 ${section('runs', 'All runs', runs.length === 0 ? noRuns(card, program) : dataTable(runsTable(runs, { caption: `Runs of ${facts.job}, newest first`, ofOneJob: true, reading, settled: settledRuns(runs) })))}
 ${job !== undefined && section('settings', 'Settings', jobSettings(job))}
 </div>`,
-  });
+  };
 }
 
 function noRuns({ facts, job }: JobCardFacts, program: string): Markup {

@@ -1,12 +1,12 @@
 import type { ConfigurationProblem } from '../../model/storeferry-error.ts';
 import { wordsMarkup } from '../../report/html/document-sections.ts';
-import { dataTable, html, type Markup, section } from '../../report/html/markup.ts';
+import { columns, dataTable, html, type Markup, section } from '../../report/html/markup.ts';
 import { counted } from '../../report/printable.ts';
 import type { ClockKeeper } from '../../report/run-facts.ts';
-import { columns } from '../../report/section.ts';
 import { schedulesNote } from '../../report/status-words.ts';
+import type { Viewer } from '../access/sessions.ts';
 import { type JobCardFacts, jobCard, jobCells } from './job-card.ts';
-import { emptyBox, type Frame, page, problemList } from './page.ts';
+import { emptyBox, type Page, problemList } from './page.ts';
 
 /** The content of the first page. */
 export interface JobsPageFacts {
@@ -24,19 +24,18 @@ export interface JobsPageFacts {
 }
 
 /** The jobs of the workspace: first those that need attention, then active jobs, then all others, one per line. */
-export function jobsPage(facts: JobsPageFacts, frame: Frame): string {
+export function jobsPage(facts: JobsPageFacts, viewer: Viewer): Page {
   const { jobs, keeper, problems, warnings, unset, program, now } = facts;
   const scheduled = jobs.some(({ facts: { schedule } }) => schedule !== null);
-  return page({
-    ...frame,
+  return {
     title: 'Jobs',
     section: 'jobs',
     body: html`${problems.length > 0 && problemsBox(problems, program)}
 ${unset.length > 0 && unsetBox(unset)}
 ${scheduled && clockNote(keeper, program)}
-${jobs.length === 0 ? noJobs(program, frame.viewer) : html`${frame.viewer.canAct && html`<p class="actions"><a class="button" href="/new">New job</a></p>`}${jobGroups(jobs, { now, viewer: frame.viewer })}`}
+${jobs.length === 0 ? noJobs(program, viewer) : html`${viewer.canAct && html`<p class="actions"><a class="button" href="/new">New job</a></p>`}${jobGroups(jobs, { now, viewer })}`}
 ${warnings.length > 0 && html`<details class="worth-knowing"><summary>${counted(warnings.length, 'note')} on the files of the workspace</summary>${problemList(warnings)}</details>`}`,
-  });
+  };
 }
 
 /** Jobs grouped by what they need: the most urgent group first, within a group by name. */
@@ -79,7 +78,7 @@ function unsetBox(unset: readonly string[]): Markup {
   return html`<p class="notice warning">Not set yet: ${unset.map((name, index) => html`${index > 0 && ', '}<code>${name}</code>`)}. Set ${unset.length === 1 ? 'it' : 'them'} in <code>.env</code>, then load this page again: jobs that need ${unset.length === 1 ? 'it' : 'them'} cannot run.</p>`;
 }
 
-function noJobs(program: string, { canAct }: Frame['viewer']): Markup {
+function noJobs(program: string, { canAct }: Viewer): Markup {
   return emptyBox(
     'No jobs yet',
     html`<p>A job is a file in <code>jobs/</code>: what to move, with which mapping and when. ${canAct && 'Upload a file or give its address: its columns are matched, and you see the first records before anything is sent.'}</p>

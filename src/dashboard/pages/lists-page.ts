@@ -10,10 +10,11 @@ import {
   listTrends,
 } from '../../report/sections/lists-section.ts';
 import { exportHistory } from '../../run/export/export-history.ts';
+import type { Viewer } from '../access/sessions.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import { jobHref, keepsHistory, whatItMoves } from './job-card.ts';
 import { moment, type Reading, relative, serverTimezone } from './moment.ts';
-import { emptyBox, type Frame, type Pages, page, pageOf, pager } from './page.ts';
+import { emptyBox, type Page, type Pages, pageOf, pager } from './page.ts';
 
 const LISTS_A_PAGE = 10;
 /** A history may be on another machine: a page waits for it at most this long. */
@@ -25,9 +26,8 @@ destination: { path: exports/list-statistics.csv, mode: append }
 schedule: { cron: "0 6 * * *", timezone: UTC }`;
 
 /** The jobs that collect list statistics, as a list of links. */
-export function listsPage(jobs: readonly ExportJob[], frame: Frame): string {
-  return page({
-    ...frame,
+export function listsPage(jobs: readonly ExportJob[]): Page {
+  return {
     title: 'Lists',
     section: 'lists',
     body:
@@ -41,7 +41,7 @@ export function listsPage(jobs: readonly ExportJob[], frame: Frame): string {
             (job) =>
               html`<li><article class="card"><h2><a href="/lists/${encodeURIComponent(job.name)}">${job.name}</a></h2><p>${whatItMoves(job)}.</p></article></li>`,
           )}</ul>`,
-  });
+  };
 }
 
 /** The jobs that collect a history of lists. */
@@ -61,8 +61,8 @@ export async function listPage(
   workspace: Workspace,
   job: ExportJob,
   number: string | undefined,
-  frame: Frame,
-): Promise<string> {
+  viewer: Viewer,
+): Promise<Page> {
   const signal = AbortSignal.any([context.signal, AbortSignal.timeout(READ_WITHIN_MS)]);
   const { location, history } = await exportHistory(workspace.fileAccess(), job, signal);
   const { lists, moments } = listTrends(history);
@@ -71,13 +71,12 @@ export async function listPage(
     shown: pageOf(lists, LISTS_A_PAGE, number),
     reading: { now: context.clock(), timezone: job.schedule?.timezone ?? serverTimezone() },
   };
-  return page({
-    ...frame,
+  return {
     title: `Lists of ${job.name}`,
     section: 'lists',
     heading: html`Lists`,
-    body: moments.length === 0 ? noReadings(facts, frame) : await trends(facts),
-  });
+    body: moments.length === 0 ? noReadings(facts, viewer) : await trends(facts),
+  };
 }
 
 interface ListFacts {
@@ -112,7 +111,7 @@ ${moments.length === 1 && html`<p class="notice">One reading shows no change yet
 ${pager(shown, (number) => `/lists/${encodeURIComponent(job)}${number === 1 ? '' : `?page=${number}`}`)}`;
 }
 
-function noReadings({ job, location, program }: ListFacts, { viewer }: Frame): Markup {
+function noReadings({ job, location, program }: ListFacts, viewer: Viewer): Markup {
   return emptyBox(
     'No readings yet',
     html`<p><code>${location}</code> is empty. Each run of <a href="${jobHref(job)}">${job}</a> adds one line per list. ${viewer.canAct ? html`<a href="${jobHref(job)}/run">Run it now</a>, or type:` : 'To take the first reading, type:'}</p>

@@ -1,11 +1,11 @@
-import { foreign, html, type Markup } from '../../report/html/markup.ts';
-import { columns } from '../../report/section.ts';
+import { columns, foreign, html, type Markup } from '../../report/html/markup.ts';
 import { changeText, RECORD_OUTCOMES, type RunRecord, runRecords } from '../../run/records/run-records.ts';
+import type { Viewer } from '../access/sessions.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import { notFound } from '../guard/page-error.ts';
 import { type FormFields, rememberedRun } from '../route-parts.ts';
 import { historyHref } from './history-page.ts';
-import { emptyBox, type Frame, page, pageOf, pager, tableBox } from './page.ts';
+import { emptyBox, type Page, pageOf, pager, tableBox } from './page.ts';
 import { filterForm, select } from './post-form.ts';
 import { refusePersonalData } from './record-page.ts';
 
@@ -19,12 +19,12 @@ export async function outcomesPage(
   dashboard: DashboardContext,
   id: string,
   { outcome: asked, page: number }: FormFields,
-  frame: Frame,
-): Promise<string> {
+  viewer: Viewer,
+): Promise<Page> {
   const { context, program } = dashboard;
   const { run, ledger } = await rememberedRun(dashboard, id);
   if (ledger === undefined) throw notFound(`Run ${id} is an export: it has no records.`);
-  refusePersonalData(ledger.target, frame);
+  refusePersonalData(ledger.target, viewer);
   const outcome = RECORD_OUTCOMES.find((known) => known === asked);
   const records: RunRecord[] = [];
   for await (const batch of runRecords(context, { ...ledger, run, outcome })) {
@@ -35,14 +35,13 @@ export async function outcomesPage(
   const href = (name: string | undefined, at: number) =>
     `/runs/${id}/outcomes?${new URLSearchParams({ ...(name === undefined ? {} : { outcome: name }), ...(at > 1 ? { page: String(at) } : {}) })}`;
   const link = (key: string) => historyHref({ store: ledger.store, target: ledger.target, key });
-  return page({
-    ...frame,
+  return {
     title: `Records of run ${id}`,
     section: 'runs',
     heading: html`Records of run ${id}`,
-    body: html`<p class="page-lead">${run === undefined ? html`Run ${id}, of which the history is kept${frame.viewer.canAct && html` (<a href="/runs/${id}/undo">undo it</a>)`}` : html`<a href="/runs/${id}">Run ${id}</a> of ${run.job}`}. Unchanged records are not listed.</p>
+    body: html`<p class="page-lead">${run === undefined ? html`Run ${id}, of which the history is kept${viewer.canAct && html` (<a href="/runs/${id}/undo">undo it</a>)`}` : html`<a href="/runs/${id}">Run ${id}</a> of ${run.job}`}. Unchanged records are not listed.</p>
 ${filterForm(`/runs/${id}/outcomes`, [{ name: 'outcome', label: 'Outcome', control: select('outcome', CHOICES, outcome ?? '') }])}
-${outcome === 'held' && records.length > 0 && frame.viewer.canAct && html`<p class="actions"><a class="button primary" href="/runs/${id}/release">Release held records</a></p>`}
+${outcome === 'held' && records.length > 0 && viewer.canAct && html`<p class="actions"><a class="button primary" href="/runs/${id}/release">Release held records</a></p>`}
 ${
   records.length === 0
     ? emptyBox(
@@ -53,7 +52,7 @@ ${
 }
 ${pager(shown, (at) => href(outcome, at))}
 <p class="quiet">All of them as a file: <code>${program} runs ${id} --records --csv</code></p>`,
-  });
+  };
 }
 
 const CHOICES = [['', 'All outcomes'], ...RECORD_OUTCOMES.map((name) => [name, name] as const)] as const;

@@ -1,6 +1,7 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import { type ConfigurationProblem, formatPlace } from '../../model/storeferry-error.ts';
 import { dataTable, html, type Markup, type Slot, type TableParts } from '../../report/html/markup.ts';
+import type { Viewer } from '../access/sessions.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import { postForm } from './post-form.ts';
 
@@ -14,18 +15,12 @@ export interface Notice {
 }
 
 /** The content of a page. */
-export interface PageParts {
+export interface Page {
   /** The title of the window, and of the page unless `heading` is given. */
   readonly title: string;
   readonly heading?: Markup;
-  /** Null before the sign-in: then there is no navigation. */
-  readonly viewer: { readonly canAct: boolean; readonly csrfToken: string } | null;
   /** The entry of the page in the navigation. */
   readonly section?: Section;
-  /** The name of the workspace, to distinguish several dashboards. */
-  readonly workspace?: string;
-  /** Whether there are queues to show: only with Redis. */
-  readonly queues?: boolean;
   readonly notice?: Notice | null;
   /** Loads the script that updates progress. */
   readonly live?: boolean;
@@ -42,10 +37,28 @@ const ENTRIES: readonly { readonly section: Section; readonly href: string; read
   { section: 'queues', href: '/queues', label: 'Queues' },
 ];
 
-/** A whole document, for every page of the dashboard. */
-export function page(parts: PageParts): string {
-  const { title, heading, viewer, workspace, notice, body } = parts;
-  const name = [title, ...(workspace === undefined ? [] : [workspace]), 'Storeferry'].join(' · ');
+declare module 'fastify' {
+  interface FastifyReply {
+    /** Answers with a page of the dashboard. */
+    sendPage(content: Page, status?: number): FastifyReply;
+  }
+}
+
+/** What every page of a dashboard needs. */
+type Site = Pick<DashboardContext, 'workspaceName' | 'redisUrl'>;
+
+/** Gives all answers the function that sends a page. */
+export function decorateReplies(app: FastifyInstance, site: Site): void {
+  app.decorateReply('sendPage', function sendPage(content, status = 200) {
+    const document = page(content, site, this.request.session);
+    return this.code(status).type('text/html; charset=utf-8').send(document);
+  });
+}
+
+/** A whole document. Before the sign-in there is no viewer and no navigation. */
+function page(parts: Page, site: Site, viewer: Viewer | null): string {
+  const { title, heading, notice, body } = parts;
+  const name = [title, ...(viewer === null ? [] : [site.workspaceName]), 'Storeferry'].join(' · ');
   return `<!doctype html>\n${html`<html lang="en">
 <head>
 <meta charset="utf-8">
@@ -61,7 +74,7 @@ ${parts.form === true && html`<script src="/assets/form.js" defer></script>`}
 </head>
 <body class="dashboard">
 <a class="skip-link" href="#main">Skip to the content</a>
-${banner(parts)}
+${banner(parts, site, viewer)}
 <main id="main" class="page" tabindex="-1">
 ${notice && noticeBox(notice)}
 <h1>${heading ?? title}</h1>
@@ -72,23 +85,18 @@ ${body}
 </html>`}\n`;
 }
 
-/** Answers with a document of `page`. */
-export function sendPage(reply: FastifyReply, document: string, status = 200): FastifyReply {
-  return reply.code(status).type('text/html; charset=utf-8').send(document);
-}
-
-function banner({ viewer, section, workspace, queues = false }: PageParts): Markup {
+function banner({ section }: Page, { workspaceName, redisUrl }: Site, viewer: Viewer | null): Markup {
   if (viewer === null) {
     return html`<header class="site-header"><div class="site-bar"><span class="site-name">Storeferry</span></div></header>`;
   }
-  const entries = ENTRIES.filter((entry) => entry.section !== 'queues' || queues);
+  const entries = ENTRIES.filter((entry) => entry.section !== 'queues' || redisUrl !== undefined);
   return html`<header class="site-header"><div class="site-bar">
-<a class="site-name" href="/">Storeferry${workspace !== undefined && html` <span class="site-workspace">${workspace}</span>`}</a>
+<a class="site-name" href="/">Storeferry <span class="site-workspace">${workspaceName}</span></a>
 <nav aria-label="Main"><ul>${entries.map(
     ({ section: own, href, label }) =>
       html`<li><a href="${href}"${own === section && html` aria-current="page"`}>${label}</a></li>`,
   )}</ul></nav>
-${postForm({ action: '/sign-out', style: 'sign-out', body: html`<button type="submit" class="button quiet">Sign out</button>` }, { viewer })}
+${postForm({ action: '/sign-out', style: 'sign-out', body: html`<button type="submit" class="button quiet">Sign out</button>` }, viewer)}
 </div></header>`;
 }
 
@@ -96,18 +104,6 @@ ${postForm({ action: '/sign-out', style: 'sign-out', body: html`<button type="su
 function noticeBox({ tone, text }: Notice): Markup {
   return html`<p class="notice ${tone}" role="${tone === 'good' ? 'status' : 'alert'}">${text}</p>`;
 }
-
-/** The common parts of all pages of a dashboard for this visitor. */
-export function frameOf(
-  { workspaceName, redisUrl }: Pick<DashboardContext, 'workspaceName' | 'redisUrl'>,
-  { viewer }: Pick<FastifyRequest, 'viewer'>,
-): Frame {
-  return { viewer, workspace: workspaceName, queues: redisUrl !== undefined };
-}
-
-export type Frame = Required<Pick<PageParts, 'workspace' | 'queues'>> & {
-  readonly viewer: NonNullable<PageParts['viewer']>;
-};
 
 /** A table on its own. */
 export function tableBox(parts: TableParts): Markup {

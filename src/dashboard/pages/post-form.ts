@@ -1,4 +1,5 @@
 import { html, type Markup, type Slot } from '../../report/html/markup.ts';
+import type { Viewer } from '../access/sessions.ts';
 
 /** The hidden field of every form that has an effect, with the token of the session. */
 export const CSRF_FIELD = 'csrfToken';
@@ -19,9 +20,9 @@ interface FormParts {
 /** The form of a session: it has the token which proves that it comes from a page of the dashboard. */
 export function postForm(
   { action, style, fields = {}, streamed = false, body }: FormParts,
-  { viewer }: { readonly viewer: { readonly csrfToken: string } },
+  { csrfToken }: Pick<Viewer, 'csrfToken'>,
 ): Markup {
-  const hidden = Object.entries({ [CSRF_FIELD]: viewer.csrfToken, ...fields });
+  const hidden = Object.entries({ [CSRF_FIELD]: csrfToken, ...fields });
   return html`<form class="${style}" method="post" action="${action}"${streamed && html` enctype="multipart/form-data"`}>
 ${hidden.map(([name, value]) => value !== undefined && html`<input type="hidden" name="${name}" value="${value}">`)}
 ${body}
@@ -44,7 +45,7 @@ interface UploadParts {
 /** The form that uploads one file. */
 export function uploadForm(
   { action, heading, label, hint, button, accept, back }: UploadParts,
-  frame: Parameters<typeof postForm>[1],
+  viewer: Viewer,
 ): Markup {
   const body = html`${heading !== undefined && html`<h2>${heading}</h2>`}
 <p><label for="file">${label}</label>
@@ -53,7 +54,7 @@ ${hint !== undefined && html`<p class="hint">${hint}</p>`}
 <p class="actions"><button type="submit" class="button primary">${button}</button>${back !== undefined && html` <a class="button" href="${back}">Cancel</a>`}</p>`;
   return postForm(
     { action, style: heading === undefined ? 'upload' : 'panel upload', streamed: true, body },
-    frame,
+    viewer,
   );
 }
 

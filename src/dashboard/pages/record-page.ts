@@ -13,11 +13,12 @@ import {
 } from '../../report/record-view.ts';
 import { openMapping } from '../../run/inputs/open-mapping.ts';
 import { type RecordExamples, recordExamples, showRecord } from '../../run/show-record.ts';
+import type { Viewer } from '../access/sessions.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import { notFound, PageError } from '../guard/page-error.ts';
 import { keptRun, whileFewRead } from '../route-parts.ts';
 import { jobHref } from './job-card.ts';
-import { emptyBox, type Frame, page } from './page.ts';
+import { emptyBox, type Page } from './page.ts';
 import { filterForm } from './post-form.ts';
 
 /** The source of a run may be large: a page does not wait longer than this for a record of it. */
@@ -33,10 +34,10 @@ export async function recordPage(
   dashboard: DashboardContext,
   id: string,
   key: string,
-  frame: Frame,
-): Promise<string> {
+  viewer: Viewer,
+): Promise<Page> {
   const run = await keptRun(dashboard, id);
-  refusePersonalData(run, frame);
+  refusePersonalData(run, viewer);
   const examples = await recordExamples(dashboard.context, run);
   const lead = html`<p class="page-lead"><a href="/runs/${id}">Run ${id}</a> of <a href="${jobHref(run.job)}">${run.job}</a></p>`;
   const body =
@@ -46,23 +47,22 @@ export async function recordPage(
           html`<p>It is kept while a plan waits for approval, or a run is not finished. Plan the job again to see its records.</p>`,
         )
       : html`${searchForm(id, key)}${key === '' ? examplesList(id, examples) : await recordOf(dashboard, run, key)}`;
-  return page({
-    ...frame,
+  return {
     title: key === '' ? `Records of run ${id}` : `${key}, run ${id}`,
     section: 'runs',
     heading: key === '' ? html`Records` : html`${foreign(key)}`,
     body: html`${lead}${body}`,
-  });
+  };
 }
 
 /** Whether a visitor may see the records of a run: those of contacts hold personal data. */
-export function maySeeRecords({ resource }: Pick<Run, 'resource'>, { viewer }: Frame): boolean {
+export function maySeeRecords({ resource }: Pick<Run, 'resource'>, viewer: Viewer): boolean {
   return resource === 'products' || (resource === 'contacts' && viewer.canAct);
 }
 
 /** PageError unless a visitor may see the records. */
-export function refusePersonalData(of: Pick<Run, 'resource'>, frame: Frame): void {
-  if (maySeeRecords(of, frame)) return;
+export function refusePersonalData(of: Pick<Run, 'resource'>, viewer: Viewer): void {
+  if (maySeeRecords(of, viewer)) return;
   const why = 'Records of contacts hold personal data: sign in with the token that has full access.';
   throw new PageError(403, 'Full access only', why);
 }

@@ -19,7 +19,7 @@ import { jobPage } from './job-page.ts';
 import { jobsPage } from './jobs-page.ts';
 import { historyJobs, listPage, listsPage } from './lists-page.ts';
 import { outcomesPage } from './outcomes-page.ts';
-import { emptyBox, frameOf, page, sendPage } from './page.ts';
+import { emptyBox, type Page } from './page.ts';
 import { readJob, readJobs } from './read-jobs.ts';
 import { recordPage } from './record-page.ts';
 import { runPage } from './run-page.ts';
@@ -27,50 +27,47 @@ import { readRuns, runsPage } from './runs-page.ts';
 
 /** The pages for signed-in visitors. All are GET and have no effect. */
 export function registerPages(app: FastifyInstance, { dashboard }: Pick<RouteParts, 'dashboard'>): void {
-  const frame = (request: FastifyRequest) => frameOf(dashboard, request);
   const query = (request: FastifyRequest) => formFields(request.query);
 
-  app.get('/', async (request, reply) =>
-    sendPage(reply, jobsPage(await readJobs(dashboard), frame(request))),
-  );
+  app.get('/', async (request, reply) => reply.sendPage(jobsPage(await readJobs(dashboard), request.viewer)));
 
   app.get<OfJob>('/jobs/:job', async (request, reply) =>
-    sendPage(reply, jobPage(await readJob(dashboard, request.params.job), frame(request))),
+    reply.sendPage(jobPage(await readJob(dashboard, request.params.job), request.viewer)),
   );
 
   app.get('/runs', async (request, reply) => {
     const { job = '', status, page: number } = query(request);
     const filter = { job: job || null, status: RUN_STATUSES.find((known) => known === status) ?? null };
-    return sendPage(reply, runsPage(await readRuns(dashboard, filter, number), frame(request)));
+    return reply.sendPage(runsPage(await readRuns(dashboard, filter, number), request.viewer));
   });
 
   // It names addresses and users of machines.
   app.get('/audit', FOR_ACTORS, async (request, reply) =>
-    sendPage(reply, await auditPage(dashboard, query(request), frame(request))),
+    reply.sendPage(await auditPage(dashboard, query(request))),
   );
 
   app.get<OfRun>('/runs/:run', async (request, reply) =>
-    sendPage(reply, await runPage(dashboard, request.params.run, frame(request))),
+    reply.sendPage(await runPage(dashboard, request.params.run, request.viewer)),
   );
 
   app.get<OfRun>('/runs/:run/records', async (request, reply) => {
     const { key = '' } = query(request);
-    return sendPage(reply, await recordPage(dashboard, request.params.run, key.trim(), frame(request)));
+    return reply.sendPage(await recordPage(dashboard, request.params.run, key.trim(), request.viewer));
   });
 
   app.get<OfRun>('/runs/:run/outcomes', async (request, reply) =>
-    sendPage(reply, await outcomesPage(dashboard, request.params.run, query(request), frame(request))),
+    reply.sendPage(await outcomesPage(dashboard, request.params.run, query(request), request.viewer)),
   );
 
   app.get('/records', async (request, reply) =>
-    sendPage(reply, await historyPage(dashboard, query(request), frame(request))),
+    reply.sendPage(await historyPage(dashboard, query(request), request.viewer)),
   );
 
-  app.get('/lists', async (request, reply) => {
+  app.get('/lists', async (_request, reply) => {
     const jobs = historyJobs(dashboard.openWorkspace());
     const only = jobs.length === 1 ? jobs[0] : undefined;
     if (only !== undefined) return reply.redirect(`/lists/${encodeURIComponent(only.name)}`);
-    return sendPage(reply, listsPage(jobs, frame(request)));
+    return reply.sendPage(listsPage(jobs));
   });
 
   app.get<OfJob>('/lists/:job', async (request, reply) => {
@@ -81,21 +78,15 @@ export function registerPages(app: FastifyInstance, { dashboard }: Pick<RoutePar
       const advice = 'Trends need a job with export: subscriber-lists and mode: append.';
       throw new PageError(404, `${name} collects no list statistics`, advice);
     }
-    const document = await listPage(dashboard, workspace, job, query(request)['page'], frame(request)).catch(
-      (error: unknown) => {
+    const content = await listPage(dashboard, workspace, job, query(request)['page'], request.viewer).catch(
+      (error: unknown): Page => {
         // With paths relative to the workspace.
         const why = dashboard.retell(sentenceOf(error).replaceAll(`${workspace.dir}${sep}`, ''));
-        return page({
-          ...frame(request),
-          title: `Lists of ${name}`,
-          section: 'lists',
-          body: emptyBox(
-            'The history cannot be read',
-            html`<p>${why}</p><p><a href="${jobHref(name)}">The job ${name}</a></p>`,
-          ),
-        });
+        const body = html`<p>${why}</p><p><a href="${jobHref(name)}">The job ${name}</a></p>`;
+        const empty = emptyBox('The history cannot be read', body);
+        return { title: `Lists of ${name}`, section: 'lists', body: empty };
       },
     );
-    return sendPage(reply, document);
+    return reply.sendPage(content);
   });
 }

@@ -13,16 +13,17 @@ import {
   withShownFiles,
 } from '../../run/report/read-stored-report.ts';
 import { recordExamples } from '../../run/show-record.ts';
+import type { Viewer } from '../access/sessions.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import { keptRun } from '../route-parts.ts';
 import { runActions } from './audit-page.ts';
 import { jobHref } from './job-card.ts';
 import { momentAndDistance, type Reading, readingOf, relative } from './moment.ts';
-import { type Frame, page } from './page.ts';
+import type { Page } from './page.ts';
 import { maySeeRecords } from './record-page.ts';
 
 /** One run: its progress and its document, with suitable actions. PageError if there is no such run. */
-export async function runPage(dashboard: DashboardContext, id: string, frame: Frame): Promise<string> {
+export async function runPage(dashboard: DashboardContext, id: string, viewer: Viewer): Promise<Page> {
   const { context, program } = dashboard;
   const { version, workspaceDir } = context;
   const kept = await keptRun(dashboard, id);
@@ -30,24 +31,23 @@ export async function runPage(dashboard: DashboardContext, id: string, frame: Fr
   const facts = withShownFiles(withoutPersonalData(stored), workspaceDir);
   const { run } = facts;
   const later = await laterRun(context, kept);
-  const buttons = frame.viewer.canAct;
+  const buttons = viewer.canAct;
   const reading = readingOf(context);
   const view = { now: reading.now, program, version, buttons, later: later?.id, progress: true };
   const running = run.status === 'running';
   const files = buttons ? await context.artifacts.run(id).list() : [];
   const others = files.filter((name) => name === REJECTS_WORKBOOK || name === UNMATCHED_FILE);
-  const hasRecords = maySeeRecords(run, frame) && (await recordExamples(context, kept)) !== undefined;
-  return page({
-    ...frame,
+  const hasRecords = maySeeRecords(run, viewer) && (await recordExamples(context, kept)) !== undefined;
+  return {
     title: `Run ${id} of ${run.job}`,
     section: 'runs',
     heading: html`Run ${id}`,
     live: running,
-    body: html`<p class="page-lead">${kindWords(run)} <a href="${jobHref(run.job)}">${run.job}</a> on the store <b>${run.store}</b>, started ${momentAndDistance(run.startedAt, reading)}${facts.reportFile !== null && html`. <a href="/runs/${id}/report.html">The report as one file</a>, to mail or print (<a href="/runs/${id}/report.html?download">download</a>)`}${hasRecords && html`. <a href="/runs/${id}/records">Single records</a>, with the cells of each field`}${maySeeRecords(run, frame) && html`. <a href="/runs/${id}/outcomes">Outcome of each record</a>`}${others.map((name) => html`. <a href="/runs/${id}/${name}">Download ${name}</a>`)}.</p>
+    body: html`<p class="page-lead">${kindWords(run)} <a href="${jobHref(run.job)}">${run.job}</a> on the store <b>${run.store}</b>, started ${momentAndDistance(run.startedAt, reading)}${facts.reportFile !== null && html`. <a href="/runs/${id}/report.html">The report as one file</a>, to mail or print (<a href="/runs/${id}/report.html?download">download</a>)`}${hasRecords && html`. <a href="/runs/${id}/records">Single records</a>, with the cells of each field`}${maySeeRecords(run, viewer) && html`. <a href="/runs/${id}/outcomes">Outcome of each record</a>`}${others.map((name) => html`. <a href="/runs/${id}/${name}">Download ${name}</a>`)}.</p>
 ${buttons && (await runActions({ context }, id, reading))}
 ${running && liveProgress(run, reading)}
 ${await documentSections(runDocument(facts, view), buttons ? buttonOf(run) : undefined)}`,
-  });
+  };
 }
 
 /** The buttons after a run, each with a confirmation; none for actions that only a command can do. */
@@ -63,7 +63,7 @@ function buttonOf({ status }: Run): ButtonOf {
       case 'verify':
         return null;
       case 'undo':
-        return button('Undo', `/runs/${action.run}/undo${keyOf(action.only)}`);
+        return button('Undo', `/runs/${action.run}/undo${action.only ? keysQuery(action.only) : ''}`);
       case 'release':
         return button('Release held records', `/runs/${action.run}/release`, 'primary');
       case 'stats':
@@ -85,8 +85,8 @@ function buttonOf({ status }: Run): ButtonOf {
 }
 
 /** The chosen records of an undo, one per line. */
-function keyOf(only: readonly string[] | undefined): string {
-  return only === undefined ? '' : `?${new URLSearchParams({ key: only.join('\n') })}`;
+function keysQuery(only: readonly string[]): string {
+  return `?${new URLSearchParams({ key: only.join('\n') })}`;
 }
 
 /** A button runs the whole job, and only what changed. */
@@ -97,27 +97,16 @@ function onlyTyped({
   return resend || sample !== undefined;
 }
 
+const KINDS: Readonly<Record<Run['kind'], string>> = {
+  ...{ run: 'Run of', export: 'Run of', plan: 'Plan of', verify: 'Verification of', retry: 'Retry of' },
+  ...{ undo: 'Undo of', release: 'Release of held records of' },
+};
+
 function kindWords({ kind, retryOf, undo, release }: Run): Markup {
-  if (undo !== undefined) return html`Undo of <a href="/runs/${undo.of}">run ${undo.of}</a> of`;
-  if (release !== undefined)
-    return html`Release of records that <a href="/runs/${release.of}">run ${release.of}</a> held, of`;
-  switch (kind) {
-    case 'undo':
-      return html`Undo of`;
-    case 'release':
-      return html`Release of held records of`;
-    case 'plan':
-      return html`Plan of`;
-    case 'retry':
-      return html`Retry of <a href="/runs/${retryOf}">run ${retryOf}</a> of`;
-    case 'run':
-    case 'export':
-      return html`Run of`;
-    case 'verify':
-      return html`Verification of`;
-    default:
-      return kind satisfies never;
-  }
+  const run = (id: string | null) => html`<a href="/runs/${id}">run ${id}</a>`;
+  if (undo !== undefined) return html`Undo of ${run(undo.of)} of`;
+  if (release !== undefined) return html`Release of records that ${run(release.of)} held, of`;
+  return kind === 'retry' ? html`Retry of ${run(retryOf)} of` : html`${KINDS[kind]}`;
 }
 
 /** The steps of a run in order, each with a description. */

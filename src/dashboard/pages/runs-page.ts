@@ -1,14 +1,14 @@
 import { lastedMs, RUN_STATUSES, type Run, type RunStatus } from '../../model/run.ts';
-import { html, type Markup, runBadge, type TableParts } from '../../report/html/markup.ts';
+import { columns, html, type Markup, runBadge, type TableParts } from '../../report/html/markup.ts';
 import { counted, formatDuration } from '../../report/printable.ts';
-import { columns } from '../../report/section.ts';
 import { figuresWords, statusLabel } from '../../report/status-words.ts';
 import { asItStands } from '../../run/report/read-stored-report.ts';
+import type { Viewer } from '../access/sessions.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import { settledRuns, whyNotDone } from './activity.ts';
 import { jobHref } from './job-card.ts';
 import { moment, type Reading, readingOf, relative } from './moment.ts';
-import { BY_TIME, emptyBox, type Frame, type Pages, page, pageOf, pager, tableBox } from './page.ts';
+import { BY_TIME, emptyBox, type Page, type Pages, pageOf, pager, tableBox } from './page.ts';
 import { type Choice, filterForm, select } from './post-form.ts';
 
 /** Filters of the list; null for all. */
@@ -30,19 +30,18 @@ export interface RunsPageFacts {
 }
 
 /** The latest runs over all jobs. */
-export function runsPage(facts: RunsPageFacts, frame: Frame): string {
+export function runsPage(facts: RunsPageFacts, viewer: Viewer): Page {
   const { filter, shown, settled, reading } = facts;
   const all = filter.job === null && filter.status === null;
   const caption = `${counted(shown.total, 'run')}${all ? '' : ' match'}, newest first`;
-  return page({
-    ...frame,
+  return {
     title: 'Runs',
     section: 'runs',
     body: html`${filterOf(facts)}
 ${shown.items.length === 0 ? noRuns(facts) : tableBox(runsTable(shown.items, { caption, ofOneJob: false, reading, settled }))}
 ${pager(shown, (number) => address(filter, number), BY_TIME)}
-${frame.viewer.canAct && html`<p><a href="/audit">Audit log</a>: who did what</p>`}`,
-  });
+${viewer.canAct && html`<p><a href="/audit">Audit log</a>: who did what</p>`}`,
+  };
 }
 
 function filterOf({ filter, jobs }: RunsPageFacts): Markup {

@@ -4,6 +4,8 @@ import { printable, shortened } from '../printable.ts';
 import type { TableColumn } from '../section.ts';
 import { statusLabel, statusTone, statusWords } from '../status-words.ts';
 
+export { columns } from '../section.ts';
+
 /** HTML that is safe to show: made by `html`, or marked as safe by `trusted`. */
 export class Markup {
   readonly #text: string;
