@@ -75,9 +75,9 @@ describe('where it listens', () => {
   });
 
   it.each([
-    [['--listen', 'nowhere:x'], '--listen expects'],
-    [['--url', 'ftp://x'], '--url expects'],
-    [['--url', 'https://x/path'], '--url expects'],
+    [['--listen', 'nowhere:x'], '--listen: expected'],
+    [['--url', 'ftp://x'], '--url: expected'],
+    [['--url', 'https://x/path'], '--url: expected'],
   ])('%j is refused', async (args, words) => {
     await using workspace = await empty();
     const { code, stderr } = await workspace.storeferry('dashboard', ...args);
