@@ -6,6 +6,7 @@ import {
   type KnownPiece,
   type RowsPiece,
   type SourcePiece,
+  type TextPlace,
 } from '../model/block-index.ts';
 import { fileLimitError, type InputLimits } from '../model/input-limits.ts';
 import type { Row } from '../model/row.ts';
@@ -131,22 +132,23 @@ function takeKnown(
   const from = index.find(bytes, 0, table, final, expected);
   if (from < 0) return undefined;
   const { offset, line, blankLines } = reading;
-  const begins = { offset, line, blankLines };
+  const begins: TextPlace = { offset, line, blankLines };
+  let last = begins;
   let ends = index.after(from, begins);
   let to = from;
   while (index.find(bytes, ends.offset - offset, table, final, to + 1) === to + 1) {
     to += 1;
+    last = ends;
     ends = index.after(to, ends);
   }
-  const end = ends.offset - offset;
-  const last = new Uint8Array(bytes.subarray(end - index.bytes(to), end));
+  const bytesOfLast = new Uint8Array(bytes.subarray(last.offset - offset, ends.offset - offset));
   Object.assign(reading, ends);
-  window.drop(end);
+  window.drop(ends.offset - offset);
   return {
-    ...{ kind: 'known-blocks', index, from, to, place: begins },
+    ...{ kind: 'known-blocks', index, from, to, place: begins, last },
     rowsOf(block, place) {
       const start = place.offset - offset;
-      const own = block === to ? last : bytes.subarray(start, start + index.bytes(block));
+      const own = block === to ? bytesOfLast : bytes.subarray(start, start + index.bytes(block));
       const { quotes, delimiter } = reading;
       const options = { delimiter: delimiter.charCodeAt(0), quotes, line: place.line, final: true };
       const rows = toRows(own, scanRows(own, options), decoder, { ...reading, ...place });

@@ -6,6 +6,7 @@ import {
   BLOCK_BYTES,
   type BlockFinder,
   type BlockIndex,
+  type KnownBlocks,
   type KnownPiece,
   type RowsPiece,
   type SourcePiece,
@@ -244,13 +245,11 @@ async function* walkBlocks(
     (cutter ?? begin(piece.rows)).rows(piece, reading.seq());
     emit(reading.recordsOf(piece.rows));
   };
-  const leaveOut = ({ piece, block }: PendingBlock) => {
+  const leaveOut = ({ piece: { index }, block }: PendingBlock, to = block) => {
     pending = undefined;
-    reading.skip(piece.index.rows(block));
-    const before = out.at(-1);
-    const follows = before?.kind === 'known-blocks' && before.to + 1 === block;
-    const from = follows ? before.from : block;
-    out.splice(follows ? -1 : out.length, 1, { kind: 'known-blocks', index: piece.index, from, to: block });
+    const known: KnownBlocks = { kind: 'known-blocks', index, from: block, to };
+    reading.skip(index.total(known).rows);
+    out.push(known);
   };
   const readAllTheSame = ({ piece, block, place }: PendingBlock) => {
     pending = undefined;
@@ -275,10 +274,16 @@ async function* walkBlocks(
   };
   for await (const piece of pieces(() => finder)) {
     if (piece.kind === 'known-blocks') {
+      const { index, from, to, last } = piece;
       let { place } = piece;
-      for (let block = piece.from; block <= piece.to; block++) {
+      for (let block = from; block <= to && pending?.piece !== piece; block++) {
         takeKnown({ piece, block, place });
-        place = piece.index.after(block, place);
+        place = index.after(block, place);
+      }
+      // The others follow it as they did.
+      if (pending?.piece === piece && pending.block < to) {
+        leaveOut(pending, to - 1);
+        pending = { piece, block: to, place: last };
       }
     } else {
       if (pending !== undefined) {

@@ -81,6 +81,8 @@ export interface RowsPiece {
 /** Blocks that need not be read. */
 export interface KnownPiece extends KnownBlocks {
   readonly place: TextPlace;
+  /** Where the last block begins. */
+  readonly last: TextPlace;
   /** Reads one of the blocks all the same; `place` is that of the block. Only the last one after the next piece was read. */
   readonly rowsOf: (block: number, place: TextPlace) => RowsPiece;
 }

@@ -105,11 +105,15 @@ async function writeNew(path: string, content: Parameters<RunFolder['write']>[1]
   const file = await asStateError(path, 'written', open(path, 'wx', 0o600));
   try {
     let size = 0;
+    // The next piece is read and hashed while this one is written.
+    let writing = Promise.resolve();
     for await (const chunk of inChunks(content)) {
-      await asStateError(path, 'written', writeAll(file, chunk));
+      await writing;
+      writing = asStateError(path, 'written', writeAll(file, chunk)).then(() => giveBack(chunk));
+      writing.catch(() => {});
       size += chunk.length;
-      giveBack(chunk);
     }
+    await writing;
     await asStateError(path, 'written', file.sync());
     return size;
   } finally {
