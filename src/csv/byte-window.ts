@@ -3,7 +3,7 @@ const MEMORY_BYTES = 512 * 1024;
 
 /**
  * A sliding window on a stream of bytes: it grows at the end, and bytes at the beginning are dropped. It copies what it reads.
- * Its bytes are valid until it grows: new memory for each piece would cost as much as hashing the file twice.
+ * Its bytes are valid until it grows: new memory for each piece would cost as much as hashing the file.
  */
 export class ByteWindow {
   #bytes: Uint8Array = new Uint8Array(0);
