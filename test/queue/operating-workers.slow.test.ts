@@ -110,7 +110,7 @@ describeWithRedis('a worker that listens', () => {
     expect(taken.stderr).toContain('the port is in use');
     const wrong = await shop.workspace.storeferry('worker', '--listen', 'everywhere');
     expect(wrong.code).toBe(2);
-    expect(wrong.stderr).toContain("got 'everywhere'");
+    expect(wrong.stderr).toContain("found 'everywhere'");
     const silent = await shop.worker();
     expect(silent.stderr()).not.toContain('listening');
     expect(worker.stderr()).not.toContain('readable for everyone who reaches');
