@@ -145,8 +145,11 @@ async function stop(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const gone = new Promise((resolve) => child.once('close', resolve));
   kill(child, 'SIGTERM');
+  // Redis ignores it while it writes its first append-only file.
+  const again = setInterval(() => kill(child, 'SIGTERM'), 1_000);
   const late = setTimeout(() => kill(child, 'SIGKILL'), PATIENCE_MS);
   await gone;
+  clearInterval(again);
   clearTimeout(late);
 }
 
