@@ -46,7 +46,7 @@ describe('the list statistics', () => {
       ['json', 'lists.jsonl'],
     ] as const) {
       const run = () => setup.workspace.storeferry('run', job);
-      expect((await run()).stdout).toContain('1 line, in a new file: it was not there, or empty');
+      expect((await run()).stdout).toContain('1 line, in a new file: none existed, or an empty one');
       expect((await run()).stdout).toContain('1 line, added to the file');
       await rm(join(setup.workspace.dir, file));
       expect((await run()).stdout).toContain('in a new file');

@@ -11,7 +11,7 @@ export function exportedSection({ run, totals, exported: file }: RunFacts): Sect
     mode !== 'append'
       ? 'in a new file'
       : begun === true
-        ? 'in a new file: it was not there, or empty'
+        ? 'in a new file: none existed, or an empty one'
         : 'added to the file';
   return {
     id: 'export',
