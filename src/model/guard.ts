@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Decimal } from './decimal.ts';
 import { type JsonObject, member, type Stored } from './json-object.ts';
-import { priceText } from './safety-limits.ts';
+import { isBeyond, priceText } from './safety-limits.ts';
 
 /** Fields whose values are numbers, which can rise above a bound, fall below one, or change by a share. */
 const NUMBER_FIELDS = [
@@ -115,7 +115,7 @@ export const FEWEST_OF_SHARE = 5;
 /** Whether a guard acts, by the records that it hit and those that it could have hit. */
 export function acts({ share }: Guard, hits: number, records: number): boolean {
   if (hits === 0 || share === undefined) return hits > 0;
-  return records >= FEWEST_OF_SHARE && hits * 100 > records * share;
+  return records >= FEWEST_OF_SHARE && isBeyond(hits, (records * share) / 100);
 }
 
 /** `red-shirt (Large): price 10.00 → 200.00`, on one line. */

@@ -91,7 +91,7 @@ function disagreement(field: string): Reason {
 
 /**
  * The product with these fields as the store last acknowledged them; a field that the acknowledged product lacks is left out. Variants
- * are paired by SKU, else by options; one that the store does not have yet keeps its own.
+ * are paired by SKU where it is unique, else by options; one that the store does not have yet keeps its own.
  */
 export function keepFields(
   product: JsonObject,
@@ -101,13 +101,19 @@ export function keepFields(
   const members = membersOf(keep, 'variants');
   const known = variantsOf(acknowledged);
   const kept = replaced(product, acknowledged, membersOf(keep, 'product'));
-  const bySku = new Map(known.map((variant) => [member(variant, 'sku'), variant]));
+  const skuOf = (variant: JsonObject) => member(variant, 'sku');
+  const bySku = Map.groupBy(known, skuOf);
+  const nowBySku = Map.groupBy(variantsOf(product), skuOf);
+  nowBySku.delete(undefined);
   const byOptions = new Map(known.map((variant) => [JSON.stringify(member(variant, 'options')), variant]));
   const variants = variantsOf(product).map((variant) => {
-    const sku = member(variant, 'sku');
-    const before =
-      (sku === undefined ? undefined : bySku.get(sku)) ??
-      byOptions.get(JSON.stringify(member(variant, 'options')));
+    const sku = skuOf(variant);
+    const [only, ...others] = nowBySku.get(sku)?.length === 1 ? (bySku.get(sku) ?? []) : [];
+    const alike = byOptions.get(JSON.stringify(member(variant, 'options')));
+    const oldSku = alike && skuOf(alike);
+    // Its SKU is now that of another variant, which is therefore the one that the store has.
+    const isOther = oldSku !== sku && nowBySku.has(oldSku);
+    const before = (others.length === 0 ? only : undefined) ?? (isOther ? undefined : alike);
     return before === undefined ? variant : inOrder(replaced(variant, before, members), VARIANT_ORDER);
   });
   return withVariants(kept, variants);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Guard, isHit } from '../../src/model/guard.ts';
+import { acts, type Guard, isHit } from '../../src/model/guard.ts';
 import type { Mapped } from '../../src/model/mapped-record.ts';
 import { HELD_FILE } from '../../src/plan/line-writer.ts';
 import { readHeld, verifyHeld } from '../../src/plan/plan-file.ts';
@@ -154,6 +154,17 @@ describe('a guard that holds', () => {
     expect(await heldIn(above)).toHaveLength(3);
     const few = await guarded([share], priced([50, 50, 50, 50]), 4);
     expect(few.plan.counts).toMatchObject({ held: { records: 0 }, changed: { records: 4 } });
+  });
+
+  it('holds nothing at exactly its share, also where the share has no exact binary form', () => {
+    for (const [share, hits, of] of [
+      [0.57, 57, 10_000],
+      [0.29, 145, 50_000],
+      [1.1, 11, 1_000],
+    ] as const) {
+      expect(acts({ ...HOLD, share }, hits, of)).toBe(false);
+      expect(acts({ ...HOLD, share }, hits + 1, of)).toBe(true);
+    }
   });
 });
 

@@ -199,6 +199,46 @@ describe('a job that keeps fields', () => {
     expect(plan.fieldsChanged.map(({ field }) => field)).toEqual(['title', 'variants']);
   });
 
+  it('takes those of each variant where variants share a SKU, and of none that is another variant now', async () => {
+    const variant = (size: string, sku: string, quantity: number) => ({
+      ...{ options: [size], price: 10, onSale: false, regularPrice: 10 },
+      ...{ sku, quantity },
+    });
+    const known = {
+      'same-sku': [variant('S', 'X', 5), variant('L', 'X', 9)],
+      'sku-has-moved': [variant('S', 'X', 5)],
+      'skus-are-exchanged': [variant('S', 'X', 5), variant('L', 'Y', 9)],
+      'sku-has-changed': [variant('S', 'X', 5), variant('L', 'Y', 9)],
+    };
+    const now = {
+      'same-sku': [variant('S', 'X', 1), variant('L', 'X', 1)],
+      'sku-has-moved': [variant('S', 'Z', 1), variant('L', 'X', 1)],
+      'skus-are-exchanged': [variant('S', 'Y', 1), variant('L', 'X', 1)],
+      'sku-has-changed': [variant('S', 'Z', 1), variant('L', 'Y', 1)],
+    };
+    const ledger = new MemoryLedger();
+    for (const [url, variants] of Object.entries(known))
+      ledger.put(url, { ...shirt, url, variants }, { id: 1, job: 'catalog' });
+    const { operations } = await keeping(
+      Object.entries(now).map(([url, variants], index) =>
+        record(url, { ...shirt, url, title: 'New', variants }, { line: index + 2 }),
+      ),
+      ledger,
+    );
+    const kept = operations.map((each) => ('body' in each ? JSON.parse(each.body) : {}));
+    expect(
+      kept.map(({ url, variants }) => [
+        url,
+        ...variants.map(({ quantity }: { quantity: number }) => quantity),
+      ]),
+    ).toEqual([
+      ['same-sku', 5, 9],
+      ['sku-has-moved', 1, 5],
+      ['skus-are-exchanged', 9, 5],
+      ['sku-has-changed', 5, 9],
+    ]);
+  });
+
   it('names who owns them, and what it sends as well as another job', async () => {
     const senders = [
       { job: 'catalog', updates: false, fields: ['title', 'variants.pricing'] },

@@ -110,6 +110,29 @@ describe('a plan for people', () => {
     expect(linesOf(text)).toContain('storeferry approve k3f9');
   });
 
+  it('names who owns what the job keeps, and what another job sends as well, whatever their number is', () => {
+    const shared = { records: 2, kept: false };
+    const text = textOf(
+      {
+        sharedFields: [
+          { ...shared, field: 'variants.quantity', jobs: ['stock', 'shelf', 'outlet'], kept: true },
+          { ...shared, field: 'variants.weight', jobs: [], kept: true },
+          { ...shared, field: 'title', jobs: ['texts'] },
+          { ...shared, field: 'hidden', jobs: ['texts', 'season'] },
+        ],
+      },
+      { width: 400 },
+    );
+    expect(text).toContain(
+      'variants.quantity, which the jobs stock, shelf and outlet send (`keep` of this job)',
+    );
+    expect(text).toContain('variants.weight, which no job of this workspace sends (`keep` of this job)');
+    expect(text).toContain(
+      '2 records of this plan change title, which the job texts sends as well: each undoes',
+    );
+    expect(text).toContain('change hidden, which the jobs texts and season send as well');
+  });
+
   it('warns of takeovers, withheld deletes, emptied fields and copies', () => {
     const text = textOf(
       {

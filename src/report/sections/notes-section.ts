@@ -143,20 +143,24 @@ function appliedSince({ skips }: Plan): string[] {
 function sharedFields({ sharedFields: found }: Plan): string[] {
   const byOwner = Map.groupBy(
     found.filter(({ kept }) => kept),
-    ({ jobs }) => jobs.join(' and '),
+    ({ jobs }) => senders(jobs),
   );
-  const owned = [...byOwner].map(([jobs, fields]) => {
+  const owned = [...byOwner].map(([who, fields]) => {
     const names = listed(fields.map(({ field }) => field));
-    const who = jobs === '' ? 'no job of this workspace sends' : `${jobs} sends`;
     return `Kept as the store has it: ${names}, which ${who} (\`keep\` of this job).`;
   });
   const contested = found
     .filter(({ kept, records }) => !kept && records > 0)
     .map(
       ({ field, jobs, records }) =>
-        `${counted(records, 'record')} of this plan ${records === 1 ? 'changes' : 'change'} ${field}, which the job ${jobs.join(' and ')} sends as well: each undoes what the other sent. Add \`keep: [${field}]\` to the job that does not own it.`,
+        `${counted(records, 'record')} of this plan ${records === 1 ? 'changes' : 'change'} ${field}, which ${senders(jobs)} as well: each undoes what the other sent. Add \`keep: [${field}]\` to the job that does not own it; with \`mode: update\`, leave the field out of its mapping.`,
     );
   return [...owned, ...contested];
+}
+
+function senders(jobs: readonly string[]): string {
+  if (jobs.length === 0) return 'no job of this workspace sends';
+  return jobs.length === 1 ? `the job ${jobs[0]} sends` : `the jobs ${listed(jobs)} send`;
 }
 
 function takeovers({ takeovers: found, resource }: Plan): string[] {
