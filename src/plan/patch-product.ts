@@ -26,7 +26,7 @@ export type Merged = { readonly product: Product } | { readonly refused: Reason 
 
 /**
  * The acknowledged product with the fields of the patches instead of its own; all other fields are unchanged. Variants are found
- * by SKU, else by options; a patch that names neither changes the only variant. Refused where a variant cannot be found, and
+ * by SKU, else by options; a patch that names neither (blank cells) changes the only variant. Refused where a variant cannot be found, and
  * where two patches give the same field another value.
  */
 export function patchProduct(acknowledged: JsonObject, patches: readonly ProductPatch[]): Merged {
@@ -44,9 +44,10 @@ export function patchProduct(acknowledged: JsonObject, patches: readonly Product
     if (field !== undefined) return { refused: disagreement(field) };
     product = { ...product, ...fields };
     for (const change of changes) {
+      const { options = [], ...members } = change;
+      if (options.length === 0 && Object.keys(members).length === 0) continue;
       const found = findVariant(variants, change);
       if (typeof found !== 'number') return { refused: found };
-      const { options: _options, ...members } = change;
       const name = disagrees(`${found} `, members);
       if (name !== undefined) return { refused: disagreement(`variants.${name}`) };
       variants[found] = patchVariant(variants[found] ?? {}, members);
@@ -75,7 +76,7 @@ function findVariant(variants: readonly JsonObject[], { sku, options }: VariantP
     const message = `${others.length + 1} variants of the product have this ${bySku.length > 0 ? 'SKU' : 'combination of options'}; make it unique in the store, or name the options as well`;
     return { code: 'ambiguous-match', message, field: 'variants.sku' };
   }
-  if (sku === undefined && options === undefined) {
+  if (sku === undefined && (options ?? []).length === 0) {
     if (variants.length === 1) return 0;
     const message = `the product has ${variants.length} variants, and the row does not say which; map variants.sku or options`;
     return { code: 'ambiguous-match', message, field: 'variants.sku' };

@@ -89,6 +89,37 @@ variants: { quantity: [qty, integer] }
     ]);
   });
 
+  it('gives nothing for a condition whose cells are blank, unless it asks for blank cells', async () => {
+    const hidden = async (condition: string, ...rows: string[][]) => {
+      const written = `import: products
+columns: { url: Url, hide: Hide${condition.includes('status') ? ', status: Status' : ''} }
+product: { url: url, hidden: ${condition} }
+`;
+      const found = await patches(mappingOf(written), ['Url', 'Hide', 'Status'], rows);
+      return found.map(([, body]) => body);
+    };
+    const [blank, no, yes] = [
+      ['a', '', ''],
+      ['b', 'no', ''],
+      ['c', 'yes', ''],
+    ] satisfies [string[], string[], string[]];
+    const [shown, hides] = [false, true].map((value) => ({ hidden: value, variants: [] }));
+    const nothing = { variants: [] };
+    expect(await hidden('{ hide: yes }', blank, no, yes)).toEqual([nothing, shown, hides]);
+    expect(await hidden('{ not: { hide: no } }', blank, no, yes)).toEqual([nothing, shown, hides]);
+    const either = '{ any: [{ hide: yes }, { status: [draft, archived] }] }';
+    const statuses = [
+      ['d', '', 'draft'],
+      ['e', '', 'active'],
+    ];
+    expect(await hidden(either, blank, no, ...statuses)).toEqual([nothing, shown, hides, shown]);
+    expect(await hidden('{ hide: present }', blank, yes)).toEqual([shown, hides]);
+    expect(await hidden('{ all: [{ not: { hide: [no, blank] } }] }', blank, no, yes)).toEqual([
+      ...[shown, shown],
+      hides,
+    ]);
+  });
+
   it('must have what finds a product', () => {
     const nothing = mappingOf('import: products\ncolumns: { q: Qty }\nvariants: { quantity: q }\n');
     expect(checkMapping(nothing)[0]?.message).toContain('product.url, variants.sku or product.id');

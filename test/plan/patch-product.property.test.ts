@@ -122,6 +122,21 @@ describe('a patch that is merged into an acknowledged product', () => {
     expect(codes(variants, ...quantities)).toEqual(['rows-disagree', 'variants.quantity']);
   });
 
+  it('takes blank options for none: it changes the only variant, or the product alone', () => {
+    const variant = { options: ['S'], price: 10, onSale: false, regularPrice: 10, quantity: 1 };
+    const one = { url: 'one', variants: [variant] };
+    const two = { url: 'two', variants: [variant, { ...variant, options: ['L'] }] };
+    expect(patchProduct(one, [{ variants: [{ options: [], quantity: 5 }] }])).toMatchObject({
+      product: { variants: [{ options: ['S'], quantity: 5 }] },
+    });
+    expect(patchProduct(two, [{ title: 'New', variants: [{ options: [] }] }])).toMatchObject({
+      product: { title: 'New', variants: two.variants },
+    });
+    expect(patchProduct(two, [{ variants: [{ options: [], quantity: 5 }] }])).toMatchObject({
+      refused: { code: 'ambiguous-match', message: expect.stringContaining('does not say which') },
+    });
+  });
+
   it('finds a variant by its options where the SKU is new, and names the new one', () => {
     const { variants } = merged(patchProduct(mug, [{ variants: [{ sku: 'N', options: ['L'] }] }]));
     expect(variants.map(({ sku }) => sku)).toEqual(['A', 'N']);

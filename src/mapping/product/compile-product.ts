@@ -104,7 +104,9 @@ function compileFields(
   };
   const title = text('title');
   const description = text('description');
-  const hidden = given(product.hidden, (flag) => compileFlag(scope, ['product', 'hidden'], flag));
+  const hidden = given(product.hidden, (flag) =>
+    compileFlag(scope, ['product', 'hidden'], flag, blankTitle === 'leave-out' ? 'leave-out' : 'false'),
+  );
   const images = given(product.images, (value) =>
     compileField(scope, ['product', 'images'], value, { wanted: 'text[]', blank: 'leave-out' }),
   );

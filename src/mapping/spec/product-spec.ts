@@ -35,7 +35,10 @@ export const productSchema = z.strictObject({
     'Blank: the record is rejected. Only a mapping for `mode: update` may leave it out.',
   ),
   description: optional(valueSchema, 'May be HTML.'),
-  hidden: optional(flagSchema, 'Whether the product is hidden.'),
+  hidden: optional(
+    flagSchema,
+    'Whether the product is hidden. In an update, a condition whose cells are all blank changes nothing, unless it asks for `blank`, `present` or `missing`.',
+  ),
   images: optional(
     valueSchema,
     'A list of addresses; values that are not http addresses are left out and counted.',

@@ -47,6 +47,18 @@ export function columnsOf(condition: Condition): readonly string[] {
   return Object.keys(condition);
 }
 
+/** Whether a condition asks if a cell is blank, present or missing: then blank cells decide it as well. */
+export function asksForBlank(condition: Condition): boolean {
+  if ('any' in condition && Array.isArray(condition.any)) return condition.any.some(asksForBlank);
+  if ('all' in condition && Array.isArray(condition.all)) return condition.all.some(asksForBlank);
+  if ('not' in condition && isCondition(condition.not)) return asksForBlank(condition.not);
+  return Object.values(condition).some((matcher: Matcher) =>
+    (isCellTest(matcher) ? [] : isWords(matcher) ? matcher : [matcher]).some((word) =>
+      ['blank', 'present', 'missing'].includes(String(word).trim().toLowerCase()),
+    ),
+  );
+}
+
 function isCondition(value: unknown): value is Condition {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

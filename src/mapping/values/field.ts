@@ -5,6 +5,7 @@ import { slugify } from '../transforms/slug.ts';
 import {
   blankIfUnreadable,
   type Cell,
+  cleanCell,
   type Expression,
   type Item,
   isList,
@@ -12,7 +13,7 @@ import {
   type Read,
   refuse,
 } from './cell.ts';
-import { columnsOf, compileCondition } from './compile-condition.ts';
+import { asksForBlank, columnsOf, compileCondition } from './compile-condition.ts';
 import { coerce } from './compile-steps.ts';
 import { compileAs, isPipeline, withTransforms } from './compile-value.ts';
 
@@ -204,26 +205,36 @@ function ordered(rows: readonly SourceRow[], order: Expression): readonly Source
   return places.sort((a, b) => (a.place === b.place ? 0 : a.place - b.place)).map(({ row }) => row);
 }
 
-/** Compiles a yes/no field. A condition on columns that the file does not have at all gives no value. */
-export function compileFlag(outer: Scope, path: Path, flag: Flag): Read {
+/**
+ * Compiles a yes/no field. A condition on columns that the file does not have at all gives no value; with `blank: 'leave-out'`, one
+ * whose cells are all blank gives none either, unless it asks for blank cells.
+ */
+export function compileFlag(
+  outer: Scope,
+  path: Path,
+  flag: Flag,
+  blank: 'false' | 'leave-out' = 'false',
+): Read {
   const scope = { ...outer, field: String(path.at(-1)) };
   if (!isCondition(flag)) return compileAs(scope, path, flag, 'boolean').read;
   const test = compileCondition(scope, path, flag);
-  const names = columnsOf(flag);
-  const known = names.map((name) => resolveName(scope, name));
+  const known = columnsOf(flag).map((name) => resolveName(scope, name));
+  const leavesOut = blank === 'leave-out' && !asksForBlank(flag);
+  const isThere = (cell: string | undefined) => (leavesOut ? cleanCell(cell) : cell) !== undefined;
   const present = (row: SourceRow) =>
     known.some((named) => {
       switch (named?.kind) {
         case 'column':
-          return row.cells[named.slot] !== undefined;
+          return isThere(row.cells[named.slot]);
         case 'family':
-          return named.family.numbers.some(
-            (number) => row.cells[named.family.slots.get(number) ?? -1] !== undefined,
+          return named.family.numbers.some((number) =>
+            isThere(row.cells[named.family.slots.get(number) ?? -1]),
           );
         default:
           return named !== undefined;
       }
     });
+  if (leavesOut) return (row, n) => (present(row) ? test(row, n) : undefined);
   return (row, n) => (test(row, n) ? true : present(row) ? false : undefined);
 }
 
