@@ -60,6 +60,9 @@ describe('history', () => {
     expect(size.versions).toBe(11);
     const text = (await storeferry('history', 'SKU-product-3-1')).stdout;
     expect(text).toContain('catalog.csv:4');
+    const misspelt = (await storeferry('history', 'product-3', '--field', 'variants.prize')).stdout;
+    expect(misspelt).toContain('changed variants.prize. Changed were: description,');
+    expect(misspelt).toContain('variants.price,');
     expect(text).toMatch(/has 11 versions: about .*bytes per version/);
     expect((await storeferry('history', 'product-9')).stdout).toMatch(/deleted/);
   });
@@ -121,6 +124,9 @@ describe('catalog', () => {
     expect((await storeferry('catalog', '--as-of', '2001-01-01')).stdout.trimEnd().split('\n')).toHaveLength(
       1,
     );
+    for (const wrong of ['2026-02-30', '2026-11-23junk', '2026-11-23T25:00', 'yesterday']) {
+      expect((await storeferry('catalog', '--as-of', wrong)).code).toBe(2);
+    }
 
     const workbook = await storeferry('catalog', '--out', join(setup.workspace.dir, 'now.xlsx'));
     expect(workbook.stdout).toContain('8 products written to');

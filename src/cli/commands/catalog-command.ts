@@ -16,6 +16,9 @@ import { defineCommand, parsed, text } from '../define-command.ts';
 import { openContext } from '../open-context.ts';
 import { currentFolder } from '../typed-program.ts';
 
+/** A day, and perhaps a time with or without a zone. */
+const TIME = /^(\d{4}-\d\d-\d\d)(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?$/;
+
 /** `storeferry catalog`: writes the products of a store as it had acknowledged them at a time. */
 export const catalogCommand = defineCommand({
   arguments: {},
@@ -26,7 +29,9 @@ export const catalogCommand = defineCommand({
       undefined,
       (typed) => {
         const at = Date.parse(typed);
-        if (!/^\d{4}-\d\d-\d\d/.test(typed) || Number.isNaN(at))
+        const [, day = ''] = TIME.exec(typed) ?? [];
+        // Date.parse reads 30 February as 2 March.
+        if (day === '' || Number.isNaN(at) || !new Date(day).toISOString().startsWith(day))
           throw new InvalidArgumentError('Expected a time such as 2026-11-01 or 2026-11-01T06:00:00+01:00.');
         return at;
       },

@@ -1,6 +1,8 @@
+import { shellWord } from '../../model/shell-word.ts';
 import { InterruptedError, UsageError } from '../../model/storeferry-error.ts';
 import { printable } from '../../report/printable.ts';
 import { type Forgotten, forgetRecord, forgottenWords, REMAINS } from '../../run/records/forget-record.ts';
+import type { FoundRecord } from '../../run/records/record-history.ts';
 import { defineCommand, flag, JSON_FLAG, required, text } from '../define-command.ts';
 import { terminalPrompter } from '../init/asking.ts';
 import { recordCommand } from '../record-command.ts';
@@ -35,7 +37,7 @@ export const forgetCommand = defineCommand({
           throw new InterruptedError('Nothing was forgotten.');
       } else if (record.key !== key.trim() && !key.includes('@')) {
         throw new UsageError(`${JSON.stringify(key)} is not the whole key of a contact.`, {
-          hint: `If it is ${printable(named)}: storeferry forget ${record.key} --yes`,
+          hint: `If it is ${printable(named)}: storeferry forget ${shellWord(record.key)} --yes`,
         });
       }
       const forgotten = await forgetRecord(context, record);
@@ -44,14 +46,18 @@ export const forgetCommand = defineCommand({
         terminal.out(
           `${JSON.stringify({ key: record.key, store: record.store, ...forgotten, remains: REMAINS })}\n`,
         );
-      else terminal.out(textOf(record.key, forgotten));
+      else terminal.out(textOf(record, forgotten));
       return 0;
     }),
 });
 
-function textOf(key: string, forgotten: Forgotten): string {
+function textOf({ key, title, id }: FoundRecord, forgotten: Forgotten): string {
+  const { versions, rejectedRows, files } = forgotten;
+  const isUnknown = title === null && id === null && versions + rejectedRows + files.length === 0;
   return `${[
-    `Forgot the contact ${printable(key)}.`,
+    isUnknown
+      ? `Nothing has the key or address ${printable(key)}. Check its spelling.`
+      : `Forgot the contact ${printable(key)}.`,
     ...forgottenWords(forgotten),
     'What remains, and must be removed by hand where the law asks for it:',
     ...REMAINS.map((what) => `  - ${what}`),

@@ -43,8 +43,11 @@ export const historyCommand = defineCommand({
       }
       const page = new Page({ ...terminal, program });
       page.say(`${record.title ?? record.key}: ${record.key} in ${record.store}`, { tone: 'strong' });
-      if (versions.length === 0) page.say(noVersions(field), { indent: 2 });
-      else
+      if (versions.length === 0) {
+        const all = field === undefined ? [] : await recordHistory(context, record.target, record.key);
+        page.say(noVersions(field, all), { indent: 2 });
+      }
+      if (versions.length > 0)
         page.table(
           ['Time', 'Run', 'Job', 'From', 'Change'],
           versions.map((version) => row(version, field)),
@@ -62,10 +65,12 @@ function perVersion({ versions, bytes }: { readonly versions: number; readonly b
   return versions === 0 ? '' : `, ${grouped(Math.round(bytes / versions))} bytes per version`;
 }
 
-function noVersions(field: string | undefined): string {
+function noVersions(field: string | undefined, all: readonly RecordVersion[]): string {
+  const changed = new Set(all.flatMap(({ changes }) => (changes ?? []).map((change) => change.field)));
+  const fields = changed.size === 0 ? '' : ` Changed were: ${printable([...changed].sort().join(', '))}.`;
   return field === undefined
     ? 'No version is kept: it was last acknowledged before the history began, or longer ago than history.keep.'
-    : `No version that is kept changed ${printable(field)}.`;
+    : `No version that is kept changed ${printable(field)}.${fields}`;
 }
 
 function row(version: RecordVersion, field: string | undefined) {

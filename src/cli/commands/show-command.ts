@@ -50,7 +50,7 @@ export const showCommand = defineCommand({
         page.command(`${program} release ${run} ${shellWord(record.key)}`);
       }
       page.say('All earlier versions:', { indent: 0, tone: 'quiet' });
-      page.command(`${program} history ${record.key}`);
+      page.command(`${program} history ${shellWord(record.key)}`);
       terminal.out(page.toString());
       return 0;
     }),

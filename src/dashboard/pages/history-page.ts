@@ -1,4 +1,5 @@
 import { member, objectsIn } from '../../model/json-object.ts';
+import { shellWord } from '../../model/shell-word.ts';
 import { sectionMarkup } from '../../report/html/document-sections.ts';
 import { columns, dataTable, foreign, html, type Markup, section } from '../../report/html/markup.ts';
 import { counted, formatBytes } from '../../report/printable.ts';
@@ -110,7 +111,7 @@ async function recordPage(
     title: 'Price and stock',
     blocks: [{ kind: 'plot', of: { figure: 'trends', trends: plots } }],
   });
-  const command = `${program} history ${record.key}`;
+  const command = `${program} history ${shellWord(record.key)}`;
   return {
     title: record.title ?? record.key,
     section: 'records',

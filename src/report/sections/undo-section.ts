@@ -51,10 +51,10 @@ function namesOf(keys: readonly string[], records: number): string {
 
 /** The source stays as it is. */
 function sourceWords(job: string, schedule: string | null): Words {
-  const again = `The source still has what the run sent: the next run of ${job} sends it again.`;
-  if (schedule === null) return `${again} Correct the source first.`;
+  const again = `The source stays as it is: the next run of ${job} sends again what then differs from it.`;
+  if (schedule === null) return `${again} To avoid this, correct the source first.`;
   return [
-    `${again} Correct the source first, or pause the schedule (${schedule}): put # before each line of \`schedule\` in `,
+    `${again} To avoid this, correct the source first, or pause the schedule (${schedule}): put # before each line of \`schedule\` in `,
     { as: 'code', words: `jobs/${job}.yaml` },
     '.',
   ];

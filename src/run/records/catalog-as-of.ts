@@ -65,7 +65,8 @@ function bodyAt(
   found: CatalogFound,
 ): string | null {
   const version = versions.find((known) => known.at <= at);
-  if (version !== undefined) return readable(version.body, found);
+  // A damaged version of Redis has no time.
+  if (version !== undefined) return readable(version.at === 0 ? undefined : version.body, found);
   const oldest = versions.at(-1);
   const body = oldest === undefined ? now : readable(oldest.before, found);
   if (body !== null) found.older++;

@@ -4,6 +4,7 @@ import type { Plan } from '../../model/plan.ts';
 import type { Reason } from '../../model/reason.ts';
 import { formatRow, inertCell, type RowSpan } from '../../model/row.ts';
 import type { Run } from '../../model/run.ts';
+import { UsageError } from '../../model/storeferry-error.ts';
 import { type HeldRecord, readHeld, readPlan, readRejections } from '../../plan/plan-file.ts';
 import { printable } from '../../report/printable.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
@@ -90,11 +91,19 @@ export async function findLedgerOf(
     const exports = run.resource === 'orders' || run.resource === 'subscriber-lists';
     return exports ? undefined : { target: importTarget(run), id: run.id, store: run.store, job: run.job };
   }
-  for (const { store, target } of ledgersOf(stores)) {
-    const known = (await state.history(target).runs()).find((known) => known.id.startsWith(id));
-    if (known !== undefined) return { target, id: known.id, store, job: known.job };
-  }
-  return undefined;
+  const places = await Promise.all(
+    ledgersOf(stores).map(async (place) => ({ ...place, runs: await state.history(place.target).runs() })),
+  );
+  const found = places.flatMap(({ store, target, runs }) =>
+    runs
+      .filter((known) => known.id.startsWith(id))
+      .map((known) => ({ target, id: known.id, store, job: known.job })),
+  );
+  const exact = found.find((known) => known.id === id);
+  if (exact !== undefined || found.length < 2) return id === '' ? undefined : (exact ?? found[0]);
+  throw new UsageError(`${found.length} runs of the history begin with ${id}.`, {
+    hint: 'Type more of the id.',
+  });
 }
 
 async function* rejectedRecords(
