@@ -89,6 +89,8 @@ export interface MappedRecord extends FromRows {
   readonly notes?: readonly string[];
   /** As in a DeferredRecord: these rows give this body in every later run, without notes. */
   readonly memo?: string;
+  /** The job that the record belongs to afterwards, for the undo of a run that took it over. */
+  readonly owner?: string | undefined;
 }
 
 /**

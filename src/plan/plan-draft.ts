@@ -69,6 +69,7 @@ interface Prepared extends TalliedRecord {
   readonly body: string;
   readonly fingerprint: string;
   readonly memo: string | undefined;
+  readonly owner: string | undefined;
 }
 
 /** Rows that are not sent. `records` is 0 for another copy of a key that was already counted. */
@@ -468,7 +469,7 @@ export class PlanDraft {
       case 'products':
         return {
           ...{ kind: 'upsert-product', ...upsert, knownId: mark?.id ?? null },
-          owner: this.#options.mode === 'update' ? mark?.job : undefined,
+          owner: prepared.owner ?? (this.#options.mode === 'update' ? mark?.job : undefined),
         };
       case 'contacts':
         return { kind: 'update-contact', ...upsert };
@@ -485,9 +486,9 @@ interface Judged extends RecordHits {
 const NO_HITS: RecordHits = { hits: [], held: false };
 
 /** Serialised once, so that the fingerprint belongs to the body that is sent. */
-function prepare({ key, rows, spans, notes, memo, body: unserialised }: MappedRecord): Prepared {
+function prepare({ key, rows, spans, notes, memo, owner, body: unserialised }: MappedRecord): Prepared {
   const body = JSON.stringify(unserialised);
-  return { kind: 'prepared', key, rows, spans, notes, memo, body, fingerprint: fingerprintOf(body) };
+  return { kind: 'prepared', key, rows, spans, notes, memo, owner, body, fingerprint: fingerprintOf(body) };
 }
 
 /** What `mode: create` makes of a product that the ledger knows, whatever the source has of it. */

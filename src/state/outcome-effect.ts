@@ -36,18 +36,24 @@ export interface OutcomeEffect {
 /** The effect of an operation of this job. */
 export function outcomeEffect(job: string, { operation, outcome }: OperationResult): OutcomeEffect {
   const doubt = doubtEffect(outcome);
-  const version = (kind: VersionKind, id: number | null) => versionHead({ kind, id, spans: operation.spans });
+  const version = (kind: VersionKind, id: number | null, owner?: string) =>
+    versionHead({ kind, id, spans: operation.spans, owner });
   if (doubt === FORGET_KEY) return { doubt, version: version('absent', null) };
   if (outcome.kind !== 'applied') return { doubt };
   if (operation.kind === 'delete-product') return { doubt, version: version('deleted', null) };
   const { fingerprint, body, memo } = operation;
   const { id, idProof } = acknowledgedId(operation, outcome);
+  const owner = ownerAfter(job, operation);
   const mark = {
-    ...{ fingerprint, id, job: ownerAfter(job, operation) },
+    ...{ fingerprint, id, job: owner },
     ...(idProof === 'proven' ? {} : { idProof }),
     ...(memo === undefined ? {} : { memo }),
   };
-  return { doubt, acknowledged: { mark, body }, version: version('acknowledged', id) };
+  return {
+    doubt,
+    acknowledged: { mark, body },
+    version: version('acknowledged', id, owner === job ? undefined : owner),
+  };
 }
 
 function ownerAfter(job: string, operation: Operation): string {

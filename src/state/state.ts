@@ -219,6 +219,8 @@ export interface Version {
   readonly body: string | null | undefined;
   /** The body that it replaced; null where the ledger knew none. */
   readonly before: string | null | undefined;
+  /** The job that the record belongs to from then on; absent where it is that of the run. */
+  readonly owner?: string;
 }
 
 /** How much the history of a target holds; `bytes` is an estimate of its size in the state. */

@@ -10,6 +10,8 @@ interface VersionParts {
   /** The id that the store answered; null where it answered none, and for a version without a body. */
   readonly id: number | null;
   readonly spans: readonly RowSpan[];
+  /** The job that the record belongs to, if it is not that of the run. */
+  readonly owner?: string | undefined;
   /** The body that this version replaced, as `encodeBefore` packed it; null where the ledger knew none. */
   readonly before: Uint8Array | null;
 }
@@ -19,12 +21,15 @@ const CODES = { acknowledged: 'a', deleted: 'd', absent: 'x' } as const satisfie
 const MOST_SPANS = 20;
 const LINE_BREAK = 10;
 
-/** The first part of a stored version: kind, id and rows, as in `a1234 4-6,1:9`; file 0 and a single row are left out. */
-export function versionHead({ kind, id, spans }: Omit<VersionParts, 'before'>): string {
+/**
+ * The first part of a stored version: kind, id, rows, and perhaps the owner, as in `a1234 4-6,1:9 catalog`; file 0 and a single row
+ * are left out.
+ */
+export function versionHead({ kind, id, spans, owner }: Omit<VersionParts, 'before'>): string {
   const rows = spans
     .slice(0, MOST_SPANS)
     .map(({ file, from, to }) => `${file === 0 ? '' : `${file}:`}${from}${to === from ? '' : `-${to}`}`);
-  return `${CODES[kind]}${id ?? ''} ${rows.join(',')}`;
+  return `${CODES[kind]}${id ?? ''} ${rows.join(',')}${owner === undefined ? '' : ` ${encodeURIComponent(owner)}`}`;
 }
 
 /** A version as it is stored: its head, and the body before it. */
@@ -32,21 +37,32 @@ export function encodeVersion(head: string, before: Uint8Array | null): Buffer {
   return before === null ? Buffer.from(head) : Buffer.concat([Buffer.from(`${head}\n`), before]);
 }
 
-const HEAD = /^([adx])(-?\d{0,16}) ((?:(?:\d+:)?\d+(?:-\d+)?,?)*)$/;
+const HEAD = /^([adx])(-?\d{0,16}) ((?:(?:\d+:)?\d+(?:-\d+)?,?)*)(?: ([\w!'()*.~%-]+))?$/;
 
-/** The version that `encodeVersion` stored. StateError when it is damaged. */
+/** The version that `encodeVersion` stored. Of a damaged one nothing is known, nor of the body before it. */
 function decodeVersion(stored: Uint8Array): VersionParts {
   const end = stored.indexOf(LINE_BREAK);
   const head = Buffer.from(end === -1 ? stored : stored.subarray(0, end)).toString('latin1');
-  const [whole, code, id = '', rows = ''] = HEAD.exec(head) ?? [];
-  if (whole === undefined) throw unreadable('its head is damaged');
+  const [whole, code, id = '', rows = '', owner] = HEAD.exec(head) ?? [];
+  if (whole === undefined)
+    return { kind: 'acknowledged', id: null, spans: [], before: stored.subarray(0, 0) };
   const kind = code === CODES.acknowledged ? 'acknowledged' : code === CODES.deleted ? 'deleted' : 'absent';
   return {
     kind,
     id: id === '' ? null : Number(id),
     spans: rows === '' ? [] : rows.split(',').map(spanOf),
+    owner: owner && decoded(owner),
     before: end === -1 ? null : stored.subarray(end + 1),
   };
+}
+
+/** Undefined where it is damaged. */
+function decoded(owner: string): string | undefined {
+  try {
+    return decodeURIComponent(owner);
+  } catch {
+    return undefined;
+  }
 }
 
 function spanOf(text: string): RowSpan {
@@ -108,11 +124,11 @@ export interface StoredVersion {
 export function restoreVersions(rows: readonly StoredVersion[], ledgerBody: string | null): Version[] {
   let known: string | null | undefined = ledgerBody;
   return rows.map(({ run, at, content }) => {
-    const { kind, id, spans, before: packed } = decodeVersion(content);
+    const { kind, id, spans, owner, before: packed } = decodeVersion(content);
     const body = kind === 'acknowledged' ? (known ?? undefined) : null;
     const before = packed === null ? null : readableBefore(packed, body);
     known = before;
-    return { kind, run, at, id, spans, body, before };
+    return { kind, run, at, id, spans, body, before, ...(owner === undefined ? {} : { owner }) };
   });
 }
 

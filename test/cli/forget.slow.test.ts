@@ -3,11 +3,13 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { Redis } from 'ioredis';
 import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
 import { decodeBodies } from '../../src/state/encode-body.ts';
 import { crmExport, setupCrm } from '../support/contacts.ts';
 import { describeWithRedis, startRedis } from '../support/redis.ts';
 import { redisContent } from '../support/redis-content.ts';
-import { errorAnswer } from '../support/store/faults.ts';
+import { errorAnswer, hang } from '../support/store/faults.ts';
+import { until } from '../support/until.ts';
 
 const ANNA = { number: 1, first: 'Anna Grunewald', phone: '+44 20 7946 0958', city: 'Tromso' };
 const PERSON = /grunewald|contact-1@|7946 0958|tromso|bergen/i;
@@ -150,6 +152,27 @@ describe('a contact that is forgotten', () => {
     expect(stdout).toContain('rejected row');
     for (const [, text] of await filesOf(crm.workspace.dir))
       expect(text).not.toMatch(/contact-40@|Nobody Known/);
+    const misspelt = await crm.workspace.storeferry('forget', 'contact-400@mail.example', '--yes');
+    expect(misspelt.stdout).toContain('Nothing has the key or address contact-400@mail.example');
+  });
+
+  it('is not sent without values where a later run was killed, and is undone', async () => {
+    await using crm = await openCrm();
+    const { workspace, store, json } = crm;
+    expect(await json('run', 'crm')).toMatchObject({ code: 0, applied: 20 });
+    await workspace.storeferry('forget', '1001', '--yes');
+    await workspace.write('crm.csv', crmExport(rows({ city: 'Bergen' })));
+    store.misbehave({ does: hang, keys: ['1001'] });
+    const before = store.figures().requests;
+    const killed = workspace.start('run', 'crm', '--json');
+    await until(() => store.figures().requests > before);
+    killed.process.kill('SIGKILL');
+    await killed.ended;
+    const runs = z.object({ runs: z.array(z.object({ run: z.string() })) });
+    const [{ run } = { run: '' }] = runs.parse(await json('runs')).runs;
+    const { stdout } = await workspace.storeferry('undo', run);
+    expect(stdout).toContain('its earlier values were forgotten on request (1001)');
+    expect(stdout).toContain('Nothing would be sent');
   });
 });
 

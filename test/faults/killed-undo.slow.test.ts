@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, type TestContext } from 'vitest';
+import { z } from 'zod';
 import { catalogOf, lampsOf, nextLamps, openShop, type Redis } from '../run/undo-shop.ts';
 import { figure } from '../support/figure.ts';
 import { none } from '../support/measure.ts';
@@ -52,6 +53,16 @@ async function undoesDespiteKills(context: TestContext, redis: Redis | undefined
     expect(await shop.undoes(run)).toMatchObject({ rejected: 0, unsent: 0 });
     wrong += differences(shop.held(), states.pop() ?? new Map());
   }
+  // A killed run need not be continued first.
+  await shop.sends(lampsOf(8));
+  const start = shop.held();
+  const dearer = [...lampsOf(8)].map(([url, lamp]) => [url, { ...lamp, price: 90 }] as const);
+  await shop.workspace.write('catalog.csv', catalogOf(new Map(dearer)));
+  const ended = await killed('killed run', 'run', 'catalog');
+  const listed = z.object({ runs: z.array(z.object({ run: z.string() })) });
+  const newest = listed.parse((await shop.workspace.storeferry('runs', '--json')).json()).runs[0]?.run;
+  expect(await shop.undoes(ended ?? String(newest))).toMatchObject({ rejected: 0, unsent: 0 });
+  wrong += differences(shop.held(), start);
   expect(shop.store.violations).toEqual([]);
   figure(context, {
     invariant: 32,

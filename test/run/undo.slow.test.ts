@@ -1,3 +1,5 @@
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
 import { describeWithRedis, startRedis } from '../support/redis.ts';
 import { seededRandom } from '../support/store/random.ts';
@@ -75,6 +77,29 @@ function suite(openRedis: () => Promise<Redis | undefined>): void {
     expect(await shop.run('run', 'catalog')).toMatchObject({ code: 0, deleted: 1 });
   });
 
+  it('gives products back to the job that the run took them from', async () => {
+    await using redis = await openRedis();
+    await using shop = await openShop(redis);
+    const { workspace, run } = shop;
+    const lamps = lampsOf(2);
+    await shop.sends(lamps);
+    await workspace.write('jobs/other.yaml', FILES['jobs/catalog.yaml'].replace('catalog.csv', 'other.csv'));
+    const other = { title: 'Other', text: 'Other', price: 3, qty: 1 };
+    await workspace.write('other.csv', catalogOf(new Map([...lamps, ['lamp-1', other]])));
+    const wrong = await run('run', 'other');
+    expect(wrong).toMatchObject({ code: 0, applied: 1 });
+    await workspace.write('stock.csv', 'SKU,Qty\nlamp-1,77\n');
+    const stock = await run('run', 'stock');
+    expect(await shop.undoes(String(stock['run']))).toMatchObject({ status: 'done' });
+    expect(await run('show', 'lamp-1')).toMatchObject({ job: 'other' });
+    expect(await shop.undoes(String(wrong['run']))).toMatchObject({ status: 'done', applied: 1 });
+    // With its source corrected, the mirror of the other job deletes nothing that was never its own.
+    await workspace.write('other.csv', catalogOf(new Map([["tom's lamp", other]])));
+    expect(await run('run', 'other')).toMatchObject({ code: 0, new: 1, deleted: 0 });
+    expect(await run('show', 'lamp-1')).toMatchObject({ job: 'catalog' });
+    expect((await workspace.storeferry('show', "tom's lamp")).stdout).toContain(`history 'tom'\\''s lamp'`);
+  });
+
   it('is stopped by a safety limit, and refuses what cannot be undone', async () => {
     await using redis = await openRedis();
     await using shop = await openShop(redis);
@@ -91,6 +116,7 @@ function suite(openRedis: () => Promise<Redis | undefined>): void {
     expect(ofPlan.stderr).toContain('is a plan');
     const ofOther = await shop.workspace.storeferry('undo', run, '--only', 'nothing');
     expect(ofOther.stderr).toContain(`changed no record "nothing"`);
+    expect((await shop.workspace.storeferry('undo', '')).stderr).toContain('There is no run');
     const again = String((await shop.run('undo', run))['run']);
     expect(await shop.run('approve', again)).toMatchObject({ code: 0, deleted: 30 });
     expect(shop.store.shop.products.size).toBe(0);
@@ -99,5 +125,33 @@ function suite(openRedis: () => Promise<Redis | undefined>): void {
   });
 }
 
-describe('undo on SQLite', () => suite(async () => undefined));
+describe('undo on SQLite', () => {
+  suite(async () => undefined);
+
+  it('names the records whose history is damaged, and undoes the others', async () => {
+    await using shop = await openShop(undefined);
+    const lamps = lampsOf(3);
+    await shop.sends(lamps);
+    const dearer = new Map([...lamps].map(([url, lamp]) => [url, { ...lamp, price: 90 }]));
+    const run = await shop.sends(dearer);
+    const history = async (url: string) => (await shop.workspace.storeferry('history', url)).stdout;
+    expect(await history('lamp-1')).toContain('created');
+    const damage = (statement: string) => {
+      using database = new DatabaseSync(join(shop.workspace.dir, '.storeferry', 'state.db'));
+      database.exec(statement);
+    };
+    const key = "(SELECT number FROM version_keys WHERE key = 'lamp-1')";
+    damage(`UPDATE versions SET content = x'00' WHERE number = 2 AND key = ${key}`);
+    expect(await history('lamp-1')).toContain('what it changed cannot be read');
+    expect(await history('lamp-0')).toContain('variants.price: 10 → 90');
+    const planned = await shop.workspace.storeferry('undo', run);
+    expect(planned.stdout).toContain('the history of the record cannot be read (lamp-1)');
+    expect(await shop.undoes(run)).toMatchObject({ status: 'done', applied: 2, skipped: 1 });
+    expect((await shop.workspace.storeferry('runs', run, '--records')).code).toBe(0);
+    expect((await shop.workspace.storeferry('catalog', '--as-of', '2001-01-01')).code).toBe(0);
+    damage("UPDATE version_runs SET document = '{'");
+    const without = await shop.workspace.storeferry('undo', run);
+    expect(without.stdout).toContain('the history no longer has the version that the run sent (lamp-0');
+  });
+});
 describeWithRedis('undo on Redis', () => suite(() => startRedis()));

@@ -1,5 +1,5 @@
 import { isJsonObject } from '../../model/json-object.ts';
-import type { Contact, Mapped, Product } from '../../model/mapped-record.ts';
+import type { Contact, Mapped, MappedRecord, Product } from '../../model/mapped-record.ts';
 import type { Plan } from '../../model/plan.ts';
 import { type Run, type RunPart, UNFINISHED } from '../../model/run.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
@@ -16,6 +16,7 @@ import {
   type Version,
 } from '../../state/state.ts';
 import { digestOf } from '../digest-of.ts';
+import { asItStands } from '../report/read-stored-report.ts';
 import type { ImportRequest, RunContext } from '../run-context.ts';
 import { unsentOperations } from '../send-operations.ts';
 
@@ -24,18 +25,20 @@ import { unsentOperations } from '../send-operations.ts';
  * history has nothing of it.
  */
 export async function refuseUnlessUndoable(
-  { state }: RunContext,
+  context: RunContext,
   undoing: Run,
   { of, only }: RunPart,
 ): Promise<void> {
-  const run = await state.runs.get(of);
+  const { state } = context;
+  const kept = await state.runs.get(of);
+  const run = kept && (await asItStands(context, kept));
   if (run?.kind === 'plan' || run?.kind === 'export') {
     const what = run.kind === 'plan' ? 'is a plan: nothing of it was sent' : 'is an export';
     throw new UsageError(`${of} ${what}, so there is nothing to undo.`);
   }
   if (run?.status === 'running') {
     throw new UsageError(`The run ${of} has not ended.`, {
-      hint: `Stop it first: storeferry cancel ${of}. If its process has died: storeferry run ${run.job}`,
+      hint: `Stop it first: storeferry cancel ${of}`,
     });
   }
   if (run !== undefined && (run.storeId !== undoing.storeId || run.resource !== undoing.resource)) {
@@ -91,6 +94,7 @@ export async function planUndo(
 /** Keys of one question to the history. */
 const KEYS_AT_ONCE = 200;
 const KEYS_NAMED = 100;
+const FORGOTTEN = ['forgotten', 'its earlier values were forgotten on request'] as const;
 
 /** What a run changed, as the records that undo it. */
 class UndoneRecords implements UndoSource {
@@ -155,16 +159,16 @@ class UndoneRecords implements UndoSource {
     const { of } = this.#undo;
     const newest = versions.findIndex(({ run }) => run.id === of);
     const [now, own] = [versions[0], versions[newest]];
-    if (now === undefined || own === undefined) return [];
+    if (now === undefined || own === undefined) {
+      return this.#leave(key, 'history-gone', 'the history no longer has the version that the run sent');
+    }
     let oldest = newest;
     while (versions[oldest + 1]?.run.id === of) oldest++;
     const before = versions[oldest]?.before;
     if (before === undefined || own.body === undefined || now.body === undefined) {
       return this.#leave(key, 'history-damaged', 'the history of the record cannot be read');
     }
-    if (before === FORGOTTEN_BODY) {
-      return this.#leave(key, 'forgotten', 'its earlier values were forgotten on request');
-    }
+    if (before === FORGOTTEN_BODY) return this.#leave(key, ...FORGOTTEN);
     if (own.kind === 'absent') {
       return this.#leave(key, 'absent', 'the store no longer had it when the run sent it');
     }
@@ -175,8 +179,10 @@ class UndoneRecords implements UndoSource {
     if (before !== null) {
       for (const field of fieldsAdded(before, now.body))
         this.#kept.set(field, (this.#kept.get(field) ?? 0) + 1);
-      if (mark === undefined) this.#recreated.push({ key, id: versions[oldest + 1]?.id ?? null });
-      return [recordOf(key, before)];
+      const earlier = versions[oldest + 1];
+      if (mark === undefined) this.#recreated.push({ key, id: earlier?.id ?? null });
+      // What the run took over returns to the job that had it, so that no later mirror of this job deletes it.
+      return [{ ...recordOf(key, before), owner: earlier?.owner ?? (earlier?.run.job || undefined) }];
     }
     if (now.body === null) return [];
     if (this.#run.resource !== 'products') {
@@ -211,6 +217,7 @@ class UndoneRecords implements UndoSource {
         const [mark, body] = [marks[index], bodies[index]];
         if (mark === undefined ? !unconfirmed.has(key) : mark.fingerprint !== IN_DOUBT) return [];
         seen.add(key);
+        if (body === FORGOTTEN_BODY) return this.#leave(key, ...FORGOTTEN);
         if (body !== undefined) return [recordOf(key, body)];
         const message = 'the run was killed while it created it: the store may have it, under an unknown id';
         return this.#leave(key, 'unconfirmed', message);
@@ -236,7 +243,7 @@ function fieldsAdded(before: string, now: string | null): string[] {
 }
 
 /** The body was acknowledged, so it is what it claims to be; it is serialised to the same bytes again. */
-function recordOf(key: string, acknowledged: string): Mapped {
+function recordOf(key: string, acknowledged: string): MappedRecord {
   const body: Product | Contact = JSON.parse(acknowledged);
   return { kind: 'record', key, body, rows: 0, spans: [] };
 }
