@@ -116,6 +116,7 @@ describe('transforms to numbers', () => {
     ['1.2.3', 'number', 'not-a-number'],
     ['--1', 'number', 'not-a-number'],
     ['۱۲۳٫۵', 'number', '123.5'],
+    ['１，２００．５円', { number: { decimal: '.', thousands: ',', currency: 'strip' } }, '1200.5'],
     ['12,50', { number: { decimal: ',' } }, '12.5'],
     ['1.299,00', { number: { decimal: ',' } }, '1299'],
     ['1.299', { number: { decimal: ',' } }, 'number-ambiguous'],

@@ -56,6 +56,13 @@ export function askUnused(guess: ProductGuess): AppliedColumns {
   if (!isTaken('visible', 'hidden'))
     for (const column of called('discontinued').filter(({ values }) => values.some(isMarked)))
       ask(guess, column, `${shown(column, isMarked)} marks products that may no longer be sold`, []);
+  for (const column of free.filter(mayBePrice))
+    ask(
+      guess,
+      column,
+      `${shown(column)} may be a price; --column 'sale=${column.header}' or 'was=${column.header}' uses it`,
+      [],
+    );
   for (const [concept, columns] of spreadOver(free)) {
     const [first] = columns;
     if (first === undefined || (concept === 'quantity' && isTaken('quantity'))) continue;
@@ -164,6 +171,18 @@ function dateAnswers({ values }: ProductColumn): readonly Applying[] {
 
 function shown({ header, values }: ProductColumn, matches: (value: string) => boolean = () => true): string {
   return `'${header}', such as '${values.find(matches)}',`;
+}
+
+/** Whether a header that is not understood has the word for a price. */
+function mayBePrice({ reading, ...column }: ProductColumn): boolean {
+  const { meanings, mentions, qualifiers } = reading;
+  const isCalled = (['price', 'sale', 'was', 'regular'] as const).some((concept) => mentions.has(concept));
+  return (
+    meanings.length === 0 &&
+    isCalled &&
+    !qualifiers.isPerMeasure &&
+    mostly(column, (value) => readAmount(value) !== undefined)
+  );
 }
 
 function isDiscount(value: string): boolean {

@@ -110,6 +110,15 @@ function pickPrice(guess: ProductGuess): ProductColumn | undefined {
   const [base, another] = regular;
   if (base !== undefined && another === undefined && base.reading.qualifiers.tax !== 'net')
     return take(base, '');
+  const [before, older] = called('was', 'exact');
+  const isComplete = before?.values.length === before?.cells.length && called('sale', 'exact').length > 0;
+  if (before !== undefined && older === undefined && regular.length === 0 && isComplete)
+    return guess.claim(
+      'price',
+      before,
+      `${guess.evidence(before, ['was'], 'the price before a sale', shown(before))}; no other column has the price`,
+      'likely',
+    );
   const amounts = guess.free.filter(fits);
   const misfit = guess.columns.find((column) => meaningOf(column, ['price']) !== undefined);
   const damaged = misfit !== undefined && !fits(misfit) && shareOf(misfit, isAmount) > 0 ? [misfit] : [];
@@ -326,6 +335,13 @@ export function styleOf<Concept extends string>(
   const [ambiguous] = own.either;
   if (ambiguous === undefined) return { decimal: 'auto' };
   const sign = ambiguous.includes('.') ? '.' : ',';
+  if (
+    sign === ',' &&
+    guess.languages.every((language) => language === 'Japanese' || language === 'Chinese')
+  ) {
+    guess.notes.push(`'${header}': ${ambiguous} is a thousand or more, as in all files with such headers.`);
+    return { decimal: '.' };
+  }
   if (currency !== undefined && WHOLE_CURRENCIES.has(currency)) {
     guess.notes.push(`'${header}': ${ambiguous} is a thousand or more, as ${currency} has no decimals.`);
     return { decimal: sign === '.' ? ',' : '.' };

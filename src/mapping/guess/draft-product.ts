@@ -26,7 +26,10 @@ import {
 const nothing = () => '';
 
 /** A mapping of products, by what the columns show; undefined while a question is open. */
-export function draftProduct(guess: ProductGuess): ProductMappingSpec | undefined {
+export function draftProduct(
+  guess: ProductGuess,
+  headings: readonly (readonly string[])[],
+): ProductMappingSpec | undefined {
   const sku = pickSku(guess);
   const titleColumn = pickTitle(guess);
   const prices = draftPrices(guess);
@@ -60,7 +63,7 @@ export function draftProduct(guess: ProductGuess): ProductMappingSpec | undefine
     ...(stock === undefined ? {} : { quantity: stock }),
     ...(weight === undefined ? {} : { weight }),
   };
-  const skip = [...prices.skip, ...totalRows(guess, titleColumn)];
+  const skip = [...prices.skip, ...totalRows(guess, titleColumn), ...headingRows(guess, headings)];
   return {
     import: 'products',
     columns: guess.columnSpecs(),
@@ -133,10 +136,12 @@ function pickTitle(guess: ProductGuess): ProductColumn | undefined {
   });
   if (title !== undefined) return title;
   if (guess.isAsked('title')) return undefined;
-  const texts = guess.free.filter(isText);
-  const described = texts.filter((column) => meaningOf(column, ['description', 'summary']) !== undefined);
-  const [only, second] = described.filter(
-    (column) => column.distinct === column.values.length && shareOf(column, isShortName) === 1,
+  const texts = guess.free.filter((column) => isText(column) && meaningOf(column, ['none']) === undefined);
+  const [only, second] = texts.filter(
+    (column) =>
+      (column.reading.meanings.length === 0 || meaningOf(column, ['description', 'summary']) !== undefined) &&
+      column.distinct === column.values.length &&
+      shareOf(column, isShortName) === 1,
   );
   if (only !== undefined && second === undefined && guess.answers['column.title'] === undefined) {
     const evidence = 'no column is called a name; its values are short, and all differ';
@@ -255,7 +260,10 @@ function draftHidden(guess: ProductGuess): ProductSpec['hidden'] {
   if (column === undefined) {
     const unclear = guess.free.filter(
       (one) =>
-        one.values.length > 0 && meaningOf(one, ['visible', 'hidden'])?.how === 'exact' && !isStatus(one),
+        one.values.length > 0 &&
+        ((meaningOf(one, ['visible', 'hidden'])?.how === 'exact' && !isStatus(one)) ||
+          ((one.reading.mentions.has('visible') || one.reading.mentions.has('hidden')) &&
+            mostly(one, isWord))),
     );
     const [first] = unclear;
     if (first !== undefined && guess.answers['column.visible'] === undefined) {
@@ -263,7 +271,7 @@ function draftHidden(guess: ProductGuess): ProductSpec['hidden'] {
         'visible',
         'whether the product is shown',
         unclear,
-        `'${first.header}' has this name, and its words are not known`,
+        `'${first.header}' may say it`,
         true,
       );
     }
@@ -299,7 +307,7 @@ const STATUS_WORDS = /stat(?:us|ut|o)|estado|stav|durum|状态|状態|狀態|ス
 
 function shownOf(
   guess: ProductGuess,
-  { header, values }: ProductColumn,
+  column: ProductColumn,
   word: string,
   isHiddenColumn: boolean,
 ): boolean | undefined {
@@ -307,14 +315,9 @@ function shownOf(
   if (yes !== undefined) return yes !== isHiddenColumn;
   const known = visibilityOf(word);
   if (known !== undefined) return known;
-  const answer = guess.ask({
-    id: `word.${word}`,
-    text: `What does '${word}' mean in '${header}'?`,
-    reason: `${values.filter((value) => value.toLowerCase() === word).length} of ${values.length} values are '${word}'`,
-    answers: [
-      { value: 'shown', label: 'the store shows the product' },
-      { value: 'hidden', label: 'the store hides the product' },
-    ],
+  const answer = guess.askWord(word, column, {
+    shown: 'the store shows the product',
+    hidden: 'the store hides the product',
   });
   return answer === undefined ? undefined : answer === 'shown';
 }
@@ -324,6 +327,22 @@ const TOTALS: ReadonlySet<string> = new Set(
     '|',
   ),
 );
+
+/** A row with one cell only is a heading, not a product. */
+function headingRows(
+  guess: ProductGuess,
+  headings: readonly (readonly string[])[],
+): readonly { readonly when: Condition; readonly reason: string }[] {
+  const [first] = headings;
+  if (first === undefined) return [];
+  guess.notes.push(
+    `Rows with one cell only, such as '${first.find((cell) => cell !== '')}', are headings: they are left out.`,
+  );
+  const blank = [...guess.used].filter(([, { column }]) =>
+    headings.every((row) => (row[column.index] ?? '') === ''),
+  );
+  return [{ when: Object.fromEntries(blank.map(([name]) => [name, 'blank'])), reason: 'a heading' }];
+}
 
 /** A last row with totals is not a product. */
 function totalRows(

@@ -47,7 +47,17 @@ export function draftQuantity(guess: ProductGuess): Value | undefined {
         ),
       shown: (column) => countedShare(column, isWord, 'are words for in stock or sold out'),
     });
-  if (words === undefined) return undefined;
+  if (words === undefined) {
+    const unclear = guess.free.filter(
+      (column) =>
+        (column.reading.mentions.has('quantity') || column.reading.mentions.has('availability')) &&
+        mostly(column, (value) => isCount(value) || isWord(value)),
+    );
+    const [only, second] = unclear;
+    if (only !== undefined && second === undefined && guess.answers['column.quantity'] === undefined)
+      guess.askColumn('quantity', 'the stock', unclear, `'${only.header}' may be the stock`, true);
+    return undefined;
+  }
   const counts = words.values.flatMap((value) => readCount(value) ?? []);
   const signs = signsOf(counts.map(({ digits }) => digits));
   const isSigned = signs.point.length + signs.comma.length + signs.either.length > 0;
@@ -105,19 +115,14 @@ export function draftQuantity(guess: ProductGuess): Value | undefined {
 }
 
 /** What a word in the stock means; undefined while that is asked. */
-function stockOf(guess: ProductGuess, { header, values }: ProductColumn, word: string): string | undefined {
+function stockOf(guess: ProductGuess, column: ProductColumn, word: string): string | undefined {
   if (saysNone(word)) return 'available';
   const known = availabilityOf(word) ?? booleanOf(word);
   if (known !== undefined) return known ? 'available' : 'sold-out';
-  return guess.ask({
-    id: `word.${word}`,
-    text: `What does '${word}' mean in '${header}'?`,
-    reason: `${values.filter((value) => value === word).length} of ${values.length} values are '${word}'`,
-    answers: [
-      { value: 'available', label: 'the product can be bought; its stock is not tracked' },
-      { value: 'sold-out', label: 'it is sold out: the stock is 0' },
-      { value: 'reject', label: 'reject its products' },
-    ],
+  return guess.askWord(word, column, {
+    available: 'the product can be bought; its stock is not tracked',
+    'sold-out': 'it is sold out: the stock is 0',
+    reject: 'reject its products',
   });
 }
 
@@ -137,8 +142,17 @@ export function draftWeight(guess: ProductGuess): VariantsSpec['weight'] {
   const style = styleOf(guess, column.header, signs, { point: [], comma: [], either: [], count: 0 });
   const words = [...new Set(weights.flatMap(({ unitWord }) => (unitWord === '' ? [] : [unitWord])))];
   const bare = weights.filter(({ unitWord }) => unitWord === '').length;
+  // A path of JSON or XML for the unit: weight.unit, weight@unit.
+  const beside = guess.columns.find(
+    ({ header }) =>
+      header !== column.header &&
+      /^[.@]/.test(header.slice(column.header.length)) &&
+      header.startsWith(column.header),
+  );
+  const stated = beside?.distinct === 1 ? weightUnit(beside.values[0] ?? '') : undefined;
   const unit =
     column.reading.qualifiers.unit ??
+    stated ??
     (bare === 0
       ? undefined
       : guess.ask({

@@ -87,17 +87,20 @@ const LONGEST_CHOICE = 60;
 
 /** Asks about sizes or colours that a row lists in one cell: each variant needs its own row. */
 function listsChoices(guess: ProductGuess, choices: readonly ProductColumn[]): boolean {
-  const listing = choices.find(({ values }) =>
-    values.some((value) => /^[^,;|/]{1,20}(?:[,;|/] ?[^,;|/]{1,20})+$/.test(value)),
-  );
+  const listing = choices.find(({ values }) => values.some(isList));
   if (listing === undefined) return false;
   guess.ask({
     id: 'group',
     text: 'Which rows are variants of one product?',
-    reason: `'${listing.header}' lists several values in a cell, such as '${listing.values.find((value) => /[,;|/]/.test(value))}', and each variant needs its own row`,
+    reason: `'${listing.header}' lists several values in a cell, such as '${listing.values.find(isList)}', and each variant needs its own row`,
     answers: [{ value: 'none', label: `send the products without '${listing.header}'` }],
   });
   return true;
+}
+
+/** Whether a cell has several values; 0,3 l is one. */
+function isList(value: string): boolean {
+  return /^[^,;|/]{1,20}(?:[,;|/] ?[^,;|/]{1,20})+$/.test(value) && !/^\d+,\d+ ?\p{L}*$/u.test(value);
 }
 
 function optionsOf(guess: ProductGuess, choices: readonly ProductColumn[]): OptionsSpec {

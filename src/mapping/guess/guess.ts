@@ -80,7 +80,8 @@ export class Guess<Concept extends string> {
   readonly used = new Map<string, { readonly column: SampledColumn; readonly evidence: string }>();
   readonly #earlier: EarlierUse;
   readonly #claims = new Map<number, Claim>();
-  readonly #language: string | undefined;
+  /** The languages of most headers. */
+  readonly languages: readonly string[];
 
   constructor(
     sampled: readonly SampledColumn[],
@@ -88,10 +89,15 @@ export class Guess<Concept extends string> {
     answers: MappingAnswers,
     earlier: EarlierUse,
   ) {
-    this.columns = sampled.map((column) => ({ ...column, reading: read(column.header) }));
+    const readings = sampled.map(({ header }) => read(header));
+    const main = mainLanguages(readings);
+    this.columns = sampled.map((column, at) => ({
+      ...column,
+      reading: within(readings[at] ?? read(column.header), main),
+    }));
     this.answers = answers;
     this.#earlier = earlier;
-    this.#language = mainLanguage(this.columns.map(({ reading }) => reading));
+    this.languages = main;
   }
 
   /** The column that an answer names for a field, or that an earlier mapping used for it; `none` if the answer is that there is none. */
@@ -239,6 +245,21 @@ export class Guess<Concept extends string> {
     });
   }
 
+  /** What a word of a column means: one of the answers, which have labels; undefined while that is asked. */
+  askWord(
+    word: string,
+    { header, values }: SampledColumn,
+    labels: Readonly<Record<string, string>>,
+  ): string | undefined {
+    const count = values.filter((value) => value.toLowerCase() === word.toLowerCase()).length;
+    return this.ask({
+      id: `word.${word}`,
+      text: `What does '${word}' mean in '${header}'?`,
+      reason: `${count} of ${values.length} values are '${word}'`,
+      answers: Object.entries(labels).map(([value, label]) => ({ value, label })),
+    })?.toLowerCase();
+  }
+
   /** The answer to a question; without one, adds the question. UsageError for an answer that is not offered. */
   ask({ id, text, reason, answers }: Omit<MappingQuestion, 'flag'>): string | undefined {
     const given = this.answers[id];
@@ -260,7 +281,8 @@ export class Guess<Concept extends string> {
   evidence(column: ReadColumn<Concept>, concepts: readonly Concept[], what: string, shown: string): string {
     const meaning = meaningOf(column, concepts);
     if (meaning === undefined) return shown;
-    const language = meaning.languages.find((one) => one === this.#language) ?? meaning.languages[0] ?? '';
+    const language =
+      meaning.languages.find((one) => this.languages.includes(one)) ?? meaning.languages[0] ?? '';
     const bare = what.replace(/^the /, '');
     const called =
       meaning.how === 'near'
@@ -315,15 +337,25 @@ export function meaningOf<Concept extends string>(
   return reading.meanings.find(({ concept }) => concepts.includes(concept));
 }
 
-/** The language of most headers. */
-function mainLanguage(readings: readonly HeaderReading<string>[]): string | undefined {
+/** What a header means in the languages of the file, if it has a meaning there: CP is a postal code beside Ville. */
+function within<Concept extends string>(
+  reading: HeaderReading<Concept>,
+  main: readonly string[],
+): HeaderReading<Concept> {
+  const meanings = reading.meanings.filter(({ languages }) => languages.some((one) => main.includes(one)));
+  return meanings.length === 0 ? reading : { ...reading, meanings };
+}
+
+/** The languages of most headers. */
+function mainLanguages(readings: readonly HeaderReading<string>[]): readonly string[] {
   const counts = new Map<string, number>();
   for (const { meanings } of readings) {
     for (const language of new Set(meanings.flatMap(({ languages }) => languages))) {
       counts.set(language, (counts.get(language) ?? 0) + 1);
     }
   }
-  return [...counts].sort(([, a], [, b]) => b - a)[0]?.[0];
+  const most = Math.max(...counts.values());
+  return [...counts].flatMap(([language, count]) => (count === most ? [language] : []));
 }
 
 /** A column as `--column` names it. */

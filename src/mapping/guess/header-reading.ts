@@ -92,6 +92,8 @@ function wordsOf(header: string): string[] {
   const plain = header
     .normalize('NFKC')
     .replaceAll(/mwst/gi, 'mwst')
+    .replaceAll(/\+ ?(?=(?:mwst|ust|vat|tva|iva|btw|dph|kdv)\b)/gi, 'plus ')
+    .replaceAll(/\b([cs])\/ ?(?=iva\b)/gi, (_, sign: string) => (/c/i.test(sign) ? 'com ' : 'sem '))
     .replaceAll('ß', 'ss')
     .replaceAll(/[łŁ]/g, 'l')
     .replaceAll('ı', 'i')
@@ -157,11 +159,58 @@ function understood<Concept extends string>(text: string, index: Index<Concept>)
     const exact = meaningsAt(index, candidate, 'exact');
     if (exact.length > 0) return reading(exact);
   }
+  const composed = composedOf(words, index);
+  if (composed.length > 0) return reading(composed);
   for (const candidate of candidatesOf(words)) {
     const near = nearestWord(index, candidate);
     if (near !== undefined) return reading(meaningsAt(index, near, 'near'));
   }
-  return { ...reading([]), mentions: new Set(plain.flatMap((word) => [...(index.get(word)?.keys() ?? [])])) };
+  const parts = words.flatMap((word) => (WITHOUT_BLANKS.test(word) ? substringsOf(word) : [word]));
+  return { ...reading([]), mentions: new Set(parts.flatMap((word) => [...(index.get(word)?.keys() ?? [])])) };
+}
+
+/** Scripts that write no blanks between words. */
+const WITHOUT_BLANKS = /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー]{2,}$/u;
+
+function substringsOf(word: string): readonly string[] {
+  return [...word].flatMap((_, from) => [2, 3, 4].map((length) => word.slice(from, from + length)));
+}
+
+/** Words that say what kind of value a column has, and the concepts that a second word makes of it: PVP oferta. */
+const KINDS: ReadonlyMap<string, readonly string[]> = new Map([
+  ['price', ['sale', 'was', 'cost', 'regular']],
+  ['title', ['category', 'subcategory', 'size', 'color']],
+  ['page', ['image']],
+  ['availability', ['quantity']],
+]);
+
+/** What a header of several known words means, if they agree: Quantity available. */
+function composedOf<Concept extends string>(
+  words: readonly string[],
+  index: Index<Concept>,
+): readonly Meaning<Concept>[] {
+  const all = words.flatMap((word) => (WITHOUT_BLANKS.test(word) ? [...word] : [word]));
+  const pieces: ReadonlyMap<Concept, readonly string[]>[] = [];
+  for (let from = 0; from < all.length; ) {
+    let to = all.length;
+    while (to > from && !index.has(all.slice(from, to).join(''))) to--;
+    const found = index.get(all.slice(from, to).join(''));
+    if (found !== undefined) pieces.push(found);
+    else if (!LINKS.has(all[from] ?? '') || from === all.length - 1) return [];
+    from = Math.max(to, from + 1);
+  }
+  const agreeing = pieces.flatMap((piece) =>
+    [...piece].flatMap(([concept, languages]) => {
+      const isShared = pieces.every(
+        (other) =>
+          other.has(concept) || [...other.keys()].some((kind) => KINDS.get(kind)?.includes(concept) === true),
+      );
+      return isShared ? [{ concept, how: 'near' as const, languages }] : [];
+    }),
+  );
+  return pieces.length < 2
+    ? []
+    : agreeing.filter(({ concept }, at) => agreeing.findIndex((one) => one.concept === concept) === at);
 }
 
 function meaningsAt<Concept extends string>(
@@ -178,7 +227,9 @@ function candidatesOf(words: readonly string[]): readonly string[] {
   const bare = words.filter((word, index) => index === words.length - 1 || !LINKS.has(word));
   const own = bare.filter((word) => !NOUNS.has(word));
   const joined = own.join('');
-  const noun = [...NOUNS].find((one) => joined.startsWith(one) && joined.length >= one.length + 3);
+  const noun = [...NOUNS].find(
+    (one) => joined.startsWith(one) && joined.length >= one.length + (WITHOUT_BLANKS.test(joined) ? 2 : 3),
+  );
   const compound = noun === undefined ? '' : joined.slice(noun.length).replace(/^s(?=\p{L}{4})/u, '');
   return [...new Set([words.join(''), bare.join(''), joined, compound])].filter((word) => word !== '');
 }
@@ -229,11 +280,11 @@ const LINKS: ReadonlySet<string> = new Set(
 
 const VAT = '(?:mwst|ust|vat|tax|taxes|tva|iva|btw|dph|ндс|kdv|gst|steuer|mehrwertsteuer)';
 const GROSS = new RegExp(
-  `^(?:brutto|bruto|gross|ttc|lordo|bruttopreis|税込|税込み|含税|含稅)$|^(?:incl|inkl|including|inc|inclusive|con|com|avec|mit|s|z|с|met) ${VAT}$|^${VAT} (?:incl|inkl|included|dahil|comprise|incluse|inclusa|incluido|incluida|inclusief|inclusive|inc|inclus)$|^(?:toutes taxes comprises|kdvli)$`,
+  `^(?:brutto|bruto|gross|ttc|lordo|bruttopreis|税込|税込み|含税|含稅)$|^(?:incl|inkl|including|inc|inclusive|con|com|avec|mit|s|z|с|met)(?: \\d+)? ${VAT}$|^${VAT} (?:incl|inkl|included|dahil|comprise|incluse|inclusa|incluido|incluida|inclusief|inclusive|inc|inclus)$|^(?:toutes taxes comprises|kdvli)$`,
   'u',
 );
 const NET = new RegExp(
-  `^(?:netto|neto|net|ht|税抜|税抜き|税別|不含税|未税|未稅)$|^(?:excl|exkl|excluding|ex|exc|zzgl|without|ohne|plus|sin|sem|sans|hors|bez|без|senza|esclusa|zonder|exclusief) ${VAT}$|^${VAT} (?:excl|exkl|excluded|haric|esclusa|excluido|exclusive)$|^(?:hors taxes?|kdvsiz)$`,
+  `^(?:netto|neto|net|ht|税抜|税抜き|税別|不含税|未税|未稅)$|^(?:excl|exkl|excluding|ex|exc|zzgl|without|ohne|plus|sin|sem|sans|hors|bez|без|senza|esclusa|zonder|exclusief)(?: \\d+)? ${VAT}$|^${VAT} (?:excl|exkl|excluded|haric|esclusa|excluido|exclusive)$|^(?:hors taxes?|kdvsiz)$`,
   'u',
 );
 const MEASURES =

@@ -42,7 +42,7 @@ const PRODUCT_WORDS = {
   },
   title: {
     en: 'title, name, product name, item name, product title, product, item, label, designation',
-    de: 'titel, name, bezeichnung, artikelbezeichnung, produktbezeichnung, produktname, artikelname, produkt, artikel, warenbezeichnung, produkttitel, benennung',
+    de: 'titel, name, bezeichnung, artikelbezeichnung, produktbezeichnung, produktname, artikelname, produkt, artikel, warenbezeichnung, produkttitel, benennung, bez, artikelbez, modell',
     fr: 'titre, nom, désignation, libellé, intitulé, produit, article, nom du produit, dénomination',
     es: 'título, nombre, denominación, producto, artículo, nombre del producto, designación',
     it: 'titolo, nome, denominazione, prodotto, articolo, nome prodotto',
@@ -86,7 +86,7 @@ const PRODUCT_WORDS = {
     zh: '简短描述, 副标题, 摘要, 副標題',
   },
   price: {
-    en: 'price, selling price, sales price, retail price, unit price, current price, shop price, store price, your price, price each, price per unit, price per piece, consumer price, our price, sell price, new price',
+    en: 'price, selling price, sales price, retail price, unit price, current price, shop price, store price, your price, price each, price vat, price per unit, price per piece, consumer price, our price, sell price, new price',
     de: 'preis, verkaufspreis, vk, vk preis, einzelpreis, stückpreis, ladenpreis, endpreis, endkundenpreis, shoppreis, preis pro stück, aktueller preis, preis je stück, stk preis, neuer preis, preis neu',
     fr: 'prix, prix de vente, tarif, prix unitaire, pv, prix actuel, prix public, pu, prix à l unité, nouveau prix',
     es: 'precio, precio de venta, pvp, precio unitario, precio actual, tarifa, p v p, precio venta, importe, precio nuevo, nuevo precio',
@@ -341,7 +341,7 @@ const PRODUCT_WORDS = {
     zh: 'url, 链接, 商品链接, 网址, 連結, 網址',
   },
   image: {
-    en: 'image, images, image url, image link, picture, pictures, photo, photos, image src, image urls, main image, additional images, additional image, additional image link, img, thumbnail, picture url, photo url, gallery, more images, product image, product images, image address, image file, images url, img url',
+    en: 'image, images, image url, image link, picture, pictures, photo, photos, image src, image urls, main image, additional images, additional image, additional image link, img, thumbnail, picture url, photo url, gallery, more images, product image, product images, image address, image file, images url, img url, imgurl alternative',
     de: 'bild, bilder, bild url, bilder url, bildurl, produktbild, produktbilder, foto, fotos, hauptbild, zusatzbilder, weitere bilder, bildlink, abbildung, artikelbild, bildadresse, bilddatei, bildpfad, zusatzbild, galerie, bild link',
     fr: 'image, images, photo, photos, url image, lien image, image principale, images supplémentaires, visuel, visuels, url photo, images url',
     es: 'imagen, imágenes, foto, fotos, url imagen, imagen principal, imágenes adicionales, enlace imagen, url de la imagen, fotografía',
@@ -356,8 +356,8 @@ const PRODUCT_WORDS = {
     zh: '图片, 图片链接, 商品图片, 主图, 图片地址, 图片url, 產品圖片, 圖片, 圖片網址, 照片, 图片网址, 主圖',
   },
   category: {
-    en: 'category, categories, product category, collection, collections, department, main category, category path, category name, product type, group, product group, item group, section, type',
-    de: 'kategorie, kategorien, warengruppe, produktgruppe, produktkategorie, hauptkategorie, artikelgruppe, sortiment, rubrik, kategoriepfad, gruppe, abteilung, produkttyp, hauptwarengruppe',
+    en: 'category, categories, product category, collection, collections, department, main category, category path, category name, categorytext, product type, group, product group, item group, section, type',
+    de: 'kategorie, kategorien, warengruppe, wgr, wg, produktgruppe, produktkategorie, hauptkategorie, artikelgruppe, sortiment, rubrik, kategoriepfad, gruppe, abteilung, produkttyp, hauptwarengruppe',
     fr: 'catégorie, catégories, famille, rayon, collection, type de produit, groupe, rubrique, catégorie principale',
     es: 'categoría, categorías, familia, sección, departamento, tipo de producto, grupo, colección',
     it: 'categoria, categorie, famiglia, reparto, gruppo, tipo di prodotto, collezione, gruppo merceologico',
@@ -387,7 +387,7 @@ const PRODUCT_WORDS = {
   },
   quantity: {
     en: 'quantity, qty, stock, stock quantity, inventory, on hand, stock level, available quantity, units in stock, stock qty, qty on hand, inventory quantity, in stock quantity, stock on hand, available stock, soh, available, in stock, quantity in stock, units available',
-    de: 'menge, bestand, lager, lagerbestand, lagermenge, stückzahl, anzahl, verfügbare menge, lagerstand, verfügbar, vorrat, auf lager, freier bestand, warenbestand',
+    de: 'menge, bestand, lager, lagerbestand, lagermenge, stückzahl, anzahl, verfügbare menge, lagerstand, verfügbar, vorrat, auf lager, lagernd, freier bestand, warenbestand',
     fr: 'quantité, qté, stock, quantité en stock, stock disponible, disponible, qte, en stock, inventaire',
     es: 'cantidad, existencias, stock, inventario, unidades, disponible, cant, en stock, cantidad disponible',
     it: 'quantità, giacenza, qta, disponibilità, magazzino, qtà, stock, scorte, pezzi disponibili, disponibile, esistenza',
@@ -402,7 +402,7 @@ const PRODUCT_WORDS = {
   },
   availability: {
     en: 'availability, stock status, in stock, available, stock state, status stock, availability status, stock availability, stock, is in stock',
-    de: 'verfügbarkeit, lagerstatus, auf lager, lieferstatus, verfügbar, bestandsstatus, lager, lieferbar, lieferbarkeit, bestand',
+    de: 'verfügbarkeit, lagerstatus, auf lager, lagernd, lieferstatus, verfügbar, bestandsstatus, lager, lieferbar, lieferbarkeit, bestand',
     fr: 'disponibilité, en stock, statut du stock, disponible, état du stock, stock',
     es: 'disponibilidad, en stock, disponible, estado de stock, existencias, stock',
     it: 'disponibilità, disponibile, stato magazzino, giacenza',
@@ -416,8 +416,8 @@ const PRODUCT_WORDS = {
     zh: '库存状态, 是否有货, 庫存狀態, 供货状态, 库存',
   },
   weight: {
-    en: 'weight, item weight, shipping weight, product weight, net weight, gross weight, unit weight, package weight',
-    de: 'gewicht, versandgewicht, artikelgewicht, nettogewicht, bruttogewicht, produktgewicht, paketgewicht',
+    en: 'weight, wt, item weight, shipping weight, product weight, net weight, gross weight, unit weight, package weight',
+    de: 'gewicht, gew, versandgewicht, artikelgewicht, nettogewicht, bruttogewicht, produktgewicht, paketgewicht',
     fr: 'poids, poids net, poids brut, masse',
     es: 'peso, peso neto, peso bruto',
     it: 'peso, peso netto, peso lordo',
@@ -656,7 +656,7 @@ const CONTACT_WORDS = {
     cs: 'adresa, ulice',
     ru: 'адрес, улица',
     tr: 'adres, sokak, cadde',
-    ja: '住所',
+    ja: '住所, 番地, 丁目番地, 町名番地',
     zh: '地址, 街道, 详细地址',
   },
   houseNumber: {
@@ -767,7 +767,7 @@ const CONTACT_WORDS = {
     it: 'newsletter, iscritto, iscritto newsletter, consenso marketing',
     pt: 'newsletter, subscrito, inscrito, assinante',
     nl: 'nieuwsbrief, ingeschreven, geabonneerd, nieuwsbrief ja nee',
-    pl: 'newsletter, zapisany, subskrybent, zgoda marketingowa',
+    pl: 'newsletter, zgoda na newsletter, zapisany, subskrybent, zgoda marketingowa',
     cs: 'newsletter, odběr novinek, přihlášen',
     ru: 'подписка, подписан, рассылка, подписан на рассылку',
     tr: 'bülten, abone, haber bülteni, e bülten',

@@ -101,12 +101,16 @@ export function proposeMapping(
   earlier: readonly MappingFile[] = [],
 ): MappingProposal {
   refuseUnknownFields(imports, answers);
-  const sampled = sampleColumns(header, rows);
+  const headings = imports === 'products' ? headingsOf(rows) : [];
+  const sampled = sampleColumns(
+    header,
+    rows.filter((row) => !headings.includes(row)),
+  );
   const uses = earlierUses(earlier.filter(({ spec, shipped }) => !shipped && spec.import === imports));
   switch (imports) {
     case 'products': {
       const guess = new Guess(sampled, readProductHeader, answers, uses);
-      return { imports, ...resultOf(guess, draftProduct(guess)) };
+      return { imports, ...resultOf(guess, draftProduct(guess, headings)) };
     }
     case 'contacts': {
       const guess = new Guess(sampled, readContactHeader, answers, uses);
@@ -115,6 +119,18 @@ export function proposeMapping(
     default:
       return imports satisfies never;
   }
+}
+
+/** Rows such as a heading between products: one cell only, in a column that nearly all other rows fill. */
+function headingsOf(rows: readonly (readonly string[])[]): readonly (readonly string[])[] {
+  const isFilled = (cell: string | undefined) => cell !== undefined && cell.trim() !== '';
+  const [alone, others] = [true, false].map((is) =>
+    rows.filter((row) => (row.filter(isFilled).length === 1) === is),
+  );
+  return (alone ?? []).filter((row) => {
+    const at = row.findIndex(isFilled);
+    return (others ?? []).filter((other) => isFilled(other[at])).length > (others?.length ?? 0) * 0.8;
+  });
 }
 
 function refuseUnknownFields(imports: MappingSpec['import'], answers: MappingAnswers): void {
@@ -249,9 +265,23 @@ function draftContact(guess: Guess<ContactConcept>): ContactMappingSpec | undefi
     }
   }
   const words = (column: SampledColumn) => mostly(column, (value) => /\p{L}/u.test(value));
-  const first = pick('firstName', 'the first name', words);
-  const last = pick('lastName', 'the last name', words);
+  let first = pick('firstName', 'the first name', words);
+  let last = pick('lastName', 'the last name', words);
   const name = pick('name', 'the name', words);
+  // Beside Apellidos, Nombre is the first name; beside Vorname, Name is the last name.
+  const other = first ?? last;
+  const isHalf = name?.cells.some((cell, row) => cell !== '' && !cell.includes(other?.cells[row] ?? ''));
+  if (name !== undefined && isHalf === true && (first === undefined) !== (last === undefined)) {
+    const field = first === undefined ? 'firstName' : 'lastName';
+    guess.claim(
+      field,
+      name,
+      `header is a name, beside the ${first === undefined ? 'last' : 'first'} name`,
+      'likely',
+    );
+    if (first === undefined) first = name;
+    else last = name;
+  }
   const phones = (column: SampledColumn) => mostly(column, isPhone);
   const phone = pick('phone', 'the phone', phones);
   const mobile = pick('mobile', 'the mobile phone', phones);
@@ -262,13 +292,31 @@ function draftContact(guess: Guess<ContactConcept>): ContactMappingSpec | undefi
   );
   const tags = pick('tags', 'tags');
   const isFlag = (value: string) => booleanOf(value) !== undefined;
-  const flags = (column: SampledColumn) => shareOf(column, isFlag) === 1;
+  const flags = (column: SampledColumn) => column.values.length > 0 && column.distinct <= MOST_FLAGS;
   const shownFlags = (column: SampledColumn) => countedShare(column, isFlag, 'are yes or no');
   const subscribed = pick('subscribed', 'whether the contact gets e-mails', flags, shownFlags);
   const unsubscribed =
     subscribed === undefined
       ? pick('unsubscribed', 'whether the contact is unsubscribed', flags, shownFlags)
       : undefined;
+  const flag = subscribed ?? unsubscribed;
+  const unclear = guess.free.filter(
+    ({ reading, ...column }) =>
+      reading.meanings.length === 0 && reading.mentions.has('subscribed') && flags(column),
+  );
+  if (flag === undefined && unclear.length > 0 && guess.answers['column.subscribed'] === undefined)
+    guess.askColumn(
+      'subscribed',
+      'whether the contact gets e-mails',
+      unclear,
+      'their headers may say it',
+      true,
+    );
+  const spellings = { yes: ['yes'], no: ['no'] };
+  const unknown = new Set(flag?.values.filter((value) => !isFlag(value)).map((value) => value.toLowerCase()));
+  if (flag !== undefined)
+    for (const word of unknown)
+      spellings[guess.askWord(word, flag, { yes: 'yes', no: 'no' }) === 'yes' ? 'yes' : 'no'].push(word);
   if (email === undefined || guess.questions.length > 0) return undefined;
   const use = <Made>(
     field: string,
@@ -282,7 +330,11 @@ function draftContact(guess: Guess<ContactConcept>): ContactMappingSpec | undefi
     ...optional(
       'name',
       first !== undefined && last !== undefined
-        ? { join: [guess.use('firstName', first), guess.use('lastName', last)] }
+        ? {
+            join: guess.languages.some((one) => one === 'Japanese' || one === 'Chinese')
+              ? [guess.use('lastName', last), guess.use('firstName', first)]
+              : [guess.use('firstName', first), guess.use('lastName', last)],
+          }
         : use('name', name, same),
     ),
     ...optional('phone', firstOf([phone, mobile].flatMap((one) => use('phone', one, same) ?? []))),
@@ -301,8 +353,16 @@ function draftContact(guess: Guess<ContactConcept>): ContactMappingSpec | undefi
     ),
     ...optional(
       'subscribed',
-      use('subscribed', subscribed, (column): Flag => [column, 'boolean']) ??
-        use('unsubscribed', unsubscribed, (column): Flag => [column, UNSUBSCRIBED]),
+      use(
+        'subscribed',
+        subscribed,
+        (column): Flag => [column, unknown.size === 0 ? 'boolean' : { boolean: spellings }],
+      ) ??
+        use(
+          'unsubscribed',
+          unsubscribed,
+          (column): Flag => [column, { boolean: { yes: spellings.no, no: spellings.yes } }],
+        ),
     ),
   };
   const required = [...guess.used].flatMap(([key, { column }]) =>
@@ -311,7 +371,8 @@ function draftContact(guess: Guess<ContactConcept>): ContactMappingSpec | undefi
   return { import: 'contacts', columns: guess.columnSpecs(), required, contact, tests: [] };
 }
 
-const UNSUBSCRIBED = { boolean: { yes: ['no'], no: ['yes'] } };
+/** A column of flags has no more different values. */
+const MOST_FLAGS = 4;
 
 function optional<Key extends string, T>(key: Key, value: T | undefined): Partial<Record<Key, T>> {
   return value === undefined ? {} : ({ [key]: value } as Partial<Record<Key, T>>);

@@ -119,9 +119,10 @@ function withoutCurrency(
   return isKnown ? { digits, currency: named.at(-1) } : 'unknown';
 }
 
-/** Persian and Arabic digits and signs as ASCII characters. */
+/** Full-width, Persian and Arabic digits and signs as ASCII characters. */
 function asciiDigits(text: string): string {
   return text
+    .replaceAll(/[\uff0b-\uff19]/g, (sign) => String.fromCharCode(sign.charCodeAt(0) - 0xfee0))
     .replaceAll(/[\u0660-\u0669]/g, (digit) => String(digit.charCodeAt(0) - 0x660))
     .replaceAll(/[\u06f0-\u06f9]/g, (digit) => String(digit.charCodeAt(0) - 0x6f0))
     .replaceAll('\u066b', '.')

@@ -38,6 +38,9 @@ describe('what is never taken for the price without an answer', () => {
     ['a price from some number of pieces on', 'Name;Preis ab 100\nTasse;4,00\nDose;5,00'],
     ['a price in one of two currencies', 'Name;Price EUR;Price USD\nMug;4.00;5.00\nJug;5.00;6.00'],
     ['text under the header of a price', 'Name;Preis\nTasse;klein\nDose;groß'],
+    ['one of two taxes, with a slash', 'Nome;Preço s/ IVA;PVP c/ IVA\nTaça;10,00;12,30\nPrato;5,00;6,15'],
+    ['a price to which a tax is added', 'Name;Price + VAT\nMug;4.00\nJug;5.00'],
+    ['an old price alone that some rows lack', 'Name;Old price;Sale price\nMug;4.00;3.00\nJug;;5.00'],
   ])('%s', (_, text) => {
     const { questions, spec } = proposal(text);
     expect(questions.map(({ id }) => id)).toContain('column.price');
@@ -73,6 +76,8 @@ describe('a column that nothing reads is asked about', () => {
       'Name;Price;Discontinued\nMug;4.00;no\nJug;5.00;yes',
       'Discontinued',
     ],
+    ['what may be a price', 'Name;Price;Club price\nMug;4.00;3.00\nJug;5.00;4.00', 'Club price'],
+    ['what may be a price, without blanks', '商品名;価格;特売価格\n皿;350円;300円', '特売価格'],
   ])('%s', (_, text, header) => {
     expect(asked(text)).toEqual([`unused.${header}`]);
     expect(asked(text, { [`unused.${header}`]: 'leave-out' })).toEqual([]);
@@ -187,6 +192,21 @@ describe('what is asked', () => {
       'Name;Preis;Kategorie\nTasse;4,00;Bad/WC\nDose;5,00;Küche',
       ['separator'],
     ],
+    [
+      'whether a column that mentions it is the stock',
+      'Name;Preis;Flaschen lagernd\nWein;4,00;3\nSekt;5,00;0',
+      ['column.quantity'],
+    ],
+    [
+      'whether a column that mentions it hides products',
+      'Name;Preis;Sichtbar im Webshop\nTasse;4,00;ja\nDose;5,00;nein',
+      ['column.visible'],
+    ],
+    [
+      'the name where two columns may be it',
+      'Wein;Beschreibung;Preis\nRot;Kirsche;4,00\nWeiß;Apfel;5,00',
+      ['column.title'],
+    ],
     ['one of two languages', 'Name DE;Name EN;Preis\nTasse;Mug;4,00\nDose;Can;5,00', ['column.title']],
     ['the column that identifies products', 'Name;Preis\nTasse;4,00\nTasse;5,00', ['column.url']],
     [
@@ -196,6 +216,15 @@ describe('what is asked', () => {
     ],
   ])('%s', (_, text, questions) => {
     expect(asked(text)).toEqual(questions);
+  });
+
+  it.each([
+    ['a volume is one value, not two sizes', 'Name;Preis;Größe\nTasse;4,00;0,3 l\nDose;5,00;0,5 l'],
+    ['a comma in Japanese amounts is no decimal sign', '商品名;価格;定価\n皿;2,200;2,750\n鉢;880;880'],
+    ['a tax with its rate', 'Name;Preis inkl. 20% USt\nTasse;4,00\nDose;5,00'],
+    ['a unit beside the weight', 'name;price;weight;weight@unit\nMug;4.00;300;g\nJug;5.00;500;g'],
+  ])('not where the file shows it: %s', (_, text) => {
+    expect(asked(text)).toEqual([]);
   });
 
   it('nothing of a column with marks: a blank is hidden', () => {
@@ -241,6 +270,26 @@ describe('what a column is taken for', () => {
     ],
     ['a misspelt header', 'Beschreibng;Name;Preis\nSchön.;Tasse;4,00', { Beschreibng: 'description' }],
     [
+      'words that mean the same',
+      'Désignation;Prix;Qté en stock\nBol;4,00;3\nPot;5,00;0',
+      { 'Qté en stock': 'quantity' },
+    ],
+    [
+      'a word for a price and one for its kind',
+      'Nombre;PVP;PVP oferta\nTaza;4,00;3,00\nVaso;5,00;',
+      { PVP: 'price', 'PVP oferta': 'sale' },
+    ],
+    [
+      'a price before the sale that every row has',
+      '商品貨號;商品名稱;原價;特價\nA1;錢包;1200;990\nA2;鑰匙圈;350;',
+      { 商品貨號: 'sku', 原價: 'price', 特價: 'sale' },
+    ],
+    [
+      'the only column with names, under an unknown header',
+      'Art.-Nr.;Gerät;Marke;Preis\nA-1;Uhr schwarz;Ada;4,00\nA-2;Uhr weiß;Ada;5,00',
+      { Gerät: 'title', Marke: null },
+    ],
+    [
       'a path of a feed',
       'g:title;g:price;images[].url\nMug;4.00;https://img.example/a.jpg',
       { 'g:title': 'title', 'g:price': 'price', 'images[].url': 'images' },
@@ -267,6 +316,70 @@ describe('what a column is taken for', () => {
     expect(questions).toEqual([]);
     expect(columns.map(({ field }) => field)).toEqual(['title', 'price']);
     expect(columns[0]?.evidence).toContain('my-list');
+  });
+
+  it('a row with one cell is a heading, which is left out', async () => {
+    const text = 'Code;Name;Price\nTaps;;\nA1;Tap;4.00\nA2;Spout;5.00\nPipes;;\nB1;Pipe;6.00';
+    const { spec, notes, questions } = proposal(text);
+    expect(questions).toEqual([]);
+    expect(notes.join()).toContain("such as 'Taps', are headings");
+    const [header = [], ...rows] = text.split('\n').map((line) => line.split(';'));
+    if (spec === null) throw new Error('no mapping');
+    const { mapped } = await mapAll(spec, [table(header, rows)]);
+    expect(mapped.map(({ kind }) => kind).sort()).toEqual([
+      'record',
+      'record',
+      'record',
+      'skipped',
+      'skipped',
+    ]);
+  });
+
+  it('is what the language of the other headers makes of it', () => {
+    const columns = (header: string, row: string) =>
+      proposeMapping('contacts', { header: header.split(';'), rows: [row.split(';')] }).columns.map(
+        ({ field }) => field,
+      );
+    expect(columns('Courriel;Adresse;CP;Ville', 'a@b.example;4 rue A;69003;Lyon')).toEqual([
+      'email',
+      'address',
+      'zip',
+      'city',
+    ]);
+    expect(columns('E-mail;Ulica;Kod pocztowy;Kraj', 'a@b.example;Polna 3;00-950;Polska')).toEqual([
+      'email',
+      'address',
+      'zip',
+      'country',
+    ]);
+  });
+
+  it.each([
+    ['Nombre;Apellidos;Correo', 'Ana;Ruiz;a@b.example', ['first', 'last']],
+    ['Name;Vorname;E-Mail', 'Ruiz;Ana;a@b.example', ['last', 'first']],
+    ['Name;Vorname;E-Mail', 'Ana Ruiz;Ana;a@b.example', undefined],
+  ])('%s: a name beside half of it is the other half', (header, row, halves) => {
+    const { spec } = proposeMapping('contacts', { header: header.split(';'), rows: [row.split(';')] });
+    const made = (halves ?? []).map((half) => `${half}Name`);
+    expect(Object.keys(spec?.columns ?? {}).slice(0, made.length)).toEqual(made);
+    expect(spec).toMatchObject({
+      contact: { name: halves === undefined ? 'name' : { join: ['firstName', 'lastName'] } },
+    });
+  });
+
+  it('asks for words that say whether a contact gets e-mails, and for columns that may say it', () => {
+    const file = (header: string, cell: string) => ({
+      header: ['E-Mail', header],
+      rows: [['a@b.example', cell]],
+    });
+    const news = file('Newsletter', 'angemeldet');
+    expect(proposeMapping('contacts', news).questions.map(({ id }) => id)).toEqual(['word.angemeldet']);
+    expect(proposeMapping('contacts', news, { 'word.angemeldet': 'yes' }).spec).toMatchObject({
+      contact: { subscribed: ['subscribed', { boolean: { yes: ['yes', 'angemeldet'], no: ['no'] } }] },
+    });
+    expect(
+      proposeMapping('contacts', file('Einwilligung Newsletter', 'ja')).questions.map(({ id }) => id),
+    ).toEqual(['column.subscribed']);
   });
 
   it('is no contact by name: an e-mail address is needed', () => {
