@@ -18,6 +18,7 @@ const SIGNATURE_BYTES = 1024;
 /** What to do with a document that is not a CSV file. */
 export const SAVE_AS_CSV =
   'Open it in a spreadsheet and save it as "CSV UTF-8", or choose CSV where it is exported.';
+const SAVE_AS_XLSX = 'Open it in a spreadsheet and save it as .xlsx, without a password.';
 const UNPACK_FIRST = 'Unpack it first, or pack it as gzip or zip.';
 const EXPORT_CSV = 'Choose CSV where it is exported.';
 const LOOK_INTO_IT =
@@ -33,7 +34,11 @@ interface Signature {
 /** The first bytes of kinds of files, in hexadecimal. */
 const SIGNATURES: readonly Signature[] = [
   { bytes: '255044462d', what: 'a PDF document', hint: EXPORT_CSV },
-  { bytes: 'd0cf11e0a1b11ae1', what: 'an old Excel workbook (.xls)', hint: SAVE_AS_CSV },
+  {
+    bytes: 'd0cf11e0a1b11ae1',
+    what: 'an old Excel workbook (.xls) or one with a password',
+    hint: SAVE_AS_XLSX,
+  },
   { bytes: '7b5c727466', what: 'a rich text document (.rtf)', hint: EXPORT_CSV },
   { bytes: '50415231', what: 'a Parquet file', hint: EXPORT_CSV },
   { bytes: '53514c69746520666f726d6174203300', what: 'an SQLite database', hint: EXPORT_CSV },
@@ -58,7 +63,9 @@ const TEXTS: readonly { readonly pattern: RegExp; readonly what: string; readonl
   },
 ];
 
-const XML = /^<(\?xml\b|rss\b|feed\b|!doctype\b|[\w:]+\s+xmlns\b)/i;
+/** The declaration is optional: else a comment, or an element that begins with another one or has a namespace. */
+const XML =
+  /^<(\?xml\b|rss\b|feed\b|!doctype\b|!--|[\w:]+\s+xmlns\b|[\p{L}_][\p{L}\d_:.-]*(\s[^<>]*)?>\s*<)/iu;
 const JSON_TEXT = /^(\{\s*("|\}\s*$)|\[\s*(\{|\[|\]\s*$))/;
 
 /** The kind of a file by its first `RECOGNISED_BYTES`: text unless a signature is known. */
@@ -88,7 +95,8 @@ function isJsonLines(text: string): boolean {
 }
 
 function textOf(bytes: Uint8Array): string {
-  const label = bytes[0] === 0xff && bytes[1] === 0xfe ? 'utf-16le' : 'utf-8';
+  const mark = Buffer.from(bytes.subarray(0, 2)).toString('hex');
+  const label = mark === 'fffe' ? 'utf-16le' : mark === 'feff' ? 'utf-16be' : 'utf-8';
   return new TextDecoder(label).decode(bytes.subarray(0, RECOGNISED_BYTES), { stream: true });
 }
 
@@ -102,6 +110,7 @@ export function recogniseDocument(
     return { what: has('word/') ? 'a Word document (.docx)' : 'an Office document' };
   }
   if (names.includes('mimetype') && names.includes('content.xml')) return { workbook: 'ods' };
+  if (names.includes('encrypted-package')) return { what: 'a document with a password' };
   if (names.some((name) => name.endsWith('.iwa'))) return { what: 'an Apple Numbers document' };
   return undefined;
 }

@@ -7,8 +7,10 @@ export type NumberFormat =
   | { readonly kind: 'scientific'; readonly decimals: number }
   | { readonly kind: 'date'; readonly date: boolean; readonly time: boolean }
   | { readonly kind: 'duration' }
-  /** A code: a whole number with leading zeros, and possibly words around it. */
-  | { readonly kind: 'code'; readonly before: string; readonly digits: number; readonly after: string };
+  /** A code: a whole number with leading zeros, and possibly other characters; `DIGIT` stands for each digit. */
+  | { readonly kind: 'code'; readonly template: string };
+
+const DIGIT = '\0';
 
 /** Replaces a formula whose result is not in the file; the mapping refuses it like `#REF!`. */
 export const NO_RESULT = '#FORMULA!';
@@ -17,7 +19,8 @@ const GENERAL: NumberFormat = { kind: 'general' };
 
 /** The formats that Excel identifies only by number; a file need not define them. */
 const BUILT_IN: Readonly<Record<number, string>> = {
-  ...{ 1: '0', 2: '0.00', 3: '#,##0', 4: '#,##0.00', 9: '0%', 10: '0.00%', 11: '0.00E+00' },
+  ...{ 1: '0', 2: '0.00', 3: '#,##0', 4: '#,##0.00', 5: '0', 6: '0', 7: '0.00', 8: '0.00' },
+  ...{ 9: '0%', 10: '0.00%', 11: '0.00E+00' },
   ...{ 12: '# ?/?', 13: '# ??/??', 14: 'mm-dd-yy', 15: 'd-mmm-yy', 16: 'd-mmm', 17: 'mmm-yy' },
   ...{ 18: 'h:mm AM/PM', 19: 'h:mm:ss AM/PM', 20: 'h:mm', 21: 'h:mm:ss', 22: 'm/d/yy h:mm' },
   ...{ 37: '#,##0', 38: '#,##0', 39: '#,##0.00', 40: '#,##0.00', 41: '#,##0', 42: '#,##0' },
@@ -35,8 +38,7 @@ export function formatById(id: number, spelledOut: ReadonlyMap<number, string>):
 
 /** Reads a format such as `#,##0.00 "kg"`; of several sections the first. */
 export function numberFormat(code: string): NumberFormat {
-  let before = '';
-  let after = '';
+  let template = '';
   let pattern = '';
   let isDuration = false;
   // Quoted text, escaped, skipped and filling characters, sections in brackets, then anything else.
@@ -45,10 +47,11 @@ export function numberFormat(code: string): NumberFormat {
     if (/^\[(?:h+|m+|s+)\]$/i.test(token)) isDuration = true;
     else if (token.startsWith('[') || /^[_*]/.test(token)) continue;
     else if (token.startsWith('"') || token.startsWith('\\')) {
-      const text = token.startsWith('"') ? token.slice(1, -1) : token.slice(1);
-      if (pattern === '') before += text;
-      else after += text;
-    } else pattern += token;
+      template += token.startsWith('"') ? token.slice(1, -1) : token.slice(1);
+    } else {
+      pattern += token;
+      template += token === '0' ? DIGIT : /[-+() ]/.test(token) ? token : '';
+    }
   }
   if (isDuration) return { kind: 'duration' };
   const shape = pattern.trim();
@@ -65,7 +68,7 @@ export function numberFormat(code: string): NumberFormat {
   if (shape.includes('/') || /,\s*$/.test(whole)) return GENERAL;
   const least = decimals.match(/0/g)?.length ?? 0;
   if (shape.includes('%')) return { kind: 'percent', least, most: decimals.length };
-  if (decimals === '' && /^0{2,}$/.test(whole)) return { kind: 'code', before, digits: whole.length, after };
+  if (/^[^0#?., ]*(?:0[^0#?., ]*){2,}$/.test(shape)) return { kind: 'code', template: template.trim() };
   return { kind: 'fixed', least, most: decimals.length };
 }
 
@@ -95,10 +98,24 @@ export function numberText(stored: string, format: NumberFormat, firstDay = FIRS
     case 'code':
       return value < 0 || !Number.isInteger(value) || value >= DIGITS_LOST
         ? plain(value)
-        : `${format.before}${String(value).padStart(format.digits, '0')}${format.after}`;
+        : filled(format.template, value);
     default:
       return format satisfies never;
   }
+}
+
+/** The digits in their places, aligned to the right; the first place takes those that have none. */
+function filled(template: string, value: number): string {
+  const places = template.split(DIGIT).length - 1;
+  const digits = String(value).padStart(places, '0');
+  let next = 0;
+  let end = digits.length - places;
+  return template.replaceAll(DIGIT, () => {
+    const from = next;
+    end += 1;
+    next = end;
+    return digits.slice(from, end);
+  });
 }
 
 function plain(value: number): string {

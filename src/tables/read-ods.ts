@@ -21,12 +21,27 @@ const CONTENT = 'content.xml';
 
 /** Reads one sheet of a LibreOffice workbook as a stream; cells become texts as those of an Excel workbook do. */
 export async function readOds(file: TableFile): Promise<TableReader> {
-  const sheet = await chooseSheet(file, await sheetsOf(file), async ({ filled }) => filled);
+  await refusePassword(file);
+  const { sheets, codes } = await readDocument(file);
+  const sheet = await chooseSheet(file, sheets, async ({ filled }) => filled);
   return {
-    batches: rowsOf({ ...file, title: sheet.name }, sheet),
+    batches: rowsOf({ ...file, title: sheet.name }, sheet, codes),
     title: () => sheet.name,
     header: () => null,
   };
+}
+
+/** The parts of a document with a password are encrypted, but not the zip. */
+async function refusePassword(file: TableFile): Promise<void> {
+  const open = file.parts.get('META-INF/manifest.xml');
+  if (open === undefined) return;
+  const handlers: XmlHandlers = {
+    open(name) {
+      if (name !== 'encryption-data') return;
+      throw tableError(file, 'The document has a password.', 'Save it without a password.');
+    },
+  };
+  for await (const _ of readXml(open(), handlers, { file, localNames: true }));
 }
 
 function openContent(file: TableFile): AsyncIterable<Uint8Array> {
@@ -35,14 +50,28 @@ function openContent(file: TableFile): AsyncIterable<Uint8Array> {
   throw tableError(file, `The document has no part ${CONTENT}.`, 'Open it and save it again as .ods.');
 }
 
-/** All sheets are in one part, which is first read completely to find them. */
-async function sheetsOf(file: TableFile): Promise<OdsSheet[]> {
+/** What a document has besides the cells of the sheet that is read. */
+interface OdsDocument {
+  readonly sheets: readonly OdsSheet[];
+  /** The styles of cells whose numbers are codes with leading zeros, such as `ART-0042`. */
+  readonly codes: ReadonlySet<string>;
+}
+
+/** All sheets are in one part, which is first read completely to find them and the styles. */
+async function readDocument(file: TableFile): Promise<OdsDocument> {
   const sheets: { name: string; hidden: boolean; index: number; filled: boolean }[] = [];
   const hiddenStyles = new Set<string>();
+  const codeFormats = new Set<string>();
+  const formatByStyle = new Map<string, string>();
   let style = '';
   const handlers: XmlHandlers = {
     open(name, attributes) {
-      if (name === 'style:style') style = attributes['style:name'] ?? '';
+      style = attributes['style:name'] ?? style;
+      if (name === 'style:style') {
+        const inherited = formatByStyle.get(attributes['style:parent-style-name'] ?? '');
+        formatByStyle.set(style, attributes['style:data-style-name'] ?? inherited ?? '');
+      }
+      if (name === 'number:number' && isCode(attributes)) codeFormats.add(style);
       if (name === 'style:table-properties' && attributes['table:display'] === 'false')
         hiddenStyles.add(style);
       if (name === 'table:table') {
@@ -53,11 +82,28 @@ async function sheetsOf(file: TableFile): Promise<OdsSheet[]> {
       if (sheet !== undefined && attributes['office:value-type'] !== undefined) sheet.filled = true;
     },
   };
+  const namedStyles = file.parts.get('styles.xml')?.();
+  if (namedStyles !== undefined)
+    for await (const _ of readXml(namedStyles, handlers, { file, localNames: false }));
   for await (const _ of readXml(openContent(file), handlers, { file, localNames: false }));
-  return sheets;
+  const codes = [...formatByStyle].filter(([, format]) => codeFormats.has(format)).map(([one]) => one);
+  return { sheets, codes: new Set(codes) };
 }
 
-async function* rowsOf(file: TableFile, sheet: OdsSheet): AsyncGenerator<readonly TableRow[]> {
+/** Whether a format shows a whole number with leading zeros. */
+function isCode(number: Readonly<Record<string, string>>): boolean {
+  return (
+    Number(number['number:min-integer-digits']) > 1 &&
+    Number(number['number:decimal-places'] ?? 0) === 0 &&
+    number['number:grouping'] !== 'true'
+  );
+}
+
+async function* rowsOf(
+  file: TableFile,
+  sheet: OdsSheet,
+  codes: OdsDocument['codes'],
+): AsyncGenerator<readonly TableRow[]> {
   const rows = new SheetRows(file);
   const { limits } = file;
   let table = -1;
@@ -70,6 +116,10 @@ async function* rowsOf(file: TableFile, sheet: OdsSheet): AsyncGenerator<readonl
   let paragraphs = 0;
   // Notes and drawings have texts that do not belong to the cell.
   let aside = 0;
+  const isAside = (name: string) => name === 'office:annotation' || name.startsWith('draw:');
+  // The styles of cells that name none.
+  let rowStyle: string | undefined;
+  const columnStyles: string[] = [];
 
   const put = (value: string) => {
     if (value !== '') {
@@ -87,8 +137,18 @@ async function* rowsOf(file: TableFile, sheet: OdsSheet): AsyncGenerator<readonl
     open(name, attributes) {
       if (name === 'table:table') table += 1;
       if (table !== sheet.index) return;
+      if (isAside(name)) aside += 1;
+      if (aside > 0) return;
       switch (name) {
+        case 'table:table-column': {
+          const repeats = countOf(attributes['table:number-columns-repeated']);
+          const end = Math.min(columnStyles.length + repeats, limits.columns);
+          while (columnStyles.length < end)
+            columnStyles.push(attributes['table:default-cell-style-name'] ?? '');
+          break;
+        }
         case 'table:table-row':
+          rowStyle = attributes['table:default-cell-style-name'];
           rowRepeats = countOf(attributes['table:number-rows-repeated']);
           line += 1;
           cells = [];
@@ -100,11 +160,6 @@ async function* rowsOf(file: TableFile, sheet: OdsSheet): AsyncGenerator<readonl
           cell = attributes;
           text = '';
           paragraphs = 0;
-          break;
-        case 'office:annotation':
-        case 'draw:frame':
-        case 'draw:custom-shape':
-          aside += 1;
           break;
         case 'text:p':
           paragraphs += 1;
@@ -125,19 +180,17 @@ async function* rowsOf(file: TableFile, sheet: OdsSheet): AsyncGenerator<readonl
     text: append,
     close(name) {
       if (table !== sheet.index) return;
+      if (isAside(name)) aside -= 1;
+      if (aside > 0) return;
       switch (name) {
-        case 'office:annotation':
-        case 'draw:frame':
-        case 'draw:custom-shape':
-          aside -= 1;
-          break;
         case 'table:covered-table-cell':
           column += cellRepeats;
           cell = undefined;
           break;
         case 'table:table-cell': {
           if (cell === undefined) break;
-          const value = cellText(cell, text);
+          const style = cell['table:style-name'] ?? rowStyle ?? columnStyles[column] ?? '';
+          const value = cellText(cell, text, codes.has(style));
           const [columns, spanned] = [
             countOf(cell['table:number-columns-spanned']),
             countOf(cell['table:number-rows-spanned']),
@@ -174,15 +227,17 @@ function countOf(written: string | undefined): number {
   return Number.isInteger(count) && count > 0 ? count : 1;
 }
 
-function cellText(cell: Readonly<Record<string, string>>, shown: string): string {
+function cellText(cell: Readonly<Record<string, string>>, shown: string, isCode: boolean): string {
   if (cell['calcext:value-type'] === 'error' || /^Err:\d{3}$/.test(shown)) {
     return shown.startsWith('#') ? shown : '#VALUE!';
   }
   const value = cell['office:value'] ?? '';
   switch (cell['office:value-type']) {
     case undefined:
-      return cell['table:formula'] === undefined ? '' : NO_RESULT;
+      return cell['table:formula'] === undefined || shown !== '' ? shown : NO_RESULT;
     case 'float':
+      if (isCode && shown !== '' && /^\d{1,15}$/.test(value)) return shown;
+      return shownNumber(value, shown, 1);
     case 'currency':
       return shownNumber(value, shown, 1);
     case 'percentage':

@@ -26,6 +26,8 @@ interface Workbook {
 /** The shared texts of a workbook are kept in memory. */
 const MOST_STRING_BYTES = 512 * 1024 * 1024;
 const GROWTH_BYTES = 1 << 20;
+/** Characters. Excel allows 255; other programs may allow more. */
+const LONGEST_FORMAT = 1_000;
 const LOCAL = { localNames: true } as const;
 
 /**
@@ -42,8 +44,10 @@ export async function readXlsx(file: TableFile): Promise<TableReader> {
   };
 }
 
+/** Finds a part in any case, as the format demands: some programs write `SharedStrings.xml` and refer to `sharedStrings.xml`. */
 function openPart(file: TableFile, path: string): AsyncIterable<Uint8Array> {
-  const open = file.parts.get(path);
+  const isMeant = (name: string) => name.toLowerCase() === path.toLowerCase();
+  const open = file.parts.get(path) ?? [...file.parts].find(([name]) => isMeant(name))?.[1];
   if (open !== undefined) return open();
   throw tableError(
     file,
@@ -69,11 +73,21 @@ async function relationsOf(file: TableFile, part: string): Promise<ReadonlyMap<s
   await readPart(file, `${folder}_rels/${part.slice(folder.length)}.rels`, {
     open(name, { Id = '', Type = '', Target = '' }) {
       if (name !== 'Relationship') return;
-      const path = new URL(Target, `zip:///${folder}`).pathname.slice(1);
-      relations.set(Id, { type: Type.slice(Type.lastIndexOf('/') + 1), path: decodeURIComponent(path) });
+      const path = pathOf(Target.replaceAll('\\', '/'), folder);
+      // Other targets are addresses, which may be of any form.
+      if (path !== undefined) relations.set(Id, { type: Type.slice(Type.lastIndexOf('/') + 1), path });
     },
   });
   return relations;
+}
+
+/** Undefined if the target of a relation is no path within the workbook. */
+function pathOf(target: string, folder: string): string | undefined {
+  try {
+    return decodeURIComponent(new URL(target, `zip:///${folder}`).pathname.slice(1));
+  } catch {
+    return undefined;
+  }
 }
 
 async function readWorkbook(file: TableFile): Promise<Workbook> {
@@ -118,12 +132,17 @@ async function readStyles(file: TableFile, path: string | undefined): Promise<re
   const formats: NumberFormat[] = [];
   if (path === undefined) return formats;
   const spelledOut = new Map<number, string>();
+  const known = new Map<number, NumberFormat>();
   let inCells = false;
   await readPart(file, path, {
     open(name, { numFmtId = '0', formatCode = '' }) {
-      if (name === 'numFmt') spelledOut.set(Number(numFmtId), formatCode);
+      const id = Number(numFmtId);
+      if (name === 'numFmt' && formatCode.length <= LONGEST_FORMAT) spelledOut.set(id, formatCode);
       if (name === 'cellXfs') inCells = true;
-      if (name === 'xf' && inCells) formats.push(formatById(Number(numFmtId), spelledOut));
+      if (name !== 'xf' || !inCells) return;
+      const format = known.get(id) ?? formatById(id, spelledOut);
+      known.set(id, format);
+      formats.push(format);
     },
     close(name) {
       if (name === 'cellXfs') inCells = false;
@@ -217,7 +236,7 @@ async function* rowsOf(
 
   const read = (): string => {
     const { t: type = 'n', s: style = '' } = cell;
-    if (hasFormula && !hasValue && type !== 'str' && type !== 'inlineStr') return NO_RESULT;
+    if (hasFormula && !hasValue && type !== 'inlineStr') return NO_RESULT;
     switch (type) {
       case 's': {
         const found = strings.get(Number(value));
@@ -254,13 +273,15 @@ async function* rowsOf(
           break;
         case 'c':
           cell = attributes;
-          column = reference === undefined ? column + 1 : columnOf(reference);
+          column = columnOf(reference) ?? column + 1;
           refuseColumns(file, column + 1, line);
           value = '';
           [isValue, hasValue, hasFormula] = [false, false, false];
           break;
         case 'v':
           isValue = true;
+          // The result of a formula may be an empty text.
+          hasValue = cell['t'] === 'str';
           break;
         case 'f':
           hasFormula = true;
@@ -296,38 +317,39 @@ async function* rowsOf(
 
 const LETTER_A = 65;
 
-/** The index of the column in `C17`. */
-function columnOf(reference: string): number {
+/** The index of the column in `C17`; undefined if it names none. */
+function columnOf(reference = ''): number | undefined {
   let column = 0;
   for (let at = 0; at < reference.length; at += 1) {
     const code = reference.charCodeAt(at);
     if (code < LETTER_A) break;
     column = column * 26 + (code & ~0x20) - LETTER_A + 1;
   }
-  return column - 1;
+  return column === 0 ? undefined : column - 1;
 }
+
+const MERGED = /<(?:\w+:)?mergeCell\s[^<>]*?\bref=["']([A-Z]+\d+):([A-Z]+\d+)["'][^<>]*>/gi;
+/** Characters of an element that the next piece of input continues. */
+const OVERLAP = 1_000;
 
 /** Merged cells are listed after the rows: the part is unpacked again, and searched without parsing. */
 async function mergedCells(file: TableFile, sheet: XlsxSheet): Promise<MergedCells[]> {
-  let tail = '';
-  let found = false;
-  for await (const chunk of openPart(file, sheet.part)) {
-    tail += Buffer.from(chunk).toString('latin1');
-    const from: number = found ? 0 : tail.indexOf('mergeCells');
-    found ||= from >= 0;
-    tail = found ? tail.slice(Math.max(0, from)) : tail.slice(-'mergeCells'.length);
-    if (tail.length > file.limits.rowBytes) throw tableLimitError(file, 'rowBytes');
-    if (/<\/(?:\w+:)?mergeCells/.test(tail)) break;
-  }
   const merged: MergedCells[] = [];
-  for (const [, first = '', last = ''] of tail.matchAll(/mergeCell\s[^>]*?ref="([A-Z]+\d+):([A-Z]+\d+)"/g)) {
-    const rowOf = (reference: string) => Number(/\d+$/.exec(reference)?.[0]);
-    merged.push({
-      firstRow: rowOf(first),
-      lastRow: rowOf(last),
-      firstColumn: columnOf(first),
-      lastColumn: columnOf(last),
-    });
+  let rest = '';
+  for await (const chunk of openPart(file, sheet.part)) {
+    rest += Buffer.from(chunk).toString('latin1');
+    if (rest.includes('mergeCell')) {
+      for (const [, first = '', last = ''] of rest.matchAll(MERGED)) {
+        const rowOf = (reference: string) => Number(/\d+$/.exec(reference)?.[0]);
+        merged.push({
+          ...{ firstRow: rowOf(first), lastRow: rowOf(last) },
+          ...{ firstColumn: columnOf(first) ?? 0, lastColumn: columnOf(last) ?? 0 },
+        });
+      }
+      if (merged.length > MOST_SHEET_ROWS) throw tableLimitError(file, 'rows');
+    }
+    const last = rest.lastIndexOf('<');
+    rest = last < rest.length - OVERLAP || rest.includes('>', last) ? '' : rest.slice(last);
   }
   return merged.sort((a, b) => a.firstRow - b.firstRow);
 }

@@ -1,6 +1,6 @@
 import { readXml, type XmlHandlers } from './read-xml.ts';
 import { RecordsAsRows, RepeatedPaths } from './records-as-rows.ts';
-import { recordsIn, type TableFile, type TableReader, type TableRow } from './table-file.ts';
+import { recordsIn, type TableFile, type TableReader, type TableRow, tableLimitError } from './table-file.ts';
 
 /** The usual places of records in feeds, if the job names none. */
 const KNOWN_PATHS: ReadonlySet<string> = new Set(['rss.channel.item', 'feed.entry', 'rdf:RDF.item']);
@@ -54,7 +54,10 @@ async function* recordsOf(
     },
     text(part) {
       const element = open.at(-1);
-      if (element !== undefined && rows.isOpen) element.text += part;
+      if (element === undefined || !rows.isOpen) return;
+      element.text += part;
+      if (element.text.length > file.limits.cellBytes)
+        throw tableLimitError(file, 'cellBytes', { line: rows.count + 1, column: element.path });
     },
     close() {
       prefixes.close();
@@ -95,7 +98,7 @@ class Prefixes {
   open(attributes: Readonly<Record<string, string>>): void {
     const outer = this.#open.at(-1) ?? new Map<string, string>();
     const declared = Object.entries(attributes).filter(([name]) => name.startsWith('xmlns:'));
-    const own = declared.map(([name, namespace]) => {
+    const own = declared.slice(0, Math.max(0, MOST_NAMESPACES - outer.size)).map(([name, namespace]) => {
       const prefix = name.slice('xmlns:'.length);
       return [prefix, this.#prefixOf(namespace.trim(), prefix)] as const;
     });
@@ -116,14 +119,15 @@ class Prefixes {
   #prefixOf(namespace: string, written: string): string {
     const known = this.#byNamespace.get(namespace);
     if (known !== undefined) return known;
+    if (this.#byNamespace.size >= MOST_NAMESPACES) return written;
     const taken = new Set(this.#byNamespace.values());
     const usual = GOOGLE.test(namespace) ? 'g' : written;
     let prefix = usual;
     for (let number = 2; taken.has(prefix); number += 1) prefix = `${usual}${number}`;
-    // Usual files have few; a file with ever new namespaces must not fill memory.
-    if (this.#byNamespace.size < MOST_NAMESPACES) this.#byNamespace.set(namespace, prefix);
+    this.#byNamespace.set(namespace, prefix);
     return prefix;
   }
 }
 
+/** Usual files have few; a file with ever new namespaces must take neither memory nor time. */
 const MOST_NAMESPACES = 1_000;

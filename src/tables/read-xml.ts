@@ -11,6 +11,7 @@ export interface XmlHandlers {
 
 /** More levels than any feed has. */
 const DEEPEST = 200;
+const MOST_ATTRIBUTES = 20_000;
 
 interface XmlOptions {
   readonly file: LimitedTable;
@@ -32,14 +33,23 @@ export async function* readXml(
   // The parser keeps a text or a tag until it ends, so an endless one must not fill memory.
   let sinceEvent = 0;
   let depth = 0;
+  let attributeCount = 0;
   parser.on('error', (error) => {
     throw broken(file, error.message);
   });
   parser.on('doctype', () => {
     throw refusedDoctype(file);
   });
+  // Before the tag ends, because the parser needs much memory for each attribute.
+  parser.on('attribute', () => {
+    attributeCount += 1;
+    if (attributeCount <= MOST_ATTRIBUTES) return;
+    const where = `${parser.line}:${parser.column}`;
+    throw broken(file, `${where}: an element has more than ${MOST_ATTRIBUTES} attributes`);
+  });
   parser.on('opentag', ({ name, attributes }) => {
     sinceEvent = 0;
+    attributeCount = 0;
     depth += 1;
     if (depth > DEEPEST) {
       throw broken(

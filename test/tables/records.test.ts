@@ -281,8 +281,29 @@ describe('XML', () => {
       {},
       'beyond the limit cellBytes',
     ],
+    [
+      'has a text without end in short pieces',
+      `<rss><channel><item><a>${`<![CDATA[${'x'.repeat(100)}]]>`.repeat(50)}`,
+      {},
+      '[1]/a is beyond the limit cellBytes',
+    ],
+    [
+      'has a tag without end',
+      `<rss${Array.from({ length: 20_001 }, (_, number) => ` a${number}="1"`).join('')}`,
+      {},
+      'an element has more than 20000 attributes',
+    ],
   ])('is refused where it %s', async (_, text, source, message) => {
     expect(await refusal(readStaged('a.xml', text, source, { cellBytes: 2000 }))).toContain(message);
+  });
+
+  it.each([
+    ['no declaration', '<shop><item><a>1</a></item></shop>'],
+    ['blanks, attributes and no declaration', '<Shop-1 date="1.2.">\n  <item><a>1</a></item></Shop-1>'],
+    ['a comment first', '<!-- made by hand --><shop><item><a>1</a></item></shop>'],
+    ['two bytes for each character', Buffer.from('\ufeff<?xml version="1.0"?><shop/>', 'utf16le').swap16()],
+  ])('is recognised by its beginning: %s', async (_, content) => {
+    expect(await refusal(readStaged('a.xml', content))).toContain('The XML file has no records');
   });
 });
 
@@ -313,6 +334,14 @@ describe('namespaces of XML', () => {
       ['7', '1'],
       ['', '2'],
     ]);
+  });
+
+  it('are told apart up to a thousand, and then have the prefixes of the file', async () => {
+    const declared = (count: number) =>
+      Array.from({ length: count }, (_, number) => `xmlns:p${number}="n${number}"`).join(' ');
+    const item = '<item xmlns:p0="other" xmlns:p1="another"><p0:a>1</p0:a></item>';
+    expect(await headerOf(declared(998), item)).toEqual(['p02:a']);
+    expect(await headerOf(declared(1000), item)).toEqual(['p0:a']);
   });
 });
 

@@ -69,6 +69,10 @@ describe('a cell of an Excel sheet', () => {
     ['a percentage with decimals', { number: '0.075', format: '0.0%' }, '7.5%'],
     ['a code with zeros by format', { number: '42', format: '00000' }, '00042'],
     ['a code with words by format', { number: '42', format: '"ART-"0000' }, 'ART-0042'],
+    ['a long code with words by format', { number: '12345', format: '"ART-"0000' }, 'ART-12345'],
+    ['a code in groups by format', { number: '1042', format: '000-000' }, '001-042'],
+    ['a code in groups by format, with words', { number: '7', format: '"A"00\\.0"/X"' }, 'A00.7/X'],
+    ['a number in groups by blanks', { number: '1299', format: '0 000' }, '1299'],
     ['a day', { number: '46086', format: 'dd/mm/yyyy' }, '2026-03-05'],
     ['a day with words', { number: '46086', format: '[$-407]d. mmmm yyyy' }, '2026-03-05'],
     ['a moment', { number: '46086.75', format: 'yyyy-mm-dd hh:mm' }, '2026-03-05T18:00:00'],
@@ -84,6 +88,7 @@ describe('a cell of an Excel sheet', () => {
     ['a formula with its result', { formula: 'B1*2', result: '24.5' }, '24.5'],
     ['a formula with a text', { formula: 'A1&"x"', result: 'lamp x' }, 'lamp x'],
     ['a formula without its result', { formula: 'B1*2' }, '#FORMULA!'],
+    ['a format that only hostile files have', { number: '1.5', format: `0.${'0'.repeat(2000)}` }, '1.5'],
     ['a character that XML cannot hold', 'a_x000D_\nb', 'a\nb'],
   ])('%s', async (_, cell, text) => {
     expect(await cellOf(cell)).toBe(text);
@@ -103,6 +108,51 @@ describe('a cell of an Excel sheet', () => {
       { date1904: true },
     );
     expect((await readStaged('a.xlsx', bytes)).cells).toEqual([['2026-03-05', 'a']]);
+  });
+});
+
+describe('a cell as programs other than Excel write it', () => {
+  const sheet = (cell: string, after = '') =>
+    `<worksheet><sheetData><row r="1"><c r="A1" t="inlineStr"><is><t>a</t></is></c></row><row r="2">${cell}</row><row r="3"><c r="B3"><v>1</v></c></row></sheetData>${after}</worksheet>`;
+  const rowsOf = async (xml: string, more: Record<string, string> = {}) => {
+    const parts = { 'xl/worksheets/sheet1.xml': xml, ...more };
+    return (await readStaged('a.xlsx', makeXlsx([{ name: 'S', rows: [] }], { more: parts }))).cells;
+  };
+
+  it.each([
+    ['a currency that is built in', '<c r="A2" s="1"><v>12.345</v></c>', '12.35'],
+    ['a formula for text without its result', '<c r="A2" t="str"><f>B1</f></c>', '#FORMULA!'],
+    ['a formula whose result is an empty text', '<c r="A2" t="str"><f>B1</f><v></v></c>', ''],
+    ['a reference without letters', '<c r="2"><v>5</v></c>', '5'],
+  ])('%s', async (_, cell, text) => {
+    const styles = '<styleSheet><cellXfs><xf numFmtId="0"/><xf numFmtId="7"/></cellXfs></styleSheet>';
+    const [row] = await rowsOf(sheet(`${cell}<c r="B2"><v>1</v></c>`), { 'xl/styles.xml': styles });
+    expect(row).toEqual([text, '1']);
+  });
+
+  it('gets the value of the cells that it is merged with, however they are listed', async () => {
+    const merged = "<x:mergeCells><x:mergeCell ref='A2:A3'></x:mergeCell></x:mergeCells>";
+    const text = '<c r="A2" t="inlineStr"><is><t>mergeCells</t></is></c>';
+    expect(await rowsOf(sheet(text, merged))).toEqual([
+      ['mergeCells', ''],
+      ['mergeCells', '1'],
+    ]);
+  });
+
+  it('is found where the names of the parts differ in case, and other targets are odd', async () => {
+    const relation = (id: string, type: string, target: string) =>
+      `<Relationship Id="${id}" Type="r/${type}" Target="${target}"/>`;
+    const relations = [
+      relation('rId1', 'worksheet', 'Worksheets\\Sheet1.xml'),
+      relation('rIdStrings', 'sharedStrings', 'SharedStrings.xml'),
+      relation('rId7', 'hyperlink', 'http://[x'),
+      relation('rId8', 'hyperlink', '%zz'),
+    ];
+    const cells = await rowsOf(sheet('<c r="A2" t="s"><v>0</v></c>'), {
+      'xl/_rels/workbook.xml.rels': `<Relationships>${relations.join('')}</Relationships>`,
+      'xl/sharedStrings.xml': '<sst><si><t>shared</t></si></sst>',
+    });
+    expect(cells[0]).toEqual(['shared', '']);
   });
 });
 
@@ -127,6 +177,33 @@ describe('a cell of a LibreOffice sheet', () => {
     ['a formula without its result', { formula: 'B1*2' }, '#FORMULA!'],
   ])('%s', async (_, cell, text) => {
     expect(await cellOf(cell, 'ods')).toBe(text);
+  });
+
+  const note = '<office:annotation><dc:creator>me</dc:creator><text:p>a</text:p></office:annotation>';
+  const line = '<draw:line><text:p>l</text:p></draw:line>';
+  const code = (shown: string, more = '') =>
+    `<table:table-cell ${more} office:value-type="float" office:value="42">${shown}</table:table-cell>`;
+  it.each([
+    ['a note', code(`${note}<text:p>00042</text:p>`), '00042'],
+    ['lines and shapes', code(`<text:p>00042</text:p><draw:g>${line}${line}</draw:g>`), '00042'],
+    ['a code in the style of its column', code('<text:p>ART-0042</text:p>'), 'ART-0042'],
+    ['a number in another style', code('<text:p>No. 42</text:p>', 'table:style-name="n"'), '42'],
+    ['a text without a type', '<table:table-cell><text:p>words</text:p></table:table-cell>', 'words'],
+  ])('%s', async (_, cell, text) => {
+    const format = (name: string, digits: number) =>
+      `<number:number-style style:name="${name}"><number:number number:min-integer-digits="${digits}"/></number:number-style>`;
+    const style = (name: string, more: string) => `<style:style style:name="${name}" ${more}/>`;
+    const header = '<table:table-cell office:value-type="string"><text:p>a</text:p></table:table-cell>';
+    const rows = [header, cell].map((one) => `<table:table-row>${one}</table:table-row>`).join('');
+    const column = '<table:table-column table:default-cell-style-name="c"/>';
+    const bytes = makeZip(
+      Object.entries({
+        mimetype: 'application/vnd.oasis.opendocument.spreadsheet',
+        'styles.xml': `<a>${format('N1', 4)}${format('N2', 1)}${style('Code', 'style:data-style-name="N1"')}</a>`,
+        'content.xml': `<a>${style('c', 'style:parent-style-name="Code"')}${style('n', 'style:data-style-name="N2"')}<table:table table:name="S">${column}${rows}</table:table></a>`,
+      }).map(([name, content]) => ({ name, content })),
+    );
+    expect((await readStaged('a.ods', bytes)).cells).toEqual([[text]]);
   });
 });
 
@@ -329,6 +406,18 @@ describe('a workbook that is broken or hostile', () => {
     const bomb = sheet(`<worksheet>${'<row></row>'.repeat(7 * 1024 ** 2)}</worksheet>`);
     expect(await refusal(readStaged('a.xlsx', bomb))).toContain('beyond the limit ratio');
     expect(await refusal(readStaged('a.ods', bombOds()))).toContain('beyond the limit ratio');
+  });
+  it.each([
+    ['content.xml', 'not text', 'The document has a password. Save it without a password.'],
+    ['encrypted-package', 'x', 'is a document with a password'],
+  ])('is refused where it has a password (%s)', async (name, content, message) => {
+    const manifest = '<m:manifest><m:file-entry><m:encryption-data/></m:file-entry></m:manifest>';
+    const bytes = makeZip([
+      { name: 'mimetype', content: 'application/vnd.oasis.opendocument.spreadsheet' },
+      { name: 'META-INF/manifest.xml', content: manifest },
+      { name, content },
+    ]);
+    expect(await refusal(readStaged('a.ods', bytes))).toContain(message);
   });
   it('is refused as what it is, where it holds no sheet', async () => {
     const empty = makeXlsx([{ name: 'S', rows: [] }]);
