@@ -162,6 +162,30 @@ describeWithBrowser('a new job in a browser', () => {
       expect((await looking.get(path)).status).toBe(403);
   });
 
+  it('leaves the keyboard where it is when a question is answered', async () => {
+    const { page, complaints } = await openVisitor(browser);
+    await page.goto(dashboard.url);
+    await page.getByLabel('Token').fill(dashboard.tokens.full);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.goto(new URL('/new', dashboard.url).href);
+    await page.getByLabel('CSV, Excel').setInputFiles({
+      name: 'list.csv',
+      mimeType: 'text/csv',
+      buffer: Buffer.from('Was;Wer;Wieviel\nTasse;Anna;12,90\nTeller;Bert;8,50\n'),
+    });
+    await page.getByRole('button', { name: 'Upload' }).click();
+    const question = page.getByLabel('Which column has the name of the product?');
+    await question.focus();
+    // Each press chooses the next entry of a list that is closed.
+    for (const column of ['Was', 'Wer']) {
+      await page.keyboard.press('ArrowDown');
+      await page.locator('.columns tr', { hasText: column }).filter({ hasText: 'your answer' }).waitFor();
+      expect(await question.inputValue()).toBe(`=${column}`);
+      expect(await question.evaluate((element) => element.matches(':focus'))).toBe(true);
+    }
+    expect(complaints).toEqual([]);
+  });
+
   it('renders the records again when a column is given another field, with and without scripts', async () => {
     for (const [javaScriptEnabled, isLate] of [
       [true, false],

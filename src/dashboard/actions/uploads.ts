@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
 import { mkdir, mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { dirname, join, sep } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { FastifyRequest } from 'fastify';
@@ -58,7 +58,7 @@ export function openUploads() {
         throw error;
       }
       const upload = {
-        ...{ id, run, name, path, draft },
+        ...{ id, run, name: shortened(printable(name), NAME_LENGTH), path, draft },
         read: async () => (await open(path)).createReadStream(),
       };
       const oldest = keepNewest(kept, MOST, id, upload);
@@ -88,6 +88,11 @@ export function keepNewest<T>(kept: Map<string, T>, most: number, id: string, va
 
 async function removeFolder({ path }: Upload): Promise<void> {
   await rm(dirname(path), { recursive: true, force: true });
+}
+
+/** A message about an upload, which names it as its visitor does. */
+export function withoutFolder(text: string, { path }: Upload): string {
+  return text.replaceAll(`${dirname(path)}${sep}`, '');
 }
 
 /** A name for a file in the workspace: no folder, nothing hidden, and no sign that a glob would read. */
@@ -120,8 +125,9 @@ export async function receiveUpload(
       checked = true;
     } else {
       if (!checked) checkFormToken(request, undefined);
-      const name = part.filename === '' ? 'the uploaded file' : part.filename;
-      const upload = await uploads.keep(run, shortened(printable(name), NAME_LENGTH), part.file);
+      // Browsers send a quotation mark in a file name as %22.
+      const name = part.filename === '' ? 'the uploaded file' : part.filename.replaceAll('%22', '"');
+      const upload = await uploads.keep(run, name, part.file);
       if (!part.file.truncated) return upload;
       await uploads.drop(upload);
       const most = `At most ${formatBytes(UPLOAD_LIMIT_BYTES)} can be uploaded.`;

@@ -2,7 +2,7 @@ import type { EditableFile } from '../../config/edit-file.ts';
 import { FLOOR_TEXT } from '../../model/safety-limits.ts';
 import { html, type Markup, type Slot } from '../../report/html/markup.ts';
 import type { Viewer } from '../access/sessions.ts';
-import { scheduleChoices } from '../new-job/draft-page.ts';
+import { scheduleChoices, workerNote } from '../new-job/draft-page.ts';
 import { jobHref, scheduleWords } from '../pages/job-card.ts';
 import { type Page, problemList } from '../pages/page.ts';
 import { type Choice, field, postForm, select } from '../pages/post-form.ts';
@@ -23,6 +23,7 @@ export interface EditPageFacts {
   /** The file for people, without secrets. */
   readonly text: string;
   readonly program: string;
+  readonly hasWorker: boolean;
 }
 
 /** The form for source, schedule and limits of a job. */
@@ -50,7 +51,7 @@ const OUTDATED = {
 const REFUSED = { tone: 'bad', text: 'Nothing was written: correct the marked fields.' } as const;
 
 function formPart(facts: EditPageFacts, viewer: Viewer): Markup {
-  const { name, file, shown, values, program } = facts;
+  const { name, file, shown, values } = facts;
   const { location, source, limits } = editForm(file);
   const text = (control: Control) => textField(control, facts);
   const before = Object.entries(shown).map(([key, value]) => [`was.${key}`, value] as const);
@@ -80,7 +81,7 @@ ${source.map(text)}
 ${selectField({ name: 'schedule', label: 'When does it run?' }, choicesOf(shown), facts)}
 <div data-when="schedule=other">${text({ name: 'cron', label: 'Minute, hour, day, month, weekday', hint: values['schedule'] === 'other' ? scheduleWords(values['cron'] ?? '') : '' })}</div>
 <div data-unless="schedule=no">${text({ name: 'timezone', label: 'Time zone' })}</div>
-<p class="hint">Workers follow a change within seconds. Schedules need a worker: <code>${program} dashboard --worker</code> keeps them in this process.</p>
+<p class="hint">Workers follow a change within seconds. ${workerNote(facts)}</p>
 </fieldset>
 ${
   limits.length > 0 &&

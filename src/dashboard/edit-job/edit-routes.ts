@@ -23,7 +23,14 @@ export function editRoutes(app: FastifyInstance, { dashboard, log }: RouteParts)
       Object.entries(valuesOf(file, serverTimezone())).map(([key, value]) => [key, redactor.redact(value)]),
     );
     return {
-      ...{ name, file, values, text, program: dashboard.program },
+      ...{
+        name,
+        file,
+        values,
+        text,
+        program: dashboard.program,
+        hasWorker: dashboard.workerHealth !== undefined,
+      },
       shown: values,
       errors: new Map(),
     };
@@ -103,13 +110,28 @@ function merged(now: EditValues, before: EditValues, typed: EditValues): EditVal
 type Errors = EditPageFacts['errors'];
 
 /** What the checks of a file cannot say of a field that is left blank. */
-function missingIn(now: EditValues, { location, schedule, cron = '', timezone = '' }: EditValues): Errors {
+function missingIn(
+  now: EditValues,
+  { place, location, schedule, cron = '', timezone = '' }: EditValues,
+): Errors {
+  const isNew = location !== undefined && (location !== now['location'] || place !== now['place']);
   const isTyped = cron !== now['cron'] || timezone !== now['timezone'];
   // A paused schedule is a comment, which the checks of a file do not read.
   const wrong = schedule === 'paused' && isTyped ? whyNoSchedule(cron, timezone || 'UTC') : undefined;
   return new Map([
-    ...(location !== now['location'] && location?.includes(HIDDEN) === true
+    ...(isNew && location.includes(HIDDEN)
       ? [['location', ['Give the whole address: a secret of the file is not shown here.']] as const]
+      : []),
+    // Whoever may write to the disk of this machine decides which of its other files are read.
+    ...(isNew && place === 'path' && /^(?:[/\\~]|[A-Za-z]:)/.test(location)
+      ? [
+          [
+            'location',
+            [
+              'Give a path inside the workspace. A path outside it is written into the file of the job by hand.',
+            ],
+          ] as const,
+        ]
       : []),
     ...(wrong === undefined ? [] : [['cron', [wrong]] as const]),
     ...(location === '' ? [['location', ['Give the path or the address of the file.']] as const] : []),

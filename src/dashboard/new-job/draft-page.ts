@@ -21,14 +21,14 @@ import { serverTimezone } from '../pages/moment.ts';
 import type { Page } from '../pages/page.ts';
 import { type Choice, field, note, postForm, select, uploadForm } from '../pages/post-form.ts';
 import { type AskedReading, type Draft, type DraftFile, type DraftState, OWN_MAPPING } from './draft.ts';
-import { needsCrosswalk } from './new-files.ts';
+import { type FieldProblem, needsCrosswalk } from './new-files.ts';
 import { UPLOADS_FOLDER } from './upload-targets.ts';
 
 /** What the page of a draft shows besides the draft. */
 export interface DraftPageFacts {
   readonly state: DraftState;
   /** What is missing or wrong, after the job was to be created. */
-  readonly problems: readonly string[];
+  readonly problems: readonly FieldProblem[];
   /** The stores of the workspace; undefined where there is no stores.yaml. */
   readonly stores: readonly string[] | undefined;
   readonly known: { readonly url: string | undefined; readonly apiKey: string | undefined };
@@ -36,6 +36,8 @@ export interface DraftPageFacts {
   /** A name that no job has. */
   readonly jobName: string;
   readonly program: string;
+  /** Whether a worker in the process of the dashboard keeps schedules. */
+  readonly hasWorker: boolean;
 }
 
 /** The page that makes a job: how the file is read, its columns, its first records, the store and the schedule. */
@@ -47,12 +49,12 @@ export function draftPage(draft: Draft, facts: DraftPageFacts, viewer: Viewer): 
     form: true,
     heading: html`New job`,
     body: html`<p class="page-lead">From ${foreign(state.name)}. Nothing is written before the last button, and nothing is sent before you approve the plan. <a href="/new">Another file</a></p>
-${problems.length > 0 && html`<div class="notice bad" role="alert"><h2>The job was not created</h2><ul>${problems.map((problem) => html`<li>${problem}</li>`)}</ul></div>`}
+${problems.length > 0 && html`<div class="notice bad" role="alert"><h2>The job was not created</h2><ul>${problems.map(({ field: name, text }) => html`<li>${name === null ? text : html`<a href="#${name}">${text}</a>`}</li>`)}</ul></div>`}
 ${postForm(
   {
     action: `/new/${draft.id}`,
     style: 'draft',
-    body: html`<div id="matching" data-rendered aria-live="off">${matching(draft, state)}</div>
+    body: html`<div id="matching" data-rendered aria-live="off">${matching(draft, state, problems)}</div>
 ${
   state.file !== undefined &&
   html`<div id="settings">${settings(draft, state.file, facts)}</div>
@@ -66,7 +68,11 @@ ${
 }
 
 /** Everything that changes with the answers: rendered again after each of them. */
-function matching(draft: Draft, { name, asked, problem, file }: DraftState): Markup {
+function matching(
+  draft: Draft,
+  { name, asked, problem, file }: DraftState,
+  problems: readonly FieldProblem[],
+): Markup {
   return html`<fieldset><legend>The file</legend>
 ${file !== undefined && html`<p>${describeLook(file.look, name)}</p>`}
 ${problem !== null && html`<p class="notice bad" role="alert">This file cannot be imported. ${problem}</p>`}
@@ -74,7 +80,7 @@ ${asked.map(readingSelect)}
 ${file !== undefined && mappingSelect(draft, file)}
 </fieldset>
 ${file?.proposal !== undefined && columnsPart(draft, file, file.proposal.columns)}
-${file?.spec !== undefined && paramsPart(file)}
+${file?.spec !== undefined && paramsPart(file, problems)}
 ${file !== undefined && previewPart(file)}
 <p class="actions"><button type="submit" name="do" value="update" class="button" data-without-script>Show the records again</button></p>`;
 }
@@ -129,9 +135,12 @@ function columnsPart(
 ): Markup {
   const labels = imports === undefined ? {} : COLUMN_FIELDS[imports];
   const questions = [...draft.asked.values()].filter(
-    ({ id }) =>
+    ({ id, answers }) =>
       proposal?.questions.some((question) => question.id === id) === true ||
-      (!id.startsWith('column.') && draft.answers[id] !== undefined),
+      // It stays where the keyboard is, unless the table has given another answer.
+      (id.startsWith('column.')
+        ? answers.some(({ value }) => value === draft.answers[id])
+        : draft.answers[id] !== undefined),
   );
   const open = new Set(proposal?.questions.map(({ id }) => id));
   return html`<fieldset><legend>The columns</legend>
@@ -186,7 +195,7 @@ function questionField({ id, text, reason, answers }: MappingQuestion, answer: s
   return html`<p class="field question${isOpen && ' open'}"><label for="${name}">${text}</label>${control} <span class="quiet">${sentence(reason)}.</span></p>`;
 }
 
-function paramsPart({ spec, params }: DraftFile): Markup | false {
+function paramsPart({ spec, params }: DraftFile, problems: readonly FieldProblem[]): Markup | false {
   const entries = Object.entries(spec?.params ?? {});
   if (entries.length === 0) return false;
   const unset = new Set(unsetParams(spec ?? {}).map(({ name }) => name));
@@ -194,8 +203,8 @@ function paramsPart({ spec, params }: DraftFile): Markup | false {
   const fieldOf = ([name, param]: (typeof entries)[number]) => {
     const { default: usual, description } = typeof param === 'object' ? param : { default: param };
     const id = `param.${name}`;
-    const input = html`<input id="${id}" name="${id}" value="${params[name] ?? ''}" placeholder="${usual === undefined ? '' : String(usual)}" data-renders>`;
-    return field(id, name, input, note(description));
+    const input = html`<input id="${id}" name="${id}" value="${params[name] ?? ''}" placeholder="${usual === undefined ? '' : String(usual)}" data-renders${invalid(problems, id)}>`;
+    return field(id, name, input, html`${wrong(problems, id)}${note(description)}`);
   };
   const others = entries.filter((entry) => !needed.includes(entry));
   return html`${needed.length > 0 && html`<fieldset><legend>What the mapping needs</legend>${needed.map(fieldOf)}</fieldset>`}
@@ -262,21 +271,45 @@ function summaryOf(fields: PreviewedRecord['fields']): Markup {
   return html`<b>${foreign(named.map(String).join(', '), 120)}</b>${parts.length > 0 && ` ${parts.join(', ')}`}`;
 }
 
+/** What says of a field that it is wrong. */
+function wrong(problems: readonly FieldProblem[], name: string): Markup | false {
+  const own = problems.filter((problem) => problem.field === name);
+  return (
+    own.length > 0 &&
+    html`<span class="field-error" id="wrong-${name}">${own.map(({ text }) => text).join(' ')}</span>`
+  );
+}
+
+/** Attributes of a field that may be wrong; `more`: the id of what else describes it. */
+function invalid(problems: readonly FieldProblem[], name: string, more = ''): Markup {
+  const isWrong = problems.some((problem) => problem.field === name);
+  const ids = [...(isWrong ? [`wrong-${name}`] : []), ...(more === '' ? [] : [more])];
+  return html`${ids.length > 0 && html` aria-describedby="${ids.join(' ')}"`}${isWrong && html` aria-invalid="true"`}`;
+}
+
 function settings(draft: Draft, file: DraftFile, facts: DraftPageFacts): Markup {
   const { fields } = draft;
+  const { problems } = facts;
   const schedule = fields['schedule'] ?? 'no';
   const cron = fields['cron'] ?? '15 2 * * *';
   return html`<fieldset><legend>The job</legend>
-${field('name', 'Name', html`<input id="name" name="name" value="${fields['name'] ?? facts.jobName}" required autocomplete="off" spellcheck="false" pattern="[A-Za-z0-9][A-Za-z0-9._\\-]*" title="Letters, digits, dots, - and _">`)}
-${facts.stores === undefined ? newStoreFields(draft, facts) : field('store', 'Store', select('store', alike(facts.stores), fields['store']))}
+${field('name', 'Name', html`<input id="name" name="name" value="${fields['name'] ?? facts.jobName}" required autocomplete="off" spellcheck="false" pattern="[A-Za-z0-9][A-Za-z0-9._\\-]*" title="Letters, digits, dots, - and _"${invalid(problems, 'name')}>`, wrong(problems, 'name'))}
+${facts.stores === undefined ? newStoreFields(draft, facts) : field('store', 'Store', select('store', alike(facts.stores), fields['store']), wrong(problems, 'store'))}
 ${needsCrosswalk(file) && html`<p class="notice">The store updates contacts by its own ids. After the job is created, upload a file with them on its page: with the columns <code>id</code> and <code>email</code>. Contacts that it lacks are rejected.</p>`}
 </fieldset>
 <fieldset><legend>The schedule</legend>
 ${field('schedule', 'When does it run?', select('schedule', scheduleChoices(), schedule))}
-<div data-when="schedule=other">${field('cron', 'Minute, hour, day, month, weekday', html`<input id="cron" name="cron" value="${cron}" autocomplete="off" spellcheck="false">`, note(schedule === 'other' && scheduleWords(cron)))}</div>
-<div data-unless="schedule=no">${field('timezone', 'Time zone', html`<input id="timezone" name="timezone" value="${fields['timezone'] ?? serverTimezone()}"${fields['timezone'] === undefined && html` data-browser-timezone`} autocomplete="off" spellcheck="false">`)}</div>
-<p class="hint">${draft.source.kind === 'file' ? html`The file is copied into <code>${UPLOADS_FOLDER}/</code>. A scheduled run reads that copy again: for new data, upload a new file on the page of the job, or give the job an address or a folder where a new file is put.` : 'Each run reads what is at the address then.'} Schedules need a worker: <code>${facts.program} dashboard --worker</code> keeps them in this process.</p>
+<div data-when="schedule=other">${field('cron', 'Minute, hour, day, month, weekday', html`<input id="cron" name="cron" value="${cron}" autocomplete="off" spellcheck="false"${invalid(problems, 'cron')}>`, html`${wrong(problems, 'cron')}${note(schedule === 'other' && scheduleWords(cron))}`)}</div>
+<div data-unless="schedule=no">${field('timezone', 'Time zone', html`<input id="timezone" name="timezone" value="${fields['timezone'] ?? serverTimezone()}"${fields['timezone'] === undefined && html` data-browser-timezone`} autocomplete="off" spellcheck="false"${invalid(problems, 'timezone')}>`, wrong(problems, 'timezone'))}</div>
+<p class="hint">${draft.source.kind === 'file' ? html`The file is copied into <code>${UPLOADS_FOLDER}/</code>. A scheduled run reads that copy again: for new data, upload a new file on the page of the job, or give the job an address or a folder where a new file is put.` : 'Each run reads what is at the address then.'} ${workerNote(facts)}</p>
 </fieldset>`;
+}
+
+/** What keeps schedules. */
+export function workerNote({ program, hasWorker }: Pick<DraftPageFacts, 'program' | 'hasWorker'>): Markup {
+  return hasWorker
+    ? html`This dashboard keeps schedules as long as it runs.`
+    : html`Schedules need a worker: <code>${program} dashboard --worker</code> keeps them in this process.`;
 }
 
 /** Choices that people read as they are. */
@@ -294,7 +327,7 @@ export function scheduleChoices(between: readonly Choice[] = []): readonly Choic
   ];
 }
 
-function newStoreFields({ fields, apiKey }: Draft, { known, sandboxUrl }: DraftPageFacts): Markup {
+function newStoreFields({ fields, apiKey }: Draft, { known, sandboxUrl, problems }: DraftPageFacts): Markup {
   const kind = fields['storeKind'] ?? 'own';
   const hasKey = apiKey !== undefined || known.apiKey !== undefined;
   const unit = fields['weightUnit'] ?? 'kg';
@@ -303,20 +336,25 @@ function newStoreFields({ fields, apiKey }: Draft, { known, sandboxUrl }: DraftP
     ['sandbox', `None yet: the sandbox at ${sandboxUrl}`],
   ];
   return html`${field('storeKind', 'Which store is it for?', select('storeKind', kinds, kind))}
-<div data-when="storeKind=own">${field('url', 'Address of the store', html`<input id="url" name="url" type="url" inputmode="url" value="${fields['url'] ?? known.url ?? ''}" placeholder="https://shop.example" autocomplete="off">`)}
-${field('apiKey', 'API key', html`<input id="apiKey" name="apiKey" type="password" autocomplete="off" spellcheck="false" aria-describedby="key-hint">`, html` <span class="quiet" id="key-hint">${hasKey ? 'A key is known; leave this blank to use it. ' : ''}It is written into <code>.env</code> of the workspace, which only its owner can read, and nowhere else.</span>`)}</div>
+<div data-when="storeKind=own">${field('url', 'Address of the store', html`<input id="url" name="url" type="url" inputmode="url" value="${fields['url'] ?? known.url ?? ''}" placeholder="https://shop.example" autocomplete="off"${invalid(problems, 'url')}>`, wrong(problems, 'url'))}
+${field('apiKey', 'API key', html`<input id="apiKey" name="apiKey" type="password" autocomplete="off" spellcheck="false"${invalid(problems, 'apiKey', 'key-hint')}>`, html`${wrong(problems, 'apiKey')} <span class="quiet" id="key-hint">${hasKey ? 'A key is known; leave this blank to use it. ' : ''}It is written into <code>.env</code> of the workspace, which only its owner can read, and nowhere else.</span>`)}</div>
 ${field('weightUnit', 'Unit in which the store shows weights', select('weightUnit', alike(['kg', 'g', 'lb', 'oz']), unit))}`;
 }
 
+interface NewJobPageFacts {
+  readonly limit: string;
+  /** As it was typed. */
+  readonly address: string;
+  /** What is wrong with the address. */
+  readonly problem: string | null;
+}
+
 /** The page that takes a file or an address. */
-export function newJobPage(
-  { limit, problem }: { readonly limit: string; readonly problem: string | null },
-  viewer: Viewer,
-): Page {
+export function newJobPage({ limit, address, problem }: NewJobPageFacts, viewer: Viewer): Page {
+  const isWrong = problem !== null;
   return {
     title: 'New job',
     section: 'jobs',
-    notice: problem === null ? null : { tone: 'bad', text: problem },
     body: html`<p class="page-lead">A job imports a file of products or contacts. You match its columns and see the first records before anything is written or sent.</p>
 <div class="ways">
 ${uploadForm({ action: '/new/upload', heading: 'Upload a file', label: 'A CSV, Excel (.xlsx), OpenDocument (.ods), JSON or XML file, also zipped', hint: `At most ${limit}.`, button: 'Upload' }, viewer)}
@@ -326,7 +364,7 @@ ${postForm(
     style: 'panel upload',
     body: html`<h2>Use a link</h2>
 <p><label for="address">Link to a file on the web, or to a Google Sheet</label>
-<input id="address" name="address" type="text" inputmode="url" required placeholder="https://shop.example/export.csv" autocomplete="off" spellcheck="false"></p>
+<input id="address" name="address" type="text" inputmode="url" required value="${address}" placeholder="https://shop.example/export.csv" autocomplete="off" spellcheck="false"${isWrong && html` autofocus aria-invalid="true" aria-describedby="wrong-address"`}>${isWrong && html`<span class="field-error" id="wrong-address">${problem}</span>`}</p>
 <p class="hint">Each run downloads the file again. If the link has a secret, such as a token, put the secret into the file <code>.env</code> as <code>FEED_TOKEN</code> and write it in the link as <code>\${FEED_TOKEN}</code>.</p>
 <p class="actions"><button type="submit" class="button primary">Continue</button></p>`,
   },

@@ -18,7 +18,7 @@ import {
   type SourceLook,
   type SourcePreview,
 } from '../../run/preview-source.ts';
-import { keepNewest, type Upload, type Uploads } from '../actions/uploads.ts';
+import { keepNewest, type Upload, type Uploads, withoutFolder } from '../actions/uploads.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import { CSRF_FIELD } from '../pages/post-form.ts';
 import { type FormFields, sentenceOf, whileFewRead } from '../route-parts.ts';
@@ -134,13 +134,18 @@ async function readLook(draft: Draft, dashboard: DashboardContext) {
     } catch (error) {
       const question = readingQuestion(error);
       if (question === undefined || known[question.key] !== undefined)
-        return { asked, problem: dashboard.retell(sentenceOf(error)) };
+        return { asked, problem: shownOf(draft, dashboard.retell(sentenceOf(error))) };
       const given = draft.fields[question.key];
       const value = given === undefined || given === '' ? question.likely : given;
       asked.push({ question, value });
       if (value === undefined) return { asked, problem: null };
     }
   }
+}
+
+/** A message for the page of a draft: its file has the name that the visitor knows. */
+function shownOf({ source }: Draft, text: string): string {
+  return source.kind === 'file' ? withoutFolder(text, source.upload) : text;
 }
 
 /** A file is read once for each way of reading it. */
@@ -182,7 +187,8 @@ async function readMapping(draft: Draft, look: SourceLook, dashboard: DashboardC
   const weightUnit =
     (store === undefined ? undefined : workspace.inspection.store(store)?.value?.weightUnit) ?? 'kg';
   const options = { params, weightUnit, now: dashboard.context.clock() };
-  const preview = spec && (await previewSource(look, spec, options).catch(sentenceOf));
+  const preview =
+    spec && (await previewSource(look, spec, options).catch((error) => shownOf(draft, sentenceOf(error))));
   return { look, recognised, known, imports, mapping, proposal, refused, spec, params, preview };
 }
 
@@ -233,8 +239,10 @@ export function takeAnswers(draft: Draft, fields: FormFields): void {
   }
   for (const [name, value = ''] of isOther ? [] : Object.entries(fields)) {
     const id = /^answer\.(.+)$/s.exec(name)?.[1];
-    if (id === undefined || value === '') continue;
-    answers[id] = value.startsWith('=') ? value.slice(1) : value;
+    const answer = value.startsWith('=') ? value.slice(1) : value;
+    // A question that still shows the answer of before does not undo what was chosen in the table.
+    if (id === undefined || value === '' || answer === draft.answers[id]) continue;
+    answers[id] = answer;
   }
   const { apiKey, [CSRF_FIELD]: _, ...others } = fields;
   draft.answers = answers;

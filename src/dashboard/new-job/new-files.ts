@@ -18,8 +18,14 @@ import type { FormFields } from '../route-parts.ts';
 import { type Draft, type DraftFile, type DraftState, OWN_MAPPING, readingOf } from './draft.ts';
 import { UPLOADS_FOLDER } from './upload-targets.ts';
 
-/** The answers of a draft as `init` has them, or what is still missing or wrong, as sentences. */
-export type NewFiles = { readonly workspace: NewWorkspace } | { readonly problems: readonly string[] };
+/** A sentence about what is missing or wrong, and the field of the form; null for none. */
+export interface FieldProblem {
+  readonly field: string | null;
+  readonly text: string;
+}
+
+/** The answers of a draft as `init` has them, or what is still missing or wrong. */
+export type NewFiles = { readonly workspace: NewWorkspace } | { readonly problems: readonly FieldProblem[] };
 
 /** Turns the answers of a draft into a new job, for the code of `init` that writes its files. */
 export function newFilesOf(draft: Draft, { asked, file }: DraftState, dashboard: DashboardContext): NewFiles {
@@ -27,17 +33,21 @@ export function newFilesOf(draft: Draft, { asked, file }: DraftState, dashboard:
   const workspace = dashboard.openWorkspace();
   const { dir } = workspace;
   if (file?.spec === undefined || file.imports === undefined)
-    return { problems: ['Answer the open questions about the file first.'] };
+    return { problems: [{ field: null, text: 'Answer the open questions about the file first.' }] };
   const { spec, imports, mapping, proposal, params, look } = file;
   const store = storeOf(draft, workspace, dashboard);
   const schedule = scheduleOf(fields);
   const name = (fields['name'] ?? '').trim();
-  const problems = [
-    whyNoJobName(dir, name),
+  const noName = whyNoJobName(dir, name);
+  const problems: FieldProblem[] = [
+    ...unsetParams(spec, params).map((param) => ({
+      field: `param.${param.name}`,
+      text: `The mapping needs the parameter ${param.name}.`,
+    })),
+    ...(noName === undefined ? [] : [{ field: 'name', text: noName }]),
     ...('problems' in store ? store.problems : []),
     ...('problem' in schedule ? [schedule.problem] : []),
-    ...unsetParams(spec, params).map(({ name }) => `The mapping needs the parameter ${name}.`),
-  ].filter((problem) => problem !== undefined);
+  ];
   if (problems.length > 0 || 'problems' in store || 'problem' in schedule) return { problems };
   const isOwn = mapping === OWN_MAPPING;
   const mappingName = isOwn
@@ -87,7 +97,7 @@ export function freeJobName(dir: string, usual: string): string {
 
 function whyNoJobName(dir: string, name: string): string | undefined {
   if (!isName(name))
-    return `The job cannot be called '${name}': only letters, digits, dots, - and _, beginning with a letter or digit.`;
+    return `The job cannot be called '${name}': at most 64 letters, digits, dots, - and _, beginning with a letter or digit.`;
   return existsSync(join(dir, 'jobs', `${name}.yaml`))
     ? `There is a job ${name} already: choose another name.`
     : undefined;
@@ -114,11 +124,11 @@ function storeOf(
   { fields, apiKey: typed }: Draft,
   workspace: Workspace,
   { newStore }: Pick<DashboardContext, 'newStore'>,
-): { readonly name: string; readonly answer: StoreAnswer } | { readonly problems: readonly string[] } {
+): { readonly name: string; readonly answer: StoreAnswer } | { readonly problems: readonly FieldProblem[] } {
   const names = workspace.inspection.stores().names;
   if (names !== undefined) {
     const name = fields['store'] ?? names[0] ?? '';
-    if (!names.includes(name)) return { problems: ['Choose the store.'] };
+    if (!names.includes(name)) return { problems: [{ field: 'store', text: 'Choose the store.' }] };
     const unset = workspace.inspection.store(name)?.unset.map((variable) => variable.name) ?? [];
     return {
       name,
@@ -126,7 +136,7 @@ function storeOf(
     };
   }
   if (workspace.files.stores() !== undefined)
-    return { problems: ['stores.yaml has errors: correct it first.'] };
+    return { problems: [{ field: null, text: 'stores.yaml has errors: correct it first.' }] };
   const unit = storeSchema.shape.weightUnit.safeParse(fields['weightUnit']);
   const weightUnit = unit.success ? unit.data : 'kg';
   const isSandbox = fields['storeKind'] === 'sandbox';
@@ -134,13 +144,15 @@ function storeOf(
   const url = baseUrlSchema.safeParse(isSandbox ? newStore.sandbox.url : (fields['url'] ?? '').trim());
   const key = isSandbox ? newStore.sandbox.apiKey : (typed ?? known.apiKey ?? '');
   const apiKey = storeSchema.shape.apiKey.safeParse(key);
-  const problems = [
-    ...(url.success ? [] : [`The address of the store: ${url.error.issues[0]?.message}.`]),
-    ...(key === ''
-      ? ['The API key of the store is missing.']
-      : apiKey.success
-        ? []
-        : [`The API key: ${apiKey.error.issues[0]?.message}.`]),
+  const noKey =
+    key === ''
+      ? 'The API key of the store is missing.'
+      : !apiKey.success && `The API key: ${apiKey.error.issues[0]?.message}.`;
+  const problems: FieldProblem[] = [
+    ...(url.success
+      ? []
+      : [{ field: 'url', text: `The address of the store: ${url.error.issues[0]?.message}.` }]),
+    ...(noKey === false ? [] : [{ field: 'apiKey', text: noKey }]),
   ];
   if (!url.success || problems.length > 0) return { problems };
   const variables = { [STORE_VARIABLES.url]: url.data, [STORE_VARIABLES.apiKey]: key };
@@ -152,13 +164,13 @@ function scheduleOf(
   fields: FormFields,
 ):
   | { readonly value: { readonly cron: string; readonly timezone: string } | undefined }
-  | { readonly problem: string } {
+  | { readonly problem: FieldProblem } {
   const chosen = fields['schedule'] ?? 'no';
   if (chosen === 'no') return { value: undefined };
   const cron = (chosen === 'other' ? (fields['cron'] ?? '') : chosen).trim();
   const timezone = (fields['timezone'] ?? '').trim() || serverTimezone();
   const wrong = whyNoSchedule(cron, timezone);
-  return wrong === undefined
-    ? { value: { cron, timezone } }
-    : { problem: `The schedule '${cron}' in ${timezone}: ${wrong}.` };
+  if (wrong === undefined) return { value: { cron, timezone } };
+  const field = whyNoSchedule(cron, 'UTC') === undefined ? 'timezone' : 'cron';
+  return { problem: { field, text: `The schedule '${cron}' in ${timezone}: ${wrong}.` } };
 }

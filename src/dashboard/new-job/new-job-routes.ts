@@ -4,12 +4,13 @@ import { dirname, sep } from 'node:path';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { writeTogether, writeWhole } from '../../config/edit-file.ts';
 import { composeFiles, leftToDo } from '../../config/new-workspace/new-workspace.ts';
+import { ConfigurationError } from '../../model/storeferry-error.ts';
 import { html } from '../../report/html/markup.ts';
 import { formatBytes } from '../../report/printable.ts';
 import { lookAtSource } from '../../run/preview-source.ts';
 import type { Viewer } from '../access/sessions.ts';
 import { beginAction } from '../actions/show-result.ts';
-import { receiveUpload, UPLOAD_LIMIT_BYTES } from '../actions/uploads.ts';
+import { receiveUpload, UPLOAD_LIMIT_BYTES, withoutFolder } from '../actions/uploads.ts';
 import { audit } from '../audit.ts';
 import { notFound, PageError } from '../guard/page-error.ts';
 import { jobHref } from '../pages/job-card.ts';
@@ -26,7 +27,7 @@ import {
   takeAnswers,
 } from './draft.ts';
 import { draftPage, newJobPage } from './draft-page.ts';
-import { freeJobName, newFilesOf } from './new-files.ts';
+import { type FieldProblem, freeJobName, newFilesOf } from './new-files.ts';
 import { type UploadTarget, uploadTargets } from './upload-targets.ts';
 
 interface OfDraft {
@@ -42,11 +43,16 @@ export function newJobRoutes(app: FastifyInstance, { dashboard, uploads, log }: 
     if (draft === undefined) throw notFound('This new job is no longer remembered. Upload the file again.');
     return draft;
   };
-  const pageOf = (request: FastifyRequest, draft: Draft, state: DraftState, problems: readonly string[]) => {
+  const pageOf = (
+    request: FastifyRequest,
+    draft: Draft,
+    state: DraftState,
+    problems: readonly FieldProblem[],
+  ) => {
     const workspace = dashboard.openWorkspace();
     const { mapping = OWN_MAPPING, imports = 'products' } = state.file ?? {};
     const facts = {
-      ...{ state, problems, program: dashboard.program },
+      ...{ state, problems, program: dashboard.program, hasWorker: dashboard.workerHealth !== undefined },
       stores:
         workspace.files.stores() === undefined ? undefined : (workspace.inspection.stores().names ?? []),
       known: dashboard.newStore.known(),
@@ -57,7 +63,7 @@ export function newJobRoutes(app: FastifyInstance, { dashboard, uploads, log }: 
   };
 
   app.get('/new', FOR_ACTORS, (request, reply) =>
-    reply.sendPage(newJobPage({ limit, problem: null }, request.viewer)),
+    reply.sendPage(newJobPage({ limit, address: '', problem: null }, request.viewer)),
   );
 
   app.post('/new/upload', { config: { streamed: true } }, async (request, reply) => {
@@ -71,8 +77,13 @@ export function newJobRoutes(app: FastifyInstance, { dashboard, uploads, log }: 
     try {
       dashboard.openWorkspace().webPlace(url);
     } catch (error) {
-      const problem = dashboard.retell(sentenceOf(error));
-      return reply.sendPage(newJobPage({ limit, problem }, request.viewer), 422);
+      if (!(error instanceof ConfigurationError)) throw error;
+      // The places of its problems are those in a file.
+      const texts = error.problems.map(({ message }) => message.replace(/^url: /, ''));
+      const problem = dashboard.retell(texts.join(' '));
+      // A typed secret is not sent back.
+      const address = /secret|password/.test(problem) ? '' : url;
+      return reply.sendPage(newJobPage({ limit, address, problem }, request.viewer), 422);
     }
     return reply.redirect(`/new/${drafts.open({ kind: 'web', url }).id}`, 303);
   });
@@ -131,7 +142,7 @@ export function uploadRoutes(app: FastifyInstance, { dashboard, uploads, log }: 
       await mkdir(dirname(path), { recursive: true });
       await writeWhole(path, await upload.read(), { mode: 0o600 });
     } catch (error) {
-      const problem = dashboard.retell(sentenceOf(error));
+      const problem = withoutFolder(dashboard.retell(sentenceOf(error)), upload);
       return reply.sendPage(uploadPage(job, target, problem, request.viewer), 422);
     } finally {
       await uploads.drop(upload);

@@ -102,12 +102,21 @@ it('shows what is wrong beside the field and writes nothing', async () => {
   expect((await wrong({ encoding: 'utf-99' }, 'encoding')).text).toContain('expected an encoding');
   expect((await wrong({ location: '' }, 'location')).text).toContain('Give the path');
   expect((await wrong({ location: '../secret.csv' }, 'location')).text).toContain('source.path');
+  for (const location of ['/etc/passwd', '~/list.csv', String.raw`C:\list.csv`, String.raw`\\host\list.csv`])
+    expect((await wrong({ location }, 'location')).text).toContain('Give a path inside the workspace');
   expect((await wrong({ schedule: 'other', cron: '1 2 3' }, 'cron')).text).toContain('cron fields');
   expect((await wrong({ timezone: 'Mars/Base' }, 'timezone')).text).toContain('time zone');
   const address = { place: 'url', location: 'https://shop.example/a.csv?token=hunter2' };
   const secret = await wrong(address, 'location');
   expect(secret.text).toContain('a secret must not be in a file');
   expect(secret.page.body).not.toContain('hunter2');
+});
+
+it('keeps the path outside the workspace that the file has', async () => {
+  const outside = JOB.replace('catalog.csv', '/srv/exports/catalog.csv');
+  await nightly.workspace.write(FILE, outside);
+  await save(await client.get(EDIT), { maxRejects: '20%' });
+  expect(await read()).toBe(outside.replace('10%', '20%'));
 });
 
 it('pauses a schedule with the cron that was typed in the same form', async () => {

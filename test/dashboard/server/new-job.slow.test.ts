@@ -1,0 +1,116 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { makeWorkspace, type Workspace } from '../../support/workspace.ts';
+import { type Answer, formOf, type HttpClient, multipart } from './http-client.ts';
+import { type ServedDashboard, serveDashboard } from './running-dashboard.ts';
+
+const CSV = 'Bezeichnung;Verkaufspreis;Kürzel\nTasse;12,90;T-1\nTeller;8,50;T-2\n';
+
+let workspace: Workspace;
+let dashboard: ServedDashboard;
+let client: HttpClient;
+
+/** Uploads a file for a new job: its page. */
+const upload = async (name: string, content: string | Buffer) => {
+  const { fields } = formOf(await client.get('/new'), '/new/upload');
+  const { body, type } = multipart(fields, { name, content });
+  return await client.follow(await client.post('/new/upload', body, { 'content-type': type }));
+};
+const actionOf = ({ document }: Answer) => document.querySelector('form.draft')?.getAttribute('action') ?? '';
+/** What is said beside a field that is wrong; undefined where it is not marked. */
+const besideOf = ({ document }: Answer, id: string) => {
+  const field = document.querySelector(`[id="${id}"][aria-invalid="true"]`);
+  const about = field?.getAttribute('aria-describedby')?.split(' ')[0] ?? '';
+  return document.querySelector(`[id="${about}"].field-error`)?.textContent;
+};
+const typedIn = ({ document }: Answer, id: string) =>
+  document.querySelector(`[id="${id}"]`)?.getAttribute('value');
+
+beforeAll(async () => {
+  workspace = await makeWorkspace({});
+  dashboard = await serveDashboard(workspace, '--worker');
+  client = await dashboard.signedIn('full');
+});
+afterAll(async () => {
+  await workspace?.[Symbol.asyncDispose]();
+});
+
+it('says of an address beside its field what is wrong, and keeps what was typed, but no secret', async () => {
+  const give = async (address: string) =>
+    await client.submit(await client.get('/new'), '/new/address', { address });
+  const wrong = await give('shop.example/list');
+  expect(besideOf(wrong, 'address')).toBe(
+    "expected an address such as https://shop.example/export.csv, found 'shop.example/list'",
+  );
+  expect(typedIn(wrong, 'address')).toBe('shop.example/list');
+  const secret = await give('https://shop.example/list.csv?token=abcdef123');
+  expect(besideOf(secret, 'address')).toContain('a secret must not be in a file');
+  expect(secret.body).not.toContain('abcdef123');
+  expect((await give('https://me:pass-word@shop.example/list.csv')).body).not.toContain('pass-word');
+});
+
+it('marks each field that is wrong, keeps the values, and writes nothing', async () => {
+  const page = await upload('Preise.csv', CSV);
+  const fields = {
+    ...{ name: '../nightly', storeKind: 'own', url: 'http://me:you@shop.example', weightUnit: 'kg' },
+    ...{ schedule: 'other', cron: '99 2 * *', timezone: 'Europe/Berlin', do: 'create' },
+  };
+  const refused = await client.submit(page, actionOf(page), fields);
+  expect(refused.status).toBe(422);
+  expect(besideOf(refused, 'name')).toContain('at most 64 letters, digits');
+  expect(besideOf(refused, 'url')).toContain('must not contain a user name or password');
+  expect(besideOf(refused, 'apiKey')).toBe('The API key of the store is missing.');
+  expect(besideOf(refused, 'cron')).toContain('expected five cron fields');
+  expect(besideOf(refused, 'timezone')).toBeUndefined();
+  expect([typedIn(refused, 'name'), typedIn(refused, 'cron')]).toEqual(['../nightly', '99 2 * *']);
+  const links = [...refused.document.querySelectorAll('[role="alert"] a')].map((link) =>
+    link.getAttribute('href'),
+  );
+  expect(links).toEqual(['#name', '#url', '#apiKey', '#cron']);
+
+  const zone = await client.submit(refused, actionOf(page), {
+    ...fields,
+    ...{ name: 'nightly', cron: '15 2 * * *', timezone: 'Mars/Olympus' },
+  });
+  expect(besideOf(zone, 'timezone')).toContain('Mars/Olympus');
+  expect([besideOf(zone, 'name'), besideOf(zone, 'cron')]).toEqual([undefined, undefined]);
+  expect(await readdir(join(workspace.dir, 'jobs'))).toEqual([]);
+});
+
+it('names an uploaded file as the visitor does, with the end of a long name', async () => {
+  const empty = await upload('leer.csv', '');
+  expect(empty.words).toContain('The source leer.csv is empty');
+  expect(empty.words).not.toContain('storeferry-uploads');
+  const long = `Preisliste_${'x'.repeat(100)}_Müller.csv`;
+  expect((await upload(long, CSV)).words).toMatch(/From x+_Müller\.csv\./);
+  expect((await upload('Preise %22neu%22.csv', CSV)).words).toContain('From Preise-neu-.csv.');
+});
+
+it('tells nobody to start a worker where the dashboard keeps the schedules', async () => {
+  const { words } = await upload('Preise.csv', CSV);
+  expect(words).toContain('This dashboard keeps schedules as long as it runs.');
+  expect(words).not.toContain('need a worker');
+});
+
+it('lets the answer of a question and the field of its column follow each other', async () => {
+  const names = 'Was;Wer;Wieviel\nTasse;Anna;12,90\nTeller;Bert;8,50\n';
+  const page = await upload('Fragen.csv', names);
+  const chosen = ({ document }: Answer, name: string) =>
+    document.querySelector(`select[name="${name}"] option[selected]`)?.getAttribute('value') ?? '';
+  const lists = (of: Answer) =>
+    Object.fromEntries(
+      [...of.document.querySelectorAll('select[name]')].map((list) => {
+        const name = list.getAttribute('name') ?? '';
+        return [name, chosen(of, name)];
+      }),
+    );
+  const answer = async (of: Answer, changes: Readonly<Record<string, string>>) =>
+    await client.submit(of, actionOf(of), { ...lists(of), ...changes });
+  const asked = await answer(page, { 'answer.column.title': '=Was' });
+  expect([chosen(asked, 'answer.column.title'), chosen(asked, 'field.0')]).toEqual(['=Was', 'title']);
+  const again = await answer(asked, { 'answer.column.title': '=Wer' });
+  expect([chosen(again, 'field.0'), chosen(again, 'field.1')]).toEqual(['', 'title']);
+  const moved = await answer(again, { 'field.0': 'title', 'field.1': '' });
+  expect([chosen(moved, 'answer.column.title'), chosen(moved, 'field.0')]).toEqual(['=Was', 'title']);
+});
