@@ -70,6 +70,17 @@ describe('a first import', () => {
       [],
       { records: 'data.products' },
     ],
+    [
+      'quotes that mean inches, where no cell begins with one',
+      'a.csv',
+      TITLED.slice(2)
+        .map((row) =>
+          row.map((cell) => (typeof cell === 'object' ? '4.50' : cell === 'Mug' ? 'Mug 4"' : cell)).join(';'),
+        )
+        .join('\n'),
+      [],
+      { quotes: 'none' },
+    ],
   ])('takes %s', async (_what, name, content, flags, expected) => {
     const made = await init(name, content, ...flags);
     expect(made.source).toEqual({ path: name, ...expected });
@@ -84,6 +95,12 @@ describe('a first import', () => {
     expect(made.stderr).toContain(
       'a.xml reads as XML with the records shop.offers.offer: 2 rows, 2 columns.',
     );
+  });
+
+  it('does not take quotes for inches where a cell begins with one', async () => {
+    const refused = await init('a.csv', 'Handle;Title;Variant Price\nmug;Mug 4";4.50\ncup;"Cup";3.00\n');
+    expect(refused.code).toBe(1);
+    expect(refused.stderr).toContain('The quotes of the file are broken');
   });
 
   it.each([

@@ -108,11 +108,31 @@ async function lookUntilClear(
       const { delimiter } = reading;
       return { look, ...reading, delimiter: delimiter && (delimiterName(delimiter) ?? delimiter) };
     } catch (error) {
-      const decided = await decide(asking, error, reading, file);
+      const decided =
+        (await decide(asking, error, reading, file)) ?? (await unquoted(asking, error, reading, file));
       if (decided === undefined) throw error;
       reading = { ...reading, ...decided };
     }
   }
+}
+
+/** `quotes: none` for a file with faulty quotes in which no cell begins with one: they are inches. */
+async function unquoted(
+  { say }: Asking,
+  error: unknown,
+  known: Reading,
+  file: string,
+): Promise<Reading | undefined> {
+  if (!(error instanceof CsvError) || known.quotes !== undefined) return undefined;
+  const look = await lookAtSource(file, { ...known, quotes: 'none' }).catch(() => undefined);
+  if (look === undefined || look.rowCount !== look.rows.length) return undefined;
+  const rows = [look.header, ...look.rows.map(({ cells }) => cells)];
+  const isClear = rows.every(
+    (cells) => cells.length === look.header.length && !cells.some((cell) => cell.trimStart().startsWith('"')),
+  );
+  if (!isClear) return undefined;
+  say(`${error.message} No cell begins with a quote, so the file never quotes cells. Taken: quotes: none.`);
+  return { quotes: 'none' };
 }
 
 /** What makes an unclear file clear; undefined where a person cannot say that, or has said it. */

@@ -14,6 +14,7 @@ export type NewSource = (
   readonly headerRow?: number | undefined;
   readonly encoding?: string | undefined;
   readonly delimiter?: string | undefined;
+  readonly quotes?: 'none' | undefined;
 };
 
 /** The values of a new import job. */
@@ -60,6 +61,7 @@ export function jobText(job: NewJob): string {
       : [`  headerRow: ${job.source.headerRow} # the row with the names of the columns`]),
     ...optional('  encoding', job.source.encoding, 'the charset of the file'),
     ...optional('  delimiter', job.source.delimiter, 'what separates the columns'),
+    ...optional('  quotes', job.source.quotes, 'the file never quotes cells'),
     `mapping: ${yamlText(job.mapping)} # how rows become ${job.imports}; your own mappings are in mappings/`,
     ...paramLines(job),
     '',

@@ -56,7 +56,7 @@ export function askUnused(guess: ProductGuess): AppliedColumns {
   if (!isTaken('visible', 'hidden'))
     for (const column of called('discontinued').filter(({ values }) => values.some(isMarked)))
       ask(guess, column, `${shown(column, isMarked)} marks products that may no longer be sold`, []);
-  for (const column of free.filter(mayBePrice))
+  for (const column of guess.isAsked('price') ? [] : free.filter(mayBePrice))
     ask(
       guess,
       column,

@@ -56,7 +56,12 @@ export function draftPrices(guess: ProductGuess): PriceDraft | undefined {
 }
 
 function digitsOf({ values }: SampledColumn): readonly string[] {
-  return values.flatMap((value) => readAmount(value)?.digits ?? []);
+  return values.flatMap((value) => {
+    const amount = readAmount(value);
+    if (amount === undefined) return [];
+    // In 1.999,- the dash stands for cents.
+    return amount.hasDashes ? `${amount.digits}${value.includes(',') ? ',' : '.'}00` : amount.digits;
+  });
 }
 
 /** The only currency that a column names. */

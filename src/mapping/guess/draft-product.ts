@@ -44,6 +44,8 @@ export function draftProduct(
   const stock = quantity ?? applied.quantity;
   if (titleColumn === undefined || prices === undefined || variants === undefined) return undefined;
   const url = draftUrl(guess, sku, titleColumn, variants);
+  const isShared = variants.group !== undefined && sku !== undefined && sku.distinct < sku.values.length;
+  if (isShared) guess.notes.push(`'${sku.header}' is not sent as the SKU: variants have it in common.`);
   if (url === undefined || guess.questions.length > 0) return undefined;
 
   const title = guess.use('title', titleColumn);
@@ -58,7 +60,7 @@ export function draftProduct(
   const variantsSpec: VariantsSpec = {
     rows: variants.rows,
     ...(variants.inherit.length === 0 ? {} : { inherit: [...variants.inherit] }),
-    ...(sku === undefined ? {} : { sku: guess.use('sku', sku) }),
+    ...(sku === undefined || isShared ? {} : { sku: guess.use('sku', sku) }),
     pricing: { ...datedSale(prices.pricing, applied.during), ...applied.discount },
     ...(stock === undefined ? {} : { quantity: stock }),
     ...(weight === undefined ? {} : { weight }),
@@ -139,11 +141,13 @@ function pickTitle(guess: ProductGuess): ProductColumn | undefined {
   const texts = guess.free.filter((column) => isText(column) && meaningOf(column, ['none']) === undefined);
   const [only, second] = texts.filter(
     (column) =>
+      !mostly(column, isCode) &&
       (column.reading.meanings.length === 0 || meaningOf(column, ['description', 'summary']) !== undefined) &&
       column.distinct === column.values.length &&
       shareOf(column, isShortName) === 1,
   );
-  if (only !== undefined && second === undefined && guess.answers['column.title'] === undefined) {
+  const isFirst = second === undefined || only?.reading.meanings.length === 1;
+  if (only !== undefined && isFirst && guess.answers['column.title'] === undefined) {
     const evidence = 'no column is called a name; its values are short, and all differ';
     return guess.claim('title', only, evidence, 'likely');
   }

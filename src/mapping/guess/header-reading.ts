@@ -280,7 +280,7 @@ const LINKS: ReadonlySet<string> = new Set(
 
 const VAT = '(?:mwst|ust|vat|tax|taxes|tva|iva|btw|dph|ндс|kdv|gst|steuer|mehrwertsteuer)';
 const GROSS = new RegExp(
-  `^(?:brutto|bruto|gross|ttc|lordo|bruttopreis|税込|税込み|含税|含稅)$|^(?:incl|inkl|including|inc|inclusive|con|com|avec|mit|s|z|с|met)(?: \\d+)? ${VAT}$|^${VAT} (?:incl|inkl|included|dahil|comprise|incluse|inclusa|incluido|incluida|inclusief|inclusive|inc|inclus)$|^(?:toutes taxes comprises|kdvli)$`,
+  `^(?:brutto|bruto|gross|ttc|lordo|bruttopreis|税込|税込み|含税|含稅)$|^(?:incl|inkl|including|inc|inclusive|con|com|avec|mit|s|z|с|met|vc|vcetne)(?: \\d+)? ${VAT}$|^${VAT} (?:incl|inkl|included|dahil|comprise|incluse|inclusa|incluido|incluida|inclusief|inclusive|inc|inclus)$|^(?:toutes taxes comprises|kdvli)$`,
   'u',
 );
 const NET = new RegExp(

@@ -231,13 +231,13 @@ export function availabilityOf(value: string): boolean | undefined {
 const SHOWN: ReadonlySet<string> = new Set(
   (
     'active|visible|published|enabled|online|live|show|shown|public|aktiv|sichtbar|veröffentlicht|actif|publié|en ligne|activo|publicado|visibile|attivo|pubblicato|ativo|visível|' +
-    'actief|zichtbaar|gepubliceerd|aktywny|widoczny|opublikowany|aktywne|aktivní|viditelný|zveřejněno|активен|активный|опубликован|виден|aktif|görünür|yayında|公開|表示|公開中|上架|启用|在售'
+    'actief|zichtbaar|gepubliceerd|aktywny|widoczny|opublikowany|aktywne|aktivní|viditelný|zveřejněno|активен|активный|опубликован|виден|aktif|görünür|yayında|公開|表示|公開中|表示する|する|上架|启用|在售'
   ).split('|'),
 );
 const NOT_SHOWN: ReadonlySet<string> = new Set(
   (
     'inactive|hidden|unpublished|disabled|offline|draft|archived|hide|private|inaktiv|versteckt|ausgeblendet|entwurf|inactif|masqué|brouillon|hors ligne|inactivo|oculto|borrador|inattivo|nascosto|bozza|inativo|oculto|rascunho|' +
-    'inactief|verborgen|concept|nieaktywny|ukryty|szkic|nieaktywne|neaktivní|skrytý|koncept|неактивен|неактивный|скрыт|черновик|pasif|gizli|taslak|非公開|非表示|下書き|下架|停用|隐藏|草稿'
+    'inactief|verborgen|concept|nieaktywny|ukryty|szkic|nieaktywne|neaktivní|skrytý|koncept|неактивен|неактивный|скрыт|черновик|pasif|gizli|taslak|非公開|非表示|表示しない|しない|下書き|下架|停用|隐藏|草稿'
   ).split('|'),
 );
 

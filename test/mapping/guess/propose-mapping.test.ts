@@ -221,6 +221,8 @@ describe('what is asked', () => {
   it.each([
     ['a volume is one value, not two sizes', 'Name;Preis;Größe\nTasse;4,00;0,3 l\nDose;5,00;0,5 l'],
     ['a comma in Japanese amounts is no decimal sign', '商品名;価格;定価\n皿;2,200;2,750\n鉢;880;880'],
+    ['a dash for cents stands behind the decimal sign', 'Naam;Van;Voor\nFiets;2.199,-;1.999,-\nBel;9,-;9,-'],
+    ['a tax included, in short', 'Název;Cena vč. DPH\nKolo;4,50\nZvonek;5,00'],
     ['a tax with its rate', 'Name;Preis inkl. 20% USt\nTasse;4,00\nDose;5,00'],
     ['a unit beside the weight', 'name;price;weight;weight@unit\nMug;4.00;300;g\nJug;5.00;500;g'],
   ])('not where the file shows it: %s', (_, text) => {
@@ -290,6 +292,11 @@ describe('what a column is taken for', () => {
       { Gerät: 'title', Marke: null },
     ],
     [
+      'a description before other texts',
+      'Artikelcode;Omschrijving;Latijnse naam;Prijs\nA1;Lavendel;Lavandula;4,00\nA2;Klimop;Hedera;5,00',
+      { Omschrijving: 'title', 'Latijnse naam': null },
+    ],
+    [
       'a path of a feed',
       'g:title;g:price;images[].url\nMug;4.00;https://img.example/a.jpg',
       { 'g:title': 'title', 'g:price': 'price', 'images[].url': 'images' },
@@ -333,6 +340,13 @@ describe('what a column is taken for', () => {
       'skipped',
       'skipped',
     ]);
+  });
+
+  it('a code that variants share is not their SKU', () => {
+    const { spec, notes } = proposal('款号;品名;尺码;价格\nA1;衬衫;M;5.00\nA1;衬衫;L;5.00\nA2;长裤;M;6.00');
+    expect(spec).toMatchObject({ group: { by: 'title' } });
+    expect(spec).not.toHaveProperty('variants.sku');
+    expect(notes.join()).toContain("'款号' is not sent as the SKU");
   });
 
   it('is what the language of the other headers makes of it', () => {
