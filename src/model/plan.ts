@@ -270,6 +270,8 @@ export const planSchema = z.object({
   sharedFields: z.array(sharedField),
   /** Whether bodies were merged with what the store had acknowledged: then they are right until another job changes that. */
   merged: z.boolean(),
+  /** The position of the ledger (`Ledger.position`) before they were merged; absent if another run was sending. */
+  mergedAt: z.string().exactOptional(),
   /** Rows whose key cannot be read: while there are any, nothing is deleted. */
   unreadableKeys: z.int(),
   /** Why a mirror plan deletes nothing, or not everything: the first reason that applies. */

@@ -52,6 +52,8 @@ export interface PlanOptions {
    * Used instead of it where the blocks of the source can be kept for the next run: without update, sample and `admit`.
    */
   readonly blocks?: BlockOptions | undefined;
+  /** The position of the ledger, if the records are merged into what it has and no other run is sending. */
+  readonly mergedAt?: string | undefined;
   /** Called after the source has been read completely. */
   readonly describeSource: () => PlanSource;
   /** What the jobs that write products to the same store send, this one included; left out: unknown. */
@@ -163,7 +165,7 @@ export async function planImport(options: PlanOptions): Promise<Plan> {
 }
 
 function assemble(
-  { job, senders = [], undo, describeSource, blocks }: PlanOptions,
+  { job, senders = [], undo, describeSource, blocks, mergedAt }: PlanOptions,
   { draft: { tally, watch }, rows, duplicates }: FullDraft,
   { removed, deletes, withheld, withoutId, unconfirmed }: PlannedDeletes,
   files: Pick<Plan, 'shards' | 'rejectionsSha256' | 'heldSha256'>,
@@ -187,6 +189,7 @@ function assemble(
     takeovers: tally.takeovers(),
     sharedFields: sharedFields(job, senders, fieldsChanged),
     merged: job.mode === 'update' || job.keep !== undefined || undo !== undefined,
+    ...(mergedAt === undefined ? {} : { mergedAt }),
     guards: watch.findings(),
     unreadableKeys: tally.unreadableKeys,
     deletesWithheld: withheld,

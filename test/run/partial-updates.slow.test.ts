@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { describeWithRedis, startRedis } from '../support/redis.ts';
 import { seededRandom } from '../support/store/random.ts';
 import { startStore } from '../support/store.ts';
+import { until } from '../support/until.ts';
 import { makeWorkspace } from '../support/workspace.ts';
 
 const FILES = {
@@ -55,10 +56,13 @@ function stockOf(shirts: ReadonlyMap<string, Shirt>, more = ''): string {
   return `SKU,Qty\n${rows.join('\n')}\n${more}`;
 }
 
-async function openShop(redis: { readonly url: string } | undefined) {
-  const store = await startStore({ seed: 1 });
+async function openShop(redis: { readonly url: string } | undefined, latencyMs = 0) {
+  const store = await startStore({ seed: 1, latencyMs });
   const workspace = await makeWorkspace(
-    { ...FILES, 'stores.yaml': `main: { baseUrl: "${store.baseUrl}", apiKey: "\${STORE_API_KEY}" }\n` },
+    {
+      ...FILES,
+      'stores.yaml': `main: { baseUrl: "${store.baseUrl}", apiKey: "\${STORE_API_KEY}", limits: { timeoutSeconds: 2 } }\n`,
+    },
     { STORE_API_KEY: store.apiKey, ...(redis === undefined ? {} : { REDIS_URL: redis.url }) },
   );
   const run = async (...args: readonly string[]) => {
@@ -170,6 +174,36 @@ function suite(openRedis: () => Promise<({ readonly url: string } & AsyncDisposa
     expect(stderr).toContain('Another job has written to the store since');
     expect(await shop.run('run', 'stock')).toMatchObject({ code: 0, applied: 1 });
     expect(shop.held()).toEqual(shirts('New', 9));
+  });
+
+  it('applies a plan that was merged after a run of another job was killed', async () => {
+    await using redis = await openRedis();
+    await using shop = await openShop(redis, 100);
+    const shirts = (title: string, quantity: number) =>
+      new Map<string, Shirt>(
+        Array.from({ length: 20 }, (_, index) => [
+          `shirt-${index}`,
+          { title, quantities: [quantity, quantity] },
+        ]),
+      );
+    await shop.workspace.write('catalog.csv', catalogOf(shirts('Old', 1)));
+    await shop.run('run', 'catalog');
+    await shop.workspace.write('stock.csv', stockOf(shirts('Old', 9)));
+    const killed = shop.workspace.start('run', 'stock');
+    await until(() => shop.store.figures().requests > 22);
+    killed.process.kill('SIGKILL');
+    await killed.ended;
+
+    await shop.workspace.write('catalog.csv', catalogOf(shirts('New', 1)));
+    let approved: Record<string, unknown> = { code: 2 };
+    // With Redis the lock of the killed process lasts a little longer: until then its run may still be writing.
+    for (let left = redis === undefined ? 1 : 30; left > 0 && approved['code'] === 2; left--) {
+      approved = await shop.run('approve', String((await shop.run('plan', 'catalog'))['run']));
+    }
+    expect(approved).toMatchObject({ code: 0, applied: 20 });
+    expect(await shop.run('run', 'stock')).toMatchObject({ code: 0, rejected: 0 });
+    expect(shop.held()).toEqual(shirts('New', 9));
+    expect(await shop.run('run', 'catalog')).toMatchObject({ code: 0, requests: 0 });
   });
 }
 

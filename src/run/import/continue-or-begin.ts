@@ -7,7 +7,7 @@ import { importTarget } from '../../state/state.ts';
 import { hasDied } from '../report/read-stored-report.ts';
 import type { RunContext } from '../run-context.ts';
 import { continueInstead, supersede } from '../run-pipeline.ts';
-import { othersWroteSince } from './stage-step.ts';
+import { isSameTarget, othersWroteSince } from './stage-step.ts';
 
 /**
  * The run to continue: the job's unfinished run with the same digest, if its files are complete and its dates are
@@ -67,7 +67,7 @@ export async function whyNotContinue(
         `A sale price of run ${run.id} begins or ends between its planning and now, at ${when}.`,
       );
     }
-    if (plan.merged && (await othersWroteSince(context, run))) return mergedBefore(run);
+    if (await isOutdatedMerge(context, run, plan)) return mergedBefore(run);
     await verifyRejections(folder, plan);
     for (const shard of plan.shards) {
       context.signal.throwIfAborted();
@@ -84,8 +84,29 @@ export async function whyNotContinue(
  * UsageError where another job has begun to write since the run merged its records: what it would send would undo that. To be
  * asked again when the run has got the store's lock.
  */
-export async function refuseOutdatedMerge(context: RunContext, run: Run, { merged }: Plan): Promise<void> {
-  if (merged && (await othersWroteSince(context, run))) throw mergedBefore(run);
+export async function refuseOutdatedMerge(context: RunContext, run: Run, plan: Plan): Promise<void> {
+  if (await isOutdatedMerge(context, run, plan)) throw mergedBefore(run);
+}
+
+/** A run that was killed has no end: whether it wrote since is known only as long as nobody has. */
+async function isOutdatedMerge(context: RunContext, run: Run, { merged, mergedAt }: Plan): Promise<boolean> {
+  if (!merged) return false;
+  if (mergedAt !== undefined && mergedAt === (await context.state.ledger(importTarget(run)).position()))
+    return false;
+  return await othersWroteSince(context, run);
+}
+
+/**
+ * The position of the ledger, for a plan that merges: while it is the same, no other run has written. Undefined while another run
+ * is sending, whose answers may still change what the ledger has at this position.
+ */
+export async function mergePosition(context: RunContext, run: Run): Promise<string | undefined> {
+  const position = await context.state.ledger(importTarget(run)).position();
+  for (const other of await context.state.runs.list({ kinds: SENDING_KINDS, statuses: ['running'] })) {
+    if (other.id === run.id || !isSameTarget(other, run)) continue;
+    if (!(await hasDied(context, other))) return undefined;
+  }
+  return position;
 }
 
 function mergedBefore(run: Run): UsageError {

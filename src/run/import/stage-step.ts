@@ -157,7 +157,8 @@ function endedBefore(other: Run, last: Run): boolean {
   return other.finishedAt !== null && (other.endSequence ?? 0) < last.sequence;
 }
 
-function isSameTarget(one: Run, other: Run): boolean {
+/** Whether both write to the same resource of the same store. */
+export function isSameTarget(one: Run, other: Run): boolean {
   return one.storeId === other.storeId && one.resource === other.resource;
 }
 
