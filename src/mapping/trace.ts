@@ -63,9 +63,9 @@ export class Trace {
     }
   }
 
-  /** The step, reporting that it was used. `written`: as the mapping has it, with the names of params. */
-  step(written: unknown, params: Params, step: Step): Step {
-    const text = stepText(written, params);
+  /** The step, reporting that it was used. `written`: as the mapping has it, with the names of params; `name`: of its transform. */
+  step(written: unknown, name: string | undefined, params: Params, step: Step): Step {
+    const text = stepText(written, params, name);
     const reported =
       <Args extends readonly unknown[], Result>(run: (...args: Args) => Result) =>
       (...args: Args): Result => {
@@ -306,13 +306,16 @@ const SIGNS: Readonly<Record<string, string>> = {
 };
 
 /** A transform as people read it: `number (decimal comma)`, `trim`. */
-function stepText(written: unknown, params: Params): string {
+function stepText(written: unknown, params: Params, transform?: string): string {
   if (typeof written !== 'object' || written === null) {
     const name = typeof written === 'string' ? /^\{(\w+)\}$/.exec(written)?.[1] : undefined;
     const text = String((name === undefined ? undefined : params.get(name)) ?? written);
     return SIGNS[text.length > 1 ? text.trim() : text] ?? text;
   }
-  const [[name, main] = ['', undefined], ...options] = Object.entries(written);
+  const isLater = (key: string) => Number(key !== transform);
+  const [[name, main] = ['', undefined], ...options] = Object.entries(written).sort(
+    ([one], [other]) => isLater(one) - isLater(other),
+  );
   const words = (value: unknown): string =>
     typeof value === 'object' && value !== null
       ? Object.entries(value)

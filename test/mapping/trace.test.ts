@@ -21,6 +21,19 @@ async function traceAll(
   return found;
 }
 
+it('begins a step with the name of its transform', async () => {
+  const spec = mappingOf(`
+import: products
+columns: { sku: SKU }
+lookups: { names: { path: names.csv, match: code } }
+product: { url: sku, title: [sku, { table: names, otherwise: keep, column: name }] }
+`);
+  const names = { columns: ['code', 'name'], rows: new Map([['7', new Map([['name', 'Cup']])]]) };
+  const lookups = new Map([['names', names]]);
+  const [traced] = await traceAll(spec, [table(['SKU'], [['7']])], { lookups });
+  expect(links(traced)['title']).toBe('SKU=7@2 table (names, otherwise keep, column name)');
+});
+
 /** The cells and transforms of each field, in short: `Preis=12,90@4 number (decimal comma)`, `?` before those of conditions. */
 function links(traced: TracedRecord | undefined): Record<string, string> {
   return Object.fromEntries(

@@ -34,7 +34,7 @@ export function compileSteps(
   let kind = from;
   for (const { path, transform } of transforms) {
     const compiled = compileTransform(transform, contextOf(scope, path));
-    const step = scope.trace?.step(transform, scope.params, compiled) ?? compiled;
+    const step = scope.trace?.step(transform, transformName(transform), scope.params, compiled) ?? compiled;
     const reading = step.takes === 'number' ? readingStepFor(scope, kind, 'number') : undefined;
     if (reading !== undefined) {
       steps.push(reading.step);
