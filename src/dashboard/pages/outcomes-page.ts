@@ -61,7 +61,7 @@ function recordsTable(records: readonly RunRecord[], count: number, link: (key: 
   const caption = count === MOST_READ ? `The first ${MOST_READ} records` : `${count} records`;
   return tableBox({
     caption,
-    columns: columns('Key', ['Outcome', 'short'], ['From', 'short'], ['What', 'bare']),
+    columns: columns('Key', ['Outcome', 'short'], 'From', ['What', 'bare']),
     rows: records.map(({ key, outcome, place, reason, created, changes }) => {
       const changed = created ? 'new' : (changes ?? []).map(changeText).join('; ');
       return [
