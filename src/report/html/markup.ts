@@ -1,4 +1,4 @@
-import { escapeUTF8 } from 'entities';
+import { escapeUTF8 } from 'entities/escape';
 import type { Run, RunStatus } from '../../model/run.ts';
 import { printable, shortened } from '../printable.ts';
 import type { TableColumn } from '../section.ts';
