@@ -43,7 +43,9 @@ export interface OpenContext extends AsyncDisposable {
   readonly storeStats: StoreClients['stats'];
 }
 
-interface ContextOptions extends Pick<RunContext, 'program'>, Pick<StateOptions, 'commandTimeoutMs'> {
+interface ContextOptions
+  extends Pick<RunContext, 'program'>,
+    Pick<StateOptions, 'commandTimeoutMs' | 'withoutThread'> {
   /** Called while the state opens. */
   readonly meanwhile?: (workspace: Workspace) => Promise<unknown>;
   /** Called once for each unreadable part of the state, which is ignored. Default: prints it. */

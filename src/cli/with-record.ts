@@ -35,7 +35,9 @@ export async function withRecord(
 ): Promise<number> {
   return await withJsonError(invocation, json, async () => {
     const signal = invocation.interruptSignal();
-    await using open = await openContext(invocation.directory, () => {}, signal);
+    // To forget a contact rewrites the database, which blocks its thread for long.
+    const withoutThread = anyContact === undefined;
+    await using open = await openContext(invocation.directory, () => {}, signal, { withoutThread });
     const { context, workspace } = open;
     const names = store === undefined ? workspace.storeNames() : [store];
     const stores = names.map((name) => workspace.store(name));

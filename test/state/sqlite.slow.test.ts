@@ -39,18 +39,21 @@ describe('the embedded state', () => {
     expect(statSync(folder).mode & 0o777).toBe(0o700);
   });
 
-  it('keeps everything when it is closed and opened again', async () => {
-    const folder = freshFolder();
-    const run = sampleRun();
-    {
-      await using state = await openSqliteState(folder);
-      await state.runs.create(run);
-      await state.runs.record(run, 1, [applied(upsert(0, 'shirt'), 7)], 1);
-    }
-    await using state = await openSqliteState(folder);
-    expect(await state.runs.get('run-1')).toEqual({ ...run, sequence: 1 });
-    expect(await state.ledger(TARGET).bodies(['shirt'])).toEqual([bodyOf('shirt', 'print-of-shirt')]);
-  });
+  it.each([false, true])(
+    'keeps everything when it is opened again, without a thread: %s',
+    async (withoutThread) => {
+      const folder = freshFolder();
+      const run = sampleRun();
+      {
+        await using state = await openSqliteState(folder);
+        await state.runs.create(run);
+        await state.runs.record(run, 1, [applied(upsert(0, 'shirt'), 7)], 1);
+      }
+      await using state = await openSqliteState(folder, { withoutThread });
+      expect(await state.runs.get('run-1')).toEqual({ ...run, sequence: 1 });
+      expect(await state.ledger(TARGET).bodies(['shirt'])).toEqual([bodyOf('shirt', 'print-of-shirt')]);
+    },
+  );
 
   it('merges a journal that grew large without waiting for a reader', async () => {
     const folder = freshFolder();
@@ -146,8 +149,8 @@ describe('the embedded state', () => {
     expect(await bodies()).toEqual(keys.map((key, index) => bodyOf(key, index < 9 ? 'packed' : 'other')));
   });
 
-  it('answers calls that were made before it was closed, and refuses later ones', async () => {
-    const state = await openSqliteState(freshFolder());
+  it.each([false, true])('answers calls until it is closed, without a thread: %s', async (withoutThread) => {
+    const state = await openSqliteState(freshFolder(), { withoutThread });
     const before = state.runs.list({ limit: 1 });
     await state[Symbol.asyncDispose]();
     expect(await before).toEqual([]);
@@ -174,11 +177,11 @@ describe('the embedded state', () => {
     }
   });
 
-  it('refuses a damaged database and says what to do', async () => {
+  it.each([false, true])('refuses a damaged database, without a thread: %s', async (withoutThread) => {
     const folder = freshFolder();
     mkdirSync(folder, { recursive: true });
     writeFileSync(join(folder, 'state.db'), 'This is not a database. '.repeat(100));
-    const opening = openSqliteState(folder);
+    const opening = openSqliteState(folder, { withoutThread });
     await expect(opening).rejects.toThrow(StateError);
     await expect(opening).rejects.toThrow(/state\.db is damaged/);
     await expect(opening).rejects.toMatchObject({

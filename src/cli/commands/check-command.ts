@@ -41,7 +41,7 @@ async function findWorkers(
   if (redisUrl === undefined && !existsSync(join(folder, 'state.db'))) return noWorker(0, scheduled);
   if (redisUrl !== undefined && !(await answers(redisUrl)))
     return { verdict: 'not-checked', message: 'workers are found through Redis, which does not answer' };
-  await using state = await openState({ redisUrl, dir: folder });
+  await using state = await openState({ redisUrl, dir: folder, withoutThread: true });
   await using queue = await openRunQueue({ redisUrl, context: { state, newRunId } });
   return await judgeWorkers(queue, scheduled);
 }

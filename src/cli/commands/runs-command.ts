@@ -63,7 +63,7 @@ also where the run itself is no longer kept. Unchanged records are not listed. W
   run: (invocation, { run: id }, options) =>
     withJsonError(invocation, options.json, async () => {
       const signal = invocation.interruptSignal();
-      await using open = await openContext(invocation.directory, () => {}, signal);
+      await using open = await openContext(invocation.directory, () => {}, signal, { withoutThread: true });
       if (options.audit) await listAudit(open, invocation, id, options);
       else if (options.records) await listRecords(open, invocation, id, options);
       else if (id === undefined) await list(open, invocation, options);

@@ -95,6 +95,36 @@ export async function startDatabaseThread(path: string): Promise<DatabaseThread>
   };
 }
 
+/** The same on this thread, which its calls block: for a command that reads little. StateError if it cannot be opened. */
+export async function openDatabaseHere(path: string): Promise<DatabaseThread> {
+  const [{ openStateDatabase }, { createSqliteCalls }, { damageBehind, sqliteError }] = await Promise.all([
+    import('./open-state-database.ts'),
+    import('./sqlite-calls.ts'),
+    import('./sqlite-error.ts'),
+  ]);
+  const database = await openStateDatabase(path);
+  const close = async () => {
+    if (database.isOpen) database.close();
+  };
+  try {
+    const calls = createSqliteCalls(database);
+    return {
+      calls: remoteCalls(async (method, args) => {
+        if (!database.isOpen) throw new StateError(`The state database ${path} is closed.`);
+        try {
+          return Reflect.apply(Reflect.get(calls, method), calls, args);
+        } catch (error) {
+          throw damageBehind(sqliteError(error, path), database, path);
+        }
+      }),
+      close,
+    };
+  } catch (error) {
+    await close();
+    throw sqliteError(error, path);
+  }
+}
+
 /** Calls that one function answers. */
 export function remoteCalls(
   answer: (method: string, args: readonly unknown[]) => Promise<unknown>,

@@ -29,7 +29,12 @@ import {
 } from '../stored-record.ts';
 import { restoreVersions, type StoredVersion, UNKNOWN_RUN } from '../stored-version.ts';
 import { type WitnessFile, witnessFiles } from '../witness-files.ts';
-import { type DatabaseThread, type RemoteCalls, startDatabaseThread } from './database-thread.ts';
+import {
+  type DatabaseThread,
+  openDatabaseHere,
+  type RemoteCalls,
+  startDatabaseThread,
+} from './database-thread.ts';
 import { keysJson, type OutcomeColumns, outcomeColumns, proofOf, SAME } from './outcome-columns.ts';
 import { damagedDatabase } from './sqlite-error.ts';
 import type { VersionColumns } from './sqlite-history.ts';
@@ -43,6 +48,8 @@ export interface SqliteStateOptions {
   readonly artifacts?: Artifacts | undefined;
   /** Called while the thread of the database starts. */
   readonly meanwhile?: (() => Promise<unknown>) | undefined;
+  /** As in `StateOptions`. */
+  readonly withoutThread?: boolean | undefined;
 }
 
 /**
@@ -51,7 +58,11 @@ export interface SqliteStateOptions {
  */
 export async function openSqliteState(
   folder: string,
-  { artifacts = folderArtifacts(join(folder, 'artifacts')), meanwhile }: SqliteStateOptions = {},
+  {
+    artifacts = folderArtifacts(join(folder, 'artifacts')),
+    meanwhile,
+    withoutThread,
+  }: SqliteStateOptions = {},
 ): Promise<State> {
   try {
     await makeFolders(join(folder, 'locks'), 0o700);
@@ -62,7 +73,8 @@ export async function openSqliteState(
     });
   }
   const path = join(folder, 'state.db');
-  const [thread] = await Promise.all([startDatabaseThread(path), meanwhile?.()]);
+  const open = withoutThread === true ? openDatabaseHere : startDatabaseThread;
+  const [thread] = await Promise.all([open(path), meanwhile?.()]);
   return sqliteState({ thread, path, locks: createSqliteLocks(folder, thread.calls), artifacts });
 }
 
