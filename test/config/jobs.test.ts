@@ -174,6 +174,7 @@ variants: { pricing: { price: price } }
 
   it.each([
     ['15 2 * *', 'it has 4 fields'],
+    ['x', 'it has 1 field'],
     ['', 'it has 0 fields'],
     ['0 0 31 2 *', 'Invalid explicit day of month definition'],
     ['61 * * * *', 'Constraint error, got value 61 expected range 0-59'],

@@ -17,7 +17,8 @@ export function cronParser(): typeof import('cron-parser').CronExpressionParser 
 function whyNotCron(expression: string): string | undefined {
   const fields = expression.trim().split(/\s+/);
   if (!expression.trim().startsWith('@') && fields.length !== 5 && fields.length !== 6) {
-    return `it has ${fields.length === 1 && fields[0] === '' ? 0 : fields.length} fields`;
+    const count = fields.length === 1 && fields[0] === '' ? 0 : fields.length;
+    return `it has ${count} ${count === 1 ? 'field' : 'fields'}`;
   }
   try {
     cronParser().parse(expression, { currentDate: SOME_MOMENT, tz: 'UTC' }).next();

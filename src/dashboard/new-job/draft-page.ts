@@ -299,7 +299,7 @@ ${needsCrosswalk(file) && html`<p class="notice">The store updates contacts by i
 </fieldset>
 <fieldset><legend>The schedule</legend>
 ${field('schedule', 'When does it run?', select('schedule', scheduleChoices(), schedule))}
-<div data-when="schedule=other">${field('cron', 'Minute, hour, day, month, weekday', html`<input id="cron" name="cron" value="${cron}" autocomplete="off" spellcheck="false"${invalid(problems, 'cron')}>`, html`${wrong(problems, 'cron')}${note(schedule === 'other' && scheduleWords(cron))}`)}</div>
+<div data-when="schedule=other">${field('cron', 'Minute, hour, day, month, weekday', html`<input id="cron" name="cron" value="${cron}" autocomplete="off" spellcheck="false"${invalid(problems, 'cron')}>`, wrong(problems, 'cron') || note(schedule === 'other' && scheduleWords(cron)))}</div>
 <div data-unless="schedule=no">${field('timezone', 'Time zone', html`<input id="timezone" name="timezone" value="${fields['timezone'] ?? serverTimezone()}"${fields['timezone'] === undefined && html` data-browser-timezone`} autocomplete="off" spellcheck="false"${invalid(problems, 'timezone')}>`, wrong(problems, 'timezone'))}</div>
 <p class="hint">${draft.source.kind === 'file' ? html`The file is copied into <code>${UPLOADS_FOLDER}/</code>. A scheduled run reads that copy again: for new data, upload a new file on the page of the job, or give the job an address or a folder where a new file is put.` : 'Each run reads what is at the address then.'} ${workerNote(facts)}</p>
 </fieldset>`;
