@@ -34,8 +34,9 @@ const LENGTH_BYTES = 4;
  */
 const OPTIONS = { level: 3, windowBits: 13, memLevel: 6, chunkSize: 4096, dictionary: DICTIONARY } as const;
 
-/** Deflate makes at most this many bytes of one, so a damaged length cannot ask for more memory. */
-const MAX_RATIO = 1_032;
+/** A body that unpacks to more counts as damaged; a row has at most 32 MiB (`rowBytes`). */
+const MAX_BODY_BYTES = 64 * 1024 * 1024;
+const BOUNDED = { ...OPTIONS, maxOutputLength: MAX_BODY_BYTES } as const;
 
 /**
  * Limits of a block, which is always unpacked completely: its number of bodies, and the number of characters after which
@@ -56,9 +57,7 @@ export function encodeBody(body: string): Buffer {
 export function decodeBody(stored: Uint8Array): string {
   return reading(() => {
     if (stored[0] !== FORMAT) throw new RangeError(`format ${stored[0]}, expected ${FORMAT}`);
-    // A large body in pieces of 4 KiB would take seconds.
-    const chunkSize = Math.max(4 * stored.length, OPTIONS.chunkSize);
-    return inflateRawSync(stored.subarray(1), { ...OPTIONS, chunkSize }).toString();
+    return inflateRawSync(stored.subarray(1), BOUNDED).toString();
   });
 }
 
@@ -114,8 +113,8 @@ export function decodeBodies(stored: Uint8Array): readonly string[] {
     let size = 0;
     for (let at = 2; at < 2 + LENGTH_BYTES * count; at += LENGTH_BYTES) size += bytes.readUInt32LE(at);
     // One output buffer with one byte to spare: zlib allocates a second one, and joins them, when the first is full.
-    const chunkSize = Math.max(Math.min(size, packed.length * MAX_RATIO) + 1, OPTIONS.chunkSize);
-    const texts = inflateRawSync(packed, { ...OPTIONS, chunkSize });
+    const chunkSize = Math.min(Math.max(size + 1, BOUNDED.chunkSize), MAX_BODY_BYTES);
+    const texts = inflateRawSync(packed, { ...BOUNDED, chunkSize });
     let end = 0;
     return Array.from({ length: count }, (_, position) => {
       const start = end;

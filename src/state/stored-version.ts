@@ -80,6 +80,7 @@ const DEFLATED_DELTA = 4;
 const LEAST_DEFLATED = 96;
 /** zlib uses no more of a dictionary. */
 const WINDOW_BYTES = 32 * 1024;
+const MAX_BODY_BYTES = 64 * 1024 * 1024;
 
 /**
  * Packs a body that `after` replaced, without their common beginning and end: after a change of price a few bytes of a
@@ -167,7 +168,14 @@ export function decodeBefore(packed: Uint8Array, after: string | null): string {
 function deltaOptions(next: Buffer, start: number) {
   const from = Math.min(start, Math.max(0, next.length - WINDOW_BYTES));
   const dictionary = next.subarray(from, from + WINDOW_BYTES);
-  return { level: 6, windowBits: 15, memLevel: 6, chunkSize: 1024, dictionary } as const;
+  return {
+    level: 6,
+    windowBits: 15,
+    memLevel: 6,
+    chunkSize: 1024,
+    dictionary,
+    maxOutputLength: MAX_BODY_BYTES,
+  } as const;
 }
 
 function unreadable(problem: string, cause?: unknown): StateError {
