@@ -120,12 +120,12 @@ export interface Listen {
   readonly port: number;
 }
 
-/** Parses `[HOST:]PORT`; the default host is loopback. UsageError for anything else. */
-export function parseListen(text: string): Listen {
+/** Parses `[HOST:]PORT` of an option; the default host is loopback. UsageError for anything else. */
+export function parseListen(text: string, option = '--listen'): Listen {
   const found = /^(?:(?:\[(?<v6>[0-9a-f:.]+)\]|(?<name>[^:[\]\s]+)):)?(?<port>\d{1,5})$/i.exec(text);
   const port = Number(found?.groups?.['port']);
   if (found === null || port > 65_535) {
-    throw new UsageError(`--listen: expected a port, or an address and a port, found '${text}'.`, {
+    throw new UsageError(`${option}: expected a port, or an address and a port, found '${text}'.`, {
       hint: 'Examples: 9464 (this machine only), 0.0.0.0:9464 (every network), [::1]:9464.',
     });
   }
@@ -148,7 +148,7 @@ export function cannotListen(error: unknown, who: string, { host, port }: Listen
   const why = code === 'EADDRINUSE' ? 'the port is in use' : code;
   return new UsageError(`${who} cannot listen on ${host}:${port}: ${why}.`, {
     cause: error,
-    hint: 'Name another port with --listen, such as 8701.',
+    hint: 'Name another port, such as 8701.',
   });
 }
 

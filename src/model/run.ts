@@ -314,6 +314,8 @@ const answeredFieldSchema = z.object({
   field: z.string(),
   altered: z.int(),
   dropped: z.int(),
+  /** Answers with another spelling of the same url, which count as unaltered; absent if there are none. */
+  respelled: z.int().exactOptional(),
   /** A few records, with the values that were sent and answered; without values where they are personal data. */
   samples: z.array(
     z.object({ key: z.string(), sent: z.string().exactOptional(), answered: z.string().exactOptional() }),

@@ -16,19 +16,20 @@ export class AnswerTally {
   #altered = 0;
   readonly #fields = new Map<
     string,
-    { altered: number; dropped: number; samples: AnsweredField['samples'] }
+    { altered: number; dropped: number; respelled?: number; samples: AnsweredField['samples'] }
   >();
 
   /** Takes the answer to an upsert; `quotes`: keeps a few values, which are personal data of contacts. */
   add(key: string, body: string, answer: unknown, { quotes }: { readonly quotes: boolean }): void {
-    const { altered, dropped, compared } = answeredDifferences(body, answer);
+    const { altered, dropped, respelled, compared } = answeredDifferences(body, answer);
     this.#answered++;
     if (!compared) return;
     this.#compared++;
     if (altered.length + dropped.length > 0) this.#altered++;
-    for (const field of altered) {
+    for (const field of [...altered, ...respelled]) {
       const counts = this.#countsOf(field);
-      counts.altered++;
+      if (respelled.includes(field)) counts.respelled = (counts.respelled ?? 0) + 1;
+      else counts.altered++;
       if (counts.samples.length >= SAMPLES_KEPT) continue;
       const values = quotes
         ? { sent: valueText(JSON.parse(body), field), answered: valueText(answer, field) }
@@ -63,18 +64,27 @@ export function joinedAnswers(found: readonly AnswersFound[]): AnswersFound {
     found.flatMap(({ fields }) => fields),
     ({ field }) => field,
   );
-  const fields = [...byField].map(([field, parts]) => ({
-    field,
-    altered: parts.reduce((sum, { altered }) => sum + altered, 0),
-    dropped: parts.reduce((sum, { dropped }) => sum + dropped, 0),
-    samples: parts.flatMap(({ samples }) => samples).slice(0, SAMPLES_KEPT),
-  }));
+  const fields = [...byField].map(([field, parts]) => {
+    const respelled = parts.reduce((sum, part) => sum + (part.respelled ?? 0), 0);
+    return {
+      field,
+      altered: parts.reduce((sum, { altered }) => sum + altered, 0),
+      dropped: parts.reduce((sum, { dropped }) => sum + dropped, 0),
+      ...(respelled > 0 && { respelled }),
+      samples: parts.flatMap(({ samples }) => samples).slice(0, SAMPLES_KEPT),
+    };
+  });
   return {
     answered: found.reduce((sum, { answered }) => sum + answered, 0),
     compared: found.reduce((sum, { compared }) => sum + compared, 0),
     altered: found.reduce((sum, { altered }) => sum + altered, 0),
-    fields: fields.sort((one, other) => other.altered + other.dropped - one.altered - one.dropped),
+    fields: fields.sort((one, other) => answersWith(other) - answersWith(one)),
   };
+}
+
+/** In how many answers a field differs in any way. */
+function answersWith({ altered, dropped, respelled = 0 }: AnsweredField): number {
+  return altered + dropped + respelled;
 }
 
 /** The storefront, which also gives each body that was sent with the answer that acknowledged it. */
@@ -97,23 +107,28 @@ export function withAnswers(
 
 /**
  * The fields of a sent body that the answer (as `SendOptions.onAnswer` gives it) repeats with another value, and those that it leaves out: `title`,
- * `variants.price`. Some stores answer little more than the id: where an answer repeats less than half of the fields,
- * `compared` is false, and none counts as dropped.
+ * `variants.price`. `respelled`: the url, where it is another spelling of the one that was sent. Some stores answer little more than the id:
+ * where an answer repeats less than half of the fields, `compared` is false, and none counts as dropped.
  */
 export function answeredDifferences(
   body: string,
   answer: unknown,
-): { readonly altered: string[]; readonly dropped: string[]; readonly compared: boolean } {
-  if (answer === AS_SENT) return { altered: [], dropped: [], compared: true };
+): Readonly<Record<'altered' | 'dropped' | 'respelled', string[]>> & { readonly compared: boolean } {
+  const nothing = { altered: [], dropped: [], respelled: [] };
+  if (answer === AS_SENT) return { ...nothing, compared: true };
   const sent: unknown = JSON.parse(body);
-  if (!isJsonObject(sent) || !isJsonObject(answer)) return { altered: [], dropped: [], compared: false };
+  if (!isJsonObject(sent) || !isJsonObject(answer)) return { ...nothing, compared: false };
   const altered = changedFields(sent, { ...answer, ...arranged(sent, answer) }).flatMap((field) =>
     field === 'variants' ? variantFields(member(sent, field), member(answer, field)) : [field],
   );
   const names = Object.keys(sent);
   const missing = names.filter((name) => !Object.hasOwn(answer, name));
   const compared = 2 * missing.length <= names.length;
-  return { altered, dropped: compared ? missing.filter((name) => !isBlank(sent[name])) : [], compared };
+  const dropped = compared ? missing.filter((name) => !isBlank(sent[name])) : [];
+  const [sentUrl, url] = [member(sent, 'url'), member(answer, 'url')];
+  const isRespelled =
+    typeof sentUrl === 'string' && url !== undefined && url !== sentUrl && !altered.includes('url');
+  return { altered, dropped, respelled: isRespelled ? ['url'] : [], compared };
 }
 
 /** A store need not repeat what is empty. */

@@ -34,6 +34,28 @@ describe('the fields in which an answer differs from what was sent', () => {
   });
 });
 
+describe('another spelling of the url', () => {
+  const tea = { ...MUG, url: 'Grüner-Tee' };
+  const asked = (answer: object) => answeredDifferences(JSON.stringify(tea), { id: 7, ...tea, ...answer });
+
+  it('is reported, and does not count as altered', () => {
+    expect(asked({ url: 'gruner-tee' })).toMatchObject({ altered: [], respelled: ['url'] });
+    expect(asked({})).toMatchObject({ altered: [], respelled: [] });
+    expect(asked({ url: 'mug' })).toMatchObject({ altered: ['url'], respelled: [] });
+    const contact = JSON.stringify({ email: 'ada@mail.example' });
+    expect(answeredDifferences(contact, { email: 'ada@mail.example', url: '/contacts/7' }).respelled).toEqual(
+      [],
+    );
+    const tally = new AnswerTally();
+    tally.add('Grüner-Tee', JSON.stringify(tea), { ...tea, url: 'gruner-tee' }, { quotes: true });
+    const samples = [{ key: 'Grüner-Tee', sent: 'Grüner-Tee', answered: 'gruner-tee' }];
+    const fields = [{ field: 'url', altered: 0, dropped: 0, respelled: 1, samples }];
+    const found = { answered: 1, compared: 1, altered: 0, fields };
+    expect(tally.found()).toEqual(found);
+    expect(joinedAnswers([found, found]).fields).toMatchObject([{ respelled: 2 }]);
+  });
+});
+
 describe('the fields that answers leave out', () => {
   it('are those that are not empty, where an answer repeats half of what was sent', () => {
     const dropped = (answer: unknown) => answeredDifferences(JSON.stringify(MUG), answer).dropped;

@@ -3,7 +3,13 @@ import { basename, join } from 'node:path';
 import type { Logger } from 'pino';
 import { knownStore } from '../../config/new-workspace/new-workspace.ts';
 import { isWorkspace, openWorkspace, type Workspace } from '../../config/workspace.ts';
-import { type ActionResult, isLocal, parseListen, QUEUES_PATH } from '../../dashboard/dashboard-context.ts';
+import {
+  type ActionResult,
+  isLocal,
+  type Listen,
+  parseListen,
+  QUEUES_PATH,
+} from '../../dashboard/dashboard-context.ts';
 import { type RunningDashboard, startDashboard } from '../../dashboard/start-dashboard.ts';
 import { type SecretRedactor, secretRedactor } from '../../model/masked.ts';
 import { explainError, UsageError } from '../../model/storeferry-error.ts';
@@ -33,18 +39,25 @@ export const dashboardCommand = defineCommand({
     ),
     url: text('url', 'where browsers reach it through a proxy: https://...'),
     worker: flag('also run jobs on their schedules, and queued runs, in the same process'),
+    metrics: text('address', 'with --worker: [HOST:]PORT for /metrics and /healthz of the worker'),
     newToken: flag('make new tokens, one with full access and one read-only, and print them'),
   },
   examples: [
     'dashboard',
     '-C /srv/shop dashboard --listen 8701',
     'dashboard --worker',
+    'dashboard --worker --metrics 9464',
     'dashboard --new-token',
     'dashboard --listen 0.0.0.0:8700 --url https://storeferry.example.com',
   ],
   async run({ terminal, directory, program, interruptSignal }, _, options) {
     const listen = parseListen(options.listen);
     const publicUrl = options.url === undefined ? undefined : parsePublicUrl(options.url);
+    const metrics = options.metrics === undefined ? undefined : parseListen(options.metrics, '--metrics');
+    if (metrics !== undefined && !options.worker)
+      throw new UsageError('--metrics serves the figures of a worker, and none runs in this process.', {
+        hint: `Type ${program} dashboard --worker --metrics ${options.metrics}`,
+      });
     const secrets = secretRedactor();
     const log = workerLogger(terminal, secrets);
     const stop = interruptSignal((signal) => log.info({ signal }, 'stopping'));
@@ -71,7 +84,7 @@ export const dashboardCommand = defineCommand({
     await using ending = new AsyncDisposableStack();
     const queue = ending.use(await openRunQueue(open));
     const worker = options.worker
-      ? await startOwnWorker(directory, { open, secrets, log, stop, program }, ending)
+      ? await startOwnWorker(directory, { open, secrets, log, stop, program, listen: metrics }, ending)
       : undefined;
     const actions = ending.use(
       actionRunner({
@@ -134,6 +147,7 @@ interface OwnWorkerOptions {
   readonly log: Logger;
   readonly stop: AbortSignal;
   readonly program: string;
+  readonly listen: Listen | undefined;
 }
 
 /** Starts a worker within the dashboard. The embedded state is shared with it; a worker on Redis has its own, patient connection. */

@@ -138,7 +138,7 @@ export const workerCommand = defineCommand({
     const secrets = secretRedactor();
     const log = workerLogger(terminal, secrets);
     logWarningsOfLibraries(log);
-    const address = listen === undefined ? null : parseListen(listen);
+    const address = listen === undefined ? undefined : parseListen(listen);
     const stop = interruptSignal((signal) => log.info({ signal }, 'stopping'), {
       graceMs: CLOSE_WITHIN_MS,
       onOverdue() {
@@ -153,13 +153,7 @@ export const workerCommand = defineCommand({
       const { workspace } = open;
       log.level = workspace.settings().logLevel;
       for (const secret of workspace.secrets()) secrets.add(secret);
-      const running = await startWorkerIn(directory, { open, secrets, log }, ending);
-      if (address !== null) {
-        const server = ending.use(await serveWorker(running, address));
-        log.info({ url: server.url }, 'listening');
-        if (!isLocal(address))
-          log.warn({}, 'metrics and health are readable for everyone who reaches this address');
-      }
+      const running = await startWorkerIn(directory, { open, secrets, log, listen: address }, ending);
       log.info({ stores: workspace.storeNames(), workspace: workspace.dir }, 'ready');
       return running;
     };
@@ -202,15 +196,31 @@ export function openForWorker(
   });
 }
 
+interface OpenWorker {
+  readonly open: OpenContext;
+  readonly secrets: SecretRedactor;
+  readonly log: WorkerLog;
+  /** Where it serves its figures; undefined: nowhere. */
+  readonly listen: Listen | undefined;
+}
+
 /** Starts the worker of an open workspace, with Redis or without. */
 export async function startWorkerIn(
   directory: string,
-  { open, secrets, log }: { open: OpenContext; secrets: SecretRedactor; log: WorkerLog },
+  { open, secrets, log, listen }: OpenWorker,
   ending: AsyncDisposableStack,
 ): Promise<RunningWorker> {
   const { context, storeStats, redisUrl, leaseMs } = open;
   const files = workerFiles(directory, secrets.add);
-  return await startWorker({ redisUrl, context, files, storeStats, log, lockDurationMs: leaseMs }, ending);
+  const worker = await startWorker(
+    { redisUrl, context, files, storeStats, log, lockDurationMs: leaseMs },
+    ending,
+  );
+  if (listen === undefined) return worker;
+  const server = ending.use(await serveWorker(worker, listen));
+  log.info({ url: server.url }, 'listening');
+  if (!isLocal(listen)) log.warn({}, 'metrics and health are readable for everyone who reaches this address');
+  return worker;
 }
 
 /**

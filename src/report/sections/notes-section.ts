@@ -65,17 +65,20 @@ const ANSWERED_FIELDS_NAMED = 5;
 function answerWarnings({ traffic }: RunFacts): string[] {
   const { compared, fields } = traffic?.answers ?? { compared: 0, fields: [] };
   const of = (answers: number) => `in ${grouped(answers)} of ${counted(compared, 'answer')}`;
-  const warnings = fields.slice(0, ANSWERED_FIELDS_NAMED).flatMap(({ field, altered, dropped, samples }) => {
-    const [sample] = samples.filter(({ answered }) => answered !== undefined);
-    const example =
-      sample === undefined
-        ? ''
-        : `; for example ${sample.key}: ${sample.sent} was sent, ${sample.answered} was answered`;
-    return [
-      ...(altered > 0 ? [`The store changed ${field} ${of(altered)}${example}.`] : []),
-      ...(dropped > 0 ? [`The store left out ${field} ${of(dropped)}.`] : []),
-    ];
-  });
+  const warnings = fields
+    .slice(0, ANSWERED_FIELDS_NAMED)
+    .flatMap(({ field, altered, dropped, respelled = 0, samples }) => {
+      const [sample] = samples.filter(({ answered }) => answered !== undefined);
+      const example =
+        sample === undefined
+          ? ''
+          : `; for example ${sample.key}: ${sample.sent} was sent, ${sample.answered} was answered`;
+      return [
+        ...(altered > 0 ? [`The store changed ${field} ${of(altered)}${example}.`] : []),
+        ...(dropped > 0 ? [`The store left out ${field} ${of(dropped)}.`] : []),
+        ...(respelled > 0 ? [`The store spells ${field} differently ${of(respelled)}${example}.`] : []),
+      ];
+    });
   const more = fields.length - ANSWERED_FIELDS_NAMED;
   return more > 0
     ? [...warnings, `The store also changed or left out ${counted(more, 'other field')}.`]
