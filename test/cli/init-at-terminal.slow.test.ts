@@ -98,7 +98,7 @@ describe.skipIf(!hasPseudoTerminal)(
       );
       await writeFile(
         join(folder.dir, 'list.csv'),
-        Buffer.from('Stück;Betrag\nTasse für Öl;9,90\n', 'latin1'),
+        Buffer.from('Dings;Bums;Betrag\nTasse für Öl;Becher klein;9,90\n', 'latin1'),
       );
       await writeFile(join(folder.dir, 'list.xlsx'), '<!doctype html><p>Sign in');
       await using session = folder.start();
@@ -135,7 +135,7 @@ describe.skipIf(!hasPseudoTerminal)(
       expect(await session.ended).toBe(0);
       expect(session.shown()).not.toContain(KEY);
       expect(await readFile(join(folder.dir, 'mappings', 'my-products.yaml'), 'utf8')).toContain(
-        '\n  title: Stück # your answer\n  price: Betrag # your answer\n',
+        '\n  title: Dings # your answer\n  price: Betrag # your answer\n',
       );
       expect(await readFile(join(folder.dir, '.env'), 'utf8')).toBe(
         `STORE_URL=https://shop.example\nSHOP_KEY='${KEY}'\n`,
