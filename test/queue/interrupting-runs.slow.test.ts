@@ -51,12 +51,12 @@ describeWithRedis('a run that another process asks to end', () => {
 
     await askToInterrupt(context, run.id);
     const ended = await following.ended;
-    expect(ended.code).toBe(130);
     expect(ended.json()).toMatchObject({
       run: run.id,
       status: 'interrupted',
       error: 'Interrupted on request.',
     });
+    expect(ended.code).toBe(130);
     const sent = store.requests.length;
     expect(sent).toBeLessThan(PRODUCTS);
     expect(ended.json()).toMatchObject({ applied: sent, unsent: PRODUCTS - sent });
