@@ -48,7 +48,7 @@ describe('the documents', () => {
   });
 
   it('name every dependency with its reason', () => {
-    const reasons = readDocument('docs/development.md');
+    const reasons = readDocument('CONTRIBUTING.md');
     const sources = globSync('src/**/*.ts', { cwd: ROOT }).map((file) => readDocument(file));
     const used = new Set(sources.flatMap(findImports).map(({ specifier }) => specifier));
     const names = Object.keys(packageJson.devDependencies).filter((name) =>
