@@ -169,7 +169,27 @@ export type VariantPatch = Readonly<Partial<Variant>>;
 export interface ProductOption {
   readonly name: string;
   readonly values: readonly string[];
+  /** Whether the store keeps price, stock, SKU and weight for each combination of values. */
   readonly advanced: boolean;
+}
+
+/** What the store keeps for each combination of option values only if the options are `advanced`. */
+const KEPT_BY_COMBINATION = [
+  'price',
+  'onSale',
+  'regularPrice',
+  'salePrice',
+  'quantity',
+  'sku',
+  'weight',
+] as const;
+
+/** Whether variants differ in what the store would otherwise keep once for all of them. */
+export function variantsDiffer(
+  variants: readonly { readonly [Name in (typeof KEPT_BY_COMBINATION)[number]]?: unknown }[],
+): boolean {
+  const [first] = variants;
+  return variants.some((variant) => KEPT_BY_COMBINATION.some((name) => variant[name] !== first?.[name]));
 }
 
 /** One buyable combination (section 2, Variant). Prices carry no currency; `weight` is in the store's unit. */

@@ -6,6 +6,7 @@ import {
   type ProductField,
   type ProductPatch,
   type VariantPatch,
+  variantsDiffer,
 } from '../model/mapped-record.ts';
 import type { Reason } from '../model/reason.ts';
 
@@ -29,7 +30,11 @@ export type Merged = { readonly product: Product } | { readonly refused: Reason 
  * by SKU, else by options; a patch that names neither (blank cells) changes the only variant. Refused where a variant cannot be found, and
  * where two patches give the same field another value.
  */
-export function patchProduct(acknowledged: JsonObject, patches: readonly ProductPatch[]): Merged {
+export function patchProduct(
+  acknowledged: JsonObject,
+  patches: readonly ProductPatch[],
+  advanced?: boolean,
+): Merged {
   const variants = variantsOf(acknowledged);
   const given = new Map<string, unknown>();
   const disagrees = (place: string, members: JsonObject) =>
@@ -53,7 +58,7 @@ export function patchProduct(acknowledged: JsonObject, patches: readonly Product
       variants[found] = patchVariant(variants[found] ?? {}, members);
     }
   }
-  return { product: withVariants(product, variants) };
+  return { product: withVariants(product, variants, advanced) };
 }
 
 /** A price without a sale ends an earlier sale. */
@@ -92,12 +97,14 @@ function disagreement(field: string): Reason {
 
 /**
  * The product with these fields as the store last acknowledged them; a field that the acknowledged product lacks is left out. Variants
- * are paired by SKU where it is unique, else by options; one that the store does not have yet keeps its own.
+ * are paired by SKU where it is unique, else by options; one that the store does not have yet keeps its own. `advanced`: what the
+ * mapping says of the options.
  */
 export function keepFields(
   product: JsonObject,
   acknowledged: JsonObject,
   keep: readonly ProductField[],
+  advanced?: boolean,
 ): Product {
   const members = membersOf(keep, 'variants');
   const known = variantsOf(acknowledged);
@@ -117,7 +124,7 @@ export function keepFields(
     const before = (others.length === 0 ? only : undefined) ?? (isOther ? undefined : alike);
     return before === undefined ? variant : inOrder(replaced(variant, before, members), VARIANT_ORDER);
   });
-  return withVariants(kept, variants);
+  return withVariants(kept, variants, advanced);
 }
 
 /** The object with these members of the other, or without them where the other has none. */
@@ -132,9 +139,31 @@ function variantsOf(product: JsonObject): JsonObject[] {
 }
 
 /** An acknowledged body is a product as mappings send it; a later version of Storeferry may have added members. */
-function withVariants(product: JsonObject, variants: readonly JsonObject[]): Product {
-  const whole: Product = inOrder({ ...product, variants }, PRODUCT_ORDER);
+function withVariants(
+  product: JsonObject,
+  variants: readonly JsonObject[],
+  advanced: boolean | undefined,
+): Product {
+  const options = advancedOptions(product, variants, advanced);
+  const whole: Product = inOrder({ ...product, ...options, variants }, PRODUCT_ORDER);
   return whole;
+}
+
+/**
+ * The options of a product that gets these variants. Where `advanced` is not what the product's own variants make of it, a mapping
+ * said so: it stays, else two jobs would undo each other.
+ */
+function advancedOptions(
+  product: JsonObject,
+  variants: readonly JsonObject[],
+  said: boolean | undefined,
+): { readonly options?: readonly JsonObject[] } {
+  const options = objectsIn(product, 'options');
+  const before = variantsDiffer(variantsOf(product));
+  const follows = options.every((option) => member(option, 'advanced') === before);
+  if (options.length === 0 || (said === undefined && !follows)) return {};
+  const advanced = said ?? variantsDiffer(variants);
+  return { options: options.map((option) => ({ ...option, advanced })) };
 }
 
 function inOrder(object: JsonObject, order: readonly string[]) {

@@ -43,6 +43,8 @@ export interface DraftOptions {
   readonly mode: ImportMode;
   /** Fields that come from the acknowledged body where there is one. */
   readonly keep?: readonly ProductField[] | undefined;
+  /** What the mapping says of `options[].advanced`. */
+  readonly advanced?: boolean | undefined;
   /** Send unchanged records as well. */
   readonly resend: boolean;
   readonly guards?: readonly Guard[] | undefined;
@@ -303,13 +305,13 @@ export class PlanDraft {
 
   /** The record with the fields that the job keeps as the store has acknowledged them. */
   #withKept(one: Settled, bodies: Map<Prepared, string | undefined>): Settled {
-    const { keep = [] } = this.#options;
+    const { keep = [], advanced } = this.#options;
     if (one.kind !== 'compared' || keep.length === 0) return one;
     const acknowledged = bodies.get(one.record);
     if (acknowledged === undefined) return one;
     const [before, now]: unknown[] = [JSON.parse(acknowledged), JSON.parse(one.record.body)];
     if (!isJsonObject(before) || !isJsonObject(now)) return one;
-    const body = JSON.stringify(keepFields(now, before, keep));
+    const body = JSON.stringify(keepFields(now, before, keep, advanced));
     const record = { ...one.record, body, fingerprint: fingerprintOf(body) };
     bodies.set(record, acknowledged);
     return { ...one, record };

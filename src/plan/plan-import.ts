@@ -56,6 +56,8 @@ export interface PlanOptions {
   readonly mergedAt?: string | undefined;
   /** Called after the source has been read completely. */
   readonly describeSource: () => PlanSource;
+  /** What the mapping says of `options[].advanced`; left out: it follows from the variants. */
+  readonly advanced?: boolean | undefined;
   /** What the jobs that write products to the same store send, this one included; left out: unknown. */
   readonly senders?: readonly SentFields[] | undefined;
   readonly ledger: Ledger;
@@ -100,7 +102,14 @@ export async function planImport(options: PlanOptions): Promise<Plan> {
   const { mergedCopies: mostMerged } = job.limits ?? DEFAULT_LIMITS;
   const updates =
     job.mode === 'update' && options.whole !== true
-      ? new UpdatePass({ ...job, match: job.match ?? 'url', ledger, mostMerged, signal })
+      ? new UpdatePass({
+          ...job,
+          match: job.match ?? 'url',
+          ledger,
+          mostMerged,
+          signal,
+          advanced: options.advanced,
+        })
       : undefined;
   const { blocks } = options;
   const openMapped = () =>
@@ -247,7 +256,7 @@ async function figuresOf(
     records: consideredRecords(unjudged),
     rows: sample === undefined && undo === undefined ? counts.rows : null,
     previousRows: previous.rows,
-    changed: counts.changed.records,
+    changed: counts.changed.records - draft.tally.changes.advancedOnly,
     known: draft.tally.known,
     priceMoves,
     prices: moves.prices,

@@ -8,7 +8,7 @@ import {
 import { hidden } from '../model/masked.ts';
 import type { FieldChanges, KeyExample, Takeover } from '../model/plan.ts';
 import { type Count, ReasonTally } from '../model/reason.ts';
-import type { FieldChange } from './changes/field-changes.ts';
+import { ADVANCED_FIELD, type FieldChange } from './changes/field-changes.ts';
 import { MoveTally } from './changes/move-tally.ts';
 
 /** A page shows all of them, a terminal the first three. */
@@ -21,6 +21,8 @@ interface OpenField {
 
 /** Counts over all records which fields differ, and keeps the first few old and new values of each. */
 class ChangeTally {
+  /** Products that change only in what follows from their variants: no change of the source. */
+  advancedOnly = 0;
   readonly #resource: Resource;
   readonly #fields = new Map<string, OpenField>();
   readonly #emptied = new Map<string, number>();
@@ -35,6 +37,7 @@ class ChangeTally {
    */
   add(key: string, changes: readonly FieldChange[]): boolean {
     let sendable = false;
+    if (changes.every(({ field }) => field === ADVANCED_FIELD)) this.advancedOnly++;
     for (const change of changes) {
       if (this.#isEmptied(change)) {
         this.#emptied.set(change.field, (this.#emptied.get(change.field) ?? 0) + 1);
@@ -129,6 +132,9 @@ export interface TalliedRecord extends Pick<MappedRecord, 'key' | 'rows' | 'span
   readonly notes?: MappedRecord['notes'] | undefined;
 }
 
+const ADVANCED_ONLY =
+  'options.advanced alone changes: it is true where variants differ in price, stock, SKU or weight; no limit or guard counts this';
+
 type Counted = Standing | 'rejected' | 'skipped' | 'held';
 type OpenCount = { -readonly [Figure in keyof Count]: Count[Figure] };
 type OpenTakeover = { sent: number; left: number; examples: string[] };
@@ -220,7 +226,8 @@ export class PlanTally {
 
   /** Most frequent first. */
   notices(): { message: string; records: number }[] {
-    return [...this.#notices]
+    const { advancedOnly } = this.changes;
+    return [...this.#notices, ...(advancedOnly === 0 ? [] : [[ADVANCED_ONLY, advancedOnly] as const])]
       .map(([message, records]) => ({ message, records }))
       .sort((a, b) => b.records - a.records);
   }

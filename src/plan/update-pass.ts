@@ -25,6 +25,8 @@ export interface UpdateOptions {
   readonly match: UpdateMatch;
   readonly duplicates: DuplicatesPolicy;
   readonly mostMerged: number;
+  /** What the mapping says of `options[].advanced`. */
+  readonly advanced: boolean | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -92,7 +94,7 @@ export class UpdatePass {
   }
 
   async #merged(spool: PatchSpool, keys: readonly string[]): Promise<Mapped[]> {
-    const { ledger, name } = this.#options;
+    const { ledger, name, advanced } = this.#options;
     const [marks, bodies] = [await ledger.marks(keys), await ledger.bodies(keys)];
     const inDoubt = keys.filter((_, index) => marks[index]?.fingerprint === IN_DOUBT);
     // A whole body overwrites what an earlier run of this job may have sent, and only that.
@@ -103,7 +105,7 @@ export class UpdatePass {
       const left = copies.flatMap((resolved) => resolved.left);
       return [
         ...left,
-        ...mergedInto(key, patches, { mark: marks[index], isOwn: own.has(key) }, bodies[index]),
+        ...mergedInto(key, patches, { mark: marks[index], isOwn: own.has(key), advanced }, bodies[index]),
       ];
     });
   }
@@ -147,7 +149,15 @@ const FIELDS = { sku: 'variants.sku', url: 'url', id: 'id' } as const satisfies 
 function mergedInto(
   key: string,
   patches: readonly MappedRecord[],
-  { mark, isOwn }: { readonly mark: LedgerMark | undefined; readonly isOwn: boolean },
+  {
+    mark,
+    isOwn,
+    advanced,
+  }: {
+    readonly mark: LedgerMark | undefined;
+    readonly isOwn: boolean;
+    readonly advanced: boolean | undefined;
+  },
   body: string | undefined,
 ): readonly Mapped[] {
   if (patches.length === 0) return [];
@@ -163,6 +173,7 @@ function mergedInto(
   const merged = patchProduct(
     acknowledged,
     patches.map(({ body }) => body).filter((body) => 'variants' in body),
+    advanced,
   );
   if ('refused' in merged) return [rejection(patches, merged.refused)];
   const notes = patches.flatMap((patch) => patch.notes ?? []);

@@ -339,3 +339,43 @@ variants: { pricing: { price: price } }
     );
   });
 });
+
+describe('advanced', () => {
+  const advancedOf = async (rows: readonly (readonly string[])[], options = '') => {
+    const spec = mappingOf(`
+import: products
+columns: { key: Key, size: Size, colour: Colour, price: Price, was: Was, stock: Stock, sku: SKU, weight: Weight }
+group: { by: key, rows: adjacent }
+product: { url: key, title: key }
+options: { columns: { Size: size, Colour: colour } ${options} }
+variants:
+  sku: sku
+  pricing: { price: [price, number], was: [was, number] }
+  quantity: [stock, integer]
+  weight: { value: [weight, number], unit: store }
+`);
+    const header = ['Key', 'Size', 'Colour', 'Price', 'Was', 'Stock', 'SKU', 'Weight'];
+    const { mapped } = await mapAll(spec, [table(header, rows)]);
+    return products(mapped).map((product) => product.options.map(({ advanced }) => advanced));
+  };
+  const first = ['k', 'S', 'Red', '10', '', '5', 'a', '1'];
+
+  it.each([
+    ['nothing', ['k', 'M', 'Red', '10', '', '5', 'a', '1'], false],
+    ['price', ['k', 'M', 'Red', '11', '', '5', 'a', '1'], true],
+    ['sale', ['k', 'M', 'Red', '10', '12', '5', 'a', '1'], true],
+    ['stock', ['k', 'M', 'Red', '10', '', '6', 'a', '1'], true],
+    ['stock that is not tracked', ['k', 'M', 'Red', '10', '', '', 'a', '1'], true],
+    ['SKU', ['k', 'M', 'Red', '10', '', '5', 'b', '1'], true],
+    ['weight', ['k', 'M', 'Red', '10', '', '5', 'a', '2'], true],
+  ])('is said of all options if variants differ in %s', async (_what, second, advanced) => {
+    expect(await advancedOf([first, second])).toEqual([[advanced, advanced]]);
+  });
+
+  it('is false for an only variant, and what the mapping says otherwise', async () => {
+    expect(await advancedOf([first])).toEqual([[false, false]]);
+    const differing = ['k', 'M', 'Red', '11', '', '5', 'b', '1'];
+    expect(await advancedOf([first, differing], ', advanced: false')).toEqual([[false, false]]);
+    expect(await advancedOf([first], ', advanced: true')).toEqual([[true, true]]);
+  });
+});

@@ -1,5 +1,5 @@
 import type { CatalogRow } from './catalog-rows.ts';
-import { type Expectation, type ExpectedProduct, prices, variant } from './expectation.ts';
+import { advancedOf, type Expectation, type ExpectedProduct, prices, variant } from './expectation.ts';
 
 /** A Product row lists option values; its Variant rows, if any, choose among them; without them all are for sale. */
 export function countWix(rows: readonly CatalogRow[]): Expectation {
@@ -53,7 +53,7 @@ function product(row: CatalogRow, rows: readonly CatalogRow[]): ExpectedProduct 
       values: (listed[index] ?? []).filter((value) =>
         variants.some(({ options }) => options[index] === value),
       ),
-      advanced: false,
+      advanced: advancedOf(variants),
     })),
     variants,
     rows: 1 + children.length,

@@ -1,5 +1,6 @@
 import type { CatalogRow } from './catalog-rows.ts';
 import {
+  advancedOf,
   type Expectation,
   type ExpectedLoss,
   type ExpectedProduct,
@@ -90,7 +91,7 @@ function product(row: CatalogRow, children: CatalogRow[]): ExpectedProduct {
       return {
         name,
         values: used.toSorted((one, other) => listed.indexOf(one) - listed.indexOf(other)),
-        advanced: false,
+        advanced: advancedOf(variants),
       };
     }),
     variants,

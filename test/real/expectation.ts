@@ -54,8 +54,13 @@ export function optionsInUse(names: readonly string[], variants: readonly Varian
   return names.map((name, index) => ({
     name,
     values: unique(variants.map(({ options }) => options[index] ?? '')),
-    advanced: false,
+    advanced: advancedOf(variants),
   }));
+}
+
+/** Whether variants differ in anything but their options. */
+export function advancedOf(variants: readonly Variant[]): boolean {
+  return unique(variants.map(({ options: _options, ...rest }) => JSON.stringify(rest))).length > 1;
 }
 
 export function unique(values: readonly string[]): string[] {

@@ -101,7 +101,7 @@ describe.skipIf(!dataPresent)(suiteName('products of real catalogs, read by a pe
     const { products, skipped } = await mapCatalog(file, 'magento-products');
 
     expect(strap.options).toEqual([
-      { name: 'Size Strap', values: ['8 foot', '10 foot', '6 foot'], advanced: false },
+      { name: 'Size Strap', values: ['8 foot', '10 foot', '6 foot'], advanced: true },
     ]);
     expect(strap.variants.map(({ sku, price, quantity }) => [sku, price, quantity])).toEqual([
       ['24-WG086', 17, 100],

@@ -19,9 +19,12 @@ export interface OptionRules {
   readonly mostCombinations: number;
 }
 
+/** An option, before it is known whether the variants differ. */
+type ChosenOption = Pick<ProductOption, 'name' | 'values'>;
+
 /** The options of a product and its variants, each with one value per option. */
 interface Chosen {
-  readonly options: readonly ProductOption[];
+  readonly options: readonly ChosenOption[];
   readonly choices: readonly Choice[];
 }
 
@@ -191,7 +194,7 @@ function optionsOf(
   table: OptionTable,
   kept: readonly number[],
   choices: readonly Choice[],
-): readonly ProductOption[] {
+): readonly ChosenOption[] {
   return kept.map((option, index) => {
     const used = new Set<string>();
     for (const { values } of choices) used.add(values[index] ?? '');
@@ -199,7 +202,6 @@ function optionsOf(
     return {
       name: table.names[option] ?? '',
       values: listed.length === 0 ? [...used] : [...new Set([...listed, ...used])],
-      advanced: false,
     };
   });
 }

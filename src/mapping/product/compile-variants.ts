@@ -1,4 +1,9 @@
-import type { ProductOption, Variant, VariantPatch } from '../../model/mapped-record.ts';
+import {
+  type ProductOption,
+  type Variant,
+  type VariantPatch,
+  variantsDiffer,
+} from '../../model/mapped-record.ts';
 import type { Reason } from '../../model/reason.ts';
 import type { RecordRows, SourceRow } from '../record-rows.ts';
 import { given, type Named, type Path, resolveName, type Scope, unknownName } from '../scope.ts';
@@ -64,7 +69,13 @@ export function compileVariants(
   const choosesNone = combines && options.values === undefined;
   return (rows) => {
     const { bought, alone } = rowsOf(rows, choosesNone);
-    return readVariants(rows, bought, alone, { fields, reader, rules, combines });
+    return readVariants(rows, bought, alone, {
+      fields,
+      reader,
+      rules,
+      combines,
+      advanced: options?.advanced,
+    });
   };
 }
 
@@ -183,6 +194,8 @@ function readVariants(
     readonly reader: OptionReader;
     readonly rules: OptionRules;
     readonly combines: boolean;
+    /** What the mapping says of all options; else their variants decide. */
+    readonly advanced: boolean | undefined;
   },
 ): ProductVariants | NotForSale {
   const { fields, reader, rules, combines } = compiled;
@@ -193,16 +206,18 @@ function readVariants(
   const readTable = () => (alone && !combines ? noOptions(rows, variantRows) : reader(rows, variantRows));
   const table =
     fields.trace === undefined ? readTable() : fields.trace.evaluate(['options'], undefined, readTable);
-  const { options, choices } = alone && combines ? combine(table, rules) : chooseVariants(table, rules);
+  const chosen = alone && combines ? combine(table, rules) : chooseVariants(table, rules);
   const parts = variantRows.map((row) => readParts(fields, row));
   const variants: Variant[] = [];
-  for (const { row, values } of choices) {
+  for (const { row, values } of chosen.choices) {
     const part = parts[row];
     if (part === undefined || !hasPrices(part)) continue;
     const variant = withOptions(values, part);
     fields.trace?.made(variant, variantRows[row]);
     variants.push(variant);
   }
+  const advanced = compiled.advanced ?? variantsDiffer(variants);
+  const options = chosen.options.map(({ name, values }) => ({ name, values, advanced }));
   return { options, variants, rows: variantRows };
 }
 

@@ -111,6 +111,10 @@ export const optionsSchema = z.strictObject({
     z.boolean(),
     'Without variant rows, or without `values`: a variant for each combination of the listed values, at most 200.',
   ),
+  advanced: optional(
+    z.boolean(),
+    'Whether the store keeps price, stock, SKU and weight for each combination of values. Left out: `true` where the variants of a product differ in one of them.',
+  ),
 });
 
 const pricingSchema = z

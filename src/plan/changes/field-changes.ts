@@ -10,6 +10,9 @@ export interface FieldChange {
   readonly new: unknown;
 }
 
+/** The field of options that follows from the variants: whether the store keeps prices and stock for each combination. */
+export const ADVANCED_FIELD = 'options.advanced';
+
 /** The variants of the two bodies of a product: the common ones, and the others. */
 export interface VariantPairs {
   readonly pairs: readonly (readonly [before: JsonObject, after: JsonObject])[];
@@ -50,8 +53,25 @@ function changesOf(
   if (field === 'properties' && Array.isArray(before) && Array.isArray(after)) {
     return membersChanged(field, byName(before), byName(after));
   }
+  if (field === 'options' && isDeepStrictEqual(withoutAdvanced(before), withoutAdvanced(after))) {
+    return [{ field: ADVANCED_FIELD, old: advancedOf(before), new: advancedOf(after) }];
+  }
   if (isJsonObject(before) && isJsonObject(after)) return membersChanged(field, before, after);
   return [{ field, old: before, new: after }];
+}
+
+function withoutAdvanced(options: unknown): unknown {
+  if (!Array.isArray(options)) return options;
+  return options.map((option: unknown) => {
+    if (!isJsonObject(option)) return option;
+    const { advanced: _advanced, ...rest } = option;
+    return rest;
+  });
+}
+
+/** What the first option says of it: mappings say the same of all. */
+function advancedOf(options: unknown): unknown {
+  return Array.isArray(options) && isJsonObject(options[0]) ? member(options[0], 'advanced') : undefined;
 }
 
 function membersChanged(path: string, before: JsonObject, after: JsonObject): FieldChange[] {

@@ -46,6 +46,7 @@ export async function planStep(context: RunContext, request: ImportRequest, stag
   return await planImport({
     run: run.id,
     job,
+    ...advancedOf(request),
     senders: request.senders,
     openMapped: reading.open,
     ...(hasBlocks ? { blocks } : {}),
@@ -68,6 +69,11 @@ export async function planStep(context: RunContext, request: ImportRequest, stag
     onProgress: ({ rows }) =>
       context.onEvent({ type: 'progress', step: 'plan', done: rows, total: null, unit: 'rows' }),
   });
+}
+
+/** What the mapping says of `options[].advanced`. */
+function advancedOf({ mapping: { spec } }: ImportRequest): { readonly advanced?: boolean | undefined } {
+  return spec.import === 'products' ? { advanced: spec.options?.advanced } : {};
 }
 
 /** Looks at the images of planned records; undefined where the job does not ask for it. */

@@ -21,7 +21,7 @@ describe('google-merchant-products', () => {
     expect(products.find(({ key }) => key === 'SHIRT')?.body).toMatchObject({
       title: 'Shirt',
       images: ['https://img.example/1.jpg', 'https://img.example/2.jpg'],
-      options: [{ name: 'Size', values: ['S', 'L'], advanced: false }],
+      options: [{ name: 'Size', values: ['S', 'L'], advanced: true }],
       variants: [
         { options: ['S'], price: 20, sku: 'A-1' },
         { options: ['L'], price: 22, sku: 'A-2', quantity: 0 },

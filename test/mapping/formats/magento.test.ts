@@ -14,8 +14,8 @@ describe('magento-products', () => {
     expect(products[0]?.rows).toBe(3);
     expect(rows).toBe(3);
     expect(products[0]?.body.options).toEqual([
-      { name: 'Size', values: ['L', 'M'], advanced: false },
-      { name: 'Colour', values: ['Red'], advanced: false },
+      { name: 'Size', values: ['L', 'M'], advanced: true },
+      { name: 'Colour', values: ['Red'], advanced: true },
     ]);
     expect(products[0]?.body.variants).toEqual([
       { options: ['L', 'Red'], price: 14, onSale: false, regularPrice: 14, quantity: 5, sku: 'S-L' },
@@ -165,7 +165,7 @@ describe('magento-products', () => {
     ]);
 
     expect(products[0]?.body.options).toEqual([
-      { name: 'Size', values: ['10,5 cm', '12 cm'], advanced: false },
+      { name: 'Size', values: ['10,5 cm', '12 cm'], advanced: true },
     ]);
   });
 

@@ -245,7 +245,7 @@ describe('wix-products', () => {
         description: '<p>Soft.</p>',
         hidden: false,
         images: ['https://static.wixstatic.com/media/ab12~mv2.jpg', 'https://img.example/2.jpg'],
-        options: [{ name: 'Colour', values: ['White', 'Black'], advanced: false }],
+        options: [{ name: 'Colour', values: ['White', 'Black'], advanced: true }],
         variants: [
           {
             options: ['White'],

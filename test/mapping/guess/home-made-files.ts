@@ -153,7 +153,7 @@ export const HOME_MADE_FILES: readonly HomeMadeFile[] = [
       {
         title: 'Camisa',
         url: 'camisa',
-        options: [{ name: 'Talla', values: ['S', 'M'], advanced: false }],
+        options: [{ name: 'Talla', values: ['S', 'M'], advanced: true }],
         variants: [
           { options: ['S'], ...price(19.95), quantity: 4, sku: 'C-S' },
           { options: ['M'], ...price(20), quantity: 0, sku: 'C-M' },
@@ -406,7 +406,7 @@ export const HOME_MADE_FILES: readonly HomeMadeFile[] = [
       {
         title: 'Tee',
         url: 'tee',
-        options: [{ name: 'Size', values: ['S', 'M'], advanced: false }],
+        options: [{ name: 'Size', values: ['S', 'M'], advanced: true }],
         variants: [
           { options: ['S'], ...sale(15, 20), quantity: 5, sku: 'TEE-S' },
           { options: ['M'], ...price(15), quantity: 2, sku: 'TEE-M' },
@@ -426,7 +426,7 @@ export const HOME_MADE_FILES: readonly HomeMadeFile[] = [
       {
         title: 'Hemd',
         url: 'hemd',
-        options: [{ name: 'Größe', values: ['S', 'M', 'L'], advanced: false }],
+        options: [{ name: 'Größe', values: ['S', 'M', 'L'], advanced: true }],
         variants: [
           { options: ['S'], ...price(29.9), quantity: 3, sku: 'H-S' },
           { options: ['M'], ...price(29.9), quantity: 0, sku: 'H-M' },
