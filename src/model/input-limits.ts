@@ -9,6 +9,7 @@ export const DEFAULT_LIMITS = {
   cellBytes: 16 * MIB,
   rows: 50_000_000,
   columns: 16_384,
+  mergedCells: 5_000_000,
   headerBytes: 8 * KIB,
   bytes: 10 * KIB * MIB,
   ratio: 200,
@@ -58,6 +59,11 @@ export const LIMIT_WORDS = {
   columns: {
     counts: 'Most cells of one row.',
     found: 'the row has {cells} cells',
+  },
+  mergedCells: {
+    counts:
+      'Most cells of a sheet that get their value from merged cells; columns after the last one with a value do not count.',
+    found: 'merged cells cover more cells of the sheet',
   },
   headerBytes: {
     counts: 'Most bytes of the name of one column.',

@@ -15,6 +15,8 @@ import {
 interface OdsSheet extends SheetInfo {
   readonly index: number;
   readonly filled: boolean;
+  /** The number of columns up to the last cell with a value. */
+  readonly width: number;
 }
 
 const CONTENT = 'content.xml';
@@ -59,7 +61,8 @@ interface OdsDocument {
 
 /** All sheets are in one part, which is first read completely to find them and the styles. */
 async function readDocument(file: TableFile): Promise<OdsDocument> {
-  const sheets: { name: string; hidden: boolean; index: number; filled: boolean }[] = [];
+  const sheets: { -readonly [Key in keyof OdsSheet]: OdsSheet[Key] }[] = [];
+  let column = 0;
   const hiddenStyles = new Set<string>();
   const codeFormats = new Set<string>();
   const formatByStyle = new Map<string, string>();
@@ -76,10 +79,16 @@ async function readDocument(file: TableFile): Promise<OdsDocument> {
         hiddenStyles.add(style);
       if (name === 'table:table') {
         const hidden = hiddenStyles.has(attributes['table:style-name'] ?? '');
-        sheets.push({ name: attributes['table:name'] ?? '', hidden, index: sheets.length, filled: false });
+        const called = attributes['table:name'] ?? '';
+        sheets.push({ name: called, hidden, index: sheets.length, filled: false, width: 0 });
       }
+      if (name === 'table:table-row') column = 0;
+      if (isCell(name)) column += countOf(attributes['table:number-columns-repeated']);
       const sheet = sheets.at(-1);
-      if (sheet !== undefined && attributes['office:value-type'] !== undefined) sheet.filled = true;
+      const hasValue = attributes['office:value-type'] !== undefined;
+      if (sheet === undefined || !(hasValue || name === 'text:p')) return;
+      sheet.filled ||= hasValue;
+      sheet.width = Math.max(sheet.width, column);
     },
   };
   const namedStyles = file.parts.get('styles.xml')?.();
@@ -88,6 +97,10 @@ async function readDocument(file: TableFile): Promise<OdsDocument> {
   for await (const _ of readXml(openContent(file), handlers, { file, localNames: false }));
   const codes = [...formatByStyle].filter(([, format]) => codeFormats.has(format)).map(([one]) => one);
   return { sheets, codes: new Set(codes) };
+}
+
+function isCell(name: string): boolean {
+  return name === 'table:table-cell' || name === 'table:covered-table-cell';
 }
 
 /** Whether a format shows a whole number with leading zeros. */
@@ -104,7 +117,7 @@ async function* rowsOf(
   sheet: OdsSheet,
   codes: OdsDocument['codes'],
 ): AsyncGenerator<readonly TableRow[]> {
-  const rows = new SheetRows(file);
+  const rows = new SheetRows(file, { usedWidth: sheet.width });
   const { limits } = file;
   let table = -1;
   let line = 0;

@@ -36,7 +36,13 @@ const LOCAL = { localNames: true } as const;
  */
 export async function readXlsx(file: TableFile): Promise<TableReader> {
   const workbook = await readWorkbook(file);
-  const sheet = await chooseSheet(file, workbook.sheets, (one) => hasContent(file, one));
+  const filled = new Map<string, Promise<boolean>>();
+  const sheet = await chooseSheet(file, workbook.sheets, (one) => {
+    // Many sheets of a hostile workbook may be the same part.
+    const known = filled.get(one.part) ?? hasContent(file, one);
+    filled.set(one.part, known);
+    return known;
+  });
   return {
     batches: rowsOf({ ...file, title: sheet.name }, workbook, sheet),
     title: () => sheet.name,
@@ -115,11 +121,15 @@ async function readWorkbook(file: TableFile): Promise<Workbook> {
   return { sheets, counts1904, strings: partOf('sharedStrings'), styles: partOf('styles') };
 }
 
+function isContent(name: string): boolean {
+  return name === 'v' || name === 'is' || name === 'f';
+}
+
 async function hasContent(file: TableFile, sheet: XlsxSheet): Promise<boolean> {
   let found = false;
   const handlers: XmlHandlers = {
     open: (name) => {
-      found ||= name === 'v' || name === 'is' || name === 'f';
+      found ||= isContent(name);
     },
   };
   for await (const _ of readXml(openPart(file, sheet.part), handlers, { file, ...LOCAL }))
@@ -224,7 +234,10 @@ async function* rowsOf(
 ): AsyncGenerator<readonly TableRow[]> {
   const formats = await readStyles(file, workbook.styles);
   const strings = await readStrings(file, workbook.strings);
-  const rows = new SheetRows(file, await mergedCells(file, sheet));
+  const merged = await mergedCells(file, sheet);
+  const isWide = merged.some(({ firstColumn, lastColumn }) => lastColumn - firstColumn >= WIDE_COLUMNS);
+  const usedWidth = isWide ? await widthOf(file, sheet) : Number.POSITIVE_INFINITY;
+  const rows = new SheetRows(file, { merged, usedWidth });
   const firstDay = workbook.counts1904 ? FIRST_DAY_1904 : undefined;
   let line = 0;
   let column = -1;
@@ -352,6 +365,23 @@ async function mergedCells(file: TableFile, sheet: XlsxSheet): Promise<MergedCel
     rest = last < rest.length - OVERLAP || rest.includes('>', last) ? '' : rest.slice(last);
   }
   return merged.sort((a, b) => a.firstRow - b.firstRow);
+}
+
+/** Wider merged cells than these are worth another pass to find where the columns with values end. */
+const WIDE_COLUMNS = 64;
+
+/** The number of columns up to the last cell with a value. */
+async function widthOf(file: TableFile, sheet: XlsxSheet): Promise<number> {
+  let width = 0;
+  let column = -1;
+  await readPart(file, sheet.part, {
+    open(name, { r: reference }) {
+      if (name === 'row') column = -1;
+      else if (name === 'c') column = columnOf(reference) ?? column + 1;
+      else if (isContent(name)) width = Math.max(width, column + 1);
+    },
+  });
+  return width;
 }
 
 /**

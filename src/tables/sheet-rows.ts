@@ -1,4 +1,5 @@
 import { TableChoiceError } from '../model/storeferry-error.ts';
+import { columnLetters } from './number-text.ts';
 import {
   type LimitedTable,
   refuseColumns,
@@ -19,26 +20,50 @@ export interface MergedCells {
   readonly lastColumn: number;
 }
 
-/** Collects the rows of a sheet from its cells, which come in order; merged cells all get the shown value. */
+/**
+ * Collects the rows of a sheet from its cells, which come in order; merged cells all get the shown value. Each step fills
+ * one of `limits.mergedCells`, so that no sheet takes longer than that, however few bytes its merged cells are.
+ */
 export class SheetRows {
   readonly #file: LimitedTable;
   readonly #merged: readonly MergedCells[];
+  readonly #usedWidth: number;
   #nextMerged = 0;
   #spanning: { readonly cells: MergedCells; readonly text: string }[] = [];
+  /** For each column the last row of the merged cells that reach it. */
+  readonly #mergedUntil: number[] = [];
+  #filled = 0;
   #rows: (TableRow & { readonly copies: number })[] = [];
 
-  /** @param merged in the order of their first rows. */
-  constructor(file: LimitedTable, merged: readonly MergedCells[] = []) {
+  /**
+   * @param merged in the order of their first rows.
+   * @param usedWidth columns up to the last cell with a value; merged cells end there.
+   */
+  constructor(
+    file: LimitedTable,
+    { merged = [], usedWidth }: { readonly merged?: readonly MergedCells[]; readonly usedWidth: number },
+  ) {
     this.#file = file;
     this.#merged = merged;
+    this.#usedWidth = Math.min(usedWidth, file.limits.columns);
   }
 
-  /** Merged cells that become known when their first row begins. */
+  /** Merged cells that become known when their first row begins. SourceError if they overlap others with a value. */
   span(cells: MergedCells, text: string): void {
     if (text === '') return;
-    this.#spanning.push({ cells, text });
-    // Merged cells do not overlap, so no row has more of them than cells.
-    refuseColumns(this.#file, this.#spanning.length, cells.firstRow);
+    const lastColumn = Math.min(cells.lastColumn, this.#usedWidth - 1);
+    for (let column = cells.firstColumn; column <= lastColumn; column += 1) {
+      if ((this.#mergedUntil[column] ?? 0) >= cells.firstRow) {
+        const place = `${this.#file.title ?? ''}!${columnLetters(column)}${cells.firstRow}`;
+        throw tableError(
+          this.#file,
+          `Merged cells overlap at ${place}.`,
+          'A spreadsheet does not write such a file. Open it in one, and save it again.',
+        );
+      }
+      this.#mergedUntil[column] = cells.lastRow;
+    }
+    if (lastColumn >= cells.firstColumn) this.#spanning.push({ cells: { ...cells, lastColumn }, text });
   }
 
   /** Ends the row with this number (from 1), which may represent several equal ones. */
@@ -53,8 +78,9 @@ export class SheetRows {
     if (this.#spanning.length > 0) {
       this.#spanning = this.#spanning.filter((span) => span.cells.lastRow >= line);
       for (const { cells: merged, text } of this.#spanning) {
-        const last = Math.min(merged.lastColumn, limits.columns - 1);
-        for (let column = merged.firstColumn; column <= last; column += 1) cells[column] = text;
+        this.#filled += copies * (merged.lastColumn - merged.firstColumn + 1);
+        if (this.#filled > limits.mergedCells) throw tableLimitError(this.#file, 'mergedCells', { line });
+        for (let column = merged.firstColumn; column <= merged.lastColumn; column += 1) cells[column] = text;
       }
     }
     refuseColumns(this.#file, cells.length, line);
@@ -92,9 +118,13 @@ export interface SheetInfo {
   readonly hidden: boolean;
 }
 
+/** Sheets that are looked at for content, and sheets that a message or a question names. */
+const MAX_SHEETS_SEARCHED = 1_000;
+const MAX_SHEETS_LISTED = 50;
+
 /**
  * The sheet that the job names, or else the only visible one with content; with several, none is assumed. SourceError
- * with the names of all.
+ * with the names of the first.
  */
 export async function chooseSheet<Sheet extends SheetInfo>(
   file: TableFile,
@@ -103,7 +133,7 @@ export async function chooseSheet<Sheet extends SheetInfo>(
 ): Promise<Sheet> {
   const { sheet: wanted } = file.choice;
   const visible = sheets.filter(({ hidden }) => !hidden);
-  const listed = sheets.map(({ name, hidden }) => `'${name}'${hidden ? ' (hidden)' : ''}`).join(', ');
+  const listed = listSheets(sheets);
   if (wanted !== undefined) {
     const plain = (name: string) => name.trim().toLowerCase();
     const called = String(wanted);
@@ -121,7 +151,8 @@ export async function chooseSheet<Sheet extends SheetInfo>(
     );
   }
   const filled: Sheet[] = [];
-  for (const sheet of visible) if (await hasContent(sheet)) filled.push(sheet);
+  if (visible.length > MAX_SHEETS_SEARCHED) filled.push(...visible);
+  else for (const sheet of visible) if (await hasContent(sheet)) filled.push(sheet);
   const [only] = filled;
   if (only !== undefined && filled.length === 1) return only;
   if (filled.length === 0) {
@@ -134,9 +165,17 @@ export async function chooseSheet<Sheet extends SheetInfo>(
   throw unclear(
     file,
     filled,
-    `The workbook has ${filled.length} sheets: ${filled.map(({ name }) => `'${name}'`).join(', ')}.`,
+    `The workbook has ${filled.length} sheets: ${listSheets(filled)}.`,
     `Name one in the source of the job: \`sheet: ${only?.name ?? ''}\`.`,
   );
+}
+
+function listSheets(sheets: readonly SheetInfo[]): string {
+  const names = sheets
+    .slice(0, MAX_SHEETS_LISTED)
+    .map(({ name, hidden }) => `'${name}'${hidden ? ' (hidden)' : ''}`);
+  const more = sheets.length - names.length;
+  return `${names.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
 }
 
 function unclear(
@@ -145,7 +184,7 @@ function unclear(
   message: string,
   hint: string,
 ): TableChoiceError {
-  const candidates = sheets.map(({ name }) => ({ value: name, records: null }));
+  const candidates = sheets.slice(0, MAX_SHEETS_LISTED).map(({ name }) => ({ value: name, records: null }));
   const choice = { key: 'sheet', candidates, likely: undefined } as const;
   return new TableChoiceError(message, { ...choice, place: { file }, hint });
 }

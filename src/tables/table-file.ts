@@ -74,6 +74,7 @@ const LIMIT_WORDS = {
   cellBytes: 'the cell is longer',
   columns: 'the row has {cells} cells',
   rows: 'there are more rows',
+  mergedCells: 'merged cells cover more cells of the sheet',
 } as const;
 
 /** Where in a table something is beyond a limit: the row or record, and the index of the column or its path. */

@@ -8,6 +8,7 @@ import { catalogWorkspace, manyProducts, shopifyCatalog } from '../support/catal
 import { figure } from '../support/figure.ts';
 import { none } from '../support/measure.ts';
 import { type CommandResult, makeWorkspace } from '../support/workspace.ts';
+import { makeXlsx } from '../tables/workbooks.ts';
 import { SCALE } from './scale.ts';
 
 const CSV = shopifyCatalog(manyProducts(20));
@@ -15,6 +16,17 @@ const LARGE = `${CSV}${'mug,Mug,,,,,,,,,1.00,,,,\n'.repeat(3_000_000)}`;
 const ZIP = makeZip(['a.csv', 'bb.csv'].map((name) => ({ name, content: CSV })));
 const MUGS = 'Name,Size,Option1,Values1\nmug,S,Size,S;M\nmug,M,,\n';
 const IDS = 'id,email\n7,ann@mail.example\n8,bob@mail.example\n';
+const MERGED = makeXlsx([
+  {
+    name: 'S',
+    rows: [
+      ['Name', 'Size'],
+      ['mug', 'S'],
+      [null, 'M'],
+    ],
+    merged: ['A2:A3'],
+  },
+]);
 const PATTERN = '[xyz]{1,9}';
 
 const PRICED = 'variants: { pricing: { price: { const: 1 } } }\n';
@@ -50,6 +62,7 @@ const NASTY: Readonly<Record<LimitName, Nasty>> = {
   cellBytes: { enough: longest(CSV.split(/[,\n]/)) },
   rows: { enough: 20 },
   columns: { enough: longest(CSV.split('\n').map((row) => row.replaceAll(/[^,]/g, ''))) + 1 },
+  mergedCells: { source: MERGED, mapping: 'grouped', enough: 2 },
   headerBytes: { source: MUGS, mapping: 'grouped', enough: 'Option1'.length },
   bytes: { enough: Buffer.byteLength(CSV) },
   ratio: { source: gzipSync(LARGE), enough: null, below: 10 },

@@ -234,6 +234,20 @@ describe('which sheet is read', () => {
       "The workbook has no sheet 'Hats'; its sheets are 'Shoes', 'Old' (hidden), 'Shirts'.",
     );
   });
+
+  it('is asked by the first names where there are thousands, each of which is the same part', async () => {
+    const count = 20_000;
+    const sheets = Array.from({ length: count }, (_, n) => `<sheet name="S${n}" r:id="a"/>`).join('');
+    const more = {
+      'xl/workbook.xml': `<workbook xmlns:r="r"><sheets>${sheets}</sheets></workbook>`,
+      'xl/_rels/workbook.xml.rels':
+        '<Relationships><Relationship Id="a" Type="x/worksheet" Target="worksheets/sheet1.xml"/></Relationships>',
+    };
+    const bytes = makeXlsx([{ name: 'S', rows: [['a'], ['x']] }], { more, inline: true });
+    const refused = await refusal(readStaged('a.xlsx', bytes));
+    expect(refused).toMatch(/^The workbook has 20000 sheets: 'S0', 'S1', .*'S49' and 19950 more\. /);
+    expect((await readStaged('a.xlsx', bytes, { sheet: 'S19999' })).cells).toEqual([['x']]);
+  });
 });
 
 describe('the header of a sheet', () => {
@@ -326,6 +340,40 @@ describe('merged cells', () => {
       ['Lamps', 'b', ''],
       ['Sale', 'Sale', 'Sale'],
     ]);
+  });
+
+  const spanOf = (columns: number, count: number) => [
+    ['sku', 'note'],
+    ...Array.from({ length: count }, () => [
+      { spans: [columns, count] as const, result: 'x' },
+      { spans: [columns, count] as const, result: 'y' },
+    ]),
+  ];
+
+  it.each([
+    ['xlsx', makeXlsx([{ name: 'S', rows, merged: ['A2:A3', 'B1:B9', 'A3:B3', 'A2:XFD1048576'] }])],
+    ['ods', makeOds([{ name: 'S', rows: spanOf(2, 2) }])],
+  ])('must not overlap in .%s', async (format, bytes) => {
+    expect(await refusal(readStaged(`a.${format}`, bytes))).toMatch(/^Merged cells overlap at S!\w+\d\. /);
+  });
+
+  it.each([
+    ['xlsx', makeXlsx([{ name: 'S', rows, merged: ['A4:XFD1048576'] }])],
+    ['ods', makeOds([{ name: 'S', rows: [...rows.slice(0, 3), [{ spans: [16_384, 1], result: 'Sale' }]] }])],
+  ])('end in .%s with the columns that have values', async (format, bytes) => {
+    const { header, cells } = await readStaged(`a.${format}`, bytes);
+    expect([header, cells.at(-1)]).toEqual([rows[0], ['Sale', 'Sale', 'Sale']]);
+  });
+
+  it.each([
+    ['xlsx', makeXlsx([{ name: 'S', rows, merged: ['A2:A3', 'A4:C4'] }])],
+    ['ods', makeOds([{ name: 'S', rows: [...rows.slice(0, 3), [{ spans: [3, 1], result: 'Sale' }], [1]] }])],
+  ])('cover a limited number of cells in .%s', async (format, bytes) => {
+    const covered = format === 'xlsx' ? 5 : 3;
+    await readStaged(`a.${format}`, bytes, {}, { mergedCells: covered });
+    expect(await refusal(readStaged(`a.${format}`, bytes, {}, { mergedCells: covered - 1 }))).toContain(
+      `S row 4 is beyond the limit mergedCells (${covered - 1}): merged cells cover more cells of the sheet.`,
+    );
   });
 });
 

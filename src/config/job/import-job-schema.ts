@@ -194,6 +194,7 @@ export const limitsSchema = z.strictObject({
   cellBytes: most('cellBytes'),
   rows: most('rows'),
   columns: most('columns'),
+  mergedCells: most('mergedCells'),
   headerBytes: most('headerBytes'),
   bytes: most('bytes'),
   ratio: most('ratio'),
