@@ -150,7 +150,7 @@ const IMPORTED_IN: Readonly<Record<string, readonly string[]>> = {
   fastify: ['sandbox', 'dashboard'],
   ioredis: ['state'],
   linkedom: ['report'],
-  'p-retry': ['remote', 'run'],
+  'p-retry': ['remote', 'run', 'storefront'],
   papaparse: ['csv'],
   picocolors: ['cli', 'report'],
   pino: ['cli', 'queue'],

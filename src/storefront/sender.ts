@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import pRetry from 'p-retry';
 import { type Clock, sleep } from '../model/clock.ts';
 import type { Reason } from '../model/reason.ts';
 import { abortable } from './abortable.ts';
@@ -112,6 +113,16 @@ interface Failed {
   readonly failure: Failure;
   /** A probe of a failing store uses up no retry, unless the record itself fails. */
   readonly usesRetry: boolean;
+}
+
+/** Carries a failed attempt to p-retry, which repeats what throws. */
+class AttemptError extends Error {
+  readonly failed: Failed;
+
+  constructor(failed: Failed) {
+    super(failed.failure.message);
+    this.failed = failed;
+  }
 }
 
 /** An operation between its first attempt and its outcome. */
@@ -230,6 +241,36 @@ export function sender({ exchange, gate, apiKey, clock, random, onAttempt }: Sen
     await slot?.regain();
   };
 
+  /** Repeats an operation after its first failure; p-retry counts the retries that are used up. */
+  const retry = async (sending: Sending, first: Failed): Promise<Sent> => {
+    try {
+      return await pRetry(
+        async (attemptNumber) => {
+          let attempted: Settled | Failed = attemptNumber === 1 ? first : await attemptOnce(sending);
+          if (needsConfirmation(attempted)) attempted = await confirm(sending, attempted);
+          if (attempted.kind === 'failed') throw new AttemptError(attempted);
+          return resultOf(attempted, sending.doubt);
+        },
+        {
+          // The last retry is judged by `isRetryable`: a probe that fails after it is still repeated.
+          retries: RETRY_POLICY.retries + 1,
+          minTimeout: 0,
+          shouldConsumeRetry: ({ error }) => error instanceof AttemptError && error.failed.usesRetry,
+          shouldRetry: ({ error, retriesConsumed }) => isRetryable(error, retriesConsumed),
+          // Waits here, by the injected clock, with the delay that the store asks for.
+          async onFailedAttempt({ error, retriesConsumed }) {
+            if (isRetryable(error, retriesConsumed))
+              await waitToRetry(sending, error.failed, retriesConsumed + 1);
+          },
+        },
+      );
+    } catch (error) {
+      if (!(error instanceof AttemptError)) throw error;
+      const { code, message } = error.failed.failure;
+      return { kind: 'unsent', reason: { code, message }, doubt: sending.doubt };
+    }
+  };
+
   return async (request, options) => {
     const sending: Sending = {
       request,
@@ -247,18 +288,10 @@ export function sender({ exchange, gate, apiKey, clock, random, onAttempt }: Sen
       attempts: 0,
     };
     try {
-      for (let retries = 0; ; ) {
-        const first = await attemptOnce(sending);
-        const attempted = needsConfirmation(first) ? await confirm(sending, first) : first;
-        if (attempted.kind !== 'failed') return resultOf(attempted, sending.doubt);
-        const { failure, usesRetry } = attempted;
-        if (usesRetry && retries >= RETRY_POLICY.retries) {
-          const { code, message } = failure;
-          return { kind: 'unsent', reason: { code, message }, doubt: sending.doubt };
-        }
-        if (usesRetry) retries++;
-        await waitToRetry(sending, attempted, retries);
-      }
+      // Most requests need no retry, and pay nothing for p-retry.
+      let first = await attemptOnce(sending);
+      if (needsConfirmation(first)) first = await confirm(sending, first);
+      return first.kind === 'failed' ? await retry(sending, first) : resultOf(first, sending.doubt);
     } catch (error) {
       if (!sending.doubt.mayHaveArrived && !sending.underWay) options.onNotApplied?.();
       throw error;
@@ -266,6 +299,10 @@ export function sender({ exchange, gate, apiKey, clock, random, onAttempt }: Sen
       gate.end();
     }
   };
+}
+
+function isRetryable(error: unknown, retriesConsumed: number): error is AttemptError {
+  return error instanceof AttemptError && (!error.failed.usesRetry || retriesConsumed < RETRY_POLICY.retries);
 }
 
 const ABANDONED: AttemptEnd = { kind: 'abandoned' };
