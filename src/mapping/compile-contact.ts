@@ -6,7 +6,7 @@ import type { Built } from './map-record.ts';
 import type { RecordRows } from './record-rows.ts';
 import { given, resolveName, type Scope, unknownName } from './scope.ts';
 import type { ContactSpec, PropertiesSpec } from './spec/mapping-spec.ts';
-import { type Cell, cleanCell, type Item, isList, refuse, Unreadable } from './values/cell.ts';
+import { type Cell, type Item, isList, refuse, Unreadable } from './values/cell.ts';
 import { compileField, compileFlag, type Field } from './values/field.ts';
 
 type Draft = { -readonly [K in keyof Contact]: Contact[K] };
@@ -36,6 +36,9 @@ export function compileContact(scope: Scope, contact: ContactSpec): (rows: Recor
       const text = filledText(read(rows));
       if (text !== undefined) draft[name] = text;
     }
+    const lacking = ADDRESS_PARTS.filter((name) => draft[name] === undefined);
+    if (lacking.length > 0 && lacking.length < ADDRESS_PARTS.length)
+      scope.notes.push(`address: sent without ${lacking.join(' and ')}; the store keeps what it had there`);
     begin('properties');
     const properties = propertiesOf(rows);
     if (properties.length > 0) draft.properties = properties;
@@ -68,6 +71,9 @@ export function compileContact(scope: Scope, contact: ContactSpec): (rows: Recor
     return { skipped: line === undefined ? skipped : { ...skipped, line } };
   };
 }
+
+/** The store keeps a part that is not sent: an old zip beside a new street. */
+const ADDRESS_PARTS = ['address', 'zip', 'city'] as const;
 
 /** `match` is used only by a crosswalk; its errors should be reported before. */
 function checkMatch(scope: Scope, contact: ContactSpec): void {
@@ -129,9 +135,9 @@ function compileProperties(
     for (const { name, read } of fields) add(name, filledText(read(rows)));
     const cells = rows.head?.cells ?? [];
     for (const [number, slot] of names?.slots ?? []) {
-      add(cleanCell(cells[slot]), cleanCell(cells[values?.slots.get(number) ?? -1]));
+      add(scope.clean(cells[slot]), scope.clean(cells[values?.slots.get(number) ?? -1]));
     }
-    for (const [header, slot] of scope.columns.rest) add(header, cleanCell(cells[slot]));
+    for (const [header, slot] of scope.columns.rest) add(header, scope.clean(cells[slot]));
     return Array.from(found, ([name, value]) => ({ name, value }));
   };
   const { trace } = scope;

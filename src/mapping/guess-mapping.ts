@@ -2,8 +2,13 @@ import { loosened } from '../model/nearest.ts';
 import { MappingError } from '../model/storeferry-error.ts';
 import { bindTable, type ColumnReport, requiredColumns } from './columns/bind-table.ts';
 import { Columns } from './columns/columns.ts';
-import { type FileToGuess, guessImport, understoodColumns } from './guess/propose-mapping.ts';
-import type { MappingFile, MappingSpec } from './spec/mapping-spec.ts';
+import {
+  type FileToGuess,
+  guessImport,
+  type UnderstoodColumn,
+  understoodColumns,
+} from './guess/propose-mapping.ts';
+import type { MappingSpec } from './spec/mapping-spec.ts';
 
 /** How well a mapping fits a header line. */
 interface HeaderFit {
@@ -150,18 +155,40 @@ export interface RecognisedFile {
   readonly imports: MappingSpec['import'] | undefined;
   /** The mapping to use without a question; undefined if none fits, or one was recognised by few columns only. */
   readonly best: MappingFit | undefined;
+  /** For each shipped mapping that fits, by name: the columns that it would leave out although they are understood. */
+  readonly lost: ReadonlyMap<string, readonly UnderstoodColumn[]>;
 }
 
-/** Recognises the format of a file among these mappings, unless its headers alone explain more of its columns. */
-export function recogniseFile(file: FileToGuess, known: readonly MappingFile[]): RecognisedFile {
+/** A format is recognised by this many columns that no other format has. */
+const MIN_DISTINCTIVE = 3;
+/** By this many, if the mapping also leaves out no column that is understood without it. */
+const MIN_DISTINCTIVE_OF_WHOLE = 2;
+
+/**
+ * Recognises the format of a file among these mappings: by several columns that only this format has, and unless the
+ * headers and values alone explain more of its columns.
+ */
+export function recogniseFile(file: FileToGuess, known: readonly MappingCandidate[]): RecognisedFile {
   const guess = guessMapping(file.header, known);
-  const imports = guessImport(file);
-  const { best } = guess;
-  const shipped = known.find(({ name }) => name === best?.name)?.shipped === true;
-  const isOutdone =
-    best !== undefined &&
-    shipped &&
-    imports === best.imports &&
-    best.used.length <= understoodColumns(imports, file);
-  return { guess, imports, best: isOutdone ? undefined : best };
+  const { best, fitting } = guess;
+  const shipped = fitting.filter((fit) => known.some(({ name, shipped: is }) => is && name === fit.name));
+  const understood = new Map(shipped.map(({ imports }) => [imports, understoodColumns(imports, file)]));
+  const lost = new Map(
+    shipped.map(({ name, imports, used }) => {
+      const { used: claimed = [], asked = [] } = understood.get(imports) ?? {};
+      return [name, [...claimed, ...asked].filter(({ header }) => !used.includes(header))] as const;
+    }),
+  );
+  const isRecognised = ({ name, imports, used, distinctive }: MappingFit) => {
+    const left = lost.get(name);
+    if (left === undefined) return true;
+    const wanted = left.length === 0 ? MIN_DISTINCTIVE_OF_WHOLE : MIN_DISTINCTIVE;
+    return distinctive.length >= wanted && used.length > (understood.get(imports)?.used.length ?? 0);
+  };
+  return {
+    guess,
+    imports: guessImport(file),
+    best: best !== undefined && isRecognised(best) ? best : undefined,
+    lost,
+  };
 }

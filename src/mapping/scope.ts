@@ -4,6 +4,7 @@ import { Columns, type Family } from './columns/columns.ts';
 import type { LookupTable } from './lookup-table.ts';
 import { type MappingSpec, paramProblems } from './spec/mapping-spec.ts';
 import type { Trace } from './trace.ts';
+import { cleanCell, cleanContactCell } from './values/cell.ts';
 
 /** An error in a mapping, with its path in the file. */
 export interface MappingProblem {
@@ -48,6 +49,8 @@ export interface Scope {
   readonly eachMember: boolean;
   /** Whether contacts are mapped: then blanks cannot be cleared. */
   readonly contacts: boolean;
+  /** The text of a cell; undefined for a blank one. */
+  readonly clean: (cell: string | undefined) => string | undefined;
   /** The field that is being compiled, for notes. */
   readonly field: string;
   /** The text of a cell for a message; cells of contacts are not quoted. */
@@ -81,6 +84,7 @@ export function newScope(spec: MappingSpec, parts: ScopeParts): Scope {
     notes: [],
     eachMember: false,
     contacts,
+    clean: contacts ? cleanContactCell : cleanCell,
     field: '',
     quote: contacts ? () => 'the cell' : quoted,
     trace,

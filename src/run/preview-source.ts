@@ -128,7 +128,7 @@ function formatWords(places: TablePlaces | undefined): string {
 const DISTINCTIVE_SHOWN = 4;
 
 /** The reasons for this mapping, other mappings that fit, or why none fits. */
-export function explainGuess({ guess: { fitting, near }, best }: RecognisedFile): string[] {
+export function explainGuess({ guess: { fitting, near }, best, lost }: RecognisedFile): string[] {
   const lines: string[] = [];
   if (best !== undefined) {
     const { name, used, headers, distinctive } = best;
@@ -144,6 +144,11 @@ export function explainGuess({ guess: { fitting, near }, best }: RecognisedFile)
     );
     const unsure = others.length === 1 ? 'A possible mapping is' : 'Several mappings are possible:';
     lines.push(best === undefined ? `${unsure} ${names}.` : `Other mappings that fit: ${names}.`);
+    if (best === undefined)
+      for (const { name } of others) {
+        const columns = (lost.get(name) ?? []).map(({ header, field }) => `'${header}' (${field})`);
+        if (columns.length > 0) lines.push(`  ${name} would leave out ${listed(columns)}.`);
+      }
   }
   const [nearest] = near;
   if (fitting.length === 0) {

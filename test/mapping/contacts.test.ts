@@ -145,3 +145,67 @@ describe('contacts', () => {
     ).rejects.toThrow('the crosswalk matches zip, which this mapping does not fill');
   });
 });
+
+const ADDRESSES = mappingOf(`
+import: contacts
+columns: { email: Email, first: First, last: Last, street: Street, zip: Zip, city: City, state: State, news: News }
+contact:
+  email: [email, email]
+  name: { join: [first, last] }
+  address: street
+  zip: zip
+  city: city
+  state: state
+  subscribed: { news: present }
+`);
+
+describe('what a contact lacks', () => {
+  const crosswalk = { match: 'email', file: 'ids.csv', find: () => 1 };
+  const addressed = async (cells: readonly string[]) => {
+    const header = ['Email', 'First', 'Last', 'Street', 'Zip', 'City', 'State', 'News'];
+    const { mapped } = await mapAll(ADDRESSES, [table(header, [cells])], { crosswalk });
+    return mapped[0];
+  };
+
+  it.each([
+    'n/a',
+    '[not provided]',
+    '(unknown)',
+    '-',
+    '—',
+    'Unknown',
+    'keine Angabe',
+    'non renseigné',
+    'Desconocido',
+    'brak danych',
+    'неизвестно',
+    '不明',
+    '未填写',
+  ])("is blank where a cell says '%s'", async (word) => {
+    expect(await addressed(['a@x.example', 'Ann', word, word, word, word, word, word])).toMatchObject({
+      kind: 'record',
+      body: { email: 'a@x.example', name: 'Ann', subscribed: false },
+    });
+  });
+
+  it.each(['Unknown-Smith', 'Na', 'Null', 'Nonesuch', '-- street 5'])(
+    "keeps '%s', which is a name",
+    async (last) => {
+      expect(await addressed(['a@x.example', 'Ann', last, '', '', '', '', ''])).toMatchObject({
+        body: { name: `Ann ${last}` },
+      });
+    },
+  );
+
+  it.each([
+    [['High St 1', '', 'Leeds'], 'address: sent without zip; the store keeps what it had there'],
+    [['High St 1', '', ''], 'address: sent without zip and city; the store keeps what it had there'],
+    [['', 'LS1', 'n/a'], 'address: sent without address and city; the store keeps what it had there'],
+  ])('is named if it is a part of the address: %j', async (parts, note) => {
+    expect(await addressed(['a@x.example', 'Ann', 'Lee', ...parts, '', ''])).toMatchObject({ notes: [note] });
+  });
+
+  it.each([[['High St 1', 'LS1', 'Leeds']], [['', '', '']]])('has no note for %j', async (parts) => {
+    expect(await addressed(['a@x.example', 'Ann', 'Lee', ...parts, '', ''])).not.toHaveProperty('notes');
+  });
+});

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { guessMapping } from '../../src/mapping/guess-mapping.ts';
+import { guessMapping, recogniseFile } from '../../src/mapping/guess-mapping.ts';
 import { type MappingSpec, mappingSchema } from '../../src/mapping/spec/mapping-spec.ts';
 
 function shop(
@@ -63,5 +63,35 @@ describe('the guess of a mapping from a header', () => {
 
   it('knows nothing of a header without a familiar column', () => {
     expect(guessMapping(['Betreff', ''], [ALPHA, BETA])).toEqual({ best: undefined, fitting: [], near: [] });
+  });
+});
+
+describe('the format of a file', () => {
+  const GAMMA = {
+    name: 'gamma',
+    shipped: true,
+    spec: shop({ title: 'gtt', price: 'gpp', sku: 'gkk', stock: 'gss' }, ['title', 'price']),
+  };
+  const recognised = (header: readonly string[], known: readonly (typeof GAMMA)[] = [GAMMA]) =>
+    recogniseFile({ header, rows: [header.map((text) => (text === 'price' ? '5.00' : `A ${text}`))] }, known);
+
+  it('is recognised by several columns that only this format has', () => {
+    expect(recognised(['gtt', 'gpp', 'gkk', 'price']).best?.name).toBe('gamma');
+  });
+
+  it('is not recognised by few, and what the mapping would leave out is named', () => {
+    const { best, lost, guess } = recognised(['gtt', 'gpp', 'price']);
+    expect(guess.fitting.map(({ name }) => name)).toEqual(['gamma']);
+    expect(best).toBeUndefined();
+    expect(lost.get('gamma')).toEqual([{ header: 'price', field: 'Price' }]);
+  });
+
+  it('is recognised by two if the mapping leaves out no column that is understood', () => {
+    expect(recognised(['gtt', 'gpp', 'xy']).best?.name).toBe('gamma');
+  });
+
+  it('is that of a mapping of the workspace, whatever columns it has', () => {
+    const own = { ...GAMMA, name: 'mine', shipped: false };
+    expect(recognised(['gtt', 'gpp', 'price'], [GAMMA, own]).best?.name).toBe('mine');
   });
 });

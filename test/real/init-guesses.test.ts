@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { availableMappings } from '../../src/config/workspace.ts';
 import { readCsv } from '../../src/csv/read-csv.ts';
-import { guessMapping } from '../../src/mapping/guess-mapping.ts';
+import { guessMapping, recogniseFile } from '../../src/mapping/guess-mapping.ts';
 import { DATA_FOLDER } from './catalog-rows.ts';
 import { CATALOGS } from './catalogs.ts';
 
@@ -41,7 +41,13 @@ describe.skipIf(!isThere)(
 
     it.each(EXPECTED)('%s: %s', async (file, mapping) => {
       using table = await readCsv(createReadStream(new URL(file, DATA_FOLDER)), { name: file });
+      const rows: string[][] = [];
+      for await (const batch of table.batches()) {
+        rows.push(...batch.map(({ cells }) => [...cells]));
+        if (rows.length > 200) break;
+      }
       expect(guessMapping(table.header, mappings).best?.name).toBe(mapping);
+      expect(recogniseFile({ header: table.header, rows }, mappings).best?.name).toBe(mapping);
     });
   },
 );

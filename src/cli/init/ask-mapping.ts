@@ -15,7 +15,7 @@ import {
 import type { MappingFile, MappingSpec } from '../../mapping/spec/mapping-spec.ts';
 import { didYouMean } from '../../model/nearest.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
-import { sentence, shortened } from '../../report/printable.ts';
+import { listed, sentence, shortened } from '../../report/printable.ts';
 import { explainGuess, fileToGuess, type SourceLook } from '../../run/preview-source.ts';
 import type { Asking } from './asking.ts';
 import { answersOf } from './init-options.ts';
@@ -75,8 +75,14 @@ function given(name: string, header: readonly string[], known: readonly MappingF
   });
 }
 
-function choices({ guess, best }: RecognisedFile, known: readonly MappingFile[]) {
-  const about = (name: string) => known.find((one) => one.name === name)?.spec.description;
+function choices({ guess, best, lost }: RecognisedFile, known: readonly MappingFile[]) {
+  const about = (name: string) => {
+    const left = (lost.get(name) ?? []).map(({ header, field }) => `'${header}' (${field})`);
+    const without = left.length === 0 ? undefined : `Leaves out ${listed(left)}.`;
+    return [known.find((one) => one.name === name)?.spec.description, without]
+      .filter((text) => text !== undefined)
+      .join('. ');
+  };
   const choice = ({ name }: Pick<MappingFit, 'name'>, note: string) => ({
     value: name,
     name: `${name}${note}`,

@@ -2,11 +2,14 @@ import type { CategoriesSpec } from '../spec/product-spec.ts';
 import type { Value } from '../spec/value.ts';
 import { named } from './draft-images.ts';
 import type { ProductColumn, ProductGuess } from './guess.ts';
-import { isText, type SampledColumn } from './sampled-column.ts';
+import { isText, mostly, type SampledColumn } from './sampled-column.ts';
 
 /** The categories: names, lists of names, or paths. Undefined also while a question is open. */
 export function draftCategories(guess: ProductGuess): CategoriesSpec | Value | undefined {
-  const choice = { fits: isText, shown: (column: SampledColumn) => `${column.distinct} different values` };
+  const choice = {
+    fits: (column: SampledColumn) => isText(column) && !isKind(column),
+    shown: (column: SampledColumn) => `${column.distinct} different values`,
+  };
   const main = guess.pick({
     ...choice,
     field: 'category',
@@ -29,60 +32,119 @@ export function draftCategories(guess: ProductGuess): CategoriesSpec | Value | u
     );
     return { first: [guess.use('subcategory', sub), name] };
   }
-  const path = PATH_SIGNS.find((sign) => column.values.some((value) => value.includes(sign)));
-  if (path !== undefined) {
+  const signs = separatorsOf(guess, column);
+  if (signs === undefined) return undefined;
+  const { path, list } = signs;
+  if (path !== undefined)
     guess.notes.push(
       `'${column.header}' contains paths, separated by '${path}': the last level is the category.`,
     );
-    const list = [';', '|', ',', '\n'].find((sign) =>
-      column.values.some(
-        (value) => value.split(sign).length > 1 && value.split(sign).every((one) => one.includes(path)),
-      ),
-    );
-    return { value: list === undefined ? name : [name, { split: list }], path };
-  }
-  for (const sign of ['|', '/', ';', ',', '\n']) {
-    const split = column.values.filter((value) => value.includes(sign));
-    const [first] = split;
-    if (first === undefined) continue;
-    const isLine = sign === '\n';
-    const answer = isLine
-      ? 'list'
-      : (listOrPath(column, sign) ?? askSeparator(guess, column, sign, split.length, first));
-    if (answer === undefined) return undefined;
-    if (answer === 'list') {
-      guess.notes.push(`'${column.header}' lists several categories, separated by ${named(sign)}.`);
-      return [name, { split: sign }];
-    }
-    if (answer === 'path') {
-      guess.notes.push(
-        `'${column.header}' contains paths, separated by '${sign}': the last level is the category.`,
-      );
-      return { value: name, path: sign };
-    }
-  }
-  return name;
+  if (list !== undefined)
+    guess.notes.push(`'${column.header}' lists several categories, separated by ${named(list)}.`);
+  const value: Value = list === undefined ? name : [name, { split: list }];
+  return path === undefined ? value : { value, path };
+}
+
+/** Whether a column says of what kind a record is, not in which category: type, @type. */
+function isKind(column: SampledColumn): boolean {
+  const isCalled = /(?:^|@|[._ ])type$/i.test(column.header) && !/product.type$/i.test(column.header);
+  const isConstant = column.values.length > 1 && column.distinct === 1;
+  return mostly(column, (value) => KINDS.has(value.toLowerCase())) || (isCalled && isConstant);
+}
+
+/** Words of shops for kinds of products. */
+const KINDS: ReadonlySet<string> = new Set(
+  'simple|variable|variation|variant|grouped|external|configurable|bundle|virtual|downloadable|physical|digital|product|vendor.model'.split(
+    '|',
+  ),
+);
+
+/** The sign between the levels of a category, and the sign between categories. */
+interface Separators {
+  readonly path?: string;
+  readonly list?: string;
 }
 
 const PATH_SIGNS = ['>', '»', '→', '\\', '::'];
+/** Signs that may separate levels, categories, or nothing. */
+const OPEN_SIGNS = ['|', '/', ';', ',', '\n'];
+
+/** What the signs in categories separate; undefined while that is asked. */
+function separatorsOf(guess: ProductGuess, column: ProductColumn): Separators | undefined {
+  const certain = PATH_SIGNS.find((sign) => column.values.some((value) => value.includes(sign)));
+  let found: Separators = certain === undefined ? {} : { path: certain };
+  let asked = 0;
+  for (const sign of OPEN_SIGNS) {
+    if (found.list !== undefined && found.path !== undefined) break;
+    const values = found.list === undefined ? column.values : column.values.flatMap(splitAt(found.list));
+    const split = values.filter((value) => value.includes(sign));
+    if (split.length === 0) continue;
+    let kind = kindOf({ ...column, values }, sign, split, found);
+    if (kind === undefined) {
+      asked += 1;
+      kind = askSeparator(guess, column, sign, split, { found, isFirst: asked === 1 });
+    }
+    if (kind === undefined) return undefined;
+    if (kind !== 'none') found = { ...found, [kind]: sign };
+  }
+  return found;
+}
+
+type SeparatorKind = 'path' | 'list' | 'none';
+
+/** Signs that are in no name of a category beside a sign for its levels. */
+const LIST_SIGNS: ReadonlySet<string> = new Set(['|', ';', '\n']);
+
+/** What the values show that a sign separates; undefined if they leave it open. */
+function kindOf(
+  column: ProductColumn,
+  sign: string,
+  split: readonly string[],
+  { path, list }: Separators,
+): SeparatorKind | undefined {
+  if (path === undefined) {
+    if (sign === '\n') return list === undefined ? 'list' : 'none';
+    const shown = listOrPath(column, sign);
+    return shown === 'list' && list !== undefined ? undefined : shown;
+  }
+  if (
+    LIST_SIGNS.has(sign) ||
+    split.some((value) => splitAt(sign)(value).every((part) => part.includes(path)))
+  )
+    return 'list';
+  // Other signs belong to names, such as Salt/Pepper, unless a path is on one side only: Gifts, Home > Bath.
+  return sign === ',' && split.some((value) => value.includes(path)) ? undefined : 'none';
+}
+
+function splitAt(sign: string): (value: string) => readonly string[] {
+  return (value) => value.split(sign).map((part) => part.trim());
+}
+
+const KIND_LABELS: Readonly<Record<SeparatorKind, string>> = {
+  path: 'the levels of one category',
+  list: 'several categories',
+  none: 'nothing: it is part of the name',
+};
 
 function askSeparator(
   guess: ProductGuess,
   { header }: ProductColumn,
   sign: string,
-  count: number,
-  first: string,
-): string | undefined {
-  return guess.ask({
-    id: 'separator',
+  values: readonly string[],
+  { found, isFirst }: { readonly found: Separators; readonly isFirst: boolean },
+): SeparatorKind | undefined {
+  const kinds = (['path', 'list', 'none'] as const).filter(
+    (kind) => kind === 'none' || found[kind] === undefined,
+  );
+  // `none` for the first sign is for all of them.
+  const isForAll = guess.answers['separator']?.toLowerCase() === 'none';
+  const answer = guess.ask({
+    id: isFirst || isForAll ? 'separator' : `word.${sign}`,
     text: `What does '${sign}' separate in '${header}'?`,
-    reason: `${count} values have it, such as '${first}'`,
-    answers: [
-      { value: 'path', label: 'the levels of one category' },
-      { value: 'list', label: 'several categories' },
-      { value: 'none', label: 'nothing: it is part of the name' },
-    ],
+    reason: `${values.length} values have it, such as '${values[0]}'`,
+    answers: kinds.map((value) => ({ value, label: KIND_LABELS[value] })),
   });
+  return kinds.find((kind) => kind === answer?.toLowerCase());
 }
 
 /** What a sign separates: levels of a path, if the same text before the sign occurs with several texts after it, and never the other way round. */

@@ -187,10 +187,15 @@ function draftUrl(
     field: 'url',
     what: 'the URL handle',
     concepts: ['url'],
-    fits: (column) => shareOf(column, (value) => /^[\p{L}\p{N}._~-]+$/u.test(value)) === 1,
+    fits: (column) => shareOf(column, (value) => HANDLE.test(value)) === 1 || hasPages(column),
     shown: (column) => `${column.distinct} of ${column.values.length} values are different`,
   });
-  if (handle !== undefined) return guess.use('url', handle);
+  if (handle !== undefined) {
+    const name = guess.use('url', handle);
+    if (!handle.values.some(isAddresses)) return name;
+    guess.notes.push(`The url of a product is the end of its address in '${handle.header}'.`);
+    return [name, ...PAGE_STEPS];
+  }
   if (group?.by !== undefined) return [group.by, 'slug'];
   const candidates = [by ?? sku, sku, title].filter((column) => column !== undefined);
   for (const column of candidates) {
@@ -218,6 +223,29 @@ function draftUrl(
     false,
   );
   return undefined;
+}
+
+const HANDLE = /^[\p{L}\p{N}._~-]+$/u;
+
+/** The handle of a page address: its last segment, without the extension of a page. */
+const PAGE_STEPS = [
+  { replace: '[?#].*$' },
+  { replace: '/+$' },
+  { replace: '^.*/' },
+  { replace: '\\.(html?|php|aspx?|jsp)$' },
+] as const;
+
+/** Whether addresses are those of product pages, by a different last segment each. */
+function hasPages(column: SampledColumn): boolean {
+  const handles = column.values.map((value) =>
+    PAGE_STEPS.reduce((text, { replace }) => text.replace(new RegExp(replace, 'i'), ''), value),
+  );
+  return (
+    shareOf(column, (value) => isAddresses(value) && /^(?:https?:)?\/\/[^/]+\/[^?#]*[^/?#]/i.test(value)) ===
+      1 &&
+    handles.every((handle) => HANDLE.test(handle)) &&
+    new Set(handles).size === column.distinct
+  );
 }
 
 const KEPT = '_./+#';
@@ -265,9 +293,10 @@ function draftHidden(guess: ProductGuess): ProductSpec['hidden'] {
     const unclear = guess.free.filter(
       (one) =>
         one.values.length > 0 &&
-        ((meaningOf(one, ['visible', 'hidden'])?.how === 'exact' && !isStatus(one)) ||
+        ((meaningOf(one, ['visible', 'hidden'])?.how === 'exact' &&
+          (!isStatus(one) || one.values.some(isUnpublished))) ||
           ((one.reading.mentions.has('visible') || one.reading.mentions.has('hidden')) &&
-            mostly(one, isWord))),
+            (mostly(one, isWord) || one.values.some(isUnpublished)))),
     );
     const [first] = unclear;
     if (first !== undefined && guess.answers['column.visible'] === undefined) {
@@ -301,6 +330,11 @@ function draftHidden(guess: ProductGuess): ProductSpec['hidden'] {
 
 /** The signs that mark a cell, in lower case. */
 const MARKS: ReadonlySet<string> = new Set(['x', '✓', '✔', '●', '*']);
+
+/** Whether a word says that a product is not ready: it must not be published. */
+function isUnpublished(value: string): boolean {
+  return visibilityOf(value) === false && booleanOf(value) === undefined;
+}
 
 /** A status can belong to anything, such as an order. */
 function isStatus({ header }: ProductColumn): boolean {

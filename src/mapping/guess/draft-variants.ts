@@ -111,9 +111,18 @@ function optionsOf(guess: ProductGuess, choices: readonly ProductColumn[]): Opti
       guess.evidence(column, ['size', 'color', 'option', 'material'], 'an option', ''),
       'certain',
     );
-    return [column.header, guess.use('option', column)] as const;
+    return [labelOf(column), guess.use('option', column)] as const;
   });
-  return { columns: Object.fromEntries(columns), keep: 'differing' };
+  const repeated = (label: string) => columns.filter(([other]) => other === label).length > 1;
+  const labelled = columns.map(([label, name]) => [repeated(label) ? `${label} (${name})` : label, name]);
+  return { columns: Object.fromEntries(labelled), keep: 'differing' };
+}
+
+/** The name of an option as customers see it: the last part of a path, `color` for `variants[].g:color`. */
+function labelOf({ header }: ProductColumn): string {
+  return /\s/.test(header)
+    ? header
+    : (header.split(/\[\]\.?|[.@/>:]/).findLast((part) => part !== '') ?? header);
 }
 
 /** Columns in which a blank cell of a continuing row means the value above. */

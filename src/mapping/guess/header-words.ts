@@ -341,7 +341,7 @@ const PRODUCT_WORDS = {
     zh: 'url, 链接, 商品链接, 网址, 連結, 網址',
   },
   image: {
-    en: 'image, images, image url, image link, picture, pictures, photo, photos, image src, image urls, main image, additional images, additional image, additional image link, img, thumbnail, picture url, photo url, gallery, more images, product image, product images, image address, image file, images url, img url, imgurl alternative',
+    en: 'image, images, image url, image link, picture, pictures, photo, photos, image src, image urls, main image, additional images, additional image, additional image link, additional image url, all images, all image urls, other images, image list, img, thumbnail, picture url, photo url, gallery, more images, product image, product images, image address, image file, images url, img url, imgurl alternative',
     de: 'bild, bilder, bild url, bilder url, bildurl, produktbild, produktbilder, foto, fotos, hauptbild, zusatzbilder, weitere bilder, bildlink, abbildung, artikelbild, bildadresse, bilddatei, bildpfad, zusatzbild, galerie, bild link',
     fr: 'image, images, photo, photos, url image, lien image, image principale, images supplémentaires, visuel, visuels, url photo, images url',
     es: 'imagen, imágenes, foto, fotos, url imagen, imagen principal, imágenes adicionales, enlace imagen, url de la imagen, fotografía',
@@ -685,7 +685,7 @@ const CONTACT_WORDS = {
     zh: '城市, 市',
   },
   zip: {
-    en: 'zip, zip code, postal code, postcode, post code, zipcode',
+    en: 'zip, zip code, postal code, postcode, post code, zipcode, postal, zip postal, postal zip, zip postal code, postal code zip, zip or postal code, zip postcode, post zip, pin code, eircode',
     de: 'plz, postleitzahl',
     fr: 'code postal, cp',
     es: 'código postal, cp',

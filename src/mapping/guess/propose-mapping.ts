@@ -2,6 +2,7 @@ import { didYouMean, loosened } from '../../model/nearest.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
 import type { ContactMappingSpec, ContactSpec, MappingFile, MappingSpec } from '../spec/mapping-spec.ts';
 import type { Flag, Value } from '../spec/value.ts';
+import { cleanContactCell } from '../values/cell.ts';
 import { draftProduct } from './draft-product.ts';
 import {
   countedShare,
@@ -102,9 +103,10 @@ export function proposeMapping(
 ): MappingProposal {
   refuseUnknownFields(imports, answers);
   const headings = imports === 'products' ? headingsOf(rows) : [];
+  const clean = (cell: string) => (imports === 'contacts' ? (cleanContactCell(cell) ?? '') : cell);
   const sampled = sampleColumns(
     header,
-    rows.filter((row) => !headings.includes(row)),
+    rows.filter((row) => !headings.includes(row)).map((row) => row.map(clean)),
   );
   const uses = earlierUses(earlier.filter(({ spec, shipped }) => !shipped && spec.import === imports));
   switch (imports) {
@@ -155,9 +157,33 @@ function resultOf<Concept extends string>(guess: Guess<Concept>, spec: MappingSp
   };
 }
 
-/** The number of columns that a proposal uses. A shipped mapping that matches no more of them was made for other files. */
-export function understoodColumns(imports: MappingSpec['import'], file: FileToGuess): number {
-  return proposeMapping(imports, file).columns.filter(({ field }) => field !== null).length;
+/** A column whose header and values are understood, with the label of the field that it could fill. */
+export interface UnderstoodColumn {
+  readonly header: string;
+  readonly field: string;
+}
+
+/** The columns that a proposal uses, and those called a field of which it asks which one fills it. */
+export function understoodColumns(
+  imports: MappingSpec['import'],
+  file: FileToGuess,
+): { readonly used: readonly UnderstoodColumn[]; readonly asked: readonly UnderstoodColumn[] } {
+  const { columns, questions } = proposeMapping(imports, file);
+  const labelled = (header: string, field: string) => ({
+    header,
+    field: COLUMN_FIELDS[imports][field] ?? field,
+  });
+  const isCalled = new Set(
+    columns.flatMap(({ header, alternatives }) => (alternatives.length > 0 ? [header] : [])),
+  );
+  return {
+    used: columns.flatMap(({ header, field }) => (field === null ? [] : [labelled(header, field)])),
+    asked: questions.flatMap(({ id, answers }) =>
+      answers
+        .filter(({ value }) => id.startsWith('column.') && isCalled.has(value))
+        .map(({ value }) => labelled(value, id.slice('column.'.length))),
+    ),
+  };
 }
 
 /** For each known header with characters beyond ASCII its languages, which help to detect the encoding of the file. */
@@ -290,6 +316,7 @@ function draftContact(guess: Guess<ContactConcept>): ContactMappingSpec | undefi
   const others = (['companyName', 'city', 'zip', 'state', 'country', 'note'] as const).map(
     (field) => [field, pick(field, `the ${COLUMN_FIELDS.contacts[field]?.toLowerCase()}`)] as const,
   );
+  askAddressParts(guess);
   const tags = pick('tags', 'tags');
   const isFlag = (value: string) => booleanOf(value) !== undefined;
   const flags = (column: SampledColumn) => column.values.length > 0 && column.distinct <= MOST_FLAGS;
@@ -369,6 +396,40 @@ function draftContact(guess: Guess<ContactConcept>): ContactMappingSpec | undefi
     column.index === email.index ? [key] : [],
   );
   return { import: 'contacts', columns: guess.columnSpecs(), required, contact, tests: [] };
+}
+
+const ADDRESS_FIELDS = ['address', 'zip', 'city', 'state', 'country'] as const;
+
+/**
+ * Asks about columns of unknown names that may be a part of the address: without it, the store would keep the old part
+ * beside the new ones.
+ */
+function askAddressParts(guess: Guess<ContactConcept>): void {
+  const taken = guess.fields();
+  if (!ADDRESS_FIELDS.some((field) => taken.includes(field))) return;
+  const unknown = guess.free.filter(
+    ({ reading, values }) => reading.meanings.length === 0 && values.length > 0,
+  );
+  for (const field of ADDRESS_FIELDS.filter((one) => !taken.includes(one))) {
+    if (guess.given(field) !== undefined || guess.isAsked(field)) continue;
+    const candidates = unknown.filter(
+      (column) => column.reading.mentions.has(field) || (field === 'zip' && mostly(column, isPostalCode)),
+    );
+    const what = `the ${COLUMN_FIELDS.contacts[field]?.toLowerCase()} of the address`;
+    if (candidates.length > 0)
+      guess.askColumn(
+        field,
+        what,
+        candidates,
+        'without it, the store keeps the old one beside the new address',
+        true,
+      );
+  }
+}
+
+/** Whether a value is written as postal codes are: 10115, LS1 1AA, 00-950. */
+function isPostalCode(value: string): boolean {
+  return /^(?=(?:.*\d){2})[A-Z0-9]{2,5}(?:[ -][A-Z0-9]{2,4})?$/i.test(value);
 }
 
 /** A column of flags has no more different values. */

@@ -148,6 +148,7 @@ export function isGtin(value: string): boolean {
 export function isCode(value: string): boolean {
   return (
     value.length <= 40 &&
+    !value.includes('://') &&
     /^[\p{L}\p{N}][\p{L}\p{N}\s._/#+:()-]*$/u.test(value) &&
     (value.match(/\s/g)?.length ?? 0) <= 1 &&
     (/\p{N}/u.test(value) || (/^\P{Ll}+$/u.test(value) && /^[\x20-\x7e]+$/.test(value) && !/\s/.test(value)))
@@ -155,6 +156,8 @@ export function isCode(value: string): boolean {
 }
 
 const ADDRESS = /^(?:https?:)?\/\/[^\s/]+\.[^\s]+$/i;
+const ADDRESS_WITH_BLANKS =
+  /^(?:https?:)?\/\/[^\s/]+\/\S[^\n\t]*\.(?:jpe?g|png|webp|gif|avif|svg|bmp|tiff?|heic)(?:[?#]\S*)?$/i;
 const PICTURE = /\.(?:jpe?g|png|webp|gif|avif|svg|bmp|tiff?|heic)(?:[?#].*)?$/i;
 
 /** The addresses of a cell, and the text between them. */
@@ -162,9 +165,9 @@ export function listedAddresses(value: string): readonly string[] {
   return value.split(/[\s,;|]+(?=(?:https?:)?\/\/)/i).map((one) => one.replace(/[\s,;|]+$/, ''));
 }
 
-/** Whether a cell holds web addresses only. */
+/** Whether a cell holds web addresses only. That of a picture may have blanks, which are encoded. */
 export function isAddresses(value: string): boolean {
-  return listedAddresses(value).every((one) => ADDRESS.test(one));
+  return listedAddresses(value).every((one) => ADDRESS.test(one) || ADDRESS_WITH_BLANKS.test(one));
 }
 
 /** Whether a cell has only web addresses, at least one with the extension of an image file. */
@@ -230,14 +233,16 @@ export function availabilityOf(value: string): boolean | undefined {
 /** Words for shown and for hidden, in lower case. */
 const SHOWN: ReadonlySet<string> = new Set(
   (
-    'active|visible|published|enabled|online|live|show|shown|public|aktiv|sichtbar|veröffentlicht|actif|publié|en ligne|activo|publicado|visibile|attivo|pubblicato|ativo|visível|' +
-    'actief|zichtbaar|gepubliceerd|aktywny|widoczny|opublikowany|aktywne|aktivní|viditelný|zveřejněno|активен|активный|опубликован|виден|aktif|görünür|yayında|公開|表示|公開中|表示する|する|上架|启用|在售'
+    'active|visible|publish|published|enabled|online|live|show|shown|public|aktiv|sichtbar|veröffentlicht|veröffentlichen|actif|publié|publiée|publier|en ligne|activo|publicado|publicada|publicar|visibile|attivo|pubblicato|pubblicata|pubblica|ativo|visível|' +
+    'actief|zichtbaar|gepubliceerd|publiceren|aktywny|widoczny|opublikowany|opublikowane|opublikuj|aktywne|aktivní|viditelný|zveřejněno|publikováno|publikovat|активен|активный|опубликован|опубликовано|опубликовать|виден|' +
+    'aktif|görünür|yayında|yayınlandı|yayınla|公開|表示|公開中|公開済み|表示する|する|上架|启用|在售|发布|已发布|發佈|已發佈'
   ).split('|'),
 );
 const NOT_SHOWN: ReadonlySet<string> = new Set(
   (
-    'inactive|hidden|unpublished|disabled|offline|draft|archived|hide|private|inaktiv|versteckt|ausgeblendet|entwurf|inactif|masqué|brouillon|hors ligne|inactivo|oculto|borrador|inattivo|nascosto|bozza|inativo|oculto|rascunho|' +
-    'inactief|verborgen|concept|nieaktywny|ukryty|szkic|nieaktywne|neaktivní|skrytý|koncept|неактивен|неактивный|скрыт|черновик|pasif|gizli|taslak|非公開|非表示|表示しない|しない|下書き|下架|停用|隐藏|草稿'
+    'inactive|hidden|unpublished|disabled|offline|draft|auto-draft|archived|hide|private|pending|pending review|scheduled|future|trash|unlisted|inaktiv|versteckt|ausgeblendet|entwurf|ausstehend|geplant|privat|inactif|masqué|brouillon|en attente|privé|hors ligne|' +
+    'inactivo|oculto|borrador|pendiente|privado|inattivo|nascosto|bozza|in attesa|privato|inativo|rascunho|pendente|inactief|verborgen|concept|in afwachting|nieaktywny|ukryty|szkic|oczekujący|prywatny|nieaktywne|' +
+    'neaktivní|skrytý|koncept|čeká na schválení|soukromý|неактивен|неактивный|скрыт|черновик|на утверждении|pasif|gizli|taslak|beklemede|非公開|非表示|表示しない|しない|下書き|レビュー待ち|下架|停用|隐藏|草稿|待审核'
   ).split('|'),
 );
 

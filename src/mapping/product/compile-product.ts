@@ -122,7 +122,7 @@ function compileFields(
     let field = 'title';
     try {
       const named = title?.(rows);
-      if (typeof named === 'string') draft.title = named;
+      if (typeof named === 'string') draft.title = onOneLine(named);
       field = 'description';
       const described = description?.(rows);
       if (typeof described === 'string') draft.description = described;
@@ -162,6 +162,11 @@ function compileFields(
   };
 }
 
+/** A text without the indentation and line breaks of its file, as a title or the name of a category is. */
+function onOneLine(text: string): string {
+  return text.replaceAll(/\s*[\r\n\t]\s*/g, ' ').trim();
+}
+
 /** The position of a second address directly after the first; after `/` or `=` it is part of it. */
 const RUN_TOGETHER = /[\p{L}\p{N}_)]https?:\/\//iu;
 
@@ -187,7 +192,7 @@ const BETWEEN_ADDRESSES = /[\s,;|]+(?=https?:\/\/|$)/i;
 /** A text without any of them, as nearly all are. */
 const ONE_WORD = /^[^\s,;|]+$/;
 
-/** Image addresses, without other texts. `//host/…` means https. */
+/** Image addresses, without other texts. `//host/…` means https; blanks within an address are encoded. */
 function addresses(written: readonly string[], notes: string[], advice: string): readonly string[] {
   const kept = new Set<string>();
   const apart = written.every((text) => ONE_WORD.test(text))
@@ -195,7 +200,8 @@ function addresses(written: readonly string[], notes: string[], advice: string):
     : written.flatMap((text) => text.split(BETWEEN_ADDRESSES).filter((one) => one !== ''));
   if (apart.length > written.length) notes.push('images: several addresses in one cell, split');
   for (const text of apart) {
-    const address = text.startsWith('//') ? `https:${text}` : text;
+    const whole = text.startsWith('//') ? `https:${text}` : text;
+    const address = whole.replaceAll(/[ \u00a0]/g, '%20');
     if (isAddress(address)) kept.add(address);
     else notes.push(`images: not an http address, left out${advice}`);
   }
@@ -272,7 +278,7 @@ function compileCategories(
     for (const item of paths) {
       const levels =
         separators.length === 0 ? [String(item)] : splitText(String(item), separators, { escapedBy: '\\' });
-      const name = levels.at(-1);
+      const name = given(levels.at(-1), onOneLine);
       if (
         name === undefined ||
         except.has(name.toLowerCase()) ||

@@ -68,7 +68,10 @@ function compileAll(scope: Scope, path: Path, conditions: readonly Condition[]):
 }
 
 function compileColumnTest(scope: Scope, path: Path, name: string, matcher: Matcher): Test {
-  const check = compileMatcher(scope, path, matcher);
+  const matches = compileMatcher(scope, path, matcher);
+  const check: CellCheck = scope.contacts
+    ? (cell) => matches(cell === undefined ? undefined : (scope.clean(cell) ?? ''))
+    : matches;
   const named = resolveName(scope, name);
   if (named === undefined) {
     unknownName(scope, path, name);

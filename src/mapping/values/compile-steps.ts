@@ -260,14 +260,15 @@ export function compileTemplate(scope: Scope, path: Path, written: string, hasVa
 
 function namedPart(scope: Scope, path: Path, name: string): Template {
   const named = resolveName(scope, name);
+  const { clean } = scope;
   switch (named?.kind) {
     case 'column': {
       const { slot } = named;
-      return (row) => cleanCell(row.cells[slot]);
+      return (row) => clean(row.cells[slot]);
     }
     case 'family': {
       const { slots } = named.family;
-      return (row, n) => cleanCell(row.cells[slots.get(n) ?? -1]);
+      return (row, n) => clean(row.cells[slots.get(n) ?? -1]);
     }
     case 'param': {
       const text = String(named.value);

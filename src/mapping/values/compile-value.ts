@@ -3,7 +3,7 @@ import type { SourceRow } from '../record-rows.ts';
 import { given, type Path, resolveName, type Scope, unknownName } from '../scope.ts';
 import type { Value, ValueObject } from '../spec/value.ts';
 import type { Transform } from '../transforms/transforms.ts';
-import { cleanCell, type Expression, type Item, isList, type Kind, type Read } from './cell.ts';
+import { type Expression, type Item, isList, type Kind, type Read } from './cell.ts';
 import { compileCondition } from './compile-condition.ts';
 import { applySteps, coerce, compileSteps, compileTemplate } from './compile-steps.ts';
 
@@ -47,15 +47,16 @@ export function isPipeline(value: Value): value is readonly [Value, ...Transform
 
 function compileName(scope: Scope, path: Path, name: string): Expression {
   const named = resolveName(scope, name);
+  const { clean } = scope;
   switch (named?.kind) {
     case 'column': {
       const { slot } = named;
-      return certain('text', (row) => cleanCell(row.cells[slot]), new Set([name]));
+      return certain('text', (row) => clean(row.cells[slot]), new Set([name]));
     }
     case 'family': {
       const { family } = named;
       const sources = new Set([name]);
-      const member = (row: SourceRow, n: number) => cleanCell(row.cells[family.slots.get(n) ?? -1]);
+      const member = (row: SourceRow, n: number) => clean(row.cells[family.slots.get(n) ?? -1]);
       if (scope.eachMember) return certain('text', member, sources);
       const members: Read = (row) => {
         const items: string[] = [];

@@ -5,7 +5,6 @@ import { slugify } from '../transforms/slug.ts';
 import {
   blankIfUnreadable,
   type Cell,
-  cleanCell,
   type Expression,
   type Item,
   isList,
@@ -220,7 +219,7 @@ export function compileFlag(
   const test = compileCondition(scope, path, flag);
   const known = columnsOf(flag).map((name) => resolveName(scope, name));
   const leavesOut = blank === 'leave-out' && !asksForBlank(flag);
-  const isThere = (cell: string | undefined) => (leavesOut ? cleanCell(cell) : cell) !== undefined;
+  const isThere = (cell: string | undefined) => (leavesOut ? scope.clean(cell) : cell) !== undefined;
   const present = (row: SourceRow) =>
     known.some((named) => {
       switch (named?.kind) {

@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { guessMapping } from '../../../src/mapping/guess-mapping.ts';
+import { guessMapping, recogniseFile } from '../../../src/mapping/guess-mapping.ts';
 import { shippedMapping } from '../mapping-setup.ts';
 
 /** Header lines of formats as their documents have them, shortened; no real file of these is among the test data. */
@@ -60,5 +60,6 @@ const shipped = readdirSync(join(import.meta.dirname, '..', '..', '..', 'mapping
 describe('a header line', () => {
   it.each(HEADERS)('of %s is recognised', (mapping, headers) => {
     expect(guessMapping(headers.split(';'), shipped).best?.name).toBe(mapping);
+    expect(recogniseFile({ header: headers.split(';'), rows: [] }, shipped).best?.name).toBe(mapping);
   });
 });
