@@ -30,6 +30,6 @@ export const email = defineTransform({
   },
   examples: [
     { cell: 'Ann <ANN@mail.example>', steps: 'email', gives: 'ann@mail.example' },
-    { cell: 'n/a', steps: 'email', gives: { rejects: 'not-an-email' } },
+    { cell: 'by post', steps: 'email', gives: { rejects: 'not-an-email' } },
   ],
 });
