@@ -23,6 +23,7 @@ import { FETCH_WITHIN_MS } from '../new-job/draft.ts';
 import { readingOf } from '../new-job/upload-targets.ts';
 import { jobHref } from '../pages/job-card.ts';
 import {
+  browserAccess,
   FOR_ACTORS,
   type FormFields,
   formFields,
@@ -77,7 +78,7 @@ export function columnsRoutes(app: FastifyInstance, { dashboard, log }: RoutePar
     if (known !== undefined) return await known;
     const look = lookAtSource(job.source, {
       ...readingOf(job, mapping.spec.csv),
-      access: workspace.fileAccess(),
+      access: browserAccess(workspace),
       signal: AbortSignal.any([dashboard.context.signal, AbortSignal.timeout(FETCH_WITHIN_MS)]),
     });
     keepNewest(looks, MOST_LOOKS, id, look);

@@ -1,0 +1,50 @@
+import { describe, expect, it } from 'vitest';
+import { expandBraces, MAX_BRACE_ALTERNATIVES, namePattern } from '../../src/model/path-pattern.ts';
+
+describe('braces in a path', () => {
+  it.each([
+    ['a.csv', ['a.csv']],
+    ['{a,b}.csv', ['a.csv', 'b.csv']],
+    ['{a,{b,c}d}/{,x}', ['a/', 'a/x', 'bd/', 'bd/x', 'cd/', 'cd/x']],
+    ['{9..11}', ['9', '10', '11']],
+    ['{11..09}', ['11', '10', '09']],
+    ['{-1..1}', ['-1', '0', '1']],
+    ['{a}{', ['{a}{']],
+    ['{a,b', ['{a,b']],
+    [String.raw`\{a,b} {a\,b,c}`, [String.raw`\{a,b} a\,b`, String.raw`\{a,b} c`]],
+  ])('stand for their alternatives: %s', (pattern, paths) => {
+    expect(expandBraces(pattern)).toEqual(paths);
+  });
+
+  it('stand for a bounded number of paths', () => {
+    expect(expandBraces(`{1..${MAX_BRACE_ALTERNATIVES}}`)).toHaveLength(MAX_BRACE_ALTERNATIVES);
+    const many = [
+      '{a,b}'.repeat(26),
+      '{1..1001}',
+      `{${'a,'.repeat(1000)}}`,
+      '{a,'.repeat(1200) + '}'.repeat(1200),
+    ];
+    for (const pattern of many) expect(expandBraces(pattern)).toBeUndefined();
+  });
+});
+
+describe('a part of a path', () => {
+  it.each([
+    ['*', ['', 'a', 'abc'], []],
+    ['a*b?', ['abb', 'a-b-', 'abbb'], ['ab', 'a', 'abc-']],
+    ['[a-c!]x', ['ax', 'cx', '!x'], ['dx', 'x']],
+    ['[!a-c]', ['d', '-'], ['a', '']],
+    ['[]a]', [']', 'a'], ['b']],
+    [String.raw`\*[`, ['*['], ['x[']],
+    ['?', ['🙂', 'ü'], ['ab']],
+  ])('matches names: %s', (pattern, names, others) => {
+    const { matches } = namePattern(pattern);
+    expect(names.filter((name) => !matches(name))).toEqual([]);
+    expect(others.filter((name) => matches(name))).toEqual([]);
+  });
+
+  it('says which name it is, if it is one', () => {
+    expect(namePattern(String.raw`a\*.csv`).literal).toBe('a*.csv');
+    expect(namePattern('a*').literal).toBeUndefined();
+  });
+});
