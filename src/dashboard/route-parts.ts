@@ -4,7 +4,6 @@ import { didYouMean } from '../model/nearest.ts';
 import type { Run } from '../model/run.ts';
 import { explainError, StoreferryError } from '../model/storeferry-error.ts';
 import { findLedgerOf } from '../run/records/run-records.ts';
-import type { FileAccess } from '../state/file-access.ts';
 import type { Sessions } from './access/sessions.ts';
 import type { Tokens } from './access/tokens.ts';
 import type { Uploads } from './actions/uploads.ts';
@@ -84,11 +83,6 @@ export function workspaceOf(
   if (names.includes(job)) return workspace;
   const advice = `Jobs are the files in jobs/${didYouMean(job, names) || '.'}`;
   throw new PageError(404, `There is no job ${job}`, advice);
-}
-
-/** The files that a page may read or name: those of the workspace, whatever the operator allows for jobs. */
-export function browserAccess({ dir }: Pick<Workspace, 'dir'>): FileAccess {
-  return { workspaceDir: dir, workspaceOnly: true };
 }
 
 /** A run, if it is still kept, and the ledger of its records, if it has any; PageError if neither is known. */

@@ -1,7 +1,12 @@
 import { isAbsolute, normalize, sep } from 'node:path';
 import { z } from 'zod';
-import { expandBraces, MAX_BRACE_ALTERNATIVES, MAX_PATH_CHARACTERS } from '../model/path-pattern.ts';
-import type { RemoteAddress, S3Place } from '../model/remote-address.ts';
+import {
+  expandBraces,
+  MAX_BRACE_ALTERNATIVES,
+  MAX_PATH_CHARACTERS,
+  type RemoteAddress,
+  type S3Place,
+} from '../model/remote-address.ts';
 import { httpKind } from './http-kind.ts';
 import type { RemoteClient } from './remote-client.ts';
 import type { RemoteKind } from './remote-kind.ts';

@@ -8,6 +8,7 @@ import { storeListsTable } from '../mapping/lookup-table.ts';
 import { mapTables } from '../mapping/map-tables.ts';
 import type { MappingSpec } from '../mapping/spec/mapping-spec.ts';
 import { leavesOf, type Mapped, type TracedField } from '../model/mapped-record.ts';
+import { expandBraces } from '../model/path-pattern.ts';
 import type { Reason } from '../model/reason.ts';
 import type { FilePlace } from '../model/remote-address.ts';
 import { type Dialect, delimiterName, isSheet, type Row, type TablePlaces } from '../model/row.ts';
@@ -23,7 +24,7 @@ import {
 import { counted, listed } from '../report/printable.ts';
 import { stageSource } from '../source/stage-source.ts';
 import { SampleFolder } from '../state/artifacts.ts';
-import type { FileAccess } from '../state/file-access.ts';
+import { type AllowedPath, allowedPath, type FileAccess } from '../state/file-access.ts';
 import { openTable } from '../tables/open-table.ts';
 
 /** What a file contains when it is read like an import. */
@@ -97,6 +98,25 @@ export async function lookAtSource(
     rows,
     rowCount: cut ? null : table.counts.rows,
   };
+}
+
+/** The files that a page of the dashboard may read or name: those of the workspace, whatever the operator allows for jobs. */
+export function browserAccess(workspaceDir: string): FileAccess {
+  return { workspaceDir, workspaceOnly: true };
+}
+
+/**
+ * The real path that a visitor of the dashboard has chosen, its placeholders filled in, or the reason why it is refused. Of a
+ * glob every path that its braces stand for must be inside the workspace.
+ */
+export async function placeInWorkspace(path: string, workspaceDir: string): Promise<AllowedPath> {
+  const access = browserAccess(workspaceDir);
+  for (const one of expandBraces(path) ?? []) {
+    if (/^(?:[~\\]|[A-Za-z]:)/.test(one)) return { refused: 'leads outside the workspace', hint: '' };
+    const place = await allowedPath(one, access);
+    if ('refused' in place) return place;
+  }
+  return await allowedPath(path, access);
 }
 
 /** `prices.csv reads as CSV: 1,234 rows, 47 columns, separated by comma, utf-8.` */

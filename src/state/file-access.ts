@@ -2,7 +2,7 @@ import { constants } from 'node:fs';
 import { type FileHandle, lstat, mkdir, open, readdir, readlink, realpath, stat } from 'node:fs/promises';
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { nearest } from '../model/nearest.ts';
-import { expandBraces, MAX_BRACE_ALTERNATIVES, namePattern } from '../model/path-pattern.ts';
+import { expandBraces, MAX_BRACE_ALTERNATIVES } from '../model/remote-address.ts';
 import { errorCode, SourceError } from '../model/storeferry-error.ts';
 
 /** A temporary file without a change for this long has no writer any more, on any machine. */
@@ -203,6 +203,58 @@ async function findMatches(glob: string, workspaceDir: string): Promise<string[]
     await walk(isAbsolute(path) ? sep : '', parts);
   }
   return [...matches];
+}
+
+/** A part of a path, between slashes, that matches names: `*`, `?`, `[a-z]`, `[!a]`; a backslash makes the next sign plain. */
+interface NamePattern {
+  /** The name, if it is the only one that matches. */
+  readonly literal: string | undefined;
+  /** Takes at most as many steps as the name and the pattern have signs, multiplied. */
+  matches(name: string): boolean;
+}
+
+/** A plain sign, a test of one sign, or null for `*`: any signs, perhaps none. */
+type Token = string | ((sign: string) => boolean) | null;
+
+const TOKEN = /\\(?<escaped>.)|\[(?<not>[!^]?)(?<set>\][^\]]*|[^\]]+)\]|(?<any>[*?])|(?<plain>.)/gsu;
+
+/** Reads a part of a path. */
+function namePattern(part: string): NamePattern {
+  const tokens = [...part.matchAll(TOKEN)].map(({ groups = {} }): Token => {
+    const { escaped, not, set, any, plain = '' } = groups;
+    if (set !== undefined) return isInSet(set, not !== '');
+    return any === '*' ? null : any === '?' ? () => true : (escaped ?? plain);
+  });
+  const isLiteral = tokens.every((token) => typeof token === 'string');
+  return { literal: isLiteral ? tokens.join('') : undefined, matches: (name) => matches([...name], tokens) };
+}
+
+function isInSet(set: string, isNegated: boolean): (sign: string) => boolean {
+  const ranges = [...set.matchAll(/(.)-(.)|(.)/gsu)].map(([, from, to, one = '']) => [
+    from ?? one,
+    to ?? one,
+  ]);
+  return (sign) => ranges.some(([from = '', to = '']) => from <= sign && sign <= to) !== isNegated;
+}
+
+/** After a mismatch only the last `*` takes one more sign: earlier ones need no other choice. */
+function matches(name: readonly string[], tokens: readonly Token[]): boolean {
+  let [at, next, star, retry] = [0, 0, -1, 0];
+  while (at < name.length) {
+    const token = tokens[next];
+    const sign = name[at] ?? '';
+    if (token === null) {
+      [star, retry] = [next, at];
+      next++;
+    } else if (typeof token === 'function' ? token(sign) : token === sign) {
+      at++;
+      next++;
+    } else if (star >= 0) {
+      retry++;
+      [at, next] = [retry, star + 1];
+    } else return false;
+  }
+  return tokens.slice(next).every((token) => token === null);
 }
 
 /** Opens the file at its resolved path; a file that has replaced it since is refused. */

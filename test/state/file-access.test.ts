@@ -171,6 +171,20 @@ describe('a glob', () => {
     );
   });
 
+  it.each([
+    ['a*b?', ['abb', 'a-b-', 'abbb'], ['ab', 'a', 'abc-']],
+    ['[a-c!]x', ['ax', 'cx', '!x'], ['dx', 'x']],
+    ['[!a-c]', ['d', '-'], ['a']],
+    ['[]a]', [']', 'a'], ['b']],
+    [String.raw`\*[?`, ['*[x'], ['x[x']],
+    ['?', ['🙂', 'ü'], ['ab']],
+  ])('matches names: %s', async (pattern, names, others) => {
+    const dir = await freshFolder();
+    for (const name of [...names, ...others]) await writeFile(join(dir, name), 'x');
+    const found = await findFiles(pattern, { workspaceDir: dir });
+    expect(found.map(({ path }) => path)).toEqual(names.toSorted());
+  });
+
   it('goes through a link to a folder only by its name', async () => {
     const dir = await folder();
     await symlink('deep', join(dir, 'link'));

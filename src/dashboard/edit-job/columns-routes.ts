@@ -15,7 +15,7 @@ import type { Workspace } from '../../config/workspace.ts';
 import type { MappingFile, MappingSpec } from '../../mapping/spec/mapping-spec.ts';
 import { type ConfigurationProblem, formatPlace } from '../../model/storeferry-error.ts';
 import { checkMappings } from '../../run/inputs/open-mapping.ts';
-import { lookAtSource, previewSource, type SourceLook } from '../../run/preview-source.ts';
+import { browserAccess, lookAtSource, previewSource, type SourceLook } from '../../run/preview-source.ts';
 import { keepNewest } from '../actions/uploads.ts';
 import { audit } from '../audit.ts';
 import { notFound } from '../guard/page-error.ts';
@@ -23,7 +23,6 @@ import { FETCH_WITHIN_MS } from '../new-job/draft.ts';
 import { readingOf } from '../new-job/upload-targets.ts';
 import { jobHref } from '../pages/job-card.ts';
 import {
-  browserAccess,
   FOR_ACTORS,
   type FormFields,
   formFields,
@@ -78,7 +77,7 @@ export function columnsRoutes(app: FastifyInstance, { dashboard, log }: RoutePar
     if (known !== undefined) return await known;
     const look = lookAtSource(job.source, {
       ...readingOf(job, mapping.spec.csv),
-      access: browserAccess(workspace),
+      access: browserAccess(workspace.dir),
       signal: AbortSignal.any([dashboard.context.signal, AbortSignal.timeout(FETCH_WITHIN_MS)]),
     });
     keepNewest(looks, MOST_LOOKS, id, look);

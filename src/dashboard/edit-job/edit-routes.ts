@@ -10,19 +10,11 @@ import {
 import { whyNoSchedule } from '../../config/job/job.ts';
 import type { Workspace } from '../../config/workspace.ts';
 import { secretRedactor } from '../../model/masked.ts';
-import { expandBraces } from '../../model/path-pattern.ts';
-import { allowedPath } from '../../state/file-access.ts';
+import { placeInWorkspace } from '../../run/preview-source.ts';
 import { audit } from '../audit.ts';
 import { jobHref } from '../pages/job-card.ts';
 import { serverTimezone } from '../pages/moment.ts';
-import {
-  browserAccess,
-  FOR_ACTORS,
-  formFields,
-  type OfJob,
-  type RouteParts,
-  workspaceOf,
-} from '../route-parts.ts';
+import { FOR_ACTORS, formFields, type OfJob, type RouteParts, workspaceOf } from '../route-parts.ts';
 import { type EditValues, editsOf, pathsOf, shownBefore, typedOver, valuesOf } from './edit-form.ts';
 import { type EditPageFacts, editPage } from './edit-page.ts';
 
@@ -149,16 +141,10 @@ async function whyOutside(
   if ('problem' in edited) return undefined;
   const job = workspace.inspectionWith({ [fileOf(name)]: edited.text }).job(name)?.value;
   const path = job?.kind === 'import' ? job.source.path : undefined;
-  for (const one of path === undefined ? [] : (expandBraces(path) ?? [])) {
-    const access = browserAccess(workspace);
-    const allowed = /^(?:[~\\]|[A-Za-z]:)/.test(one)
-      ? { refused: 'leads outside the workspace', hint: '' }
-      : await allowedPath(one, access).catch(() => ({ refused: 'cannot be followed', hint: '' }));
-    if ('refused' in allowed) {
-      return `Give a path inside the workspace: this one ${allowed.refused}. A path outside it is written into the file of the job by hand.`;
-    }
-  }
-  return undefined;
+  if (path === undefined) return undefined;
+  const place = await placeInWorkspace(path, workspace.dir).catch(() => ({ refused: 'cannot be followed' }));
+  if (!('refused' in place)) return undefined;
+  return `Give a path inside the workspace: this one ${place.refused}. A path outside it is written into the file of the job by hand.`;
 }
 
 function isPlace([first, second]: Path): boolean {

@@ -7,8 +7,7 @@ import type { Workspace } from '../../config/workspace.ts';
 import { ConfigurationError, SourceError } from '../../model/storeferry-error.ts';
 import { html } from '../../report/html/markup.ts';
 import { formatBytes } from '../../report/printable.ts';
-import { lookAtSource } from '../../run/preview-source.ts';
-import { allowedPath } from '../../state/file-access.ts';
+import { lookAtSource, placeInWorkspace } from '../../run/preview-source.ts';
 import type { Viewer } from '../access/sessions.ts';
 import { beginAction } from '../actions/show-result.ts';
 import { receiveUpload, UPLOAD_LIMIT_BYTES, withoutFolder } from '../actions/uploads.ts';
@@ -17,14 +16,7 @@ import { notFound } from '../guard/page-error.ts';
 import { jobHref } from '../pages/job-card.ts';
 import type { Page } from '../pages/page.ts';
 import { uploadForm } from '../pages/post-form.ts';
-import {
-  browserAccess,
-  FOR_ACTORS,
-  formFields,
-  type OfJob,
-  type RouteParts,
-  sentenceOf,
-} from '../route-parts.ts';
+import { FOR_ACTORS, formFields, type OfJob, type RouteParts, sentenceOf } from '../route-parts.ts';
 import {
   createDrafts,
   type Draft,
@@ -165,7 +157,7 @@ export function uploadRoutes(app: FastifyInstance, { dashboard, uploads, log }: 
 
 /** The real path of a file that an upload writes; SourceError if it is, or a link leads, outside the workspace. */
 async function pathInWorkspace(workspace: Workspace, path: string): Promise<string> {
-  const allowed = await allowedPath(path, browserAccess(workspace));
+  const allowed = await placeInWorkspace(path, workspace.dir);
   if ('real' in allowed) return allowed.real;
   throw new SourceError(`The file ${path} ${allowed.refused}.`, { hint: allowed.hint });
 }

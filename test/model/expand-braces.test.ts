@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { expandBraces, MAX_BRACE_ALTERNATIVES, namePattern } from '../../src/model/path-pattern.ts';
+import { expandBraces, MAX_BRACE_ALTERNATIVES } from '../../src/model/remote-address.ts';
 
 describe('braces in a path', () => {
   it.each([
@@ -25,26 +25,5 @@ describe('braces in a path', () => {
       '{a,'.repeat(1200) + '}'.repeat(1200),
     ];
     for (const pattern of many) expect(expandBraces(pattern)).toBeUndefined();
-  });
-});
-
-describe('a part of a path', () => {
-  it.each([
-    ['*', ['', 'a', 'abc'], []],
-    ['a*b?', ['abb', 'a-b-', 'abbb'], ['ab', 'a', 'abc-']],
-    ['[a-c!]x', ['ax', 'cx', '!x'], ['dx', 'x']],
-    ['[!a-c]', ['d', '-'], ['a', '']],
-    ['[]a]', [']', 'a'], ['b']],
-    [String.raw`\*[`, ['*['], ['x[']],
-    ['?', ['🙂', 'ü'], ['ab']],
-  ])('matches names: %s', (pattern, names, others) => {
-    const { matches } = namePattern(pattern);
-    expect(names.filter((name) => !matches(name))).toEqual([]);
-    expect(others.filter((name) => matches(name))).toEqual([]);
-  });
-
-  it('says which name it is, if it is one', () => {
-    expect(namePattern(String.raw`a\*.csv`).literal).toBe('a*.csv');
-    expect(namePattern('a*').literal).toBeUndefined();
   });
 });
