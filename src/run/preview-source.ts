@@ -8,9 +8,8 @@ import { storeListsTable } from '../mapping/lookup-table.ts';
 import { mapTables } from '../mapping/map-tables.ts';
 import type { MappingSpec } from '../mapping/spec/mapping-spec.ts';
 import { leavesOf, type Mapped, type TracedField } from '../model/mapped-record.ts';
-import { expandBraces } from '../model/path-pattern.ts';
 import type { Reason } from '../model/reason.ts';
-import type { FilePlace } from '../model/remote-address.ts';
+import { expandBraces, type FilePlace } from '../model/remote-address.ts';
 import { type Dialect, delimiterName, isSheet, type Row, type TablePlaces } from '../model/row.ts';
 import {
   DelimiterError,
