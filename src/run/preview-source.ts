@@ -25,6 +25,7 @@ import { stageSource } from '../source/stage-source.ts';
 import { SampleFolder } from '../state/artifacts.ts';
 import { type AllowedPath, allowedPath, type FileAccess } from '../state/file-access.ts';
 import { openTable } from '../tables/open-table.ts';
+import { variantsWithin } from '../tables/record-paths.ts';
 
 /** What a file contains when it is read like an import. */
 export interface SourceLook {
@@ -50,6 +51,8 @@ export interface LookOptions extends Omit<CsvOptions, 'name' | 'file' | 'limits'
   readonly sheet?: string | number | undefined;
   readonly records?: string | undefined;
   readonly sampleBytes?: number | undefined;
+  /** Refuses variants within records, unless `records` names them: their values would share cells. */
+  readonly refuseNested?: boolean | undefined;
   /** For the path of a job: what it may read. Otherwise the user has typed the path, and may read its target. */
   readonly access?: FileAccess | undefined;
   /** Ends a download. */
@@ -66,7 +69,7 @@ export async function lookAtSource(
   options: LookOptions = {},
 ): Promise<SourceLook> {
   const { path, remote } = typeof place === 'string' ? { path: place } : place;
-  const { sampleBytes = SAMPLE_BYTES, sheet, records, signal, access, ...dialect } = options;
+  const { sampleBytes = SAMPLE_BYTES, sheet, records, refuseNested, signal, access, ...dialect } = options;
   const real = path === undefined || access ? path : await realpath(path).catch(() => path);
   const folder = new SampleFolder(sampleBytes);
   const { files } = await stageSource(
@@ -89,6 +92,8 @@ export async function lookAtSource(
     // The sample of a larger file may end within a row.
     if (cut) break;
   }
+  if (refuseNested === true && records === undefined && table.places !== undefined && !isSheet(table.places))
+    refuseVariants(name, table.header, rows, table.places);
   return {
     files: files.map(({ name }) => name),
     header: table.header,
@@ -116,6 +121,30 @@ export async function placeInWorkspace(path: string, workspaceDir: string): Prom
     if ('refused' in place) return place;
   }
   return await allowedPath(path, access);
+}
+
+/** TableChoiceError if the records have lists of variants, which `records` must name to become rows. */
+function refuseVariants(
+  file: string,
+  header: readonly string[],
+  rows: readonly Row[],
+  { format, title }: TablePlaces,
+): void {
+  const list = variantsWithin(
+    header,
+    rows.map(({ cells }) => cells),
+  );
+  if (list === undefined) return;
+  const likely = `${title} > ${list}`.trim();
+  // Each line of JSON Lines is a record, whatever the path.
+  const whole = format === 'jsonl' ? [] : [{ value: title === '' ? '[]' : title, records: null }];
+  throw new TableChoiceError(`The records have several \`${list}\` each, whose values would share a cell.`, {
+    key: 'records',
+    place: { file },
+    hint: `Set \`records: '${likely}'\` in the source of the job to make a row of each.`,
+    candidates: [{ value: likely, records: null }, ...whole],
+    likely,
+  });
 }
 
 /** `prices.csv reads as CSV: 1,234 rows, 47 columns, separated by comma, utf-8.` */
