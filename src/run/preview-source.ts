@@ -24,8 +24,7 @@ import { counted, listed } from '../report/printable.ts';
 import { stageSource } from '../source/stage-source.ts';
 import { SampleFolder } from '../state/artifacts.ts';
 import { type AllowedPath, allowedPath, type FileAccess } from '../state/file-access.ts';
-import { openTable } from '../tables/open-table.ts';
-import { variantsWithin } from '../tables/record-paths.ts';
+import { openTable, variantsWithin } from '../tables/open-table.ts';
 
 /** What a file contains when it is read like an import. */
 export interface SourceLook {

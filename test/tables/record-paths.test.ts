@@ -83,7 +83,7 @@ describe('the records of a file that a job does not name', () => {
     [
       'three levels',
       '<s><category><name>A</name><product><id>1</id><n>A</n><t>x</t><variant><sku>1</sku><price>1</price></variant><variant><sku>2</sku><price>1</price></variant></product><product><id>2</id></product></category><category><name>B</name></category></s>',
-      ['s.category.product > variant 2', 's.category > product 2'],
+      ['s.category > product 2', 's.category.product > variant 2'],
     ],
   ])('are asked, with their counts: %s', async (_, xml, first) => {
     const { likely, values } = await proposed('a.xml', `<?xml version="1.0"?>${xml}`);
