@@ -50,6 +50,16 @@ export const storeSchema = z.strictObject({
     .enum(['kg', 'g', 'lb', 'oz'])
     .default('kg')
     .describe('The unit in which the site shows weights; weights of the source are converted to it.'),
+  currency: optional(
+    z
+      .string()
+      .transform((written) => written.toUpperCase())
+      .refine(
+        (code) => Intl.supportedValuesOf('currency').includes(code),
+        'expected the code of a currency, such as EUR',
+      ),
+    'What the site sells in, a code such as EUR: a price in another currency is rejected. Left out: all prices of a job must be in one currency.',
+  ),
   limits: z
     .strictObject({
       concurrency: z

@@ -6,6 +6,7 @@ import { type Binding, bindTable, requiredColumns } from './columns/bind-table.t
 import { type AlignmentCheck, compileAlignment } from './compile-alignment.ts';
 import { compileContact, compileContactId } from './compile-contact.ts';
 import { compileJoins } from './compile-joins.ts';
+import type { CurrencyWatch } from './currency-watch.ts';
 import { compileDamageCheck } from './damage-check.ts';
 import { compileGrouping } from './grouping/compile-grouping.ts';
 import type { Grouping } from './grouping/grouping.ts';
@@ -33,6 +34,7 @@ import { compileField } from './values/field.ts';
 import { withHtmlPolicy } from './with-html-policy.ts';
 
 export { headerPlaces } from './columns/bind-table.ts';
+export { CurrencyWatch, type KnownCurrency } from './currency-watch.ts';
 
 /** The input for compiling a mapping, besides its file. */
 export interface MappingContext {
@@ -52,6 +54,8 @@ export interface MappingContext {
   readonly limits?: MappingLimits | undefined;
   /** Of a job with `mode: update`: by what products are found, whose changes are mapped. */
   readonly match?: UpdateMatch | undefined;
+  /** What amounts are checked against; default: they may be in any one currency. */
+  readonly currencies?: CurrencyWatch | undefined;
   /** The job's HTML policy; default: the mapping decides. */
   readonly html?: HtmlPolicy | undefined;
 }

@@ -1,6 +1,7 @@
 import { DEFAULT_LIMITS, type MappingLimits } from '../model/input-limits.ts';
 import { didYouMean } from '../model/nearest.ts';
 import { Columns, type Family } from './columns/columns.ts';
+import { CurrencyWatch } from './currency-watch.ts';
 import type { LookupTable } from './lookup-table.ts';
 import { type MappingSpec, paramProblems } from './spec/mapping-spec.ts';
 import type { Trace } from './trace.ts';
@@ -57,6 +58,10 @@ export interface Scope {
   readonly quote: (text: string) => string;
   /** Set where what each field is made of is to be shown. */
   readonly trace: Trace | undefined;
+  /** What amounts are checked against. */
+  readonly currencies: CurrencyWatch;
+  /** The currency from which the amounts that are compiled are converted, as `convert` has it; undefined where they are not. */
+  readonly convertsFrom?: string | undefined;
 }
 
 /** The parts of a scope besides the mapping. */
@@ -64,11 +69,13 @@ export type ScopeParts = Pick<Scope, 'problems' | 'params' | 'lookups'> & {
   /** Default: the usual ones. */
   readonly limits?: MappingLimits | undefined;
   readonly trace?: Trace | undefined;
+  /** Default: amounts may be in any one currency. */
+  readonly currencies?: CurrencyWatch | undefined;
 };
 
 /** A scope for the expressions of a mapping, with nothing used yet. */
 export function newScope(spec: MappingSpec, parts: ScopeParts): Scope {
-  const { problems, params, lookups, limits, trace } = parts;
+  const { problems, params, lookups, limits, trace, currencies = new CurrencyWatch() } = parts;
   const contacts = spec.import === 'contacts';
   return {
     problems,
@@ -88,6 +95,7 @@ export function newScope(spec: MappingSpec, parts: ScopeParts): Scope {
     field: '',
     quote: contacts ? () => 'the cell' : quoted,
     trace,
+    currencies,
   };
 }
 

@@ -154,6 +154,8 @@ export const runSchema = z.looseObject({
   digest: z.string().nullable(),
   /** A digest of what decides a record's key: if it changes, the catalog may be created a second time. */
   keyDigest: z.string().nullable(),
+  /** What the prices named (`CurrencyWatch.found`), for the next run; absent if none was read, or the store has a currency. */
+  currency: z.string().exactOptional(),
   /** For people, like all times of a run: nothing depends on it. */
   startedAt: moment,
   /** When the source was staged, or staged again to continue the run; dated sales are judged at this moment. */

@@ -54,6 +54,8 @@ export interface PlanOptions {
   readonly blocks?: BlockOptions | undefined;
   /** The position of the ledger, if the records are merged into what it has and no other run is sending. */
   readonly mergedAt?: string | undefined;
+  /** Asked when the source has been read: whether it must be read again, because its end says how its beginning is read. */
+  readonly mustReadAgain?: (() => Promise<boolean>) | undefined;
   /** Called after the source has been read completely. */
   readonly describeSource: () => PlanSource;
   /** What the mapping says of `options[].advanced`; left out: it follows from the variants. */
@@ -132,6 +134,10 @@ export async function planImport(options: PlanOptions): Promise<Plan> {
   };
   let drafted = await draftPlan(drafting);
   let draftFiles = await drafted.draft.finish();
+  if ((await options.mustReadAgain?.()) === true) {
+    drafted = await draftPlan(drafting);
+    draftFiles = await drafted.draft.finish();
+  }
   const holding = drafted.draft.watch.furtherHolding();
   if (holding.length > 0) {
     // Some were placed before their share was known.

@@ -5,8 +5,6 @@ import { CsvError } from '../model/storeferry-error.ts';
 import { columnLetters } from './number-text.ts';
 import { type TableFile, type TableReader, tableLimitError } from './table-file.ts';
 
-export { variantsWithin } from './record-paths.ts';
-
 /** A table that is written to a snapshot. */
 export interface TableStaging {
   /** Each row as a line of JSON: its number, then its cells. */

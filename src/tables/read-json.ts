@@ -3,8 +3,7 @@ import { getManyValues, type Many, none } from 'stream-chain/defs.js';
 import { jsonParser, type Token } from 'stream-json/core/parser.js';
 import { rowPlace } from '../model/row.ts';
 import { SourceError } from '../model/storeferry-error.ts';
-import { RecordPaths } from './record-paths.ts';
-import { RecordsAsRows } from './records-as-rows.ts';
+import { RecordsAsRows, RepeatedPaths } from './records-as-rows.ts';
 import {
   recordsIn,
   type TableFile,
@@ -35,10 +34,10 @@ async function* recordsOf(
   rows: RecordsAsRows,
   single: RecordsAsRows,
 ): AsyncGenerator<readonly TableRow[]> {
-  const repeated = new RecordPaths();
+  const repeated = new RepeatedPaths();
   const { path } = recordsIn(file.choice);
   const walker = new Walker(rows, file, path ?? '', repeated);
-  const alone = new Walker(single, file, '', new RecordPaths(), true);
+  const alone = new Walker(single, file, '', new RepeatedPaths(), true);
   let found: 'open' | 'records' | 'single' = path === undefined ? 'open' : 'records';
   for await (const tokens of tokensOf(file)) {
     for (const token of tokens) {
@@ -172,7 +171,7 @@ class Walker {
   readonly #rows: RecordsAsRows;
   readonly #file: TableFile;
   readonly #records: string;
-  readonly #repeated: RecordPaths;
+  readonly #repeated: RepeatedPaths;
   /** For each open object or array: its path (arrays left out before records begin), and whether it is a record. */
   readonly #open: { readonly isArray: boolean; readonly path: string; readonly isRecord: boolean }[] = [];
   #key: string | undefined;
@@ -188,7 +187,7 @@ class Walker {
     rows: RecordsAsRows,
     file: TableFile,
     records: string,
-    repeated: RecordPaths,
+    repeated: RepeatedPaths,
     outermost = file.format === 'jsonl',
   ) {
     this.#rows = rows;
@@ -286,7 +285,7 @@ class Walker {
       this.#open.push({ isArray, path: within, isRecord: false });
       return;
     }
-    if (!isArray) this.#repeated.add(path, inArray);
+    if (!isArray && inArray) this.#repeated.add(path);
     // The outermost object is a record only in JSON Lines; otherwise it contains the records.
     const isRecord = !isArray && path === this.#records && (path !== '' || inArray || this.#outermost);
     if (isRecord) this.#rows.begin();
@@ -306,7 +305,7 @@ class Walker {
     if (this.#rows.isOpen) this.#rows.put(path === '' ? 'value' : path, text);
     else if (parent === undefined ? this.#outermost : parent.isArray && path === this.#records) {
       this.#stray ??= this.#rows.count;
-    } else this.#repeated.addLeaf(path);
+    }
   }
 }
 
@@ -320,7 +319,7 @@ async function* linesOf(file: TableFile, rows: RecordsAsRows): AsyncGenerator<re
       'Remove `records` from the source of the job.',
     );
   }
-  const walker = new Walker(rows, file, '', new RecordPaths());
+  const walker = new Walker(rows, file, '', new RepeatedPaths());
   let rest = '';
   let line = 0;
   const take = (text: string) => {

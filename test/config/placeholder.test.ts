@@ -1,12 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  escapePlaceholders,
-  type FilledText,
-  fillTemplate,
-  parseTemplate,
-  placeholder,
-} from '../../src/config/placeholder.ts';
+import { type FilledText, fillTemplate, parseTemplate, placeholder } from '../../src/config/placeholder.ts';
 
 function fill(text: string, variables: Readonly<Record<string, string>> = {}): FilledText {
   const template = parseTemplate(text);
@@ -53,7 +47,7 @@ describe('placeholders', () => {
   it('leave every text as it is once it is escaped', () => {
     fc.assert(
       fc.property(anyText, (text) => {
-        expect(fill(escapePlaceholders(text))).toMatchObject({
+        expect(fill(text.replaceAll('${', () => '$${'))).toMatchObject({
           text,
           placeholders: [],
           whole: false,

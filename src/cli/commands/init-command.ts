@@ -23,7 +23,7 @@ import { defineCommand, type Invocation, optional } from '../define-command.ts';
 import { askCrosswalk } from '../init/ask-crosswalk.ts';
 import { askMapping } from '../init/ask-mapping.ts';
 import { askSource } from '../init/ask-source.ts';
-import { askStore, askVariables, askWeightUnit } from '../init/ask-store.ts';
+import { askCurrency, askStore, askVariables, askWeightUnit } from '../init/ask-store.ts';
 import { type Asking, terminalPrompter } from '../init/asking.ts';
 import { INIT_OPTIONS } from '../init/init-options.ts';
 import { typedProgram } from '../typed-program.ts';
@@ -161,6 +161,7 @@ async function askAll(asking: Asking, hasStores: boolean): Promise<NewWorkspace>
   const contact = spec.import === 'contacts' ? spec.contact : undefined;
   const crosswalk = imports === 'contacts' ? await askCrosswalk(asking, contact) : undefined;
   const weightUnit = store.kind === 'known' ? undefined : await askWeightUnit(asking, imports);
+  const currency = await askCurrency(asking, store, { look: source.look, spec, params: paramValues });
   const name = await askJobName(asking, mapping.kind === 'known' ? mapping.name : `my-${imports}`);
   const schedule = await askSchedule(asking);
   const variables = await askVariables(asking, store);
@@ -169,6 +170,7 @@ async function askAll(asking: Asking, hasStores: boolean): Promise<NewWorkspace>
   return {
     dir,
     weightUnit,
+    currency,
     variables,
     unset: store.kind === 'known' ? store.unset.filter((variable) => variables[variable] === undefined) : [],
     sandbox: store.kind === 'new' && store.sandbox,

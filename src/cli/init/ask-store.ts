@@ -1,8 +1,11 @@
 import { type NewWorkspace, STORE_VARIABLES } from '../../config/new-workspace/new-workspace.ts';
 import { baseUrlSchema, type StoreConfig, storeSchema } from '../../config/store-config.ts';
 import { openWorkspace } from '../../config/workspace.ts';
+import type { CurrencyWatch } from '../../mapping/compile-mapping.ts';
+import type { MappingSpec } from '../../mapping/spec/mapping-spec.ts';
 import { looksSecret } from '../../model/masked.ts';
-import { UsageError } from '../../model/storeferry-error.ts';
+import { MappingError, UsageError } from '../../model/storeferry-error.ts';
+import { previewSource, type SourceLook } from '../../run/preview-source.ts';
 import { SANDBOX_DEFAULTS } from '../commands/sandbox-command.ts';
 import type { Asking } from './asking.ts';
 
@@ -139,4 +142,87 @@ export async function askWeightUnit(
     (['kg', 'g', 'lb', 'oz'] as const).map((value) => ({ value, name: value })),
     'kg',
   );
+}
+
+/** The file, and how it is read. */
+interface ReadFile {
+  readonly look: SourceLook;
+  readonly spec: MappingSpec;
+  readonly params: Readonly<Record<string, string>>;
+}
+
+/**
+ * Asks what a new store sells in, if the prices of the file name several currencies; undefined where they name none. UsageError
+ * if they name several and stores.yaml, which is not changed, names none.
+ */
+export async function askCurrency(
+  asking: Asking,
+  store: StoreAnswer,
+  file: ReadFile,
+): Promise<string | undefined> {
+  if (file.spec.import === 'contacts') return undefined;
+  const given = readOption(asking.options.currency);
+  const known =
+    store.kind === 'known'
+      ? openWorkspace(asking.dir, process.env).inspection.store(store.name)?.value?.currency
+      : given;
+  const found = await currenciesOf(file);
+  const named = found?.words.join(', ');
+  if (known !== undefined) {
+    const others = (found?.words ?? []).filter((word) => !found?.mayMean(word, known));
+    if (others.length > 0) {
+      asking.say(`Prices in ${others.join(', ')} are rejected: the store sells in ${known}.`);
+    }
+    return store.kind === 'known' ? undefined : known;
+  }
+  if (found?.isMixed === true) {
+    if (store.kind === 'known') {
+      throw new UsageError(
+        `The file has prices in ${named}, and stores.yaml does not say what ${store.name} sells in.`,
+        {
+          hint: `Add \`currency:\` to the store ${store.name}; prices in other currencies are then rejected.`,
+        },
+      );
+    }
+    return await choose(asking, found);
+  }
+  const code = readCode(found?.found);
+  if (store.kind === 'known' || code === undefined) return undefined;
+  asking.say(`The prices are in ${code}: stores.yaml says that the store sells in it (currency).`);
+  return code;
+}
+
+async function choose({ prompter }: Asking, { words }: CurrencyWatch): Promise<string> {
+  const named = words.join(', ');
+  const codes = words.flatMap((word) => readCode(word) ?? []);
+  const chosen = await prompter?.choose(
+    `In which currency does the store sell? (The prices are in ${named}; those in another currency are rejected.)`,
+    codes.map((value) => ({ value, name: value })),
+  );
+  if (chosen !== undefined) return chosen;
+  throw new UsageError(`The file has prices in ${named}, and the store can sell in one currency only.`, {
+    hint: `Say which one with --currency ${codes[0] ?? 'CODE'}; prices in another one are rejected.`,
+  });
+}
+
+function readOption(written: string | undefined): string | undefined {
+  if (written === undefined) return undefined;
+  const code = readCode(written);
+  if (code !== undefined) return code;
+  throw new UsageError(`--currency ${written}: expected the code of a currency, such as EUR.`);
+}
+
+function readCode(text: string | undefined): string | undefined {
+  return text === undefined ? undefined : storeSchema.shape.currency.safeParse(text).data;
+}
+
+/** What the prices of the file name; undefined where only a plan can read them: with other tables, or without a parameter. */
+async function currenciesOf({ look, spec, params }: ReadFile): Promise<CurrencyWatch | undefined> {
+  try {
+    const { currencies } = await previewSource(look, spec, { params, weightUnit: 'kg', now: 0 });
+    return currencies;
+  } catch (error) {
+    if (error instanceof MappingError) return undefined;
+    throw error;
+  }
 }

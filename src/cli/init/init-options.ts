@@ -29,7 +29,7 @@ export const INIT_OPTIONS = {
   decimal: text('sign', 'for a new mapping: the decimal sign, "," or "."'),
   currency: text(
     'code',
-    'for a new mapping: the currency of the store; rows in other currencies are left out',
+    'what the store sells in, such as EUR; prices in other currencies are rejected, or left out by a new mapping',
   ),
   weightIn: text('unit', 'for a new mapping: the unit of weights, if the file does not name it'),
   group: text(

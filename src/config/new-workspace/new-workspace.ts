@@ -9,7 +9,7 @@ import { SCHEMA_NAMES, schemaFor } from '../json-schema.ts';
 import { placeholder } from '../placeholder.ts';
 import type { StoreConfig } from '../store-config.ts';
 import { jobText, type NewJob, type NewSource } from './job-text.ts';
-import { flow, SCHEMA_FOLDER, schemaLine, yamlTemplate, yamlText } from './yaml-text.ts';
+import { flow, SCHEMA_FOLDER, schemaLine, yamlText } from './yaml-text.ts';
 
 export type { NewSource };
 
@@ -30,6 +30,8 @@ export interface NewWorkspace {
   readonly dir: string;
   /** Undefined if there is already a stores.yaml. */
   readonly weightUnit: StoreConfig['weightUnit'] | undefined;
+  /** What a new store sells in; undefined if nobody said it. */
+  readonly currency?: StoreConfig['currency'];
   /** For `.env`. */
   readonly variables: Readonly<Record<string, string>>;
   /** Variables that the store needs and that have no value yet. */
@@ -69,14 +71,15 @@ const ONLY_ITS_OWNER = 0o600;
 
 /** The files to write; existing files that need no change are left out. */
 export function composeFiles(workspace: NewWorkspace): NewFile[] {
-  const { dir, weightUnit, variables, job, starter, copyOf } = workspace;
+  const { dir, weightUnit, currency, variables, job, starter, copyOf } = workspace;
   const files: NewFile[] = [];
   const add = (name: string, what: string, file: Omit<NewFile, 'name' | 'what' | 'path'>) =>
     files.push({ name, what, path: join(dir, name), ...file });
   const addText = (name: string, what: string, text: string) =>
     add(name, what, { content: { text }, existing: 'refuse' });
 
-  if (weightUnit !== undefined) addText('stores.yaml', 'the store, without its key', storesText(weightUnit));
+  if (weightUnit !== undefined)
+    addText('stores.yaml', 'the store, without its key', storesText(weightUnit, currency));
   const dotEnv = dotEnvAddition(readIfThere(join(dir, '.env')), variables);
   if (dotEnv !== '') {
     add('.env', `${Object.keys(variables).join(' and ')}, readable by you only`, {
@@ -122,7 +125,10 @@ export function leftToDo({ crosswalkToCome, job, unset }: NewWorkspace): string[
 }
 
 /** `stores.yaml` of a new workspace: one store, with address and key from the environment. */
-export function storesText(weightUnit: StoreConfig['weightUnit']): string {
+export function storesText(
+  weightUnit: StoreConfig['weightUnit'],
+  currency?: StoreConfig['currency'],
+): string {
   return `${schemaLine('stores', '')}
 # The stores that jobs write to and read from, by name. Values in \${…} come from the environment, or from the
 # file .env beside this one: keys belong there and nowhere else.
@@ -130,6 +136,7 @@ ${NEW_STORE}:
   baseUrl: ${placeholder(STORE_VARIABLES.url)}
   apiKey: ${placeholder(STORE_VARIABLES.apiKey)}
   weightUnit: ${weightUnit} # kg, g, lb or oz: the unit the store shows; the source's weights are converted into it
+  ${currency === undefined ? '# currency: EUR' : `currency: ${currency}`} # what the store sells in; a price in another currency is rejected
   # Upper bounds for requests. Storeferry starts with few requests, and sends fewer when the store is slow or fails.
   # limits: { concurrency: 16, requestsPerSecond: 20 }
 `;
@@ -208,12 +215,12 @@ export function mappingText({ file, header, proposal, spec }: StarterMapping): s
     'columns: # a name for each column that is used, and its header in the file',
     ...used.map(
       ([name, column]) =>
-        `  ${yamlTemplate(name)}: ${flow(column)} # ${inLine(proposal.evidence[name] ?? 'the file has it')}`,
+        `  ${yamlText(name)}: ${flow(column)} # ${inLine(proposal.evidence[name] ?? 'the file has it')}`,
     ),
     ...(others.length === 0
       ? []
       : ['  # The other columns of the file; remove the # where you use one below.']),
-    ...others.map((text) => `  # ${yamlTemplate(wordFor(text, words))}: ${yamlText(text)}`),
+    ...others.map((text) => `  # ${yamlText(wordFor(text, words))}: ${yamlText(text)}`),
     ...Object.entries(parts).flatMap(([key, part]) => partLines(key, part)),
     '# There is more: price rules, look-ups, conditions, and products over several rows (docs/mappings.md of Storeferry).',
     '',
@@ -235,7 +242,7 @@ function partLines(key: string, part: unknown): string[] {
   const about = key === 'product' ? ' # url is the key: the same url is the same product in every run' : '';
   return [
     `${key}:${about}`,
-    ...Object.entries(part).map(([name, value]) => `  ${yamlTemplate(name)}: ${flow(value)}`),
+    ...Object.entries(part).map(([name, value]) => `  ${yamlText(name)}: ${flow(value)}`),
   ];
 }
 

@@ -1,12 +1,11 @@
 import { parse } from 'yaml';
-import { escapePlaceholders } from '../placeholder.ts';
 
 /** A text for a YAML file of a workspace: quoted only if necessary, and never a placeholder. */
 export function yamlText(text: string): string {
-  return yamlTemplate(escapePlaceholders(text));
+  return yamlTemplate(text.replaceAll('${', '$${'));
 }
 
-/** The same for a text that may have placeholders, and for keys, which have none. */
+/** The same for a text that may have placeholders. */
 export function yamlTemplate(literal: string): string {
   return /^[\p{L}\p{N}_./][\p{L}\p{N}_./@+() -]*$/u.test(literal) && readsAs(literal, literal)
     ? literal
@@ -18,7 +17,7 @@ export function flow(value: unknown): string {
   if (typeof value === 'string') return yamlText(value);
   if (Array.isArray(value)) return `[${value.map(flow).join(', ')}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
-  const entries = Object.entries(value).map(([key, one]) => `${yamlTemplate(key)}: ${flow(one)}`);
+  const entries = Object.entries(value).map(([key, one]) => `${yamlText(key)}: ${flow(one)}`);
   return `{ ${entries.join(', ')} }`;
 }
 

@@ -15,7 +15,7 @@ import type { Workspace } from '../../config/workspace.ts';
 import type { MappingFile, MappingSpec } from '../../mapping/spec/mapping-spec.ts';
 import { type ConfigurationProblem, formatPlace } from '../../model/storeferry-error.ts';
 import { checkMappings } from '../../run/inputs/open-mapping.ts';
-import { browserAccess, lookAtSource, previewSource, type SourceLook } from '../../run/preview-source.ts';
+import { lookAtSource, previewSource, type SourceLook } from '../../run/preview-source.ts';
 import { keepNewest } from '../actions/uploads.ts';
 import { audit } from '../audit.ts';
 import { notFound } from '../guard/page-error.ts';
@@ -77,7 +77,7 @@ export function columnsRoutes(app: FastifyInstance, { dashboard, log }: RoutePar
     if (known !== undefined) return await known;
     const look = lookAtSource(job.source, {
       ...readingOf(job, mapping.spec.csv),
-      access: browserAccess(workspace.dir),
+      access: workspace.fileAccess(),
       signal: AbortSignal.any([dashboard.context.signal, AbortSignal.timeout(FETCH_WITHIN_MS)]),
     });
     keepNewest(looks, MOST_LOOKS, id, look);
@@ -118,8 +118,8 @@ export function columnsRoutes(app: FastifyInstance, { dashboard, log }: RoutePar
     const params = Object.fromEntries(
       Object.entries(job.params).map(([name, value]) => [name, String(value)]),
     );
-    const { weightUnit } = workspace.store(job.store);
-    const options = { params, weightUnit, now: dashboard.context.clock() };
+    const { weightUnit, currency } = workspace.store(job.store);
+    const options = { params, weightUnit, currency, now: dashboard.context.clock() };
     return await previewSource(look, spec, options).catch(sentenceOf);
   };
 

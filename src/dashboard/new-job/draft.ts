@@ -159,7 +159,6 @@ async function lookOnce(draft: Draft, known: Reading, dashboard: DashboardContex
   const look = lookAtSource(place, {
     ...others,
     headerRow: headerRow === undefined ? undefined : Number(headerRow),
-    refuseNested: true,
     signal: AbortSignal.any([dashboard.context.signal, AbortSignal.timeout(FETCH_WITHIN_MS)]),
   });
   keepNewest(draft.looks, MOST_LOOKS, key, look);
@@ -185,9 +184,9 @@ async function readMapping(draft: Draft, look: SourceLook, dashboard: DashboardC
   const spec = own?.spec ?? proposal?.spec ?? undefined;
   const params = paramsOf(fields, spec);
   const store = fields['store'] ?? workspace.inspection.stores().names?.[0];
-  const weightUnit =
-    (store === undefined ? undefined : workspace.inspection.store(store)?.value?.weightUnit) ?? 'kg';
-  const options = { params, weightUnit, now: dashboard.context.clock() };
+  const { weightUnit = 'kg', currency } =
+    (store === undefined ? undefined : workspace.inspection.store(store)?.value) ?? {};
+  const options = { params, weightUnit, currency, now: dashboard.context.clock() };
   const preview =
     spec && (await previewSource(look, spec, options).catch((error) => shownOf(draft, sentenceOf(error))));
   return { look, recognised, known, imports, mapping, proposal, refused, spec, params, preview };

@@ -35,7 +35,7 @@ export function newFilesOf(draft: Draft, { asked, file }: DraftState, dashboard:
   if (file?.spec === undefined || file.imports === undefined)
     return { problems: [{ field: null, text: 'Answer the open questions about the file first.' }] };
   const { spec, imports, mapping, proposal, params, look } = file;
-  const store = storeOf(draft, workspace, dashboard);
+  const store = storeOf(draft, file, workspace, dashboard);
   const schedule = scheduleOf(fields);
   const name = (fields['name'] ?? '').trim();
   const noName = whyNoJobName(dir, name);
@@ -118,17 +118,23 @@ function sourceOf(
   return { path: `${UPLOADS_FOLDER}/${free}`, ...read };
 }
 
-type StoreAnswer = Pick<NewWorkspace, 'weightUnit' | 'variables' | 'unset' | 'sandbox'>;
+type StoreAnswer = Pick<NewWorkspace, 'weightUnit' | 'currency' | 'variables' | 'unset' | 'sandbox'>;
 
 function storeOf(
   { fields, apiKey: typed }: Draft,
+  { preview }: DraftFile,
   workspace: Workspace,
   { newStore }: Pick<DashboardContext, 'newStore'>,
 ): { readonly name: string; readonly answer: StoreAnswer } | { readonly problems: readonly FieldProblem[] } {
   const names = workspace.inspection.stores().names;
+  const several = typeof preview === 'object' && preview.currencies.isMixed ? preview.currencies.words : [];
   if (names !== undefined) {
     const name = fields['store'] ?? names[0] ?? '';
     if (!names.includes(name)) return { problems: [{ field: 'store', text: 'Choose the store.' }] };
+    if (several.length > 0) {
+      const text = `The prices are in ${several.join(', ')}: add \`currency:\` to the store ${name} in stores.yaml.`;
+      return { problems: [{ field: 'store', text }] };
+    }
     const unset = workspace.inspection.store(name)?.unset.map((variable) => variable.name) ?? [];
     return {
       name,
@@ -139,30 +145,40 @@ function storeOf(
     return { problems: [{ field: null, text: 'stores.yaml has errors: correct it first.' }] };
   const unit = storeSchema.shape.weightUnit.safeParse(fields['weightUnit']);
   const weightUnit = unit.success ? unit.data : 'kg';
+  const written = (fields['currency'] ?? '').trim();
+  const currency = written === '' ? undefined : storeSchema.shape.currency.safeParse(written);
   const isSandbox = fields['storeKind'] === 'sandbox';
   const known = newStore.known();
   const url = baseUrlSchema.safeParse(isSandbox ? newStore.sandbox.url : (fields['url'] ?? '').trim());
-  const isKnown = url.success && known.url !== undefined && originOf(url.data) === originOf(known.url);
-  // The key of the environment goes to its own store only, wherever a visitor wants it.
-  const key = isSandbox ? newStore.sandbox.apiKey : (typed ?? (isKnown ? known.apiKey : undefined) ?? '');
+  const key = isSandbox ? newStore.sandbox.apiKey : (typed ?? known.apiKey ?? '');
   const apiKey = storeSchema.shape.apiKey.safeParse(key);
   const noKey =
     key === ''
-      ? `The API key of the store is missing.${known.apiKey === undefined ? '' : ' The known key is for the known address only.'}`
+      ? 'The API key of the store is missing.'
       : !apiKey.success && `The API key: ${apiKey.error.issues[0]?.message}.`;
   const problems: FieldProblem[] = [
     ...(url.success
       ? []
       : [{ field: 'url', text: `The address of the store: ${url.error.issues[0]?.message}.` }]),
+    ...(currency?.success === false
+      ? [{ field: 'currency', text: `The currency: ${currency.error.issues[0]?.message}.` }]
+      : []),
+    ...(currency === undefined && several.length > 0
+      ? [
+          {
+            field: 'currency',
+            text: `The prices are in ${several.join(', ')}: say which the store sells in.`,
+          },
+        ]
+      : []),
     ...(noKey === false ? [] : [{ field: 'apiKey', text: noKey }]),
   ];
   if (!url.success || problems.length > 0) return { problems };
   const variables = { [STORE_VARIABLES.url]: url.data, [STORE_VARIABLES.apiKey]: key };
-  return { name: NEW_STORE, answer: { weightUnit, variables, unset: [], sandbox: isSandbox } };
-}
-
-function originOf(address: string): string | undefined {
-  return URL.canParse(address) ? new URL(address).origin : undefined;
+  return {
+    name: NEW_STORE,
+    answer: { weightUnit, currency: currency?.data, variables, unset: [], sandbox: isSandbox },
+  };
 }
 
 /** The schedule of a form, undefined for none; or why there cannot be one. */

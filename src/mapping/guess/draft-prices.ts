@@ -1,3 +1,4 @@
+import { currenciesNamed } from '../currency-watch.ts';
 import type { PricingSpec } from '../spec/product-spec.ts';
 import type { Condition, Value } from '../spec/value.ts';
 import type { Transform } from '../transforms/transforms.ts';
@@ -9,7 +10,7 @@ import {
   type ProductGuess,
   sampleOf,
 } from './guess.ts';
-import type { ProductConcept } from './header-words.ts';
+import { currencyCode, type ProductConcept } from './header-words.ts';
 import {
   mostly,
   type NumberSigns,
@@ -23,7 +24,7 @@ import {
 /** The findings about the prices of a file. */
 export interface PriceDraft {
   readonly pricing: PricingSpec;
-  /** Rows that are left out on purpose: in another currency. */
+  /** Rows that are left out on purpose: in another currency than the one that was answered. */
   readonly skip: readonly { readonly when: Condition; readonly reason: string }[];
 }
 
@@ -40,7 +41,7 @@ export function draftPrices(guess: ProductGuess): PriceDraft | undefined {
   const columns = [price, others.was, others.sale].filter((column) => column !== undefined);
   const sameKind = signsOf(guess.columns.filter(fits).flatMap(digitsOf));
   const fromPrices = askFromPrices(guess, columns);
-  const skip = otherCurrencies(guess, price, columns);
+  const { skip, ...currency } = draftCurrency(guess, price, columns);
   const read = (name: string, column: ProductColumn | undefined): Value | undefined => {
     if (column === undefined) return undefined;
     const style = styleOf(guess, column.header, signsOf(digitsOf(column)), sameKind, currencyOf(column));
@@ -50,9 +51,9 @@ export function draftPrices(guess: ProductGuess): PriceDraft | undefined {
   const was = read('was', others.was);
   const sale = read('sale', others.sale);
   if (main === undefined || guess.questions.length > 0) return undefined;
-  const pricing: PricingSpec =
+  const prices: PricingSpec =
     sale === undefined ? { price: main, ...(was === undefined ? {} : { was }) } : { regular: main, sale };
-  return { pricing, skip };
+  return { pricing: { ...prices, ...currency }, skip };
 }
 
 function digitsOf({ values }: SampledColumn): readonly string[] {
@@ -226,17 +227,19 @@ function askFromPrices(guess: ProductGuess, columns: readonly ProductColumn[]): 
   });
 }
 
-/** Amounts in several currencies: the store has one, so the others are left out once it is named. */
-function otherCurrencies(
+/**
+ * Where the currency of the prices stands, if it stands anywhere but beside the digits. Of several currencies the store has one: rows
+ * in the others are left out once it is answered.
+ */
+function draftCurrency(
   guess: ProductGuess,
   price: ProductColumn,
   columns: readonly ProductColumn[],
-): PriceDraft['skip'] {
-  const inCells = Map.groupBy(
-    columns.flatMap(({ values }) => values.filter((value) => readAmount(value)?.currency !== undefined)),
-    (value) => readAmount(value)?.currency ?? '',
+): Pick<PriceDraft, 'skip'> & Pick<PricingSpec, 'currency'> {
+  const inCells = new Set(
+    columns.flatMap(({ values }) => values.flatMap((value) => readAmount(value)?.currencyWord ?? [])),
   );
-  const header = price.reading.qualifiers.currency;
+  const inHeader = price.reading.qualifiers.currencyWord;
   const column = guess.pick({
     field: 'currency',
     what: 'the currency',
@@ -245,30 +248,55 @@ function otherCurrencies(
     shown: (one) => countedShare(one, () => true, `are ${[...new Set(one.values)].slice(0, 3).join(', ')}`),
   });
   const inColumn = [...new Set(column?.values ?? [])];
-  const codes = new Set([...inCells.keys(), ...(header === undefined ? [] : [header])]);
-  if (codes.size === 1 && inColumn.length < 2) {
-    guess.notes.push(`Prices are in ${[...codes].join('')}; amounts are sent as they are.`);
+  const stands: Pick<PricingSpec, 'currency'> =
+    column !== undefined
+      ? { currency: guess.use('currency', column) }
+      : inHeader === undefined
+        ? {}
+        : { currency: { const: printedWord(inHeader) } };
+  const words = [...inColumn, ...(inHeader === undefined ? [] : [inHeader]), ...inCells];
+  const shared = words
+    .map(meantBy)
+    .reduce<readonly string[] | undefined>(
+      (all, meant) => all?.filter((code) => meant.includes(code)) ?? meant,
+      undefined,
+    );
+  const [only, another] = shared ?? [];
+  if (shared === undefined) return { skip: [], ...stands };
+  if (only !== undefined) {
+    const named = another === undefined ? only : [...new Set(words)].join(', ');
+    guess.notes.push(`Prices are in ${named}; amounts are sent as they are.`);
+    return { skip: [], ...stands };
   }
-  if (codes.size < 2 && inColumn.length < 2) return [];
-  const all = inColumn.length >= 2 ? inColumn : [...codes];
+  const codes = [...new Set(words.map((word) => currencyCode(word) ?? word))];
   const wanted = guess.ask({
     id: 'currency',
     text: 'In which currency does the store sell?',
-    reason: `the prices are in ${all.join(', ')}, and rows in another currency are left out`,
-    answers: all.map((value) => ({ value, label: value })),
+    reason: `the prices are in ${codes.join(', ')}, and rows in another currency are left out`,
+    answers: codes.map((value) => ({ value, label: value })),
   });
-  if (wanted === undefined) return [];
+  if (wanted === undefined) return { skip: [], ...stands };
+  const isWanted = (word: string) => meantBy(word).includes(wanted.toUpperCase());
   const reason = `the price is not in ${wanted}`;
-  if (inColumn.length >= 2 && column !== undefined) {
-    return [{ when: { not: { [guess.use('currency', column)]: wanted } }, reason }];
+  const fitting = inColumn.filter(isWanted);
+  if (column !== undefined && fitting.length > 0 && fitting.length < inColumn.length) {
+    return { skip: [{ when: { not: { [guess.use('currency', column)]: fitting } }, reason }], ...stands };
   }
-  const others = [...inCells].filter(([code]) => code.toLowerCase() !== wanted.toLowerCase());
-  const signs = new Set(
-    others.flatMap(([, values]) => values.flatMap((value) => value.match(/\p{Sc}|\p{L}+\.?/gu) ?? [])),
-  );
-  return signs.size === 0
-    ? []
-    : [{ when: { [guess.use('price', price)]: { contains: [...signs] } }, reason }];
+  const others = [...inCells].filter((word) => !isWanted(word));
+  // Where no price is in it, leaving all out would hide that: they are rejected.
+  if (others.length === 0 || others.length === inCells.size) return { skip: [], ...stands };
+  return { skip: [{ when: { [guess.use('price', price)]: { contains: others } }, reason }], ...stands };
+}
+
+/** The currencies that a word may mean. */
+function meantBy(word: string): readonly string[] {
+  return currenciesNamed(word) ?? [currencyCode(word) ?? word];
+}
+
+/** A code as it is usually written: headers are read in lower case. */
+function printedWord(word: string): string {
+  const [only, second] = meantBy(word);
+  return only !== undefined && second === undefined ? only : word;
 }
 
 /** The transforms between a cell and its amount. */

@@ -11,8 +11,10 @@ import {
 
 /** The parts of a header other than the name of the field. */
 export interface Qualifiers {
-  /** A code of ISO 4217. */
+  /** A code of ISO 4217: of a sign that several currencies have, the most usual one. */
   readonly currency: string | undefined;
+  /** As the header has it: a code or a sign. */
+  readonly currencyWord: string | undefined;
   readonly tax: 'gross' | 'net' | undefined;
   /** A unit of weight, as mappings write it. */
   readonly unit: string | undefined;
@@ -257,6 +259,7 @@ function nearestWord<Concept extends string>(index: Index<Concept>, word: string
 
 const NO_QUALIFIERS: Qualifiers = {
   currency: undefined,
+  currencyWord: undefined,
   tax: undefined,
   unit: undefined,
   isPerMeasure: false,
@@ -349,6 +352,7 @@ function qualify(all: readonly string[]): {
     const code = currencyCode(run);
     if (code === undefined || (run === 'fr' && words[0] === run)) return false;
     found.currency = code;
+    found.currencyWord = run;
     return true;
   });
   take((run) => {
@@ -360,6 +364,7 @@ function qualify(all: readonly string[]): {
     const last = words.at(-1) ?? '';
     if (found.currency === undefined && last.length > ending.length && last.endsWith(ending)) {
       found.currency = code;
+      found.currencyWord = ending;
       words = [...words.slice(0, -1), last.slice(0, -ending.length)];
     }
   }

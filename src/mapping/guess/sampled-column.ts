@@ -45,8 +45,10 @@ export function mostly(column: SampledColumn, test: (value: string) => boolean):
 export interface WrittenAmount {
   /** The digits with their signs, without currency and words. */
   readonly digits: string;
-  /** A code of ISO 4217. */
+  /** A code of ISO 4217: of a sign that several currencies have, the most usual one. */
   readonly currency: string | undefined;
+  /** As the cell has it: a code or a sign. */
+  readonly currencyWord: string | undefined;
   /** The word that makes it a lowest price: ab, from. */
   readonly from: string | undefined;
   /** Whether dashes stand for no cents: 12,-. */
@@ -61,10 +63,7 @@ const FROM_BEHIND = /\s*(〜|～|~|起|から|'?(?:den|dan) itibaren)$/iu;
 const MARK = /\s*\*+$/;
 const DASHES = /[.,]\s?[-–—]{1,2}(?=\s*(?:\p{Sc}|\p{L}|$))/u;
 const CURRENCY = /(?:\p{Sc}|\p{L}[\p{L}\p{Sc}.]{0,4}|R\$|A\$|C\$|US\$)/u.source;
-const AMOUNT = new RegExp(
-  `^(${CURRENCY})?\\s*(-?[0-9](?:[0-9.,'’ \u00a0\u2009\u202f]*[0-9])?)\\s*(${CURRENCY})?$`,
-  'u',
-);
+const AMOUNT = new RegExp(`^(${CURRENCY})?\\s*(-?[0-9](?:[0-9.,'’\\s]*[0-9])?)\\s*(${CURRENCY})?$`, 'u');
 
 /** Reads an amount, with currency, `ab` and footnote sign; undefined for another text. */
 export function readAmount(value: string): WrittenAmount | undefined {
@@ -80,7 +79,7 @@ export function readAmount(value: string): WrittenAmount | undefined {
   const words = [before, behind].filter((word) => word !== undefined);
   const codes = words.map((word) => currencyCode(word));
   if (codes.includes(undefined)) return undefined;
-  return { digits, currency: codes.at(-1), from, hasDashes, hasMark };
+  return { digits, currency: codes.at(-1), currencyWord: words.at(-1), from, hasDashes, hasMark };
 }
 
 /** Texts in place of a price: the shop does not publish it. */
@@ -267,7 +266,7 @@ export interface WrittenCount {
 const PIECES =
   'stk|stck|stück|st|pcs|pc|pieces|piece|units|unit|ea|each|pièces|pces|uds|ud|unidades|pezzi|pz|stuks|szt|sztuk|ks|kusů|шт|штук|adet|ad|個|点|件|个';
 const COUNT = new RegExp(
-  `^([>≥]|über|over|mehr als|plus de|más de|ponad|více než|více jak|более|больше)?\\s*(-?\\d[\\d.,' ]*?)\\s*(\\+)?\\s*(${PIECES})?\\.?\\s*(\\+)?$`,
+  `^([>≥]|über|over|mehr als|plus de|más de|ponad|více než|více jak|более|больше)?\\s*(-?\\d[\\d.,'\\s]*?)\\s*(\\+)?\\s*(${PIECES})?\\.?\\s*(\\+)?$`,
   'iu',
 );
 

@@ -1,11 +1,13 @@
 import { Decimal } from '../../model/decimal.ts';
 import type { JudgedDates } from '../../model/plan.ts';
+import { checkConverted } from '../currency-watch.ts';
 import type { SourceRow } from '../record-rows.ts';
 import { given, type Path, type Scope } from '../scope.ts';
 import type { PricingSpec } from '../spec/product-spec.ts';
-import { type Cell, isList, isPresent, Moment, type Read, refuse } from '../values/cell.ts';
+import { convertedFrom } from '../transforms/convert.ts';
+import { type Cell, isList, isPresent, Moment, type Read, refuse, Unreadable } from '../values/cell.ts';
 import { compileCondition } from '../values/compile-condition.ts';
-import { applySteps, compileSteps } from '../values/compile-steps.ts';
+import { applySteps, compileSteps, compileTemplate } from '../values/compile-steps.ts';
 import { compileAs } from '../values/compile-value.ts';
 
 /** The four price fields of a variant, which depend on each other. `salePrice` is absent without a sale. */
@@ -23,7 +25,8 @@ const DAY_MS = 86_400_000;
 
 /** Compiles the pricing block. Dated sales depend on the time. */
 export function compilePricing(outer: Scope, path: Path, spec: PricingSpec, clock: Clock) {
-  const scope = { ...outer, field: 'variants.price' };
+  const convertsFrom = (spec.rule ?? []).flatMap((step) => convertedFrom(step) ?? [])[0];
+  const scope = { ...outer, field: 'variants.price', convertsFrom };
   const money = (key: 'was' | 'sale' | 'plus' | 'percent' | 'amount'): Read | undefined => {
     return given(spec[key], (value) => compileAs(scope, [...path, key], value, 'number').read);
   };
@@ -36,8 +39,10 @@ export function compilePricing(outer: Scope, path: Path, spec: PricingSpec, cloc
   const amount = money('amount');
   const sale = money('sale');
   const onSale = compileSale(scope, path, spec, sale, clock);
-  const ruled = compileRule(scope, path, spec.rule);
+  const ruled = compileRule({ ...scope, convertsFrom: undefined }, path, spec.rule);
+  const checkCurrency = compileCurrency(scope, path, spec);
   const pricesOf = (row: SourceRow): Prices => {
+    checkCurrency(row);
     const written = base?.read(row, 0);
     const basePrice = written === undefined ? missingPrice(scope, spec, row) : amountOf(written, 'price');
     const surcharge = plus === undefined ? 0 : numberOf(plus(row, 0));
@@ -62,6 +67,27 @@ export function compilePricing(outer: Scope, path: Path, spec: PricingSpec, cloc
      * price.
      */
     isBlank: (row: SourceRow): boolean => !others.some((read) => isPresent(read, row, 0)) && isThere(row),
+  };
+}
+
+/** Checks the currency that a column or a header says. */
+function compileCurrency(scope: Scope, path: Path, { currency }: PricingSpec): (row: SourceRow) => void {
+  const { currencies, convertsFrom } = scope;
+  if (currency === undefined) return () => currencies.price();
+  const { read, sources } = compileAs(scope, [...path, 'currency'], currency, 'text');
+  const [name = ''] = sources;
+  const slot = scope.columns.declared.get(name)?.slot ?? -1;
+  const from = given(convertsFrom, (written) => compileTemplate(scope, [...path, 'rule'], written, false));
+  return (row) => {
+    currencies.price();
+    const word = read(row, 0);
+    if (typeof word !== 'string') return;
+    try {
+      if (from === undefined) currencies.check(word);
+      else checkConverted(word, from(row, 0, '') ?? '');
+    } catch (error) {
+      throw error instanceof Unreadable ? error.at(row.line, row.table.headers[slot]) : error;
+    }
   };
 }
 

@@ -130,6 +130,10 @@ const pricingSchema = z
     to: optional(valueSchema, 'With `sale`: when it ends; a date alone means all of that day.'),
     during: optional(valueSchema, 'With `sale`: both in one, a list of two dates.'),
     when: optional(conditionSchema, 'With `sale`: only if this condition is true.'),
+    currency: optional(
+      valueSchema,
+      'The currency of the prices, where a column or a header says it: a code or sign such as EUR. Another than the `currency` of the store rejects the record, unless `rule` converts from it; a blank says nothing.',
+    ),
     plus: optional(valueSchema, 'A surcharge on the price.'),
     percent: optional(valueSchema, 'With `price`: a discount in percent.'),
     amount: optional(valueSchema, 'With `price`: a discount in money.'),

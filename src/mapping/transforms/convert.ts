@@ -1,10 +1,11 @@
 import { z } from 'zod';
 import { Decimal } from '../../model/decimal.ts';
 import { workspacePathSchema } from '../../remote/remote-kinds.ts';
+import { CURRENCIES } from '../currency-watch.ts';
 import { type LookupTable, RATE_MATCH, ratePair, SEVERAL_RATES } from '../lookup-table.ts';
 import { refuse } from '../values/cell.ts';
 import { calculatingStep, defineTransform, type Step, type TransformContext } from './define-transform.ts';
-import { CURRENCIES, PLAIN_NUMBER, readNumber } from './read-number.ts';
+import { PLAIN_NUMBER, readNumber } from './read-number.ts';
 
 const code = z.string().min(1);
 
@@ -41,6 +42,11 @@ export const convert = defineTransform({
     },
   ],
 });
+
+/** The `from` of a step that converts; undefined for other steps. */
+export function convertedFrom(step: unknown): string | undefined {
+  return convertSchema.safeParse(step).data?.convert.from;
+}
 
 function convertStep(
   { rates, from, to }: z.infer<typeof options>,

@@ -54,6 +54,9 @@ export function textOrBlank(text: string): string | undefined {
 /** The place of a part within a transform: keys and indexes. */
 type PathWithin = readonly (string | number)[];
 
+/** Refuses an amount with this code or sign of a currency, if it is not what is sent or converted. */
+export type CurrencyCheck = (word: string, row: SourceRow, n: number) => void;
+
 /** What a transform may use of its mapping. */
 export interface TransformContext {
   /** Adds a problem to those of the mapping. */
@@ -73,6 +76,7 @@ export interface TransformContext {
   readonly note: (sentence: string) => void;
   /** The text of a cell for a message; cells of contacts are not quoted. */
   readonly quote: (text: string) => string;
+  readonly checkCurrency: CurrencyCheck;
   /** The most characters of a pattern. */
   readonly patternLength: number;
 }

@@ -1,11 +1,22 @@
 import { z } from 'zod';
 import { type DeepReadonly, optional } from '../../model/json-object.ts';
-import { defineTransform, readingStep, type Step, type TransformContext } from './define-transform.ts';
+import { type CurrencyCheck, defineTransform, type Step, type TransformContext } from './define-transform.ts';
 import { type FormatParams, type NumberFormat, PLAIN_NUMBER, readNumber } from './read-number.ts';
 
 /** A step that reads numbers. */
-export function numberStep(format: NumberFormat, quote: (text: string) => string): Step {
-  return readingStep('number', (text) => readNumber(text, format, quote));
+export function numberStep(
+  format: NumberFormat,
+  quote: (text: string) => string,
+  checkCurrency?: CurrencyCheck,
+): Step {
+  return {
+    takes: 'text',
+    gives: () => 'number',
+    run: (value, row, n) =>
+      typeof value === 'string'
+        ? readNumber(value, format, quote, checkCurrency && ((word) => checkCurrency(word, row, n)))
+        : value,
+  };
 }
 
 /** How numbers are written, as a mapping says it. */
@@ -20,7 +31,7 @@ export const numberOptions = z.strictObject({
   ),
   currency: optional(
     z.string(),
-    '`strip` removes the code, sign or abbreviation of a currency (EUR, $, zł) and refuses any other word; a code such as EUR also refuses other currencies. An amount with three digits behind its only sign (15.000) is refused, unless its currency has thousandths.',
+    '`strip` removes the code, sign or abbreviation of a currency (EUR, $, zł) and refuses any other word; a code such as EUR also refuses other currencies. Either refuses what is not the `currency` of the store, unless a later `convert` of the pipeline, or of the price rule, converts from it. An amount with three digits behind its only sign (15.000) is refused, unless its currency has thousandths.',
   ),
   otherwise: optional(
     z.enum(['blank', 'reject']),
@@ -37,7 +48,8 @@ export const number = defineTransform({
   },
   map: {
     shape: { number: numberOptions.describe('As `number`, with options.') },
-    compile: ({ number: written }, context) => numberStep(formatOf(written, context), context.quote),
+    compile: ({ number: written }, context) =>
+      numberStep(formatOf(written, context), context.quote, context.checkCurrency),
   },
   examples: [
     { cell: '1299.50', steps: 'number', gives: 1299.5 },

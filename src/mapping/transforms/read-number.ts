@@ -1,3 +1,4 @@
+import { currenciesNamed } from '../currency-watch.ts';
 import { type Cell, refuse } from '../values/cell.ts';
 
 /** The notation of numbers. */
@@ -37,26 +38,36 @@ const MOST_DIGITS = 15;
 const PLAIN = /^-?(?:[0-9]{1,15}(?:\.[0-9]{1,15})?|\.[0-9]{1,15})$/;
 const THREE_DECIMALS = /\.[0-9]{3}$/;
 
-/** The number; undefined or Unreadable, depending on the format, if the text is not a number or is ambiguous. */
-export function readNumber(text: string, format: NumberFormat, quote: (text: string) => string): Cell {
+/**
+ * The number; undefined or Unreadable, depending on the format, if the text is not a number or is ambiguous. `named` gets the codes
+ * and signs of currencies beside it.
+ */
+export function readNumber(
+  text: string,
+  format: NumberFormat,
+  quote: (text: string) => string,
+  named?: (currency: string) => void,
+): Cell {
   const isPlain = format.decimal === '.' && PLAIN.test(text);
   if (isPlain && !(format.refusesThousandths && THREE_DECIMALS.test(text))) return Number(text);
   const refused = (code: string, message: string) =>
     format.otherwise === 'blank' ? undefined : refuse(code, `${quote(text)} ${message}`);
-  const amount =
-    text.length > LONGEST ? { digits: text, currency: undefined } : withoutCurrency(text, format.currency);
+  const amount = text.length > LONGEST ? { digits: text, words: [] } : withoutCurrency(text, format.currency);
   if (amount === 'differs') return refused('currency-differs', `is not in ${format.currency}`);
   if (amount === 'unknown') {
     return refused('not-a-number', 'is not an amount: the word beside the digits is not a currency');
   }
   const plain =
-    text.length > LONGEST ? undefined : toPlain(asciiDigits(amount.digits), format, amount.currency);
+    text.length > LONGEST
+      ? undefined
+      : toPlain(asciiDigits(amount.digits), format, hasThousandths(amount.words, format.currency));
   if (plain === 'ambiguous') {
     return refused('number-ambiguous', `can be read in two ways: ${unambiguous(format)}`);
   }
   if (plain === undefined || plain.replaceAll(/[^0-9]/g, '').length > MOST_DIGITS) {
     return refused('not-a-number', `is not a number; ${expected(amount.digits, format)}`);
   }
+  if (named !== undefined) for (const word of amount.words) named(word);
   return Number(plain);
 }
 
@@ -93,14 +104,14 @@ const CURRENCY_BEFORE = /^[\p{L}\p{Sc}](?:[\p{L}\p{M}\p{Sc}\u200c/]|(?<=[\p{L}\p
 const CURRENCY_BEHIND = /[\p{L}\p{Sc}](?:[\p{L}\p{M}\p{Sc}\u200c/]|(?<=[\p{L}\p{M}])\.)*$/u;
 
 /**
- * The digits without the currency code or sign, and that currency. `unknown`: the word is not a currency, so the text
+ * The digits without the currency code or sign, and these. `unknown`: the word is not a currency, so the text
  * may be a discount, a size or a phone number. `differs`: it names another currency than required.
  */
 function withoutCurrency(
   text: string,
   currency: string | undefined,
-): { readonly digits: string; readonly currency: Currency | undefined } | 'unknown' | 'differs' {
-  if (currency === undefined || !/\p{Nd}/u.test(text)) return { digits: text, currency: undefined };
+): { readonly digits: string; readonly words: readonly string[] } | 'unknown' | 'differs' {
+  if (currency === undefined || !/\p{Nd}/u.test(text)) return { digits: text, words: [] };
   const minus = text.startsWith('-') ? '-' : '';
   const bare = text.slice(minus.length).trim();
   const before = CURRENCY_BEFORE.exec(bare)?.[0] ?? '';
@@ -109,14 +120,23 @@ function withoutCurrency(
   const digits = minus + rest.slice(0, rest.length - after.length).trim();
   const words = [before, after].filter((word) => word !== '');
   if (currency !== 'strip') {
-    return words.every((word) => word.toUpperCase() === currency.toUpperCase())
-      ? { digits, currency: currencyNamed(currency.toUpperCase()) }
-      : 'differs';
+    const code = currency.toUpperCase();
+    const fits = (word: string) =>
+      word.toUpperCase() === code || currenciesNamed(word)?.includes(code) === true;
+    return words.every(fits) ? { digits, words } : 'differs';
   }
-  const named = words.map(currencyNamed);
   // A sign may precede the digits and a code may follow them: $15 CAD.
-  const isKnown = !named.includes(undefined) && (words.length < 2 || /^\p{Sc}$/u.test(before));
-  return isKnown ? { digits, currency: named.at(-1) } : 'unknown';
+  const isKnown =
+    words.every((word) => currenciesNamed(word) !== undefined) &&
+    (words.length < 2 || /^\p{Sc}$/u.test(before));
+  return isKnown ? { digits, words } : 'unknown';
+}
+
+/** Whether the currency of an amount has thousandths, so that three digits may follow the decimal sign. */
+function hasThousandths(words: readonly string[], currency: string | undefined): boolean {
+  if (currency !== undefined && currency !== 'strip') return THOUSANDTHS.has(currency.toUpperCase());
+  const meant = currenciesNamed(words.at(-1) ?? '');
+  return meant?.every((code) => THOUSANDTHS.has(code)) === true;
 }
 
 /** Full-width, Persian and Arabic digits and signs as ASCII characters. */
@@ -135,7 +155,7 @@ const GROUPED = /^-?[0-9]{1,3}(?:([.,' \u00a0\u202f\u2019])[0-9]{3})(?:\1[0-9]{3
 function toPlain(
   text: string,
   format: NumberFormat,
-  currency: Currency | undefined,
+  mayHaveThousandths: boolean,
 ): string | 'ambiguous' | undefined {
   const { decimal, thousands } = format;
   const signs = new Set([...text].filter((character) => character === '.' || character === ','));
@@ -148,7 +168,7 @@ function toPlain(
   if (occurs > 1) return undefined;
   const [whole = '', fraction] = text.split(decides);
   if (fraction !== undefined && !/^[0-9]+$/.test(fraction)) return undefined;
-  if (format.refusesThousandths && isThousand(text, decides) && currency?.hasThousandths !== true) {
+  if (format.refusesThousandths && isThousand(text, decides) && !mayHaveThousandths) {
     return 'ambiguous';
   }
   const digits = ungrouped(whole, decides, thousands, fraction !== undefined);
@@ -178,52 +198,8 @@ function ungrouped(
   return certain ? whole.replaceAll(sign, '') : 'ambiguous';
 }
 
-/** A currency, as the text beside an amount names it. */
-interface Currency {
-  /** Whether it has thousandths, so that three digits may follow the decimal sign. */
-  readonly hasThousandths: boolean;
-}
-
-/** The currency of a sign, a code of ISO 4217, or a usual abbreviation or name; undefined for other words. */
-function currencyNamed(text: string): Currency | undefined {
-  const code = text.toUpperCase();
-  if (CURRENCIES.has(code) && (text === code || WRITTEN_LOOSELY.has(code))) {
-    return { hasThousandths: THOUSANDTHS.has(code) };
-  }
-  const word = text.toLowerCase().replace(/\.$/, '');
-  return WORDS.has(word) || SIGN.test(text) ? { hasThousandths: THOUSANDTHS.has(word) } : undefined;
-}
-
-/** The sign of a currency, but neither of its subunit (10¢ is not 10 dollars) nor the generic one (¤). */
-const SIGN = /^(?![¢￠₥₰¤])\p{Sc}$/u;
-
-/** Codes of ISO 4217, as the runtime knows them. */
-export const CURRENCIES: ReadonlySet<string> = new Set(Intl.supportedValuesOf('currency'));
-
-/** Codes that people also write in lower case. Others are words in some language: try, all, cup, top. */
-const WRITTEN_LOOSELY: ReadonlySet<string> = new Set(
-  'EUR USD GBP CHF JPY CNY CAD AUD NZD SEK NOK DKK PLN CZK HUF RON BGN INR BRL MXN ZAR AED SAR RUB UAH'.split(
-    ' ',
-  ),
-);
-
-/** Usual abbreviations and names besides the codes, in lower case and without a final dot. */
-const WORDS: ReadonlySet<string> = new Set(
-  [
-    'r$ us$ ca$ c$ a$ au$ nz$ hk$ s$ sg$ nt$ mx$ ar$ tt$ bz$ j$ n$ z$ rs rp rm kr dkr nkr skr zł zl kč kc ft',
-    'lei leu лв lv руб рубль рублей р грн тг тенге сум сом ден дин din kn fr sfr tl r s/ q bs gs ksh tsh ush',
-    'birr naira dh dhs sr qr kd bd jd dt da le tk baht บาท yuan rmb 元 円 원 won nis euro euros dollar dollars',
-    'pound pounds peso pesos real reais franken kronor kroner koruna forint lira rupee rupees rial riyal',
-    'ریال تومان درهم ريال دينار جنيه ر.س د.إ ج.م د.ك د.م ر.ق ر.ع د.ب د.أ د.ت ل.ل ل.د ع.د د.ج',
-  ]
-    .join(' ')
-    .split(' '),
-);
-
 /**
- * Codes and abbreviations of the currencies with prices in thousandths. The Iraqi dinar is not among them: its fils
- * are out of use, and 25.000 IQD are 25 thousand.
+ * The currencies with prices in thousandths. The Iraqi dinar is not among them: its fils are out of use, and 25.000 IQD are 25
+ * thousand.
  */
-const THOUSANDTHS: ReadonlySet<string> = new Set(
-  'KWD BHD OMR TND JOD LYD kd bd jd dt د.ك د.ب د.أ د.ت ر.ع ل.د'.split(' '),
-);
+const THOUSANDTHS: ReadonlySet<string> = new Set(['KWD', 'BHD', 'OMR', 'TND', 'JOD', 'LYD']);

@@ -1,9 +1,25 @@
 import { Decimal } from '../../model/decimal.ts';
+import { checkConverted } from '../currency-watch.ts';
 import type { SourceRow } from '../record-rows.ts';
-import { argument, type Path, resolveLookup, resolveName, type Scope, unknownName } from '../scope.ts';
+import {
+  argument,
+  type Path,
+  Problems,
+  resolveLookup,
+  resolveName,
+  type Scope,
+  unknownName,
+} from '../scope.ts';
 import { booleanStep } from '../transforms/boolean.ts';
+import { convertedFrom } from '../transforms/convert.ts';
 import { isoDateStep } from '../transforms/date.ts';
-import { addStep, type Operand, type Step, type TransformContext } from '../transforms/define-transform.ts';
+import {
+  addStep,
+  type CurrencyCheck,
+  type Operand,
+  type Step,
+  type TransformContext,
+} from '../transforms/define-transform.ts';
 import { numberStep } from '../transforms/number.ts';
 import { PLAIN_NUMBER } from '../transforms/read-number.ts';
 import { compileTransform, type Transform, transformName } from '../transforms/transforms.ts';
@@ -32,8 +48,12 @@ export function compileSteps(
 ): { readonly steps: readonly Step[]; readonly kind: Kind } {
   const steps: Step[] = [];
   let kind = from;
-  for (const { path, transform } of transforms) {
-    const compiled = compileTransform(transform, contextOf(scope, path));
+  for (const [index, { path, transform }] of transforms.entries()) {
+    const converted = transforms.slice(index + 1).flatMap((later) => convertedFrom(later.transform) ?? [])[0];
+    const compiled = compileTransform(
+      transform,
+      contextOf({ ...scope, convertsFrom: converted ?? scope.convertsFrom }, path),
+    );
     const step = scope.trace?.step(transform, transformName(transform), scope.params, compiled) ?? compiled;
     const reading = step.takes === 'number' ? readingStepFor(scope, kind, 'number') : undefined;
     if (reading !== undefined) {
@@ -66,8 +86,16 @@ function contextOf(scope: Scope, at: Path): TransformContext {
       notes.push(`${field}: ${sentence}`);
     },
     quote,
+    checkCurrency: compileCurrencyCheck(scope, at),
     patternLength: scope.limits.patternLength,
   };
+}
+
+function compileCurrencyCheck(scope: Scope, at: Path): CurrencyCheck {
+  const { convertsFrom, currencies } = scope;
+  if (convertsFrom === undefined) return (word) => currencies.check(word);
+  const from = compileTemplate({ ...scope, problems: new Problems() }, at, convertsFrom, false);
+  return (word, row, n) => checkConverted(word, from(row, n, '') ?? '');
 }
 
 /** As many as a number keeps exactly. */

@@ -1,9 +1,9 @@
-import type { MappingContext } from '../../mapping/compile-mapping.ts';
+import { CurrencyWatch, type KnownCurrency, type MappingContext } from '../../mapping/compile-mapping.ts';
 import type { StoreList } from '../../mapping/lookup-table.ts';
 import { mappingCode } from '../../mapping/map-tables.ts';
 import type { SourceItem } from '../../model/mapped-record.ts';
 import type { ImageFindings, Plan, PlannedShard, PlanSource } from '../../model/plan.ts';
-import { COMPLETED, type Run } from '../../model/run.ts';
+import { COMPLETED, type Run, SENDING_KINDS } from '../../model/run.ts';
 import { SafetyLimitError, StateError } from '../../model/storeferry-error.ts';
 import { readPlan } from '../../plan/plan-file.ts';
 import { planImport } from '../../plan/plan-import.ts';
@@ -31,7 +31,8 @@ export async function planStep(context: RunContext, request: ImportRequest, stag
   const run = await context.state.runs.update(staged.id, { step: 'plan' });
   if (run.undo !== undefined) return await planUndo(context, request, run, run.undo);
   if (run.release !== undefined) return await planRelease(context, request, run, run.release);
-  const reading = readSnapshotThroughMapping(await snapshotReading(context, request, run));
+  const source = await snapshotReading(context, request, run);
+  const reading = readSnapshotThroughMapping(source);
   const { job } = request;
   const ledger = context.state.ledger(importTarget(run));
   const merges = job.mode === 'update' || job.keep !== undefined;
@@ -56,6 +57,7 @@ export async function planStep(context: RunContext, request: ImportRequest, stag
         guard === undefined ? records : guardRetry(records, guard, ledger, job.mode),
         redact,
       ),
+    mustReadAgain: () => settleCurrency(context, run, source.currencies),
     describeSource: () => redactedSource(reading.describe(), redact),
     ledger,
     folder,
@@ -124,8 +126,35 @@ async function openReading(context: RunContext, request: ImportRequest, run: Run
     ...{ snapshot, folder, request },
     tables: { ...tables, lookups: withStoreLists(tables.lookups, request.mapping, lists) },
     stagedAt: run.stagedAt ?? run.startedAt,
+    currencies: new CurrencyWatch(await knownCurrency(context, request, run)),
     memoContext: memoContext(context.version, request, snapshot, lists?.lists ?? null),
   };
+}
+
+/** What the store sells in; if stores.yaml does not say it, what the last run named that may have sent prices to it. */
+async function knownCurrency(
+  { state }: RunContext,
+  { store }: ImportRequest,
+  { id, job, storeId }: Run,
+): Promise<KnownCurrency> {
+  if (store.currency !== undefined) return { store: store.currency };
+  const runs = await state.runs.list({ job, kinds: SENDING_KINDS });
+  const last = runs.find(
+    (run) =>
+      run.id !== id &&
+      run.storeId === storeId &&
+      run.currency !== undefined &&
+      !['planned', 'stopped', 'superseded'].includes(run.status),
+  );
+  return { earlier: last?.currency };
+}
+
+/** Whether the source has prices in several currencies: then all that name one are refused in a second reading. */
+async function settleCurrency({ state }: RunContext, run: Run, currencies: CurrencyWatch): Promise<boolean> {
+  if (currencies.isMixed && currencies.refuseAll()) return true;
+  const { found } = currencies;
+  if (found !== undefined) await state.runs.update(run.id, { currency: found });
+  return false;
 }
 
 /** Rejects with SafetyLimitError if the plan exceeds a limit and is not approved. */
@@ -163,6 +192,8 @@ function memoContext(
     joins: null,
     lookups: lists,
     weightUnit: store.weightUnit,
+    // Without it what the prices of a job name stays the same.
+    currencies: store.currency ?? null,
     limits: job.limits ?? null,
     html: job.html ?? null,
     match: job.match ?? null,

@@ -1,6 +1,6 @@
 import { updateMatch } from '../../config/job/job.ts';
 import { type CsvTable, readCsv } from '../../csv/read-csv.ts';
-import { type CompiledMapping, compileMapping } from '../../mapping/compile-mapping.ts';
+import { type CompiledMapping, type CurrencyWatch, compileMapping } from '../../mapping/compile-mapping.ts';
 import {
   deferTables,
   readBlocks,
@@ -27,6 +27,8 @@ export interface SnapshotReading {
   readonly tables: MappingTables;
   /** The time at which dated sales are judged. */
   readonly stagedAt: number;
+  /** What amounts are checked against: one for all readings of the source. */
+  readonly currencies: CurrencyWatch;
   /** Digest of everything that decides how rows are mapped, except the rows and the time. */
   readonly memoContext: string;
 }
@@ -122,15 +124,15 @@ export function traceSnapshot(
 }
 
 function compileFor(
-  { request, tables, stagedAt }: SnapshotReading,
+  { request, tables, stagedAt, currencies }: SnapshotReading,
   trace?: Parameters<typeof compileMapping>[2],
 ): CompiledMapping {
   const { spec, params } = request.mapping;
   const { job } = request;
   const { limits, html } = job;
   const { weightUnit } = request.store;
-  const context = { params, ...tables, weightUnit, now: stagedAt, limits, html, match: updateMatch(job) };
-  return compileMapping(spec, context, trace);
+  const context = { params, ...tables, weightUnit, currencies, limits, html };
+  return compileMapping(spec, { ...context, now: stagedAt, match: updateMatch(job) }, trace);
 }
 
 async function* openTables(reading: SnapshotReading, opened: SourceTable[]) {

@@ -96,7 +96,7 @@ export function runDigest(
     mapping: mapping.digest,
     lists,
     job: { ...rest, source: withoutSecrets(source), crosswalk: crosswalk && withoutSecrets(crosswalk) },
-    store: [storeIdentity(store), store.weightUnit],
+    store: [storeIdentity(store), store.weightUnit, store.currency ?? null],
     version,
     kind: run.kind === 'retry' ? run.retryOf : null,
     resend: run.resend,

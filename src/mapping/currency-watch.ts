@@ -1,0 +1,282 @@
+import { refuse } from './values/cell.ts';
+
+/** Codes of ISO 4217, as the runtime knows them. */
+export const CURRENCIES: ReadonlySet<string> = new Set(Intl.supportedValuesOf('currency'));
+
+const codes = (text: string): readonly string[] => text.split(' ');
+
+const DOLLARS = codes(
+  'USD CAD AUD NZD HKD SGD TWD MXN ARS CLP COP UYU DOP BBD BMD BND BSD BZD FJD GYD JMD KYD LRD NAD SBD SRD TTD XCD',
+);
+const CROWNS = codes('SEK NOK DKK ISK');
+const YEN = codes('JPY CNY');
+const POUNDS = codes('GBP EGP FKP GIP LBP SDG SHP SSP SYP');
+const RUPEES = codes('INR PKR LKR NPR MUR SCR');
+const DINARS = codes('KWD BHD JOD TND DZD IQD LYD RSD MKD');
+const RIYALS = codes('SAR QAR OMR YER IRR');
+
+/**
+ * Signs, usual abbreviations and names besides the codes, in lower case and without a final dot, with the currencies that each may
+ * mean.
+ */
+const NAMES: ReadonlyMap<string, readonly string[]> = new Map(
+  Object.entries({
+    '€': ['EUR'],
+    $: DOLLARS,
+    '£': POUNDS,
+    '¥': YEN,
+    '￥': YEN,
+    '＄': DOLLARS,
+    '￡': POUNDS,
+    '₩': ['KRW', 'KPW'],
+    '￦': ['KRW', 'KPW'],
+    '₹': ['INR'],
+    '₨': RUPEES,
+    '₽': ['RUB'],
+    '₺': ['TRY'],
+    '₴': ['UAH'],
+    '₫': ['VND'],
+    '₪': ['ILS'],
+    '₦': ['NGN'],
+    '₱': ['PHP'],
+    '฿': ['THB'],
+    '₡': ['CRC'],
+    '₲': ['PYG'],
+    '₵': ['GHS'],
+    '₸': ['KZT'],
+    '₮': ['MNT'],
+    '₭': ['LAK'],
+    '₼': ['AZN'],
+    '₾': ['GEL'],
+    '៛': ['KHR'],
+    '৳': ['BDT'],
+    '؋': ['AFN'],
+    '֏': ['AMD'],
+    '﷼': RIYALS,
+    ...named('BRL', 'r$ reais'),
+    ...named('USD', 'us$'),
+    ...named('CAD', 'ca$ c$'),
+    ...named('AUD', 'a$ au$'),
+    ...named('NZD', 'nz$'),
+    ...named('HKD', 'hk$'),
+    ...named('SGD', 's$ sg$'),
+    ...named('TWD', 'nt$'),
+    ...named('MXN', 'mx$'),
+    ...named('ARS', 'ar$'),
+    ...named('TTD', 'tt$'),
+    ...named('BZD', 'bz$'),
+    ...named('JMD', 'j$'),
+    ...named('NAD', 'n$'),
+    ...named('ZWL ZWG', 'z$'),
+    ...named(RUPEES.join(' '), 'rs rupee rupees'),
+    ...named('IDR', 'rp'),
+    ...named('MYR', 'rm'),
+    ...named(CROWNS.join(' '), 'kr kronor kroner'),
+    ...named('DKK', 'dkr'),
+    ...named('NOK', 'nkr'),
+    ...named('SEK', 'skr'),
+    ...named('PLN', 'zł zl'),
+    ...named('CZK', 'kč kc'),
+    ...named('CZK SKK', 'koruna'),
+    ...named('HUF', 'ft forint'),
+    ...named('RON MDL', 'lei leu'),
+    ...named('BGN KGS', 'лв lv'),
+    ...named('RUB BYN', 'руб рубль рублей р'),
+    ...named('UAH', 'грн'),
+    ...named('KZT', 'тг тенге'),
+    ...named('UZS KGS', 'сум сом'),
+    ...named('MKD', 'ден'),
+    ...named('RSD MKD', 'дин din'),
+    ...named('HRK', 'kn'),
+    ...named('CHF XAF XOF XPF', 'fr franken'),
+    ...named('CHF', 'sfr'),
+    ...named('TRY', 'tl lira'),
+    ...named('ZAR', 'r'),
+    ...named('PEN', 's/'),
+    ...named('GTQ', 'q'),
+    ...named('BOB VES', 'bs'),
+    ...named('PYG', 'gs'),
+    ...named('KES', 'ksh'),
+    ...named('TZS', 'tsh'),
+    ...named('UGX', 'ush'),
+    ...named('ETB', 'birr'),
+    ...named('NGN', 'naira'),
+    ...named('AED MAD', 'dh dhs درهم'),
+    ...named('SAR', 'sr ر.س'),
+    ...named('QAR', 'qr ر.ق'),
+    ...named('KWD', 'kd د.ك'),
+    ...named('BHD', 'bd د.ب'),
+    ...named('JOD', 'jd د.أ'),
+    ...named('TND', 'dt د.ت'),
+    ...named('DZD', 'da'),
+    ...named('SLE EGP', 'le'),
+    ...named('BDT', 'tk'),
+    ...named('THB', 'baht บาท'),
+    ...named('CNY', 'yuan rmb 元'),
+    ...named('JPY', '円 yen'),
+    ...named('KRW', '원 won'),
+    ...named('ILS', 'nis'),
+    ...named('EUR', 'euro euros'),
+    ...named(DOLLARS.join(' '), 'dollar dollars'),
+    ...named(POUNDS.join(' '), 'pound pounds'),
+    ...named('MXN ARS CLP COP UYU DOP PHP CUP', 'peso pesos'),
+    ...named('BRL', 'real'),
+    ...named(RIYALS.join(' '), 'rial riyal ریال ريال'),
+    ...named('IRR', 'تومان'),
+    ...named(DINARS.join(' '), 'دينار'),
+    ...named('EGP', 'جنيه ج.م'),
+    ...named('AED', 'د.إ'),
+    ...named('MAD', 'د.م'),
+    ...named('OMR', 'ر.ع'),
+    ...named('LBP', 'ل.ل'),
+    ...named('LYD', 'ل.د'),
+    ...named('IQD', 'ع.د'),
+    ...named('DZD', 'د.ج'),
+  }),
+);
+
+function named(meant: string, words: string): Record<string, readonly string[]> {
+  return Object.fromEntries(words.split(' ').map((word) => [word, codes(meant)]));
+}
+
+/** Codes that people also write in lower case. Others are words in some language: try, all, cup, top. */
+const WRITTEN_LOOSELY: ReadonlySet<string> = new Set(
+  codes(
+    'EUR USD GBP CHF JPY CNY CAD AUD NZD SEK NOK DKK PLN CZK HUF RON BGN INR BRL MXN ZAR AED SAR RUB UAH',
+  ),
+);
+
+/** The sign of a currency, but neither of its subunit (10¢ is not 10 dollars) nor the generic one (¤). */
+const SIGN = /^(?![¢￠₥₰¤])\p{Sc}$/u;
+
+/** Codes that were replaced and that feeds still write. */
+const REPLACED: ReadonlyMap<string, string> = new Map([['RUR', 'RUB']]);
+
+/**
+ * The currencies that a code, a sign, or a usual abbreviation or name may mean; undefined for other words. A sign that is not listed
+ * means only itself.
+ */
+export function currenciesNamed(text: string): readonly string[] | undefined {
+  const code = text.toUpperCase();
+  const replaced = REPLACED.get(text);
+  if (replaced !== undefined) return [replaced];
+  if (CURRENCIES.has(code) && (text === code || WRITTEN_LOOSELY.has(code))) return [code];
+  const word = text.toLowerCase().replace(/\.$/, '');
+  return NAMES.get(word) ?? (SIGN.test(text) ? [text] : undefined);
+}
+
+/** What is known of the currency of the prices before a source is read. */
+export interface KnownCurrency {
+  /** What the store sells in, a code; undefined if stores.yaml does not say it. */
+  readonly store?: string | undefined;
+  /** What the prices of the last run named: a code or sign, '' if none; undefined without such a run. */
+  readonly earlier?: string | undefined;
+}
+
+const SAY_IT = 'set `currency:` of the store in stores.yaml to what it sells in';
+const CONVERT = 'correct it, or let the mapping `convert` the prices';
+const MOST_NAMED = 4;
+
+/**
+ * Refuses amounts in another currency than the store's. Where stores.yaml does not name it, all prices that the job sends must be in
+ * one currency: that of earlier runs, else the only one in the source, which is known when all of it was read.
+ */
+export class CurrencyWatch {
+  readonly #known: KnownCurrency;
+  /** What all amounts so far may mean. */
+  #candidates: readonly string[] | undefined;
+  readonly #words = new Set<string>();
+  #isMixed = false;
+  #refusesAll = false;
+  #hasPrices = false;
+
+  constructor(known: KnownCurrency = {}) {
+    this.#known = known;
+    this.#candidates = known.earlier ? currenciesNamed(known.earlier) : undefined;
+  }
+
+  /** The codes and signs that amounts had, in the order in which they were met. */
+  get words(): readonly string[] {
+    return [...this.#words];
+  }
+
+  /** Whether a code or sign may mean a currency. */
+  mayMean(word: string, code: string): boolean {
+    return currenciesNamed(word)?.includes(code) === true;
+  }
+
+  /** Whether no currency fits all amounts. */
+  get isMixed(): boolean {
+    return this.#isMixed;
+  }
+
+  /** For `earlier` of the next run; undefined if no price was read. */
+  get found(): string | undefined {
+    const { earlier } = this.#known;
+    if (earlier === '') return '';
+    const [only, second] = this.#candidates ?? [];
+    if (only !== undefined && second === undefined) return only;
+    return earlier ?? this.words[0] ?? (this.#hasPrices ? '' : undefined);
+  }
+
+  /** From now on each amount that names a currency is refused; false if this was so already. */
+  refuseAll(): boolean {
+    const wasNot = !this.#refusesAll;
+    this.#refusesAll = true;
+    return wasNot;
+  }
+
+  /** Says that a price was read, with or without currency. */
+  price(): void {
+    this.#hasPrices = true;
+  }
+
+  /** Refuses an amount with this code or sign if it is not what is sent. */
+  check(word: string): void {
+    const meant = currenciesNamed(word) ?? [word];
+    if (this.#words.size < MOST_NAMED) this.#words.add(meant.length === 1 ? (meant[0] ?? word) : word);
+    const { store, earlier } = this.#known;
+    if (store !== undefined) {
+      if (!meant.includes(store))
+        differs(`the price is in ${shown(meant, word)}, and the store sells in ${store}: ${CONVERT}`);
+      return;
+    }
+    if (this.#refusesAll) {
+      differs(
+        `the source has prices in ${[...this.#words].join(', ')}, and the store can sell in one currency only: ${SAY_IT}`,
+      );
+    }
+    if (earlier === '') {
+      differs(
+        `the price is in ${shown(meant, word)}, and those of earlier runs named no currency: ${SAY_IT}`,
+      );
+    }
+    const both = this.#candidates?.filter((code) => meant.includes(code)) ?? meant;
+    if (both.length > 0) {
+      this.#candidates = both;
+      return;
+    }
+    const before = earlier && (currenciesNamed(earlier) ?? []);
+    if (before && !before.some((code) => meant.includes(code))) {
+      differs(
+        `the price is in ${shown(meant, word)}, and those of earlier runs were in ${earlier}: ${SAY_IT}`,
+      );
+    }
+    this.#isMixed = true;
+  }
+}
+
+function shown(meant: readonly string[], word: string): string {
+  return meant.length === 1 ? (meant[0] ?? word) : `'${word}'`;
+}
+
+function differs(message: string): never {
+  return refuse('currency-differs', message);
+}
+
+/** Refuses an amount that is not in the currency from which it is converted. */
+export function checkConverted(word: string, from: string): void {
+  const meant = currenciesNamed(word) ?? [word];
+  if (meant.includes(from.trim().toUpperCase())) return;
+  differs(`the price is in ${shown(meant, word)}, and the mapping converts it from ${from}`);
+}

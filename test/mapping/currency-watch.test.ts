@@ -1,0 +1,192 @@
+import { describe, expect, it } from 'vitest';
+import { CurrencyWatch, currenciesNamed, type KnownCurrency } from '../../src/mapping/currency-watch.ts';
+import { lookupTable } from '../../src/mapping/lookup-table.ts';
+import { brief, mapAll, mappingOf, products, shippedMapping, table } from './mapping-setup.ts';
+
+const STRIP = mappingOf(`
+import: products
+columns: { key: Key, price: Price, currency: Currency }
+product: { url: key, title: key }
+variants: { pricing: { price: [price, { number: { currency: strip } }], currency: currency } }`);
+
+async function mapPrices(
+  known: KnownCurrency,
+  rows: readonly (readonly [price: string, currency?: string])[],
+) {
+  const currencies = new CurrencyWatch(known);
+  const cells = rows.map(([price, currency = ''], index) => [`k${index}`, price, currency]);
+  const { mapped } = await mapAll(STRIP, [table(['Key', 'Price', 'Currency'], cells)], { currencies });
+  return { mapped, currencies, prices: products(mapped).map(({ variants }) => variants[0]?.price) };
+}
+
+describe('a code or sign of a currency', () => {
+  it.each([
+    ['$', 'CAD', true],
+    ['$', 'USD', true],
+    ['$', 'EUR', false],
+    ['R$', 'BRL', true],
+    ['R$', 'USD', false],
+    ['C$', 'USD', false],
+    ['US$', 'CAD', false],
+    ['kr', 'NOK', true],
+    ['kr.', 'DKK', true],
+    ['¥', 'CNY', true],
+    ['£', 'GBP', true],
+    ['zł', 'PLN', true],
+    ['RUR', 'RUB', true],
+    ['eur', 'EUR', true],
+  ])('%s may mean %s: %s', (word, code, may) => {
+    expect(currenciesNamed(word)?.includes(code)).toBe(may);
+  });
+
+  it('is nothing else', () => {
+    expect(['off', 'x', 'top', '¢'].map(currenciesNamed)).toEqual([
+      undefined,
+      undefined,
+      undefined,
+      undefined,
+    ]);
+  });
+});
+
+describe('prices of a store that says what it sells in', () => {
+  it.each([
+    [['12.00', 'EUR'], 'EUR'],
+    [['$12.00'], 'CAD'],
+    [['$12.00', 'CAD'], 'CAD'],
+    [['12.00 kr'], 'SEK'],
+    [['12.00'], 'EUR'],
+  ] as const)('are sent if %s fits %s', async (row, store) => {
+    expect((await mapPrices({ store }, [row])).prices).toEqual([12]);
+  });
+
+  it.each([
+    [['12.00 USD'], 'EUR', 'Price'],
+    [['12.00', 'USD'], 'EUR', 'Currency'],
+    [['$12.00', 'CAD'], 'USD', 'Currency'],
+    [['C$12.00'], 'USD', 'Price'],
+    [['12.00', 'points'], 'EUR', 'Currency'],
+  ] as const)('are rejected if %s is not %s', async (row, store, column) => {
+    const { mapped } = await mapPrices({ store }, [row]);
+    expect(mapped[0]).toMatchObject({
+      kind: 'rejected',
+      reason: { code: 'currency-differs', field: 'variants.price', column },
+    });
+  });
+
+  it('may say another currency in the mapping than what a sign means most often', async () => {
+    const spec = mappingOf(`
+import: products
+columns: { key: Key, price: Price }
+product: { url: key, title: key }
+variants: { pricing: { price: [price, { number: { currency: CAD } }] } }`);
+    const { mapped } = await mapAll(spec, [
+      table(
+        ['Key', 'Price'],
+        [
+          ['a', '$5'],
+          ['b', '€5'],
+        ],
+      ),
+    ]);
+    expect(mapped.map(brief)).toEqual(['record a (1 row)', 'rejected b currency-differs (1 row)']);
+  });
+});
+
+describe('prices that the mapping converts', () => {
+  it('are compared with what they are converted from', async () => {
+    const spec = mappingOf(`
+import: products
+columns: { key: Key, price: Price }
+lookups: { rates: { path: r.csv, match: from } }
+product: { url: key, title: key }
+variants: { pricing: { price: [price, { number: { currency: strip } }], rule: [{ convert: { rates: rates, from: USD, to: EUR } }] } }`);
+    const rates = lookupTable(['from', 'to', 'rate'], [['USD', 'EUR', '0.5']], 'from') ?? expect.fail();
+    const { mapped } = await mapAll(
+      spec,
+      [
+        table(
+          ['Key', 'Price'],
+          [
+            ['a', '$10'],
+            ['b', '10 GBP'],
+            ['c', '10 EUR'],
+          ],
+        ),
+      ],
+      { currencies: new CurrencyWatch({ store: 'EUR' }), lookups: new Map([['rates', rates]]) },
+    );
+    expect(mapped.map((one) => one.kind)).toEqual(['record', 'rejected', 'rejected']);
+    expect(products(mapped)[0]?.variants[0]?.price).toBe(5);
+  });
+});
+
+describe('prices of a store that does not say it', () => {
+  it('are in one currency, which the next run expects', async () => {
+    const { currencies, prices } = await mapPrices({}, [['$1'], ['2'], ['3 CAD'], ['4', '$']]);
+    expect(prices).toEqual([1, 2, 3, 4]);
+    expect([currencies.isMixed, currencies.found]).toEqual([false, 'CAD']);
+    const { mapped } = await mapPrices({ earlier: 'CAD' }, [['5 CAD'], ['6 USD'], ['7'], ['$8']]);
+    expect(mapped.map(({ kind }) => kind)).toEqual(['record', 'rejected', 'record', 'record']);
+    expect(mapped[1]).toMatchObject({ reason: { message: expect.stringContaining('currency:') } });
+  });
+
+  it('are refused in a second reading if they are in several', async () => {
+    const { currencies } = await mapPrices({}, [['1 USD'], ['2 EUR'], ['3 TRY']]);
+    expect([currencies.isMixed, currencies.words]).toEqual([true, ['USD', 'EUR', 'TRY']]);
+    expect([currencies.refuseAll(), currencies.refuseAll()]).toEqual([true, false]);
+    expect(() => currencies.check('USD')).toThrow('the source has prices in USD, EUR, TRY');
+  });
+
+  it('name none if those of earlier runs named none', async () => {
+    const none = await mapPrices({}, [['1'], ['2']]);
+    expect(none.currencies.found).toBe('');
+    const { mapped, currencies } = await mapPrices({ earlier: '' }, [['1'], ['2 USD']]);
+    expect(mapped.map(({ kind }) => kind)).toEqual(['record', 'rejected']);
+    expect(currencies.found).toBe('');
+    expect(new CurrencyWatch({ earlier: 'EUR' }).found).toBe('EUR');
+    expect(new CurrencyWatch().found).toBeUndefined();
+  });
+});
+
+describe('shipped mappings', () => {
+  it('reject what is not in the currency of the store, wherever the file says it', async () => {
+    const currencies = () => new CurrencyWatch({ store: 'CAD' });
+    const map = async (name: string, header: readonly string[], rows: readonly (readonly string[])[]) =>
+      (await mapAll(shippedMapping(name), [table(header, rows)], { currencies: currencies() })).mapped.map(
+        brief,
+      );
+    expect(
+      await map(
+        'google-merchant-products',
+        ['id', 'title', 'price', 'sale_price'],
+        [
+          ['1', 'Cable', '1.80 CAD', ''],
+          ['2', 'Inverter', '2358.00 EUR', ''],
+          ['3', 'Panel', '99.00', '90.00 TRY'],
+        ],
+      ),
+    ).toEqual([
+      'record 1 (1 row)',
+      'rejected 2 currency-differs (1 row)',
+      'rejected 3 currency-differs (1 row)',
+    ]);
+    expect(
+      await map(
+        'etsy-products',
+        ['TITLE', 'PRICE', 'CURRENCY_CODE'],
+        [
+          ['Mug', '5.00', 'CAD'],
+          ['Jug', '6.00', 'USD'],
+        ],
+      ),
+    ).toEqual(['record mug (1 row)', 'rejected jug currency-differs (1 row)']);
+    const square = ['Item Name', 'Variation Name', 'Category'];
+    expect(
+      await map('square-products', [...square, 'Price (CAD)'], [['Mug', 'Regular', 'A', '$5.00']]),
+    ).toEqual(['record mug (1 row)']);
+    expect(
+      await map('square-products', [...square, 'Price (USD)'], [['Mug', 'Regular', 'A', '$5.00']]),
+    ).toEqual(['rejected mug currency-differs (1 row)']);
+  });
+});
