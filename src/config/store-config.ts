@@ -12,7 +12,7 @@ function whyNotBaseUrl(text: string): string | undefined {
     return 'the address must not contain a user name or password; put the key into apiKey';
   }
   if (search !== '' || hash !== '') return 'the address must not contain a query (?) or a fragment (#)';
-  if (pathname.replace(/\/+$/, '').endsWith(API_PREFIX)) {
+  if (pathname.replace(/(?<!\/)\/+$/, '').endsWith(API_PREFIX)) {
     return `the address must not end in ${API_PREFIX}, which Storeferry adds itself`;
   }
   return undefined;
@@ -26,7 +26,7 @@ export const baseUrlSchema = z.string().transform((text, context) => {
     return z.NEVER;
   }
   const { origin, pathname } = new URL(text.trim());
-  return origin + pathname.replace(/\/+$/, '');
+  return origin + pathname.replace(/(?<!\/)\/+$/, '');
 });
 
 const KEEP_EXPECTED = 'expected a number of days such as 400d, or off';

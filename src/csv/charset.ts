@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { LEGACY_ENCODINGS } from '../model/row.ts';
-import { CsvError, EncodingError } from '../model/storeferry-error.ts';
+import { CsvError, type EncodingCandidate, EncodingError } from '../model/storeferry-error.ts';
 import { rankEncodings } from './rank-encodings.ts';
 import { columnOf, lineAt } from './scan-rows.ts';
 
@@ -106,17 +106,17 @@ export function notUtf8(file: string, bytes: Uint8Array, line: number, offset: n
   const at = invalidUtf8At(bytes);
   const candidates = rankEncodings(bytes);
   const first = candidates[0]?.encoding;
-  const likely = candidates
-    .slice(0, CANDIDATES_SHOWN)
-    .map(({ encoding, word }) => `${encoding} (there it reads ${word})`)
-    .join(', ');
+  const likely = (named: (candidate: EncodingCandidate) => string) =>
+    first === undefined
+      ? 'No usual encoding fits.'
+      : `It is likely one of: ${candidates.slice(0, CANDIDATES_SHOWN).map(named).join(', ')}.`;
   const byte = `0x${(bytes[at] ?? 0).toString(16).toUpperCase().padStart(2, '0')}`;
+  const problem = `The file is not in UTF-8: byte ${byte} (byte ${offset + at + 1} of the file) is not part of a character.`;
   return new EncodingError(
-    `The file is not in UTF-8: byte ${byte} (byte ${offset + at + 1} of the file) is not part of a character. ${
-      first === undefined ? 'No usual encoding fits.' : `It is likely one of: ${likely}.`
-    }`,
+    `${problem} ${likely(({ encoding, word }) => `${encoding} (there it reads ${word})`)}`,
     candidates,
     {
+      unquoted: `${problem} ${likely(({ encoding }) => encoding)}`,
       place: { file, line: lineAt(bytes, 0, line, at), column: columnOf(bytes, at) },
       hint:
         first === undefined

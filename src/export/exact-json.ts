@@ -60,5 +60,5 @@ function keepsDigits(value: number, source: string): boolean {
 }
 
 function significant(number: string): string {
-  return number.includes('.') ? number.replace(/\.?0+$/, '') : number;
+  return number.includes('.') ? number.replace(/\.?(?<!0)0+$/, '') : number;
 }

@@ -19,7 +19,7 @@ function powerOfTen(exponent: number): bigint {
  */
 export function grouped(figure: number, fractionDigits = 3): string {
   const [whole = '', fraction] = String(Number(figure.toFixed(fractionDigits))).split('.');
-  return whole.replaceAll(/\B(?=(?:\d{3})+$)/g, ',') + (fraction === undefined ? '' : `.${fraction}`);
+  return whole.replaceAll(/\B(?=(?:\d{3}){1,7}$)/g, ',') + (fraction === undefined ? '' : `.${fraction}`);
 }
 
 /** A decimal number, exact: `units` divided by 10 to the power of `scale`. */

@@ -208,9 +208,10 @@ export function looksSecret(name: string): boolean {
   return /key|token|secret|passw|pwd|credential|webhook/i.test(name);
 }
 
+// Each pattern takes linear time: a run is tried from its first character only, or has a bound.
 /** An e-mail address as stores quote it, also with its @ encoded or spelled out. */
 const ADDRESS =
-  /[^\s@<>()[\]"'`“”‘’,;:&=]+(?:@|%40|&#0*64;|&#x0*40;|&commat;|\\u0040|\s*[[({]\s*at\s*[\])}]\s*)[^\s@<>()[\]"'`“”‘’,;:&]+/giu;
+  /(?<![^\s@<>()[\]"'`“”‘’,;:&=])[^\s@<>()[\]"'`“”‘’,;:&=]+(?:@|%40|&#0*64;|&#x0*40;|&commat;|\\u0040|\s*[[({]\s*at\s*[\])}]\s*)[^\s@<>()[\]"'`“”‘’,;:&]+/giu;
 /** As many digits as a telephone number has, with common separators. */
 const PHONE = /\+?\d(?:(?:[ ()./-]|%20|%2[dD]){0,2}\d){6,}/g;
 /** A personal value in a query or a form: `name=Zed&surname=Quux`. */
@@ -218,17 +219,17 @@ const QUERY_VALUE =
   /(?<=(?<![\p{L}])(?:(?:first|last|sur|full|given|family|nick|user|customer|contact|billing|shipping)?[_-]?name|e?-?mail|phone|tel|mobile|fax|(?:billing|shipping)?[_-]?address\d?|street|city|zip|postcode|birth(?:day|date)|dob)=)[^&\s"'<>]+/giu;
 /** A value after its label: `name: zed quux, email: …`. Only words that are not usual in messages are hidden. */
 const LABELLED =
-  /(?<=(?<![\p{L}])(?:name|user|customer|contact|member|city|street|address|note|company)["']?:\s*)[^,;:\n"'<>{}]+/giu;
+  /(?<=(?<![\p{L}])(?:name|user|customer|contact|member|city|street|address|note|company)["']?:\s{0,8})[^,;:\n"'<>{}]+/giu;
 /** A name after a possessive phrase: `already used by bob smith`. */
 const OWNED =
   /(?<=\b(?:by|(?:belongs|assigned|registered) to|named|called) )\p{L}[\p{L}'’.-]*(?: \p{L}[\p{L}'’.-]*){0,2}/giu;
 /** A street with its number, as English and most other European addresses have it. */
 const STREET =
-  /\b\d+\p{L}?,?\s+(?:[\p{L}'’.-]+\s+){1,4}(?:street|st|road|rd|avenue|ave|lane|ln|drive|dr|boulevard|blvd|court|ct|terrace)\b|\p{L}*(?:stra(?:ß|ss)e|str\.|gasse|straat|allee)\s*\d+\p{L}?|\b(?:rue|via|calle|avenida|boulevard)\s+(?:[\p{L}'’.-]+\s+){1,4}\d+/giu;
+  /\b\d+\p{L}?,?\s+(?:[\p{L}'’.-]+\s+){1,4}(?:street|st|road|rd|avenue|ave|lane|ln|drive|dr|boulevard|blvd|court|ct|terrace)\b|(?<!\p{L})\p{L}*(?:stra(?:ß|ss)e|str\.|gasse|straat|allee)\s*\d+\p{L}?|\b(?:rue|via|calle|avenida|boulevard)\s+(?:[\p{L}'’.-]+\s+){1,4}\d+/giu;
 /** An Irish name, also in lower case, and the first name after its comma. */
 const IRISH = /(?<!\p{L})o['’]\p{L}{3,}(?:,\s*\p{L}+)?/giu;
 /** Quoted text, which somebody has typed; an apostrophe within a word is not a quote. */
-const QUOTED = /"[^"]*"|“[^”]*”|„[^“”]*[“”]|«[^»]*»|‘[^’]*’|(?<![\p{L}\p{N}])'[^']*'(?![\p{L}\p{N}])/gu;
+const QUOTED = /"[^"]*"|“[^“”]*”|„[^„“”]*[“”]|«[^«»]*»|‘[^‘’]*’|(?<![\p{L}\p{N}])'[^']*'(?![\p{L}\p{N}])/gu;
 /** A word that begins with a capital letter, as those of names do. */
 const CAPITALISED = /^\p{Lu}[\p{L}\p{M}'’.•-]*$/u;
 const DOUBLE_NAME = /^\p{Lu}[\p{Ll}•]+-\p{Lu}[\p{Ll}•]+/u;
@@ -302,7 +303,7 @@ function hideUnordinary(words: string): string {
 function hideNames(sentence: string): string {
   const parts = sentence.split(/((?:[^\S\n]|<[^<>]*>|:)+)/);
   const isName = (at: number) => {
-    const word = (parts[at] ?? '').replace(/^[("'“‘«]+|[)"'”’»,;:.!?]+$/gu, '');
+    const word = (parts[at] ?? '').replace(/^[("'“‘«]+|(?<![)"'”’»,;:.!?])[)"'”’»,;:.!?]+$/gu, '');
     return CAPITALISED.test(word) && !ORDINARY.has(word.toLowerCase());
   };
   for (let from = 0; from < parts.length; from += 2) {

@@ -1,4 +1,5 @@
 import { distance } from 'fastest-levenshtein';
+import type { Resource } from './mapped-record.ts';
 
 const fold = (name: string) => name.toLowerCase().replaceAll(/[-_. ]/g, '');
 
@@ -54,4 +55,26 @@ export function loosened(name: string): string {
     .toLowerCase()
     .replaceAll('’', "'")
     .replaceAll(/[\s_\-\u200b\ufeff]+/g, '');
+}
+
+const MAX_HEADERS_NAMED = 60;
+
+/**
+ * The headers that a message may name. The first row of a contact file without headers has the data of a person, so only
+ * known headers are named.
+ */
+export function quotableHeaders(
+  resource: Resource,
+  headers: readonly string[],
+  isKnown: (header: string) => boolean = () => false,
+): readonly string[] {
+  return resource === 'products' ? headers : headers.filter(isKnown);
+}
+
+/** The headers that a message may name, and the number of the others. */
+export function listHeaders(headers: readonly string[], quotable: readonly string[]): string {
+  const shown = quotable.slice(0, MAX_HEADERS_NAMED).map((text) => `'${text}'`);
+  const others = headers.length - shown.length;
+  if (shown.length === 0) return `${others}, which are not named here: they may be the data of a person`;
+  return `${shown.join(', ')}${others === 0 ? '' : `, and ${others} more`}`;
 }

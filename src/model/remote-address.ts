@@ -230,5 +230,5 @@ function normalisedPath(pathname: string): string {
     const character = String.fromCharCode(Number.parseInt(code.slice(1), 16));
     return /[\w.~-]/.test(character) ? character : code.toUpperCase();
   });
-  return escaped.replace(/\/+$/, '');
+  return escaped.replace(/(?<!\/)\/+$/, '');
 }

@@ -116,13 +116,16 @@ function connectSocket(at: SftpAddress, signal: AbortSignal): Promise<Socket> {
 
 /** The fingerprint of a public key as OpenSSH writes it. */
 export function fingerprintOf(key: Buffer): string {
-  return `SHA256:${createHash('sha256').update(key).digest('base64').replace(/=+$/, '')}`;
+  return `SHA256:${createHash('sha256')
+    .update(key)
+    .digest('base64')
+    .replace(/={1,2}$/, '')}`;
 }
 
 function refusalOf(key: Buffer, { host, hostKeys }: SftpAddress): RemoteFailure | undefined {
   const seen = fingerprintOf(key);
   const known = hostKeys.some((hostKey) => {
-    const expected = Buffer.from(hostKey.replace(/=+$/, ''));
+    const expected = Buffer.from(hostKey.replace(/={1,2}$/, ''));
     return expected.length === seen.length && timingSafeEqual(expected, Buffer.from(seen));
   });
   if (known) return undefined;

@@ -146,7 +146,7 @@ async function* contentOf(
 
 function unreadable(name: string, cause: unknown): SourceError {
   const why = cause instanceof Error ? cause.message : String(cause);
-  return new SourceError(`The zip ${name} cannot be read: ${why.replace(/\.+$/, '')}.`, {
+  return new SourceError(`The zip ${name} cannot be read: ${why.replace(/(?<!\.)\.+$/, '')}.`, {
     cause,
     place: { file: name },
     hint: /encrypt/i.test(why) ? NO_PASSWORDS : 'It may be incomplete: download or copy it again.',

@@ -211,7 +211,7 @@ class Call implements Dispatcher.DispatchHandler {
 export function exchange(options: ExchangeOptions): Exchange {
   const { connections, attemptMs, aborts } = options;
   const base = new URL(options.baseUrl);
-  const prefix = base.pathname.replace(/\/+$/, '');
+  const prefix = base.pathname.replace(/(?<!\/)\/+$/, '');
   const pool = new Pool(base.origin, {
     connections,
     pipelining: 1,

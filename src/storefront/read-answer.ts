@@ -200,8 +200,10 @@ export function readAnswer(answer: RawAnswer, reader: Reader): Verdict {
 
 /** The longest message of a store that is shown, in characters. */
 const MAX_MESSAGE_LENGTH = 300;
-/** The number of characters that are cleaned: far more than are shown, so that no cut key is among them. */
-const CLEANED_LENGTH = 64 * 1_024;
+/** The number of characters that are searched for keys: far more than are shown, so that no cut key is among them. */
+const MAX_CLEANED_LENGTH = 64 * 1_024;
+/** Personal data is searched in so many characters, which end with a word: more than are shown, so that no cut name is among them. */
+const MAX_MASKED_LENGTH = 1_024;
 
 /**
  * Separators of words, and characters that do not belong in a line of text: control, format and bidirectional marks.
@@ -227,7 +229,18 @@ export function cleanMessage(
 ): string {
   const key = secretRedactor('[API key]');
   key.add(apiKey);
-  const line = text.slice(0, CLEANED_LENGTH).replace(BREAKS, ' ').replace(INVISIBLE, '').trim();
-  const redacted = unnamed(key.redact(line));
-  return redacted.length > length ? `${redacted.slice(0, length - 1)}…` : redacted;
+  const line = text.slice(0, MAX_CLEANED_LENGTH).replace(BREAKS, ' ').replace(INVISIBLE, '').trim();
+  const redacted = key.redact(line);
+  const start = unnamed(wholeWords(redacted));
+  if (start.length <= length && redacted.length <= MAX_MASKED_LENGTH) return start;
+  return `${start.slice(0, length - 1).replace(HALF_OF_PAIR, '')}…`;
 }
+
+/** The start of a line, cut between words if there are several. */
+function wholeWords(line: string): string {
+  if (line.length <= MAX_MASKED_LENGTH) return line;
+  const end = line.lastIndexOf(' ', MAX_MASKED_LENGTH);
+  return line.slice(0, end > 0 ? end : MAX_MASKED_LENGTH).replace(HALF_OF_PAIR, '');
+}
+
+const HALF_OF_PAIR = /[\ud800-\udbff]$/;

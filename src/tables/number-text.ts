@@ -42,7 +42,7 @@ export function numberFormat(code: string): NumberFormat {
   let pattern = '';
   let isDuration = false;
   // Quoted text, escaped, skipped and filling characters, sections in brackets, then anything else.
-  for (const [token] of code.matchAll(/"[^"]*"|\\.|[_*].|\[[^\]]*\]|;|./gs)) {
+  for (const [token] of code.matchAll(/"[^"]*"|\\.|[_*].|\[[^[\]]*\]|;|./gs)) {
     if (token === ';') break;
     if (/^\[(?:h+|m+|s+)\]$/i.test(token)) isDuration = true;
     else if (token.startsWith('[') || /^[_*]/.test(token)) continue;
@@ -122,7 +122,7 @@ function plain(value: number): string {
   if (Math.abs(value) >= DIGITS_LOST) return exponential(value, 14);
   const rounded = Number(value.toPrecision(15));
   const text = String(rounded);
-  return text.includes('e') ? rounded.toFixed(20).replace(/\.?0+$/, '') : text;
+  return text.includes('e') ? rounded.toFixed(20).replace(/\.?(?<!0)0+$/, '') : text;
 }
 
 function exponential(value: number, decimals: number): string {
@@ -143,7 +143,7 @@ function decimal(value: number, { least, most }: { readonly least: number; reado
   // With three decimals every number would look like one with a thousands sign.
   const fixed = least === 3 ? 0 : least;
   const [integers = '', decimals = ''] = shown.split('.');
-  const text = decimals.slice(fixed).replace(/0+$/, '');
+  const text = decimals.slice(fixed).replace(/(?<!0)0+$/, '');
   const all = decimals.slice(0, fixed) + text;
   const unsigned = all === '' ? integers : `${integers}.${all}`;
   return value < 0 && /[1-9]/.test(unsigned) ? `-${unsigned}` : unsigned;

@@ -353,7 +353,7 @@ async function mergedCells(file: TableFile, sheet: XlsxSheet): Promise<MergedCel
     rest += Buffer.from(chunk).toString('latin1');
     if (rest.includes('mergeCell')) {
       for (const [, first = '', last = ''] of rest.matchAll(MERGED)) {
-        const rowOf = (reference: string) => Number(/\d+$/.exec(reference)?.[0]);
+        const rowOf = (reference: string) => Number(/(?<!\d)\d+$/.exec(reference)?.[0]);
         merged.push({
           ...{ firstRow: rowOf(first), lastRow: rowOf(last) },
           ...{ firstColumn: columnOf(first) ?? 0, lastColumn: columnOf(last) ?? 0 },

@@ -146,7 +146,8 @@ export async function chooseSheet<Sheet extends SheetInfo>(
     throw unclear(
       file,
       sheets,
-      `The workbook has no sheet ${typeof wanted === 'number' ? `number ${wanted}` : `'${wanted}'`}; its sheets are ${listed}.`,
+      `The workbook has no sheet ${typeof wanted === 'number' ? `number ${wanted}` : `'${wanted}'`}`,
+      `; its sheets are ${listed}.`,
       'Correct `sheet` in the source of the job: a name, or the number among the visible sheets, from 1.',
     );
   }
@@ -158,15 +159,16 @@ export async function chooseSheet<Sheet extends SheetInfo>(
   if (filled.length === 0) {
     throw tableError(
       file,
-      `The workbook has no visible sheet with content; its sheets are ${listed}.`,
+      `The workbook has no visible sheet with content, of ${sheets.length}.`,
       'Check whether the export failed. To read a hidden sheet, name it with `sheet`.',
     );
   }
   throw unclear(
     file,
     filled,
-    `The workbook has ${filled.length} sheets: ${listSheets(filled)}.`,
-    `Name one in the source of the job: \`sheet: ${only?.name ?? ''}\`.`,
+    `The workbook has ${filled.length} sheets`,
+    `: ${listSheets(filled)}.`,
+    'Name one in the source of the job, as `sheet: NAME`.',
   );
 }
 
@@ -181,10 +183,11 @@ function listSheets(sheets: readonly SheetInfo[]): string {
 function unclear(
   { name: file }: TableFile,
   sheets: readonly SheetInfo[],
-  message: string,
+  unquoted: string,
+  names: string,
   hint: string,
 ): TableChoiceError {
   const candidates = sheets.slice(0, MAX_SHEETS_LISTED).map(({ name }) => ({ value: name, records: null }));
   const choice = { key: 'sheet', candidates, likely: undefined } as const;
-  return new TableChoiceError(message, { ...choice, place: { file }, hint });
+  return new TableChoiceError(unquoted + names, { ...choice, place: { file }, hint, unquoted });
 }

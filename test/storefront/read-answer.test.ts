@@ -193,6 +193,25 @@ describe('a message of a store', () => {
     }
   });
 
+  it('loses personal data in its first whole words, of which the shown ones are the first', () => {
+    const page = `502 ${'word '.repeat(230)}`;
+    for (const end of ['aGVsbG8x'.repeat(8_000), '👩'.repeat(30_000)]) {
+      for (const text of [page + end, end, `x${end}`]) {
+        const searched: string[] = [];
+        const unnamed = (words: string) => {
+          searched.push(words);
+          return words;
+        };
+        expect(cleanMessage(text, KEY, { unnamed })).toMatch(/…$/);
+        expect(searched).toHaveLength(1);
+        expect(searched[0]?.length).toBeLessThanOrEqual(1_024);
+        expect(searched[0]?.isWellFormed()).toBe(true);
+        if (text.startsWith(page)) expect(searched[0]).toMatch(/ word$/);
+        expect(cleanMessage(text, KEY).isWellFormed()).toBe(true);
+      }
+    }
+  });
+
   it('is one line of bounded length without the key, whatever the store sends', () => {
     const text = fc
       .array(fc.oneof(fc.string({ unit: 'binary' }), fc.constant(KEY)))

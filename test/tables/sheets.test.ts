@@ -225,7 +225,7 @@ describe('which sheet is read', () => {
   it('must be said where several hold something, by name or by number', async () => {
     const bytes = makeXlsx([of('Shoes'), of('Old', { hidden: true }), of('Shirts')]);
     expect(await refusal(readStaged('a.xlsx', bytes))).toBe(
-      "The workbook has 2 sheets: 'Shoes', 'Shirts'. Name one in the source of the job: `sheet: Shoes`.",
+      "The workbook has 2 sheets: 'Shoes', 'Shirts'. Name one in the source of the job, as `sheet: NAME`.",
     );
     expect((await readStaged('a.xlsx', bytes, { sheet: 2 })).cells).toEqual([['Shirts', 'x']]);
     expect((await readStaged('a.xlsx', bytes, { sheet: 'shirts' })).cells).toEqual([['Shirts', 'x']]);

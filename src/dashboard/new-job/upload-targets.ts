@@ -2,7 +2,8 @@ import { existsSync } from 'node:fs';
 import type { ImportJob } from '../../config/job/job.ts';
 import type { Workspace } from '../../config/workspace.ts';
 import { fitHeader } from '../../mapping/guess-mapping.ts';
-import { loosened } from '../../model/nearest.ts';
+import type { Resource } from '../../model/mapped-record.ts';
+import { listHeaders, loosened, quotableHeaders } from '../../model/nearest.ts';
 import { MappingError } from '../../model/storeferry-error.ts';
 import { sideTablesOf } from '../../run/inputs/open-mapping.ts';
 import type { LookOptions } from '../../run/preview-source.ts';
@@ -63,11 +64,11 @@ export function uploadTargets(workspace: Workspace, job: ImportJob): readonly Up
     const file = { path, isThere: isThere(path), reading };
     if (table.kind === 'crosswalk') {
       const { match, id } = table.columns;
-      return [{ ...file, id: 'crosswalk', what: 'crosswalk', refuse: needing([match, id]) }];
+      return [{ ...file, id: 'crosswalk', what: 'crosswalk', refuse: needing([match, id], spec.import) }];
     }
     const { name, match, join } = table;
     const refuse = (header: readonly string[]) => {
-      needing([match])(header);
+      needing([match], spec.import)(header);
       join?.(path, header);
     };
     return [{ ...file, id: `lookup:${name}`, what: `lookup table ${name}`, refuse }];
@@ -75,11 +76,13 @@ export function uploadTargets(workspace: Workspace, job: ImportJob): readonly Up
   return [...source, ...tables];
 }
 
-function needing(names: readonly string[]): UploadTarget['refuse'] {
+function needing(names: readonly string[], resource: Resource): UploadTarget['refuse'] {
   return (header) => {
     const lacking = names.find((name) => !header.some((text) => loosened(text) === loosened(name)));
     if (lacking === undefined) return;
-    throw new MappingError(`The file has no column '${lacking}'. Its columns are ${header.join(', ')}.`);
+    throw new MappingError(
+      `The file has no column '${lacking}'. Columns found: ${listHeaders(header, quotableHeaders(resource, header))}.`,
+    );
   };
 }
 

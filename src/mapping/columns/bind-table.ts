@@ -1,4 +1,4 @@
-import { didYouMean, loosened } from '../../model/nearest.ts';
+import { didYouMean, listHeaders, loosened, quotableHeaders } from '../../model/nearest.ts';
 import { MappingError } from '../../model/storeferry-error.ts';
 import { type BoundTable, memoDigest } from '../record-rows.ts';
 import type { MappingSpec } from '../spec/mapping-spec.ts';
@@ -85,7 +85,7 @@ export function bindTable(
     }
   }
   for (const name of options.required) {
-    if (missing.includes(name)) throw missingColumn(columns.declared.get(name), name, trimmed);
+    if (missing.includes(name)) throw missingColumn(columns, name, trimmed, spec);
   }
   const unused: string[] = [];
   for (const [index, text] of trimmed.entries()) {
@@ -95,7 +95,7 @@ export function bindTable(
     }
     if (usedIndexes.has(index) || OURS.test(text) || text === '') continue;
     if (rest !== false && !except.includes(text)) {
-      if (trimmed.indexOf(text) !== index) throw repeated(text, trimmed);
+      if (trimmed.indexOf(text) !== index) throw repeatedProperty(index, trimmed);
       bySlot.set(columns.restSlot(text), index);
     } else {
       unused.push(text);
@@ -212,6 +212,15 @@ function matching(column: Column, headers: readonly string[], loose: boolean): F
   return found.filter(({ length }) => length > 0);
 }
 
+/** A header that the mapping does not know becomes the name of a property. It is not named: it may be the data of a person. */
+function repeatedProperty(index: number, headers: readonly string[]): MappingError {
+  const places = headers.flatMap((text, at) => (text === headers[index] ? [at + 1] : []));
+  return new MappingError(
+    `All other columns become properties, but the file has one of them more than once: columns ${places.join(', ')} have the same header.`,
+    { hint: 'Rename or remove all but one of them.' },
+  );
+}
+
 function repeated(header: string, headers: readonly string[]): MappingError {
   const places = headers.flatMap((text, index) =>
     loosened(text) === loosened(header) ? [`${index + 1} ('${text}')`] : [],
@@ -222,15 +231,26 @@ function repeated(header: string, headers: readonly string[]): MappingError {
   );
 }
 
-function missingColumn(column: Column | undefined, name: string, headers: readonly string[]): MappingError {
-  const accepted = (column?.patterns ?? []).map(({ written }) => `'${written}'`);
-  const near = (column?.patterns ?? [])
-    .map(({ written }) => didYouMean(written, headers))
-    .find((text) => text !== '');
-  const shown = headers.slice(0, 60).map((text) => `'${text}'`);
-  const more = headers.length > shown.length ? `, and ${headers.length - shown.length} more` : '';
+function missingColumn(
+  columns: Columns,
+  name: string,
+  headers: readonly string[],
+  { import: resource }: MappingSpec,
+): MappingError {
+  const { patterns = [] } = columns.declared.get(name) ?? {};
+  const accepted = patterns.map(({ written }) => `'${written}'`);
+  const isKnown = (header: string) =>
+    [...columns.declared.values()].some((column) =>
+      column.patterns.some(
+        (pattern) =>
+          pattern.captures.every((capture) => capture === 'n') &&
+          matchHeader(pattern, header, true) !== undefined,
+      ),
+    );
+  const quotable = quotableHeaders(resource, headers, isKnown);
+  const near = patterns.map(({ written }) => didYouMean(written, quotable)).find((text) => text !== '');
   return new MappingError(
-    `The file lacks the required column ${name}: expected the header ${accepted.join(' or ')}${near ?? '.'} Headers found: ${shown.join(', ')}${more}.`,
+    `The file lacks the required column ${name}: expected the header ${accepted.join(' or ')}${near ?? '.'} Headers found: ${listHeaders(headers, quotable)}.`,
     { hint: 'Is this the right mapping for the file? A renamed header can be added to `columns`.' },
   );
 }

@@ -76,7 +76,7 @@ export function draftImages(guess: ProductGuess, isGrouped: boolean): Value | un
 }
 
 function separatorsOf(value: string): readonly string[] {
-  return [...value.matchAll(/([\s,;|]+)(?=(?:https?:)?\/\/)/gi)].map(
+  return [...value.matchAll(/(?<![\s,;|])([\s,;|]+)(?=(?:https?:)?\/\/)/gi)].map(
     ([, between = '']) => between.trim() || between.charAt(0),
   );
 }

@@ -46,6 +46,11 @@ export interface HeaderReading<Concept extends string> {
 
 type Index<Concept extends string> = ReadonlyMap<string, ReadonlyMap<Concept, readonly string[]>>;
 
+/** The name of a field is shorter; the rest of a longer header is not read. */
+const MAX_HEADER_LENGTH = 100;
+/** No known word is longer, in characters without blanks. */
+const MAX_WORD_LENGTH = 40;
+
 /** Reads the headers of product files. */
 export const readProductHeader = headerReader<ProductConcept>(HEADER_WORDS.products);
 /** Reads the headers of contact files. */
@@ -114,6 +119,7 @@ const MOST_PATH = 6;
 
 function readHeader<Concept extends string>(header: string, index: Index<Concept>): HeaderReading<Concept> {
   const text = header
+    .slice(0, MAX_HEADER_LENGTH)
     .replaceAll(/[\s\u200b\ufeff]+/g, ' ')
     .trim()
     .replace(/^\p{L}{1,3}:(?=\p{L})/u, '');
@@ -194,7 +200,7 @@ function composedOf<Concept extends string>(
   const all = words.flatMap((word) => (WITHOUT_BLANKS.test(word) ? [...word] : [word]));
   const pieces: ReadonlyMap<Concept, readonly string[]>[] = [];
   for (let from = 0; from < all.length; ) {
-    let to = all.length;
+    let to = Math.min(all.length, from + MAX_WORD_LENGTH);
     while (to > from && !index.has(all.slice(from, to).join(''))) to--;
     const found = index.get(all.slice(from, to).join(''));
     if (found !== undefined) pieces.push(found);

@@ -59,8 +59,8 @@ export interface WrittenAmount {
 
 const FROM =
   /^(ab|from|starting at|starts at|desde|dès|dés|des|à partir de|a partir de|a partire da|partire da|da|od|от|vanaf|min\.?)\s+/iu;
-const FROM_BEHIND = /\s*(〜|～|~|起|から|'?(?:den|dan) itibaren)$/iu;
-const MARK = /\s*\*+$/;
+const FROM_BEHIND = /(?<!\s)\s*(〜|～|~|起|から|'?(?:den|dan) itibaren)$/iu;
+const MARK = /(?<!\s)\s*(?<!\*)\*+$/;
 const DASHES = /[.,]\s?[-–—]{1,2}(?=\s*(?:\p{Sc}|\p{L}|$))/u;
 const CURRENCY = /(?:\p{Sc}|\p{L}[\p{L}\p{Sc}.]{0,4}|R\$|A\$|C\$|US\$)/u.source;
 const AMOUNT = new RegExp(`^(${CURRENCY})?\\s*(-?[0-9](?:[0-9.,'’\\s]*[0-9])?)\\s*(${CURRENCY})?$`, 'u');
@@ -164,7 +164,9 @@ const PICTURE = /\.(?:jpe?g|png|webp|gif|avif|svg|bmp|tiff?|heic)(?:[?#].*)?$/i;
 
 /** The addresses of a cell, and the text between them. */
 export function listedAddresses(value: string): readonly string[] {
-  return value.split(/[\s,;|]+(?=(?:https?:)?\/\/)/i).map((one) => one.replace(/[\s,;|]+$/, ''));
+  return value
+    .split(/(?<![\s,;|])[\s,;|]+(?=(?:https?:)?\/\/)/i)
+    .map((one) => one.replace(/(?<![\s,;|])[\s,;|]+$/, ''));
 }
 
 /** Whether a cell holds web addresses only. That of a picture may have blanks, which are encoded. */
@@ -197,7 +199,7 @@ export function isPhone(value: string): boolean {
 
 /** Whether a cell holds HTML. */
 export function isHtml(value: string): boolean {
-  return /<\/?(?:p|br|div|span|ul|ol|li|b|strong|em|i|h[1-6]|table|a)\b[^>]*>/i.test(value);
+  return /<\/?(?:p|br|div|span|ul|ol|li|b|strong|em|i|h[1-6]|table|a)\b[^<>]*>/i.test(value);
 }
 
 const YES: ReadonlySet<string> = new Set(spellingsOf('yes'));

@@ -188,7 +188,7 @@ function unsetBases({ params }: Scope, written: string): string {
 }
 
 /** Separators between two addresses of one cell. Within an address, a second one follows no blank or separator. */
-const BETWEEN_ADDRESSES = /[\s,;|]+(?=https?:\/\/|$)/i;
+const BETWEEN_ADDRESSES = /(?<![\s,;|])[\s,;|]+(?=https?:\/\/|$)/i;
 /** A text without any of them, as nearly all are. */
 const ONE_WORD = /^[^\s,;|]+$/;
 

@@ -73,7 +73,7 @@ function weightInCell(
     read: (row, n) => {
       const cell = written.read(row, n);
       if (typeof cell !== 'string') return cell;
-      const unit = /\p{L}+\.?$/u.exec(cell.slice(-LONGEST_UNIT))?.[0] ?? '';
+      const unit = /(?<!\p{L})\p{L}+\.?$/u.exec(cell.slice(-LONGEST_UNIT))?.[0] ?? '';
       const amount = readNumber(cell.slice(0, cell.length - unit.length).trim(), AMOUNT, scope.quote);
       return typeof amount === 'number'
         ? inStoreUnit(amount, unit === '' ? storeUnit : unit.replace('.', ''), storeUnit, scope.quote)

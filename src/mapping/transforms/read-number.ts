@@ -101,7 +101,9 @@ function expected(text: string, { decimal, params }: NumberFormat): string {
 
 /** A word of letters and signs; a dot belongs to the letter before it: 'Rs.' but not '$.50'. */
 const CURRENCY_BEFORE = /^[\p{L}\p{Sc}](?:[\p{L}\p{M}\p{Sc}\u200c/]|(?<=[\p{L}\p{M}])\.)*/u;
-const CURRENCY_BEHIND = /[\p{L}\p{Sc}](?:[\p{L}\p{M}\p{Sc}\u200c/]|(?<=[\p{L}\p{M}])\.)*$/u;
+/** Begins where no earlier character could begin the word: without that it would be tried from each character. */
+const CURRENCY_BEHIND =
+  /(?=[\p{L}\p{Sc}])(?<![\p{L}\p{Sc}](?:[\p{M}\u200c/]|(?<=[\p{L}\p{M}])\.)*)[\p{L}\p{Sc}](?:[\p{L}\p{M}\p{Sc}\u200c/]|(?<=[\p{L}\p{M}])\.)*$/u;
 
 /**
  * The digits without the currency code or sign, and these. `unknown`: the word is not a currency, so the text

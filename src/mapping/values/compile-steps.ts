@@ -111,7 +111,7 @@ function compileOperand(scope: Scope, path: Path, written: number | string): Ope
       String(written)
         .replace(/e.*/, '')
         .replaceAll(/^[-0.]+|\D/g, '')
-        .replace(/0+$/, '').length > MOST_DIGITS
+        .replace(/(?<!0)0+$/, '').length > MOST_DIGITS
     ) {
       scope.problems.add(
         path,

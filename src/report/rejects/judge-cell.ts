@@ -232,7 +232,7 @@ function numbersIn(text: string): ReadonlySet<string> {
   const numbers = new Set<string>();
   for (const [whole, fraction] of decimalsIn(body)) {
     const digits = `${whole}${fraction}`.replace(/^0+/, '');
-    const significant = digits.replace(/0+$/, '');
+    const significant = digits.replace(/(?<!0)0+$/, '');
     const shift = power - fraction.length + digits.length - significant.length;
     numbers.add(
       significant === '' ? '0' : `${sign === '-' || sign === '−' ? '-' : ''}${significant}e${shift}`,

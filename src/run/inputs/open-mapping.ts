@@ -18,6 +18,7 @@ import {
 } from '../../mapping/spec/mapping-spec.ts';
 import { DEFAULT_LIMITS, type InputLimits, type MappingLimits } from '../../model/input-limits.ts';
 import { CONTACT_TEXT_FIELDS } from '../../model/mapped-record.ts';
+import { listHeaders, quotableHeaders } from '../../model/nearest.ts';
 import { blankCellsBeyond, type Row, type TableHabits } from '../../model/row.ts';
 import { type ConfigurationProblem, MappingError, StateError } from '../../model/storeferry-error.ts';
 import type { Snapshot } from '../../source/snapshot.ts';
@@ -124,7 +125,8 @@ export function sideTablesOf(
       const place = lookupPlaces.get(name);
       if (place === undefined) return [];
       const at = { ...habitsOf(written), ...place };
-      return [{ kind: 'lookup', name, match, join: joins.get(name), at, access: besideMapping }];
+      const table = { name, match, join: joins.get(name), resource: spec.import };
+      return [{ kind: 'lookup', ...table, at, access: besideMapping }];
     },
   );
   const { crosswalk } = job;
@@ -174,7 +176,7 @@ export async function readMappingTables(
     const rows: (readonly string[])[] = [];
     for await (const batch of read()) rows.push(...batch.map(({ cells }) => cells));
     const lookup = lookupTable(header, rows, table.match);
-    if (lookup === undefined) throw columnMissing(table, table.match, header);
+    if (lookup === undefined) throw columnMissing(table, header);
     lookups.set(table.name, lookup);
   }
   return { lookups, joins, crosswalk };
@@ -251,10 +253,13 @@ export function comparableKeyDigest(digest: string | null): string | null {
   return digest?.startsWith(KEY_DIGEST) === true ? digest : null;
 }
 
-function columnMissing(table: SideTable, name: string, header: readonly string[]): MappingError {
-  const columns = header.join(', ');
+function columnMissing(
+  table: Extract<SideTable, { kind: 'lookup' }>,
+  header: readonly string[],
+): MappingError {
+  const columns = listHeaders(header, quotableHeaders(table.resource, header));
   return new MappingError(
-    `The ${sideTableWords(table)} has no column '${name}'; its columns are ${columns}.`,
+    `The ${sideTableWords(table)} has no column '${table.match}'; columns found: ${columns}.`,
     {
       place: { file: sideTableFile(table), line: 1 },
       hint: 'Correct `match` in the mapping, or the header of the file.',

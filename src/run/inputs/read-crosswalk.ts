@@ -1,7 +1,7 @@
 import type { CrosswalkSpec } from '../../config/job/job.ts';
 import { type Crosswalk, lookupKey } from '../../mapping/lookup-table.ts';
 import { type HashKey, hashKey } from '../../model/key-set.ts';
-import { loosened } from '../../model/nearest.ts';
+import { listHeaders, loosened } from '../../model/nearest.ts';
 import { blankCellsBeyond, type Row } from '../../model/row.ts';
 import { MappingError } from '../../model/storeferry-error.ts';
 
@@ -202,7 +202,7 @@ function columnAt(header: readonly string[], name: string, file: string): number
   if (at !== undefined && found.length === 1) return at;
   const message =
     at === undefined
-      ? `There is no column '${name}'; the columns are ${header.join(', ')}.`
+      ? `There is no column '${name}'; columns found: ${listHeaders(header, [])}.`
       : `The column '${name}' occurs more than once: columns ${found.map((index) => index + 1).join(', ')}.`;
   throw new MappingError(message, {
     place: { file, line: 1 },

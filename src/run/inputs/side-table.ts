@@ -2,6 +2,7 @@ import type { CrosswalkSpec } from '../../config/job/job.ts';
 import { readCsv } from '../../csv/read-csv.ts';
 import type { JoinOpener } from '../../mapping/compile-mapping.ts';
 import { fileLimitError, type InputLimits } from '../../model/input-limits.ts';
+import type { Resource } from '../../model/mapped-record.ts';
 import type { FilePlace } from '../../model/remote-address.ts';
 import type { Row, Table, TableHabits } from '../../model/row.ts';
 import { CsvError, SourceError } from '../../model/storeferry-error.ts';
@@ -22,6 +23,8 @@ export type SideTable = {
       readonly kind: 'lookup';
       readonly name: string;
       readonly match: string;
+      /** What the mapping makes of the rows. */
+      readonly resource: Resource;
       readonly join: JoinOpener | undefined;
     }
   | { readonly kind: 'crosswalk'; readonly columns: Pick<CrosswalkSpec, 'match' | 'field' | 'id'> }
@@ -179,17 +182,18 @@ export function sideTableWords(side: SideTable): string {
 function ofSideTable(side: SideTable, error: unknown): unknown {
   if (!(error instanceof SourceError || error instanceof CsvError)) return error;
   const words = sideTableWords(side);
-  const { message, place, hint } = error;
-  const named = message.replace(/\b([Tt]he) source\b/, `$1 ${words}`);
-  return new SourceError(
-    named === message ? `${words[0]?.toUpperCase()}${words.slice(1)}: ${message}` : named,
-    {
-      place,
-      hint: hint?.replace(
-        'the source of the job',
-        side.kind === 'lookup' ? `the ${words} of the mapping` : 'the crosswalk of the job',
-      ),
-      cause: error,
-    },
-  );
+  const { message, unquoted, place, hint } = error;
+  const withName = (text: string) => {
+    const named = text.replace(/\b([Tt]he) source\b/, `$1 ${words}`);
+    return named === text ? `${words[0]?.toUpperCase()}${words.slice(1)}: ${text}` : named;
+  };
+  return new SourceError(withName(message), {
+    place,
+    unquoted: withName(unquoted),
+    hint: hint?.replace(
+      'the source of the job',
+      side.kind === 'lookup' ? `the ${words} of the mapping` : 'the crosswalk of the job',
+    ),
+    cause: error,
+  });
 }

@@ -2,6 +2,7 @@ import type { ImportJob, Job } from '../../config/job/job.ts';
 import { fitHeader } from '../../mapping/guess-mapping.ts';
 import { lookupTable } from '../../mapping/lookup-table.ts';
 import type { MappingSpec } from '../../mapping/spec/mapping-spec.ts';
+import { listHeaders, quotableHeaders } from '../../model/nearest.ts';
 import type { RemoteAddress } from '../../model/remote-address.ts';
 import { explainError, StoreferryError } from '../../model/storeferry-error.ts';
 import { probeRemote } from '../../remote/fetch-file.ts';
@@ -120,6 +121,7 @@ async function judgeSideTable(table: SideTable, signal: AbortSignal): Promise<Fa
       table.kind === 'lookup'
         ? 'Correct `match` of the lookup in the mapping, or the header of the file.'
         : CROSSWALK_COLUMN_HINT;
+    const quotable = table.kind === 'lookup' ? quotableHeaders(table.resource, header) : [];
     return lacking.length === 0
       ? {
           verdict: 'ok',
@@ -128,7 +130,7 @@ async function judgeSideTable(table: SideTable, signal: AbortSignal): Promise<Fa
       : {
           verdict: 'error',
           message: `its ${what} ${path} has no column ${lacking.map((name) => `'${name}'`).join(' and no ')}`,
-          hint: `It has ${header.join(', ')}. ${hint}`,
+          hint: `Columns found: ${listHeaders(header, quotable)}. ${hint}`,
         };
   };
   return await look().catch((error: unknown) => unreadable(what, error));

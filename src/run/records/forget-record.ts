@@ -198,5 +198,5 @@ function csvRecords(text: string): string[] {
 }
 
 function lastCell(record: string): string {
-  return /(?:^|[,;\t|])"?([^",;\t|]*)"?\s*$/.exec(record)?.[1] ?? '';
+  return /(?:^|[,;\t|])"?([^",;\t|]*)"?$/.exec(record.trimEnd())?.[1] ?? '';
 }
