@@ -24,7 +24,11 @@ const FILES = {
  * mean the same in both. Names and lines are kept for stack traces.
  */
 export default defineConfig({
-  input: { main: join(SRC, 'cli', 'main.ts'), thread: join(SRC, 'state', 'sqlite', 'thread.ts') },
+  input: {
+    main: join(SRC, 'cli', 'main.ts'),
+    thread: join(SRC, 'state', 'sqlite', 'thread.ts'),
+    'convert-thread': join(SRC, 'tables', 'convert-thread.ts'),
+  },
   platform: 'node',
   // The first file an old Node reads; and native parts, which their packages do without.
   external: [/node-version\.cjs$/, /\.node$/, 'cpu-features', 'msgpackr-extract'],

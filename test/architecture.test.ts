@@ -8,8 +8,9 @@ const SRC = join(import.meta.dirname, '..', 'src');
 /** What each folder of src/ imports besides itself and model/: the direction of design.md, one line a folder. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   model: [],
-  // Artifacts may live in S3.
-  state: ['remote'],
+  isolation: [],
+  // Artifacts may live in S3; the database has a thread.
+  state: ['remote', 'isolation'],
   storefront: [],
   remote: [],
   // The schemas of mapping files, and those of files on other machines.
@@ -17,7 +18,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   source: ['state', 'remote', 'tables'],
   csv: [],
   // What makes a first row no header is the same in every table.
-  tables: ['csv'],
+  tables: ['csv', 'isolation'],
   // The keys of a lookup that name its file.
   mapping: ['remote'],
   plan: ['state'],
@@ -60,6 +61,7 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
   source: ['stage-source.ts', 'snapshot.ts'],
   remote: [...['remote-kinds.ts', 'remote-client.ts', 'fetch-file.ts'], 'image-checker.ts'],
   csv: ['read-csv.ts'],
+  isolation: ['run-isolated.ts'],
   tables: ['open-table.ts'],
   mapping: [
     ...['spec/mapping-spec.ts', 'compile-mapping.ts', 'map-tables.ts'],
@@ -170,7 +172,7 @@ const IMPORTED_IN: Readonly<Record<string, readonly string[]>> = {
   'node:child_process': ['cli'],
   'node:net': ['sandbox', 'remote', 'dashboard'],
   'node:sqlite': ['state', 'sandbox', 'mapping', 'plan'],
-  'node:worker_threads': ['state'],
+  'node:worker_threads': ['isolation', 'state'],
 };
 
 interface Import {

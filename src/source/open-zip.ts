@@ -21,10 +21,14 @@ export interface ZippedFile {
   content(): AsyncGenerator<Uint8Array>;
 }
 
-/** The content of a zip: files, or a workbook with its parts by their paths. */
+/** The content of a zip: files, or a workbook with its parts by their paths, and their unpacked size. */
 export type OpenedZip =
   | { readonly files: readonly ZippedFile[]; readonly workbook?: undefined }
-  | { readonly workbook: 'xlsx' | 'ods'; readonly parts: ReadonlyMap<string, ZippedFile['content']> };
+  | {
+      readonly workbook: 'xlsx' | 'ods';
+      readonly parts: ReadonlyMap<string, ZippedFile['content']>;
+      readonly bytes: number;
+    };
 
 /**
  * The files within a zip, sorted by name, without folders and system files; or the parts of a workbook. Names are
@@ -49,7 +53,8 @@ export async function openZip(handle: FileHandle, name: string, limits: SourceLi
   for (const { label, entry } of files) refuseUnreadable(name, label, entry);
   if (document !== undefined) {
     const parts = files.map(({ label, entry }) => [label, () => contentOf(zip, entry, name, label)] as const);
-    return { workbook: document.workbook, parts: new Map(parts) };
+    const bytes = files.reduce((sum, { entry }) => sum + entry.uncompressedSize, 0);
+    return { workbook: document.workbook, parts: new Map(parts), bytes };
   }
   if (files.length === 0) {
     throw new SourceError(`The zip ${name} has no files in it.`, {

@@ -7,7 +7,7 @@ import { bytesOf } from '../remote/fetch-file.ts';
 import { CHANGING_FILE_HINT, type RetryPolicy } from '../remote/remote-client.ts';
 import type { RunFolder } from '../state/artifacts.ts';
 import { type FileAccess, findFiles, openFound } from '../state/file-access.ts';
-import { stageTable } from '../tables/open-table.ts';
+import { SMALL_FILE_BYTES, stageTable } from '../tables/open-table.ts';
 import { fetchSource } from './fetch-source.ts';
 import { openZip } from './open-zip.ts';
 import { RECOGNISED_BYTES, recognise } from './recognise.ts';
@@ -139,7 +139,13 @@ async function stageFile(path: string, handle: FileHandle, staging: Staging): Pr
       }
     } else {
       const parts = countedParts(path, zip.parts, archive, staging);
-      await storeTable({ name: path, format: zip.workbook, content: nothing, parts }, archive, staging);
+      const isSmall = zip.bytes <= SMALL_FILE_BYTES;
+      await storeTable(
+        { name: path, format: zip.workbook, content: nothing, parts },
+        isSmall,
+        archive,
+        staging,
+      );
     }
   } else {
     await store(path, whole, archive, staging);
@@ -163,8 +169,10 @@ async function store(
   refuseTooMany(name, staging);
   const { format, content: unpacked } = await unpack(content, name);
   if (format !== undefined) {
-    const read = () => watched(name, unpacked, archive, staging);
-    await storeTable({ name, format, content: read, parts: new Map() }, archive, staging);
+    const { beginning, whole } = await peek(unpacked, SMALL_FILE_BYTES + 1);
+    const isSmall = beginning.length <= SMALL_FILE_BYTES;
+    const read = () => watched(name, whole, archive, staging);
+    await storeTable({ name, format, content: read, parts: new Map() }, isSmall, archive, staging);
     return;
   }
   refuseOtherChoice(name, undefined, staging);
@@ -225,13 +233,14 @@ function count(name: string, bytes: number, archive: Archive, staging: Staging):
 /** Writes the rows of a table in a format other than CSV into the folder. */
 async function storeTable(
   file: Pick<TableFile, 'name' | 'format' | 'content' | 'parts'>,
+  isSmall: boolean,
   archive: Archive,
   staging: Staging,
 ): Promise<void> {
   const { files, limits, choice, options } = staging;
   refuseTooMany(file.name, staging);
   refuseOtherChoice(file.name, file.format, staging);
-  const table = await stageTable({ ...file, limits, choice });
+  const table = stageTable({ ...file, limits, choice }, { isSmall, signal: options.signal });
   // A few bytes may repeat a row a million times.
   let unpackedBytes = 0;
   async function* counted(): AsyncGenerator<string> {

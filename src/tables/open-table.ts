@@ -1,57 +1,74 @@
 import type { Readable } from 'node:stream';
 import { headingRows, titleAbove } from '../csv/read-csv.ts';
+import { runIsolated } from '../isolation/run-isolated.ts';
 import type { Dialect, Row, StagedTable, Table, TablePlaces } from '../model/row.ts';
 import { CsvError } from '../model/storeferry-error.ts';
+import type { ConvertedFile, ConvertedRows } from './convert-table.ts';
 import { columnLetters } from './number-text.ts';
-import { type TableFile, type TableReader, tableLimitError } from './table-file.ts';
+import { type TableFile, tableError } from './table-file.ts';
 
 /** A table that is written to a snapshot. */
 export interface TableStaging {
   /** Each row as a line of JSON: its number, then its cells. */
   readonly content: AsyncIterable<string>;
-  /** The facts that the snapshot stores, after the content has been read. */
+  /** The facts that the snapshot stores, of the content that has been read. */
   readonly describe: () => StagedTable;
 }
 
-/** Reads the selected table of a file in a format other than CSV. SourceError if it cannot be read reliably. */
-export async function stageTable(file: TableFile): Promise<TableStaging> {
-  const reader = await openReader(file);
-  let width = 0;
-  let rows = 0;
-  async function* content(): AsyncGenerator<string> {
-    for await (const batch of reader.batches) {
-      let text = '';
-      for (const { line, cells } of batch) {
-        rows += 1;
-        if (rows > file.limits.rows)
-          throw tableLimitError({ ...file, title: reader.title() }, 'rows', { line });
-        width = Math.max(width, cells.length);
-        text += `${JSON.stringify([line, ...cells])}\n`;
-      }
-      if (text !== '') yield text;
-    }
-  }
-  return {
-    content: content(),
-    describe: () => ({ format: file.format, title: reader.title(), header: reader.header(), width }),
-  };
+/**
+ * The unpacked size up to which a file is converted in this thread: starting another one takes longer, and an algorithm that
+ * is quadratic in so few bytes takes a second.
+ */
+export const SMALL_FILE_BYTES = 32 * 1024;
+const CPU_MS = 10_000;
+const HEAP_MIB = 512;
+
+interface StageTableOptions {
+  /** Whether the unpacked file is no larger than `SMALL_FILE_BYTES`. */
+  readonly isSmall: boolean;
+  readonly signal: AbortSignal | undefined;
 }
 
-/** Each format is loaded when its first file is read. */
-async function openReader(file: TableFile): Promise<TableReader> {
-  switch (file.format) {
-    case 'xlsx':
-      return await (await import('./read-xlsx.ts')).readXlsx(file);
-    case 'ods':
-      return await (await import('./read-ods.ts')).readOds(file);
-    case 'xml':
-      return await (await import('./read-xml-records.ts')).readXmlRecords(file);
-    case 'json':
-    case 'jsonl':
-      return await (await import('./read-json.ts')).readJson(file);
-    default:
-      return file.format satisfies never;
+/**
+ * Reads the selected table of a file in a format other than CSV; of a larger file in a thread, which ends when the file takes
+ * too much time or memory, or the signal aborts. SourceError if it cannot be read reliably.
+ */
+export function stageTable(file: TableFile, options: StageTableOptions): TableStaging {
+  let table: StagedTable = { format: file.format, title: '', header: null, width: 0 };
+  async function* content(): AsyncGenerator<string> {
+    const converting = options.isSmall
+      ? (await import('./convert-table.ts')).convertTable(file)
+      : convertInThread(file, options);
+    try {
+      for (;;) {
+        const { done, value } = await converting.next();
+        table = (done === true ? value : value.table) ?? table;
+        if (done === true) return;
+        yield value.text;
+      }
+    } finally {
+      // The reader of the content may stop before its end.
+      await converting.return(table);
+    }
   }
+  return { content: content(), describe: () => table };
+}
+
+function convertInThread(
+  { name, format, choice, limits, parts, content }: TableFile,
+  { signal }: StageTableOptions,
+): AsyncGenerator<ConvertedRows, StagedTable> {
+  const input: ConvertedFile = { name, format, choice, limits, parts: [...parts.keys()] };
+  return runIsolated(['convert-thread', import.meta.url], input, {
+    ...{ cpuMs: CPU_MS, heapMib: HEAP_MIB, signal },
+    open: (part) => parts.get(part)?.() ?? content(),
+    refused: (beyond) =>
+      tableError(
+        { name },
+        `The file takes more than ${beyond} to read, far more than a file of its size should: it is damaged or made to do harm.`,
+        'Open it in the program that made it and save it again, or save its table as "CSV UTF-8".',
+      ),
+  });
 }
 
 const BATCH_ROWS = 100;

@@ -92,27 +92,35 @@ const GOOGLE = /^https?:\/\/base\.google\.com\/ns\/1\.0\/?$/i;
  */
 class Prefixes {
   readonly #byNamespace = new Map<string, string>();
-  /** For each open element, the prefix of columns for each prefix of the file; shared with its parent if it declares none. */
-  readonly #open: ReadonlyMap<string, string>[] = [new Map()];
+  /** The prefix of columns for each prefix of the file, at the open element. */
+  readonly #current = new Map<string, string>();
+  /** For each open element, what the prefixes that it declares meant before. */
+  readonly #before: (readonly (readonly [written: string, prefix: string | undefined])[])[] = [];
 
   open(attributes: Readonly<Record<string, string>>): void {
-    const outer = this.#open.at(-1) ?? new Map<string, string>();
     const declared = Object.entries(attributes).filter(([name]) => name.startsWith('xmlns:'));
-    const own = declared.slice(0, Math.max(0, MOST_NAMESPACES - outer.size)).map(([name, namespace]) => {
-      const prefix = name.slice('xmlns:'.length);
-      return [prefix, this.#prefixOf(namespace.trim(), prefix)] as const;
-    });
-    this.#open.push(own.length === 0 ? outer : new Map([...outer, ...own]));
+    const before = declared
+      .slice(0, Math.max(0, MOST_NAMESPACES - this.#current.size))
+      .map(([name, namespace]) => {
+        const written = name.slice('xmlns:'.length);
+        const known = this.#current.get(written);
+        this.#current.set(written, this.#prefixOf(namespace.trim(), written));
+        return [written, known] as const;
+      });
+    this.#before.push(before);
   }
 
   close(): void {
-    this.#open.pop();
+    for (const [written, prefix] of this.#before.pop() ?? []) {
+      if (prefix === undefined) this.#current.delete(written);
+      else this.#current.set(written, prefix);
+    }
   }
 
   nameOf(written: string): string {
     const colon = written.indexOf(':');
     if (colon < 0) return written;
-    const prefix = this.#open.at(-1)?.get(written.slice(0, colon));
+    const prefix = this.#current.get(written.slice(0, colon));
     return prefix === undefined ? written : prefix + written.slice(colon);
   }
 

@@ -1,7 +1,5 @@
-import { getCompileCacheDir } from 'node:module';
-import { extname } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
+import { threadScript } from '../../isolation/run-isolated.ts';
 import { StateError } from '../../model/storeferry-error.ts';
 import type { SqliteCalls } from './sqlite-calls.ts';
 
@@ -46,7 +44,7 @@ export interface PlainError {
 export async function startDatabaseThread(path: string): Promise<DatabaseThread> {
   // Most of its values are short-lived: a small nursery keeps 100 MiB less resident and is no slower. The flags of
   // the process are not passed to the thread: `--input-type` alone would prevent its start.
-  const worker = new Worker(threadScript(), {
+  const worker = new Worker(threadScript('thread', import.meta.url), {
     eval: true,
     workerData: path,
     execArgv: [],
@@ -135,17 +133,6 @@ export function remoteCalls(
       (...args: readonly unknown[]) =>
         answer(String(method), args),
   });
-}
-
-/**
- * The program of the thread: its module, with the compile cache if the process has one. Otherwise the thread would
- * strip the types of a dozen modules again: 110 ms instead of 40. Plain JavaScript, because the type stripper alone
- * takes half of that.
- */
-function threadScript(): string {
-  const module = fileURLToPath(new URL(`./thread${extname(import.meta.url)}`, import.meta.url));
-  const cache = getCompileCacheDir() === undefined ? '' : "require('node:module').enableCompileCache();";
-  return `${cache} require(${JSON.stringify(module)});`;
 }
 
 function raised({ state, message, hint, stack }: PlainError): Error {
