@@ -15,7 +15,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   remote: [],
   // The schemas of mapping files, and those of files on other machines.
   config: ['mapping', 'remote'],
-  source: ['state', 'remote', 'tables'],
+  source: ['state', 'remote', 'tables', 'isolation'],
   csv: [],
   // What makes a first row no header is the same in every table.
   tables: ['csv', 'isolation'],
@@ -26,6 +26,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   export: ['state', 'storefront', 'remote'],
   report: ['state'],
   run: [
+    'isolation',
     'source',
     'csv',
     'tables',

@@ -29,6 +29,11 @@ interface PlainError {
 /** The work of a task that goes on with every piece of its content is not endless; each MiB of content may take this long. */
 const CPU_MS_PER_MIB = 2_000;
 const MIB = 1024 ** 2;
+/**
+ * Input up to this size needs no thread: starting one takes longer, and an algorithm that is quadratic in so few bytes takes a
+ * second.
+ */
+export const SMALL_INPUT_BYTES = 32 * 1024;
 const POLL_MS = 100;
 /** V8 may end the process where a thread reaches its own limit, so that one is far above ours. */
 const BACKSTOP = 4;
@@ -134,6 +139,14 @@ export async function* runIsolated<Item, Result>(
     await worker.terminate();
     for (const content of contents.values()) await content.return?.();
   }
+}
+
+/** The result of a task without items. */
+export async function isolatedResult<Result>(
+  ...[module, input, options]: Parameters<typeof runIsolated>
+): Promise<Result> {
+  const { value } = await runIsolated<never, Result>(module, input, options).next();
+  return value;
 }
 
 /**

@@ -77,7 +77,7 @@ function headerOf({ columns }: MappingSpec, name: string): string {
 }
 
 /** A mapping that may fit a file. */
-interface MappingCandidate {
+export interface MappingCandidate {
   readonly name: string;
   readonly spec: MappingSpec;
   /** Shipped with Storeferry; otherwise from the workspace. */

@@ -1,14 +1,20 @@
 import { realpath } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { type CsvOptions, type CsvTable, readCsv } from '../csv/read-csv.ts';
+import { isolatedResult, SMALL_INPUT_BYTES } from '../isolation/run-isolated.ts';
 import {
   type CompiledMapping,
   CurrencyWatch,
   compileMapping,
   lookupsOfStoreLists,
 } from '../mapping/compile-mapping.ts';
-import type { FileToGuess } from '../mapping/guess/propose-mapping.ts';
-import type { RecognisedFile } from '../mapping/guess-mapping.ts';
+import {
+  type FileToGuess,
+  type MappingAnswers,
+  type MappingProposal,
+  proposeMapping,
+} from '../mapping/guess/propose-mapping.ts';
+import { type MappingCandidate, type RecognisedFile, recogniseFile } from '../mapping/guess-mapping.ts';
 import { storeListsTable } from '../mapping/lookup-table.ts';
 import { mapTables } from '../mapping/map-tables.ts';
 import type { MappingSpec } from '../mapping/spec/mapping-spec.ts';
@@ -19,11 +25,13 @@ import { type Dialect, delimiterName, isSheet, type Row, type TablePlaces } from
 import {
   DelimiterError,
   EncodingError,
+  explainError,
   HeaderRowError,
   MappingError,
   SourceError,
-  type StoreferryError,
+  StoreferryError,
   TableChoiceError,
+  UsageError,
 } from '../model/storeferry-error.ts';
 import { counted, listed } from '../report/printable.ts';
 import { stageSource } from '../source/stage-source.ts';
@@ -226,7 +234,7 @@ export interface SourcePreview {
   /** Of records after the first ones, the first that are rejected. */
   readonly rejected: readonly PreviewedRecord[];
   /** What the prices of all rows named. */
-  readonly currencies: CurrencyWatch;
+  readonly currencies: Pick<CurrencyWatch, 'words' | 'isMixed' | 'found'>;
 }
 
 /** A record with its request body, or why there is none. */
@@ -245,6 +253,7 @@ export interface PreviewedRecord {
 const RECORDS_SHOWN = 20;
 const REJECTED_SHOWN = 5;
 
+/** What a preview depends on besides the file and its mapping. */
 interface PreviewOptions {
   readonly params: Readonly<Record<string, string>>;
   readonly weightUnit: 'kg' | 'g' | 'lb' | 'oz';
@@ -262,7 +271,7 @@ export async function previewSource(
   { header, rows }: SourceLook,
   spec: MappingSpec,
   options: PreviewOptions,
-): Promise<SourcePreview> {
+): Promise<SourcePreview & { readonly currencies: CurrencyWatch }> {
   const currencies = new CurrencyWatch({ store: options.currency });
   const mapping = compileForPreview(spec, options, currencies);
   const counts = { record: 0, rejected: 0, skipped: 0 };
@@ -278,6 +287,135 @@ export async function previewSource(
     }
   }
   return { records, counts, rejected, currencies };
+}
+
+/** What is chosen about the import of a file that no job reads yet; undefined where it is to be guessed. */
+interface GuessRequest extends PreviewOptions {
+  readonly look: SourceLook;
+  readonly known: readonly MappingCandidate[];
+  /** The name of a known mapping, or null for a new one. */
+  readonly mapping: string | null | undefined;
+  readonly imports: MappingSpec['import'] | undefined;
+  readonly answers: MappingAnswers;
+}
+
+/** How a file may be imported, and what its first records become. */
+export interface SourceGuess {
+  readonly recognised: RecognisedFile;
+  /** Undefined while it is not clear what the file holds. */
+  readonly imports: MappingSpec['import'] | undefined;
+  /** The name of a known mapping, or null for one that is proposed for the file. */
+  readonly mapping: string | null;
+  readonly proposal: MappingProposal | undefined;
+  /** Why the answers cannot be followed: the proposal is made without them. */
+  readonly refused: string | null;
+  /** Undefined while a question is open. */
+  readonly spec: MappingSpec | undefined;
+  /** Those that the mapping has. */
+  readonly params: Readonly<Record<string, string>>;
+  /** A sentence where the records cannot be shown. */
+  readonly preview: SourcePreview | string | undefined;
+}
+
+/** Guesses what was not chosen, and maps the rows of the look. */
+export async function guessSource(request: GuessRequest): Promise<SourceGuess> {
+  const { look, known, answers } = request;
+  const file = fileToGuess(look);
+  const recognised = recogniseFile(file, known);
+  const own = known.find(({ name }) => name === (request.mapping ?? recognised.best?.name));
+  const chosen = request.mapping === null ? undefined : own;
+  const imports = chosen?.spec.import ?? request.imports ?? recognised.imports;
+  const { proposal, refused } =
+    chosen !== undefined || imports === undefined
+      ? { proposal: undefined, refused: null }
+      : proposeOrRefuse((given) => proposeMapping(imports, file, given, known), answers);
+  const spec = chosen?.spec ?? proposal?.spec ?? undefined;
+  const params = Object.fromEntries(
+    Object.entries(request.params).filter(([name]) => Object.hasOwn(spec?.params ?? {}, name)),
+  );
+  const preview = spec && (await previewRecords(look, spec, { ...request, params }).catch(sentenceOfProblem));
+  return { recognised, imports, mapping: chosen?.name ?? null, proposal, refused, spec, params, preview };
+}
+
+/** The part of a preview that a thread can send. */
+export async function previewRecords(...given: Parameters<typeof previewSource>): Promise<SourcePreview> {
+  const { currencies, ...preview } = await previewSource(...given);
+  const { words, isMixed, found } = currencies;
+  return { ...preview, currencies: { words, isMixed, found } };
+}
+
+function proposeOrRefuse(
+  propose: (answers: MappingAnswers) => MappingProposal,
+  answers: MappingAnswers,
+): { readonly proposal: MappingProposal; readonly refused: string | null } {
+  try {
+    return { proposal: propose(answers), refused: null };
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    return { proposal: propose({}), refused: explainError(error) };
+  }
+}
+
+function sentenceOfProblem(error: unknown): string {
+  if (error instanceof StoreferryError) return explainError(error);
+  throw error;
+}
+
+/** What guess-thread.ts can do. */
+export type GuessTask =
+  | { readonly kind: 'guess'; readonly request: GuessRequest }
+  | {
+      readonly kind: 'preview';
+      readonly look: SourceLook;
+      readonly spec: MappingSpec;
+      readonly options: PreviewOptions;
+    };
+
+/** The same as `guessSource`; for a larger look in a thread. SourceError where it takes too much time or memory. */
+export async function guessIsolated(request: GuessRequest, signal: AbortSignal): Promise<SourceGuess> {
+  const known = request.known.map(({ name, spec, shipped }) => ({ name, spec, shipped }));
+  if (isSmall(request.look)) return await guessSource(request);
+  return await inThread({ kind: 'guess', request: { ...request, known } }, request.look, signal);
+}
+
+/** The same as `previewRecords`; for a larger look in a thread. SourceError where it takes too much time or memory. */
+export async function previewIsolated(
+  look: SourceLook,
+  spec: MappingSpec,
+  options: PreviewOptions,
+  signal: AbortSignal,
+): Promise<SourcePreview> {
+  if (isSmall(look)) return await previewRecords(look, spec, options);
+  return await inThread({ kind: 'preview', look, spec, options }, look, signal);
+}
+
+function isSmall({ header, rows }: SourceLook): boolean {
+  let size = header.join('').length;
+  return rows.every(({ cells }) => {
+    for (const cell of cells) size += cell.length + 1;
+    return size <= SMALL_INPUT_BYTES;
+  });
+}
+
+const CPU_MS = 20_000;
+const HEAP_MIB = 512;
+
+async function inThread<Result>(
+  task: GuessTask,
+  { files }: SourceLook,
+  signal: AbortSignal,
+): Promise<Result> {
+  return await isolatedResult<Result>(['guess-thread', import.meta.url], task, {
+    ...{ cpuMs: CPU_MS, heapMib: HEAP_MIB, signal },
+    refused: (beyond) =>
+      new SourceError(
+        `The columns and first rows of the file take more than ${beyond} to examine, far more than those of an ordinary file.`,
+        {
+          place: { file: files[0] ?? '' },
+          hint: 'Check whether it is the right file. If it is, write its mapping by hand (docs/mappings.md).',
+        },
+      ),
+  });
 }
 
 async function* onlyBatch(rows: readonly Row[]) {

@@ -1,5 +1,6 @@
 import type { FileHandle } from 'node:fs/promises';
 import type { SourceSpec } from '../config/job/job.ts';
+import { SMALL_INPUT_BYTES } from '../isolation/run-isolated.ts';
 import { DEFAULT_LIMITS, fileLimitError, type InputLimits } from '../model/input-limits.ts';
 import type { RemoteAddress } from '../model/remote-address.ts';
 import { SourceError } from '../model/storeferry-error.ts';
@@ -7,7 +8,7 @@ import { bytesOf } from '../remote/fetch-file.ts';
 import { CHANGING_FILE_HINT, type RetryPolicy } from '../remote/remote-client.ts';
 import type { RunFolder } from '../state/artifacts.ts';
 import { type FileAccess, findFiles, openFound } from '../state/file-access.ts';
-import { SMALL_FILE_BYTES, stageTable } from '../tables/open-table.ts';
+import { stageTable } from '../tables/open-table.ts';
 import { fetchSource } from './fetch-source.ts';
 import { openZip } from './open-zip.ts';
 import { RECOGNISED_BYTES, recognise } from './recognise.ts';
@@ -139,7 +140,7 @@ async function stageFile(path: string, handle: FileHandle, staging: Staging): Pr
       }
     } else {
       const parts = countedParts(path, zip.parts, archive, staging);
-      const isSmall = zip.bytes <= SMALL_FILE_BYTES;
+      const isSmall = zip.bytes <= SMALL_INPUT_BYTES;
       await storeTable(
         { name: path, format: zip.workbook, content: nothing, parts },
         isSmall,
@@ -169,8 +170,8 @@ async function store(
   refuseTooMany(name, staging);
   const { format, content: unpacked } = await unpack(content, name);
   if (format !== undefined) {
-    const { beginning, whole } = await peek(unpacked, SMALL_FILE_BYTES + 1);
-    const isSmall = beginning.length <= SMALL_FILE_BYTES;
+    const { beginning, whole } = await peek(unpacked, SMALL_INPUT_BYTES + 1);
+    const isSmall = beginning.length <= SMALL_INPUT_BYTES;
     const read = () => watched(name, whole, archive, staging);
     await storeTable({ name, format, content: read, parts: new Map() }, isSmall, archive, staging);
     return;

@@ -15,16 +15,11 @@ export interface TableStaging {
   readonly describe: () => StagedTable;
 }
 
-/**
- * The unpacked size up to which a file is converted in this thread: starting another one takes longer, and an algorithm that
- * is quadratic in so few bytes takes a second.
- */
-export const SMALL_FILE_BYTES = 32 * 1024;
 const CPU_MS = 10_000;
 const HEAP_MIB = 512;
 
 interface StageTableOptions {
-  /** Whether the unpacked file is no larger than `SMALL_FILE_BYTES`. */
+  /** Whether the unpacked file is no larger than `SMALL_INPUT_BYTES`. */
   readonly isSmall: boolean;
   readonly signal: AbortSignal | undefined;
 }

@@ -15,7 +15,7 @@ import type { Workspace } from '../../config/workspace.ts';
 import type { MappingFile, MappingSpec } from '../../mapping/spec/mapping-spec.ts';
 import { type ConfigurationProblem, formatPlace } from '../../model/storeferry-error.ts';
 import { checkMappings } from '../../run/inputs/open-mapping.ts';
-import { lookAtSource, previewSource, type SourceLook } from '../../run/preview-source.ts';
+import { lookAtSource, previewIsolated, type SourceLook } from '../../run/preview-source.ts';
 import { keepNewest } from '../actions/uploads.ts';
 import { audit } from '../audit.ts';
 import { notFound } from '../guard/page-error.ts';
@@ -120,7 +120,7 @@ export function columnsRoutes(app: FastifyInstance, { dashboard, log }: RoutePar
     );
     const { weightUnit, currency } = workspace.store(job.store);
     const options = { params, weightUnit, currency, now: dashboard.context.clock() };
-    return await previewSource(look, spec, options).catch(sentenceOf);
+    return await previewIsolated(look, spec, options, dashboard.context.signal).catch(sentenceOf);
   };
 
   app.get<OfJob>('/jobs/:job/columns', FOR_ACTORS, async (request, reply) => {

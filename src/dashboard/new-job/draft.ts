@@ -1,22 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { basename } from 'node:path';
-import {
-  type MappingAnswers,
-  type MappingProposal,
-  type MappingQuestion,
-  proposeMapping,
-} from '../../mapping/guess/propose-mapping.ts';
-import { type RecognisedFile, recogniseFile } from '../../mapping/guess-mapping.ts';
+import type { MappingAnswers, MappingQuestion } from '../../mapping/guess/propose-mapping.ts';
 import type { MappingFile, MappingSpec } from '../../mapping/spec/mapping-spec.ts';
-import { explainError, UsageError } from '../../model/storeferry-error.ts';
 import {
-  fileToGuess,
+  guessIsolated,
   lookAtSource,
-  previewSource,
   type ReadingQuestion,
   readingQuestion,
+  type SourceGuess,
   type SourceLook,
-  type SourcePreview,
 } from '../../run/preview-source.ts';
 import { keepNewest, type Upload, type Uploads, withoutFolder } from '../actions/uploads.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
@@ -91,22 +83,11 @@ export interface DraftState {
 }
 
 /** A file that can be read, and what is made of it. */
-export interface DraftFile {
+export interface DraftFile extends SourceGuess {
   readonly look: SourceLook;
-  readonly recognised: RecognisedFile;
   readonly known: readonly MappingFile[];
-  /** Undefined while it is not clear what the file holds. */
-  readonly imports: MappingSpec['import'] | undefined;
   /** The name of a known mapping, or `OWN_MAPPING`. */
   readonly mapping: string;
-  readonly proposal: MappingProposal | undefined;
-  /** An answer that cannot be followed. */
-  readonly refused: string | null;
-  /** Undefined while a question is open. */
-  readonly spec: MappingSpec | undefined;
-  readonly params: Readonly<Record<string, string>>;
-  /** A sentence where the records cannot be shown. */
-  readonly preview: SourcePreview | string | undefined;
 }
 
 /** Reads the source of a draft and everything that follows from its answers. PageError while others read theirs. */
@@ -114,7 +95,9 @@ export async function readDraft(draft: Draft, dashboard: DashboardContext): Prom
   return await whileFewRead(async () => {
     const name = draft.source.kind === 'file' ? basename(draft.source.upload.path) : draft.source.url;
     const { asked, problem, look } = await readLook(draft, dashboard);
-    return { name, asked, problem, file: look && (await readMapping(draft, look, dashboard)) };
+    const file = look && (await readMapping(draft, look, dashboard).catch(sentenceOf));
+    if (typeof file !== 'string') return { name, asked, problem, file };
+    return { name, asked, problem: shownOf(draft, file), file: undefined };
   });
 }
 
@@ -169,53 +152,42 @@ async function readMapping(draft: Draft, look: SourceLook, dashboard: DashboardC
   const { fields } = draft;
   const workspace = dashboard.openWorkspace();
   const known = workspace.mappingNames().flatMap((name) => workspace.inspection.mapping(name)?.value ?? []);
-  const file = fileToGuess(look);
-  const recognised = recogniseFile(file, known);
-  const chosen = known.find(({ name }) => name === fields['mapping']);
-  const mapping =
-    chosen?.name ??
-    (fields['mapping'] === OWN_MAPPING ? OWN_MAPPING : (recognised.best?.name ?? OWN_MAPPING));
-  const own = known.find(({ name }) => name === mapping);
-  const imports = own?.spec.import ?? importsOf(fields['imports']) ?? recognised.imports;
-  const { proposal, refused } =
-    own !== undefined || imports === undefined
-      ? { proposal: undefined, refused: null }
-      : propose(draft, (answers) => proposeMapping(imports, file, answers, known));
-  const spec = own?.spec ?? proposal?.spec ?? undefined;
-  const params = paramsOf(fields, spec);
   const store = fields['store'] ?? workspace.inspection.stores().names?.[0];
   const { weightUnit = 'kg', currency } =
     (store === undefined ? undefined : workspace.inspection.store(store)?.value) ?? {};
-  const options = { params, weightUnit, currency, now: dashboard.context.clock() };
-  const preview =
-    spec && (await previewSource(look, spec, options).catch((error) => shownOf(draft, sentenceOf(error))));
-  return { look, recognised, known, imports, mapping, proposal, refused, spec, params, preview };
+  const guess = await guessIsolated(
+    {
+      ...draftedChoices(draft, known),
+      ...{ look, known, params: paramsOf(fields), weightUnit, currency, now: dashboard.context.clock() },
+    },
+    dashboard.context.signal,
+  );
+  const { preview, refused } = guess;
+  for (const question of guess.proposal?.questions ?? []) draft.asked.set(question.id, question);
+  if (refused !== null) draft.answers = {};
+  return {
+    ...guess,
+    ...{ look, known, mapping: guess.mapping ?? OWN_MAPPING },
+    refused: refused && `${refused} The columns are as they were proposed.`,
+    preview: typeof preview === 'string' ? shownOf(draft, preview) : preview,
+  };
+}
+
+function draftedChoices({ fields, answers }: Draft, known: readonly MappingFile[]) {
+  const { mapping } = fields;
+  const chosen = known.find(({ name }) => name === mapping)?.name;
+  return { mapping: mapping === OWN_MAPPING ? null : chosen, imports: importsOf(fields['imports']), answers };
 }
 
 function importsOf(text: string | undefined): MappingSpec['import'] | undefined {
   return text === 'products' || text === 'contacts' ? text : undefined;
 }
 
-/** Proposes a mapping by the answers; one that cannot be followed is taken back. */
-function propose(draft: Draft, by: (answers: MappingAnswers) => MappingProposal) {
-  const settled = (proposal: MappingProposal, refused: string | null) => {
-    for (const question of proposal.questions) draft.asked.set(question.id, question);
-    return { proposal, refused };
-  };
-  try {
-    return settled(by(draft.answers), null);
-  } catch (error) {
-    if (!(error instanceof UsageError)) throw error;
-    draft.answers = {};
-    return settled(by({}), `${explainError(error)} The columns are as they were proposed.`);
-  }
-}
-
-function paramsOf(fields: FormFields, spec: MappingSpec | undefined): Record<string, string> {
+function paramsOf(fields: FormFields): Record<string, string> {
   return Object.fromEntries(
-    Object.keys(spec?.params ?? {}).flatMap((name) => {
-      const value = fields[`param.${name}`];
-      return value === undefined || value === '' ? [] : [[name, value]];
+    Object.entries(fields).flatMap(([field, value]) => {
+      const name = /^param\.(.+)$/s.exec(field)?.[1];
+      return name === undefined || value === undefined || value === '' ? [] : [[name, value]];
     }),
   );
 }

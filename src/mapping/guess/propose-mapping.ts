@@ -90,6 +90,9 @@ export interface FileToGuess {
   readonly rows: readonly (readonly string[])[];
 }
 
+/** A mapping of the workspace, or one that is shipped, which teaches nothing. */
+type EarlierMapping = Pick<MappingFile, 'name' | 'spec' | 'shipped'>;
+
 /**
  * Proposes a mapping from the words of the headers, the sampled cells, and earlier mappings of the workspace with the
  * same headers. Whatever is ambiguous becomes a question. UsageError for an answer that names no column, or that its
@@ -99,7 +102,7 @@ export function proposeMapping(
   imports: MappingSpec['import'],
   { header, rows }: FileToGuess,
   answers: MappingAnswers = {},
-  earlier: readonly MappingFile[] = [],
+  earlier: readonly EarlierMapping[] = [],
 ): MappingProposal {
   refuseUnknownFields(imports, answers);
   const headings = imports === 'products' ? headingsOf(rows) : [];
@@ -221,7 +224,7 @@ export function guessImport({ header, rows }: FileToGuess): MappingSpec['import'
 }
 
 /** The fields that earlier mappings read directly from a column, by its loosened header. */
-function earlierUses(mappings: readonly MappingFile[]): EarlierUse {
+function earlierUses(mappings: readonly EarlierMapping[]): EarlierUse {
   const uses = new Map<string, { readonly mapping: string; readonly field: string }>();
   for (const { name, spec } of mappings) {
     for (const [field, value] of fieldsOf(spec)) {
