@@ -21,7 +21,7 @@ export function withHtmlPolicy(policy: HtmlPolicy, mapper: RecordMapper): Record
   const { notes, build } = mapper;
   const clean = (field: string, text: string, cleaned = plain): string => {
     if (!hasHtml(text)) return text;
-    const left = cleaned(text);
+    const left = readField(field, () => cleaned(text));
     if (left !== text) notes.push(`${field}: HTML removed, as \`html: ${policy}\` of the job says`);
     return left;
   };
@@ -42,6 +42,15 @@ export function withHtmlPolicy(policy: HtmlPolicy, mapper: RecordMapper): Record
       return cleaned.title === '' ? refuseHtml('title', 'title-missing', policy) : { body: cleaned };
     },
   };
+}
+
+/** What `read` gives, or Unreadable with the name of the field. */
+function readField<Result>(field: string, read: () => Result): Result {
+  try {
+    return read();
+  } catch (error) {
+    throw error instanceof Unreadable ? error.in(field) : error;
+  }
 }
 
 const NOTHING_LEFT = {

@@ -2,6 +2,8 @@ import { createRequire } from 'node:module';
 import type * as Entities from 'entities';
 import type sanitizeHtml from 'sanitize-html';
 import { z } from 'zod';
+import { grouped } from '../../model/decimal.ts';
+import { refuse } from '../values/cell.ts';
 import { defineTransform, type Step, textOrBlank, textStep } from './define-transform.ts';
 
 const treatments = z.enum(['keep', 'strip', 'sanitize', 'decode', 'escape']);
@@ -72,6 +74,13 @@ export const html = defineTransform({
 /** The beginning of a tag or a comment for a browser (HTML Standard, 13.2.5.6); any other `<` is a character. */
 const MARKUP = /<[a-z/!?]/i;
 
+const OPENING = /<[a-z]/gi;
+
+/** A text is decoded this often. */
+const MAX_ROUNDS = 5;
+/** The parser takes quadratic time for tags that are not closed: 50 ms for as many. */
+const MAX_TAGS = 20_000;
+
 /** Whether a browser would find HTML in the text. */
 export function hasHtml(text: string): boolean {
   return MARKUP.test(text);
@@ -86,15 +95,21 @@ export function htmlCleaner() {
     /** Only the text. HTML that appears after decoding is removed as well, however often it was encoded. */
     plain(text: string): string {
       let bare = stripped(text);
-      while (hasHtml(bare)) {
-        const barer = stripped(bare);
-        // If the sanitizer sees text where a browser sees a tag, the tag is broken.
-        bare = barer === bare ? barer.replaceAll(/<(?=[a-z/!?])/gi, '') : barer;
-      }
-      return bare;
+      for (let round = 1; round < MAX_ROUNDS && hasHtml(bare); round += 1) bare = stripped(bare);
+      // Encoded more often than any export does, or a tag for a browser only: without `<` there is none.
+      return hasHtml(bare) ? bare.replaceAll('<', '') : bare;
     },
-    /** Only HTML of the allow-list. */
-    harmless: (text: string): string => sanitize(text, HARMLESS).trim(),
+    /** Only HTML of the allow-list. Unreadable if the text has too many tags. */
+    harmless(text: string): string {
+      const tags = text.match(OPENING)?.length ?? 0;
+      if (tags > MAX_TAGS) {
+        refuse(
+          'html-too-long',
+          `its HTML has ${grouped(tags)} tags, at most ${grouped(MAX_TAGS)} are sanitized; take the HTML out with \`html: strip\`, or shorten it in the source`,
+        );
+      }
+      return sanitize(text, HARMLESS).trim();
+    },
   };
 }
 
@@ -108,12 +123,21 @@ function loadEntities(): typeof Entities {
   return createRequire(import.meta.url)('entities');
 }
 
+/**
+ * The name of a tag whose content is text for the parser. As `br`, which has no content, it need not be closed: the
+ * parser takes quadratic time for tags that are not.
+ */
+const ELEMENT =
+  /<(\/?)(?!(?:script|style|title|textarea|option|xmp|iframe|noembed|noframes|noscript|plaintext)[\s/>])[a-z][^\s/>]*/gi;
+
 function stripTags(
   text: string,
   sanitize: typeof sanitizeHtml,
   decodeHTML: typeof Entities.decodeHTML,
 ): string {
-  const spaced = text.replaceAll(/<(?:br|\/p|\/div|\/li|\/h[1-6]|\/tr)\b/gi, '\n$&');
+  const spaced = text
+    .replaceAll(/<(?:br|\/p|\/div|\/li|\/h[1-6]|\/tr)\b/gi, '\n$&')
+    .replaceAll(ELEMENT, '<$1br');
   const bare = decodeHTML(sanitize(spaced, { allowedTags: [], allowedAttributes: {} }));
   return bare
     .replaceAll(/[^\S\n]+/g, ' ')
