@@ -1,3 +1,5 @@
+import { RemoteFailure } from './remote-client.ts';
+
 /** A path split into folder and name. */
 export interface SplitPath {
   /** With the final slash; empty if there is none. */
@@ -36,6 +38,19 @@ export function matchesPattern(name: string, pattern: string): boolean {
 export interface Listed {
   readonly path: string;
   readonly writtenAt: number;
+}
+
+/** A server that lists without end would fill the memory. */
+const MAX_LISTED = 100_000;
+/** An answer counts as this many entries, because a server may send empty ones for ever. */
+const ENTRIES_PER_ANSWER = 10;
+
+/** Refuses a folder with too many entries, while it is listed in several answers. RemoteFailure. */
+export function refuseEndlessListing(entries: number, answers: number): void {
+  if (entries + answers * ENTRIES_PER_ANSWER <= MAX_LISTED) return;
+  throw new RemoteFailure('final', `the folder has more than ${MAX_LISTED} entries`, {
+    hint: 'Name the file itself, or a folder with fewer files.',
+  });
 }
 
 /** Sorted by name; with `newest` only the file written last, or the last by name of those. */

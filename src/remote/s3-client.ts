@@ -12,7 +12,14 @@ import { Upload as MultipartUpload } from '@aws-sdk/lib-storage';
 import { isPassingStatus } from '../model/clock.ts';
 import type { RemoteAddress, S3Place } from '../model/remote-address.ts';
 import { guardedLookup, refusePrivateHost } from './guarded-lookup.ts';
-import { chosen, isPattern, type Listed, matchesPattern, splitPath } from './matches-pattern.ts';
+import {
+  chosen,
+  isPattern,
+  type Listed,
+  matchesPattern,
+  refuseEndlessListing,
+  splitPath,
+} from './matches-pattern.ts';
 import {
   changedMeanwhile,
   connectionFailure,
@@ -52,8 +59,12 @@ export function s3Client(at: S3Address, timeouts: S3Timeouts = CONNECTION_TIMEOU
     const { folder, name } = splitPath(key);
     const Prefix = folder + name.slice(0, name.indexOf('*'));
     const listed: Listed[] = [];
+    let [entries, pages] = [0, 0];
     await send(signal, async () => {
       for await (const page of listPages(client, { Bucket, Prefix, Delimiter: '/' }, signal)) {
+        entries += page.length;
+        pages += 1;
+        refuseEndlessListing(entries, pages);
         for (const { Key: path = '', LastModified } of page) {
           if (!matchesPattern(path.slice(folder.length), name)) continue;
           listed.push({ path, writtenAt: LastModified?.getTime() ?? 0 });
@@ -140,7 +151,7 @@ export function connectS3(
     };
     return made;
   };
-  return new S3Client({
+  const client = new S3Client({
     region,
     ...(endpoint === null ? {} : { endpoint }),
     forcePathStyle: pathStyle,
@@ -156,10 +167,45 @@ export function connectS3(
       httpsAgent: guarded(new HttpsAgent(agent)),
     },
   });
+  // Closest to the connection: before the library collects the answer in memory.
+  client.middlewareStack.add(
+    (next, { commandName }) =>
+      async (args) => {
+        const result = await next(args);
+        const { response } = result;
+        const body = field(response, 'body');
+        const isContent = commandName === 'GetObjectCommand' && field(response, 'statusCode') === 200;
+        if (!isContent && isObject(response) && body instanceof Readable)
+          Reflect.set(response, 'body', Readable.from(boundedAnswer(body), { objectMode: false }));
+        return result;
+      },
+    { step: 'deserialize', priority: 'low', name: 'boundAnswers' },
+  );
+  return client;
+}
+
+/** A page of 1,000 keys of the greatest length, escaped, is smaller. */
+const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
+
+async function* boundedAnswer(body: Readable): AsyncGenerator<Buffer> {
+  let bytes = 0;
+  for await (const chunk of body) {
+    const piece = Buffer.from(chunk);
+    bytes += piece.length;
+    if (bytes > MAX_ANSWER_BYTES)
+      throw new RemoteFailure('final', `the server answers more than ${MAX_ANSWER_BYTES} bytes`, {
+        hint: 'Check whether a service with the protocol of S3 answers at `endpoint`.',
+      });
+    yield piece;
+  }
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
 }
 
 function field(value: unknown, name: string): unknown {
-  return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
+  return isObject(value) ? Reflect.get(value, name) : undefined;
 }
 
 function statusOf(error: unknown): number | undefined {

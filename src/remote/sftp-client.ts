@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type { Attributes, FileEntry, SFTPWrapper } from 'ssh2';
-import { chosen, isPattern, matchesPattern, splitPath } from './matches-pattern.ts';
+import { chosen, isPattern, matchesPattern, refuseEndlessListing, splitPath } from './matches-pattern.ts';
 import {
   CHANGING_FILE_HINT,
   changedMeanwhile,
@@ -262,7 +262,22 @@ function sftpCalls(sftp: SFTPWrapper, ended: AbortSignal) {
 
   return {
     stat,
-    list: (folder: string): Promise<FileEntry[]> => call<FileEntry[]>((done) => sftp.readdir(folder, done)),
+    async list(folder: string): Promise<readonly FileEntry[]> {
+      const handle = await call<Buffer>((done) => sftp.opendir(folder, done));
+      try {
+        const entries: FileEntry[] = [];
+        for (let batches = 0; ; batches += 1) {
+          const batch = await call<readonly FileEntry[] | null>((done) =>
+            sftp.readdir(handle, (error, listed) => (isEnd(error) ? done(null, null) : done(error, listed))),
+          );
+          if (batch === null) return entries;
+          entries.push(...batch);
+          refuseEndlessListing(entries.length, batches);
+        }
+      } finally {
+        await close(handle).catch(() => undefined);
+      }
+    },
     remove,
     rename,
     /**
