@@ -11,7 +11,7 @@ import {
 } from '../remote/remote-kinds.ts';
 import type { Environment, SecretField } from './environment.ts';
 import { type Interpretation, interpret } from './interpret.ts';
-import { parseTemplate, placeholder, type Template } from './placeholder.ts';
+import { escapePlaceholders, parseTemplate, placeholder, type Template } from './placeholder.ts';
 import { type Path, pathKey, valueAt } from './value-at.ts';
 import { parseYaml, type YamlFile } from './yaml-file.ts';
 
@@ -112,13 +112,24 @@ export function completePlaces<Written, T>(
   return { ...read, value: isWhole ? change(value, placeAt) : undefined, problems, unset };
 }
 
-/** The place of an address on the web as a person writes it, with values of the environment; or its problems. */
-export function completeWebAddress(written: string, context: Context): Interpretation<FilePlace> {
-  const yaml = parseYaml(JSON.stringify({ url: written }), 'address');
+/** The place of an address on the web that a visitor typed, which has no placeholders; or its problems. */
+export function completeWebAddress(typed: string, context: Context): Interpretation<FilePlace> {
+  const yaml = parseYaml(JSON.stringify({ url: escapePlaceholders(typed) }), 'address');
   const schema = z.strictObject({ url: REMOTE_KINDS.url.schema });
   const read = interpret(yaml, { ...context, schema, at: [], secretFields: placeSecrets(yaml, [[]]) });
   const place = (value: { readonly url: WrittenPlace['url'] }) => value;
   return completePlaces(read, yaml, [[]], context, place, (_, placeAt) => placeAt([]));
+}
+
+/**
+ * Whether the value at a path is an address, and where the settings are that belong to its server: the map around it; null if it
+ * has none.
+ */
+export function addressAt(path: Path): { readonly settings: Path | null } | undefined {
+  const [parent, key] = path.slice(-2).map(String);
+  const isKind = (name: string | undefined) => name !== undefined && Object.hasOwn(REMOTE_KINDS, name);
+  if ((key === 'address' || key === 'endpoint') && isKind(parent)) return { settings: path.slice(0, -1) };
+  return isKind(key) ? { settings: null } : undefined;
 }
 
 interface Address {

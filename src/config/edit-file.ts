@@ -30,10 +30,11 @@ import {
   StoreferryError,
   UsageError,
 } from '../model/storeferry-error.ts';
-import { literalSecrets } from './complete-places.ts';
+import { addressAt, literalSecrets } from './complete-places.ts';
 import { editYaml, pausedPart, type YamlEdit } from './edit-yaml.ts';
 import type { Inspection } from './inspection.ts';
 import type { NewFile } from './new-workspace/new-workspace.ts';
+import { keepPlaceholders } from './placeholder.ts';
 import { type Path, valueAt } from './value-at.ts';
 import type { Workspace } from './workspace.ts';
 import { parseYaml } from './yaml-file.ts';
@@ -244,9 +245,43 @@ export function editedText(
   }
 }
 
+/** Settings that an address may keep when it leads to another server: they carry no secret and open no network. */
+const SETTINGS_OF_NO_SERVER: readonly string[] = ['address', 'newest'];
+
+/**
+ * The edits, where an address that leads to another server (scheme, host or port) gives up what was meant for the old one: its
+ * placeholders, and the settings beside it, such as `auth`, `headers` and `allowPrivateAddresses`.
+ */
+export function editsOfOrigins(
+  { fill }: Pick<Workspace, 'fill'>,
+  file: Pick<EditableFile, 'at'>,
+  edits: readonly YamlEdit[],
+): readonly YamlEdit[] {
+  return edits.flatMap((edit): readonly YamlEdit[] => {
+    const address = 'to' in edit && typeof edit.to === 'string' ? addressAt(edit.set) : undefined;
+    if (address === undefined || !('to' in edit) || typeof edit.to !== 'string') return [edit];
+    const before = file.at(edit.set);
+    const origin = typeof before === 'string' ? originOf(fill(before)) : undefined;
+    if (origin !== undefined && origin === originOf(fill(keepPlaceholders(edit.to, before)))) return [edit];
+    const settings = address.settings === null ? undefined : file.at(address.settings);
+    const others = Object.keys(typeof settings === 'object' && settings !== null ? settings : {}).filter(
+      (key) => !SETTINGS_OF_NO_SERVER.includes(key) && key !== edit.set.at(-1),
+    );
+    const parent = address.settings ?? [];
+    return [{ ...edit, foreign: true }, ...others.map((key) => ({ set: [...parent, key], to: undefined }))];
+  });
+}
+
+function originOf(address: string): string | undefined {
+  if (!URL.canParse(address)) return undefined;
+  const { protocol, host } = new URL(address);
+  return host === '' ? undefined : `${protocol}//${host}`;
+}
+
 /** What became of a change. */
 export type Saved =
-  | { readonly kind: 'saved' }
+  /** `removed`: the settings of another server, by their names. */
+  | { readonly kind: 'saved'; readonly removed: readonly string[] }
   /** The file is no longer the one that was shown; nothing is written. */
   | { readonly kind: 'outdated' }
   /** The file would be wrong; nothing is written. */
@@ -279,7 +314,8 @@ export function editFile(
 ): Saved {
   const shown = readEditable(workspace, file);
   if (shown.sha256 !== sha256) return { kind: 'outdated' };
-  const edited = editedText(shown, edits);
+  const safe = editsOfOrigins(workspace, shown, edits);
+  const edited = editedText(shown, safe);
   if ('problem' in edited) return { kind: 'refused', problems: [{ at: undefined, message: edited.problem }] };
   const { text } = edited;
   const problems = check(workspace.inspectionWith({ [file]: text }));
@@ -296,5 +332,9 @@ export function editFile(
       })),
     };
   }
-  return { kind: replaceFile(workspace.path(file), text, sha256) ? 'saved' : 'outdated' };
+  if (!replaceFile(workspace.path(file), text, sha256)) return { kind: 'outdated' };
+  const removed = safe.flatMap((edit) =>
+    'to' in edit && edit.to === undefined && !edits.includes(edit) ? [String(edit.set.at(-1))] : [],
+  );
+  return { kind: 'saved', removed };
 }

@@ -2,12 +2,16 @@ import { isDeepStrictEqual } from 'node:util';
 import { isMap, isNode, isScalar, type Pair, parseDocument, type YAMLMap } from 'yaml';
 import { UsageError } from '../model/storeferry-error.ts';
 import { flow, yamlTemplate } from './new-workspace/yaml-text.ts';
+import { keepPlaceholders } from './placeholder.ts';
 import { type Path, setValueAt, valueAt } from './value-at.ts';
 
 /** A change of a YAML file. */
 export type YamlEdit =
-  /** Sets a text, as a file writes it, or a number. Undefined removes the key, and its map if nothing else is in it. */
-  | { readonly set: Path; readonly to: string | number | undefined }
+  /**
+   * Sets a text, as a file writes it, or a number. Undefined removes the key, and its map if nothing else is in it. A text keeps
+   * the placeholders that the value has in the file, none if it is `foreign`: meant for another server. Any other `${` becomes text.
+   */
+  | { readonly set: Path; readonly to: string | number | undefined; readonly foreign?: true }
   /** Sets texts, lists and maps, without placeholders. */
   | { readonly set: Path; readonly value: unknown }
   /** Turns the lines of a key of the file into comments, or back, or removes these comments. */
@@ -56,8 +60,10 @@ function applied(text: string, edit: YamlEdit, wanted: unknown): string {
   }
   if ('set' in edit) {
     const path = edit.to === undefined ? emptied(wanted, edit.set) : edit.set;
-    setDeep(wanted, path, edit.to);
-    return edit.to === undefined ? withoutKey(text, path) : withValue(text, path, writer(edit.to));
+    const before = edit.foreign === true ? undefined : valueAt(wanted, edit.set);
+    const to = typeof edit.to === 'string' ? keepPlaceholders(edit.to, before) : edit.to;
+    setDeep(wanted, path, to);
+    return to === undefined ? withoutKey(text, path) : withValue(text, path, writer(to));
   }
   if ('pause' in edit) {
     setValueAt(wanted, [edit.pause], undefined);

@@ -46,6 +46,22 @@ export function placeholder(name: string, fallback?: string): string {
   return `\${${fallback === undefined ? name : `${name}:${fallback}`}}`;
 }
 
+/** A text as a file writes it: without placeholders. */
+export function escapePlaceholders(text: string): string {
+  return text.replaceAll('${', () => '$${');
+}
+
+/**
+ * A template from somebody who must not name variables: it keeps the placeholders that `before`, the value in the file, has
+ * exactly so. Any other `${` becomes text.
+ */
+export function keepPlaceholders(template: string, before: unknown): string {
+  const parts = typeof before === 'string' ? (parseTemplate(before) ?? []) : [];
+  const kept = parts.flatMap((part) => (typeof part === 'string' ? [] : [RegExp.escape(part.source)]));
+  const tokens = new RegExp([String.raw`\$\$\{`, ...kept, String.raw`\$\{`].join('|'), 'g');
+  return template.replaceAll(tokens, (token) => (token === '${' ? '$${' : token));
+}
+
 /** A value with its placeholders filled in. */
 export interface FilledText {
   readonly text: string;

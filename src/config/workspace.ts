@@ -11,6 +11,7 @@ import { loadEnvironment } from './environment.ts';
 import { type Inspection, inspectFiles } from './inspection.ts';
 import { type Interpretation, whyUnset } from './interpret.ts';
 import type { Job, JobSchedule } from './job/job.ts';
+import { fillTemplate, parseTemplate } from './placeholder.ts';
 import { readSettings, type Settings } from './settings.ts';
 import type { StoreConfig } from './store-config.ts';
 import { filesOf, SHIPPED_MAPPINGS, type WorkspaceFiles } from './workspace-files.ts';
@@ -40,7 +41,9 @@ export interface Workspace {
   fileAccess(): { readonly workspaceDir: string; readonly allowedFolders: readonly string[] };
   /** A path as a job writes it, as an absolute one. */
   path(written: string): string;
-  /** The place of a web address as a job would write it. ConfigurationError where a job could not. */
+  /** A text as a file writes it, with its placeholders filled in; one without value stays as it is. */
+  fill(written: string): string;
+  /** The place of a web address that a visitor typed, without placeholders. ConfigurationError where a job could not name it. */
   webPlace(address: string): FilePlace;
   /** The secrets that were read so far from the environment, and those in `.env`, for redaction. */
   secrets(): readonly string[];
@@ -98,6 +101,8 @@ export function openWorkspace(
     settings,
     fileAccess: () => ({ workspaceDir: dir, allowedFolders: settings().allowedFolders }),
     path: (written) => resolve(dir, written),
+    fill: (written) =>
+      fillTemplate(parseTemplate(written) ?? [written], (name) => environment.get(name)).text,
     webPlace: (address) =>
       usable(completeWebAddress(address, { environment, onSecret: (secret) => void secrets.add(secret) })),
     secrets: () => [...new Set([...secrets, ...environment.secretsInFile()])],

@@ -20,7 +20,7 @@ import { mapTables } from '../mapping/map-tables.ts';
 import type { MappingSpec } from '../mapping/spec/mapping-spec.ts';
 import { leavesOf, type Mapped, type TracedField } from '../model/mapped-record.ts';
 import type { Reason } from '../model/reason.ts';
-import type { FilePlace } from '../model/remote-address.ts';
+import { expandBraces, type FilePlace } from '../model/remote-address.ts';
 import { type Dialect, delimiterName, isSheet, type Row, type TablePlaces } from '../model/row.ts';
 import {
   DelimiterError,
@@ -36,8 +36,8 @@ import {
 import { counted, listed } from '../report/printable.ts';
 import { stageSource } from '../source/stage-source.ts';
 import { SampleFolder } from '../state/artifacts.ts';
-import type { FileAccess } from '../state/file-access.ts';
-import { openTable } from '../tables/open-table.ts';
+import { type AllowedPath, allowedPath, type FileAccess } from '../state/file-access.ts';
+import { openTable, variantsWithin } from '../tables/open-table.ts';
 
 /** What a file contains when it is read like an import. */
 export interface SourceLook {
@@ -63,6 +63,8 @@ export interface LookOptions extends Omit<CsvOptions, 'name' | 'file' | 'limits'
   readonly sheet?: string | number | undefined;
   readonly records?: string | undefined;
   readonly sampleBytes?: number | undefined;
+  /** Refuses variants within records, unless `records` names them: their values would share cells. */
+  readonly refuseNested?: boolean | undefined;
   /** For the path of a job: what it may read. Otherwise the user has typed the path, and may read its target. */
   readonly access?: FileAccess | undefined;
   /** Ends a download. */
@@ -79,7 +81,7 @@ export async function lookAtSource(
   options: LookOptions = {},
 ): Promise<SourceLook> {
   const { path, remote } = typeof place === 'string' ? { path: place } : place;
-  const { sampleBytes = SAMPLE_BYTES, sheet, records, signal, access, ...dialect } = options;
+  const { sampleBytes = SAMPLE_BYTES, sheet, records, refuseNested, signal, access, ...dialect } = options;
   const real = path === undefined || access ? path : await realpath(path).catch(() => path);
   const folder = new SampleFolder(sampleBytes);
   const { files } = await stageSource(
@@ -102,6 +104,8 @@ export async function lookAtSource(
     // The sample of a larger file may end within a row.
     if (cut) break;
   }
+  if (refuseNested === true && records === undefined && table.places !== undefined && !isSheet(table.places))
+    refuseVariants(name, table.header, rows, table.places);
   return {
     files: files.map(({ name }) => name),
     header: table.header,
@@ -110,6 +114,49 @@ export async function lookAtSource(
     rows,
     rowCount: cut ? null : table.counts.rows,
   };
+}
+
+/** The files that a page of the dashboard may read or name: those of the workspace, whatever the operator allows for jobs. */
+export function browserAccess(workspaceDir: string): FileAccess {
+  return { workspaceDir, workspaceOnly: true };
+}
+
+/**
+ * The real path that a visitor of the dashboard has chosen, its placeholders filled in, or the reason why it is refused. Of a
+ * glob every path that its braces stand for must be inside the workspace.
+ */
+export async function placeInWorkspace(path: string, workspaceDir: string): Promise<AllowedPath> {
+  const access = browserAccess(workspaceDir);
+  for (const one of expandBraces(path) ?? []) {
+    if (/^(?:[~\\]|[A-Za-z]:)/.test(one)) return { refused: 'leads outside the workspace', hint: '' };
+    const place = await allowedPath(one, access);
+    if ('refused' in place) return place;
+  }
+  return await allowedPath(path, access);
+}
+
+/** TableChoiceError if the records have lists of variants, which `records` must name to become rows. */
+function refuseVariants(
+  file: string,
+  header: readonly string[],
+  rows: readonly Row[],
+  { format, title }: TablePlaces,
+): void {
+  const list = variantsWithin(
+    header,
+    rows.map(({ cells }) => cells),
+  );
+  if (list === undefined) return;
+  const likely = `${title} > ${list}`.trim();
+  // Each line of JSON Lines is a record, whatever the path.
+  const whole = format === 'jsonl' ? [] : [{ value: title === '' ? '[]' : title, records: null }];
+  throw new TableChoiceError(`The records have several \`${list}\` each, whose values would share a cell.`, {
+    key: 'records',
+    place: { file },
+    hint: `Set \`records: '${likely}'\` in the source of the job to make a row of each.`,
+    candidates: [{ value: likely, records: null }, ...whole],
+    likely,
+  });
 }
 
 /** `prices.csv reads as CSV: 1,234 rows, 47 columns, separated by comma, utf-8.` */

@@ -1,17 +1,8 @@
 import { constants } from 'node:fs';
-import {
-  type FileHandle,
-  glob,
-  lstat,
-  mkdir,
-  open,
-  readdir,
-  readlink,
-  realpath,
-  stat,
-} from 'node:fs/promises';
+import { type FileHandle, lstat, mkdir, open, readdir, readlink, realpath, stat } from 'node:fs/promises';
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { nearest } from '../model/nearest.ts';
+import { expandBraces, MAX_BRACE_ALTERNATIVES } from '../model/remote-address.ts';
 import { errorCode, SourceError } from '../model/storeferry-error.ts';
 
 /** A temporary file without a change for this long has no writer any more, on any machine. */
@@ -23,6 +14,8 @@ export interface FileAccess {
   readonly workspaceDir: string;
   /** Additional folders that links may lead into (`STOREFERRY_ALLOW`). Absolute. */
   readonly allowedFolders?: readonly string[] | undefined;
+  /** For paths that a visitor of the dashboard may have chosen: neither absolute paths nor links lead out of the workspace. */
+  readonly workspaceOnly?: boolean | undefined;
 }
 
 /** The real path, or the reason why jobs may not use it. */
@@ -31,38 +24,41 @@ export type AllowedPath = { readonly real: string } | { readonly refused: string
 /**
  * Follows all links of a path, also for a file that does not exist yet. `written` is the path in the job, which may
  * be a pattern that matched this path. The path must lead into the workspace, into an allowed folder, or, if the job
- * has an absolute path, into the folder of that path. Files and folders whose names begin with a dot are refused,
- * because `.env` and `.storeferry` contain secrets. Rejects with errors of the file system other than ENOENT.
+ * has an absolute path, into the folder of that path. Files and folders whose names begin with a dot are refused
+ * unless an allowed folder is the hidden one, because `.env` and `.storeferry` contain secrets, as `~/.ssh` does.
+ * Rejects with errors of the file system other than ENOENT.
  */
 export async function allowedPath(
   path: string,
-  { workspaceDir, allowedFolders = [] }: FileAccess,
+  { workspaceDir, allowedFolders = [], workspaceOnly = false }: FileAccess,
   written = path,
 ): Promise<AllowedPath> {
   const whole = resolve(workspaceDir, path);
   const workspace = await realPath(workspaceDir);
-  const named = isAbsolute(written) ? fixedFolder(written) : workspaceDir;
-  const allowed = await Promise.all([named, ...allowedFolders].map((folder) => realPath(folder)));
+  const allowed = await Promise.all((workspaceOnly ? [] : allowedFolders).map((folder) => realPath(folder)));
+  const named = isAbsolute(written) && !workspaceOnly ? [await realPath(fixedFolder(written))] : [];
   const real = await realPath(whole);
   // The innermost one: files in a workspace or an allowed folder that is itself hidden are not hidden.
-  const root = [workspace, ...allowed]
+  const root = [workspace, ...named, ...allowed]
     .filter((folder) => isInside(folder, real))
     .reduce<string | null>((inner, folder) => (folder.length > (inner?.length ?? 0) ? folder : inner), null);
   if (root === null) {
     return {
       refused: 'leads outside the workspace',
-      hint: 'Put the file itself into the workspace, use its absolute path, or allow its folder: STOREFERRY_ALLOW=/its/folder.',
+      hint: workspaceOnly
+        ? 'In the dashboard only files inside the workspace count: put the file there. Another path is written into the file of the job by hand.'
+        : 'Put the file itself into the workspace, use its absolute path, or allow its folder: STOREFERRY_ALLOW=/its/folder.',
     };
   }
-  const isHidden = allowed.slice(1).includes(root)
+  const isHidden = allowed.includes(root)
     ? hasHiddenPart(relative(root, real))
-    : // Hidden files of the workspace are also refused by their absolute path.
-      hasHiddenPart(relative(isInside(workspace, real) ? workspace : root, real)) ||
-      hasHiddenPart(relative(named, whole));
+    : isInside(workspace, real)
+      ? hasHiddenPart(relative(workspace, real)) || hasHiddenPart(relative(workspaceDir, whole))
+      : hasHiddenPart(real) || hasHiddenPart(whole);
   if (isHidden) {
     return {
       refused: 'is hidden: its name, or the name of a parent folder, begins with a dot',
-      hint: 'Put the file into a folder that is not hidden, or allow that folder: STOREFERRY_ALLOW=/its/folder.',
+      hint: `Put the file into a folder that is not hidden${workspaceOnly ? '' : ', or allow that folder: STOREFERRY_ALLOW=/its/folder'}.`,
     };
   }
   return { real };
@@ -146,16 +142,119 @@ export async function findFiles(path: string, access: FileAccess): Promise<Found
     });
   }
 
-  const matches = new Set<string>();
-  const named = new Set(path.split(sep));
-  const isHidden = (name: string) => name.startsWith('.') && !named.has(name);
-  for await (const match of glob(path, { cwd: workspaceDir })) {
-    if (match.split(sep).some(isHidden)) continue;
-    if ((await stat(resolve(workspaceDir, match)).catch(() => undefined))?.isFile() === true)
-      matches.add(match);
+  const matches = await findMatches(path, workspaceDir);
+  if (matches.length === 0) throw await nothingFound(path, access);
+  return await Promise.all(matches.sort().map((match) => allowed(match, path, access)));
+}
+
+/** The most names that a glob looks at. */
+const MAX_GLOB_NAMES = 200_000;
+
+/**
+ * The regular files that a glob matches, as Node's own glob, whose braces and stars have no bound. A link to a folder, and
+ * a name that begins with a dot, is matched only where the glob has the name exactly so.
+ */
+async function findMatches(glob: string, workspaceDir: string): Promise<string[]> {
+  const refuse = (message: string, hint: string) =>
+    new SourceError(`The source \`${glob}\` ${message}.`, { place: { file: glob }, hint });
+  const paths = expandBraces(glob);
+  if (paths === undefined) {
+    throw refuse(
+      `stands for more than ${MAX_BRACE_ALTERNATIVES} paths, by its braces`,
+      'Use fewer braces, or `*` instead.',
+    );
   }
-  if (matches.size === 0) throw await nothingFound(path, access);
-  return await Promise.all([...matches].sort().map((match) => allowed(match, path, access)));
+  const matches = new Set<string>();
+  const seen = new Set<string>();
+  let names = 0;
+  const list = async (folder: string) => {
+    const found = await readdir(resolve(workspaceDir, folder), { withFileTypes: true }).catch(() => []);
+    names += found.length;
+    if (names > MAX_GLOB_NAMES) {
+      throw refuse(
+        `would look at more than ${MAX_GLOB_NAMES} files`,
+        'Name the folder of the files, without `**`.',
+      );
+    }
+    return found.filter(({ name }) => !name.startsWith('.'));
+  };
+  const walk = async (folder: string, parts: readonly string[]): Promise<void> => {
+    const key = `${folder}\0${parts.join('/')}`;
+    if (seen.has(key)) return;
+    seen.add(key);
+    const [part, ...rest] = parts;
+    if (part === undefined) {
+      const status = await stat(resolve(workspaceDir, folder)).catch(() => undefined);
+      if (status?.isFile() === true) matches.add(folder);
+    } else if (part === '**') {
+      await walk(folder, rest.length === 0 ? ['*'] : rest);
+      for (const entry of await list(folder))
+        if (entry.isDirectory()) await walk(join(folder, entry.name), parts);
+    } else {
+      const pattern = namePattern(part);
+      if (pattern.literal !== undefined) return await walk(join(folder, pattern.literal), rest);
+      for (const entry of await list(folder))
+        if ((rest.length === 0 || entry.isDirectory()) && pattern.matches(entry.name))
+          await walk(join(folder, entry.name), rest);
+    }
+  };
+  for (const path of paths) {
+    const parts = path.split(sep).filter((part) => part !== '' && part !== '.');
+    await walk(isAbsolute(path) ? sep : '', parts);
+  }
+  return [...matches];
+}
+
+/** A part of a path, between slashes, that matches names: `*`, `?`, `[a-z]`, `[!a]`; a backslash makes the next sign plain. */
+interface NamePattern {
+  /** The name, if it is the only one that matches. */
+  readonly literal: string | undefined;
+  /** Takes at most as many steps as the name and the pattern have signs, multiplied. */
+  matches(name: string): boolean;
+}
+
+/** A plain sign, a test of one sign, or null for `*`: any signs, perhaps none. */
+type Token = string | ((sign: string) => boolean) | null;
+
+const TOKEN = /\\(?<escaped>.)|\[(?<not>[!^]?)(?<set>\][^\]]*|[^\]]+)\]|(?<any>[*?])|(?<plain>.)/gsu;
+
+/** Reads a part of a path. */
+function namePattern(part: string): NamePattern {
+  const tokens = [...part.matchAll(TOKEN)].map(({ groups = {} }): Token => {
+    const { escaped, not, set, any, plain = '' } = groups;
+    if (set !== undefined) return isInSet(set, not !== '');
+    return any === '*' ? null : any === '?' ? () => true : (escaped ?? plain);
+  });
+  const isLiteral = tokens.every((token) => typeof token === 'string');
+  return { literal: isLiteral ? tokens.join('') : undefined, matches: (name) => matches([...name], tokens) };
+}
+
+function isInSet(set: string, isNegated: boolean): (sign: string) => boolean {
+  const ranges = [...set.matchAll(/(.)-(.)|(.)/gsu)].map(([, from, to, one = '']) => [
+    from ?? one,
+    to ?? one,
+  ]);
+  return (sign) => ranges.some(([from = '', to = '']) => from <= sign && sign <= to) !== isNegated;
+}
+
+/** After a mismatch only the last `*` takes one more sign: earlier ones need no other choice. */
+function matches(name: readonly string[], tokens: readonly Token[]): boolean {
+  let [at, next, star, retry] = [0, 0, -1, 0];
+  while (at < name.length) {
+    const token = tokens[next];
+    const sign = name[at] ?? '';
+    if (token === null) {
+      [star, retry] = [next, at];
+      next++;
+    } else if (typeof token === 'function' ? token(sign) : token === sign) {
+      at++;
+      next++;
+    } else if (star >= 0) {
+      retry++;
+      [at, next] = [retry, star + 1];
+    } else return false;
+  }
+  return tokens.slice(next).every((token) => token === null);
 }
 
 /** Opens the file at its resolved path; a file that has replaced it since is refused. */
@@ -184,7 +283,7 @@ async function allowed(match: string, written: string, access: FileAccess): Prom
   });
 }
 
-const MOST_NAMED = 8;
+const MAX_NAMES_SHOWN = 8;
 
 /** Names existing alternatives, unless jobs may not read that folder. */
 async function nothingFound(path: string, access: FileAccess): Promise<SourceError> {
@@ -201,8 +300,8 @@ async function nothingFound(path: string, access: FileAccess): Promise<SourceErr
   }
   const meant = nearest(name, names ?? []);
   const where = folder === workspaceDir ? 'the workspace' : relative(workspaceDir, folder);
-  const more = (names?.length ?? 0) > MOST_NAMED ? `, … (${names?.length})` : '';
-  const shown = `${names?.slice(0, MOST_NAMED).join(', ')}${more}`;
+  const more = (names?.length ?? 0) > MAX_NAMES_SHOWN ? `, … (${names?.length})` : '';
+  const shown = `${names?.slice(0, MAX_NAMES_SHOWN).join(', ')}${more}`;
   const instead = names?.length === 0 ? 'is nothing' : `are: ${shown}`;
   return new SourceError(
     `No file matches the source \`${path}\`.${names === undefined ? '' : ` In ${where} there ${instead}.`}`,

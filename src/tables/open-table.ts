@@ -7,6 +7,8 @@ import type { ConvertedFile, ConvertedRows } from './convert-table.ts';
 import { columnLetters } from './number-text.ts';
 import { type TableFile, tableError } from './table-file.ts';
 
+export { variantsWithin } from './record-paths.ts';
+
 /** A table that is written to a snapshot. */
 export interface TableStaging {
   /** Each row as a line of JSON: its number, then its cells. */

@@ -3,7 +3,8 @@ import { getManyValues, type Many, none } from 'stream-chain/defs.js';
 import { jsonParser, type Token } from 'stream-json/core/parser.js';
 import { rowPlace } from '../model/row.ts';
 import { SourceError } from '../model/storeferry-error.ts';
-import { RecordsAsRows, RepeatedPaths } from './records-as-rows.ts';
+import { RecordPaths } from './record-paths.ts';
+import { RecordsAsRows } from './records-as-rows.ts';
 import {
   recordsIn,
   type TableFile,
@@ -34,10 +35,10 @@ async function* recordsOf(
   rows: RecordsAsRows,
   single: RecordsAsRows,
 ): AsyncGenerator<readonly TableRow[]> {
-  const repeated = new RepeatedPaths();
+  const repeated = new RecordPaths();
   const { path } = recordsIn(file.choice);
   const walker = new Walker(rows, file, path ?? '', repeated);
-  const alone = new Walker(single, file, '', new RepeatedPaths(), true);
+  const alone = new Walker(single, file, '', new RecordPaths(), true);
   let found: 'open' | 'records' | 'single' = path === undefined ? 'open' : 'records';
   for await (const tokens of tokensOf(file)) {
     for (const token of tokens) {
@@ -171,7 +172,7 @@ class Walker {
   readonly #rows: RecordsAsRows;
   readonly #file: TableFile;
   readonly #records: string;
-  readonly #repeated: RepeatedPaths;
+  readonly #repeated: RecordPaths;
   /** For each open object or array: its path (arrays left out before records begin), and whether it is a record. */
   readonly #open: { readonly isArray: boolean; readonly path: string; readonly isRecord: boolean }[] = [];
   #key: string | undefined;
@@ -187,7 +188,7 @@ class Walker {
     rows: RecordsAsRows,
     file: TableFile,
     records: string,
-    repeated: RepeatedPaths,
+    repeated: RecordPaths,
     outermost = file.format === 'jsonl',
   ) {
     this.#rows = rows;
@@ -285,7 +286,7 @@ class Walker {
       this.#open.push({ isArray, path: within, isRecord: false });
       return;
     }
-    if (!isArray && inArray) this.#repeated.add(path);
+    if (!isArray) this.#repeated.add(path, inArray);
     // The outermost object is a record only in JSON Lines; otherwise it contains the records.
     const isRecord = !isArray && path === this.#records && (path !== '' || inArray || this.#outermost);
     if (isRecord) this.#rows.begin();
@@ -305,7 +306,7 @@ class Walker {
     if (this.#rows.isOpen) this.#rows.put(path === '' ? 'value' : path, text);
     else if (parent === undefined ? this.#outermost : parent.isArray && path === this.#records) {
       this.#stray ??= this.#rows.count;
-    }
+    } else this.#repeated.addLeaf(path);
   }
 }
 
@@ -319,7 +320,7 @@ async function* linesOf(file: TableFile, rows: RecordsAsRows): AsyncGenerator<re
       'Remove `records` from the source of the job.',
     );
   }
-  const walker = new Walker(rows, file, '', new RepeatedPaths());
+  const walker = new Walker(rows, file, '', new RecordPaths());
   let rest = '';
   let line = 0;
   const take = (text: string) => {

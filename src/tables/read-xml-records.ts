@@ -1,12 +1,20 @@
 import { readXml, type XmlHandlers } from './read-xml.ts';
-import { RecordsAsRows, RepeatedPaths } from './records-as-rows.ts';
+import { RecordPaths } from './record-paths.ts';
+import { RecordsAsRows } from './records-as-rows.ts';
 import { recordsIn, type TableFile, type TableReader, type TableRow, tableLimitError } from './table-file.ts';
 
 /** The usual places of records in feeds, if the job names none. */
-const KNOWN_PATHS: ReadonlySet<string> = new Set(['rss.channel.item', 'feed.entry', 'rdf:RDF.item']);
+const KNOWN_PATHS: ReadonlySet<string> = new Set([
+  'rss.channel.item',
+  'feed.entry',
+  'rdf:RDF.item',
+  'SHOP.SHOPITEM',
+  'yml_catalog.shop.offers.offer',
+  'mywebstore.products.product',
+]);
 
 /**
- * Reads the records of an XML file as a stream: the elements at the path `records`, or those of an RSS or Atom feed.
+ * Reads the records of an XML file as a stream: the elements at the path `records`, or those of a usual feed.
  * The columns are the elements within a record by their path (`g:price`, `variant.sku`) and attributes (`link@href`).
  */
 export async function readXmlRecords(file: TableFile): Promise<TableReader> {
@@ -29,7 +37,7 @@ async function* recordsOf(
   rows: RecordsAsRows,
   isRecord: (path: string) => boolean,
 ): AsyncGenerator<readonly TableRow[]> {
-  const repeated = new RepeatedPaths();
+  const repeated = new RecordPaths();
   const open: { readonly path: string; readonly isRecord: boolean; text: string; hasChildren: boolean }[] =
     [];
   const prefixes = new Prefixes();
@@ -48,7 +56,9 @@ async function* recordsOf(
       open.push({ path, isRecord: begins, text: '', hasChildren: false });
       for (const [attribute, value] of Object.entries(attributes)) {
         if (attribute !== 'xmlns' && !attribute.startsWith('xmlns:')) {
-          rows.put(`${begins ? '' : path}@${prefixes.nameOf(attribute)}`, value.trim());
+          const own = prefixes.nameOf(attribute);
+          if (rows.isOpen) rows.put(`${begins ? '' : path}@${own}`, value.trim());
+          else repeated.addLeaf(`${path}@${own}`);
         }
       }
     },
@@ -62,7 +72,11 @@ async function* recordsOf(
     close() {
       prefixes.close();
       const element = open.pop();
-      if (element === undefined || !rows.isOpen) return;
+      if (element === undefined) return;
+      if (!rows.isOpen) {
+        if (!element.hasChildren) repeated.addLeaf(element.path);
+        return;
+      }
       const text = element.text.trim();
       if (element.isRecord) {
         if (text !== '') rows.put('text', text);

@@ -20,7 +20,7 @@ interface XmlOptions {
 
 /**
  * Reads XML as a stream; malformed XML is refused with a SourceError. It accepts only the five entities of XML itself
- * and refuses a DOCTYPE, so that nothing can expand or be fetched. Yields after each piece of input, so that a caller
+ * and refuses a DOCTYPE with definitions, so that nothing can expand or be fetched. Yields after each piece of input, so that a caller
  * can take the results of its handlers before more is read.
  */
 export async function* readXml(
@@ -37,8 +37,9 @@ export async function* readXml(
   parser.on('error', (error) => {
     throw broken(file, error.message);
   });
-  parser.on('doctype', () => {
-    throw refusedDoctype(file);
+  // A DOCTYPE that names a file is read over, and the file is never loaded; only an internal subset defines entities.
+  parser.on('doctype', (text) => {
+    if (text.includes('[') || /^\s*html\b/i.test(text)) throw refusedDoctype(file);
   });
   // Before the tag ends, because the parser needs much memory for each attribute.
   parser.on('attribute', () => {
@@ -99,7 +100,7 @@ export async function* readXml(
 function refusedDoctype(file: Pick<TableFile, 'name'>) {
   return tableError(
     file,
-    'The XML file has a DOCTYPE, which may define entities. Storeferry does not read such files.',
+    'The XML file has a DOCTYPE that is one of HTML or defines entities. Storeferry does not read such files.',
     'Export it without a DOCTYPE. If it is an HTML page, it is probably the login or error page of the service that should have sent the file.',
   );
 }

@@ -1,9 +1,7 @@
-import { type TableCandidate, TableChoiceError } from '../model/storeferry-error.ts';
 import {
   type LimitedTable,
   recordsIn,
   refuseColumns,
-  type TableFile,
   type TableRow,
   tableError,
   tableLimitError,
@@ -138,56 +136,4 @@ export class RecordsAsRows {
     this.#rows = [];
     return rows;
   }
-}
-
-const PATHS_KEPT = 500;
-const PATHS_NAMED = 5;
-const PATHS_CHOSEN_FROM = 12;
-
-/** Usual names of the elements and keys that hold a record, in several languages, without namespace. */
-const RECORD_NAME =
-  /^(?:products?|produits?|produkte?|productos?|prodotti|prodotto|items?|offers?|articles?|artikel|articulos?|goods|entry|entries|records?|rows?|variants?|contacts?|customers?|subscribers?|people|persons?|users?)$/i;
-
-/** Counts possible records of a file, to name their path if the job names none or a wrong one. */
-export class RepeatedPaths {
-  readonly #counts = new Map<string, number>();
-
-  /** Whether there is no list of objects. */
-  get isEmpty(): boolean {
-    return this.#counts.size === 0;
-  }
-
-  add(path: string): void {
-    const count = this.#counts.get(path);
-    if (count !== undefined || this.#counts.size < PATHS_KEPT) this.#counts.set(path, (count ?? 0) + 1);
-  }
-
-  /**
-   * The error for a file without records at the requested path. The likely path is the only one of the first group that is
-   * not empty: outermost repeated paths with a usual name of records, repeated paths with paths below them, repeated paths.
-   */
-  unclear({ name: file }: Pick<TableFile, 'name'>, message: string, hint: string): TableChoiceError {
-    const repeated = [...this.#counts]
-      .filter(([path, count]) => count > 1 && path !== '')
-      .sort(([a, one], [b, other]) => other - one || a.length - b.length)
-      .map(([value, records]) => ({ value, records }));
-    const paths = repeated.map(({ value }) => value);
-    const known = [...this.#counts.keys()];
-    const named = outermost(paths.filter((path) => RECORD_NAME.test(path.replace(/^.*[.:]/, ''))));
-    const parents = paths.filter((path) => known.some((other) => other.startsWith(`${path}.`)));
-    const [likely, ...others] = [named, parents, paths].find(({ length }) => length > 0) ?? [];
-    const shown = repeated.slice(0, PATHS_NAMED);
-    const repeats = shown.map(({ value, records }) => `\`${value}\` (${records} times)`).join(', ');
-    const rank = ({ value }: TableCandidate) => (named.includes(value) ? 0 : parents.includes(value) ? 1 : 2);
-    return new TableChoiceError(shown.length === 0 ? message : `${message} Repeated paths: ${repeats}.`, {
-      ...{ key: 'records', place: { file }, hint },
-      candidates: repeated.sort((one, other) => rank(one) - rank(other)).slice(0, PATHS_CHOSEN_FROM),
-      likely: others.length === 0 ? likely : undefined,
-    });
-  }
-}
-
-/** The paths that are not below another of them. */
-function outermost(paths: readonly string[]): string[] {
-  return paths.filter((path) => !paths.some((other) => path.startsWith(`${other}.`)));
 }

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { editYaml, pausedPart, type YamlEdit } from '../../src/config/edit-yaml.ts';
+import { keepPlaceholders, parseTemplate } from '../../src/config/placeholder.ts';
 
 const JOB = `# yaml-language-server: $schema=../schemas/job.schema.json
 import: products
@@ -20,6 +21,9 @@ notify: { url: "\${OPS_WEBHOOK:}" }
 `;
 
 const set = (to: string | number | undefined, ...path: readonly string[]): YamlEdit => ({ set: path, to });
+
+const placeholdersIn = (text: string) =>
+  (parseTemplate(text) ?? []).flatMap((part) => (typeof part === 'string' ? [] : [part.source]));
 
 describe('editYaml', () => {
   it.each<[string, YamlEdit[], string, string]>([
@@ -42,9 +46,9 @@ describe('editYaml', () => {
     ],
     [
       'another key of a block',
-      [set(`https://a.example/?token=\${FEED_TOKEN}`, 'source', 'url'), set(undefined, 'source', 'path')],
+      [set('https://a.example/?page=1', 'source', 'url'), set(undefined, 'source', 'path')],
       '    path: "list.csv" # every day\n',
-      `    url: "https://a.example/?token=\${FEED_TOKEN}"\n`,
+      '    url: "https://a.example/?page=1"\n',
     ],
     [
       'a new map, after the comment that shows it',
@@ -87,6 +91,34 @@ describe('editYaml', () => {
     }
   });
 
+  it.each([
+    ['keeps those of the value', `\${FEED}/b?t=\${T:x}`, `\${FEED}/b?t=\${T:x}`],
+    ['writes others as text', `\${KEY}\${FEED}`, `$\${KEY}\${FEED}`],
+    ['writes those with another default as text', `\${T}\${T:y}`, `$\${T}$\${T:y}`],
+    ['writes those within others as text', `\${X:\${KEY}}`, `$\${X:$\${KEY}}`],
+    ['writes what is no placeholder as text', '${ ${T', '$${ $${T'],
+    ['leaves text as it is', `$\${KEY} $$\${FEED} $5`, `$\${KEY} $$\${FEED} $5`],
+  ])('%s, of placeholders', (_, typed, written) => {
+    const file = `source: { url: "\${FEED}/a?t=\${T:x}" }\nother: "\${KEY}"\n`;
+    const edit = { set: ['source', 'url'], to: typed };
+    expect(parse(editYaml(file, [edit])).source.url).toBe(written);
+    const foreign = parse(editYaml(file, [{ ...edit, foreign: true }])).source.url;
+    expect(parseTemplate(foreign)?.every((part) => typeof part === 'string')).toBe(true);
+  });
+
+  it('keeps no placeholder in a text that a template cannot have', () => {
+    const sign = fc.constantFrom('$', '{', '}', 'A', ':', '${', `\${A}`, `\${A:B}`);
+    const anyText = fc.array(sign, { maxLength: 12 }).map((all) => all.join(''));
+    fc.assert(
+      fc.property(anyText, anyText, (typed, before) => {
+        const known = new Set(placeholdersIn(before));
+        const kept = placeholdersIn(keepPlaceholders(typed, before));
+        expect(kept.filter((one) => !known.has(one))).toEqual([]);
+        expect(parseTemplate(keepPlaceholders(typed, before))).toBeDefined();
+      }),
+    );
+  });
+
   it('writes any text, or refuses', () => {
     const texts = fc.oneof(
       fc.string(),
@@ -96,7 +128,9 @@ describe('editYaml', () => {
       fc.property(texts, fc.constantFrom('path', 'sheet'), (text, key) => {
         for (const file of [JOB, 'source: { path: a }\n', 'source:\n  path: |\n    a\nb: 1\n']) {
           const edited = editYaml(file, [{ set: ['source', key], to: text }]);
-          expect(parse(edited).source[key]).toBe(text);
+          const written: string = parse(edited).source[key];
+          if (text.includes('$${')) expect(written).toContain('$${');
+          else expect(parseTemplate(written)).toEqual(text === '' ? [] : [text]);
         }
       }),
     );

@@ -3,6 +3,7 @@ import { parse } from 'yaml';
 import { importJobSchema, safetySchema } from '../../src/config/job/import-job-schema.ts';
 import { jobText, type NewJob } from '../../src/config/new-workspace/job-text.ts';
 import { mappingText, storesText } from '../../src/config/new-workspace/new-workspace.ts';
+import { flow } from '../../src/config/new-workspace/yaml-text.ts';
 import { placeholder } from '../../src/config/placeholder.ts';
 import { storesSchema } from '../../src/config/store-config.ts';
 import { checkMapping } from '../../src/mapping/compile-mapping.ts';
@@ -38,6 +39,20 @@ describe('the file of a new job', () => {
     );
     expect(more.schedule).toEqual({ cron: '15 2 * * *', timezone: 'Europe/Paris' });
     expect(more.notify?.on).toEqual(['failed', 'stopped', 'rejects']);
+  });
+
+  it('has no placeholder that an answer or a file has brought', () => {
+    const key = placeholder('STORE_API_KEY');
+    const params = { list: { description: 'x' } };
+    const source = { url: `https://x.example/${key}`, sheet: key, records: key, delimiter: key };
+    const { source: written, ...job } = parse(
+      jobText({ ...JOB, source, params, paramValues: { list: key } }),
+    );
+    expect(written).toEqual({
+      ...{ url: `https://x.example/$${key}`, sheet: `$${key}`, records: `$${key}`, delimiter: `$${key}` },
+    });
+    expect(job.params).toEqual({ list: `$${key}` });
+    expect(flow({ [key]: [key] })).toBe(`{ "${key}": ["$${key}"] }`);
   });
 
   it('writes the safety limits that are judged on its records, with their defaults', () => {

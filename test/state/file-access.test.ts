@@ -1,9 +1,21 @@
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, readdir, realpath, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import {
+  glob,
+  mkdir,
+  mkdtemp,
+  readdir,
+  realpath,
+  rename,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { allowedPath, makeFolders, openAllowed } from '../../src/state/file-access.ts';
+import { allowedPath, findFiles, makeFolders, openAllowed } from '../../src/state/file-access.ts';
 import { makePipe } from '../support/make-pipe.ts';
 
 /** A folder `shop`, which is the workspace, and a folder `outside` beside it. */
@@ -20,6 +32,11 @@ async function scene(links: Readonly<Record<string, string>> = {}) {
   const workspaceDir = join(root, 'shop');
   return {
     root,
+    workspaceDir,
+    lookInWorkspace: (path: string) =>
+      allowedPath(path.replace('ROOT', root), {
+        ...{ workspaceDir, allowedFolders: [join(root, 'outside')], workspaceOnly: true },
+      }),
     look: (path: string, ...allowedFolders: readonly string[]) =>
       allowedPath(path.replace('ROOT', root), {
         workspaceDir,
@@ -87,6 +104,106 @@ describe('a path of a job', () => {
     expect(await at.look('id', 'outside')).toMatchObject(HIDDEN);
     expect(await at.look('id', 'outside/.ssh')).toEqual({ real: join(at.root, 'outside/.ssh/id') });
     expect(await at.look('b.csv', 'out')).toMatchObject(OUTSIDE);
+  });
+});
+
+describe('an absolute path outside the workspace', () => {
+  it('may be in no hidden folder, unless that folder is allowed', async () => {
+    await using at = await scene({ 'outside/keys': '.ssh' });
+    for (const path of ['ROOT/outside/.ssh/id', 'ROOT/outside/.ssh/new', 'ROOT/outside/keys/id'])
+      expect(await at.look(path)).toMatchObject(HIDDEN);
+    expect(await at.look('ROOT/outside/.ssh/id', 'outside/.ssh')).toMatchObject({ real: expect.anything() });
+  });
+});
+
+describe('a path from a browser', () => {
+  it('leads nowhere but into the workspace, by itself and by links', async () => {
+    await using at = await scene({ 'shop/link': '../outside', 'shop/own': 'inbox', 'shop/secret': '.env' });
+    for (const path of ['inbox/a.csv', 'own/a.csv', 'ROOT/shop/inbox/a.csv'])
+      expect(await at.lookInWorkspace(path)).toEqual({ real: join(at.workspaceDir, 'inbox/a.csv') });
+    for (const path of ['link/b.csv', 'ROOT/outside/b.csv', 'ROOT/outside/*', '../outside/b.csv', '/'])
+      expect(await at.lookInWorkspace(path)).toMatchObject(OUTSIDE);
+    for (const path of ['.env', 'secret', 'ROOT/shop/.env'])
+      expect(await at.lookInWorkspace(path)).toMatchObject(HIDDEN);
+  });
+});
+
+describe('a glob', () => {
+  const files = ['a.csv', 'b.csv', 'deep/a.csv', 'deep/er/a.csv', 'x(1).csv', 'x[1].csv', 'deep/{a}.csv'];
+  const folder = async () => {
+    const dir = await freshFolder();
+    for (const name of [...files, '.hidden/a.csv', 'deep/.a.csv']) {
+      await mkdir(dirname(join(dir, name)), { recursive: true });
+      await writeFile(join(dir, name), 'x');
+    }
+    return dir;
+  };
+
+  it('finds what the glob of Node finds, except hidden files', async () => {
+    const dir = await folder();
+    const part = fc.constantFrom(
+      '*',
+      '**',
+      'a*',
+      '*.csv',
+      '?.csv',
+      '[ab].csv',
+      '[!a].csv',
+      '{a,b}.csv',
+      'deep',
+    );
+    const other = fc.constantFrom('x[[]1].csv', 'x*', 'd*p', '{deep,none}', '{deep/er,deep}', 'none', 'er');
+    const pattern = fc
+      .array(fc.oneof(part, other), { minLength: 1, maxLength: 4 })
+
+      .filter((all) => all.at(-1) !== '**')
+      .map((all) => all.join('/'));
+    await fc.assert(
+      fc.asyncProperty(pattern, async (path) => {
+        const expected = new Set<string>();
+        for await (const match of glob(path, { cwd: dir })) {
+          const isFile = (await stat(join(dir, match))).isFile();
+          if (isFile && !match.split('/').some((name) => name.startsWith('.'))) expected.add(match);
+        }
+        const found = await findFiles(path, { workspaceDir: dir }).catch(() => []);
+        expect(found.map((file) => file.path)).toEqual([...expected].sort());
+      }),
+    );
+  });
+
+  it.each([
+    ['a*b?', ['abb', 'a-b-', 'abbb'], ['ab', 'a', 'abc-']],
+    ['[a-c!]x', ['ax', 'cx', '!x'], ['dx', 'x']],
+    ['[!a-c]', ['d', '-'], ['a']],
+    ['[]a]', [']', 'a'], ['b']],
+    [String.raw`\*[?`, ['*[x'], ['x[x']],
+    ['?', ['🙂', 'ü'], ['ab']],
+  ])('matches names: %s', async (pattern, names, others) => {
+    const dir = await freshFolder();
+    for (const name of [...names, ...others]) await writeFile(join(dir, name), 'x');
+    const found = await findFiles(pattern, { workspaceDir: dir });
+    expect(found.map(({ path }) => path)).toEqual(names.toSorted());
+  });
+
+  it('goes through a link to a folder only by its name', async () => {
+    const dir = await folder();
+    await symlink('deep', join(dir, 'link'));
+    const find = async (path: string) =>
+      (await findFiles(path, { workspaceDir: dir })).map((file) => file.path);
+    for (const path of ['link/?.csv', '{link,none}/a.csv']) expect(await find(path)).toEqual(['link/a.csv']);
+    expect(await find('*/a.csv')).toEqual(['deep/a.csv']);
+    expect(await find('**/a.csv')).toEqual(['a.csv', 'deep/a.csv', 'deep/er/a.csv']);
+  });
+
+  it('takes few steps for braces and stars without end', async () => {
+    const dir = await folder();
+    await writeFile(join(dir, 'a'.repeat(200)), 'x');
+    const find = (path: string) => findFiles(path, { workspaceDir: dir });
+    await expect(find('{a,b}'.repeat(26))).rejects.toThrow('stands for more than 1000 paths');
+    await expect(find('{1..99999999}.csv')).rejects.toThrow('stands for more than 1000 paths');
+    await expect(find(`${'*a'.repeat(60)}b`)).rejects.toThrow('No file matches');
+    await expect(find(`${'**/'.repeat(100)}none`)).rejects.toThrow('No file matches');
+    await expect(find(`${'+(+(a)'.repeat(40)}b`)).rejects.toThrow('No file matches');
   });
 });
 

@@ -104,7 +104,7 @@ async function lookUntilClear(
   };
   for (;;) {
     try {
-      const look = await lookAtSource(file, reading);
+      const look = await lookAtSource(file, { ...reading, refuseNested: true });
       const { delimiter } = reading;
       return { look, ...reading, delimiter: delimiter && (delimiterName(delimiter) ?? delimiter) };
     } catch (error) {
@@ -213,7 +213,7 @@ async function choose(
   { choices, likely }: Pick<ReadingQuestion, 'choices' | 'likely'>,
 ): Promise<string> {
   if (options.yes && likely !== undefined) {
-    say(`${message} Taken: ${flag} ${likely}.`);
+    say(`${message} Taken: ${flag} ${/[ >]/.test(likely) ? `'${likely}'` : likely}.`);
     return likely;
   }
   if (prompter === null) {

@@ -1,8 +1,8 @@
 import type { MappingSpec } from '../../mapping/spec/mapping-spec.ts';
 import { limitsFor, safetyLimit } from '../../model/safety-limits.ts';
 import type { ImportJob } from '../job/job.ts';
-import { placeholder } from '../placeholder.ts';
-import { schemaLine, yamlText } from './yaml-text.ts';
+import { escapePlaceholders, placeholder } from '../placeholder.ts';
+import { schemaLine, yamlTemplate, yamlText } from './yaml-text.ts';
 
 /** The source of a new job, as its file writes it. */
 export type NewSource = (
@@ -52,7 +52,7 @@ export function jobText(job: NewJob): string {
     `store: ${yamlText(job.store)} # a name in stores.yaml`,
     'source:',
     job.source.path === undefined
-      ? `  url: ${JSON.stringify(job.source.url)} # the address of the file; each run reads it again`
+      ? `  url: ${JSON.stringify(escapePlaceholders(job.source.url))} # the address of the file; each run reads it again`
       : `  path: ${yamlText(job.source.path)} # a file, or a glob such as exports/*.csv; gzip and zip files are unpacked`,
     ...optional('  sheet', job.source.sheet, 'the sheet of the workbook: its name, or its number'),
     ...optional('  records', job.source.records, 'the path of the records in the file'),
@@ -142,7 +142,7 @@ function paramLines({ params, paramValues }: NewJob): string[] {
     const why = description === '' ? '' : ` # ${description.replaceAll(/\s+/g, ' ')}`;
     return {
       set: given !== undefined,
-      line: `${yamlText(name)}: ${given === undefined ? JSON.stringify(usual ?? '') : likeDefault(given, usual)}${why}`,
+      line: `${yamlTemplate(name)}: ${given === undefined ? JSON.stringify(usual ?? '') : likeDefault(given, usual)}${why}`,
     };
   });
   if (entries.length === 0) return [];

@@ -9,7 +9,7 @@ import { SCHEMA_NAMES, schemaFor } from '../json-schema.ts';
 import { placeholder } from '../placeholder.ts';
 import type { StoreConfig } from '../store-config.ts';
 import { jobText, type NewJob, type NewSource } from './job-text.ts';
-import { flow, SCHEMA_FOLDER, schemaLine, yamlText } from './yaml-text.ts';
+import { flow, SCHEMA_FOLDER, schemaLine, yamlTemplate, yamlText } from './yaml-text.ts';
 
 export type { NewSource };
 
@@ -215,12 +215,12 @@ export function mappingText({ file, header, proposal, spec }: StarterMapping): s
     'columns: # a name for each column that is used, and its header in the file',
     ...used.map(
       ([name, column]) =>
-        `  ${yamlText(name)}: ${flow(column)} # ${inLine(proposal.evidence[name] ?? 'the file has it')}`,
+        `  ${yamlTemplate(name)}: ${flow(column)} # ${inLine(proposal.evidence[name] ?? 'the file has it')}`,
     ),
     ...(others.length === 0
       ? []
       : ['  # The other columns of the file; remove the # where you use one below.']),
-    ...others.map((text) => `  # ${yamlText(wordFor(text, words))}: ${yamlText(text)}`),
+    ...others.map((text) => `  # ${yamlTemplate(wordFor(text, words))}: ${yamlText(text)}`),
     ...Object.entries(parts).flatMap(([key, part]) => partLines(key, part)),
     '# There is more: price rules, look-ups, conditions, and products over several rows (docs/mappings.md of Storeferry).',
     '',
@@ -242,7 +242,7 @@ function partLines(key: string, part: unknown): string[] {
   const about = key === 'product' ? ' # url is the key: the same url is the same product in every run' : '';
   return [
     `${key}:${about}`,
-    ...Object.entries(part).map(([name, value]) => `  ${yamlText(name)}: ${flow(value)}`),
+    ...Object.entries(part).map(([name, value]) => `  ${yamlTemplate(name)}: ${flow(value)}`),
   ];
 }
 

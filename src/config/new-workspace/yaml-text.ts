@@ -1,11 +1,12 @@
 import { parse } from 'yaml';
+import { escapePlaceholders } from '../placeholder.ts';
 
 /** A text for a YAML file of a workspace: quoted only if necessary, and never a placeholder. */
 export function yamlText(text: string): string {
-  return yamlTemplate(text.replaceAll('${', '$${'));
+  return yamlTemplate(escapePlaceholders(text));
 }
 
-/** The same for a text that may have placeholders. */
+/** The same for a text that may have placeholders, and for keys, which have none. */
 export function yamlTemplate(literal: string): string {
   return /^[\p{L}\p{N}_./][\p{L}\p{N}_./@+() -]*$/u.test(literal) && readsAs(literal, literal)
     ? literal
@@ -17,7 +18,7 @@ export function flow(value: unknown): string {
   if (typeof value === 'string') return yamlText(value);
   if (Array.isArray(value)) return `[${value.map(flow).join(', ')}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
-  const entries = Object.entries(value).map(([key, one]) => `${yamlText(key)}: ${flow(one)}`);
+  const entries = Object.entries(value).map(([key, one]) => `${yamlTemplate(key)}: ${flow(one)}`);
   return `{ ${entries.join(', ')} }`;
 }
 

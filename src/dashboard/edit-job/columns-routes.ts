@@ -15,7 +15,12 @@ import type { Workspace } from '../../config/workspace.ts';
 import type { MappingFile, MappingSpec } from '../../mapping/spec/mapping-spec.ts';
 import { type ConfigurationProblem, formatPlace } from '../../model/storeferry-error.ts';
 import { checkMappings } from '../../run/inputs/open-mapping.ts';
-import { lookAtSource, previewIsolated, type SourceLook } from '../../run/preview-source.ts';
+import {
+  browserAccess,
+  lookAtSource,
+  previewIsolated,
+  type SourceLook,
+} from '../../run/preview-source.ts';
 import { keepNewest } from '../actions/uploads.ts';
 import { audit } from '../audit.ts';
 import { notFound } from '../guard/page-error.ts';
@@ -77,7 +82,7 @@ export function columnsRoutes(app: FastifyInstance, { dashboard, log }: RoutePar
     if (known !== undefined) return await known;
     const look = lookAtSource(job.source, {
       ...readingOf(job, mapping.spec.csv),
-      access: workspace.fileAccess(),
+      access: browserAccess(workspace.dir),
       signal: AbortSignal.any([dashboard.context.signal, AbortSignal.timeout(FETCH_WITHIN_MS)]),
     });
     keepNewest(looks, MOST_LOOKS, id, look);

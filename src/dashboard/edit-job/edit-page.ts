@@ -1,10 +1,11 @@
 import type { EditableFile } from '../../config/edit-file.ts';
 import { FLOOR_TEXT } from '../../model/safety-limits.ts';
 import { html, type Markup, type Slot } from '../../report/html/markup.ts';
+import { listed } from '../../report/printable.ts';
 import type { Viewer } from '../access/sessions.ts';
 import { scheduleChoices, workerNote } from '../new-job/draft-page.ts';
 import { jobHref, scheduleWords } from '../pages/job-card.ts';
-import { type Page, problemList } from '../pages/page.ts';
+import { type Notice, type Page, problemList } from '../pages/page.ts';
 import { type Choice, field, postForm, select } from '../pages/post-form.ts';
 import { type EditField, type EditValues, editForm } from './edit-form.ts';
 
@@ -18,6 +19,8 @@ export interface EditPageFacts {
   readonly values: EditValues;
   /** Sentences by the names of the fields; '' for those about no field. */
   readonly errors: ReadonlyMap<string, readonly string[]>;
+  /** The settings of another server that were removed, after the file was saved. */
+  readonly removed?: readonly string[];
   /** What the file had when the form was shown, if the file has been changed since. */
   readonly outdated?: EditValues;
   /** The file for people, without secrets. */
@@ -28,14 +31,21 @@ export interface EditPageFacts {
 
 /** The form for source, schedule and limits of a job. */
 export function editPage(facts: EditPageFacts, viewer: Viewer): Page {
-  const { name, file, errors, outdated, text } = facts;
+  const { name, file, errors, outdated, text, removed } = facts;
   const path = html`<code>jobs/${name}.yaml</code>`;
   const form = file.problems.length === 0;
   return {
     title: `Edit ${name}`,
     section: 'jobs',
     form: true,
-    notice: outdated !== undefined ? OUTDATED : errors.size > 0 ? REFUSED : null,
+    notice:
+      outdated !== undefined
+        ? OUTDATED
+        : removed !== undefined
+          ? savedWithout(removed)
+          : errors.size > 0
+            ? REFUSED
+            : null,
     body: html`<p class="page-lead">Changes ${path}: only what you change here; comments and everything else stay as they are. Mode and other settings are changed in the file${file.at(['import']) === undefined ? '' : html`, columns under <a href="${jobHref(name)}/columns">Match columns</a>`}.</p>
 ${(errors.get('') ?? []).map((message) => html`<p class="notice bad" role="alert">${message}</p>`)}
 ${!form && html`<section class="notice bad"><h2>The form needs a file that is valid YAML</h2>${problemList(file.problems)}<p>Correct the file and load this page again.</p></section>`}
@@ -49,6 +59,11 @@ const OUTDATED = {
   text: 'The file was changed after this form was shown. Nothing was written. Fields that you changed have what you typed; the others have what the file has now. Look at both, then save again, or cancel.',
 } as const;
 const REFUSED = { tone: 'bad', text: 'Nothing was written: correct the marked fields.' } as const;
+
+function savedWithout(removed: readonly string[]): Notice {
+  const text = `Saved. The new address leads to another server, so what was meant for the old one was removed: ${listed(removed)}. If the new server needs them, write them into the file by hand.`;
+  return { tone: 'warning', text };
+}
 
 function formPart(facts: EditPageFacts, viewer: Viewer): Markup {
   const { name, file, shown, values } = facts;
@@ -72,7 +87,7 @@ ${
           facts,
         )
       }
-${text({ name: 'location', label: location === 'any' ? 'Path or address' : 'Address', hint: `A path such as exports/*.csv takes all files that fit; an address may be a link to a Google Sheet. Put a token of an address into .env and write: https://shop.example/export.csv?token=\${FEED_TOKEN}` })}`
+${text({ name: 'location', label: location === 'any' ? 'Path or address' : 'Address', hint: `A path such as exports/*.csv takes all files that fit; an address may be a link to a Google Sheet. A placeholder such as \${FEED_TOKEN} stays where the file has it, as long as the address leads to the same server; any other one is written as plain text. Add placeholders in the file, by hand.` })}`
 }
 ${source.map(text)}
 </fieldset>`

@@ -1,8 +1,16 @@
 import type { FastifyInstance } from 'fastify';
-import { editFile, type Path, readEditable } from '../../config/edit-file.ts';
+import {
+  type EditableFile,
+  editedText,
+  editFile,
+  type Path,
+  readEditable,
+  type YamlEdit,
+} from '../../config/edit-file.ts';
 import { whyNoSchedule } from '../../config/job/job.ts';
 import type { Workspace } from '../../config/workspace.ts';
 import { secretRedactor } from '../../model/masked.ts';
+import { placeInWorkspace } from '../../run/preview-source.ts';
 import { audit } from '../audit.ts';
 import { jobHref } from '../pages/job-card.ts';
 import { serverTimezone } from '../pages/moment.ts';
@@ -63,6 +71,8 @@ export function editRoutes(app: FastifyInstance, { dashboard, log }: RouteParts)
     if (missing.size > 0) return again(422, { errors: missing });
     const edits = editsOf(file, now, values);
     if (edits.length === 0) return reply.redirect(jobHref(name), 303);
+    const outside = await whyOutside(workspace, name, file, edits);
+    if (outside !== undefined) return again(422, { errors: new Map([['location', [outside]]]) });
     const paths = pathsOf(file);
     const saved = editFile(workspace, fileOf(name), {
       ...{ sha256: file.sha256, edits, fields: [...paths.values()].flat() },
@@ -83,7 +93,13 @@ export function editRoutes(app: FastifyInstance, { dashboard, log }: RouteParts)
       case 'saved':
         log.info({ job: name }, 'edited a job');
         await audit(dashboard, request, { action: 'edit', job: name });
-        return reply.redirect(jobHref(name), 303);
+        if (saved.removed.length === 0) return reply.redirect(jobHref(name), 303);
+        return reply.sendPage(
+          editPage(
+            { ...factsOf(workspaceOf(dashboard, name), name), removed: saved.removed },
+            request.viewer,
+          ),
+        );
       default:
         return saved satisfies never;
     }
@@ -109,6 +125,32 @@ function merged(now: EditValues, before: EditValues, typed: EditValues): EditVal
 
 type Errors = EditPageFacts['errors'];
 
+/**
+ * Why a form must not name the path that a job would read: whoever may write to the disk of this machine decides which of its
+ * other files are read. Judges the value, with its placeholders filled in, and each path that its braces stand for.
+ */
+async function whyOutside(
+  workspace: Workspace,
+  name: string,
+  file: EditableFile,
+  edits: readonly YamlEdit[],
+): Promise<string | undefined> {
+  if (!edits.some((edit) => 'to' in edit && edit.to !== undefined && isPlace(edit.set))) return undefined;
+  const edited = editedText(file, edits);
+  // A text that is refused is not saved.
+  if ('problem' in edited) return undefined;
+  const job = workspace.inspectionWith({ [fileOf(name)]: edited.text }).job(name)?.value;
+  const path = job?.kind === 'import' ? job.source.path : undefined;
+  if (path === undefined) return undefined;
+  const place = await placeInWorkspace(path, workspace.dir).catch(() => ({ refused: 'cannot be followed' }));
+  if (!('refused' in place)) return undefined;
+  return `Give a path inside the workspace: this one ${place.refused}. A path outside it is written into the file of the job by hand.`;
+}
+
+function isPlace([first, second]: Path): boolean {
+  return first === 'source' && second === 'path';
+}
+
 /** What the checks of a file cannot say of a field that is left blank. */
 function missingIn(
   now: EditValues,
@@ -121,17 +163,6 @@ function missingIn(
   return new Map([
     ...(isNew && location.includes(HIDDEN)
       ? [['location', ['Give the whole address: a secret of the file is not shown here.']] as const]
-      : []),
-    // Whoever may write to the disk of this machine decides which of its other files are read.
-    ...(isNew && place === 'path' && /^(?:[/\\~]|[A-Za-z]:)/.test(location)
-      ? [
-          [
-            'location',
-            [
-              'Give a path inside the workspace. A path outside it is written into the file of the job by hand.',
-            ],
-          ] as const,
-        ]
       : []),
     ...(wrong === undefined ? [] : [['cron', [wrong]] as const]),
     ...(location === '' ? [['location', ['Give the path or the address of the file.']] as const] : []),

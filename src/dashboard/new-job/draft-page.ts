@@ -335,7 +335,7 @@ function newStoreFields(
   const found = typeof preview === 'object' ? preview.currencies.found : undefined;
   const currency = fields['currency'] ?? (/^[A-Z]{3}$/.test(found ?? '') ? found : '');
   const kind = fields['storeKind'] ?? 'own';
-  const hasKey = apiKey !== undefined || known.apiKey !== undefined;
+  const hasKey = apiKey !== undefined || (known.apiKey !== undefined && known.url !== undefined);
   const unit = fields['weightUnit'] ?? 'kg';
   const kinds: Choice[] = [
     ['own', 'My store: I have its address and an API key'],
@@ -343,7 +343,7 @@ function newStoreFields(
   ];
   return html`${field('storeKind', 'Which store is it for?', select('storeKind', kinds, kind))}
 <div data-when="storeKind=own">${field('url', 'Address of the store', html`<input id="url" name="url" type="url" inputmode="url" value="${fields['url'] ?? known.url ?? ''}" placeholder="https://shop.example" autocomplete="off"${invalid(problems, 'url')}>`, wrong(problems, 'url'))}
-${field('apiKey', 'API key', html`<input id="apiKey" name="apiKey" type="password" autocomplete="off" spellcheck="false"${invalid(problems, 'apiKey', 'key-hint')}>`, html`${wrong(problems, 'apiKey')} <span class="quiet" id="key-hint">${hasKey ? 'A key is known; leave this blank to use it. ' : ''}It is written into <code>.env</code> of the workspace, which only its owner can read, and nowhere else.</span>`)}</div>
+${field('apiKey', 'API key', html`<input id="apiKey" name="apiKey" type="password" autocomplete="off" spellcheck="false"${invalid(problems, 'apiKey', 'key-hint')}>`, html`${wrong(problems, 'apiKey')} <span class="quiet" id="key-hint">${hasKey ? 'A key is known for this address; leave this blank to use it. ' : ''}It is written into <code>.env</code> of the workspace, which only its owner can read, and nowhere else.</span>`)}</div>
 ${field('weightUnit', 'Unit in which the store shows weights', select('weightUnit', alike(['kg', 'g', 'lb', 'oz']), unit))}
 ${imports === 'products' && field('currency', 'Currency in which the store sells', html`<input id="currency" name="currency" value="${currency}" placeholder="EUR" maxlength="3" autocomplete="off" spellcheck="false"${invalid(problems, 'currency', 'currency-hint')}>`, html`${wrong(problems, 'currency')} <span class="quiet" id="currency-hint">A price in another currency is rejected. Blank: all prices must be in one currency.</span>`)}`;
 }
@@ -372,7 +372,7 @@ ${postForm(
     body: html`<h2>Use a link</h2>
 <p><label for="address">Link to a file on the web, or to a Google Sheet</label>
 <input id="address" name="address" type="text" inputmode="url" required value="${address}" placeholder="https://shop.example/export.csv" autocomplete="off" spellcheck="false"${isWrong && html` autofocus aria-invalid="true" aria-describedby="wrong-address"`}>${isWrong && html`<span class="field-error" id="wrong-address">${problem}</span>`}</p>
-<p class="hint">Each run downloads the file again. If the link has a secret, such as a token, put the secret into the file <code>.env</code> as <code>FEED_TOKEN</code> and write it in the link as <code>\${FEED_TOKEN}</code>.</p>
+<p class="hint">Each run downloads the file again. If the link has a secret, such as a token, do not type it here: make the job from a file, put the secret into the file <code>.env</code> as <code>FEED_TOKEN</code>, and write the link into the file of the job, with <code>\${FEED_TOKEN}</code> for the secret. Placeholders that are typed here are plain text.</p>
 <p class="actions"><button type="submit" class="button primary">Continue</button></p>`,
   },
   viewer,

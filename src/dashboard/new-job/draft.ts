@@ -142,6 +142,7 @@ async function lookOnce(draft: Draft, known: Reading, dashboard: DashboardContex
   const look = lookAtSource(place, {
     ...others,
     headerRow: headerRow === undefined ? undefined : Number(headerRow),
+    refuseNested: true,
     signal: AbortSignal.any([dashboard.context.signal, AbortSignal.timeout(FETCH_WITHIN_MS)]),
   });
   keepNewest(draft.looks, MOST_LOOKS, key, look);

@@ -150,11 +150,13 @@ function storeOf(
   const isSandbox = fields['storeKind'] === 'sandbox';
   const known = newStore.known();
   const url = baseUrlSchema.safeParse(isSandbox ? newStore.sandbox.url : (fields['url'] ?? '').trim());
-  const key = isSandbox ? newStore.sandbox.apiKey : (typed ?? known.apiKey ?? '');
+  const isKnown = url.success && known.url !== undefined && originOf(url.data) === originOf(known.url);
+  // The key of the environment goes to its own store only, wherever a visitor wants it.
+  const key = isSandbox ? newStore.sandbox.apiKey : (typed ?? (isKnown ? known.apiKey : undefined) ?? '');
   const apiKey = storeSchema.shape.apiKey.safeParse(key);
   const noKey =
     key === ''
-      ? 'The API key of the store is missing.'
+      ? `The API key of the store is missing.${known.apiKey === undefined ? '' : ' The known key is for the known address only.'}`
       : !apiKey.success && `The API key: ${apiKey.error.issues[0]?.message}.`;
   const problems: FieldProblem[] = [
     ...(url.success
@@ -179,6 +181,10 @@ function storeOf(
     name: NEW_STORE,
     answer: { weightUnit, currency: currency?.data, variables, unset: [], sandbox: isSandbox },
   };
+}
+
+function originOf(address: string): string | undefined {
+  return URL.canParse(address) ? new URL(address).origin : undefined;
 }
 
 /** The schedule of a form, undefined for none; or why there cannot be one. */

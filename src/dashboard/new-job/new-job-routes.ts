@@ -1,18 +1,18 @@
-import { existsSync, realpathSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
-import { dirname, sep } from 'node:path';
+import { dirname } from 'node:path';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { writeTogether, writeWhole } from '../../config/edit-file.ts';
 import { composeFiles, leftToDo } from '../../config/new-workspace/new-workspace.ts';
-import { ConfigurationError } from '../../model/storeferry-error.ts';
+import type { Workspace } from '../../config/workspace.ts';
+import { ConfigurationError, SourceError } from '../../model/storeferry-error.ts';
 import { html } from '../../report/html/markup.ts';
 import { formatBytes } from '../../report/printable.ts';
-import { lookAtSource } from '../../run/preview-source.ts';
+import { lookAtSource, placeInWorkspace } from '../../run/preview-source.ts';
 import type { Viewer } from '../access/sessions.ts';
 import { beginAction } from '../actions/show-result.ts';
 import { receiveUpload, UPLOAD_LIMIT_BYTES, withoutFolder } from '../actions/uploads.ts';
 import { audit } from '../audit.ts';
-import { notFound, PageError } from '../guard/page-error.ts';
+import { notFound } from '../guard/page-error.ts';
 import { jobHref } from '../pages/job-card.ts';
 import type { Page } from '../pages/page.ts';
 import { uploadForm } from '../pages/post-form.ts';
@@ -80,9 +80,11 @@ export function newJobRoutes(app: FastifyInstance, { dashboard, uploads, log }: 
       if (!(error instanceof ConfigurationError)) throw error;
       // The places of its problems are those in a file.
       const texts = error.problems.map(({ message }) => message.replace(/^url: /, ''));
-      const problem = dashboard.retell(texts.join(' '));
+      const told = dashboard.retell(texts.join(' '));
       // A typed secret is not sent back.
-      const address = /secret|password/.test(problem) ? '' : url;
+      const isSecret = /secret|password/.test(told);
+      const problem = isSecret ? `${told}. Do so in the file of the job, by hand.` : told;
+      const address = isSecret ? '' : url;
       return reply.sendPage(newJobPage({ limit, address, problem }, request.viewer), 422);
     }
     return reply.redirect(`/new/${drafts.open({ kind: 'web', url }).id}`, 303);
@@ -132,13 +134,12 @@ export function uploadRoutes(app: FastifyInstance, { dashboard, uploads, log }: 
 
   app.post<OfJob>('/jobs/:job/upload', { config: { streamed: true } }, async (request, reply) => {
     const { workspace, job, target } = targetOf(request);
-    const path = workspace.path(target.path);
     const hint = `Put a larger one in its place, ${target.path}, or give the job an address.`;
     const upload = await receiveUpload(request, uploads, { run: `job ${job}`, hint });
     try {
       const { header } = await lookAtSource(upload.path, target.reading);
       target.refuse(header);
-      refuseOutside(workspace.dir, dirname(path));
+      const path = await pathInWorkspace(workspace, target.path);
       await mkdir(dirname(path), { recursive: true });
       await writeWhole(path, await upload.read(), { mode: 0o600 });
     } catch (error) {
@@ -154,17 +155,11 @@ export function uploadRoutes(app: FastifyInstance, { dashboard, uploads, log }: 
   });
 }
 
-/** A link may lead out of the workspace. */
-function refuseOutside(workspace: string, folder: string): void {
-  let there = folder;
-  while (!existsSync(there)) there = dirname(there);
-  const [root, real] = [realpathSync(workspace), realpathSync(there)];
-  if (real === root || real.startsWith(`${root}${sep}`)) return;
-  throw new PageError(
-    409,
-    'Not in the workspace',
-    `${folder} leads out of the workspace: put the file there yourself.`,
-  );
+/** The real path of a file that an upload writes; SourceError if it is, or a link leads, outside the workspace. */
+async function pathInWorkspace(workspace: Workspace, path: string): Promise<string> {
+  const allowed = await placeInWorkspace(path, workspace.dir);
+  if ('real' in allowed) return allowed.real;
+  throw new SourceError(`The file ${path} ${allowed.refused}.`, { hint: allowed.hint });
 }
 
 function uploadPage(

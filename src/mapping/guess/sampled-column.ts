@@ -63,7 +63,10 @@ const FROM_BEHIND = /(?<!\s)\s*(〜|～|~|起|から|'?(?:den|dan) itibaren)$/iu
 const MARK = /(?<!\s)\s*(?<!\*)\*+$/;
 const DASHES = /[.,]\s?[-–—]{1,2}(?=\s*(?:\p{Sc}|\p{L}|$))/u;
 const CURRENCY = /(?:\p{Sc}|\p{L}[\p{L}\p{Sc}.]{0,4}|R\$|A\$|C\$|US\$)/u.source;
-const AMOUNT = new RegExp(`^(${CURRENCY})?\\s*(-?[0-9](?:[0-9.,'’\\s]*[0-9])?)\\s*(${CURRENCY})?$`, 'u');
+const AMOUNT = new RegExp(
+  `^(${CURRENCY})?\\s*(-?[0-9](?:[0-9.,'’ \u00a0\u2009\u202f]*[0-9])?)\\s*(${CURRENCY})?$`,
+  'u',
+);
 
 /** Reads an amount, with currency, `ab` and footnote sign; undefined for another text. */
 export function readAmount(value: string): WrittenAmount | undefined {
@@ -268,7 +271,7 @@ export interface WrittenCount {
 const PIECES =
   'stk|stck|stück|st|pcs|pc|pieces|piece|units|unit|ea|each|pièces|pces|uds|ud|unidades|pezzi|pz|stuks|szt|sztuk|ks|kusů|шт|штук|adet|ad|個|点|件|个';
 const COUNT = new RegExp(
-  `^([>≥]|über|over|mehr als|plus de|más de|ponad|více než|více jak|более|больше)?\\s*(-?\\d[\\d.,'\\s]*?)\\s*(\\+)?\\s*(${PIECES})?\\.?\\s*(\\+)?$`,
+  `^([>≥]|über|over|mehr als|plus de|más de|ponad|více než|více jak|более|больше)?\\s*(-?\\d[\\d.,' ]*?)\\s*(\\+)?\\s*(${PIECES})?\\.?\\s*(\\+)?$`,
   'iu',
 );
 

@@ -155,11 +155,15 @@ it('shows no secret that stands in an address of the file, and keeps it', async 
   expect(checked.stdout + checked.stderr).not.toContain('9f8a7c6b');
 });
 
-it('keeps placeholders of addresses as they are written', async () => {
+it('keeps placeholders of addresses as they are written, and takes others as text', async () => {
   const location = `https://shop.example/a.csv?token=\${FEED_TOKEN}`;
-  await save(await client.get(EDIT), { place: 'url', location });
-  expect(await read()).toContain(`source:\n  url: ${JSON.stringify(location)}\nmapping`);
-  expect(fieldOf(await client.get(EDIT), 'location')).toBe(location);
+  const byHand = JOB.replace('path: catalog.csv', `url: "${location}"`);
+  await nightly.workspace.write(FILE, byHand);
+  await save(await client.get(EDIT), { location: location.replace('a.csv', 'b.csv') });
+  expect(await read()).toBe(byHand.replace('a.csv', 'b.csv'));
+  await save(await client.get(EDIT), { location: `${location}&more=\${OTHER_TOKEN}` });
+  expect(await read()).toBe(byHand.replace(location, (text) => `${text}&more=$\${OTHER_TOKEN}`));
+  expect(fieldOf(await client.get(EDIT), 'location')).toBe(`${location}&more=$\${OTHER_TOKEN}`);
 });
 
 it('overwrites nothing that was written by hand meanwhile', async () => {

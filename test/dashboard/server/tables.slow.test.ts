@@ -83,8 +83,8 @@ describe('tables beside the source, uploaded in the dashboard', () => {
     const dashboard = await serveDashboard(shop.workspace);
     const client = await dashboard.signedIn('full');
     const refused = await upload(client, 'lookup:cities', 'code,name\nB,Bern\n');
-    expect(refused.status).toBe(409);
-    expect(refused.words).toContain('leads out of the workspace');
+    expect(refused.status).toBe(422);
+    expect(refused.words).toContain('leads outside the workspace');
     await expect(readFile(join(outside, 'cities.csv'))).rejects.toThrow('ENOENT');
   });
 });

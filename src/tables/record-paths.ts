@@ -1,0 +1,184 @@
+import { type TableCandidate, TableChoiceError } from '../model/storeferry-error.ts';
+import type { TableFile } from './table-file.ts';
+
+const MAX_PATHS = 500;
+const MAX_LEAVES = 2_000;
+const PATHS_NAMED = 5;
+const PATHS_CHOSEN_FROM = 12;
+
+/** Usual names of the elements and keys that hold a record, in several languages, without namespace. */
+const RECORD_NAME =
+  /^(?:products?|produits?|produkte?|productos?|prodotti|prodotto|items?|offers?|articles?|artikel|articulos?|goods|entry|entries|records?|rows?|contacts?|customers?|subscribers?|people|persons?|users?)$/i;
+/** Usual names of the variants within a record. */
+const VARIANT_NAME =
+  /^(?:variants?|variations?|varianten?|variantes?|combinations?|skus?|child(?:ren)?|models?|sizes?)$/i;
+/** Leaves that each variant of a product has of its own. */
+const VARIANT_LEAF = /(?:price|sku|gtin|ean|barcode|stock|quantity|qty|preis|prix|precio|prezzo|cena)/i;
+/** Lists within a record that have amounts and are no variants. */
+const NO_VARIANTS =
+  /deliver|shipping|tax|tier|param|image|photo|picture|media|review|rating|discount|install?ment|spec|fee|cost/i;
+
+/** A path of objects or elements that repeat. */
+interface RepeatedPath {
+  readonly path: string;
+  readonly count: number;
+  /** Its own leaves: those that no repeated path below it has. */
+  readonly leaves: readonly string[];
+  /** The nearest repeated path above it that has leaves. */
+  readonly parent: string | undefined;
+}
+
+/** Counts possible records of a file, to name their path if the job names none or a wrong one. */
+export class RecordPaths {
+  readonly #counts = new Map<string, number>();
+  readonly #leaves = new Set<string>();
+  readonly #lists = new Set<string>();
+  /** For each path the number of the object above it in which it was last seen. */
+  readonly #seenIn = new Map<string, number>();
+  /** The paths that an object above them has more than once. */
+  readonly #repeats = new Set<string>();
+
+  /** Whether there is no list of objects. */
+  get isEmpty(): boolean {
+    return this.#lists.size === 0;
+  }
+
+  /** Adds an object or element; `isListed` where it stands in a list. */
+  add(path: string, isListed = true): void {
+    const count = this.#counts.get(path);
+    if (count === undefined && this.#counts.size >= MAX_PATHS) return;
+    this.#counts.set(path, (count ?? 0) + 1);
+    const above = this.#counts.get(parentOf(path)) ?? 0;
+    if (this.#seenIn.get(path) === above) this.#repeats.add(path);
+    this.#seenIn.set(path, above);
+    if (isListed) this.#lists.add(path);
+  }
+
+  /** Adds the path of a value: `shop.offer.price`, `shop.offer@id`. */
+  addLeaf(path: string): void {
+    if (this.#leaves.size < MAX_LEAVES) this.#leaves.add(path);
+  }
+
+  /**
+   * The error for a file without records at the requested path. The likely path is that of the most leaves, with the list
+   * of variants within its records; none is likely if another list has half as many, unless only one has a usual name.
+   */
+  unclear({ name: file }: Pick<TableFile, 'name'>, message: string, hint: string): TableChoiceError {
+    const repeated = this.#repeated();
+    const options = optionsOf(repeated);
+    const shown = repeated.slice(0, PATHS_NAMED);
+    const repeats = shown.map(({ path, count }) => `\`${path}\` (${count} times)`).join(', ');
+    const all = [
+      ...options.map(({ value, records }) => ({ value, records })),
+      ...repeated.map(({ path, count }) => ({ value: path, records: count })),
+    ];
+    return new TableChoiceError(shown.length === 0 ? message : `${message} Repeated paths: ${repeats}.`, {
+      key: 'records',
+      place: { file },
+      hint,
+      candidates: [...new Map(all.map((one) => [one.value, one])).values()].slice(0, PATHS_CHOSEN_FROM),
+      likely: likelyOf(options),
+    });
+  }
+
+  /** The repeated paths, those with most leaves first. */
+  #repeated(): readonly RepeatedPath[] {
+    const paths = new Map([...this.#counts].filter(([path]) => path !== '' && this.#repeats.has(path)));
+    const above = (path: string, among: ReadonlyMap<string, unknown>) => {
+      let up = parentOf(path);
+      while (up !== '' && !among.has(up)) up = parentOf(up);
+      return up === '' ? undefined : up;
+    };
+    const leaves = Map.groupBy(this.#leaves, (leaf) => above(leaf, paths));
+    const holders = new Map([...paths].filter(([path]) => leaves.has(path)));
+    return [...paths]
+      .map(([path, count]) => ({ path, count, leaves: leaves.get(path) ?? [], parent: above(path, holders) }))
+      .sort(
+        (a, b) => b.leaves.length - a.leaves.length || b.count - a.count || a.path.length - b.path.length,
+      );
+  }
+}
+
+/** What a job may name as `records`, with the number of leaves that its rows have. */
+interface RecordOption extends TableCandidate {
+  readonly path: string;
+  readonly leaves: number;
+  /** Whether its records have lists that may be rows too, within the list that is. */
+  readonly isDeep: boolean;
+}
+
+/** The lists of records with the variants in them, those with most leaves first; where none has leaves, all lists. */
+function optionsOf(repeated: readonly RepeatedPath[]): readonly RecordOption[] {
+  const holders = repeated.filter(({ leaves }) => leaves.length > 0);
+  const within = (path: string) =>
+    holders.filter((one) => one.path.startsWith(`${path}.`) && mayBeVariants(one));
+  const options = holders
+    .filter(({ parent }) => parent === undefined)
+    .flatMap(({ path, count, leaves }): readonly RecordOption[] => {
+      const [inner] = within(path);
+      if (inner === undefined)
+        return [{ value: path, path, records: count, leaves: leaves.length, isDeep: false }];
+      const [deeper] = within(inner.path);
+      const both = (outer: string, { path: list, count: records, leaves: own }: RepeatedPath) => ({
+        value: `${outer} > ${list.slice(outer.length + 1)}`,
+        path: outer,
+        records,
+        leaves: leaves.length + own.length,
+        isDeep: deeper !== undefined,
+      });
+      return deeper === undefined ? [both(path, inner)] : [both(inner.path, deeper), both(path, inner)];
+    })
+    .sort((a, b) => b.leaves - a.leaves || (b.records ?? 0) - (a.records ?? 0));
+  if (options.length > 0) return options;
+  return repeated.map(({ path, count }) => ({ value: path, path, records: count, leaves: 0, isDeep: false }));
+}
+
+function likelyOf(options: readonly RecordOption[]): string | undefined {
+  const [best] = options;
+  if (best === undefined || best.isDeep) return undefined;
+  const rivals = options.filter(({ leaves }) => leaves * 2 >= best.leaves);
+  const named = rivals.filter(({ path }) => RECORD_NAME.test(lastOf(path)));
+  const [only, second] = rivals.length === 1 || named.length === 0 ? rivals : named;
+  return second === undefined ? only?.value : undefined;
+}
+
+/** Whether a list within records has variants of them, or records in a group, and not their images or taxes. */
+function mayBeVariants({ path, leaves }: RepeatedPath): boolean {
+  const name = lastOf(path);
+  if (NO_VARIANTS.test(name)) return false;
+  return (
+    VARIANT_NAME.test(name) ||
+    RECORD_NAME.test(name) ||
+    (leaves.length > 1 && leaves.some((leaf) => VARIANT_LEAF.test(lastOf(leaf))))
+  );
+}
+
+/** The list within records whose objects are variants by their columns, where a record has several; undefined for none. */
+export function variantsWithin(
+  header: readonly string[],
+  rows: readonly (readonly string[])[],
+): string | undefined {
+  const columns = header.map((path, index) => ({ path: path.replaceAll('[]', ''), index }));
+  const lists = Map.groupBy(columns, ({ path }) => parentOf(path));
+  const repeat = ({ index }: { readonly index: number }) =>
+    rows.some((row) => row[index]?.includes('\n') === true);
+  const [best] = [...lists]
+    .map(([path, own]) => ({
+      path,
+      parent: undefined,
+      count: own.filter((one) => VARIANT_LEAF.test(lastOf(one.path)) && repeat(one)).length,
+      leaves: own.map((one) => one.path),
+    }))
+    .filter((one) => one.path !== '' && one.count > 0 && one.leaves.length > 1 && mayBeVariants(one))
+    .sort((a, b) => b.leaves.length - a.leaves.length);
+  return best?.path;
+}
+
+function parentOf(path: string): string {
+  return path.slice(0, Math.max(0, path.lastIndexOf('.'), path.lastIndexOf('@')));
+}
+
+/** The last name of a path, without its namespace. */
+function lastOf(path: string): string {
+  return path.replace(/^.*[.@:]/, '');
+}
