@@ -256,7 +256,7 @@ export function titleAbove(
   const header = headerBelow(first, rows);
   if (header === undefined) return null;
   return new HeaderRowError(
-    `${noun[0]?.toUpperCase()}${noun.slice(1)} ${first.line} looks like a title, not like a header: the names of ${header.cells.length} columns seem to be in ${noun} ${header.line}.`,
+    `${noun[0]?.toUpperCase()}${noun.slice(1)} ${first.line} looks like a title, not like a header: the names of ${filled(header).length} columns seem to be in ${noun} ${header.line}.`,
     header.line,
     {
       place: { file, line: first.line },
@@ -265,32 +265,44 @@ export function titleAbove(
   );
 }
 
-/** The header below a title. */
+/** The header below a title, or below a comment. */
 function headerBelow(first: Row, rows: readonly Row[]): Row | undefined {
-  const named = [...new Set(filled(first))];
-  const isRepeated = filled(first).length > named.length;
-  if (named.length > 2 && !isRepeated) return undefined;
+  const texts = filled(first);
+  const named = [...new Set(texts)];
+  const isRepeated = texts.length > named.length;
+  const isComment = texts.every((text) => /^#\s*\S/.test(text));
+  if (named.length > 2 && !isRepeated && !isComment) return undefined;
   // A title in merged cells, as sheets have it: each of them holds it.
   const isMerged = named.length === 1 && isRepeated;
   for (const [index, row] of rows.slice(0, MOST_PREAMBLE).entries()) {
-    const { length } = row.cells;
     const below = rows.slice(index + 1, index + 1 + ROWS_LOOKED_AT);
+    const names = withoutBlankColumns(row, below);
+    const { length } = names;
     // A header with a single name is as wide as its rows, and the name is one word.
     const isTitle = isMerged || first.cells.length !== length || named.some((text) => text.includes(' '));
     // Names over groups of columns, in merged cells: Article, Article, Price, Price.
     const isOverGroups = isRepeated && isSecondHeader(row, rows.slice(index + 1));
     if (
-      (isOverGroups || (isTitle && named.length <= 2 && named.length * 2 <= length)) &&
+      (isComment || isOverGroups || (isTitle && named.length <= 2 && named.length * 2 <= length)) &&
       length >= 2 &&
       below.length > 0 &&
-      below.every(({ cells }) => cells.length === length) &&
-      areNames(row.cells)
+      below.every(({ cells }) => cells.length === row.cells.length) &&
+      areNames(names)
     ) {
       return row;
     }
-    if (filled(row).length > 2) return undefined;
+    if (new Set(filled(row)).size > 2) return undefined;
   }
   return undefined;
+}
+
+/** The cells of a row without those at its end whose columns are blank: a merged title may be wider than the table. */
+function withoutBlankColumns({ cells }: Row, below: readonly Row[]): readonly string[] {
+  const isBlank = (index: number) =>
+    [cells, ...below.map((row) => row.cells)].every((row) => (row[index] ?? '').trim() === '');
+  let length = cells.length;
+  while (length > 0 && isBlank(length - 1)) length--;
+  return cells.slice(0, length);
 }
 
 /** Whether cells can be column names: none blank, all different, words. */

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import fastifyMultipart from '@fastify/multipart';
 import fastifyRateLimit from '@fastify/rate-limit';
 import { type FastifyInstance, type FastifyRequest, fastify } from 'fastify';
+import { loadPlots } from '../report/html/document-sections.ts';
 import { createSessions } from './access/sessions.ts';
 import { signIn } from './access/sign-in.ts';
 import { openTokens, type TokenFile, type Tokens } from './access/tokens.ts';
@@ -94,7 +95,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Running
   });
   const { host, port } = listen;
   try {
-    await app.listen({ host, port });
+    await Promise.all([app.listen({ host, port }), loadPlots()]);
   } catch (error) {
     await app.close();
     throw cannotListen(error, 'The dashboard', listen);

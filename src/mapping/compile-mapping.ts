@@ -70,6 +70,8 @@ export interface CompiledMapping {
   readonly alignment: AlignmentCheck;
   readonly grouping: Grouping;
   readonly mapper: RecordMapper;
+  /** Whether rows with a single text are left out. */
+  readonly skipsHeadings: boolean;
 }
 
 /**
@@ -140,6 +142,7 @@ function compile(spec: MappingSpec, context: CompileContext): CompiledMapping {
     bind: (header, file) => bindTable(columns, spec, header, file, { required, watched }),
     alignment,
     grouping,
+    skipsHeadings: spec.headings === 'skip',
     mapper: withHtmlPolicy(context.html ?? 'keep', {
       ...traced(context.trace, keyField, { key, build }),
       ...{ keyField, skips, notes: scope.notes, clock, joins, damage: compileDamageCheck(scope) },

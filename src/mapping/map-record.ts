@@ -51,11 +51,12 @@ function mapWithKey(
   read: Cell | Unreadable,
   memo: string | undefined,
 ): Mapped {
-  const { head, fault, spans, counted, torn } = rows;
+  const { head, fault, isLeftOut, spans, counted, torn } = rows;
   const key = typeof read === 'string' ? read : rows.key;
   const from = torn ? ({ spans, rows: counted, torn } as const) : { spans, rows: counted };
   const reject = (reason: Reason): Mapped => ({ kind: 'rejected', key, reason, ...from });
-  if (fault !== undefined) return reject(fault);
+  if (fault !== undefined)
+    return isLeftOut ? { kind: 'skipped', key, reason: fault, ...from } : reject(fault);
   const skip = head && mapper.skips.find(({ test }) => test(head, 0));
   if (skip !== undefined) {
     const reason = { code: slugify(skip.reason), message: skip.reason, line: head?.line ?? 0 };

@@ -21,6 +21,7 @@ import type { Binding, ColumnReport } from './columns/bind-table.ts';
 import type { CompiledMapping } from './compile-mapping.ts';
 import { type OpenScratch, type RecordBounds, type RowScratch, strayRecord } from './grouping/grouping.ts';
 import { openSqliteScratch } from './grouping/open-sqlite-scratch.ts';
+import { isSectionHeading } from './is-section-heading.ts';
 import { deferRecord, keyOf, mapRecord } from './map-record.ts';
 import type { RecordRows, SourceRow } from './record-rows.ts';
 import { Trace } from './trace.ts';
@@ -45,6 +46,8 @@ interface TableReading {
   readonly bounds: RecordBounds;
   /** The binding, which the first rows decide. */
   boundTo(batch: readonly Row[]): Binding;
+  /** Whether a row is no data: a repeated header, or a heading that the mapping leaves out. */
+  isHeading(row: Row): boolean;
   /** The next row, which is not taken. */
   row(row: Row): SourceRow;
   /** Takes rows; returns the records that are complete. */
@@ -177,21 +180,29 @@ async function* readTables<Item>(
       const binding = bind(mapping, table);
       options.onTable?.(binding.report, table.file);
       grouper.startTable();
+      const isHeading = (row: Row) =>
+        row.heading === true || (mapping.skipsHeadings && isSectionHeading(row.cells));
       let even: Binding | undefined;
       const reading: Omit<TableReading, 'bounds'> = {
         boundTo(batch) {
           even ??= evened(binding, table.header, batch);
           return even;
         },
+        isHeading,
         row: (row) => sourceRow(mapping, even ?? binding, row, seq),
         recordsOf(batch) {
           const bound = reading.boundTo(batch);
           const rows = batch.map((row, index) => sourceRow(mapping, bound, row, seq + index));
           seq += batch.length;
-          const headings = rows.filter((_, index) => batch[index]?.heading === true);
-          const data =
-            headings.length === 0 ? rows : rows.filter((_, index) => batch[index]?.heading !== true);
-          return [...headings.map((row) => headingRecord(mapping, row)), ...grouper.add(data)];
+          if (!batch.some(isHeading)) return grouper.add(rows);
+          const headings: RecordRows[] = [];
+          const data: SourceRow[] = [];
+          for (const [index, row] of rows.entries()) {
+            const read = batch[index];
+            if (read === undefined || !isHeading(read)) data.push(row);
+            else headings.push(read.heading === true ? headingRecord(mapping, row) : sectionRecord(row));
+          }
+          return [...headings, ...grouper.add(data)];
         },
         seq: () => seq,
         skip(rows) {
@@ -291,7 +302,7 @@ async function* walkBlocks(
         const [row] = piece.rows;
         const begins =
           row !== undefined &&
-          row.heading === undefined &&
+          !reading.isHeading(row) &&
           bounds.begins(reading.row(row), (name) => isSame(nameHash(name), last));
         if (begins) leaveOut(pending);
         else readAllTheSame(pending);
@@ -331,6 +342,12 @@ function headingRecord({ mapper }: CompiledMapping, row: SourceRow): RecordRows 
   const stray = strayRecord(row, reason);
   const key = keyOf(mapper, { ...stray, head: row, rows: [row] });
   return typeof key === 'string' ? { ...stray, key } : stray;
+}
+
+/** A heading between records, which the mapping leaves out. */
+function sectionRecord(row: SourceRow): RecordRows {
+  const reason = { code: 'a-heading', message: 'a heading, no product', line: row.line };
+  return { ...strayRecord(row, reason), isLeftOut: true };
 }
 
 /** A file within a zip, by its staged label. */

@@ -50,6 +50,8 @@ export interface RecordRows {
   readonly childOptions: readonly ReadonlyMap<string, string>[] | undefined;
   /** Why the record cannot be imported, whatever its cells contain. */
   readonly fault: Reason | undefined;
+  /** Whether `fault` is no fault: the mapping leaves the row out on purpose. */
+  readonly isLeftOut?: true;
   /** The key, if it is known without the head. */
   readonly key: string | null;
   readonly spans: readonly RowSpan[];

@@ -10,6 +10,7 @@ import {
 } from '../mapping/compile-mapping.ts';
 import {
   type FileToGuess,
+  headerBelow,
   type MappingAnswers,
   type MappingProposal,
   proposeMapping,
@@ -157,6 +158,27 @@ function refuseVariants(
     candidates: [{ value: likely, records: null }, ...whole],
     likely,
   });
+}
+
+/**
+ * Looks at the file of a new job. TableChoiceError if its records have lists of variants; HeaderRowError also where a later row
+ * has more words that headers are known to have.
+ */
+export async function lookForNewJob(
+  place: string | FilePlace,
+  options: LookOptions = {},
+): Promise<SourceLook> {
+  const look = await lookAtSource(place, { ...options, refuseNested: true });
+  const { header, rows, files, places } = look;
+  if (options.headerRow !== undefined || (places !== undefined && !isSheet(places))) return look;
+  const below = headerBelow(header, fileToGuess(look).rows);
+  const row = below === undefined ? undefined : rows[below];
+  if (row === undefined) return look;
+  throw new HeaderRowError(
+    `The first row does not look like a header, and row ${row.line} does: ${listed(row.cells.filter((cell) => cell.trim() !== '').map((cell) => `'${cell}'`))}.`,
+    row.line,
+    { place: { file: files[0] ?? '', line: 1 } },
+  );
 }
 
 /** `prices.csv reads as CSV: 1,234 rows, 47 columns, separated by comma, utf-8.` */

@@ -186,6 +186,32 @@ describeWithBrowser('a new job in a browser', () => {
     expect(complaints).toEqual([]);
   });
 
+  it('finds the header below merged titles, and lets it be chosen', async () => {
+    const { page, complaints } = await openVisitor(browser, { viewport: PHONE });
+    await page.goto(dashboard.url);
+    await page.getByLabel('Token').fill(dashboard.tokens.full);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.goto(new URL('/new', dashboard.url).href);
+    const rows = [['Ann'], ['Prices'], ['Name', 'Price', 'Stock'], ['Cups'], ['Mug', 4, 1], ['Jug', 5, 2]];
+    const merged = ['A1:C1', 'A2:C2', 'A4:C4'];
+    await page.getByLabel('CSV, Excel').setInputFiles({
+      name: 'titled.xlsx',
+      mimeType: 'application/octet-stream',
+      buffer: makeXlsx([{ name: 'P', rows, merged }]),
+    });
+    await page.getByRole('button', { name: 'Upload' }).click();
+    const row = page.getByLabel('Row with the names of the columns');
+    expect(await row.inputValue()).toBe('3');
+    expect(await page.locator('#preview-counts').innerText()).toBe(
+      'In the file: 2 records can be sent and 1 is skipped.',
+    );
+    await row.fill('2');
+    await row.press('Enter');
+    await page.getByText('Prices', { exact: true }).first().waitFor();
+    expect(await row.inputValue()).toBe('2');
+    expect(complaints).toEqual([]);
+  });
+
   it('renders the records again when a column is given another field, with and without scripts', async () => {
     for (const [javaScriptEnabled, isLate] of [
       [true, false],

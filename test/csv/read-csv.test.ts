@@ -51,6 +51,7 @@ describe('the header', () => {
   it.each([
     ['Stock of the day\nsku,name,price\nA,Mug,9\nB,Cup,8\n', 1, 2],
     ['\n"Stock of the day",,\n\n"sku","name","price"\nA,Mug,9\n', 2, 4],
+    ['# Required | An id,# Required | The name,# The price\nid,title,price\nA,Mug,9\n', 1, 2],
     ['Report;2026-01-31\n\nsku;name;price;stock\nA;Mug;9;1\nB;Cup;8;2\n', 1, 3],
   ])('is in doubt where a title stands above it: %j', async (content, line, header) => {
     const { table } = await read(content, { delimiter: content.includes(';') ? ';' : ',' });

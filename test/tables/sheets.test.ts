@@ -509,6 +509,23 @@ describe('a sheet beyond a limit', () => {
     expect((await readStaged(name, content, {}, { cellBytes: 50 })).cells).toHaveLength(2);
   });
 
+  const prices = [
+    ['sku', 'name', 'price'],
+    ['A', 'Mug', 1],
+    ['B', 'Jug', 2],
+  ];
+  it.each([
+    ['in two rows of merged cells', [['Shop of Ann'], ['Prices of May']], ['A1:C1', 'A2:C2'], 3],
+    ['merged over more columns than the table has', [['Prices of May']], ['A1:F1'], 2],
+    ['merged over two rows', [['Prices of May'], []], ['A1:C2'], 3],
+  ])('finds the header below a title %s', async (_, title, merged, row) => {
+    const sheet = { name: 'P', rows: [...title, ...prices], merged };
+    const { doubt } = await readStaged('a.xlsx', makeXlsx([sheet]));
+    expect(doubt?.message).toBe(
+      `Row 1 looks like a title, not like a header: the names of 3 columns seem to be in row ${row}.`,
+    );
+  });
+
   it('says nothing of lines and quotes where a title stands above the header', async () => {
     const titled = [['Prices of May'], [], ['sku', 'price'], ['A', 1], ['B', 2]];
     const { doubt } = await readStaged('a.xlsx', makeXlsx([{ name: 'P', rows: titled }]));

@@ -14,10 +14,10 @@ import {
 } from '../../mapping/guess-mapping.ts';
 import type { MappingFile, MappingSpec } from '../../mapping/spec/mapping-spec.ts';
 import { didYouMean } from '../../model/nearest.ts';
-import { UsageError } from '../../model/storeferry-error.ts';
+import { explainError, UsageError } from '../../model/storeferry-error.ts';
 import { listed, sentence, shortened } from '../../report/printable.ts';
 import { explainGuess, fileToGuess, type SourceLook } from '../../run/preview-source.ts';
-import type { Asking } from './asking.ts';
+import type { Asking, CheckAnswer } from './asking.ts';
 import { answersOf } from './init-options.ts';
 
 /** The mapping that reads the file. */
@@ -119,7 +119,16 @@ async function askNew(
     const proposal = proposeMapping(imports, file, answers, known);
     const [question] = proposal.questions;
     if (question !== undefined && prompter !== null) {
-      answers[question.id] = await askQuestion(prompter, question);
+      const whyNot = (answer: string) => {
+        try {
+          proposeMapping(imports, file, { ...answers, [question.id]: answer }, known);
+          return undefined;
+        } catch (error) {
+          if (error instanceof UsageError) return explainError(error);
+          throw error;
+        }
+      };
+      answers[question.id] = await askQuestion(prompter, question, whyNot);
       continue;
     }
     for (const line of describeProposal(proposal)) say(line);
@@ -146,16 +155,17 @@ async function askImport(
         ));
   if (wanted === 'products' || wanted === 'contacts') return wanted;
   throw new UsageError('It is not clear whether the file has products or contacts.', {
-    hint: 'Give --import products or --import contacts.',
+    hint: `Give --import products or --import contacts. ${OTHER_HEADER}`,
   });
 }
 
 async function askQuestion(
   prompter: NonNullable<Asking['prompter']>,
   { text, reason, answers }: MappingQuestion,
+  check: CheckAnswer,
 ): Promise<string> {
   const message = `${text} (${reason})`;
-  if (answers.length === 0) return await prompter.text(message);
+  if (answers.length === 0) return await prompter.text(message, { check });
   // A choice must have a value, and '' is one of the answers.
   const chosen = await prompter.choose(
     message,
@@ -167,14 +177,16 @@ async function askQuestion(
 /** The questions that must be answered before there can be a mapping, each with the option that answers it. */
 function leftOpen(questions: MappingProposal['questions']): UsageError {
   const lines = questions.map(({ text, reason, flag, answers }) => {
-    const others = answers.slice(1).map(({ value }) => `'${value}'`);
+    const others = answers.slice(1).map(({ value }) => (value === '' ? "'' for none" : `'${value}'`));
     return `  ${text} ${sentence(reason)}.\n    ${flag}${others.length === 0 ? '' : ` (or ${others.join(', ')})`}`;
   });
   const open = questions.length === 1 ? 'a question' : `${questions.length} questions`;
   return new UsageError(`The file leaves ${open} open:\n${lines.join('\n')}`, {
-    hint: 'Answer with the options above, or run init at a terminal.',
+    hint: `Answer with the options above, or run init at a terminal. ${OTHER_HEADER}`,
   });
 }
+
+const OTHER_HEADER = 'If the header is another row: --header-row NUMBER.';
 
 const COLUMN_WIDTH = 24;
 const SAMPLE_WIDTH = 24;

@@ -18,6 +18,7 @@ import { counted } from '../../report/printable.ts';
 import {
   describeLook,
   lookAtSource,
+  lookForNewJob,
   type ReadingQuestion,
   readingQuestion,
   type SourceLook,
@@ -104,7 +105,7 @@ async function lookUntilClear(
   };
   for (;;) {
     try {
-      const look = await lookAtSource(file, { ...reading, refuseNested: true });
+      const look = await lookForNewJob(file, reading);
       const { delimiter } = reading;
       return { look, ...reading, delimiter: delimiter && (delimiterName(delimiter) ?? delimiter) };
     } catch (error) {

@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from 'commander';
-import type { MappingAnswers } from '../../mapping/guess/propose-mapping.ts';
+import { MAPPING_QUESTIONS, type MappingAnswers } from '../../mapping/guess/propose-mapping.ts';
 import { flag, parsed, text, type ValuesOf } from '../define-command.ts';
 
 /** The options of `init`: each answers a question. */
@@ -74,14 +74,14 @@ export type InitOptions = ValuesOf<typeof INIT_OPTIONS>;
 
 /** The answers that options give to the questions about a new mapping, by their ids (`MappingQuestion`). */
 export function answersOf(options: InitOptions): MappingAnswers {
-  const { decimal, currency, weightIn, group, fromPrices, imageBase, separator, column, word, unused } =
-    options;
-  const single = { decimal, currency, weightIn, group, fromPrices, imageBase, separator };
-  const several = { column, word, unused };
+  const { once, byName } = MAPPING_QUESTIONS;
   return Object.fromEntries([
-    ...Object.entries(single).flatMap(([id, value]) => (value === undefined ? [] : [[id, value] as const])),
-    ...Object.entries(several).flatMap(([kind, values]) =>
-      Object.entries(values ?? {}).map(([name, value]) => [`${kind}.${name}`, value] as const),
+    ...once.flatMap((id) => {
+      const answer = options[id];
+      return answer === undefined ? [] : [[id, answer] as const];
+    }),
+    ...byName.flatMap((kind) =>
+      Object.entries(options[kind] ?? {}).map(([name, answer]) => [`${kind}.${name}`, answer] as const),
     ),
   ]);
 }

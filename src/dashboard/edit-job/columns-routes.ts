@@ -15,12 +15,7 @@ import type { Workspace } from '../../config/workspace.ts';
 import type { MappingFile, MappingSpec } from '../../mapping/spec/mapping-spec.ts';
 import { type ConfigurationProblem, formatPlace } from '../../model/storeferry-error.ts';
 import { checkMappings } from '../../run/inputs/open-mapping.ts';
-import {
-  browserAccess,
-  lookAtSource,
-  previewIsolated,
-  type SourceLook,
-} from '../../run/preview-source.ts';
+import { browserAccess, lookAtSource, previewIsolated, type SourceLook } from '../../run/preview-source.ts';
 import { keepNewest } from '../actions/uploads.ts';
 import { audit } from '../audit.ts';
 import { notFound } from '../guard/page-error.ts';

@@ -5,7 +5,7 @@ import {
   type ProposedColumn,
 } from '../../mapping/guess/propose-mapping.ts';
 import { unsetParams } from '../../mapping/spec/mapping-spec.ts';
-import { rowPlace } from '../../model/row.ts';
+import { isSheet, rowPlace } from '../../model/row.ts';
 import { foreign, html, type Markup } from '../../report/html/markup.ts';
 import { counted, grouped, listed, printable, sentence } from '../../report/printable.ts';
 import { valueText } from '../../report/record-view.ts';
@@ -70,19 +70,32 @@ ${
 /** Everything that changes with the answers: rendered again after each of them. */
 function matching(
   draft: Draft,
-  { name, asked, problem, file }: DraftState,
+  { name, asked, reading, problem, file }: DraftState,
   problems: readonly FieldProblem[],
 ): Markup {
   return html`<fieldset><legend>The file</legend>
 ${file !== undefined && html`<p>${describeLook(file.look, name)}</p>`}
 ${problem !== null && html`<p class="notice bad" role="alert">This file cannot be imported. ${problem}</p>`}
-${asked.map(readingSelect)}
+${asked.filter(({ question }) => question.key !== 'headerRow').map(readingSelect)}
+${(file === undefined ? problem !== null : hasHeaderRow(file.look)) && headerRowField(asked, reading.headerRow)}
 ${file !== undefined && mappingSelect(draft, file)}
 </fieldset>
 ${file?.proposal !== undefined && columnsPart(draft, file, file.proposal.columns)}
 ${file?.spec !== undefined && paramsPart(file, problems)}
 ${file !== undefined && previewPart(file)}
 <p class="actions"><button type="submit" name="do" value="update" class="button" data-without-script>Show the records again</button></p>`;
+}
+
+/** Whether the header of a file is one of its rows. */
+function hasHeaderRow({ places }: DraftFile['look']): boolean {
+  return places === undefined || isSheet(places);
+}
+
+/** The row of the header can always be chosen: a file may begin with a title or a comment that does not look like one. */
+function headerRowField(asked: readonly AskedReading[], row: string | undefined): Markup {
+  const found = asked.find(({ question }) => question.key === 'headerRow');
+  const input = html`<input id="headerRow" name="headerRow" type="number" min="1" inputmode="numeric" value="${row ?? ''}" placeholder="the first with content" data-renders>`;
+  return field('headerRow', 'Row with the names of the columns', input, note(found?.question.error.message));
 }
 
 function readingSelect({ question, value }: AskedReading): Markup {

@@ -4,7 +4,7 @@ import type { MappingAnswers, MappingQuestion } from '../../mapping/guess/propos
 import type { MappingFile, MappingSpec } from '../../mapping/spec/mapping-spec.ts';
 import {
   guessIsolated,
-  lookAtSource,
+  lookForNewJob,
   type ReadingQuestion,
   readingQuestion,
   type SourceGuess,
@@ -77,6 +77,8 @@ export interface AskedReading {
 export interface DraftState {
   readonly name: string;
   readonly asked: readonly AskedReading[];
+  /** How the file is read, as far as somebody has said it. */
+  readonly reading: Reading;
   /** Why there is no `file`: a sentence, or null while a question is open. */
   readonly problem: string | null;
   readonly file: DraftFile | undefined;
@@ -94,34 +96,31 @@ export interface DraftFile extends SourceGuess {
 export async function readDraft(draft: Draft, dashboard: DashboardContext): Promise<DraftState> {
   return await whileFewRead(async () => {
     const name = draft.source.kind === 'file' ? basename(draft.source.upload.path) : draft.source.url;
-    const { asked, problem, look } = await readLook(draft, dashboard);
+    const { look, ...read } = await readLook(draft, dashboard);
     const file = look && (await readMapping(draft, look, dashboard).catch(sentenceOf));
-    if (typeof file !== 'string') return { name, asked, problem, file };
-    return { name, asked, problem: shownOf(draft, file), file: undefined };
+    if (typeof file !== 'string') return { name, ...read, file };
+    return { name, ...read, problem: shownOf(draft, file), file: undefined };
   });
 }
 
 type Reading = Readonly<Partial<Record<ReadingQuestion['key'], string>>>;
 
-/** How the file of a draft is read, as far as it had to be asked. */
-export function readingOf(asked: readonly AskedReading[]): Reading {
-  return Object.fromEntries(asked.map(({ question, value }) => [question.key, value]));
-}
-
 async function readLook(draft: Draft, dashboard: DashboardContext) {
   const asked: AskedReading[] = [];
+  const typedRow = draft.fields['headerRow'] ?? '';
+  let reading: Reading = /^[1-9]\d*$/.test(typedRow) ? { headerRow: typedRow } : {};
   for (;;) {
-    const known = readingOf(asked);
     try {
-      return { asked, problem: null, look: await lookOnce(draft, known, dashboard) };
+      return { asked, reading, problem: null, look: await lookOnce(draft, reading, dashboard) };
     } catch (error) {
       const question = readingQuestion(error);
-      if (question === undefined || known[question.key] !== undefined)
-        return { asked, problem: shownOf(draft, dashboard.retell(sentenceOf(error))) };
+      if (question === undefined || reading[question.key] !== undefined)
+        return { asked, reading, problem: shownOf(draft, dashboard.retell(sentenceOf(error))) };
       const given = draft.fields[question.key];
       const value = given === undefined || given === '' ? question.likely : given;
       asked.push({ question, value });
-      if (value === undefined) return { asked, problem: null };
+      if (value === undefined) return { asked, reading, problem: null };
+      reading = { ...reading, [question.key]: value };
     }
   }
 }
@@ -139,10 +138,9 @@ async function lookOnce(draft: Draft, known: Reading, dashboard: DashboardContex
   const { source } = draft;
   const place = source.kind === 'file' ? source.upload.path : dashboard.openWorkspace().webPlace(source.url);
   const { headerRow, ...others } = known;
-  const look = lookAtSource(place, {
+  const look = lookForNewJob(place, {
     ...others,
     headerRow: headerRow === undefined ? undefined : Number(headerRow),
-    refuseNested: true,
     signal: AbortSignal.any([dashboard.context.signal, AbortSignal.timeout(FETCH_WITHIN_MS)]),
   });
   keepNewest(draft.looks, MOST_LOOKS, key, look);

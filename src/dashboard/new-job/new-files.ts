@@ -15,7 +15,7 @@ import { delimiterName } from '../../model/row.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import { serverTimezone } from '../pages/moment.ts';
 import type { FormFields } from '../route-parts.ts';
-import { type Draft, type DraftFile, type DraftState, OWN_MAPPING, readingOf } from './draft.ts';
+import { type Draft, type DraftFile, type DraftState, OWN_MAPPING } from './draft.ts';
 import { UPLOADS_FOLDER } from './upload-targets.ts';
 
 /** A sentence about what is missing or wrong, and the field of the form; null for none. */
@@ -28,7 +28,11 @@ export interface FieldProblem {
 export type NewFiles = { readonly workspace: NewWorkspace } | { readonly problems: readonly FieldProblem[] };
 
 /** Turns the answers of a draft into a new job, for the code of `init` that writes its files. */
-export function newFilesOf(draft: Draft, { asked, file }: DraftState, dashboard: DashboardContext): NewFiles {
+export function newFilesOf(
+  draft: Draft,
+  { reading, file }: DraftState,
+  dashboard: DashboardContext,
+): NewFiles {
   const { fields } = draft;
   const workspace = dashboard.openWorkspace();
   const { dir } = workspace;
@@ -53,7 +57,7 @@ export function newFilesOf(draft: Draft, { asked, file }: DraftState, dashboard:
   const mappingName = isOwn
     ? freeName(join(dir, 'mappings'), `${name}.yaml`).replace(/\.yaml$/, '')
     : mapping;
-  const source = sourceOf(draft, dir, readingOf(asked));
+  const source = sourceOf(draft, dir, reading);
   const crosswalk = needsCrosswalk(file) ? { path: CROSSWALK, match: 'email', id: 'id' } : undefined;
   return {
     workspace: {
@@ -106,7 +110,7 @@ function whyNoJobName(dir: string, name: string): string | undefined {
 function sourceOf(
   draft: Draft,
   dir: string,
-  { headerRow, delimiter, ...others }: ReturnType<typeof readingOf>,
+  { headerRow, delimiter, ...others }: DraftState['reading'],
 ): NewSource {
   const read = {
     ...others,

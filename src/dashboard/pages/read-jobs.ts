@@ -67,7 +67,7 @@ async function readCard({ workspace, facts, runs, atWork, now }: CardSources): P
     ...{ facts, job, problems, timezone },
     activity: activityOf(runs, atWork),
     need: needOf({ last: facts.last, runs, problems }),
-    history: historyPlot(runs, { timezone, now }),
+    history: await historyPlot(runs, { timezone, now }),
   };
 }
 

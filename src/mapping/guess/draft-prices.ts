@@ -147,7 +147,7 @@ function mayBePrice({ reading }: ProductColumn): boolean {
 }
 
 function askPrice(guess: ProductGuess, candidates: readonly ProductColumn[], reason: string): void {
-  guess.askColumn('price', 'the price', candidates, reason, false);
+  guess.askColumn('price', 'the price', candidates, reason, null);
 }
 
 /** Of prices in several currencies, those in the one that an answer names. */
@@ -197,7 +197,6 @@ function pickSale(
       'the price before the sale',
       candidates,
       `'${sale.header}' is a price during a sale of '${price.header}'; with one of these, '${price.header}' is the price during the sale`,
-      true,
     );
     return { was: undefined, sale };
   }

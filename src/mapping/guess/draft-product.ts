@@ -28,7 +28,7 @@ const nothing = () => '';
 /** A mapping of products, by what the columns show; undefined while a question is open. */
 export function draftProduct(
   guess: ProductGuess,
-  headings: readonly (readonly string[])[],
+  headings: ReadonlySet<readonly string[]>,
 ): ProductMappingSpec | undefined {
   const sku = pickSku(guess);
   const titleColumn = pickTitle(guess);
@@ -65,12 +65,18 @@ export function draftProduct(
     ...(stock === undefined ? {} : { quantity: stock }),
     ...(weight === undefined ? {} : { weight }),
   };
-  const skip = [...prices.skip, ...totalRows(guess, titleColumn), ...headingRows(guess, headings)];
+  const skip = [...prices.skip, ...totalRows(guess, titleColumn)];
+  const [heading] = headings;
+  if (heading !== undefined) {
+    const text = heading.find((cell) => cell.trim() !== '');
+    guess.notes.push(`Rows with one text only, such as '${text}', are headings: they are left out.`);
+  }
   return {
     import: 'products',
     columns: guess.columnSpecs(),
     required: [title, ...[...guess.used.keys()].filter((name) => name === 'price' || name === 'sku')],
     ...(skip.length === 0 ? {} : { skip: [...skip] }),
+    ...(heading === undefined ? {} : { headings: 'skip' }),
     ...(variants.group === undefined ? {} : { group: variants.group }),
     product,
     ...(variants.options === undefined ? {} : { options: variants.options }),
@@ -152,7 +158,7 @@ function pickTitle(guess: ProductGuess): ProductColumn | undefined {
     return guess.claim('title', only, evidence, 'likely');
   }
   const reason = 'no header is called the name of a product';
-  guess.askColumn('title', 'the name of the product', texts, reason, false);
+  guess.askColumn('title', 'the name of the product', texts, reason, null);
   return undefined;
 }
 
@@ -187,14 +193,16 @@ function draftUrl(
     field: 'url',
     what: 'the URL handle',
     concepts: ['url'],
-    fits: (column) => shareOf(column, (value) => HANDLE.test(value)) === 1 || hasPages(column),
+    fits: (column) => shareOf(column, isHandle) === 1 || hasPages(column),
     shown: (column) => `${column.distinct} of ${column.values.length} values are different`,
   });
   if (handle !== undefined) {
     const name = guess.use('url', handle);
-    if (!handle.values.some(isAddresses)) return name;
-    guess.notes.push(`The url of a product is the end of its address in '${handle.header}'.`);
-    return [name, ...PAGE_STEPS];
+    if (handle.values.some(isAddresses)) {
+      guess.notes.push(`The url of a product is the end of its address in '${handle.header}'.`);
+      return [name, ...PAGE_STEPS];
+    }
+    return shareOf(handle, isHandle) === 1 ? name : [name, 'slug'];
   }
   if (group?.by !== undefined) return [group.by, 'slug'];
   const candidates = [by ?? sku, sku, title].filter((column) => column !== undefined);
@@ -218,14 +226,12 @@ function draftUrl(
   guess.askColumn(
     'url',
     'what identifies a product (for its url)',
-    unique,
+    unique.length > 0 ? unique : candidates,
     `'${title.header}' has repeated values${sku === undefined ? '' : `, and so has '${sku.header}'`}`,
-    false,
+    null,
   );
   return undefined;
 }
-
-const HANDLE = /^[\p{L}\p{N}._~-]+$/u;
 
 /** The handle of a page address: its last segment, without the extension of a page. */
 const PAGE_STEPS = [
@@ -243,12 +249,16 @@ function hasPages(column: SampledColumn): boolean {
   return (
     shareOf(column, (value) => isAddresses(value) && /^(?:https?:)?\/\/[^/]+\/[^?#]*[^/?#]/i.test(value)) ===
       1 &&
-    handles.every((handle) => HANDLE.test(handle)) &&
+    handles.every(isHandle) &&
     new Set(handles).size === column.distinct
   );
 }
 
 const KEPT = '_./+#';
+
+function isHandle(value: string): boolean {
+  return /^[\p{L}\p{N}._~-]+$/u.test(value);
+}
 
 /** Whether a product is hidden; unknown words are asked about, because a wrong guess could publish a product that is not ready. */
 function draftHidden(guess: ProductGuess): ProductSpec['hidden'] {
@@ -300,13 +310,7 @@ function draftHidden(guess: ProductGuess): ProductSpec['hidden'] {
     );
     const [first] = unclear;
     if (first !== undefined && guess.answers['column.visible'] === undefined) {
-      guess.askColumn(
-        'visible',
-        'whether the product is shown',
-        unclear,
-        `'${first.header}' may say it`,
-        true,
-      );
+      guess.askColumn('visible', 'whether the product is shown', unclear, `'${first.header}' may say it`);
     }
     return undefined;
   }
@@ -365,22 +369,6 @@ const TOTALS: ReadonlySet<string> = new Set(
     '|',
   ),
 );
-
-/** A row with one cell only is a heading, not a product. */
-function headingRows(
-  guess: ProductGuess,
-  headings: readonly (readonly string[])[],
-): readonly { readonly when: Condition; readonly reason: string }[] {
-  const [first] = headings;
-  if (first === undefined) return [];
-  guess.notes.push(
-    `Rows with one cell only, such as '${first.find((cell) => cell !== '')}', are headings: they are left out.`,
-  );
-  const blank = [...guess.used].filter(([, { column }]) =>
-    headings.every((row) => (row[column.index] ?? '') === ''),
-  );
-  return [{ when: Object.fromEntries(blank.map(([name]) => [name, 'blank'])), reason: 'a heading' }];
-}
 
 /** A last row with totals is not a product. */
 function totalRows(

@@ -55,7 +55,7 @@ export function draftQuantity(guess: ProductGuess): Value | undefined {
     );
     const [only, second] = unclear;
     if (only !== undefined && second === undefined && guess.answers['column.quantity'] === undefined)
-      guess.askColumn('quantity', 'the stock', unclear, `'${only.header}' may be the stock`, true);
+      guess.askColumn('quantity', 'the stock', unclear, `'${only.header}' may be the stock`);
     return undefined;
   }
   const counts = words.values.flatMap((value) => readCount(value) ?? []);

@@ -1,7 +1,8 @@
 import type { GroupSpec } from '../spec/group-spec.ts';
 import type { OptionsSpec, VariantsSpec } from '../spec/product-spec.ts';
 import type { Value } from '../spec/value.ts';
-import { meaningOf, type ProductColumn, type ProductGuess } from './guess.ts';
+import { meaningOf, nameOf, type ProductColumn, type ProductGuess } from './guess.ts';
+import type { ProductConcept } from './header-words.ts';
 import { isCode, isText, mostly } from './sampled-column.ts';
 
 /** How the rows of a file belong to products. */
@@ -27,13 +28,15 @@ export function draftVariants(
       meaningOf(column, ['parent'])?.how === 'exact' && column.values.length > 0 && mostly(column, isCode),
   );
   const given = guess.answers['group'];
-  const choices = guess.free.filter(
+  const option = guess.given('option');
+  const called = guess.free.filter(
     (column) =>
       column.values.length > 0 &&
       meaningOf(column, ['size', 'color', 'option', 'material'])?.how === 'exact' &&
       mostly(column, (value) => value.length <= LONGEST_CHOICE),
   );
-  if (given?.toLowerCase() === 'none') return ALONE;
+  if (given?.toLowerCase() === 'none' || option === 'none') return ALONE;
+  const choices = option === undefined ? called : [option];
   const by = given === undefined ? undefined : guess.called(given);
   const key = by ?? parent;
   if (key !== undefined && key.index !== title?.index) return byParent(guess, key, sku, title, choices);
@@ -150,16 +153,15 @@ function byParent(
   const several = [...groups.values()].filter((rows) => rows.length > 1);
   if (!refers && several.length === 0) return ALONE;
   if (choices.length === 0) {
+    const rows = several.map((group) => group.map(({ row }) => row));
     guess.askColumn(
       'option',
       'the option in which the variants of a product differ',
-      guess.free.filter((column) => column !== parent && isText(column)),
+      guess.free.filter((column) => column !== parent && mayBeChoice(column, rows)),
       `'${parent.header}' groups ${named.length} rows, and no column is called a size or colour`,
-      false,
+      'none of them: each row is one product',
     );
-    const option = guess.given('option');
-    if (option === undefined || option === 'none') return undefined;
-    return byParent(guess, parent, sku, title, [option]);
+    return undefined;
   }
   guess.claim(
     'group',
@@ -184,7 +186,10 @@ function byParent(
       text: 'Which rows are variants of one product?',
       reason: `rows with the same '${parent.header}' have different names, of which only the first would be sent`,
       answers: [
-        { value: parent.header, label: `rows with the same '${parent.header}', under the name of the first` },
+        {
+          value: nameOf(parent),
+          label: `rows with the same '${parent.header}', under the name of the first`,
+        },
         { value: 'none', label: 'each row is one product' },
       ],
     });
@@ -197,6 +202,33 @@ function byParent(
   const by: Value = isWhole || sku === undefined ? name : { first: [name, guess.use('sku', sku)] };
   return { group: { by, rows: 'anywhere' }, rows: 'all', options, inherit: [], by: parent };
 }
+
+/** Whether a column may say what a buyer chooses: texts, or values that differ within each product. */
+function mayBeChoice(column: ProductColumn, products: readonly (readonly number[])[]): boolean {
+  const isOther = column.reading.meanings.some(({ concept }) => NO_CHOICES.includes(concept));
+  const differs = (rows: readonly number[]) =>
+    new Set(rows.map((row) => column.cells[row])).size === rows.length;
+  return column.values.length > 0 && !isOther && (isText(column) || products.every(differs));
+}
+
+const NO_CHOICES: readonly ProductConcept[] = [
+  'sku',
+  'gtin',
+  'id',
+  'mpn',
+  'url',
+  'image',
+  'description',
+  'summary',
+  'price',
+  'regular',
+  'was',
+  'sale',
+  'cost',
+  'quantity',
+  'position',
+  'none',
+];
 
 /** Whether a column has a value on every row, and no value twice. */
 export function isKey(column: ProductColumn | undefined): boolean {

@@ -11,10 +11,21 @@ export interface CandidateAnswer {
   readonly label: string;
 }
 
+/** The questions about a new mapping, as the options of `init` that answer them: once, or `NAME=ANSWER` for each column or word. */
+export const MAPPING_QUESTIONS = {
+  once: ['decimal', 'currency', 'weightIn', 'group', 'fromPrices', 'imageBase', 'separator'],
+  byName: ['column', 'word', 'unused'],
+} as const;
+
+/** The id of a question: `decimal`, `column.price`. */
+type QuestionId =
+  | (typeof MAPPING_QUESTIONS.once)[number]
+  | `${(typeof MAPPING_QUESTIONS.byName)[number]}.${string}`;
+
 /** A question that the file does not answer; nothing is assumed. */
 export interface MappingQuestion {
-  /** The key of its answer in `MappingAnswers`: `column.price`, `decimal`. */
-  readonly id: string;
+  /** The key of its answer in `MappingAnswers`. */
+  readonly id: QuestionId;
   readonly text: string;
   /** Why it is asked, with figures and samples. */
   readonly reason: string;
@@ -25,8 +36,8 @@ export interface MappingQuestion {
 }
 
 /**
- * Answers to questions, and decisions that overrule guesses, by id: `column.FIELD` (a header, `header#2` for the second of
- * that name, or '' for none), `decimal`, `currency`, `weightIn`, `group`, `fromPrices`, `imageBase`, `separator`, `word.WORD`, `unused.HEADER`.
+ * Answers to questions, and decisions that overrule guesses, by the ids of the questions. The answer to `column.FIELD` is a
+ * header, `header#2` for the second of that name, or '' for none.
  */
 export type MappingAnswers = Readonly<Record<string, string>>;
 
@@ -134,7 +145,7 @@ export class Guess<Concept extends string> {
       if (only === undefined) continue;
       if (second !== undefined) {
         const names = among.map(({ header }) => `'${header}'`).join(' and ');
-        this.askColumn(field, what, among, `${names} may both have it`, true);
+        this.askColumn(field, what, among, `${names} may both have it`);
         return undefined;
       }
       return this.claim(
@@ -224,24 +235,23 @@ export class Guess<Concept extends string> {
     );
   }
 
-  /** Asks which column fills a field. */
+  /** Asks which column fills a field. `none`: what it means that no column does; null where one must. */
   askColumn(
     field: string,
     what: string,
     candidates: readonly SampledColumn[],
     reason: string,
-    mayBeNone: boolean,
+    none: string | null = 'none of them',
   ): void {
     const answers = candidates.map((column) => ({
       value: nameOf(column),
       label: `${column.header}: ${sampleOf(column)}`,
     }));
-    const none = { value: '', label: 'none of them' };
     this.ask({
       id: `column.${field}`,
       text: `Which column has ${what}?`,
       reason,
-      answers: mayBeNone ? [...answers, none] : answers,
+      answers: none === null ? answers : [...answers, { value: '', label: none }],
     });
   }
 
@@ -359,7 +369,7 @@ function mainLanguages(readings: readonly HeaderReading<string>[]): readonly str
 }
 
 /** A column as `--column` names it. */
-function nameOf({ header, occurrence }: SampledColumn): string {
+export function nameOf({ header, occurrence }: SampledColumn): string {
   return occurrence === 0 ? header : `${header}#${occurrence}`;
 }
 

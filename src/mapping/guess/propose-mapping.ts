@@ -1,5 +1,6 @@
 import { didYouMean, loosened } from '../../model/nearest.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
+import { isSectionHeading } from '../is-section-heading.ts';
 import type { ContactMappingSpec, ContactSpec, MappingFile, MappingSpec } from '../spec/mapping-spec.ts';
 import type { Flag, Value } from '../spec/value.ts';
 import { cleanContactCell } from '../values/cell.ts';
@@ -26,6 +27,7 @@ import {
 } from './sampled-column.ts';
 
 export type { MappingAnswers, MappingQuestion, ProposedColumn } from './guess.ts';
+export { MAPPING_QUESTIONS } from './guess.ts';
 
 /** The proposed mapping for a file of an unknown format, and the open questions. */
 export interface MappingProposal {
@@ -105,11 +107,12 @@ export function proposeMapping(
   earlier: readonly EarlierMapping[] = [],
 ): MappingProposal {
   refuseUnknownFields(imports, answers);
-  const headings = imports === 'products' ? headingsOf(rows) : [];
+  const headings =
+    imports === 'products' && header.length > 2 ? headingsOf(rows) : new Set<readonly string[]>();
   const clean = (cell: string) => (imports === 'contacts' ? (cleanContactCell(cell) ?? '') : cell);
   const sampled = sampleColumns(
     header,
-    rows.filter((row) => !headings.includes(row)).map((row) => row.map(clean)),
+    rows.filter((row) => !headings.has(row)).map((row) => row.map(clean)),
   );
   const uses = earlierUses(earlier.filter(({ spec, shipped }) => !shipped && spec.import === imports));
   switch (imports) {
@@ -126,16 +129,19 @@ export function proposeMapping(
   }
 }
 
-/** Rows such as a heading between products: one cell only, in a column that nearly all other rows fill. */
-function headingsOf(rows: readonly (readonly string[])[]): readonly (readonly string[])[] {
+/**
+ * The headings between products. None if any row with a single text is something else: a text in a column that other rows
+ * rarely fill continues the row above it.
+ */
+function headingsOf(rows: readonly (readonly string[])[]): ReadonlySet<readonly string[]> {
   const isFilled = (cell: string | undefined) => cell !== undefined && cell.trim() !== '';
-  const [alone, others] = [true, false].map((is) =>
-    rows.filter((row) => (row.filter(isFilled).length === 1) === is),
-  );
-  return (alone ?? []).filter((row) => {
-    const at = row.findIndex(isFilled);
-    return (others ?? []).filter((other) => isFilled(other[at])).length > (others?.length ?? 0) * 0.8;
+  const headings = new Set(rows.filter(isSectionHeading));
+  const others = rows.filter((row) => !headings.has(row));
+  const areHeadings = [...headings].every((row) => {
+    const [at = 0, ...merged] = row.flatMap((cell, index) => (isFilled(cell) ? [index] : []));
+    return merged.length > 0 || others.filter((other) => isFilled(other[at])).length > others.length * 0.8;
   });
+  return areHeadings ? headings : new Set();
 }
 
 function refuseUnknownFields(imports: MappingSpec['import'], answers: MappingAnswers): void {
@@ -188,6 +194,30 @@ export function understoodColumns(
     ),
   };
 }
+
+/**
+ * The row below a supposed header that is more probably the header: at least half of its cells are known header words, while
+ * the supposed one has hardly any. Undefined if there is none.
+ */
+export function headerBelow(header: readonly string[], rows: FileToGuess['rows']): number | undefined {
+  const known = (cells: readonly string[]) => {
+    const texts = [...new Set(cells.map((cell) => cell.trim()).filter((cell) => cell !== ''))];
+    const understood = texts.filter((text) =>
+      [...readProductHeader(text).meanings, ...readContactHeader(text).meanings].some(
+        ({ how }) => how === 'exact',
+      ),
+    );
+    return { count: understood.length, share: understood.length / Math.max(1, texts.length) };
+  };
+  const own = known(header).count;
+  const found = rows.slice(0, MAX_PREAMBLE_ROWS).findIndex((row) => {
+    const { count, share } = known(row);
+    return count >= 2 && share >= 0.5 && count > own * 2;
+  });
+  return found < 0 ? undefined : found;
+}
+
+const MAX_PREAMBLE_ROWS = 20;
 
 /** For each known header with characters beyond ASCII its languages, which help to detect the encoding of the file. */
 export function languagesOf(header: readonly string[]): readonly (readonly string[])[] {
@@ -290,7 +320,7 @@ function draftContact(guess: Guess<ContactConcept>): ContactMappingSpec | undefi
     } else {
       const candidates = guess.columns.filter((column) => shareOf(column, isEmail) > 0);
       const reason = 'no header is called an e-mail address';
-      guess.askColumn('email', 'the e-mail address', candidates, reason, false);
+      guess.askColumn('email', 'the e-mail address', candidates, reason, null);
     }
   }
   const words = (column: SampledColumn) => mostly(column, (value) => /\p{L}/u.test(value));
@@ -335,13 +365,7 @@ function draftContact(guess: Guess<ContactConcept>): ContactMappingSpec | undefi
       reading.meanings.length === 0 && reading.mentions.has('subscribed') && flags(column),
   );
   if (flag === undefined && unclear.length > 0 && guess.answers['column.subscribed'] === undefined)
-    guess.askColumn(
-      'subscribed',
-      'whether the contact gets e-mails',
-      unclear,
-      'their headers may say it',
-      true,
-    );
+    guess.askColumn('subscribed', 'whether the contact gets e-mails', unclear, 'their headers may say it');
   const spellings = { yes: ['yes'], no: ['no'] };
   const unknown = new Set(flag?.values.filter((value) => !isFlag(value)).map((value) => value.toLowerCase()));
   if (flag !== undefined)
@@ -425,7 +449,6 @@ function askAddressParts(guess: Guess<ContactConcept>): void {
         what,
         candidates,
         'without it, the store keeps the old one beside the new address',
-        true,
       );
   }
 }

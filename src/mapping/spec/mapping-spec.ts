@@ -159,6 +159,10 @@ const common = {
     ),
     'Records to leave out on purpose.',
   ),
+  headings: optional(
+    z.literal('skip'),
+    '`skip`: rows with a single text, in one cell or in merged cells, are headings between records: left out and counted. Left out: they are rows.',
+  ),
   group: optional(groupSchema, 'How rows become records. Left out: every row is one.'),
   tests: z.array(mappingTestSchema).default([]).describe('Run by `storeferry check`, offline.'),
 };
