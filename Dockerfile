@@ -15,6 +15,7 @@ COPY --from=build /app/dist ./dist
 COPY package.json LICENSE stores.yaml ./
 COPY mappings ./mappings
 COPY jobs ./jobs
+COPY docs ./docs
 # Named volumes take over who owns the folder they are mounted on.
 RUN chmod 755 dist/cli/main.js \
  && ln -s /app/dist/cli/main.js /usr/local/bin/storeferry \

@@ -45,6 +45,12 @@ export const COMMANDS: readonly Registered[] = [
     alias: ['apply'],
   },
   {
+    name: 'discard',
+    summary: 'discard a plan that waits for approval: it can no longer be sent',
+    load: async () => (await import('./commands/discard-command.ts')).discardCommand,
+    alias: ['reject', 'dismiss'],
+  },
+  {
     name: 'retry',
     summary: 'send the corrected rejects file of a run',
     load: async () => (await import('./commands/retry-command.ts')).retryCommand,

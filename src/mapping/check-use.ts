@@ -30,7 +30,7 @@ export function checkUse(scope: Scope, spec: MappingSpec): void {
       joined === undefined
         ? ['columns', column.name]
         : ['lookups', joined.lookup, 'join', 'columns', joined.column];
-    if (!isUsed(scope, column)) problems.add(path, `the column ${column.name} is used nowhere; remove it`);
+    if (!isUsed(scope, column)) problems.warn(path, `the column ${column.name} is used nowhere; remove it`);
     const numbered = column.name.includes('{n}');
     for (const pattern of column.patterns) {
       if (column.occurrence !== 'all' && pattern.captures.includes('n') !== numbered) {
@@ -57,7 +57,7 @@ export function checkUse(scope: Scope, spec: MappingSpec): void {
     }
   }
   for (const name of Object.keys(spec.params ?? {})) {
-    if (!used.has(name)) problems.add(['params', name], `the param ${name} is used nowhere; remove it`);
+    if (!used.has(name)) problems.warn(['params', name], `the param ${name} is used nowhere; remove it`);
     if (columns.declared.has(name) || columns.captures.has(name)) {
       problems.add(['params', name], `${name} is a column as well; choose another name`);
     }
@@ -81,7 +81,7 @@ export function checkUse(scope: Scope, spec: MappingSpec): void {
     }
     checkParamsOnly(scope, name, when);
     if (!used.has(`lookup ${name}`)) {
-      problems.add(['lookups', name], `the lookup ${name} is used nowhere; remove it`);
+      problems.warn(['lookups', name], `the lookup ${name} is used nowhere; remove it`);
     }
   }
   checkAdjacent(scope, spec);

@@ -29,27 +29,23 @@ export function compileContact(scope: Scope, contact: ContactSpec): (rows: Recor
     compileFlag(scope, ['contact', 'subscribed'], flag),
   );
   const listsOf = compile('subscriberLists', 'number[]', contact.subscriberLists);
-  const fill = (draft: Draft, rows: RecordRows, begin: (field: string) => void): void => {
+  const { faults } = scope;
+  const fill = (draft: Draft, rows: RecordRows, reads: (field: string) => boolean): void => {
     const { head } = rows;
     for (const { name, read } of texts) {
-      begin(name);
-      const text = filledText(read(rows));
+      const text = reads(name) ? filledText(read(rows)) : undefined;
       if (text !== undefined) draft[name] = text;
     }
     const lacking = ADDRESS_PARTS.filter((name) => draft[name] === undefined);
     if (lacking.length > 0 && lacking.length < ADDRESS_PARTS.length)
       scope.notes.push(`address: sent without ${lacking.join(' and ')}; the store keeps what it had there`);
-    begin('properties');
-    const properties = propertiesOf(rows);
+    const properties = reads('properties') ? propertiesOf(rows) : [];
     if (properties.length > 0) draft.properties = properties;
-    begin('tags');
-    const tags = filledList(tagsOf?.(rows));
+    const tags = reads('tags') ? filledList(tagsOf?.(rows)) : undefined;
     if (tags !== undefined) draft.tags = tags.map(String);
-    begin('subscribed');
-    const subscribed = head && isSubscribed?.(head, 0);
+    const subscribed = head !== undefined && reads('subscribed') ? isSubscribed?.(head, 0) : undefined;
     if (typeof subscribed === 'boolean') draft.subscribed = subscribed;
-    begin('subscriberLists');
-    const ids = filledList(listsOf?.(rows));
+    const ids = reads('subscriberLists') ? filledList(listsOf?.(rows)) : undefined;
     if (ids === undefined) return;
     if (!ids.every(isId))
       throw new Unreadable('not-an-id', 'the id of a subscriber list must be a whole number', head?.line);
@@ -57,13 +53,19 @@ export function compileContact(scope: Scope, contact: ContactSpec): (rows: Recor
   };
   return (rows) => {
     const draft: Draft = {};
+    const unread = faults.begin();
     let field = '';
-    try {
-      fill(draft, rows, (name) => {
-        field = name;
-      });
-    } catch (error) {
-      throw error instanceof Unreadable ? error.in(field) : error;
+    const reads = (name: string): boolean => {
+      field = name;
+      return unread?.has(name) !== true;
+    };
+    for (let isFilled = false; !isFilled; ) {
+      try {
+        fill(draft, rows, reads);
+        isFilled = true;
+      } catch (error) {
+        faults.leaveOut(unread, field, error);
+      }
     }
     if (Object.keys(draft).length > 0) return { body: draft };
     const line = rows.head?.line;

@@ -95,9 +95,9 @@ export function compileMapping(spec: MappingSpec, context: MappingContext, trace
       problems.add(['lookups', name], 'the table was not read');
   }
   const compiled = compile(spec, { ...context, params, lookups, problems, trace });
-  const [first] = problems.found;
-  if (first !== undefined) {
-    const all = problems.found.map(({ path, message }) => `${path.join('.')}: ${message}`);
+  const errors = problems.found.filter(({ isWarning = false }) => !isWarning);
+  if (errors.length > 0) {
+    const all = errors.map(({ path, message }) => `${path.join('.')}: ${message}`);
     throw new MappingError(`The mapping cannot be used: ${all.join('; ')}`, {
       hint: 'storeferry check prints line and column.',
     });
@@ -105,7 +105,7 @@ export function compileMapping(spec: MappingSpec, context: MappingContext, trace
   return compiled;
 }
 
-/** All errors of a mapping that its schema cannot find, with the path of each. */
+/** All errors and warnings of a mapping that its schema cannot find, with the path of each. */
 export function checkMapping(
   spec: MappingSpec,
   limits: MappingLimits = DEFAULT_LIMITS,
@@ -145,7 +145,15 @@ function compile(spec: MappingSpec, context: CompileContext): CompiledMapping {
     skipsHeadings: spec.headings === 'skip',
     mapper: withHtmlPolicy(context.html ?? 'keep', {
       ...traced(context.trace, keyField, { key, build }),
-      ...{ keyField, skips, notes: scope.notes, clock, joins, damage: compileDamageCheck(scope) },
+      ...{
+        keyField,
+        skips,
+        notes: scope.notes,
+        faults: scope.faults,
+        clock,
+        joins,
+        damage: compileDamageCheck(scope),
+      },
     }),
   };
 }

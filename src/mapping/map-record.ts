@@ -2,6 +2,7 @@ import type { DeferredRecord, Mapped } from '../model/mapped-record.ts';
 import type { Reason } from '../model/reason.ts';
 import type { Joins } from './compile-joins.ts';
 import type { DamageCheck } from './damage-check.ts';
+import type { Faults } from './faults.ts';
 import type { Clock } from './product/pricing.ts';
 import { memoOf, type RecordRows } from './record-rows.ts';
 import { slugify } from './transforms/slug.ts';
@@ -24,6 +25,7 @@ export interface RecordMapper {
   readonly joins: Joins;
   /** Emptied before each record; notes from building a record belong to that record. */
   readonly notes: string[];
+  readonly faults: Faults;
   /** Reset before each record: whether the record depends on the time of the import. */
   readonly clock: Clock;
   /** Throws Unreadable if the rows make no record. */
@@ -73,7 +75,9 @@ function mapWithKey(
   const unjoined = mapper.joins.fault(rows);
   if (unjoined !== undefined) return reject(unjoined);
   const built = orUnreadable(() => mapper.build(sound, key));
-  if (built instanceof Unreadable) return reject(built.reason(head?.line));
+  if (built instanceof Unreadable) {
+    return reject(mapper.faults.all(built.reason(head?.line), () => mapper.build(sound, key), head?.line));
+  }
   if ('skipped' in built) return { kind: 'skipped', key, reason: built.skipped, ...from };
   return {
     kind: 'record',
@@ -91,7 +95,7 @@ export function keyOf({ key }: RecordMapper, rows: RecordRows): Cell | Unreadabl
   return orUnreadable(() => key(rows));
 }
 
-/** The only place that catches Unreadable. */
+/** The place that catches Unreadable; faults.ts collects the others. */
 function orUnreadable<Result>(read: () => Result): Result | Unreadable {
   try {
     return read();

@@ -2,6 +2,7 @@ import { DEFAULT_LIMITS, type MappingLimits } from '../model/input-limits.ts';
 import { didYouMean } from '../model/nearest.ts';
 import { Columns, type Family } from './columns/columns.ts';
 import { CurrencyWatch } from './currency-watch.ts';
+import { Faults } from './faults.ts';
 import type { LookupTable } from './lookup-table.ts';
 import { type MappingSpec, paramProblems } from './spec/mapping-spec.ts';
 import type { Trace } from './trace.ts';
@@ -11,6 +12,8 @@ import { cleanCell, cleanContactCell } from './values/cell.ts';
 export interface MappingProblem {
   readonly path: Path;
   readonly message: string;
+  /** Does not stop a run: a part of the mapping that has no effect. */
+  readonly isWarning?: true;
 }
 
 /** Keys and indexes that lead to a place in a mapping file. */
@@ -22,6 +25,11 @@ export class Problems {
 
   add(path: Path, message: string): void {
     this.#found.push({ path, message });
+  }
+
+  /** Adds a problem that does not stop a run. */
+  warn(path: Path, message: string): void {
+    this.#found.push({ path, message, isWarning: true });
   }
 
   get found(): readonly MappingProblem[] {
@@ -46,6 +54,8 @@ export interface Scope {
   readonly reads: Map<string, Set<string>>;
   /** Notes that are counted with the current record. */
   readonly notes: string[];
+  /** Of the record that is being mapped. */
+  readonly faults: Faults;
   /** Whether families are processed member by member, so that their name means one cell. */
   readonly eachMember: boolean;
   /** Whether contacts are mapped: then blanks cannot be cleared. */
@@ -89,6 +99,7 @@ export function newScope(spec: MappingSpec, parts: ScopeParts): Scope {
     used: new Set(),
     reads: new Map(),
     notes: [],
+    faults: new Faults(),
     eachMember: false,
     contacts,
     clean: contacts ? cleanContactCell : cleanCell,

@@ -9,6 +9,7 @@ export const AUDITED_ACTIONS = {
   run: 'started a run',
   plan: 'made a plan',
   approve: 'approved a plan',
+  discard: 'discarded a plan',
   undo: 'planned to undo a run',
   release: 'released held records',
   retry: 'sent corrected rejects',

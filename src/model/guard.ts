@@ -57,15 +57,20 @@ export function isNumberField(field: GuardField): boolean {
 }
 
 /** `variants.price changes by at least 50%`, `variants.quantity becomes 0, in more than 20% of the records`. */
-export function guardText({ field, changeBy, above, below, to, share }: Guard): string {
+export function guardText(guard: Guard): string {
+  const { share } = guard;
+  return `${conditionText(guard)}${share === undefined ? '' : `, in more than ${share}% of the records`}`;
+}
+
+/** The same without its share, which not everything that is found exceeds. */
+export function conditionText({ field, changeBy, above, below, to }: Guard): string {
   const parts = [
     changeBy === undefined ? [] : [`changes by at least ${changeBy}%`],
     above === undefined ? [] : [`becomes more than ${above}`],
     below === undefined ? [] : [`becomes less than ${below}`],
     to === undefined ? [] : [`becomes ${JSON.stringify(to)}`],
   ].flat();
-  const often = share === undefined ? '' : `, in more than ${share}% of the records`;
-  return `${field} ${parts.join(' and ')}${often}`;
+  return `${field} ${parts.join(' and ')}`;
 }
 
 /** A value that a guard has found. */

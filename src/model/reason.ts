@@ -2,8 +2,8 @@ import { z } from 'zod';
 import type { Stored } from './json-object.ts';
 import { type RowSpan, rowSpanSchema } from './row.ts';
 
-/** Why a record was refused, by the mapping or by the store: one code per cause, and a sentence for people. */
-export const reasonSchema = z.object({
+/** One fault of a record. */
+const faultSchema = z.object({
   /** Stable and countable, such as `price-not-a-number` or `store-422`. */
   code: z.string(),
   /** What was found, what was expected, what to do. Quotes no personal data. */
@@ -14,7 +14,27 @@ export const reasonSchema = z.object({
   line: z.number().exactOptional(),
   column: z.string().exactOptional(),
 });
+
+/** Why a record was refused, by the mapping or by the store: one code per cause, and a sentence for people. */
+export const reasonSchema = faultSchema.extend({
+  /** The other faults of the record, so that all of them can be corrected at once. */
+  also: z.array(faultSchema).exactOptional(),
+});
 export type Reason = Stored<typeof reasonSchema>;
+
+/** All faults of a reason, the first one first. */
+export function faultsOf({ also = [], ...first }: Reason): readonly Reason[] {
+  return [first, ...also];
+}
+
+/** The reason with the message of each fault changed. */
+export function withMessages(reason: Reason, change: (message: string) => string): Reason {
+  const [first = reason, ...also] = faultsOf(reason).map((fault) => ({
+    ...fault,
+    message: change(fault.message),
+  }));
+  return also.length === 0 ? first : { ...first, also };
+}
 
 /** A record that the store refused, with its rows for the rejects file. */
 export const refusalSchema = z.object({
@@ -51,6 +71,8 @@ export type Count = Stored<typeof countSchema>;
 /** Rejections or skips of one cause. */
 export const reasonGroupSchema = countSchema.extend({
   code: z.string(),
+  /** Records that have this fault besides the one under which they are counted. */
+  also: z.int().exactOptional(),
   /** The sentence of the first of them. */
   message: z.string(),
   field: z.string().nullable(),
@@ -94,13 +116,20 @@ export class ReasonTally {
   }
 
   add(refused: WithReason): void {
-    const { reason } = refused;
-    const group = this.#groupFor(reason);
-    group.records += refused.records ?? 1;
-    group.rows += refused.rows;
-    const span = refused.spans[0];
-    const line = reason.line ?? span?.from;
-    if (line !== undefined) addLine(group, { file: span?.file ?? 0, line }, reason.message);
+    const counted = new Set<OpenGroup>();
+    for (const [index, fault] of faultsOf(refused.reason).entries()) {
+      const group = this.#groupFor(fault);
+      if (index === 0) {
+        group.records += refused.records ?? 1;
+        group.rows += refused.rows;
+      } else if (!counted.has(group)) {
+        group.also = (group.also ?? 0) + (refused.records ?? 1);
+      }
+      counted.add(group);
+      const span = refused.spans[0];
+      const line = fault.line ?? span?.from;
+      if (line !== undefined) addLine(group, { file: span?.file ?? 0, line }, fault.message);
+    }
   }
 
   /** Most frequent first. */

@@ -179,6 +179,8 @@ export const runSchema = z.looseObject({
   sample: sampleSchema.exactOptional(),
   /** The run whose rejects this one retries. */
   retryOf: z.string().nullable(),
+  /** Set if a person discarded its plan; its status is `superseded`. */
+  discarded: z.literal(true).exactOptional(),
   /** Set if it undoes another run; its plan has the kind `plan` until it is approved. */
   undo: runPart.exactOptional(),
   /** Set if it releases records that guards held in another run. */

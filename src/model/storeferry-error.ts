@@ -58,6 +58,9 @@ export class UsageError extends StoreferryError {
   readonly exitCode = 2;
 }
 
+/** Records that were named for a sample are not in the source: the run does not begin. */
+export class UnknownKeysError extends UsageError {}
+
 /** One thing wrong in a configuration file. */
 export interface ConfigurationProblem {
   readonly place: Place;

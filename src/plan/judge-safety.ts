@@ -1,5 +1,5 @@
 import { grouped } from '../model/decimal.ts';
-import { guardHitText } from '../model/guard.ts';
+import { FEWEST_OF_SHARE, guardHitText } from '../model/guard.ts';
 import type { Resource } from '../model/mapped-record.ts';
 import type { GuardFinding, SafetyVerdict } from '../model/plan.ts';
 import {
@@ -54,10 +54,13 @@ export function judgeGuards(findings: readonly GuardFinding[], run: string): Saf
     .map(({ guard, share, records: figure, of: base, acts, examples }) => {
       const verdict = { limit: 'guard', guard, exceeded: acts, figure, base } as const;
       const named = examples.map(guardHitText);
-      const found = `guard: ${guard}: ${grouped(figure)} of ${grouped(base)} records`;
+      const isSpared = !acts && share !== null && base < FEWEST_OF_SHARE;
+      const text = `${share}%${isSpared ? ` (acts on no fewer than ${FEWEST_OF_SHARE} records)` : ''}`;
+      const allowed = { text, amount: isSpared ? figure : (base * (share ?? 0)) / 100 };
+      const found = `guard: ${guard}: ${grouped(figure)} of ${grouped(base)} records${share === null ? '' : `; it allows ${text}`}`;
       return {
         ...verdict,
-        ...(share === null ? {} : { allowed: { text: `${share}%`, amount: (base * share) / 100 } }),
+        ...(share === null ? {} : { allowed }),
         ...(acts && named.length > 0 ? { examples: named.slice(0, EXAMPLES_KEPT) } : {}),
         message: acts ? `${found}${exampleText(named, figure)}${wayOut(run)}` : found,
       };

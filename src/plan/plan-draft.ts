@@ -15,7 +15,7 @@ import type {
 import type { Plan, PlannedShard } from '../model/plan.ts';
 import { StateError } from '../model/storeferry-error.ts';
 import type { RunFolder } from '../state/artifacts.ts';
-import { IN_DOUBT, type Ledger, type LedgerMark, type MemoFact } from '../state/state.ts';
+import { IN_DOUBT, type Ledger, type LedgerMark, MAX_BODY_BYTES, type MemoFact } from '../state/state.ts';
 import { fieldChanges, type VariantPairs } from './changes/field-changes.ts';
 import { GuardWatch, holdingAlways, type RecordHits } from './changes/guard-watch.ts';
 import { HELD_FILE, heldLine, LineWriter, REJECTIONS_FILE, rejectionLine } from './line-writer.ts';
@@ -275,7 +275,7 @@ export class PlanDraft {
       }
     });
     const bodies = await this.#acknowledgedBodies(settled);
-    for (const one of settled) this.#place(this.#withKept(one, bodies), bodies);
+    for (const one of settled) this.#place(refuseOversized(this.#withKept(one, bodies)), bodies);
   }
 
   #compared(record: Prepared, answer: Answer): Settled {
@@ -492,6 +492,24 @@ function prepare({ key, rows, spans, notes, memo, owner, body: unserialised }: M
   const body = JSON.stringify(unserialised);
   return { kind: 'prepared', key, rows, spans, notes, memo, owner, body, fingerprint: fingerprintOf(body) };
 }
+
+/** A body that the ledger could not unpack again is not sent. */
+function refuseOversized(one: Settled): Settled {
+  if (one.kind !== 'compared' || one.record.body.length <= MAX_BODY_BYTES / MAX_BYTES_PER_CHARACTER)
+    return one;
+  const { key, rows, spans, body } = one.record;
+  const bytes = Buffer.byteLength(body);
+  if (bytes <= MAX_BODY_BYTES) return one;
+  const mebibytes = (size: number) => Math.ceil(size / 1024 / 1024);
+  const reason = {
+    code: 'record-too-large',
+    message: `its request has ${mebibytes(bytes)} MiB, more than ${mebibytes(MAX_BODY_BYTES)} MiB: shorten its texts, or check that its rows belong to one record`,
+  };
+  return { kind: 'left-out', item: { kind: 'rejected', key, rows, spans, reason }, records: 1 };
+}
+
+/** Of UTF-8 for one UTF-16 code unit. */
+const MAX_BYTES_PER_CHARACTER = 3;
 
 /** What `mode: create` makes of a product that the ledger knows, whatever the source has of it. */
 function knownAlready({

@@ -169,7 +169,13 @@ export async function planImport(options: PlanOptions): Promise<Plan> {
     : [
         ...judgeGuards(unjudged.guards, options.run),
         ...judgeSafety(job.safety, await figuresOf(options, full, unjudged), options.run),
-      ].sort((a, b) => Number(b.exceeded) - Number(a.exceeded));
+      ]
+        .map((verdict) =>
+          undo === undefined
+            ? verdict
+            : { ...verdict, message: `undo of run ${undo.facts().of}: ${verdict.message}` },
+        )
+        .sort((a, b) => Number(b.exceeded) - Number(a.exceeded));
   const images = await options.checkImages?.(upserts);
   const plan = {
     ...{ ...unjudged, safety, ...(images === undefined ? {} : { images }) },

@@ -13,7 +13,7 @@ import { type DuplicatesFound, type DuplicatesPolicy, NOT_IN_SAMPLE } from '../m
 import type { Reason } from '../model/reason.ts';
 import type { Sample } from '../model/run.ts';
 import { sampleFlags } from '../model/shell-word.ts';
-import { SourceError } from '../model/storeferry-error.ts';
+import { UnknownKeysError } from '../model/storeferry-error.ts';
 import type { RunFolder } from '../state/artifacts.ts';
 import { CopySpool, CopyTally } from './copies/copy-spool.ts';
 import { type ResolvedCopy, resolveCopies } from './copies/resolve-copies.ts';
@@ -273,8 +273,8 @@ const KEYS_NAMED = 3;
 
 /**
  * Turns everything outside of a sample into skipped records. The whole source is read, so that further copies of a key
- * of the sample are found: what a sample sends, a run without it would send as well. SourceError if the source lacks a
- * key of the sample.
+ * of the sample are found: what a sample sends, a run without it would send as well. UnknownKeysError if the source
+ * lacks a key of the sample.
  */
 export async function* takeSample(
   batches: AsyncIterable<readonly (Mapped | DeferredRecord)[]>,
@@ -312,10 +312,10 @@ export async function* takeSample(
   if (missing.size > 0) throw unknownKeys([...missing]);
 }
 
-function unknownKeys(keys: readonly string[]): SourceError {
+function unknownKeys(keys: readonly string[]): UnknownKeysError {
   const named = keys.slice(0, KEYS_NAMED).map((key) => JSON.stringify(key));
   const more = keys.length > KEYS_NAMED ? ` and ${keys.length - KEYS_NAMED} more` : '';
-  return new SourceError(
+  return new UnknownKeysError(
     `The source has no record with the ${keys.length === 1 ? 'key' : 'keys'} ${named.join(', ')}${more}.`,
     {
       hint: 'Name records as the mapping does: by the url of a product, by the id of a contact, or by what a job with `mode: update` matches.',

@@ -36,8 +36,7 @@ export function deliverByWorkers(queues: Queues): DeliverShards {
         await sleep(POLL_MS, undefined, { signal }).catch(() => {});
       }
     } catch (error) {
-      const reason =
-        signal.aborted || !(await isAskedToEnd(context, run)) ? error : new InterruptedOnRequestError();
+      const reason = await reasonToEnd(context, run, signal, error);
       const quiet =
         (!signal.aborted || reason instanceof InterruptedOnRequestError) &&
         (await stopWorkers(context, delivery, round, reason).catch(() => false));
@@ -47,10 +46,19 @@ export function deliverByWorkers(queues: Queues): DeliverShards {
   };
 }
 
-/** Workers that send its shards may have seen the request first, and ended them. */
-async function isAskedToEnd({ state }: RunContext, { id }: Run): Promise<boolean> {
+/**
+ * Workers that send its shards may have seen the request to end first, and ended them: then the error is only a consequence,
+ * also where this process sees the request while it looks at the shards.
+ */
+async function reasonToEnd(
+  { state }: RunContext,
+  { id }: Run,
+  signal: AbortSignal,
+  error: unknown,
+): Promise<unknown> {
+  if (signal.aborted) return signal.reason;
   const run = await state.runs.get(id).catch(() => undefined);
-  return run?.interruptAskedAt != null;
+  return run?.interruptAskedAt == null ? error : new InterruptedOnRequestError();
 }
 
 /** The numbers of the shards without final outcomes: a continued run has finished most. */

@@ -90,7 +90,8 @@ export function runProcessor({
     const ended = async (notify: Notify | undefined, report: RunFacts): Promise<void> => {
       const { id, status, error } = report.run;
       const { applied, deleted, rejected, unsent } = report.totals;
-      log.info({ run: id, job, status, applied, deleted, rejected, unsent, error }, 'run ended');
+      const level = status === 'failed' ? 'error' : status === 'stopped' ? 'warn' : 'info';
+      log[level]({ run: id, job, status, applied, deleted, rejected, unsent, error }, 'run ended');
       onEnd(report.run);
       await notifyEnd(own, notify, report);
     };

@@ -19,6 +19,16 @@ const NETWORKS: readonly string[] = [
 const PUBLIC_IPV6 = '2000::/3';
 const MAPPED_IPV4 = '::ffff:0:0/96';
 
+/**
+ * Link-local networks and the metadata services of clouds, which hand out credentials, with their forms in IPv6. Whoever allows
+ * private addresses does not mean them.
+ */
+const METADATA_NETWORKS: readonly string[] = [
+  ...['169.254.0.0/16', 'fe80::/10', '100.100.100.200/32', '168.63.129.16/32', '192.0.0.192/32'],
+  ...['fd00:ec2::/32', 'fd20:ce::/32', '64:ff9b::a9fe:0/112', '2002:a9fe::/32'],
+];
+
+const metadata = listOf(...METADATA_NETWORKS);
 const notPublic = listOf(...NETWORKS);
 const publicIpv6 = listOf(PUBLIC_IPV6, MAPPED_IPV4);
 
@@ -44,6 +54,12 @@ export function isPrivateAddress(address: string): boolean {
   }
 }
 
+/** Whether an IP address is in one of these networks. */
+function isMetadataAddress(address: string): boolean {
+  const bare = address.replace(/%.*$/, '');
+  return metadata.check(bare, isIP(bare) === 6 ? 'ipv6' : 'ipv4');
+}
+
 /** Whether it is an ISATAP address (RFC 5214, section 6.1): under any prefix, its last 64 bits embed the IPv4 address of a site. */
 function isIsatap(address: string): boolean {
   const [head = '', tail] = new URL(`http://[${address}]`).hostname.slice(1, -1).split('::');
@@ -56,16 +72,37 @@ function isIsatap(address: string): boolean {
 
 /** A refusal to connect to a private address; it is not retried. */
 function privateAddress(host: string, address: string): RemoteFailure {
+  if (isMetadataAddress(address)) {
+    const leads = host === address ? 'is a private address' : `leads to the private address ${address}`;
+    return new RemoteFailure(
+      'final',
+      `${host} ${leads} that is link-local or of a cloud's metadata service, which is never allowed`,
+      { hint: 'If that is intended, write this address itself into the job.' },
+    );
+  }
   const leads = host === address ? 'is a private address' : `leads to the private address ${address}`;
   return new RemoteFailure('final', `${host} ${leads}, which is not allowed`, {
     hint: 'If that is intended, write `{ address: …, allowPrivateAddresses: true }`.',
   });
 }
 
-/** Refuses a host that is a private IP address; the URL parser has normalised it. */
-export function refusePrivateHost(hostname: string, allowPrivate: boolean): void {
-  const host = hostname.replace(/^\[|\]$/g, '');
-  if (!allowPrivate && isIP(host) !== 0 && isPrivateAddress(host)) throw privateAddress(host, host);
+/**
+ * Refuses a host that is a private IP address; the URL parser has normalised it. Link-local addresses and metadata services are
+ * refused although private addresses are allowed, unless it is `named`: the host that the owner of the job wrote.
+ */
+export function refusePrivateHost(hostname: string, allowPrivate: boolean, named?: string): void {
+  const host = bareHost(hostname);
+  if (isIP(host) === 0 || !isRefused(host, allowPrivate)) return;
+  if (allowPrivate && named !== undefined && bareHost(named) === host) return;
+  throw privateAddress(host, host);
+}
+
+function bareHost(hostname: string): string {
+  return hostname.replace(/^\[|\]$/g, '');
+}
+
+function isRefused(address: string, allowPrivate: boolean): boolean {
+  return allowPrivate ? isMetadataAddress(address) : isPrivateAddress(address);
 }
 
 /**
@@ -76,7 +113,7 @@ export function guardedLookup(allowPrivate: boolean): LookupFunction {
   return (hostname: string, options: LookupOptions, callback) => {
     lookup(hostname, { ...options, all: true }, (error, addresses: readonly LookupAddress[]) => {
       const [first] = addresses ?? [];
-      const wrong = allowPrivate ? undefined : addresses?.find(({ address }) => isPrivateAddress(address));
+      const wrong = addresses?.find(({ address }) => isRefused(address, allowPrivate));
       if (error !== null) callback(error, '');
       else if (wrong !== undefined) callback(privateAddress(hostname, wrong.address), '');
       else if (options.all === true) callback(null, [...addresses]);

@@ -70,7 +70,7 @@ export function httpClient(at: HttpAddress, timeouts = CONNECTION_TIMEOUTS): Rem
   }
 
   async function ask({ url, signal, headers, credentials, ...request }: Asking): Promise<Answer> {
-    refusePrivateHost(url.hostname, at.allowPrivateAddresses);
+    refusePrivateHost(url.hostname, at.allowPrivateAddresses, new URL(at.address).hostname);
     try {
       return await agent.request({
         ...request,

@@ -142,11 +142,12 @@ export function connectS3(
   const { connectMs, silenceMs } = timeouts;
   const { sessionToken, ...keys } = credentials;
   const agent = { keepAlive: true, lookup: guardedLookup(allowPrivateAddresses) };
+  const named = endpoint === null ? undefined : new URL(endpoint).hostname;
   // `lookup` checks names; IP addresses are not looked up, so they are checked here.
   const guarded = <A extends HttpAgent>(made: A): A => {
     const connectTo = made.createConnection.bind(made);
     made.createConnection = (options, done) => {
-      refusePrivateHost(options.host ?? '', allowPrivateAddresses);
+      refusePrivateHost(options.host ?? '', allowPrivateAddresses, named);
       return connectTo(options, done);
     };
     return made;

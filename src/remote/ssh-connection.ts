@@ -35,7 +35,7 @@ export type SshConnection = Awaited<ReturnType<typeof connectSsh>>;
 /** Connects, checks the server's key and logs in. RemoteFailure, or the signal's reason. */
 export async function connectSsh(at: SftpAddress, signal: AbortSignal) {
   signal.throwIfAborted();
-  refusePrivateHost(at.host, at.allowPrivateAddresses);
+  refusePrivateHost(at.host, at.allowPrivateAddresses, at.host);
   const socket = await connectSocket(at, signal);
   const client = new Client();
   const lost = new AbortController();

@@ -1,3 +1,4 @@
+import type { Plan } from '../model/plan.ts';
 import { lastedMs, type Run, type RunStatus, type RunTotals, type Verification } from '../model/run.ts';
 import type { JudgedWave } from '../model/wave-limits.ts';
 import { type ClockKeeper, type JobFacts, NO_TOTALS, type RunFacts } from './run-facts.ts';
@@ -13,8 +14,20 @@ export interface RunSummary extends Omit<RunTotals, 'inRows'> {
   readonly rejectsFile: string | null;
   readonly durationMs: number;
   readonly error: string | null;
+  /** What an undo leaves as it is; absent in other runs, and before its plan is made. */
+  readonly left?: LeftRecords;
   /** The waves that were sent and judged; absent if the job sends in one go. */
   readonly waves?: readonly Omit<JudgedWave, 'answered'>[];
+}
+
+/** The records that an undo leaves, with the reasons; of each reason the first hundred keys. */
+interface LeftRecords {
+  readonly records: number;
+  readonly reasons: readonly {
+    readonly reason: string;
+    readonly records: number;
+    readonly keys: readonly string[];
+  }[];
 }
 
 /** A command that failed before it could collect a report: the state cannot be used, or the job is already running. */
@@ -48,16 +61,30 @@ const { inRows: _, ...NO_FIGURES } = NO_TOTALS;
  * The summary of a run for programs. The duration of an unfinished run ends at `now` (milliseconds since the epoch).
  */
 export function runSummary(
-  { run, totals, rejectsFile }: Pick<RunFacts, 'run' | 'totals' | 'rejectsFile'>,
+  {
+    run,
+    plan,
+    totals,
+    rejectsFile,
+  }: Pick<RunFacts, 'run' | 'totals' | 'rejectsFile'> & Partial<Pick<RunFacts, 'plan'>>,
   now: number,
 ): RunSummary {
+  const { left } = plan?.undo ?? {};
   const { inRows: _, ...figures } = totals;
   return {
     ...{ run: run.id, job: run.job, status: run.status, ...NO_FIGURES, ...figures },
     rejectsFile,
     durationMs: lastedMs(run, now),
     error: run.error,
+    ...(left === undefined ? {} : { left: leftRecords(left) }),
     ...(run.waves === undefined ? {} : { waves: run.waves.map(({ answered: _, ...wave }) => wave) }),
+  };
+}
+
+function leftRecords(groups: NonNullable<Plan['undo']>['left']): LeftRecords {
+  return {
+    records: groups.reduce((sum, { records }) => sum + records, 0),
+    reasons: groups.map(({ message, records, keys }) => ({ reason: message, records, keys })),
   };
 }
 
@@ -65,7 +92,10 @@ export function runSummary(
  * A run as `runs --json` prints it: the object of `run --json`, and the kind of run. Times are ISO 8601, null while
  * unknown; `now` in milliseconds since the epoch.
  */
-export function listedRun(facts: Pick<RunFacts, 'run' | 'totals' | 'rejectsFile'>, now: number) {
+export function listedRun(
+  facts: Pick<RunFacts, 'run' | 'totals' | 'rejectsFile'> & Partial<Pick<RunFacts, 'plan'>>,
+  now: number,
+) {
   const { kind, store, step, retryOf, startedAt, finishedAt, progress = null } = facts.run;
   const { undo, release } = facts.run;
   return {

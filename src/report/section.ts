@@ -149,7 +149,7 @@ export type Action =
   | { readonly does: 'verify' | 'stats'; readonly job: string }
   | { readonly does: 'undo' | 'release'; readonly run: string; readonly only?: readonly string[] | undefined }
   | {
-      readonly does: 'approve' | 'retry' | 'see' | 'download' | 'interrupt';
+      readonly does: 'approve' | 'discard' | 'retry' | 'see' | 'download' | 'interrupt';
       readonly run: string;
     };
 

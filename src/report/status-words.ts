@@ -1,6 +1,7 @@
 import {
   forgotten,
   type Run,
+  type RunKind,
   type RunStatus,
   type RunStep,
   type RunTotals,
@@ -163,6 +164,11 @@ export class ProgressMeter {
   }
 }
 
+/** What a run does, for lists: a plan that undoes is an undo, whether it was approved or not. */
+export function kindOf({ kind, undo }: Pick<Run, 'kind' | 'undo'>): RunKind {
+  return undo === undefined ? kind : 'undo';
+}
+
 /** Each status as the beginning of a sentence that continues with a duration, and how it is emphasised. */
 const STATUSES: Readonly<Record<RunStatus, readonly [words: string, tone: Tone]>> = {
   running: ['running', 'strong'],
@@ -172,7 +178,7 @@ const STATUSES: Readonly<Record<RunStatus, readonly [words: string, tone: Tone]>
   stopped: ['stopped by a safety limit', 'warning'],
   failed: ['failed', 'bad'],
   interrupted: ['interrupted', 'warning'],
-  superseded: ['superseded by a later run', 'quiet'],
+  superseded: ['superseded', 'quiet'],
 };
 
 /** A status as the beginning of a sentence that continues with a duration. */

@@ -18,7 +18,7 @@ import {
 } from './import/continue-or-begin.ts';
 import { finishStep } from './import/finish-step.ts';
 import { keepBlocks } from './import/kept-blocks.ts';
-import { planStep, refuseUnsafe } from './import/plan-step.ts';
+import { planStep, refuseUnknownKeys, refuseUnsafe } from './import/plan-step.ts';
 import { type Stage, stageJobSource, stageStep } from './import/stage-step.ts';
 import { lockJob, lockPlan, lockTarget, whileHeld } from './lock-job.ts';
 import { refuseUnlessRejected, stageCorrected } from './read-corrections.ts';
@@ -93,6 +93,8 @@ export async function importRun(surroundings: RunContext, task: ImportTask): Pro
           task.kind === 'undo' || task.kind === 'release'
             ? await stageNoSource(context, work.run)
             : await stageStep(context, request, work.run, stageOf(task));
+        // Before other runs and plans are superseded.
+        await refuseUnknownKeys(context, request, work.run);
         work.begin(await continued(context, task, work.run));
         if (work.run.unchangedSince !== undefined) return;
       }

@@ -1,7 +1,13 @@
 import type { StoreConfig } from '../config/store-config.ts';
 import { storeIdentity } from '../model/remote-address.ts';
 import type { Run } from '../model/run.ts';
-import { explainError, LockedError, StateError, StoreferryError } from '../model/storeferry-error.ts';
+import {
+  explainError,
+  LockedError,
+  StateError,
+  StoreferryError,
+  UnknownKeysError,
+} from '../model/storeferry-error.ts';
 import type { RunFacts } from '../report/run-facts.ts';
 import type { Lock } from '../state/state.ts';
 import { refuseUnlessHeld } from './lock-job.ts';
@@ -37,7 +43,8 @@ export interface RunPipeline {
 
 /**
  * The common part of all runs: lock, watch, steps, finish. Rejects with LockedError while another process holds the
- * lock and when the lock is lost (then the other process ends the run), with any error of `admit`, and with RunBug,
+ * lock and when the lock is lost (then the other process ends the run), with UnknownKeysError, whose run is removed, with any
+ * error of `admit`, and with RunBug,
  * after the end is recorded, if a step threw no StoreferryError. Any other failure becomes the run's status and
  * error.
  */
@@ -62,6 +69,12 @@ export async function runPipeline(surroundings: RunContext, pipeline: RunPipelin
     failure = error;
   }
   if (failure instanceof LockedError) throw failure;
+  if (failure instanceof UnknownKeysError) {
+    await watched.end();
+    await context.artifacts.remove(begun.id);
+    await context.state.runs.remove(begun.id);
+    throw failure;
+  }
   refuseUnlessHeld(lock);
   const facts = await recordingEnd(failure, async () => {
     await watched.end();

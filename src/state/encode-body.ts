@@ -34,9 +34,8 @@ const LENGTH_BYTES = 4;
  */
 const OPTIONS = { level: 3, windowBits: 13, memLevel: 6, chunkSize: 4096, dictionary: DICTIONARY } as const;
 
-/** A body that unpacks to more counts as damaged; a row has at most 32 MiB (`rowBytes`). */
-const MAX_BODY_BYTES = 64 * 1024 * 1024;
-const BOUNDED = { ...OPTIONS, maxOutputLength: MAX_BODY_BYTES } as const;
+/** A plan rejects a record with a larger body; a row has at most 32 MiB (`rowBytes`). */
+export const MAX_BODY_BYTES = 64 * 1024 * 1024;
 
 /**
  * Limits of a block, which is always unpacked completely: its number of bodies, and the number of characters after which
@@ -44,6 +43,9 @@ const BOUNDED = { ...OPTIONS, maxOutputLength: MAX_BODY_BYTES } as const;
  */
 export const BLOCK_BODIES = 16;
 const BLOCK_CHARACTERS = 64 * 1024;
+
+/** What unpacks to more counts as damaged: the largest body may end a block, after others of up to three bytes a character. */
+const BOUNDED = { ...OPTIONS, maxOutputLength: MAX_BODY_BYTES + 3 * BLOCK_CHARACTERS } as const;
 
 /** A request body as text, or as UTF-8. */
 type Body = string | Uint8Array;
@@ -113,7 +115,7 @@ export function decodeBodies(stored: Uint8Array): readonly string[] {
     let size = 0;
     for (let at = 2; at < 2 + LENGTH_BYTES * count; at += LENGTH_BYTES) size += bytes.readUInt32LE(at);
     // One output buffer with one byte to spare: zlib allocates a second one, and joins them, when the first is full.
-    const chunkSize = Math.min(Math.max(size + 1, BOUNDED.chunkSize), MAX_BODY_BYTES);
+    const chunkSize = Math.min(Math.max(size + 1, BOUNDED.chunkSize), BOUNDED.maxOutputLength);
     const texts = inflateRawSync(packed, { ...BOUNDED, chunkSize });
     let end = 0;
     return Array.from({ length: count }, (_, position) => {

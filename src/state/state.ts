@@ -8,7 +8,7 @@ import type { ChangedId, Run, RunKind, RunStatus, StateLoss } from '../model/run
 import type { ProductHandle } from './product-handle.ts';
 import type { HistoryRun } from './stored-record.ts';
 
-export { bodiesIn, packBodies } from './encode-body.ts';
+export { bodiesIn, MAX_BODY_BYTES, packBodies } from './encode-body.ts';
 export type { HistoryRun };
 
 /**
@@ -155,10 +155,11 @@ export interface Ledger {
   /** All keys with the body that the store last acknowledged, in batches, in no particular order, each once. */
   allBodies(): AsyncIterable<readonly { readonly key: string; readonly body: string }[]>;
   /**
-   * Replaces the acknowledged body of the key by `FORGOTTEN_BODY`, and removes its versions. Their values then are nowhere in the
-   * state, not even in unused space of the database. The mark stays. Call it under the lock of the target.
+   * Replaces the acknowledged body of the key by `FORGOTTEN_BODY`, and removes its versions. The mark stays. Call it under the lock
+   * of the target. True where their values then are nowhere in the state, not even in unused space of the database; false while
+   * another process reads the database, so that its log keeps them: repeat it later. The files of Redis are its own.
    */
-  forget(key: string): Promise<void>;
+  forget(key: string): Promise<boolean>;
   /** The number of keys that this job last sent. */
   count(job: string): Promise<number>;
   /** The keys that this job last sent, in batches, each once, in no particular order. */

@@ -2,7 +2,8 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { manyProducts, shopifyCatalog } from '../support/catalog.ts';
-import { setupNightly } from '../support/nightly.ts';
+import { type Nightly, setupNightly } from '../support/nightly.ts';
+import { describeWithRedis, startRedis } from '../support/redis.ts';
 import { delay, unauthorized } from '../support/store/faults.ts';
 import { startStore } from '../support/store.ts';
 import { until } from '../support/until.ts';
@@ -77,6 +78,59 @@ describe('approving what is no plan any more', () => {
     expect(approved.code).toBe(2);
     expect(approved.stderr).toContain('is done: only a planned or stopped run can be approved');
     expect(approved.stderr).toContain(`Plan it again: storeferry -C ${workspace.dir} plan nightly`);
+  });
+});
+
+async function isDiscarded({ store, workspace }: Nightly): Promise<void> {
+  const planned = String((await workspace.storeferry('plan', 'nightly', '--json')).json()['run']);
+  const discarded = await workspace.storeferry('discard', planned);
+  expect(discarded.code).toBe(0);
+  expect(discarded.stdout).toContain(`Discarded the plan ${planned} of nightly: nothing of it was sent.`);
+  const shown = await workspace.storeferry('runs', planned);
+  expect(shown.stdout).toContain('a person decided not to send this plan');
+  expect((await workspace.storeferry('runs', planned, '--json')).json()).toMatchObject({
+    status: 'superseded',
+  });
+  expect((await workspace.storeferry('approve', planned)).code).toBe(2);
+  const again = await workspace.storeferry('discard', planned);
+  expect(again.code).toBe(2);
+  expect(again.stderr).toContain('only a plan that waits can be discarded');
+  expect((await workspace.storeferry('runs', '--audit')).stdout).toMatch(/discarded a plan +nightly/);
+  expect(store.figures().requests).toBe(0);
+  const done = await workspace.storeferry('run', 'nightly', '--json');
+  expect(done.json()).toMatchObject({ status: 'done', applied: 6 });
+  expect((await workspace.storeferry('discard', String(done.json()['run']))).code).toBe(2);
+}
+
+describe('discarding a plan that waits', () => {
+  it('ends it for good, and nothing else', async () => {
+    await using nightly = await setupNightly(6);
+    await isDiscarded(nightly);
+  });
+});
+
+describeWithRedis('discarding a plan that waits, in Redis', () => {
+  it('ends it for good, and nothing else', async () => {
+    await using redis = await startRedis({ aof: false });
+    await using nightly = await setupNightly(6);
+    await nightly.workspace.write('.env', `REDIS_URL=${redis.url}\n`);
+    await isDiscarded(nightly);
+  });
+});
+
+describe('runs JOB', () => {
+  it('lists the runs of the job, and an unknown name is no run', async () => {
+    await using setup = await setupNightly(2);
+    const { workspace } = setup;
+    await workspace.write(
+      'jobs/other.yaml',
+      'import: products\nstore: main\nsource: { path: catalog.csv }\nmapping: shopify-products\n',
+    );
+    const first = (await workspace.storeferry('plan', 'nightly', '--json')).json()['run'];
+    await workspace.storeferry('plan', 'other');
+    const listed = await workspace.storeferry('runs', 'nightly', '--json');
+    expect(listed.json()).toMatchObject({ jobs: [{ job: 'nightly' }], runs: [{ run: first }] });
+    expect((await workspace.storeferry('runs', 'nightyl')).code).toBe(2);
   });
 });
 

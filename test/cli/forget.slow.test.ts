@@ -152,8 +152,51 @@ describe('a contact that is forgotten', () => {
     expect(stdout).toContain('rejected row');
     for (const [, text] of await filesOf(crm.workspace.dir))
       expect(text).not.toMatch(/contact-40@|Nobody Known/);
-    const misspelt = await crm.workspace.storeferry('forget', 'contact-400@mail.example', '--yes');
-    expect(misspelt.stdout).toContain('Nothing has the key or address contact-400@mail.example');
+  });
+
+  it('is refused where nothing has the key, and discards no plan', async () => {
+    await using crm = await openCrm();
+    const { run } = await crm.json('plan', 'crm');
+    const misspelt = await crm.workspace.storeferry('forget', 'contact-400@mail.example', '--yes', '--json');
+    expect(misspelt.code).toBe(2);
+    expect(misspelt.json()).toEqual({
+      error: expect.stringContaining('No contact has the key or address "contact-400@mail.example"'),
+    });
+    expect(misspelt.stderr).not.toContain('Removed:');
+    expect((await crm.workspace.storeferry('runs', '--audit')).stdout).not.toContain('forgot');
+    // Nobody has sent it yet: only the plan has it.
+    const { code, json } = await crm.workspace.storeferry(
+      'forget',
+      'contact-3@mail.example',
+      '--yes',
+      '--json',
+    );
+    expect(code).toBe(0);
+    expect(json()).toMatchObject({ superseded: [run], erased: true });
+  });
+
+  it('is not claimed to be erased while another process reads the database, and is once that has ended', async () => {
+    await using crm = await openCrm();
+    await leavesTraces(crm);
+    const path = join(crm.workspace.dir, '.storeferry', 'state.db');
+    const backup = new DatabaseSync(path, { readOnly: true });
+    backup.exec('BEGIN');
+    backup.prepare('SELECT count(*) FROM marks').get();
+    const early = await crm.workspace.storeferry('forget', '1001', '--yes', '--json');
+    expect(early.code).toBe(1);
+    expect(early.json()).toMatchObject({ key: '1001', versions: 2, erased: false });
+    const again = await crm.workspace.storeferry('forget', '1001', '--yes');
+    expect(again.code).toBe(1);
+    expect(again.stdout).toContain('Not yet erased on disk');
+    expect(again.stdout).toContain('storeferry forget 1001 --yes');
+    expect(again.stdout).not.toContain('Forgot');
+    backup.exec('COMMIT');
+    backup.close();
+    const late = await crm.workspace.storeferry('forget', '1001', '--yes', '--json');
+    expect(late.code).toBe(0);
+    expect(late.json()).toMatchObject({ erased: true });
+    for (const [file, text] of await filesOf(crm.workspace.dir))
+      expect([file, PERSON.test(text)]).toEqual([file, false]);
   });
 
   it('is not sent without values where a later run was killed, and is undone', async () => {

@@ -1,7 +1,10 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { manyProducts, shopifyCatalog } from '../support/catalog.ts';
 import { setupNightly } from '../support/nightly.ts';
 import { unauthorized } from '../support/store/faults.ts';
+import { startWebhook } from '../support/webhook.ts';
 
 describe('a sample first', () => {
   it('sends the first records, then named ones, then the rest, each once', async () => {
@@ -58,8 +61,20 @@ describe('a sample first', () => {
   it('refuses keys that the source does not have, and exports', async () => {
     await using nightly = await setupNightly(4);
     const { store, workspace } = nightly;
+    await using webhook = await startWebhook();
+    const job = await readFile(join(workspace.dir, 'jobs/nightly.yaml'), 'utf8');
+    await workspace.write(
+      'jobs/nightly.yaml',
+      `${job}notify: { url: "${webhook.url}", on: [done, failed, stopped, rejects] }\n`,
+    );
+    const planned = (await workspace.storeferry('plan', 'nightly', '--json')).json()['run'];
     const unknown = await workspace.storeferry('run', 'nightly', '--only', 'product-1,prodct-2', '--json');
-    expect(unknown.code).toBe(1);
+    expect(unknown.code).toBe(2);
+    expect(unknown.json()['run']).toBeNull();
+    expect(webhook.calls).toEqual([]);
+    // No run began, so the plan can still be approved.
+    const listed = await workspace.storeferry('runs', 'nightly', '--json');
+    expect(listed.json()['runs']).toMatchObject([{ run: planned, status: 'planned' }]);
     expect(unknown.json()['error']).toContain('The source has no record with the key "prodct-2".');
     expect(store.figures().requests).toBe(0);
     await workspace.write(

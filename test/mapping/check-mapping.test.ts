@@ -26,6 +26,16 @@ describe('a mapping that is right', () => {
   });
 });
 
+describe('a mapping with a part that has no effect', () => {
+  it.each<[string, Parameters<typeof mapping>[0]]>([
+    ['a column', { columns: 'spare: Spare' }],
+    ['a param', { more: 'params: { p: 1 }' }],
+  ])('is used all the same: %s', (_, parts) => {
+    expect(checkMapping(mapping(parts))).toMatchObject([{ isWarning: true }]);
+    expect(() => compileMapping(mapping(parts), CONTEXT)).not.toThrow();
+  });
+});
+
 describe('a mapping that makes no sense', () => {
   it.each<[string, Parameters<typeof mapping>[0], readonly (string | number)[], string]>([
     [
@@ -218,7 +228,7 @@ describe('a mapping that makes no sense', () => {
   });
 
   it('cannot be compiled', () => {
-    expect(() => compileMapping(mapping({ columns: 'spare: Spare' }), CONTEXT)).toThrow(MappingError);
+    expect(() => compileMapping(mapping({ product: 'description: titel' }), CONTEXT)).toThrow(MappingError);
   });
 
   it('clears a field of a contact, which the API cannot', () => {

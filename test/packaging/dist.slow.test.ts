@@ -23,7 +23,7 @@ const ROOT = join(import.meta.dirname, '..', '..');
 /** What a clone has, and `npm pack` or what it calls looks at. */
 const CLONED = [
   ...['package.json', 'tsconfig.json', 'rolldown.config.ts', '.npmrc', 'README.md', 'LICENSE'],
-  ...['CHANGELOG.md', 'src', 'mappings', 'jobs', 'stores.yaml'],
+  ...['CHANGELOG.md', 'docs', 'src', 'mappings', 'jobs', 'stores.yaml'],
 ];
 /** On disk, with all optional parts: the packages alone took 110 MB before they were bundled. */
 const MOST_MIB = 25;

@@ -187,7 +187,7 @@ describe('guards that stop and warn', () => {
         base: 10,
         allowed: { text: '20%', amount: 2 },
         message: expect.stringMatching(
-          /^guard: variants.quantity becomes 0, in more than 20% of the records: 10 of 10 records\. p0: quantity \(none\) → 0; .*; and 7 more\. If this is correct, approve run run-1$/,
+          /^guard: variants.quantity becomes 0: 10 of 10 records; it allows 20%\. p0: quantity \(none\) → 0; .*; and 7 more\. If this is correct, approve run run-1$/,
         ),
       },
     ]);

@@ -46,7 +46,7 @@ export class MemoryLedger implements Ledger {
     throw new Error('no plan searches');
   }
 
-  async forget(): Promise<void> {
+  async forget(): Promise<boolean> {
     throw new Error('no plan forgets');
   }
 

@@ -90,15 +90,34 @@ describe('a private address', () => {
     'http://[::1]/',
     'http://[::ffff:127.0.0.1]/',
     'http://[::ffff:7f00:1]/',
-    'http://169.254.169.254/',
     'http://0/',
     'http://[::ffff:0:127.0.0.1]/',
-    'http://168.63.129.16/',
-    'http://2822734096/',
     'http://①②⑦.0.0.1/',
   ])('is recognised as the host of %s', (url) => {
     expect(() => refusePrivateHost(new URL(url).hostname, false)).toThrow(/private address/);
     expect(() => refusePrivateHost(new URL(url).hostname, true)).not.toThrow();
+  });
+
+  it.each([
+    'http://169.254.169.254/',
+    'http://168.63.129.16/',
+    'http://2822734096/',
+    'http://2852039166/latest/meta-data',
+    'http://100.100.100.200/',
+    'http://[fe80::1]/',
+    'http://[febf::1]/',
+    'http://[fd00:ec2::254]/',
+    'http://[::ffff:169.254.169.254]/',
+    'http://[64:ff9b::169.254.169.254]/',
+    'http://[2002:a9fe:a9fe::1]/',
+  ])('is never allowed as the host of %s, unless the job names it', (url) => {
+    const { hostname } = new URL(url);
+    for (const allow of [false, true])
+      expect(() => refusePrivateHost(hostname, allow, 'erp.example')).toThrow(
+        /private address.*never allowed/,
+      );
+    expect(() => refusePrivateHost(hostname, false, hostname)).toThrow(/private address/);
+    expect(() => refusePrivateHost(hostname, true, hostname)).not.toThrow();
   });
 
   it('is refused when a name resolves to it, between look-up and connection', async () => {

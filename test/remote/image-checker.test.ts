@@ -91,6 +91,13 @@ describe('looking at an image address', () => {
     expect(verdict).toEqual({ kind: 'unknown', problem: 'no server listens there' });
   });
 
+  it('follows no redirect to a metadata service, also where private addresses are allowed', async () => {
+    answers('/stolen.png', 302, { location: 'http://169.254.169.254/latest/meta-data/' });
+    const problem = expect.stringContaining('never allowed');
+    expect(await look('/stolen.png')).toEqual({ kind: 'broken', problem });
+    expect(await look('http://[fe80::1]/x.png')).toEqual({ kind: 'broken', problem });
+  });
+
   it('refuses private addresses, also of a redirect, and asks them nothing', async () => {
     await using checker = imageChecker({ allowPrivateAddresses: false });
     const before = server.requests.length;

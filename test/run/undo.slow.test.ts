@@ -47,7 +47,10 @@ function suite(openRedis: () => Promise<Redis | undefined>): void {
     expect(planned.code).toBe(0);
     expect(planned.stdout).toContain(`lamp-5 (was ${id})`);
     expect(planned.stdout).toContain('The run added fields (description in 1 product): they may stay');
-    expect(planned.stdout).toContain('pause the schedule (0 3 * * *)');
+    expect(planned.stdout.replaceAll(/\s+/g, ' ')).toContain(
+      'pause the schedule (0 3 * * *): choose Paused on the page Edit',
+    );
+    expect((await shop.workspace.storeferry('runs', 'catalog')).stdout).toContain('catalog (undo)');
     expect(shop.held()).toEqual(after);
     const part = await shop.undoes(run, '--only', 'lamp-0');
     expect(part).toMatchObject({ status: 'done', applied: 1, deleted: 0 });
@@ -69,6 +72,10 @@ function suite(openRedis: () => Promise<Redis | undefined>): void {
     const stock = String((await shop.run('run', 'stock'))['run']);
     const left = await shop.workspace.storeferry('undo', run);
     expect(left.stdout).toContain(`run ${stock} of stock changed it since (lamp-1)`);
+    expect((await shop.run('undo', run))['left']).toEqual({
+      records: 1,
+      reasons: [{ reason: `run ${stock} of stock changed it since`, records: 1, keys: ['lamp-1'] }],
+    });
     await shop.undoes(stock);
     expect(shop.store.violations).toEqual([]);
     // The catalog owns what the stock job had changed: its mirror deletes it.
@@ -110,6 +117,7 @@ function suite(openRedis: () => Promise<Redis | undefined>): void {
     const run = await shop.sends(lampsOf(30));
     const stopped = await shop.run('undo', run);
     expect(stopped).toMatchObject({ code: 4, status: 'stopped', removed: 30, requests: 0 });
+    expect(stopped['error']).toContain(`undo of run ${run}: maxDeletes: 30 products would be deleted`);
     expect(shop.store.shop.products.size).toBe(30);
     const ofPlan = await shop.workspace.storeferry('undo', String(stopped['run']));
     expect(ofPlan).toMatchObject({ code: 2 });

@@ -107,7 +107,7 @@ async function findAll({ directory, program, interruptSignal }: Invocation, onli
   const mappings = await checkMappings(checked.mappings, checked.jobs);
   const found = online ? await checkOnline(workspace, checked, interruptSignal()) : [];
   return {
-    checked,
+    checked: { ...checked, warnings: [...checked.warnings, ...mappings.warnings] },
     problems: [...checked.problems, ...mappings.problems].toSorted(inFileOrder),
     passed: mappings.passed,
     findings: found.map((finding) =>

@@ -19,7 +19,7 @@ export const forgetCommand = defineCommand({
   notes:
     'Removes the acknowledged body, all versions of the history, the rows of rejects files, and messages of the store\nabout the contact. The fingerprint stays, so the next run sends the contact only if it has changed. Plans that wait,\nand the rest of unfinished runs of contacts of this store, are discarded, because their files have the whole source.',
   examples: ['forget 4711', 'forget ann@mail.example --yes'],
-  json: 'how many versions and rejected rows were removed, the removed files of runs, the runs whose plans were discarded, and what remains',
+  json: 'how many versions and rejected rows were removed, the removed files of runs, the runs whose plans were discarded, whether the values are erased on disk (`erased`), and what remains',
   run: (invocation, { key }, { store, yes, json }) =>
     withRecord(invocation, { key, store, json, anyContact: true }, async ({ context }, record) => {
       const { terminal, interruptSignal } = invocation;
@@ -47,18 +47,15 @@ export const forgetCommand = defineCommand({
           `${JSON.stringify({ key: record.key, store: record.store, ...forgotten, remains: REMAINS })}\n`,
         );
       else terminal.out(textOf(record, forgotten));
-      return 0;
+      return forgotten.erased ? 0 : 1;
     }),
 });
 
-function textOf({ key, title, id }: FoundRecord, forgotten: Forgotten): string {
-  const { versions, rejectedRows, files } = forgotten;
-  const isUnknown = title === null && id === null && versions + rejectedRows + files.length === 0;
+function textOf({ key }: FoundRecord, forgotten: Forgotten): string {
   return `${[
-    isUnknown
-      ? `Nothing has the key or address ${printable(key)}. Check its spelling.`
-      : `Forgot the contact ${printable(key)}.`,
+    ...(forgotten.erased ? [`Forgot the contact ${printable(key)}.`] : []),
     ...forgottenWords(forgotten),
+    ...(forgotten.erased ? [] : [`  storeferry forget ${shellWord(key)} --yes`]),
     'What remains, and must be removed by hand where the law asks for it:',
     ...REMAINS.map((what) => `  - ${what}`),
   ].join('\n')}\n`;

@@ -8,7 +8,7 @@ import { runDocument } from '../../report/run-document.ts';
 import type { ClockKeeper, JobFacts, RunFacts, View } from '../../report/run-facts.ts';
 import { isoTime, listedRun, runsSummary } from '../../report/run-summary.ts';
 import { requestsWaitText } from '../../report/sections/notes-section.ts';
-import { schedulesNote, statusTone, totalsWords } from '../../report/status-words.ts';
+import { kindOf, schedulesNote, statusTone, totalsWords } from '../../report/status-words.ts';
 import { findLedgerOf, RECORD_OUTCOMES, recordLines, runRecords } from '../../run/records/run-records.ts';
 import {
   asItStands,
@@ -46,24 +46,29 @@ const OPTIONS = {
 
 /** `storeferry runs`: lists the jobs and their latest runs, or shows one run. */
 export const runsCommand = defineCommand({
-  arguments: { run: optional('the id of a run, or its first characters: shows this run') },
+  arguments: {
+    run: optional('the id of a run, or its first characters: shows this run; or a job: lists its runs'),
+  },
   options: OPTIONS,
   notes: `--records lists rejected and unsent records, and those that the store acknowledged for as long as its history keeps them,
 also where the run itself is no longer kept. Unchanged records are not listed. With --json, one JSON object per line.`,
   examples: [
     'runs',
     'runs k3v9x2',
-    'runs --job nightly-catalog',
+    'runs nightly-catalog',
     'runs k3v --json',
     'runs k3v --records --outcome rejected',
     'runs k3v --records --csv',
     'runs --audit --job nightly-catalog',
   ],
   json: 'the jobs with their next runs, the latest runs, and those that wait for a worker; or everything about one run; with --records, a line per record; with --audit, `{"audit": […]}`',
-  run: (invocation, { run: id }, options) =>
-    withJsonError(invocation, options.json, async () => {
+  run: (invocation, { run: named }, typed) =>
+    withJsonError(invocation, typed.json, async () => {
       const signal = invocation.interruptSignal();
       await using open = await openContext(invocation.directory, () => {}, signal, { withoutThread: true });
+      const isJob = named !== undefined && (await isJobName(open, named));
+      const id = isJob ? undefined : named;
+      const options = isJob ? { ...typed, job: named } : typed;
       if (options.audit) await listAudit(open, invocation, id, options);
       else if (options.records) await listRecords(open, invocation, id, options);
       else if (id === undefined) await list(open, invocation, options);
@@ -71,6 +76,13 @@ also where the run itself is no longer kept. Unchanged records are not listed. W
       return 0;
     }),
 });
+
+/** Whether a job has this name, or had it when it last ran. */
+async function isJobName({ context, workspace }: OpenContext, name: string): Promise<boolean> {
+  return (
+    workspace.jobNames().includes(name) || (await context.state.runs.list({ job: name, limit: 1 })).length > 0
+  );
+}
 
 async function list(
   open: OpenContext,
@@ -187,7 +199,7 @@ export function runsText(runs: readonly Run[], options: RunsTextOptions): string
     runs.map((run) => ({
       cells: [
         run.id,
-        run.kind === 'run' ? run.job : `${run.job} (${run.kind})`,
+        run.kind === 'run' ? run.job : `${run.job} (${kindOf(run)})`,
         run.status,
         formatAgo(options.now - run.startedAt),
         formatDuration(lastedMs(run, options.now)),
@@ -203,9 +215,8 @@ export function runsText(runs: readonly Run[], options: RunsTextOptions): string
 export function runText(facts: RunFacts, view: View, options: PageOptions): string {
   const { run } = facts;
   const page = new Page(options);
-  const { kind, retryOf, undo } = run;
-  const of = undo?.of ?? run.release?.of ?? retryOf;
-  const how = of === null ? kind : `${undo === undefined ? kind : 'undo'} of ${of}`;
+  const of = run.undo?.of ?? run.release?.of ?? run.retryOf;
+  const how = of === null ? kindOf(run) : `${kindOf(run)} of ${of}`;
   page.say(`Run ${run.id} of ${run.job} (${how}) on the store ${run.store}, ${run.baseUrl}`, {
     tone: 'strong',
   });

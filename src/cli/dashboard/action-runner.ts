@@ -69,7 +69,7 @@ export function actionRunner({
     });
     started.child = child;
     void child.ended.then(({ code, words }) => {
-      log.info({ ...action, begun: started.run, code }, 'action ended');
+      log[code === 1 ? 'error' : 'info']({ ...action, begun: started.run, code }, 'action ended');
       if (started.run === null)
         started.refused = words.trim() || `It ended with the exit code ${code} and no message.`;
       atWork.delete(action.job);

@@ -3,6 +3,7 @@ import type { Job } from '../../config/job/job.ts';
 import { type Run, SENDING_KINDS } from '../../model/run.ts';
 import { columns, foreign, html, type Markup } from '../../report/html/markup.ts';
 import { counted, grouped } from '../../report/printable.ts';
+import { discardRun } from '../../run/discard-run.ts';
 import { changeText, type HeldRunRecord, heldRunRecords } from '../../run/records/run-records.ts';
 import {
   asItStands,
@@ -34,6 +35,7 @@ import {
   at,
   type Beginning,
   confirmApprove,
+  confirmDiscard,
   confirmPlan,
   confirmRun,
   confirmUndo,
@@ -206,6 +208,21 @@ export function actionRoutes(app: FastifyInstance, { dashboard, log }: RoutePart
   app.post<OfRun>('/runs/:run/approve', async (request, reply) => {
     const { id, job } = await runOf(request);
     return await begin(request, reply, { command: 'approve', job, run: id });
+  });
+
+  app.get<OfRun>('/runs/:run/discard', FOR_ACTORS, async (request, reply) =>
+    ask(request, reply, confirmDiscard(await runOf(request), readingOf(context))),
+  );
+  app.post<OfRun>('/runs/:run/discard', async (request, reply) => {
+    const run = await runOf(request);
+    const { id, job } = run;
+    // Sent twice, it has its effect once.
+    if (run.discarded === undefined) {
+      await discardRun(context, run);
+      log.info({ job, run: id }, 'discarded a plan');
+      await audit(dashboard, request, { action: 'discard', job, run: id });
+    }
+    return reply.redirect(`/runs/${id}`, 303);
   });
 
   app.get<OfRun>('/runs/:run/undo', FOR_ACTORS, async (request, reply) => {

@@ -185,6 +185,32 @@ export function confirmApprove(report: RunFacts, later: Run | undefined, reading
   };
 }
 
+/** What discarding a plan will do. PageError if it does not wait. */
+export function confirmDiscard({ id, job, status, totals, startedAt }: Run, reading: Reading): Confirmation {
+  if (status !== 'planned' && status !== 'stopped') {
+    throw new PageError(
+      409,
+      'Nothing to discard',
+      `The run ${id} is ${status}: only a plan that waits can be discarded.`,
+    );
+  }
+  const sent = (totals?.applied ?? 0) + (totals?.deleted ?? 0);
+  return {
+    title: `Discard the plan of ${job}?`,
+    lead: html`<a href="/runs/${id}">This plan</a>, made ${relative(startedAt, reading)}, can then no longer be approved.`,
+    does: [
+      sent === 0
+        ? 'Nothing of it was sent.'
+        : `Leaves ${counted(sent, 'record')} in the store as they were sent before.`,
+      'Its report and its rejects are kept.',
+    ],
+    label: 'Discard the plan',
+    weight: 'danger',
+    action: `/runs/${id}/discard`,
+    back: `/runs/${id}`,
+  };
+}
+
 /** The field with the keys of the records to undo, one per line. */
 export const KEYS_FIELD = 'keys';
 

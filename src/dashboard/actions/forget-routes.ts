@@ -49,7 +49,7 @@ export function forgetRoutes(app: FastifyInstance, { dashboard, log }: RoutePart
     log.info({}, 'forgot a contact');
     await audit(dashboard, request, { action: 'forget' });
     const document: Page = {
-      title: `Contact ${contact.key} is forgotten`,
+      title: `Contact ${contact.key} is ${forgotten.erased ? 'forgotten' : 'not yet erased on disk'}`,
       section: 'records',
       body: html`${forgottenWords(forgotten).map((line) => html`<p>${line}</p>`)}
 <h2>What remains</h2>

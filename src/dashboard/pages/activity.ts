@@ -113,7 +113,11 @@ function approvalNeed(plan: Run): Need {
   const requests = counted(plan.totals?.operations ?? 0, 'request');
   return plan.status === 'stopped'
     ? { rank: 2, tone: 'warning', why: whyNotDone(plan) ?? 'A safety limit stopped the plan.', look: plan }
-    : { rank: 5, tone: 'strong', why: `A plan waits for approval: ${requests}.`, look: plan };
+    : { rank: 5, tone: 'strong', why: `${waits(plan)} for approval: ${requests}.`, look: plan };
+}
+
+function waits({ undo }: Run): string {
+  return undo === undefined ? 'A plan waits' : `The undo of run ${undo.of} waits`;
 }
 
 function rejectedWords({ totals }: Run): string {

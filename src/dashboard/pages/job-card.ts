@@ -6,7 +6,7 @@ import type { ConfigurationProblem } from '../../model/storeferry-error.ts';
 import { html, type Markup, runBadge, type Slot } from '../../report/html/markup.ts';
 import { formatDuration } from '../../report/printable.ts';
 import type { JobFacts } from '../../report/run-facts.ts';
-import { figuresWords } from '../../report/status-words.ts';
+import { figuresWords, kindOf } from '../../report/status-words.ts';
 import type { Activity, Need } from './activity.ts';
 import { momentAndDistance, type Reading, relative } from './moment.ts';
 
@@ -93,7 +93,7 @@ export function jobActions(
 /** The current activity, and who started it. */
 export function activityWords({ run, by }: Activity, reading: Reading): Markup {
   if (run === null) return html`${STARTING[by]}`;
-  const what = run.kind === 'plan' ? 'Plan' : run.kind === 'verify' ? 'Verification' : 'Run';
+  const what = WHAT[kindOf(run)];
   return html`<a href="/runs/${run.id}">${what} ${run.id}</a> is under way, started ${relative(run.startedAt, reading)} ${STARTED_BY[by]}.`;
 }
 
@@ -106,6 +106,11 @@ export function jobHref(name: string): string {
 export function fact(term: string, description: Slot): Markup {
   return html`<div><dt>${term}</dt><dd>${description}</dd></div>`;
 }
+
+const WHAT: Readonly<Record<Run['kind'], string>> = {
+  ...{ run: 'Run', export: 'Run', plan: 'Plan', verify: 'Verification', retry: 'Retry', undo: 'Undo' },
+  release: 'Release',
+};
 
 const STARTED_BY: Readonly<Record<Activity['by'], string>> = {
   dashboard: 'in this dashboard',
@@ -133,7 +138,7 @@ function startButtons(name: string, job: Job, need: Need | null): (Markup | fals
   const look = need?.look ?? null;
   return [
     look !== null &&
-      html`<a class="button primary" href="/runs/${look.id}">See the ${look.kind === 'plan' ? 'plan' : 'last run'}${ofJob(name)}</a>`,
+      html`<a class="button primary" href="/runs/${look.id}">See the ${look.undo !== undefined ? 'undo' : look.kind === 'plan' ? 'plan' : 'last run'}${ofJob(name)}</a>`,
     html`<a class="button${look === null && ' primary'}" href="${jobHref(name)}/run">Run${ofJob(name)}</a>`,
     job.kind === 'import' && html`<a class="button" href="${jobHref(name)}/plan">Plan${ofJob(name)}</a>`,
   ];

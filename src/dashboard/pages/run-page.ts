@@ -70,6 +70,8 @@ function buttonOf({ status }: Run): ButtonOf {
         return button('See the trends', `/lists/${encodeURIComponent(action.job)}`);
       case 'approve':
         return button('Approve', `/runs/${action.run}/approve`, status === 'stopped' ? 'danger' : 'primary');
+      case 'discard':
+        return button('Discard', `/runs/${action.run}/discard`);
       case 'retry':
         return html`<span class="choices">${button('Correct the rows here', `/runs/${action.run}/rejects`, 'primary')} ${button('Upload the corrected file', `/runs/${action.run}/retry`)}</span>`;
       case 'see':

@@ -1,7 +1,7 @@
 import { lastedMs, RUN_STATUSES, type Run, type RunStatus } from '../../model/run.ts';
 import { columns, html, type Markup, runBadge, type TableParts } from '../../report/html/markup.ts';
 import { counted, formatDuration } from '../../report/printable.ts';
-import { figuresWords, statusLabel } from '../../report/status-words.ts';
+import { figuresWords, kindOf, statusLabel } from '../../report/status-words.ts';
 import { asItStands } from '../../run/report/read-stored-report.ts';
 import type { Viewer } from '../access/sessions.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
@@ -141,7 +141,8 @@ function outcome(run: Run, settled: boolean): Markup {
   return html`${runBadge(run, { settled })} <span class="totals">${figuresWords(run)}</span>${why !== null && html`<div class="why">${why}</div>`}`;
 }
 
-function kindNote({ kind, retryOf }: Run): Markup {
-  if (kind === 'plan') return html` <span class="quiet">plan</span>`;
-  return retryOf === null ? html`` : html` <span class="quiet">retry</span>`;
+function kindNote(run: Run): Markup {
+  return run.kind === 'run' || run.kind === 'export'
+    ? html``
+    : html` <span class="quiet">${kindOf(run)}</span>`;
 }

@@ -27,8 +27,10 @@ export async function shapeOf(
     case 'subscriber-lists':
       return listShape(readAt, job.columns);
     case 'orders':
-      if (job.columns !== undefined) return orderShape(job.columns);
-      return orderShape(job.destination.format === 'jsonl' ? [] : await columnsOf(items()));
+      return orderShape(
+        job.columns ?? (job.destination.format === 'jsonl' ? [] : await columnsOf(items())),
+        job.destination.format === 'excel-csv',
+      );
     default:
       return job.export satisfies never;
   }
@@ -71,8 +73,11 @@ function dateOf(seconds: number | null): string | null {
   return new Date(seconds * 1_000).toISOString().split('T')[0] ?? null;
 }
 
-/** Lines of orders, one per order; the JSON is passed on unchanged. */
-export function orderShape(columns: readonly string[]): RowShape {
+/**
+ * Lines of orders, one per order; the JSON is passed on unchanged. `forSpreadsheet`: `createdOn` is a date, which spreadsheets
+ * recognise, instead of a number of seconds.
+ */
+export function orderShape(columns: readonly string[], forSpreadsheet = false): RowShape {
   const paths = columns.map(pathOf);
   return {
     columns,
@@ -80,10 +85,20 @@ export function orderShape(columns: readonly string[]): RowShape {
     isHistory: false,
     cells(item) {
       const order = exactJson(item);
-      return paths.map((path) => cellText(valueAt(order, path)));
+      return paths.map((path) => {
+        const text = cellText(valueAt(order, path));
+        return forSpreadsheet && path.at(-1) === 'createdOn' ? momentText(text) : text;
+      });
     },
     json: (item) => item,
   };
+}
+
+/** `2026-11-01 06:00:00` in UTC, for a number of seconds; any other text as it is. */
+function momentText(text: string): string {
+  const seconds = /^\d{1,12}$/.test(text) ? Number(text) : Number.NaN;
+  if (!(seconds <= LAST_SECOND)) return text;
+  return new Date(seconds * 1_000).toISOString().slice(0, -'.000Z'.length).replace('T', ' ');
 }
 
 /** Separates the values of a list in one cell. */

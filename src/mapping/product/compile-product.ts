@@ -117,47 +117,49 @@ function compileFields(
   const subscription = compileSubscription(scope, product.subscription);
   const file = text('file');
 
+  const { faults } = scope;
+
   return (rows, draft, url) => {
     const { head } = rows;
-    let field = 'title';
-    try {
-      const named = title?.(rows);
-      if (typeof named === 'string') draft.title = onOneLine(named);
-      field = 'description';
-      const described = description?.(rows);
-      if (typeof described === 'string') draft.description = described;
-      if (url !== undefined) draft.url = url;
-      field = 'hidden';
-      const isHidden = head === undefined ? undefined : hidden?.(head, 0);
-      if (typeof isHidden === 'boolean') draft.hidden = isHidden;
-      field = 'images';
-      const pictures = images?.(rows);
-      if (isList(pictures)) {
-        const usable = addresses(pictures.map(String), scope.notes, advice);
-        // An empty list would remove the store's images only because none can be read.
-        if (usable.length > 0 || pictures.length === 0) draft.images = usable;
+    const unread = faults.begin();
+    const reads = (name: string): boolean => {
+      field = name;
+      return unread?.has(name) !== true;
+    };
+    let field = '';
+    for (;;) {
+      try {
+        const named = reads('title') ? title?.(rows) : undefined;
+        if (typeof named === 'string') draft.title = onOneLine(named);
+        const described = reads('description') ? description?.(rows) : undefined;
+        if (typeof described === 'string') draft.description = described;
+        if (url !== undefined) draft.url = url;
+        const isHidden = head !== undefined && reads('hidden') ? hidden?.(head, 0) : undefined;
+        if (typeof isHidden === 'boolean') draft.hidden = isHidden;
+        const pictures = reads('images') ? images?.(rows) : undefined;
+        if (isList(pictures)) {
+          const usable = addresses(pictures.map(String), scope.notes, advice);
+          // An empty list would remove the store's images only because none can be read.
+          if (usable.length > 0 || pictures.length === 0) draft.images = usable;
+        }
+        const belongsTo = reads('categories') ? categories?.(rows) : undefined;
+        if (belongsTo !== undefined) draft.categories = belongsTo;
+        const bought = reads('options') ? buy(rows, draft) : { rows: [] };
+        if ('skipped' in bought) return bought;
+        const recurring =
+          bought.rows.length > 0 && reads('subscription') ? subscription(rows, bought.rows) : undefined;
+        if (recurring !== undefined) draft.subscription = recurring;
+        const sold = reads('file') ? file?.(rows) : undefined;
+        if (typeof sold === 'string') {
+          if (!isAddress(sold)) refuse('file-not-an-address', 'the file is not an http address');
+          draft.file = sold;
+        }
+        const type = reads('type') ? typeOf(rows, bought.rows, draft.file !== undefined) : undefined;
+        if (type !== undefined) draft.type = type;
+        return bought;
+      } catch (error) {
+        faults.leaveOut(unread, field, error);
       }
-      field = 'categories';
-      const belongsTo = categories?.(rows);
-      if (belongsTo !== undefined) draft.categories = belongsTo;
-      field = 'options';
-      const bought = buy(rows, draft);
-      if ('skipped' in bought) return bought;
-      field = 'subscription';
-      const recurring = subscription(rows, bought.rows);
-      if (recurring !== undefined) draft.subscription = recurring;
-      field = 'file';
-      const sold = file?.(rows);
-      if (typeof sold === 'string') {
-        if (!isAddress(sold)) refuse('file-not-an-address', 'the file is not an http address');
-        draft.file = sold;
-      }
-      field = 'type';
-      const type = typeOf(rows, bought.rows, draft.file !== undefined);
-      if (type !== undefined) draft.type = type;
-      return bought;
-    } catch (error) {
-      throw error instanceof Unreadable ? error.in(field) : error;
     }
   };
 }

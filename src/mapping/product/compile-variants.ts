@@ -51,6 +51,7 @@ interface VariantFields {
   readonly sku: Read | undefined;
   readonly weight: Read | undefined;
   readonly notes: string[];
+  readonly faults: Scope['faults'];
   readonly trace: Scope['trace'];
 }
 
@@ -148,6 +149,7 @@ function compileVariantFields(
       compilePricing(scope, [...path, 'pricing'], spec, context.clock),
     ),
     notes: scope.notes,
+    faults: scope.faults,
     trace: scope.trace,
     quantity: row('quantity', 'number'),
     sku: row('sku', 'text'),
@@ -204,10 +206,14 @@ function readVariants(
     return { skipped: line === undefined ? NO_PRICE : { ...NO_PRICE, line } };
   }
   const readTable = () => (alone && !combines ? noOptions(rows, variantRows) : reader(rows, variantRows));
-  const table =
-    fields.trace === undefined ? readTable() : fields.trace.evaluate(['options'], undefined, readTable);
-  const chosen = alone && combines ? combine(table, rules) : chooseVariants(table, rules);
-  const parts = variantRows.map((row) => readParts(fields, row));
+  const choose = () => {
+    const table =
+      fields.trace === undefined ? readTable() : fields.trace.evaluate(['options'], undefined, readTable);
+    return alone && combines ? combine(table, rules) : chooseVariants(table, rules);
+  };
+  const readAllParts = () => variantRows.map((row) => readParts(fields, row));
+  const chosen = fields.faults.alsoOf(choose, readAllParts);
+  const parts = readAllParts();
   const variants: Variant[] = [];
   for (const { row, values } of chosen.choices) {
     const part = parts[row];
@@ -239,29 +245,36 @@ function hasPrices(part: Partial<VariantParts>): part is VariantParts {
 }
 
 function readParts(
-  { pricing, quantity, sku, weight, notes }: VariantFields,
+  { pricing, quantity, sku, weight, notes, faults }: VariantFields,
   row: SourceRow,
   blankPrice: 'reject' | 'leave-out' = 'reject',
 ): Partial<VariantParts> {
-  let field = 'variants.price';
-  try {
-    const isLeftOut = pricing === undefined || (blankPrice === 'leave-out' && pricing.isBlank(row));
-    const part: { -readonly [K in keyof VariantParts]?: VariantParts[K] } = isLeftOut
-      ? {}
-      : { ...pricing.read(row) };
-    if (part.price === 0) notes.push('variants.price: 0, sent as a price');
-    field = 'variants.quantity';
-    const stock = quantity?.(row, 0);
-    if (typeof stock === 'number') part.quantity = stock;
-    field = 'variants.sku';
-    const code = sku?.(row, 0);
-    if (typeof code === 'string') part.sku = code;
-    field = 'variants.weight';
-    const weighs = weight?.(row, 0);
-    if (typeof weighs === 'number') part.weight = weighs;
-    return part;
-  } catch (error) {
-    throw error instanceof Unreadable ? error.in(field).at(row.line) : error;
+  const unread = faults.begin();
+  let field = '';
+  const reads = (name: string): boolean => {
+    field = name;
+    return unread?.has(name) !== true;
+  };
+  for (;;) {
+    try {
+      const isLeftOut =
+        !reads('variants.price') ||
+        pricing === undefined ||
+        (blankPrice === 'leave-out' && pricing.isBlank(row));
+      const part: { -readonly [K in keyof VariantParts]?: VariantParts[K] } = isLeftOut
+        ? {}
+        : { ...pricing.read(row) };
+      if (part.price === 0) notes.push('variants.price: 0, sent as a price');
+      const stock = reads('variants.quantity') ? quantity?.(row, 0) : undefined;
+      if (typeof stock === 'number') part.quantity = stock;
+      const code = reads('variants.sku') ? sku?.(row, 0) : undefined;
+      if (typeof code === 'string') part.sku = code;
+      const weighs = reads('variants.weight') ? weight?.(row, 0) : undefined;
+      if (typeof weighs === 'number') part.weight = weighs;
+      return part;
+    } catch (error) {
+      faults.leaveOut(unread, field, error instanceof Unreadable ? error.in(field).at(row.line) : error);
+    }
   }
 }
 

@@ -1,9 +1,9 @@
 import {
   acts,
+  conditionText,
   type Guard,
   type GuardHit,
   type GuardValue,
-  guardText,
   guardValue,
   isHit,
 } from '../../model/guard.ts';
@@ -84,7 +84,7 @@ export class GuardWatch {
       const of = guard.changeBy === undefined ? this.#known + this.#new : this.#known;
       const { action, share = null } = guard;
       return {
-        guard: guardText(guard),
+        guard: conditionText(guard),
         action,
         share,
         records,

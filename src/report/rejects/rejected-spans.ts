@@ -1,4 +1,4 @@
-import type { Reason } from '../../model/reason.ts';
+import { faultsOf, type Reason } from '../../model/reason.ts';
 import { type RowSpan, rowPlace, type TablePlaces } from '../../model/row.ts';
 
 /** Rows that were refused together, by the mapping or by the store. */
@@ -34,7 +34,11 @@ export class RejectedSpans {
   }
 
   add({ spans, reason }: Rejection): void {
-    const id = this.#idOf(reason, this.#placesOf(spans[0]?.file ?? 0));
+    const places = this.#placesOf(spans[0]?.file ?? 0);
+    for (const fault of faultsOf(reason)) this.#add(spans, this.#idOf(fault, places));
+  }
+
+  #add(spans: Rejection['spans'], id: number): void {
     for (const { file, from, to } of spans) {
       if (this.#count === this.#file.length) this.#double();
       this.#file[this.#count] = file;

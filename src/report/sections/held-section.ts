@@ -1,3 +1,4 @@
+import { FEWEST_OF_SHARE } from '../../model/guard.ts';
 import type { GuardFinding } from '../../model/plan.ts';
 import { priceText } from '../../model/safety-limits.ts';
 import { counted, grouped, listed } from '../printable.ts';
@@ -8,7 +9,7 @@ import { changeWords, sampleValue } from './fields-section.ts';
 const LONGEST_NAME = 60;
 
 /** What the guards of the job have found, with old and new values; null if they found nothing. */
-export function heldSection({ plan, totals }: RunFacts): Section | null {
+export function heldSection({ run, plan, totals }: RunFacts): Section | null {
   const hit = plan?.guards.filter(({ records }) => records > 0) ?? [];
   if (hit.length === 0) return null;
   const warned = hit.some(({ action, acts }) => action === 'warn' && acts);
@@ -29,13 +30,19 @@ export function heldSection({ plan, totals }: RunFacts): Section | null {
           ...(finding.acts ? {} : { tone: 'quiet' as const }),
           cells: [
             { as: 'text', words: foreign(finding.guard, 160) },
-            `${grouped(finding.records)} of ${grouped(finding.of)}, ${finding.acts ? ACTIONS[finding.action] : 'below its share'}`,
+            `${grouped(finding.records)} of ${grouped(finding.of)}, ${effectOf(finding, run)}`,
             { as: 'samples', items: finding.examples.map(exampleWords) },
           ],
         })),
       },
     ],
   };
+}
+
+/** What a guard does to what it has found. */
+function effectOf({ action, acts, share, of }: GuardFinding, { approved }: RunFacts['run']): string {
+  if (acts) return action === 'stop' && approved ? 'approved by a person' : ACTIONS[action];
+  return of < FEWEST_OF_SHARE ? `too few for its share of ${share}%` : `within its share of ${share}%`;
 }
 
 const ACTIONS = { hold: 'held', stop: 'stops the run', warn: 'only a warning' } as const satisfies Readonly<

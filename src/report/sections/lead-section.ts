@@ -112,7 +112,9 @@ function ofImport(facts: RunFacts): Headline {
       return ofBreak(facts, 'Interrupted');
     case 'superseded':
       return said(
-        'Superseded: a later run of this job made a new plan.',
+        run.discarded
+          ? 'Discarded: a person decided not to send this plan.'
+          : 'Superseded: a later run of this job made a new plan.',
         totals.applied > 0 ? STAYS_SENT : NOTHING_SENT,
       );
     default:

@@ -65,6 +65,9 @@ export function stepsAfter(
   const verify = changedIdCount > 0 ? verifySteps(run) : [];
   const again = againAction(run);
   const approve = { does: 'approve', run: id } as const;
+  const discard: Step[] = buttons
+    ? [{ what: 'If it must not be sent:', action: { does: 'discard', run: id } }]
+    : [];
   const correct = 'To correct the rejected rows in a spreadsheet; each row has its reason:';
   const download: Step[] =
     buttons && rejectsFile != null ? [{ what: correct, action: { does: 'download', run: id } }] : [];
@@ -93,6 +96,7 @@ export function stepsAfter(
               what: 'To re-plan with the current file and send the new plan:',
               action: { does: 'run', job, resend: run.resend, sample: run.sample },
             },
+        ...discard,
       ];
     case 'stopped': {
       if (overtaken.length > 0) return [...overtaken, ...download];
@@ -107,6 +111,7 @@ export function stepsAfter(
           ...(run.undo === undefined && (run.totals?.applied ?? 0) > 0
             ? [{ what: 'To plan the undo of what was sent:', action: { does: 'undo', run: id } } as const]
             : []),
+          ...discard,
         ];
       }
       const isNothing = plan !== null && plan.shards.length === 0;
@@ -126,6 +131,7 @@ export function stepsAfter(
         },
         ...download,
         ...(isNothing && buttons ? [] : [{ what: send, action: approve }]),
+        ...discard,
       ];
     }
     case 'done-with-rejects':
@@ -292,6 +298,7 @@ export function commandOf(action: Action): string {
     case 'release':
       return ['release', action.run, ...(action.only ?? []).map((key) => shellWord(key))].join(' ');
     case 'approve':
+    case 'discard':
     case 'retry':
       return `${action.does} ${action.run}`;
     case 'see':

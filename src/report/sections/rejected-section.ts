@@ -129,7 +129,13 @@ function reasonsTable(caption: string, groups: readonly ReasonGroup[], { plan }:
 }
 
 /** `3 records (7 rows)`; `7 rows`, or `3 records` if no rows are known or one figure is enough. */
-function reasonAmount({ records, rows }: ReasonGroup): string {
+function reasonAmount({ also = 0, ...group }: ReasonGroup): string {
+  if (also === 0) return ownAmount(group);
+  const others = `also in ${counted(also, 'record')} counted under another reason`;
+  return group.records === 0 ? others : `${ownAmount(group)}, ${others}`;
+}
+
+function ownAmount({ records, rows }: Pick<ReasonGroup, 'records' | 'rows'>): string {
   if (rows === 0) return counted(records, 'record');
   return records === rows || records === 0
     ? counted(rows, 'row')

@@ -73,7 +73,7 @@ export function safetyVerdicts({ run, plan, totals }: RunFacts): SafetyVerdict[]
 /** `at most 5%`; null if unknown, because plans of earlier versions did not store their limits. */
 function limitWords({ limit, figure, allowed }: SafetyVerdict): string | null {
   if (limit === 'key') return 'must not change';
-  if (limit === 'guard') return allowed === undefined ? 'none' : `at most ${allowed.text}`;
+  if (limit === 'guard') return allowed === undefined ? '0' : `at most ${allowed.text}`;
   const { bound } = safetyLimit(limit);
   if (allowed === undefined) return bound === 'fewest' && figure === 0 ? 'not empty' : null;
   return `${bound === 'fewest' ? 'at least' : 'at most'} ${allowed.text}`;

@@ -3,10 +3,11 @@ import type { StoreList } from '../../mapping/lookup-table.ts';
 import { mappingCode } from '../../mapping/map-tables.ts';
 import type { SourceItem } from '../../model/mapped-record.ts';
 import type { ImageFindings, Plan, PlannedShard, PlanSource } from '../../model/plan.ts';
+import { withMessages } from '../../model/reason.ts';
 import { COMPLETED, type Run, SENDING_KINDS } from '../../model/run.ts';
 import { SafetyLimitError, StateError } from '../../model/storeferry-error.ts';
 import { readPlan } from '../../plan/plan-file.ts';
-import { planImport } from '../../plan/plan-import.ts';
+import { planImport, takeSample } from '../../plan/plan-import.ts';
 import { loadSnapshot, type Snapshot } from '../../source/snapshot.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
 import { importTarget } from '../../state/state.ts';
@@ -76,6 +77,18 @@ export async function planStep(context: RunContext, request: ImportRequest, stag
 /** What the mapping says of `options[].advanced`. */
 function advancedOf({ mapping: { spec } }: ImportRequest): { readonly advanced?: boolean | undefined } {
   return spec.import === 'products' ? { advanced: spec.options?.advanced } : {};
+}
+
+/** Rejects with UnknownKeysError where the source lacks a key that the sample of the run names. */
+export async function refuseUnknownKeys(
+  context: RunContext,
+  request: ImportRequest,
+  run: Run,
+): Promise<void> {
+  const { sample, unchangedSince } = run;
+  if (sample?.only === undefined || unchangedSince !== undefined) return;
+  const reading = readSnapshotThroughMapping(await snapshotReading(context, request, run));
+  for await (const _ of takeSample(reading.open(), { only: sample.only })) context.signal.throwIfAborted();
 }
 
 /** Looks at the images of planned records; undefined where the job does not ask for it. */
@@ -211,7 +224,7 @@ async function* withRedactedReasons<Item extends SourceItem>(
     yield batch.map((mapped) => {
       if (redact === undefined) return mapped;
       if (mapped.kind === 'rejected') {
-        return { ...mapped, reason: { ...mapped.reason, message: redact(mapped.reason.message) } };
+        return { ...mapped, reason: withMessages(mapped.reason, redact) };
       }
       if (mapped.kind === 'record' && mapped.notes !== undefined) {
         return { ...mapped, notes: mapped.notes.map(redact) };

@@ -45,18 +45,26 @@ function limitsFor(mapping: MappingFile, jobs: readonly Job[]): MappingLimits {
   };
 }
 
-/** Problems of mappings that their schema cannot find, including failed mapping tests, and how many tests passed. */
+/** Problems and warnings of mappings that their schema cannot find, failed mapping tests included, and how many tests passed. */
 export async function checkMappings(
   mappings: readonly MappingFile[],
   jobs: readonly Job[],
-): Promise<{ readonly problems: readonly ConfigurationProblem[]; readonly passed: number }> {
+): Promise<{
+  readonly problems: readonly ConfigurationProblem[];
+  readonly warnings: readonly ConfigurationProblem[];
+  readonly passed: number;
+}> {
   const problems: ConfigurationProblem[] = [];
+  const warnings: ConfigurationProblem[] = [];
   let passed = 0;
   for (const mapping of mappings) {
     const limits = limitsFor(mapping, jobs);
-    const wrong = checkMapping(mapping.spec, limits);
-    problems.push(...wrong.map(({ path, message }) => ({ place: mapping.placeOf(path), message })));
-    if (wrong.length > 0) continue;
+    let isUsable = true;
+    for (const { path, message, isWarning = false } of checkMapping(mapping.spec, limits)) {
+      (isWarning ? warnings : problems).push({ place: mapping.placeOf(path), message });
+      isUsable &&= isWarning;
+    }
+    if (!isUsable) continue;
     for (const { name, problems: failures } of await runMappingTests(mapping.spec, parseCsvText, limits)) {
       if (failures.length === 0) passed++;
       problems.push(
@@ -67,7 +75,7 @@ export async function checkMappings(
       );
     }
   }
-  return { problems, passed };
+  return { problems, warnings, passed };
 }
 
 /** Reads the CSV of a mapping test as an import reads a file. */

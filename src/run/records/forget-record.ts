@@ -23,12 +23,15 @@ export interface Forgotten {
   readonly files: readonly string[];
   /** Runs whose plan or remainder can no longer be sent, because their files had the whole source. */
   readonly superseded: readonly string[];
+  /** False where another process reads the state: the log of the database has the values until this is repeated. */
+  readonly erased: boolean;
 }
 
 /**
  * Removes what the state and the files of runs have of the values of a contact: its body in the ledger, its history, its rows
  * in the files of rejects, the words of the store about it. Its mark stays, so that the next run sends it only if it has
- * changed. UsageError while a run of its store has not ended, LockedError while another process writes there.
+ * changed. UsageError where nothing has the key, or while a run of its store has not ended; LockedError while another process
+ * writes there.
  */
 export async function forgetRecord(
   context: RunContext,
@@ -53,35 +56,43 @@ export async function forgetRecord(
   ]);
   const bodies = [body, ...versions.flatMap((version) => [version.body, version.before])];
   const isTheirs = matcherOf(key, bodies);
+  const isKnown = body !== undefined || versions.length > 0;
   const superseded: string[] = [];
   const files: string[] = [];
   let rejectedRows = 0;
   for (const run of standing) {
+    const folder = artifacts.run(run.id);
+    const lines = await linesOf(context, run, key);
     // Its files have every row of the source.
-    if (run.status === 'planned' || run.status === 'stopped' || UNFINISHED.includes(run.status)) {
+    if (
+      (run.status === 'planned' || run.status === 'stopped' || UNFINISHED.includes(run.status)) &&
+      (isKnown || lines.size > 0 || (await names(folder, key, isTheirs)))
+    ) {
       await supersedeEmptied(context, run);
       superseded.push(run.id);
     }
-    const removed = await cleanFolder(artifacts.run(run.id), key, isTheirs, await linesOf(context, run, key));
+    const removed = await cleanFolder(folder, key, isTheirs, lines);
     rejectedRows += removed.rows;
     files.push(...removed.files.map((file) => `${run.id}/${file}`));
     await state.runs.forgetRefusals(run, key);
   }
   // Last: what it has shows which rows are to be removed, also when this is repeated after a failure.
-  await ledger.forget(key);
-  return { versions: versions.length, rejectedRows, files, superseded };
+  const erased = await ledger.forget(key);
+  // What an earlier attempt removed may still be on disk.
+  if (erased && !isKnown && rejectedRows + files.length + superseded.length === 0) throw unknownContact(key);
+  return { versions: versions.length, rejectedRows, files, superseded, erased };
 }
 
 /** What no command can remove. */
 export const REMAINS = [
   'the contact in the store itself, and in the source files: while a source has it, a run that finds it changed sends and keeps it again',
   'files of exports, crosswalks and look-ups, in the workspace and elsewhere',
-  'backups of the state and of the artifacts, mailed and downloaded reports, logs, and the append-only file of Redis until Redis rewrites it',
+  'backups of the state and of the artifacts, mailed and downloaded reports, logs, and the files of Redis (append-only file, snapshot) until Redis writes them anew (BGREWRITEAOF, BGSAVE)',
   'rejected rows that have neither its key nor its address or phone number',
 ];
 
 /** What was removed, a sentence each. */
-export function forgottenWords({ versions, rejectedRows, files, superseded }: Forgotten): string[] {
+export function forgottenWords({ versions, rejectedRows, files, superseded, erased }: Forgotten): string[] {
   const parts = [
     'its acknowledged values',
     `${counted(versions, 'version')} of its history`,
@@ -93,7 +104,19 @@ export function forgottenWords({ versions, rejectedRows, files, superseded }: Fo
     ...(superseded.length === 0
       ? []
       : [`Discarded the plans of ${superseded.join(', ')}: plan or run these jobs again.`]),
+    ...(erased
+      ? []
+      : [
+          'Not yet erased on disk: another process, such as a backup, reads the state database, whose log (state.db-wal) keeps the values meanwhile. Repeat it when that process has ended.',
+        ]),
   ];
+}
+
+function unknownContact(key: string): UsageError {
+  return new UsageError(
+    `No contact has the key or address ${JSON.stringify(key)}: neither the ledger and its history nor the files of runs. Nothing was removed.`,
+    { hint: 'Check its spelling.' },
+  );
 }
 
 function busy(run: string | undefined): LockedError | UsageError {
@@ -147,6 +170,25 @@ async function linesOf(
   return lines;
 }
 
+/** Whether a file names the record. */
+async function names(folder: RunFolder, key: string, isTheirs: Matcher): Promise<boolean> {
+  for (const name of await folder.list()) {
+    const text = (await readLatin1(folder, name)).replaceAll('\0', '');
+    if (isTheirs(text) || text.includes(keyMember(key))) return true;
+  }
+  return false;
+}
+
+/** As latin1, so that every byte stays as it is. A spreadsheet may have saved two bytes for each character. */
+async function readLatin1(folder: RunFolder, name: string): Promise<string> {
+  return (await buffer(await folder.read(name))).toString('latin1');
+}
+
+/** The key in a line of JSON. */
+function keyMember(key: string): string {
+  return `"key":${JSON.stringify(key)}`;
+}
+
 /** Removes the rows of the record from files with rows, and other files that name it. */
 async function cleanFolder(
   folder: RunFolder,
@@ -157,8 +199,7 @@ async function cleanFolder(
   const files = new Set<string>();
   let rows = 0;
   for (const name of await folder.list()) {
-    // As latin1, so that every byte stays as it is. A spreadsheet may have saved two bytes for each character.
-    const text = (await buffer(await folder.read(name))).toString('latin1');
+    const text = await readLatin1(folder, name);
     const isRows = /\.(csv|jsonl)$/.test(name) && !/^(\xff\xfe|\xfe\xff)/.test(text);
     if (!isRows) {
       if (isTheirs(text.replaceAll('\0', ''))) files.add(name);
@@ -167,7 +208,7 @@ async function cleanFolder(
     const isCsv = name.endsWith('.csv');
     const ofKey = isCsv
       ? (record: string) => lines.has(lastCell(record))
-      : (record: string) => record.includes(`"key":${JSON.stringify(key)}`);
+      : (record: string) => record.includes(keyMember(key));
     const records = isCsv ? csvRecords(text) : text.split(/(?<=\n)/);
     const kept = records.filter(
       (record, index) => (isCsv && index === 0) || !(ofKey(record) || isTheirs(record)),

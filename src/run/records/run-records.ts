@@ -1,7 +1,7 @@
 import type { StoreConfig } from '../../config/store-config.ts';
 import type { GuardHit } from '../../model/guard.ts';
 import type { Plan } from '../../model/plan.ts';
-import type { Reason } from '../../model/reason.ts';
+import { faultsOf, type Reason } from '../../model/reason.ts';
 import { formatRow, inertCell, type RowSpan } from '../../model/row.ts';
 import type { Run } from '../../model/run.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
@@ -24,7 +24,7 @@ export interface RunRecord {
   /** Null where it cannot be read from its rows. */
   readonly key: string | null;
   readonly outcome: RecordOutcome;
-  readonly reason: Pick<Reason, 'code' | 'message'> | null;
+  readonly reason: Pick<Reason, 'code' | 'message' | 'also'> | null;
   /** Where its rows are: `catalog.csv:4`. */
   readonly place: string | null;
   /** When the store's answer was recorded, in milliseconds since the epoch. */
@@ -222,17 +222,28 @@ const LINES = {
   jsonl: (record: RunRecord) => `${JSON.stringify(shown(record))}\n`,
   text({ key, outcome, reason, place, created, changes }: RunRecord) {
     const changed = created ? 'new' : (changes ?? []).map(changeText).join('; ');
-    const parts = [outcome.padEnd(8), key ?? '(no key)', place ?? '', reason?.message ?? changed];
+    const parts = [
+      outcome.padEnd(8),
+      key ?? '(no key)',
+      place ?? '',
+      reason === null ? changed : allMessages(reason),
+    ];
     return `${printable(parts.filter((part) => part !== '').join('  '))}\n`;
   },
 } as const;
+
+function allMessages(reason: NonNullable<RunRecord['reason']>): string {
+  return faultsOf(reason)
+    .map(({ message }) => message)
+    .join(' / ');
+}
 
 const CSV_COLUMNS = ['key', 'outcome', 'code', 'reason', 'place', 'at', 'id', 'changes'] as const;
 
 function csvLine(record: RunRecord): string {
   const { key, outcome, reason, place, id, created, changes } = record;
   const cells = [
-    ...[key ?? '', outcome, reason?.code ?? '', reason?.message ?? '', place ?? ''],
+    ...[key ?? '', outcome, reason?.code ?? '', reason === null ? '' : allMessages(reason), place ?? ''],
     ...[
       shown(record).at ?? '',
       id === null ? '' : String(id),

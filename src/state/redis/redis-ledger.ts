@@ -240,6 +240,7 @@ export function redisLedger(
           client.hincrby(keys.versionSizes(tag), `${run}:bytes`, -version.length - Buffer.byteLength(key)),
         );
       }
+      return true;
     },
     count: (job) => ask(client.zlexcount(jobKeys, ...rangeOf(job))),
     async *keysOf(job) {

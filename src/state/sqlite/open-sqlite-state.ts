@@ -42,6 +42,9 @@ import type { Expected } from './sqlite-ledger.ts';
 import { createSqliteLocks, type SqliteLocks } from './sqlite-locks.ts';
 import type { UncheckedRefusal, UncheckedRun } from './sqlite-runs.ts';
 
+const MAX_TRUNCATIONS = 5;
+const TRUNCATION_WAIT_MS = 1_000;
+
 /** How to open the embedded state. */
 export interface SqliteStateOptions {
   /** The location of the witness; default: beside the state. */
@@ -175,7 +178,13 @@ function ledger(calls: RemoteCalls, target: LedgerTarget, witness: WitnessFile):
     },
     allBodies: () =>
       pages<{ key: string; body: string }>((last) => calls.bodiesAfter(target, last?.key ?? '')),
-    forget: (key) => calls.forget(target, key),
+    async forget(key) {
+      await calls.forget(target, key);
+      // Each wait blocks the thread: other calls come between them.
+      for (let attempt = 1; attempt <= MAX_TRUNCATIONS; attempt++)
+        if (await calls.truncateLog(TRUNCATION_WAIT_MS)) return true;
+      return false;
+    },
     count: (job) => calls.count(target, job),
     keysOf: (job) => pages<OwnedKey>((last) => calls.keysAfter(target, job, last?.key ?? null)),
     sharedIds: (ids) => calls.sharedIds(target, [...ids]),

@@ -11,7 +11,7 @@ import { DamagedValue, damageBehind, integer, isBusy, sqliteError, text } from '
  * How long a write waits for another process: each write takes milliseconds, a merge of the journal a fraction of a
  * second.
  */
-const BUSY_TIMEOUT_MS = 30_000;
+export const BUSY_TIMEOUT_MS = 30_000;
 /** No version number can be this much higher; a higher one means damage. */
 const MOST_VERSIONS_AHEAD = 500;
 

@@ -3,7 +3,7 @@ import { StateError } from '../../model/storeferry-error.ts';
 import { FORGOTTEN_BODY, type HistoryRun, type HistorySize, type LedgerTarget } from '../state.ts';
 import { encodeBefore, encodeVersion } from '../stored-version.ts';
 import type { Bodies, Journal } from './journal.ts';
-import { inTransaction, type Names } from './open-state-database.ts';
+import { BUSY_TIMEOUT_MS, inTransaction, type Names } from './open-state-database.ts';
 import { DamagedValue, integer, integerOrNull, text } from './sqlite-error.ts';
 
 /** Versions in columns, by position. */
@@ -186,9 +186,19 @@ export function createSqliteHistory(database: DatabaseSync, names: Names, journa
         const body = integerOrNull(selectBody.get(values.target, key)?.['body'] ?? null, 'marks.body');
         bodies.replace(body, FORGOTTEN_BODY);
       });
-      // Freed pages and the write-ahead log still contain the removed values.
+      // Freed pages still contain the removed values. In memory the copy would take as much as the whole database.
+      database.exec('PRAGMA temp_store = FILE');
       database.exec('VACUUM');
-      database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+      database.exec('PRAGMA temp_store = MEMORY');
+    },
+    /** Whether the write-ahead log is empty now: it is not while another process reads, after a wait of this long. */
+    truncateLog(waitMs: number): boolean {
+      database.exec(`PRAGMA busy_timeout = ${waitMs}`);
+      try {
+        return database.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get()?.['busy'] === 0;
+      } finally {
+        database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
+      }
     },
     beginHistory(target: LedgerTarget, run: HistoryRun) {
       inTransaction(database, () => {

@@ -36,6 +36,22 @@ describe('what is done from the dashboard', () => {
     expect(store.shop.products.size).toBe(30);
   });
 
+  it('discards a plan that waits, once, after a confirmation', async () => {
+    await using shop = await setupNightly(3);
+    const dashboard = await serveDashboard(shop.workspace);
+    const client = await dashboard.signedIn('full');
+    const plan = String((await shop.workspace.storeferry('plan', 'nightly', '--json')).json()['run']);
+    expect((await client.get(`/runs/${plan}`)).body).toContain(`/runs/${plan}/discard`);
+    const asked = await client.get(`/runs/${plan}/discard`);
+    expect(asked.words).toContain('Nothing of it was sent.');
+    const discarded = await client.submit(asked, `/runs/${plan}/discard`);
+    expect(discarded.words).toContain('a person decided not to send this plan');
+    expect((await client.submit(asked, `/runs/${plan}/discard`)).status).toBe(200);
+    expect((await client.get(`/runs/${plan}/discard`)).status).toBe(409);
+    expect((await client.get('/audit')).words).toContain('discarded a plan');
+    expect((await (await dashboard.signedIn('readOnly')).get(`/runs/${plan}/discard`)).status).toBe(403);
+  });
+
   it('asks for no approval that would be refused, since a later run has begun', async () => {
     await using nightly = await setupNightly(30, { safety: '{ minRows: 40 }' });
     const { workspace } = nightly;

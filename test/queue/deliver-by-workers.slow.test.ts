@@ -1,0 +1,62 @@
+import { once } from 'node:events';
+import { Worker } from 'bullmq';
+import { expect, it } from 'vitest';
+import { openContext } from '../../src/cli/open-context.ts';
+import { readImportRequest } from '../../src/cli/read-request.ts';
+import { deliverByWorkers } from '../../src/queue/deliver-by-workers.ts';
+import {
+  connectQueues,
+  openQueues,
+  QUEUE_PREFIX,
+  type Queues,
+  shardQueueName,
+} from '../../src/queue/queues.ts';
+import { importRun } from '../../src/run/import-run.ts';
+import { askToInterrupt } from '../../src/run/report/read-stored-report.ts';
+import { setupNightly } from '../support/nightly.ts';
+import { describeWithRedis, startRedis } from '../support/redis.ts';
+
+describeWithRedis('a run whose workers see the request to end first', () => {
+  it.each(['before', 'while'])(
+    'is interrupted, also where its own process sees it %s it looks at them',
+    async (when) => {
+      await using redis = await startRedis({ aof: false });
+      await using setup = await setupNightly(10);
+      const { workspace, store } = setup;
+      await workspace.write('.env', `STORE_API_KEY=${store.apiKey}\nREDIS_URL=${redis.url}\n`);
+      await using open = await openContext(workspace.dir, () => {}, new AbortController().signal);
+      const { context } = open;
+      const request = await readImportRequest(open.workspace, 'nightly', false);
+
+      await using connected = await connectQueues(redis.url, true);
+      const { connection } = connected;
+      const worker = new Worker(
+        shardQueueName('main'),
+        async ({ data }: { data: { run: string } }) => {
+          await askToInterrupt(context, data.run);
+          return { status: 'obsolete' };
+        },
+        { connection, prefix: QUEUE_PREFIX },
+      );
+      await using queues = await openQueues({ redisUrl: redis.url, patient: false, onError: () => {} });
+      let signal: AbortSignal | undefined;
+      /** The answer that a shard has ended comes only after this process has seen the request itself. */
+      const ask: Queues['ask'] = async (answer) => {
+        const answered = await queues.ask(answer);
+        const isEnd = Object(answered).finishedOn !== undefined;
+        if (when === 'while' && isEnd && signal?.aborted === false) await once(signal, 'abort');
+        return answered;
+      };
+      const deliver = deliverByWorkers({ ...queues, ask });
+      const { run } = await importRun(context, {
+        ...{ kind: 'run', request },
+        workers: (own, ...rest) => {
+          signal = own.signal;
+          return deliver(own, ...rest);
+        },
+      });
+      await worker.close();
+      expect(run).toMatchObject({ status: 'interrupted', error: 'Interrupted on request.' });
+    },
+  );
+});
