@@ -79,7 +79,7 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
   export: ['reading/read-items.ts', 'writing/export-file.ts'],
   run: [
     // What a run needs from the edge, what is done with a job, how its shards are sent, what became of it.
-    ...['run-context.ts', 'execute-run.ts', 'discard-run.ts', 'import/apply-step.ts'],
+    ...['run-context.ts', 'execute-run.ts', 'import/apply-step.ts'],
     ...['report/read-stored-report.ts', 'export/export-history.ts'],
     // Corrected rejects, which the dashboard takes; and a file that `init` looks at.
     ...['read-corrections.ts', 'preview-source.ts', 'show-record.ts'],

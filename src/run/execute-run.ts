@@ -1,5 +1,7 @@
 import type { Notify } from '../config/job/job.ts';
 import { masked } from '../model/masked.ts';
+import type { Run } from '../model/run.ts';
+import { UsageError } from '../model/storeferry-error.ts';
 import {
   beginNotification,
   endNotification,
@@ -8,7 +10,9 @@ import {
 } from '../report/run-document.ts';
 import { type RunFacts, reasonsForWebhook, withoutPersonalData } from '../report/run-facts.ts';
 import type { DeliverShards } from './import/apply-step.ts';
+import { supersedeEmptied } from './import/continue-or-begin.ts';
 import { type ImportTask, importRun } from './import-run.ts';
+import { lockJob } from './lock-job.ts';
 import { withShownFiles } from './report/read-stored-report.ts';
 import {
   type ExportRequest,
@@ -90,4 +94,30 @@ async function deliver(context: RunContext, { url }: Notify, notification: Notif
   const { deliverNotification } = await import('./notify/deliver-notification.ts');
   const problem = await deliverNotification(url, notification, context.signal);
   if (problem !== null) context.onEvent({ type: 'not-notified', host: new URL(url).host, problem });
+}
+
+/**
+ * Ends a plan that waits for approval, so that nobody can send it: its status becomes `superseded`, and what only sending it would
+ * need is removed. What was sent of it stays. UsageError for any other run, LockedError while a run of its job is at work.
+ */
+export async function discardRun(context: RunContext, { id, job }: Run): Promise<Run> {
+  const { runs } = context.state;
+  const known = await runs.get(id);
+  if (known === undefined) throw new UsageError(`There is no run ${id}.`);
+  await using _lock = await lockJob(context, known);
+  // Read again: another process may have approved it before the lock was free.
+  const run = (await runs.get(id)) ?? known;
+  if (run.status !== 'planned' && run.status !== 'stopped') {
+    throw new UsageError(
+      `The run ${id} of ${job} is ${run.status}: only a plan that waits can be discarded.`,
+      {
+        hint:
+          run.status === 'running'
+            ? `To stop it: storeferry cancel ${id}`
+            : `\`storeferry runs ${id}\` shows it.`,
+      },
+    );
+  }
+  await supersedeEmptied(context, run);
+  return await runs.update(id, { discarded: true });
 }

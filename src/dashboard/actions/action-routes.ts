@@ -3,7 +3,7 @@ import type { Job } from '../../config/job/job.ts';
 import { type Run, SENDING_KINDS } from '../../model/run.ts';
 import { columns, foreign, html, type Markup } from '../../report/html/markup.ts';
 import { counted, grouped } from '../../report/printable.ts';
-import { discardRun } from '../../run/discard-run.ts';
+import { discardRun } from '../../run/execute-run.ts';
 import { changeText, type HeldRunRecord, heldRunRecords } from '../../run/records/run-records.ts';
 import {
   asItStands,
