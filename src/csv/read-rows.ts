@@ -261,6 +261,16 @@ function refuseTooLong(bytes: Uint8Array, scan: RowScan, reading: Reading): void
   if (scan.longestRow > limits.rowBytes) {
     throw fileLimitError(CsvError, limits, 'rowBytes', { file, line: lineOfLongestRow(bytes, scan, line) });
   }
+  if (
+    scan.longestRow > MAX_QUOTES_PER_ROW &&
+    reading.quotes === 'standard' &&
+    quotesIn(bytes.subarray(0, end)) > MAX_QUOTES_PER_ROW
+  ) {
+    throw new CsvError(`The row that begins here has more than ${MAX_QUOTES_PER_ROW} quotes.`, {
+      place: { file, line: lineOfLongestRow(bytes, scan, line) },
+      hint: 'No usual export writes such a row: export the file again, or set `quotes: none` in the source of the job if it never quotes cells.',
+    });
+  }
   // Cells are counted before they are created: 30 MB of commas would be 30 million strings.
   if (bytes.length - end > limits.columns) {
     const cells = cellsIn(bytes.subarray(end), reading);
@@ -271,6 +281,15 @@ function refuseTooLong(bytes: Uint8Array, scan: RowScan, reading: Reading): void
   if (bytes.length - end > limits.rowBytes + 1) {
     throw fileLimitError(CsvError, limits, 'rowBytes', { file, line: nextLine });
   }
+}
+
+/** Papa Parse takes 25 bytes of memory for each doubled quote of a cell. */
+const MAX_QUOTES_PER_ROW = 2_000_000;
+
+function quotesIn(bytes: Uint8Array): number {
+  let count = 0;
+  for (let at = bytes.indexOf(QUOTE); at >= 0; at = bytes.indexOf(QUOTE, at + 1)) count += 1;
+  return count;
 }
 
 /**

@@ -4,6 +4,7 @@ import { secretRedactor, withoutPeople } from '../model/masked.ts';
 import { AS_SENT } from '../model/operation.ts';
 import type { RawAnswer } from './exchange.ts';
 import { type Expectation, type Proof, saysFailure } from './proof.ts';
+import { isDeeperThan, MOST_LEVELS } from './read-page.ts';
 
 /** The uncertainty that failed attempts leave about an operation. */
 export interface Doubt {
@@ -66,13 +67,26 @@ const NOTHING_TO_PROVE: Proof = { id: null };
 /** The text values of JSON, also if it is cut. */
 const TEXT_VALUES = /(:\s*)"(?:[^"\\]|\\.)*"?/g;
 
-/** The value of a JSON text, with or without a byte order mark; undefined for other text. */
+/** A shorter text cannot take much memory, whatever it contains. */
+const HARMLESS_LENGTH = 64 * 1_024;
+/** Each takes up to 60 bytes of memory for two bytes of text. */
+const MAX_CONTAINERS = 1_000_000;
+
+/**
+ * The value of a JSON text, with or without a byte order mark; undefined for other text, and for a long one of more levels, or of
+ * more objects and lists, than any answer has: parsing it would take fifty times its size.
+ */
 export function parseJson(body: string): { readonly value: unknown } | undefined {
+  if (isExcessive(body)) return undefined;
   try {
     return { value: JSON.parse(body.charCodeAt(0) === 0xfeff ? body.slice(1) : body) };
   } catch {
     return undefined;
   }
+}
+
+function isExcessive(body: string): boolean {
+  return body.length > HARMLESS_LENGTH && isDeeperThan(body, MOST_LEVELS, MAX_CONTAINERS);
 }
 
 /** The message of an error body, or else a sentence with the status. */
@@ -136,7 +150,10 @@ function readSuccess(answer: RawAnswer, reader: Reader): Verdict {
   const unknown = (code: string, message: string): Verdict =>
     failed(answer, reader, { code, message, mayHaveArrived: true, mayBeAtWork: false });
   if (parsed === undefined || (isEmpty && (expected === undefined || typeof proof === 'string'))) {
-    const message = `the store answered ${status} without complete JSON; ${startOf(answer, reader)}; check that baseUrl is the address of the store`;
+    const what = isExcessive(body)
+      ? `with JSON of more than ${MOST_LEVELS} levels, or ${MAX_CONTAINERS} objects and lists`
+      : 'without complete JSON';
+    const message = `the store answered ${status} ${what}; ${startOf(answer, reader)}; check that baseUrl is the address of the store`;
     return unknown('answer-unreadable', message);
   }
   if (saysFailure(value)) return unknown('answer-not-success', messageOf(answer, value, reader));

@@ -61,11 +61,12 @@ const CLOSE_BRACE = 0x7d;
 const CURLY = 0x20;
 
 /**
- * Whether objects and arrays of a JSON text are nested more than `most` levels deep. Recursive code would overflow
- * the stack on such a value.
+ * Whether objects and arrays of a JSON text are nested more than `most` levels deep, or are more than `mostContainers`. Recursive
+ * code would overflow the stack on such a value.
  */
-export function isDeeperThan(json: string, most: number): boolean {
+export function isDeeperThan(json: string, most: number, mostContainers = Number.POSITIVE_INFINITY): boolean {
   let depth = 0;
+  let containers = 0;
   for (let at = 0; at < json.length; at += 1) {
     const code = json.charCodeAt(at);
     if (code === QUOTE) {
@@ -74,7 +75,8 @@ export function isDeeperThan(json: string, most: number): boolean {
       }
     } else if ((code & ~CURLY) === OPEN_BRACKET) {
       depth += 1;
-      if (depth > most) return true;
+      containers += 1;
+      if (depth > most || containers > mostContainers) return true;
     } else if ((code & ~CURLY) === CLOSE_BRACKET) {
       depth -= 1;
     }

@@ -211,6 +211,15 @@ describe('limits', () => {
     },
   );
 
+  it('refuses millions of quotes in a row, each of which takes memory', async () => {
+    const quoted = (count: number) => `a,b\n1,2\n1,${'"'.repeat(count)}\n`;
+    await expect(open(quoted(1_000_000)).then(allRows)).resolves.toHaveLength(2);
+    const error = await refusal(quoted(2_000_002));
+    expect(error.message).toBe('The row that begins here has more than 2000000 quotes.');
+    expect(error.place).toMatchObject({ file: 'sample.csv', line: 3 });
+    await expect(open(quoted(2_000_002), { quotes: 'none' }).then(allRows)).resolves.toHaveLength(2);
+  });
+
   it('trips on a gigabyte in one cell long before memory does', async () => {
     const piece = Buffer.alloc(1024 * 1024, 'x');
     let sent = 0;

@@ -35,6 +35,21 @@ describe('an answer', () => {
     expect(read(200, body)).toMatchObject({ kind: 'failed', failure: { code, status: 200 } });
   });
 
+  it.each([
+    ['levels', `${'['.repeat(40_000)}${']'.repeat(40_000)}`],
+    ['levels of objects', `${'{"a":'.repeat(20_000)}1${'}'.repeat(20_000)}`],
+    ['objects', `[${'{},'.repeat(1_000_000)}{}]`],
+  ])('is not parsed where it is long and has too many %s', (_, body) => {
+    expect(read(200, body)).toMatchObject({
+      kind: 'failed',
+      failure: {
+        code: 'answer-unreadable',
+        message: expect.stringContaining('JSON of more than 100 levels, or 1000000 objects and lists'),
+      },
+    });
+    expect(read(422, body).kind).toBe('refused');
+  });
+
   it.each([301, 302, 303, 304, 307, 308])(
     'is no success when it is a redirect (%i), and says where to',
     (status) => {
