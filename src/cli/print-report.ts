@@ -1,3 +1,4 @@
+import { skipsMany } from '../model/plan.ts';
 import { hasDifferences, type RunStatus } from '../model/run.ts';
 import { documentText } from '../report/document-text.ts';
 import { printableLines } from '../report/printable.ts';
@@ -11,9 +12,10 @@ import { currentFolder, withProgram } from './typed-program.ts';
 import type { Instead } from './with-json-result.ts';
 
 /** The exit code for the status of a run (design.md). */
-export function exitCodeOf({ run, totals }: RunFacts): number {
+export function exitCodeOf({ run, plan, totals }: RunFacts): number {
   const leavesSome =
-    (run.status === 'planned' && totals.rejected + totals.held > 0) ||
+    (run.status === 'planned' &&
+      (totals.rejected + totals.held > 0 || (plan !== null && run.undo === undefined && skipsMany(plan)))) ||
     (run.status === 'done' && run.verification !== undefined && hasDifferences(run.verification));
   return leavesSome ? EXIT_CODES['done-with-rejects'] : EXIT_CODES[run.status];
 }

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { GUARD_ACTIONS, guardHitSchema } from './guard.ts';
 import type { Stored } from './json-object.ts';
 import { IMPORT_MODES, RESOURCES } from './mapped-record.ts';
-import { countSchema, reasonGroupSchema, reasonSchema } from './reason.ts';
+import { countSchema, NO_PRICE, reasonGroupSchema, reasonSchema } from './reason.ts';
 import { isSheet, rowSpanSchema, tablePlacesSchema } from './row.ts';
 import { movesSchema, SAFETY_RULE_NAMES, safetyRule } from './safety-limits.ts';
 
@@ -314,6 +314,22 @@ export type PlannedRejection = Stored<typeof rejectionSchema>;
 
 /** The code of a record that is not in the sample of its run. */
 export const NOT_IN_SAMPLE = 'not-in-sample';
+
+/** Records that are left out although no `skip` of the mapping says so: those without a price. */
+export function skippedUnasked({ skips }: Pick<Plan, 'skips'>): number {
+  const unasked = skips.filter(({ code, field }) => code === NO_PRICE && field !== null);
+  return unasked.reduce((sum, { records }) => sum + records, 0);
+}
+
+const MANY_PERCENT = 10;
+/** One of four is 25 %. */
+const FEW_RECORDS = 5;
+
+/** Whether so many records are left out, without a `skip` of the mapping, that somebody should look. */
+export function skipsMany(plan: Pick<Plan, 'counts' | 'skips'>): boolean {
+  const records = consideredRecords(plan);
+  return records >= FEW_RECORDS && skippedUnasked(plan) * 100 > records * MANY_PERCENT;
+}
 
 /** The records of a plan that its run considers: all of them, or those of its sample. */
 export function consideredRecords({ counts, skips }: Pick<Plan, 'counts' | 'skips'>): number {

@@ -64,6 +64,9 @@ export function isUnmatched(code: string): boolean {
   return codes.has(code);
 }
 
+/** The code of a product without any price, which no `skip` of the mapping names: its reason has a field. */
+export const NO_PRICE = 'no-price';
+
 /** A figure in records and in the rows they account for. */
 export const countSchema = z.object({ records: z.int(), rows: z.int() });
 export type Count = Stored<typeof countSchema>;

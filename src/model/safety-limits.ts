@@ -17,6 +17,8 @@ export interface SafetyFigures {
   /** Keys that this job has in the ledger. */
   readonly keysOfJob: number;
   readonly rejected: number;
+  /** Left out although no `skip` of the mapping says so; if all records are left out: all. Null where other records are left out too. */
+  readonly skipped: number | null;
   readonly records: number;
   /** Null if only a sample of the source is planned. */
   readonly rows: number | null;
@@ -117,6 +119,18 @@ export const SAFETY_LIMITS = {
     measure: ({ rejected, records }) => ({ figure: rejected, base: records }),
     setting: { of: 'of the records', what: 'rejected' },
     ...counting(() => ({ one: 'record is rejected', more: 'records are rejected', of: 'records' })),
+  },
+  maxSkipped: {
+    title: 'Skipped records',
+    default: '50%',
+    description:
+      'Most records that may be left out without a `skip` of the mapping, such as products without a price, of all records. If all records are left out, those of a `skip` count too.',
+    resources: BOTH,
+    bound: 'most',
+    floor: FEW_RECORDS,
+    measure: ({ skipped, records }) => (skipped === null ? null : { figure: skipped, base: records }),
+    setting: { of: 'of the records', what: 'skipped' },
+    ...counting(() => ({ one: 'record is skipped', more: 'records are skipped', of: 'records' })),
   },
   minRows: {
     title: 'Too few rows',

@@ -15,6 +15,7 @@ import {
   type Plan,
   type PlannedShard,
   type PlanSource,
+  skippedUnasked,
   type UndoFacts,
 } from '../model/plan.ts';
 import type { Sample } from '../model/run.ts';
@@ -265,6 +266,7 @@ async function figuresOf(
     deletes: job.mode === 'mirror' ? counts.deletes : null,
     keysOfJob: await ledger.count(job.name),
     rejected: counts.rejected.records,
+    skipped: skippedOf(unjudged, job.mode, sample !== undefined || undo !== undefined),
     records: consideredRecords(unjudged),
     rows: sample === undefined && undo === undefined ? counts.rows : null,
     previousRows: previous.rows,
@@ -274,6 +276,12 @@ async function figuresOf(
     prices: moves.prices,
     keyChange: keyChanged ? { new: counts.new.records, missing } : null,
   };
+}
+
+function skippedOf(plan: Omit<Plan, 'safety'>, mode: ImportMode, isPart: boolean): number | null {
+  if (mode === 'create' || isPart) return null;
+  const { skipped, records } = plan.counts;
+  return skipped.records === records ? records : skippedUnasked(plan);
 }
 
 /** The input for planning the deletes of a mirror. */

@@ -184,10 +184,13 @@ const STATUSES: Readonly<Record<RunStatus, readonly [words: string, tone: Tone]>
 /** A status as the beginning of a sentence that continues with a duration. */
 export function statusWords(
   status: RunStatus,
-  { rejected, held }: Pick<RunTotals, 'rejected' | 'held'> = { rejected: 0, held: 0 },
+  { rejected, held, skipped }: Pick<RunTotals, 'rejected' | 'held' | 'skipped'> = {
+    ...{ rejected: 0, held: 0, skipped: 0 },
+  },
 ): string {
-  const onlyHeld = status === 'done-with-rejects' && rejected === 0 && held > 0;
-  return onlyHeld ? 'done, with held records,' : STATUSES[status][0];
+  if (status !== 'done-with-rejects' || rejected > 0) return STATUSES[status][0];
+  if (held > 0) return 'done, with held records,';
+  return skipped > 0 ? 'done, with skipped records,' : STATUSES[status][0];
 }
 
 /** A status alone: `Done, with rejects`. `outcome`: its words, as `statusWords` gives them. */

@@ -25,6 +25,7 @@ describe('an import job', () => {
       safety: {
         maxDeletes: { kind: 'percent', percent: 5 },
         maxRejects: { kind: 'percent', percent: 10 },
+        maxSkipped: { kind: 'percent', percent: 50 },
         minRows: { kind: 'percent', percent: 80 },
         maxChanges: { kind: 'off' },
         maxPriceMoves: { kind: 'percent', percent: 5 },

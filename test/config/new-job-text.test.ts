@@ -58,10 +58,12 @@ describe('the file of a new job', () => {
   it('writes the safety limits that are judged on its records, with their defaults', () => {
     const products = jobText(JOB);
     expect(products).toContain(
-      '\nsafety: { maxDeletes: 5%, maxRejects: 10%, minRows: 80%, maxChanges: off, maxPriceMoves: 5% }\n',
+      '\nsafety: { maxDeletes: 5%, maxRejects: 10%, maxSkipped: 50%, minRows: 80%, maxChanges: off, maxPriceMoves: 5% }\n',
     );
     const contacts = jobText({ ...JOB, imports: 'contacts', mapping: 'hubspot-contacts' });
-    expect(contacts).toContain('\nsafety: { maxRejects: 10%, minRows: 80%, maxChanges: off }\n');
+    expect(contacts).toContain(
+      '\nsafety: { maxRejects: 10%, maxSkipped: 50%, minRows: 80%, maxChanges: off }\n',
+    );
     for (const text of [products, contacts]) {
       expect(importJobSchema.parse(parse(text)).safety).toEqual(safetySchema.parse({}));
     }

@@ -17,6 +17,7 @@ import { MemoryRunFolder } from './memory-run-folder.ts';
 export const NO_LIMITS = {
   maxDeletes: { kind: 'off' },
   maxRejects: { kind: 'off' },
+  maxSkipped: { kind: 'off' },
   minRows: { kind: 'count', count: 0 },
   maxChanges: { kind: 'off' },
   maxPriceMoves: { kind: 'off' },

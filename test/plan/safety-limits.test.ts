@@ -1,10 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { safetySchema } from '../../src/config/job/import-job-schema.ts';
+import type { Mapped, MappedSkip } from '../../src/model/mapped-record.ts';
+import { skipsMany } from '../../src/model/plan.ts';
 import type { SafetyFigures } from '../../src/model/safety-limits.ts';
 import { judgeSafety } from '../../src/plan/judge-safety.ts';
 import { judgeRejectsWhileApplying } from '../../src/plan/plan-file.ts';
 import { MemoryLedger } from './memory-ledger.ts';
-import { NO_LIMITS, planOf, product, record } from './plan-of.ts';
+import { NO_LIMITS, planOf, product, products, record, skipped } from './plan-of.ts';
 
 const DEFAULTS = safetySchema.parse({});
 
@@ -13,6 +15,7 @@ const USUAL: SafetyFigures = {
   deletes: 0,
   keysOfJob: 100,
   rejected: 0,
+  skipped: 0,
   records: 200,
   rows: 1000,
   previousRows: 1000,
@@ -39,16 +42,23 @@ describe('safety limits', () => {
     expect(verdicts.map(({ limit }) => limit)).toEqual([
       'maxDeletes',
       'maxRejects',
+      'maxSkipped',
       'minRows',
       'maxPriceMoves',
     ]);
     expect(verdicts.some((verdict) => verdict.exceeded)).toBe(false);
     const upserts = judgeSafety(DEFAULTS, { ...USUAL, deletes: null }, 'r7');
-    expect(upserts.map(({ limit }) => limit)).toEqual(['maxRejects', 'minRows', 'maxPriceMoves']);
+    expect(upserts.map(({ limit }) => limit)).toEqual([
+      'maxRejects',
+      'maxSkipped',
+      'minRows',
+      'maxPriceMoves',
+    ]);
     expect(verdicts.some(({ message }) => message.includes('approve'))).toBe(false);
     expect(verdicts.map(({ allowed }) => allowed)).toEqual([
       { text: '5%', amount: 5 },
       { text: '10%', amount: 20 },
+      { text: '50%', amount: 100 },
       { text: '80%', amount: 800 },
       { text: '5%', amount: 2.5 },
     ]);
@@ -57,6 +67,7 @@ describe('safety limits', () => {
   it.each([
     ['maxDeletes', { deletes: 5 }, { deletes: 6 }],
     ['maxRejects', { rejected: 20 }, { rejected: 21 }],
+    ['maxSkipped', { skipped: 100 }, { skipped: 101 }],
     ['minRows', { rows: 800 }, { rows: 799 }],
     ['maxPriceMoves', { priceMoves: 2 }, { priceMoves: 3 }],
     ['maxDeletes', { deletes: 2, keysOfJob: 40 }, { deletes: 2, keysOfJob: 39 }],
@@ -67,6 +78,7 @@ describe('safety limits', () => {
 
   it.each([
     ['maxRejects', { rejected: 4, records: 4 }, { rejected: 1, records: 5 }],
+    ['maxSkipped', { skipped: 4, records: 4 }, { skipped: 3, records: 5 }],
     ['maxPriceMoves', { priceMoves: 4, known: 4 }, { priceMoves: 1, known: 5 }],
     ['maxDeletes', { deletes: 1, keysOfJob: 2 }, { deletes: 2, keysOfJob: 2 }],
     ['minRows', { rows: 1, previousRows: 4 }, { rows: 3, previousRows: 5 }],
@@ -91,7 +103,7 @@ describe('safety limits', () => {
     const judged = (figures: Partial<SafetyFigures>) =>
       judgeSafety(DEFAULTS, { ...USUAL, ...figures }, 'r7').map(({ limit }) => limit);
     expect(judged({ known: 0 })).not.toContain('maxPriceMoves');
-    expect(judged({ resource: 'contacts', deletes: null })).toEqual(['maxRejects', 'minRows']);
+    expect(judged({ resource: 'contacts', deletes: null })).toEqual(['maxRejects', 'maxSkipped', 'minRows']);
   });
 
   it('name the prices that stop a run, worst first, and how many more there are', () => {
@@ -204,5 +216,54 @@ describe('a plan', () => {
   it('of a retry is held against no limit', async () => {
     const { plan } = await planOf({ mapped: [], ledger: ledger(), options: { ...digests, retry: true } });
     expect(plan.safety).toEqual([]);
+  });
+});
+
+describe('records that are left out without a `skip` of the mapping', () => {
+  const left = (count: number, reason: Partial<MappedSkip['reason']>, from = 0): MappedSkip[] =>
+    Array.from({ length: count }, (_, index) => {
+      const skip = skipped(`s${from + index}`, { line: 100 + from + index });
+      return { ...skip, reason: { ...skip.reason, ...reason } };
+    });
+  const NO_PRICE = { code: 'no-price', field: 'variants.price' };
+  const made = async (mapped: readonly Mapped[]) => {
+    const job = { name: 'nightly', import: 'products', mode: 'upsert', duplicates: 'reject' } as const;
+    const { plan } = await planOf({ mapped, options: { job: { ...job, safety: DEFAULTS } } });
+    const verdict = plan.safety.find(({ limit }) => limit === 'maxSkipped');
+    return { figure: verdict?.figure, stops: verdict?.exceeded, many: skipsMany(plan) };
+  };
+
+  it('stop a run beyond maxSkipped, and are many above a tenth', async () => {
+    expect(await made([...products(0, 9), ...left(1, NO_PRICE)])).toEqual({
+      figure: 1,
+      stops: false,
+      many: false,
+    });
+    expect(await made([...products(0, 8), ...left(2, NO_PRICE)])).toEqual({
+      figure: 2,
+      stops: false,
+      many: true,
+    });
+    expect(await made([...products(0, 4), ...left(6, NO_PRICE)])).toEqual({
+      figure: 6,
+      stops: true,
+      many: true,
+    });
+    expect(await made([...products(0, 1), ...left(3, NO_PRICE)])).toEqual({
+      figure: 3,
+      stops: false,
+      many: false,
+    });
+  });
+
+  it('are not those that the mapping names, unless nothing else is there', async () => {
+    // A mapping may call its own reason so.
+    const named = { code: 'no-price' };
+    expect(await made([...products(0, 1), ...left(9, named)])).toEqual({
+      figure: 0,
+      stops: false,
+      many: false,
+    });
+    expect(await made(left(9, named))).toEqual({ figure: 9, stops: true, many: false });
   });
 });

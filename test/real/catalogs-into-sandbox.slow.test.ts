@@ -57,6 +57,7 @@ async function setup() {
       safety: {
         maxDeletes: { kind: 'off' },
         maxRejects: { kind: 'off' },
+        maxSkipped: { kind: 'off' },
         minRows: { kind: 'off' },
         maxChanges: { kind: 'off' },
         maxPriceMoves: { kind: 'off' },

@@ -66,6 +66,8 @@ export function needOf({ last, runs, problems }: NeedSources): Need | null {
     ...{ rank, tone, look },
     why: whyNotDone(last) ?? otherwise,
   });
+  const rejecting = last.status === 'done' ? rejectsLeftBefore(last, runs) : undefined;
+  if (rejecting !== undefined) return need(4, 'warning', leftWords(rejecting), rejecting);
   switch (last.status) {
     case 'failed':
       return need(1, 'bad', 'The last run failed.');
@@ -74,7 +76,7 @@ export function needOf({ last, runs, problems }: NeedSources): Need | null {
     case 'interrupted':
       return need(3, 'warning', 'The last run was interrupted.');
     case 'done-with-rejects':
-      return need(4, 'warning', rejectedWords(last), last);
+      return need(4, 'warning', leftWords(last), last);
     case 'running':
     case 'planned':
     case 'done':
@@ -95,10 +97,16 @@ export function waitingPlan(runs: readonly Run[]): Run | undefined {
 /** Which of these runs (newest first, of any jobs) a later run of their job has settled: they need no action. */
 export function settledRuns(runs: readonly Run[]): ReadonlySet<string> {
   const newest = new Map<string, number>();
-  for (const { job, kind, sequence } of runs) {
-    if (KINDS_BUT_PLAN.includes(kind)) newest.set(job, Math.max(sequence, newest.get(job) ?? 0));
+  const newestOfSource = new Map<string, number>();
+  for (const run of runs) {
+    const { job, kind, sequence } = run;
+    if (!KINDS_BUT_PLAN.includes(kind)) continue;
+    newest.set(job, Math.max(sequence, newest.get(job) ?? 0));
+    if (readsSource(run)) newestOfSource.set(job, Math.max(sequence, newestOfSource.get(job) ?? 0));
   }
-  return new Set(runs.filter(({ job, sequence }) => sequence < (newest.get(job) ?? 0)).map(({ id }) => id));
+  // An undo and a release read no source: what was rejected before them is left.
+  const settledBefore = (run: Run) => (hasRejects(run) ? newestOfSource : newest).get(run.job) ?? 0;
+  return new Set(runs.filter((run) => run.sequence < settledBefore(run)).map(({ id }) => id));
 }
 
 /** The error of a run for a list: the first sentence of each line, without personal data. Null if it has none. */
@@ -120,7 +128,25 @@ function waits({ undo }: Run): string {
   return undo === undefined ? 'A plan waits' : `The undo of run ${undo.of} waits`;
 }
 
-function rejectedWords({ totals }: Run): string {
-  const rejected = totals?.rejected ?? 0;
+/** The run before an undo or a release, which read no source, if records that it rejected are left. `runs`: newest first. */
+function rejectsLeftBefore(last: Run, runs: readonly Run[]): Run | undefined {
+  if (readsSource(last)) return undefined;
+  const before = runs.find((run) => readsSource(run) && run.sequence < last.sequence);
+  return before?.status === 'done-with-rejects' && hasRejects(before) ? before : undefined;
+}
+
+function readsSource({ kind }: Run): boolean {
+  return kind === 'run' || kind === 'retry' || kind === 'export';
+}
+
+function hasRejects({ totals }: Run): boolean {
+  return totals !== null && totals.rejected > 0;
+}
+
+function leftWords({ totals }: Run): string {
+  const { rejected = 0, held = 0, skipped = 0 } = totals ?? {};
+  if (rejected + held === 0 && skipped > 0) {
+    return `${counted(skipped, 'record')} ${skipped === 1 ? 'was' : 'were'} skipped: see the reasons.`;
+  }
   return `${counted(rejected, 'record')} ${rejected === 1 ? 'was' : 'were'} rejected and not sent.`;
 }

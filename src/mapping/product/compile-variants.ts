@@ -4,7 +4,7 @@ import {
   type VariantPatch,
   variantsDiffer,
 } from '../../model/mapped-record.ts';
-import type { Reason } from '../../model/reason.ts';
+import { NO_PRICE, type Reason } from '../../model/reason.ts';
 import type { RecordRows, SourceRow } from '../record-rows.ts';
 import { given, type Named, type Path, resolveName, type Scope, unknownName } from '../scope.ts';
 import type { ProductMappingSpec, WholeProductSpec } from '../spec/mapping-spec.ts';
@@ -38,8 +38,8 @@ export interface NotForSale {
   readonly skipped: Reason;
 }
 
-const NO_PRICE: Reason = {
-  code: 'no-price',
+const NOT_FOR_SALE: Reason = {
+  code: NO_PRICE,
   message: 'no price, so the shop does not sell it',
   field: 'variants.price',
 };
@@ -203,7 +203,7 @@ function readVariants(
   const { fields, reader, rules, combines } = compiled;
   if (variantRows.length > 0 && variantRows.every((row) => fields.pricing?.isBlank(row) === true)) {
     const line = rows.head?.line ?? variantRows[0]?.line;
-    return { skipped: line === undefined ? NO_PRICE : { ...NO_PRICE, line } };
+    return { skipped: line === undefined ? NOT_FOR_SALE : { ...NOT_FOR_SALE, line } };
   }
   const readTable = () => (alone && !combines ? noOptions(rows, variantRows) : reader(rows, variantRows));
   const choose = () => {

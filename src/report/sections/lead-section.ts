@@ -1,4 +1,4 @@
-import { consideredRecords, type Plan, safetyFound } from '../../model/plan.ts';
+import { consideredRecords, type Plan, safetyFound, skippedUnasked, skipsMany } from '../../model/plan.ts';
 import type { Run } from '../../model/run.ts';
 import { isPriceMove, type Move, safetyRule } from '../../model/safety-limits.ts';
 import { sampleFlags } from '../../model/shell-word.ts';
@@ -125,8 +125,12 @@ function ofImport(facts: RunFacts): Headline {
 /** `3 of 511 products that were rejected`, `10 of 511 products that a guard holds`. */
 function leftOut(facts: RunFacts): string[] {
   const { rejected, held } = facts.totals;
+  const skipped = facts.plan !== null && skipsMany(facts.plan) ? skippedUnasked(facts.plan) : 0;
   return [
-    ...(rejected > 0 || held === 0 ? [`${partOf(rejected, facts)} that ${were(rejected)} rejected`] : []),
+    ...(skipped > 0 ? [`${partOf(skipped, facts)} without a price`] : []),
+    ...(rejected > 0 || held + skipped === 0
+      ? [`${partOf(rejected, facts)} that ${were(rejected)} rejected`]
+      : []),
     ...(held > 0 ? [`${partOf(held, facts)} that a guard holds`] : []),
   ];
 }
@@ -136,7 +140,10 @@ function ofPlan(plan: Plan): Headline {
   const effects = effectsOf(plan);
   const [rejected, held] = [counts.rejected.records, counts.held.records];
   const one = thing(plan.resource);
+  const skipped = skippedUnasked(plan);
   const left = [
+    skipsMany(plan) &&
+      `${counted(skipped, one)} ${skipped === 1 ? 'has' : 'have'} no price, and ${skipped === 1 ? 'is' : 'are'} left out.`,
     rejected > 0 &&
       `${counted(rejected, one)} cannot be sent, and ${rejected === 1 ? 'is' : 'are'} left out.`,
     held > 0 && `${counted(held, one)} would be held by a guard.`,

@@ -61,7 +61,7 @@ export function stepsAfter(
   { buttons = false, later }: Pick<View, 'buttons' | 'later'> = {},
 ): Step[] {
   const { id, job, status, totals } = run;
-  const onlyHeld = totals !== null && totals.rejected === 0 && totals.held > 0;
+  const hasNoRejects = totals !== null && totals.rejected === 0 && totals.held + totals.skipped > 0;
   const verify = changedIdCount > 0 ? verifySteps(run) : [];
   const again = againAction(run);
   const approve = { does: 'approve', run: id } as const;
@@ -141,7 +141,7 @@ export function stepsAfter(
       return [
         ...see('A later run has begun. A retry leaves out the records that it applied:'),
         ...download,
-        ...(onlyHeld ? [] : [afterRejects(run, plan, rejectsFile)]),
+        ...(hasNoRejects ? [] : [afterRejects(run, plan, rejectsFile)]),
         ...(later === undefined ? releaseSteps(run, buttons) : []),
         ...wholeSteps(run),
         ...resendSteps(run),

@@ -1,5 +1,5 @@
 import { buffer } from 'node:stream/consumers';
-import { hasRejectsWorkbook, type Plan } from '../../model/plan.ts';
+import { hasRejectsWorkbook, type Plan, skipsMany } from '../../model/plan.ts';
 import { isUnmatched, KEY_NOT_REJECTED } from '../../model/reason.ts';
 import { formatRow, MOST_SHEET_ROWS } from '../../model/row.ts';
 import type { Run, RunStatus } from '../../model/run.ts';
@@ -99,6 +99,11 @@ const KEPT: Readonly<Record<End, { readonly rejects: boolean; readonly planFiles
   interrupted: { rejects: false, planFiles: true },
 };
 
+/** Whether a run of the whole source leaves out so many records, unasked, that somebody should look. */
+function leavesMany({ kind, sample }: RunFacts['run'], plan: Plan): boolean {
+  return (kind === 'run' || kind === 'plan') && sample === undefined && skipsMany(plan);
+}
+
 function statusOf({ run, plan, totals, unsentDeletes, refusedDeletes }: RunFacts, failure: unknown): End {
   if (failure instanceof InterruptedError) return 'interrupted';
   if (failure instanceof SafetyLimitError) return 'stopped';
@@ -106,7 +111,8 @@ function statusOf({ run, plan, totals, unsentDeletes, refusedDeletes }: RunFacts
   if (failure !== null || plan === null) return 'failed';
   if (run.kind === 'plan') return 'planned';
   if (totals.unsent + unsentDeletes > 0) return 'failed';
-  return totals.rejected + refusedDeletes + totals.held > 0 ? 'done-with-rejects' : 'done';
+  const leavesSome = totals.rejected + refusedDeletes + totals.held > 0 || leavesMany(run, plan);
+  return leavesSome ? 'done-with-rejects' : 'done';
 }
 
 function errorOf(
