@@ -58,6 +58,8 @@ export interface Scope {
   readonly faults: Faults;
   /** Whether families are processed member by member, so that their name means one cell. */
   readonly eachMember: boolean;
+  /** The slots that families have in fields of variants whose option values are in columns, by name. */
+  readonly spread: ReadonlyMap<string, number>;
   /** Whether contacts are mapped: then blanks cannot be cleared. */
   readonly contacts: boolean;
   /** The text of a cell; undefined for a blank one. */
@@ -101,6 +103,7 @@ export function newScope(spec: MappingSpec, parts: ScopeParts): Scope {
     notes: [],
     faults: new Faults(),
     eachMember: false,
+    spread: new Map(),
     contacts,
     clean: contacts ? cleanContactCell : cleanCell,
     field: '',
@@ -135,8 +138,9 @@ export function resolveName(scope: Scope, name: string): Named | undefined {
     if (column.joined !== undefined) scope.used.add(`lookup ${column.joined.lookup}`);
     const fields = scope.reads.get(name) ?? new Set();
     scope.reads.set(name, fields.add(baseField(scope.field)));
-    return column.family === undefined
-      ? { kind: 'column', slot: column.slot ?? -1 }
+    const slot = slotOf(scope, name);
+    return column.family === undefined || slot !== undefined
+      ? { kind: 'column', slot: slot ?? -1 }
       : { kind: 'family', family: column.family };
   }
   const capture = scope.columns.captures.get(name);
@@ -150,6 +154,11 @@ export function resolveName(scope: Scope, name: string): Named | undefined {
     return { kind: 'param', value };
   }
   return undefined;
+}
+
+/** The slot of a column, as the field that is compiled has it; undefined for a family and for an unknown name. */
+export function slotOf({ spread, columns }: Scope, name: string): number | undefined {
+  return spread.get(name) ?? columns.declared.get(name)?.slot;
 }
 
 /** `variants.sku` is `sku`, `properties.fields.Birthday` is `properties`. */

@@ -27,7 +27,9 @@ export const ASKING_FILES: Readonly<Record<Asked, readonly string[]>> = {
     'Name,Price,Discontinued\nMug,4.00,no\nJug,5.00,yes\n',
     'Name,Price,Club price\nMug,4.00,3.00\nJug,5.00,4.00\n',
     'Name,Price,Stock Berlin,Stock Bonn\nMug,4.00,5,1\nJug,5.00,0,2\n',
-    'Name,Price,S,M,XL\nShirt,4.00,5,1,0\nCoat,5.00,0,2,1\n',
+    'Name,Price,36,37,38\nShoe,4.00,5,1,0\nBoot,5.00,0,2,1\n',
+    'Name,Price,S,M\nShirt,4.00,x,\nCoat,5.00,x,x\n',
+    'Name,S,M\nShirt,4.00,4.50\nCoat,5.00,6.00\n',
   ],
 };
 

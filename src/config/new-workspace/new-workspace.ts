@@ -200,10 +200,14 @@ interface StarterMapping {
 export function mappingText({ file, header, proposal, spec }: StarterMapping): string {
   const { import: imports, columns, tests: _, ...parts } = spec;
   const used = Object.entries(columns);
-  const taken = new Set(used.flatMap(([, column]) => headersOf(column)));
+  const taken = used.flatMap(([, column]) => headersOf(column).map((text) => text.split(/\{\w+\}/)));
+  const isTaken = (text: string) =>
+    taken.some(([before = '', after]) =>
+      after === undefined ? text === before : text.startsWith(before) && text.endsWith(after),
+    );
   const words = new Set(used.map(([name]) => name));
   const others = [...new Set(header.map((text) => text.trim()))].filter(
-    (text) => text !== '' && !taken.has(text),
+    (text) => text !== '' && !isTaken(text),
   );
   const lines = [
     schemaLine('mapping', '../'),

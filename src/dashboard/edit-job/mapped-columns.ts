@@ -89,6 +89,9 @@ export function mappedColumns(spec: MappingSpec, header: readonly string[]): rea
     const label = COLUMN_FIELDS[spec.import][field] ?? field;
     if (column !== undefined) labels.set(column, [...(labels.get(column) ?? []), label]);
   }
+  const spread = spec.import === 'products' ? spec.options?.fromColumns : undefined;
+  for (const column of [spread?.columns ?? []].flat())
+    labels.set(column, [`${labels.get(column)?.join(', ') ?? column} of each ${spread?.name}`]);
   const places = headerPlaces(spec.columns, header);
   return Object.entries(spec.columns).map(([name, written]) => {
     const isObject = typeof written === 'object' && 'header' in written;

@@ -143,6 +143,11 @@ export class Columns {
     return slot;
   }
 
+  /** A slot for cells that no column of a file has. */
+  addSlot(): number {
+    return this.#slots++;
+  }
+
   /** The slot of a column that the mapping does not name. */
   restSlot(header: string): number {
     const slot = this.rest.get(header) ?? this.#slots++;

@@ -1,6 +1,7 @@
 import { UsageError } from '../../model/storeferry-error.ts';
 import type { PricingSpec } from '../spec/product-spec.ts';
 import type { Value } from '../spec/value.ts';
+import { SIZE } from './draft-spread.ts';
 import { type CandidateAnswer, meaningOf, type ProductColumn, type ProductGuess } from './guess.ts';
 import { readProductHeader } from './header-reading.ts';
 import type { ProductConcept } from './header-words.ts';
@@ -71,9 +72,7 @@ export function askUnused(guess: ProductGuess): AppliedColumns {
     const answer = ask(
       guess,
       first,
-      isStock
-        ? `${what} each have a part of the stock`
-        : `${what} are variants in columns, and each variant needs a row of its own`,
+      isStock ? `${what} each have a part of the stock` : `${what} may be variants in columns`,
       isStock && columns.every(({ values }) => values.every((value) => /^-?\d+$/.test(value))) ? SUM : [],
     );
     if (answer === undefined) continue;
@@ -192,8 +191,6 @@ function isDiscount(value: string): boolean {
 function isMarked(value: string): boolean {
   return !saysNone(value) && booleanOf(value) !== false;
 }
-
-const SIZE = /^(?:\d?x{0,3}[sl]|m|x{2,4}[sl]|\d{2}(?:[.,/]\d{1,2})?)$/i;
 
 /** Groups of columns with counts, each column for one warehouse or one variant. */
 function spreadOver(

@@ -33,9 +33,12 @@ const mayBeAmount = (value: string) => isAmount(value) || saysNone(value);
 const fits = (column: SampledColumn) => shareOf(column, isAmount) > 0 && mostly(column, mayBeAmount);
 const shown = (column: SampledColumn) => countedShare(column, isAmount, 'are amounts');
 
-/** Finds the prices, and how they are written. Undefined while a question about them is open. */
-export function draftPrices(guess: ProductGuess): PriceDraft | undefined {
-  const price = pickPrice(guess);
+/**
+ * Finds the prices, and how they are written. Undefined while a question about them is open. `known`: the price, where each
+ * variant has it in a column of its own.
+ */
+export function draftPrices(guess: ProductGuess, known: ProductColumn | undefined): PriceDraft | undefined {
+  const price = known ?? pickPrice(guess);
   if (price === undefined) return undefined;
   const others = pickSale(guess, price);
   const columns = [price, others.was, others.sale].filter((column) => column !== undefined);

@@ -7,6 +7,7 @@ import { draftCategories } from './draft-categories.ts';
 import { draftImages } from './draft-images.ts';
 import { draftPrices } from './draft-prices.ts';
 import { draftQuantity, draftWeight } from './draft-quantity.ts';
+import { draftSpread } from './draft-spread.ts';
 import { draftVariants, isKey, type VariantDraft } from './draft-variants.ts';
 import { countedShare, meaningOf, type ProductColumn, type ProductGuess } from './guess.ts';
 import { isProductWord } from './header-reading.ts';
@@ -32,19 +33,23 @@ export function draftProduct(
 ): ProductMappingSpec | undefined {
   const sku = pickSku(guess);
   const titleColumn = pickTitle(guess);
-  const prices = draftPrices(guess);
+  const asked = guess.questions.length;
+  const spread = draftSpread(guess);
+  const prices = guess.questions.length > asked ? undefined : draftPrices(guess, spread?.price);
   const variants = draftVariants(guess, sku, titleColumn);
   const description = pickDescription(guess);
   const images = draftImages(guess, variants !== undefined && variants.group !== undefined);
   const categories = draftCategories(guess);
-  const quantity = draftQuantity(guess);
+  const quantity = spread?.quantity ?? draftQuantity(guess);
   const weight = draftWeight(guess);
   const hidden = draftHidden(guess);
   const applied = askUnused(guess);
   const stock = quantity ?? applied.quantity;
   if (titleColumn === undefined || prices === undefined || variants === undefined) return undefined;
   const url = draftUrl(guess, sku, titleColumn, variants);
-  const isShared = variants.group !== undefined && sku !== undefined && sku.distinct < sku.values.length;
+  const isShared =
+    sku !== undefined &&
+    (spread !== undefined || (variants.group !== undefined && sku.distinct < sku.values.length));
   if (isShared) guess.notes.push(`'${sku.header}' is not sent as the SKU: variants have it in common.`);
   if (url === undefined || guess.questions.length > 0) return undefined;
 
@@ -74,16 +79,21 @@ export function draftProduct(
   return {
     import: 'products',
     columns: guess.columnSpecs(),
-    required: [title, ...[...guess.used.keys()].filter((name) => name === 'price' || name === 'sku')],
+    required: [title, ...[...guess.used.keys()].filter((name) => REQUIRED.includes(name))],
     ...(skip.length === 0 ? {} : { skip: [...skip] }),
     ...(heading === undefined ? {} : { headings: 'skip' }),
     ...(variants.group === undefined ? {} : { group: variants.group }),
     product,
-    ...(variants.options === undefined ? {} : { options: variants.options }),
+    ...(variants.options === undefined && spread === undefined
+      ? {}
+      : { options: { ...variants.options, ...spread?.options } }),
     variants: variantsSpec,
     tests: [],
   };
 }
+
+/** Columns without which a file must not be read; `stock` and `offered` are families. */
+const REQUIRED: readonly string[] = ['price', 'sku', 'stock', 'offered'];
 
 /** Prices with the dates of their sale, which go with a sale price. */
 function datedSale(pricing: PricingSpec, during: Pick<PricingSpec, 'from' | 'to'>): PricingSpec {

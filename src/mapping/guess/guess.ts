@@ -1,5 +1,6 @@
 import { loosened } from '../../model/nearest.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
+import type { MappingSpec } from '../spec/mapping-spec.ts';
 import type { HeaderReading, Meaning } from './header-reading.ts';
 import type { ProductConcept } from './header-words.ts';
 import type { SampledColumn } from './sampled-column.ts';
@@ -88,7 +89,15 @@ export class Guess<Concept extends string> {
   /** Sentences: how cells are read, and what is not sent. */
   readonly notes: string[] = [];
   /** The columns of the proposed mapping, by their names in it. */
-  readonly used = new Map<string, { readonly column: SampledColumn; readonly evidence: string }>();
+  readonly used = new Map<
+    string,
+    {
+      readonly column: SampledColumn;
+      readonly evidence: string;
+      /** Of a family: its headers, as the mapping writes them. */
+      readonly headers?: string | string[];
+    }
+  >();
   readonly #earlier: EarlierUse;
   readonly #claims = new Map<number, Claim>();
   /** The languages of most headers. */
@@ -224,12 +233,22 @@ export class Guess<Concept extends string> {
     return free;
   }
 
+  /** Adds a family of columns to the mapping; `pattern`: how all headers are written. Returns its name there. */
+  useFamily(name: string, columns: readonly ReadColumn<Concept>[], pattern: string | undefined): string {
+    const [first] = columns;
+    if (first === undefined) throw new TypeError('a family has no columns');
+    const evidence = this.#claims.get(first.index)?.evidence ?? '';
+    this.used.set(name, { column: first, evidence, headers: pattern ?? columns.map(({ header }) => header) });
+    return name;
+  }
+
   /** `columns` of the mapping. */
-  columnSpecs(): Record<string, string | { header: string; occurrence: number }> {
+  columnSpecs(): MappingSpec['columns'] {
     const inOrder = [...this.used].sort(([, a], [, b]) => a.column.index - b.column.index);
     return Object.fromEntries(
-      inOrder.map(([name, { column }]) => {
+      inOrder.map(([name, { column, headers }]) => {
         const { header, occurrence } = column;
+        if (headers !== undefined) return [name, { header: headers, occurrence: 'all' }];
         return [name, occurrence === 0 ? header : { header, occurrence }];
       }),
     );

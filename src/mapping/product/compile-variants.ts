@@ -21,6 +21,7 @@ import {
   type OptionTable,
 } from './option-table.ts';
 import { type Clock, compilePricing, type Pricing } from './pricing.ts';
+import { compileSpread, type SpreadColumns } from './spread-columns.ts';
 
 /** The options and variants of a product. */
 interface ProductVariants {
@@ -62,9 +63,10 @@ export function compileVariants(
   context: VariantContext,
 ): VariantsReader {
   const { options } = spec;
-  const fields = compileVariantFields(scope, spec, context);
-  const reader = compileOptions(scope, spec);
-  const rowsOf = compileBoughtRows(scope, spec);
+  const spread = compileSpreadColumns(scope, spec);
+  const fields = compileVariantFields(spread?.scope ?? scope, spec, context);
+  const reader = compileOptions(scope, spec, spread);
+  const rowsOf = compileBoughtRows(scope, spec, spread);
   const rules = optionRules(scope, spec);
   const combines = options?.combine === true;
   const choosesNone = combines && options.values === undefined;
@@ -89,11 +91,12 @@ export function compileVariantPatches(
   spec: ProductMappingSpec,
   context: VariantContext,
 ): (rows: RecordRows) => { readonly variants: readonly VariantPatch[]; readonly rows: readonly SourceRow[] } {
-  const fields = compileVariantFields(scope, spec, context);
+  const spread = compileSpreadColumns(scope, spec);
+  const fields = compileVariantFields(spread?.scope ?? scope, spec, context);
   const { pricing, quantity, sku, weight } = fields;
   const isAbout = [pricing, quantity, sku, weight, spec.options].some((field) => field !== undefined);
-  const rowsOf = compileBoughtRows(scope, spec);
-  const reader = spec.options === undefined ? undefined : compileOptions(scope, spec);
+  const rowsOf = compileBoughtRows(scope, spec, spread);
+  const reader = spec.options === undefined ? undefined : compileOptions(scope, spec, spread);
   const { none } = optionRules(scope, spec);
   return (rows) => {
     const { bought } = rowsOf(rows, false);
@@ -159,19 +162,33 @@ function compileVariantFields(
   };
 }
 
-function compileOptions(scope: Scope, { options, group }: ProductMappingSpec): OptionReader {
+function compileSpreadColumns(scope: Scope, { options }: ProductMappingSpec): SpreadColumns | undefined {
+  if (options?.fromColumns === undefined) return undefined;
+  const path = ['options', 'fromColumns'];
+  if (options.combine === true) scope.problems.add(path, 'fromColumns does not go with combine');
+  return compileSpread(scope, path, options.fromColumns);
+}
+
+function compileOptions(
+  scope: Scope,
+  { options, group }: ProductMappingSpec,
+  spread: SpreadColumns | undefined,
+): OptionReader {
   const byReference = group?.parent !== undefined || group?.children !== undefined;
-  return options?.names !== undefined || options?.columns !== undefined
-    ? compileOptionReader({ ...scope, field: 'options' }, ['options'], options, byReference)
-    : group?.children?.reference === undefined
-      ? noOptions
-      : childOptionReader;
+  const reader =
+    options?.names !== undefined || options?.columns !== undefined
+      ? compileOptionReader({ ...scope, field: 'options' }, ['options'], options, byReference)
+      : group?.children?.reference === undefined
+        ? noOptions
+        : childOptionReader;
+  return spread?.withOption(reader) ?? reader;
 }
 
 /** Reads the rows that a product is bought as, with what they inherit; `alone`: the head row is the only one. */
 function compileBoughtRows(
   scope: Scope,
   spec: ProductMappingSpec,
+  spread: SpreadColumns | undefined,
 ): (
   rows: RecordRows,
   choosesNone: boolean,
@@ -183,7 +200,8 @@ function compileBoughtRows(
     const own = choosesNone ? [] : rowsOf(rows);
     const alone = own.length === 0;
     const taken = alone ? (rows.head === undefined ? [] : [rows.head]) : own;
-    return { bought: rows.head === undefined ? taken : inherit(taken, rows.head), alone };
+    const bought = rows.head === undefined ? taken : inherit(taken, rows.head);
+    return spread === undefined ? { bought, alone } : { bought: spread.expand(bought), alone: false };
   };
 }
 

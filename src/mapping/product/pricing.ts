@@ -2,7 +2,7 @@ import { Decimal } from '../../model/decimal.ts';
 import type { JudgedDates } from '../../model/plan.ts';
 import { checkConverted } from '../currency-watch.ts';
 import type { SourceRow } from '../record-rows.ts';
-import { given, type Path, type Scope } from '../scope.ts';
+import { given, type Path, type Scope, slotOf } from '../scope.ts';
 import type { PricingSpec } from '../spec/product-spec.ts';
 import { convertedFrom } from '../transforms/convert.ts';
 import { type Cell, isList, isPresent, Moment, type Read, refuse, Unreadable } from '../values/cell.ts';
@@ -56,9 +56,7 @@ export function compilePricing(outer: Scope, path: Path, spec: PricingSpec, cloc
   };
   // A file without the column does not show that its products have no price.
   const isThere = ({ table }: SourceRow) =>
-    [...(base?.sources ?? [])].some(
-      (name) => table.headers[scope.columns.declared.get(name)?.slot ?? -1] !== undefined,
-    );
+    [...(base?.sources ?? [])].some((name) => table.headers[slotOf(scope, name) ?? -1] !== undefined);
   const others = [base?.read, sale, was, plus].filter((read) => read !== undefined);
   return {
     read: (row: SourceRow): Prices => ruled(pricesOf(row), row),
@@ -197,7 +195,7 @@ function amountOf(cell: Cell, what: string): number {
 function missingPrice(scope: Scope, spec: PricingSpec, row: SourceRow): never {
   const value = spec.price ?? spec.regular;
   const name = typeof value === 'string' ? value : Array.isArray(value) ? value[0] : undefined;
-  const slot = typeof name === 'string' ? scope.columns.declared.get(name)?.slot : undefined;
+  const slot = typeof name === 'string' ? slotOf(scope, name) : undefined;
   const header = slot === undefined ? undefined : row.table.headers[slot];
   return refuse('price-missing', 'the price is blank', row.line, header);
 }

@@ -90,6 +90,17 @@ export const optionsSchema = z.strictObject({
     z.union([z.string().min(1), z.record(z.string().min(1), valueSchema)]),
     'Instead of `names`: options by name, each with where its value stands; or a family of columns whose headers have the names, such as `{ header: "Option: {name}", occurrence: all }`.',
   ),
+  fromColumns: optional(
+    z.strictObject({
+      name: z.string().min(1).describe('The name of the option, such as `Size`.'),
+      columns: z
+        .union([z.string().min(1), z.array(z.string().min(1)).min(1)])
+        .describe(
+          'Families whose headers are the values: `{ header: [S, M, L], occurrence: all }`, or `{ header: "Stock {size}", occurrence: all }`. In `variants`, the name of a family is the cell of the variant.',
+        ),
+    }),
+    'A row has a column for each value of an option: each value whose columns are not all blank becomes a variant.',
+  ),
   values: optional(
     valueSchema,
     'The value that a variant row has, such as `value{n}`; with a list of names, the list of their values.',

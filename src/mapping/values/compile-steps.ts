@@ -8,6 +8,7 @@ import {
   resolveLookup,
   resolveName,
   type Scope,
+  slotOf,
   unknownName,
 } from '../scope.ts';
 import { booleanStep } from '../transforms/boolean.ts';
@@ -221,7 +222,7 @@ function placed(scope: Scope, from: Expression): Expression {
         return read(row, n);
       } catch (error) {
         if (!(error instanceof Unreadable)) throw error;
-        const slot = column?.slot ?? column?.family?.slots.get(n);
+        const slot = (column && slotOf(scope, column.name)) ?? column?.family?.slots.get(n);
         throw error.at(row.line, slot === undefined ? undefined : row.table.headers[slot]);
       }
     },

@@ -1,5 +1,5 @@
 import type { RecordRows, SourceRow } from '../record-rows.ts';
-import { given, type Path, resolveName, type Scope } from '../scope.ts';
+import { given, type Path, resolveName, type Scope, slotOf } from '../scope.ts';
 import type { BlankRule, Condition, Flag, Value, ValueObject } from '../spec/value.ts';
 import { slugify } from '../transforms/slug.ts';
 import {
@@ -123,7 +123,7 @@ function whenBlank(
 function headerOf(scope: Scope, sources: ReadonlySet<string>, row: SourceRow): string | undefined {
   for (const name of sources) {
     const column = scope.columns.declared.get(name);
-    const slot = column?.slot ?? column?.family?.slots.values().next().value;
+    const slot = slotOf(scope, name) ?? column?.family?.slots.values().next().value;
     const header = slot === undefined ? undefined : row.table.headers[slot];
     if (header !== undefined) return header;
   }

@@ -68,7 +68,7 @@ describe('a column that nothing reads is asked about', () => {
       'Stock Berlin',
     ],
     ['a stock for each size', 'Name;Preis;Größe S;Größe M\nHemd;4,00;5;1\nHose;5,00;0;2', 'Größe S'],
-    ['sizes as headers', 'Name;Price;S;M;XL\nShirt;4.00;5;1;0\nCoat;5.00;0;2;1', 'S'],
+    ['sizes as headers', 'Name;Price;S;M;XL\nShirt;4.00;51;52;53\nCoat;5.00;50;52;54', 'S'],
     ['a discount', 'Name;Prezzo;Sconto %\nTazza;4,00;10\nVaso;5,00;0', 'Sconto %'],
     ['dates of a sale', 'Name;Price;Sale price;Sale from\nMug;4.00;3.00;45962\nJug;5.00;;', 'Sale from'],
     [
