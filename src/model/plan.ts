@@ -268,10 +268,8 @@ export const planSchema = z.object({
   takeovers: z.array(takeover),
   /** Fields that other jobs of the store send as well. */
   sharedFields: z.array(sharedField),
-  /** Whether bodies were merged with what the store had acknowledged: then they are right until another job changes that. */
-  merged: z.boolean(),
-  /** The position of the ledger (`Ledger.position`) before they were merged; absent if another run was sending. */
-  mergedAt: z.string().exactOptional(),
+  /** The position of the ledger (`Ledger.position`) before it was read; absent if another run was sending. */
+  plannedAt: z.string().exactOptional(),
   /** Rows whose key cannot be read: while there are any, nothing is deleted. */
   unreadableKeys: z.int(),
   /** Why a mirror plan deletes nothing, or not everything: the first reason that applies. */

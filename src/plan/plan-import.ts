@@ -53,8 +53,8 @@ export interface PlanOptions {
    * Used instead of it where the blocks of the source can be kept for the next run: without update, sample and `admit`.
    */
   readonly blocks?: BlockOptions | undefined;
-  /** The position of the ledger, if the records are merged into what it has and no other run is sending. */
-  readonly mergedAt?: string | undefined;
+  /** The position of the ledger, if no other run is sending. */
+  readonly plannedAt?: string | undefined;
   /** Asked when the source has been read: whether it must be read again, because its end says how its beginning is read. */
   readonly mustReadAgain?: (() => Promise<boolean>) | undefined;
   /** Called after the source has been read completely. */
@@ -187,7 +187,7 @@ export async function planImport(options: PlanOptions): Promise<Plan> {
 }
 
 function assemble(
-  { job, senders = [], undo, describeSource, blocks, mergedAt }: PlanOptions,
+  { job, senders = [], describeSource, blocks, plannedAt }: PlanOptions,
   { draft: { tally, watch }, rows, duplicates }: FullDraft,
   { removed, deletes, withheld, withoutId, unconfirmed }: PlannedDeletes,
   files: Pick<Plan, 'shards' | 'rejectionsSha256' | 'heldSha256'>,
@@ -210,8 +210,7 @@ function assemble(
     duplicates,
     takeovers: tally.takeovers(),
     sharedFields: sharedFields(job, senders, fieldsChanged),
-    merged: job.mode === 'update' || job.keep !== undefined || undo !== undefined,
-    ...(mergedAt === undefined ? {} : { mergedAt }),
+    ...(plannedAt === undefined ? {} : { plannedAt }),
     guards: watch.findings(),
     unreadableKeys: tally.unreadableKeys,
     deletesWithheld: withheld,

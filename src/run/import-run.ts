@@ -11,7 +11,7 @@ import {
   continueOrBegin,
   continueSame,
   planAgain,
-  refuseOutdatedMerge,
+  refuseOutdated,
   supersedeOthers,
   supersedePlans,
   whyNotContinue,
@@ -106,7 +106,8 @@ export async function importRun(surroundings: RunContext, task: ImportTask): Pro
       }
       const { workers } = task;
       await using target = await lockTarget(context, work.run, { together: workers !== undefined });
-      if (task.kind === 'approve' && plan !== null) await refuseOutdatedMerge(context, work.run, plan);
+      const known = plan ?? (await readPlan(context.artifacts.run(work.run.id)));
+      if (known !== undefined) await refuseOutdated(context, work.run, known);
       plan ??= await planStep(whileHeld(context, work.lock, target), request, work.run);
       refuseUnsafe(work.run, plan);
       // A retry or release without anything to send keeps plans valid and unfinished runs continuable.

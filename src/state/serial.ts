@@ -13,6 +13,16 @@ export function positionOf(serial: Serial | null): string {
   return serial === null || serial.value === 0 ? '' : `${serial.lineage} ${serial.value}`;
 }
 
+/**
+ * The value of the serial at an earlier position of a state that is now at another one; undefined if that was another state, of which nothing
+ * is known.
+ */
+export function serialSince(earlier: string, now: string): number | undefined {
+  if (earlier === '') return 0;
+  const [lineage, value] = earlier.split(' ');
+  return now.startsWith(`${lineage} `) ? Number(value) : undefined;
+}
+
 /** What a process that sends, or has sent, writes beside the state about one target, with the time of writing. */
 export interface Witness extends StoredMoment {
   readonly serial: Serial;

@@ -183,6 +183,17 @@ export interface Ledger {
    * same. Empty if nothing was sent yet.
    */
   position(): Promise<string>;
+  /**
+   * Those of the keys that may have another version in the store than at this earlier position: some run has begun a request for them since
+   * (a verification, which repeats what was acknowledged, does not count), or has confirmed them. All of them if the state has lost data since.
+   * Of deletes, the newest `MAX_DELETES_KEPT` of the state are known.
+   */
+  writtenSince(position: string, keys: readonly string[]): Promise<ReadonlySet<string>>;
+  /**
+   * A run found the acknowledged versions of these keys in its source, after an earlier run had rejected or held another version: they
+   * count as written now.
+   */
+  confirm(keys: readonly string[]): Promise<void>;
   /** Whether single keys are in doubt; `lostSince` shows whether all were put in doubt. */
   hasDoubts(): Promise<boolean>;
   /**
@@ -198,6 +209,9 @@ export interface Ledger {
    */
   reconcile(mode?: 'witnessed-only'): Promise<StateLoss | null>;
 }
+
+/** An older delete is forgotten: then a key looks as if it had never been sent. */
+export const MAX_DELETES_KEPT = 100_000;
 
 /** Replaces a body whose values were removed on request: a contact without fields. */
 export const FORGOTTEN_BODY = '{}';

@@ -46,6 +46,14 @@ export class MemoryLedger implements Ledger {
     throw new Error('no plan searches');
   }
 
+  async writtenSince(): Promise<ReadonlySet<string>> {
+    throw new Error('no plan asks for versions');
+  }
+
+  async confirm(): Promise<void> {
+    throw new Error('no plan confirms');
+  }
+
   async forget(): Promise<boolean> {
     throw new Error('no plan forgets');
   }

@@ -84,7 +84,6 @@ export function aPlan(changes: Partial<Plan> = {}): Plan {
     duplicates: null,
     takeovers: [],
     sharedFields: [],
-    merged: false,
     unreadableKeys: 0,
     deletesWithheld: null,
     deletesWithoutId: 0,

@@ -57,6 +57,47 @@ export function describeDoubts(fresh: () => Promise<Opening>): void {
       expect(await ledger().hasDoubts()).toBe(false);
     });
 
+    it('and all that was written count as another version since an earlier position', async () => {
+      await createRuns();
+      const verify = sampleRun({ id: 'run-3', job: 'nightly', kind: 'verify' });
+      await processes.state.runs.create(verify);
+      const keys = ['shirt', 'hat'];
+      const since = async (position: string) => [...(await ledger().writtenSince(position, keys))];
+      const send = async (run: typeof NIGHTLY, operation: Operation, end = applied(operation, 7)) => {
+        await begin(processes.state, run, operation);
+        await record(run, end);
+        return await ledger().position();
+      };
+      const [shirt, hat] = [upsert(0, 'shirt'), upsert(1, 'hat')];
+      expect(await since('')).toEqual([]);
+      const sent = await send(NIGHTLY, shirt);
+      expect([await since(''), await since(sent)]).toEqual([['shirt'], []]);
+      // The same body again is another version; a verification is none, nor is what certainly did not arrive.
+      const again = await send(WEEKLY, shirt);
+      expect([await since(sent), await since(again)]).toEqual([['shirt'], []]);
+      await send(verify, shirt);
+      await send(NIGHTLY, shirt, rejected(shirt));
+      expect(await since(again)).toEqual([]);
+      await begin(processes.state, NIGHTLY, shirt);
+      expect(await since(again)).toEqual(['shirt']);
+      // What was created and deleted since is as absent as before.
+      await send(NIGHTLY, shirt);
+      const before = await ledger().position();
+      await send(WEEKLY, hat);
+      await send(WEEKLY, deletion(1, 'hat', 7));
+      expect(await ledger().marks(keys)).toEqual([expect.anything(), undefined]);
+      expect(await since(before)).toEqual(['hat']);
+      const deleted = await send(NIGHTLY, deletion(0, 'shirt', 7));
+      expect(await since(before)).toEqual(keys);
+      await send(NIGHTLY, shirt);
+      expect(await since(deleted)).toEqual(['shirt']);
+      const made = await ledger().position();
+      await ledger().confirm(keys);
+      expect(await since(made)).toEqual(['shirt']);
+      expect(await since(await ledger().position())).toEqual([]);
+      expect(await since('another-state 1')).toEqual(keys);
+    });
+
     it('end with what certainly did not arrive, but only as far as this attempt caused the doubt', async () => {
       await createRuns();
       const [shirt, hat] = [upsert(0, 'shirt'), upsert(1, 'hat')];

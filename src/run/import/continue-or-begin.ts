@@ -42,7 +42,8 @@ export async function continueSame(context: RunContext, begun: Run): Promise<Run
 
 /**
  * Why the rest of a run cannot be sent as planned: the state has lost data since (unchanged records of the plan are
- * in doubt), a file is missing or changed (StateError), or a sale price begins or ends before `now` (UsageError).
+ * in doubt), a file is missing or changed (StateError), a sale price begins or ends before `now`, or another job has
+ * written since (UsageError).
  * Undefined if it can. The files of completed shards are not read.
  */
 export async function whyNotContinue(
@@ -67,7 +68,7 @@ export async function whyNotContinue(
         `A sale price of run ${run.id} begins or ends between its planning and now, at ${when}.`,
       );
     }
-    if (await isOutdatedMerge(context, run, plan)) return mergedBefore(run);
+    if (await isOutdated(context, run, plan)) return plannedBefore(run);
     await verifyRejections(folder, plan);
     for (const shard of plan.shards) {
       context.signal.throwIfAborted();
@@ -81,26 +82,25 @@ export async function whyNotContinue(
 }
 
 /**
- * UsageError where another job has begun to write since the run merged its records: what it would send would undo that. To be
- * asked again when the run has got the store's lock.
+ * UsageError where another job has written since the run was planned: what the plan would send may undo that, and what it leaves out as
+ * unchanged may no longer be so. To be asked again when the run has got the store's lock.
  */
-export async function refuseOutdatedMerge(context: RunContext, run: Run, plan: Plan): Promise<void> {
-  if (await isOutdatedMerge(context, run, plan)) throw mergedBefore(run);
+export async function refuseOutdated(context: RunContext, run: Run, plan: Plan): Promise<void> {
+  if (await isOutdated(context, run, plan)) throw plannedBefore(run);
 }
 
 /** A run that was killed has no end: whether it wrote since is known only as long as nobody has. */
-async function isOutdatedMerge(context: RunContext, run: Run, { merged, mergedAt }: Plan): Promise<boolean> {
-  if (!merged) return false;
-  if (mergedAt !== undefined && mergedAt === (await context.state.ledger(importTarget(run)).position()))
+async function isOutdated(context: RunContext, run: Run, { plannedAt }: Plan): Promise<boolean> {
+  if (plannedAt !== undefined && plannedAt === (await context.state.ledger(importTarget(run)).position()))
     return false;
   return await othersWroteSince(context, run);
 }
 
 /**
- * The position of the ledger, for a plan that merges: while it is the same, no other run has written. Undefined while another run
- * is sending, whose answers may still change what the ledger has at this position.
+ * The position of the ledger, for a plan: while it is the same, no run has written. Undefined while another run is sending, whose answers
+ * may still change what the ledger has at this position.
  */
-export async function mergePosition(context: RunContext, run: Run): Promise<string | undefined> {
+export async function planPosition(context: RunContext, run: Run): Promise<string | undefined> {
   const position = await context.state.ledger(importTarget(run)).position();
   for (const other of await context.state.runs.list({ kinds: SENDING_KINDS, statuses: ['running'] })) {
     if (other.id === run.id || !isSameTarget(other, run)) continue;
@@ -109,11 +109,10 @@ export async function mergePosition(context: RunContext, run: Run): Promise<stri
   return position;
 }
 
-function mergedBefore(run: Run): UsageError {
-  return new UsageError(
-    `Another job has written to the store since run ${run.id} merged its changes into what the store had acknowledged.`,
-    { hint: planAgain(run) },
-  );
+function plannedBefore(run: Run): UsageError {
+  return new UsageError(`Another job has written to the store since run ${run.id} was planned.`, {
+    hint: planAgain(run),
+  });
 }
 
 /** How to make the plan of a run anew. */

@@ -18,7 +18,7 @@ import { planRelease } from '../records/plan-release.ts';
 import { guardRetry, loadRetryGuard } from '../retry-guard.ts';
 import type { ImportRequest, RunContext } from '../run-context.ts';
 import { planUndo } from '../undo/plan-undo.ts';
-import { mergePosition } from './continue-or-begin.ts';
+import { planPosition } from './continue-or-begin.ts';
 import { keptBlocks } from './kept-blocks.ts';
 import { readSnapshotThroughMapping, type SnapshotReading } from './snapshot-reading.ts';
 import { stagedLists, withStoreLists } from './staged-lists.ts';
@@ -36,8 +36,7 @@ export async function planStep(context: RunContext, request: ImportRequest, stag
   const reading = readSnapshotThroughMapping(source);
   const { job } = request;
   const ledger = context.state.ledger(importTarget(run));
-  const merges = job.mode === 'update' || job.keep !== undefined;
-  const mergedAt = merges ? await mergePosition(context, run) : undefined;
+  const plannedAt = await planPosition(context, run);
   const guard = run.kind === 'retry' ? await loadRetryGuard(folder) : undefined;
   const { redact } = context;
   const hasBlocks =
@@ -52,7 +51,7 @@ export async function planStep(context: RunContext, request: ImportRequest, stag
     senders: request.senders,
     openMapped: reading.open,
     ...(hasBlocks ? { blocks } : {}),
-    mergedAt,
+    plannedAt,
     admit: (records) =>
       withRedactedReasons(
         guard === undefined ? records : guardRetry(records, guard, ledger, job.mode),

@@ -145,7 +145,7 @@ function isSettled(run: Run): run is SettledRun {
   return run.kind === 'run' && run.status === 'done';
 }
 
-/** Whether another job may have written to the store's resource since the run began. */
+/** Whether another job may have written to the store's resource since the run began. One that has sent no request has not. */
 export async function othersWroteSince({ state }: Pick<RunContext, 'state'>, run: Run): Promise<boolean> {
   const others = await state.runs.list({ kinds: SENDING_KINDS });
   return others.some(
@@ -153,8 +153,8 @@ export async function othersWroteSince({ state }: Pick<RunContext, 'state'>, run
   );
 }
 
-function endedBefore(other: Run, last: Run): boolean {
-  return other.finishedAt !== null && (other.endSequence ?? 0) < last.sequence;
+function endedBefore({ finishedAt, endSequence = 0, totals }: Run, last: Run): boolean {
+  return finishedAt !== null && (endSequence < last.sequence || totals?.requests === 0);
 }
 
 /** Whether both write to the same resource of the same store. */

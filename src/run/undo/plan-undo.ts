@@ -16,7 +16,7 @@ import {
   type Version,
 } from '../../state/state.ts';
 import { digestOf } from '../digest-of.ts';
-import { mergePosition } from '../import/continue-or-begin.ts';
+import { planPosition } from '../import/continue-or-begin.ts';
 import { asItStands } from '../report/read-stored-report.ts';
 import type { ImportRequest, RunContext } from '../run-context.ts';
 import { unsentOperations } from '../send-operations.ts';
@@ -80,11 +80,11 @@ export async function planUndo(
   // What the job keeps was kept, and what its guards hold was judged, when the earlier body was sent.
   const { keep: _kept, ...settings } = { ...job, guards: [] };
   const source = new UndoneRecords(context, run, undo, job.schedule?.cron ?? null);
-  const mergedAt = await mergePosition(context, run);
+  const plannedAt = await planPosition(context, run);
   return await planImport({
     // A mirror, since it may delete.
     ...{ run: run.id, job: { ...settings, mode: 'mirror' } },
-    ...{ openMapped: () => source.records(), undo: source, mergedAt },
+    ...{ openMapped: () => source.records(), undo: source, plannedAt },
     describeSource: () => ({ files: [], columnsNotUsed: [], dates: null }),
     ...{ ledger, folder: context.artifacts.run(run.id), resend: false, retry: false },
     ...{ keyDigest: null, previous: { rows: null, keyDigest: null }, signal: context.signal },

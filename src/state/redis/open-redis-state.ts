@@ -186,11 +186,11 @@ export interface RedisStateOptions extends RedisConnectionOptions {
 }
 
 /** The version of the keys in Redis. */
-const VERSION = 2;
+const VERSION = 3;
 
 async function refuseNewer({ client, ask }: RedisConnection, keys: RedisKeys): Promise<void> {
-  await ask(client.setnx(keys.version(), VERSION));
-  const version = Number(await ask(client.get(keys.version())));
+  const version = Number((await ask(client.get(keys.version()))) ?? 0);
+  if (version < VERSION) await ask(client.set(keys.version(), VERSION));
   if (version <= VERSION) return;
   throw new StateError(
     `Redis has version ${version} of the state; this Storeferry knows version ${VERSION}.`,

@@ -1,17 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { StateLoss } from '../../model/run.ts';
-import { lossOf, positionOf, type Serial, type Witness } from '../serial.ts';
+import { lossOf, positionOf, type Serial, serialSince, type Witness } from '../serial.ts';
 import { IN_DOUBT, type LedgerTarget, targetTag } from '../state.ts';
 import { presentStoredMoment, remainingMs } from '../stored-moment.ts';
 import type { WitnessFile } from '../witness-files.ts';
 import type { RedisConnection } from './redis-connection.ts';
 import type { RedisKeys } from './redis-keys.ts';
-import { hashPages, type LedgerDoubts, parseMark } from './redis-ledger.ts';
+import { CHUNK, hashPages, type LedgerDoubts, parseMark } from './redis-ledger.ts';
 
 /*
  * How Redis stores doubts and senders; sqlite-doubts.ts stores the same in columns.
- * A doubt, by its key, in three lines: `prior` and `at_work`, one digit each; the senders, separated by blanks; the
+ * A doubt, by its key, in three lines: `prior` and `at_work`, one digit each, and the serial of the group that put it in doubt; the senders, separated by blanks; the
  * job, or `*` if several jobs have sent the key.
  * A sender, by its name, separated by blanks: the time of its last heartbeat by the clock of Redis; how long after
  * that its last request may run; and the serial of its last group, or `*` if it may have sent any key.
@@ -20,10 +20,11 @@ import { hashPages, type LedgerDoubts, parseMark } from './redis-ledger.ts';
 /** Lua: functions that read and write the row of a doubt. `parseDoubt` returns nothing if there is no row. */
 export const DOUBT_FUNCTIONS = `
 local function parseDoubt(row)
-  return string.match(row or '', '^(%d)(%d)\\n([^\\n]*)\\n(.*)$')
+  local prior, atWork, serial, senders, job = string.match(row or '', '^(%d)(%d) ?(%d*)\\n([^\\n]*)\\n(.*)$')
+  return prior, atWork, senders, job, serial
 end
-local function doubtRow(prior, atWork, senders, job)
-  return prior .. atWork .. '\\n' .. senders .. '\\n' .. job
+local function doubtRow(prior, atWork, senders, job, serial)
+  return prior .. atWork .. ' ' .. serial .. '\\n' .. senders .. '\\n' .. job
 end`;
 
 /**
@@ -48,20 +49,46 @@ end`;
 /** Changes proven ids to ids that were answered once. KEYS: marks. ARGV: keys. */
 const PROVE_AGAIN_SCRIPT = `
 for at = 1, #ARGV do
-  local id, rest = string.match(redis.call('HGET', KEYS[1], ARGV[at]) or '', '^(%d+)(\\n.*)$')
+  local id, rest = string.match(redis.call('HGET', KEYS[1], ARGV[at]) or '', '^(%d+)([ \\n].*)$')
   if id then redis.call('HSET', KEYS[1], ARGV[at], id .. '~' .. rest) end
 end`;
 
 /**
  * Puts whole marks in doubt: IN_DOUBT replaces fingerprint and memo, and ids count as changed. KEYS: marks. ARGV:
- * IN_DOUBT, then keys.
+ * IN_DOUBT, the serial of this loss, then keys.
  */
 const DOUBT_SCRIPT = `
-for at = 2, #ARGV do
+for at = 3, #ARGV do
   local id, job = string.match(redis.call('HGET', KEYS[1], ARGV[at]) or '', '^(%d*)[^\\n]*\\n[^\\n]*\\n(.*)$')
-  if id then redis.call('HSET', KEYS[1], ARGV[at], id .. '!\\n' .. ARGV[1] .. '\\n' .. job) end
+  if id then redis.call('HSET', KEYS[1], ARGV[at], id .. '! ' .. ARGV[2] .. '\\n' .. ARGV[1] .. '\\n' .. job) end
 end
 `;
+
+/**
+ * The places of keys with a higher serial than this. KEYS: marks, doubts, deletes. ARGV: serial, then keys.
+ */
+const WRITTEN_SCRIPT = `
+${DOUBT_FUNCTIONS}
+local written = {}
+for at = 2, #ARGV do
+  local key, newest = ARGV[at], 0
+  local function see(serial)
+    newest = math.max(newest, tonumber(serial or '') or 0)
+  end
+  see(string.match(redis.call('HGET', KEYS[1], key) or '', '^%S* (%d+)\\n'))
+  see((select(5, parseDoubt(redis.call('HGET', KEYS[2], key)))))
+  see(redis.call('ZSCORE', KEYS[3], key))
+  if newest > tonumber(ARGV[1]) then written[#written + 1] = at - 2 end
+end
+return written`;
+
+/** Marks get the next serial. KEYS: marks, serial. ARGV: keys. */
+const CONFIRM_SCRIPT = `
+local serial = redis.call('HINCRBY', KEYS[2], 'value', 1)
+for at = 1, #ARGV do
+  local id, rest = string.match(redis.call('HGET', KEYS[1], ARGV[at]) or '', '^([^ \\n]*)[^\\n]*(\\n.*)$')
+  if id then redis.call('HSET', KEYS[1], ARGV[at], id .. ' ' .. serial .. rest) end
+end`;
 
 /**
  * Sets the serial with which a state continues after a loss, higher than any before; others may begin groups
@@ -84,12 +111,12 @@ export function redisDoubts(
   const { client, ask } = connection;
   const tag = targetTag(target);
   const marks = keys.marks(tag);
-  const doubtAll = async (): Promise<number> => {
+  const doubtAll = async (serial: number): Promise<number> => {
     const seen = new Set<string>();
     for await (const page of hashPages(connection, marks)) {
       const fresh = page.map(([key]) => key).filter((key) => !seen.has(key));
       for (const key of fresh) seen.add(key);
-      if (fresh.length > 0) await ask(client.eval(DOUBT_SCRIPT, 1, marks, IN_DOUBT, ...fresh));
+      if (fresh.length > 0) await ask(client.eval(DOUBT_SCRIPT, 1, marks, IN_DOUBT, serial, ...fresh));
     }
     return seen.size;
   };
@@ -129,7 +156,7 @@ export function redisDoubts(
     },
     async proveIdsAgain() {
       for await (const page of hashPages(connection, marks)) {
-        const proven = page.flatMap(([key, mark]) => (/^\d+\n/.test(mark) ? [key] : []));
+        const proven = page.flatMap(([key, mark]) => (/^\d+[ \n]/.test(mark) ? [key] : []));
         if (proven.length > 0) await ask(client.eval(PROVE_AGAIN_SCRIPT, 1, marks, ...proven));
       }
     },
@@ -150,6 +177,25 @@ export function redisDoubts(
       return (await ask(client.hlen(keys.doubts(tag)))) > 0;
     },
     position: async () => positionOf(await known()),
+    async writtenSince(position, wanted) {
+      const since = serialSince(position, positionOf(await known()));
+      if (since === undefined) return new Set(wanted);
+      const found = new Set<string>();
+      for (let from = 0; from < wanted.length; from += CHUNK) {
+        const chunk = wanted.slice(from, from + CHUNK);
+        const places = await ask(
+          client.eval(WRITTEN_SCRIPT, 3, marks, keys.doubts(tag), keys.deletes(tag), since, ...chunk),
+        );
+        for (const place of z.array(z.int()).parse(places)) found.add(chunk[place] ?? '');
+      }
+      return found;
+    },
+    async confirm(confirmed) {
+      for (let from = 0; from < confirmed.length; from += CHUNK) {
+        const chunk = confirmed.slice(from, from + CHUNK);
+        await ask(client.eval(CONFIRM_SCRIPT, 2, marks, keys.serial(tag), ...chunk));
+      }
+    },
     async lostSince({ sequence }) {
       const doubtedAt = await ask(client.hget(keys.serial(tag), 'doubtedAt'));
       if (doubtedAt !== null && Number(doubtedAt) >= sequence) return true;
@@ -165,9 +211,9 @@ export function redisDoubts(
       const kind = lossOf(witnesses, own);
       if (kind === null) return null;
       await noteSenders(witnesses);
-      const lost = await doubtAll();
+      const lowest = Math.max(own?.value ?? 0, ...witnesses.map((one) => one.serial.value)) + 1;
+      const lost = await doubtAll(lowest);
       const doubtedAt = (await ask(client.get(keys.runSequence()))) ?? '0';
-      const lowest = Math.max(0, ...witnesses.map((one) => one.serial.value)) + 1;
       const given = [randomUUID(), lowest, doubtedAt];
       const [lineage, value] = z
         .tuple([z.string(), z.coerce.number()])

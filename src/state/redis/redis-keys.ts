@@ -20,6 +20,8 @@ export function redisKeys(prefix: string) {
     indexed: (tag: string) => `${prefix}:${tag}:indexed`,
     /** Hash: key of the ledger in doubt -> its row (redis-doubts.ts). */
     doubts: (tag: string) => `${prefix}:${tag}:doubts`,
+    /** Sorted set: the newest deleted keys of the ledger, by the serial at that time. */
+    deletes: (tag: string) => `${prefix}:${tag}:deletes`,
     /** Hash: sender -> its row (redis-doubts.ts). */
     senders: (tag: string) => `${prefix}:${tag}:senders`,
     /** Hash: lineage, value, and the newest run at the time when everything was put in doubt. */

@@ -14,13 +14,13 @@ import {
 import type { RedisConnection } from './redis-connection.ts';
 import type { RedisKeys } from './redis-keys.ts';
 
-/** A safe integer, or nothing, and the sign after it. */
-const ID = /^(\d{0,15})([~!]?)$/;
+/** A safe integer, or nothing, the sign after it, and the serial. */
+const ID = /^(\d{0,15})([~!]?)(?: \d+)?$/;
 /** The sign after an id that is not proven. */
 const PROOF_SIGNS = { once: '~', changed: '!' } as const;
 
 /** Keys per HMGET or HSCAN, so that Redis can serve other clients in between. */
-const CHUNK = 1_000;
+export const CHUNK = 1_000;
 /** Marks a complete index. An earlier version wrote `whole` for an index without names. */
 const WHOLE = 'whole with names';
 
@@ -119,6 +119,8 @@ export type LedgerDoubts = Pick<
   | 'doubtedOnlyBy'
   | 'hasDoubts'
   | 'position'
+  | 'writtenSince'
+  | 'confirm'
   | 'lostSince'
   | 'reconcile'
 >;
@@ -302,7 +304,8 @@ async function inChunks<Item, Value>(
 }
 
 /**
- * A mark as Redis stores it, in three lines: id (with a sign if it is not proven), fingerprint (with a blank and the
+ * A mark as Redis stores it, in three lines: id (with a sign if it is not proven, and the serial of its target when it was written, which
+ * redis-record.ts adds), fingerprint (with a blank and the
  * memo, if there is one) and job. The job is last: redis-record.ts finds it there, and COMPARE_SCRIPT finds memo and
  * job together.
  */

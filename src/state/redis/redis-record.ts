@@ -10,7 +10,14 @@ import {
   outcomeEffect,
   RESTORE_PREVIOUS,
 } from '../outcome-effect.ts';
-import { changedId, importTarget, type OperationResult, type Runs, targetTag } from '../state.ts';
+import {
+  changedId,
+  importTarget,
+  MAX_DELETES_KEPT,
+  type OperationResult,
+  type Runs,
+  targetTag,
+} from '../state.ts';
 import type { RedisConnection } from './redis-connection.ts';
 import { DOUBT_FUNCTIONS } from './redis-doubts.ts';
 import { versionText } from './redis-history.ts';
@@ -26,8 +33,9 @@ export const OUTCOME_CODES = { applied: 'a', deleted: 'd', rejected: 'r', unsent
  * Redis receives twice, because the connection broke before its answer, counts its requests once.
  *
  * KEYS: marks, bodies, keys of jobs, outcomes, tally, refusals, unsent, changed ids, doubts, whether products are indexed, the
- * keys to index, the prefix of the lists of versions, the run's list of keys, the sizes of versions, and the lock if there is a fence.
- * ARGV: token, run, shard, requests, process, number of the call; then for each outcome its code, operation, rows, key, mark,
+ * keys to index, the prefix of the lists of versions, the run's list of keys, the sizes of versions, serial, deletes, and the lock if there
+ * is a fence.
+ * ARGV: token, run, shard, requests, process, number of the call, `1` where marks keep their serials; then for each outcome its code, operation, rows, key, mark,
  * payload (body, refusal or reason), changed id, its DoubtEffect, and its version: `-` if it is none, empty if the run
  * keeps no history, which removes the history of the key.
  */
@@ -35,7 +43,8 @@ const RECORD_SCRIPT = `
 local marks, bodies, jobKeys, outcomes = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local tally, refusals, unsent, changedIds = KEYS[5], KEYS[6], KEYS[7], KEYS[8]
 local doubts, unindexed, versions, versionsOf = KEYS[9], KEYS[11], KEYS[12], KEYS[13]
-local sizes, lock = KEYS[14], KEYS[15]
+local sizes, deletes, lock = KEYS[14], KEYS[16], KEYS[17]
+local serial = redis.call('HGET', KEYS[15], 'value') or '0'
 local token, run, shard = ARGV[1], ARGV[2], ARGV[3]
 local isIndexed = redis.call('EXISTS', KEYS[10]) == 1
 
@@ -68,11 +77,19 @@ local function ownerOf(key)
   return ownerIn(redis.call('HGET', marks, key))
 end
 
+local function withSerial(key, mark)
+  local own = serial
+  if ARGV[7] == '1' then own = string.match(redis.call('HGET', marks, key) or '', '^%S* (%d+)\\n') or '0' end
+  return (string.gsub(mark, '\\n', ' ' .. own .. '\\n', 1))
+end
+
 local function forget(key)
   local owner = ownerOf(key)
   if owner then redis.call('ZREM', jobKeys, owner .. '\\0' .. key) end
   redis.call('HDEL', marks, key)
   redis.call('HDEL', bodies, key)
+  redis.call('ZADD', deletes, serial, key)
+  redis.call('ZREMRANGEBYRANK', deletes, 0, -${MAX_DELETES_KEPT + 1})
   if isIndexed then redis.call('SADD', unindexed, key) end
 end
 
@@ -89,7 +106,7 @@ local function addVersion(key, version)
 end
 
 local codes = redis.call('HGET', outcomes, shard) or ''
-for first = 7, #ARGV, 9 do
+for first = 8, #ARGV, 9 do
   local code, operation, rows = ARGV[first], tonumber(ARGV[first + 1]), tonumber(ARGV[first + 2])
   local key, mark, payload, changedId = ARGV[first + 3], ARGV[first + 4], ARGV[first + 5], ARGV[first + 6]
   local doubt, version = ARGV[first + 7], ARGV[first + 8]
@@ -108,7 +125,7 @@ for first = 7, #ARGV, 9 do
     local owner, job = ownerOf(key), ownerIn(mark)
     if owner and owner ~= job then redis.call('ZREM', jobKeys, owner .. '\\0' .. key) end
     if owner ~= job then redis.call('ZADD', jobKeys, 0, job .. '\\0' .. key) end
-    redis.call('HSET', marks, key, mark)
+    redis.call('HSET', marks, key, withSerial(key, mark))
     redis.call('HSET', bodies, key, payload)
     if isIndexed then redis.call('SADD', unindexed, key) end
     if changedId ~= '' then
@@ -127,11 +144,11 @@ for first = 7, #ARGV, 9 do
   if doubt == '${END_DOUBT}' or doubt == '${FORGET_KEY}' then
     redis.call('HDEL', doubts, key)
   elseif doubt ~= '${KEEP_AT_WORK}' then
-    local prior, _, senders, doubtedBy = parseDoubt(redis.call('HGET', doubts, key))
+    local prior, _, senders, doubtedBy, doubtedAt = parseDoubt(redis.call('HGET', doubts, key))
     if prior == '0' and doubt == '${RESTORE_PREVIOUS}' then
       redis.call('HDEL', doubts, key)
     elseif prior then
-      redis.call('HSET', doubts, key, doubtRow(prior, '0', senders, doubtedBy))
+      redis.call('HSET', doubts, key, doubtRow(prior, '0', senders, doubtedBy, doubtedAt))
     end
   end
 end
@@ -181,6 +198,8 @@ export function redisRecord({ client, ask }: RedisConnection, keys: RedisKeys): 
       keys.versions(tag),
       keys.versionsOf(tag, run.id),
       keys.versionSizes(tag),
+      keys.serial(tag),
+      keys.deletes(tag),
       ...(fence === undefined ? [] : [keys.lock(fence.name)]),
     ];
     const effects = results.map((result) => outcomeEffect(run.job, result));
@@ -188,7 +207,7 @@ export function redisRecord({ client, ask }: RedisConnection, keys: RedisKeys): 
     const replaced = versionAt === null ? [] : await replacedBodies(keys.bodies(tag), results, effects);
     // Numbered in the order of sending: Redis counts the requests of a call only if its number is the highest so far.
     calls += 1;
-    const args = [fence?.token ?? '', run.id, shard, requests, process, calls];
+    const args = [fence?.token ?? '', run.id, shard, requests, process, calls, run.kind === 'verify' ? 1 : 0];
     const outcomes = results.flatMap((result, index) => {
       const effect = effects[index] ?? { doubt: KEEP_AT_WORK };
       const version =

@@ -48,7 +48,7 @@ for at = 6, #ARGV, 2 do
   local overtaken = false
   if id ~= '-' then
     local mark = redis.call('HGET', KEYS[2], key)
-    local known, proof, owner = string.match(mark or '', '^(%d*)([^\\n]*)\\n[^\\n]*\\n(.*)$')
+    local known, proof, owner = string.match(mark or '', '^(%d*)([~!]?)[^\\n]*\\n[^\\n]*\\n(.*)$')
     if doubtedBy and doubtedBy ~= job then
       overtaken = true
     else
@@ -69,11 +69,11 @@ for at = 6, #ARGV, 2 do
     end
     if prior and id == '-' then
       -- What is in doubt may be a delete: then this upsert creates the product again, under another id.
-      local known, others = string.match(redis.call('HGET', KEYS[2], key) or '', '^(%d+)(\\n.*)$')
+      local known, others = string.match(redis.call('HGET', KEYS[2], key) or '', '^(%d+)([ \\n].*)$')
       if known then redis.call('HSET', KEYS[2], key, known .. '~' .. others) end
     end
     local whose = (not doubtedBy or doubtedBy == job) and job or '*'
-    redis.call('HSET', KEYS[1], key, doubtRow(prior and '1' or '0', '1', atWorkBy, whose))
+    redis.call('HSET', KEYS[1], key, doubtRow(prior and '1' or '0', '1', atWorkBy, whose, answer[2]))
     answer[#answer + 1] = wait
   end
 end
@@ -95,7 +95,7 @@ const WITHDRAW_SCRIPT = `
 ${refuseWithout(2)}
 ${DOUBT_FUNCTIONS}
 for at = 3, #ARGV do
-  local prior, atWork, senders, job = parseDoubt(redis.call('HGET', KEYS[1], ARGV[at]))
+  local prior, atWork, senders, job, serial = parseDoubt(redis.call('HGET', KEYS[1], ARGV[at]))
   local others, isOwn = {}, false
   for other in string.gmatch(senders or '', '[^ ]+') do
     if other == ARGV[2] then isOwn = true else others[#others + 1] = other end
@@ -104,7 +104,7 @@ for at = 3, #ARGV do
     redis.call('HDEL', KEYS[1], ARGV[at])
   elseif prior then
     if #others == 0 then atWork = '0' end
-    redis.call('HSET', KEYS[1], ARGV[at], doubtRow(prior, atWork, table.concat(others, ' '), job))
+    redis.call('HSET', KEYS[1], ARGV[at], doubtRow(prior, atWork, table.concat(others, ' '), job, serial))
   end
 end
 return 'written'`;

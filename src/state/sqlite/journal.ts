@@ -16,6 +16,8 @@ export interface MarkRow {
   readonly id: number | null;
   readonly idProof: number;
   readonly memo: string | null;
+  /** Of the target when it was written; 0: the mark keeps its own. */
+  readonly serial: number;
   /** Its number in `Bodies`. */
   readonly body: number;
 }
@@ -40,8 +42,8 @@ export type Journal = ReturnType<typeof createJournal>;
 /** The journal of an open database. */
 export function createJournal(database: DatabaseSync, bodies: Bodies, keepVersions: () => void) {
   const append = database.prepare(
-    `INSERT INTO journal (target, key, fingerprint, id, id_proof, job, memo, body, run, at, head)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    `INSERT INTO journal (target, key, fingerprint, id, id_proof, job, memo, body, serial, run, at, head)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   );
   const size = database.prepare('SELECT count(*) AS size FROM journal');
   const any = database.prepare('SELECT 1 FROM journal LIMIT 1');
@@ -54,12 +56,13 @@ export function createJournal(database: DatabaseSync, bodies: Bodies, keepVersio
     // Bodies of marks that are replaced or removed.
     'INSERT INTO dead_bodies SELECT marks.body FROM journal CROSS JOIN marks USING (target, key)',
     'DELETE FROM marks WHERE (target, key) IN (SELECT target, key FROM journal WHERE fingerprint IS NULL)',
-    `INSERT OR ROLLBACK INTO marks (target, key, fingerprint, id, id_proof, job, memo, body)
-       SELECT target, key, fingerprint, id, id_proof, job, memo, body FROM journal
+    `INSERT OR ROLLBACK INTO marks (target, key, fingerprint, id, id_proof, job, memo, body, serial)
+       SELECT target, key, fingerprint, id, id_proof, job, memo, body, serial FROM journal
        WHERE fingerprint IS NOT NULL ORDER BY target, key
      ON CONFLICT DO UPDATE SET
        fingerprint = excluded.fingerprint, id = excluded.id, id_proof = excluded.id_proof, job = excluded.job,
-       memo = excluded.memo, body = excluded.body`,
+       memo = excluded.memo, body = excluded.body,
+       serial = CASE excluded.serial WHEN 0 THEN serial ELSE excluded.serial END`,
     `INSERT OR IGNORE INTO unindexed SELECT target, key FROM journal
        WHERE target IN (SELECT number FROM targets WHERE indexed > 0) ORDER BY target, key`,
     'DELETE FROM journal',
@@ -76,9 +79,9 @@ export function createJournal(database: DatabaseSync, bodies: Bodies, keepVersio
     /** Within a transaction: sets the mark of the key, or removes it; with a version it also becomes one of the history. */
     append(target: number, job: number, key: string, mark: MarkRow | null, version: VersionOrigin | null) {
       appended += 1;
-      const { fingerprint = null, id = null, idProof = 0, memo = null, body = null } = mark ?? {};
+      const { fingerprint = null, id = null, idProof = 0, memo = null, body = null, serial = 0 } = mark ?? {};
       const { run = null, at = null, head = null } = version ?? {};
-      append.run(target, key, fingerprint, id, idProof, job, memo, body, run, at, head);
+      append.run(target, key, fingerprint, id, idProof, job, memo, body, serial, run, at, head);
     },
     /** Within a transaction, after the last `append`. */
     mergeIfLarge() {

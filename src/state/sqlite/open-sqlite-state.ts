@@ -7,6 +7,7 @@ import { makeFolders } from '../file-access.ts';
 import { folderArtifacts } from '../folder-artifacts.ts';
 import { openSending, type SendingStore } from '../open-sending.ts';
 import { storedHandle } from '../product-handle.ts';
+import { serialSince } from '../serial.ts';
 import {
   type Fence,
   type History,
@@ -195,6 +196,13 @@ function ledger(calls: RemoteCalls, target: LedgerTarget, witness: WitnessFile):
       return new Set(positions.map((position) => keys[position] ?? ''));
     },
     hasDoubts: () => calls.hasDoubts(target),
+    async writtenSince(position, keys) {
+      const value = serialSince(position, await calls.position(target));
+      if (value === undefined) return new Set(keys);
+      const positions = await calls.writtenSince(target, value, keysJson(keys));
+      return new Set(positions.map((at) => keys[at] ?? ''));
+    },
+    confirm: (keys) => calls.confirm(target, keysJson(keys)),
     position: () => calls.position(target),
     lostSince: async ({ id }) => await calls.lostSince(target, id, await witness.all()),
     async reconcile(mode) {

@@ -16,7 +16,7 @@ export const BUSY_TIMEOUT_MS = 30_000;
 const MOST_VERSIONS_AHEAD = 500;
 
 /** `user_version` of a database with this schema. */
-const VERSION = 12;
+const VERSION = 13;
 
 /**
  * - `marks`: every run compares each record with its row, so rows are small and in key order. Bodies are in their own table, in
@@ -24,6 +24,8 @@ const VERSION = 12;
  * - `journal` holds acknowledgements in order of arrival until they are merged into `marks` (journal.ts); a row without
  *   fingerprint removes its key, and a row with a run becomes a version (sqlite-history.ts).
  * - `memo` belongs to the rows that made the body; null where the same rows may make another body.
+ * - `serial` of a mark, a doubt or a delete is that of the target when it was written (`Ledger.writtenSince`); 0 in the journal keeps that
+ *   of the mark. `deletes` has the newest deletes only.
  * - `outcomes.kind`: 0 applied upsert, 1 applied delete, 2 rejected, 3 unsent, 4 left. `detail` is JSON for 2 and 3.
  * - `id_proof`: 0 proven, 1 once, 2 changed (IdProof).
  * - `handles`: by which SKU or id a product is found (product-handle.ts), where `targets.indexed` is not 0. Merging the journal puts the
@@ -48,7 +50,7 @@ const SCHEMA = `
 
   CREATE TABLE marks (
     target INTEGER NOT NULL, key TEXT NOT NULL, fingerprint TEXT NOT NULL, id INTEGER, job INTEGER NOT NULL,
-    body INTEGER NOT NULL, memo TEXT, id_proof INTEGER NOT NULL DEFAULT 0,
+    body INTEGER NOT NULL, memo TEXT, id_proof INTEGER NOT NULL DEFAULT 0, serial INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (target, key)
   ) STRICT, WITHOUT ROWID;
   CREATE TABLE bodies (
@@ -58,7 +60,11 @@ const SCHEMA = `
   CREATE TABLE journal (
     number INTEGER PRIMARY KEY, target INTEGER NOT NULL, key TEXT NOT NULL, fingerprint TEXT, id INTEGER,
     job INTEGER NOT NULL, body INTEGER, memo TEXT, id_proof INTEGER NOT NULL DEFAULT 0,
-    run INTEGER, at INTEGER, head TEXT
+    serial INTEGER NOT NULL DEFAULT 0, run INTEGER, at INTEGER, head TEXT
+  ) STRICT;
+  CREATE TABLE deletes (
+    number INTEGER PRIMARY KEY, target INTEGER NOT NULL, key TEXT NOT NULL, serial INTEGER NOT NULL,
+    UNIQUE (target, key)
   ) STRICT;
   CREATE TABLE handles (
     target INTEGER NOT NULL, handle TEXT NOT NULL, key TEXT NOT NULL, PRIMARY KEY (target, handle, key)
@@ -69,7 +75,7 @@ const SCHEMA = `
   ) STRICT, WITHOUT ROWID;
   CREATE TABLE doubts (
     target INTEGER NOT NULL, key TEXT NOT NULL, job INTEGER NOT NULL, sender TEXT NOT NULL,
-    at_work INTEGER NOT NULL, prior INTEGER NOT NULL,
+    at_work INTEGER NOT NULL, prior INTEGER NOT NULL, serial INTEGER NOT NULL,
     PRIMARY KEY (target, key)
   ) STRICT, WITHOUT ROWID;
   CREATE TABLE senders (

@@ -65,6 +65,8 @@ export interface OutcomeColumns {
   readonly job: string;
   readonly shard: number;
   readonly requests: number;
+  /** What was acknowledged before is sent again: it is no later version. */
+  readonly isRepeat: boolean;
   /** The time of the versions; null where none are kept. */
   readonly versionAt: number | null;
   readonly operations: number[];
@@ -104,6 +106,7 @@ export function outcomeColumns(
 ): OutcomeColumns {
   const columns: OutcomeColumns = {
     ...{ run: run.id, target: importTarget(run), job: run.job, shard, requests, versionAt },
+    isRepeat: run.kind === 'verify',
     ...{ operations: [], kinds: [], rows: [], keys: [], doubts: [] },
     ...{ fingerprints: [], owners: [], ids: [], idProofs: [], memos: [], bodies: [] },
     ...{ packed: [], blocks: [], places: [], versions: [], details: [], changedIds: [] },

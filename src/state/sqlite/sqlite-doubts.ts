@@ -36,6 +36,9 @@ export interface SqliteDoubts {
   /** Positions of the keys. */
   doubtedOnlyBy(target: LedgerTarget, job: string, keys: string): number[];
   hasDoubts(target: LedgerTarget): boolean;
+  /** Positions of the keys with a higher serial. */
+  writtenSince(target: LedgerTarget, serial: number, keys: string): number[];
+  confirm(target: LedgerTarget, keys: string): void;
   position(target: LedgerTarget): string;
   lostSince(target: LedgerTarget, run: string, witnesses: readonly Witness[]): boolean;
   /** The loss, and the serial with which the state continues. */
@@ -72,12 +75,12 @@ export function createSqliteDoubts(
   journal: Journal,
 ): SqliteDoubts & { readonly endDoubts: EndDoubts } {
   const insert = database.prepare(
-    `INSERT INTO doubts (target, key, job, sender, at_work, prior)
-       SELECT ?, value, ?, ?, 1, 0 FROM json_each(?) WHERE TRUE
+    `INSERT INTO doubts (target, key, job, sender, at_work, prior, serial)
+       SELECT ?, value, ?, ?, 1, 0, ? FROM json_each(?) WHERE TRUE
      ON CONFLICT DO UPDATE SET job = CASE WHEN job = excluded.job THEN job ELSE ${NO_JOB} END,
        sender = CASE WHEN at_work = 0 THEN excluded.sender WHEN ${hasSender('excluded.sender')} THEN sender
          ELSE excluded.sender || ' ' || sender END,
-       at_work = 1, prior = 1`,
+       at_work = 1, prior = 1, serial = excluded.serial`,
   );
   const selectDoubted = database.prepare(
     `SELECT wanted.key AS position, doubts.sender, doubts.at_work FROM json_each(?) AS wanted
@@ -131,6 +134,12 @@ export function createSqliteDoubts(
      JOIN marks ON marks.target = doubts.target AND marks.key = doubts.key AND marks.fingerprint != '${IN_DOUBT}'
      WHERE doubts.job = (SELECT number FROM jobs WHERE name = ?)`,
   );
+  const selectWritten = database.prepare(
+    `SELECT wanted.key AS position FROM json_each(:keys) AS wanted WHERE ${['marks', 'doubts', 'deletes']
+      .map((table) => `EXISTS (SELECT 1 FROM ${table} WHERE target = :target AND key = wanted.value AND serial > :value)`)
+      .join(' OR ')}`,
+  );
+  const confirm = database.prepare(`UPDATE marks SET serial = ? WHERE target = ? AND ${listed}`);
   const any = database.prepare('SELECT 1 FROM doubts WHERE target = ? LIMIT 1');
   const unconfirmed = database.prepare(
     `SELECT key FROM doubts WHERE target = :target AND key > :after
@@ -139,7 +148,7 @@ export function createSqliteDoubts(
      ORDER BY key LIMIT ${PAGE_SIZE}`,
   );
   const doubtAll = database.prepare(
-    `UPDATE marks SET fingerprint = '${IN_DOUBT}', memo = NULL, id_proof = ${CHANGED} WHERE target = ?`,
+    `UPDATE marks SET fingerprint = '${IN_DOUBT}', memo = NULL, id_proof = ${CHANGED}, serial = ? WHERE target = ?`,
   );
   const noteDoubted = database.prepare(
     'UPDATE targets SET doubted_at = (SELECT coalesce(max(number), 0) FROM runs) WHERE number = ?',
@@ -150,6 +159,8 @@ export function createSqliteDoubts(
 
   const serialOf = (target: number): number =>
     integer(selectSerial.get(target)?.['serial'] ?? 0, 'targets.serial');
+  const raised = (target: number): number =>
+    integer(raiseSerial.get(target)?.['serial'], 'targets.serial');
   const knownLineage = (): string | null => {
     const id = selectLineage.get()?.['id'];
     if (id === undefined) return null;
@@ -247,8 +258,8 @@ export function createSqliteDoubts(
         }
         const waitMs = waits(target, group);
         const sent = group.keys.filter((_, position) => !overtaken[position]);
-        insert.run(target, names.job(group.job), group.sender, keysJson(sent));
-        const value = integer(raiseSerial.get(target)?.['serial'], 'targets.serial');
+        const value = raised(target);
+        insert.run(target, names.job(group.job), group.sender, value, keysJson(sent));
         return { waitMs, overtaken, serial: { lineage: lineage(), value } };
       });
     },
@@ -283,6 +294,18 @@ export function createSqliteDoubts(
       return rows.map(({ position }) => integer(position, 'doubts.key'));
     },
     hasDoubts: (target) => any.get(names.findTarget(target) ?? 0) !== undefined,
+    writtenSince(target, value, keys) {
+      journal.merge();
+      const rows = selectWritten.all({ keys, target: names.findTarget(target) ?? 0, value });
+      return rows.map(({ position }) => integer(position, 'marks.key'));
+    },
+    confirm(target, keys) {
+      journal.merge();
+      inTransaction(database, () => {
+        const number = names.target(target);
+        confirm.run(raised(number), number, keys);
+      });
+    },
     position: (target) => positionOf(known(names.findTarget(target) ?? 0)),
     lostSince(target, run, witnesses) {
       const number = names.findTarget(target) ?? 0;
@@ -303,7 +326,7 @@ export function createSqliteDoubts(
         const value = Math.max(serialOf(number), ...witnesses.map(({ serial }) => serial.value)) + 1;
         setSerial.run(value, number);
         noteDoubted.run(number);
-        const keys = Number(doubtAll.run(number).changes);
+        const keys = Number(doubtAll.run(value, number).changes);
         return { kind, keys, serial: { lineage: lineage(), value } };
       });
     },

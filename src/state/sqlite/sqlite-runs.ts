@@ -3,7 +3,7 @@ import type { Outcome } from '../../model/operation.ts';
 import type { ChangedId, Run } from '../../model/run.ts';
 import { StateError } from '../../model/storeferry-error.ts';
 import { FORGET_KEY } from '../outcome-effect.ts';
-import { FORGOTTEN_MESSAGE, type OutcomeTally, type RunChanges, type RunsFilter } from '../state.ts';
+import { FORGOTTEN_MESSAGE, MAX_DELETES_KEPT, type OutcomeTally, type RunChanges, type RunsFilter } from '../state.ts';
 import type { Bodies, Journal } from './journal.ts';
 import { inTransaction, type Names } from './open-state-database.ts';
 import {
@@ -151,6 +151,13 @@ export function createSqliteOutcomes(
   const selectChangedIds = database.prepare(
     `SELECT key, known_id, answered_id FROM changed_ids WHERE run = ? ORDER BY shard, operation LIMIT ?`,
   );
+  const selectSerial = database.prepare('SELECT serial FROM targets WHERE number = ?');
+  const insertDelete = database.prepare(
+    'INSERT OR REPLACE INTO deletes (target, key, serial) VALUES (?, ?, ?)',
+  );
+  const removeOldDeletes = database.prepare(
+    `DELETE FROM deletes WHERE number <= (SELECT max(number) FROM deletes) - ${MAX_DELETES_KEPT}`,
+  );
   const countChangedIds = database.prepare('SELECT count(*) AS count FROM changed_ids WHERE run = ?');
 
   /** No run has number 0. */
@@ -179,6 +186,7 @@ export function createSqliteOutcomes(
     const { shard, kinds, rows, keys, fingerprints, owners, ids, idProofs, memos, details, doubts } = batch;
     const { versionAt, versions } = batch;
     const bodyAt = bodyNumbers(batch);
+    const serial = integer(selectSerial.get(target)?.['serial'], 'targets.serial');
     const ownerAt = (position: number) => {
       const owner = owners[position] ?? batch.job;
       return owner === batch.job ? job : names.job(owner);
@@ -195,11 +203,13 @@ export function createSqliteOutcomes(
           id: ids[position] ?? null,
           idProof: idProofs[position] ?? 0,
           memo: memos[position] ?? null,
+          serial: batch.isRepeat ? 0 : serial,
           body: bodyAt(position),
         };
         journal.append(target, ownerAt(position), key, mark, version);
       } else if (kind === DELETED || doubts[position] === FORGET_KEY) {
         journal.append(target, job, key, null, version);
+        insertDelete.run(target, key, serial);
       }
     }
     for (const { operation, key, knownId, answeredId } of batch.changedIds) {
@@ -214,6 +224,7 @@ export function createSqliteOutcomes(
     record: (batches: readonly OutcomeColumns[]) =>
       inTransaction(database, () => {
         for (const batch of batches) write(batch);
+        removeOldDeletes.run();
         journal.mergeIfLarge();
       }),
     outcomes(run: string, shard: number): ReadonlyMap<number, Outcome['kind']> {
