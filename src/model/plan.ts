@@ -270,6 +270,8 @@ export const planSchema = z.object({
   sharedFields: z.array(sharedField),
   /** The position of the ledger (`Ledger.position`) before it was read; absent if another run was sending. */
   plannedAt: z.string().exactOptional(),
+  /** Keys that an earlier run has rejected or held, and that are unchanged in this source; left out: none. */
+  confirmed: z.array(z.string()).exactOptional(),
   /** Rows whose key cannot be read: while there are any, nothing is deleted. */
   unreadableKeys: z.int(),
   /** Why a mirror plan deletes nothing, or not everything: the first reason that applies. */

@@ -175,6 +175,8 @@ export const runSchema = z.looseObject({
   approved: z.boolean(),
   /** `--resend`: fingerprints are ignored. */
   resend: z.boolean(),
+  /** The position of the ledger (`Ledger.position`) when it stopped working on its target; absent before, and if nothing locked it. */
+  endPosition: z.string().exactOptional(),
   /** Set if it plans only a part of its source. */
   sample: sampleSchema.exactOptional(),
   /** The run whose rejects this one retries. */

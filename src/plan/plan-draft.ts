@@ -1,6 +1,7 @@
 import { type BlockEnd, type BlockIndex, encodeBlock, type KnownBlocks } from '../model/block-index.ts';
 import type { Guard, GuardHit } from '../model/guard.ts';
 import { isJsonObject } from '../model/json-object.ts';
+import type { KeySet } from '../model/key-set.ts';
 import type {
   DeferredRecord,
   ImportMode,
@@ -50,6 +51,8 @@ export interface DraftOptions {
   readonly guards?: readonly Guard[] | undefined;
   /** Guards that are known to hold by their share. */
   readonly holding?: readonly Guard[];
+  /** Of these, the draft lists those that are unchanged (`confirmed`). */
+  readonly undecided?: KeySet | undefined;
   /** Set where the blocks of the source are written to `BLOCKS_FILE`. */
   readonly blocks?: BlockOptions | undefined;
 }
@@ -118,6 +121,8 @@ interface DraftFiles extends Pick<Plan, 'rejectionsSha256' | 'heldSha256'> {
 export class PlanDraft {
   readonly tally: PlanTally;
   readonly watch: GuardWatch;
+  /** The undecided keys that are unchanged. */
+  readonly confirmed: string[] = [];
   readonly #options: DraftOptions;
   readonly #shards: ShardWriter;
   readonly #rejections: LineWriter;
@@ -459,6 +464,8 @@ export class PlanDraft {
 
   #count(record: TalliedRecord, mark: LedgerMark | undefined, standing: Standing): void {
     this.tally.record(record, standing);
+    if (standing === 'unchanged' && this.#options.undecided?.has(record.key) === true)
+      this.confirmed.push(record.key);
     if (mark !== undefined && mark.job !== this.#options.job && this.#options.mode !== 'update') {
       this.tally.takenOver(mark.job, record.key, standing);
     }

@@ -57,6 +57,8 @@ export interface PlanOptions {
   readonly plannedAt?: string | undefined;
   /** Asked when the source has been read: whether it must be read again, because its end says how its beginning is read. */
   readonly mustReadAgain?: (() => Promise<boolean>) | undefined;
+  /** Keys that earlier runs have rejected or held; the plan names those that are unchanged. */
+  readonly undecided?: KeySet | undefined;
   /** Called after the source has been read completely. */
   readonly describeSource: () => PlanSource;
   /** What the mapping says of `options[].advanced`; left out: it follows from the variants. */
@@ -133,6 +135,9 @@ export async function planImport(options: PlanOptions): Promise<Plan> {
     guards: job.guards,
     hashKey: options.hashKey,
   };
+  const { undecided } = options;
+  // Records in the blocks that are left out are not compared one by one.
+  if (undecided !== undefined) blocks?.index?.leaveOut((key) => undecided.hasHash(key));
   let drafted = await draftPlan(drafting);
   let draftFiles = await drafted.draft.finish();
   if ((await options.mustReadAgain?.()) === true) {
@@ -188,7 +193,7 @@ export async function planImport(options: PlanOptions): Promise<Plan> {
 
 function assemble(
   { job, senders = [], describeSource, blocks, plannedAt }: PlanOptions,
-  { draft: { tally, watch }, rows, duplicates }: FullDraft,
+  { draft: { tally, watch, confirmed }, rows, duplicates }: FullDraft,
   { removed, deletes, withheld, withoutId, unconfirmed }: PlannedDeletes,
   files: Pick<Plan, 'shards' | 'rejectionsSha256' | 'heldSha256'>,
 ): Omit<Plan, 'safety'> {
@@ -211,6 +216,7 @@ function assemble(
     takeovers: tally.takeovers(),
     sharedFields: sharedFields(job, senders, fieldsChanged),
     ...(plannedAt === undefined ? {} : { plannedAt }),
+    ...(confirmed.length === 0 ? {} : { confirmed }),
     guards: watch.findings(),
     unreadableKeys: tally.unreadableKeys,
     deletesWithheld: withheld,

@@ -6,6 +6,7 @@ import { readPlan } from '../plan/plan-file.ts';
 import type { RejectsEdits } from '../report/rejects/rejects-edits.ts';
 import { nextSteps } from '../report/run-document.ts';
 import type { RunFacts } from '../report/run-facts.ts';
+import { importTarget, type Lock } from '../state/state.ts';
 import { applyStep, type DeliverShards, deliverHere } from './import/apply-step.ts';
 import {
   continueOrBegin,
@@ -26,7 +27,7 @@ import { createReconciled, reconcileState } from './reconcile-state.ts';
 import { refuseUnlessReleasable } from './records/plan-release.ts';
 import { asItStands, laterRun } from './report/read-stored-report.ts';
 import type { ImportRequest, RunContext } from './run-context.ts';
-import { newRun, runPipeline } from './run-pipeline.ts';
+import { newRun, type RunWork, runPipeline } from './run-pipeline.ts';
 import { refuseUnlessUndoable, stageNoSource } from './undo/plan-undo.ts';
 
 interface OfImport {
@@ -106,6 +107,7 @@ export async function importRun(surroundings: RunContext, task: ImportTask): Pro
       }
       const { workers } = task;
       await using target = await lockTarget(context, work.run, { together: workers !== undefined });
+      await using _noted = notingPosition(context, work, target);
       const known = plan ?? (await readPlan(context.artifacts.run(work.run.id)));
       if (known !== undefined) await refuseOutdated(context, work.run, known);
       plan ??= await planStep(whileHeld(context, work.lock, target), request, work.run);
@@ -116,10 +118,32 @@ export async function importRun(surroundings: RunContext, task: ImportTask): Pro
       const delivery = { run: work.run, plan, job, store, lock: target };
       const keep = await keepBlocks(context, work.run, plan, target);
       await applyStep(context, delivery, workers ?? deliverHere);
+      if (plan.confirmed !== undefined)
+        await context.state.ledger(importTarget(work.run)).confirm(plan.confirmed);
       await keep();
     },
     finish: ({ context, run, lock }, failure) => finishStep(context, request, { run, plan, lock }, failure),
   });
+}
+
+/**
+ * Notes the position of the ledger when the run stops working on its target, before others may write there: what is written after it is
+ * not what the run has rejected or held.
+ */
+function notingPosition({ state }: RunContext, work: RunWork, target: Lock): AsyncDisposable {
+  return {
+    async [Symbol.asyncDispose]() {
+      const { run } = work;
+      try {
+        const endPosition = await state.ledger(importTarget(run)).position();
+        // Of a process that was stopped meanwhile, it may be the position of another job.
+        if (target.isHeld()) work.run = await state.runs.update(run.id, { endPosition });
+      } catch (error) {
+        // Without it, a retry or a release sends nothing. What the run has to say is its own failure.
+        if (!(error instanceof StateError)) throw error;
+      }
+    },
+  };
 }
 
 function runOf(context: RunContext, task: ImportTask): Run {

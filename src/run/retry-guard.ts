@@ -8,15 +8,17 @@ import type { CorrectedRejects } from '../report/rejects/corrected-rejects.ts';
 import { refusedCellWords } from '../report/rejects/rejects-edits.ts';
 import type { RejectedKey } from '../report/rejects/rejects-file.ts';
 import { type RunFolder, readSealed, sealedJson } from '../state/artifacts.ts';
-import { IN_DOUBT, type Ledger } from '../state/state.ts';
+import type { Ledger } from '../state/state.ts';
 
 const GUARD_FILE = 'retry.json';
 
-const rejectedKey = z.tuple([z.string(), z.string().nullable()]) satisfies z.ZodType<RejectedKey>;
+const rejectedKey = z.tuple([z.string(), z.string()]) satisfies z.ZodType<RejectedKey>;
 const guardSchema = z.strictObject({
   retryOf: z.string(),
-  /** The rejected keys, with the fingerprint of the body that the store had acknowledged at that time. */
+  /** The rejected keys, with the position of the ledger at that time. */
   keys: z.array(rejectedKey),
+  /** The position of the ledger when the run had ended: that of rows without a key. */
+  endPosition: z.string(),
   /** Rows of the snapshot, as file and line, that were rejected without a key. */
   keyless: z.array(z.tuple([z.int(), z.int()])),
   /** Rows of the snapshot that must not be sent, with the reason. */
@@ -27,10 +29,15 @@ const guardSchema = z.strictObject({
 export type RetryGuard = z.infer<typeof guardSchema>;
 
 /** The guard for a retry of this run. */
-export function retryGuardOf({ id }: Run, corrected: CorrectedRejects, resource: Resource): RetryGuard {
+export function retryGuardOf(
+  { id, endPosition = '' }: Run,
+  corrected: CorrectedRejects,
+  resource: Resource,
+): RetryGuard {
   const { keys, keyless, refused } = corrected;
   return {
     retryOf: id,
+    endPosition,
     keys: [...keys],
     keyless: keyless.map(({ file, line }) => [file, line]),
     refused: refused.map(({ file, line, cell }) => ({
@@ -61,13 +68,13 @@ type Verdict =
 
 /**
  * Accepts the records that the retry may send: records with a rejected key, and records without a readable key before
- * that are not acknowledged for another record. Records that another run has applied since are skipped; all others
- * are rejected. SourceError if no record of the file was rejected: then it is another file.
+ * that are not acknowledged for another record. Records of which another run has written or confirmed a version since are skipped, whatever
+ * their values are now; all others are rejected. SourceError if no record of the file was rejected: then it is another file.
  */
 export async function* guardRetry(
   batches: AsyncIterable<readonly Item[]>,
   guard: RetryGuard,
-  ledger: Pick<Ledger, 'marks'>,
+  ledger: Pick<Ledger, 'marks' | 'writtenSince'>,
   mode: ImportMode = 'upsert',
 ): AsyncGenerator<readonly Item[]> {
   const known = new Map(guard.keys);
@@ -76,7 +83,7 @@ export async function* guardRetry(
   let familiar = false;
   let strange = 0;
 
-  const judge = (item: Item, key: string, acknowledged: string | undefined): Verdict => {
+  const judge = (item: Item, key: string, isAcknowledged: boolean, isWritten: boolean): Verdict => {
     const { spans } = item;
     const before = known.get(key);
     if (before === undefined) {
@@ -86,31 +93,37 @@ export async function* guardRetry(
           ? spans.every((span) => within(keyless, [span]) !== undefined)
           : within(keyless, spans) !== undefined;
       familiar ||= hadNoKey;
-      if (!hadNoKey || (acknowledged !== undefined && mode !== 'update')) {
+      if (!hadNoKey || (isAcknowledged && mode !== 'update')) {
         strange += 1;
         return { kind: 'rejected', key: hadNoKey ? null : key, reason: notRejected(guard, spans) };
       }
     } else {
       familiar = true;
-      if (acknowledged !== undefined && acknowledged !== IN_DOUBT && acknowledged !== before) {
-        return { kind: 'skipped', key, reason: appliedSince(guard, spans) };
-      }
     }
+    if (isWritten) return { kind: 'skipped', key, reason: writtenSince(guard, spans) };
     const cell = within(refused, spans);
     if (cell === undefined || item.kind === 'rejected') return { kind: 'sent' };
     const { line, column, message } = cell;
     return { kind: 'rejected', key, reason: { code: 'damaged-by-spreadsheet', message, line, column } };
   };
 
+  const writtenKeys = async (keys: readonly string[]): Promise<ReadonlySet<string>> => {
+    const byPosition = Map.groupBy(keys, (key) => known.get(key) ?? guard.endPosition);
+    const found = await Promise.all([...byPosition].map(([since, some]) => ledger.writtenSince(since, some)));
+    return new Set(found.flatMap((some) => [...some]));
+  };
+
   for await (const batch of batches) {
     const keys = batch.flatMap(({ kind, key }) => (kind === 'skipped' || key === null ? [] : [key]));
     const marks = (await ledger.marks(keys)).values();
+    const written = await writtenKeys(keys);
     yield batch.map((item) => {
       if (item.kind === 'skipped' || item.key === null) {
         familiar ||= item.key === null ? within(keyless, item.spans) !== undefined : known.has(item.key);
         return item;
       }
-      const verdict = judge(item, item.key, marks.next().value?.fingerprint);
+      const isAcknowledged = marks.next().value !== undefined;
+      const verdict = judge(item, item.key, isAcknowledged, written.has(item.key));
       if (verdict.kind === 'sent') return item;
       const { rows, spans } = item;
       return { ...verdict, rows, spans };
@@ -127,10 +140,10 @@ function notRejected({ retryOf }: RetryGuard, spans: readonly RowSpan[]): Reason
   };
 }
 
-function appliedSince({ retryOf }: RetryGuard, spans: readonly RowSpan[]): Reason {
+function writtenSince({ retryOf }: RetryGuard, spans: readonly RowSpan[]): Reason {
   return {
     code: APPLIED_SINCE,
-    message: `another run has applied this key since run ${retryOf} rejected it`,
+    message: `another run has sent this key since run ${retryOf} rejected it, or has found it unchanged`,
     ...lineOf(spans),
   };
 }

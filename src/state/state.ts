@@ -174,7 +174,7 @@ export interface Ledger {
   /** Keys in doubt without a mark that this job, or several, sent: the store may have them under an unknown id. */
   unconfirmed(job: string): AsyncIterable<readonly string[]>;
   /**
-   * Those of these keys in doubt to which only this job has sent requests since their body was acknowledged. Empty for a state
+   * Those of these keys in doubt to which only this job has sent requests since their body was acknowledged, if one was. Empty for a state
    * that has lost data, because the lost part may have requests of other jobs.
    */
   doubtedOnlyBy(job: string, keys: readonly string[]): Promise<ReadonlySet<string>>;

@@ -219,8 +219,8 @@ const indexSchema = z.strictObject({
   extras: z.int().min(0),
   /** The headers of the rejected rows, each once. */
   headers: z.array(z.array(z.string())).min(1),
-  /** Every rejected key, with the fingerprint of the body that the store had acknowledged at that time. */
-  keys: z.array(z.tuple([z.string(), z.string().nullable()])),
+  /** Every rejected key, with the position of the ledger (`Ledger.position`) at that time. */
+  keys: z.array(z.tuple([z.string(), z.string()])),
   /** The `storeferry_line` of each row that was rejected without a key. */
   keyless: z.array(z.string()).exactOptional(),
   /** The `storeferry_line` of each row that continues the record of the row before. */
@@ -235,7 +235,7 @@ const indexSchema = z.strictObject({
 /** Facts that a rejects file itself does not contain: the lengths of rows, and their headers and keys. */
 export type RejectsIndex = z.infer<typeof indexSchema>;
 
-/** A rejected key, and the fingerprint of the body that the store had acknowledged when it was rejected. */
+/** A rejected key, and the position of the ledger when it was rejected. */
 export type RejectedKey = RejectsIndex['keys'][number];
 
 type WrittenIndex = Omit<RejectsIndex, 'headers'> & Pick<Gathered, 'headers'>;

@@ -16,7 +16,7 @@ import {
 import type { RunFacts } from '../../report/run-facts.ts';
 import { loadSnapshot } from '../../source/snapshot.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
-import { importTarget, type Lock } from '../../state/state.ts';
+import type { Lock } from '../../state/state.ts';
 import { refuseUnlessHeld } from '../lock-job.ts';
 import { pruneHistory, pruneRuns } from '../prune-runs.ts';
 import { keepReport, readRunReport, rejectsFileOf } from '../report/read-stored-report.ts';
@@ -56,7 +56,7 @@ export async function finishStep(
   // The records of an undo or a release have no rows to correct.
   const hasRows = run.undo === undefined && run.release === undefined;
   if (plan !== null && before.totals.rejected > 0 && rejects && hasRows)
-    await writeRunRejects(context, request, run, plan);
+    await writeRunRejects(context, request, ending, plan);
   const end = {
     status,
     error: errorOf(context, request, before, failure, status),
@@ -161,7 +161,7 @@ async function writeRunRejects(
     sources,
     rejections: refused(context, run),
     formatRow,
-    describeKeys: (keys) => acknowledgedBefore(context, run, keys),
+    describeKeys: (keys) => positionsOf(context, run, keys),
   });
   if (hasRejectsWorkbook(source) && rows > 0 && rows < MOST_SHEET_ROWS) {
     await writeRejectsWorkbook(folder);
@@ -205,24 +205,13 @@ async function* refused(context: RunContext, run: Run): WriteRejectsOptions['rej
   yield* context.state.runs.refusals(run.id);
 }
 
-const KEYS_A_QUESTION = 500;
-
-/**
- * Each key with the body that the store had acknowledged; for a retry also the keys of the retried run, with the
- * values of that time.
- */
-async function acknowledgedBefore(
-  { state, artifacts }: RunContext,
+/** Each key with the position of the ledger when it was rejected; for a retry also the keys of the retried run, with theirs. */
+async function positionsOf(
+  { artifacts }: RunContext,
   run: Run,
   keys: Iterable<string>,
 ): Promise<RejectedKey[]> {
-  const known = new Map(run.kind === 'retry' ? (await loadRetryGuard(artifacts.run(run.id))).keys : []);
-  const ledger = state.ledger(importTarget(run));
-  const asked = [...keys].filter((key) => !known.has(key));
-  for (let from = 0; from < asked.length; from += KEYS_A_QUESTION) {
-    const some = asked.slice(from, from + KEYS_A_QUESTION);
-    const marks = await ledger.marks(some);
-    for (const [index, key] of some.entries()) known.set(key, marks[index]?.fingerprint ?? null);
-  }
-  return [...known];
+  const own = [...keys].map((key): RejectedKey => [key, run.endPosition ?? '']);
+  const retried = run.kind === 'retry' ? (await loadRetryGuard(artifacts.run(run.id))).keys : [];
+  return [...new Map([...own, ...retried])];
 }

@@ -22,6 +22,7 @@ import { planPosition } from './continue-or-begin.ts';
 import { keptBlocks } from './kept-blocks.ts';
 import { readSnapshotThroughMapping, type SnapshotReading } from './snapshot-reading.ts';
 import { stagedLists, withStoreLists } from './staged-lists.ts';
+import { undecidedKeys } from './undecided-keys.ts';
 
 /** The plan of the run: its completed plan, or a new one from snapshot and ledger. Sends nothing. */
 export async function planStep(context: RunContext, request: ImportRequest, staged: Run): Promise<Plan> {
@@ -52,6 +53,7 @@ export async function planStep(context: RunContext, request: ImportRequest, stag
     openMapped: reading.open,
     ...(hasBlocks ? { blocks } : {}),
     plannedAt,
+    undecided: run.kind === 'retry' ? undefined : await undecidedKeys(context, run),
     admit: (records) =>
       withRedactedReasons(
         guard === undefined ? records : guardRetry(records, guard, ledger, job.mode),

@@ -3,11 +3,12 @@ import type { Plan } from '../../model/plan.ts';
 import type { Reason } from '../../model/reason.ts';
 import { COMPLETED, type Run, type RunPart } from '../../model/run.ts';
 import { StateError, UsageError } from '../../model/storeferry-error.ts';
-import { type HeldRecord, readHeld, readPlan, verifyHeld } from '../../plan/plan-file.ts';
+import { type HeldRecord, readHeld, readPlan, readRejections, verifyHeld } from '../../plan/plan-file.ts';
 import { planImport } from '../../plan/plan-import.ts';
-import { IN_DOUBT, importTarget, type LedgerMark, type LedgerTarget } from '../../state/state.ts';
+import { importTarget, type LedgerMark, type LedgerTarget } from '../../state/state.ts';
 import { passedDate } from '../import/continue-or-begin.ts';
 import type { ImportRequest, RunContext } from '../run-context.ts';
+import { ownAttempts } from './own-attempts.ts';
 
 /**
  * UsageError if the run has nothing to release: it is a plan or has not completed, it holds no records or not these, the job now
@@ -110,33 +111,51 @@ export async function* releasableRecords(
 ): AsyncGenerator<readonly ReleasableRecord[]> {
   const ledger = context.state.ledger(importTarget(run));
   const newer = await newerRuns(context, run);
+  const { endPosition: heldAt = '' } = run;
   for await (const batch of readHeld(context.artifacts.run(run.id), plan)) {
     context.signal.throwIfAborted();
     const records = batch.filter(({ operation: { key } }) => wanted?.has(key) !== false);
-    const marks = await ledger.marks(records.map(({ operation: { key } }) => key));
-    yield records.map((record, index) => ({ ...record, ...judged(record, run.id, marks[index], newer) }));
+    const keys = records.map(({ operation: { key } }) => key);
+    const [marks, since] = await Promise.all([ledger.marks(keys), ledger.writtenSince(heldAt, keys)]);
+    const own = await ownAttempts(context, run, run.id, [...since]);
+    yield records.map((record, index) => {
+      const { key } = record.operation;
+      const isWritten = since.has(key) && !own.has(key);
+      return { ...record, ...judged(record, { of: run.id, mark: marks[index], isWritten, newer }) };
+    });
   }
+}
+
+/** What is known now of a record that the run `of` holds. */
+interface HeldSince {
+  readonly of: string;
+  readonly mark: LedgerMark | undefined;
+  /** Another run has written or confirmed a version since. */
+  readonly isWritten: boolean;
+  readonly newer: readonly NewerRun[];
 }
 
 function judged(
   { operation, before }: HeldRecord,
-  of: string,
-  mark: LedgerMark | undefined,
-  newer: readonly NewerRun[],
+  { of, mark, isWritten, newer }: HeldSince,
 ): Pick<ReleasableRecord, 'isSent' | 'refusal'> {
   if (operation.kind === 'delete-product') return { isSent: false, refusal: null };
   const { key, fingerprint } = operation;
-  const standing = standingOf({ fingerprint, before }, mark);
-  if (standing === 'changed') {
-    const message = `the store has acknowledged another version since run ${of} held this one`;
+  if (mark?.fingerprint === fingerprint) return { isSent: true, refusal: null };
+  if (isWritten) {
+    const what =
+      mark?.fingerprint === before
+        ? 'another run has sent or found its earlier version'
+        : 'the store has acknowledged another version';
+    const message = `${what} since run ${of} held this one`;
     return { isSent: false, refusal: { code: 'changed-since', message } };
   }
-  const other = standing === 'held' ? newer.find(({ whole, held }) => whole || held.has(key)) : undefined;
-  if (other !== undefined && other.held.get(key) !== fingerprint) {
+  const other = newer.find(({ named }) => named.has(key));
+  if (other !== undefined && other.named.get(key) !== fingerprint) {
     const message = `run ${other.id} is newer and does not hold these values`;
     return { isSent: false, refusal: { code: 'not-held-now', message } };
   }
-  return { isSent: standing === 'sent', refusal: null };
+  return { isSent: false, refusal: null };
 }
 
 function released({ operation, refusal }: ReleasableRecord): readonly Mapped[] {
@@ -148,25 +167,13 @@ function released({ operation, refusal }: ReleasableRecord): readonly Mapped[] {
   return [{ kind: 'record', key, body, rows, spans, ...(memo === undefined ? {} : { memo }) }];
 }
 
-/** `sent`: the store has acknowledged exactly this. `changed`: it has acknowledged something else since. */
-function standingOf(
-  { fingerprint, before }: { readonly fingerprint: string; readonly before: string | null },
-  mark: LedgerMark | undefined,
-): 'sent' | 'held' | 'changed' {
-  const now = mark?.fingerprint ?? null;
-  if (now === fingerprint) return 'sent';
-  return now === before || now === IN_DOUBT ? 'held' : 'changed';
-}
-
-/** A completed run, and the fingerprints of what it holds. */
+/** A completed run, with the keys that it rejects, and those that it holds with their fingerprints. */
 interface NewerRun {
   readonly id: string;
-  /** It read the whole source: what it does not hold is not held. */
-  readonly whole: boolean;
-  readonly held: ReadonlyMap<string, string>;
+  readonly named: ReadonlyMap<string, string | null>;
 }
 
-/** The completed runs of the job after this one, newest first, down to the first that read the whole source. */
+/** The completed runs of the job after this one, newest first. What they sent or found unchanged, the ledger knows. */
 async function newerRuns(
   { state, artifacts }: Pick<RunContext, 'state' | 'artifacts'>,
   of: Run,
@@ -176,15 +183,17 @@ async function newerRuns(
   for (const run of runs.filter(({ sequence }) => sequence > of.sequence)) {
     const folder = artifacts.run(run.id);
     const plan = await readPlan(folder);
-    const held = new Map<string, string>();
-    for await (const batch of plan === undefined ? [] : readHeld(folder, plan)) {
+    if (plan === undefined) continue;
+    const named = new Map<string, string | null>();
+    for await (const batch of readRejections(folder)) {
+      for (const { key } of batch) if (key !== null) named.set(key, null);
+    }
+    for await (const batch of readHeld(folder, plan)) {
       for (const { operation } of batch) {
-        if (operation.kind !== 'delete-product') held.set(operation.key, operation.fingerprint);
+        if (operation.kind !== 'delete-product') named.set(operation.key, operation.fingerprint);
       }
     }
-    const whole = isWhole(run);
-    newer.push({ id: run.id, whole, held });
-    if (whole) break;
+    newer.push({ id: run.id, named });
   }
   return newer;
 }
@@ -192,17 +201,13 @@ async function newerRuns(
 /** The kinds of runs that guards apply to. */
 const HOLDING_KINDS = ['run', 'retry'] as const;
 
-function isWhole({ kind, sample }: Run): boolean {
-  return kind === 'run' && sample === undefined;
-}
-
 /** What a run holds of a record. */
 export interface HeldValues extends Pick<HeldRecord, 'hits'> {
   readonly run: string;
   readonly job: string;
 }
 
-/** What guards now hold of a record: by the newest complete run of each job that says something about it. */
+/** What guards now hold of a record: by the newest complete run of each job that holds it. */
 export async function heldValues(
   { state, artifacts }: Pick<RunContext, 'state' | 'artifacts'>,
   { storeId, resource }: LedgerTarget,
@@ -212,15 +217,14 @@ export async function heldValues(
   const runs = await state.runs.list({ kinds: HOLDING_KINDS, statuses: COMPLETED });
   const settled = new Set<string>();
   const found: HeldValues[] = [];
-  for (const run of runs) {
-    const { id, job } = run;
+  for (const { id, job, totals, endPosition = '', ...run } of runs) {
     if (run.storeId !== storeId || run.resource !== resource || settled.has(job)) continue;
-    const record = await heldRecord(artifacts.run(id), key);
-    if (record !== undefined || isWhole(run)) settled.add(job);
+    const record = totals?.held === 0 ? undefined : await heldRecord(artifacts.run(id), key);
     if (record === undefined || record.operation.kind === 'delete-product') continue;
-    const { operation, before, hits } = record;
-    const { fingerprint } = operation;
-    if (standingOf({ fingerprint, before }, mark) === 'held') found.push({ run: id, job, hits });
+    settled.add(job);
+    if (mark?.fingerprint === record.operation.fingerprint) continue;
+    const since = await state.ledger({ storeId, resource }).writtenSince(endPosition, [key]);
+    if (since.size === 0) found.push({ run: id, job, hits: record.hits });
   }
   return found;
 }

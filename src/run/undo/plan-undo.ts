@@ -3,7 +3,6 @@ import type { Contact, Mapped, MappedRecord, Product } from '../../model/mapped-
 import type { Plan } from '../../model/plan.ts';
 import { type Run, type RunPart, UNFINISHED } from '../../model/run.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
-import { readPlan } from '../../plan/plan-file.ts';
 import { planImport, type UndoSource } from '../../plan/plan-import.ts';
 import { saveSnapshot, snapshotOf } from '../../source/snapshot.ts';
 import {
@@ -17,9 +16,9 @@ import {
 } from '../../state/state.ts';
 import { digestOf } from '../digest-of.ts';
 import { planPosition } from '../import/continue-or-begin.ts';
+import { openOperations, ownAttempts } from '../records/own-attempts.ts';
 import { asItStands } from '../report/read-stored-report.ts';
 import type { ImportRequest, RunContext } from '../run-context.ts';
-import { unsentOperations } from '../send-operations.ts';
 
 /**
  * UsageError if the run cannot be undone: it is a plan or an export, it is still running, the job now writes elsewhere, or the
@@ -96,6 +95,10 @@ export async function planUndo(
 /** Keys of one question to the history. */
 const KEYS_AT_ONCE = 200;
 const KEYS_NAMED = 100;
+const UNSURE = [
+  'changed-since',
+  'a later run was interrupted while it sent it: the store may have another version',
+] as const;
 const FORGOTTEN = ['forgotten', 'its earlier values were forgotten on request'] as const;
 
 /** What a run changed, as the records that undo it. */
@@ -104,6 +107,10 @@ class UndoneRecords implements UndoSource {
   readonly #run: Run;
   readonly #undo: RunPart;
   readonly #schedule: string | null;
+  /** Undefined if it is no longer known; its versions are. */
+  #undone: Run | undefined;
+  /** The undos that are still known, with the runs that they undid. */
+  #undos: ReadonlyMap<string, string> = new Map();
   #deletes: OwnedKey[] = [];
   #recreated: { readonly key: string; readonly id: number | null }[] = [];
   #kept = new Map<string, number>();
@@ -122,7 +129,10 @@ class UndoneRecords implements UndoSource {
     this.#recreated = [];
     this.#kept = new Map();
     this.#left = new Map();
-    const { only } = this.#undo;
+    const { only, of } = this.#undo;
+    const runs = await this.#context.state.runs.list({ kinds: ['undo'] });
+    this.#undone = await this.#context.state.runs.get(of);
+    this.#undos = new Map(runs.flatMap(({ id, undo }) => (undo === undefined ? [] : [[id, undo.of]])));
     const wanted = only === undefined ? null : new Set(only);
     const seen = new Set<string>();
     const isNew = (key: string) => !seen.has(key) && (wanted === null || wanted.has(key));
@@ -136,7 +146,11 @@ class UndoneRecords implements UndoSource {
       for (let from = 0; from < fresh.length; from += KEYS_AT_ONCE) {
         const keys = fresh.slice(from, from + KEYS_AT_ONCE);
         const [versions, marks] = await Promise.all([history.versions(keys), ledger.marks(keys)]);
-        yield keys.flatMap((key, index) => this.#inverse(key, versions[index] ?? [], marks[index]));
+        const unsure = await this.#unsure(keys, versions, marks);
+        yield keys.flatMap((key, index) => {
+          if (unsure.has(key)) return this.#leave(key, ...UNSURE);
+          return this.#inverse(key, versions[index] ?? [], marks[index]);
+        });
       }
     }
     yield* this.#inFlight(ledger, seen, isNew);
@@ -174,8 +188,9 @@ class UndoneRecords implements UndoSource {
     if (own.kind === 'absent') {
       return this.#leave(key, 'absent', 'the store no longer had it when the run sent it');
     }
-    if (now.body !== own.body && now.body !== before) {
-      const { id, job } = now.run;
+    const change = changeSince(versions, of, this.#undos);
+    if (change !== undefined) {
+      const { id, job } = change.run;
       return this.#leave(key, 'changed-since', `run ${id} of ${job} changed it since`);
     }
     if (before !== null) {
@@ -198,27 +213,49 @@ class UndoneRecords implements UndoSource {
     return [];
   }
 
+  /** Keys of which the newest version may not be the last that was sent: the end of a later request is not known. */
+  async #unsure(
+    keys: readonly string[],
+    versions: readonly (readonly Version[])[],
+    marks: readonly (LedgerMark | undefined)[],
+  ): Promise<ReadonlySet<string>> {
+    const { state } = this.#context;
+    const unsure = keys.filter((_, index) => marks[index]?.fingerprint === IN_DOUBT);
+    const absent = keys.flatMap((key, index) =>
+      marks[index] === undefined ? [{ key, by: versions[index]?.[0]?.run.id ?? '' }] : [],
+    );
+    for (const [id, deleted] of Map.groupBy(absent, ({ by }) => by)) {
+      const position = (await state.runs.get(id))?.endPosition;
+      if (position === undefined) continue;
+      const ofRun = deleted.map(({ key }) => key);
+      unsure.push(...(await state.ledger(importTarget(this.#run)).writtenSince(position, ofRun)));
+    }
+    const own = await ownAttempts(this.#context, this.#run, this.#undo.of, unsure);
+    return new Set(unsure.filter((key) => !own.has(key)));
+  }
+
   /** Records of a run that was killed while it sent them: the store may have them as the run sent them. */
   async *#inFlight(
     ledger: Ledger,
     seen: Set<string>,
     isNew: (key: string) => boolean,
   ): AsyncGenerator<readonly Mapped[]> {
-    const { state, artifacts } = this.#context;
-    const run = await state.runs.get(this.#undo.of);
+    const run = this.#undone;
     if (run === undefined || !UNFINISHED.includes(run.status)) return;
     const unconfirmed = new Set<string>();
     for await (const keys of ledger.unconfirmed(run.job)) for (const key of keys) unconfirmed.add(key);
-    const folder = artifacts.run(run.id);
-    for (const shard of (await readPlan(folder))?.shards ?? []) {
-      if (!(await folder.exists(shard.name))) continue;
-      const open = await unsentOperations(this.#context, run, shard);
+    for await (const open of openOperations(this.#context, run)) {
       const keys = open.map(({ key }) => key).filter(isNew);
-      const [marks, bodies] = await Promise.all([ledger.marks(keys), ledger.bodies(keys)]);
+      const [marks, bodies, own] = await Promise.all([
+        ledger.marks(keys),
+        ledger.bodies(keys),
+        ledger.doubtedOnlyBy(run.job, keys),
+      ]);
       yield keys.flatMap((key, index) => {
         const [mark, body] = [marks[index], bodies[index]];
         if (mark === undefined ? !unconfirmed.has(key) : mark.fingerprint !== IN_DOUBT) return [];
         seen.add(key);
+        if (!own.has(key)) return this.#leave(key, ...UNSURE);
         if (body === FORGOTTEN_BODY) return this.#leave(key, ...FORGOTTEN);
         if (body !== undefined) return [recordOf(key, body)];
         const message = 'the run was killed while it created it: the store may have it, under an unknown id';
@@ -235,6 +272,42 @@ class UndoneRecords implements UndoSource {
     if (left.keys.length < KEYS_NAMED) left.keys.push(key);
     return [{ kind: 'skipped', key, rows: 0, spans: [], reason: { code, message } }];
   }
+}
+
+/**
+ * The version, of these (newest first), by which the record is now another one than the run `of` made; undefined if it is the same, or as it
+ * was before that run. An undo brings back the version that there was before the run that it undoes, if that run's version was there; an
+ * equal body of another run is another version.
+ */
+function changeSince(
+  versions: readonly Version[],
+  of: string,
+  undos: ReadonlyMap<string, string>,
+): Version | undefined {
+  const before = new Map<string, Version | undefined>();
+  const after = new Map<string, Version | undefined>();
+  let current: Version | undefined;
+  for (const [index, version] of versions.toReversed().entries()) {
+    const { id } = version.run;
+    if (isRepeated(version, versions[versions.length - index])) continue;
+    const undone = undos.get(id);
+    if (!before.has(id)) before.set(id, current);
+    const bringsBack = undone !== undefined && after.has(undone) && after.get(undone) === current;
+    current = bringsBack ? before.get(undone) : version;
+    after.set(id, current);
+  }
+  return current === after.get(of) || current === before.get(of) ? undefined : current;
+}
+
+/** Whether a version only repeats the one before it: the same body, of the same job. */
+function isRepeated(version: Version, earlier: Version | undefined): boolean {
+  const ownerOf = ({ owner, run }: Version) => owner ?? run.job;
+  return (
+    earlier !== undefined &&
+    typeof version.body === 'string' &&
+    version.body === version.before &&
+    ownerOf(version) === ownerOf(earlier)
+  );
 }
 
 /** Fields of the present body that the earlier one does not have. */

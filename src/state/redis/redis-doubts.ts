@@ -169,7 +169,7 @@ export function redisDoubts(
         wanted.filter((_, at) => {
           const [, , by] = doubts[at]?.split('\n') ?? [];
           const mark = parseMark(found[at] ?? '');
-          return by === job && mark !== undefined && mark.fingerprint !== IN_DOUBT;
+          return by === job && mark?.fingerprint !== IN_DOUBT;
         }),
       );
     },

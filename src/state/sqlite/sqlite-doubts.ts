@@ -131,12 +131,15 @@ export function createSqliteDoubts(
   const doubtedOnlyBy = database.prepare(
     `SELECT wanted.key AS position FROM json_each(?) AS wanted
      CROSS JOIN doubts ON doubts.target = ? AND doubts.key = wanted.value
-     JOIN marks ON marks.target = doubts.target AND marks.key = doubts.key AND marks.fingerprint != '${IN_DOUBT}'
-     WHERE doubts.job = (SELECT number FROM jobs WHERE name = ?)`,
+     LEFT JOIN marks ON marks.target = doubts.target AND marks.key = doubts.key
+     WHERE marks.fingerprint IS NOT '${IN_DOUBT}' AND doubts.job = (SELECT number FROM jobs WHERE name = ?)`,
   );
   const selectWritten = database.prepare(
     `SELECT wanted.key AS position FROM json_each(:keys) AS wanted WHERE ${['marks', 'doubts', 'deletes']
-      .map((table) => `EXISTS (SELECT 1 FROM ${table} WHERE target = :target AND key = wanted.value AND serial > :value)`)
+      .map(
+        (table) =>
+          `EXISTS (SELECT 1 FROM ${table} WHERE target = :target AND key = wanted.value AND serial > :value)`,
+      )
       .join(' OR ')}`,
   );
   const confirm = database.prepare(`UPDATE marks SET serial = ? WHERE target = ? AND ${listed}`);
@@ -159,8 +162,7 @@ export function createSqliteDoubts(
 
   const serialOf = (target: number): number =>
     integer(selectSerial.get(target)?.['serial'] ?? 0, 'targets.serial');
-  const raised = (target: number): number =>
-    integer(raiseSerial.get(target)?.['serial'], 'targets.serial');
+  const raised = (target: number): number => integer(raiseSerial.get(target)?.['serial'], 'targets.serial');
   const knownLineage = (): string | null => {
     const id = selectLineage.get()?.['id'];
     if (id === undefined) return null;

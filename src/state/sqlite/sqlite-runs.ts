@@ -3,7 +3,13 @@ import type { Outcome } from '../../model/operation.ts';
 import type { ChangedId, Run } from '../../model/run.ts';
 import { StateError } from '../../model/storeferry-error.ts';
 import { FORGET_KEY } from '../outcome-effect.ts';
-import { FORGOTTEN_MESSAGE, MAX_DELETES_KEPT, type OutcomeTally, type RunChanges, type RunsFilter } from '../state.ts';
+import {
+  FORGOTTEN_MESSAGE,
+  MAX_DELETES_KEPT,
+  type OutcomeTally,
+  type RunChanges,
+  type RunsFilter,
+} from '../state.ts';
 import type { Bodies, Journal } from './journal.ts';
 import { inTransaction, type Names } from './open-state-database.ts';
 import {
