@@ -35,8 +35,6 @@ export interface KeptSchedules {
   /** Sets the schedule of its job. `overdue`: also queues a run, for the tick that the change discards. */
   set(schedule: JobSchedule, overdue: boolean): Promise<void>;
   remove(job: string): Promise<void>;
-  /** How far the clock of a worker may be ahead of the one that the next ticks were found by, in milliseconds. */
-  readonly clocksDifferMs: number;
 }
 
 /** Keeps the schedules of the queue equal to those of the job files until it is closed. */
@@ -60,10 +58,14 @@ export async function keepSchedules(options: ScheduleKeeperOptions) {
       log.info({ job: change.job, because: change.because }, 'schedule removed');
       return;
     }
-    const { schedule, overdue } = change;
+    const { schedule, overdue, postponedTo } = change;
     const { job, cron, timezone } = schedule;
     await kept.set(schedule, overdue);
     if (overdue) log.warn({ job }, 'runs once for the missed tick');
+    if (postponedTo !== undefined) {
+      const next = new Date(postponedTo).toISOString();
+      log.warn({ job, next }, 'the next run was too late: the clock of a worker was ahead; it is corrected');
+    }
     log.info({ job, cron, timezone }, 'schedule set');
   };
 
@@ -74,7 +76,7 @@ export async function keepSchedules(options: ScheduleKeeperOptions) {
     try {
       const schedules = options.readSchedules();
       logBroken(schedules);
-      const changes = planScheduleChanges(schedules, await kept.list(clock()), clock(), kept.clocksDifferMs);
+      const changes = planScheduleChanges(schedules, await kept.list(clock()), clock());
       // An editor may have moved a file away briefly: it must be missing twice.
       const gone = changes.flatMap((change) =>
         change.kind === 'remove' && change.because === 'gone' ? [change.job] : [],
@@ -127,7 +129,6 @@ export function queueSchedules(queues: Queues, newRunId: () => string): KeptSche
     async remove(job) {
       await queues.ticks().removeJobScheduler(job);
     },
-    clocksDifferMs: CLOCKS_DIFFER_MS,
   };
 }
 
@@ -179,7 +180,9 @@ function brokenJobLogger(log: WorkerLog): (schedules: JobSchedules) => void {
   };
 }
 
-/** The clocks of workers differ: a tick that is past for one may be in the future for another. */
+/**
+ * The clocks of workers differ, and a clock may be set back: a tick that is past for one is in the future for another, and does not run twice.
+ */
 const CLOCKS_DIFFER_MS = 10 * 60 * 1_000;
 
 /** A schedule in the queue. */
@@ -195,8 +198,13 @@ export interface KeptSchedule {
 
 /** A change of a schedule in the queue. */
 type ScheduleChange =
-  /** `overdue`: the change discards the due tick, so its run must be queued. */
-  | { readonly kind: 'set'; readonly schedule: JobSchedule; readonly overdue: boolean }
+  /** `overdue`: the change discards the due tick, so its run must be queued. `postponedTo`: the next tick by a clock that was ahead. */
+  | {
+      readonly kind: 'set';
+      readonly schedule: JobSchedule;
+      readonly overdue: boolean;
+      readonly postponedTo?: number;
+    }
   /** `unscheduled`: its file has no schedule; `gone`: there is no such file. */
   | { readonly kind: 'remove'; readonly job: string; readonly because: 'unscheduled' | 'gone' };
 
@@ -210,14 +218,15 @@ export function planScheduleChanges(
   { scheduled, unscheduled, broken }: JobSchedules,
   kept: readonly KeptSchedule[],
   now: number,
-  clocksDifferMs = CLOCKS_DIFFER_MS,
 ): readonly ScheduleChange[] {
   const known = new Map(kept.map((schedule) => [schedule.job, schedule]));
   const sets = scheduled.flatMap((schedule): ScheduleChange[] => {
     const present = known.get(schedule.job);
     const isKept = present !== undefined && isSame(schedule, present) && !present.stalled;
-    if (isKept && !isTooLate(schedule, present, now + clocksDifferMs)) return [];
-    return [{ kind: 'set', schedule, overdue: present?.next !== undefined && present.next <= now }];
+    const postponedTo = isKept ? tooLate(schedule, present, now + CLOCKS_DIFFER_MS) : undefined;
+    if (isKept && postponedTo === undefined) return [];
+    const overdue = present?.next !== undefined && present.next <= now;
+    return [{ kind: 'set', schedule, overdue, ...(postponedTo === undefined ? {} : { postponedTo }) }];
   });
   const staying = new Set([...scheduled, ...broken].map(({ job }) => job));
   const withoutSchedule = new Set(unscheduled);
@@ -231,8 +240,9 @@ export function planScheduleChanges(
   return [...sets, ...removals];
 }
 
-function isTooLate(schedule: JobSchedule, { next }: KeptSchedule, latestNow: number): boolean {
-  return next !== undefined && next > nextTick(schedule, latestNow);
+/** The next tick, if it is later than the first one after `latestNow`. */
+function tooLate(schedule: JobSchedule, { next }: KeptSchedule, latestNow: number): number | undefined {
+  return next !== undefined && next > nextTick(schedule, latestNow) ? next : undefined;
 }
 
 function isSame({ cron, timezone }: JobSchedule, kept: KeptSchedule): boolean {

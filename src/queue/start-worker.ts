@@ -23,12 +23,6 @@ const LOOK_EVERY_MS = 500;
 /** A worker that cannot look for this long is not healthy: longer than a look waits for a write of another process. */
 const SILENT_AFTER_MS = 60_000;
 /**
- * When a clock is set back, the ticks of that time occur again. They do not run twice, unless the clock was ahead by more
- * than a day: otherwise the job would not run for days.
- */
-const CLOCK_AHEAD_MS = 24 * 60 * 60 * 1_000;
-
-/**
  * Starts the schedules and the execution of runs, and with Redis of their shards. Everything that it opens is in `ending` at
  * once, so that the caller can also close it if the start fails or hangs. After closing, nothing new is taken, and
  * unfinished work is recorded and returned. StateError when the artifacts are not those of the other workers; UsageError
@@ -141,7 +135,6 @@ export function stateSchedules(
       await queue.setSchedule({ ...schedule, next }, overdue ? newRunId() : null);
     },
     remove: (job) => queue.removeSchedule(job),
-    clocksDifferMs: CLOCK_AHEAD_MS,
   };
 }
 

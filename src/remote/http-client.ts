@@ -313,9 +313,14 @@ type Headers = Readonly<Record<string, string | string[] | undefined>>;
 interface Validators {
   readonly etag: string | null;
   readonly lastModified: string | null;
+  /** The file was too young: it may have other content under the same validators, which then only guard a write. */
+  readonly young?: true;
 }
 
-/** `Last-Modified` counts seconds: a file modified this recently may change again under the same date. */
+/**
+ * `Last-Modified` counts seconds, and many servers make the entity tag of it and the size: a file modified this recently may change again
+ * under the same date and tag.
+ */
 const SETTLED_MS = 2_000;
 
 export function headerOf(headers: Headers, name: string): string | null {
@@ -324,24 +329,27 @@ export function headerOf(headers: Headers, name: string): string | null {
 }
 
 /** The version in an answer; null when none of its validators is sure to change with the content. */
-function versionOf(headers: Headers): string | null {
+export function versionOf(headers: Headers): string | null {
   const etag = headerOf(headers, 'etag');
   const lastModified = headerOf(headers, 'last-modified');
-  const age = Date.parse(headerOf(headers, 'date') ?? '') - Date.parse(lastModified ?? '');
-  const settled = age >= SETTLED_MS ? lastModified : null;
-  if (etag === null && settled === null) return null;
-  return JSON.stringify({ etag, lastModified: settled } satisfies Validators);
+  const answeredAt = Date.parse(headerOf(headers, 'date') ?? '');
+  const age = (Number.isNaN(answeredAt) ? Date.now() : answeredAt) - Date.parse(lastModified ?? '');
+  const isYoung = lastModified !== null && !(age >= SETTLED_MS);
+  if (etag === null && (lastModified === null || isYoung)) return null;
+  const validators: Validators = isYoung ? { etag, lastModified: null, young: true } : { etag, lastModified };
+  return JSON.stringify(validators);
 }
 
 function validatorsIn(version: string): Validators {
-  const { etag, lastModified }: Partial<Validators> = JSON.parse(version);
-  return { etag: etag ?? null, lastModified: lastModified ?? null };
+  const { etag, lastModified, young }: Partial<Validators> = JSON.parse(version);
+  return { etag: etag ?? null, lastModified: lastModified ?? null, ...(young ? { young } : {}) };
 }
 
 /** Headers that request the file only if it no longer has this version. */
-function unlessHeaders(version: string | null): Record<string, string> {
+export function unlessHeaders(version: string | null): Record<string, string> {
   if (version === null) return {};
-  const { etag, lastModified } = validatorsIn(version);
+  const { etag, lastModified, young } = validatorsIn(version);
+  if (young) return {};
   // If-None-Match takes precedence over If-Modified-Since (section 13.1.3).
   if (etag !== null) return { 'if-none-match': etag };
   return lastModified === null ? {} : { 'if-modified-since': lastModified };
@@ -352,8 +360,9 @@ function unlessHeaders(version: string | null): Record<string, string> {
  * proves it.
  */
 function isSameVersion(version: string | null, headers: Headers): boolean {
-  const etag = version === null ? null : validatorsIn(version).etag;
-  return etag !== null && headerOf(headers, 'etag') === etag;
+  if (version === null) return false;
+  const { etag, young } = validatorsIn(version);
+  return etag !== null && young !== true && headerOf(headers, 'etag') === etag;
 }
 
 /** Headers that replace a file only if it still has this version; undefined when the version allows no condition. */

@@ -1,6 +1,6 @@
 import { Agent, type Dispatcher } from 'undici';
 import { guardedLookup, refusePrivateHost } from './guarded-lookup.ts';
-import { headerOf, isRedirect, redirectedTo } from './http-client.ts';
+import { headerOf, isRedirect, redirectedTo, unlessHeaders, versionOf } from './http-client.ts';
 import { connectionFailure, RemoteFailure } from './remote-client.ts';
 
 /**
@@ -64,7 +64,7 @@ export function imageChecker({
     async check(address, version, signal) {
       if (!URL.canParse(address)) return { kind: 'broken', problem: 'no valid address' };
       try {
-        const head = await ask(address, 'HEAD', version === null ? {} : conditionOf(version), signal);
+        const head = await ask(address, 'HEAD', unlessHeaders(version), signal);
         const { statusCode: status } = head;
         if (status === 304) return { kind: 'good', version };
         if (isBusy(status) || saysAll(head)) return verdictOf(head);
@@ -104,9 +104,7 @@ function verdictOf({ statusCode: status, headers }: Answer): ImageVerdict {
   const size = sizeOf(headers);
   if (size === 0) return { kind: 'broken', problem: 'is empty' };
   if (size !== null && size > MOST_BYTES) return { kind: 'broken', problem: 'is larger than 50 MB' };
-  const validators = { etag: headerOf(headers, 'etag'), modified: headerOf(headers, 'last-modified') };
-  const known = validators.etag !== null || validators.modified !== null;
-  return { kind: 'good', version: known ? JSON.stringify(validators) : null };
+  return { kind: 'good', version: versionOf(headers) };
 }
 
 function typeOf(headers: Answer['headers']): string {
@@ -118,10 +116,4 @@ function sizeOf(headers: Answer['headers']): number | null {
   const whole = /\/(\d+)$/.exec(headerOf(headers, 'content-range') ?? '')?.[1];
   const length = whole ?? headerOf(headers, 'content-length');
   return length === null ? null : Number(length);
-}
-
-function conditionOf(version: string): Record<string, string> {
-  const { etag, modified }: { etag?: unknown; modified?: unknown } = JSON.parse(version);
-  if (typeof etag === 'string') return { 'if-none-match': etag };
-  return typeof modified === 'string' ? { 'if-modified-since': modified } : {};
 }

@@ -120,6 +120,8 @@ export function newRun(context: RunContext, store: StoreConfig, beginning: Begin
     startedAt: context.clock(),
     stagedAt: null,
     finishedAt: null,
+    // So that a run that is killed in its first second does not last until now.
+    workedMs: 0,
     totals: null,
     error: null,
     approved: false,

@@ -35,8 +35,9 @@ describe('the changes of schedules', () => {
     const [due, dayMs] = [nextTick(nightly, NOW), 86_400_000];
     const changes = (next: number, now = NOW) => planScheduleChanges(files, [{ ...kept, next }], now);
     expect(changes(due)).toEqual([]);
-    expect(changes(due + dayMs)).toEqual([{ kind: 'set', schedule: nightly, overdue: false }]);
-    expect(changes(due + 40 * dayMs)).toEqual([{ kind: 'set', schedule: nightly, overdue: false }]);
+    const set = { kind: 'set', schedule: nightly, overdue: false };
+    expect(changes(due + dayMs)).toEqual([{ ...set, postponedTo: due + dayMs }]);
+    expect(changes(due + 40 * dayMs)).toEqual([{ ...set, postponedTo: due + 40 * dayMs }]);
     // Another worker, whose clock is a little ahead, has seen the tick come.
     expect(changes(due + dayMs, due - 60_000)).toEqual([]);
     expect(changes(due + 2 * dayMs, due - 60_000)).toHaveLength(1);

@@ -48,6 +48,30 @@ describe('a file on the web', () => {
     expect(await fetchOne(client(), { unless: settled?.version ?? null })).toBeUndefined();
   });
 
+  it('has its entity tag as a version only once its date cannot recur', async () => {
+    await using server = await startFileServer();
+    const written = new Date('2026-01-01T00:00:00Z').toUTCString();
+    // As many servers do: an entity tag of time and size.
+    const now: Record<string, string> = { etag: '"69-8"', 'last-modified': written };
+    let content = 'sku\nA\n';
+    server.answer('/a.csv', (request, response) => {
+      if (request.headers['if-none-match'] === now['etag']) response.writeHead(304, now).end();
+      else response.writeHead(200, now).end(content);
+    });
+    const client = () => httpClient(httpAddress(`${server.url}/a.csv`));
+    const at = (seconds: number) => new Date(Date.parse(written) + seconds * 1_000).toUTCString();
+    for (const date of [at(-3_600), at(0), at(1)]) {
+      now['date'] = date;
+      const young = await fetchOne(client());
+      content = 'sku\nB\n';
+      expect((await fetchOne(client(), { unless: young?.version ?? null }))?.content).toBe(content);
+      content = 'sku\nA\n';
+    }
+    now['date'] = at(2);
+    const settled = await fetchOne(client());
+    expect(await fetchOne(client(), { unless: settled?.version ?? null })).toBeUndefined();
+  });
+
   it('is requested with the headers and the password of the job', async () => {
     await using server = await startFileServer({ '/a.csv': CSV });
     const address = httpAddress(`${server.url}/a.csv`, {

@@ -27,7 +27,7 @@ describe('looking at an image address', () => {
   it('asks with one HEAD for an image that is there, and keeps its version', async () => {
     answers('/good.png', 200, IMAGE);
     const verdict = await look('/good.png');
-    expect(verdict).toEqual({ kind: 'good', version: '{"etag":"\\"v1\\"","modified":null}' });
+    expect(verdict).toEqual({ kind: 'good', version: '{"etag":"\\"v1\\"","lastModified":null}' });
     expect(methodsOf('/good.png')).toEqual(['HEAD']);
   });
 

@@ -127,7 +127,7 @@ const common = {
     z.record(
       z.string().min(1),
       z.strictObject({
-        path: optional(workspacePathSchema, 'A file beside the mapping, in any format of a source.'),
+        path: optional(workspacePathSchema, 'A file, relative to the workspace, in any format of a source.'),
         ...remoteFields('source'),
         ...tableFields,
         match: z

@@ -1,0 +1,149 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { describeWithRedis, startRedis } from '../support/redis.ts';
+import { until } from '../support/until.ts';
+import { catalogOf, FILES, lampsOf, openShop, type Redis } from './undo-shop.ts';
+
+const LAMPS = lampsOf(8);
+const OTHER_JOB = FILES['jobs/catalog.yaml']
+  .replace('catalog.csv', 'other.csv')
+  .replace('mode: mirror', 'mode: upsert');
+
+/** The lamps with other prices; null: without this lamp. */
+function lampsWith(prices: Readonly<Record<string, number | null>>) {
+  return new Map(
+    [...LAMPS].flatMap(([url, lamp]) => {
+      const price = prices[url] === undefined ? lamp.price : prices[url];
+      return price === null ? [] : [[url, { ...lamp, price }] as const];
+    }),
+  );
+}
+
+async function openTwoJobs(redis: Redis | undefined, delayMs = 0) {
+  const shop = await openShop(redis, delayMs);
+  await shop.workspace.write('jobs/other.yaml', OTHER_JOB);
+  await shop.sends(LAMPS);
+  return {
+    ...shop,
+    priceOf: (url: string) =>
+      [...shop.store.shop.products.values()].find((product) => product.url === url)?.variants?.[0]?.price,
+    async otherSends(prices: Readonly<Record<string, number>>) {
+      const lamps = [...lampsWith(prices)].filter(([url]) => prices[url] !== undefined);
+      await shop.workspace.write('other.csv', catalogOf(new Map(lamps)));
+      return await shop.run('run', 'other');
+    },
+    /** Runs the catalog with these prices, of which -1 cannot be read. */
+    async catalogSends(prices: Readonly<Record<string, number | null>>) {
+      await shop.workspace.write('catalog.csv', catalogOf(lampsWith(prices)).replaceAll(',-1,', ',tbc,'));
+      return await shop.run('run', 'catalog');
+    },
+  };
+}
+
+function suite(openRedis: () => Promise<Redis | undefined>): void {
+  it('is planned anew where a run was killed and another job has written since', async () => {
+    await using redis = await openRedis();
+    await using shop = await openTwoJobs(redis, 60);
+    const prices = Object.fromEntries([...LAMPS.keys()].slice(2).map((url) => [url, 99]));
+    await shop.workspace.write('catalog.csv', catalogOf(lampsWith(prices)));
+    const before = shop.store.figures().requests;
+    const killed = shop.workspace.start('run', 'catalog');
+    await until(() => shop.store.figures().requests >= before + 2);
+    killed.process.kill('SIGKILL');
+    await killed.ended;
+    expect(await shop.otherSends({ 'lamp-0': 5, 'lamp-7': 6 })).toMatchObject({ code: 0, applied: 2 });
+    expect(await shop.run('run', 'catalog')).toMatchObject({ code: 0, unsent: 0 });
+    expect([...LAMPS.keys()].map(shop.priceOf)).toEqual([10, 11, 99, 99, 99, 99, 99, 99]);
+    expect(await shop.run('run', 'catalog')).toMatchObject({ code: 0, unchanged: 8, requests: 0 });
+  });
+
+  it('is planned anew where a plan waited for approval, unless the other job has sent nothing', async () => {
+    await using redis = await openRedis();
+    await using shop = await openTwoJobs(redis);
+    await shop.otherSends({ 'lamp-7': 17 });
+    await shop.workspace.write('catalog.csv', catalogOf(lampsWith({ 'lamp-1': 50 })));
+    const plan = async () => String((await shop.run('plan', 'catalog'))['run']);
+    const first = await plan();
+    expect(await shop.run('run', 'other', '--limit', '1')).toMatchObject({ code: 0, requests: 0 });
+    const approved = await shop.run('approve', first);
+    expect(approved).toMatchObject({ code: 0, changed: 1, applied: 1 });
+    await shop.workspace.write('catalog.csv', catalogOf(lampsWith({ 'lamp-1': 60 })));
+    const second = await plan();
+    await shop.otherSends({ 'lamp-0': 5 });
+    const { code, stderr } = await shop.workspace.storeferry('approve', second);
+    expect(code).toBe(2);
+    expect(stderr).toContain(`Another job has written to the store since run ${second} was planned.`);
+    expect(stderr).toMatch(/Plan it again: storeferry .*plan catalog/);
+    expect(await shop.run('approve', await plan())).toMatchObject({ code: 0, applied: 2 });
+    expect([shop.priceOf('lamp-0'), shop.priceOf('lamp-1')]).toEqual([10, 60]);
+  });
+
+  it('is left out of a retry, whatever its values are now', async () => {
+    await using redis = await openRedis();
+    await using shop = await openTwoJobs(redis);
+    const rejected = { 'lamp-1': -1, 'lamp-2': -1, 'lamp-3': -1, 'lamp-4': -1, 'lamp-5': -1 };
+    const { run, rejectsFile } = await shop.catalogSends(rejected);
+    // Lamp 1 is changed and changed back, 2 is found unchanged, 3 is deleted, 4 is made anew, 5 stays as it was.
+    await shop.catalogSends({ ...rejected, 'lamp-1': 70, 'lamp-2': 12, 'lamp-3': null, 'lamp-4': null });
+    await shop.catalogSends({ ...rejected, 'lamp-1': 11, 'lamp-2': 12, 'lamp-3': null, 'lamp-4': 14 });
+    const file = join(shop.workspace.dir, String(rejectsFile));
+    await writeFile(file, (await readFile(file, 'utf8')).replaceAll('tbc', '77'));
+    expect(await shop.run('retry', String(run))).toMatchObject({
+      code: 0,
+      applied: 1,
+      skipped: 4,
+      requests: 1,
+    });
+    const prices = ['lamp-1', 'lamp-2', 'lamp-3', 'lamp-4', 'lamp-5'].map(shop.priceOf);
+    expect(prices).toEqual([11, 12, undefined, 14, 77]);
+  });
+
+  it('is left out of an undo, also where another job has set the same value again', async () => {
+    await using redis = await openRedis();
+    await using shop = await openTwoJobs(redis);
+    const wrong = String((await shop.catalogSends({ 'lamp-1': 90, 'lamp-2': 91 }))['run']);
+    await shop.undoes(wrong);
+    expect([shop.priceOf('lamp-1'), shop.priceOf('lamp-2')]).toEqual([11, 12]);
+    const other = String((await shop.otherSends({ 'lamp-1': 90 }))['run']);
+    const again = await shop.workspace.storeferry('undo', wrong);
+    expect(again.stdout).toContain(`run ${other} of other changed it since (lamp-1)`);
+    expect(await shop.undoes(wrong)).toMatchObject({ operations: 0, unchanged: 1, skipped: 1 });
+    expect(await shop.run('show', 'lamp-1')).toMatchObject({ job: 'other' });
+    expect(shop.priceOf('lamp-1')).toBe(90);
+    // What is undone brings back the version before it, so that the earlier run can be undone again.
+    await shop.undoes(other);
+    expect(await shop.undoes(wrong)).toMatchObject({ operations: 0, unchanged: 2, skipped: 0 });
+  });
+
+  it('is not released, and what a newer file no longer names is', async () => {
+    await using redis = await openRedis();
+    await using shop = await openTwoJobs(redis);
+    const guards = 'guards: [{ field: variants.price, changeBy: 50%, action: hold }]\n';
+    const job = FILES['jobs/catalog.yaml'].replace('mode: mirror', 'mode: upsert');
+    await shop.workspace.write('jobs/catalog.yaml', job + guards);
+    const held = { 'lamp-1': 90, 'lamp-2': 91, 'lamp-3': 92, 'lamp-4': 93 };
+    const first = await shop.catalogSends(held);
+    expect(first).toMatchObject({ code: 3, held: 4 });
+    // Lamp 1 is found unchanged, 2 is changed and changed back, 3 is no longer in the file, 4 cannot be read.
+    await shop.catalogSends({ ...held, 'lamp-1': 11, 'lamp-2': 13, 'lamp-3': null, 'lamp-4': -1 });
+    await shop.catalogSends({ ...held, 'lamp-1': 91, 'lamp-2': 12, 'lamp-3': null, 'lamp-4': -1 });
+    expect((await shop.run('show', 'lamp-3'))['held']).toMatchObject([{ run: first['run'] }]);
+    const released = await shop.run('release', String(first['run']));
+    expect(released).toMatchObject({ code: 3, applied: 1, rejected: 3, requests: 1 });
+    expect(['lamp-1', 'lamp-2', 'lamp-3', 'lamp-4'].map(shop.priceOf)).toEqual([11, 12, 92, 14]);
+    const { stdout } = await shop.workspace.storeferry('runs', String(released['run']));
+    expect(stdout).toContain(
+      `another run has sent or found its earlier version since run ${first['run']} held this one`,
+    );
+    expect(stdout).toContain('is newer and does not hold these values');
+  });
+}
+
+describe('what another run has written since', () => {
+  suite(async () => undefined);
+});
+
+describeWithRedis('what another run has written since, with the state in Redis,', () => {
+  suite(startRedis);
+});
