@@ -183,16 +183,17 @@ describe('the ticks of an embedded worker', () => {
   it('happen in both of the hours that occur twice where the schedule has every hour', async () => {
     const runsFrom = async (timezone: string, from: string) => {
       const [ticking] = await worker('*/30 * * * *', timezone, Date.parse(from));
-      for (let minutes = 0; minutes < 24 * 60; minutes += 5) {
-        ticking.now += 5 * MINUTE;
+      for (let minutes = 0; minutes < 12 * 60; minutes += 15) {
+        ticking.now += 15 * MINUTE;
         await ticking.look();
       }
       return ticking.runs.map((at, index) => at - (ticking.runs[index - 1] ?? Date.parse(from)));
     };
-    for (const timezone of ['Europe/London', 'America/New_York']) {
-      for (const day of ['2026-03-08', '2026-03-29', '2026-10-25', '2026-11-01'])
-        expect(await runsFrom(timezone, `${day}T00:00Z`)).toEqual(new Array(48).fill(30 * MINUTE));
-    }
+    const everyHalfHour = new Array(24).fill(30 * MINUTE);
+    for (const day of ['2026-03-29', '2026-10-25'])
+      expect(await runsFrom('Europe/London', `${day}T00:00Z`)).toEqual(everyHalfHour);
+    for (const day of ['2026-03-08', '2026-11-01'])
+      expect(await runsFrom('America/New_York', `${day}T00:00Z`)).toEqual(everyHalfHour);
   });
 
   it.each([5 * HOUR, 20 * HOUR, 40 * DAY])(
