@@ -18,6 +18,8 @@ interface HeaderFit {
   readonly used: readonly string[];
   /** How many headers there are, without blank ones. */
   readonly headers: number;
+  /** Whether the header has at least half of the required columns: otherwise it is of another format. */
+  readonly isNear: boolean;
   /** How many of the mapping's columns the header has, and how many the mapping has. */
   readonly columnsFound: number;
   readonly columns: number;
@@ -27,12 +29,14 @@ interface HeaderFit {
 export function fitHeader(spec: MappingSpec, header: readonly string[]): HeaderFit {
   const { report, repeated } = bind(spec, header);
   const taken = new Set(report.used.flatMap(({ headers }) => headers));
-  const lacking = requiredColumns(spec).filter((name) => report.missing.includes(name));
+  const required = requiredColumns(spec);
+  const lacking = required.filter((name) => report.missing.includes(name));
   return {
     obstacle:
       lacking.length === 0 ? repeated : `it has no ${lacking.map((name) => headerOf(spec, name)).join(', ')}`,
     used: [...new Set(header.map((text) => text.trim()))].filter((text) => taken.has(text)),
     headers: header.filter((text) => text.trim() !== '').length,
+    isNear: lacking.length * 2 <= required.length,
     columnsFound: report.used.length,
     columns: Object.keys(spec.columns).length,
   };
@@ -118,13 +122,13 @@ export function guessMapping(
   // A workspace's variation of a shipped mapping must not make the columns of that format common.
   const knownBy = new Map<string, number>();
   for (const { candidate, fit } of fits) {
-    if (!candidate.shipped) continue;
+    if (!candidate.shipped || !fit.isNear) continue;
     for (const text of new Set(fit.used)) knownBy.set(text, (knownBy.get(text) ?? 0) + 1);
   }
   const judged = fits
     .filter(({ fit }) => fit.used.length > 0)
     .map(({ candidate: { name, spec, shipped }, fit }) => {
-      const others = (text: string) => (knownBy.get(text) ?? 0) - (shipped ? 1 : 0);
+      const others = (text: string) => (knownBy.get(text) ?? 0) - (shipped && fit.isNear ? 1 : 0);
       const evidence = fit.used.reduce((sum, text) => sum + 1 / (1 + others(text)), 0);
       const distinctive = fit.used.filter((text) => others(text) <= 0);
       return { ...fit, name, imports: spec.import, distinctive, shipped, evidence };

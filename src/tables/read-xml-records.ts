@@ -11,6 +11,8 @@ const KNOWN_PATHS: ReadonlySet<string> = new Set([
   'SHOP.SHOPITEM',
   'yml_catalog.shop.offers.offer',
   'mywebstore.products.product',
+  'offers.o',
+  'offers.group.o',
 ]);
 
 /**

@@ -35,6 +35,34 @@ const HEADERS: readonly (readonly [mapping: string, headers: string])[] = [
     'type;product_internal_id;product_sku;product_name;product_price;product_compare_to_price;product_is_inventory_tracked;product_quantity;product_quantity_out_of_stock_behaviour;product_is_available;product_media_main_image_url;product_description;product_category_1;product_brand;product_upc;product_weight;product_is_shipping_required;product_option_name;product_option_type;product_option_value;product_variation_sku;product_variation_option_Color;category_internal_id;category_path;url',
   ],
   [
+    'heureka-products',
+    'ITEM_ID;PRODUCTNAME;PRODUCT;DESCRIPTION;URL;IMGURL;IMGURL_ALTERNATIVE;PRICE_VAT;VAT;MANUFACTURER;CATEGORYTEXT;EAN;PRODUCTNO;PARAM.PARAM_NAME;PARAM.VAL;DELIVERY_DATE;DELIVERY.DELIVERY_ID;DELIVERY.DELIVERY_PRICE;ITEMGROUP_ID',
+  ],
+  [
+    'yml-products',
+    '@id;@available;url;price;oldprice;currencyId;categoryId;picture;store;pickup;delivery;vendor;name;description;param@name;param;sales_notes;barcode',
+  ],
+  [
+    'skroutz-products',
+    'id;name;link;image;additional_imageurl;category;price_with_vat;vat;manufacturer;mpn;ean;availability;size;weight;color;description;quantity',
+  ],
+  [
+    'ceneo-products',
+    '@id;@url;@price;@avail;@set;@weight;@basket;@stock;cat;name;imgs.main@url;imgs.i@url;desc;attrs.a@name;attrs.a',
+  ],
+  [
+    'idealo-products',
+    'categoryPath;brand;title;price;basePrice;hans;eans;deliveryCosts;url;delivery;sku;imageUrls;description;paymentCosts_CashInAdvance;paymentCosts_Invoice',
+  ],
+  [
+    'shopify-json-products',
+    'id;title;handle;body_html;published_at;created_at;updated_at;vendor;product_type;tags;variants[].id;variants[].title;variants[].option1;variants[].option2;variants[].option3;variants[].sku;variants[].requires_shipping;variants[].taxable;variants[].available;variants[].price;variants[].grams;variants[].compare_at_price;variants[].position;images[].id;images[].src;images[].width;options[].name;options[].position;options[].values',
+  ],
+  [
+    'google-merchant-products',
+    'id;title;description;availability;condition;price;link;image_link;brand;google_product_category;fb_product_category;quantity_to_sell_on_facebook;sale_price;item_group_id;gender;color;size;status;shipping_weight;style[0]',
+  ],
+  [
     'klaviyo-contacts',
     'Email;Klaviyo ID;First Name;Last Name;Organization;Title;Phone Number;Address;Address 2;City;State / Region;Country;Zip Code;Latitude;Longitude;Source;IP Address;Email Marketing Consent;Email Marketing Consent Timestamp;Date Added;Email Suppressions',
   ],

@@ -50,6 +50,20 @@ const FORMATS: readonly (readonly [string, (price: string, stock: string) => str
     'lightspeed-products',
     (price, stock) => `handle,sku,name,retail_price,inventory_Main_Outlet\ncup,C,Cup,${price},${stock}`,
   ],
+  [
+    'yml-products',
+    (price, stock) => `@id,name,price,currencyId,categoryId,count\na,Cup,${price},RUB,1,${stock}`,
+  ],
+  ['ceneo-products', (price, stock) => `@id,@price,@avail,@stock,name\na,${price},1,${stock},Cup`],
+  [
+    'skroutz-products',
+    (price, stock) => `id,name,link,price_with_vat,quantity\na,Cup,https://s.example,${price},${stock}`,
+  ],
+  [
+    'shopify-json-products',
+    (price, stock) =>
+      `handle,title,variants[].price,variants[].inventory_quantity,variants[].inventory_management\na,Cup,${price},${stock},shopify`,
+  ],
 ];
 
 /** What a job must say for some mappings. */
