@@ -1,4 +1,5 @@
 import pc from 'picocolors';
+import { ACTING_CLASS } from '../report/printable.ts';
 
 /** The output of a command: results go to `out`, progress and messages to `err`. */
 export interface Terminal {
@@ -27,11 +28,8 @@ function outliveReader(stream: NodeJS.WriteStream, onFailure: (code: string) => 
   });
 }
 
-/**
- * Characters that act on a terminal instead of being shown: escape sequences, other control characters, bidirectional
- * marks.
- */
-const ACTING = /\p{Cc}\[[\d;]*[mK]|(?![\t\n])[\p{Cc}\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
+/** What acts on a terminal instead of being shown: escape sequences, and single characters. */
+const ACTING = new RegExp(String.raw`\p{Cc}\[[\d;]*[mK]|(?![\t\n])${ACTING_CLASS}`, 'gu');
 const ESCAPE = '\u001b';
 
 /** Escape sequences that Storeferry prints itself: colours, and redrawing of a line. */

@@ -1,3 +1,4 @@
+import { BlockList, isIP } from 'node:net';
 import type { FastifyPluginCallback } from 'fastify';
 import type { Workspace } from '../config/workspace.ts';
 import { errorCode, UsageError } from '../model/storeferry-error.ts';
@@ -130,6 +131,25 @@ export function parseListen(text: string, option = '--listen'): Listen {
     });
   }
   return { host: found.groups?.['v6'] ?? found.groups?.['name'] ?? '127.0.0.1', port };
+}
+
+/** Parses the addresses of `--proxy`: `127.0.0.1,10.0.0.0/8`; none if it is undefined. UsageError for anything else. */
+export function parseProxies(text: string | undefined): BlockList {
+  const proxies = new BlockList();
+  for (const part of text?.split(',').map((one) => one.trim()) ?? []) {
+    const [address = '', prefix] = part.split('/');
+    const kind = isIP(address);
+    const bits = prefix === undefined || /^\d{1,3}$/.test(prefix) ? Number(prefix ?? 0) : Number.NaN;
+    if (kind === 0 || part.split('/').length > 2 || !(bits <= (kind === 6 ? 128 : 32))) {
+      throw new UsageError(`--proxy: expected addresses or networks, found '${part}'.`, {
+        hint: 'Examples: 127.0.0.1 (a proxy on this machine), 172.18.0.0/16 (a network of containers), 127.0.0.1,::1',
+      });
+    }
+    const family = kind === 6 ? 'ipv6' : 'ipv4';
+    if (prefix === undefined) proxies.addAddress(address, family);
+    else proxies.addSubnet(address, bits, family);
+  }
+  return proxies;
 }
 
 /** Whether only this machine can reach it. */

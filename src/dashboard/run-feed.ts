@@ -134,12 +134,12 @@ function liveProgress(run: Run | undefined, measure: Measure): LiveProgress {
 const NOTHING_YET = { done: 0, total: null, unit: 'rows', applied: 0, rejected: 0 } as const;
 
 /** Limits open streams by token, so that read-only visitors leave streams for those with full access. */
-const MOST_OF_A_TOKEN = 50;
-const MOST_OF_A_SESSION = 20;
+const MAX_STREAMS_PER_TOKEN = 50;
+const MAX_STREAMS_PER_SESSION = 20;
 /** Proxies close connections that are silent for a minute. */
 const HEARTBEAT_MS = 15_000;
 /** How soon a browser reconnects. */
-const COME_BACK_MS = 2_000;
+const RECONNECT_DELAY_MS = 2_000;
 
 interface OpenStream {
   readonly session: Session;
@@ -150,6 +150,9 @@ interface OpenStream {
 export function eventRoutes(app: FastifyInstance, { dashboard: { context }, sessions }: RouteParts): void {
   const feed = runFeed(context);
   const open = new Set<OpenStream>();
+  sessions.onEnd((session) => {
+    for (const entry of open) if (entry.session === session) entry.stream.end();
+  });
   app.addHook('preClose', async () => {
     feed[Symbol.dispose]();
     for (const { stream } of open) stream.end();
@@ -163,7 +166,7 @@ export function eventRoutes(app: FastifyInstance, { dashboard: { context }, sess
     if (session === null || (await context.state.runs.get(id)) === undefined) throw notFound();
     const alike = [...open].filter((other) => other.session.canAct === session.canAct);
     const own = alike.filter((other) => other.session === session);
-    if (alike.length >= MOST_OF_A_TOKEN || own.length >= MOST_OF_A_SESSION) {
+    if (alike.length >= MAX_STREAMS_PER_TOKEN || own.length >= MAX_STREAMS_PER_SESSION) {
       throw new PageError(
         503,
         'Too many open pages',
@@ -173,20 +176,24 @@ export function eventRoutes(app: FastifyInstance, { dashboard: { context }, sess
     const stream = new PassThrough();
     const entry = { session, stream };
     const send = (event: string, progress: LiveProgress) => {
-      if (sessions.find(session.id, false) === undefined) stream.end();
+      if (stream.writableEnded) return;
       // A slow reader misses outdated progress, but never the end.
-      else if (event === 'ended' || !stream.writableNeedDrain) stream.write(eventText(event, progress));
+      if (event === 'ended' || !stream.writableNeedDrain) stream.write(eventText(event, progress));
       if (event === 'ended') stream.end();
     };
     const unwatch = feed.watch(id, send);
-    const heartbeat = setInterval(() => stream.write(':\n\n'), HEARTBEAT_MS);
+    const heartbeat = setInterval(() => {
+      // Looking for a session that is too old ends it, and its streams.
+      if (sessions.find(session.id, false) === undefined || stream.writableEnded) stream.end();
+      else if (!stream.writableNeedDrain) stream.write(':\n\n');
+    }, HEARTBEAT_MS);
     open.add(entry);
     stream.once('close', () => {
       clearInterval(heartbeat);
       unwatch();
       open.delete(entry);
     });
-    stream.write(`retry: ${COME_BACK_MS}\n\n`);
+    stream.write(`retry: ${RECONNECT_DELAY_MS}\n\n`);
     return reply.header('x-accel-buffering', 'no').type('text/event-stream').send(stream);
   });
 }

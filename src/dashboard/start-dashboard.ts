@@ -1,5 +1,5 @@
 import { hash, randomUUID } from 'node:crypto';
-import { BlockList, isIP } from 'node:net';
+import { type BlockList, isIP } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import fastifyMultipart from '@fastify/multipart';
 import fastifyRateLimit from '@fastify/rate-limit';
@@ -67,6 +67,10 @@ export interface DashboardOptions extends Pick<RouteParts, 'dashboard' | 'queueB
   readonly listen: Listen;
   /** The address for browsers behind a proxy; undefined without a proxy. */
   readonly publicUrl: URL | undefined;
+  /** The addresses from which X-Forwarded-For is believed. */
+  readonly proxies: BlockList;
+  /** A folder for uploads until they are sent, which is removed after the dashboard was closed. */
+  readonly uploadsFolder: () => Promise<string>;
 }
 
 /** A dashboard that can be reached. */
@@ -81,7 +85,7 @@ export interface RunningDashboard {
 
 /** Serves the dashboard until it is closed. UsageError if it cannot listen there, or its tokens cannot be read. */
 export async function startDashboard(options: DashboardOptions): Promise<RunningDashboard> {
-  const { dashboard, listen, publicUrl, queueBoard, log } = options;
+  const { dashboard, listen, publicUrl, proxies, uploadsFolder, queueBoard, log } = options;
   const { hashes, tokens, keep } = openTokens(options.tokens);
   const workspace = hash('sha256', dashboard.context.workspaceDir).slice(0, 8);
   const app = await buildDashboard({
@@ -90,7 +94,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Running
     queueBoard,
     log,
     addresses: ownAddresses(listen, publicUrl),
-    behindProxy: publicUrl !== undefined,
+    ...{ proxies, uploadsFolder },
     cookieName: `storeferry-${workspace}`,
   });
   const { host, port } = listen;
@@ -144,28 +148,9 @@ const ROUTES: readonly ((app: FastifyInstance, parts: RouteParts) => void | Prom
 
 /** The dependencies of the dashboard's server. */
 interface DashboardParts extends Omit<RouteParts, 'uploads' | 'sessions'> {
-  /** Whether a proxy on this machine or its network names the client in X-Forwarded-For. */
-  readonly behindProxy: boolean;
-}
-
-const nearby = new BlockList();
-for (const [network, prefix] of [
-  ['127.0.0.0', 8],
-  ['10.0.0.0', 8],
-  ['172.16.0.0', 12],
-  ['192.168.0.0', 16],
-  ['169.254.0.0', 16],
-] as const) {
-  nearby.addSubnet(network, prefix, 'ipv4');
-}
-nearby.addAddress('::1', 'ipv6');
-nearby.addSubnet('fc00::', 7, 'ipv6');
-nearby.addSubnet('fe80::', 10, 'ipv6');
-
-/** Whether an address belongs to this machine or its network, where a proxy may be. */
-function isNearby(address: string): boolean {
-  const bare = address.replace(/%.*$/, '');
-  return nearby.check(bare, isIP(bare) === 6 ? 'ipv6' : 'ipv4');
+  /** The proxies that name the client in X-Forwarded-For. Any other client would choose its own address. */
+  readonly proxies: BlockList;
+  readonly uploadsFolder: DashboardOptions['uploadsFolder'];
 }
 
 /**
@@ -177,14 +162,19 @@ function countedAs({ ip, session }: FastifyRequest): string {
   return `${ip} ${session.canAct ? 'full' : 'read-only'}`;
 }
 
+function isListed(addresses: BlockList, address: string): boolean {
+  const bare = address.replace(/%.*$/, '');
+  return isIP(bare) !== 0 && addresses.check(bare, isIP(bare) === 6 ? 'ipv6' : 'ipv4');
+}
+
 /** Builds the server of the dashboard; it does not listen yet. */
 async function buildDashboard(parts: DashboardParts): Promise<FastifyInstance> {
-  const { dashboard, addresses, behindProxy, cookieName, log } = parts;
+  const { dashboard, addresses, proxies, cookieName, log } = parts;
   const app = fastify({
     forceCloseConnections: true,
     requestTimeout: REQUEST_WITHIN_MS,
     // Only the entry that the proxy itself added is trusted; a client can forge those before it.
-    trustProxy: behindProxy ? (address, hop) => hop === 0 && isNearby(address) : false,
+    trustProxy: (address, hop) => hop === 0 && isListed(proxies, address),
     genReqId: () => randomUUID(),
     frameworkErrors: (_error, _request, { raw }) =>
       void raw
@@ -202,8 +192,7 @@ async function buildDashboard(parts: DashboardParts): Promise<FastifyInstance> {
     addHeaders: { 'x-ratelimit-limit': false, 'x-ratelimit-remaining': false, 'x-ratelimit-reset': false },
   });
   await app.register(fastifyMultipart);
-  const uploads = openUploads();
-  app.addHook('onClose', () => uploads[Symbol.asyncDispose]());
+  const uploads = openUploads(parts.uploadsFolder);
   for (const routes of ROUTES) await routes(app, { ...parts, uploads, sessions });
   return app;
 }

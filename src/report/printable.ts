@@ -6,8 +6,13 @@ export { grouped } from '../model/decimal.ts';
 
 // How texts, figures, sizes, durations and times are printed, equal on every machine.
 
-/** Control characters and bidirectional marks: on a terminal they would act instead of being shown. */
-const ACTING = /[\p{Cc}\u200e\u200f\u202a-\u202e\u2066-\u2069]+/gu;
+/**
+ * A class of characters that act on a terminal or a page instead of being shown: control characters, bidirectional marks (also
+ * U+061C), separators of lines, and signs that hide or mark text. Joiners of letters and emoji stay.
+ */
+export const ACTING_CLASS = String.raw`[\p{Cc}\p{Bidi_Control}\p{Zl}\p{Zp}\u180e\u200b\u2060-\u2064\u206a-\u206f\ufff9-\ufffb]`;
+
+const ACTING = new RegExp(`${ACTING_CLASS}+`, 'gu');
 
 /** Text of a source or a store, safe on a terminal: keys and messages may contain escape sequences. */
 export function printable(text: string): string {

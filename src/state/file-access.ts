@@ -1,5 +1,18 @@
+import { randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
-import { type FileHandle, lstat, mkdir, open, readdir, readlink, realpath, stat } from 'node:fs/promises';
+import {
+  type FileHandle,
+  lstat,
+  mkdir,
+  open,
+  readdir,
+  readlink,
+  realpath,
+  rm,
+  stat,
+  utimes,
+} from 'node:fs/promises';
+import { hostname } from 'node:os';
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { nearest } from '../model/nearest.ts';
 import { expandBraces, MAX_BRACE_ALTERNATIVES } from '../model/remote-address.ts';
@@ -375,6 +388,71 @@ export async function syncFolder(path: string): Promise<void> {
 export async function isAbandoned(path: string): Promise<boolean> {
   const modified = (await stat(path).catch(() => undefined))?.mtimeMs ?? Date.now();
   return Date.now() - modified > ABANDONED_AFTER_MS;
+}
+
+/** This machine, in the names of temporary files. */
+export function hostTag(): string {
+  return (
+    hostname()
+      .replaceAll(/[^A-Za-z0-9]/g, '_')
+      .slice(0, 32) || 'host'
+  );
+}
+
+/**
+ * Whether a process with this number is running on this machine. Our own number belonged to a dead process, unless this process
+ * knows the file.
+ */
+export function isAlive(pid: number): boolean {
+  if (pid === process.pid) return false;
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return errorCode(error) === 'EPERM';
+  }
+}
+
+/** Far more often than a folder needs to be touched so that it is not abandoned. */
+const TOUCH_INTERVAL_MS = ABANDONED_AFTER_MS / 6;
+
+/** A folder for files that only this process needs. */
+export interface ProcessFolder extends AsyncDisposable {
+  /** An absolute path; the folder is created when it is first asked for, for its owner only. */
+  path(): Promise<string>;
+}
+
+/**
+ * Opens a folder of this process within `parent`, and removes those of processes that have ended without removing theirs: killed
+ * ones. A folder of a process that runs, on this or another machine, is touched often enough to stay.
+ */
+export async function openProcessFolder(parent: string): Promise<ProcessFolder> {
+  for (const name of await readdir(parent).catch(() => [])) {
+    const [, host, pid] = /^([^-]+)-(\d+)-[0-9a-f]{8}$/.exec(name) ?? [];
+    if (host === undefined) continue;
+    const folder = join(parent, name);
+    const isDead = host === hostTag() && !isAlive(Number(pid));
+    if (isDead || (await isAbandoned(folder))) await rm(folder, { recursive: true, force: true });
+  }
+  const own = join(parent, `${hostTag()}-${process.pid}-${randomUUID().slice(0, 8)}`);
+  let made: Promise<void> | undefined;
+  let touching: NodeJS.Timeout | undefined;
+  const touch = async () => {
+    const now = new Date();
+    await utimes(own, now, now).catch(() => {});
+  };
+  return {
+    async path() {
+      made ??= makeFolders(own, 0o700);
+      await made;
+      touching ??= setInterval(touch, TOUCH_INTERVAL_MS).unref();
+      return own;
+    },
+    async [Symbol.asyncDispose]() {
+      clearInterval(touching);
+      if (made !== undefined) await rm(own, { recursive: true, force: true });
+    },
+  };
 }
 
 /** Awaits a call of the file system; undefined if there is no such file or folder. */

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { withoutActing } from '../../src/cli/terminal.ts';
+import { printable } from '../../src/report/printable.ts';
 import { makeWorkspace } from '../support/workspace.ts';
 
 const PLAIN = { colors: false, redrawing: false };
@@ -9,6 +10,18 @@ it('writes out whatever would act on a terminal', () => {
   expect(withoutActing('a\u001b[31mb\u0007\u009b2J\u202ec\r\n\td', PLAIN)).toBe(
     'a\\u001b[31mb\\u0007\\u009b2J\\u202ec\\u000d\n\td',
   );
+});
+
+it('writes out every mark that turns or hides text, on a terminal and in a page', () => {
+  const marks = '\u061c\u180e\u200b\u200e\u200f\u2028\u2029\u202a\u202e\u2060\u2064\u2066\u2069\u206f\ufffb';
+  for (const mark of marks) {
+    expect(withoutActing(`a${mark}b`, PLAIN)).toBe(
+      `a\\u${mark.charCodeAt(0).toString(16).padStart(4, '0')}b`,
+    );
+    expect(printable(`a${mark}b`)).toBe('a b');
+  }
+  const shown = 'می\u200cخواهم 👨\u200d👩 Ärger\u00ad';
+  expect([printable(shown), withoutActing(shown, PLAIN)]).toEqual([shown, shown]);
 });
 
 it('lets its own colors and redrawing through, and nothing else', () => {

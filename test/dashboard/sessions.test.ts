@@ -75,3 +75,18 @@ it('a token allows what it is for, a hash of one nothing', () => {
     expect(allowedBy(wrong, hashes)).toBe('nothing');
   }
 });
+
+it('says of each session when it has ended, however it did', () => {
+  const { sessions, wait } = setup();
+  const ended: string[] = [];
+  sessions.onEnd(({ id }) => ended.push(id));
+  const [out, old] = [sessions.begin(true), sessions.begin(true)];
+  sessions.end(out.id);
+  sessions.end(out.id);
+  expect(ended).toEqual([out.id]);
+  wait(LONGEST_MS);
+  expect(sessions.find(old.id, false)).toBeUndefined();
+  expect(ended).toEqual([out.id, old.id]);
+  const many = Array.from({ length: 101 }, () => sessions.begin(false).id);
+  expect(ended).toEqual([out.id, old.id, many[0]]);
+});

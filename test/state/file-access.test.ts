@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import {
   glob,
@@ -9,14 +10,23 @@ import {
   rm,
   stat,
   symlink,
+  utimes,
   writeFile,
 } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { allowedPath, findFiles, makeFolders, openAllowed } from '../../src/state/file-access.ts';
+import {
+  allowedPath,
+  findFiles,
+  hostTag,
+  makeFolders,
+  openAllowed,
+  openProcessFolder,
+} from '../../src/state/file-access.ts';
 import { makePipe } from '../support/make-pipe.ts';
+import { startProcess } from '../support/processes.ts';
 
 /** A folder `shop`, which is the workspace, and a folder `outside` beside it. */
 async function scene(links: Readonly<Record<string, string>> = {}) {
@@ -243,6 +253,41 @@ async function freshFolder(): Promise<string> {
   onTestFinished(() => rm(dir, { recursive: true, force: true }));
   return dir;
 }
+
+describe('a folder of a process', () => {
+  it('is removed at its end, and by the next process if it was killed, while those of running ones stay', async () => {
+    const parent = join(await freshFolder(), 'uploads');
+    const ended = startProcess(process.execPath, ['--version'], { stdio: 'ignore' });
+    await once(ended, 'exit');
+    const own = hostTag();
+    const leave = async (name: string, age = 0) => {
+      await mkdir(join(parent, name), { recursive: true });
+      await writeFile(join(parent, name, 'x.csv'), 'x');
+      const time = new Date(Date.now() - age);
+      await utimes(join(parent, name), time, time);
+    };
+    const old = 2 * 60 * 60 * 1_000;
+    await leave(`${own}-${ended.pid}-00000001`);
+    await leave(`${own}-${process.pid}-00000002`);
+    await leave(`${own}-${process.ppid}-00000003`);
+    await leave(`${own}-${process.ppid}-00000004`, old);
+    await leave('elsewhere-1-00000005');
+    await leave('elsewhere-1-00000006', old);
+    await leave('other', old);
+    const kept = ['elsewhere-1-00000005', `${own}-${process.ppid}-00000003`, 'other'].toSorted();
+    {
+      await using folder = await openProcessFolder(parent);
+      expect((await readdir(parent)).toSorted()).toEqual(kept);
+      const path = await folder.path();
+      expect(await folder.path()).toBe(path);
+      expect((await stat(path)).mode & 0o777).toBe(0o700);
+      await using other = await openProcessFolder(`${parent}2`);
+      expect(existsSync(`${parent}2`)).toBe(false);
+      await other.path();
+    }
+    expect((await readdir(parent)).toSorted()).toEqual(kept);
+  });
+});
 
 describe('creating folders', () => {
   it('creates those above as well, with the rights given, and accepts folders that exist', async () => {

@@ -8,6 +8,7 @@ import {
   isLocal,
   type Listen,
   parseListen,
+  parseProxies,
   QUEUES_PATH,
 } from '../../dashboard/dashboard-context.ts';
 import { type RunningDashboard, startDashboard } from '../../dashboard/start-dashboard.ts';
@@ -15,6 +16,7 @@ import { type SecretRedactor, secretRedactor } from '../../model/masked.ts';
 import { explainError, UsageError } from '../../model/storeferry-error.ts';
 import { openRunQueue, type RunQueue } from '../../queue/run-queue.ts';
 import type { RunningWorker } from '../../queue/worker-settings.ts';
+import { openProcessFolder } from '../../state/file-access.ts';
 import { actionRunner, type EnqueuedRun } from '../dashboard/action-runner.ts';
 import { argumentsOf, childCommand } from '../dashboard/child-command.ts';
 import { defineCommand, flag, parsed, text } from '../define-command.ts';
@@ -38,6 +40,10 @@ export const dashboardCommand = defineCommand({
       (address) => address,
     ),
     url: text('url', 'where browsers reach it through a proxy: https://...'),
+    proxy: text(
+      'addresses',
+      'the proxy in front, such as 127.0.0.1 or 172.18.0.0/16: only its X-Forwarded-For is believed',
+    ),
     worker: flag('also run jobs on their schedules, and queued runs, in the same process'),
     metrics: text('address', 'with --worker: [HOST:]PORT for /metrics and /healthz of the worker'),
     newToken: flag('make new tokens, one with full access and one read-only, and print them'),
@@ -48,11 +54,12 @@ export const dashboardCommand = defineCommand({
     'dashboard --worker',
     'dashboard --worker --metrics 9464',
     'dashboard --new-token',
-    'dashboard --listen 0.0.0.0:8700 --url https://storeferry.example.com',
+    'dashboard --url https://storeferry.example.com --proxy 127.0.0.1',
   ],
   async run({ terminal, directory, program, interruptSignal }, _, options) {
     const listen = parseListen(options.listen);
     const publicUrl = options.url === undefined ? undefined : parsePublicUrl(options.url);
+    const proxies = parseProxies(options.proxy);
     const metrics = options.metrics === undefined ? undefined : parseListen(options.metrics, '--metrics');
     if (metrics !== undefined && !options.worker)
       throw new UsageError('--metrics serves the figures of a worker, and none runs in this process.', {
@@ -99,6 +106,7 @@ export const dashboardCommand = defineCommand({
     const queueBoard = await queue.board(QUEUES_PATH, (err) =>
       log.error({ err }, 'the queues cannot be shown'),
     );
+    const uploads = ending.use(await openProcessFolder(open.workspace.path('.storeferry/uploads')));
     const running = await startDashboard({
       dashboard: {
         context,
@@ -113,7 +121,7 @@ export const dashboardCommand = defineCommand({
         workerHealth: worker?.health,
       },
       tokens: { file: open.workspace.path('.storeferry/dashboard.json'), renew: options.newToken },
-      ...{ listen, publicUrl, queueBoard, log },
+      ...{ listen, publicUrl, proxies, queueBoard, log, uploadsFolder: uploads.path },
     });
     ending.defer(running.close);
     const { tokens } = running;
@@ -123,6 +131,7 @@ export const dashboardCommand = defineCommand({
     terminal.out(`The dashboard of ${open.workspace.dir} is at ${running.url}\n`);
     terminal.out(tokens === null ? laterStart(program) : firstStart(tokens, program));
     if (!isLocal(listen) && publicUrl?.protocol !== 'https:') terminal.err(exposed(options.listen, program));
+    if (publicUrl !== undefined && options.proxy === undefined) terminal.err(unnamedProxy(program));
     await aborted(worker === undefined ? stop : AbortSignal.any([stop, worker.gaveUp]));
     if (worker?.gaveUp.aborted === true)
       log.error({ reason: explainError(worker.gaveUp.reason) }, 'exiting, to be restarted');
@@ -207,6 +216,10 @@ function laterStart(program: string): string {
 
 function exposed(listen: string, program: string): string {
   return `Warning: other machines can reach it without TLS: others on the network can read tokens and pages. Put a proxy with TLS in front, and give the address that browsers use: ${program} dashboard --listen ${listen} --url https://...\n`;
+}
+
+function unnamedProxy(program: string): string {
+  return `Note: behind the proxy all visitors have its address, in limits and in the audit. Name the proxy: ${program} dashboard --url https://... --proxy 127.0.0.1\n`;
 }
 
 /**

@@ -3,9 +3,9 @@ import { cp, lstat, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } fro
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pc from 'picocolors';
-import { errorCode } from '../../model/storeferry-error.ts';
 import { REJECTS_FILE } from '../../report/rejects/rejects-file.ts';
 import { startSandbox } from '../../sandbox/start-sandbox.ts';
+import { isAlive } from '../../state/file-access.ts';
 import { defineCommand } from '../define-command.ts';
 import { MAIN, PACKAGE_DIR } from '../package-version.ts';
 import type { Terminal } from '../terminal.ts';
@@ -148,15 +148,6 @@ async function removeEarlierDemos(): Promise<void> {
     if (isOurs && pid !== undefined && !isAlive(Number(pid))) {
       await rm(dir, { recursive: true, force: true }).catch(() => {});
     }
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch (error) {
-    // It belongs to another user.
-    return errorCode(error) === 'EPERM';
   }
 }
 

@@ -27,15 +27,19 @@ export type Sessions = ReturnType<typeof createSessions>;
 /** Starts without sessions; `clock` gives milliseconds since the epoch. */
 export function createSessions(clock: () => number) {
   const byId = new Map<string, Session>();
+  const listeners = new Set<(session: Session) => void>();
+  const remove = (session: Session) => {
+    if (byId.delete(session.id)) for (const listener of listeners) listener(session);
+  };
   const expired = ({ begunAt, seenAt }: Session, now: number) =>
     now - begunAt >= LONGEST_MS || now - seenAt >= IDLE_MS || seenAt - now >= PUT_BACK_MS;
   return {
     begin(canAct: boolean): Session {
       const now = clock();
-      for (const session of byId.values()) if (expired(session, now)) byId.delete(session.id);
+      for (const session of byId.values()) if (expired(session, now)) remove(session);
       const alike = [...byId.values()].filter((session) => session.canAct === canAct);
       if (alike.length >= MOST_OF_A_TOKEN) {
-        byId.delete(alike.reduce((one, other) => (other.seenAt < one.seenAt ? other : one)).id);
+        remove(alike.reduce((one, other) => (other.seenAt < one.seenAt ? other : one)));
       }
       const session = { id: random(), csrfToken: random(), canAct, begunAt: now, seenAt: now };
       byId.set(session.id, session);
@@ -47,13 +51,18 @@ export function createSessions(clock: () => number) {
       if (session === undefined) return undefined;
       const now = clock();
       if (expired(session, now)) {
-        byId.delete(session.id);
+        remove(session);
         return undefined;
       }
       if (seen) session.seenAt = now;
       return session;
     },
-    end: (id: string) => void byId.delete(id),
+    end(id: string): void {
+      const session = byId.get(id);
+      if (session !== undefined) remove(session);
+    },
+    /** Calls a listener with each session that ends; one that is merely too old ends when it is looked for. */
+    onEnd: (listener: (session: Session) => void) => void listeners.add(listener),
   };
 }
 

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
-import { mkdir, mkdtemp, open, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, open, rm } from 'node:fs/promises';
 import { dirname, join, sep } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -15,7 +14,7 @@ import { CSRF_FIELD } from '../pages/post-form.ts';
 export const UPLOAD_LIMIT_BYTES = 64_000_000;
 
 /** The number of uploads that are kept until they are sent; the oldest are removed. */
-const MOST = 10;
+const MAX_UPLOADS = 10;
 
 /** An uploaded file for a run or a new job, kept until it is confirmed. */
 export interface Upload {
@@ -34,9 +33,8 @@ export interface Upload {
 /** Uploaded files on the disk of the dashboard, readable only for its user. */
 export type Uploads = ReturnType<typeof openUploads>;
 
-/** Uploads in a temporary folder, which is created with the first upload and removed at the end. */
-export function openUploads() {
-  let folder: Promise<string> | undefined;
+/** Uploads in a folder of this process, which is asked for with the first upload. */
+export function openUploads(folder: () => Promise<string>) {
   const kept = new Map<string, Upload>();
   const drop = async ({ id }: Upload): Promise<void> => {
     const known = kept.get(id);
@@ -46,9 +44,8 @@ export function openUploads() {
   return {
     /** Writes the whole stream or nothing. */
     async keep(run: string, name: string, content: Readable, draft?: string): Promise<Upload> {
-      folder ??= mkdtemp(join(tmpdir(), 'storeferry-uploads-'));
       const id = randomUUID();
-      const own = join(await folder, id);
+      const own = join(await folder(), id);
       const path = join(own, fileNameOf(name));
       await mkdir(own, { mode: 0o700 });
       try {
@@ -61,7 +58,7 @@ export function openUploads() {
         ...{ id, run, name: shortened(printable(name), NAME_LENGTH), path, draft },
         read: async () => (await open(path)).createReadStream(),
       };
-      const oldest = keepNewest(kept, MOST, id, upload);
+      const oldest = keepNewest(kept, MAX_UPLOADS, id, upload);
       if (oldest !== undefined) await removeFolder(oldest);
       return upload;
     },
@@ -70,9 +67,6 @@ export function openUploads() {
       return upload?.run === run ? upload : undefined;
     },
     drop,
-    async [Symbol.asyncDispose]() {
-      if (folder !== undefined) await rm(await folder, { recursive: true, force: true });
-    },
   };
 }
 
@@ -116,6 +110,25 @@ export async function receiveUpload(
   { run, hint }: Readonly<Record<'run' | 'hint', string>>,
 ): Promise<Upload> {
   if (!request.isMultipart()) throw noFile();
+  try {
+    return await receiveParts(request, uploads, { run, hint });
+  } catch (error) {
+    // The parser throws plain errors for what no browser sends; all other errors have a type or a code.
+    const isPlain = error instanceof Error && error.constructor === Error && !('code' in error);
+    if (!isPlain) throw error;
+    throw new PageError(
+      400,
+      'The form is damaged',
+      'The upload arrived incomplete or malformed. Send it again.',
+    );
+  }
+}
+
+async function receiveParts(
+  request: FastifyRequest,
+  uploads: Uploads,
+  { run, hint }: Readonly<Record<'run' | 'hint', string>>,
+): Promise<Upload> {
   const limits = { fileSize: UPLOAD_LIMIT_BYTES, files: 1, fields: 5, parts: 6, headerPairs: 20 };
   let checked = false;
   for await (const part of request.parts({ limits })) {

@@ -2,7 +2,7 @@ import fastifyCookie from '@fastify/cookie';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Session, Sessions } from '../access/sessions.ts';
 import { sameText } from '../access/tokens.ts';
-import type { OwnAddresses } from '../dashboard-context.ts';
+import { type OwnAddresses, QUEUES_PATH } from '../dashboard-context.ts';
 import { CSRF_FIELD } from '../pages/post-form.ts';
 import { notFound, PageError, type ShowError } from './page-error.ts';
 
@@ -50,6 +50,8 @@ export async function guardRequests(
     if (!addresses.knows(host)) throw foreignHost();
     if (leavesItsFolder(request.url)) throw notFound();
     if (addresses.isSecure(host)) reply.header('strict-transport-security', HTTPS_ONLY);
+    if (!isReading(request) && request.routeOptions.url?.startsWith(QUEUES_PATH) === true)
+      throw queuesAreReadOnly();
     if (!isReading(request)) refuseForeignPage(request, addresses.originOf(host));
     // The event stream of an open page does not count as use.
     const isSeen = accept !== 'text/event-stream';
@@ -134,6 +136,14 @@ function foreignHost(): PageError {
     421,
     'Unknown host name',
     'The dashboard does not answer under the host name of this address. Use localhost or its IP address, or start it with the name: storeferry dashboard --url https://...',
+  );
+}
+
+function queuesAreReadOnly(): PageError {
+  return new PageError(
+    403,
+    'The queues are read-only',
+    'Nothing was done. Start, approve and interrupt runs on the page of their job.',
   );
 }
 

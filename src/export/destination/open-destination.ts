@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { BigIntStats } from 'node:fs';
 import { open, readdir, rename, rm, stat } from 'node:fs/promises';
-import { hostname } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import type { ExportJob } from '../../config/job/job.ts';
 import type { RemoteAddress } from '../../model/remote-address.ts';
-import { DestinationChangedError, DestinationError, errorCode } from '../../model/storeferry-error.ts';
+import { DestinationChangedError, DestinationError } from '../../model/storeferry-error.ts';
 import { fetchFile, openSpool } from '../../remote/fetch-file.ts';
 import {
   type RemoteClient,
@@ -19,7 +18,9 @@ import {
   allowedPath,
   type FileAccess,
   found,
+  hostTag,
   isAbandoned,
+  isAlive,
   makeFolders,
   openAllowed,
   refusedPlace,
@@ -162,28 +163,6 @@ async function sweepTemporaries(path: string): Promise<void> {
     if (underWay.has(temporary)) continue;
     const abandoned = host === hostTag() ? !isAlive(Number(pid)) : await isAbandoned(temporary);
     if (abandoned) await rm(temporary, { force: true }).catch(() => {});
-  }
-}
-
-function hostTag(): string {
-  return (
-    hostname()
-      .replaceAll(/[^A-Za-z0-9]/g, '_')
-      .slice(0, 32) || 'host'
-  );
-}
-
-/**
- * Whether a process with this number is running. Our own number belonged to a dead process, unless this process knows
- * the file.
- */
-function isAlive(pid: number): boolean {
-  if (pid === process.pid) return false;
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return errorCode(error) === 'EPERM';
   }
 }
 

@@ -82,7 +82,8 @@ describe('attempts to sign in behind a proxy', () => {
     'are limited by the address that the proxy names, %s, whatever its client has written before that',
     async (address) => {
       await using nightly = await setupNightly(1);
-      const dashboard = await serveDashboard(nightly.workspace, '--url', `https://${host}/`);
+      const proxy = ['--url', `https://${host}/`, '--proxy', '10.9.0.0/16,127.0.0.1'];
+      const dashboard = await serveDashboard(nightly.workspace, ...proxy);
       const statuses: number[] = [];
       for (let time = 0; time < 11; time += 1) {
         statuses.push(await attempt(dashboard.local(), `full-${time}`, `198.51.100.${time}, ${address}`));
@@ -92,9 +93,37 @@ describe('attempts to sign in behind a proxy', () => {
     },
   );
 
+  it.each([[], ['--proxy', '10.0.0.0/8,::1']])(
+    'are limited by the address of the connection unless the proxy is named: %s',
+    async (...proxy) => {
+      await using nightly = await setupNightly(1);
+      const dashboard = await serveDashboard(nightly.workspace, '--url', `https://${host}/`, ...proxy);
+      const statuses: number[] = [];
+      for (let time = 0; time < 11; time += 1) {
+        statuses.push(await attempt(dashboard.local(), `full-${time}`, `198.51.100.${time}`));
+      }
+      expect(statuses).toEqual([...Array(10).fill(401), 429]);
+      expect(await attempt(dashboard.local(), dashboard.tokens.full, '198.51.100.99')).toBe(303);
+      const { audit } = (await nightly.workspace.storeferry('runs', '--audit', '--json')).json();
+      expect(JSON.stringify(audit)).not.toContain('198.51.100');
+      const isNoted = dashboard.command.stderr().includes('Name the proxy: ');
+      expect(isNoted).toBe(proxy.length === 0);
+    },
+  );
+
+  it.each(['proxy.example', '10.0.0.0/33', '10.0.0.0/', '::1/129', '1.2.3.4/8/8', '', '1.2.3.4, '])(
+    'need a proxy that is an address: %s',
+    async (proxy) => {
+      await using nightly = await setupNightly(1);
+      const { code, stderr } = await nightly.workspace.storeferry('dashboard', '--proxy', proxy);
+      expect([code, stderr]).toEqual([2, expect.stringContaining('--proxy: expected addresses or networks')]);
+    },
+  );
+
   it('are limited altogether, since an address is only what a header says', async () => {
     await using nightly = await setupNightly(1);
-    const dashboard = await serveDashboard(nightly.workspace, '--url', `https://${host}/`);
+    const proxy = ['--url', `https://${host}/`, '--proxy', '127.0.0.0/8'];
+    const dashboard = await serveDashboard(nightly.workspace, ...proxy);
     const statuses: number[] = [];
     for (let time = 0; time < 22; time += 1) {
       statuses.push(await attempt(dashboard.local(), `full-${time}`, `198.51.100.${time}`));

@@ -82,7 +82,7 @@ it('marks each field that is wrong, keeps the values, and writes nothing', async
 it('names an uploaded file as the visitor does, with the end of a long name', async () => {
   const empty = await upload('leer.csv', '');
   expect(empty.words).toContain('The source leer.csv is empty');
-  expect(empty.words).not.toContain('storeferry-uploads');
+  expect(empty.words).not.toContain('uploads');
   const long = `Preisliste_${'x'.repeat(100)}_Müller.csv`;
   expect((await upload(long, CSV)).words).toMatch(/From x+_Müller\.csv\./);
   expect((await upload('Preise %22neu%22.csv', CSV)).words).toContain('From Preise-neu-.csv.');

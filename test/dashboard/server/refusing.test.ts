@@ -171,6 +171,31 @@ describe('a form', () => {
     },
   );
 
+  it('is refused in plain words when its parts are damaged', async () => {
+    const client = await dashboard.signedIn('full');
+    const { fields } = formOf(await client.get('/new'), '/new/upload');
+    const { body, type } = multipart(fields, { name: 'x.csv', content: 'a\n1\n' });
+    const boundary = 'storeferry-test-boundary';
+    const damaged: readonly (readonly [Buffer, string])[] = [
+      [body.subarray(0, body.length - 10), type],
+      [body.subarray(0, 150), type],
+      [Buffer.alloc(0), type],
+      [Buffer.from('no parts at all'), type],
+      [Buffer.from(`--${boundary}\r\n\r\n`), type],
+      [Buffer.from(`--${boundary}\r\nno header\r\n\r\nx\r\n--${boundary}--\r\n`), type],
+      [Buffer.from(`--${boundary}\r\n${'x'.repeat(100_000)}`), type],
+      [body, 'multipart/form-data'],
+      [body, 'multipart/form-data; boundary='],
+      [body, 'multipart/form-data; boundary=other'],
+      [body, 'multipart/form-data; boundary="'],
+    ];
+    for (const [content, contentType] of damaged) {
+      const answer = await client.post('/new/upload', content, { 'content-type': contentType });
+      expect([contentType, answer.status]).toEqual([contentType, expect.toBeOneOf([400, 403, 406])]);
+      expect(answer.words).not.toContain('bug');
+    }
+  });
+
   it('is refused when it is no form', async () => {
     const client = await dashboard.signedIn('full');
     for (const type of ['application/json', 'text/plain', 'application/xml']) {

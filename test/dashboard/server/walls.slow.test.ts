@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -226,5 +226,36 @@ describe('other fields that a browser writes', () => {
       expect(text.replaceAll(/^ *#.*$/gm, '')).not.toMatch(/(?<!\$)\$\{/);
     }
     expect(await read('mappings/made.yaml')).toContain('"$${STORE_API_KEY}"');
+  });
+});
+
+describe('the files of a visitor', () => {
+  const upload = async (by: HttpClient) => {
+    const { fields } = formOf(await by.get('/new'), '/new/upload');
+    const { body, type } = multipart(fields, { name: 'people.csv', content: 'Name\nHana\n' });
+    return await by.follow(await by.post('/new/upload', body, { 'content-type': type }));
+  };
+  const kept = async () => {
+    const folder = join(workspace.dir, '.storeferry/uploads');
+    const names = await readdir(folder, { recursive: true }).catch(() => []);
+    return names.filter((name) => name.endsWith('.csv')).length;
+  };
+
+  it('are removed with the dashboard, by the next one if it was killed, and never those of another', async () => {
+    await upload(client);
+    expect(await kept()).toBe(1);
+    const killed = await serveDashboard(workspace);
+    await upload(await killed.signedIn('full'));
+    expect(await kept()).toBe(2);
+    killed.command.process.kill('SIGKILL');
+    await killed.command.ended;
+    expect(await kept()).toBe(2);
+    const next = await serveDashboard(workspace);
+    expect(await kept()).toBe(1);
+    expect((await upload(await next.signedIn('full'))).words).toContain('From people.csv');
+    expect(await kept()).toBe(2);
+    next.command.process.kill('SIGTERM');
+    await next.command.ended;
+    expect(await kept()).toBe(1);
   });
 });

@@ -49,6 +49,35 @@ async function beginRun(client: HttpClient): Promise<string> {
 }
 
 describe('a run under way', () => {
+  it('has a bounded number of streams, which end with their session', async () => {
+    await using nightly = await setupNightly(300);
+    nightly.store.misbehave({ does: delay(1_000) });
+    const dashboard = await serveDashboard(nightly.workspace);
+    const full = await dashboard.signedIn('full');
+    const run = await beginRun(full);
+    /** Opens streams and gives their statuses. */
+    const open = async (client: HttpClient, count: number) => {
+      const streams = Array.from({ length: count }, () => listen(client, run));
+      return { streams, statuses: await Promise.all(streams.map(({ status }) => status)) };
+    };
+    const looking = await dashboard.signedIn('readOnly');
+    const first = await open(looking, 21);
+    expect(first.statuses.toSorted()).toEqual([...Array(20).fill(200), 503]);
+    const own = listen(full, run);
+    let isOpen = true;
+    void own.ended.then(() => {
+      isOpen = false;
+    });
+    await looking.submit(await looking.get('/'), '/sign-out');
+    await Promise.all(first.streams.map(({ ended }) => ended));
+    expect([isOpen, await listen(looking, run).status]).toEqual([true, 401]);
+    const others = await Promise.all(Array.from({ length: 3 }, () => dashboard.signedIn('readOnly')));
+    const all = await Promise.all(others.map((other) => open(other, 20)));
+    const statuses = all.flatMap((each) => each.statuses);
+    expect(statuses.filter((status) => status === 200)).toHaveLength(50);
+    expect(await listen(full, run).status).toBe(200);
+  });
+
   it('is streamed to all who watch, to its end', async () => {
     await using nightly = await setupNightly(300);
     const { store } = nightly;
