@@ -181,6 +181,8 @@ const planSource = z.object({
       blankLines: z.int(),
       /** Set if the file has no text lines. */
       places: tablePlacesSchema.exactOptional(),
+      /** Of corrected rejects: the rows of the source by their lines here, such as `Prices row 17`; those of the first rows. */
+      sourceRows: z.record(z.string(), z.string()).exactOptional(),
     }),
   ),
   /** Headers of columns that the mapping does not use. */

@@ -9,8 +9,22 @@ export function hasOwnPlaces(file: PlanFile | undefined): boolean {
   return file?.places !== undefined && file.places.format !== 'jsonl';
 }
 
-/** `8` in the only file, or `a.csv:8`; `Prices!C8` or `a.xlsx Prices!C8` in a sheet. Omit `name` for the only file. */
+/**
+ * `8` in the only file, or `a.csv:8`; `Prices!C8` or `a.xlsx Prices!C8` in a sheet. Omit `name` for the only file. In corrected
+ * rejects with the row of the source: `8 (Prices row 17)`.
+ */
 export function placeWords(
+  line: number,
+  column: string | null,
+  file: PlanFile | undefined,
+  name: string | undefined,
+): string {
+  const place = ownPlace(line, column, file, name);
+  const row = file?.sourceRows?.[line];
+  return row === undefined ? place : `${place} (${printable(row)})`;
+}
+
+function ownPlace(
   line: number,
   column: string | null,
   file: PlanFile | undefined,
@@ -24,5 +38,7 @@ export function placeWords(
 /** ` (line 8)` or ` (Prices row 8)` after a key; empty if its line is unknown. */
 export function exampleWords({ file, line }: Omit<KeyExample, 'key'>, source: PlanSource): string {
   if (line === null) return '';
-  return ` (${printable(rowPlace(line, null, source.files[file ?? 0]?.places))})`;
+  const { places, sourceRows } = source.files[file ?? 0] ?? {};
+  const row = sourceRows?.[line];
+  return ` (${printable(rowPlace(line, null, places))}${row === undefined ? '' : `, ${printable(row)}`})`;
 }

@@ -1,8 +1,9 @@
 import { Readable } from 'node:stream';
 import { buffer, text } from 'node:stream/consumers';
+import { z } from 'zod';
 import { readCsv } from '../csv/read-csv.ts';
-import { hasRejectsWorkbook } from '../model/plan.ts';
-import { formatRow, inertCell, LEGACY_ENCODINGS, withoutInertMark } from '../model/row.ts';
+import { hasRejectsWorkbook, type PlanSource } from '../model/plan.ts';
+import { formatRow, inertCell, LEGACY_ENCODINGS, rowPlace, withoutInertMark } from '../model/row.ts';
 import type { Run } from '../model/run.ts';
 import { SourceError, UsageError } from '../model/storeferry-error.ts';
 import { readPlan } from '../plan/plan-file.ts';
@@ -245,8 +246,47 @@ export function stageCorrected(rejected: Run, onEdits: (edits: RejectsEdits) => 
     const snapshot = await stageContents(corrected.files, readAs, folder);
     const guard = retryGuardOf(rejected, corrected, job.import);
     await saveRetryGuard(folder, guard);
+    await folder.write(SOURCE_ROWS_FILE, [JSON.stringify(sourceRowsOf(corrected, plan?.source))]);
     // The same rows with other refused cells give another plan.
     return { ...snapshot, sha256: digestOf([snapshot.sha256, guard.refused]) };
+  };
+}
+
+/** By file and line of the corrected rejects, the rows of the source from which they come. */
+const SOURCE_ROWS_FILE = 'source-rows.json';
+const sourceRowsSchema = z.array(z.record(z.string(), z.string()));
+type SourceRows = z.infer<typeof sourceRowsSchema>;
+
+function sourceRowsOf({ files, origins }: CorrectedRejects, source: PlanSource | undefined): SourceRows {
+  const rows: SourceRows = files.map(() => ({}));
+  for (const { file, line, sourceLine } of origins) {
+    const own = rows[file];
+    if (own !== undefined) own[line] = sourceRow(sourceLine, source?.files ?? []);
+  }
+  return rows;
+}
+
+/** `Prices row 17`, or `line 17 of catalog.csv`; of a retry that is retried again, the row of the first source. */
+function sourceRow(written: string, files: PlanSource['files']): string {
+  const end = files.length > 1 ? written.lastIndexOf(':') : -1;
+  const line = written.slice(end + 1);
+  const file = end < 0 ? files[0] : files.find(({ name }) => name === written.slice(0, end));
+  if (file === undefined) return `line ${written} of the source`;
+  const { name, places, sourceRows } = file;
+  if (places === undefined) return sourceRows?.[line] ?? `line ${line} of ${name}`;
+  return `${end < 0 ? '' : `${name} `}${rowPlace(Number(line), null, places)}`;
+}
+
+/** Adds to the source of a retry the rows from which its lines come; changes nothing in another run. */
+export async function sourceNamer(folder: RunFolder): Promise<(source: PlanSource) => PlanSource> {
+  if (!(await folder.exists(SOURCE_ROWS_FILE))) return (source) => source;
+  const read = sourceRowsSchema.safeParse(JSON.parse(await text(await folder.read(SOURCE_ROWS_FILE))));
+  return (source) => {
+    const files = source.files.map((file, index) => {
+      const sourceRows = read.data?.[index];
+      return sourceRows === undefined ? file : { ...file, sourceRows };
+    });
+    return { ...source, files };
   };
 }
 

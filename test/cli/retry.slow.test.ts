@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { manyProducts, shopifyCatalog } from '../support/catalog.ts';
 import { type Nightly, setupNightly } from '../support/nightly.ts';
 import { errorAnswer, unauthorized } from '../support/store/faults.ts';
+import { makeXlsx } from '../tables/workbooks.ts';
 
 interface Rejected extends Nightly {
   readonly run: string;
@@ -133,6 +134,49 @@ describe('retry', () => {
     await scene.save(scene.rejects.replaceAll('tbc', '21.00'));
     expect((await scene.retry()).json).toMatchObject({ status: 'done', applied: 1 });
     expect(scene.store.lastBody('product-2')).toContain('21');
+  });
+
+  it('names the line of the rejects file and the row of the source, also where it is retried again', async () => {
+    await using scene = await setup();
+    // product-4 is in line 5 of catalog.csv, and in line 3 of its rejects.
+    await scene.save(scene.rejects.replace('tbc', '21.00').replace('tbc', 'soon'));
+    const { json } = await scene.retry();
+    expect(json).toMatchObject({ applied: 1, rejected: 1 });
+    const retried = String(json['run']);
+    const file = join(scene.workspace.dir, String(json['rejectsFile']));
+    const again = await readFile(file, 'utf8');
+    expect(again).toMatch(/\(line 5 of \S*catalog\.csv, column Variant Price\).*,3\r?\n$/);
+    const shown = await scene.workspace.storeferry('runs', retried);
+    expect(shown.stdout.replaceAll(/\s+/g, ' ')).toMatch(/line 3 \(line 5 of \S*catalog\.csv\)/);
+    await writeFile(file, again.replace('soon', 'never'));
+    const second = await scene.retry(retried);
+    expect(second.json).toMatchObject({ rejected: 1 });
+    expect(await readFile(join(scene.workspace.dir, String(second.json['rejectsFile'])), 'utf8')).toMatch(
+      /\(line 5 of \S*catalog\.csv, column Variant Price\).*,2\r?\n$/,
+    );
+  });
+
+  it('names the row of the sheet', async () => {
+    await using nightly = await setupNightly(0, { safety: '{ maxRejects: off, minRows: 0 }' });
+    const { workspace } = nightly;
+    await workspace.write(
+      'jobs/sheet.yaml',
+      'import: products\nstore: main\nsource: { path: prices.xlsx }\nmapping: shopify-products\nsafety: { maxRejects: off }\n',
+    );
+    const rows = [
+      ['Handle', 'Title', 'Variant Price'],
+      ['lamp', 'Lamp', '10.00'],
+      ['hat', 'Hat', 'tbc'],
+    ];
+    await writeFile(join(workspace.dir, 'prices.xlsx'), makeXlsx([{ name: 'Prices', rows }]));
+    const { run, rejectsFile } = (await workspace.storeferry('run', 'sheet', '--json')).json();
+    const file = join(workspace.dir, String(rejectsFile));
+    await writeFile(file, (await readFile(file, 'utf8')).replace('tbc', 'soon'));
+    const retried = (await workspace.storeferry('retry', String(run), '--json')).json();
+    expect(retried).toMatchObject({ rejected: 1 });
+    expect(await readFile(join(workspace.dir, String(retried['rejectsFile'])), 'utf8')).toContain(
+      '(Prices row 3, column Variant Price)',
+    );
   });
 
   it('sends a row whose key could not be read once it has one, unless the store knows that key', async () => {

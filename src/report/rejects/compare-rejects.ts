@@ -27,6 +27,8 @@ export interface ComparedRejects {
   readonly refused: readonly (CorrectedPlace & { readonly cell: DamagedCell })[];
   /** The rows that were rejected without a key. */
   readonly keyless: readonly CorrectedPlace[];
+  /** The `storeferry_line` of the first rows. */
+  readonly origins: readonly (CorrectedPlace & { readonly sourceLine: string })[];
   /** How many rows have something in common with the rejected rows. */
   readonly alike: number;
   /** A digest of the non-ASCII text that the user typed. Two readings of a file may differ only in this text. */
@@ -39,6 +41,9 @@ export interface ComparedRejects {
 
 /** With more added rows than this it is another file, and would fill the memory. */
 const MOST_ADDED = 10_000;
+
+/** Far more than people correct by hand. */
+const MAX_ORIGINS = 20_000;
 
 /** Enough characters to recognise the script of the text. */
 const TYPED_KEPT = 10_000;
@@ -59,6 +64,7 @@ export async function compareRejects(
   const sums = { rows: 0, editedRows: 0, addedRows: 0, editedCells: 0, restoredCells: 0, refusedCells: 0 };
   const refusedRows: (CorrectedPlace & { readonly cell: DamagedCell })[] = [];
   const keyless: CorrectedPlace[] = [];
+  const origins: ComparedRejects['origins'][number][] = [];
   const added: Pick<JoinedRow, 'line' | 'header' | 'sourceLine'>[] = [];
   const doubtful: UntouchedRow[] = [];
   const typed = createHash('sha256');
@@ -93,6 +99,8 @@ export async function compareRejects(
       keepFirst(refused, row.refused);
       for (const { column } of row.edits) byColumn.set(column, (byColumn.get(column) ?? 0) + 1);
       const place = { file: row.header, line: row.line };
+      if (row.kind !== 'added' && origins.length < MAX_ORIGINS)
+        origins.push({ ...place, sourceLine: row.sourceLine });
       const [cell] = row.refused;
       if (cell !== undefined) refusedRows.push({ ...place, cell });
       if (row.keyless) keyless.push(place);
@@ -128,6 +136,7 @@ export async function compareRejects(
     edits,
     refused: refusedRows,
     keyless,
+    origins,
     alike,
     typed: typed.digest('hex'),
     typedStart,

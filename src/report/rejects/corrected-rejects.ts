@@ -13,7 +13,7 @@ import { quotedCell } from './rejects-edits.ts';
 import { columnKeys, LINE_COLUMN, type RejectedKey, withoutBlankSurplus } from './rejects-file.ts';
 
 /** A corrected rejects file, ready to be read as a source. */
-export interface CorrectedRejects extends Pick<ComparedRejects, 'edits' | 'refused' | 'keyless'> {
+export interface CorrectedRejects extends Pick<ComparedRejects, 'edits' | 'refused' | 'keyless' | 'origins'> {
   readonly dialect: Dialect;
   /** The rejected keys. */
   readonly keys: readonly RejectedKey[];
@@ -34,11 +34,11 @@ export interface CorrectedRejects extends Pick<ComparedRejects, 'edits' | 'refus
 export async function readCorrectedRejects(options: CorrectedRejectsOptions): Promise<CorrectedRejects> {
   const found = await findReading(options);
   const { layout, dialect } = found;
-  const { edits, refused, keyless } = found.compared;
+  const { edits, refused, keyless, origins } = found.compared;
   const delimiter = options.index.delimiter;
   return {
     dialect,
-    ...{ edits, refused, keyless },
+    ...{ edits, refused, keyless, origins },
     keys: options.index.keys,
     files: layout.headers.map((header, index) => ({
       name: layout.headers.length === 1 ? options.name : `${options.name} (${index + 1})`,

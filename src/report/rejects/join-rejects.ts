@@ -59,7 +59,7 @@ export interface JoinedRow extends ComparedRow {
   readonly kind: 'alike' | 'other' | 'added';
   /** The row of the copy, if the line may belong to another row. */
   readonly doubtful: UntouchedRow | undefined;
-  /** Its `storeferry_line`. */
+  /** Its `storeferry_line`, or that of its original row. */
   readonly sourceLine: string;
   /** Whether it was rejected without a key. */
   readonly keyless: boolean;
@@ -110,7 +110,7 @@ export async function* joinRejects(
         cells: layout.cut(compared.cells, header, length),
         kind: isAlike ? 'alike' : 'other',
         doubtful: options.asTyped === true || isLike(original, cells, layout.named) ? undefined : original,
-        sourceLine: line,
+        sourceLine: original.line,
         keyless: keyless.has(original.line),
       });
     }

@@ -9,8 +9,15 @@ export interface Rejection {
   readonly key?: string | null;
 }
 
-/** How rows of a file of the snapshot are identified, if the file has no text lines. */
-type PlacesOf = (file: number) => TablePlaces | undefined;
+/** How rows of a file of the snapshot are identified. */
+interface RowNames {
+  /** If the file has no text lines. */
+  readonly places?: TablePlaces | undefined;
+  /** As in a PlanSource. */
+  readonly sourceRows?: Readonly<Record<string, string>> | undefined;
+}
+
+type NamesOf = (file: number) => RowNames;
 
 const MOST_REASONS = 5;
 const LONGEST_REASON = 1000;
@@ -27,15 +34,15 @@ export class RejectedSpans {
   #count = 0;
   readonly #reasons: KeptReason[] = [];
   readonly #reasonIds = new Map<string, number>();
-  readonly #placesOf: PlacesOf;
+  readonly #namesOf: NamesOf;
 
-  constructor(placesOf: PlacesOf = () => undefined) {
-    this.#placesOf = placesOf;
+  constructor(namesOf: NamesOf = () => ({})) {
+    this.#namesOf = namesOf;
   }
 
   add({ spans, reason }: Rejection): void {
-    const places = this.#placesOf(spans[0]?.file ?? 0);
-    for (const fault of faultsOf(reason)) this.#add(spans, this.#idOf(fault, places));
+    const names = this.#namesOf(spans[0]?.file ?? 0);
+    for (const fault of faultsOf(reason)) this.#add(spans, this.#idOf(fault, names));
   }
 
   #add(spans: Rejection['spans'], id: number): void {
@@ -94,16 +101,14 @@ export class RejectedSpans {
     return texts.join(' / ');
   }
 
-  #idOf(reason: Reason, places: TablePlaces | undefined): number {
-    const text = reasonText(reason, places);
+  #idOf(reason: Reason, names: RowNames): number {
+    const text = reasonText(reason, names);
     const known = this.#reasonIds.get(text);
     if (known !== undefined) return known;
     this.#reasonIds.set(text, this.#reasons.length);
-    const { line, ...placeless } = reason;
-    return (
-      this.#reasons.push({ text, line, atLine: line === undefined ? text : reasonText(placeless, places) }) -
-      1
-    );
+    const { line } = reason;
+    const atLine = line === undefined ? text : reasonText(reason, names, { ownLine: true });
+    return this.#reasons.push({ text, line, atLine }) - 1;
   }
 
   #double(): void {
@@ -132,11 +137,16 @@ function textAt(reason: KeptReason | undefined, line: number): string {
   return reason.line === line ? reason.atLine : reason.text;
 }
 
-/** The text of a reason for a cell, with the position of its cause. */
-function reasonText({ message, line, column }: Reason, places: TablePlaces | undefined): string {
-  const row = line === undefined ? undefined : rowPlace(line, column, places);
+/** The text of a reason for a cell, with the position of its cause; `ownLine`: without the line, which another column has. */
+function reasonText(
+  { message, line, column }: Reason,
+  { places, sourceRows }: RowNames,
+  { ownLine } = { ownLine: false },
+): string {
+  const row = line === undefined || ownLine ? undefined : rowPlace(line, column, places);
   const place = [
     row,
+    line === undefined ? undefined : sourceRows?.[line],
     column === undefined || `${message}${row}`.includes(column) ? undefined : `column ${column}`,
   ].filter((part) => part !== undefined);
   return `${message}${place.length === 0 ? '' : ` (${place.join(', ')})`}`.slice(0, LONGEST_REASON);

@@ -14,6 +14,8 @@ export interface RejectsSource {
   readonly name: string;
   /** How its rows are identified, if the file has no text lines. */
   readonly places?: TablePlaces | undefined;
+  /** Of corrected rejects, as in a PlanSource. */
+  readonly sourceRows?: Readonly<Record<string, string>> | undefined;
   open(): Promise<Table & { readonly dialect: Dialect }>;
 }
 
@@ -71,9 +73,9 @@ async function withRejectedRows(
   write: (gathered: Gathered) => Promise<void>,
 ): Promise<{ readonly rows: number }> {
   const { folder } = options;
-  const placesOf = (file: number) => options.sources[file]?.places;
-  const rejected = new RejectedSpans(placesOf);
-  const keyless = new RejectedSpans(placesOf);
+  const namesOf = (file: number) => options.sources[file] ?? {};
+  const rejected = new RejectedSpans(namesOf);
+  const keyless = new RejectedSpans(namesOf);
   const keys = new Set<string>();
   for await (const batch of options.rejections) {
     for (const rejection of batch) {

@@ -154,6 +154,7 @@ async function writeRunRejects(
   const sources = snapshot.files.map((file, index) => ({
     name: file.name,
     places: source.files[index]?.places,
+    sourceRows: source.files[index]?.sourceRows,
     open: () => openSnapshotFile({ snapshot, folder, request }, file, index),
   }));
   const { rows } = await writeRejects({

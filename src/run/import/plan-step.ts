@@ -14,6 +14,7 @@ import { importTarget } from '../../state/state.ts';
 import { digestOf } from '../digest-of.ts';
 import { comparableKeyDigest, readMappingTables } from '../inputs/open-mapping.ts';
 import { tablesDigest } from '../inputs/side-table.ts';
+import { sourceNamer } from '../read-corrections.ts';
 import { planRelease } from '../records/plan-release.ts';
 import { guardRetry, loadRetryGuard } from '../retry-guard.ts';
 import type { ImportRequest, RunContext } from '../run-context.ts';
@@ -39,6 +40,7 @@ export async function planStep(context: RunContext, request: ImportRequest, stag
   const ledger = context.state.ledger(importTarget(run));
   const plannedAt = await planPosition(context, run);
   const guard = run.kind === 'retry' ? await loadRetryGuard(folder) : undefined;
+  const nameSource = await sourceNamer(folder);
   const { redact } = context;
   const hasBlocks =
     guard === undefined && run.sample === undefined && job.mode !== 'update' && job.mode !== 'create';
@@ -60,7 +62,7 @@ export async function planStep(context: RunContext, request: ImportRequest, stag
         redact,
       ),
     mustReadAgain: () => settleCurrency(context, run, source.currencies),
-    describeSource: () => redactedSource(reading.describe(), redact),
+    describeSource: () => redactedSource(nameSource(reading.describe()), redact),
     ledger,
     folder,
     resend: run.resend,
