@@ -247,7 +247,7 @@ export function lineAt(bytes: Uint8Array, start: number, line: number, offset: n
 }
 
 const UNQUOTED_HINT =
-  'Quote the whole cell and double the quotes in it ("12"" vinyl"); if the file never quotes cells, set `quotes: none` in the source of the job.';
+  'Quote the whole cell and double the quotes in it ("12"" vinyl"); if the file never quotes cells, set `quotes: none` in the source of the job (`--quotes none` for init).';
 
 const EXPLANATIONS: Readonly<
   Record<StructureFaultKind, { readonly message: string; readonly hint: string }>

@@ -88,6 +88,41 @@ describe('a first import', () => {
     expect(made.code).toBe(0);
   });
 
+  it('takes the sheet that has a usual name and the columns of a known format, among others', async () => {
+    const workbook = makeXlsx([
+      {
+        name: 'Export Summary',
+        rows: [
+          ['Sheet', 'Rows'],
+          ['Products', '2'],
+        ],
+      },
+      {
+        name: 'Customers',
+        rows: [
+          ['ID', 'Email'],
+          ['1', 'ann@x.example'],
+        ],
+      },
+      { name: 'Products', rows: ROWS },
+    ]);
+    expect((await init('a.xlsx', workbook)).source).toEqual({ path: 'a.xlsx', sheet: 'Products' });
+  });
+
+  it('takes quotes for inches where each row ends with a delimiter, or an option says so', async () => {
+    const tsv =
+      'Handle\tTitle\tVariant Price\tVariant SKU\n\ta\tMug 4" tall\t4.50\t1\t\nb\tCup\t3.00\t2\t\n'.replace(
+        '\n\t',
+        '\n',
+      );
+    const flags = ['--mapping', 'shopify-products'];
+    const source = { path: 'a.tsv', quotes: 'none' };
+    expect((await init('a.tsv', tsv, ...flags)).source).toEqual(source);
+    expect((await init('a.tsv', tsv.replace('Cup', '"Cup'), ...flags, '--quotes', 'none')).source).toEqual(
+      source,
+    );
+  });
+
   it('proposes the elements of an XML file that are its records', async () => {
     const xml = `<?xml version="1.0"?><shop><categories><category/><category/></categories><offers>${ELEMENTS}</offers></shop>`;
     const made = await init('a.xml', xml, '--mapping', 'new', '--import', 'products');

@@ -4,7 +4,9 @@ import { homedir } from 'node:os';
 import { basename, dirname, isAbsolute, relative, resolve, sep } from 'node:path';
 import { freeName } from '../../config/edit-file.ts';
 import type { NewSource } from '../../config/new-workspace/new-workspace.ts';
+import { availableMappings } from '../../config/workspace.ts';
 import { languagesOf } from '../../mapping/guess/propose-mapping.ts';
+import { recogniseFile } from '../../mapping/guess-mapping.ts';
 import { didYouMean } from '../../model/nearest.ts';
 import { delimiterName, delimiterSchema, encodingSchema, tableFields } from '../../model/row.ts';
 import {
@@ -17,6 +19,7 @@ import {
 import { counted } from '../../report/printable.ts';
 import {
   describeLook,
+  fileToGuess,
   lookAtSource,
   lookForNewJob,
   type ReadingQuestion,
@@ -102,6 +105,7 @@ async function lookUntilClear(
     headerRow: dialect('--header-row', tableFields.headerRow, rowNumber(options.headerRow)),
     encoding: dialect('--encoding', encodingSchema, options.encoding),
     delimiter: dialect('--delimiter', delimiterSchema, options.delimiter),
+    quotes: quotesOf(options.quotes),
   };
   for (;;) {
     try {
@@ -127,9 +131,17 @@ async function unquoted(
   if (!(error instanceof CsvError) || known.quotes !== undefined) return undefined;
   const look = await lookAtSource(file, { ...known, quotes: 'none' }).catch(() => undefined);
   if (look === undefined || look.rowCount !== look.rows.length) return undefined;
-  const rows = [look.header, ...look.rows.map(({ cells }) => cells)];
-  const isClear = rows.every(
-    (cells) => cells.length === look.header.length && !cells.some((cell) => cell.trimStart().startsWith('"')),
+  const { header } = look;
+  const rows = look.rows.map(({ cells }) => cells);
+  // A delimiter at the end of each row leaves a blank cell beyond the header.
+  const width = rows[0]?.length ?? header.length;
+  const isWhole = width === header.length || width === header.length + 1;
+  const isClear = [header, ...rows].every(
+    (cells) =>
+      isWhole &&
+      (cells === header || cells.length === width) &&
+      (cells[header.length] ?? '').trim() === '' &&
+      !cells.some((cell) => cell.trimStart().startsWith('"')),
   );
   if (!isClear) return undefined;
   say(`${error.message} No cell begins with a quote, so the file never quotes cells. Taken: quotes: none.`);
@@ -154,10 +166,35 @@ async function decide(
           known,
           file,
         )
-      : question.likely;
+      : key === 'sheet'
+        ? await likelySheet(asking, question, known, file)
+        : question.likely;
   const flag = key === 'headerRow' ? '--header-row' : `--${key}`;
   const chosen = await choose(asking, question.error, flag, text, { choices, likely });
   return key === 'headerRow' ? { headerRow: Number(chosen) } : { [key]: chosen };
+}
+
+/** Usual names of the sheets that programs write products and contacts to, among sheets of other things. */
+const SHEET_NAME = /^(?:products?|items?|catalog(?:ue)?|contacts?|customers?|subscribers?)$/i;
+
+/** The only sheet that has a usual name and the columns of a known format. */
+async function likelySheet(
+  { dir, say }: Asking,
+  { choices, likely }: ReadingQuestion,
+  known: Reading,
+  file: string,
+): Promise<string | undefined> {
+  const mappings = availableMappings(dir, process.env);
+  const fitting: string[] = [];
+  for (const { value: sheet } of choices.filter(({ value }) => SHEET_NAME.test(value))) {
+    const look = await lookAtSource(file, { ...known, sheet }).catch(() => undefined);
+    if (look !== undefined && recogniseFile(fileToGuess(look), mappings).best !== undefined)
+      fitting.push(sheet);
+  }
+  const [only, second] = fitting;
+  if (only === undefined || second !== undefined) return likely;
+  say(`The sheet ${only} alone has the columns of a known format.`);
+  return only;
 }
 
 /** The charsets in which the languages of headers are written, where these have letters of their own. */
@@ -236,6 +273,11 @@ async function choose(
 
 function rowNumber(given: string | undefined): number | undefined {
   return given === undefined ? undefined : Number(given);
+}
+
+function quotesOf(given: string | undefined): 'none' | undefined {
+  if (given === undefined || given === 'none') return given;
+  throw new UsageError('--quotes: expected none.');
 }
 
 interface Schema<Value> {

@@ -14,6 +14,7 @@ export const INIT_OPTIONS = {
   headerRow: text('number', 'the row of the header, if it is not the first row'),
   encoding: text('charset', 'the charset of the file, if it is not UTF-8'),
   delimiter: text('name', 'the delimiter of the file, if it cannot be detected'),
+  quotes: text('how', 'none: the file never quotes cells, so a quote is an inch mark'),
   copy: flag('copy the file into the workspace'),
   mapping: text(
     'name',

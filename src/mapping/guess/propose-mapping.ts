@@ -1,7 +1,13 @@
 import { didYouMean, loosened } from '../../model/nearest.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
 import { isSectionHeading } from '../is-section-heading.ts';
-import type { ContactMappingSpec, ContactSpec, MappingFile, MappingSpec } from '../spec/mapping-spec.ts';
+import type {
+  ContactMappingSpec,
+  ContactSpec,
+  MappingFile,
+  MappingSpec,
+  ProductMappingSpec,
+} from '../spec/mapping-spec.ts';
 import type { Flag, Value } from '../spec/value.ts';
 import { cleanContactCell } from '../values/cell.ts';
 import { draftProduct } from './draft-product.ts';
@@ -11,6 +17,7 @@ import {
   Guess,
   type MappingAnswers,
   type MappingQuestion,
+  type ProductGuess,
   type ProposedColumn,
 } from './guess.ts';
 import { readContactHeader, readProductHeader } from './header-reading.ts';
@@ -118,7 +125,8 @@ export function proposeMapping(
   switch (imports) {
     case 'products': {
       const guess = new Guess(sampled, readProductHeader, answers, uses);
-      return { imports, ...resultOf(guess, draftProduct(guess, headings)) };
+      const spec = draftProduct(guess, headings);
+      return { imports, ...resultOf(guess, spec && withShortRows(guess, spec, { header, rows })) };
     }
     case 'contacts': {
       const guess = new Guess(sampled, readContactHeader, answers, uses);
@@ -142,6 +150,19 @@ function headingsOf(rows: readonly (readonly string[])[]): ReadonlySet<readonly 
     return merged.length > 0 || others.filter((other) => isFilled(other[at])).length > others.length * 0.8;
   });
   return areHeadings ? headings : new Set();
+}
+
+/** The mapping of a file all of whose rows lack the same last columns, which it does not use. */
+function withShortRows(
+  guess: ProductGuess,
+  spec: ProductMappingSpec,
+  { header, rows }: FileToGuess,
+): ProductMappingSpec {
+  const width = rows[0]?.length ?? header.length;
+  const isShort = width < header.length && rows.every(({ length }) => length === width);
+  if (!isShort || [...guess.used.values()].some(({ column }) => column.index >= width)) return spec;
+  guess.notes.push(`All rows have ${width} cells under ${header.length} headers: the last ones are blank.`);
+  return { ...spec, csv: { shortRows: 'pad' } };
 }
 
 function refuseUnknownFields(imports: MappingSpec['import'], answers: MappingAnswers): void {

@@ -137,6 +137,21 @@ describe('names and addresses', () => {
   );
 });
 
+describe('rows that all lack their last cells', () => {
+  it('are read, if no column of the mapping is among these', async () => {
+    const list = await sent('Product ID;Nazwa;Cena;Ilosc;Pozycja\n1;Lampa;47.97;90\n2;Kinkiet;12.00;3');
+    expect(list.map(({ title, variants: [one] }) => [title, one?.price, one?.quantity])).toEqual([
+      ['Lampa', 47.97, 90],
+      ['Kinkiet', 12, 3],
+    ]);
+  });
+
+  it('are not read, if some rows have them', () => {
+    const { spec } = proposal('Nazwa;Cena;Pozycja\nLampa;47.97\nKinkiet;12.00;3');
+    expect(spec).not.toHaveProperty('csv');
+  });
+});
+
 describe('the address of a contact', () => {
   it.each(['Postal', 'ZIP/Postal', 'Postal Zip', 'Zip/Postal Code', 'POSTAL_ZIP'])(
     'has its postal code in %s',
