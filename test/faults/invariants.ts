@@ -31,5 +31,5 @@ export const INVARIANTS: Readonly<Record<number, string>> = {
   29: 'the ledger says acknowledged only of what the store’s own answer proved',
   30: 'no request deletes a product that this job does not own by proof',
   31: 'an attempt ends by its deadline',
-  32: 'an undo gives the store what it had before the run, whenever either is killed',
+  32: 'no run continues or undoes over what another wrote since; an undo gives the store what it had before the run',
 };

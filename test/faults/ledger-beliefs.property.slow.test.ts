@@ -29,7 +29,7 @@ async function measureHistories(
   const note = (fault: string) => {
     fired[fault] = (fired[fault] ?? 0) + 1;
   };
-  let wrong: Findings = { falseBeliefs: [], strangersDeleted: [], notBrought: [] };
+  let wrong: Findings = { falseBeliefs: [], strangersDeleted: [], staleRuns: [], notBrought: [] };
   const property = fc.asyncProperty(histories, async (history) => {
     const found = await live(await keep(history), history, note);
     if (Object.values(found).every(({ length }) => length === 0)) return true;
@@ -45,6 +45,8 @@ async function measureHistories(
   const strangers = none('strangers deleted', wrong.strangersDeleted.length);
   figure(context, { invariant: 30, seed, fired: histored, measured: [strangers] });
   figure(context, { invariant: 29, seed, fired: histored, measured: [falseBeliefs] });
+  const stale = none('records left otherwise by runs that are done', wrong.staleRuns.length);
+  figure(context, { invariant: 32, seed, fired: histored, measured: [stale] });
   expect(wrong.notBrought, 'without faults, three runs bring the store to what the sources say').toEqual([]);
   expect(details.failed).toBe(false);
 }

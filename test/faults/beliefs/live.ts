@@ -9,6 +9,8 @@ const HOUR_MS = 3_600_000;
 export interface Findings {
   readonly falseBeliefs: readonly string[];
   readonly strangersDeleted: readonly string[];
+  /** What runs say that is not so, because they were planned before another job wrote. */
+  readonly staleRuns: readonly string[];
   /** What the store does not hold as the sources say after three more runs of each job without faults. */
   readonly notBrought: readonly string[];
 }
@@ -33,7 +35,12 @@ export async function live(
     for (const job of [...JOBS, ...JOBS, ...JOBS]) await world.run(job, world.sourceOf(job), NO_FAULTS);
     falseBeliefs.push(...(await world.falseBeliefs()).map((belief) => `after the last runs: ${belief}`));
     const { strangersDeleted } = world.store;
-    return { falseBeliefs, strangersDeleted, notBrought: await world.notAsInSources() };
+    return {
+      falseBeliefs,
+      strangersDeleted,
+      staleRuns: world.staleRuns,
+      notBrought: await world.notAsInSources(),
+    };
   } finally {
     clock.restore();
   }

@@ -4,13 +4,20 @@ import type { ImportJob } from '../../../src/config/job/job.ts';
 import { storeSchema } from '../../../src/config/store-config.ts';
 import { DEFAULT_LIMITS } from '../../../src/model/input-limits.ts';
 import type { MappedRecord } from '../../../src/model/mapped-record.ts';
-import { type Run, UNFINISHED } from '../../../src/model/run.ts';
+import type { Run } from '../../../src/model/run.ts';
 import { readPlan, readShard } from '../../../src/plan/plan-file.ts';
 import { planImport } from '../../../src/plan/plan-import.ts';
 import { fingerprintOf } from '../../../src/plan/shard-writer.ts';
 import { applyStep, type DeliverShards } from '../../../src/run/import/apply-step.ts';
+import {
+  continueOrBegin,
+  planPosition,
+  supersedeOthers,
+  whyNotContinue,
+} from '../../../src/run/import/continue-or-begin.ts';
 import type { RunContext } from '../../../src/run/run-context.ts';
 import { sendOperations } from '../../../src/run/send-operations.ts';
+import { saveSnapshot, snapshotOf } from '../../../src/source/snapshot.ts';
 import { IN_DOUBT, type LedgerMark, type Lock, type State } from '../../../src/state/state.ts';
 import { NO_LIMITS, product } from '../../plan/plan-of.ts';
 import { sampleRun, TARGET } from '../../state/samples.ts';
@@ -46,9 +53,6 @@ function jobOf(name: string): ImportJob {
   };
 }
 
-/** Stands for the copy of the source: a run without it is not continued. */
-const SNAPSHOT = 'snapshot.json';
-
 const ATTRIBUTES = { fence: { name: 'target', token: 'held' }, lost: new AbortController().signal };
 const LOCK: Lock = {
   ...ATTRIBUTES,
@@ -74,6 +78,8 @@ function recordsOf(source: Source): MappedRecord[] {
  */
 export class World {
   readonly store: SimulatedStore;
+  /** Records that a run left otherwise than its source has them, although it ended as done. */
+  readonly staleRuns: string[] = [];
   readonly #keeping: Keeping;
   readonly #note: (fault: string) => void;
   readonly #files = new Map<string, Map<string, Buffer>>();
@@ -105,7 +111,7 @@ export class World {
         resend,
         ...(stateLoss === null ? {} : { stateLoss }),
       });
-      const run = await this.#continueOrBegin(context, begun);
+      const run = await continueOrBegin(context, begun);
       await this.#planAndApply(context, process, run, source);
     });
   }
@@ -127,10 +133,11 @@ export class World {
       const [newest] = await runs.list({ job, limit: 1 });
       if (newest?.status !== 'planned' || newest.digest === null) return;
       if ((await this.#reconcile(context)) !== null) return;
+      if ((await whyNotContinue(context, newest, 0)) !== undefined) return;
       const source: Source = JSON.parse(newest.digest);
       this.#sources.set(job, source);
       const run = await runs.update(newest.id, { kind: 'run', status: 'running', approved: true });
-      await this.#supersedeOthers(context, run);
+      await supersedeOthers(context, run);
       await this.#planAndApply(context, process, run, source);
     });
   }
@@ -159,6 +166,18 @@ export class World {
     this.#lostSinceRequest.add(what);
     // A user who loses both has to wait, as docs/operation.md says: nothing is left that could know of requests at work.
     if (this.#lostSinceRequest.size === 2) this.store.landAll();
+  }
+
+  /** What a run said is done, and is not in the store: of what the job sent, or of what it left out as unchanged. */
+  async #noteStale({ state }: RunContext, { id, job }: Run, source: Source): Promise<void> {
+    const refused = new Set<string>();
+    for await (const page of state.runs.refusals(id)) for (const { key } of page) refused.add(key);
+    for (const { key, body } of recordsOf(source)) {
+      if (refused.has(key)) continue;
+      const truth = this.store.truth(key);
+      if (truth === undefined || truth === fingerprintOf(JSON.stringify(body))) continue;
+      this.staleRuns.push(`${id} of ${job}, ${key}: ${truth ?? 'nothing'}`);
+    }
   }
 
   /** Keys for which the ledger says that the store holds a body which it does not hold. */
@@ -254,47 +273,18 @@ export class World {
     const id = context.newRunId();
     const run = sampleRun({ id, job, kind, digest: JSON.stringify(source), ...changes });
     await context.state.runs.create(run);
-    await context.artifacts.run(id).write(SNAPSHOT, []);
-    return run;
+    await saveSnapshot(context.artifacts.run(id), snapshotOf([]));
+    return (await context.state.runs.get(id)) ?? run;
   }
 
-  /** As continueOrBegin: the oldest unfinished run of the same source, unless the state has lost something. */
-  async #continueOrBegin(context: RunContext, begun: Run): Promise<Run> {
-    const { runs } = context.state;
-    const unfinished = await runs.list({ job: begun.job, kinds: ['run'], statuses: UNFINISHED });
-    const oldest = unfinished.findLast(({ id, digest }) => id !== begun.id && digest === begun.digest);
-    const isWhole =
-      oldest !== undefined && begun.stateLoss === undefined && (await this.#isWhole(context, oldest));
-    const run = isWhole ? oldest : begun;
-    await this.#supersedeOthers(context, run);
-    return run;
-  }
-
-  async #isWhole({ artifacts }: RunContext, { id }: Run): Promise<boolean> {
-    try {
-      const folder = artifacts.run(id);
-      if (!(await folder.exists(SNAPSHOT))) return false;
-      for (const shard of (await readPlan(folder))?.shards ?? []) await readShard(folder, shard);
-      return true;
-    } catch {
-      return false;
-    }
-  }
-
-  async #supersedeOthers({ state, artifacts }: RunContext, by: Run): Promise<void> {
-    for (const { id, status } of await state.runs.list({ job: by.job })) {
-      if (id === by.id || (status !== 'planned' && !UNFINISHED.includes(status))) continue;
-      await state.runs.update(id, { status: 'superseded' });
-      await artifacts.remove(id);
-    }
-  }
-
-  async #planned({ state, artifacts, signal }: RunContext, run: Run, source: Source) {
+  async #planned(context: RunContext, run: Run, source: Source) {
+    const { state, artifacts, signal } = context;
     const folder = artifacts.run(run.id);
     const known = await readPlan(folder);
     if (known !== undefined) return known;
     return await planImport({
       ...{ run: run.id, folder, signal, resend: run.resend, retry: false },
+      plannedAt: await planPosition(context, run),
       job: jobOf(run.job),
       async *openMapped() {
         yield recordsOf(source);
@@ -336,7 +326,9 @@ export class World {
     const unsent = await context.state.runs.unsentReasons(run.id);
     const status = unsent.length > 0 ? 'failed' : 'done';
     await context.state.runs.update(run.id, { status, finishedAt: 0 });
-    if (status === 'done') await context.artifacts.remove(run.id);
+    if (status !== 'done') return;
+    await context.artifacts.remove(run.id);
+    await this.#noteStale(context, run, source);
   }
 
   /** The store as a process reaches it: it may die before a request, while one is under way, or before its answer. */
