@@ -229,7 +229,8 @@ interface NamePattern {
 /** A plain sign, a test of one sign, or null for `*`: any signs, perhaps none. */
 type Token = string | ((sign: string) => boolean) | null;
 
-const TOKEN = /\\(?<escaped>.)|\[(?<not>[!^]?)(?<set>\][^\]]*|[^\]]+)\]|(?<any>[*?])|(?<plain>.)/gsu;
+const TOKEN =
+  /\\(?<escaped>.)|\[(?<not>[!^]?)(?<set>\][^\]]{0,99}|[^\]]{1,99})\]|(?<any>[*?])|(?<plain>.)/gsu;
 
 /** Reads a part of a path. */
 function namePattern(part: string): NamePattern {

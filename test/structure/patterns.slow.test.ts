@@ -57,6 +57,8 @@ async function constructAll(): Promise<void> {
   const redactor = secretRedactor();
   redactor.add('https://me:pass%20word@host.example/a path?key=12345678');
   redactor.redact('');
+  const { keepPlaceholders } = await import('../../src/config/placeholder.ts');
+  keepPlaceholders('', `\${A}\${B:b}`);
   const { editYaml, pausedPart } = await import('../../src/config/edit-yaml.ts');
   pausedPart('a: 1\n', 'schedule');
   editYaml('a: 1\n', [{ set: ['schedule'], value: 1 }]);
