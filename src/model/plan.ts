@@ -260,7 +260,7 @@ export const planSchema = z.object({
   rejections: z.array(reasonGroupSchema),
   skips: z.array(reasonGroupSchema),
   /** Changes that the mapping made to values, such as negative stock that is sent as 0: records per sentence. */
-  notices: z.array(z.object({ message: z.string(), records: z.int() })),
+  notices: z.array(z.object({ message: z.string(), records: z.int(), keys: keysShown.exactOptional() })),
   examples: z.object({
     new: z.array(keyExample),
     changed: z.array(keyExample),

@@ -6,7 +6,7 @@ import {
   type Resource,
 } from '../model/mapped-record.ts';
 import { hidden } from '../model/masked.ts';
-import type { FieldChanges, KeyExample, Takeover } from '../model/plan.ts';
+import type { FieldChanges, KeyExample, Plan, Takeover } from '../model/plan.ts';
 import { type Count, ReasonTally } from '../model/reason.ts';
 import { ADVANCED_FIELD, type FieldChange } from './changes/field-changes.ts';
 import { MoveTally } from './changes/move-tally.ts';
@@ -142,6 +142,7 @@ type OpenTakeover = { sent: number; left: number; examples: string[] };
 const EXAMPLES_KEPT = 5;
 /** A mapping has few notes. This limits the memory if a mapping inserts values into them. */
 const NOTICES_KEPT = 200;
+const NOTICE_KEYS_KEPT = 3;
 
 /** The findings of a plan so far: figures, first examples and reasons, in constant memory. */
 export class PlanTally {
@@ -166,7 +167,7 @@ export class PlanTally {
   unreadableKeys = 0;
   /** Records that the ledger knows. */
   known = 0;
-  readonly #notices = new Map<string, number>();
+  readonly #notices = new Map<string, { records: number; keys: string[] }>();
   readonly #takeovers = new Map<string, OpenTakeover>();
 
   constructor(resource: Resource) {
@@ -177,7 +178,7 @@ export class PlanTally {
     this.#count(standing, 1, record.rows);
     if (standing !== 'new') this.known++;
     if (standing === 'new' || standing === 'changed') this.example(standing, record.key, record);
-    if (record.notes !== undefined) for (const note of record.notes) this.#notice(note);
+    if (record.notes !== undefined) for (const note of record.notes) this.#notice(note, record.key);
   }
 
   /** Records of blocks that stand in the source as they did. */
@@ -225,11 +226,13 @@ export class PlanTally {
   }
 
   /** Most frequent first. */
-  notices(): { message: string; records: number }[] {
+  notices(): Plan['notices'] {
     const { advancedOnly } = this.changes;
-    return [...this.#notices, ...(advancedOnly === 0 ? [] : [[ADVANCED_ONLY, advancedOnly] as const])]
-      .map(([message, records]) => ({ message, records }))
-      .sort((a, b) => b.records - a.records);
+    const found = [...this.#notices].map(([message, notice]) => ({ message, ...notice }));
+    return [
+      ...found,
+      ...(advancedOnly === 0 ? [] : [{ message: ADVANCED_ONLY, records: advancedOnly }]),
+    ].sort((a, b) => b.records - a.records);
   }
 
   takeovers(): Takeover[] {
@@ -242,9 +245,12 @@ export class PlanTally {
     count.rows += rows;
   }
 
-  #notice(message: string): void {
+  #notice(message: string, key: string): void {
     const known = this.#notices.get(message);
     if (known === undefined && this.#notices.size === NOTICES_KEPT) return;
-    this.#notices.set(message, (known ?? 0) + 1);
+    const notice = known ?? { records: 0, keys: [] };
+    notice.records++;
+    if (notice.keys.length < NOTICE_KEYS_KEPT) notice.keys.push(key);
+    this.#notices.set(message, notice);
   }
 }

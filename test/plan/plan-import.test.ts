@@ -168,7 +168,7 @@ describe('a plan', () => {
   it('counts what the mapping changed on the way by its sentence', async () => {
     const raised = { ...record('p0', product('p0'), { line: 2 }), notes: ['quantity below 0 raised to 0'] };
     const { plan } = await planOf({ mapped: [raised, ...products(1, 2)] });
-    expect(plan.notices).toEqual([{ message: 'quantity below 0 raised to 0', records: 1 }]);
+    expect(plan.notices).toEqual([{ message: 'quantity below 0 raised to 0', records: 1, keys: ['p0'] }]);
   });
 
   it('groups rejections and skips by reason, with counts in records and rows and the first lines', async () => {

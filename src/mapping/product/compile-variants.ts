@@ -231,7 +231,10 @@ function readVariants(
   };
   const readAllParts = () => variantRows.map((row) => readParts(fields, row));
   const chosen = fields.faults.alsoOf(choose, readAllParts);
-  const parts = readAllParts();
+  const counts = Map.groupBy(chosen.choices, ({ row }) => row);
+  const parts = readAllParts().map((part, index) =>
+    (counts.get(index)?.length ?? 0) > 1 ? withoutShared(part, fields.notes) : part,
+  );
   const variants: Variant[] = [];
   for (const { row, values } of chosen.choices) {
     const part = parts[row];
@@ -240,9 +243,29 @@ function readVariants(
     fields.trace?.made(variant, variantRows[row]);
     variants.push(variant);
   }
+  const skus = variants.flatMap(({ sku }) => sku ?? []);
+  if (new Set(skus).size < skus.length) {
+    fields.notes.push('variants.sku: variants of one product have the same SKU, sent as it is');
+  }
   const advanced = compiled.advanced ?? variantsDiffer(variants);
   const options = chosen.options.map(({ name, values }) => ({ name, values, advanced }));
   return { options, variants, rows: variantRows };
+}
+
+/**
+ * What a row that gives several variants says of each: its stock is that of all together, and a list of SKUs does not say which is
+ * whose. A stock of 0 is that of each.
+ */
+function withoutShared(part: Partial<VariantParts>, notes: string[]): Partial<VariantParts> {
+  const { quantity = 0, sku = '', ...others } = part;
+  const isList = sku.includes(',');
+  if (isList) notes.push('variants.sku: a list of SKUs for several variants, left out');
+  if (quantity > 0) notes.push('variants.quantity: one stock for several variants together, left out');
+  return {
+    ...others,
+    ...(part.quantity === undefined || quantity > 0 ? {} : { quantity }),
+    ...(part.sku === undefined || isList ? {} : { sku }),
+  };
 }
 
 /** Field by field, in the order in which they are sent: spreading took a tenth of the time of mapping. */

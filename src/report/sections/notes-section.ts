@@ -26,8 +26,12 @@ export function notesSection(facts: RunFacts): Section | null {
   ];
   const items = [
     ...warnings.map((warning) => ({ words: foreign(warning, LONGEST_NOTE), tone: 'warning' as const })),
-    ...(plan?.notices ?? []).map(({ message, records }) => ({
-      words: [`${counted(records, 'record')}: `, foreign(message)],
+    ...(plan?.notices ?? []).map(({ message, records, keys = [] }) => ({
+      words: [
+        `${counted(records, 'record')}: `,
+        foreign(message),
+        keys.length > 0 && ` (${keys.map(printable).join(', ')}${records > keys.length ? ' …' : ''})`,
+      ],
     })),
   ];
   if (items.length === 0) return null;

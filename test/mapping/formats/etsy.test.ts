@@ -31,11 +31,53 @@ describe('etsy-products', () => {
         images: ['https://img.example/1.jpg', 'https://img.example/2.jpg'],
         options: [{ name: 'Size', values: ['S', 'L'] }],
         variants: [
-          { options: ['S'], price: 19.9, quantity: 4 },
-          { options: ['L'], price: 19.9, quantity: 4 },
+          { options: ['S'], price: 19.9 },
+          { options: ['L'], price: 19.9 },
         ],
       },
+      notes: ['variants.quantity: one stock for several variants together, left out'],
     });
+    expect(JSON.stringify(products[0]?.body)).not.toContain('quantity');
+  });
+
+  test('gives the stock of a listing to its only variant, and none of it to several', async () => {
+    const { products } = await map(
+      'TITLE,PRICE,QUANTITY,VARIATION 1 NAME,VARIATION 1 VALUES,SKU',
+      'Mug,10,4,,,M',
+      'Cap,10,4,Size,S,C',
+      'Tee,20,2997,Size,"S,M,L","T-S,T-M,T-L"',
+      'Hat,20,0,Size,"S,M",H',
+    );
+    expect(
+      products.map(({ key, body, notes }) => [
+        key,
+        body.variants.map(({ quantity, sku }) => [quantity, sku]),
+        notes ?? [],
+      ]),
+    ).toEqual([
+      ['mug', [[4, 'M']], []],
+      ['cap', [[4, 'C']], []],
+      [
+        'tee',
+        [
+          [undefined, undefined],
+          [undefined, undefined],
+          [undefined, undefined],
+        ],
+        [
+          'variants.sku: a list of SKUs for several variants, left out',
+          'variants.quantity: one stock for several variants together, left out',
+        ],
+      ],
+      [
+        'hat',
+        [
+          [0, 'H'],
+          [0, 'H'],
+        ],
+        ['variants.sku: variants of one product have the same SKU, sent as it is'],
+      ],
+    ]);
   });
 
   test('reads what there is when columns are missing', async () => {
