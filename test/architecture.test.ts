@@ -88,6 +88,7 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
     ...[
       'records/catalog-as-of.ts',
       'records/forget-record.ts',
+      'records/known-products.ts',
       'records/record-history.ts',
       'records/run-records.ts',
     ],

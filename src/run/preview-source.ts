@@ -18,7 +18,7 @@ import {
 import { type MappingCandidate, type RecognisedFile, recogniseFile } from '../mapping/guess-mapping.ts';
 import { storeListsTable } from '../mapping/lookup-table.ts';
 import { mapTables } from '../mapping/map-tables.ts';
-import type { MappingSpec } from '../mapping/spec/mapping-spec.ts';
+import { type MappingSpec, updateMatch } from '../mapping/spec/mapping-spec.ts';
 import { leavesOf, type Mapped, type TracedField } from '../model/mapped-record.ts';
 import type { Reason } from '../model/reason.ts';
 import { expandBraces, type FilePlace } from '../model/remote-address.ts';
@@ -509,7 +509,15 @@ function compileForPreview(
     spec.import === 'contacts' && spec.contact.id === undefined
       ? { match: 'email', file: 'the crosswalk', find: () => 1 }
       : undefined;
-  return compileMapping(spec, { params, lookups, weightUnit, now, crosswalk, currencies });
+  return compileMapping(spec, {
+    match: updateMatch(spec),
+    params,
+    lookups,
+    weightUnit,
+    now,
+    crosswalk,
+    currencies,
+  });
 }
 
 function previewed(

@@ -83,4 +83,13 @@ export const ASKING_COLUMNS: Readonly<
 };
 
 /** What a person types where any text is an answer, by question. */
-export const TYPED_ANSWERS: Readonly<Record<string, string>> = { imageBase: 'https://img.example/' };
+export const TYPED_ANSWERS: Readonly<Record<string, string>> = {
+  imageBase: 'https://img.example/',
+  'column.price': 'Qty',
+};
+
+/** Further files of products that leave a question open. */
+export const FURTHER_FILES: readonly string[] = [
+  'Product name,Item name,Price\nMug,Blue,4.00\nJug,Red,5.00\n',
+  'SKU,Qty,Place of it\nA1,5,Shelf one\nA2,0,Shelf one\n',
+];

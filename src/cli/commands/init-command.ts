@@ -14,16 +14,18 @@ import {
 } from '../../config/new-workspace/new-workspace.ts';
 import { isName } from '../../config/store-config.ts';
 import { isWorkspace } from '../../config/workspace.ts';
-import { type MappingSpec, unsetParams } from '../../mapping/spec/mapping-spec.ts';
+import { type MappingSpec, unsetParams, updateMatch } from '../../mapping/spec/mapping-spec.ts';
 import { isTimezone } from '../../model/clock.ts';
 import { shellWord } from '../../model/shell-word.ts';
 import { InterruptedError, UsageError } from '../../model/storeferry-error.ts';
 import { printable } from '../../report/printable.ts';
+import type { SourceLook } from '../../run/preview-source.ts';
+import { knownProducts } from '../../run/records/known-products.ts';
 import { defineCommand, type Invocation, optional } from '../define-command.ts';
 import { askCrosswalk } from '../init/ask-crosswalk.ts';
 import { askMapping } from '../init/ask-mapping.ts';
 import { askSource } from '../init/ask-source.ts';
-import { askCurrency, askStore, askVariables, askWeightUnit } from '../init/ask-store.ts';
+import { askCurrency, askStore, askVariables, askWeightUnit, type StoreAnswer } from '../init/ask-store.ts';
 import { type Asking, terminalPrompter } from '../init/asking.ts';
 import { INIT_OPTIONS } from '../init/init-options.ts';
 import { typedProgram } from '../typed-program.ts';
@@ -155,6 +157,7 @@ async function askAll(asking: Asking, hasStores: boolean): Promise<NewWorkspace>
   const source = await askSource(asking);
   const mapping = await askMapping(asking, source.look);
   const { spec } = mapping;
+  if (updateMatch(spec) !== undefined) await sayKnownProducts(asking, store, spec, source.look);
   const imports = spec.import;
   const params = spec.params ?? {};
   const paramValues = await askParams(asking, params);
@@ -181,6 +184,7 @@ async function askAll(asking: Asking, hasStores: boolean): Promise<NewWorkspace>
       store: store.kind === 'known' ? store.name : NEW_STORE,
       source: source.written,
       mapping: mappingName,
+      match: updateMatch(spec),
       params,
       paramValues,
       crosswalk,
@@ -199,6 +203,21 @@ async function askAll(asking: Asking, hasStores: boolean): Promise<NewWorkspace>
             spec,
           },
   };
+}
+
+/** Prints whether the store has the products that the job would change. */
+async function sayKnownProducts(
+  { dir, say }: Asking,
+  store: StoreAnswer,
+  spec: MappingSpec,
+  look: SourceLook,
+): Promise<void> {
+  const { openContext } = await import('../open-context.ts');
+  const { signal } = new AbortController();
+  await using open = store.kind === 'known' ? await openContext(dir, () => undefined, signal) : null;
+  const config = store.kind === 'known' && open !== null ? open.workspace.store(store.name) : null;
+  const text = await knownProducts(open?.context.state ?? null, config, spec, look);
+  if (text !== null) say(text);
 }
 
 /** A name that no mapping of the workspace has. */

@@ -1,4 +1,5 @@
 import type { MappingSpec } from '../../mapping/spec/mapping-spec.ts';
+import type { UpdateMatch } from '../../model/mapped-record.ts';
 import { limitsFor, safetyLimit } from '../../model/safety-limits.ts';
 import type { ImportJob } from '../job/job.ts';
 import { escapePlaceholders, placeholder } from '../placeholder.ts';
@@ -24,6 +25,8 @@ export interface NewJob {
   readonly store: string;
   readonly source: NewSource;
   readonly mapping: string;
+  /** By what an update finds its products; undefined for a job that sends whole products. */
+  readonly match?: UpdateMatch | undefined;
   /** What the mapping lets a job set, for the comments. */
   readonly params: NonNullable<MappingSpec['params']>;
   readonly paramValues: Readonly<Record<string, string>>;
@@ -65,7 +68,7 @@ export function jobText(job: NewJob): string {
     `mapping: ${yamlText(job.mapping)} # how rows become ${job.imports}; your own mappings are in mappings/`,
     ...paramLines(job),
     '',
-    ...(contacts ? crosswalkLines(job) : modeLines()),
+    ...(contacts ? crosswalkLines(job) : modeLines(job)),
     ...(contacts
       ? [
           '# Two rows for one contact: reject both, keep the first or the last, or merge them.',
@@ -89,7 +92,13 @@ function optional(key: string, value: string | undefined, why: string): string[]
   return value === undefined ? [] : [`${key}: ${yamlText(value)} # ${why}`];
 }
 
-function modeLines(): string[] {
+function modeLines({ match }: NewJob): string[] {
+  if (match !== undefined)
+    return [
+      '# Changes only products that jobs of this store have sent; a row of another product is rejected.',
+      'mode: update',
+      `match: ${match} # by what products are found: url, sku or id`,
+    ];
   return [
     '# Products that this job has sent and the source no longer has: upsert keeps them, mirror deletes them.',
     'mode: upsert',

@@ -243,6 +243,7 @@ export function mappingText({ file, header, proposal, spec }: StarterMapping): s
 /** A part of the mapping: a map has a line for each of its keys. */
 function partLines(key: string, part: unknown): string[] {
   if (typeof part !== 'object' || part === null || Array.isArray(part)) return [`${key}: ${flow(part)}`];
+  if (Object.keys(part).length === 0) return [];
   const about = key === 'product' ? ' # url is the key: the same url is the same product in every run' : '';
   return [
     `${key}:${about}`,

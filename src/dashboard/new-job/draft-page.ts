@@ -81,6 +81,7 @@ ${(file === undefined ? problem !== null : hasHeaderRow(file.look)) && headerRow
 ${file !== undefined && mappingSelect(draft, file)}
 </fieldset>
 ${file?.proposal !== undefined && columnsPart(draft, file, file.proposal.columns)}
+${file?.updates != null && html`<p class="notice">${file.updates}</p>`}
 ${file?.spec !== undefined && paramsPart(file, problems)}
 ${file !== undefined && previewPart(file)}
 <p class="actions"><button type="submit" name="do" value="update" class="button" data-without-script>Show the records again</button></p>`;

@@ -10,6 +10,7 @@ import {
   type SourceGuess,
   type SourceLook,
 } from '../../run/preview-source.ts';
+import { knownProducts } from '../../run/records/known-products.ts';
 import { keepNewest, type Upload, type Uploads, withoutFolder } from '../actions/uploads.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import { CSRF_FIELD } from '../pages/post-form.ts';
@@ -90,6 +91,8 @@ export interface DraftFile extends SourceGuess {
   readonly known: readonly MappingFile[];
   /** The name of a known mapping, or `OWN_MAPPING`. */
   readonly mapping: string;
+  /** What the store knows of the products that the file changes; null where it gives whole products. */
+  readonly updates: string | null | undefined;
 }
 
 /** Reads the source of a draft and everything that follows from its answers. PageError while others read theirs. */
@@ -152,8 +155,8 @@ async function readMapping(draft: Draft, look: SourceLook, dashboard: DashboardC
   const workspace = dashboard.openWorkspace();
   const known = workspace.mappingNames().flatMap((name) => workspace.inspection.mapping(name)?.value ?? []);
   const store = fields['store'] ?? workspace.inspection.stores().names?.[0];
-  const { weightUnit = 'kg', currency } =
-    (store === undefined ? undefined : workspace.inspection.store(store)?.value) ?? {};
+  const config = store === undefined ? undefined : workspace.inspection.store(store)?.value;
+  const { weightUnit = 'kg', currency } = config ?? {};
   const guess = await guessIsolated(
     {
       ...draftedChoices(draft, known),
@@ -167,6 +170,7 @@ async function readMapping(draft: Draft, look: SourceLook, dashboard: DashboardC
   return {
     ...guess,
     ...{ look, known, mapping: guess.mapping ?? OWN_MAPPING },
+    updates: guess.spec && (await knownProducts(dashboard.context.state, config ?? null, guess.spec, look)),
     refused: refused && `${refused} The columns are as they were proposed.`,
     preview: typeof preview === 'string' ? shownOf(draft, preview) : preview,
   };

@@ -10,7 +10,7 @@ import {
 } from '../../config/new-workspace/new-workspace.ts';
 import { baseUrlSchema, isName, storeSchema } from '../../config/store-config.ts';
 import type { Workspace } from '../../config/workspace.ts';
-import { unsetParams } from '../../mapping/spec/mapping-spec.ts';
+import { unsetParams, updateMatch } from '../../mapping/spec/mapping-spec.ts';
 import { delimiterName } from '../../model/row.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import { serverTimezone } from '../pages/moment.ts';
@@ -66,7 +66,15 @@ export function newFilesOf(
       copyOf: draft.source.kind === 'file' ? draft.source.upload.path : undefined,
       crosswalkToCome: crosswalk !== undefined && !existsSync(join(dir, CROSSWALK)),
       job: {
-        ...{ name, imports, store: store.name, source, mapping: mappingName, crosswalk },
+        ...{
+          name,
+          imports,
+          store: store.name,
+          source,
+          mapping: mappingName,
+          match: updateMatch(spec),
+          crosswalk,
+        },
         params: spec.params ?? {},
         paramValues: params,
         schedule: schedule.value,

@@ -141,13 +141,30 @@ function pickPrice(guess: ProductGuess): ProductColumn | undefined {
   return undefined;
 }
 
-function mayBePrice({ reading }: ProductColumn): boolean {
-  return !reading.meanings.some(({ concept }) =>
-    ['sku', 'gtin', 'id', 'position', 'parent', 'mpn', 'quantity', 'weight', 'image', 'none'].includes(
-      concept,
-    ),
-  );
+/** Whether a column of amounts may have prices: its header names nothing else, and its values are neither codes nor row numbers. */
+function mayBePrice({ header, reading, values }: ProductColumn): boolean {
+  const { meanings, mentions } = reading;
+  if (meanings.some(({ concept }) => NO_PRICES.includes(concept))) return false;
+  const namesPrice = [...PRICES].some((concept) => mentions.has(concept));
+  if (!namesPrice && NO_PRICES.some((concept) => mentions.has(concept))) return false;
+  if (!namesPrice && /(?:^|[^\p{L}])(?:id|code|nr|no|number|count|year)$|(?:\p{Ll})I[Dd]$/u.test(header))
+    return false;
+  return !values.every((value) => /^\d{8,}$/.test(value));
 }
+
+const PRICES: readonly ProductConcept[] = ['price', 'regular', 'was', 'sale', 'cost', 'otherAmount'];
+const NO_PRICES: readonly ProductConcept[] = [
+  'sku',
+  'gtin',
+  'id',
+  'position',
+  'parent',
+  'mpn',
+  'quantity',
+  'weight',
+  'image',
+  'none',
+];
 
 function askPrice(guess: ProductGuess, candidates: readonly ProductColumn[], reason: string): void {
   guess.askColumn('price', 'the price', candidates, reason, null);

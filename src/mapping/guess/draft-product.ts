@@ -32,7 +32,10 @@ export function draftProduct(
   headings: ReadonlySet<readonly string[]>,
 ): ProductMappingSpec | undefined {
   const sku = pickSku(guess);
-  const titleColumn = pickTitle(guess);
+  const titleColumn = pickTitle(guess, sku);
+  if (titleColumn === 'none') return sku && draftUpdate(guess, sku);
+  // Whether the file must have a price depends on the answer.
+  if (guess.isAsked('title') && mayUpdate(guess, sku)) return undefined;
   const asked = guess.questions.length;
   const spread = draftSpread(guess);
   const prices = guess.questions.length > asked ? undefined : draftPrices(guess, spread?.price);
@@ -143,33 +146,98 @@ function isSequence({ values }: SampledColumn): boolean {
   return values.length > 1 && values.every((value, index) => Number(value) === index + Number(values[0]));
 }
 
-function pickTitle(guess: ProductGuess): ProductColumn | undefined {
+/** Whether a file without names of products may change the prices or the stock of products that the store has. */
+function mayUpdate({ columns }: ProductGuess, sku: ProductColumn | 'none' | undefined): boolean {
+  const changes = columns.filter(
+    ({ reading, values }) =>
+      values.length > 0 &&
+      CHANGING.some(
+        (concept) =>
+          reading.mentions.has(concept) || reading.meanings.some((meaning) => meaning.concept === concept),
+      ),
+  );
+  return sku !== undefined && changes.length > 0;
+}
+
+const CHANGING = ['price', 'regular', 'quantity', 'availability'] as const;
+
+/** The name of the product; `none` if the file has none, because it changes known products. Undefined while that is asked. */
+function pickTitle(guess: ProductGuess, sku: ProductColumn | undefined): ProductColumn | 'none' | undefined {
+  const mayBeNone = mayUpdate(guess, sku);
+  const given = guess.given('title');
+  if (given === 'none' && mayBeNone) return given;
   const title = guess.pick({
     field: 'title',
     what: 'the name of the product',
     concepts: ['title'],
+    isRequired: true,
     prefer: ({ header }) => !isProductWord(header),
     fits: isText,
     shown: (column) => `${column.distinct} of ${column.values.length} values are different`,
   });
   if (title !== undefined) return title;
   if (guess.isAsked('title')) return undefined;
-  const texts = guess.free.filter((column) => isText(column) && meaningOf(column, ['none']) === undefined);
+  const texts = guess.free.filter(
+    (column) =>
+      isText(column) &&
+      (column.reading.meanings.length === 0 ||
+        meaningOf(column, ['title', 'description', 'summary']) !== undefined),
+  );
   const [only, second] = texts.filter(
     (column) =>
       !mostly(column, isCode) &&
-      (column.reading.meanings.length === 0 || meaningOf(column, ['description', 'summary']) !== undefined) &&
       column.distinct === column.values.length &&
       shareOf(column, isShortName) === 1,
   );
   const isFirst = second === undefined || only?.reading.meanings.length === 1;
-  if (only !== undefined && isFirst && guess.answers['column.title'] === undefined) {
+  if (only !== undefined && isFirst && given === undefined) {
     const evidence = 'no column is called a name; its values are short, and all differ';
     return guess.claim('title', only, evidence, 'likely');
   }
-  const reason = 'no header is called the name of a product';
-  guess.askColumn('title', 'the name of the product', texts, reason, null);
+  if (texts.length === 0 && mayBeNone) return 'none';
+  guess.askColumn(
+    'title',
+    'the name of the product',
+    texts,
+    `no header is called the name of a product${sku === undefined && mayUpdate(guess, 'none') ? `; for a file that changes products which the store has, name their SKU: --column 'sku=HEADER'` : ''}`,
+    mayBeNone ? 'none: the file changes products that the store has' : null,
+  );
   return undefined;
+}
+
+/** A mapping for a file that changes the prices or the stock of known products, found by their SKUs. */
+function draftUpdate(guess: ProductGuess, sku: ProductColumn): ProductMappingSpec | undefined {
+  const hasPrices = guess.columns.some((column) => meaningOf(column, ['price', 'regular']) !== undefined);
+  const prices = hasPrices || guess.given('price') !== undefined ? draftPrices(guess, undefined) : undefined;
+  const quantity = draftQuantity(guess);
+  const weight = draftWeight(guess);
+  const applied = askUnused(guess);
+  const stock = quantity ?? applied.quantity;
+  if (prices === undefined && stock === undefined && weight === undefined && guess.questions.length === 0)
+    draftPrices(guess, undefined);
+  if (guess.questions.length > 0) return undefined;
+  guess.notes.push(
+    `The file has no names of products: it changes products that the store has, found by '${sku.header}' (mode: update, match: sku).`,
+  );
+  const column = guess.use('sku', sku);
+  const variants: VariantsSpec = {
+    rows: 'all',
+    sku: column,
+    ...(prices === undefined
+      ? {}
+      : { pricing: { ...datedSale(prices.pricing, applied.during), ...applied.discount } }),
+    ...(stock === undefined ? {} : { quantity: stock }),
+    ...(weight === undefined ? {} : { weight }),
+  };
+  return {
+    import: 'products',
+    columns: guess.columnSpecs(),
+    required: [...guess.used.keys()].filter((name) => REQUIRED.includes(name) || name === 'quantity'),
+    ...(prices === undefined || prices.skip.length === 0 ? {} : { skip: [...prices.skip] }),
+    product: {},
+    variants,
+    tests: [],
+  };
 }
 
 const LONGEST_NAME = 80;

@@ -77,6 +77,8 @@ export interface Choice<Concept extends string> {
   readonly shown: (column: SampledColumn) => string;
   /** Which of several columns whose headers mean the same to prefer. If several remain, a question is asked. */
   readonly prefer?: (column: ReadColumn<Concept>) => boolean;
+  /** Whether some column must have it, so that none is no answer. */
+  readonly isRequired?: boolean;
 }
 
 const SAMPLE_LENGTH = 30;
@@ -154,7 +156,13 @@ export class Guess<Concept extends string> {
       if (only === undefined) continue;
       if (second !== undefined) {
         const names = among.map(({ header }) => `'${header}'`).join(' and ');
-        this.askColumn(field, what, among, `${names} may both have it`);
+        this.askColumn(
+          field,
+          what,
+          among,
+          `${names} may both have it`,
+          spec.isRequired === true ? null : undefined,
+        );
         return undefined;
       }
       return this.claim(

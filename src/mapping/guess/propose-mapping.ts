@@ -329,6 +329,7 @@ function draftContact(guess: Guess<ContactConcept>): ContactMappingSpec | undefi
       concepts: [field],
       fits,
       shown,
+      isRequired: field === 'email',
       prefer: ({ reading }) => (reading.qualifiers.number ?? 1) === 1 && reading.meanings.length === 1,
     });
   const emails = (column: SampledColumn) => mostly(column, isEmail);

@@ -1,6 +1,11 @@
 import { z } from 'zod';
 import { type DeepReadonly, onlyKey, optional } from '../../model/json-object.ts';
-import { PRODUCT_FIELDS, type ProductField, type UpdateMatch } from '../../model/mapped-record.ts';
+import {
+  PRODUCT_FIELDS,
+  type ProductField,
+  UPDATE_MATCHES,
+  type UpdateMatch,
+} from '../../model/mapped-record.ts';
 import { unlisted } from '../../model/nearest.ts';
 import type { FilePlace } from '../../model/remote-address.ts';
 import { delimiterSchema, encodingSchema, tableFields } from '../../model/row.ts';
@@ -262,6 +267,12 @@ export function isWhole(spec: ProductMappingSpec): spec is WholeProductSpec {
 /** The value that an update finds its products by; undefined where the mapping gives none. */
 export function matchValue({ product, variants }: ProductMappingSpec, match: UpdateMatch): Value | undefined {
   return { url: product.url, sku: variants.sku, id: product.id }[match];
+}
+
+/** By what an update with the mapping finds its products; undefined for a mapping that gives whole products, or contacts. */
+export function updateMatch(spec: MappingSpec): UpdateMatch | undefined {
+  if (spec.import !== 'products' || isWhole(spec)) return undefined;
+  return UPDATE_MATCHES.find((match) => matchValue(spec, match) !== undefined);
 }
 
 /** The fields that records of the mapping have, as jobs name them. */
