@@ -179,7 +179,7 @@ async function* rowsOf(
           if (paragraphs > 1) append('\n');
           break;
         case 'text:s':
-          append(' '.repeat(Math.min(countOf(attributes['text:c']), limits.cellBytes)));
+          append(' '.repeat(blanksOf(file, line, attributes['text:c'])));
           break;
         case 'text:tab':
           append('\t');
@@ -233,6 +233,19 @@ async function* rowsOf(
     yield* rows.take();
     if (table > sheet.index) return;
   }
+}
+
+/** A few bytes would be megabytes of memory. */
+const MAX_BLANKS = 10_000;
+
+function blanksOf(file: TableFile, line: number, written: string | undefined): number {
+  const blanks = countOf(written);
+  if (blanks <= MAX_BLANKS) return blanks;
+  throw tableError(
+    file,
+    `A cell of row ${line} of the sheet ${file.title ?? ''} has more than ${MAX_BLANKS} blanks in succession.`,
+    'Remove the blanks, and save the document again.',
+  );
 }
 
 function countOf(written: string | undefined): number {

@@ -471,6 +471,20 @@ describe('a workbook that is broken or hostile', () => {
     const empty = makeXlsx([{ name: 'S', rows: [] }]);
     expect(await refusal(readStaged('a.xlsx', empty))).toContain('no visible sheet with content');
   });
+
+  it('is refused where a few bytes stand for megabytes of blanks', async () => {
+    const blanks = (count: number) =>
+      `<office:document-content><table:table table:name="S"><table:table-row><table:table-cell office:value-type="string"><text:p>a<text:s text:c="${count}"/>b</text:p></table:table-cell></table:table-row></table:table></office:document-content>`;
+    const document = (count: number) =>
+      makeZip([
+        { name: 'mimetype', content: 'application/vnd.oasis.opendocument.spreadsheet', stored: true },
+        { name: 'content.xml', content: blanks(count) },
+      ]);
+    expect((await readStaged('a.ods', document(3))).header).toEqual(['a   b']);
+    expect(await refusal(readStaged('a.ods', document(16_000_000)))).toContain(
+      'A cell of row 1 of the sheet S has more than 10000 blanks in succession. Remove the blanks',
+    );
+  });
 });
 
 /** One cell that is repeated over a million rows of ten thousand columns. */

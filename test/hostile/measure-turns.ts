@@ -1,0 +1,37 @@
+import { writeFileSync } from 'node:fs';
+import { isMainThread } from 'node:worker_threads';
+
+/** What a process took, in milliseconds of the processor and MiB. */
+export interface Usage {
+  readonly cpuMs: number;
+  readonly peakMib: number;
+  /** The longest time in which its main thread served nothing else. Of the processor, so that a busy machine changes nothing. */
+  readonly longestTurnMs: number;
+}
+
+const file = process.env['STOREFERRY_USAGE'];
+
+// Loaded by `--import` into a command; its threads have the same environment.
+if (file !== undefined && isMainThread) {
+  const usage = watchTurns();
+  process.on('exit', () => writeFileSync(file, JSON.stringify(usage())));
+}
+
+/** Measures from now on; the result is what was taken so far. */
+export function watchTurns(): () => Usage {
+  let last = process.threadCpuUsage();
+  const before = process.cpuUsage();
+  let longestTurnMs = 0;
+  const turn = () => {
+    const { user, system } = process.threadCpuUsage(last);
+    last = process.threadCpuUsage();
+    longestTurnMs = Math.max(longestTurnMs, (user + system) / 1_000);
+  };
+  const turning = setInterval(turn, 20).unref();
+  return () => {
+    clearInterval(turning);
+    turn();
+    const { user, system } = process.cpuUsage(before);
+    return { cpuMs: (user + system) / 1_000, peakMib: process.resourceUsage().maxRSS / 1_024, longestTurnMs };
+  };
+}
