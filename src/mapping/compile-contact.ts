@@ -36,9 +36,6 @@ export function compileContact(scope: Scope, contact: ContactSpec): (rows: Recor
       const text = reads(name) ? filledText(read(rows)) : undefined;
       if (text !== undefined) draft[name] = text;
     }
-    const lacking = ADDRESS_PARTS.filter((name) => draft[name] === undefined);
-    if (lacking.length > 0 && lacking.length < ADDRESS_PARTS.length)
-      scope.notes.push(`address: sent without ${lacking.join(' and ')}; the store keeps what it had there`);
     const properties = reads('properties') ? propertiesOf(rows) : [];
     if (properties.length > 0) draft.properties = properties;
     const tags = reads('tags') ? filledList(tagsOf?.(rows)) : undefined;
@@ -73,9 +70,6 @@ export function compileContact(scope: Scope, contact: ContactSpec): (rows: Recor
     return { skipped: line === undefined ? skipped : { ...skipped, line } };
   };
 }
-
-/** The store keeps a part that is not sent: an old zip beside a new street. */
-const ADDRESS_PARTS = ['address', 'zip', 'city'] as const;
 
 /** `match` is used only by a crosswalk; its errors should be reported before. */
 function checkMatch(scope: Scope, contact: ContactSpec): void {

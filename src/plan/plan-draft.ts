@@ -441,6 +441,7 @@ export class PlanDraft {
     }
     this.#count(prepared, mark, standing);
     if (standing !== 'unchanged') {
+      if (this.#options.resource === 'contacts') this.tally.sentContact(JSON.parse(prepared.body));
       this.#shards.add(this.#operation(prepared, mark));
       return;
     }

@@ -1,3 +1,4 @@
+import type { JsonObject } from '../model/json-object.ts';
 import {
   CONTACT_TEXT_FIELDS,
   type MappedRecord,
@@ -135,6 +136,9 @@ export interface TalliedRecord extends Pick<MappedRecord, 'key' | 'rows' | 'span
 const ADVANCED_ONLY =
   'options.advanced alone changes: it is true where variants differ in price, stock, SKU or weight; no limit or guard counts this';
 
+/** The store keeps a part that is not sent: an old zip beside a new street. */
+const ADDRESS_PARTS = ['address', 'zip', 'city'] as const;
+
 type Counted = Standing | 'rejected' | 'skipped' | 'held';
 type OpenCount = { -readonly [Figure in keyof Count]: Count[Figure] };
 type OpenTakeover = { sent: number; left: number; examples: string[] };
@@ -179,6 +183,13 @@ export class PlanTally {
     if (standing !== 'new') this.known++;
     if (standing === 'new' || standing === 'changed') this.example(standing, record.key, record);
     if (record.notes !== undefined) for (const note of record.notes) this.#notice(note, record.key);
+  }
+
+  /** A contact that is sent, perhaps with a part of its address. Of one that is not sent the store keeps the whole. */
+  sentContact(body: JsonObject): void {
+    const lacking = ADDRESS_PARTS.filter((name) => body[name] === undefined);
+    if (lacking.length > 0 && lacking.length < ADDRESS_PARTS.length)
+      this.#notice(`address: sent without ${lacking.join(' and ')}; the store keeps what it had there`);
   }
 
   /** Records of blocks that stand in the source as they did. */

@@ -109,13 +109,13 @@ function digestOf(lists: readonly unknown[]): string | null {
 
 /** The JSON of an answer, if it can be read, and the name for an unexpected answer. */
 function contentOf(text: string): { readonly json: unknown; readonly what: string } {
+  if (text.trim() === '') return { json: undefined, what: 'nothing' };
+  if (/^\s*</.test(text)) return { json: undefined, what: 'a web page' };
+  if (isDeeperThan(text, MOST_LEVELS))
+    return { json: undefined, what: `JSON that nests more than ${MOST_LEVELS} levels` };
   const parsed = parseJson(text);
-  if (parsed === undefined) {
-    if (text.trim() === '') return { json: undefined, what: 'nothing' };
-    return { json: undefined, what: /^\s*</.test(text) ? 'a web page' : 'text that is not JSON' };
-  }
-  return isDeeperThan(text, MOST_LEVELS)
-    ? { json: undefined, what: `JSON that nests more than ${MOST_LEVELS} levels` }
+  return parsed === undefined
+    ? { json: undefined, what: 'text that is not JSON' }
     : { json: parsed.value, what: 'JSON of another shape' };
 }
 

@@ -196,16 +196,4 @@ describe('what a contact lacks', () => {
       });
     },
   );
-
-  it.each([
-    [['High St 1', '', 'Leeds'], 'address: sent without zip; the store keeps what it had there'],
-    [['High St 1', '', ''], 'address: sent without zip and city; the store keeps what it had there'],
-    [['', 'LS1', 'n/a'], 'address: sent without address and city; the store keeps what it had there'],
-  ])('is named if it is a part of the address: %j', async (parts, note) => {
-    expect(await addressed(['a@x.example', 'Ann', 'Lee', ...parts, '', ''])).toMatchObject({ notes: [note] });
-  });
-
-  it.each([[['High St 1', 'LS1', 'Leeds']], [['', '', '']]])('has no note for %j', async (parts) => {
-    expect(await addressed(['a@x.example', 'Ann', 'Lee', ...parts, '', ''])).not.toHaveProperty('notes');
-  });
 });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { Contact } from '../../src/model/mapped-record.ts';
 import { readShard } from '../../src/plan/plan-file.ts';
 import { MemoryLedger } from './memory-ledger.ts';
 import { ledgerOf, planOf, product, products, record, rejected, skipped } from './plan-of.ts';
@@ -188,5 +189,25 @@ describe('a plan', () => {
       reason: { code: 'no-key' },
       spans: [{ file: 0, from: 99, to: 99 }],
     });
+  });
+});
+
+describe('a contact with a part of its address', () => {
+  const planned = async (...bodies: readonly Contact[]) => {
+    const mapped = bodies.map((body, index) => record(String(index), body, { line: index + 2 }));
+    return (await planOf({ mapped, resource: 'contacts' })).plan.notices;
+  };
+
+  it.each<[Contact, string]>([
+    [{ address: 'High St 1', city: 'Leeds' }, 'zip'],
+    [{ address: 'High St 1' }, 'zip and city'],
+    [{ zip: 'LS1' }, 'address and city'],
+  ])('is named, since the store keeps the other part: %j', async (body, lacking) => {
+    const message = `address: sent without ${lacking}; the store keeps what it had there`;
+    expect(await planned(body)).toEqual([{ message, records: 1 }]);
+  });
+
+  it('is not named with all of it, or none', async () => {
+    expect(await planned({ address: 'High St 1', zip: 'LS1', city: 'Leeds' }, { name: 'Ann' })).toEqual([]);
   });
 });
