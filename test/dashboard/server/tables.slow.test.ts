@@ -56,7 +56,9 @@ describe('tables beside the source, uploaded in the dashboard', () => {
 
     const wrong = await upload(client, 'crosswalk', 'mail,number\na@shop.example,7\n');
     expect(wrong.status).toBe(422);
-    expect(wrong.words).toContain("The file has no column 'email'. Its columns are mail, number.");
+    expect(wrong.words).toContain(
+      "The file has no column 'email'. Columns found: 2, which are not named here",
+    );
     const ids = 'Id;E-Mail\n7;a@shop.example\n';
     expect((await upload(client, 'crosswalk', ids)).headers.location).toBe('/jobs/people/plan');
     expect(await read('contact-ids.csv')).toBe(ids);
