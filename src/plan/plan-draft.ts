@@ -441,7 +441,8 @@ export class PlanDraft {
     }
     this.#count(prepared, mark, standing);
     if (standing !== 'unchanged') {
-      if (this.#options.resource === 'contacts') this.tally.sentContact(JSON.parse(prepared.body));
+      if (this.#options.resource === 'contacts')
+        this.tally.sentContact(prepared.key, JSON.parse(prepared.body));
       this.#shards.add(this.#operation(prepared, mark));
       return;
     }

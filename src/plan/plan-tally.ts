@@ -186,10 +186,10 @@ export class PlanTally {
   }
 
   /** A contact that is sent, perhaps with a part of its address. Of one that is not sent the store keeps the whole. */
-  sentContact(body: JsonObject): void {
+  sentContact(key: string, body: JsonObject): void {
     const lacking = ADDRESS_PARTS.filter((name) => body[name] === undefined);
     if (lacking.length > 0 && lacking.length < ADDRESS_PARTS.length)
-      this.#notice(`address: sent without ${lacking.join(' and ')}; the store keeps what it had there`);
+      this.#notice(`address: sent without ${lacking.join(' and ')}; the store keeps what it had there`, key);
   }
 
   /** Records of blocks that stand in the source as they did. */
