@@ -194,12 +194,19 @@ function pickSale(
   guess: ProductGuess,
   price: ProductColumn,
 ): { readonly was: ProductColumn | undefined; readonly sale: ProductColumn | undefined } {
-  const { tax, currency } = price.reading.qualifiers;
+  const { tax } = price.reading.qualifiers;
+  const currencies = commonCurrencies(currencyWords(price));
   // A net price next to a gross price is not a sale price.
-  const isLike = ({ reading: { qualifiers } }: ProductColumn) =>
-    (qualifiers.tax ?? tax ?? 'gross') === (tax ?? 'gross') &&
-    (qualifiers.currency ?? currency) === (currency ?? qualifiers.currency) &&
-    !qualifiers.isPerMeasure;
+  const isLike = (column: ProductColumn) => {
+    const { qualifiers } = column.reading;
+    const own = commonCurrencies(currencyWords(column));
+    const isMixed = [own, currencies].some((common) => common?.length === 0);
+    return (
+      (qualifiers.tax ?? tax ?? 'gross') === (tax ?? 'gross') &&
+      (isMixed || own?.some((code) => currencies?.includes(code) ?? true) !== false) &&
+      !qualifiers.isPerMeasure
+    );
+  };
   const choice = (field: 'was' | 'sale', what: string, concepts: readonly ProductConcept[]) =>
     guess.pick({ field, what, concepts, fits: (column) => fits(column) && isLikeColumn(column), shown });
   const isLikeColumn = (column: SampledColumn) =>
@@ -220,12 +227,79 @@ function pickSale(
     );
     return { was: undefined, sale };
   }
-  const was = choice('was', 'the price before a sale', ['was', 'regular']);
-  if (was !== undefined && sale !== undefined) {
+  const what = 'the price before a sale';
+  const isOpen = sale === undefined && guess.given('was') === undefined;
+  const [doubtful] = isOpen ? doubtfulWas(guess.free.filter(isLike), price) : [];
+  if (doubtful !== undefined) guess.askColumn('was', what, [doubtful.column], doubtful.reason);
+  const was = doubtful === undefined ? choice('was', what, ['was', 'regular']) : undefined;
+  const isReplaced = was !== undefined && sale !== undefined;
+  if (isReplaced)
     guess.notes.push(`'${sale.header}' is not sent: '${was.header}' is the price before the sale.`);
-    return { was, sale: undefined };
+  noteUnsent(guess, isLike);
+  return { was, sale: isReplaced ? undefined : sale };
+}
+
+/** Columns that may have the price before a sale, where only the header or only the values show it. */
+function doubtfulWas(
+  columns: readonly ProductColumn[],
+  price: ProductColumn,
+): readonly { readonly column: ProductColumn; readonly reason: string }[] {
+  const amounts = columns.filter((column) => shareOf(column, isAmount) > 0);
+  const called = amounts.filter((column) => meaningOf(column, ['was', 'regular']) !== undefined);
+  if (called.length > 1) return [];
+  const isUnknown = ({ reading }: ProductColumn) =>
+    reading.meanings.length === 0 && ![...PRICES].some((concept) => reading.mentions.has(concept));
+  const unnamed = called.length > 0 ? [] : amounts.filter((column) => isUnknown(column) && fits(column));
+  return [...called, ...unnamed].flatMap((column) => {
+    const pairs = pairsOf(price, column);
+    const above = pairs.filter(([now, before]) => before > now).length;
+    const below = pairs.filter(([now, before]) => before < now).length;
+    const compared = `'${column.header}' is above '${price.header}' on ${above} of ${pairs.length} rows and below it on ${below}`;
+    if (called.length === 0) {
+      const isLikely = above > 1 && below === 0 && pairs.every(([now, before]) => before <= now * MAX_MARKUP);
+      const isWritten = shareOf(price, hasCents) < 0.5 || mostly(column, hasCents);
+      return isLikely && isWritten ? [{ column, reason: `${compared}; its header is not known` }] : [];
+    }
+    if (!fits(column)) {
+      const other = column.values.find((value) => !isAmount(value)) ?? '';
+      return [
+        { column, reason: `'${column.header}' is called that, but ${shown(column)}; another is '${other}'` },
+      ];
+    }
+    return below > above ? [{ column, reason: compared }] : [];
+  });
+}
+
+/** Prices before a sale are rarely higher by this factor. */
+const MAX_MARKUP = 4;
+
+/** The amounts of two columns on the rows that have both. */
+function pairsOf(price: SampledColumn, other: SampledColumn): readonly (readonly [number, number])[] {
+  const style = signsOf([price, other].flatMap(digitsOf));
+  const isComma = style.comma.length > style.point.length;
+  const read = (cell: string | undefined) => {
+    const digits = (readAmount(cell ?? '')?.digits ?? '').replaceAll(isComma ? /[^\d,-]/g : /[^\d.-]/g, '');
+    return Number.parseFloat(digits.replace(',', '.'));
+  };
+  return price.cells.flatMap((cell, row) => {
+    const pair = [read(cell), read(other.cells[row])] as const;
+    return pair.every((amount) => amount > 0) ? [pair] : [];
+  });
+}
+
+function hasCents(value: string): boolean {
+  return /[.,]\d{2}$/.test(readAmount(value)?.digits ?? '');
+}
+
+/** Names columns that are called a price before or during a sale and are left out. */
+function noteUnsent(guess: ProductGuess, isLike: (column: ProductColumn) => boolean): void {
+  if (guess.isAsked('was') || guess.isAsked('sale')) return;
+  for (const column of guess.free) {
+    const isCalled = meaningOf(column, ['was', 'regular', 'sale']) !== undefined;
+    if (!isCalled || shareOf(column, isAmount) === 0) continue;
+    const why = isLike(column) ? '' : ': its currency, tax or measure is not that of the price';
+    guess.notes.push(`'${column.header}' is not sent${why}.`);
   }
-  return { was, sale };
 }
 
 /** Whether lowest prices (ab 9,90) are sent as they are. */
@@ -258,7 +332,9 @@ function draftCurrency(
   const inCells = new Set(
     columns.flatMap(({ values }) => values.flatMap((value) => readAmount(value)?.currencyWord ?? [])),
   );
-  const inHeader = price.reading.qualifiers.currencyWord;
+  const inHeader = columns
+    .map(({ reading }) => reading.qualifiers.currencyWord)
+    .find((word) => word !== undefined);
   const column = guess.pick({
     field: 'currency',
     what: 'the currency',
@@ -274,12 +350,7 @@ function draftCurrency(
         ? {}
         : { currency: { const: printedWord(inHeader) } };
   const words = [...inColumn, ...(inHeader === undefined ? [] : [inHeader]), ...inCells];
-  const shared = words
-    .map(meantBy)
-    .reduce<readonly string[] | undefined>(
-      (all, meant) => all?.filter((code) => meant.includes(code)) ?? meant,
-      undefined,
-    );
+  const shared = commonCurrencies(words);
   const [only, another] = shared ?? [];
   if (shared === undefined) return { skip: [], ...stands };
   if (only !== undefined) {
@@ -305,6 +376,23 @@ function draftCurrency(
   // Where no price is in it, leaving all out would hide that: they are rejected.
   if (others.length === 0 || others.length === inCells.size) return { skip: [], ...stands };
   return { skip: [{ when: { [guess.use('price', price)]: { contains: others } }, reason }], ...stands };
+}
+
+/** The currencies that all words may mean; undefined without words. */
+function commonCurrencies(words: readonly string[]): readonly string[] | undefined {
+  return words
+    .map(meantBy)
+    .reduce<readonly string[] | undefined>(
+      (all, meant) => all?.filter((code) => meant.includes(code)) ?? meant,
+      undefined,
+    );
+}
+
+/** The codes and signs of currencies in the cells and the header of a column. */
+function currencyWords({ values, reading }: ProductColumn): readonly string[] {
+  const inHeader = reading.qualifiers.currencyWord;
+  const inCells = values.flatMap((value) => readAmount(value)?.currencyWord ?? []);
+  return [...new Set(inHeader === undefined ? inCells : [inHeader, ...inCells])];
 }
 
 /** The currencies that a word may mean. */

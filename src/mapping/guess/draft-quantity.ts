@@ -165,9 +165,12 @@ export function draftWeight(guess: ProductGuess): VariantsSpec['weight'] {
           answers: ['kg', 'g', 'lb', 'oz'].map((value) => ({ value, label: value })),
         }));
   if (style === undefined || (bare > 0 && unit === undefined)) return undefined;
+  if (words.length === 0 && unit === undefined) {
+    guess.leaveOut(column, 'no row that was read has a weight, and its header names no unit');
+    return undefined;
+  }
   const name = guess.use('weight', column);
-  if (words.length === 0) {
-    if (unit === undefined) return undefined;
+  if (words.length === 0 && unit !== undefined) {
     const format = style.decimal === '.' ? 'number' : { number: { decimal: style.decimal } };
     return { value: [name, format], unit };
   }

@@ -212,6 +212,12 @@ export class Guess<Concept extends string> {
     return column;
   }
 
+  /** Takes no field for a column after all, and names it as not sent. */
+  leaveOut({ header, index }: SampledColumn, why: string): void {
+    this.#claims.delete(index);
+    this.notes.push(`'${header}' is not sent: ${why}.`);
+  }
+
   isFree(column: SampledColumn): boolean {
     return !this.#claims.has(column.index);
   }

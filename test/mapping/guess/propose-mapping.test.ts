@@ -457,6 +457,53 @@ function amount(cents: number, decimal: string, isGrouped: boolean): string {
   return `${isGrouped ? whole.replaceAll(/\B(?=(\d{3})+$)/g, sign) : whole}${decimal}${fraction}`;
 }
 
+describe('a column that is merely called a price before a sale, or looks like one', () => {
+  it.each(['Was', 'Old price', 'RRP', 'Streichpreis', 'List price'])(
+    '%s is used where its values are above',
+    (header) => {
+      const text = `Name;Price;${header}\nMug;4.00;5.00\nJug;5.00;\nCan;6.00;7.50`;
+      expect(asked(text)).toEqual([]);
+      expect(fields(text)).toMatchObject({ [header]: 'was' });
+    },
+  );
+
+  it.each([
+    ['its values are below the price', 'Name;Price;RRP\nMug;4.00;3.00\nJug;5.00;4.00\nCan;6.00;7.50'],
+    ['half of its values are texts', 'Name;Price;Was\nMug;4.00;no\nJug;5.00;none\nCan;6.00;7.50'],
+    ['only its values show it', 'Name;Price;Oud\nMug;4.00;5.00\nJug;5.00;\nCan;6.00;7.50'],
+  ])('is asked about where %s; each answer ends that', (_, text) => {
+    const { questions } = proposal(text);
+    expect(questions.map(({ id }) => id)).toEqual(['column.was']);
+    const [used = '', none = '?'] = questions[0]?.answers.map(({ value }) => value) ?? [];
+    expect(fields(text, { 'column.was': used })).toMatchObject({ [used]: 'was' });
+    expect(none).toBe('');
+    expect(asked(text, { 'column.was': none })).toEqual([]);
+  });
+
+  it.each([
+    ['another currency in the header', 'Name;Price (EUR);RRP (USD)\nMug;4.00;5.00\nJug;5.00;6.00'],
+    ['another currency in the cells', 'Name;Price;RRP\nMug;4.00 EUR;5.00 USD\nJug;5.00 EUR;6.00 USD'],
+    ['another tax', 'Name;Price incl VAT;RRP excl VAT\nMug;4.00;5.00\nJug;5.00;6.00'],
+  ])('with %s is named as left out', (_, text) => {
+    const { notes, questions } = proposal(text);
+    expect(questions).toEqual([]);
+    expect(notes.join('\n')).toContain(': its currency, tax or measure is not that of the price.');
+  });
+
+  it('with the currency in its header alone states it for the price too', () => {
+    const { spec } = proposal('Name;Price;MSRP (USD)\nMug;4.00;5.00\nJug;5.00;6.00');
+    expect(spec).toMatchObject({ variants: { pricing: { currency: { const: 'USD' } } } });
+  });
+});
+
+it('a weight without values and without a unit is named as left out', () => {
+  const { spec, notes } = proposal('Name;Price;Weight\nMug;4.00;\nJug;5.00;');
+  expect(notes).toContain(
+    "'Weight' is not sent: no row that was read has a weight, and its header names no unit.",
+  );
+  expect(spec && checkMapping(spec)).toEqual([]);
+});
+
 describe('any file of known headers', () => {
   it('is mapped right or asked about, in every language, number style and order of columns', async () => {
     let complete = 0;
