@@ -64,8 +64,16 @@ describe('the page of a run', () => {
       `/runs/${ids.rejected}/undo`,
     ]);
     // To override a safety limit is not the first thing to think of.
-    expect(await actions(ids.stopped)).toEqual(['/jobs/nightly/run', `/runs/${ids.stopped}/approve`]);
-    expect(await actions(ids.planned)).toEqual([`/runs/${ids.planned}/approve`, '/jobs/nightly/plan']);
+    expect(await actions(ids.stopped)).toEqual([
+      '/jobs/nightly/run',
+      `/runs/${ids.stopped}/approve`,
+      `/runs/${ids.stopped}/discard`,
+    ]);
+    expect(await actions(ids.planned)).toEqual([
+      `/runs/${ids.planned}/approve`,
+      '/jobs/nightly/plan',
+      `/runs/${ids.planned}/discard`,
+    ]);
   });
 
   it('offers the retry of rejects also when a later run has begun, and leads to that', async () => {
