@@ -1,5 +1,6 @@
 import { BlockList, isIP } from 'node:net';
 import type { FastifyPluginCallback } from 'fastify';
+import type { knownStore } from '../config/new-workspace/new-workspace.ts';
 import type { Workspace } from '../config/workspace.ts';
 import { errorCode, UsageError } from '../model/storeferry-error.ts';
 import type { ClockKeeper, JobFacts } from '../report/run-facts.ts';
@@ -19,7 +20,7 @@ export interface DashboardContext {
   /** The store of a workspace that has none yet. */
   readonly newStore: {
     /** What the environment or `.env` names already. */
-    readonly known: () => { readonly url: string | undefined; readonly apiKey: string | undefined };
+    readonly known: () => ReturnType<typeof knownStore>;
     /** The sandbox with its default address and key. */
     readonly sandbox: { readonly url: string; readonly apiKey: string };
   };

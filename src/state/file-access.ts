@@ -306,7 +306,7 @@ async function nothingFound(path: string, access: FileAccess): Promise<SourceErr
   while (!(await isFolder(folder)) && folder !== dirname(folder)) folder = dirname(folder);
   const names = await namesIn(folder, path, access);
   const name = path.slice(path.lastIndexOf('/') + 1);
-  if (names?.includes(name) === true) {
+  if (folder === dirname(resolve(workspaceDir, path)) && names?.includes(name) === true) {
     return new SourceError(`The source ${path} is a link to a file that is not there.`, {
       place: { file: path },
       hint: 'Correct the link, or `path` in the source of the job.',

@@ -16,7 +16,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { writeTogether } from '../../src/config/edit-file.ts';
-import { dotEnvText, gitignoreAddition } from '../../src/config/new-workspace/new-workspace.ts';
+import { dotEnvText, gitignoreAddition, knownStore } from '../../src/config/new-workspace/new-workspace.ts';
 import { yamlText } from '../../src/config/new-workspace/yaml-text.ts';
 import { fillTemplate, parseTemplate } from '../../src/config/placeholder.ts';
 
@@ -125,4 +125,14 @@ describe('files written together', () => {
     expect(existsSync(at('schemas'))).toBe(false);
     expect(readdirSync(dir)).toEqual(['jobs']);
   });
+});
+
+it('tells which variables the environment has with other values than those to be written', () => {
+  const written = { STORE_URL: 'https://a.example', STORE_API_KEY: 'k' };
+  const overridden = (variables: Readonly<Record<string, string>>) =>
+    knownStore(tmpdir(), variables).overridden(written);
+  expect(overridden({})).toEqual([]);
+  expect(overridden(written)).toEqual([]);
+  // An empty variable has priority too.
+  expect(overridden({ STORE_URL: '', STORE_API_KEY: 'other' })).toEqual(['STORE_URL', 'STORE_API_KEY']);
 });

@@ -415,5 +415,9 @@ describe('a file that changes while it is read', () => {
     await expect(stageSource({ path: 'latest.csv' }, workspace)).rejects.toMatchObject({
       message: 'The source latest.csv is a link to a file that is not there.',
     });
+    // A file above the folders of a glob is no such link.
+    await expect(stageSource({ path: '*/real.csv' }, workspace)).rejects.toMatchObject({
+      message: 'No file matches the source `*/real.csv`. In the workspace there are: latest.csv, real.csv.',
+    });
   });
 });

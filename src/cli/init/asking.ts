@@ -96,7 +96,7 @@ export interface Asking {
   /** Null without a terminal, or if no questions may be asked. */
   readonly prompter: Prompter | null;
   /** The store that the environment or `.env` already names. */
-  readonly known: ReturnType<typeof knownStore>;
+  readonly known: Pick<ReturnType<typeof knownStore>, 'url' | 'apiKey'>;
   /** The workspace folder, an absolute path. */
   readonly dir: string;
   readonly say: (line: string) => void;

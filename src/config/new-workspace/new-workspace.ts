@@ -22,7 +22,13 @@ export const STORE_VARIABLES = { url: 'STORE_URL', apiKey: 'STORE_API_KEY' } as 
 /** The store that the environment or `.env` of the folder already names. */
 export function knownStore(dir: string, variables: Readonly<Record<string, string | undefined>>) {
   const environment = loadEnvironment(dir, variables);
-  return { url: environment.get(STORE_VARIABLES.url), apiKey: environment.get(STORE_VARIABLES.apiKey) };
+  return {
+    url: environment.get(STORE_VARIABLES.url),
+    apiKey: environment.get(STORE_VARIABLES.apiKey),
+    /** The names of those that have another value in the environment, which has priority over what is written into `.env`. */
+    overridden: (written: Readonly<Record<string, string>>): readonly string[] =>
+      Object.keys(written).filter((name) => (variables[name] ?? written[name]) !== written[name]),
+  };
 }
 
 /** A new workspace, or a new job in an existing one: the answers to all questions of `init`. */

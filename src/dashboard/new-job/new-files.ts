@@ -189,6 +189,12 @@ function storeOf(
   ];
   if (!url.success || problems.length > 0) return { problems };
   const variables = { [STORE_VARIABLES.url]: url.data, [STORE_VARIABLES.apiKey]: key };
+  const [other] = known.overridden(variables);
+  if (other !== undefined) {
+    // Else a key of the environment would go to the typed address.
+    const text = `The environment of the dashboard sets ${other} to another value, which would be used instead. Remove it there, or write stores.yaml by hand.`;
+    return { problems: [{ field: other === STORE_VARIABLES.url ? 'url' : 'apiKey', text }] };
+  }
   return {
     name: NEW_STORE,
     answer: { weightUnit, currency: currency?.data, variables, unset: [], sandbox: isSandbox },

@@ -1,6 +1,7 @@
 import type { ProductMappingSpec } from '../spec/mapping-spec.ts';
 import type { PricingSpec, ProductSpec, VariantsSpec } from '../spec/product-spec.ts';
 import type { Condition, Value } from '../spec/value.ts';
+import { compilePattern } from '../transforms/compile-pattern.ts';
 import { slugify } from '../transforms/slug.ts';
 import { askUnused } from './ask-unused.ts';
 import { draftCategories } from './draft-categories.ts';
@@ -321,15 +322,14 @@ const PAGE_STEPS = [
 
 /** Whether addresses are those of product pages, by a different last segment each. */
 function hasPages(column: SampledColumn): boolean {
+  const isPage = (value: string) => isAddresses(value) && /^(?:https?:)?\/\/[^/]+\/[^?#]*[^/?#]/i.test(value);
+  if (shareOf(column, isPage) < 1) return false;
+  // By the engine that will run the steps.
+  const patterns = PAGE_STEPS.map(({ replace }) => compilePattern(replace, replace.length, () => {}));
   const handles = column.values.map((value) =>
-    PAGE_STEPS.reduce((text, { replace }) => text.replace(new RegExp(replace, 'i'), ''), value),
+    patterns.reduce((text, pattern) => pattern?.matcher(text).replaceAll('') ?? text, value),
   );
-  return (
-    shareOf(column, (value) => isAddresses(value) && /^(?:https?:)?\/\/[^/]+\/[^?#]*[^/?#]/i.test(value)) ===
-      1 &&
-    handles.every(isHandle) &&
-    new Set(handles).size === column.distinct
-  );
+  return handles.every(isHandle) && new Set(handles).size === column.distinct;
 }
 
 const KEPT = '_./+#';

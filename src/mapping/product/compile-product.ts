@@ -166,7 +166,7 @@ function compileFields(
 
 /** A text without the indentation and line breaks of its file, as a title or the name of a category is. */
 function onOneLine(text: string): string {
-  return text.replaceAll(/\s*[\r\n\t]\s*/g, ' ').trim();
+  return text.replaceAll(/(?<!\s)\s+/g, (space) => (/[\r\n\t]/.test(space) ? ' ' : space)).trim();
 }
 
 /** The position of a second address directly after the first; after `/` or `=` it is part of it. */

@@ -79,7 +79,7 @@ export async function pagesOf(
     openWorkspace: () => openWorkspace(workspace.dir, env),
     workspaceName: 'shop',
     newStore: {
-      known: () => ({ url: undefined, apiKey: undefined }),
+      known: () => ({ url: undefined, apiKey: undefined, overridden: () => [] }),
       sandbox: { url: 'http://127.0.0.1:4010', apiKey: 'sandbox-key' },
     },
     redisUrl,

@@ -12,10 +12,10 @@ let dashboard: ServedDashboard;
 let client: HttpClient;
 
 /** Uploads a file for a new job: its page. */
-const upload = async (name: string, content: string | Buffer) => {
-  const { fields } = formOf(await client.get('/new'), '/new/upload');
+const upload = async (name: string, content: string | Buffer, as = client) => {
+  const { fields } = formOf(await as.get('/new'), '/new/upload');
   const { body, type } = multipart(fields, { name, content });
-  return await client.follow(await client.post('/new/upload', body, { 'content-type': type }));
+  return await as.follow(await as.post('/new/upload', body, { 'content-type': type }));
 };
 const actionOf = ({ document }: Answer) => document.querySelector('form.draft')?.getAttribute('action') ?? '';
 /** What is said beside a field that is wrong; undefined where it is not marked. */
@@ -77,6 +77,20 @@ it('marks each field that is wrong, keeps the values, and writes nothing', async
   expect(besideOf(zone, 'timezone')).toContain('Mars/Olympus');
   expect([besideOf(zone, 'name'), besideOf(zone, 'cron')]).toEqual([undefined, undefined]);
   expect(await readdir(join(workspace.dir, 'jobs'))).toEqual([]);
+});
+
+it('makes no job by which a key of the environment would go to a typed address', async () => {
+  await using other = await makeWorkspace({}, { STORE_API_KEY: 'key-of-the-environment' });
+  const visitor = await (await serveDashboard(other)).signedIn('full');
+  const page = await upload('Preise.csv', CSV, visitor);
+  const fields = { name: 'nightly', weightUnit: 'kg', schedule: 'no', do: 'create' };
+  const own = { storeKind: 'own', url: 'https://elsewhere.example', apiKey: 'a-typed-key' };
+  for (const store of [own, { storeKind: 'sandbox' }]) {
+    const refused = await visitor.submit(page, actionOf(page), { ...fields, ...store });
+    expect(refused.status).toBe(422);
+    expect(refused.words).toContain('The environment of the dashboard sets STORE_API_KEY to another value');
+    expect(await readdir(other.dir)).not.toContain('.env');
+  }
 });
 
 it('names an uploaded file as the visitor does, with the end of a long name', async () => {

@@ -172,7 +172,7 @@ describe('the rejects of a run', () => {
     const begun = await client.submit(shown, `/runs/${run}/retry`);
     const [retry = ''] = /(?<=Run )\w+/.exec(begun.words) ?? [];
     const ended = await endOf(client, `/runs/${retry}`);
-    expect(ended).toContain('1 record left out: another run has applied this key');
+    expect(ended).toContain('1 record left out: another run has sent this key');
     expect(nightly.store.requests).toHaveLength(1);
     expect(nightly.store.lastBody('product-7')).toContain('Seven');
     expect((await client.get('/runs/nosuch/rejects.csv')).status).toBe(404);
