@@ -7,7 +7,11 @@ type Asked =
 /** Files by the question that they leave open; each kind of question has at least one, those of columns are below. */
 export const ASKING_FILES: Readonly<Record<Asked, readonly string[]>> = {
   decimal: ['Name,Price\nTable,1.299\nLamp,2.500\n', 'Name;Price\nTable;"1,299"\nLamp;"2,500"\n'],
-  currency: ['Name,Price,Currency\nMug,4.00,EUR\nJug,5.00,USD\n', 'Name,Price\nMug,4.00 €\nJug,$5.00\n'],
+  currency: [
+    'Name,Price,Currency\nMug,4.00,EUR\nJug,5.00,USD\n',
+    'Name,Price\nMug,4.00 €\nJug,$5.00\n',
+    'Name,Price (CAD)\nMug,US$4.00\nJug,US$5.00\n',
+  ],
   weightIn: ['Name,Price,Weight\nMug,4.00,250\nJug,5.00,300\n'],
   group: [
     'SKU,Parent,Name,Size,Price\nA1,P1,Tea small,S,5.00\nA2,P1,Tea large,L,5.50\nB1,P2,Jam,S,4.00\n',
@@ -90,6 +94,7 @@ export const TYPED_ANSWERS: Readonly<Record<string, string>> = {
 
 /** Further files of products that leave a question open. */
 export const FURTHER_FILES: readonly string[] = [
+  'Name,Price,Handle,Slug\nMug,4.00,a,b\nMug,5.00,c,d\n',
   'Product name,Item name,Price\nMug,Blue,4.00\nJug,Red,5.00\n',
   'SKU,Qty,Place of it\nA1,5,Shelf one\nA2,0,Shelf one\n',
 ];

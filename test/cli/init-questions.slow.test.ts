@@ -2,8 +2,12 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { askSchedule } from '../../src/cli/commands/init-command.ts';
+import { askCrosswalk } from '../../src/cli/init/ask-crosswalk.ts';
 import { askMapping, NEW_MAPPING } from '../../src/cli/init/ask-mapping.ts';
-import type { Prompter } from '../../src/cli/init/asking.ts';
+import { askSource } from '../../src/cli/init/ask-source.ts';
+import { askCurrency, askStore, askWeightUnit, SANDBOX } from '../../src/cli/init/ask-store.ts';
+import type { Asking, Prompter } from '../../src/cli/init/asking.ts';
 import { answersOf, INIT_OPTIONS, type InitOptions } from '../../src/cli/init/init-options.ts';
 import {
   COLUMN_FIELDS,
@@ -12,6 +16,7 @@ import {
   proposeMapping,
 } from '../../src/mapping/guess/propose-mapping.ts';
 import { fileToGuess, lookAtSource, type SourceLook } from '../../src/run/preview-source.ts';
+import { makeXlsx } from '../tables/workbooks.ts';
 import { ASKING_COLUMNS, ASKING_FILES, FURTHER_FILES, TYPED_ANSWERS } from './asking-files.ts';
 
 type Imports = keyof typeof ASKING_COLUMNS;
@@ -83,49 +88,62 @@ function offered({ id, answers }: MappingQuestion): readonly string[] {
   return [TYPED_ANSWERS[id] ?? ''];
 }
 
-/** Somebody who answers each question by the next number of a list, then by the first answer. */
-function follower(numbers: readonly number[]) {
-  const taken: { readonly message: string; readonly answers: number }[] = [];
+/** Somebody who answers each question by the next number of a list, then by the first answer; `typed`: all that is typed. */
+function follower(numbers: readonly number[], typed: readonly string[]) {
+  const taken: { readonly question: string; readonly answers: number }[] = [];
   const next = (message: string, answers: number) => {
-    expect(taken.map((one) => one.message)).not.toContain(message);
-    taken.push({ message, answers });
+    const question = message.replace(/ \(.*$/s, '');
+    expect(taken.map((one) => one.question)).not.toContain(question);
+    taken.push({ question, answers });
     return numbers[taken.length - 1] ?? 0;
   };
+  const typeFor: Prompter['text'] = async (message, { check } = {}) => {
+    next(message, 1);
+    for (const text of typed) if ((await check?.(text)) === undefined) return text;
+    throw new Error(`${message} takes no answer`);
+  };
   const prompter: Prompter = {
-    async text(message, { check } = {}) {
-      next(message, 1);
-      for (const typed of Object.values(TYPED_ANSWERS))
-        if ((await check?.(typed)) === undefined) return typed;
-      throw new Error(`${message} takes no answer`);
-    },
+    text: typeFor,
     async choose(message, choices) {
       const chosen = choices[next(message, choices.length)];
       if (chosen === undefined) throw new Error(`${message} offers too few answers`);
       return chosen.value;
     },
-    secret: () => Promise.reject(new Error('a secret is asked for')),
+    secret: (message, check) => typeFor(message, { check }),
     confirm: () => Promise.reject(new Error('a confirmation is asked for')),
   };
   return { prompter, taken };
 }
 
-/** Gives every answer to every question at a terminal; how many ways there are. */
-async function answerAll(imports: Imports, look: SourceLook): Promise<number> {
-  let ways = 0;
+/** Gives every answer to every question at a terminal; what each way of answering them results in. */
+async function answerAll<Result>(
+  ask: (prompter: Prompter) => Promise<Result>,
+  typed: readonly string[] = Object.values(TYPED_ANSWERS),
+): Promise<readonly Result[]> {
+  const results: Result[] = [];
   const open: (readonly number[])[] = [[]];
   for (let numbers = open.pop(); numbers !== undefined; numbers = open.pop()) {
-    const { prompter, taken } = follower(numbers);
-    const options = { ...NO_OPTIONS, mapping: NEW_MAPPING, import: imports, yes: true };
-    const known = { url: undefined, apiKey: undefined };
-    const asking = { options, prompter, known, dir: tmpdir(), say: () => undefined };
-    const { kind } = await askMapping(asking, look);
-    expect(kind).toBe('new');
-    ways += 1;
+    const { prompter, taken } = follower(numbers, typed);
+    results.push(await ask(prompter));
     for (let at = numbers.length; at < taken.length; at++)
       for (let other = 1; other < (taken[at]?.answers ?? 0); other++)
         open.push([...numbers, ...Array(at - numbers.length).fill(0), other]);
   }
-  return ways;
+  return results;
+}
+
+function askingOf(options: Partial<InitOptions>, prompter: Prompter | null, dir = tmpdir()): Asking {
+  const known = { url: undefined, apiKey: undefined };
+  return { options: { ...NO_OPTIONS, ...options }, prompter, known, dir, say: () => undefined };
+}
+
+/** The mapping, and what the store sells in. */
+async function askFile(asking: Asking, look: SourceLook) {
+  const mapping = await askMapping(asking, look);
+  const answered = mapping.kind === 'new' ? mapping.currency : undefined;
+  const store = { kind: 'new', ...SANDBOX, sandbox: true } as const;
+  const currency = await askCurrency(asking, store, { look, spec: mapping.spec, params: {}, answered });
+  return { kind: mapping.kind, currency, answered };
 }
 
 describe('every question about a mapping', () => {
@@ -135,7 +153,13 @@ describe('every question about a mapping', () => {
       const look = await lookAt(text);
       const byOptions = walk(imports, look);
       expect(byOptions.asked.size, `${text} leaves no question open`).toBeGreaterThan(0);
-      expect(await answerAll(imports, look), text).toBe(byOptions.ways);
+      const options = { mapping: NEW_MAPPING, import: imports, yes: true };
+      const made = await answerAll((prompter) => askFile(askingOf(options, prompter), look));
+      expect(made.length, text).toBe(byOptions.ways);
+      for (const { kind, answered, currency } of made) {
+        expect(kind).toBe('new');
+        if (answered !== undefined) expect(currency).toBe(answered);
+      }
       for (const id of byOptions.asked) asked.add(id.startsWith('column.') ? `${imports} ${id}` : id);
     }
     const isAsked = (id: string) => [...asked].some((one) => one === id || one.startsWith(`${id}.`));
@@ -149,6 +173,89 @@ describe('every question about a mapping', () => {
         (field) => ASKING_COLUMNS[imports][field] !== null,
       );
       expect(expected.filter((field) => !asked.has(`${imports} column.${field}`))).toEqual([]);
+    }
+  });
+});
+
+const SHEETS = ['Old', 'New'].map((name) => ({
+  name,
+  rows: [
+    ['Name', 'Price'],
+    ['Mug', '4.00'],
+  ],
+}));
+const RECORDS = ['Mug', 'Jug'].map((Name) => ({ Name, Price: 4 }));
+const LISTS = { a: RECORDS, b: RECORDS };
+const READING: readonly (readonly [key: keyof InitOptions, file: string, content: string | Uint8Array])[] = [
+  ['sheet', 'a.xlsx', makeXlsx(SHEETS)],
+  ['records', 'a.json', JSON.stringify(LISTS)],
+  ['headerRow', 'a.csv', 'Prices,May,Shop\nName,Price,Stock\nMug,4.00,5\nJug,5.00,6\n'],
+  ['encoding', 'a.csv', Buffer.from('Dings;Bums;Betrag\nTasse für Öl;Becher;9,90\n', 'latin1')],
+  ['delimiter', 'a.csv', 'Name,a;Price,b\nMug,1;4,2\nJug,3;5,4\n'],
+];
+
+describe('every question about the file, the store and the job', () => {
+  it.each(READING)('%s: each answer reads the file, by its option too', async (key, name, content) => {
+    const dir = await mkdtemp(join(tmpdir(), 'storeferry-questions-'));
+    try {
+      const source = join(dir, name);
+      await writeFile(source, content);
+      const made = await answerAll((prompter) => askSource(askingOf({ source }, prompter, dir)));
+      expect(made.length).toBeGreaterThan(1);
+      for (const { written } of made) {
+        const answers = Object.entries(written).flatMap(([option, value]) =>
+          value === undefined || option === 'path' ? [] : [[option, String(value)]],
+        );
+        expect(answers.map(([option]) => option)).toContain(key);
+        const options = { source, ...Object.fromEntries(answers) };
+        expect((await askSource(askingOf(options, null, dir))).written).toEqual(written);
+      }
+      expect(new Set(made.map(({ written }) => JSON.stringify(written))).size).toBe(made.length);
+    } finally {
+      await rm(dir, { recursive: true, force: true });
+    }
+  });
+
+  it('crosswalk: each of its columns is taken, by options too', async () => {
+    const dir = await mkdtemp(join(tmpdir(), 'storeferry-questions-'));
+    try {
+      const crosswalk = join(dir, 'ids.csv');
+      await writeFile(
+        crosswalk,
+        'Mail A,Mail B,No A,No B\na@x.example,b@x.example,1,2\nc@x.example,d@x.example,3,4\n',
+      );
+      const made = await answerAll(
+        (prompter) => askCrosswalk(askingOf({}, prompter, dir), undefined),
+        [crosswalk],
+      );
+      const there = made.flatMap((answer) => (answer?.there === true ? [answer] : []));
+      expect(there.length).toBe(2 * 3);
+      for (const answer of there) {
+        const options = { crosswalk, crosswalkMatch: answer.match, crosswalkId: answer.id };
+        expect(await askCrosswalk(askingOf(options, null, dir), undefined)).toEqual(answer);
+      }
+    } finally {
+      await rm(dir, { recursive: true, force: true });
+    }
+  });
+
+  it('store, weight unit and schedule: each answer is taken', async () => {
+    const typed = ['https://shop.example', '15 2 * * *'];
+    const stores = await answerAll((prompter) => askStore(askingOf({}, prompter), false), typed);
+    expect(stores).toMatchObject([{ sandbox: false }, { sandbox: true }]);
+    const units = await answerAll((prompter) => askWeightUnit(askingOf({}, prompter), 'products'));
+    expect(new Set(units)).toEqual(new Set(['kg', 'g', 'lb', 'oz']));
+    for (const weightUnit of units)
+      expect(await askWeightUnit(askingOf({ weightUnit }, null), 'products')).toBe(weightUnit);
+    const schedules = await answerAll(
+      (prompter) => askSchedule(askingOf({}, prompter)),
+      [...typed].reverse(),
+    );
+    expect(schedules).toContain(undefined);
+    for (const made of schedules) {
+      if (made === undefined) continue;
+      const options = { schedule: made.cron, timezone: made.timezone };
+      expect(await askSchedule(askingOf(options, null))).toEqual(made);
     }
   });
 });

@@ -164,7 +164,12 @@ async function askAll(asking: Asking, hasStores: boolean): Promise<NewWorkspace>
   const contact = spec.import === 'contacts' ? spec.contact : undefined;
   const crosswalk = imports === 'contacts' ? await askCrosswalk(asking, contact) : undefined;
   const weightUnit = store.kind === 'known' ? undefined : await askWeightUnit(asking, imports);
-  const currency = await askCurrency(asking, store, { look: source.look, spec, params: paramValues });
+  const currency = await askCurrency(asking, store, {
+    look: source.look,
+    spec,
+    params: paramValues,
+    answered: mapping.kind === 'new' ? mapping.currency : undefined,
+  });
   const name = await askJobName(asking, mapping.kind === 'known' ? mapping.name : `my-${imports}`);
   const schedule = await askSchedule(asking);
   const variables = await askVariables(asking, store);
@@ -273,7 +278,7 @@ function jobPath(dir: string, name: string): string {
 type Schedule = { readonly cron: string; readonly timezone: string };
 
 /** Asks when workers run the job; undefined for never. */
-async function askSchedule({ options, prompter }: Asking): Promise<Schedule | undefined> {
+export async function askSchedule({ options, prompter }: Asking): Promise<Schedule | undefined> {
   const timezone = options.timezone ?? localTimezone();
   if (options.schedule !== undefined) return schedule(options.schedule, timezone);
   if (options.yes || prompter === null) return undefined;

@@ -24,7 +24,13 @@ import { answersOf } from './init-options.ts';
 export type MappingAnswer =
   | { readonly kind: 'known'; readonly name: string; readonly spec: MappingSpec }
   /** A new one, proposed for the file. */
-  | { readonly kind: 'new'; readonly spec: MappingSpec; readonly proposal: MappingProposal };
+  | {
+      readonly kind: 'new';
+      readonly spec: MappingSpec;
+      readonly proposal: MappingProposal;
+      /** The currency that was answered, if it was asked. */
+      readonly currency: string | undefined;
+    };
 
 /** The name for a new mapping, on the command line and in the list. */
 export const NEW_MAPPING = 'new';
@@ -133,7 +139,7 @@ async function askNew(
     }
     for (const line of describeProposal(proposal)) say(line);
     if (proposal.spec === null) throw leftOpen(proposal.questions);
-    return { kind: 'new', spec: proposal.spec, proposal };
+    return { kind: 'new', spec: proposal.spec, proposal, currency: answers['currency'] };
   }
 }
 

@@ -149,6 +149,8 @@ interface ReadFile {
   readonly look: SourceLook;
   readonly spec: MappingSpec;
   readonly params: Readonly<Record<string, string>>;
+  /** What the store sells in, as a question about the mapping was answered. */
+  readonly answered?: string | undefined;
 }
 
 /**
@@ -161,7 +163,7 @@ export async function askCurrency(
   file: ReadFile,
 ): Promise<string | undefined> {
   if (file.spec.import === 'contacts') return undefined;
-  const given = readOption(asking.options.currency);
+  const given = readOption(asking.options.currency) ?? readCode(file.answered);
   const known =
     store.kind === 'known'
       ? openWorkspace(asking.dir, process.env).inspection.store(store.name)?.value?.currency

@@ -3,6 +3,7 @@ import type { PricingSpec, ProductSpec, VariantsSpec } from '../spec/product-spe
 import type { Condition, Value } from '../spec/value.ts';
 import { compilePattern } from '../transforms/compile-pattern.ts';
 import { slugify } from '../transforms/slug.ts';
+import type { Transform } from '../transforms/transforms.ts';
 import { askUnused } from './ask-unused.ts';
 import { draftCategories } from './draft-categories.ts';
 import { draftImages } from './draft-images.ts';
@@ -268,10 +269,13 @@ function draftUrl(
   title: ProductColumn,
   { group, by }: VariantDraft,
 ): Value | undefined {
+  const candidates = [by ?? sku, sku, title].filter((column) => column !== undefined);
+  const key = candidates.flatMap((column) => keyOf(column, group) ?? [])[0];
   const handle = guess.pick({
     field: 'url',
     what: 'the URL handle',
     concepts: ['url'],
+    isRequired: group?.by === undefined && key === undefined,
     fits: (column) => shareOf(column, isHandle) === 1 || hasPages(column),
     shown: (column) => `${column.distinct} of ${column.values.length} values are different`,
   });
@@ -283,21 +287,16 @@ function draftUrl(
     }
     return shareOf(handle, isHandle) === 1 ? name : [name, 'slug'];
   }
+  if (guess.isAsked('url')) return undefined;
   if (group?.by !== undefined) return [group.by, 'slug'];
-  const candidates = [by ?? sku, sku, title].filter((column) => column !== undefined);
-  for (const column of candidates) {
-    const slugs = column.values.map((value) => slugify(value));
-    const keyed = group === undefined ? column.cells.length : column.values.length;
-    const name = () => guess.use(column === title ? 'title' : 'sku', column);
-    if (column.values.length < keyed || slugs.includes('')) continue;
-    if (new Set(slugs).size === slugs.length) {
+  if (key !== undefined) {
+    const { column, step } = key;
+    if (step === 'slug') {
       guess.notes.push(
         `The url of a product is made of '${column.header}', which differs on every row: it is the key of the product.`,
       );
-      return [name(), 'slug'];
     }
-    const exact = column.values.map((value) => slugify(value, KEPT, false));
-    if (new Set(exact).size === exact.length) return [name(), { slug: { keep: KEPT, case: 'keep' } }];
+    return [guess.use(column === title ? 'title' : 'sku', column), step];
   }
   const unique = guess.columns.filter(
     (column) => column.header !== '' && isKey(column) && shareOf(column, isCode) === 1 && !isSequence(column),
@@ -310,6 +309,20 @@ function draftUrl(
     null,
   );
   return undefined;
+}
+
+/** A column whose values identify products, with the step that makes handles of them; undefined where they do not. */
+function keyOf(
+  column: ProductColumn,
+  group: VariantDraft['group'],
+): { readonly column: ProductColumn; readonly step: Transform } | undefined {
+  const keyed = group === undefined ? column.cells.length : column.values.length;
+  const slugs = column.values.map((value) => slugify(value));
+  if (column.values.length < keyed || slugs.includes('')) return undefined;
+  if (new Set(slugs).size === slugs.length) return { column, step: 'slug' };
+  const exact = column.values.map((value) => slugify(value, KEPT, false));
+  const isExact = new Set(exact).size === exact.length;
+  return isExact ? { column, step: { slug: { keep: KEPT, case: 'keep' } } } : undefined;
 }
 
 /** The handle of a page address: its last segment, without the extension of a page. */
