@@ -1,6 +1,6 @@
 # Two stages: the build bundles the packages that Storeferry uses, so the image holds no node_modules.
 
-FROM node:24-slim AS build
+FROM node:24.21.0-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci
@@ -8,7 +8,7 @@ COPY rolldown.config.ts ./
 COPY src ./src
 RUN npm run build
 
-FROM node:24-slim
+FROM node:24.21.0-slim
 ENV NODE_ENV=production
 WORKDIR /app
 COPY --from=build /app/dist ./dist

@@ -246,6 +246,18 @@ export function firstError(error: unknown): unknown {
   return first;
 }
 
+/** What to do about a temporary folder that cannot be written. */
+export const TEMPORARY_FOLDER_HINT =
+  'Make room there, give this user the right to write there (in a systemd unit: PrivateTmp=yes), or name another folder in TMPDIR.';
+
+/** The error for a temporary folder in which nothing can be written. */
+export function temporaryFolderError(folder: string, cause: unknown): StateError {
+  return new StateError(`The temporary folder ${folder} cannot be written (${errorCode(cause)}).`, {
+    cause,
+    hint: TEMPORARY_FOLDER_HINT,
+  });
+}
+
 /** The stable code of an error of Node.js or a library, else its name; their messages may quote secrets. */
 export function errorCode(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown error';

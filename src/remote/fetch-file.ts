@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { readNext } from '../model/read-next.ts';
 import type { RemoteAddress } from '../model/remote-address.ts';
-import { errorCode, SourceError } from '../model/storeferry-error.ts';
+import { errorCode, SourceError, TEMPORARY_FOLDER_HINT } from '../model/storeferry-error.ts';
 import {
   connectionFailure,
   type FoundFile,
@@ -141,8 +141,8 @@ interface Spool extends Upload, AsyncDisposable {
 }
 
 export async function openSpool(): Promise<Spool> {
-  const folder = await mkdtemp(join(tmpdir(), 'storeferry-'));
-  const handle = await open(join(folder, 'spool'), 'wx+', 0o600);
+  const folder = await mkdtemp(join(tmpdir(), 'storeferry-')).catch(noRoom);
+  const handle = await open(join(folder, 'spool'), 'wx+', 0o600).catch(noRoom);
   await rm(folder, { recursive: true });
   let size = 0;
   return {
@@ -184,7 +184,7 @@ function noRoom(cause: unknown): never {
     `the temporary folder ${tmpdir()} cannot be written (${errorCode(cause)})`,
     {
       cause,
-      hint: 'Make room there, or name another folder in TMPDIR.',
+      hint: TEMPORARY_FOLDER_HINT,
     },
   );
 }

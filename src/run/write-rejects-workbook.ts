@@ -8,7 +8,7 @@ import { pipeline } from 'node:stream/promises';
 import yazl from 'yazl';
 import { readCsv } from '../csv/read-csv.ts';
 import { formatRow, inertCell, type Table, withoutInertMark } from '../model/row.ts';
-import { SourceError } from '../model/storeferry-error.ts';
+import { SourceError, temporaryFolderError } from '../model/storeferry-error.ts';
 import { REJECTS_WORKBOOK, readRejectsIndex, UNTOUCHED_FILE } from '../report/rejects/rejects-file.ts';
 import { isZip, stageSource } from '../source/stage-source.ts';
 import { type RunFolder, SampleFolder } from '../state/artifacts.ts';
@@ -80,7 +80,9 @@ async function* unmarked({ header, batches }: Table): AsyncGenerator<readonly st
 
 /** A zip is read from a file, because its list of contents is at the end. */
 async function workbookAsCsv(bytes: Readable, name: string, delimiter: string): Promise<string> {
-  const dir = await mkdtemp(join(tmpdir(), 'storeferry-'));
+  const dir = await mkdtemp(join(tmpdir(), 'storeferry-')).catch((cause: unknown) => {
+    throw temporaryFolderError(tmpdir(), cause);
+  });
   try {
     // Messages name the file as the user does; an upload may have any name.
     const path = basename(name).replaceAll(/^\.|[^\p{L}\p{N}._ -]/gu, '_');

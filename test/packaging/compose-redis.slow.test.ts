@@ -31,7 +31,7 @@ async function startComposeRedis() {
   const shim = join(dir, 'docker-entrypoint.sh');
   await writeFile(shim, `#!/bin/sh\nexec "$@" --port ${port} --bind 127.0.0.1\n`);
   await chmod(shim, 0o755);
-  const env = { PATH: `${dir}:${process.env['PATH']}`, REDIS_PASSWORD: PASSWORD };
+  const env = { PATH: `${dir}:${process.env['PATH']}`, REDIS_PASSWORD: PASSWORD, REDIS_MAXMEMORY: '1gb' };
   const [program = '', ...words] = redis.command.map((word) => word.replaceAll('$$', '$'));
   const server = startProcess(program, words, { cwd: dir, env, stdio: 'ignore' });
   const check = (redis.healthcheck.test[1] ?? '')
@@ -67,6 +67,9 @@ describeWithRedis('the Redis of docker-compose.yml', () => {
       ['FLUSHALL'],
       ['ACL', 'LIST'],
       ['SHUTDOWN'],
+      ['KEYS', '*'],
+      ['SWAPDB', '0', '1'],
+      ['MIGRATE', '127.0.0.1', '6379', 'key', '0', '100'],
     ];
     for (const [command, ...args] of forbidden) {
       await expect(user.call(command, args)).rejects.toThrow(/NOPERM/);

@@ -24,7 +24,26 @@ const serviceSchema = z.object({
   healthcheck: z.object({ test: z.array(z.string()) }).optional(),
   depends_on: z.unknown().optional(),
   privileged: z.never().optional(),
+  security_opt: z.array(z.string()),
+  cap_drop: z.array(z.string()),
+  read_only: z.boolean(),
+  tmpfs: z.array(z.string()),
+  mem_limit: z.string(),
+  pids_limit: z.int(),
 });
+
+/** What no container may do, whatever runs in it. */
+function expectConfined(service: z.infer<typeof serviceSchema>): void {
+  const { cap_drop, security_opt, read_only, tmpfs, mem_limit, user } = service;
+  expect({ cap_drop, security_opt, read_only, tmpfs }).toEqual({
+    cap_drop: ['ALL'],
+    security_opt: ['no-new-privileges:true'],
+    read_only: true,
+    tmpfs: ['/tmp'],
+  });
+  expect(mem_limit).toMatch(/^\$\{\w+:-\d+g\}$/);
+  expect(user ?? 'node').not.toMatch(/root|^0/);
+}
 const composeSchema = z.object({
   services: z.object({
     redis: serviceSchema,
@@ -48,6 +67,13 @@ describe('docker-compose.yml', () => {
     expect(redis.healthcheck?.test.join(' ')).toContain('redis-cli --user storeferry ping');
     expect(worker.depends_on).toEqual({ redis: { condition: 'service_healthy' } });
     expect(worker.environment['REDIS_URL']).toMatch(/^redis:..storeferry:\$\{REDIS_PASSWORD\}@redis:6379$/);
+  });
+
+  it('confines each container, and pins the image of Redis', () => {
+    for (const service of Object.values(services)) expectConfined(service);
+    expect(redis.user).toBe('redis');
+    expect(redis.image).toMatch(/^redis:\d+\.\d+\.\d+-alpine$/);
+    expect(redis.command?.join(' ')).toContain('maxmemory $$REDIS_MAXMEMORY');
   });
 
   it('publishes nothing beyond this machine', () => {
@@ -101,6 +127,7 @@ describe('the compose file without Redis in docs/operation.md', () => {
       'unless-stopped',
       expect.stringMatching(/:-node\}$/),
     ]);
+    expectConfined(storeferry);
     // Longer than requests in flight may take to end.
     expect(Number.parseInt(storeferry.stop_grace_period ?? '', 10)).toBeGreaterThan(30);
   });
@@ -114,7 +141,7 @@ describe('Dockerfile', () => {
 
   it('is built in stages on Node 24, and ends without what only a build needs', () => {
     expect(stages).toHaveLength(2);
-    for (const stage of stages) expect(stage).toMatch(/^FROM node:24-slim/);
+    for (const stage of stages) expect(stage).toMatch(/^FROM node:24\.\d+\.\d+-slim/);
     expect(stages[0]).toContain('npm ci');
     expect(final).toContain('--from=build /app/dist');
     expect(final).not.toMatch(/npm|src/);

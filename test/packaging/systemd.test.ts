@@ -64,6 +64,15 @@ describe('the systemd units of docs/operation.md', () => {
     },
   );
 
+  it.each(UNITS)('$name reads and writes only what it needs', ({ content }) => {
+    const settings = settingsOf(content, 'Service');
+    const names = ['NoNewPrivileges', 'ProtectSystem', 'ProtectHome', 'PrivateTmp', 'UMask'];
+    expect(names.map((name) => settings.get(name))).toEqual(['yes', 'strict', 'yes', 'yes', '0077']);
+    // The workspace is what remains writable.
+    const [, workspace] = / -C (\S+) /.exec(settings.get('ExecStart') ?? '') ?? [];
+    expect(settings.get('ReadWritePaths')).toBe(workspace);
+  });
+
   const isThere = succeeds('systemd-analyze', '--version');
   if (!isThere) process.stdout.write('skipped, no systemd-analyze\n');
   const dir = mkdtempSync(join(tmpdir(), 'storeferry-units-'));

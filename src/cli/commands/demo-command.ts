@@ -3,6 +3,7 @@ import { cp, lstat, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } fro
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pc from 'picocolors';
+import { temporaryFolderError } from '../../model/storeferry-error.ts';
 import { REJECTS_FILE } from '../../report/rejects/rejects-file.ts';
 import { startSandbox } from '../../sandbox/start-sandbox.ts';
 import { isAlive } from '../../state/file-access.ts';
@@ -153,7 +154,9 @@ async function removeEarlierDemos(): Promise<void> {
 
 /** Creates a temporary workspace with the sample jobs for a store at this address, and returns its folder. */
 async function makeDemoWorkspace(store: { readonly url: string; readonly apiKey: string }): Promise<string> {
-  const dir = await mkdtemp(join(tmpdir(), `${FOLDER}${process.pid}-`));
+  const dir = await mkdtemp(join(tmpdir(), `${FOLDER}${process.pid}-`)).catch((cause: unknown) => {
+    throw temporaryFolderError(tmpdir(), cause);
+  });
   await mkdir(join(dir, 'jobs', 'samples'), { recursive: true });
   await Promise.all(COPIED.map((file) => cp(join(PACKAGE_DIR, file), join(dir, file))));
   const job = await readFile(join(PACKAGE_DIR, MIRRORED_JOB), 'utf8');

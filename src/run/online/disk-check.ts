@@ -1,5 +1,7 @@
-import { stat, statfs } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { mkdtemp, rm, stat, statfs } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { temporaryFolderError } from '../../model/storeferry-error.ts';
 import { formatBytes } from '../../report/printable.ts';
 import { accessOf, type Facts, type OnlineCheck } from '../run-context.ts';
 import { sourceFiles } from './source-check.ts';
@@ -26,6 +28,21 @@ export const diskCheck: OnlineCheck = ({ settings, jobs, dir }) => {
     },
   ];
 };
+
+/** Whether the temporary folder can be written. Files of other machines are kept there while they are read. */
+export const temporaryFolderCheck: OnlineCheck = () => [
+  {
+    subject: 'temporary folder',
+    async look() {
+      const folder = tmpdir();
+      const own = await mkdtemp(join(folder, 'storeferry-')).catch((cause: unknown) => {
+        throw temporaryFolderError(folder, cause);
+      });
+      await rm(own, { recursive: true, force: true });
+      return [{ verdict: 'ok', message: `${folder} can be written` }];
+    },
+  },
+];
 
 /** Whether the free space is enough for the largest source, both in bytes. */
 export function judgeDisk(free: number, largest: number, folder: string): Facts {

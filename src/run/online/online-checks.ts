@@ -3,7 +3,7 @@ import type { Finding } from '../../report/document-text.ts';
 import type { CheckedWorkspace, Look, OnlineCheck } from '../run-context.ts';
 import { artifactsCheck } from './artifacts-check.ts';
 import { destinationCheck } from './destination-check.ts';
-import { diskCheck } from './disk-check.ts';
+import { diskCheck, temporaryFolderCheck } from './disk-check.ts';
 import { redisCheck } from './redis-check.ts';
 import { sourceCheck } from './source-check.ts';
 import { stateCheck } from './state-check.ts';
@@ -16,6 +16,7 @@ export const ONLINE_CHECKS: readonly OnlineCheck[] = [
   destinationCheck,
   artifactsCheck,
   diskCheck,
+  temporaryFolderCheck,
   redisCheck,
 ];
 
