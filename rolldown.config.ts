@@ -41,7 +41,7 @@ export default defineConfig({
       __filename: 'import.meta.filename',
     },
   },
-  plugins: [splitRequired(), getBuiltins(), copyFiles(), emitMappings(), emitLicenses()],
+  plugins: [splitRequired(), getBuiltins(), copyFiles(), emitMappings(), emitPackages()],
   output: {
     // Documentation is for readers of the sources.
     comments: { jsdoc: false },
@@ -115,13 +115,16 @@ function getBuiltins(): Plugin {
   return {
     name: 'get-builtins',
     renderChunk: (code) =>
-      code.replaceAll(
-        /^import (?:([\w$]+)(?:, )?)?(\{.*\})? ?from "(node:[\w/]+)";$/gm,
-        (_, whole: string | undefined, names: string | undefined, module: string) => {
-          const taken = [whole, names?.replaceAll(' as ', ': ')].filter((name) => name !== undefined);
-          return taken.map((name) => `const ${name} = process.getBuiltinModule("${module}");`).join(' ');
-        },
-      ),
+      // Comments name modules from the folder of the project, wherever that and its packages are.
+      code
+        .replaceAll(/^(\/\/(?:#region)?) .*?(?=node_modules\/)/gm, '$1 ')
+        .replaceAll(
+          /^import (?:([\w$]+)(?:, )?)?(\{.*\})? ?from "(node:[\w/]+)";$/gm,
+          (_, whole: string | undefined, names: string | undefined, module: string) => {
+            const taken = [whole, names?.replaceAll(' as ', ': ')].filter((name) => name !== undefined);
+            return taken.map((name) => `const ${name} = process.getBuiltinModule("${module}");`).join(' ');
+          },
+        ),
   };
 }
 
@@ -151,23 +154,24 @@ function emitMappings(): Plugin {
   };
 }
 
-/** The licenses of the packages whose code is bundled. */
-function emitLicenses(): Plugin {
+/** The licenses of the packages whose code is bundled, and the list of these packages as a CycloneDX document. */
+function emitPackages(): Plugin {
   return {
-    name: 'emit-licenses',
+    name: 'emit-packages',
     generateBundle(_, bundle) {
       const code = Object.values(bundle).flatMap((made) => (made.type === 'chunk' ? made.moduleIds : []));
       const folders = new Set([...code, FILES['bull-board/dist']].flatMap(packageFolder));
-      const texts = [...folders].sort().map((folder) => {
-        const { name, version, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
-        const files = readdirSync(folder).filter((file) => /^(?:licen[cs]e|notice|copying)/i.test(file));
-        return [
-          `${name} ${version} (${license})`,
-          ...files.map((file) => readFileSync(join(folder, file), 'utf8')),
-        ];
-      });
-      const source = texts.map((parts) => parts.join('\n\n').trim()).join(`\n\n${'-'.repeat(80)}\n\n`);
-      this.emitFile({ type: 'asset', fileName: 'LICENSES.txt', source: `${source}\n` });
+      const byName = new Map(
+        [...folders].map((folder) => bundledPackage(folder)).map((one) => [one.purl, one]),
+      );
+      const packages = [...byName.values()].sort((one, other) => (one.purl < other.purl ? -1 : 1));
+      const texts = packages.map(
+        (one) => `${one.name} ${one.version} (${one.license})\n\n${licenseText(one, packages)}`,
+      );
+      const source = `${texts.join(`\n\n${'-'.repeat(80)}\n\n`)}\n`;
+      this.emitFile({ type: 'asset', fileName: 'LICENSES.txt', source });
+      const bom = `${JSON.stringify(billOfMaterials(packages), null, 2)}\n`;
+      this.emitFile({ type: 'asset', fileName: 'sbom.cdx.json', source: bom });
     },
   };
 }
@@ -176,4 +180,99 @@ function emitLicenses(): Plugin {
 function packageFolder(file: string): string[] {
   const [, folder] = /^(.*\/node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(file) ?? [];
   return folder === undefined ? [] : [folder];
+}
+
+type BundledPackage = ReturnType<typeof bundledPackage>;
+
+function bundledPackage(folder: string) {
+  const { name, version, license, licenses, author } = JSON.parse(
+    readFileSync(join(folder, 'package.json'), 'utf8'),
+  );
+  const files = readdirSync(folder).filter((file) => /^(?:licen[cs]e|notice|copying)/i.test(file));
+  // Older packages list theirs.
+  const named: unknown = license ?? licenses?.[0]?.type;
+  if (typeof named !== 'string') throw new Error(`The package ${name} names no license`);
+  return {
+    name: String(name),
+    version: String(version),
+    license: named,
+    holder: String(author?.name ?? author ?? `the authors of ${name}`),
+    text: files
+      .sort()
+      .map((file) => readFileSync(join(folder, file), 'utf8').trim())
+      .join('\n\n'),
+    purl: `pkg:npm/${String(name).replace('@', '%40')}@${version}`,
+    integrity: integrityOf(folder),
+  };
+}
+
+/** Where the terms of a license begin that stand behind the name of the holder. */
+const TERMS: Readonly<Record<string, RegExp>> = {
+  MIT: /^Permission is hereby granted[\s\S]*/m,
+  ISC: /^Permission to use, copy, modify[\s\S]*/m,
+  'Apache-2.0': /^\s*Apache License\s+Version 2\.0[\s\S]*/m,
+};
+
+/** Its own files; for a package without any, the terms of its license as another package has them. */
+function licenseText(
+  { name, license, text, holder }: BundledPackage,
+  all: readonly BundledPackage[],
+): string {
+  if (text !== '') return text;
+  const alike = all.filter((other) => other.license === license && other.text !== '');
+  // Of several the shortest, which has least besides the terms.
+  const [terms] = alike
+    .flatMap((other) => TERMS[license]?.exec(other.text)?.[0] ?? [])
+    .sort((one, other) => one.length - other.length || (one < other ? -1 : 1));
+  if (terms === undefined) throw new Error(`The license of the package ${name} has no text`);
+  return `Copyright (c) ${holder}\n\n${terms.trim()}`;
+}
+
+/** The checksum of the package that npm has installed, in hexadecimal. */
+function integrityOf(folder: string): string {
+  const { packages } = JSON.parse(readFileSync(join(MODULES, '.package-lock.json'), 'utf8'));
+  const place = folder.slice(folder.indexOf('/node_modules/') + 1);
+  const [, base64] = /^sha512-(\S+)$/.exec(packages[place]?.integrity ?? '') ?? [];
+  if (base64 === undefined) throw new Error(`The lockfile has no checksum of ${place}`);
+  return Buffer.from(base64, 'base64').toString('hex');
+}
+
+/** CycloneDX 1.6. Without a time and a number of its own, so that two builds of one commit are equal. */
+function billOfMaterials(packages: readonly BundledPackage[]) {
+  const { name, version, license } = JSON.parse(
+    readFileSync(join(import.meta.dirname, 'package.json'), 'utf8'),
+  );
+  const purl = `pkg:npm/${name}@${version}`;
+  return {
+    $schema: 'http://cyclonedx.org/schema/bom-1.6.schema.json',
+    bomFormat: 'CycloneDX',
+    specVersion: '1.6',
+    version: 1,
+    metadata: {
+      component: {
+        type: 'application',
+        'bom-ref': purl,
+        name,
+        version,
+        licenses: [{ license: { id: license } }],
+        purl,
+      },
+    },
+    components: packages.map((one) => {
+      const [short = '', group] = one.name.split('/').toReversed();
+      return {
+        type: 'library',
+        'bom-ref': one.purl,
+        ...(group !== undefined && { group }),
+        name: short,
+        version: one.version,
+        hashes: [{ alg: 'SHA-512', content: one.integrity }],
+        licenses: / (?:OR|AND|WITH) /.test(one.license)
+          ? [{ expression: one.license }]
+          : [{ license: { id: one.license } }],
+        purl: one.purl,
+      };
+    }),
+    dependencies: [{ ref: purl, dependsOn: packages.map((one) => one.purl) }],
+  };
 }

@@ -1,8 +1,10 @@
+import { hash } from 'node:crypto';
 import { existsSync, globSync, statSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, join, relative, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { z } from 'zod';
 import packageJson from '../../package.json' with { type: 'json' };
 import { serveDashboard } from '../dashboard/server/running-dashboard.ts';
 import { openShop } from '../queue/workers-setup.ts';
@@ -31,6 +33,43 @@ const MOST_MIB = 25;
 const MOST_FILES = 75;
 const MOST_LOADED_MIB = 3;
 
+const component = z.strictObject({
+  type: z.enum(['application', 'library']),
+  'bom-ref': z.string(),
+  group: z.string().optional(),
+  name: z.string(),
+  version: z.string(),
+  hashes: z.array(z.strictObject({ alg: z.literal('SHA-512'), content: z.hex().length(128) })).optional(),
+  licenses: z
+    .array(
+      z.union([
+        z.strictObject({ license: z.strictObject({ id: z.string().regex(/^[\w.+-]+$/) }) }),
+        z.strictObject({ expression: z.string() }),
+      ]),
+    )
+    .min(1),
+  purl: z.string().regex(/^pkg:npm\/(?:%40[\w.-]+\/)?[\w.-]+@\d+\.\d+\.\d+/),
+});
+/** What is used of CycloneDX 1.6. */
+const bomSchema = z.strictObject({
+  $schema: z.literal('http://cyclonedx.org/schema/bom-1.6.schema.json'),
+  bomFormat: z.literal('CycloneDX'),
+  specVersion: z.literal('1.6'),
+  version: z.literal(1),
+  metadata: z.strictObject({ component }),
+  components: z.array(component.required({ hashes: true })),
+  dependencies: z.array(z.strictObject({ ref: z.string(), dependsOn: z.array(z.string()) })),
+});
+
+/** Packs a copy of what a clone has, and returns the path of the archive. */
+async function pack(clone: string, to: string): Promise<string> {
+  for (const name of CLONED) await cp(join(ROOT, name), join(clone, name), { recursive: true });
+  await symlink(join(ROOT, 'node_modules'), join(clone, 'node_modules'));
+  await run('npm', ['pack', '--pack-destination', to], { cwd: clone });
+  const [tarball = ''] = (await readdir(to)).filter((name) => name.endsWith('.tgz'));
+  return join(to, tarball);
+}
+
 /** Reports each file that a process loads as code. */
 const LISTING = `data:text/javascript,import { registerHooks } from 'node:module';
 registerHooks({ load(url, context, next) { if (url.startsWith('file:')) console.error('loads ' + url.slice(7)); return next(url, context); } });`;
@@ -46,20 +85,68 @@ describe('what `npm pack` makes of a fresh clone, installed by itself', {
     folder = await mkdtemp(join(tmpdir(), 'storeferry-package-'));
     prefix = join(folder, 'prefix');
     installed = join(prefix, 'lib', 'node_modules', 'storeferry');
-    const clone = join(folder, 'clone');
-    for (const name of CLONED) await cp(join(ROOT, name), join(clone, name), { recursive: true });
-    await symlink(join(ROOT, 'node_modules'), join(clone, 'node_modules'));
-    await run('npm', ['pack', '--pack-destination', folder], { cwd: clone });
-    const [tarball = ''] = (await readdir(folder)).filter((name) => name.endsWith('.tgz'));
+    const tarball = await pack(join(folder, 'clone'), folder);
     // Nothing else is to be fetched, so no registry is needed.
     const install = ['install', '--global', '--offline', '--no-audit', '--no-fund', '--prefix', prefix];
-    const { stderr } = await run('npm', [...install, join(folder, tarball)], { cwd: folder });
+    const { stderr } = await run('npm', [...install, tarball], { cwd: folder });
     expect(stderr).not.toMatch(/install-scripts|allow-scripts|deprecated/);
     vi.stubEnv('STOREFERRY_MAIN', join(installed, 'dist', 'cli', 'main.js'));
   }, patience(300_000));
   afterAll(async () => {
     vi.unstubAllEnvs();
     await rm(folder, { recursive: true, force: true });
+  });
+
+  it(
+    'is the same to the byte when it is packed again, in another folder',
+    async () => {
+      const again = await pack(join(folder, 'another', 'deeper', 'clone'), join(folder, 'another'));
+      const [first = ''] = (await readdir(folder)).filter((name) => name.endsWith('.tgz'));
+      expect(hash('sha256', await readFile(again))).toBe(hash('sha256', await readFile(join(folder, first))));
+    },
+    patience(300_000),
+  );
+
+  it('has the files that it should have, and no others', async () => {
+    const files = globSync('**', { cwd: installed, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => relative(installed, join(entry.parentPath, entry.name)));
+    const copied = files.filter((name) => !name.startsWith('dist/'));
+    const wanted = ['README.md', 'LICENSE', 'CHANGELOG.md', 'package.json', 'stores.yaml'];
+    const inFolders = globSync('{jobs,mappings}/**', { cwd: ROOT, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => relative(ROOT, join(entry.parentPath, entry.name)));
+    expect(copied.sort()).toEqual([...wanted, ...inFolders].sort());
+    const built = [
+      /^dist\/(?:LICENSES\.txt|sbom\.cdx\.json)$/,
+      /^dist\/cli\/(?:[\w-]+\.js|node-version\.cjs|report\.css)$/,
+      /^dist\/cli\/mappings\/[\w-]+\.json$/,
+      /^dist\/cli\/public\/[\w./-]+\.(?:js|css|svg|ico|png|woff2)$/,
+      /^dist\/cli\/bull-board\/dist\/[\w./-]+\.(?:js|css|svg|ico|png|ejs|html|json|map|txt|woff2?|d\.ts|ts)$/,
+    ];
+    const strays = files.filter((name) => name.startsWith('dist/') && !built.some((one) => one.test(name)));
+    expect(strays).toEqual([]);
+    expect(built.filter((one) => !files.some((name) => one.test(name)))).toEqual([]);
+    // No name of a folder of the machine that built it.
+    const code = files.filter((name) => /^dist\/cli\/[\w-]+\.js$/.test(name));
+    const texts = await Promise.all(code.map((name) => readFile(join(installed, name), 'utf8')));
+    expect(texts.filter((text) => text.includes(ROOT) || text.includes(folder))).toEqual([]);
+  });
+
+  it('has the text of each license, and lists each package with its checksum (CycloneDX)', async () => {
+    const bom = bomSchema.parse(JSON.parse(await readFile(join(installed, 'dist', 'sbom.cdx.json'), 'utf8')));
+    expect(bom.metadata.component.version).toBe(packageJson.version);
+    expect(bom.components.length).toBeGreaterThan(100);
+    expect(bom.dependencies[0]?.dependsOn).toEqual(bom.components.map((one) => one.purl));
+    const licenses = await readFile(join(installed, 'dist', 'LICENSES.txt'), 'utf8');
+    const parts = licenses.split(`\n\n${'-'.repeat(80)}\n\n`);
+    expect(parts).toHaveLength(bom.components.length);
+    for (const [index, { group, name, version }] of bom.components.entries()) {
+      const [title = '', ...text] = (parts[index] ?? '').split('\n');
+      expect(title).toMatch(/^\S+ \S+ \((?!undefined)[^)]+(?:\))?\)$/);
+      expect(title).toContain(`${group === undefined ? name : `${group}/${name}`} ${version} (`);
+      expect([title, text.join('\n').trim().length > 300]).toEqual([title, true]);
+    }
   });
 
   it('is small, needs no other package, and has the licenses of those that it contains', async () => {
