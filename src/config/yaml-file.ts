@@ -60,7 +60,9 @@ export function readYaml(path: string, file: string, known?: KnownContent): Yaml
 /** Parses YAML and collects all problems; never throws. */
 export function parseYaml(text: string, file: string): YamlFile {
   const lineCounter = new LineCounter();
-  const document = parseDocument(text, { lineCounter, prettyErrors: false, stringKeys: true });
+  // The parser takes quadratic time to compare keys; `forbidden` finds those that occur twice.
+  const options = { lineCounter, prettyErrors: false, stringKeys: true, uniqueKeys: false };
+  const document = parseDocument(text, options);
   const place = (offset: number): Place => {
     const { line, col } = lineCounter.linePos(offset);
     return { file, line: Math.max(line, 1), column: Math.max(col, 1) };
@@ -114,6 +116,14 @@ function forbidden(document: Document, place: (offset: number) => Place): Config
       const anchored = alias.resolve(document);
       if (anchored === undefined) add(alias, explainYaml('BAD_ALIAS', ''));
       else if (ancestors.includes(anchored)) add(alias, 'an alias (*name) inside its own value');
+    },
+    Map(_, { items }) {
+      const seen = new Set<unknown>();
+      for (const { key } of items) {
+        if (!isScalar(key)) continue;
+        if (seen.has(key.value)) add(key, explainYaml('DUPLICATE_KEY', ''));
+        seen.add(key.value);
+      }
     },
     Pair(_, { key }) {
       if (isScalar(key) && key.value === '__proto__') add(key, "'__proto__' cannot be a key");
