@@ -228,9 +228,9 @@ function licenseText(
   return `Copyright (c) ${holder}\n\n${terms.trim()}`;
 }
 
-/** The checksum of the package that npm has installed, in hexadecimal. */
+/** The checksum of a package that the lockfile names, in hexadecimal. */
 function integrityOf(folder: string): string {
-  const { packages } = JSON.parse(readFileSync(join(MODULES, '.package-lock.json'), 'utf8'));
+  const { packages } = JSON.parse(readFileSync(join(import.meta.dirname, 'package-lock.json'), 'utf8'));
   const place = folder.slice(folder.indexOf('/node_modules/') + 1);
   const [, base64] = /^sha512-(\S+)$/.exec(packages[place]?.integrity ?? '') ?? [];
   if (base64 === undefined) throw new Error(`The lockfile has no checksum of ${place}`);

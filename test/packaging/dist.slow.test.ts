@@ -24,7 +24,15 @@ import { makeXlsx } from '../tables/workbooks.ts';
 const ROOT = join(import.meta.dirname, '..', '..');
 /** What a clone has, and `npm pack` or what it calls looks at. */
 const CLONED = [
-  ...['package.json', 'tsconfig.json', 'rolldown.config.ts', '.npmrc', 'README.md', 'LICENSE'],
+  ...[
+    'package.json',
+    'package-lock.json',
+    'tsconfig.json',
+    'rolldown.config.ts',
+    '.npmrc',
+    'README.md',
+    'LICENSE',
+  ],
   ...['CHANGELOG.md', 'docs', 'src', 'mappings', 'jobs', 'stores.yaml'],
 ];
 /** On disk, with all optional parts: the packages alone took 110 MB before they were bundled. */
@@ -113,7 +121,7 @@ describe('what `npm pack` makes of a fresh clone, installed by itself', {
       .map((entry) => relative(installed, join(entry.parentPath, entry.name)));
     const copied = files.filter((name) => !name.startsWith('dist/'));
     const wanted = ['README.md', 'LICENSE', 'CHANGELOG.md', 'package.json', 'stores.yaml'];
-    const inFolders = globSync('{jobs,mappings}/**', { cwd: ROOT, withFileTypes: true })
+    const inFolders = globSync('{jobs,mappings,docs}/**', { cwd: ROOT, withFileTypes: true })
       .filter((entry) => entry.isFile())
       .map((entry) => relative(ROOT, join(entry.parentPath, entry.name)));
     expect(copied.sort()).toEqual([...wanted, ...inFolders].sort());
