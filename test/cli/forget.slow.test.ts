@@ -149,7 +149,7 @@ describe('a contact that is forgotten', () => {
     expect(await crm.json('run', 'crm')).toMatchObject({ code: 3, rejected: 1 });
     const { stdout, code } = await crm.workspace.storeferry('forget', 'contact-40@mail.example', '--yes');
     expect(code).toBe(0);
-    expect(stdout).toContain('rejected row');
+    expect(stdout).toMatch(/Removed: 0 versions of its history, \d+ rejected rows?,/);
     for (const [, text] of await filesOf(crm.workspace.dir))
       expect(text).not.toMatch(/contact-40@|Nobody Known/);
   });

@@ -15,6 +15,8 @@ import type { FoundRecord } from './record-history.ts';
 
 /** What was removed of a record that is forgotten. */
 export interface Forgotten {
+  /** Whether the store had acknowledged values of it. */
+  readonly acknowledged: boolean;
   /** Acknowledged versions, the newest included. */
   readonly versions: number;
   /** Rows of rejects files. */
@@ -80,7 +82,14 @@ export async function forgetRecord(
   const erased = await ledger.forget(key);
   // What an earlier attempt removed may still be on disk.
   if (erased && !isKnown && rejectedRows + files.length + superseded.length === 0) throw unknownContact(key);
-  return { versions: versions.length, rejectedRows, files, superseded, erased };
+  return {
+    acknowledged: body !== undefined,
+    versions: versions.length,
+    rejectedRows,
+    files,
+    superseded,
+    erased,
+  };
 }
 
 /** What no command can remove. */
@@ -92,9 +101,10 @@ export const REMAINS = [
 ];
 
 /** What was removed, a sentence each. */
-export function forgottenWords({ versions, rejectedRows, files, superseded, erased }: Forgotten): string[] {
+export function forgottenWords(forgotten: Forgotten): string[] {
+  const { acknowledged, versions, rejectedRows, files, superseded, erased } = forgotten;
   const parts = [
-    'its acknowledged values',
+    ...(acknowledged ? ['its acknowledged values'] : []),
     `${counted(versions, 'version')} of its history`,
     `${counted(rejectedRows, 'rejected row')}`,
     `${counted(files.length, 'file')} of runs${files.length === 0 ? '' : ` (${files.join(', ')})`}`,
