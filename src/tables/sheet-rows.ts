@@ -33,6 +33,7 @@ export class SheetRows {
   /** For each column the last row of the merged cells that reach it. */
   readonly #mergedUntil: number[] = [];
   #filled = 0;
+  /** Only the cells that are set take memory until their rows are taken. */
   #rows: (TableRow & { readonly copies: number })[] = [];
 
   /**
@@ -84,12 +85,14 @@ export class SheetRows {
       }
     }
     refuseColumns(this.#file, cells.length, line);
-    // Cells may be set in any order, and not all of them.
-    const row = Array.from(cells, (cell) => cell ?? '');
-    const long = row.findIndex((cell) => cell.length > limits.cellBytes);
-    if (long >= 0) throw tableLimitError(this.#file, 'cellBytes', { line, column: long });
-    while (row.length > 0 && row[row.length - 1] === '') row.pop();
-    if (row.length > 0) this.#rows.push({ line, cells: row, copies });
+    // Cells may be set in any order, and not all of them; `forEach` visits those that are.
+    let width = 0;
+    cells.forEach((cell, column) => {
+      if (cell.length > limits.cellBytes) throw tableLimitError(this.#file, 'cellBytes', { line, column });
+      if (cell !== '') width = Math.max(width, column + 1);
+    });
+    cells.length = width;
+    if (width > 0) this.#rows.push({ line, cells, copies });
   }
 
   /** The rows so far that have not been taken, a few at a time: one may represent a million. */
@@ -98,7 +101,8 @@ export class SheetRows {
     this.#rows = [];
     let batch: TableRow[] = [];
     let held = 0;
-    for (const { line, cells, copies } of rows) {
+    for (const { line, cells: set, copies } of rows) {
+      const cells = Array.from(set, (cell) => cell ?? '');
       for (let copy = 0; copy < copies; copy += 1) {
         batch.push({ line: line + copy, cells });
         held += cells.length;

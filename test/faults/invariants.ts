@@ -32,5 +32,5 @@ export const INVARIANTS: Readonly<Record<number, string>> = {
   30: 'no request deletes a product that this job does not own by proof',
   31: 'an attempt ends by its deadline',
   32: 'no run continues or undoes over what another wrote since; an undo gives the store what it had before the run',
-  33: 'whatever a file, an answer or a visitor contains, the process answers within a second and ends at SIGTERM',
+  33: 'whatever a file, a form, an answer or a value in Redis contains, the process answers within a second of the processor and ends at SIGTERM',
 };

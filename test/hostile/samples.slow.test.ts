@@ -1,66 +1,44 @@
-import { readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { figure } from '../support/figure.ts';
 import { atMost } from '../support/measure.ts';
 import { patience } from '../support/pace.ts';
 import { makeWorkspace, type Workspace } from '../support/workspace.ts';
 import { hostileSamples, ordinaryFile, type Sample, type SampleFormat } from './corpus.ts';
+import {
+  comparedSize,
+  HOSTILE_WORKSPACE,
+  MAX_MEMORY_RATIO,
+  MAX_TURN_MS,
+  usageFile,
+  writeHostileJob,
+} from './hostile-jobs.ts';
 import type { Usage } from './measure-turns.ts';
 
 const MAX_CPU_RATIO = 20;
-const MAX_MEMORY_RATIO = 4;
-const MAX_TURN_MS = 1_000;
-const PRELOAD = pathToFileURL(join(import.meta.dirname, 'measure-turns.ts')).href;
-const MAPPING =
-  'import: products\ncolumns: { url: Handle, title: Title, price: [Variant Price, price] }\nproduct: { url: url, title: title }\nvariants: { pricing: { price: price } }\n';
-
 const SAMPLES = hostileSamples();
-const USAGE_FILE = join(tmpdir(), `storeferry-usage-${process.pid}.json`);
-
-afterAll(() => rm(USAGE_FILE, { force: true }));
-
-async function openWorkspace() {
-  const workspace = await makeWorkspace(
-    {
-      'stores.yaml': `main: { baseUrl: 'http://127.0.0.1:9', apiKey: '\${STORE_API_KEY}' }\n`,
-      'mappings/m.yaml': MAPPING,
-    },
-    { STORE_API_KEY: 'key', NODE_OPTIONS: `--import=${PRELOAD}`, STOREFERRY_USAGE: USAGE_FILE },
-  );
-  return workspace;
-}
-
-async function writeSource(workspace: Workspace, job: string, content: string | Uint8Array): Promise<void> {
-  await writeFile(join(workspace.dir, `${job}.source`), content);
-  await workspace.write(
-    `jobs/${job}.yaml`,
-    `import: products\nstore: main\nsource: { path: ${job}.source }\nmapping: m\nhtml: strip\nduplicates: first\nsafety: { maxRejects: off }\n`,
-  );
-}
 
 describe('a hostile file', { timeout: patience(120_000) }, () => {
   let workspace: Workspace;
+  let usages: ReturnType<typeof usageFile>;
   const baselines = new Map<string, Usage>();
   const worst = { cpu: 0, memory: 0, turn: 0 };
 
   beforeAll(async () => {
-    workspace = await openWorkspace();
+    usages = usageFile();
+    workspace = await makeWorkspace(HOSTILE_WORKSPACE, { STORE_API_KEY: 'key', ...usages.env });
   });
   afterAll(() => workspace[Symbol.asyncDispose]());
 
   async function plan(job: string, content: string | Uint8Array) {
-    await writeSource(workspace, job, content);
+    await writeHostileJob(workspace, job, content);
     const { code, stdout, stderr } = await workspace.storeferry('plan', job);
-    const usage: Usage = JSON.parse(await readFile(USAGE_FILE, 'utf8'));
+    const usage = await usages.read();
     return { code, text: `${stdout}${stderr}`, usage };
   }
 
   /** What an ordinary file of about this size takes. */
   async function baselineOf(format: SampleFormat, size: number): Promise<Usage> {
-    const bytes = 4 ** Math.max(9, Math.ceil(Math.log(size) / Math.log(4)));
+    const bytes = comparedSize(size);
     const key = `ordinary-${format}-${bytes}`;
     const known = baselines.get(key);
     if (known !== undefined) return known;
