@@ -20,10 +20,18 @@ function productOf(rows: readonly PlainRow[]): PlainProduct {
   const head = rows[0] ?? {};
   const hasOptions = head['Option1 Name'] !== 'Title';
   const values = (name: string) => [...new Set(rows.map((row) => row[name] ?? ''))];
+  const kept = [
+    'Variant Price',
+    'Variant Compare At Price',
+    'Variant Inventory Qty',
+    'Variant SKU',
+    'Variant Grams',
+  ];
+  const advanced = kept.some((name) => values(name).length > 1);
   const option = (number: number) => ({
     name: head[`Option${number} Name`],
     values: values(`Option${number} Value`),
-    advanced: false,
+    advanced,
   });
   return {
     type: 'physical',
