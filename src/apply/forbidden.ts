@@ -1,5 +1,5 @@
 /** This many 403 in a row, with nothing accepted in between, concern the key and not records. */
-export const FORBIDDEN_IN_A_ROW = 20;
+export const MAX_CONSECUTIVE_FORBIDDEN = 20;
 /** This many, with nothing accepted before, cause one request that checks the key. */
 const CHECK_AFTER = 3;
 
@@ -53,7 +53,7 @@ export function forbidden<Entry>(options: ForbiddenOptions<Entry>): Forbidden<En
   return {
     add(entry) {
       waiting.push(entry);
-      if (waiting.length >= FORBIDDEN_IN_A_ROW) giveUp(options.refused());
+      if (waiting.length >= MAX_CONSECUTIVE_FORBIDDEN) giveUp(options.refused());
       else if (!keyIsValid && waiting.length >= CHECK_AFTER) void ask();
     },
     accepted() {

@@ -53,7 +53,7 @@ export function slots(count: number, signal: AbortSignal) {
 
   const held = (): HeldSlot => {
     let state: 'held' | 'parked' | 'free' = 'held';
-    const become = (next: typeof state): void => {
+    const setState = (next: typeof state): void => {
       if (state === 'held' && next !== 'held') free++;
       if (state === 'parked' && next !== 'parked') parked--;
       if (state !== 'parked' && next === 'parked') parked++;
@@ -61,9 +61,9 @@ export function slots(count: number, signal: AbortSignal) {
       pump();
     };
     return {
-      release: () => become('parked'),
-      regain: () => join(regaining, () => become('held')),
-      free: () => become('free'),
+      release: () => setState('parked'),
+      regain: () => join(regaining, () => setState('held')),
+      free: () => setState('free'),
     };
   };
 

@@ -3,7 +3,7 @@ import { readSchedules } from '../config/workspace.ts';
 import { KINDS_BUT_PLAN } from '../model/run.ts';
 import type { RunQueue } from '../queue/run-queue.ts';
 import type { ClockKeeper, JobFacts } from '../report/run-facts.ts';
-import { asItStands } from '../run/report/read-stored-report.ts';
+import { withLiveStatus } from '../run/report/read-stored-report.ts';
 import type { OpenContext } from './open-context.ts';
 
 /** The workspace of the jobs, and the queue to ask who runs them. */
@@ -29,7 +29,7 @@ export async function listJobs(
         schedule,
         next: schedule === null ? null : (kept.get(job) ?? expected),
         broken: broken.some((entry) => entry.job === job),
-        last: last && (await asItStands(context, last)),
+        last: last && (await withLiveStatus(context, last)),
       };
     }),
   );

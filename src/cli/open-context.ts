@@ -21,7 +21,7 @@ const ID_CHARACTERS = 'abcdefghjkmnpqrstuvwxyz23456789';
 const ID_LENGTH = 8;
 
 /** How many reported problems are remembered. */
-const MOST_REMEMBERED = 1_000;
+const MAX_REMEMBERED = 1_000;
 
 /** An id begins with a letter, because the queue does not accept ids of digits only. */
 export function newRunId(): string {
@@ -85,7 +85,11 @@ export async function openContext(
     return secrets.redact(text);
   };
   const opened = await openState({
-    ...{ redisUrl, dir: workspace.path('.storeferry'), artifacts, leaseMs, ...options },
+    redisUrl,
+    dir: workspace.path('.storeferry'),
+    artifacts,
+    leaseMs,
+    ...options,
     meanwhile: () => Promise.resolve(meanwhile?.(workspace)),
     onUnreadable: onceEach(onUnreadable),
   });
@@ -124,7 +128,7 @@ function onceEach(say: (problem: string) => void): (problem: StateError) => void
   return (problem) => {
     const text = explainError(problem);
     if (reported.has(text)) return;
-    if (reported.size < MOST_REMEMBERED) reported.add(text);
+    if (reported.size < MAX_REMEMBERED) reported.add(text);
     say(text);
   };
 }

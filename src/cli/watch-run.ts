@@ -108,11 +108,11 @@ export function watchRun(terminal: Terminal, clock: () => number): RunWatch {
 
 /** Announces what a verification will send. */
 function sampledText({ run, records, known }: Extract<RunEvent, { type: 'sampled' }>): string {
-  const [thing, effect] =
+  const [resourceNoun, effect] =
     run.resource === 'contacts'
       ? ['contact', '']
       : ['product', ', and products that were deleted there are created again'];
-  return `Sends ${grouped(records)} of ${counted(known, `known ${thing}`)} to the store ${run.store} again, as last acknowledged: ${counted(records, 'request')}. Edits made in the store since are overwritten${effect}.`;
+  return `Sends ${grouped(records)} of ${counted(known, `known ${resourceNoun}`)} to the store ${run.store} again, as last acknowledged: ${counted(records, 'request')}. Edits made in the store since are overwritten${effect}.`;
 }
 
 /** The line about a wave that was sent; if it exceeds a limit, the error of the run says which. */

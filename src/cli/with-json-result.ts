@@ -42,7 +42,10 @@ export async function withJsonResult(
 ): Promise<number> {
   const startedAt = performance.now();
   let known: Pick<FailedCommand, 'run' | 'job' | 'applied' | 'rejected'> = {
-    ...{ run: null, job, applied: 0, rejected: 0 },
+    run: null,
+    job,
+    applied: 0,
+    rejected: 0,
   };
   let hasPrinted = false;
   const attempt: Attempt = {
@@ -62,7 +65,9 @@ export async function withJsonResult(
     const durationMs = Math.round(performance.now() - startedAt);
     const summary = summarise({
       ...known,
-      ...{ status: statusOf(error), durationMs, error: explainFailure(error) },
+      status: statusOf(error),
+      durationMs,
+      error: explainFailure(error),
     });
     invocation.terminal.out(`${JSON.stringify(summary)}\n`);
     return code;

@@ -221,7 +221,9 @@ export function readEditable({ path }: Workspace, file: string): EditableFile {
   const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);
   const { content, problems } = parseYaml(text, file);
   return {
-    ...{ text, sha256: sha256Of(bytes), problems },
+    text,
+    sha256: sha256Of(bytes),
+    problems,
     secrets: [
       ...literalSecrets(text).map(({ value }) => value),
       ...[...text.matchAll(CREDENTIALS)].map(([, password = '']) => password),

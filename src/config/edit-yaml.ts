@@ -32,7 +32,7 @@ export function editYaml(text: string, edits: readonly YamlEdit[]): string {
   for (const edit of edits) {
     const wanted = plain(edited);
     edited = applied(edited, edit, wanted);
-    if (!isDeepStrictEqual(plain(edited), wanted)) throw tooIntricate();
+    if (!isDeepStrictEqual(plain(edited), wanted)) throw unsupportedYaml();
   }
   return bom + edited;
 }
@@ -45,7 +45,7 @@ export function pausedPart(text: string, key: string): unknown {
   return lines.length === 0 ? undefined : valueAt(plain(lines.join('')), [key]);
 }
 
-function tooIntricate(): UsageError {
+function unsupportedYaml(): UsageError {
   return new UsageError('The file is written in a way that the form cannot change safely.', {
     hint: 'Edit the file itself.',
   });
@@ -81,7 +81,7 @@ function applied(text: string, edit: YamlEdit, wanted: unknown): string {
 /** The content without the sharing of aliases. */
 function plain(text: string): unknown {
   const document = parseDocument(text, { stringKeys: true });
-  if (document.errors.length > 0) throw tooIntricate();
+  if (document.errors.length > 0) throw unsupportedYaml();
   return JSON.parse(JSON.stringify(document.toJS() ?? {}));
 }
 
@@ -112,7 +112,7 @@ function findPair(map: YAMLMap, key: PropertyKey | undefined): Pair | undefined 
 
 function rootOf(text: string): YAMLMap {
   const { contents } = parseDocument(text, { stringKeys: true });
-  if (!isMap(contents)) throw tooIntricate();
+  if (!isMap(contents)) throw unsupportedYaml();
   return contents;
 }
 
@@ -121,16 +121,16 @@ function pairAt(text: string, path: Path): Found {
   let found: Found | undefined;
   for (const key of path) {
     const pair = isMap(map) ? findPair(map, key) : undefined;
-    if (!isMap(map) || pair === undefined) throw tooIntricate();
+    if (!isMap(map) || pair === undefined) throw unsupportedYaml();
     found = { map, pair };
     map = pair.value;
   }
-  if (found === undefined) throw tooIntricate();
+  if (found === undefined) throw unsupportedYaml();
   return found;
 }
 
 function nodeRange(node: unknown): readonly [number, number] {
-  if (!isNode(node) || !node.range) throw tooIntricate();
+  if (!isNode(node) || !node.range) throw unsupportedYaml();
   return [node.range[0], node.range[1]];
 }
 
@@ -170,7 +170,7 @@ function withValue(text: string, path: Path, write: Write): string {
       continue;
     }
     const isLeaf = pair.value === null || isScalar(pair.value);
-    if (!isLeaf && (rest.length > 0 || isMap(pair.value))) throw tooIntricate();
+    if (!isLeaf && (rest.length > 0 || isMap(pair.value))) throw unsupportedYaml();
     const [start, end] =
       pair.value === null ? [pairRange(pair)[1], pairRange(pair)[1]] : nodeRange(pair.value);
     const before = start === end && text[start - 1] === ':' ? ' ' : '';
@@ -178,7 +178,7 @@ function withValue(text: string, path: Path, write: Write): string {
     const value = rest.length > 0 ? nested(rest, write) : write(pair.value);
     return text.slice(0, start) + before + value + after + text.slice(end);
   }
-  throw tooIntricate();
+  throw unsupportedYaml();
 }
 
 function nested(path: Path, write: Write): string {
@@ -211,7 +211,7 @@ function withPair(text: string, map: YAMLMap, key: string, value: string, inRoot
     return `${text.slice(0, end)}, ${line}${text.slice(end)}`;
   }
   const [first] = map.items;
-  if (first === undefined || last === undefined) throw tooIntricate();
+  if (first === undefined || last === undefined) throw unsupportedYaml();
   const shown = inRoot ? new RegExp(`^# ?${RegExp.escape(key)}:`, 'm').exec(text) : null;
   const at = shown === null ? lineAfter(text, pairRange(last)[1]) : lineAfter(text, shown.index + 1);
   const { from } = linesOfPair(text, first);

@@ -9,7 +9,7 @@ import type { Path } from './value-at.ts';
 export type Environment = ReturnType<typeof loadEnvironment>;
 
 /** Shorter values are settings, such as `true`, which redaction would remove from ordinary messages. */
-const SHORTEST_SECRET = 8;
+const MIN_SECRET_LENGTH = 8;
 
 type Variables = Readonly<Record<string, string | undefined>>;
 
@@ -39,7 +39,7 @@ export function loadEnvironment(dir: string, variables: Variables) {
     /** The values in `.env` that are secrets according to their names, even if unused. */
     secretsInFile: (): readonly string[] =>
       Object.entries(dotEnv).flatMap(([name, value = '']) =>
-        looksSecret(name) && value.length >= SHORTEST_SECRET ? [value] : [],
+        looksSecret(name) && value.length >= MIN_SECRET_LENGTH ? [value] : [],
       ),
   };
 }

@@ -181,7 +181,7 @@ export function wordFinding({ path, part, message, hint }: Finding, subject: Sub
     : `${label}${message}, found ${describeValue(found)}${hint}`;
 }
 
-const MOST_CHARACTERS = 60;
+const MAX_CHARACTERS = 60;
 
 /** A value as a message quotes it: short, on one line, without a password in an address. */
 function describeValue(value: unknown): string {
@@ -193,7 +193,7 @@ function describeValue(value: unknown): string {
   }
   if (typeof value !== 'string') return String(value);
   const harmless = value.replaceAll(/\/\/[^/\s]*@/g, '//…@').replaceAll(/\s+/g, ' ');
-  return `'${harmless.length > MOST_CHARACTERS ? `${harmless.slice(0, MOST_CHARACTERS)}…` : harmless}'`;
+  return `'${harmless.length > MAX_CHARACTERS ? `${harmless.slice(0, MAX_CHARACTERS)}…` : harmless}'`;
 }
 
 const KINDS: Readonly<Record<string, string>> = {

@@ -136,7 +136,7 @@ const PAIRS: ReadonlyMap<string, UsualPair> = new Map<string, UsualPair>([
   ],
 ]);
 
-const MOST_WORDS = 400;
+const MAX_WORDS = 400;
 /** Judged bytes of a word: scripts without blanks have words of any length. */
 const WORD_BYTES = 120;
 /** The length of a sample word that a reader can recognise. */
@@ -164,7 +164,7 @@ function wordsOf(bytes: Uint8Array): Uint8Array[] {
   const words: Uint8Array[] = [];
   let start = 0;
   let plain = true;
-  for (let at = 0; at <= bytes.length && words.length < MOST_WORDS; at += 1) {
+  for (let at = 0; at <= bytes.length && words.length < MAX_WORDS; at += 1) {
     const byte = bytes[at];
     if (byte !== undefined && !separates(byte)) {
       plain &&= byte < 0x80;
@@ -240,7 +240,7 @@ function isLatin(byte: number | undefined): boolean {
 }
 
 /** Longer lists are alphabets of their own: no language adds more letters to ASCII. */
-const MOST_ADDED = 20;
+const MAX_ADDED = 20;
 
 const LETTER = /\p{L}/u;
 const LOWER = /\p{Ll}/u;
@@ -270,6 +270,6 @@ function worthOf(character: string, before: string, after: string, language: Lan
   if (rank < 0) return -1;
   const part = rank / letters.length;
   // A non-Latin alphabet has rare letters; the letters that a language adds to ASCII are all common.
-  if (letters.length > MOST_ADDED) return (part < 0.35 ? 1.3 : part < 0.7 ? 0.8 : 0) * share;
+  if (letters.length > MAX_ADDED) return (part < 0.35 ? 1.3 : part < 0.7 ? 0.8 : 0) * share;
   return (part < 0.5 ? 1.05 : 0.95) * share;
 }

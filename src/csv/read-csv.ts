@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import type { BlockFinder, RowsPiece, SourcePiece } from '../model/block-index.ts';
 import { DEFAULT_LIMITS, fileLimitError } from '../model/input-limits.ts';
-import { giveBack } from '../model/read-next.ts';
+import { releaseBuffer } from '../model/read-next.ts';
 import { DELIMITER_CHARACTERS, type Dialect, type Row, type Table } from '../model/row.ts';
 import { CsvError, HeaderRowError } from '../model/storeferry-error.ts';
 import { ByteWindow } from './byte-window.ts';
@@ -9,7 +9,7 @@ import { byteOrderMark, decideCharset } from './charset.ts';
 import { checkedDelimiter, declaredDelimiter, detectDelimiter } from './detect-delimiter.ts';
 import { type CsvLimits, type Reading, readRows } from './read-rows.ts';
 import { CR, LF, newlineOf } from './scan-rows.ts';
-import { type QuoteHabits, standardQuotes, transcode } from './transcode.ts';
+import { type QuoteOptions, standardQuotes, transcode } from './transcode.ts';
 
 /**
  * Bytes that are parsed at once. The rows of a block stay in memory until all of them are mapped: with 256 KiB the
@@ -18,7 +18,7 @@ import { type QuoteHabits, standardQuotes, transcode } from './transcode.ts';
 const BLOCK_BYTES = 64 * 1024;
 
 /** How to read a CSV file; what is left out is detected. */
-export interface CsvOptions extends QuoteHabits {
+export interface CsvOptions extends QuoteOptions {
   /** The name of the file in messages. */
   readonly name: string;
   /** The file's index within the snapshot, for its rows; 0 when left out. */
@@ -224,7 +224,7 @@ async function* chunksOf(input: Readable, blockBytes: number): AsyncGenerator<Ui
     for (let from = 0; from < chunk.length; from += blockBytes) {
       yield chunk.subarray(from, from + blockBytes);
     }
-    giveBack(chunk);
+    releaseBuffer(chunk);
   }
 }
 
@@ -240,8 +240,8 @@ function refuseLongNames({ cells, line }: Row, file: string, limits: CsvLimits):
 /** The rows after a supposed header that are compared with it. */
 const ROWS_LOOKED_AT = 50;
 /** The most lines above a header. */
-const MOST_PREAMBLE = 20;
-const LONGEST_NAME = 60;
+const MAX_PREAMBLE_LINES = 20;
+const MAX_NAME_LENGTH = 60;
 
 /**
  * The doubt that the first line is the title of a report and the header is further down, among the data; null without
@@ -274,7 +274,7 @@ function headerBelow(first: Row, rows: readonly Row[]): Row | undefined {
   if (named.length > 2 && !isRepeated && !isComment) return undefined;
   // A title in merged cells, as sheets have it: each of them holds it.
   const isMerged = named.length === 1 && isRepeated;
-  for (const [index, row] of rows.slice(0, MOST_PREAMBLE).entries()) {
+  for (const [index, row] of rows.slice(0, MAX_PREAMBLE_LINES).entries()) {
     const below = rows.slice(index + 1, index + 1 + ROWS_LOOKED_AT);
     const names = withoutBlankColumns(row, below);
     const { length } = names;
@@ -310,7 +310,7 @@ function areNames(cells: readonly string[]): boolean {
   const names = new Set(cells.map((cell) => cell.trim().toLowerCase()));
   return (
     names.size === cells.length &&
-    [...names].every((name) => name.length <= LONGEST_NAME && /\p{L}/u.test(name) && !isValue(name))
+    [...names].every((name) => name.length <= MAX_NAME_LENGTH && /\p{L}/u.test(name) && !isValue(name))
   );
 }
 
@@ -327,7 +327,7 @@ export function headingRows(header: Row, rows: readonly Row[]): (row: Row) => bo
       row.cells.every((cell, index) => cell === names[index] || cell.trim() === names[index]));
 }
 
-const ROWS_FOR_A_KIND = 3;
+const MIN_ROWS_PER_KIND = 3;
 
 /** A second header, such as units: words above at least two columns of values, and no value among them. */
 function isSecondHeader(first: Row, others: readonly Row[]): boolean {
@@ -336,7 +336,7 @@ function isSecondHeader(first: Row, others: readonly Row[]): boolean {
   const looked = others.slice(0, ROWS_LOOKED_AT);
   const ofValues = first.cells.filter((text, column) => {
     const cells = looked.map((row) => (row.cells[column] ?? '').trim()).filter((cell) => cell !== '');
-    return text.trim() !== '' && cells.length >= ROWS_FOR_A_KIND && cells.every(isValue);
+    return text.trim() !== '' && cells.length >= MIN_ROWS_PER_KIND && cells.every(isValue);
   });
   return ofValues.length >= 2;
 }

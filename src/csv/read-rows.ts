@@ -112,8 +112,12 @@ export async function* readRows(
       yield rows.length <= size
         ? { kind: 'rows', rows, bytes: block, offset, offsets, blankLines }
         : {
-            ...{ kind: 'rows', rows: rows.slice(from, to), bytes: block, offset },
-            ...{ offsets: offsets.slice(from, to), blankLines: blankLines.slice(from, to) },
+            kind: 'rows',
+            rows: rows.slice(from, to),
+            bytes: block,
+            offset,
+            offsets: offsets.slice(from, to),
+            blankLines: blankLines.slice(from, to),
           };
     }
     if (finder === undefined) await window.grow(blockBytes);
@@ -145,7 +149,12 @@ function takeKnown(
   Object.assign(reading, ends);
   window.drop(ends.offset - offset);
   return {
-    ...{ kind: 'known-blocks', index, from, to, place: begins, last },
+    kind: 'known-blocks',
+    index,
+    from,
+    to,
+    place: begins,
+    last,
     rowsOf(block, place) {
       const start = place.offset - offset;
       const own = block === to ? bytesOfLast : bytes.subarray(start, start + index.bytes(block));
@@ -175,8 +184,11 @@ function rowsBefore(scan: RowScan, row: number): RowScan {
   const { lines, starts, end, nextLine } = scan;
   return {
     ...scan,
-    ...{ rows: row, lines: lines.slice(0, row), starts: starts.slice(0, row) },
-    ...{ end: starts[row] ?? end, nextLine: lines[row] ?? nextLine },
+    rows: row,
+    lines: lines.slice(0, row),
+    starts: starts.slice(0, row),
+    end: starts[row] ?? end,
+    nextLine: lines[row] ?? nextLine,
   };
 }
 

@@ -121,7 +121,7 @@ const BACKSLASH = 0x5c;
 const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf];
 
 /** How a file departs from CSV in its quoted cells. */
-export interface QuoteHabits {
+export interface QuoteOptions {
   /** `backslash`: in quoted cells, a quote and a backslash stand behind a backslash. */
   readonly escape?: 'backslash' | undefined;
   /** Whether there may be blanks between a delimiter and the quote that opens a cell. */
@@ -131,7 +131,7 @@ export interface QuoteHabits {
 /** The same text as CSV has it: quotes doubled in quoted cells, no blanks before them. `delimiters` are single ASCII characters. */
 export async function* standardQuotes(
   chunks: AsyncIterable<Uint8Array>,
-  { escape: escapedBy, skipBlanks = false }: QuoteHabits,
+  { escape: escapedBy, skipBlanks = false }: QuoteOptions,
   delimiters: readonly string[],
 ): AsyncGenerator<Uint8Array> {
   const ends = new Set([LF, CR, ...delimiters.map((delimiter) => delimiter.charCodeAt(0))]);

@@ -15,6 +15,13 @@ export async function audit(
   const { job = null, run = null, of = null, outcome = 'done' } = done;
   const who = `${viewer.canAct ? 'full' : 'read-only'} token from ${ip}`;
   await context.state.audit.append({
-    ...{ at: context.clock(), who, by: 'dashboard', action: done.action, job, run, of, outcome },
+    at: context.clock(),
+    who,
+    by: 'dashboard',
+    action: done.action,
+    job,
+    run,
+    of,
+    outcome,
   });
 }

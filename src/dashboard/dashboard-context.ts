@@ -37,7 +37,7 @@ export interface DashboardContext {
    * Prepares an error or the output of a command for a page: removes the workspace's secrets, and adapts its commands
    * to this workspace.
    */
-  readonly retell: (text: string) => string;
+  readonly redact: (text: string) => string;
   /** Why the worker in the process of the dashboard is not healthy, null when it is; undefined where there is none. */
   readonly workerHealth?: (() => Promise<string | null>) | undefined;
 }

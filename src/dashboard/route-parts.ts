@@ -105,13 +105,13 @@ export function sentenceOf(error: unknown): string {
 }
 
 /** Reading a file takes a whole core. */
-const MOST_AT_ONCE = 2;
+const MAX_CONCURRENT = 2;
 
 let reading = 0;
 
 /** Reads a file for a page. PageError while others read theirs. */
-export async function whileFewRead<T>(read: () => Promise<T>): Promise<T> {
-  if (reading >= MOST_AT_ONCE) {
+export async function limitConcurrentReads<T>(read: () => Promise<T>): Promise<T> {
+  if (reading >= MAX_CONCURRENT) {
     throw new PageError(503, 'Busy', 'Other visitors read files now. Load the page again in some seconds.');
   }
   reading++;

@@ -8,7 +8,7 @@ import {
   progressWords,
   shareOf,
 } from '../report/status-words.ts';
-import { asItStands } from '../run/report/read-stored-report.ts';
+import { withLiveStatus } from '../run/report/read-stored-report.ts';
 import type { RunContext } from '../run/run-context.ts';
 import type { Session } from './access/sessions.ts';
 import { notFound, PageError } from './guard/page-error.ts';
@@ -27,7 +27,7 @@ export type RunListener = (event: 'progress' | 'ended', progress: LiveProgress) 
 
 const LOOK_EVERY_MS = 1_000;
 /** Whether the process has died is checked less often. */
-const STANDING_EVERY = 5;
+const LIVE_STATUS_EVERY = 5;
 
 /** For tests: the interval of looks, and a clock in milliseconds that never goes back. */
 interface RunFeedOptions {
@@ -64,7 +64,8 @@ export function runFeed(
     let looking = false;
     const look = async (): Promise<void> => {
       const found = await state.runs.get(id);
-      const run = found && (looks++ % STANDING_EVERY === 0 ? await asItStands({ state }, found) : found);
+      const run =
+        found && (looks++ % LIVE_STATUS_EVERY === 0 ? await withLiveStatus({ state }, found) : found);
       if (watched.get(id)?.listeners !== listeners) return;
       const waiting = run?.waiting;
       const progress = liveProgress(run, (step, done, total) => {
@@ -83,7 +84,7 @@ export function runFeed(
       if (over) end(id);
       for (const listener of listeners) listener(over ? 'ended' : 'progress', progress);
     };
-    const lookUnlessLooking = () => {
+    const pollUnlessPolling = () => {
       if (looking) return;
       looking = true;
       look()
@@ -92,8 +93,8 @@ export function runFeed(
           looking = false;
         });
     };
-    const timer = setInterval(lookUnlessLooking, lookEveryMs);
-    setImmediate(lookUnlessLooking);
+    const timer = setInterval(pollUnlessPolling, lookEveryMs);
+    setImmediate(pollUnlessPolling);
     return { listeners, timer };
   };
 

@@ -94,7 +94,8 @@ export async function startDashboard(options: DashboardOptions): Promise<Running
     queueBoard,
     log,
     addresses: ownAddresses(listen, publicUrl),
-    ...{ proxies, uploadsFolder },
+    proxies,
+    uploadsFolder,
     cookieName: `storeferry-${workspace}`,
   });
   const { host, port } = listen;
@@ -125,7 +126,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Running
 /** Headers and body of a request must arrive within this time; a large upload over a slow line takes minutes. */
 const REQUEST_WITHIN_MS = 10 * 60_000;
 /** Limit per address and token. A page with all its files takes five requests. */
-const REQUESTS_A_MINUTE = 1_500;
+const MAX_REQUESTS_PER_MINUTE = 1_500;
 
 /** All routes, in groups. To add a group, add a file and an entry here. */
 const ROUTES: readonly ((app: FastifyInstance, parts: RouteParts) => void | Promise<void>)[] = [
@@ -186,7 +187,7 @@ async function buildDashboard(parts: DashboardParts): Promise<FastifyInstance> {
   const refuse = showErrors(app, dashboard, log);
   await guardRequests(app, { addresses, sessions, cookieName }, refuse);
   await app.register(fastifyRateLimit, {
-    max: REQUESTS_A_MINUTE,
+    max: MAX_REQUESTS_PER_MINUTE,
     timeWindow: 60_000,
     keyGenerator: countedAs,
     addHeaders: { 'x-ratelimit-limit': false, 'x-ratelimit-remaining': false, 'x-ratelimit-reset': false },

@@ -45,7 +45,7 @@ export class BlockCutter {
 
   /** Takes a record; returns the end of the block before it, if it begins another. */
   take(record: RecordRows): BlockEnd | undefined {
-    const { rows, counted, fault, torn, key } = record;
+    const { rows, counted, fault, partial, key } = record;
     const seq = rows[0]?.seq;
     const place = seq === undefined ? undefined : this.#placeOf(seq);
     let end: BlockEnd | undefined;
@@ -61,7 +61,7 @@ export class BlockCutter {
     this.#isOpen = true;
     this.#last = nameHash(key);
     const isWhole = rows.length === counted && rows.at(-1)?.seq === this.#next + counted - 1;
-    if (fault !== undefined || torn || !isWhole || seq !== this.#next) this.#isSound = false;
+    if (fault !== undefined || partial || !isWhole || seq !== this.#next) this.#isSound = false;
     this.#next += counted;
     return end;
   }
@@ -113,7 +113,9 @@ export class BlockCutter {
       lines: to.place.line - from.place.line,
       rows: to.seq - from.seq,
       blankLines: to.place.blankLines - from.place.blankLines,
-      ...{ first: this.#first, last: this.#last, table: this.#table },
+      first: this.#first,
+      last: this.#last,
+      table: this.#table,
     };
   }
 }

@@ -114,7 +114,7 @@ function checkAdjacent({ problems }: Scope, spec: MappingSpec): void {
   if (JSON.stringify(key) !== JSON.stringify(spec.group.by)) {
     problems.add(
       ['group', 'rows'],
-      `with adjacent rows the ${spec.import === 'products' ? 'url' : 'id'} must be the value of by, so that torn records are recognised; use rows: anywhere`,
+      `with adjacent rows the ${spec.import === 'products' ? 'url' : 'id'} must be the value of by, so that partial records are recognised; use rows: anywhere`,
     );
   }
 }

@@ -117,7 +117,7 @@ function compileShifted(scope: Scope, condition: Condition | undefined): CellsCh
 }
 
 /** Texts that are known to fit; a pattern costs ten times as much as a look-up. */
-const MOST_FITTED = 64;
+const MAX_FITTED = 64;
 /** A longer text is a slice of the block that it was read in, so remembering it would keep the whole block. */
 const SHORT = 12;
 
@@ -138,7 +138,7 @@ function fitting(
   return rememberingLast((text) => {
     if (text.length <= SHORT && fitted.has(text)) return true;
     const fits = pattern?.testExact(text) ?? false;
-    if (fits && text.length <= SHORT && fitted.size < MOST_FITTED) fitted.add(text);
+    if (fits && text.length <= SHORT && fitted.size < MAX_FITTED) fitted.add(text);
     return fits;
   });
 }

@@ -145,15 +145,13 @@ function compile(spec: MappingSpec, context: CompileContext): CompiledMapping {
     skipsHeadings: spec.headings === 'skip',
     mapper: withHtmlPolicy(context.html ?? 'keep', {
       ...traced(context.trace, keyField, { key, build }),
-      ...{
-        keyField,
-        skips,
-        notes: scope.notes,
-        faults: scope.faults,
-        clock,
-        joins,
-        damage: compileDamageCheck(scope),
-      },
+      keyField,
+      skips,
+      notes: scope.notes,
+      faults: scope.faults,
+      clock,
+      joins,
+      damage: compileDamageCheck(scope),
     }),
   };
 }

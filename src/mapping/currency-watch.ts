@@ -175,7 +175,7 @@ export interface KnownCurrency {
 
 const SAY_IT = 'set `currency:` of the store in stores.yaml to what it sells in';
 const CONVERT = 'correct it, or let the mapping `convert` the prices';
-const MOST_NAMED = 4;
+const MAX_NAMED = 4;
 
 /**
  * Refuses amounts in another currency than the store's. Where stores.yaml does not name it, all prices that the job sends must be in
@@ -234,7 +234,7 @@ export class CurrencyWatch {
   /** Refuses an amount with this code or sign if it is not what is sent. */
   check(word: string): void {
     const meant = currenciesNamed(word) ?? [word];
-    if (this.#words.size < MOST_NAMED) this.#words.add(meant.length === 1 ? (meant[0] ?? word) : word);
+    if (this.#words.size < MAX_NAMED) this.#words.add(meant.length === 1 ? (meant[0] ?? word) : word);
     const { store, earlier } = this.#known;
     if (store !== undefined) {
       if (!meant.includes(store))

@@ -53,9 +53,9 @@ function mapWithKey(
   read: Cell | Unreadable,
   memo: string | undefined,
 ): Mapped {
-  const { head, fault, isLeftOut, spans, counted, torn } = rows;
+  const { head, fault, isLeftOut, spans, counted, partial } = rows;
   const key = typeof read === 'string' ? read : rows.key;
-  const from = torn ? ({ spans, rows: counted, torn } as const) : { spans, rows: counted };
+  const from = partial ? ({ spans, rows: counted, partial } as const) : { spans, rows: counted };
   const reject = (reason: Reason): Mapped => ({ kind: 'rejected', key, reason, ...from });
   if (fault !== undefined)
     return isLeftOut ? { kind: 'skipped', key, reason: fault, ...from } : reject(fault);
@@ -114,12 +114,12 @@ export function deferRecord(
   rows: RecordRows,
   context: string,
 ): Mapped | DeferredRecord {
-  const { head, fault, spans, counted, torn } = rows;
+  const { head, fault, spans, counted, partial } = rows;
   const key = beginRecord(mapper, rows);
   if (
     head === undefined ||
     fault !== undefined ||
-    torn ||
+    partial ||
     typeof key !== 'string' ||
     mapper.skips.some(({ test }) => test(head, 0)) ||
     mapper.damage.keyIsDamaged(head) ||

@@ -19,7 +19,7 @@ import { MappingError } from '../model/storeferry-error.ts';
 import { BlockCutter, nameHash } from './block-cutter.ts';
 import type { Binding, ColumnReport } from './columns/bind-table.ts';
 import type { CompiledMapping } from './compile-mapping.ts';
-import { type OpenScratch, type RecordBounds, type RowScratch, strayRecord } from './grouping/grouping.ts';
+import { type OpenScratch, type RecordBounds, type RowScratch, ungroupedRow } from './grouping/grouping.ts';
 import { openSqliteScratch } from './grouping/open-sqlite-scratch.ts';
 import { isSectionHeading } from './is-section-heading.ts';
 import { deferRecord, keyOf, mapRecord } from './map-record.ts';
@@ -120,8 +120,8 @@ export function readBlocks(
 ): AsyncIterable<readonly SourceItem[]> {
   const { context, index, blockBytes } = options;
   const map = (rows: RecordRows): SourceItem => deferRecord(mapping.mapper, rows, context);
-  return readTables(mapping, tables, options, map, (text, { header }, reading, become) =>
-    walkBlocks({ ...text, context, header, index, blockBytes }, reading, become),
+  return readTables(mapping, tables, options, map, (text, { header }, reading, mapRows) =>
+    walkBlocks({ ...text, context, header, index, blockBytes }, reading, mapRows),
   );
 }
 
@@ -160,11 +160,11 @@ async function* readTables<Item>(
     text: NonNullable<Table['text']>,
     table: Table,
     reading: TableReading,
-    become: (rows: RecordRows) => Item,
+    mapRows: (rows: RecordRows) => Item,
   ) => AsyncIterable<readonly Item[]>,
 ): AsyncIterable<readonly Item[]> {
   const { joins } = mapping.mapper;
-  const become = (rows: RecordRows) => {
+  const mapRows = (rows: RecordRows) => {
     joins.count(rows);
     return map(rows);
   };
@@ -185,7 +185,7 @@ async function* readTables<Item>(
       let even: Binding | undefined;
       const reading: Omit<TableReading, 'bounds'> = {
         boundTo(batch) {
-          even ??= evened(binding, table.header, batch);
+          even ??= withEvenRows(binding, table.header, batch);
           return even;
         },
         isHeading,
@@ -211,16 +211,16 @@ async function* readTables<Item>(
       };
       const { text } = table;
       if (walk !== undefined && text !== undefined && bounds !== undefined && !joins.any) {
-        yield* walk(text, table, { ...reading, bounds }, become);
+        yield* walk(text, table, { ...reading, bounds }, mapRows);
         continue;
       }
       for await (const batch of table.batches) {
-        const mapped = reading.recordsOf(batch).map(become);
+        const mapped = reading.recordsOf(batch).map(mapRows);
         if (mapped.length > 0) yield mapped;
       }
     }
     for (const records of grouper.end()) {
-      if (records.length > 0) yield records.map(become);
+      if (records.length > 0) yield records.map(mapRows);
     }
   } finally {
     scratch?.[Symbol.dispose]();
@@ -231,7 +231,7 @@ async function* readTables<Item>(
 async function* walkBlocks(
   { dialect, pieces, context, header, index, blockBytes = BLOCK_BYTES }: BlockText,
   reading: TableReading,
-  become: (rows: RecordRows) => SourceItem,
+  mapRows: (rows: RecordRows) => SourceItem,
 ): AsyncGenerator<readonly SourceItem[]> {
   const { bounds } = reading;
   let cutter: BlockCutter | undefined;
@@ -249,7 +249,7 @@ async function* walkBlocks(
     for (const record of records) {
       const end = cutter?.take(record);
       if (end !== undefined) out.push(end);
-      out.push(become(record));
+      out.push(mapRows(record));
     }
   };
   const read = (piece: RowsPiece) => {
@@ -262,7 +262,7 @@ async function* walkBlocks(
     reading.skip(index.total(known).rows);
     out.push(known);
   };
-  const readAllTheSame = ({ piece, block, place }: PendingBlock) => {
+  const readBlock = ({ piece, block, place }: PendingBlock) => {
     pending = undefined;
     read(piece.rowsOf(block, place));
   };
@@ -271,11 +271,11 @@ async function* walkBlocks(
     if (pending !== undefined) {
       const last = pending.piece.index.last(pending.block);
       if (known.block === pending.block + 1 || !isSame(last, first)) leaveOut(pending);
-      else readAllTheSame(pending);
+      else readBlock(pending);
     }
     const ended = bounds.endBefore((name) => isSame(nameHash(name), first));
     if (ended === undefined) {
-      readAllTheSame(known);
+      readBlock(known);
       return;
     }
     emit(ended);
@@ -305,7 +305,7 @@ async function* walkBlocks(
           !reading.isHeading(row) &&
           bounds.begins(reading.row(row), (name) => isSame(nameHash(name), last));
         if (begins) leaveOut(pending);
-        else readAllTheSame(pending);
+        else readBlock(pending);
       }
       read(piece);
     }
@@ -313,7 +313,7 @@ async function* walkBlocks(
     out = [];
   }
   // The next file may continue its last record.
-  if (pending !== undefined) readAllTheSame(pending);
+  if (pending !== undefined) readBlock(pending);
   const end = cutter?.end(undefined, reading.seq());
   if (end !== undefined) out.push(end);
   if (out.length > 0) yield out;
@@ -325,7 +325,7 @@ function isSame(one: number, other: number): boolean {
 }
 
 /** The binding of a file whose rows all have more or fewer blank cells than its header. */
-function evened(binding: Binding, header: readonly string[], batch: readonly Row[]): Binding {
+function withEvenRows(binding: Binding, header: readonly string[], batch: readonly Row[]): Binding {
   const more = blankCellsBeyond(header, batch);
   if (more === 0) return binding;
   const surplus = Array.from({ length: Math.max(0, more) }, (_, index) => binding.width + index);
@@ -339,7 +339,7 @@ function headingRecord({ mapper }: CompiledMapping, row: SourceRow): RecordRows 
     message: 'this row is a repeated header, or has units or explanations, but no data: delete it',
     line: row.line,
   };
-  const stray = strayRecord(row, reason);
+  const stray = ungroupedRow(row, reason);
   const key = keyOf(mapper, { ...stray, head: row, rows: [row] });
   return typeof key === 'string' ? { ...stray, key } : stray;
 }
@@ -347,7 +347,7 @@ function headingRecord({ mapper }: CompiledMapping, row: SourceRow): RecordRows 
 /** A heading between records, which the mapping leaves out. */
 function sectionRecord(row: SourceRow): RecordRows {
   const reason = { code: 'a-heading', message: 'a heading, no product', line: row.line };
-  return { ...strayRecord(row, reason), isLeftOut: true };
+  return { ...ungroupedRow(row, reason), isLeftOut: true };
 }
 
 /** A file within a zip, by its staged label. */

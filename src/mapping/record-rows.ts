@@ -57,7 +57,7 @@ export interface RecordRows {
   readonly spans: readonly RowSpan[];
   /** The number of rows that this record accounts for. */
   readonly counted: number;
-  readonly torn: boolean;
+  readonly partial: boolean;
 }
 
 /** 22 characters of base64url hold 132 bits: enough to make equal digests of two records practically impossible. */

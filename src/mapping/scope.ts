@@ -113,10 +113,10 @@ export function newScope(spec: MappingSpec, parts: ScopeParts): Scope {
   };
 }
 
-const MOST_QUOTED = 40;
+const MAX_QUOTED_LENGTH = 40;
 
 function quoted(text: string): string {
-  return `'${text.length > MOST_QUOTED ? `${text.slice(0, MOST_QUOTED)}…` : text}'`;
+  return `'${text.length > MAX_QUOTED_LENGTH ? `${text.slice(0, MAX_QUOTED_LENGTH)}…` : text}'`;
 }
 
 /** What is made of a part of a mapping; undefined where the mapping leaves it out. */

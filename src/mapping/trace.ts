@@ -49,7 +49,12 @@ export class Trace {
     if (!this.#watching) return compute();
     const outer = this.#open.at(-1);
     const evaluation: Evaluation = {
-      ...{ path, row, cells: [], steps: [], inner: [], value: undefined },
+      path,
+      row,
+      cells: [],
+      steps: [],
+      inner: [],
+      value: undefined,
       condition: condition || outer?.condition === true,
     };
     (outer?.inner ?? this.#evaluations).push(evaluation);
@@ -301,8 +306,17 @@ function unique(cells: readonly TracedCell[]): readonly TracedCell[] {
 
 /** Signs that are hard to see between words. */
 const SIGNS: Readonly<Record<string, string>> = {
-  ...{ ',': 'comma', '.': 'point', ';': 'semicolon', ':': 'colon', '|': 'pipe', ' ': 'space', '-': 'hyphen' },
-  ...{ '\t': 'tab', '\n': 'line break', '/': 'slash', '>': 'greater than' },
+  ',': 'comma',
+  '.': 'point',
+  ';': 'semicolon',
+  ':': 'colon',
+  '|': 'pipe',
+  ' ': 'space',
+  '-': 'hyphen',
+  '\t': 'tab',
+  '\n': 'line break',
+  '/': 'slash',
+  '>': 'greater than',
 };
 
 /** A transform as people read it: `number (decimal comma)`, `trim`. */
@@ -329,7 +343,7 @@ function stepText(written: unknown, params: Params, transform?: string): string 
   const text = parts.join(', ');
   return parts.length === 0
     ? name
-    : `${name} (${text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN)}…` : text})`;
+    : `${name} (${text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text})`;
 }
 
-const MOST_SHOWN = 40;
+const MAX_SHOWN = 40;

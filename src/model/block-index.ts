@@ -8,13 +8,13 @@ import type { Row } from './row.ts';
  */
 export const BLOCK_BYTES = 4 * 1024;
 /** Rows are parsed to the end rather than up to a smaller block, so that edits do not split blocks without end. */
-const FEWEST_BYTES = BLOCK_BYTES / 4;
+const MIN_BYTES = BLOCK_BYTES / 4;
 /** So that the bytes of a block, and whatever else it has at most once a byte, fit into half a word. */
-const MOST_BYTES = 2 ** 16 - 1;
+const MAX_BYTES = 2 ** 16 - 1;
 /** The beginning of a block, by which it is found. */
 const HEAD_BYTES = 48;
 /** Blocks with equal beginnings that are compared at one place. */
-const MOST_ALIKE = 4;
+const MAX_ALIKE = 4;
 
 /*
  * A block in words of 32 bits: the words before its keys, then two words for the hash of each key. `first` and `last` are the
@@ -134,7 +134,7 @@ export class BlockIndex {
    * Of blocks that `encodeBlock` made, one after another. RangeError for other words. Blocks with fewer bytes than
    * `fewestBytes` are found only after the block before them.
    */
-  constructor(words: Uint32Array, fewestBytes = FEWEST_BYTES) {
+  constructor(words: Uint32Array, fewestBytes = MIN_BYTES) {
     const halves = new Uint16Array(words.buffer, words.byteOffset, 2 * words.length);
     const recordsAt = (start: number) => halves[2 * start + RECORDS] ?? 0;
     let blocks = 0;
@@ -173,7 +173,7 @@ export class BlockIndex {
     let compared = 0;
     for (
       let next = this.#buckets[head & (this.#buckets.length - 1)] ?? 0;
-      next > 0 && compared < MOST_ALIKE;
+      next > 0 && compared < MAX_ALIKE;
     ) {
       const block = next - 1;
       if (this.#word(block, HEAD) === head) {
@@ -280,7 +280,7 @@ const CR = 0x0d;
 /** Whether a block may be kept: it must end with a line, and not be as large as a file. */
 export function isBlock(bytes: Uint8Array): boolean {
   const last = bytes.at(-1);
-  return (last === LF || last === CR) && bytes.length <= MOST_BYTES;
+  return (last === LF || last === CR) && bytes.length <= MAX_BYTES;
 }
 
 function headOf(bytes: Uint8Array, from: number): number {

@@ -11,14 +11,14 @@ export interface Clock {
 }
 
 /** With a longer delay setTimeout fires at once. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
+const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** The clock of the machine. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
   after(ms, callback) {
-    const timer: ReturnType<typeof scheduleTimer> = setTimeout(callback, Math.min(ms, LONGEST_TIMER_MS));
+    const timer: ReturnType<typeof scheduleTimer> = setTimeout(callback, Math.min(ms, MAX_TIMER_MS));
     return () => clearTimeout(timer);
   },
 };

@@ -4,7 +4,7 @@ const QUOTIENT_DIGITS = 24;
 const NUMBER_DIGITS = 15;
 
 /** Whole numbers below it have no more digits than that. */
-const MOST_WHOLE = 10n ** BigInt(NUMBER_DIGITS);
+const MAX_WHOLE = 10n ** BigInt(NUMBER_DIGITS);
 
 /** Kept, since every calculation needs some of them. */
 const POWERS = Array.from({ length: 64 }, (_, exponent) => 10n ** BigInt(exponent));
@@ -99,8 +99,7 @@ export class Decimal {
 
   /** As a number: rounded half up to 15 significant digits where it has more. */
   toNumber(): number {
-    if (this.#scale === 0 && this.#units < MOST_WHOLE && this.#units > -MOST_WHOLE)
-      return Number(this.#units);
+    if (this.#scale === 0 && this.#units < MAX_WHOLE && this.#units > -MAX_WHOLE) return Number(this.#units);
     const surplus = String(this.#units).replace('-', '').length - NUMBER_DIGITS;
     const held = surplus > 0 ? this.rounded(this.#scale - surplus) : this;
     return Number(`${held.#units}e${-held.#scale}`);

@@ -92,7 +92,7 @@ export function guardValue(of: JsonObject, name: string): GuardValue | null {
 }
 
 /** Whether a guard is hit by a value that is new, or differs from the acknowledged one. Computes in decimal. */
-export function isHit(guard: Guard, old: GuardValue | null, now: GuardValue | null): boolean {
+export function matchesGuard(guard: Guard, old: GuardValue | null, now: GuardValue | null): boolean {
   if (now === null || old === now) return false;
   const { changeBy, above, below, to } = guard;
   if (to !== undefined && now !== to) return false;
@@ -115,12 +115,12 @@ function changesBy(percent: number, old: number, now: number): boolean {
 }
 
 /** With fewer records a share acts on nothing: one record of four is 25 %. */
-export const FEWEST_OF_SHARE = 5;
+export const MIN_RECORDS_FOR_SHARE = 5;
 
 /** Whether a guard acts, by the records that it hit and those that it could have hit. */
-export function acts({ share }: Guard, hits: number, records: number): boolean {
+export function isTriggered({ share }: Guard, hits: number, records: number): boolean {
   if (hits === 0 || share === undefined) return hits > 0;
-  return records >= FEWEST_OF_SHARE && isBeyond(hits, (records * share) / 100);
+  return records >= MIN_RECORDS_FOR_SHARE && isBeyond(hits, (records * share) / 100);
 }
 
 /** `red-shirt (Large): price 10.00 → 200.00`, on one line. */

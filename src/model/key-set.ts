@@ -26,7 +26,7 @@ export const hashKey: HashKey = (key, into) => {
 /** The earlier state of a key in a set: `noted` by skipped rows only, or `claimed` by a record or a rejection. */
 export type Membership = 'absent' | 'noted' | 'claimed';
 
-const FEWEST_SLOTS = 1 << 10;
+const MIN_SLOTS = 1 << 10;
 const CLAIMED_BIT = 1;
 
 /**
@@ -47,7 +47,7 @@ export class KeySet {
   /** `expected`: the number of keys that take no more memory than they need. */
   constructor(hash: HashKey = hashKey, expected = 0) {
     this.#hashKey = hash;
-    this.#table = new Uint32Array(2 * Math.max(FEWEST_SLOTS, Math.ceil((expected * 10) / 7)));
+    this.#table = new Uint32Array(2 * Math.max(MIN_SLOTS, Math.ceil((expected * 10) / 7)));
   }
 
   get size(): number {

@@ -133,7 +133,7 @@ interface FromRows {
    * requires it. If the key occurs again in the same source, no copy may be sent under any duplicates policy, because
    * the record would be incomplete. A copy equal to an earlier one is harmless.
    */
-  readonly torn?: true;
+  readonly partial?: true;
 }
 
 /** The kinds of product a store sells (storefront-api.md, section 2, Product). */

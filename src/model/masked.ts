@@ -1,9 +1,9 @@
 /** Shorter values are not secrets, and redacting them would damage ordinary words. */
 const SHORTEST = 4;
 /** A shorter text could occur by chance in base64, in hexadecimal, or in other case. */
-const SHORTEST_ENCODED = 8;
+const MIN_ENCODED_LENGTH = 8;
 /** Nested encodings are decoded this many times. */
-const MOST_LAYERS = 5;
+const MAX_LAYERS = 5;
 
 /** Removes secrets from texts by their values, in whatever form they appear. */
 export type SecretRedactor = ReturnType<typeof secretRedactor>;
@@ -39,7 +39,7 @@ interface Layer {
 function rangesOf(text: string, pattern: RegExp): Range[] {
   const found: Range[] = [];
   let layer: Layer | undefined = { text, origins: null };
-  for (let depth = 0; layer !== undefined && depth <= MOST_LAYERS; depth += 1) {
+  for (let depth = 0; layer !== undefined && depth <= MAX_LAYERS; depth += 1) {
     for (const { index, 0: match } of layer.text.matchAll(pattern)) {
       found.push([originOf(layer, index)[0], originOf(layer, index + match.length - 1)[1]]);
     }
@@ -88,11 +88,47 @@ const ESCAPE = new RegExp(
 
 /** The HTML references for the characters of keys. */
 const NAMED: Readonly<Record<string, string>> = {
-  ...{ amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", plus: '+', sol: '/', equals: '=', bsol: '\\' },
-  ...{ num: '#', percnt: '%', excl: '!', quest: '?', colon: ':', semi: ';', comma: ',', period: '.' },
-  ...{ commat: '@', dollar: '$', ast: '*', lpar: '(', rpar: ')', lowbar: '_', vert: '|', tab: '\t' },
-  ...{ lsqb: '[', lbrack: '[', rsqb: ']', rbrack: ']', lcub: '{', lbrace: '{', rcub: '}', rbrace: '}' },
-  ...{ hat: '^', grave: '`', newline: '\n', nbsp: ' ', verbar: '|', hyphen: '-', dash: '-', tilde: '~' },
+  amp: '&',
+  lt: '<',
+  gt: '>',
+  quot: '"',
+  apos: "'",
+  plus: '+',
+  sol: '/',
+  equals: '=',
+  bsol: '\\',
+  num: '#',
+  percnt: '%',
+  excl: '!',
+  quest: '?',
+  colon: ':',
+  semi: ';',
+  comma: ',',
+  period: '.',
+  commat: '@',
+  dollar: '$',
+  ast: '*',
+  lpar: '(',
+  rpar: ')',
+  lowbar: '_',
+  vert: '|',
+  tab: '\t',
+  lsqb: '[',
+  lbrack: '[',
+  rsqb: ']',
+  rbrack: ']',
+  lcub: '{',
+  lbrace: '{',
+  rcub: '}',
+  rbrace: '}',
+  hat: '^',
+  grave: '`',
+  newline: '\n',
+  nbsp: ' ',
+  verbar: '|',
+  hyphen: '-',
+  dash: '-',
+  tilde: '~',
 };
 const CONTROLS: Readonly<Record<string, string>> = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' };
 
@@ -135,7 +171,7 @@ function decodedEscape(written: string): string | undefined {
 /** A text with its escapes decoded until none remains. */
 function fullyDecoded(text: string): string {
   let layer: Layer = { text, origins: null };
-  for (let depth = 0; depth < MOST_LAYERS; depth += 1) layer = decodedLayer(layer) ?? layer;
+  for (let depth = 0; depth < MAX_LAYERS; depth += 1) layer = decodedLayer(layer) ?? layer;
   return layer.text;
 }
 
@@ -156,15 +192,17 @@ function matcherOf(form: string): string {
     .split(/[ +]/)
     .map((part) => RegExp.escape(part))
     .join('[ +]');
-  return form.length < SHORTEST_ENCODED ? blanks : `(?i:${blanks})`;
+  return form.length < MIN_ENCODED_LENGTH ? blanks : `(?i:${blanks})`;
 }
 
 /** The secret parts of an address: the whole, the part after its host, and its password. */
 function partsOf(secret: string): string[] {
   if (!/^[a-z][a-z0-9+.-]*:\/\//i.test(secret) || !URL.canParse(secret)) return [secret];
   const { username, password, pathname, search } = new URL(secret);
-  const path = pathname.length >= SHORTEST_ENCODED ? [pathname, pathname + search] : [];
-  const query = [...new URLSearchParams(search).values()].filter((value) => value.length >= SHORTEST_ENCODED);
+  const path = pathname.length >= MIN_ENCODED_LENGTH ? [pathname, pathname + search] : [];
+  const query = [...new URLSearchParams(search).values()].filter(
+    (value) => value.length >= MIN_ENCODED_LENGTH,
+  );
   const user = password === '' ? [] : [decoded(password), `${decoded(username)}:${decoded(password)}`];
   return [secret, new URL(secret).href, ...path, ...query, ...user];
 }
@@ -181,7 +219,7 @@ function decoded(part: string): string {
 function formsOf(secret: string): string[] {
   if (secret.length < SHORTEST) return [];
   const written = [secret, fullyDecoded(secret)].filter(({ length }) => length >= SHORTEST);
-  return secret.length < SHORTEST_ENCODED
+  return secret.length < MIN_ENCODED_LENGTH
     ? written
     : [...written, Buffer.from(secret).toString('hex'), ...base64FormsOf(secret)];
 }
@@ -199,7 +237,7 @@ function base64FormsOf(secret: string): string[] {
     return [
       padded.toString('base64').slice(first, last),
       padded.toString('base64url').slice(first, last),
-    ].filter((form) => form.length >= SHORTEST_ENCODED);
+    ].filter((form) => form.length >= MIN_ENCODED_LENGTH);
   });
 }
 
@@ -251,8 +289,8 @@ const ORDINARY = new Set(
     .filter((word) => word !== ''),
 );
 /** Shorter words occur in other words. */
-const SHORTEST_VALUE = 2;
-const SHORTEST_WORD = 3;
+const MIN_VALUE_LENGTH = 2;
+const MIN_WORD_LENGTH = 3;
 
 /** Keeps the shape of addresses, telephone numbers and query values in a sentence, and hides the personal content. */
 export function masked(sentence: string): string {
@@ -278,10 +316,10 @@ export function withoutPeople(sentence: string, values: Iterable<string>): strin
 function patternOfValues(values: Iterable<string>): RegExp | null {
   const whole = [...values]
     .map((value) => value.normalize('NFC').trim())
-    .filter(({ length }) => length >= SHORTEST_VALUE);
+    .filter(({ length }) => length >= MIN_VALUE_LENGTH);
   const words = whole
     .flatMap((value) => value.split(/[^\p{L}\p{N}\p{M}]+/u))
-    .filter((word) => word.length >= SHORTEST_WORD && !ORDINARY.has(word.toLowerCase()));
+    .filter((word) => word.length >= MIN_WORD_LENGTH && !ORDINARY.has(word.toLowerCase()));
   const forms = [...new Set([...whole, ...words])].sort((one, other) => other.length - one.length);
   if (forms.length === 0) return null;
   const either = forms.map((form) => RegExp.escape(form).replaceAll(/\\x20|\s+/g, '\\s+')).join('|');

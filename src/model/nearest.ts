@@ -4,7 +4,7 @@ import type { Resource } from './mapped-record.ts';
 const fold = (name: string) => name.toLowerCase().replaceAll(/[-_. ]/g, '');
 
 /** With fewer characters, too many names match. */
-const SHORTEST_PART = 3;
+const MIN_PART_LENGTH = 3;
 
 /**
  * The choice that was probably meant: at most a third of its characters (at least one) differ, ignoring case and
@@ -24,7 +24,7 @@ export function nearest(name: string, choices: Iterable<string>): string | undef
       bestDistance = apart;
     }
   }
-  return best ?? (folded.length < SHORTEST_PART ? undefined : onlyOneWith(folded, all));
+  return best ?? (folded.length < MIN_PART_LENGTH ? undefined : onlyOneWith(folded, all));
 }
 
 function onlyOneWith(part: string, choices: readonly string[]): string | undefined {

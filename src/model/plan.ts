@@ -109,7 +109,7 @@ const guardFinding = z.object({
   records: z.int(),
   of: z.int(),
   /** Whether it holds the records, stops the run, or warns: there are hits, and more than its share. */
-  acts: z.boolean(),
+  isTriggered: z.boolean(),
   /** The first of them; of each the first value that is hit. */
   examples: z.array(guardHitSchema.extend({ key: z.string() })),
 });

@@ -2,14 +2,14 @@ import type { FileHandle } from 'node:fs/promises';
 
 /** The bytes of a full buffer. */
 export const READ_BYTES = 256 * 1024;
-const MOST_KEPT = 4;
+const MAX_KEPT = 4;
 
 /** With their memory, so that bytes of other origin, and bytes that are given back twice, change nothing. */
 const lent = new WeakSet<ArrayBufferLike>();
 const free: ArrayBufferLike[] = [];
 
 /**
- * The next bytes of a file, in a buffer that `giveBack` uses again; empty at the end of the file. Without it each file leaves
+ * The next bytes of a file, in a buffer that `releaseBuffer` uses again; empty at the end of the file. Without it each file leaves
  * garbage of its size, which V8 notices late: 60 MiB more at the peak, and twenty collections of the whole heap in a gigabyte.
  */
 export async function readNext(handle: FileHandle, position: number): Promise<Buffer> {
@@ -20,6 +20,6 @@ export async function readNext(handle: FileHandle, position: number): Promise<Bu
 }
 
 /** Call it with the last reference to bytes of a file: the next read overwrites them. Optional, and safe for all other bytes. */
-export function giveBack({ buffer }: Uint8Array): void {
-  if (lent.delete(buffer) && free.length < MOST_KEPT) free.push(buffer);
+export function releaseBuffer({ buffer }: Uint8Array): void {
+  if (lent.delete(buffer) && free.length < MAX_KEPT) free.push(buffer);
 }

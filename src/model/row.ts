@@ -111,7 +111,7 @@ export interface Table {
 }
 
 /** Fewer equal rows than this prove nothing. */
-const FEWEST_ALIKE = 2;
+const MIN_ALIKE = 2;
 
 /**
  * By how many blank cells every row exceeds its header: some files end each row with a delimiter. Negative if the
@@ -124,7 +124,7 @@ export function blankCellsBeyond(header: readonly string[], rows: readonly Row[]
   if (more === 0 || rows.some(({ cells }) => cells.length !== header.length + more)) return 0;
   if (more < 0) return header.slice(more).every(isBlank) ? more : 0;
   const blank = rows.every(({ cells }) => cells.slice(header.length).every(isBlank));
-  return blank && rows.length >= FEWEST_ALIKE && !mayHaveShifted(header, rows) ? more : 0;
+  return blank && rows.length >= MIN_ALIKE && !mayHaveShifted(header, rows) ? more : 0;
 }
 
 function mayHaveShifted(header: readonly string[], rows: readonly Row[]): boolean {
@@ -239,7 +239,7 @@ export function isSheet(table: Pick<TablePlaces, 'format'> | undefined): boolean
 }
 
 /** Excel's own limit. */
-export const MOST_SHEET_ROWS = 1_048_576;
+export const MAX_SHEET_ROWS = 1_048_576;
 
 /** How rows and cells are named in a table other than CSV. */
 export const tablePlacesSchema = z.object({
@@ -320,7 +320,7 @@ export const tableFields = {
 };
 
 /** Which table of a file is meant, and how it is written. */
-export type TableHabits = {
+export type TableOptions = {
   readonly [Key in keyof Habits]?: Habits[Key] | undefined;
 };
 type Habits = z.infer<z.ZodObject<typeof tableFields>>;

@@ -103,7 +103,7 @@ export const SAFETY_LIMITS = {
     measure: ({ deletes, keysOfJob }) => (deletes === null ? null : { figure: deletes, base: keysOfJob }),
     setting: { of: 'of the known products', what: 'deleted' },
     ...counting((resource) => ({
-      one: `${thing(resource)} would be deleted`,
+      one: `${resourceNoun(resource)} would be deleted`,
       more: `${resource} would be deleted`,
       of: `${resource} that this job sent`,
     })),
@@ -224,7 +224,7 @@ const KEY_RULE: SafetyRule = {
 const GUARD_RULE: SafetyRule = {
   title: 'Guard',
   ...counting((resource) => ({
-    one: `${thing(resource)} is hit by a guard`,
+    one: `${resourceNoun(resource)} is hit by a guard`,
     more: `${resource} are hit by a guard`,
     of: 'records',
   })),
@@ -329,7 +329,7 @@ function counting(wordsFor: (resource: Resource) => CountedWords): Pick<SafetyRu
   };
 }
 
-function thing(resource: Resource): string {
+function resourceNoun(resource: Resource): string {
   return resource.slice(0, -1);
 }
 
@@ -367,7 +367,7 @@ export function priceText(price: number): string {
   return price.toLocaleString('en', { minimumFractionDigits: 2, maximumFractionDigits: 4 });
 }
 
-const LONGEST_NAME = 40;
+const MAX_NAME_LENGTH = 40;
 
 /** `lamp (Red / L): price 10.00 → 1,000.00`, on one line; names are shortened. */
 function priceMoveText({ key, what, field, old, new: now }: Move): string {
@@ -377,5 +377,5 @@ function priceMoveText({ key, what, field, old, new: now }: Move): string {
 
 function cut(name: string): string {
   const line = name.replaceAll(/\p{Cc}+/gu, ' ');
-  return line.length <= LONGEST_NAME ? line : `${line.slice(0, LONGEST_NAME - 1).toWellFormed()}…`;
+  return line.length <= MAX_NAME_LENGTH ? line : `${line.slice(0, MAX_NAME_LENGTH - 1).toWellFormed()}…`;
 }

@@ -1,5 +1,5 @@
 import { grouped } from '../model/decimal.ts';
-import { FEWEST_OF_SHARE, guardHitText } from '../model/guard.ts';
+import { guardHitText, MIN_RECORDS_FOR_SHARE } from '../model/guard.ts';
 import type { Resource } from '../model/mapped-record.ts';
 import type { GuardFinding, SafetyVerdict } from '../model/plan.ts';
 import {
@@ -51,18 +51,18 @@ export function judgeSafety(limits: SafetyLimits, figures: SafetyFigures, run: s
 export function judgeGuards(findings: readonly GuardFinding[], run: string): SafetyVerdict[] {
   return findings
     .filter(({ action }) => action === 'stop')
-    .map(({ guard, share, records: figure, of: base, acts, examples }) => {
-      const verdict = { limit: 'guard', guard, exceeded: acts, figure, base } as const;
+    .map(({ guard, share, records: figure, of: base, isTriggered, examples }) => {
+      const verdict = { limit: 'guard', guard, exceeded: isTriggered, figure, base } as const;
       const named = examples.map(guardHitText);
-      const isSpared = !acts && share !== null && base < FEWEST_OF_SHARE;
-      const text = `${share}%${isSpared ? ` (acts on no fewer than ${FEWEST_OF_SHARE} records)` : ''}`;
+      const isSpared = !isTriggered && share !== null && base < MIN_RECORDS_FOR_SHARE;
+      const text = `${share}%${isSpared ? ` (acts on no fewer than ${MIN_RECORDS_FOR_SHARE} records)` : ''}`;
       const allowed = { text, amount: isSpared ? figure : (base * (share ?? 0)) / 100 };
       const found = `guard: ${guard}: ${grouped(figure)} of ${grouped(base)} records${share === null ? '' : `; it allows ${text}`}`;
       return {
         ...verdict,
         ...(share === null ? {} : { allowed }),
-        ...(acts && named.length > 0 ? { examples: named.slice(0, EXAMPLES_KEPT) } : {}),
-        message: acts ? `${found}${exampleText(named, figure)}${wayOut(run)}` : found,
+        ...(isTriggered && named.length > 0 ? { examples: named.slice(0, EXAMPLES_KEPT) } : {}),
+        message: isTriggered ? `${found}${exampleText(named, figure)}${wayOut(run)}` : found,
       };
     });
 }

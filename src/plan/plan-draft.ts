@@ -211,7 +211,7 @@ export class PlanDraft {
   async finish(): Promise<DraftFiles> {
     try {
       await this.drain();
-      await this.#workOff(this.#asked);
+      await this.#processBatch(this.#asked);
       const upserts = await this.#shards.finish();
       const rejectionsSha256 = await this.#rejections.finish();
       const heldSha256 = await this.#held?.finish();
@@ -246,7 +246,7 @@ export class PlanDraft {
     answers.catch(() => {});
     const asked = this.#asked;
     this.#asked = { batch, answers };
-    await this.#workOff(asked);
+    await this.#processBatch(asked);
   }
 
   async #compare(batch: readonly Taken[]): Promise<readonly Answer[]> {
@@ -260,7 +260,7 @@ export class PlanDraft {
     });
   }
 
-  async #workOff(asked: Query | undefined): Promise<void> {
+  async #processBatch(asked: Query | undefined): Promise<void> {
     if (asked === undefined) return;
     const answers = await asked.answers;
     if (answers.length > 0) this.#isUnknown = answers.every((answer) => answer === undefined);
@@ -479,7 +479,9 @@ export class PlanDraft {
     switch (this.#options.resource) {
       case 'products':
         return {
-          ...{ kind: 'upsert-product', ...upsert, knownId: mark?.id ?? null },
+          kind: 'upsert-product',
+          ...upsert,
+          knownId: mark?.id ?? null,
           owner: prepared.owner ?? (this.#options.mode === 'update' ? mark?.job : undefined),
         };
       case 'contacts':

@@ -217,11 +217,11 @@ export async function plannedRecord(
   const changesOf = (body: object | null) =>
     body === null || stored === undefined ? { changed: [], removed: [] } : valueChanges(stored, body);
   const found = {
-    ...{
-      changes: changesOf(mapped),
-      inDoubt: mark?.fingerprint === IN_DOUBT,
-    },
-    ...{ body: null, reason: null, standing: undefined },
+    changes: changesOf(mapped),
+    inDoubt: mark?.fingerprint === IN_DOUBT,
+    body: null,
+    reason: null,
+    standing: undefined,
   };
   for (const shard of plan.shards.filter(({ kind }) => kind === 'upserts')) {
     const operation = (await readShard(folder, shard)).find((one) => one.key === key);
@@ -230,7 +230,9 @@ export async function plannedRecord(
     const body = isJsonObject(parsed) ? parsed : null;
     const same = mark?.fingerprint === operation.fingerprint;
     return {
-      ...{ ...found, body, changes: changesOf(body) },
+      ...found,
+      body,
+      changes: changesOf(body),
       standing: mark === undefined ? 'new' : same ? 'resent' : 'changed',
     };
   }

@@ -122,12 +122,10 @@ export async function planImport(options: PlanOptions): Promise<Plan> {
   const drafting = {
     ...options,
     // An undo restores a body like an update: the product stays with the job that owns it.
-    ...{
-      job: job.name,
-      resource: job.import,
-      mode: undo === undefined ? job.mode : 'update',
-      keep: job.keep,
-    },
+    job: job.name,
+    resource: job.import,
+    mode: undo === undefined ? job.mode : 'update',
+    keep: job.keep,
     openMapped: () =>
       blocks?.open() ?? admit(updates === undefined ? openMapped() : updates.records(openMapped())),
     duplicates: job.duplicates,
@@ -161,7 +159,12 @@ export async function planImport(options: PlanOptions): Promise<Plan> {
   const upserts = waves.length === 0 ? drafts : await cutIntoWaves(folder, drafts, ends, read);
   const deletes = await planDeletes(
     {
-      ...{ folder, ledger, job: job.name, mode: job.mode, undo, signal },
+      folder,
+      ledger,
+      job: job.name,
+      mode: job.mode,
+      undo,
+      signal,
       partial: retry ? 'retry' : sample === undefined ? null : 'sample',
     },
     full.seen,
@@ -184,7 +187,9 @@ export async function planImport(options: PlanOptions): Promise<Plan> {
         .sort((a, b) => Number(b.exceeded) - Number(a.exceeded));
   const images = await options.checkImages?.(upserts);
   const plan = {
-    ...{ ...unjudged, safety, ...(images === undefined ? {} : { images }) },
+    ...unjudged,
+    safety,
+    ...(images === undefined ? {} : { images }),
     ...(undo === undefined ? {} : { undo: undo.facts() }),
   };
   await writePlan(folder, plan);

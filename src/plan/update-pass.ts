@@ -179,7 +179,10 @@ function mergedInto(
   const notes = patches.flatMap((patch) => patch.notes ?? []);
   return [
     {
-      ...{ kind: 'record', key, body: merged.product, ...together(patches) },
+      kind: 'record',
+      key,
+      body: merged.product,
+      ...together(patches),
       ...(notes.length === 0 ? {} : { notes: [...new Set(notes)] }),
     },
   ];
@@ -198,7 +201,9 @@ function inDoubt({ job }: LedgerMark): Reason {
 function rejection(items: readonly Pick<MappedRecord, 'rows' | 'spans'>[], reason: Reason): MappedRejection {
   const line = reason.line ?? items[0]?.spans[0]?.from;
   return {
-    ...{ kind: 'rejected', key: null, ...together(items) },
+    kind: 'rejected',
+    key: null,
+    ...together(items),
     reason: line === undefined ? reason : { ...reason, line },
   };
 }
@@ -270,7 +275,7 @@ class PatchSpool implements Disposable {
       copies: Number(copies),
       identical: prints === 1,
       anyRejected: false,
-      anyTorn: false,
+      hasPartial: false,
       *read() {
         for (const { item } of items.all(key, String(unit))) yield parsePatch(String(item));
       },

@@ -211,7 +211,10 @@ function ofStore(
   figure: (clients: readonly StoreStats['stats'][]) => number | undefined,
 ): MetricDefinition {
   return {
-    ...{ name: `storeferry_store_${name}`, help, type, labels: ['store'] },
+    name: `storeferry_store_${name}`,
+    help,
+    type,
+    labels: ['store'],
     read: ({ stores }) =>
       [...Map.groupBy(stores, ({ store }) => store)].flatMap(([store, clients]) => {
         const value = figure(clients.map(({ stats }) => stats));
@@ -226,7 +229,10 @@ function jobTime(
   time: (job: JobReading) => number | null | undefined,
 ): MetricDefinition {
   return {
-    ...{ name: `storeferry_job_${name}_timestamp_seconds`, help, type: 'gauge', labels: ['job'] },
+    name: `storeferry_job_${name}_timestamp_seconds`,
+    help,
+    type: 'gauge',
+    labels: ['job'],
     read: ({ jobs }) =>
       jobs.flatMap((entry) => {
         const at = time(entry);

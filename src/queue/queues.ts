@@ -25,7 +25,7 @@ export const TICK_QUEUE = 'ticks';
  * Without both limits finished jobs would stay for ever.
  */
 const KEPT_SECONDS = 24 * 60 * 60;
-const MOST_KEPT = 1_000;
+const MAX_KEPT = 1_000;
 const EVENTS_KEPT = 1_000;
 /**
  * After a failover a connection may stay open and receive nothing: a connection without an expected answer for this
@@ -33,7 +33,7 @@ const EVENTS_KEPT = 1_000;
  */
 const SILENT_MS = 15_000;
 /** There is at most one queued run of each job. */
-const MOST_LISTED = 1_000;
+const MAX_LISTED = 1_000;
 
 /** The producing side of the queues. */
 export interface Queues extends AsyncDisposable {
@@ -59,7 +59,7 @@ export async function openQueues({
   redisUrl,
   patient,
   onError,
-  mostKept = MOST_KEPT,
+  mostKept = MAX_KEPT,
 }: QueuesOptions): Promise<Queues> {
   const kept = { age: KEPT_SECONDS, count: mostKept };
   const connected = await connectQueues(redisUrl, patient);
@@ -232,7 +232,7 @@ export async function waitingRuns({
   runs,
   ask,
 }: Queues): Promise<{ readonly run: string; readonly job: string }[]> {
-  const queued = await ask(runs.getJobs(['waiting', 'delayed', 'prioritized'], 0, MOST_LISTED - 1, true));
+  const queued = await ask(runs.getJobs(['waiting', 'delayed', 'prioritized'], 0, MAX_LISTED - 1, true));
   return queued.flatMap(({ id, data }) => {
     const run = runIdOf(id);
     return run !== undefined && isRunJobData(data) && data.run === undefined ? [{ run, job: data.job }] : [];

@@ -4,7 +4,7 @@ import type { QueueBoard } from './queue-board.ts';
 import type { Enqueued, QueuedRun, Queues } from './queues.ts';
 
 /** More runs than a workspace has jobs. */
-const MOST_LISTED = 1_000;
+const MAX_LISTED = 1_000;
 
 /** A run that waits for a worker, or that a worker has. */
 export interface ListedRun {
@@ -56,7 +56,7 @@ export async function openRunQueue({
 function redisRunQueue(queues: Queues, bull: typeof import('./queues.ts'), newRunId: () => string): RunQueue {
   const { runs, ask } = queues;
   const listed = async (by: ListedRun['by'], states: Parameters<typeof runs.getJobs>[0]) => {
-    const jobs = await ask(runs.getJobs(states, 0, MOST_LISTED));
+    const jobs = await ask(runs.getJobs(states, 0, MAX_LISTED));
     return jobs.flatMap((queued): ListedRun[] =>
       bull.isRunJobData(queued?.data) ? [{ job: queued.data.job, by, run: queued.data.run ?? null }] : [],
     );
@@ -98,7 +98,10 @@ function embeddedRunQueue(
       if (entry === undefined) return undefined;
       const { job, run, ended, error } = entry;
       return {
-        ...{ job, run, ended, error },
+        job,
+        run,
+        ended,
+        error,
         async takeOut() {
           // The worker that had it may have died.
           if ((await workers()) === 0) await queue.releaseEntry(id);

@@ -132,7 +132,8 @@ export async function startRedisWorker(
   return {
     health: workerHealth(queues, workers.all, watch),
     metrics: metricsReader({
-      ...{ counts, runs: context.state.runs },
+      counts,
+      runs: context.state.runs,
       queued: () => Promise.all(workers.all.map(({ queue }) => countsOf(queue))),
       nextTicks: () => nextTicks(queues),
       jobNames: files.jobNames,
@@ -166,7 +167,10 @@ function queuedRunProcessor(
     }
     const { data } = queued;
     const processed = await processRun({
-      ...{ job: data.job, resend: data.resend, run: data.run ?? null, promised: runIdOf(queued.id) },
+      job: data.job,
+      resend: data.resend,
+      run: data.run ?? null,
+      promised: runIdOf(queued.id),
       isFirst: queued.attemptsStarted <= 1,
       signal: jobSignal(signal, cancelled),
       remember: (run) => queued.updateData({ ...data, run }),

@@ -101,7 +101,8 @@ async function startEmbeddedWorker(
       return failure ?? (silent ? 'the state does not answer' : null);
     },
     metrics: metricsReader({
-      ...{ counts, runs: state.runs },
+      counts,
+      runs: state.runs,
       queued: async () => [countsOf(await queue.openEntries())],
       nextTicks: async () => new Map((await queue.schedules()).map(({ job, next }) => [job, next])),
       jobNames: files.jobNames,
@@ -188,7 +189,12 @@ function runQueue({ queue, processRun, signal, log }: RunQueueOptions) {
   const process = async ({ id, job, resend, run }: QueueEntry): Promise<ProcessedRun> => {
     try {
       return await processRun({
-        ...{ job, resend, run, promised: id, signal, isFirst: !waitsUntil.has(id) },
+        job,
+        resend,
+        run,
+        promised: id,
+        signal,
+        isFirst: !waitsUntil.has(id),
         remember: (begun) => queue.beginEntry(id, begun),
       });
     } catch (error) {

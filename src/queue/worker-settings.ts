@@ -14,7 +14,7 @@ export const WAITS_FOR_REQUESTS = 'run waits: the results of earlier requests fo
 const PROGRESS_EVERY_MS = 10_000;
 const SAME_ERROR_EVERY_MS = 5_000;
 /** Limits the memory: messages may contain job names. */
-const MOST_REMEMBERED = 100;
+const MAX_REMEMBERED = 100;
 
 /** Logs the events of a run, with its id. */
 export function logRunEvents(log: WorkerLog, job: string, clock: () => number): (event: RunEvent) => void {
@@ -62,7 +62,7 @@ export function errorLogger(log: WorkerLog): (error: Error) => void {
   return ({ message }) => {
     const now = performance.now();
     if (now - (loggedAtByMessage.get(message) ?? Number.NEGATIVE_INFINITY) < SAME_ERROR_EVERY_MS) return;
-    if (loggedAtByMessage.size >= MOST_REMEMBERED) loggedAtByMessage.clear();
+    if (loggedAtByMessage.size >= MAX_REMEMBERED) loggedAtByMessage.clear();
     loggedAtByMessage.set(message, now);
     // Only the message: errors of Redis contain the command with its arguments.
     log.error({ reason: message }, 'Redis error');

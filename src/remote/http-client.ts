@@ -203,7 +203,7 @@ function refusePage({ headers, body }: Answer, account: GoogleAccount): void {
   throw new RemoteFailure('final', 'Google answers with a page to sign in', { hint: sharingHint(account) });
 }
 
-const MOST_TOKEN_BYTES = 64 * 1024;
+const MAX_TOKEN_BYTES = 64 * 1024;
 
 /** The access token in an answer of Google; RemoteFailure where there is none. */
 async function tokenIn(answer: Answer): Promise<string> {
@@ -214,7 +214,7 @@ async function tokenIn(answer: Answer): Promise<string> {
     for await (const chunk of body) {
       chunks.push(Buffer.from(chunk));
       size += chunk.length;
-      if (size > MOST_TOKEN_BYTES) break;
+      if (size > MAX_TOKEN_BYTES) break;
     }
   } catch (error) {
     throw connectionFailure(error);

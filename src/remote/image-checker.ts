@@ -23,7 +23,7 @@ export interface ImageChecker extends AsyncDisposable {
 const MAX_REDIRECTS = 5;
 const ANSWER_MS = 10_000;
 /** A larger image is not suitable for a shop. */
-const MOST_BYTES = 50_000_000;
+const MAX_BYTES = 50_000_000;
 
 type Answer = Dispatcher.ResponseData;
 
@@ -50,7 +50,10 @@ export function imageChecker({
     for (let hop = 0; hop <= MAX_REDIRECTS; hop++) {
       refusePrivateHost(url.hostname, allowPrivateAddresses);
       const answer = await agent.request({
-        ...{ origin: url.origin, path: url.pathname + url.search, method, signal },
+        origin: url.origin,
+        path: url.pathname + url.search,
+        method,
+        signal,
         headers: { 'user-agent': 'storeferry', accept: 'image/*,*/*;q=0.5', ...headers },
       });
       answer.body.on('error', () => undefined).destroy();
@@ -103,7 +106,7 @@ function verdictOf({ statusCode: status, headers }: Answer): ImageVerdict {
   }
   const size = sizeOf(headers);
   if (size === 0) return { kind: 'broken', problem: 'is empty' };
-  if (size !== null && size > MOST_BYTES) return { kind: 'broken', problem: 'is larger than 50 MB' };
+  if (size !== null && size > MAX_BYTES) return { kind: 'broken', problem: 'is larger than 50 MB' };
   return { kind: 'good', version: versionOf(headers) };
 }
 

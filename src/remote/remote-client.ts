@@ -166,7 +166,7 @@ export interface RetryPolicy {
 
 const DEFAULT_RETRY_POLICY: RetryPolicy = { retries: 4, firstWaitMs: 500 };
 
-const LONGEST_WAIT_MS = 60_000;
+const MAX_WAIT_MS = 60_000;
 
 /** Retries passing failures according to the policy; rejects with the last failure, or with the signal's reason. */
 export async function retrying<T>(
@@ -178,14 +178,14 @@ export async function retrying<T>(
     retries,
     minTimeout: firstWaitMs,
     factor: 3,
-    maxTimeout: LONGEST_WAIT_MS,
+    maxTimeout: MAX_WAIT_MS,
     randomize: true,
     signal,
     shouldRetry: ({ error }) => error instanceof RemoteFailure && error.kind === 'passing',
     onFailedAttempt: async ({ error, retriesLeft }) => {
       if (!(error instanceof RemoteFailure) || retriesLeft === 0) return;
       const { retryAfterMs = 0 } = error;
-      if (retryAfterMs > 0) await sleep(Math.min(retryAfterMs, LONGEST_WAIT_MS), undefined, { signal });
+      if (retryAfterMs > 0) await sleep(Math.min(retryAfterMs, MAX_WAIT_MS), undefined, { signal });
     },
   }).catch((error: unknown) => {
     // An aborted timer rejects with its own error, not with the reason of the signal.

@@ -67,7 +67,10 @@ export function remoteKind<Spec, Address extends RemoteAddress>(
     return at;
   };
   return {
-    ...{ kind, description, secrets, hasExactVersions },
+    kind,
+    description,
+    secrets,
+    hasExactVersions,
     schema: schema.transform(
       (spec): WrittenAddress => ({
         namesSeveral: definition.namesSeveral(spec),

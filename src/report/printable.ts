@@ -53,12 +53,12 @@ const THINGS = {
 } as const;
 
 /** The noun for a record, or for an item of an export. */
-export function thing(resource: Run['resource']): (typeof THINGS)[Run['resource']] {
+export function resourceNoun(resource: Run['resource']): (typeof THINGS)[Run['resource']] {
   return THINGS[resource];
 }
 
-/** `was` for one, `were` for all other figures. */
-export function were(figure: number): 'was' | 'were' {
+/** `was` for one, `pastTenseOf` for all other figures. */
+export function pastTenseOf(figure: number): 'was' | 'were' {
   return figure === 1 ? 'was' : 'were';
 }
 

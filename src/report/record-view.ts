@@ -82,7 +82,7 @@ interface TextOptions {
 }
 
 /** The maximum width of the column with the paths of fields. */
-const MOST_PATH = 32;
+const MAX_PATH_DEPTH = 32;
 /** How many cells of a field are shown. */
 const CELLS_SHOWN = 4;
 /** How many rows of a rejected record are shown. */
@@ -106,7 +106,7 @@ export function recordText(view: RecordView, { colors, width }: TextOptions): st
     const field = reason.field === undefined ? '' : `${reason.field}: `;
     lines.push(pen.red(`${field}${printable(reason.message)}${at}`));
   }
-  const longest = Math.min(MOST_PATH, Math.max(0, ...fields.map(({ path }) => path.length)));
+  const longest = Math.min(MAX_PATH_DEPTH, Math.max(0, ...fields.map(({ path }) => path.length)));
   const room = Math.max(20, width - longest - 4);
   if (fields.length > 0) lines.push('', pen.bold('Request body'));
   for (const field of fields) {

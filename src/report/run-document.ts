@@ -85,7 +85,12 @@ export function runDocument(facts: RunFacts, view: View): RunDocument {
   const { id, job, store, kind, status, undo } = run;
   return {
     head: {
-      ...{ job, store, run: id, kind, status, version: view.version },
+      job,
+      store,
+      run: id,
+      kind,
+      status,
+      version: view.version,
       what: SUBJECTS[undo === undefined ? kind : 'undo'],
       outcome: statusWords(status, facts.totals),
       at: run.finishedAt ?? view.now,
@@ -151,7 +156,7 @@ const ENDS: Readonly<Record<Run['status'], NotifiedEnd | null>> = {
 };
 
 /** Discord accepts 2,000 characters. A chat message should have only a few lines. */
-const LONGEST_ERROR = 600;
+const MAX_ERROR_LENGTH = 600;
 
 /** States how a run ended, and what to do. */
 export function endNotification(end: NotifiedEnd, facts: RunFacts, { now, version }: Moment): Notification {
@@ -202,7 +207,7 @@ export function beginNotification(job: string, problem: string, id: string): Not
 }
 
 function message(lines: readonly string[]): Pick<Notification, 'text' | 'content' | 'allowed_mentions'> {
-  const text = lines.map((line) => shortened(harmless(line), LONGEST_ERROR)).join('\n');
+  const text = lines.map((line) => shortened(harmless(line), MAX_ERROR_LENGTH)).join('\n');
   return { text, content: text, allowed_mentions: { parse: [] } };
 }
 

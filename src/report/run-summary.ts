@@ -72,7 +72,11 @@ export function runSummary(
   const { left } = plan?.undo ?? {};
   const { inRows: _, ...figures } = totals;
   return {
-    ...{ run: run.id, job: run.job, status: run.status, ...NO_FIGURES, ...figures },
+    run: run.id,
+    job: run.job,
+    status: run.status,
+    ...NO_FIGURES,
+    ...figures,
     rejectsFile,
     durationMs: lastedMs(run, now),
     error: run.error,
@@ -100,7 +104,12 @@ export function listedRun(
   const { undo, release } = facts.run;
   return {
     ...runSummary(facts, now),
-    ...{ kind, store, step, retryOf, undoOf: undo?.of ?? null, releaseOf: release?.of ?? null },
+    kind,
+    store,
+    step,
+    retryOf,
+    undoOf: undo?.of ?? null,
+    releaseOf: release?.of ?? null,
     startedAt: isoTime(startedAt),
     finishedAt: finishedAt === null ? null : isoTime(finishedAt),
     progress: progress && { done: progress.done, total: progress.total, unit: progress.unit },

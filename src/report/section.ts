@@ -77,7 +77,11 @@ export function columns(
     const [header, ...properties]: readonly [string, ...Property[]] = typeof one === 'string' ? [one] : one;
     const has = (property: Property) => properties.includes(property);
     return {
-      ...{ header, numeric: has('numeric'), short: has('short'), bare: has('bare'), leads: has('leads') },
+      header,
+      numeric: has('numeric'),
+      short: has('short'),
+      bare: has('bare'),
+      leads: has('leads'),
       ...(has('page') && { only: 'page' }),
     };
   });

@@ -185,7 +185,9 @@ const STATUSES: Readonly<Record<RunStatus, readonly [words: string, tone: Tone]>
 export function statusWords(
   status: RunStatus,
   { rejected, held, skipped }: Pick<RunTotals, 'rejected' | 'held' | 'skipped'> = {
-    ...{ rejected: 0, held: 0, skipped: 0 },
+    rejected: 0,
+    held: 0,
+    skipped: 0,
   },
 ): string {
   if (status !== 'done-with-rejects' || rejected > 0) return STATUSES[status][0];
@@ -274,14 +276,14 @@ function toDelete(
   return Math.max(0, Math.min(removed, operations - added - changed) - deleted);
 }
 
-const LONGEST_REASON = 120;
+const MAX_REASON_LENGTH = 120;
 
 /** Why a run had no result: the first line of its error; null if figures are more useful. */
 function whyLeft({ status, error = null }: Ended, { records, applied, requests }: RunTotals): string | null {
   const isLost = status === 'failed' || status === 'interrupted' || status === 'stopped';
   if (!isLost || error === null || applied + requests > 0) return null;
   if (records > 0 && status !== 'stopped') return null;
-  return shortened(printable(error.split('\n')[0] ?? ''), LONGEST_REASON);
+  return shortened(printable(error.split('\n')[0] ?? ''), MAX_REASON_LENGTH);
 }
 
 function verifiedWords(found: Verification): string {

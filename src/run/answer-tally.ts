@@ -6,7 +6,7 @@ import type { Storefront } from '../storefront/storefront.ts';
 const SAMPLES_KEPT = 3;
 const SAMPLE_LENGTH = 60;
 /** Contacts may have any number of custom fields: those beyond this many are counted under one name. */
-const MOST_FIELDS = 50;
+const MAX_FIELDS = 50;
 const OTHER_FIELDS = 'other fields';
 
 /** How the answers of the store to upserts differ from what was sent, over all answers of a process. */
@@ -44,7 +44,7 @@ export class AnswerTally {
   }
 
   #countsOf(field: string) {
-    const name = this.#fields.has(field) || this.#fields.size < MOST_FIELDS ? field : OTHER_FIELDS;
+    const name = this.#fields.has(field) || this.#fields.size < MAX_FIELDS ? field : OTHER_FIELDS;
     const counts = this.#fields.get(name) ?? { altered: 0, dropped: 0, samples: [] };
     this.#fields.set(name, counts);
     return counts;

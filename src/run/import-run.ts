@@ -25,7 +25,7 @@ import { lockJob, lockPlan, lockTarget, whileHeld } from './lock-job.ts';
 import { refuseUnlessRejected, stageCorrected } from './read-corrections.ts';
 import { createReconciled, reconcileState } from './reconcile-state.ts';
 import { refuseUnlessReleasable } from './records/plan-release.ts';
-import { asItStands, laterRun } from './report/read-stored-report.ts';
+import { laterRun, withLiveStatus } from './report/read-stored-report.ts';
 import type { ImportRequest, RunContext } from './run-context.ts';
 import { newRun, type RunWork, runPipeline } from './run-pipeline.ts';
 import { refuseUnlessUndoable, stageNoSource } from './undo/plan-undo.ts';
@@ -153,7 +153,12 @@ function runOf(context: RunContext, task: ImportTask): Run {
   const { name, import: resource } = job;
   const kind = isPlanning(task) ? 'plan' : task.kind;
   return newRun(context, store, {
-    ...{ job: name, kind, resource, step: 'stage', resend, retryOf },
+    job: name,
+    kind,
+    resource,
+    step: 'stage',
+    resend,
+    retryOf,
     ...(sample === undefined ? {} : { sample }),
     ...(task.kind === 'undo' ? { undo: task.undo } : {}),
     // Whoever releases values has looked at them.
@@ -192,7 +197,7 @@ async function continued(context: RunContext, { kind }: ImportTask, staged: Run)
  * counts as dead.
  */
 async function refuseInterrupted(context: RunContext, known: Run): Promise<void> {
-  const standing = await asItStands(context, known);
+  const standing = await withLiveStatus(context, known);
   if (standing.status === 'interrupted') throw notApprovable(standing);
 }
 

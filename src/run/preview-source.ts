@@ -281,7 +281,8 @@ export function readingQuestion(error: unknown): ReadingQuestion | undefined {
     const { key, candidates, likely } = error;
     const text = key === 'sheet' ? 'Which sheet?' : 'Which path leads to the records?';
     const choices = candidates.map(({ value, records }) => ({
-      ...{ value, name: value },
+      value,
+      name: value,
       note: records === null ? undefined : `${records} times`,
     }));
     return { key, text, error, choices, likely };
@@ -475,7 +476,9 @@ async function inThread<Result>(
   signal: AbortSignal,
 ): Promise<Result> {
   return await isolatedResult<Result>(['guess-thread', import.meta.url], task, {
-    ...{ cpuMs: CPU_MS, heapMib: HEAP_MIB, signal },
+    cpuMs: CPU_MS,
+    heapMib: HEAP_MIB,
+    signal,
     refused: (beyond) =>
       new SourceError(
         `The columns and first rows of the file take more than ${beyond} to examine, far more than those of an ordinary file.`,

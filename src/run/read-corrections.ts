@@ -54,12 +54,12 @@ export interface RejectedPage {
 /** Corrected cells: by the index of their row, then by their place. */
 export type CellEdits = ReadonlyMap<number, ReadonlyMap<number, string>>;
 
-const ROWS_A_PAGE = 50;
+const ROWS_PER_PAGE = 50;
 /** A record with more rows continues on the next page. */
-const MOST_ROWS_A_PAGE = 200;
-const CHARACTERS_A_PAGE = 500_000;
+const MAX_ROWS_PER_PAGE = 200;
+const CHARACTERS_PER_PAGE = 500_000;
 /** Far more than people correct by hand. */
-const MOST_ROWS = 20_000;
+const MAX_ROWS = 20_000;
 
 /** One page of the rejected rows of a run, with whole records, from the copy that is never edited. */
 export async function readRejectedPage(folder: RunFolder, asked: number): Promise<RejectedPage> {
@@ -75,13 +75,13 @@ export async function readRejectedPage(folder: RunFolder, asked: number): Promis
   using _closed = table;
   for await (const batch of table.batches()) {
     for (const { cells: marked } of batch) {
-      if (total === MOST_ROWS)
+      if (total === MAX_ROWS)
         return { columns, rows, number: Math.min(asked, pages), pages, total, isCut: true };
       const cells = marked.map(withoutInertMark);
       const [reason = '', line = ''] = cells.splice(columns.length);
       const begins = !continues.has(line);
-      const isFull = onPage >= ROWS_A_PAGE || characters >= CHARACTERS_A_PAGE;
-      if ((isFull && begins) || onPage >= MOST_ROWS_A_PAGE || characters >= 2 * CHARACTERS_A_PAGE) {
+      const isFull = onPage >= ROWS_PER_PAGE || characters >= CHARACTERS_PER_PAGE;
+      if ((isFull && begins) || onPage >= MAX_ROWS_PER_PAGE || characters >= 2 * CHARACTERS_PER_PAGE) {
         pages += 1;
         [characters, onPage] = [0, 0];
         if (pages <= asked) rows = [];

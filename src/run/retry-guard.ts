@@ -41,7 +41,9 @@ export function retryGuardOf(
     keys: [...keys],
     keyless: keyless.map(({ file, line }) => [file, line]),
     refused: refused.map(({ file, line, cell }) => ({
-      ...{ file, line, column: cell.column },
+      file,
+      line,
+      column: cell.column,
       message: refusedCellWords(cell, resource === 'contacts'),
     })),
   };

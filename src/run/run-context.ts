@@ -238,7 +238,12 @@ export function storeClients(version: string, sharedStore: SharedStoreOf, listen
       const userAgent = `storeferry/${version}`;
       const shared = sharedStore(storeIdentity(store));
       const client = createStorefront({
-        ...{ baseUrl, apiKey, userAgent, limits, sharedPause: shared, sharedRate: shared },
+        baseUrl,
+        apiKey,
+        userAgent,
+        limits,
+        sharedPause: shared,
+        sharedRate: shared,
         attemptMs: limits.timeoutSeconds * 1_000,
         ...listening(name),
       });

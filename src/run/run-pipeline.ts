@@ -55,7 +55,9 @@ export async function runPipeline(surroundings: RunContext, pipeline: RunPipelin
   using watched = watchedRun(surroundings, begun);
   const { context } = watched;
   const work: RunWork = {
-    ...{ context, lock, run: begun },
+    context,
+    lock,
+    run: begun,
     begin(run) {
       work.run = run;
       watched.follow(run);
@@ -139,7 +141,10 @@ export async function continueInstead(context: RunContext, begun: Run, unfinishe
   await context.artifacts.remove(begun.id);
   await runs.remove(begun.id);
   return await runs.update(unfinished.id, {
-    ...{ status: 'running', error: null, finishedAt: null, progress: null },
+    status: 'running',
+    error: null,
+    finishedAt: null,
+    progress: null,
     interruptAskedAt,
   });
 }

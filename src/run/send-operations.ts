@@ -69,7 +69,10 @@ export async function sendOperations(context: RunContext, options: SendOptions):
     signal,
   });
   await applyOperations<ShardOperation>({
-    ...{ operations, storefront, signal, turn },
+    operations,
+    storefront,
+    signal,
+    turn,
     ...(onEnded === undefined ? {} : { onEnded }),
     ...(judge === undefined ? {} : { judge }),
     ...(onProgress === undefined ? {} : { onProgress }),

@@ -48,7 +48,8 @@ export async function recordExamples(context: RunContext, run: Run): Promise<Rec
   }
   const keys = (all: typeof examples.new) => all.map(({ key }) => key);
   return {
-    ...{ new: keys(examples.new), changed: keys(examples.changed) },
+    new: keys(examples.new),
+    changed: keys(examples.changed),
     rejected: [...new Set(rejected)].slice(0, EXAMPLES_SHOWN),
   };
 }
@@ -61,7 +62,7 @@ const BY_LINE = /^(?:line|row) (\d+)$/i;
 const COPIES_READ = 20;
 const SUGGESTED = 5;
 /** Fewer characters are in too many cells. */
-const SHORTEST_PART = 3;
+const MIN_PART_LENGTH = 3;
 
 /**
  * Shows a record of a run whose plan and copy of the source are still there: reads the copy again, in memory that does not
@@ -267,12 +268,14 @@ class RecordSearch {
   }
 
   #look(key: string | null, { rows }: Parameters<Wanted>[1]): void {
-    if (this.#containing.length >= SUGGESTED || this.#part.length < SHORTEST_PART) return;
+    if (this.#containing.length >= SUGGESTED || this.#part.length < MIN_PART_LENGTH) return;
     for (const { table, line, cells } of rows) {
       const slot = cells.findIndex((text) => text?.toLowerCase().includes(this.#part));
       if (slot < 0) continue;
       const cell: TracedCell = {
-        ...{ file: table.file, line, column: table.headers[slot] ?? null },
+        file: table.file,
+        line,
+        column: table.headers[slot] ?? null,
         text: cells[slot] ?? '',
       };
       this.#containing.push({ key, cell });

@@ -66,7 +66,7 @@ export function watchedRun(context: RunContext, run: Run): WatchedRun {
 }
 
 /** What the last process of a run writes at its end. */
-export function workedSoFar({ workedMs }: RunContext): Pick<Run, 'workedMs'> {
+export function elapsedFigures({ workedMs }: RunContext): Pick<Run, 'workedMs'> {
   return workedMs === undefined ? {} : { workedMs: workedMs() };
 }
 

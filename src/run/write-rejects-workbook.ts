@@ -15,7 +15,7 @@ import { type RunFolder, SampleFolder } from '../state/artifacts.ts';
 import { openTable } from '../tables/open-table.ts';
 
 /** Excel cuts texts after this many characters, and repairs files with longer ones. */
-const LONGEST_CELL = 32_767;
+const MAX_CELL_LENGTH = 32_767;
 
 const XML = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n';
 const MAIN = 'http://schemas.openxmlformats.org/spreadsheetml/2006/main';
@@ -115,7 +115,7 @@ async function* cellsOf({ header, batches }: Table): AsyncGenerator<readonly str
 async function csvOf(rows: AsyncIterable<readonly string[]>, delimiter: string): Promise<string> {
   async function* lines() {
     for await (const cells of rows) {
-      const kept = cells.map((cell) => inertCell(cell.slice(0, LONGEST_CELL).replaceAll(/\r\n?/g, '\n')));
+      const kept = cells.map((cell) => inertCell(cell.slice(0, MAX_CELL_LENGTH).replaceAll(/\r\n?/g, '\n')));
       yield `${formatRow(kept, delimiter)}\n`;
     }
   }
@@ -149,7 +149,7 @@ async function* sheetXml(rows: AsyncIterable<readonly string[]>): AsyncGenerator
     const written = cells.map((cell) =>
       cell === ''
         ? `<c s="${style}"/>`
-        : `<c s="${style}" t="inlineStr"><is><t xml:space="preserve">${escaped(cell.slice(0, LONGEST_CELL))}</t></is></c>`,
+        : `<c s="${style}" t="inlineStr"><is><t xml:space="preserve">${escaped(cell.slice(0, MAX_CELL_LENGTH))}</t></is></c>`,
     );
     yield `<row>${written.join('')}</row>`;
     style = 1;

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { z } from 'zod';
 import type { Stored } from '../model/json-object.ts';
-import { giveBack } from '../model/read-next.ts';
+import { releaseBuffer } from '../model/read-next.ts';
 import { stagedTableSchema } from '../model/row.ts';
 import { StateError } from '../model/storeferry-error.ts';
 import { type RunFolder, readSealed, sealedJson } from '../state/artifacts.ts';
@@ -73,7 +73,7 @@ export async function loadSnapshot(folder: RunFolder): Promise<Snapshot | undefi
 export async function verifiedSnapshot(folder: RunFolder): Promise<Snapshot | undefined> {
   const snapshot = await loadSnapshot(folder);
   for (const file of [...(snapshot?.files ?? []), ...(snapshot?.tables ?? [])]) {
-    for await (const bytes of verified(folder, file, await folder.read(file.stored))) giveBack(bytes);
+    for await (const bytes of verified(folder, file, await folder.read(file.stored))) releaseBuffer(bytes);
   }
   return snapshot;
 }

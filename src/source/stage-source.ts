@@ -105,7 +105,10 @@ async function stageRemote(
   return await fetchSource(
     remote,
     {
-      ...{ signal, unless, limits: staging.limits, retryPolicy },
+      signal,
+      unless,
+      limits: staging.limits,
+      retryPolicy,
       onProgress: (file, bytes) => onProgress?.({ file, bytes: staging.bytes + bytes }),
     },
     (name, { spool }) => stageFile(name, spool.handle, staging),

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { setImmediate } from 'node:timers/promises';
 import type { z } from 'zod';
-import { giveBack } from '../model/read-next.ts';
+import { releaseBuffer } from '../model/read-next.ts';
 import { StateError } from '../model/storeferry-error.ts';
 
 /** Marks a file that is still being written. */
@@ -95,7 +95,7 @@ export async function readWhole(folder: RunFolder, name: string, size: number): 
     if (end + chunk.length > whole.length) whole = Buffer.concat([whole], 2 * (end + chunk.length));
     whole.set(chunk, end);
     end += chunk.length;
-    giveBack(chunk);
+    releaseBuffer(chunk);
   }
   return whole.subarray(0, end);
 }
@@ -110,7 +110,7 @@ export async function sha256OfBytes(content: AsyncIterable<Uint8Array>): Promise
   const digest = createHash('sha256');
   for await (const chunk of content) {
     digest.update(chunk);
-    giveBack(chunk);
+    releaseBuffer(chunk);
   }
   return digest.digest('hex');
 }

@@ -3,7 +3,7 @@ import { constants } from 'node:fs';
 import { type FileHandle, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { giveBack, READ_BYTES, readNext } from '../model/read-next.ts';
+import { READ_BYTES, readNext, releaseBuffer } from '../model/read-next.ts';
 import { codeOf, StateError } from '../model/storeferry-error.ts';
 import {
   type Artifacts,
@@ -109,7 +109,7 @@ async function writeNew(path: string, content: Parameters<RunFolder['write']>[1]
     let writing = Promise.resolve();
     for await (const chunk of inChunks(content)) {
       await writing;
-      writing = asStateError(path, 'written', writeAll(file, chunk)).then(() => giveBack(chunk));
+      writing = asStateError(path, 'written', writeAll(file, chunk)).then(() => releaseBuffer(chunk));
       writing.catch(() => {});
       size += chunk.length;
     }

@@ -53,7 +53,8 @@ export async function openState({
     artifacts,
     ...(leaseMs === undefined ? {} : { leaseMs }),
     ...(commandTimeoutMs === undefined ? {} : { commandTimeoutMs }),
-    ...{ meanwhile, onUnreadable },
+    meanwhile,
+    onUnreadable,
   });
 }
 

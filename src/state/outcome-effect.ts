@@ -45,7 +45,9 @@ export function outcomeEffect(job: string, { operation, outcome }: OperationResu
   const { id, idProof } = acknowledgedId(operation, outcome);
   const owner = ownerAfter(job, operation);
   const mark = {
-    ...{ fingerprint, id, job: owner },
+    fingerprint,
+    id,
+    job: owner,
     ...(idProof === 'proven' ? {} : { idProof }),
     ...(memo === undefined ? {} : { memo }),
   };

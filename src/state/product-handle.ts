@@ -12,7 +12,7 @@ export function storedHandle(by: ProductHandle, value: string): string {
 }
 
 /** Characters of url and title together that the index stores; the rest is not searched. */
-const LONGEST_NAME = 500;
+const MAX_NAME_LENGTH = 500;
 const NAME = 'name ';
 
 /** The range of handles that hold url and title of a product in lower case, for searches by a part of them. */
@@ -26,7 +26,7 @@ export function handlesOf(key: string, body: string | undefined, id: number | nu
   if (id !== null) handles.push(storedHandle('id', String(id)));
   const title = isJsonObject(product) ? member(product, 'title') : undefined;
   const name = `${key}\n${typeof title === 'string' ? title : ''}`;
-  handles.push(`${NAME}${name.slice(0, LONGEST_NAME).toWellFormed().toLowerCase().replaceAll('\0', ' ')}`);
+  handles.push(`${NAME}${name.slice(0, MAX_NAME_LENGTH).toWellFormed().toLowerCase().replaceAll('\0', ' ')}`);
   // NUL separates them in Redis.
   return [...new Set(handles)].filter((handle) => !handle.includes('\0'));
 }

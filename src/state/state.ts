@@ -52,7 +52,7 @@ export const CHECK_KEPT_MS = 365 * 86_400_000;
 /** Entries of the audit log are removed after this time, in milliseconds. */
 export const AUDIT_KEPT_MS = 400 * 86_400_000;
 /** The maximum number of entries of the audit log; the oldest are removed. */
-export const MOST_AUDITED = 50_000;
+export const MAX_AUDIT_ENTRIES = 50_000;
 
 /** Checks by the digests of their addresses. If one is lost, the address is requested again. */
 export interface CheckedAddresses {
@@ -106,7 +106,7 @@ export interface LedgerMark {
 }
 
 /** Keys with the memos of their rows, by position; null if there is none. */
-export interface MemoQuestion {
+export interface CompareQuery {
   /** Marks of other jobs are never `same`. */
   readonly job: string;
   readonly keys: readonly string[];
@@ -140,7 +140,7 @@ export interface Ledger {
    * Like `marks`, with `same` for each mark that has the memo and the job of the question. In most runs these are all
    * marks, and a mark costs more to transfer and parse than to look up.
    */
-  compare(question: MemoQuestion): Promise<(LedgerMark | 'same' | undefined)[]>;
+  compare(question: CompareQuery): Promise<(LedgerMark | 'same' | undefined)[]>;
   /** Adds memos to marks that still have the fingerprint; other marks are not changed. */
   remember(facts: readonly MemoFact[]): Promise<void>;
   /** Last acknowledged request bodies in the order of the keys. */

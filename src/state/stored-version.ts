@@ -18,7 +18,7 @@ interface VersionParts {
 
 const CODES = { acknowledged: 'a', deleted: 'd', absent: 'x' } as const satisfies Record<VersionKind, string>;
 /** The stored spans of a version: those of a record of thousands of rows would exceed its body. */
-const MOST_SPANS = 20;
+const MAX_SPANS = 20;
 const LINE_BREAK = 10;
 
 /**
@@ -27,7 +27,7 @@ const LINE_BREAK = 10;
  */
 export function versionHead({ kind, id, spans, owner }: Omit<VersionParts, 'before'>): string {
   const rows = spans
-    .slice(0, MOST_SPANS)
+    .slice(0, MAX_SPANS)
     .map(({ file, from, to }) => `${file === 0 ? '' : `${file}:`}${from}${to === from ? '' : `-${to}`}`);
   return `${CODES[kind]}${id ?? ''} ${rows.join(',')}${owner === undefined ? '' : ` ${encodeURIComponent(owner)}`}`;
 }
@@ -77,7 +77,7 @@ function spanOf(text: string): RowSpan {
 const PLAIN_DELTA = 3;
 const DEFLATED_DELTA = 4;
 /** Shorter middles are stored as they are: deflating them takes most of the time and saves no bytes. */
-const LEAST_DEFLATED = 96;
+const MIN_DEFLATED_BYTES = 96;
 /** zlib uses no more of a dictionary. */
 const WINDOW_BYTES = 32 * 1024;
 const MAX_BODY_BYTES = 64 * 1024 * 1024;
@@ -104,7 +104,7 @@ function encodeDelta(old: Buffer, next: Buffer): Buffer {
   let end = 0;
   while (end < most - start && old[old.length - 1 - end] === next[next.length - 1 - end]) end++;
   const middle = old.subarray(start, old.length - end);
-  const isPlain = middle.length < LEAST_DEFLATED;
+  const isPlain = middle.length < MIN_DEFLATED_BYTES;
   const head = Buffer.from(` ${start} ${end} ${crc32(next).toString(36)}\n`);
   head[0] = isPlain ? PLAIN_DELTA : DEFLATED_DELTA;
   return Buffer.concat([head, isPlain ? middle : deflateRawSync(middle, deltaOptions(next, start))]);

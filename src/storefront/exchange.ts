@@ -272,7 +272,7 @@ const DECODERS: ReadonlyMap<string, Decode> = new Map<string, Decode>([
 ]);
 
 /** More encodings than this only cost time. */
-const MOST_ENCODINGS = 3;
+const MAX_ENCODINGS = 3;
 
 /** With a header as in the standard, or without one as some servers send it. */
 function deflated(bytes: Buffer, limits: Limits): Promise<Buffer> {
@@ -288,7 +288,7 @@ export async function decodeBody(bytes: Buffer, contentEncoding: string, maxByte
     .map((name) => name.trim())
     .filter((name) => name !== '' && name !== 'identity')
     .reverse();
-  if (encodings.length > MOST_ENCODINGS) return { kind: 'unreadable', encoding: contentEncoding };
+  if (encodings.length > MAX_ENCODINGS) return { kind: 'unreadable', encoding: contentEncoding };
   let decoded = bytes;
   for (const encoding of encodings) {
     // An answer without a body, such as a 204, may still name an encoding.

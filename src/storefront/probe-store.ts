@@ -4,7 +4,7 @@ import { isJsonObject } from '../model/json-object.ts';
 import { abortListeners } from './abortable.ts';
 import { exchange, NoAnswer } from './exchange.ts';
 import { cleanMessage, parseJson } from './read-answer.ts';
-import { isDeeperThan, MOST_LEVELS } from './read-page.ts';
+import { isDeeperThan, MAX_LEVELS } from './read-page.ts';
 
 /** The result of one harmless request to a store. */
 export type StoreProbe =
@@ -111,8 +111,8 @@ function digestOf(lists: readonly unknown[]): string | null {
 function contentOf(text: string): { readonly json: unknown; readonly what: string } {
   if (text.trim() === '') return { json: undefined, what: 'nothing' };
   if (/^\s*</.test(text)) return { json: undefined, what: 'a web page' };
-  if (isDeeperThan(text, MOST_LEVELS))
-    return { json: undefined, what: `JSON that nests more than ${MOST_LEVELS} levels` };
+  if (isDeeperThan(text, MAX_LEVELS))
+    return { json: undefined, what: `JSON that nests more than ${MAX_LEVELS} levels` };
   const parsed = parseJson(text);
   return parsed === undefined
     ? { json: undefined, what: 'text that is not JSON' }

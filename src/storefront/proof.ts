@@ -75,7 +75,7 @@ export function expectDeleted(id: number): Expectation {
 }
 
 /** Whether an answer says that the request failed, whatever its status is: `success: false`, also as text. */
-export function saysFailure(answer: unknown): boolean {
+export function reportsFailure(answer: unknown): boolean {
   if (!isJsonObject(answer)) return false;
   const { success } = answer;
   return success === false || (typeof success === 'string' && success.trim().toLowerCase() === 'false');
@@ -97,7 +97,7 @@ function besideRepeated(text: string, body: string): JsonObject | undefined {
   if (at < 1 || !'{,'.includes(text.charAt(at - 1)) || !',}'.includes(text.charAt(end))) return undefined;
   try {
     const rest: unknown = JSON.parse(`${text.slice(0, at)}"${MARKER}":1${text.slice(end)}`);
-    if (!isJsonObject(rest) || rest[MARKER] !== 1 || saysFailure(rest)) return undefined;
+    if (!isJsonObject(rest) || rest[MARKER] !== 1 || reportsFailure(rest)) return undefined;
     const isRepeatedOnce = Object.keys(rest).every((name) => !body.includes(`${JSON.stringify(name)}:`));
     return isRepeatedOnce ? rest : undefined;
   } catch {

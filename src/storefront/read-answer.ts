@@ -3,8 +3,8 @@ import { isJsonObject } from '../model/json-object.ts';
 import { secretRedactor, withoutPeople } from '../model/masked.ts';
 import { AS_SENT } from '../model/operation.ts';
 import type { RawAnswer } from './exchange.ts';
-import { type Expectation, type Proof, saysFailure } from './proof.ts';
-import { isDeeperThan, MOST_LEVELS } from './read-page.ts';
+import { type Expectation, type Proof, reportsFailure } from './proof.ts';
+import { isDeeperThan, MAX_LEVELS } from './read-page.ts';
 
 /** The uncertainty that failed attempts leave about an operation. */
 export interface Doubt {
@@ -86,7 +86,7 @@ export function parseJson(body: string): { readonly value: unknown } | undefined
 }
 
 function isExcessive(body: string): boolean {
-  return body.length > HARMLESS_LENGTH && isDeeperThan(body, MOST_LEVELS, MAX_CONTAINERS);
+  return body.length > HARMLESS_LENGTH && isDeeperThan(body, MAX_LEVELS, MAX_CONTAINERS);
 }
 
 /** The message of an error body, or else a sentence with the status. */
@@ -151,12 +151,12 @@ function readSuccess(answer: RawAnswer, reader: Reader): Verdict {
     failed(answer, reader, { code, message, mayHaveArrived: true, mayBeAtWork: false });
   if (parsed === undefined || (isEmpty && (expected === undefined || typeof proof === 'string'))) {
     const what = isExcessive(body)
-      ? `with JSON of more than ${MOST_LEVELS} levels, or ${MAX_CONTAINERS} objects and lists`
+      ? `with JSON of more than ${MAX_LEVELS} levels, or ${MAX_CONTAINERS} objects and lists`
       : 'without complete JSON';
     const message = `the store answered ${status} ${what}; ${startOf(answer, reader)}; check that baseUrl is the address of the store`;
     return unknown('answer-unreadable', message);
   }
-  if (saysFailure(value)) return unknown('answer-not-success', messageOf(answer, value, reader));
+  if (reportsFailure(value)) return unknown('answer-not-success', messageOf(answer, value, reader));
   if (typeof proof === 'string') {
     const message = `the store answered ${status}, but not with ${proof}; ${startOf(answer, reader)}`;
     return unknown('answer-unproved', message);
@@ -205,7 +205,7 @@ export function readAnswer(answer: RawAnswer, reader: Reader): Verdict {
     return { kind: 'unauthorized', status, message };
   }
   if (isRefusal(status)) {
-    return { kind: 'refused', status, message, isFromApi: saysFailure(value) };
+    return { kind: 'refused', status, message, isFromApi: reportsFailure(value) };
   }
   const isRefusedForNow = isPushBack(status, retryAfterMs(answer.retryAfter, reader.now));
   return failed(answer, reader, {

@@ -25,13 +25,13 @@ function count(value: unknown): number | null {
 }
 
 /** Real answers have a few levels; the code that reads and writes them is recursive. */
-export const MOST_LEVELS = 100;
+export const MAX_LEVELS = 100;
 
 /** Reads a bare list or one in the envelope of section 8; StoreRefusedError for other content or excessive nesting. */
 export function readPage(value: unknown, text: string, path: string): Page {
-  if (isDeeperThan(text, MOST_LEVELS)) {
+  if (isDeeperThan(text, MAX_LEVELS)) {
     throw new StoreRefusedError(
-      `GET ${path}: the answer nests objects or lists more than ${MOST_LEVELS} levels deep`,
+      `GET ${path}: the answer nests objects or lists more than ${MAX_LEVELS} levels deep`,
     );
   }
   const envelope: PageItem = isJsonObject(value) ? value : { items: value };

@@ -366,7 +366,7 @@ export function retryDelayMs({ retry, random, retryAfterMs = 0, atWorkMs = 0 }: 
 }
 
 /** The lowest estimate, however quick the answers are. */
-const SHORTEST_WORK_MS = 1_000;
+const MIN_WORK_MS = 1_000;
 /** The estimate is this many times the mean duration of an answer. */
 const SLOW_FACTOR = 4;
 /** The weight of the latest answer in the mean. */
@@ -379,7 +379,7 @@ export function workTime() {
     /** At most the longest wait of a retry; before the first answer exactly that. */
     get longestMs() {
       if (meanMs === null) return RETRY_POLICY.capMs;
-      return Math.min(RETRY_POLICY.capMs, Math.max(SHORTEST_WORK_MS, SLOW_FACTOR * meanMs));
+      return Math.min(RETRY_POLICY.capMs, Math.max(MIN_WORK_MS, SLOW_FACTOR * meanMs));
     },
     answeredIn(ms: number): void {
       meanMs = meanMs === null ? ms : meanMs + ANSWER_WEIGHT * (ms - meanMs);

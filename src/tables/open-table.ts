@@ -57,7 +57,9 @@ function convertInThread(
 ): AsyncGenerator<ConvertedRows, StagedTable> {
   const input: ConvertedFile = { name, format, choice, limits, parts: [...parts.keys()] };
   return runIsolated(['convert-thread', import.meta.url], input, {
-    ...{ cpuMs: CPU_MS, heapMib: HEAP_MIB, signal },
+    cpuMs: CPU_MS,
+    heapMib: HEAP_MIB,
+    signal,
     open: (part) => parts.get(part)?.() ?? content(),
     refused: (beyond) =>
       tableError(

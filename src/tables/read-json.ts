@@ -119,7 +119,10 @@ function endOf(text: string, { line, column }: JsonPlace): JsonPlace {
 /** Texts come in pieces, so that a long one can be refused before it fills memory; keys and numbers come whole. */
 function tokenizer(): (text: string | typeof none) => readonly Token[] {
   const parse = jsonParser({
-    ...{ packStrings: false, streamKeys: false, streamNumbers: false, jsonStreaming: true },
+    packStrings: false,
+    streamKeys: false,
+    streamNumbers: false,
+    jsonStreaming: true,
   });
   return (text) => {
     // The types of the parser do not say that `none` ends the input.

@@ -1,4 +1,4 @@
-import { MOST_SHEET_ROWS } from '../model/row.ts';
+import { MAX_SHEET_ROWS } from '../model/row.ts';
 import { NO_RESULT, numberText } from './number-text.ts';
 import { readXml, type XmlHandlers } from './read-xml.ts';
 import { chooseSheet, type SheetInfo, SheetRows } from './sheet-rows.ts';
@@ -217,7 +217,7 @@ async function* rowsOf(
           break;
         }
         case 'table:table-row':
-          if (line + rowRepeats - 1 > MOST_SHEET_ROWS) {
+          if (line + rowRepeats - 1 > MAX_SHEET_ROWS) {
             // The empty rest of a sheet is written as one row.
             if (cells.length > 0) throw tableLimitError(file, 'rows', { line });
             break;
@@ -282,7 +282,7 @@ function cellText(cell: Readonly<Record<string, string>>, shown: string, isCode:
   }
 }
 
-const MOST_DECIMALS = 10;
+const MAX_DECIMALS = 10;
 
 /** The number with its shown decimals, computed by digits, because signs differ by country. Codes keep their zeros. */
 function shownNumber(stored: string, shown: string, times: number): string {
@@ -290,7 +290,7 @@ function shownNumber(stored: string, shown: string, times: number): string {
   const digits = shown.replaceAll(/[^0-9]/g, '');
   if (/^0\d+$/.test(shown) && Number(shown) === value) return shown;
   if (/\d[eE][+-]?\d/.test(shown)) return shown.replace(',', '.');
-  for (let most = 0; most <= MOST_DECIMALS && digits !== ''; most += 1) {
+  for (let most = 0; most <= MAX_DECIMALS && digits !== ''; most += 1) {
     const text = numberText(String(value), { kind: 'fixed', least: most, most });
     if (text.replaceAll(/[^0-9]/g, '') === digits)
       return numberText(String(value), { kind: 'fixed', least: most === 3 ? 0 : most, most });

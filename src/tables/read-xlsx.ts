@@ -1,4 +1,4 @@
-import { MOST_SHEET_ROWS } from '../model/row.ts';
+import { MAX_SHEET_ROWS } from '../model/row.ts';
 import { FIRST_DAY_1904, formatById, NO_RESULT, type NumberFormat, numberText } from './number-text.ts';
 import { readXml, type XmlHandlers } from './read-xml.ts';
 import { chooseSheet, type MergedCells, type SheetInfo, SheetRows } from './sheet-rows.ts';
@@ -24,10 +24,10 @@ interface Workbook {
 }
 
 /** The shared texts of a workbook are kept in memory. */
-const MOST_STRING_BYTES = 512 * 1024 * 1024;
+const MAX_STRING_BYTES = 512 * 1024 * 1024;
 const GROWTH_BYTES = 1 << 20;
 /** Characters. Excel allows 255; other programs may allow more. */
-const LONGEST_FORMAT = 1_000;
+const MAX_FORMAT_LENGTH = 1_000;
 const LOCAL = { localNames: true } as const;
 
 /**
@@ -147,7 +147,7 @@ async function readStyles(file: TableFile, path: string | undefined): Promise<re
   await readPart(file, path, {
     open(name, { numFmtId = '0', formatCode = '' }) {
       const id = Number(numFmtId);
-      if (name === 'numFmt' && formatCode.length <= LONGEST_FORMAT) spelledOut.set(id, formatCode);
+      if (name === 'numFmt' && formatCode.length <= MAX_FORMAT_LENGTH) spelledOut.set(id, formatCode);
       if (name === 'cellXfs') inCells = true;
       if (name !== 'xf' || !inCells) return;
       const format = known.get(id) ?? formatById(id, spelledOut);
@@ -175,7 +175,7 @@ async function readStrings(file: TableFile, path: string | undefined): Promise<S
       if (!strings.add(text.take())) {
         throw tableError(
           file,
-          `The workbook has more than ${MOST_STRING_BYTES} bytes of texts, which Storeferry keeps in memory.`,
+          `The workbook has more than ${MAX_STRING_BYTES} bytes of texts, which Storeferry keeps in memory.`,
           'Save the sheet as "CSV UTF-8".',
         );
       }
@@ -279,8 +279,8 @@ async function* rowsOf(
       switch (name) {
         case 'row':
           line = reference === undefined ? line + 1 : Number(reference);
-          if (!(line >= 1 && line <= MOST_SHEET_ROWS))
-            throw tableLimitError(file, 'rows', { line: MOST_SHEET_ROWS });
+          if (!(line >= 1 && line <= MAX_SHEET_ROWS))
+            throw tableLimitError(file, 'rows', { line: MAX_SHEET_ROWS });
           cells = [];
           column = -1;
           break;
@@ -355,11 +355,13 @@ async function mergedCells(file: TableFile, sheet: XlsxSheet): Promise<MergedCel
       for (const [, first = '', last = ''] of rest.matchAll(MERGED)) {
         const rowOf = (reference: string) => Number(/(?<!\d)\d+$/.exec(reference)?.[0]);
         merged.push({
-          ...{ firstRow: rowOf(first), lastRow: rowOf(last) },
-          ...{ firstColumn: columnOf(first) ?? 0, lastColumn: columnOf(last) ?? 0 },
+          firstRow: rowOf(first),
+          lastRow: rowOf(last),
+          firstColumn: columnOf(first) ?? 0,
+          lastColumn: columnOf(last) ?? 0,
         });
       }
-      if (merged.length > MOST_SHEET_ROWS) throw tableLimitError(file, 'rows');
+      if (merged.length > MAX_SHEET_ROWS) throw tableLimitError(file, 'rows');
     }
     const last = rest.lastIndexOf('<');
     rest = last < rest.length - OVERLAP || rest.includes('>', last) ? '' : rest.slice(last);
@@ -389,9 +391,9 @@ async function widthOf(file: TableFile, sheet: XlsxSheet): Promise<number> {
  * memory. Both buffers grow in place, and return their memory to the system at once.
  */
 class StringPool {
-  readonly #texts = new ArrayBuffer(0, { maxByteLength: MOST_STRING_BYTES });
+  readonly #texts = new ArrayBuffer(0, { maxByteLength: MAX_STRING_BYTES });
   #written = Buffer.from(this.#texts);
-  readonly #endsBuffer = new ArrayBuffer(0, { maxByteLength: MOST_STRING_BYTES });
+  readonly #endsBuffer = new ArrayBuffer(0, { maxByteLength: MAX_STRING_BYTES });
   /** Where each text ends. */
   readonly #ends = new Uint32Array(this.#endsBuffer);
   #size = 0;
@@ -400,7 +402,7 @@ class StringPool {
   add(text: string): boolean {
     const from = this.#end(this.#size - 1);
     const end = from + Buffer.byteLength(text);
-    if (end > MOST_STRING_BYTES || this.#size * 4 >= MOST_STRING_BYTES) return false;
+    if (end > MAX_STRING_BYTES || this.#size * 4 >= MAX_STRING_BYTES) return false;
     if (end > this.#written.length) {
       this.#texts.resize(Math.ceil(end / GROWTH_BYTES) * GROWTH_BYTES);
       this.#written = Buffer.from(this.#texts);

@@ -116,7 +116,7 @@ class Prefixes {
   open(attributes: Readonly<Record<string, string>>): void {
     const declared = Object.entries(attributes).filter(([name]) => name.startsWith('xmlns:'));
     const before = declared
-      .slice(0, Math.max(0, MOST_NAMESPACES - this.#current.size))
+      .slice(0, Math.max(0, MAX_NAMESPACES - this.#current.size))
       .map(([name, namespace]) => {
         const written = name.slice('xmlns:'.length);
         const known = this.#current.get(written);
@@ -143,7 +143,7 @@ class Prefixes {
   #prefixOf(namespace: string, written: string): string {
     const known = this.#byNamespace.get(namespace);
     if (known !== undefined) return known;
-    if (this.#byNamespace.size >= MOST_NAMESPACES) return written;
+    if (this.#byNamespace.size >= MAX_NAMESPACES) return written;
     const taken = new Set(this.#byNamespace.values());
     const usual = GOOGLE.test(namespace) ? 'g' : written;
     let prefix = usual;
@@ -154,4 +154,4 @@ class Prefixes {
 }
 
 /** Usual files have few; a file with ever new namespaces must take neither memory nor time. */
-const MOST_NAMESPACES = 1_000;
+const MAX_NAMESPACES = 1_000;

@@ -11,7 +11,7 @@ export interface XmlHandlers {
 
 /** More levels than any feed has. */
 const DEEPEST = 200;
-const MOST_ATTRIBUTES = 20_000;
+const MAX_ATTRIBUTES = 20_000;
 
 interface XmlOptions {
   readonly file: LimitedTable;
@@ -44,9 +44,9 @@ export async function* readXml(
   // Before the tag ends, because the parser needs much memory for each attribute.
   parser.on('attribute', () => {
     attributeCount += 1;
-    if (attributeCount <= MOST_ATTRIBUTES) return;
+    if (attributeCount <= MAX_ATTRIBUTES) return;
     const where = `${parser.line}:${parser.column}`;
-    throw broken(file, `${where}: an element has more than ${MOST_ATTRIBUTES} attributes`);
+    throw broken(file, `${where}: an element has more than ${MAX_ATTRIBUTES} attributes`);
   });
   parser.on('opentag', ({ name, attributes }) => {
     sinceEvent = 0;

@@ -10,7 +10,7 @@ import {
 } from './table-file.ts';
 
 /** Cells of one batch. */
-const MOST_CELLS_HELD = 100_000;
+const MAX_CELLS_HELD = 100_000;
 
 /** Merged cells: the value of the first belongs to all of them. Rows from 1, columns from 0, both ends included. */
 export interface MergedCells {
@@ -106,7 +106,7 @@ export class SheetRows {
       for (let copy = 0; copy < copies; copy += 1) {
         batch.push({ line: line + copy, cells });
         held += cells.length;
-        if (held < MOST_CELLS_HELD) continue;
+        if (held < MAX_CELLS_HELD) continue;
         yield batch;
         batch = [];
         held = 0;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { FORBIDDEN_IN_A_ROW, forbidden } from '../../src/apply/forbidden.ts';
+import { forbidden, MAX_CONSECUTIVE_FORBIDDEN } from '../../src/apply/forbidden.ts';
 
 /** Records that are answered 403, and a store that is asked about the key. */
 function setup(key: 'good' | 'wrong' = 'good') {
@@ -79,7 +79,7 @@ describe('records that are answered 403', () => {
   it('give up when very many come in a row, though the key may read', async () => {
     const { held, rejected, gaveUp, answer } = setup();
     held.accepted();
-    for (let number = 0; number < FORBIDDEN_IN_A_ROW - 1; number++) held.add(`${number}`);
+    for (let number = 0; number < MAX_CONSECUTIVE_FORBIDDEN - 1; number++) held.add(`${number}`);
     expect(gaveUp).toEqual([]);
     held.add('last');
     held.add('and one more');

@@ -83,7 +83,7 @@ variants: { pricing: { price: price } }
         ['a', '', 'L', '2'],
       ]),
     ]);
-    expect(mapped.map(({ key, kind, torn }) => [key, kind, torn])).toEqual([
+    expect(mapped.map(({ key, kind, partial }) => [key, kind, partial])).toEqual([
       ['a', 'record', undefined],
       ['b', 'record', undefined],
       ['a', 'rejected', true],
@@ -98,7 +98,7 @@ variants: { pricing: { price: price } }
         ['a', 'A', 'L', '2'],
       ]),
     ]);
-    expect(mapped.map(({ key, torn }) => [key, torn])).toEqual([
+    expect(mapped.map(({ key, partial }) => [key, partial])).toEqual([
       ['a', undefined],
       ['b', undefined],
       ['a', undefined],

@@ -55,8 +55,8 @@ describe('a memo', () => {
       ['b', 'B', 'S', '1', 'extra'],
       ['c', 'C', 'S', '1'],
     ];
-    const [torn, misaligned, whole] = await memosOf([table(HEADER, rows)]);
-    expect([torn, misaligned]).toEqual([null, null]);
+    const [partial, misaligned, whole] = await memosOf([table(HEADER, rows)]);
+    expect([partial, misaligned]).toEqual([null, null]);
     expect(whole).toHaveLength(22);
   });
 

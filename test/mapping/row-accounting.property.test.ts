@@ -112,7 +112,7 @@ describe('rows of one key', () => {
         const found = await Promise.all(
           [adjacent, anywhere].map(async (spec) => {
             const { mapped } = spec === undefined ? { mapped: [] } : await mapAll(spec, tables());
-            return mapped.map(({ torn: _torn, ...one }) => one);
+            return mapped.map(({ partial: _torn, ...one }) => one);
           }),
         );
         expect(found[0]).toEqual(found[1]);

@@ -2,7 +2,7 @@ import { mkdtemp, open, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { giveBack, READ_BYTES, readNext } from '../../src/model/read-next.ts';
+import { READ_BYTES, readNext, releaseBuffer } from '../../src/model/read-next.ts';
 
 it('gives the bytes of a file from a place on, and none at its end', async () => {
   await using file = await fileWith(Buffer.alloc(READ_BYTES + 3, 'abc'));
@@ -16,7 +16,7 @@ it('overwrites bytes only after they were given back', async () => {
   const first = await readNext(file.handle, 0);
   const second = await readNext(file.handle, 3);
   expect([first.toString(), second.toString()]).toEqual(['abcdef', 'def']);
-  giveBack(second);
+  releaseBuffer(second);
   expect((await readNext(file.handle, 1)).buffer).toBe(second.buffer);
   expect(first.toString()).toBe('abcdef');
 });
@@ -25,7 +25,7 @@ it('lends a buffer once, however often it is given back, and never one of others
   await using file = await fileWith(Buffer.from('abcdef'));
   const bytes = await readNext(file.handle, 0);
   const own = Buffer.from('own');
-  for (const given of [bytes, bytes.subarray(1), own]) giveBack(given);
+  for (const given of [bytes, bytes.subarray(1), own]) releaseBuffer(given);
   const memory = new Set<ArrayBufferLike>();
   for (let read = 0; read < 8; read++) memory.add((await readNext(file.handle, 0)).buffer);
   expect(memory.size).toBe(8);

@@ -40,7 +40,7 @@ describe('copies of a key', () => {
   });
 
   it('that may be halves of one product are rejected under every policy', async () => {
-    const half = record('p5', product('p5', { title: 'Half' }), { line: 90, rows: 2, torn: true });
+    const half = record('p5', product('p5', { title: 'Half' }), { line: 90, rows: 2, partial: true });
     const { plan } = await planOf({ mapped: [...products(0, 6), half], duplicates: 'first' });
     expect(plan.rejections).toMatchObject([{ code: 'rows-not-adjacent', records: 1, rows: 3 }]);
     expect(plan.rejections[0]?.message).toContain('lines 7 and 90-91');

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { acts, type Guard, isHit } from '../../src/model/guard.ts';
+import { type Guard, isTriggered, matchesGuard } from '../../src/model/guard.ts';
 import type { Mapped } from '../../src/model/mapped-record.ts';
 import { HELD_FILE } from '../../src/plan/line-writer.ts';
 import { readHeld, verifyHeld } from '../../src/plan/plan-file.ts';
@@ -69,7 +69,7 @@ describe('a guard that holds', () => {
         action: 'hold',
         records: 3,
         of: 6,
-        acts: true,
+        isTriggered: true,
         examples: [
           { key: 'p2', old: 10, new: 15 },
           { key: 'p4', old: 10, new: 5 },
@@ -147,7 +147,7 @@ describe('a guard that holds', () => {
     const share: Guard = { ...HOLD, share: 20 };
     const below = await guarded([share], priced([...Array(8).fill(10), 50, 50]), 10);
     expect(below.plan.counts).toMatchObject({ held: { records: 0 }, changed: { records: 2 } });
-    expect(below.plan.guards).toMatchObject([{ records: 2, of: 10, acts: false }]);
+    expect(below.plan.guards).toMatchObject([{ records: 2, of: 10, isTriggered: false }]);
     const above = await guarded([share], priced([...Array(7).fill(10), 50, 50, 50]), 10);
     expect(above.plan.counts).toMatchObject({ held: { records: 3 }, changed: { records: 0 } });
     expect(above.operations).toEqual([]);
@@ -162,8 +162,8 @@ describe('a guard that holds', () => {
       [0.29, 145, 50_000],
       [1.1, 11, 1_000],
     ] as const) {
-      expect(acts({ ...HOLD, share }, hits, of)).toBe(false);
-      expect(acts({ ...HOLD, share }, hits + 1, of)).toBe(true);
+      expect(isTriggered({ ...HOLD, share }, hits, of)).toBe(false);
+      expect(isTriggered({ ...HOLD, share }, hits + 1, of)).toBe(true);
     }
   });
 });
@@ -191,7 +191,7 @@ describe('guards that stop and warn', () => {
         ),
       },
     ]);
-    expect(stopped.plan.guards[1]).toMatchObject({ action: 'warn', acts: true, records: 10 });
+    expect(stopped.plan.guards[1]).toMatchObject({ action: 'warn', isTriggered: true, records: 10 });
     expect(stopped.plan.counts).toMatchObject({ changed: { records: 10 }, held: { records: 0 } });
     const fine = await guarded([soldOut, warn], products(0, 10), 10);
     expect(fine.plan.safety[0]).toMatchObject({ limit: 'guard', exceeded: false, figure: 0 });
@@ -200,9 +200,9 @@ describe('guards that stop and warn', () => {
 
 describe('a change by a share', () => {
   it('is exact in decimal', () => {
-    expect(isHit({ ...HOLD, changeBy: 10 }, 0.1, 0.11)).toBe(true);
-    expect(isHit({ ...HOLD, changeBy: 10 }, 1.1, 1.209)).toBe(false);
-    expect(isHit({ ...HOLD, changeBy: 200 }, 0.1, 0.3)).toBe(true);
+    expect(matchesGuard({ ...HOLD, changeBy: 10 }, 0.1, 0.11)).toBe(true);
+    expect(matchesGuard({ ...HOLD, changeBy: 10 }, 1.1, 1.209)).toBe(false);
+    expect(matchesGuard({ ...HOLD, changeBy: 200 }, 0.1, 0.3)).toBe(true);
     const cents = fc.integer({ min: 1, max: 10_000_000 });
     fc.assert(
       fc.property(
@@ -212,18 +212,18 @@ describe('a change by a share', () => {
         (old, percent, off) => {
           // In hundredths of a cent, so that every percentage of a cent is whole.
           const now = old * 100 + old * percent + off;
-          expect(isHit({ ...HOLD, changeBy: percent }, old / 100, now / 10_000)).toBe(off >= 0);
+          expect(matchesGuard({ ...HOLD, changeBy: percent }, old / 100, now / 10_000)).toBe(off >= 0);
         },
       ),
     );
   });
 
   it('is met by every change from 0, and by none of a value that was not there', () => {
-    expect(isHit(HOLD, 0, 0.01)).toBe(true);
-    expect(isHit(HOLD, null, 5)).toBe(false);
-    expect(isHit(HOLD, 5, null)).toBe(false);
-    expect(isHit({ ...HOLD, above: 100 }, 10, 99)).toBe(false);
-    expect(isHit({ ...HOLD, above: 100 }, 10, 101)).toBe(true);
+    expect(matchesGuard(HOLD, 0, 0.01)).toBe(true);
+    expect(matchesGuard(HOLD, null, 5)).toBe(false);
+    expect(matchesGuard(HOLD, 5, null)).toBe(false);
+    expect(matchesGuard({ ...HOLD, above: 100 }, 10, 99)).toBe(false);
+    expect(matchesGuard({ ...HOLD, above: 100 }, 10, 101)).toBe(true);
   });
 });
 

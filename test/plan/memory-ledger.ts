@@ -1,11 +1,11 @@
 import { fingerprintOf } from '../../src/plan/shard-writer.ts';
 import { handlesOf, type ProductHandle, storedHandle } from '../../src/state/product-handle.ts';
 import {
+  type CompareQuery,
   IN_DOUBT,
   type Ledger,
   type LedgerMark,
   type MemoFact,
-  type MemoQuestion,
   type OwnedKey,
 } from '../../src/state/state.ts';
 
@@ -73,7 +73,7 @@ export class MemoryLedger implements Ledger {
     });
   }
 
-  async compare({ keys, memos, job }: MemoQuestion): Promise<(LedgerMark | 'same' | undefined)[]> {
+  async compare({ keys, memos, job }: CompareQuery): Promise<(LedgerMark | 'same' | undefined)[]> {
     const marks = await this.marks(keys);
     return marks.map((mark, index) =>
       mark?.memo !== undefined && mark.memo === memos[index] && mark.job === job ? 'same' : mark,

@@ -70,7 +70,7 @@ function winnerOf(key: string, copies: readonly Claim[], policy: DuplicatesPolic
   const records = copies.filter((copy) => copy.kind === 'record');
   const bodies = new Set(records.map(({ body }) => JSON.stringify(body)));
   if (copies.length === 1 || (records.length === copies.length && bodies.size === 1)) return { of: first };
-  if (copies.some((copy) => copy.torn)) return 'none';
+  if (copies.some((copy) => copy.partial)) return 'none';
   switch (policy) {
     case 'reject':
       return 'none';
@@ -89,9 +89,9 @@ function winnerOf(key: string, copies: readonly Claim[], policy: DuplicatesPolic
 const key = fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f', '__proto__', 'é', 'A');
 const nullableKey = fc.oneof({ weight: 4, arbitrary: key }, { weight: 1, arbitrary: fc.constant(null) });
 const rows = fc.integer({ min: 0, max: 3 });
-const torn = fc.oneof(
+const partial = fc.oneof(
   { weight: 6, arbitrary: fc.constant({}) },
-  { weight: 1, arbitrary: fc.constant({ torn: true as const }) },
+  { weight: 1, arbitrary: fc.constant({ partial: true as const }) },
 );
 
 function mappedStream(resource: 'products' | 'contacts') {
@@ -101,7 +101,7 @@ function mappedStream(resource: 'products' | 'contacts') {
   const item = fc.oneof(
     {
       weight: 6,
-      arbitrary: fc.tuple(key, version, rows, torn).map(
+      arbitrary: fc.tuple(key, version, rows, partial).map(
         ([k, v, n, t]) =>
           (line: number) =>
             record(k, bodyOf(k, v), { line, rows: n, ...t }),
@@ -109,7 +109,7 @@ function mappedStream(resource: 'products' | 'contacts') {
     },
     {
       weight: 2,
-      arbitrary: fc.tuple(nullableKey, rows, torn).map(
+      arbitrary: fc.tuple(nullableKey, rows, partial).map(
         ([k, n, t]) =>
           (line: number) =>
             rejected(k, 'bad', { line, rows: n, ...t }),

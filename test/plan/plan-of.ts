@@ -107,13 +107,13 @@ export function product(url: string, changes: Partial<Product> = {}): Product {
 interface Rows {
   readonly line: number;
   readonly rows?: number;
-  readonly torn?: true;
+  readonly partial?: true;
 }
 
-const rowsOf = ({ line, rows = 1, ...torn }: Rows) => ({
+const rowsOf = ({ line, rows = 1, ...partial }: Rows) => ({
   rows,
   spans: [{ file: 0, from: line, to: line + rows - 1 }],
-  ...torn,
+  ...partial,
 });
 
 export function record(key: string, body: MappedRecord['body'], at: Rows): MappedRecord {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { StoreConfig } from '../../src/config/store-config.ts';
 import { judgeDisk } from '../../src/run/online/disk-check.ts';
-import { lookTogether } from '../../src/run/online/online-checks.ts';
+import { runChecks } from '../../src/run/online/online-checks.ts';
 import { judgeRedis } from '../../src/run/online/redis-check.ts';
 import { type AnsweredStores, judgeLikeness, judgeStore } from '../../src/run/online/store-check.ts';
 import { judgeAnswer } from '../../src/storefront/probe-store.ts';
@@ -18,7 +18,7 @@ const never = new AbortController().signal;
 
 describe('looks at the same time', () => {
   it('all give their findings, in their order, whatever the others find', async () => {
-    const found = await lookTogether(
+    const found = await runChecks(
       [
         { subject: 'slow', look: () => new Promise(() => {}) },
         { subject: 'broken', look: () => Promise.reject(new Error('no luck')) },
@@ -36,7 +36,7 @@ describe('looks at the same time', () => {
 
   it('reject when they are interrupted', async () => {
     const controller = new AbortController();
-    const found = lookTogether([{ subject: 'slow', look: () => new Promise(() => {}) }], controller.signal);
+    const found = runChecks([{ subject: 'slow', look: () => new Promise(() => {}) }], controller.signal);
     controller.abort(new Error('interrupted'));
     await expect(found).rejects.toThrow('interrupted');
   });

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { DEFAULT_LIMITS, type InputLimits } from '../../src/model/input-limits.ts';
-import type { TableHabits } from '../../src/model/row.ts';
+import type { TableOptions } from '../../src/model/row.ts';
 import { readMappingTables } from '../../src/run/inputs/open-mapping.ts';
 import { type SideTable, stageWithSideTables } from '../../src/run/inputs/side-table.ts';
 import { snapshotOf } from '../../src/source/snapshot.ts';
@@ -14,7 +14,7 @@ import { makePipe } from '../support/make-pipe.ts';
 import { makeWorkspace } from '../support/workspace.ts';
 import { makeOds, makeXlsx } from '../tables/workbooks.ts';
 
-interface Written extends TableHabits {
+interface Written extends TableOptions {
   readonly path: string;
   readonly match: string;
   readonly id: string;

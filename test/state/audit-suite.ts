@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type AuditEntry, findAudited } from '../../src/model/audit-entry.ts';
-import { AUDIT_KEPT_MS, MOST_AUDITED } from '../../src/state/state.ts';
+import { AUDIT_KEPT_MS, MAX_AUDIT_ENTRIES } from '../../src/state/state.ts';
 import type { Opening } from './child.ts';
 import { twoProcesses } from './two-processes.ts';
 
@@ -34,7 +34,7 @@ export function describeAudit(fresh: () => Promise<Opening>): void {
       await audit.append(entry({ who: 'old', at: AT }));
       await audit.append(entry({ who: 'kept', at: AT + 1 }));
       await audit.append(entry({ who: 'new', at: AT + 1 + AUDIT_KEPT_MS }));
-      const left = await findAudited(audit, { limit: MOST_AUDITED });
+      const left = await findAudited(audit, { limit: MAX_AUDIT_ENTRIES });
       expect(left.map(({ who }) => who)).toEqual(['new', 'kept']);
     });
   });

@@ -4,7 +4,7 @@ import { InterruptedError, StateError, UsageError } from '../../model/storeferry
 import { openRunQueue } from '../../queue/run-queue.ts';
 import { counted } from '../../report/printable.ts';
 import { statusWords } from '../../report/status-words.ts';
-import { asItStands, askToInterrupt } from '../../run/report/read-stored-report.ts';
+import { askToInterrupt, withLiveStatus } from '../../run/report/read-stored-report.ts';
 import type { RunContext } from '../../run/run-context.ts';
 import { defineCommand, required } from '../define-command.ts';
 import { findRun, type OpenContext, openContext, refuseUnknown } from '../open-context.ts';
@@ -64,7 +64,7 @@ async function endOf(context: RunContext, id: string): Promise<Run> {
   for (;;) {
     const found = await context.state.runs.get(id);
     if (found === undefined) throw new StateError(`The state has lost run ${id}.`);
-    const run = await asItStands(context, found);
+    const run = await withLiveStatus(context, found);
     if (run.status !== 'running') return run;
     if (context.signal.aborted)
       throw new InterruptedError('No longer waiting. The run was asked to end and will end soon.');

@@ -129,7 +129,10 @@ function exitCodeOf(found: Found): number {
 function checkSummary(found: Found): object {
   const { checked, problems, passed, findings } = found;
   const plain = ({ place: { file, line, column }, message }: ConfigurationProblem) => ({
-    ...{ file, line: line ?? null, column: column ?? null, message },
+    file,
+    line: line ?? null,
+    column: column ?? null,
+    message,
   });
   return {
     ok: exitCodeOf(found) === 0,

@@ -117,11 +117,16 @@ export const dashboardCommand = defineCommand({
         program,
         listJobs: (only) => listJobs({ workspace: reopen(), context, redisUrl, queue }, only),
         actions,
-        retell: redact,
+        redact,
         workerHealth: worker?.health,
       },
       tokens: { file: open.workspace.path('.storeferry/dashboard.json'), renew: options.newToken },
-      ...{ listen, publicUrl, proxies, queueBoard, log, uploadsFolder: uploads.path },
+      listen,
+      publicUrl,
+      proxies,
+      queueBoard,
+      log,
+      uploadsFolder: uploads.path,
     });
     ending.defer(running.close);
     const { tokens } = running;

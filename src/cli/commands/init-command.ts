@@ -49,7 +49,7 @@ export const initCommand = defineCommand({
     const dir = resolve(folder ?? invocation.directory);
     const program = folder === undefined ? invocation.program : typedProgram(folder, process.env);
     const signal = invocation.interruptSignal();
-    const existing = whatIsThere(dir);
+    const existing = findExisting(dir);
     const asking: Asking = {
       options,
       prompter: terminal.interactive && process.stdin.isTTY ? terminalPrompter(signal) : null,
@@ -59,8 +59,8 @@ export const initCommand = defineCommand({
     };
     refuseMissingFlags(asking, existing.stores);
     await confirmAdding(asking, existing.workspace);
-    const toBe = await askAll(asking, existing.stores);
-    const files = composeFiles(toBe);
+    const answers = await askAll(asking, existing.stores);
+    const files = composeFiles(answers);
     await confirmWriting(asking, files);
     signal.throwIfAborted();
     writeTogether(files);
@@ -68,13 +68,13 @@ export const initCommand = defineCommand({
     const { bold, dim, yellow } = pc.createColors(terminal.colors);
     terminal.out(`${bold(`Written into ${dir}`)}\n`);
     for (const { name, what } of files) terminal.out(`  ${name.padEnd(28)} ${dim(what)}\n`);
-    for (const warning of overridden(toBe.variables)) terminal.out(`${yellow(warning)}\n`);
-    return await planIfReady({ ...invocation, directory: dir, program }, toBe);
+    for (const warning of overridden(answers.variables)) terminal.out(`${yellow(warning)}\n`);
+    return await planIfReady({ ...invocation, directory: dir, program }, answers);
   },
 });
 
 /** The existing workspace files; UsageError if there can be no workspace. */
-function whatIsThere(dir: string): { readonly workspace: boolean; readonly stores: boolean } {
+function findExisting(dir: string): { readonly workspace: boolean; readonly stores: boolean } {
   const found = statSync(dir, { throwIfNoEntry: false });
   if (found !== undefined && !found.isDirectory())
     throw new UsageError(
@@ -85,13 +85,13 @@ function whatIsThere(dir: string): { readonly workspace: boolean; readonly store
 }
 
 /** Plans the new job and prints the steps before its first run, or prints what is missing before it can be planned. */
-async function planIfReady(invocation: Invocation, toBe: NewWorkspace): Promise<number> {
+async function planIfReady(invocation: Invocation, answers: NewWorkspace): Promise<number> {
   const { terminal, program } = invocation;
   const { bold } = pc.createColors(terminal.colors);
   const heading = (text: string) => terminal.out(`\n${bold(text)}\n`);
   const step = (what: string, command: string) => terminal.out(`  ${what}\n    ${bold(command)}\n`);
-  const { job, sandbox } = toBe;
-  const undone = leftToDo(toBe);
+  const { job, sandbox } = answers;
+  const undone = leftToDo(answers);
   if (undone.length > 0) {
     heading('Left to do');
     for (const text of undone) terminal.out(`  ${text}\n`);

@@ -11,9 +11,9 @@ import { requestsWaitText } from '../../report/sections/notes-section.ts';
 import { kindOf, schedulesNote, statusTone, totalsWords } from '../../report/status-words.ts';
 import { findLedgerOf, RECORD_OUTCOMES, recordLines, runRecords } from '../../run/records/run-records.ts';
 import {
-  asItStands,
   readStoredReport,
   withFilesFrom,
+  withLiveStatus,
   withShownFiles,
 } from '../../run/report/read-stored-report.ts';
 import {
@@ -97,7 +97,7 @@ async function list(
   const listed = await context.state.runs.list({ limit, ...(job === undefined ? {} : { job }) });
   if (job !== undefined && jobs.length + listed.length === 0) workspace.job(job);
   const queued = (await queue.waiting()).filter((entry) => job === undefined || entry.job === job);
-  const standing = await Promise.all(listed.map((run) => asItStands(context, run)));
+  const standing = await Promise.all(listed.map((run) => withLiveStatus(context, run)));
   if (json) {
     terminal.out(`${JSON.stringify({ ...runsSummary(jobs, keeper, standing, options.now), queued })}\n`);
     return;
@@ -128,9 +128,9 @@ async function show(
     else terminal.out(`Run ${id} of ${job} waits for a worker. To cancel it: ${program} cancel ${id}\n`);
     return;
   }
-  const run = await asItStands(context, await knownRun(context, queued?.run ?? id));
+  const run = await withLiveStatus(context, await knownRun(context, queued?.run ?? id));
   const report = await readStoredReport(context, run);
-  const entries = await findAudited(context.state.audit, { run: run.id, limit: ENTRIES_OF_A_RUN });
+  const entries = await findAudited(context.state.audit, { run: run.id, limit: ENTRIES_PER_RUN });
   if (json) {
     const listed = listedRun(withShownFiles(report, workspace.dir), now);
     terminal.out(`${JSON.stringify({ ...listed, audit: entries.map(listedEntry) })}\n`);
@@ -142,7 +142,7 @@ async function show(
 }
 
 /** The newest of them. */
-const ENTRIES_OF_A_RUN = 20;
+const ENTRIES_PER_RUN = 20;
 
 /** Who did what: of all runs, or of one, also of one that is no longer kept. */
 async function listAudit(

@@ -32,7 +32,10 @@ export const sandboxCommand = defineCommand({
     const { startSandbox } = await import('../../sandbox/start-sandbox.ts');
     const stop = interruptSignal();
     const server = await startSandbox({
-      ...{ port, apiKey, failRate, requestsPerSecond },
+      port,
+      apiKey,
+      failRate,
+      requestsPerSecond,
       dataDir: data,
       latencyMs: latency,
     });

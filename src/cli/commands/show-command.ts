@@ -27,7 +27,9 @@ export const showCommand = defineCommand({
         const { versions: _, body, fields, ...known } = found;
         const { target, id: __, ...named } = record;
         const document = {
-          ...{ ...named, resource: target.resource, ...known },
+          ...named,
+          resource: target.resource,
+          ...known,
           body: body === null ? null : JSON.parse(body),
           fields: fields.map(({ setBy, ...field }) => ({
             ...field,

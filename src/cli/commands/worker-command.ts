@@ -32,8 +32,7 @@ const PROMETHEUS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 const METRICS_WITHIN_MS = 4_000;
 
 /** How containers and machines of a network address one another, with or without a port. */
-const NAME_OF_A_NETWORK =
-  /^[a-z0-9_-]+(?:\.(?:[a-z0-9_-]+\.)*(?:local|internal|lan|svc|home\.arpa))?(?::\d+)?$/i;
+const NETWORK_NAME = /^[a-z0-9_-]+(?:\.(?:[a-z0-9_-]+\.)*(?:local|internal|lan|svc|home\.arpa))?(?::\d+)?$/i;
 
 /** What a worker shows over HTTP. */
 interface WorkerServer extends AsyncDisposable {
@@ -53,7 +52,7 @@ export async function serveWorker(
   // A foreign page can point its own host name to this address (DNS rebinding), but not a name that is reserved for
   // local networks.
   const isServed = (name: string | undefined): boolean =>
-    addresses.knows(name) || (!isLocal(listen) && name !== undefined && NAME_OF_A_NETWORK.test(name));
+    addresses.knows(name) || (!isLocal(listen) && name !== undefined && NETWORK_NAME.test(name));
   const answer = async (path: string, response: ServerResponse): Promise<void> => {
     if (path === '/healthz') {
       const problem = await worker.health();

@@ -11,7 +11,7 @@ import type { ChildCommand } from './child-command.ts';
 /** How long a click waits for its run to begin. After that the page shows that the run is starting. */
 const WAIT_MS = 2_500;
 /** The number of remembered confirmations. A repeated confirmation has no effect; the oldest are removed. */
-const MOST_REMEMBERED = 1_000;
+const MAX_REMEMBERED = 1_000;
 
 export interface ActionRunnerOptions {
   /** Starts the command of an action in its own process; `onRun` is called with its run. */
@@ -112,14 +112,17 @@ export function actionRunner({
       }
       const started = known ?? {
         action,
-        ...{ run: null, refused: null, enqueued: null, child: null },
+        run: null,
+        refused: null,
+        enqueued: null,
+        child: null,
         settled: Promise.resolve(),
       };
       if (known === undefined) {
         log.info(action, 'action begun');
         remembered.set(once, started);
         const [oldest] = remembered.keys();
-        if (remembered.size > MOST_REMEMBERED && oldest !== undefined) remembered.delete(oldest);
+        if (remembered.size > MAX_REMEMBERED && oldest !== undefined) remembered.delete(oldest);
         atWork.set(action.job, started);
         started.settled = carryOut(started, before);
         void started.settled

@@ -49,14 +49,14 @@ export function workerLogger(terminal: Terminal, secrets: SecretRedactor): Logge
 }
 
 /** How many logged warnings are remembered. */
-const MOST_REMEMBERED = 100;
+const MAX_REMEMBERED = 100;
 
 /** Logs each warning of a library once, as JSON. */
 export function logWarningsOfLibraries(log: Pick<Logger, 'warn'>): void {
   const logged = new Set<unknown>();
   console.warn = (message: unknown) => {
     if (logged.has(message)) return;
-    if (logged.size >= MOST_REMEMBERED) logged.clear();
+    if (logged.size >= MAX_REMEMBERED) logged.clear();
     logged.add(message);
     log.warn({}, String(message));
   };

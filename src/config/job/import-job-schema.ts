@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { HTML_POLICIES } from '../../mapping/spec/mapping-spec.ts';
 import {
-  FEWEST_OF_SHARE,
   GUARD_ACTIONS,
   GUARD_CONDITIONS,
   GUARD_FIELDS,
   isNumberField,
+  MIN_RECORDS_FOR_SHARE,
 } from '../../model/guard.ts';
 import { DEFAULT_LIMITS, LIMIT_WORDS, type LimitName } from '../../model/input-limits.ts';
 import { addProblem, optional } from '../../model/json-object.ts';
@@ -166,7 +166,7 @@ const guardSchema = z
     ),
     share: optional(
       percentage('expected a percentage such as 20%'),
-      `Acts only if more than this share of the records is hit, and on at least ${FEWEST_OF_SHARE} records. Default: acts on every record that is hit.`,
+      `Acts only if more than this share of the records is hit, and on at least ${MIN_RECORDS_FOR_SHARE} records. Default: acts on every record that is hit.`,
     ),
     action: z
       .enum(GUARD_ACTIONS)

@@ -3,12 +3,12 @@ import { randomBytes } from 'node:crypto';
 /** A session ends after this time without a request. */
 export const IDLE_MS = 2 * 60 * 60_000;
 /** The maximum duration of a session: a working day. */
-export const LONGEST_MS = 12 * 60 * 60_000;
+export const MAX_SESSION_MS = 12 * 60 * 60_000;
 /**
  * The most sessions of one token at a time; a new one ends the least recently used one. Counted by token, so that
  * sign-ins with the read-only token end no session with full access.
  */
-const MOST_OF_A_TOKEN = 100;
+const MAX_PER_TOKEN = 100;
 const ID_BYTES = 32;
 /** If the clock was set back by more than this, the idle time of a session is unknown, so the session ends. */
 const PUT_BACK_MS = 60_000;
@@ -32,13 +32,13 @@ export function createSessions(clock: () => number) {
     if (byId.delete(session.id)) for (const listener of listeners) listener(session);
   };
   const expired = ({ begunAt, seenAt }: Session, now: number) =>
-    now - begunAt >= LONGEST_MS || now - seenAt >= IDLE_MS || seenAt - now >= PUT_BACK_MS;
+    now - begunAt >= MAX_SESSION_MS || now - seenAt >= IDLE_MS || seenAt - now >= PUT_BACK_MS;
   return {
     begin(canAct: boolean): Session {
       const now = clock();
       for (const session of byId.values()) if (expired(session, now)) remove(session);
       const alike = [...byId.values()].filter((session) => session.canAct === canAct);
-      if (alike.length >= MOST_OF_A_TOKEN) {
+      if (alike.length >= MAX_PER_TOKEN) {
         remove(alike.reduce((one, other) => (other.seenAt < one.seenAt ? other : one)));
       }
       const session = { id: random(), csrfToken: random(), canAct, begunAt: now, seenAt: now };

@@ -17,7 +17,7 @@ const ATTEMPTS = { max: 10, timeWindow: 5 * 60_000 };
  */
 const ATTEMPTS_OF_ALL = { max: 20, timeWindow: 5 * 60_000, keyGenerator: () => 'all' };
 /** Tokens are far shorter. */
-const LONGEST_TOKEN = 200;
+const MAX_TOKEN_LENGTH = 200;
 
 /** The sign-in form, and the button that signs out. */
 export function signIn(app: FastifyInstance, parts: RouteParts): void {
@@ -50,7 +50,7 @@ export function signIn(app: FastifyInstance, parts: RouteParts): void {
   const counters = [app.createRateLimit(ATTEMPTS), app.createRateLimit(ATTEMPTS_OF_ALL)];
   app.post('/sign-in', open, async (request, reply) => {
     const { token = '', next } = formFields(request.body);
-    const allowed = token.length > LONGEST_TOKEN ? 'nothing' : allowedBy(token.trim(), hashes);
+    const allowed = token.length > MAX_TOKEN_LENGTH ? 'nothing' : allowedBy(token.trim(), hashes);
     if (allowed === 'nothing') {
       for (const count of counters) {
         const attempts = await count(request);

@@ -37,7 +37,8 @@ export function openTokens({ file, renew }: TokenFile): {
   const tokens = { full: newToken('full'), readOnly: newToken('look') };
   const hashes = { full: hashToken(tokens.full), readOnly: hashToken(tokens.readOnly) };
   return {
-    ...{ hashes, tokens },
+    hashes,
+    tokens,
     async keep() {
       await mkdir(dirname(file), { recursive: true, mode: 0o700 });
       const text = `${JSON.stringify({ version: 1, ...hashes }, null, 2)}\n`;

@@ -6,10 +6,10 @@ import { counted, grouped } from '../../report/printable.ts';
 import { discardRun } from '../../run/execute-run.ts';
 import { changeText, type HeldRunRecord, heldRunRecords } from '../../run/records/run-records.ts';
 import {
-  asItStands,
   askToInterrupt,
   laterRun,
   readStoredReport,
+  withLiveStatus,
 } from '../../run/report/read-stored-report.ts';
 import type { Viewer } from '../access/sessions.ts';
 import { audit } from '../audit.ts';
@@ -47,12 +47,12 @@ import {
   confirmationPage,
   confirmInterrupt,
   onceOf,
-  underWayPage,
+  runningPage,
 } from './confirmation.ts';
 import { beginAction, showResult } from './show-result.ts';
 
 /** A form of chosen keys stays below the limit of forms. */
-const RECORDS_A_PAGE = 100;
+const RECORDS_PER_PAGE = 100;
 const VALUE_SHOWN = 200;
 /** Fields of the form: each chosen record, and what the buttons say. */
 const CHOSEN = 'record.';
@@ -71,7 +71,7 @@ async function releasePage(
   const isOne = key !== undefined;
   const wanted = isOne ? held.filter((record) => record.key === key) : held;
   const open = wanted.filter(isOpen);
-  const shown = pageOf(wanted, RECORDS_A_PAGE, number);
+  const shown = pageOf(wanted, RECORDS_PER_PAGE, number);
   const all = held.filter(isOpen).length;
   const button = (which: string, label: string, weight: string) =>
     html`<button type="submit" name="${WHICH}" value="${which}" class="button ${weight}">${label}</button>`;
@@ -143,10 +143,10 @@ export function actionRoutes(app: FastifyInstance, { dashboard, log }: RoutePart
     return reply.redirect(`/runs/${running.id}`, 303);
   };
   const runsOf = async (job: string) =>
-    await Promise.all((await context.state.runs.list({ job })).map((run) => asItStands(context, run)));
+    await Promise.all((await context.state.runs.list({ job })).map((run) => withLiveStatus(context, run)));
   const activityOn = async (job: string) => activityOf(await runsOf(job), (await actions.atWork()).get(job));
   const runOf = async ({ params }: FastifyRequest<OfRun>) =>
-    await asItStands(context, await keptRun(dashboard, params.run));
+    await withLiveStatus(context, await keptRun(dashboard, params.run));
   /** A run of another job that writes to the same store and resource; a run of this job waits for it. */
   const writerTo = async (job: Job): Promise<Run | undefined> => {
     if (job.kind !== 'import') return undefined;
@@ -154,7 +154,7 @@ export function actionRoutes(app: FastifyInstance, { dashboard, log }: RoutePart
     const writers = listed.filter(
       (run) => run.store === job.store && run.resource === job.import && run.job !== job.name,
     );
-    const standing = await Promise.all(writers.map((run) => asItStands(context, run)));
+    const standing = await Promise.all(writers.map((run) => withLiveStatus(context, run)));
     return standing.find(({ status }) => status === 'running');
   };
   const jobOf = ({ params }: FastifyRequest<OfJob>) => {
@@ -173,7 +173,7 @@ export function actionRoutes(app: FastifyInstance, { dashboard, log }: RoutePart
     };
   };
 
-  const askUnlessUnderWay = async (
+  const confirmUnlessRunning = async (
     request: FastifyRequest<OfJob>,
     reply: FastifyReply,
     confirm: (beginning: Beginning) => Confirmation,
@@ -182,7 +182,7 @@ export function actionRoutes(app: FastifyInstance, { dashboard, log }: RoutePart
     const { name } = beginning.job;
     const activity = activityOf(beginning.runs, (await actions.atWork()).get(name));
     if (activity === null) return ask(request, reply, confirm(beginning));
-    const document = underWayPage(name, activity, beginning.reading);
+    const document = runningPage(name, activity, beginning.reading);
     return reply.sendPage(document);
   };
 
@@ -191,7 +191,7 @@ export function actionRoutes(app: FastifyInstance, { dashboard, log }: RoutePart
     ['plan', confirmPlan],
   ] as const) {
     app.get<OfJob>(`/jobs/:job/${command}`, FOR_ACTORS, async (request, reply) =>
-      askUnlessUnderWay(request, reply, confirm),
+      confirmUnlessRunning(request, reply, confirm),
     );
     app.post<OfJob>(`/jobs/:job/${command}`, async (request, reply) => {
       const { job } = jobOf(request);

@@ -10,7 +10,7 @@ import { planWarnings } from '../../report/sections/notes-section.ts';
 import { totalsWords } from '../../report/status-words.ts';
 import { PageError } from '../guard/page-error.ts';
 import { waitingPlan } from '../pages/activity.ts';
-import { jobHref, placeWords, whatItMoves } from '../pages/job-card.ts';
+import { describeMove, jobHref, placeWords } from '../pages/job-card.ts';
 import { limitWords } from '../pages/job-page.ts';
 import { type Reading, relative } from '../pages/moment.ts';
 import { field } from '../pages/post-form.ts';
@@ -34,7 +34,7 @@ export function confirmRun(beginning: Beginning): Confirmation {
   const { job, byWorkers, waitsFor } = beginning;
   return {
     title: `Run ${job.name}?`,
-    lead: html`${whatItMoves(job)}.`,
+    lead: html`${describeMove(job)}.`,
     does: [
       ...(job.kind === 'import' ? importDoes(job, beginning) : exportDoes(beginning)),
       waitsFor !== undefined &&
@@ -143,7 +143,7 @@ export function confirmApprove(report: RunFacts, later: Run | undefined, reading
     );
   }
   const { counts, resource } = plan;
-  const thing = resource === 'products' ? 'product' : 'contact';
+  const resourceNoun = resource === 'products' ? 'product' : 'contact';
   const upserts = totals.unsent;
   const parts = [
     [counts.new.records, newWord(resource)],
@@ -170,12 +170,12 @@ export function confirmApprove(report: RunFacts, later: Run | undefined, reading
       waveSizes(plan.shards).length > (run.waves?.length ?? 0) + 1 &&
         'Sends it in waves, and stops again by itself after a wave whose answers exceed a limit.',
       unsentDeletes > 0
-        ? html`Deletes <b>${counted(unsentDeletes, thing)}</b>, after everything else and only if nothing is left unsent.`
+        ? html`Deletes <b>${counted(unsentDeletes, resourceNoun)}</b>, after everything else and only if nothing is left unsent.`
         : 'Deletes nothing.',
       counts.unchanged.records > 0 &&
-        `Leaves ${counted(counts.unchanged.records, `${thing} as it is`, `${thing}s as they are`)}.`,
+        `Leaves ${counted(counts.unchanged.records, `${resourceNoun} as it is`, `${resourceNoun}s as they are`)}.`,
       counts.rejected.records > 0 &&
-        `Does not send ${counted(counts.rejected.records, `rejected ${thing}`)}.`,
+        `Does not send ${counted(counts.rejected.records, `rejected ${resourceNoun}`)}.`,
       ...planWarnings(plan),
     ],
     label: unsentDeletes > 0 ? `Send and delete` : 'Send this plan',

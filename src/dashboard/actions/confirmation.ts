@@ -51,7 +51,7 @@ ${confirmationForm(confirmation, viewer)}`,
 }
 
 /** The page that replaces a confirmation while the job is running: it shows the running run and how to interrupt it. */
-export function underWayPage(job: string, activity: Activity, reading: Reading): Page {
+export function runningPage(job: string, activity: Activity, reading: Reading): Page {
   const { run } = activity;
   return {
     title: `${job} is under way`,

@@ -10,11 +10,11 @@ import { postForm } from '../pages/post-form.ts';
 /** The value of `columns` that also shows columns that are blank on the whole page. */
 export const ALL_COLUMNS = 'all';
 /** Longer cells are corrected in the file. */
-const LONGEST_CELL = 20_000;
+const MAX_CELL_LENGTH = 20_000;
 const SHOWN_OF_LONG = 200;
 /** Longer texts get a field of several lines. */
-const LONGEST_LINE = 48;
-const SHORTEST_FIELD = 8;
+const MAX_LINE_LENGTH = 48;
+const MIN_FIELD_LENGTH = 8;
 const OLD_LENGTH = 80;
 
 /** How a visitor sees the page: with the edits so far. */
@@ -39,7 +39,7 @@ export function cellName(index: number, place: number): string {
 }
 
 /** A cell as a browser sends it unchanged: with one kind of line end, and without NUL. */
-export function asInForm(cell: string): string {
+export function toFormValue(cell: string): string {
   return cell.replaceAll(/\r\n?/g, '\n').replaceAll('\0', '\ufffd').toWellFormed();
 }
 
@@ -122,19 +122,19 @@ function cellOf(row: RejectedRow, place: number, rejected: RejectedPage, edits: 
   const old = row.cells[place] ?? '';
   const typed = edits.get(row.index)?.get(place);
   const isBad = row.blamed.includes(place);
-  if (old.length > LONGEST_CELL) {
+  if (old.length > MAX_CELL_LENGTH) {
     return html`<td><div class="correct-long">${foreign(old, SHOWN_OF_LONG)}</div><span class="quiet">${grouped(old.length)} characters: too long to be corrected here</span></td>`;
   }
-  const value = asInForm(typed ?? old);
+  const value = toFormValue(typed ?? old);
   const label = `${columnName(rejected, place)}, line ${row.line}`;
   const name = cellName(row.index, place);
   const invalid = isBad && html` aria-invalid="true"`;
   const isLong =
-    value.length > LONGEST_LINE || value.includes('\n') || old.includes('\n') || old.includes('\r');
+    value.length > MAX_LINE_LENGTH || value.includes('\n') || old.includes('\n') || old.includes('\r');
   // A browser drops the first line break of a text area.
   const field = isLong
     ? html`<textarea name="${name}" aria-label="${label}" rows="3" cols="36" spellcheck="false"${invalid}>\n${value}</textarea>`
-    : html`<input name="${name}" aria-label="${label}" value="${value}" size="${Math.max(SHORTEST_FIELD, value.length)}" autocomplete="off" spellcheck="false"${invalid}>`;
+    : html`<input name="${name}" aria-label="${label}" value="${value}" size="${Math.max(MIN_FIELD_LENGTH, value.length)}" autocomplete="off" spellcheck="false"${invalid}>`;
   const was =
     typed !== undefined &&
     html`<span class="correct-old">was ${old === '' ? 'blank' : foreign(old, OLD_LENGTH)}</span>`;

@@ -26,20 +26,20 @@ import {
 } from '../route-parts.ts';
 import {
   ALL_COLUMNS,
-  asInForm,
   type CorrectView,
   cellName,
   correctHref,
   correctPage,
+  toFormValue,
 } from './correct-page.ts';
 import { keepNewest } from './uploads.ts';
 
 /** A page of rejected rows has at most about a megabyte of cells, and three times as much as a form. */
 const FORM_LIMIT_BYTES = 16_000_000;
 /** The drafts that are kept; the oldest are removed. */
-const MOST_DRAFTS = 20;
+const MAX_DRAFTS = 20;
 /** Far more than people type. */
-const MOST_CHARACTERS = 20_000_000;
+const MAX_CHARACTERS = 20_000_000;
 
 /** The corrections that a visitor has typed so far, on all pages of a run. In memory until they are sent. */
 interface Draft {
@@ -84,7 +84,7 @@ export async function correctRoutes(app: FastifyInstance, { dashboard, uploads }
       const rows = await readRejectedPage(folder, numberOf(fields['page']));
       const draft = draftOf(id, run.id);
       takeEdits(draft, rows, fields);
-      keepNewest(drafts, MOST_DRAFTS, id, draft);
+      keepNewest(drafts, MAX_DRAFTS, id, draft);
       const columns = fields['columns'] === ALL_COLUMNS;
       if (go !== CHECK) return reply.redirect(correctHref(run.id, id, numberOf(go), columns), 303);
       const upload = await uploads.keep(
@@ -97,7 +97,7 @@ export async function correctRoutes(app: FastifyInstance, { dashboard, uploads }
         await readCorrections(context, run, { name: upload.name, open: upload.read, asTyped: true });
       } catch (error) {
         await uploads.drop(upload);
-        const notice = { tone: 'bad', text: dashboard.retell(sentenceOf(error)) } as const;
+        const notice = { tone: 'bad', text: dashboard.redact(sentenceOf(error)) } as const;
         const view: CorrectView = { draft: id, edits: draft.edits, allColumns: columns, notice };
         return reply.sendPage(correctPage(run, rows, view, request.viewer), 422);
       }
@@ -130,7 +130,7 @@ function takeEdits({ edits }: Draft, { rows }: RejectedPage, fields: FormFields)
     for (const [place, old] of cells.entries()) {
       const given = fields[cellName(index, place)]?.replaceAll('\r\n', '\n');
       if (given === undefined) continue;
-      if (given === asInForm(old)) typed.delete(place);
+      if (given === toFormValue(old)) typed.delete(place);
       else typed.set(place, old.includes('\r\n') ? given.replaceAll('\n', '\r\n') : given);
     }
     if (typed.size > 0) edits.set(index, typed);
@@ -138,7 +138,7 @@ function takeEdits({ edits }: Draft, { rows }: RejectedPage, fields: FormFields)
   }
   let characters = 0;
   for (const typed of edits.values()) for (const cell of typed.values()) characters += cell.length;
-  if (characters <= MOST_CHARACTERS) return;
+  if (characters <= MAX_CHARACTERS) return;
   throw new PageError(
     413,
     'Too many corrections',

@@ -179,7 +179,7 @@ export function retryRoutes(app: FastifyInstance, { dashboard, uploads }: RouteP
       await editsOf(run, upload);
     } catch (error) {
       await uploads.drop(upload);
-      const notice = { tone: 'bad', text: dashboard.retell(sentenceOf(error)) } as const;
+      const notice = { tone: 'bad', text: dashboard.redact(sentenceOf(error)) } as const;
       return reply.sendPage(await askForFile(request, run, notice), 422);
     }
     await audit(dashboard, request, { action: 'upload', job: run.job, run: run.id });

@@ -20,7 +20,9 @@ export async function beginAction(
       const run = 'run' in settled ? settled.run : null;
       const isRefused = settled.kind === 'refused' || settled.kind === 'busy';
       await audit(dashboard, request, {
-        ...{ action: action.command, job: action.job, outcome: isRefused ? 'refused' : 'done' },
+        action: action.command,
+        job: action.job,
+        outcome: isRefused ? 'refused' : 'done',
         run: isRefused ? named : (run ?? named),
         of: isRefused || run === null || run === named ? null : named,
       });
@@ -40,7 +42,7 @@ interface Begun {
 export function showResult(
   reply: FastifyReply,
   { action, result, once }: { readonly action: Action; readonly result: ActionResult; readonly once: string },
-  { retell }: Pick<DashboardContext, 'retell'>,
+  { redact }: Pick<DashboardContext, 'redact'>,
 ): FastifyReply {
   const show = (status: number, title: string, body: Markup) =>
     reply.sendPage({ title, section: 'jobs', body }, status);
@@ -69,7 +71,7 @@ export function showResult(
       return show(
         409,
         `Not started: ${action.command} ${action.job}`,
-        html`<p>Nothing was sent. The command printed:</p><pre>${retell(result.message)}</pre>${toJob}`,
+        html`<p>Nothing was sent. The command printed:</p><pre>${redact(result.message)}</pre>${toJob}`,
       );
     default:
       return result satisfies never;

@@ -55,7 +55,11 @@ export function openUploads(folder: () => Promise<string>) {
         throw error;
       }
       const upload = {
-        ...{ id, run, name: shortened(printable(name), NAME_LENGTH), path, draft },
+        id,
+        run,
+        name: shortened(printable(name), NAME_LENGTH),
+        path,
+        draft,
         read: async () => (await open(path)).createReadStream(),
       };
       const oldest = keepNewest(kept, MAX_UPLOADS, id, upload);

@@ -26,17 +26,17 @@ import {
   FOR_ACTORS,
   type FormFields,
   formFields,
+  limitConcurrentReads,
   type OfJob,
   type RouteParts,
   sentenceOf,
-  whileFewRead,
   workspaceOf,
 } from '../route-parts.ts';
 import { type ColumnsPageFacts, columnsPage } from './columns-page.ts';
 import { type Matching, mappedColumns, matchingEdits, matchingOf, settled } from './mapped-columns.ts';
 
 /** The maximum number of sources that are kept while their columns are matched. */
-const MOST_LOOKS = 4;
+const MAX_CONCURRENT_READS = 4;
 
 /** A job, its mapping as a file, and the file that a change is written to. */
 interface OpenMatching {
@@ -66,7 +66,10 @@ export function columnsRoutes(app: FastifyInstance, { dashboard, log }: RoutePar
     });
     const path = mapping.shipped ? join(mapping.dir, `${mapping.name}.yaml`) : fileOf(mapping.name);
     return {
-      ...{ workspace, job, mapping, target },
+      workspace,
+      job,
+      mapping,
+      target,
       file: readEditable(workspace, path),
       others: mapping.shipped ? [] : others,
     };
@@ -80,7 +83,7 @@ export function columnsRoutes(app: FastifyInstance, { dashboard, log }: RoutePar
       access: browserAccess(workspace.dir),
       signal: AbortSignal.any([dashboard.context.signal, AbortSignal.timeout(FETCH_WITHIN_MS)]),
     });
-    keepNewest(looks, MOST_LOOKS, id, look);
+    keepNewest(looks, MAX_CONCURRENT_READS, id, look);
     return await look;
   };
 
@@ -91,7 +94,7 @@ export function columnsRoutes(app: FastifyInstance, { dashboard, log }: RoutePar
   ): Promise<ColumnsPageFacts | string> => {
     const { workspace, job, mapping, file, target, others } = opened;
     const look = await lookOf(id, opened).catch(sentenceOf);
-    if (typeof look === 'string') return dashboard.retell(look);
+    if (typeof look === 'string') return dashboard.redact(look);
     const { header, rows } = look;
     const before = matchingOf(mappedColumns(mapping.spec, header), header);
     const wanted = settled(before, wantedOf(before, fields));
@@ -99,12 +102,21 @@ export function columnsRoutes(app: FastifyInstance, { dashboard, log }: RoutePar
     const found = matchingEdits(mapping.spec, { header, cellsOf }, before, wanted);
     const edited = 'problem' in found ? found : editedText(file, found.edits);
     const spec = 'text' in edited ? changedSpec(opened, edited.text) : { problem: edited.problem };
-    const problem = 'problem' in spec ? dashboard.retell(spec.problem) : undefined;
+    const problem = 'problem' in spec ? dashboard.redact(spec.problem) : undefined;
     const checked = 'mapping' in spec ? await checkMappings([spec.mapping], [job]) : { problems: [] };
     return {
-      ...{ job, mapping, look, id, before, wanted, target, others, sha256: file.sha256 },
+      job,
+      mapping,
+      look,
+      id,
+      before,
+      wanted,
+      target,
+      others,
+      sha256: file.sha256,
       edits: 'edits' in found ? found.edits : [],
-      ...{ text: file.text, edited: 'text' in edited ? edited.text : file.text },
+      text: file.text,
+      edited: 'text' in edited ? edited.text : file.text,
       problems: [
         ...(problem === undefined ? [] : [problem]),
         ...checked.problems.filter((one) => !isOfTest(one)).map(sentence),
@@ -125,7 +137,7 @@ export function columnsRoutes(app: FastifyInstance, { dashboard, log }: RoutePar
 
   app.get<OfJob>('/jobs/:job/columns', FOR_ACTORS, async (request, reply) => {
     const opened = open(request.params.job);
-    const facts = await whileFewRead(() => factsOf(opened, randomUUID(), {}));
+    const facts = await limitConcurrentReads(() => factsOf(opened, randomUUID(), {}));
     const status = typeof facts === 'string' ? 422 : 200;
     return reply.sendPage(columnsPage(opened.job, facts, request.viewer), status);
   });
@@ -138,18 +150,18 @@ export function columnsRoutes(app: FastifyInstance, { dashboard, log }: RoutePar
     const again = async (status: number, more: Partial<ColumnsPageFacts> = {}) => {
       const current = more.notice === undefined ? opened : open(name);
       const kept = more.notice === undefined ? fields : {};
-      const facts = await whileFewRead(() => factsOf(current, fields['look'] ?? randomUUID(), kept));
+      const facts = await limitConcurrentReads(() => factsOf(current, fields['look'] ?? randomUUID(), kept));
       const shown = typeof facts === 'string' ? facts : { ...facts, ...more };
       return reply.sendPage(columnsPage(current.job, shown, request.viewer), status);
     };
     if (fields['do'] !== 'save') return await again(200);
     if (fields['sha256'] !== file.sha256) return await again(409, { notice: OUTDATED });
-    const facts = await whileFewRead(() => factsOf(opened, fields['look'] ?? randomUUID(), fields));
+    const facts = await limitConcurrentReads(() => factsOf(opened, fields['look'] ?? randomUUID(), fields));
     if (typeof facts === 'string' || facts.problems.length > 0) return await again(422);
     if (facts.edited === facts.text) return reply.redirect(jobHref(name), 303);
     const saved = mapping.shipped ? saveCopy(opened, facts.edited) : saveOwn(opened, facts);
     if (saved === 'outdated') return await again(409, { notice: OUTDATED });
-    if (saved !== 'saved') return await again(422, { problems: saved.map(dashboard.retell) });
+    if (saved !== 'saved') return await again(422, { problems: saved.map(dashboard.redact) });
     log.info({ job: name, mapping: target }, 'matched the columns of a job');
     await audit(dashboard, request, { action: 'edit', job: name });
     return reply.redirect(`${jobHref(name)}/plan`, 303);
@@ -202,7 +214,9 @@ function saveOwn(
   { edits, sha256 }: ColumnsPageFacts,
 ): 'saved' | 'outdated' | readonly string[] {
   const saved = editFile(workspace, fileOf(mapping.name), {
-    ...{ sha256, edits, fields: [] },
+    sha256,
+    edits,
+    fields: [],
     check: () => [],
   });
   return saved.kind === 'refused' ? saved.problems.map(({ message }) => message) : saved.kind;
@@ -222,7 +236,9 @@ function saveCopy(
   try {
     const { sha256 } = readEditable(workspace, file);
     saved = editFile(workspace, file, {
-      ...{ sha256, edits: [{ set: ['mapping'], to: target }], fields: [] },
+      sha256,
+      edits: [{ set: ['mapping'], to: target }],
+      fields: [],
       check: () => [],
     });
     return saved.kind === 'refused' ? saved.problems.map(({ message }) => message) : saved.kind;

@@ -24,7 +24,11 @@ const SOURCE_FIELDS: readonly EditField[] = [
   ['encoding', 'Charset', 'such as utf-8 or windows-1252'],
   ['delimiter', 'Delimiter', 'comma, semicolon, tab or pipe'],
 ].map(([name = '', label = '', hint = '']) => ({
-  ...{ name, path: ['source', name], label, usual: 'recognised', hint },
+  name,
+  path: ['source', name],
+  label,
+  usual: 'recognised',
+  hint,
 }));
 
 /** How a job names its source, and where the file has it; null for what the form does not change. */
@@ -97,7 +101,7 @@ export function valuesOf(file: EditableFile, timezone: string): EditValues {
 }
 
 /** What was typed over values, for the same fields. */
-export function typedOver(values: EditValues, fields: FormFields): EditValues {
+export function withTypedValues(values: EditValues, fields: FormFields): EditValues {
   return Object.fromEntries(
     Object.entries(values).map(([name, value]) => {
       const typed = fields[name] ?? value;

@@ -15,7 +15,7 @@ import { audit } from '../audit.ts';
 import { jobHref } from '../pages/job-card.ts';
 import { serverTimezone } from '../pages/moment.ts';
 import { FOR_ACTORS, formFields, type OfJob, type RouteParts, workspaceOf } from '../route-parts.ts';
-import { type EditValues, editsOf, pathsOf, shownBefore, typedOver, valuesOf } from './edit-form.ts';
+import { type EditValues, editsOf, pathsOf, shownBefore, valuesOf, withTypedValues } from './edit-form.ts';
 import { type EditPageFacts, editPage } from './edit-page.ts';
 
 /** Changes source, schedule and safety limits in the file of a job; the file stays as it is elsewhere. */
@@ -31,14 +31,12 @@ export function editRoutes(app: FastifyInstance, { dashboard, log }: RouteParts)
       Object.entries(valuesOf(file, serverTimezone())).map(([key, value]) => [key, redactor.redact(value)]),
     );
     return {
-      ...{
-        name,
-        file,
-        values,
-        text,
-        program: dashboard.program,
-        hasWorker: dashboard.workerHealth !== undefined,
-      },
+      name,
+      file,
+      values,
+      text,
+      program: dashboard.program,
+      hasWorker: dashboard.workerHealth !== undefined,
       shown: values,
       errors: new Map(),
     };
@@ -57,7 +55,7 @@ export function editRoutes(app: FastifyInstance, { dashboard, log }: RouteParts)
     const { file, values: now } = facts;
     const fields = formFields(request.body);
     const before = shownBefore(now, fields);
-    const typed = typedOver(now, fields);
+    const typed = withTypedValues(now, fields);
     const values = merged(now, before, typed);
     const again = (status: number, more: Partial<EditPageFacts>) =>
       reply.sendPage(editPage({ ...facts, values, ...more }, request.viewer), status);
@@ -75,14 +73,16 @@ export function editRoutes(app: FastifyInstance, { dashboard, log }: RouteParts)
     if (outside !== undefined) return again(422, { errors: new Map([['location', [outside]]]) });
     const paths = pathsOf(file);
     const saved = editFile(workspace, fileOf(name), {
-      ...{ sha256: file.sha256, edits, fields: [...paths.values()].flat() },
+      sha256: file.sha256,
+      edits,
+      fields: [...paths.values()].flat(),
       check: (inspection) => inspection.job(name)?.problems ?? [],
     });
     switch (saved.kind) {
       case 'outdated':
         return outdated();
       case 'refused': {
-        const errors = besideFields(saved.problems, paths, dashboard.retell);
+        const errors = besideFields(saved.problems, paths, dashboard.redact);
         // A typed secret is not sent back.
         const isSecret = errors.get('location')?.some((message) => message.includes('secret')) === true;
         return again(422, {
@@ -176,11 +176,11 @@ function missingIn(
 function besideFields(
   problems: readonly { readonly at: Path | undefined; readonly message: string }[],
   paths: ReadonlyMap<string, readonly Path[]>,
-  retell: (text: string) => string,
+  redact: (text: string) => string,
 ): Errors {
   const nameOf = (at: Path | undefined) =>
     [...paths].find(([, own]) => own.some((path) => path === at))?.[0] ?? '';
-  const named = problems.map(({ at, message }) => ({ name: nameOf(at), message: retell(message) }));
+  const named = problems.map(({ at, message }) => ({ name: nameOf(at), message: redact(message) }));
   const byName = Map.groupBy(named, ({ name }) => name);
   return new Map([...byName].map(([name, found]) => [name, found.map(({ message }) => message)]));
 }

@@ -99,7 +99,10 @@ export function mappedColumns(spec: MappingSpec, header: readonly string[]): rea
     const isFixed =
       (isObject && written.occurrence !== undefined) || headers.some((text) => /\{\w+\}/.test(text));
     return {
-      ...{ name, headers, isFixed, at: places.get(name) ?? [] },
+      name,
+      headers,
+      isFixed,
+      at: places.get(name) ?? [],
       label: labels.get(name)?.join(', ') ?? headers[0] ?? name,
     };
   });

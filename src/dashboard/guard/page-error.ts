@@ -38,7 +38,7 @@ export function showErrors(app: FastifyInstance, dashboard: DashboardContext, lo
   const show: ShowError = (error, request, reply) => {
     // Before the sign-in no message names the folder of the workspace, as messages of commands do.
     const shownContext =
-      request.session === null ? { ...dashboard, retell: (text: string) => text } : dashboard;
+      request.session === null ? { ...dashboard, redact: (text: string) => text } : dashboard;
     const { status, title, body } = shown(error, shownContext, (reference) =>
       log.error({ reference, method: request.method, route: request.routeOptions.url, err: error }, 'a bug'),
     );
@@ -55,9 +55,9 @@ export function showErrors(app: FastifyInstance, dashboard: DashboardContext, lo
 }
 
 /** The visible part of an error. The stack is only in the log. */
-function shown(error: unknown, { program, retell }: DashboardContext, logBug: (reference: string) => void) {
+function shown(error: unknown, { program, redact }: DashboardContext, logBug: (reference: string) => void) {
   if (error instanceof PageError) {
-    return { status: error.statusCode, title: error.title, body: html`<p>${retell(error.message)}</p>` };
+    return { status: error.statusCode, title: error.title, body: html`<p>${redact(error.message)}</p>` };
   }
   if (error instanceof ConfigurationError) {
     return {
@@ -72,7 +72,7 @@ function shown(error: unknown, { program, retell }: DashboardContext, logBug: (r
     return {
       status: STATUS_OF[error.code] ?? 500,
       title: 'This cannot be done',
-      body: html`<p>${retell(where + message)}</p>${hint !== '' && html`<p>${retell(hint)}</p>`}`,
+      body: html`<p>${redact(where + message)}</p>${hint !== '' && html`<p>${redact(hint)}</p>`}`,
     };
   }
   const status = statusOf(error);

@@ -14,7 +14,7 @@ import { knownProducts } from '../../run/records/known-products.ts';
 import { keepNewest, type Upload, type Uploads, withoutFolder } from '../actions/uploads.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import { CSRF_FIELD } from '../pages/post-form.ts';
-import { type FormFields, sentenceOf, whileFewRead } from '../route-parts.ts';
+import { type FormFields, limitConcurrentReads, sentenceOf } from '../route-parts.ts';
 
 /** A job that is being made in a browser. Nothing of it is in the workspace yet. */
 export interface Draft {
@@ -34,9 +34,9 @@ export interface Draft {
 /** The purpose of uploads for new jobs. */
 export const NEW_JOB = 'new-job';
 /** The most jobs that are made at a time; the oldest is forgotten. */
-const MOST_DRAFTS = 10;
+const MAX_DRAFTS = 10;
 /** The most ways of reading a file that are kept. */
-const MOST_LOOKS = 4;
+const MAX_CONCURRENT_READS = 4;
 /** A page does not wait longer than this for a file on the web. */
 export const FETCH_WITHIN_MS = 120_000;
 
@@ -46,10 +46,15 @@ export function createDrafts(uploads: Uploads) {
   return {
     open(source: Draft['source']): Draft {
       const draft: Draft = {
-        ...{ id: randomUUID(), source, fields: {}, apiKey: undefined, answers: {} },
-        ...{ asked: new Map(), looks: new Map() },
+        id: randomUUID(),
+        source,
+        fields: {},
+        apiKey: undefined,
+        answers: {},
+        asked: new Map(),
+        looks: new Map(),
       };
-      keepNewest(drafts, MOST_DRAFTS, draft.id, draft);
+      keepNewest(drafts, MAX_DRAFTS, draft.id, draft);
       return draft;
     },
     find(id: string): Draft | undefined {
@@ -97,7 +102,7 @@ export interface DraftFile extends SourceGuess {
 
 /** Reads the source of a draft and everything that follows from its answers. PageError while others read theirs. */
 export async function readDraft(draft: Draft, dashboard: DashboardContext): Promise<DraftState> {
-  return await whileFewRead(async () => {
+  return await limitConcurrentReads(async () => {
     const name = draft.source.kind === 'file' ? basename(draft.source.upload.path) : draft.source.url;
     const { look, ...read } = await readLook(draft, dashboard);
     const file = look && (await readMapping(draft, look, dashboard).catch(sentenceOf));
@@ -118,7 +123,7 @@ async function readLook(draft: Draft, dashboard: DashboardContext) {
     } catch (error) {
       const question = readingQuestion(error);
       if (question === undefined || reading[question.key] !== undefined)
-        return { asked, reading, problem: shownOf(draft, dashboard.retell(sentenceOf(error))) };
+        return { asked, reading, problem: shownOf(draft, dashboard.redact(sentenceOf(error))) };
       const given = draft.fields[question.key];
       const value = given === undefined || given === '' ? question.likely : given;
       asked.push({ question, value });
@@ -146,7 +151,7 @@ async function lookOnce(draft: Draft, known: Reading, dashboard: DashboardContex
     headerRow: headerRow === undefined ? undefined : Number(headerRow),
     signal: AbortSignal.any([dashboard.context.signal, AbortSignal.timeout(FETCH_WITHIN_MS)]),
   });
-  keepNewest(draft.looks, MOST_LOOKS, key, look);
+  keepNewest(draft.looks, MAX_CONCURRENT_READS, key, look);
   return await look;
 }
 
@@ -160,7 +165,12 @@ async function readMapping(draft: Draft, look: SourceLook, dashboard: DashboardC
   const guess = await guessIsolated(
     {
       ...draftedChoices(draft, known),
-      ...{ look, known, params: paramsOf(fields), weightUnit, currency, now: dashboard.context.clock() },
+      look,
+      known,
+      params: paramsOf(fields),
+      weightUnit,
+      currency,
+      now: dashboard.context.clock(),
     },
     dashboard.context.signal,
   );
@@ -169,7 +179,9 @@ async function readMapping(draft: Draft, look: SourceLook, dashboard: DashboardC
   if (refused !== null) draft.answers = {};
   return {
     ...guess,
-    ...{ look, known, mapping: guess.mapping ?? OWN_MAPPING },
+    look,
+    known,
+    mapping: guess.mapping ?? OWN_MAPPING,
     updates: guess.spec && (await knownProducts(dashboard.context.state, config ?? null, guess.spec, look)),
     refused: refused && `${refused} The columns are as they were proposed.`,
     preview: typeof preview === 'string' ? shownOf(draft, preview) : preview,

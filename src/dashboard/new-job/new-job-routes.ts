@@ -52,7 +52,10 @@ export function newJobRoutes(app: FastifyInstance, { dashboard, uploads, log }: 
     const workspace = dashboard.openWorkspace();
     const { mapping = OWN_MAPPING, imports = 'products' } = state.file ?? {};
     const facts = {
-      ...{ state, problems, program: dashboard.program, hasWorker: dashboard.workerHealth !== undefined },
+      state,
+      problems,
+      program: dashboard.program,
+      hasWorker: dashboard.workerHealth !== undefined,
       stores:
         workspace.files.stores() === undefined ? undefined : (workspace.inspection.stores().names ?? []),
       known: dashboard.newStore.known(),
@@ -80,7 +83,7 @@ export function newJobRoutes(app: FastifyInstance, { dashboard, uploads, log }: 
       if (!(error instanceof ConfigurationError)) throw error;
       // The places of its problems are those in a file.
       const texts = error.problems.map(({ message }) => message.replace(/^url: /, ''));
-      const told = dashboard.retell(texts.join(' '));
+      const told = dashboard.redact(texts.join(' '));
       // A typed secret is not sent back.
       const isSecret = /secret|password/.test(told);
       const problem = isSecret ? `${told}. Do so in the file of the job, by hand.` : told;
@@ -143,7 +146,7 @@ export function uploadRoutes(app: FastifyInstance, { dashboard, uploads, log }: 
       await mkdir(dirname(path), { recursive: true });
       await writeWhole(path, await upload.read(), { mode: 0o600 });
     } catch (error) {
-      const problem = withoutFolder(dashboard.retell(sentenceOf(error)), upload);
+      const problem = withoutFolder(dashboard.redact(sentenceOf(error)), upload);
       return reply.sendPage(uploadPage(job, target, problem, request.viewer), 422);
     } finally {
       await uploads.drop(upload);

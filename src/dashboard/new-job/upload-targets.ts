@@ -44,7 +44,10 @@ export function uploadTargets(workspace: Workspace, job: ImportJob): readonly Up
       ? []
       : [
           {
-            ...{ id: 'source', what: 'source', path: job.source.path, isThere: isThere(job.source.path) },
+            id: 'source',
+            what: 'source',
+            path: job.source.path,
+            isThere: isThere(job.source.path),
             reading: readingOf(job, spec.csv),
             refuse(header) {
               const { obstacle } = fitHeader(spec, header);
@@ -93,7 +96,9 @@ export function readingOf(
 ): LookOptions {
   const { sheet, records, headerRow, encoding, delimiter } = source;
   return {
-    ...{ sheet, records, headerRow },
+    sheet,
+    records,
+    headerRow,
     encoding: encoding ?? csv?.encoding,
     delimiter: delimiter ?? csv?.delimiter,
   };

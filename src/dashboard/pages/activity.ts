@@ -4,7 +4,7 @@ import { counted, printable, shortened } from '../../report/printable.ts';
 import { withoutPersonalData } from '../../report/run-facts.ts';
 import type { AtWork } from '../dashboard-context.ts';
 
-const LONGEST_WHY = 240;
+const MAX_REASON_LENGTH = 240;
 
 /** The current activity of a job. While it lasts, pages offer no second start. */
 export interface Activity {
@@ -62,9 +62,11 @@ export function needOf({ last, runs, problems }: NeedSources): Need | null {
   const plan = waitingPlan(runs);
   if (plan?.kind === 'plan' && (plan.totals?.operations ?? 0) > 0) return approvalNeed(plan);
   if (last === undefined) return null;
-  const need = (rank: number, tone: Need['tone'], otherwise: string, look: Run | null = null): Need => ({
-    ...{ rank, tone, look },
-    why: whyNotDone(last) ?? otherwise,
+  const need = (rank: number, tone: Need['tone'], defaultReason: string, look: Run | null = null): Need => ({
+    rank,
+    tone,
+    look,
+    why: failureReasonOf(last) ?? defaultReason,
   });
   const rejecting = last.status === 'done' ? rejectsLeftBefore(last, runs) : undefined;
   if (rejecting !== undefined) return need(4, 'warning', leftWords(rejecting), rejecting);
@@ -110,17 +112,22 @@ export function settledRuns(runs: readonly Run[]): ReadonlySet<string> {
 }
 
 /** The error of a run for a list: the first sentence of each line, without personal data. Null if it has none. */
-export function whyNotDone(run: Run): string | null {
+export function failureReasonOf(run: Run): string | null {
   const { error } = withoutPersonalData({ run, refusals: [], unsentReasons: [] }).run;
   if (error === null) return null;
   const sentences = error.split('\n').map((line) => /^.*?[.!?](?=\s+\p{Lu}|$)/u.exec(line)?.[0] ?? line);
-  return shortened(sentences.map(printable).join(' '), LONGEST_WHY);
+  return shortened(sentences.map(printable).join(' '), MAX_REASON_LENGTH);
 }
 
 function approvalNeed(plan: Run): Need {
   const requests = counted(plan.totals?.operations ?? 0, 'request');
   return plan.status === 'stopped'
-    ? { rank: 2, tone: 'warning', why: whyNotDone(plan) ?? 'A safety limit stopped the plan.', look: plan }
+    ? {
+        rank: 2,
+        tone: 'warning',
+        why: failureReasonOf(plan) ?? 'A safety limit stopped the plan.',
+        look: plan,
+      }
     : { rank: 5, tone: 'strong', why: `${waits(plan)} for approval: ${requests}.`, look: plan };
 }
 

@@ -7,9 +7,9 @@ import { jobHref } from './job-card.ts';
 import { moment, type Reading, readingOf } from './moment.ts';
 import { BY_TIME, emptyBox, type Page, pageOf, pager, tableBox } from './page.ts';
 
-const ENTRIES_A_PAGE = 50;
+const ENTRIES_PER_PAGE = 50;
 /** A page reads no more entries than this; the command lists more. */
-const MOST_READ = 2_000;
+const MAX_READ = 2_000;
 
 /** Who did what, newest first, of all jobs or of one. */
 export async function auditPage(
@@ -17,8 +17,8 @@ export async function auditPage(
   { job: asked, page: number }: FormFields,
 ): Promise<Page> {
   const job = asked || undefined;
-  const entries = await findAudited(context.state.audit, { job, limit: MOST_READ });
-  const shown = pageOf(entries, ENTRIES_A_PAGE, number);
+  const entries = await findAudited(context.state.audit, { job, limit: MAX_READ });
+  const shown = pageOf(entries, ENTRIES_PER_PAGE, number);
   const reading = readingOf(context);
   const href = (at: number) =>
     `/audit?${new URLSearchParams({ ...(job === undefined ? {} : { job }), page: String(at) })}`;
@@ -39,7 +39,7 @@ ${pager(shown, href, BY_TIME)}
 function entriesTable(entries: readonly AuditEntry[], count: number, reading: Reading): Markup {
   return tableBox({
     caption:
-      count === MOST_READ ? `The newest ${MOST_READ} entries` : `${counted(count, 'action')}, newest first`,
+      count === MAX_READ ? `The newest ${MAX_READ} entries` : `${counted(count, 'action')}, newest first`,
     columns: columns('When', 'Who', ['Did', 'bare'], ['Job', 'short'], ['Run', 'short']),
     rows: entries.map((entry) => [
       moment(entry.at, reading),
@@ -61,7 +61,7 @@ export async function runActions(
   run: string,
   reading: Reading,
 ): Promise<Markup | false> {
-  const entries = (await findAudited(context.state.audit, { run, limit: MOST_OF_A_RUN }))
+  const entries = (await findAudited(context.state.audit, { run, limit: MAX_ENTRIES_PER_RUN }))
     .filter(({ action, outcome }) => outcome === 'done' && BEGINS.has(action))
     .toReversed();
   if (entries.length === 0) return false;
@@ -71,7 +71,7 @@ export async function runActions(
   )}<a href="/audit">Audit log</a></p>`;
 }
 
-const MOST_OF_A_RUN = 50;
+const MAX_ENTRIES_PER_RUN = 50;
 const BEGINS: ReadonlySet<string> = new Set(
   'run plan approve retry verify enqueue cancel undo release'.split(' '),
 );

@@ -40,7 +40,7 @@ export function jobCard(card: JobCardFacts, { now, viewer }: CardView): Markup {
   const isShownLive = last !== undefined && activity?.run?.id === last.id;
   return html`<article class="card job">
 <div class="job-head"><h3><a href="${jobHref(name)}">${name}</a></h3>${last !== undefined && runBadge(last)}</div>
-${job !== undefined && html`<p class="job-what">${whatItMoves(job)}.</p>`}
+${job !== undefined && html`<p class="job-what">${describeMove(job)}.</p>`}
 ${activity !== null ? html`<p class="job-why">${activityWords(activity, reading)}</p>` : need !== null && html`<p class="job-why ${need.tone}">${need.why}</p>`}
 <dl class="facts">${scheduleFacts(facts, reading)}${isShownLive ? '' : lastFact(card, reading)}</dl>
 ${history}
@@ -57,7 +57,7 @@ export function jobCells(card: JobCardFacts, { now, viewer }: CardView): Slot[] 
     html`<a class="job-name" href="${jobHref(name)}">${name}</a>`,
     last === undefined ? html`<span class="quiet">Never run</span>` : runBadge(last),
     last === undefined
-      ? job !== undefined && html`<span class="quiet">${whatItMoves(job)}.</span>`
+      ? job !== undefined && html`<span class="quiet">${describeMove(job)}.</span>`
       : lastWords(last, reading),
     nextWords(facts, reading),
     jobActions(card, viewer),
@@ -108,7 +108,12 @@ export function fact(term: string, description: Slot): Markup {
 }
 
 const WHAT: Readonly<Record<Run['kind'], string>> = {
-  ...{ run: 'Run', export: 'Run', plan: 'Plan', verify: 'Verification', retry: 'Retry', undo: 'Undo' },
+  run: 'Run',
+  export: 'Run',
+  plan: 'Plan',
+  verify: 'Verification',
+  retry: 'Retry',
+  undo: 'Undo',
   release: 'Release',
 };
 
@@ -184,7 +189,7 @@ export function scheduleWords(cron: string): string {
 }
 
 /** What a job moves, from where and to where. */
-export function whatItMoves(job: Job): Markup {
+export function describeMove(job: Job): Markup {
   if (job.kind === 'export') {
     const how = job.destination.mode === 'append' ? 'adds to' : 'writes';
     return html`Reads the ${exportedWords(job)} of the store <b>${job.store}</b> and ${how} ${placeWords(job.destination)}`;

@@ -9,6 +9,7 @@ import type { UploadTarget } from '../new-job/upload-targets.ts';
 import { settledRuns } from './activity.ts';
 import {
   activityWords,
+  describeMove,
   exportedWords,
   fact,
   type JobCardFacts,
@@ -16,7 +17,6 @@ import {
   jobHref,
   placeWords,
   scheduleFacts,
-  whatItMoves,
 } from './job-card.ts';
 import { clockNote } from './jobs-page.ts';
 import { type Page, problemList } from './page.ts';
@@ -44,7 +44,7 @@ export function jobPage({ card, keeper, runs, uploads, program, now }: JobPageFa
     title: facts.job,
     section: 'jobs',
     heading: html`${facts.job} ${last !== undefined && runBadge(last)}`,
-    body: html`${job !== undefined && html`<p class="page-lead">${whatItMoves(job)}.</p>`}
+    body: html`${job !== undefined && html`<p class="page-lead">${describeMove(job)}.</p>`}
 ${problems.length > 0 && html`<section class="notice bad"><h2>This job cannot run: its file has errors</h2>${problemList(problems)}<p>Correct the file and load this page again.</p></section>`}
 ${activity !== null ? html`<p class="notice">${activityWords(activity, reading)}</p>` : need !== null && problems.length === 0 && html`<p class="notice ${need.tone}">${need.why}</p>`}
 ${facts.schedule !== null && keeper !== 'worker' && clockNote(keeper, program)}

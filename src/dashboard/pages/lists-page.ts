@@ -12,11 +12,11 @@ import {
 import { exportHistory } from '../../run/export/export-history.ts';
 import type { Viewer } from '../access/sessions.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
-import { jobHref, keepsHistory, whatItMoves } from './job-card.ts';
+import { describeMove, jobHref, keepsHistory } from './job-card.ts';
 import { moment, type Reading, relative, serverTimezone } from './moment.ts';
 import { emptyBox, type Page, type Pages, pageOf, pager } from './page.ts';
 
-const LISTS_A_PAGE = 10;
+const LISTS_PER_PAGE = 10;
 /** A history may be on another machine: a page waits for it at most this long. */
 const READ_WITHIN_MS = 10_000;
 
@@ -39,7 +39,7 @@ export function listsPage(jobs: readonly ExportJob[]): Page {
           )
         : html`<ul class="cards">${jobs.map(
             (job) =>
-              html`<li><article class="card"><h2><a href="/lists/${encodeURIComponent(job.name)}">${job.name}</a></h2><p>${whatItMoves(job)}.</p></article></li>`,
+              html`<li><article class="card"><h2><a href="/lists/${encodeURIComponent(job.name)}">${job.name}</a></h2><p>${describeMove(job)}.</p></article></li>`,
           )}</ul>`,
   };
 }
@@ -67,8 +67,13 @@ export async function listPage(
   const { location, history } = await exportHistory(workspace.fileAccess(), job, signal);
   const { lists, moments } = listTrends(history);
   const facts: ListFacts = {
-    ...{ job: job.name, location, program, lists, moments, unreadable: history.unreadable },
-    shown: pageOf(lists, LISTS_A_PAGE, number),
+    job: job.name,
+    location,
+    program,
+    lists,
+    moments,
+    unreadable: history.unreadable,
+    shown: pageOf(lists, LISTS_PER_PAGE, number),
     reading: { now: context.clock(), timezone: job.schedule?.timezone ?? serverTimezone() },
   };
   return {

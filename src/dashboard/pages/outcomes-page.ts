@@ -9,9 +9,9 @@ import { emptyBox, type Page, pageOf, pager, tableBox } from './page.ts';
 import { filterForm, select } from './post-form.ts';
 import { refusePersonalData } from './record-page.ts';
 
-const RECORDS_A_PAGE = 50;
+const RECORDS_PER_PAGE = 50;
 /** A page reads no more records of a run than this; the command lists all. */
-const MOST_READ = 20_000;
+const MAX_READ = 20_000;
 const TEXT_SHOWN = 400;
 
 /** The outcome of each record of a run, filtered by outcome. PageError when neither runs nor the history knows the run. */
@@ -28,10 +28,10 @@ export async function outcomesPage(
   const outcome = RECORD_OUTCOMES.find((known) => known === asked);
   const records: RunRecord[] = [];
   for await (const batch of runRecords(context, { ...ledger, run, outcome })) {
-    records.push(...batch.slice(0, MOST_READ - records.length));
-    if (records.length >= MOST_READ) break;
+    records.push(...batch.slice(0, MAX_READ - records.length));
+    if (records.length >= MAX_READ) break;
   }
-  const shown = pageOf(records, RECORDS_A_PAGE, number);
+  const shown = pageOf(records, RECORDS_PER_PAGE, number);
   const href = (name: string | undefined, at: number) =>
     `/runs/${id}/outcomes?${new URLSearchParams({ ...(name === undefined ? {} : { outcome: name }), ...(at > 1 ? { page: String(at) } : {}) })}`;
   const link = (key: string) => historyHref({ store: ledger.store, target: ledger.target, key });
@@ -58,7 +58,7 @@ ${pager(shown, (at) => href(outcome, at))}
 const CHOICES = [['', 'All outcomes'], ...RECORD_OUTCOMES.map((name) => [name, name] as const)] as const;
 
 function recordsTable(records: readonly RunRecord[], count: number, link: (key: string) => string): Markup {
-  const caption = count === MOST_READ ? `The first ${MOST_READ} records` : `${count} records`;
+  const caption = count === MAX_READ ? `The first ${MAX_READ} records` : `${count} records`;
   return tableBox({
     caption,
     columns: columns('Key', ['Outcome', 'short'], 'From', ['What', 'bare']),

@@ -3,7 +3,7 @@ import type { Workspace } from '../../config/workspace.ts';
 import type { Run } from '../../model/run.ts';
 import { historyPlot } from '../../report/html/document-sections.ts';
 import type { JobFacts } from '../../report/run-facts.ts';
-import { asItStands } from '../../run/report/read-stored-report.ts';
+import { withLiveStatus } from '../../run/report/read-stored-report.ts';
 import type { AtWork, DashboardContext } from '../dashboard-context.ts';
 import { notFound } from '../guard/page-error.ts';
 import { uploadTargets } from '../new-job/upload-targets.ts';
@@ -64,7 +64,10 @@ async function readCard({ workspace, facts, runs, atWork, now }: CardSources): P
   const { job, problems } = workspace.inspectJob(facts.job);
   const timezone = facts.schedule?.timezone ?? serverTimezone();
   return {
-    ...{ facts, job, problems, timezone },
+    facts,
+    job,
+    problems,
+    timezone,
     activity: activityOf(runs, atWork),
     need: needOf({ last: facts.last, runs, problems }),
     history: await historyPlot(runs, { timezone, now }),
@@ -74,5 +77,5 @@ async function readCard({ workspace, facts, runs, atWork, now }: CardSources): P
 /** The latest runs of a job, newest first, with their current status. */
 async function standingRuns(context: DashboardContext['context'], job: string): Promise<Run[]> {
   const runs = await context.state.runs.list({ job, limit: RUNS_SHOWN });
-  return await Promise.all(runs.map((run) => asItStands(context, run)));
+  return await Promise.all(runs.map((run) => withLiveStatus(context, run)));
 }

@@ -16,7 +16,7 @@ import { type RecordExamples, recordExamples, showRecord } from '../../run/show-
 import type { Viewer } from '../access/sessions.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import { notFound, PageError } from '../guard/page-error.ts';
-import { keptRun, whileFewRead } from '../route-parts.ts';
+import { keptRun, limitConcurrentReads } from '../route-parts.ts';
 import { jobHref } from './job-card.ts';
 import { emptyBox, type Page } from './page.ts';
 import { filterForm } from './post-form.ts';
@@ -93,7 +93,7 @@ async function recordOf(dashboard: DashboardContext, run: Run, key: string): Pro
     const mapping = openMapping(workspace.mapping(job.mapping), job, workspace.fileAccess());
     const request = { job, store: workspace.store(job.store), mapping, resend: run.resend };
     const signal = AbortSignal.any([context.signal, timeout]);
-    const found = await whileFewRead(() => showRecord({ ...context, signal }, request, run, key));
+    const found = await limitConcurrentReads(() => showRecord({ ...context, signal }, request, run, key));
     if (found.kind === 'found') return recordMarkup(found.view);
     return suggestions(run.id, found.suggestions, found.source);
   } catch (error) {

@@ -81,7 +81,7 @@ export function registerPages(app: FastifyInstance, { dashboard }: Pick<RoutePar
     const content = await listPage(dashboard, workspace, job, query(request)['page'], request.viewer).catch(
       (error: unknown): Page => {
         // With paths relative to the workspace.
-        const why = dashboard.retell(sentenceOf(error).replaceAll(`${workspace.dir}${sep}`, ''));
+        const why = dashboard.redact(sentenceOf(error).replaceAll(`${workspace.dir}${sep}`, ''));
         const body = html`<p>${why}</p><p><a href="${jobHref(name)}">The job ${name}</a></p>`;
         const empty = emptyBox('The history cannot be read', body);
         return { title: `Lists of ${name}`, section: 'lists', body: empty };

@@ -7,9 +7,9 @@ import { runDocument } from '../../report/run-document.ts';
 import { withoutPersonalData } from '../../report/run-facts.ts';
 import { progressWords, shareOf } from '../../report/status-words.ts';
 import {
-  asItStands,
   laterRun,
   readStoredReport,
+  withLiveStatus,
   withShownFiles,
 } from '../../run/report/read-stored-report.ts';
 import { recordExamples } from '../../run/show-record.ts';
@@ -27,7 +27,7 @@ export async function runPage(dashboard: DashboardContext, id: string, viewer: V
   const { context, program } = dashboard;
   const { version, workspaceDir } = context;
   const kept = await keptRun(dashboard, id);
-  const stored = await readStoredReport(context, await asItStands(context, kept));
+  const stored = await readStoredReport(context, await withLiveStatus(context, kept));
   const facts = withShownFiles(withoutPersonalData(stored), workspaceDir);
   const { run } = facts;
   const later = await laterRun(context, kept);
@@ -100,8 +100,13 @@ function onlyTyped({
 }
 
 const KINDS: Readonly<Record<Run['kind'], string>> = {
-  ...{ run: 'Run of', export: 'Run of', plan: 'Plan of', verify: 'Verification of', retry: 'Retry of' },
-  ...{ undo: 'Undo of', release: 'Release of held records of' },
+  run: 'Run of',
+  export: 'Run of',
+  plan: 'Plan of',
+  verify: 'Verification of',
+  retry: 'Retry of',
+  undo: 'Undo of',
+  release: 'Release of held records of',
 };
 
 function kindWords({ kind, retryOf, undo, release }: Run): Markup {

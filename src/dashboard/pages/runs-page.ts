@@ -2,10 +2,10 @@ import { lastedMs, RUN_STATUSES, type Run, type RunStatus } from '../../model/ru
 import { columns, html, type Markup, runBadge, type TableParts } from '../../report/html/markup.ts';
 import { counted, formatDuration } from '../../report/printable.ts';
 import { figuresWords, kindOf, statusLabel } from '../../report/status-words.ts';
-import { asItStands } from '../../run/report/read-stored-report.ts';
+import { withLiveStatus } from '../../run/report/read-stored-report.ts';
 import type { Viewer } from '../access/sessions.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
-import { settledRuns, whyNotDone } from './activity.ts';
+import { failureReasonOf, settledRuns } from './activity.ts';
 import { jobHref } from './job-card.ts';
 import { moment, type Reading, readingOf, relative } from './moment.ts';
 import { BY_TIME, emptyBox, type Page, type Pages, pageOf, pager, tableBox } from './page.ts';
@@ -81,7 +81,7 @@ function address({ job, status }: RunsFilter, number: number): string {
 
 /** 20 runs of each of 50 jobs. */
 const LOOKED_AT = 1_000;
-const RUNS_A_PAGE = 25;
+const RUNS_PER_PAGE = 25;
 
 /** One page of the runs that match a filter. */
 export async function readRuns(
@@ -90,7 +90,7 @@ export async function readRuns(
   number: string | undefined,
 ): Promise<RunsPageFacts> {
   const listed = await context.state.runs.list({ limit: LOOKED_AT });
-  const standing = await Promise.all(listed.map((run) => asItStands(context, run)));
+  const standing = await Promise.all(listed.map((run) => withLiveStatus(context, run)));
   const fitting = standing
     .filter(({ job }) => filter.job === null || job === filter.job)
     .filter(({ status }) => filter.status === null || status === filter.status);
@@ -98,7 +98,7 @@ export async function readRuns(
   return {
     filter,
     jobs: [...jobs].sort(),
-    shown: pageOf(fitting, RUNS_A_PAGE, number),
+    shown: pageOf(fitting, RUNS_PER_PAGE, number),
     settled: settledRuns(standing),
     reading: readingOf(context),
     program,
@@ -137,7 +137,7 @@ export function runsTable(
 }
 
 function outcome(run: Run, settled: boolean): Markup {
-  const why = run.status === 'running' ? null : whyNotDone(run);
+  const why = run.status === 'running' ? null : failureReasonOf(run);
   return html`${runBadge(run, { settled })} <span class="totals">${figuresWords(run)}</span>${why !== null && html`<div class="why">${why}</div>`}`;
 }
 

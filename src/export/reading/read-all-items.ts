@@ -4,9 +4,9 @@ import { type FetchPage, type Item, type ItemKey, type ItemPage, PageAhead } fro
 /** How many items two neighbouring pages have in common if nothing changes between them. */
 const OVERLAP = 2;
 /** The most times that the whole list is read if its length does not match the items found. */
-const MOST_PASSES = 4;
+const MAX_PASSES = 4;
 /** The most requests, relative to those that an unchanged list needs; above that the list changes too fast to be read. */
-const MOST_REQUESTS = { factor: 6, more: 200 };
+const MAX_REQUESTS = { factor: 6, more: 200 };
 
 export interface ReadAllOptions {
   readonly fetch: FetchPage;
@@ -60,7 +60,7 @@ export async function* readAllItems(options: ReadAllOptions): AsyncGenerator<rea
   if (list.changed) {
     yield* list.head();
     if (list.lacks()) yield* list.head();
-    for (let passes = 1; list.lacks() && passes < MOST_PASSES; passes++) {
+    for (let passes = 1; list.lacks() && passes < MAX_PASSES; passes++) {
       const before = list.known;
       yield* list.pass();
       if (list.known === before) break;
@@ -218,7 +218,7 @@ class ChangingList {
 
   async #fetch(skip: number): Promise<ItemPage> {
     this.#requests++;
-    const { factor, more } = MOST_REQUESTS;
+    const { factor, more } = MAX_REQUESTS;
     const quiet = Math.max(this.#keys.size, this.#totals.last ?? 0) / this.#step;
     if (this.#requests > factor * quiet + more) {
       throw new StoreUnavailableError(

@@ -94,7 +94,7 @@ export async function readExported(folder: RunFolder): Promise<Exported | null> 
 /** The most that the API returns at once (storefront-api.md, section 8). */
 const LIMIT = 50;
 /** More concurrency does not make any store faster, and waiting pages cost memory. */
-const MOST_AT_ONCE = 64;
+const MAX_CONCURRENT = 64;
 /** The default and maximum number of items per page (storefront-api.md, section 8). */
 const PAGE_SIZES: readonly number[] = [30, 50];
 
@@ -144,7 +144,7 @@ export async function* readOrders(
       fetch: async (skip) =>
         itemPage(await storefront.orders({ limit: LIMIT, skip }, { ...options, signal }), skip),
       limit: LIMIT,
-      concurrency: Math.min(concurrency, MOST_AT_ONCE),
+      concurrency: Math.min(concurrency, MAX_CONCURRENT),
       what: 'orders',
       onProgress,
     });

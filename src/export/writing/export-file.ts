@@ -48,7 +48,8 @@ export async function openExportFile(access: FileAccess, job: ExportJob): Promis
   const destination = await openDestination(access, job);
   const { location, read } = destination;
   return {
-    ...{ location, read },
+    location,
+    read,
     write: (options) => writeItems(job, destination, options),
     history: (openTable, signal) => readHistory(job, destination, { openTable, signal }),
   };

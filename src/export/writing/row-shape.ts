@@ -165,7 +165,7 @@ export function pathOf(column: string): readonly string[] {
 }
 
 /** With more fields than this, orders have data as field names, such as ids. */
-const MOST_COLUMNS = 2_000;
+const MAX_COLUMNS = 2_000;
 
 /**
  * The columns of orders if the job names none: each field that has a value in some order, nested ones by their path;
@@ -208,8 +208,8 @@ export class FoundColumns {
     // In orders of one shape each column follows the previous one.
     if (this.#names[after + 1] === name) return after + 1;
     if (this.#filled.has(name)) return this.#names.indexOf(name);
-    if (this.#names.length === MOST_COLUMNS) {
-      throw new DestinationError(`The orders have more than ${MOST_COLUMNS} different fields.`, {
+    if (this.#names.length === MAX_COLUMNS) {
+      throw new DestinationError(`The orders have more than ${MAX_COLUMNS} different fields.`, {
         hint: 'Name the ones you need under `columns` in the job, or use format: jsonl, which keeps orders whole.',
       });
     }

@@ -8,12 +8,12 @@ import {
   neighbourMisaligned,
   type RecordBounds,
   recordOf,
-  strayRecord,
   tooManyRows,
+  ungroupedRow,
 } from './grouping.ts';
 
 /** The most unplaced rows that are kept until the next row with a key. */
-const MOST_UNPLACED = 1000;
+const MAX_UNPLACED = 1000;
 
 /**
  * Consecutive rows with the same key are a record. A row whose key cannot be read belongs to the previous or next
@@ -84,7 +84,7 @@ export class AdjacentGrouper implements Grouper {
     const certain = misaligned === undefined || this.#trusted(row) || key === this.#current?.key;
     if (key === undefined || !certain) {
       this.#unplaced.push(row);
-      if (this.#unplaced.length > MOST_UNPLACED) this.#giveUp();
+      if (this.#unplaced.length > MAX_UNPLACED) this.#giveUp();
       return;
     }
     if (this.#unplaced.length > 0) this.#place(key);
@@ -96,7 +96,7 @@ export class AdjacentGrouper implements Grouper {
     const current = this.#current;
     if (current?.key === key && current.size < this.#mostRows) return current;
     const tooMany = current?.key === key ? tooManyRows(current.firstLine, this.#mostRows) : undefined;
-    if (tooMany !== undefined) current?.charge(tooMany);
+    if (tooMany !== undefined) current?.addFault(tooMany);
     this.#flush();
     const block = new Block(key, tooMany ?? this.#nextFault);
     this.#nextFault = undefined;
@@ -126,7 +126,7 @@ export class AdjacentGrouper implements Grouper {
       } else if (nextKey !== undefined && named(row, nextKey)) {
         this.#blockOf(nextKey).add(row, reason);
       } else {
-        this.#out.push(strayRecord(row, reason));
+        this.#out.push(ungroupedRow(row, reason));
         this.#chargeNeighbours(row, current, nextKey);
       }
     }
@@ -135,7 +135,7 @@ export class AdjacentGrouper implements Grouper {
   /** A complete row that describes a record lacks only its own key; any other row may belong to a neighbour. */
   #chargeNeighbours(row: SourceRow, current: Block<string> | undefined, nextKey: string | undefined): void {
     if (row.misaligned === undefined && (this.#head === undefined || this.#head(row, 0))) return;
-    current?.charge(neighbourMisaligned(row.line));
+    current?.addFault(neighbourMisaligned(row.line));
     if (nextKey !== undefined) this.#nextFault = neighbourMisaligned(row.line);
   }
 
@@ -144,8 +144,8 @@ export class AdjacentGrouper implements Grouper {
     this.#unplaced = [];
     for (const row of rows) {
       const reason = row.misaligned?.reason ?? keyMissing(row.line);
-      this.#out.push(strayRecord(row, reason));
-      this.#current?.charge(neighbourMisaligned(row.line));
+      this.#out.push(ungroupedRow(row, reason));
+      this.#current?.addFault(neighbourMisaligned(row.line));
       this.#nextFault = neighbourMisaligned(row.line);
     }
   }
@@ -207,11 +207,11 @@ export class StartsGrouper implements Grouper {
       this.#begin(row, undefined);
     } else if (current === undefined) {
       const message = 'the row continues the product above it, but there is none';
-      this.#out.push(strayRecord(row, { code: 'nothing-to-continue', message, line: row.line }));
+      this.#out.push(ungroupedRow(row, { code: 'nothing-to-continue', message, line: row.line }));
     } else if (current.size >= this.#mostRows) {
       // Rejected piece by piece, so that it need not be kept as a whole.
       const fault = tooManyRows(current.firstLine, this.#mostRows);
-      current.charge(fault);
+      current.addFault(fault);
       this.#begin(row, fault);
     } else {
       current.add(row, current.rows.length > 0 ? undefined : current.fault);
@@ -224,7 +224,7 @@ export class StartsGrouper implements Grouper {
       this.#current.add(row, reason);
       return;
     }
-    if (beginning === 'unknown') this.#current?.charge(neighbourMisaligned(row.line));
+    if (beginning === 'unknown') this.#current?.addFault(neighbourMisaligned(row.line));
     this.#begin(row, reason);
   }
 
@@ -269,13 +269,13 @@ class Block<Key extends string | null> {
     return this.#all[0]?.line ?? 0;
   }
 
-  charge(reason: Reason): void {
+  addFault(reason: Reason): void {
     this.fault ??= reason;
   }
 
-  /** @param torn whether it may be only a part of a record. */
-  record(head: SourceRow | undefined, torn: boolean): RecordRows {
+  /** @param partial whether it may be only a part of a record. */
+  record(head: SourceRow | undefined, partial: boolean): RecordRows {
     const [rows, all] = [this.rows, this.#all];
-    return recordOf(all, { head: head ?? rows[0], rows, fault: this.fault, key: this.key, torn });
+    return recordOf(all, { head: head ?? rows[0], rows, fault: this.fault, key: this.key, partial });
   }
 }

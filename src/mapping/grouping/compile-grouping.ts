@@ -11,9 +11,9 @@ import {
   type Grouping,
   inFirstColumn,
   recordOf,
-  strayRecord,
   trustedKey,
   UNLINKED,
+  ungroupedRow,
 } from './grouping.ts';
 import { finishKeyed, finishReferred, ScratchGrouper } from './scratch-grouper.ts';
 
@@ -42,7 +42,7 @@ function rowGrouper(keyOf: (misaligned: SourceRow) => string | null): Grouper {
       rows.map((row) =>
         row.misaligned === undefined
           ? recordOf([row], { head: row, rows: [row] })
-          : strayRecord(row, row.misaligned.reason, keyOf(row)),
+          : ungroupedRow(row, row.misaligned.reason, keyOf(row)),
       ),
     end: () => [],
     bounds: { endBefore: () => [], begins: () => true },

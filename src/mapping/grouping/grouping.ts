@@ -53,7 +53,12 @@ export interface RowLinks {
 
 /** A row without relations: a record of its own. */
 export const UNLINKED: RowLinks = {
-  ...{ belongs: null, names: [], wants: [], silent: false, alone: false, stray: false },
+  belongs: null,
+  names: [],
+  wants: [],
+  silent: false,
+  alone: false,
+  stray: false,
 };
 
 /** How rows refer to each other. */
@@ -138,14 +143,21 @@ export function spansOf(rows: readonly SourceRow[]): readonly RowSpan[] {
 /** The record of these rows. `given`: what is known of it; a record of which nothing is known has no rows that can be read. */
 export function recordOf(all: readonly SourceRow[], given: Partial<RecordRows>): RecordRows {
   return {
-    ...{ head: undefined, rows: [], children: [], childOptions: undefined, fault: undefined, key: null },
-    ...{ spans: spansOf(all), counted: all.length, torn: false },
+    head: undefined,
+    rows: [],
+    children: [],
+    childOptions: undefined,
+    fault: undefined,
+    key: null,
+    spans: spansOf(all),
+    counted: all.length,
+    partial: false,
     ...given,
   };
 }
 
 /** A separate unreadable record: a row that belongs to no other record. */
-export function strayRecord(row: SourceRow, fault: Reason, key: string | null = null): RecordRows {
+export function ungroupedRow(row: SourceRow, fault: Reason, key: string | null = null): RecordRows {
   return recordOf([row], { fault, key });
 }
 

@@ -95,7 +95,9 @@ const BY_CHILDREN = `
 const RESOLVE: Readonly<Record<LinkKind, string>> = { key: BY_KEY, parent: BY_PARENT, children: BY_CHILDREN };
 
 const misalignedSchema = z.object({
-  ...{ reason: reasonSchema, cells: z.array(z.string()), firstFits: z.boolean() },
+  reason: reasonSchema,
+  cells: z.array(z.string()),
+  firstFits: z.boolean(),
 });
 
 /**
@@ -234,7 +236,7 @@ class SqliteScratch implements RowScratch {
    */
   #placeStrays(): void {
     const database = this.#database;
-    const charge = database.prepare('INSERT OR IGNORE INTO charges VALUES (?, ?, ?)');
+    const addFault = database.prepare('INSERT OR IGNORE INTO charges VALUES (?, ?, ?)');
     // A misaligned row of the record is a better reason than a missing row.
     const explain = database.prepare('INSERT OR REPLACE INTO charges VALUES (?, ?, ?)');
     const join = database.prepare('INSERT OR IGNORE INTO members VALUES (?, 2000000, ?)');
@@ -272,9 +274,9 @@ class SqliteScratch implements RowScratch {
         continue;
       }
       join.run(seq, seq);
-      charge.run(seq, JSON.stringify(reason), 0);
+      addFault.run(seq, JSON.stringify(reason), 0);
       if (read !== undefined && records.size === 0) {
-        for (const record of near) charge.run(record, JSON.stringify(neighbourMisaligned(line)), 1);
+        for (const record of near) addFault.run(record, JSON.stringify(neighbourMisaligned(line)), 1);
       }
     }
   }

@@ -72,14 +72,14 @@ export class ScratchGrouper implements Grouper {
   }
 
   #gathered(members: readonly Member[], tooMany: Reason | undefined): RecordRows {
-    const charge = members[0] === undefined ? undefined : this.#scratch.chargeOf(members[0].record);
+    const addFault = members[0] === undefined ? undefined : this.#scratch.chargeOf(members[0].record);
     const misaligned = members.find(({ row }) => row.misaligned !== undefined)?.row.misaligned?.reason;
-    const readable = charge?.keyKnown ?? true;
+    const readable = addFault?.keyKnown ?? true;
     return this.#finish({
       head: readable ? members.find(({ role }) => role === 'head')?.row : undefined,
       members: readable ? members.filter(({ role }) => role === 'member').map(({ row }) => row) : [],
       misaligned: members.flatMap(({ row }) => (row.misaligned === undefined ? [] : [row])),
-      fault: tooMany ?? charge?.reason ?? misaligned,
+      fault: tooMany ?? addFault?.reason ?? misaligned,
       spans: spansOf(distinct(members)),
       counted: new Set(members.flatMap(({ counted, row }) => (counted ? [row.seq] : []))).size,
     });
@@ -123,7 +123,8 @@ export function finishKeyed(
     children: members.filter((row) => row !== headRow),
     fault: fault ?? twice,
     key: gathered.misaligned.map(keyOf).find((key) => key !== null) ?? null,
-    ...{ spans, counted },
+    spans,
+    counted,
   });
 }
 

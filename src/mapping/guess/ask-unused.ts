@@ -5,7 +5,14 @@ import { SIZE } from './draft-spread.ts';
 import { type CandidateAnswer, meaningOf, type ProductColumn, type ProductGuess } from './guess.ts';
 import { readProductHeader } from './header-reading.ts';
 import type { ProductConcept } from './header-words.ts';
-import { booleanOf, mostly, readAmount, readCount, type SampledColumn, saysNone } from './sampled-column.ts';
+import {
+  booleanOf,
+  isMissingValue,
+  isMostly,
+  readAmount,
+  readCount,
+  type SampledColumn,
+} from './sampled-column.ts';
 
 /** What the mapping reads from unused columns, according to answers. */
 interface AppliedColumns {
@@ -133,7 +140,7 @@ const DISCOUNT = /^-?\d+(?:[.,]\d{1,2})?\s*(%?)$/;
 const DISCOUNT_STEPS = [{ replace: '^-|[ %]+$' }, { number: { decimal: 'either' } }] as const;
 
 function discountAnswers({ header, values }: ProductColumn): readonly Applying[] {
-  const discounts = values.filter((value) => !saysNone(value)).map((value) => DISCOUNT.exec(value));
+  const discounts = values.filter((value) => !isMissingValue(value)).map((value) => DISCOUNT.exec(value));
   if (discounts.includes(null)) return [];
   const percent = { value: 'percent', label: 'no: subtract this percentage from the price', format: '' };
   const amount = { value: 'amount', label: 'no: subtract this amount from the price', format: '' };
@@ -151,7 +158,7 @@ const DATES: readonly (readonly [pattern: RegExp, format: string])[] = [
 
 /** Whether the dates begin or end the sale; if no value shows it, also whether the day or the month is first. */
 function dateAnswers({ values }: ProductColumn): readonly Applying[] {
-  const dates = values.filter((value) => !saysNone(value));
+  const dates = values.filter((value) => !isMissingValue(value));
   const format = DATES.find(([pattern]) => dates.every((value) => pattern.test(value)))?.[1];
   if (format === undefined || dates.length === 0) return [];
   const both = (suffix: string, words: string, written: string) => [
@@ -180,7 +187,7 @@ function mayBePrice({ reading, ...column }: ProductColumn): boolean {
     meanings.length === 0 &&
     isCalled &&
     !qualifiers.isPerMeasure &&
-    mostly(column, (value) => readAmount(value) !== undefined)
+    isMostly(column, (value) => readAmount(value) !== undefined)
   );
 }
 
@@ -189,7 +196,7 @@ function isDiscount(value: string): boolean {
 }
 
 function isMarked(value: string): boolean {
-  return !saysNone(value) && booleanOf(value) !== false;
+  return !isMissingValue(value) && booleanOf(value) !== false;
 }
 
 /** Groups of columns with counts, each column for one warehouse or one variant. */
@@ -197,7 +204,7 @@ function spreadOver(
   columns: readonly ProductColumn[],
 ): ReadonlyMap<ProductConcept, readonly ProductColumn[]> {
   const groups = Map.groupBy(
-    columns.filter((column) => mostly(column, isCount)),
+    columns.filter((column) => isMostly(column, isCount)),
     (column) => partOf(column),
   );
   return new Map([...groups].flatMap(([part, group]) => (part && group.length > 1 ? [[part, group]] : [])));
@@ -205,7 +212,9 @@ function spreadOver(
 
 function isCount(value: string): boolean {
   const isPrice = /[.,]\d{2}$/.test(value) && readAmount(value) !== undefined;
-  return (readCount(value) !== undefined && !isPrice) || booleanOf(value) !== undefined || saysNone(value);
+  return (
+    (readCount(value) !== undefined && !isPrice) || booleanOf(value) !== undefined || isMissingValue(value)
+  );
 }
 
 /** The concept that a column covers for one warehouse or variant: `Stock Berlin`, `Size S`, or `XL`. */

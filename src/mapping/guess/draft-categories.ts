@@ -2,7 +2,7 @@ import type { CategoriesSpec } from '../spec/product-spec.ts';
 import type { Value } from '../spec/value.ts';
 import { named } from './draft-images.ts';
 import type { ProductColumn, ProductGuess } from './guess.ts';
-import { isText, mostly, type SampledColumn } from './sampled-column.ts';
+import { isMostly, isText, type SampledColumn } from './sampled-column.ts';
 
 /** The categories: names, lists of names, or paths. Undefined also while a question is open. */
 export function draftCategories(guess: ProductGuess): CategoriesSpec | Value | undefined {
@@ -49,7 +49,7 @@ export function draftCategories(guess: ProductGuess): CategoriesSpec | Value | u
 function isKind(column: SampledColumn): boolean {
   const isCalled = /(?:^|@|[._ ])type$/i.test(column.header) && !/product.type$/i.test(column.header);
   const isConstant = column.values.length > 1 && column.distinct === 1;
-  return mostly(column, (value) => KINDS.has(value.toLowerCase())) || (isCalled && isConstant);
+  return isMostly(column, (value) => KINDS.has(value.toLowerCase())) || (isCalled && isConstant);
 }
 
 /** Words of shops for kinds of products. */

@@ -3,10 +3,10 @@ import { countedShare, meaningOf, type ProductGuess } from './guess.ts';
 import type { ProductConcept } from './header-words.ts';
 import {
   isAddresses,
+  isMostly,
   isPictureFile,
   isPictures,
   listedAddresses,
-  mostly,
   type SampledColumn,
 } from './sampled-column.ts';
 
@@ -16,14 +16,14 @@ const IMAGE_CONCEPTS: readonly ProductConcept[] = ['image'];
 export function draftImages(guess: ProductGuess, isGrouped: boolean): Value | undefined {
   const given = guess.given('images');
   if (given === 'none') return undefined;
-  const holds = (column: SampledColumn) => mostly(column, isAddresses);
+  const holds = (column: SampledColumn) => isMostly(column, isAddresses);
   const called = guess.free.filter(
     (column) => meaningOf(column, IMAGE_CONCEPTS) !== undefined && column.values.length > 0,
   );
-  const pictures = guess.free.filter((column) => mostly(column, isPictures));
+  const pictures = guess.free.filter((column) => isMostly(column, isPictures));
   const addressed = called.filter(holds);
   const found = given !== undefined ? [given] : addressed.length > 0 ? addressed : pictures;
-  const files = called.filter((column) => mostly(column, isPictureFile));
+  const files = called.filter((column) => isMostly(column, isPictureFile));
   const [file] = files;
   const base =
     found.length > 0 || file === undefined

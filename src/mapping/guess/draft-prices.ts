@@ -12,11 +12,11 @@ import {
 } from './guess.ts';
 import { currencyCode, type ProductConcept } from './header-words.ts';
 import {
-  mostly,
+  isMissingValue,
+  isMostly,
   type NumberSigns,
   readAmount,
   type SampledColumn,
-  saysNone,
   shareOf,
   signsOf,
 } from './sampled-column.ts';
@@ -29,8 +29,8 @@ export interface PriceDraft {
 }
 
 const isAmount = (value: string) => readAmount(value) !== undefined;
-const mayBeAmount = (value: string) => isAmount(value) || saysNone(value);
-const fits = (column: SampledColumn) => shareOf(column, isAmount) > 0 && mostly(column, mayBeAmount);
+const mayBeAmount = (value: string) => isAmount(value) || isMissingValue(value);
+const fits = (column: SampledColumn) => shareOf(column, isAmount) > 0 && isMostly(column, mayBeAmount);
 const shown = (column: SampledColumn) => countedShare(column, isAmount, 'are amounts');
 
 /**
@@ -257,7 +257,7 @@ function doubtfulWas(
     const compared = `'${column.header}' is above '${price.header}' on ${above} of ${pairs.length} rows and below it on ${below}`;
     if (called.length === 0) {
       const isLikely = above > 1 && below === 0 && pairs.every(([now, before]) => before <= now * MAX_MARKUP);
-      const isWritten = shareOf(price, hasCents) < 0.5 || mostly(column, hasCents);
+      const isWritten = shareOf(price, hasCents) < 0.5 || isMostly(column, hasCents);
       return isLikely && isWritten ? [{ column, reason: `${compared}; its header is not known` }] : [];
     }
     if (!fits(column)) {
@@ -339,7 +339,7 @@ function draftCurrency(
     field: 'currency',
     what: 'the currency',
     concepts: ['currency'],
-    fits: (one) => mostly(one, (value) => /^(?:\p{L}{2,3}|\p{Sc}|\p{L}+\.?)$/u.test(value)),
+    fits: (one) => isMostly(one, (value) => /^(?:\p{L}{2,3}|\p{Sc}|\p{L}+\.?)$/u.test(value)),
     shown: (one) => countedShare(one, () => true, `are ${[...new Set(one.values)].slice(0, 3).join(', ')}`),
   });
   const inColumn = [...new Set(column?.values ?? [])];
@@ -413,7 +413,7 @@ function amountSteps(
   sendsFrom: boolean,
 ): readonly Transform[] {
   const amounts = values.flatMap((value) => readAmount(value) ?? []);
-  const none = [...new Set(values.filter(saysNone).map((value) => value.toLowerCase()))];
+  const none = [...new Set(values.filter(isMissingValue).map((value) => value.toLowerCase()))];
   const from = [...new Set(amounts.flatMap((amount) => amount.from?.toLowerCase() ?? []))];
   return [
     ...(none.length === 0

@@ -19,8 +19,8 @@ import {
   isCode,
   isGtin,
   isHtml,
+  isMostly,
   isText,
-  mostly,
   type SampledColumn,
   shareOf,
   visibilityOf,
@@ -116,7 +116,7 @@ function pickSku(guess: ProductGuess): ProductColumn | undefined {
     field: 'sku',
     what: 'the SKU',
     concepts: ['sku'],
-    fits: (column) => mostly(column, isCode) && !isRowNumber(guess, column),
+    fits: (column) => isMostly(column, isCode) && !isRowNumber(guess, column),
     shown,
     prefer: ({ header }) => /^(?:product |variant )?sku$/i.test(header.replaceAll('_', ' ').trim()),
   });
@@ -125,7 +125,7 @@ function pickSku(guess: ProductGuess): ProductColumn | undefined {
   if (guess.free.some((column) => meaningOf(column, ['sku'])?.how === 'exact' && isCodes(column)))
     return undefined;
   const ean = guess.columns.filter(
-    (column) => meaningOf(column, ['gtin']) !== undefined && mostly(column, isGtin),
+    (column) => meaningOf(column, ['gtin']) !== undefined && isMostly(column, isGtin),
   );
   const [only, second] = ean;
   if (only === undefined || second !== undefined) return undefined;
@@ -187,7 +187,7 @@ function pickTitle(guess: ProductGuess, sku: ProductColumn | undefined): Product
   );
   const [only, second] = texts.filter(
     (column) =>
-      !mostly(column, isCode) &&
+      !isMostly(column, isCode) &&
       column.distinct === column.values.length &&
       shareOf(column, isShortName) === 1,
   );
@@ -242,17 +242,17 @@ function draftUpdate(guess: ProductGuess, sku: ProductColumn): ProductMappingSpe
   };
 }
 
-const LONGEST_NAME = 80;
+const MAX_NAME_LENGTH = 80;
 
 function isShortName(value: string): boolean {
-  return value.length <= LONGEST_NAME && !isHtml(value) && !/[.!?]$|\n/.test(value);
+  return value.length <= MAX_NAME_LENGTH && !isHtml(value) && !/[.!?]$|\n/.test(value);
 }
 
 function pickDescription(guess: ProductGuess): ProductColumn | undefined {
   const choice = {
     field: 'description',
     what: 'the description',
-    fits: (column: SampledColumn) => mostly(column, (value) => /\p{L}/u.test(value) && !isAddresses(value)),
+    fits: (column: SampledColumn) => isMostly(column, (value) => /\p{L}/u.test(value) && !isAddresses(value)),
     shown: (column: SampledColumn) =>
       shareOf(column, isHtml) > 0 ? countedShare(column, isHtml, 'are HTML, sent as it is') : nothing(),
   };
@@ -397,7 +397,7 @@ function draftHidden(guess: ProductGuess): ProductSpec['hidden'] {
         ((meaningOf(one, ['visible', 'hidden'])?.how === 'exact' &&
           (!isStatus(one) || one.values.some(isUnpublished))) ||
           ((one.reading.mentions.has('visible') || one.reading.mentions.has('hidden')) &&
-            (mostly(one, isWord) || one.values.some(isUnpublished)))),
+            (isMostly(one, isWord) || one.values.some(isUnpublished)))),
     );
     const [first] = unclear;
     if (first !== undefined && guess.answers['column.visible'] === undefined) {

@@ -7,25 +7,25 @@ import { weightUnit } from './header-words.ts';
 import {
   availabilityOf,
   booleanOf,
-  mostly,
+  isMissingValue,
+  isMostly,
   readAmount,
   readCount,
   readWeight,
-  saysNone,
   shareOf,
   signsOf,
 } from './sampled-column.ts';
 
 /** The stock: a number of pieces, or words that say whether there are any. */
 export function draftQuantity(guess: ProductGuess): Value | undefined {
-  const isCount = (value: string) => readCount(value) !== undefined || saysNone(value);
+  const isCount = (value: string) => readCount(value) !== undefined || isMissingValue(value);
   const isWord = (value: string) => availabilityOf(value) !== undefined || booleanOf(value) !== undefined;
   const count = guess.pick({
     field: 'quantity',
     what: 'the stock',
     concepts: ['quantity'],
     fits: (column) =>
-      shareOf(column, isCount) >= 0.5 && mostly(column, (value) => isCount(value) || isWord(value)),
+      shareOf(column, isCount) >= 0.5 && isMostly(column, (value) => isCount(value) || isWord(value)),
     shown: (column) =>
       countedShare(column, (value) => readCount(value) !== undefined, 'are numbers of pieces'),
   });
@@ -51,7 +51,7 @@ export function draftQuantity(guess: ProductGuess): Value | undefined {
     const unclear = guess.free.filter(
       (column) =>
         (column.reading.mentions.has('quantity') || column.reading.mentions.has('availability')) &&
-        mostly(column, (value) => isCount(value) || isWord(value)),
+        isMostly(column, (value) => isCount(value) || isWord(value)),
     );
     const [only, second] = unclear;
     if (only !== undefined && second === undefined && guess.answers['column.quantity'] === undefined)
@@ -116,7 +116,7 @@ export function draftQuantity(guess: ProductGuess): Value | undefined {
 
 /** What a word in the stock means; undefined while that is asked. */
 function stockOf(guess: ProductGuess, column: ProductColumn, word: string): string | undefined {
-  if (saysNone(word)) return 'available';
+  if (isMissingValue(word)) return 'available';
   const known = availabilityOf(word) ?? booleanOf(word);
   if (known !== undefined) return known ? 'available' : 'sold-out';
   return guess.askWord(word, column, {
@@ -133,7 +133,7 @@ export function draftWeight(guess: ProductGuess): VariantsSpec['weight'] {
     field: 'weight',
     what: 'the weight',
     concepts: ['weight'],
-    fits: (one) => mostly(one, isWeight),
+    fits: (one) => isMostly(one, isWeight),
     shown: (one) => countedShare(one, isWeight, 'are weights'),
   });
   if (column === undefined) return undefined;

@@ -3,7 +3,7 @@ import type { Value } from '../spec/value.ts';
 import { meaningOf, type ProductColumn, type ProductGuess } from './guess.ts';
 import { readProductHeader } from './header-reading.ts';
 import { HEADER_WORDS, LANGUAGES } from './header-words.ts';
-import { booleanOf, readAmount, saysNone } from './sampled-column.ts';
+import { booleanOf, isMissingValue, readAmount } from './sampled-column.ts';
 
 /** Columns that each are one variant of the products. */
 export interface SpreadDraft {
@@ -182,7 +182,7 @@ function isStock(value: string): boolean {
 }
 
 function isPrice(value: string): boolean {
-  return readAmount(value) !== undefined || saysNone(value);
+  return readAmount(value) !== undefined || isMissingValue(value);
 }
 
 /** Whether numbers grow from size to size in every row, as measures of clothes do. */

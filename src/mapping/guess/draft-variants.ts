@@ -3,7 +3,7 @@ import type { OptionsSpec, VariantsSpec } from '../spec/product-spec.ts';
 import type { Value } from '../spec/value.ts';
 import { meaningOf, nameOf, type ProductColumn, type ProductGuess } from './guess.ts';
 import type { ProductConcept } from './header-words.ts';
-import { isCode, isText, mostly } from './sampled-column.ts';
+import { isCode, isMostly, isText } from './sampled-column.ts';
 
 /** How the rows of a file belong to products. */
 export interface VariantDraft {
@@ -25,7 +25,7 @@ export function draftVariants(
 ): VariantDraft | undefined {
   const parent = guess.free.find(
     (column) =>
-      meaningOf(column, ['parent'])?.how === 'exact' && column.values.length > 0 && mostly(column, isCode),
+      meaningOf(column, ['parent'])?.how === 'exact' && column.values.length > 0 && isMostly(column, isCode),
   );
   const given = guess.answers['group'];
   const option = guess.given('option');
@@ -33,7 +33,7 @@ export function draftVariants(
     (column) =>
       column.values.length > 0 &&
       meaningOf(column, ['size', 'color', 'option', 'material'])?.how === 'exact' &&
-      mostly(column, (value) => value.length <= LONGEST_CHOICE),
+      isMostly(column, (value) => value.length <= MAX_CHOICE_LENGTH),
   );
   if (given?.toLowerCase() === 'none' || option === 'none') return ALONE;
   const choices = option === undefined ? called : [option];
@@ -86,7 +86,7 @@ export function draftVariants(
   return ALONE;
 }
 
-const LONGEST_CHOICE = 60;
+const MAX_CHOICE_LENGTH = 60;
 
 /** Asks about sizes or colours that a row lists in one cell: each variant needs its own row. */
 function listsChoices(guess: ProductGuess, choices: readonly ProductColumn[]): boolean {

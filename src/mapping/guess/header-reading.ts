@@ -115,7 +115,7 @@ function wordsOf(header: string): string[] {
   ).filter((word) => word !== '%');
 }
 
-const MOST_PATH = 6;
+const MAX_PATH_DEPTH = 6;
 
 function readHeader<Concept extends string>(header: string, index: Index<Concept>): HeaderReading<Concept> {
   const text = header
@@ -130,7 +130,7 @@ function readHeader<Concept extends string>(header: string, index: Index<Concept
     .split(/\[\]\.?|[.@/>]|\b\p{L}+:(?=\p{L})/u)
     .map((part) => part.trim())
     .filter((part) => part !== '');
-  if (/\s/.test(text) || parts.length < 2 || parts.length > MOST_PATH) {
+  if (/\s/.test(text) || parts.length < 2 || parts.length > MAX_PATH_DEPTH) {
     return parts.length === 1 && parts[0] !== text ? understood(parts[0] ?? '', index) : whole;
   }
   const last = parts.at(-1) ?? '';

@@ -25,8 +25,8 @@ import type { ContactConcept } from './header-words.ts';
 import {
   booleanOf,
   isEmail,
+  isMostly,
   isPhone,
-  mostly,
   readAmount,
   type SampledColumn,
   sampleColumns,
@@ -332,7 +332,7 @@ function draftContact(guess: Guess<ContactConcept>): ContactMappingSpec | undefi
       isRequired: field === 'email',
       prefer: ({ reading }) => (reading.qualifiers.number ?? 1) === 1 && reading.meanings.length === 1,
     });
-  const emails = (column: SampledColumn) => mostly(column, isEmail);
+  const emails = (column: SampledColumn) => isMostly(column, isEmail);
   const shownEmails = (column: SampledColumn) => countedShare(column, isEmail, 'are e-mail addresses');
   let email = pick('email', 'the e-mail address', emails, shownEmails);
   if (email === undefined && guess.questions.length === 0) {
@@ -345,7 +345,7 @@ function draftContact(guess: Guess<ContactConcept>): ContactMappingSpec | undefi
       guess.askColumn('email', 'the e-mail address', candidates, reason, null);
     }
   }
-  const words = (column: SampledColumn) => mostly(column, (value) => /\p{L}/u.test(value));
+  const words = (column: SampledColumn) => isMostly(column, (value) => /\p{L}/u.test(value));
   let first = pick('firstName', 'the first name', words);
   let last = pick('lastName', 'the last name', words);
   const name = pick('name', 'the name', words);
@@ -363,7 +363,7 @@ function draftContact(guess: Guess<ContactConcept>): ContactMappingSpec | undefi
     if (first === undefined) first = name;
     else last = name;
   }
-  const phones = (column: SampledColumn) => mostly(column, isPhone);
+  const phones = (column: SampledColumn) => isMostly(column, isPhone);
   const phone = pick('phone', 'the phone', phones);
   const mobile = pick('mobile', 'the mobile phone', phones);
   const address = pick('address', 'the address');
@@ -374,7 +374,7 @@ function draftContact(guess: Guess<ContactConcept>): ContactMappingSpec | undefi
   askAddressParts(guess);
   const tags = pick('tags', 'tags');
   const isFlag = (value: string) => booleanOf(value) !== undefined;
-  const flags = (column: SampledColumn) => column.values.length > 0 && column.distinct <= MOST_FLAGS;
+  const flags = (column: SampledColumn) => column.values.length > 0 && column.distinct <= MAX_FLAGS;
   const shownFlags = (column: SampledColumn) => countedShare(column, isFlag, 'are yes or no');
   const subscribed = pick('subscribed', 'whether the contact gets e-mails', flags, shownFlags);
   const unsubscribed =
@@ -462,7 +462,7 @@ function askAddressParts(guess: Guess<ContactConcept>): void {
   for (const field of ADDRESS_FIELDS.filter((one) => !taken.includes(one))) {
     if (guess.given(field) !== undefined || guess.isAsked(field)) continue;
     const candidates = unknown.filter(
-      (column) => column.reading.mentions.has(field) || (field === 'zip' && mostly(column, isPostalCode)),
+      (column) => column.reading.mentions.has(field) || (field === 'zip' && isMostly(column, isPostalCode)),
     );
     const what = `the ${COLUMN_FIELDS.contacts[field]?.toLowerCase()} of the address`;
     if (candidates.length > 0)
@@ -481,7 +481,7 @@ function isPostalCode(value: string): boolean {
 }
 
 /** A column of flags has no more different values. */
-const MOST_FLAGS = 4;
+const MAX_FLAGS = 4;
 
 function optional<Key extends string, T>(key: Key, value: T | undefined): Partial<Record<Key, T>> {
   return value === undefined ? {} : ({ [key]: value } as Partial<Record<Key, T>>);

@@ -37,7 +37,7 @@ export function shareOf({ values }: SampledColumn, test: (value: string) => bool
 }
 
 /** Whether nearly all values meet a test: a column of amounts may have a few words, whose rows are rejected with a reason. */
-export function mostly(column: SampledColumn, test: (value: string) => boolean): boolean {
+export function isMostly(column: SampledColumn, test: (value: string) => boolean): boolean {
   return shareOf(column, test) >= 0.8;
 }
 
@@ -94,7 +94,7 @@ const NO_PRICE: ReadonlySet<string> = new Set(
 );
 
 /** Whether a text stands for a missing value: `on request`, `-`. */
-export function saysNone(value: string): boolean {
+export function isMissingValue(value: string): boolean {
   return NO_PRICE.has(value.toLowerCase());
 }
 
@@ -303,7 +303,7 @@ export function readWeight(value: string): WrittenWeight | undefined {
 /** Whether a column holds words: neither amounts nor addresses. */
 export function isText(column: SampledColumn): boolean {
   return (
-    mostly(column, (value) => /\p{L}/u.test(value) && !isEmail(value) && !isAddresses(value)) &&
-    mostly(column, (value) => readAmount(value) === undefined)
+    isMostly(column, (value) => /\p{L}/u.test(value) && !isEmail(value) && !isAddresses(value)) &&
+    isMostly(column, (value) => readAmount(value) === undefined)
   );
 }

@@ -17,7 +17,7 @@ import { isList, refuse, Unreadable } from '../values/cell.ts';
 import { compileCondition } from '../values/compile-condition.ts';
 import { compileField, compileFlag } from '../values/field.ts';
 import { compileSubscription } from './compile-subscription.ts';
-import { compileVariantPatches, compileVariants, type NotForSale } from './compile-variants.ts';
+import { compileVariantPatches, compileVariants, type SkippedProduct } from './compile-variants.ts';
 import type { WeightUnit } from './compile-weight.ts';
 import type { Clock } from './pricing.ts';
 
@@ -38,12 +38,12 @@ export function compileProduct(
   const fill = compileFields(scope, spec, {
     blankTitle: 'reject',
     typeOf: compileType(scope, spec),
-    buy(rows, draft) {
-      const bought = variantsOf(rows);
-      if ('skipped' in bought) return bought;
-      draft.options = bought.options;
-      draft.variants = bought.variants;
-      return bought;
+    readVariants(rows, draft) {
+      const readResult = variantsOf(rows);
+      if ('skipped' in readResult) return readResult;
+      draft.options = readResult.options;
+      draft.variants = readResult.variants;
+      return readResult;
     },
   });
   return (rows, url) => {
@@ -69,7 +69,7 @@ export function compilePatch(
   const fill = compileFields(scope, spec, {
     blankTitle: 'leave-out',
     typeOf: compileSaidType({ ...scope, problems: new Problems() }, spec.product.type),
-    buy(rows) {
+    readVariants(rows) {
       const changed = variantsOf(rows);
       variants = changed.variants;
       return changed;
@@ -86,15 +86,18 @@ interface FieldRules {
   readonly blankTitle: 'reject' | 'leave-out';
   readonly typeOf: (...args: Parameters<TypeOf>) => ProductType | undefined;
   /** Reads the variants, and gives the rows that they come from, or why the product is left out. */
-  readonly buy: (rows: RecordRows, draft: Draft) => { readonly rows: readonly SourceRow[] } | NotForSale;
+  readonly readVariants: (
+    rows: RecordRows,
+    draft: Draft,
+  ) => { readonly rows: readonly SourceRow[] } | SkippedProduct;
 }
 
 /** Compiles what fills a draft, field by field, in the order in which they are sent. */
 function compileFields(
   scope: Scope,
   spec: ProductMappingSpec,
-  { blankTitle, typeOf, buy }: FieldRules,
-): (rows: RecordRows, draft: Draft, url: string | undefined) => ReturnType<FieldRules['buy']> {
+  { blankTitle, typeOf, readVariants }: FieldRules,
+): (rows: RecordRows, draft: Draft, url: string | undefined) => ReturnType<FieldRules['readVariants']> {
   const { product } = spec;
   const text = (key: 'title' | 'description' | 'file') => {
     const blank = key === 'title' ? blankTitle : 'leave-out';
@@ -144,19 +147,21 @@ function compileFields(
         }
         const belongsTo = reads('categories') ? categories?.(rows) : undefined;
         if (belongsTo !== undefined) draft.categories = belongsTo;
-        const bought = reads('options') ? buy(rows, draft) : { rows: [] };
-        if ('skipped' in bought) return bought;
+        const readResult = reads('options') ? readVariants(rows, draft) : { rows: [] };
+        if ('skipped' in readResult) return readResult;
         const recurring =
-          bought.rows.length > 0 && reads('subscription') ? subscription(rows, bought.rows) : undefined;
+          readResult.rows.length > 0 && reads('subscription')
+            ? subscription(rows, readResult.rows)
+            : undefined;
         if (recurring !== undefined) draft.subscription = recurring;
         const sold = reads('file') ? file?.(rows) : undefined;
         if (typeof sold === 'string') {
           if (!isAddress(sold)) refuse('file-not-an-address', 'the file is not an http address');
           draft.file = sold;
         }
-        const type = reads('type') ? typeOf(rows, bought.rows, draft.file !== undefined) : undefined;
+        const type = reads('type') ? typeOf(rows, readResult.rows, draft.file !== undefined) : undefined;
         if (type !== undefined) draft.type = type;
-        return bought;
+        return readResult;
       } catch (error) {
         faults.leaveOut(unread, field, error);
       }

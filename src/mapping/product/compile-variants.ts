@@ -32,10 +32,10 @@ interface ProductVariants {
 }
 
 /** Reads the options and variants of a product, or the reason for leaving it out. Throws Unreadable. */
-type VariantsReader = (rows: RecordRows) => ProductVariants | NotForSale;
+type VariantsReader = (rows: RecordRows) => ProductVariants | SkippedProduct;
 
 /** The reason for leaving out a product without any price. */
-export interface NotForSale {
+export interface SkippedProduct {
   readonly skipped: Reason;
 }
 
@@ -66,13 +66,13 @@ export function compileVariants(
   const spread = compileSpreadColumns(scope, spec);
   const fields = compileVariantFields(spread?.scope ?? scope, spec, context);
   const reader = compileOptions(scope, spec, spread);
-  const rowsOf = compileBoughtRows(scope, spec, spread);
+  const rowsOf = compilePricedRows(scope, spec, spread);
   const rules = optionRules(scope, spec);
   const combines = options?.combine === true;
   const choosesNone = combines && options.values === undefined;
   return (rows) => {
-    const { bought, alone } = rowsOf(rows, choosesNone);
-    return readVariants(rows, bought, alone, {
+    const { priced, alone } = rowsOf(rows, choosesNone);
+    return readVariants(rows, priced, alone, {
       fields,
       reader,
       rules,
@@ -95,20 +95,20 @@ export function compileVariantPatches(
   const fields = compileVariantFields(spread?.scope ?? scope, spec, context);
   const { pricing, quantity, sku, weight } = fields;
   const isAbout = [pricing, quantity, sku, weight, spec.options].some((field) => field !== undefined);
-  const rowsOf = compileBoughtRows(scope, spec, spread);
+  const rowsOf = compilePricedRows(scope, spec, spread);
   const reader = spec.options === undefined ? undefined : compileOptions(scope, spec, spread);
   const { none } = optionRules(scope, spec);
   return (rows) => {
-    const { bought } = rowsOf(rows, false);
-    if (!isAbout) return { variants: [], rows: bought };
-    const table = reader?.(rows, bought);
-    const variants = bought.map((row, index): VariantPatch => {
+    const { priced } = rowsOf(rows, false);
+    if (!isAbout) return { variants: [], rows: priced };
+    const table = reader?.(rows, priced);
+    const variants = priced.map((row, index): VariantPatch => {
       const parts = readParts(fields, row, 'leave-out');
       const variant = table === undefined ? parts : { options: chosen(table, index, none), ...parts };
       fields.trace?.made(variant, row);
       return variant;
     });
-    return { variants, rows: bought };
+    return { variants, rows: priced };
   };
 }
 
@@ -185,14 +185,14 @@ function compileOptions(
 }
 
 /** Reads the rows that a product is bought as, with what they inherit; `alone`: the head row is the only one. */
-function compileBoughtRows(
+function compilePricedRows(
   scope: Scope,
   spec: ProductMappingSpec,
   spread: SpreadColumns | undefined,
 ): (
   rows: RecordRows,
   choosesNone: boolean,
-) => { readonly bought: readonly SourceRow[]; readonly alone: boolean } {
+) => { readonly priced: readonly SourceRow[]; readonly alone: boolean } {
   const rowsOf = compileVariantRows(scope, spec);
   const path = ['variants', 'inherit'];
   const inherit = inheriting({ ...scope, field: 'inherit' }, path, spec.variants.inherit ?? []);
@@ -200,8 +200,8 @@ function compileBoughtRows(
     const own = choosesNone ? [] : rowsOf(rows);
     const alone = own.length === 0;
     const taken = alone ? (rows.head === undefined ? [] : [rows.head]) : own;
-    const bought = rows.head === undefined ? taken : inherit(taken, rows.head);
-    return spread === undefined ? { bought, alone } : { bought: spread.expand(bought), alone: false };
+    const priced = rows.head === undefined ? taken : inherit(taken, rows.head);
+    return spread === undefined ? { priced, alone } : { priced: spread.expand(priced), alone: false };
   };
 }
 
@@ -217,7 +217,7 @@ function readVariants(
     /** What the mapping says of all options; else their variants decide. */
     readonly advanced: boolean | undefined;
   },
-): ProductVariants | NotForSale {
+): ProductVariants | SkippedProduct {
   const { fields, reader, rules, combines } = compiled;
   if (variantRows.length > 0 && variantRows.every((row) => fields.pricing?.isBlank(row) === true)) {
     const line = rows.head?.line ?? variantRows[0]?.line;

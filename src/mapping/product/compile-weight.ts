@@ -11,14 +11,27 @@ export type WeightUnit = 'g' | 'kg' | 'lb' | 'oz';
 
 const UNIT_GRAMS = new Map(
   Object.entries({
-    ...{ mg: 0.001, g: 1, gr: 1, gram: 1, grams: 1, kg: 1000, kgs: 1000, kilogram: 1000, kilograms: 1000 },
-    ...{ oz: 28.349523125, ounce: 28.349523125, ounces: 28.349523125 },
-    ...{ lb: 453.59237, lbs: 453.59237, pound: 453.59237, pounds: 453.59237 },
+    mg: 0.001,
+    g: 1,
+    gr: 1,
+    gram: 1,
+    grams: 1,
+    kg: 1000,
+    kgs: 1000,
+    kilogram: 1000,
+    kilograms: 1000,
+    oz: 28.349523125,
+    ounce: 28.349523125,
+    ounces: 28.349523125,
+    lb: 453.59237,
+    lbs: 453.59237,
+    pound: 453.59237,
+    pounds: 453.59237,
   }).map(([name, grams]) => [name, Decimal.of(grams)]),
 );
 
 /** The longest name of a unit. */
-const LONGEST_UNIT = 12;
+const MAX_UNIT_LENGTH = 12;
 
 /** How to read the number in a cell with a unit. */
 const AMOUNT = { ...PLAIN_NUMBER, otherwise: 'blank' } as const;
@@ -26,7 +39,7 @@ const AMOUNT = { ...PLAIN_NUMBER, otherwise: 'blank' } as const;
 /** Weights are sent with a precision of a millionth of the store's unit: further digits are noise of the conversion. */
 const DIGITS = 6;
 /** A quotient with more digits is rounded to 15 of them. */
-const MOST_GRAMS = 1e15;
+const MAX_GRAMS = 1e15;
 
 /** Compiles the weight of a variant into the store's unit. */
 export function compileWeight(
@@ -73,7 +86,7 @@ function weightInCell(
     read: (row, n) => {
       const cell = written.read(row, n);
       if (typeof cell !== 'string') return cell;
-      const unit = /(?<!\p{L})\p{L}+\.?$/u.exec(cell.slice(-LONGEST_UNIT))?.[0] ?? '';
+      const unit = /(?<!\p{L})\p{L}+\.?$/u.exec(cell.slice(-MAX_UNIT_LENGTH))?.[0] ?? '';
       const amount = readNumber(cell.slice(0, cell.length - unit.length).trim(), AMOUNT, scope.quote);
       return typeof amount === 'number'
         ? inStoreUnit(amount, unit === '' ? storeUnit : unit.replace('.', ''), storeUnit, scope.quote)
@@ -93,7 +106,7 @@ function inStoreUnit(
   const name = unit.trim().toLowerCase();
   if (name === storeUnit) return weight;
   // The usual case, without a decimal: a quotient of integers is the nearest number to it, as below.
-  if (name === 'g' && storeUnit === 'kg' && Number.isInteger(weight) && weight > 0 && weight < MOST_GRAMS) {
+  if (name === 'g' && storeUnit === 'kg' && Number.isInteger(weight) && weight > 0 && weight < MAX_GRAMS) {
     return weight / 1000;
   }
   const from = UNIT_GRAMS.get(name);

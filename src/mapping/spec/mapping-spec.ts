@@ -317,11 +317,13 @@ export function paramProblems(
     ...Object.keys(set)
       .filter((name) => !known.includes(name))
       .map((name) => ({
-        ...{ name, isUnknown: true },
+        name,
+        isUnknown: true,
         message: `${mapping} has no parameter '${name}'${unlisted(name, known)}`,
       })),
     ...unsetParams(spec, set).map(({ name }) => ({
-      ...{ name, isUnknown: false },
+      name,
+      isUnknown: false,
       message: `${mapping} needs the parameter '${name}'; set it under params`,
     })),
   ];

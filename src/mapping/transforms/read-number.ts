@@ -33,7 +33,7 @@ export const PLAIN_NUMBER: NumberFormat = {
 const LONGEST = 64;
 
 /** Longer digit strings lose digits as a number: they are codes, not amounts. */
-const MOST_DIGITS = 15;
+const MAX_DIGITS = 15;
 
 const PLAIN = /^-?(?:[0-9]{1,15}(?:\.[0-9]{1,15})?|\.[0-9]{1,15})$/;
 const THREE_DECIMALS = /\.[0-9]{3}$/;
@@ -64,7 +64,7 @@ export function readNumber(
   if (plain === 'ambiguous') {
     return refused('number-ambiguous', `can be read in two ways: ${unambiguous(format)}`);
   }
-  if (plain === undefined || plain.replaceAll(/[^0-9]/g, '').length > MOST_DIGITS) {
+  if (plain === undefined || plain.replaceAll(/[^0-9]/g, '').length > MAX_DIGITS) {
     return refused('not-a-number', `is not a number; ${expected(amount.digits, format)}`);
   }
   if (named !== undefined) for (const word of amount.words) named(word);

@@ -100,7 +100,7 @@ function compileCurrencyCheck(scope: Scope, at: Path): CurrencyCheck {
 }
 
 /** As many as a number keeps exactly. */
-const MOST_DIGITS = 15;
+const MAX_DIGITS = 15;
 
 const OPERAND = /^\{([^{}]*(?:\{n\})?[^{}]*)\}$/;
 
@@ -112,11 +112,11 @@ function compileOperand(scope: Scope, path: Path, written: number | string): Ope
       String(written)
         .replace(/e.*/, '')
         .replaceAll(/^[-0.]+|\D/g, '')
-        .replace(/(?<!0)0+$/, '').length > MOST_DIGITS
+        .replace(/(?<!0)0+$/, '').length > MAX_DIGITS
     ) {
       scope.problems.add(
         path,
-        `expected a number of at most ${MOST_DIGITS} digits: more are not kept exactly`,
+        `expected a number of at most ${MAX_DIGITS} digits: more are not kept exactly`,
       );
     }
     return () => number;

@@ -1,11 +1,11 @@
 import {
-  acts,
   conditionText,
   type Guard,
   type GuardHit,
   type GuardValue,
   guardValue,
-  isHit,
+  isTriggered,
+  matchesGuard,
 } from '../../model/guard.ts';
 import { isJsonObject, type JsonObject, member, objectsIn } from '../../model/json-object.ts';
 import type { GuardFinding } from '../../model/plan.ts';
@@ -89,7 +89,7 @@ export class GuardWatch {
         share,
         records,
         of,
-        acts: acts(guard, records, of),
+        isTriggered: isTriggered(guard, records, of),
         examples,
       };
     });
@@ -100,7 +100,7 @@ export class GuardWatch {
     const findings = this.findings();
     return this.#guards.filter(
       (guard, index) =>
-        guard.action === 'hold' && !this.#holding.has(guard) && findings[index]?.acts === true,
+        guard.action === 'hold' && !this.#holding.has(guard) && findings[index]?.isTriggered === true,
     );
   }
 }
@@ -140,13 +140,13 @@ function hit(
   old: GuardHit['old'],
   now: GuardHit['old'],
 ): readonly GuardHit[] {
-  if (now === null || !isHit(guard, old, now)) return [];
+  if (now === null || !matchesGuard(guard, old, now)) return [];
   return [{ field: guard.field, what, old: old === null ? null : cut(old), new: cut(now) }];
 }
 
-const LONGEST_TEXT = 60;
+const MAX_TEXT_LENGTH = 60;
 
 function cut(value: GuardValue): GuardValue {
-  if (typeof value !== 'string' || value.length <= LONGEST_TEXT) return value;
-  return `${value.slice(0, LONGEST_TEXT).toWellFormed()}…`;
+  if (typeof value !== 'string' || value.length <= MAX_TEXT_LENGTH) return value;
+  return `${value.slice(0, MAX_TEXT_LENGTH).toWellFormed()}…`;
 }

@@ -14,7 +14,7 @@ export interface CopyGroup {
   /** Whether any copy is a rejection. */
   readonly anyRejected: boolean;
   /** Whether any copy may be only a part of its record. */
-  readonly anyTorn: boolean;
+  readonly hasPartial: boolean;
   /** The copies in source order; read one at a time, because a wrong mapping may give every row the same key. */
   read(): Iterable<Copy>;
 }
@@ -61,7 +61,7 @@ export class CopySpool implements Disposable {
         key TEXT NOT NULL UNIQUE,
         copies INTEGER NOT NULL,
         rejected INTEGER NOT NULL,
-        torn INTEGER NOT NULL,
+        partial INTEGER NOT NULL,
         print TEXT NOT NULL,
         identical INTEGER NOT NULL);
       CREATE TABLE copies (seq INTEGER PRIMARY KEY, number INTEGER NOT NULL, item TEXT NOT NULL);
@@ -69,11 +69,11 @@ export class CopySpool implements Disposable {
       BEGIN;
     `);
     this.#countCopy = this.#database.prepare(`
-      INSERT INTO keys (key, copies, rejected, torn, print, identical) VALUES (?, 1, ?, ?, ?, ?)
+      INSERT INTO keys (key, copies, rejected, partial, print, identical) VALUES (?, 1, ?, ?, ?, ?)
       ON CONFLICT (key) DO UPDATE SET
         copies = copies + 1,
         rejected = rejected + excluded.rejected,
-        torn = torn + excluded.torn,
+        partial = partial + excluded.partial,
         identical = identical AND excluded.identical AND print = excluded.print
       RETURNING number
     `);
@@ -85,9 +85,9 @@ export class CopySpool implements Disposable {
    */
   add(key: string, copy: Copy, print: string | null): void {
     const rejected = copy.kind === 'rejected' ? 1 : 0;
-    const torn = copy.torn === true ? 1 : 0;
+    const partial = copy.partial === true ? 1 : 0;
     const identical = print === null ? 0 : 1;
-    const counted = this.#countCopy.get(JSON.stringify(key), rejected, torn, print ?? '', identical);
+    const counted = this.#countCopy.get(JSON.stringify(key), rejected, partial, print ?? '', identical);
     this.#insertCopy.run(Number(counted?.['number']), JSON.stringify(copy));
   }
 
@@ -95,13 +95,13 @@ export class CopySpool implements Disposable {
   *groups(): Generator<CopyGroup> {
     const copiesOf = this.#database.prepare('SELECT item FROM copies WHERE number = ? ORDER BY seq');
     const keys = this.#database.prepare('SELECT * FROM keys ORDER BY number');
-    for (const { number, key, copies, rejected, torn, identical } of keys.iterate()) {
+    for (const { number, key, copies, rejected, partial, identical } of keys.iterate()) {
       yield {
         key: parseKey(String(key)),
         copies: Number(copies),
         identical: identical === 1,
         anyRejected: Number(rejected) > 0,
-        anyTorn: Number(torn) > 0,
+        hasPartial: Number(partial) > 0,
         *read() {
           for (const { item } of copiesOf.iterate(Number(number))) yield parseCopy(String(item));
         },

@@ -51,7 +51,7 @@ export function* resolveCopies(
     for (const item of group.read()) yield { item, records: 1 };
   } else if (group.identical) {
     yield* keepOne(group, 0, reason('identical-copy'));
-  } else if (group.anyTorn) {
+  } else if (group.hasPartial) {
     yield* rejectAll(group, reason('rows-not-adjacent'), true);
   } else {
     switch (policy) {

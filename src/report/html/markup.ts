@@ -45,10 +45,10 @@ function rendered(slot: Slot): string {
 }
 
 /** Longer than any readable reason. */
-const LONGEST_TEXT = 600;
+const MAX_TEXT_LENGTH = 600;
 
 /** Text of a source or a store: without control characters, in its own direction, and shortened. */
-export function foreign(text: string, length = LONGEST_TEXT): Markup {
+export function foreign(text: string, length = MAX_TEXT_LENGTH): Markup {
   return html`<bdi>${shortened(printable(text), length)}</bdi>`;
 }
 

@@ -24,7 +24,7 @@ interface PastRun extends RunTotals {
 }
 
 /** A single run has nothing to compare with. */
-const FEWEST_COMPARED = 2;
+const MIN_COMPARED = 2;
 
 const SIZE = { width: 416, height: 124, marginLeft: 48, marginRight: 26, marginTop: 22, marginBottom: 22 };
 /** Style of bars whose data have their own fill, opacity and title. */
@@ -40,7 +40,7 @@ const VALUE_ABOVE = {
   strokeWidth: 4,
 } as const;
 /** Bars of few runs would be too wide to compare. */
-const FEWEST_BANDS = 12;
+const MIN_BANDS = 12;
 /** With at most this many runs, each bar has its value if there is room. */
 const FEW_RUNS = 6;
 /** Approximate width of a character in a label, and of the space between two labels, in pixels of the plot. */
@@ -61,10 +61,12 @@ export async function historyPlot(
     .filter(({ kind }) => kind === 'run' || kind === 'export')
     .map((run) => ({
       ...(run.totals ?? NO_TOTALS),
-      ...{ at: run.startedAt, status: run.status, durationMs: lastedMs(run, now) },
+      at: run.startedAt,
+      status: run.status,
+      durationMs: lastedMs(run, now),
     }))
     .reverse();
-  if (runs.length < FEWEST_COMPARED) return null;
+  if (runs.length < MIN_COMPARED) return null;
   const sentAnything = runs.some((run) => handled(run) > 0);
   return html`<div class="history">${await durationPlot(runs, timezone)}${sentAnything && (await recordsPlot(runs, timezone))}</div>`;
 }
@@ -72,7 +74,7 @@ export async function historyPlot(
 async function durationPlot(runs: readonly PastRun[], timezone: string): Promise<Markup> {
   const values = runs.map(({ durationMs }) => durationMs);
   const height = plotHeight(values);
-  const odd = oddValues(values);
+  const odd = findOutliers(values);
   const bars = runs.map((run, index) => ({
     index,
     from: 0,
@@ -94,7 +96,13 @@ async function durationPlot(runs: readonly PastRun[], timezone: string): Promise
       : []),
   ].join(' ');
   const drawing = barPlot({
-    ...{ runs, timezone, bars, values, height, odd, signs },
+    runs,
+    timezone,
+    bars,
+    values,
+    height,
+    odd,
+    signs,
     ticks: durationTicks(height),
     words: formatDuration,
   });
@@ -108,7 +116,7 @@ async function durationPlot(runs: readonly PastRun[], timezone: string): Promise
 async function recordsPlot(runs: readonly PastRun[], timezone: string): Promise<Markup> {
   const values = runs.map(handled);
   const height = plotHeight(values);
-  const odd = oddValues(values);
+  const odd = findOutliers(values);
   const bars = runs.flatMap((run, index) => {
     // A run that exceeds the height of the plot fills it, with its parts in proportion.
     const scale = Math.min(1, height / Math.max(1, handled(run)));
@@ -123,7 +131,13 @@ async function recordsPlot(runs: readonly PastRun[], timezone: string): Promise<
     });
   });
   const drawing = barPlot({
-    ...{ runs, timezone, bars, values, height, odd, signs: runs.map(() => '') },
+    runs,
+    timezone,
+    bars,
+    values,
+    height,
+    odd,
+    signs: runs.map(() => ''),
     ticks: countTicks(height),
     words: grouped,
   });
@@ -163,7 +177,7 @@ interface BarPlotParts {
 
 /** Bars with an axis of round values, the last run at the right, and the days of both ends below. */
 function barPlot({ runs, timezone, bars, values, height, odd, signs, ticks, words }: BarPlotParts): Drawing {
-  const missing = Math.max(0, FEWEST_BANDS - runs.length);
+  const missing = Math.max(0, MIN_BANDS - runs.length);
   const domain = Array.from({ length: runs.length + missing }, (_, index) => index - missing);
   const bandWidth = (SIZE.width - SIZE.marginLeft - SIZE.marginRight) / domain.length;
   const longest = Math.max(...values.map((value) => words(value).length + 2));
@@ -230,8 +244,14 @@ const FINISHED = { fill: 'var(--plot-main)', sign: '' };
 const FAILED = { fill: 'var(--plot-bad)', sign: '✕' };
 const STOPPED = { fill: 'var(--quiet)', sign: '!' };
 const ENDINGS: Readonly<Record<RunStatus, typeof FINISHED>> = {
-  ...{ done: FINISHED, 'done-with-rejects': FINISHED, running: FINISHED, planned: FINISHED },
-  ...{ failed: FAILED, stopped: STOPPED, interrupted: STOPPED, superseded: STOPPED },
+  done: FINISHED,
+  'done-with-rejects': FINISHED,
+  running: FINISHED,
+  planned: FINISHED,
+  failed: FAILED,
+  stopped: STOPPED,
+  interrupted: STOPPED,
+  superseded: STOPPED,
 };
 
 function higherEntry(values: readonly number[], height: number): LegendEntry[] {
@@ -273,7 +293,7 @@ const DISTANCES = 4;
 const SHARE = 0.5;
 
 /** Which values are outliers; none where there are too few values. */
-export function oddValues(values: readonly number[]): boolean[] {
+export function findOutliers(values: readonly number[]): boolean[] {
   if (values.length < FEWEST) return values.map(() => false);
   const middle = median(values);
   const usual = median(values.map((value) => Math.abs(value - middle)));
@@ -318,7 +338,7 @@ export interface Tick {
 }
 
 /** Zero and at most this many ticks above it. */
-const MOST_TICKS = 4;
+const MAX_TICKS = 4;
 
 const DURATION_UNITS = [
   { name: 'd', ms: DAY, steps: [1, 2, 5, 10, 20, 50] },
@@ -333,7 +353,7 @@ export function durationTicks(most: number): Tick[] {
   const [finest] = DURATION_UNITS.flatMap(({ name, ms, steps }) =>
     steps.map((step) => ({ name, ms, size: ms * step })),
   )
-    .filter(({ size }) => most / size <= MOST_TICKS)
+    .filter(({ size }) => most / size <= MAX_TICKS)
     .sort((one, other) => one.size - other.size);
   if (finest === undefined) return [{ value: 0, label: '0' }];
   return upTo(most, finest.size, (value) => `${value / finest.ms} ${finest.name}`);
@@ -342,8 +362,8 @@ export function durationTicks(most: number): Tick[] {
 /** `0`, `200`, `400`, or `0`, `2K`, `4K`: round counts up to `most`, all different. */
 export function countTicks(most: number): Tick[] {
   let step = 1;
-  for (let power = 1; most / step > MOST_TICKS; power *= 10) {
-    step = [power, 2 * power, 5 * power].find((one) => most / one <= MOST_TICKS) ?? step;
+  for (let power = 1; most / step > MAX_TICKS; power *= 10) {
+    step = [power, 2 * power, 5 * power].find((one) => most / one <= MAX_TICKS) ?? step;
   }
   // Not with the module, which every report loads: the first use of Intl takes 14 ms and 7 MiB.
   const compact = new Intl.NumberFormat('en', { notation: 'compact' });
@@ -359,7 +379,7 @@ export function endTicks(moments: readonly number[], timezone: string): Tick[] {
   if (first === undefined || last === undefined) return [];
   const day = (at: number) => format(at, timezone, { day: 'numeric', month: 'short' });
   const tick = (index: number, label: string): Tick => ({ value: index, label });
-  if (moments.length < FEWEST_FOR_BOTH_ENDS) return [tick(moments.length - 1, day(last))];
+  if (moments.length < MIN_FOR_BOTH_ENDS) return [tick(moments.length - 1, day(last))];
   if (day(first) !== day(last)) return [tick(0, day(first)), tick(moments.length - 1, day(last))];
   const minute = (at: number) => format(at, timezone, { hour: '2-digit', minute: '2-digit' });
   const second = (at: number) =>
@@ -368,7 +388,7 @@ export function endTicks(moments: readonly number[], timezone: string): Tick[] {
   return [tick(0, `${day(first)}, ${time(first)}`), tick(moments.length - 1, time(last))];
 }
 
-const FEWEST_FOR_BOTH_ENDS = 4;
+const MIN_FOR_BOTH_ENDS = 4;
 
 function format(at: number, timeZone: string, parts: Intl.DateTimeFormatOptions): string {
   return new Intl.DateTimeFormat('en-GB', { timeZone, hourCycle: 'h23', ...parts }).format(at);

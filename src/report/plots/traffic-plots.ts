@@ -4,7 +4,7 @@ import { formatDuration, grouped } from '../printable.ts';
 import { type Drawing, drawPlot, type LegendEntry, plotFigure } from './draw-plot.ts';
 
 /** A plot of fewer samples, one a second, would show nothing: a quick run does not load the plot library for it. */
-const FEWEST_SAMPLES = 5;
+const MIN_SAMPLES = 5;
 const SIZE = { width: 440, height: 200, marginLeft: 44, marginRight: 12, marginTop: 14, marginBottom: 36 };
 const Y = { label: null, grid: true, ticks: 4, zero: true };
 
@@ -22,7 +22,7 @@ interface Course {
 /** Request rate, latency and concurrency over the time of a run; null for a run that is too short. */
 export async function trafficPlots(samples: readonly TrafficSample[]): Promise<Markup | null> {
   const [first, last] = [samples[0], samples.at(-1)];
-  if (first === undefined || last === undefined || samples.length < FEWEST_SAMPLES) return null;
+  if (first === undefined || last === undefined || samples.length < MIN_SAMPLES) return null;
   const span = Math.max(1, last.at + last.ms - first.at);
   const unit = unitOf(span);
   const course: Course = {

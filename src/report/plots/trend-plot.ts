@@ -5,7 +5,7 @@ import { type Drawing, drawPlot } from './draw-plot.ts';
 
 /** The most lines that a reader can distinguish in one plot. */
 const SERIES_SHOWN = 6;
-const LONGEST_NAME = 18;
+const MAX_NAME_LENGTH = 18;
 const SIZE = { width: 440, height: 150, marginLeft: 48, marginTop: 12, marginBottom: 24 };
 const COLOURS = ['var(--plot-main)', 'var(--plot-second)', 'var(--share-applied)', 'var(--share-skipped)'];
 const DASHES = ['none', '6 3', '2 3'];
@@ -27,7 +27,7 @@ export async function trendPlot(series: readonly TrendSeries[]): Promise<Markup>
       at: new Date(last?.at ?? 0),
       value: last?.value ?? 0,
       index,
-      name: shortened(printable(name), LONGEST_NAME),
+      name: shortened(printable(name), MAX_NAME_LENGTH),
     };
   });
   const scale = (SIZE.height - SIZE.marginTop - SIZE.marginBottom) / (domain[1] - domain[0]);

@@ -40,7 +40,7 @@ export interface ComparedRejects {
 }
 
 /** With more added rows than this it is another file, and would fill the memory. */
-const MOST_ADDED = 10_000;
+const MAX_ADDED = 10_000;
 
 /** Far more than people correct by hand. */
 const MAX_ORIGINS = 20_000;
@@ -70,7 +70,7 @@ export async function compareRejects(
   const typed = createHash('sha256');
   let typedStart = '';
   let alike = 0;
-  let mostAdded = MOST_ADDED;
+  let mostAdded = MAX_ADDED;
   for await (const rows of joinRejects(options, form, untouched)) {
     for (const row of rows) {
       sums.rows += 1;
@@ -80,9 +80,9 @@ export async function compareRejects(
         added.push({ line, header, sourceLine });
       }
       if (row.kind === 'alike') alike += 1;
-      if (added.length > mostAdded && mostAdded === MOST_ADDED) mostAdded += await untouchedCount(options);
+      if (added.length > mostAdded && mostAdded === MAX_ADDED) mostAdded += await untouchedCount(options);
       if (added.length > mostAdded)
-        throw otherFile(options, `more than ${MOST_ADDED} rows were added`, 'keep its rows');
+        throw otherFile(options, `more than ${MAX_ADDED} rows were added`, 'keep its rows');
       if (row.doubtful !== undefined) doubtful.push(row.doubtful);
       const isTyped = row.kind === 'added' || row.edits.length > 0 || layout.addedColumns.length > 0;
       for (const [at, cell] of isTyped ? row.cells.entries() : []) {
@@ -128,7 +128,10 @@ export async function compareRejects(
   const edits = {
     ...sums,
     deletedRows: left.length,
-    ...{ byColumn, cells, restored, refused },
+    byColumn,
+    cells,
+    restored,
+    refused,
     removedColumns: layout.removedColumns,
     addedColumns: layout.addedColumns,
   };

@@ -38,7 +38,10 @@ export async function readCorrectedRejects(options: CorrectedRejectsOptions): Pr
   const delimiter = options.index.delimiter;
   return {
     dialect,
-    ...{ edits, refused, keyless, origins },
+    edits,
+    refused,
+    keyless,
+    origins,
     keys: options.index.keys,
     files: layout.headers.map((header, index) => ({
       name: layout.headers.length === 1 ? options.name : `${options.name} (${index + 1})`,

@@ -41,7 +41,7 @@ function learnMonths(language: string): void {
         const parts = format.formatToParts(Date.UTC(2024, month - 1, 1));
         const name = (parts.find(({ type }) => type === 'month')?.value ?? '').toLowerCase();
         if (/\d/.test(name)) continue;
-        for (let length = SHORTEST_MONTH; length <= name.length; length += 1)
+        for (let length = MIN_MONTH_LENGTH; length <= name.length; length += 1)
           learn(name.slice(0, length), month);
         // Some scripts need fewer characters: `ม.ค.`.
         if (!/^[a-z]/.test(name)) learn(name.replace(/[^\p{L}\p{M}]$/u, ''), month);
@@ -55,7 +55,7 @@ function learnMonths(language: string): void {
 
 const ROMAN_MONTHS = 'i ii iii iv v vi vii viii ix x xi xii'.split(' ');
 
-const SHORTEST_MONTH = 3;
+const MIN_MONTH_LENGTH = 3;
 
 /**
  * `03. Apr`, `Apr-03`, `03/abr`, `3-Apr-26`, `3.marras`, `03.IV`, `03-Thg4`, `Jan 50`: how a spreadsheet shows a text
@@ -83,7 +83,7 @@ export function isShortDate(text: string): boolean {
 /** The possible numbers of each part of a date, with months as numbers; undefined for any other text. */
 function datePartsOf(text: string): readonly (readonly number[])[] | undefined {
   const plain = plainDigits(text);
-  if (plain.length > LONGEST_DATE || !/^[\p{L}\p{M}\d\s.,/:-]+$/u.test(plain)) return undefined;
+  if (plain.length > MAX_DATE_LENGTH || !/^[\p{L}\p{M}\d\s.,/:-]+$/u.test(plain)) return undefined;
   const words =
     plain.replaceAll(/[年月日号號년월일]|thg/gi, ' ').match(/[\p{L}\p{M}]+(?:\.[\p{L}\p{M}]+)*|\d+/gu) ?? [];
   const parts = words.map((word) => (/^\d{1,4}$/.test(word) ? [Number(word)] : monthsOf(word)));
@@ -91,7 +91,7 @@ function datePartsOf(text: string): readonly (readonly number[])[] | undefined {
   return known.length === parts.length && known.length >= 2 && known.length <= 3 ? known : undefined;
 }
 
-const LONGEST_DATE = 40;
+const MAX_DATE_LENGTH = 40;
 
 /** Spreadsheets count days from this date. */
 const FIRST_DAY = Date.UTC(1899, 11, 30);

@@ -93,7 +93,11 @@ export async function* joinRejects(
             ? { cells, restored: [], refused: damageInAdded(row.line, cells, layout) }
             : compareRow(copied, cells, layout, options);
         joined.push({
-          ...{ ...added, restored, refused, doubtful: undefined, sourceLine: line },
+          ...added,
+          restored,
+          refused,
+          doubtful: undefined,
+          sourceLine: line,
           cells: layout.cut(compared.cells, header, undefined),
         });
         continue;
@@ -106,7 +110,11 @@ export async function* joinRejects(
         (original.reason !== '' && layout.reasonOf(row.cells) === original.reason) ||
         layout.comparable.some((place) => cells[place] !== '' && cells[place] === original.cells[place]);
       joined.push({
-        ...{ line: row.line, header, edits, restored, refused },
+        line: row.line,
+        header,
+        edits,
+        restored,
+        refused,
         cells: layout.cut(compared.cells, header, length),
         kind: isAlike ? 'alike' : 'other',
         doubtful: options.asTyped === true || isLike(original, cells, layout.named) ? undefined : original,

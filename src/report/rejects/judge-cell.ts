@@ -221,7 +221,7 @@ function roundedNumber(old: string, now: string): boolean {
   return Math.abs((one ?? 0) - (other ?? 1)) <= 10 ** -fraction.length;
 }
 
-const LONGEST_NUMBER = 40;
+const MAX_NUMBER_LENGTH = 40;
 const NUMBER =
   /^(?<sign>[-+−]?)\p{Sc}?\s?(?<body>[\d.,'’\s]*\d)(?:[eE](?<exponent>[-+]?\d{1,3}))?\s?(?<unit>%|\p{Sc})?$/u;
 
@@ -246,7 +246,7 @@ function numberParts(text: string): { sign?: string; body?: string; exponent?: s
     .trim()
     .replace(/^\((.*)\)$/, '-$1');
   const { body = '', ...parts } =
-    (trimmed.length > LONGEST_NUMBER ? null : NUMBER.exec(trimmed))?.groups ?? {};
+    (trimmed.length > MAX_NUMBER_LENGTH ? null : NUMBER.exec(trimmed))?.groups ?? {};
   return { ...parts, body: body.replaceAll(/\s/g, ' ').replaceAll('’', "'") };
 }
 

@@ -19,8 +19,8 @@ interface RowNames {
 
 type NamesOf = (file: number) => RowNames;
 
-const MOST_REASONS = 5;
-const LONGEST_REASON = 1000;
+const MAX_REASONS = 5;
+const MAX_REASON_LENGTH = 1000;
 
 /**
  * The rejected rows and their reasons: up to millions of spans in any order, which may overlap, stored as numbers.
@@ -96,8 +96,8 @@ export class RejectedSpans {
 
   #joined(active: readonly number[], line: number): string {
     const ids = [...new Set(active.map((index) => this.#reason[index] ?? 0))];
-    const texts = ids.slice(0, MOST_REASONS).map((id) => textAt(this.#reasons[id], line));
-    if (ids.length > MOST_REASONS) texts.push(`${ids.length - MOST_REASONS} more`);
+    const texts = ids.slice(0, MAX_REASONS).map((id) => textAt(this.#reasons[id], line));
+    if (ids.length > MAX_REASONS) texts.push(`${ids.length - MAX_REASONS} more`);
     return texts.join(' / ');
   }
 
@@ -149,5 +149,5 @@ function reasonText(
     line === undefined ? undefined : sourceRows?.[line],
     column === undefined || `${message}${row}`.includes(column) ? undefined : `column ${column}`,
   ].filter((part) => part !== undefined);
-  return `${message}${place.length === 0 ? '' : ` (${place.join(', ')})`}`.slice(0, LONGEST_REASON);
+  return `${message}${place.length === 0 ? '' : ` (${place.join(', ')})`}`.slice(0, MAX_REASON_LENGTH);
 }

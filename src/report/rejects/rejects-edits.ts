@@ -119,13 +119,13 @@ export function refusedCellWords({ old, new: now, damage }: DamagedCell, persona
 }
 
 /** The position of another row: `(line 8, …)`, `(Prices!C8)`, `(Prices row 8)` or `(items[7].price)`. */
-const NAMES_A_ROW = /\((?:line \d+|[^()]*(?:![A-Z]+| row )\d+|[^()]*\[\d+\][^(),]*)[,)]/;
+const ROW_REFERENCE = /\((?:line \d+|[^()]*(?:![A-Z]+| row )\d+|[^()]*\[\d+\][^(),]*)[,)]/;
 
 /** Whether one of the reasons of a rejected row names the column, and no other line. */
 export function isBlamed(reasons: string, column: string): boolean {
   if (!reasons.includes(column)) return false;
   return reasons.split(' / ').some((reason) => {
-    if (NAMES_A_ROW.test(reason)) return false;
+    if (ROW_REFERENCE.test(reason)) return false;
     const at = reason.indexOf(column);
     const around = `${reason[at - 1] ?? ' '}${reason[at + column.length] ?? ' '}`;
     return at >= 0 && !/[\p{L}\d]/u.test(around);

@@ -86,8 +86,15 @@ async function withRejectedRows(
   }
 
   const gathered: Gathered = {
-    ...{ keys, keyless: [], continues: [], headers: [], index: {} },
-    ...{ rows: 0, extras: 0, delimiter: undefined, newline: '\n' },
+    keys,
+    keyless: [],
+    continues: [],
+    headers: [],
+    index: {},
+    rows: 0,
+    extras: 0,
+    delimiter: undefined,
+    newline: '\n',
   };
   try {
     await folder.write(ROWS_FILE, gather({ rejected, keyless }, options, gathered));

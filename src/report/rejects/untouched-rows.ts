@@ -86,8 +86,8 @@ function untouchedRow(cells: readonly string[], columns: number): UntouchedRow {
 }
 
 /** The most rows with a common cell that are compared. */
-const MOST_CANDIDATES = 1000;
-const LEAST_LIKENESS = 0.5;
+const MAX_CANDIDATES = 1000;
+const MIN_LIKENESS = 0.5;
 /** The reduction of the weight of a cell that all rows have. */
 const COMMONPLACE = 0.8;
 
@@ -144,11 +144,11 @@ export async function untouchedByLikeness(
         .sort((one, other) => one.length - other.length);
       const candidates = new Set<UntouchedRow>();
       for (const rows of rarest) {
-        for (const row of rows.slice(0, MOST_CANDIDATES - candidates.size)) candidates.add(row);
+        for (const row of rows.slice(0, MAX_CANDIDATES - candidates.size)) candidates.add(row);
       }
       for (const row of candidates) {
         const found = left.has(row) ? likeness(row, cells) : 0;
-        if (found >= LEAST_LIKENESS && found > most) [best, most] = [row, found];
+        if (found >= MIN_LIKENESS && found > most) [best, most] = [row, found];
       }
       if (best !== undefined) left.delete(best);
       return best;

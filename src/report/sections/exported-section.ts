@@ -1,4 +1,4 @@
-import { counted, formatBytes, grouped, thing } from '../printable.ts';
+import { counted, formatBytes, grouped, resourceNoun } from '../printable.ts';
 import type { RunFacts } from '../run-facts.ts';
 import { foreign, type Section } from '../section.ts';
 
@@ -21,7 +21,7 @@ export function exportedSection({ run, totals, exported: file }: RunFacts): Sect
         kind: 'terms',
         terms: [
           ['File', { as: 'code', words: foreign(location, 300) }],
-          ['Read', `${counted(items, thing(run.resource))}, at ${at}`],
+          ['Read', `${counted(items, resourceNoun(run.resource))}, at ${at}`],
           ['Written', `${counted(lines, 'line')}, ${how}`],
           ['Format', `${format}, ${formatBytes(bytes)} in all`],
           ['Requests', grouped(totals.requests)],

@@ -3,8 +3,8 @@ import { isOnlyPlanned, type RunFacts } from '../run-facts.ts';
 import { columns, foreign, only, type Section, type Words } from '../section.ts';
 import { fieldWords } from './prices-section.ts';
 
-const LONGEST_NAME = 60;
-const LONGEST_VALUE = 80;
+const MAX_NAME_LENGTH = 60;
+const MAX_VALUE_LENGTH = 80;
 
 /** The fields that differ in changed records, most frequent first, with samples of old and new values. */
 export function fieldsSection(facts: RunFacts): Section | null {
@@ -23,13 +23,16 @@ export function fieldsSection(facts: RunFacts): Section | null {
         columns: columns('Field', [sentence(resource), 'numeric'], ['Samples: old → new', 'bare']),
         rows: fieldsChanged.map(({ field, records, samples }) => ({
           cells: [
-            [only('page', [commonName(field), ' ']), { as: 'setting', words: foreign(field, LONGEST_NAME) }],
+            [
+              only('page', [commonName(field), ' ']),
+              { as: 'setting', words: foreign(field, MAX_NAME_LENGTH) },
+            ],
             [grouped(records), { as: 'drawing', drawing: { of: 'share', share: records / most } }],
             {
               as: 'samples',
               items: samples.map(({ key, old, new: now }) =>
                 changeWords(
-                  { as: 'key', words: foreign(key, LONGEST_NAME) },
+                  { as: 'key', words: foreign(key, MAX_NAME_LENGTH) },
                   sampleValue(old),
                   sampleValue(now),
                 ),
@@ -46,7 +49,7 @@ export function fieldsSection(facts: RunFacts): Section | null {
 
 /** The common name of a field, beside the name in the mapping. */
 function commonName(field: string): Words {
-  return { as: 'foreign', words: fieldWords(shortened(printable(field), LONGEST_NAME)) };
+  return { as: 'foreign', words: fieldWords(shortened(printable(field), MAX_NAME_LENGTH)) };
 }
 
 /** A record with an old and a new value. */
@@ -57,5 +60,5 @@ export function changeWords(name: Words, old: Words, now: Words): Words {
 /** A sample value. Absent and empty values have words. */
 export function sampleValue(value: string | null): Words {
   if (value === null) return '(none)';
-  return value === '' ? '(empty)' : foreign(value, LONGEST_VALUE);
+  return value === '' ? '(empty)' : foreign(value, MAX_VALUE_LENGTH);
 }

@@ -1,4 +1,4 @@
-import { FEWEST_OF_SHARE } from '../../model/guard.ts';
+import { MIN_RECORDS_FOR_SHARE } from '../../model/guard.ts';
 import type { GuardFinding } from '../../model/plan.ts';
 import { priceText } from '../../model/safety-limits.ts';
 import { counted, grouped, listed } from '../printable.ts';
@@ -6,13 +6,13 @@ import type { RunFacts } from '../run-facts.ts';
 import { columns, foreign, type Section, type Words } from '../section.ts';
 import { changeWords, sampleValue } from './fields-section.ts';
 
-const LONGEST_NAME = 60;
+const MAX_NAME_LENGTH = 60;
 
 /** What the guards of the job have found, with old and new values; null if they found nothing. */
 export function heldSection({ run, plan, totals }: RunFacts): Section | null {
   const hit = plan?.guards.filter(({ records }) => records > 0) ?? [];
   if (hit.length === 0) return null;
-  const warned = hit.some(({ action, acts }) => action === 'warn' && acts);
+  const warned = hit.some(({ action, isTriggered }) => action === 'warn' && isTriggered);
   const parts = [
     ...(totals.held > 0 ? [`${counted(totals.held, 'record')} held`] : []),
     ...(warned ? ['look at the values below'] : []),
@@ -27,7 +27,7 @@ export function heldSection({ run, plan, totals }: RunFacts): Section | null {
         captionHidden: true,
         columns: columns('Guard', ['Records', 'bare', 'leads'], ['Values: old → new', 'bare']),
         rows: hit.map((finding) => ({
-          ...(finding.acts ? {} : { tone: 'quiet' as const }),
+          ...(finding.isTriggered ? {} : { tone: 'quiet' as const }),
           cells: [
             { as: 'text', words: foreign(finding.guard, 160) },
             `${grouped(finding.records)} of ${grouped(finding.of)}, ${effectOf(finding, run)}`,
@@ -40,9 +40,9 @@ export function heldSection({ run, plan, totals }: RunFacts): Section | null {
 }
 
 /** What a guard does to what it has found. */
-function effectOf({ action, acts, share, of }: GuardFinding, { approved }: RunFacts['run']): string {
-  if (acts) return action === 'stop' && approved ? 'approved by a person' : ACTIONS[action];
-  return of < FEWEST_OF_SHARE ? `too few for its share of ${share}%` : `within its share of ${share}%`;
+function effectOf({ action, isTriggered, share, of }: GuardFinding, { approved }: RunFacts['run']): string {
+  if (isTriggered) return action === 'stop' && approved ? 'approved by a person' : ACTIONS[action];
+  return of < MIN_RECORDS_FOR_SHARE ? `too few for its share of ${share}%` : `within its share of ${share}%`;
 }
 
 const ACTIONS = { hold: 'held', stop: 'stops the run', warn: 'only a warning' } as const satisfies Readonly<
@@ -51,8 +51,8 @@ const ACTIONS = { hold: 'held', stop: 'stops the run', warn: 'only a warning' } 
 
 function exampleWords({ key, what, field, old, new: now }: GuardFinding['examples'][number]): Words {
   const name = [
-    { as: 'key', words: foreign(key, LONGEST_NAME) } as const,
-    what !== null && [' (', foreign(what, LONGEST_NAME), ')'],
+    { as: 'key', words: foreign(key, MAX_NAME_LENGTH) } as const,
+    what !== null && [' (', foreign(what, MAX_NAME_LENGTH), ')'],
   ];
   return changeWords(name, valueWords(field, old), valueWords(field, now));
 }

@@ -32,7 +32,9 @@ function problemsTable(problems: readonly ImageProblem[]): Table[] {
   if (problems.length === 0) return [];
   return [
     {
-      ...{ kind: 'table', caption: 'Problems of image addresses', captionHidden: true },
+      kind: 'table',
+      caption: 'Problems of image addresses',
+      captionHidden: true,
       columns: columns('Problem', ['Addresses', 'numeric'], ['Examples', 'bare']),
       rows: problems.map(({ problem, addresses, samples }) => {
         const items = samples.map(

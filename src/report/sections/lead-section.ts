@@ -3,7 +3,7 @@ import type { Run } from '../../model/run.ts';
 import { isPriceMove, type Move, safetyRule } from '../../model/safety-limits.ts';
 import { sampleFlags } from '../../model/shell-word.ts';
 import { stoppedWave, waveSizes } from '../../model/wave-limits.ts';
-import { counted, grouped, listed, thing, were } from '../printable.ts';
+import { counted, grouped, listed, pastTenseOf, resourceNoun } from '../printable.ts';
 import { isOnlyPlanned, type RunFacts, type View } from '../run-facts.ts';
 import { type Block, foreign, only, paragraph, type Section, type Words } from '../section.ts';
 import { formatChange, formatNumber, moveFieldWords } from './prices-section.ts';
@@ -13,7 +13,7 @@ import { verificationHeadline } from './verification-section.ts';
 /** How many unusual prices are named; more if they stop the run. */
 const MOVES_SHOWN = 3;
 const MOVES_SHOWN_OF_STOP = 10;
-const LONGEST_NAME = 60;
+const MAX_NAME_LENGTH = 60;
 
 /** What happened in one sentence, its cause, and what to check first. */
 export function leadSection(facts: RunFacts, view: View): Section | null {
@@ -41,7 +41,7 @@ function sampleWords({ run, plan }: RunFacts): string[] {
   if (run.sample === undefined) return [];
   const flags = sampleFlags(run.sample);
   if (plan === null) return [`The request was for a sample (${flags}).`];
-  const of = counted(plan.counts.records, thing(plan.resource));
+  const of = counted(plan.counts.records, resourceNoun(plan.resource));
   const deletes = plan.mode === 'mirror' ? ' A sample deletes nothing.' : '';
   return [`This is a sample (${flags}): ${grouped(consideredRecords(plan))} of ${of}.${deletes}`];
 }
@@ -70,8 +70,8 @@ function unusualPrices(facts: RunFacts, { moves, priceMoves, safety }: Plan): Bl
 function moveWords(move: Move): Words {
   const { key, what, old, new: now } = move;
   return [
-    foreign(key, LONGEST_NAME),
-    what !== null && [' (', foreign(what, LONGEST_NAME), ')'],
+    foreign(key, MAX_NAME_LENGTH),
+    what !== null && [' (', foreign(what, MAX_NAME_LENGTH), ')'],
     `: ${moveFieldWords(move)} ${formatNumber(move, old)} → `,
     { as: 'strong', words: formatNumber(move, now) },
     ` (${formatChange(old, now)})`,
@@ -129,7 +129,7 @@ function leftOut(facts: RunFacts): string[] {
   return [
     ...(skipped > 0 ? [`${partOf(skipped, facts)} without a price`] : []),
     ...(rejected > 0 || held + skipped === 0
-      ? [`${partOf(rejected, facts)} that ${were(rejected)} rejected`]
+      ? [`${partOf(rejected, facts)} that ${pastTenseOf(rejected)} rejected`]
       : []),
     ...(held > 0 ? [`${partOf(held, facts)} that a guard holds`] : []),
   ];
@@ -139,7 +139,7 @@ function ofPlan(plan: Plan): Headline {
   const { counts } = plan;
   const effects = effectsOf(plan);
   const [rejected, held] = [counts.rejected.records, counts.held.records];
-  const one = thing(plan.resource);
+  const one = resourceNoun(plan.resource);
   const skipped = skippedUnasked(plan);
   const left = [
     skipsMany(plan) &&
@@ -179,7 +179,9 @@ function effectsOf({ counts, resource }: Plan): string[] {
   return parts
     .filter(([figure]) => figure > 0)
     .map(([figure, word], index) =>
-      index === 0 ? `${counted(figure, thing(resource))} would be ${word}` : `${grouped(figure)} ${word}`,
+      index === 0
+        ? `${counted(figure, resourceNoun(resource))} would be ${word}`
+        : `${grouped(figure)} ${word}`,
     );
 }
 
@@ -190,7 +192,7 @@ function ofStop(facts: RunFacts): Headline {
     const of = plan === null ? '' : ` of ${waveSizes(plan.shards).length}`;
     return said(
       `Stopped after wave ${wave.number}${of}: ${wave.stop}.`,
-      `${counted(totals.applied, thing(run.resource))} ${were(totals.applied)} sent; ${unsentOf(facts)} not sent.`,
+      `${counted(totals.applied, resourceNoun(run.resource))} ${pastTenseOf(totals.applied)} sent; ${unsentOf(facts)} not sent.`,
     );
   }
   const when =
@@ -216,17 +218,20 @@ function ofSuccess(facts: RunFacts): Headline {
   }
   const parts = plan === null ? [] : appliedParts(plan, totals.applied);
   const made = parts.length === 0 ? '' : ` (${listed(parts)})`;
-  const things = counted(totals.applied, thing(run.resource));
+  const things = counted(totals.applied, resourceNoun(run.resource));
   const { applied, deleted } = totals;
   // Only the first part has the noun and the verb.
-  const gone = applied > 0 ? grouped(deleted) : `${counted(deleted, thing(run.resource))} ${were(deleted)}`;
+  const gone =
+    applied > 0
+      ? grouped(deleted)
+      : `${counted(deleted, resourceNoun(run.resource))} ${pastTenseOf(deleted)}`;
   const done = [
-    ...(applied > 0 ? [`${things} ${were(applied)} sent${made}`] : []),
+    ...(applied > 0 ? [`${things} ${pastTenseOf(applied)} sent${made}`] : []),
     ...(deleted > 0 ? [`${gone} deleted`] : []),
   ];
   const stay =
     totals.unchanged > 0
-      ? `${grouped(totals.unchanged)} ${were(totals.unchanged)} unchanged and needed no request.`
+      ? `${grouped(totals.unchanged)} ${pastTenseOf(totals.unchanged)} unchanged and needed no request.`
       : null;
   return said(`Done: ${listed(done)}.`, stay);
 }
@@ -246,7 +251,7 @@ function ofBreak(facts: RunFacts, what: 'Failed' | 'Interrupted'): Headline {
   if (run.kind === 'plan') return said(`${what} while planning.`, NOTHING_SENT);
   const stays =
     totals.applied > 0
-      ? `${counted(totals.applied, thing(run.resource))} ${were(totals.applied)} sent and will not be sent again.`
+      ? `${counted(totals.applied, resourceNoun(run.resource))} ${pastTenseOf(totals.applied)} sent and will not be sent again.`
       : totals.requests === 0
         ? NOTHING_SENT
         : 'The store confirmed nothing.';
@@ -255,7 +260,7 @@ function ofBreak(facts: RunFacts, what: 'Failed' | 'Interrupted'): Headline {
 }
 
 function ofExport({ run, exported }: RunFacts): Headline {
-  const one = thing(run.resource);
+  const one = resourceNoun(run.resource);
   if (exported !== null) {
     const lines = counted(exported.lines, 'line');
     const isAdded = exported.mode === 'append' && exported.begun !== true;
@@ -286,7 +291,7 @@ function said(sentence: string, ...explanation: readonly (string | null)[]): Hea
 
 /** `3 of 511 products`. */
 function partOf(figure: number, { run, totals }: RunFacts): string {
-  return `${grouped(figure)} of ${counted(totals.records, thing(run.resource))}`;
+  return `${grouped(figure)} of ${counted(totals.records, resourceNoun(run.resource))}`;
 }
 
 function unsentOf(facts: RunFacts): string {
@@ -296,7 +301,7 @@ function unsentOf(facts: RunFacts): string {
 
 /** `all 511 products are`; `498 products are` if there are others. */
 function all(figure: number, records: number, { resource }: Pick<Run, 'resource'>): string {
-  const some = counted(figure, thing(resource));
-  if (figure === 1) return records === 1 ? `the ${thing(resource)} is` : `${some} is`;
+  const some = counted(figure, resourceNoun(resource));
+  if (figure === 1) return records === 1 ? `the ${resourceNoun(resource)} is` : `${some} is`;
   return `${figure === records ? 'all ' : ''}${some} are`;
 }

@@ -138,7 +138,7 @@ export interface Measure {
   readonly change: (from: number, to: number) => string;
 }
 
-const LONGEST_NAME = 60;
+const MAX_NAME_LENGTH = 60;
 
 /** The measures of a list, the most important first. */
 export const MEASURES: readonly Measure[] = [
@@ -180,7 +180,7 @@ export function changeTone(
 
 /** The name of a list at a reading, safe to print and shortened. */
 export function shownListName({ name }: HistoryPoint): string {
-  return name === '' ? 'without a name' : shortened(printable(name), LONGEST_NAME);
+  return name === '' ? 'without a name' : shortened(printable(name), MAX_NAME_LENGTH);
 }
 
 function percent(share: number): string {

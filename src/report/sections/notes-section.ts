@@ -2,13 +2,13 @@ import type { Plan } from '../../model/plan.ts';
 import { APPLIED_SINCE } from '../../model/reason.ts';
 import { COMPLETED, type Run, type StateLoss } from '../../model/run.ts';
 import { exampleWords } from '../place-words.ts';
-import { counted, formatDuration, grouped, listed, printable, thing } from '../printable.ts';
+import { counted, formatDuration, grouped, listed, printable, resourceNoun } from '../printable.ts';
 import type { RunFacts } from '../run-facts.ts';
 import { foreign, type Section } from '../section.ts';
 import { verificationNotes } from './verification-section.ts';
 
 const KEYS_NAMED = 3;
-const LONGEST_NOTE = 1_500;
+const MAX_NOTE_LENGTH = 1_500;
 
 /** Warnings, and changes that the mapping made to values; null if there are none. */
 export function notesSection(facts: RunFacts): Section | null {
@@ -25,7 +25,7 @@ export function notesSection(facts: RunFacts): Section | null {
     ...(exported?.notes ?? []),
   ];
   const items = [
-    ...warnings.map((warning) => ({ words: foreign(warning, LONGEST_NOTE), tone: 'warning' as const })),
+    ...warnings.map((warning) => ({ words: foreign(warning, MAX_NOTE_LENGTH), tone: 'warning' as const })),
     ...(plan?.notices ?? []).map(({ message, records, keys = [] }) => ({
       words: [
         `${counted(records, 'record')}: `,
@@ -173,7 +173,7 @@ function senders(jobs: readonly string[]): string {
 function takeovers({ takeovers: found, resource }: Plan): string[] {
   return found.map(({ job, sent, left, examples }) => {
     const total = sent + left;
-    const one = thing(resource);
+    const one = resourceNoun(resource);
     const taken = sent > 0 ? `this job takes over ${grouped(sent)}` : 'this job takes over none of them';
     const stay = left > 0 ? `; ${job} keeps ${grouped(left)} unchanged` : '';
     const named = examples.slice(0, KEYS_NAMED).map(printable).join(', ');
@@ -230,7 +230,7 @@ function unmatchedJoins({ source, resource }: Plan): string[] {
     records === 0 || without < records || keys === 0
       ? []
       : [
-          `No ${thing(resource)} matched in ${printable(file)}: none of ${grouped(records)} has a key that the file has. Are \`match\` and \`on\` of the lookup ${printable(name)} the columns with the same codes?`,
+          `No ${resourceNoun(resource)} matched in ${printable(file)}: none of ${grouped(records)} has a key that the file has. Are \`match\` and \`on\` of the lookup ${printable(name)} the columns with the same codes?`,
         ],
   );
 }

@@ -3,7 +3,7 @@ import { grouped, printable } from '../printable.ts';
 import type { RunFacts } from '../run-facts.ts';
 import { columns, foreign, type Section, type Words } from '../section.ts';
 
-const LONGEST_NAME = 80;
+const MAX_NAME_LENGTH = 80;
 
 /** The largest relative price changes; null if there are none. */
 export function pricesSection({ plan }: RunFacts): Section | null {
@@ -41,8 +41,8 @@ function movesSection(
           const unusual = isUnusual(move);
           const change = formatChange(old, now);
           const cells: Words[] = [
-            foreign(key, LONGEST_NAME),
-            ...(withVariants ? [what === null ? '' : foreign(what, LONGEST_NAME)] : []),
+            foreign(key, MAX_NAME_LENGTH),
+            ...(withVariants ? [what === null ? '' : foreign(what, MAX_NAME_LENGTH)] : []),
             moveFieldWords(move),
             formatNumber(move, old),
             { as: 'strong', words: formatNumber(move, now) },

@@ -1,11 +1,11 @@
 import type { KeyExample, Plan, PlanSource } from '../../model/plan.ts';
 import { exampleWords } from '../place-words.ts';
-import { counted, formatShare, grouped, listed, newWord, thing } from '../printable.ts';
+import { counted, formatShare, grouped, listed, newWord, resourceNoun } from '../printable.ts';
 import { isOnlyPlanned, type RunFacts } from '../run-facts.ts';
 import { columns, foreign, only, type Section, type Share, type TableRow, type Words } from '../section.ts';
 import { unsentWord } from '../status-words.ts';
 
-const LONGEST_KEY = 60;
+const MAX_KEY_LENGTH = 60;
 
 /** The actual or planned outcome of a part of the records. */
 interface Outcome extends Share {
@@ -27,7 +27,7 @@ export function recordsSection(facts: RunFacts): Section | null {
   const all = outcomes.reduce((sum, outcome) => sum + outcome.records, 0);
   const rows = outcomes.reduce((sum, outcome) => sum + outcome.rows, 0);
   if (all === 0 && rows === 0) return null;
-  const things = counted(all, thing(run.resource));
+  const things = counted(all, resourceNoun(run.resource));
   const requests: TableRow[] = isOnlyPlanned(facts)
     ? []
     : [{ cells: ['requests', grouped(totals.requests), '', '', ''], only: 'text' }];
@@ -175,7 +175,7 @@ function firstOf(examples: readonly KeyExample[], source: PlanSource): Words {
   const named = examples.map(
     ({ key, ...place }, index): Words => [
       index > 0 && ', ',
-      foreign(key, LONGEST_KEY),
+      foreign(key, MAX_KEY_LENGTH),
       exampleWords(place, source),
     ],
   );

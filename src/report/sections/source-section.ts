@@ -1,10 +1,10 @@
 import type { JoinFacts } from '../../model/plan.ts';
 import { delimiterName, type TablePlaces } from '../../model/row.ts';
-import { counted, grouped, thing, were } from '../printable.ts';
+import { counted, grouped, pastTenseOf, resourceNoun } from '../printable.ts';
 import { isOnlyPlanned, type RunFacts } from '../run-facts.ts';
 import { type Block, columns, foreign, only, type Section, type Words } from '../section.ts';
 
-const LONGEST_NAME = 120;
+const MAX_NAME_LENGTH = 120;
 
 /** What was read: files, rows, delimiter, encoding, and the columns not used. */
 export function sourceSection(facts: RunFacts): Section | null {
@@ -28,7 +28,7 @@ export function sourceSection(facts: RunFacts): Section | null {
         ],
         rows: files.map(({ name, rows, delimiter, encoding, blankLines, places }) => ({
           cells: [
-            foreign(name, LONGEST_NAME),
+            foreign(name, MAX_NAME_LENGTH),
             grouped(rows),
             ...(places === undefined
               ? [
@@ -40,7 +40,7 @@ export function sourceSection(facts: RunFacts): Section | null {
                 ]
               : [
                   [only('text', rows === 1 ? 'row' : 'rows'), only('page', '–')],
-                  foreign(tableWords(places), LONGEST_NAME),
+                  foreign(tableWords(places), MAX_NAME_LENGTH),
                 ]),
             ...(withBlank
               ? [
@@ -74,7 +74,11 @@ function joinedTables({ run, plan }: RunFacts): Block[] {
       style: 'notes',
       title,
       items: joins.map((join) => ({
-        words: [foreign(join.name, LONGEST_NAME), ': ', ...joinWords(join, thing(run.resource), isWhole)],
+        words: [
+          foreign(join.name, MAX_NAME_LENGTH),
+          ': ',
+          ...joinWords(join, resourceNoun(run.resource), isWhole),
+        ],
       })),
     },
   ];
@@ -88,14 +92,14 @@ function joinWords(join: JoinFacts, what: string, isWhole: boolean): Words[] {
       ? []
       : [
           ' (not found: ',
-          foreign(examples.join(', '), LONGEST_NAME),
+          foreign(examples.join(', '), MAX_NAME_LENGTH),
           without > examples.length ? ' …)' : ')',
         ];
   return [
     `${grouped(matched)} of ${counted(records, what)} matched in `,
-    foreign(file, LONGEST_NAME),
+    foreign(file, MAX_NAME_LENGTH),
     ...lacking,
-    isWhole ? `; ${grouped(unused)} of its ${counted(keys, 'key')} ${were(unused)} not used` : '',
+    isWhole ? `; ${grouped(unused)} of its ${counted(keys, 'key')} ${pastTenseOf(unused)} not used` : '',
   ];
 }
 
@@ -111,7 +115,7 @@ function unusedColumns(columns: readonly string[]): Block {
     style: 'names',
     title: 'Columns not used',
     explanation: 'The mapping does not use them; their values are not sent.',
-    items: columns.map((column) => ({ words: foreign(column, LONGEST_NAME) })),
+    items: columns.map((column) => ({ words: foreign(column, MAX_NAME_LENGTH) })),
     shown: { page: 60, text: 30 },
     more: (left) => `and ${grouped(left)} more`,
   };

@@ -4,7 +4,7 @@ import type { RunFacts } from '../run-facts.ts';
 import { type Block, paragraph, type Section } from '../section.ts';
 
 /** With fewer requests a rate says nothing. */
-const REQUESTS_OF_A_RATE = 10;
+const MIN_REQUESTS_PER_RATE = 10;
 /** With fewer requests the limits of the store are not known yet. */
 const REQUESTS_OF_LIMITS = 100;
 
@@ -34,7 +34,7 @@ export function trafficWords(samples: readonly TrafficSample[]): string[] {
   const [pausedMs, busyMs] = [sum((one) => one.pausedMs), sum((one) => one.ms)];
   const perSecond = requests / Math.max(0.001, busyMs / 1000);
   const rate =
-    requests < REQUESTS_OF_A_RATE
+    requests < MIN_REQUESTS_PER_RATE
       ? ''
       : `, ${perSecond.toLocaleString('en', { maximumSignificantDigits: 3 })} per second`;
   const repeated = retries > 0 ? `; ${counted(retries, 'request was a retry', 'requests were retries')}` : '';

@@ -1,10 +1,10 @@
-import { counted, grouped, listed, thing } from '../printable.ts';
+import { counted, grouped, listed, resourceNoun } from '../printable.ts';
 import { isOnlyPlanned, type RunFacts } from '../run-facts.ts';
 import { type Block, foreign, paragraph, type Section, type Words } from '../section.ts';
 
 /** Keys that a sentence names. */
 const KEYS_NAMED = 10;
-const LONGEST_KEY = 60;
+const MAX_KEY_LENGTH = 60;
 
 /** What an undo does not restore, and what sends the same again; null for other runs. */
 export function undoSection(facts: RunFacts): Section | null {
@@ -13,7 +13,7 @@ export function undoSection(facts: RunFacts): Section | null {
   if (plan === null || undo === undefined) return null;
   const { recreated, kept, left } = undo;
   const would = isOnlyPlanned(facts);
-  const one = thing(run.resource);
+  const one = resourceNoun(run.resource);
   const returned = recreated.examples.map(({ key, id }) => (id === null ? key : `${key} (was ${id})`));
   const items = left.map(({ message, records, keys }) => ({
     words: [
@@ -44,7 +44,7 @@ export function undoSection(facts: RunFacts): Section | null {
 function namesOf(keys: readonly string[], records: number): string {
   const shown = keys
     .slice(0, KEYS_NAMED)
-    .map((key) => (key.length > LONGEST_KEY ? `${key.slice(0, LONGEST_KEY)}…` : key));
+    .map((key) => (key.length > MAX_KEY_LENGTH ? `${key.slice(0, MAX_KEY_LENGTH)}…` : key));
   const more = records - shown.length;
   return listed(more > 0 ? [...shown, `${grouped(more)} more`] : shown);
 }

@@ -1,5 +1,5 @@
 import { forgotten, type Run, type Verification } from '../../model/run.ts';
-import { counted, formatShare, grouped, listed, thing, were } from '../printable.ts';
+import { counted, formatShare, grouped, listed, pastTenseOf, resourceNoun } from '../printable.ts';
 import type { RunFacts } from '../run-facts.ts';
 import { columns, type Section, type TableRow } from '../section.ts';
 
@@ -45,12 +45,12 @@ export function verificationHeadline(
   if (judged === 0)
     return { sentence: `${ended}No answer shows which records the store still has.`, explanation: [] };
   const lost = forgotten(found);
-  const of = counted(judged, thing(resource));
+  const of = counted(judged, resourceNoun(resource));
   const otherIds = resource === 'contacts' ? '' : ', or had another id there';
   const gone =
     lost === 0
       ? 'none was missing from the store'
-      : `${grouped(lost)} ${were(lost)} missing from the store${otherIds}`;
+      : `${grouped(lost)} ${pastTenseOf(lost)} missing from the store${otherIds}`;
   return { sentence: `${ended}Of ${of} sent again, ${gone}.`, explanation: [shareSentence(found, resource)] };
 }
 
@@ -62,7 +62,7 @@ function judgedOf({ asKnown, altered, recreated, missing }: Verification): numbe
 /** The conclusion from the sample about all known records. */
 function shareSentence(found: Verification, resource: Run['resource']): string {
   const { known, forgottenShare: share } = found;
-  const all = counted(known, `known ${thing(resource)}`);
+  const all = counted(known, `known ${resourceNoun(resource)}`);
   if (judgedOf(found) === known) return `These were all ${all}: the figure is exact.`;
   const bound = (part: number) =>
     `${grouped(Math.round(part * known))} (${formatShare(part * known, known)})`;
@@ -75,7 +75,7 @@ function shareSentence(found: Verification, resource: Run['resource']): string {
 /** Notes for the reader of the figures, one sentence each. */
 export function verificationNotes(found: Verification, resource: Run['resource']): string[] {
   const { altered, alteredFields, missing, rejected, notComparable } = found;
-  const things = `${thing(resource)}s`;
+  const things = `${resourceNoun(resource)}s`;
   const fields = alteredFields
     .slice(0, FIELDS_NAMED)
     .map(({ field, records }) => `${field} (${grouped(records)})`);
@@ -88,7 +88,7 @@ export function verificationNotes(found: Verification, resource: Run['resource']
     rejected > missing &&
       `${counted(rejected - missing, 'record')} refused for another reason; this does not show whether the store still has them.`,
     notComparable > 0 &&
-      `${counted(notComparable, `further ${thing(resource)}`)} of this job cannot be verified, because they are in doubt or have no id. The next run sends records in doubt again.`,
+      `${counted(notComparable, `further ${resourceNoun(resource)}`)} of this job cannot be verified, because they are in doubt or have no id. The next run sends records in doubt again.`,
     `A verification sends ${things} with their values, so it cannot show whether the store had older values${resource === 'contacts' ? '' : `, or whether deleted ${things} are in the store again`}. After a restore, always run the job with --resend.`,
   ].filter((note) => note !== false);
 }

@@ -24,7 +24,7 @@ import { writeReport } from '../report/write-report.ts';
 import { abortingWith, type ExportRequest, type RunContext, runErrorOf } from '../run-context.ts';
 import { continueInstead, newRun, runPipeline, supersede } from '../run-pipeline.ts';
 import { RunTraffic, trafficFiles } from '../traffic/run-traffic.ts';
-import { workedSoFar } from '../watched-run.ts';
+import { elapsedFigures } from '../watched-run.ts';
 import { exportHistory } from './export-history.ts';
 
 /**
@@ -34,7 +34,11 @@ export async function exportRun(surroundings: RunContext, request: ExportRequest
   const { job, store } = request;
   return await runPipeline(surroundings, {
     run: newRun(surroundings, store, {
-      ...{ job: job.name, kind: 'export', resource: job.export, step: 'read', digest: exportDigest(request) },
+      job: job.name,
+      kind: 'export',
+      resource: job.export,
+      step: 'read',
+      digest: exportDigest(request),
     }),
     lock: lockJob,
     async steps(work) {
@@ -151,7 +155,7 @@ async function finishExport(
     status: statusOf(failure),
     error: failure === null ? null : runErrorOf(failure, run, context),
     finishedAt: context.clock(),
-    ...workedSoFar(context),
+    ...elapsedFigures(context),
   };
   const collected = await readExportReport(context, { ...ending, ...end });
   const history = failure === null ? await historyOf(context, request) : null;
@@ -164,7 +168,7 @@ async function finishExport(
   await folder.remove((await folder.list()).filter((name) => !kept.includes(name)));
   await pruneRuns(context.state, context.artifacts, ended.job, RUNS_KEPT, {
     isNeeded: (old) => hasKeptReading(context, request, old),
-    most: MOST_KEPT_READINGS,
+    most: MAX_KEPT_READINGS,
   });
   return { ...collected, run: ended, reportFile };
 }
@@ -183,7 +187,7 @@ async function historyOf(context: RunContext, { job }: ExportRequest): Promise<L
 }
 
 /** The most runs whose readings wait to be written: eight days of hourly readings. */
-const MOST_KEPT_READINGS = 200;
+const MAX_KEPT_READINGS = 200;
 /** A new run would read almost the same as a reading of this age, so the run that took it is continued. */
 const FRESH_MS = 15 * 60 * 1_000;
 

@@ -120,7 +120,9 @@ async function waveFigures(
       [field, altered + dropped - before((wave) => wave.fields[field] ?? 0)] as const,
   );
   return {
-    ...{ records, rejected, unsent },
+    records,
+    rejected,
+    unsent,
     answered: Math.max(0, (answers?.answered ?? 0) - before(({ answered }) => answered)),
     compared: Math.max(0, (answers?.compared ?? 0) - before(({ compared }) => compared)),
     altered: Math.max(0, (answers?.altered ?? 0) - before(({ altered }) => altered)),
@@ -221,7 +223,11 @@ async function deliverNoting(
   const storefront = await context.openStorefront(store);
   const send = () =>
     sendOperations(context, {
-      ...{ run, store, lock, turn, onEnded: traffic.onEnded },
+      run,
+      store,
+      lock,
+      turn,
+      onEnded: traffic.onEnded,
       storefront: withAnswers(storefront, (key, body, answer) =>
         traffic.answers.add(key, body, answer, { quotes: run.resource === 'products' }),
       ),

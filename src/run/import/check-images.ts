@@ -21,7 +21,7 @@ interface ImageCheck {
 /** A good address is not requested again for this long; after that the server is asked whether it has changed. */
 const REMEMBERED_MS = 30 * 86_400_000;
 /** More addresses are counted as unchecked. */
-const MOST_ADDRESSES = 50_000;
+const MAX_ADDRESSES = 50_000;
 const AT_ONCE = 32;
 const PER_HOST = 4;
 const PER_SECOND_AND_HOST = 20;
@@ -91,7 +91,7 @@ async function addressesOf(
       const before = known[index];
       if (before !== undefined && clock() - before.at < REMEMBERED_MS) continue;
       addresses++;
-      if (addresses > MOST_ADDRESSES) {
+      if (addresses > MAX_ADDRESSES) {
         beyond++;
         continue;
       }
@@ -171,7 +171,8 @@ function count(
 ): void {
   const { addresses, samples } = problems.get(problem) ?? { addresses: 0, samples: [] };
   problems.set(problem, {
-    ...{ problem, addresses: addresses + 1 },
+    problem,
+    addresses: addresses + 1,
     samples: samples.length < SAMPLES ? [...samples, sample] : samples,
   });
 }

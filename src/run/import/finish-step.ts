@@ -1,7 +1,7 @@
 import { buffer } from 'node:stream/consumers';
 import { hasRejectsWorkbook, type Plan, skipsMany } from '../../model/plan.ts';
 import { isUnmatched, KEY_NOT_REJECTED } from '../../model/reason.ts';
-import { formatRow, MOST_SHEET_ROWS } from '../../model/row.ts';
+import { formatRow, MAX_SHEET_ROWS } from '../../model/row.ts';
 import type { Run, RunStatus } from '../../model/run.ts';
 import { InterruptedError, SafetyLimitError } from '../../model/storeferry-error.ts';
 import { readRejections } from '../../plan/plan-file.ts';
@@ -24,7 +24,7 @@ import { writeReport } from '../report/write-report.ts';
 import { loadRetryGuard } from '../retry-guard.ts';
 import { type ImportRequest, type RunContext, runErrorOf } from '../run-context.ts';
 import { trafficFiles } from '../traffic/run-traffic.ts';
-import { workedSoFar } from '../watched-run.ts';
+import { elapsedFigures } from '../watched-run.ts';
 import { editedWorkbook, writeRejectsWorkbook } from '../write-rejects-workbook.ts';
 import { judgeRejected } from './apply-step.ts';
 import { discardPlan } from './continue-or-begin.ts';
@@ -62,7 +62,7 @@ export async function finishStep(
     error: errorOf(context, request, before, failure, status),
     finishedAt: context.clock(),
     totals: before.totals,
-    ...workedSoFar(context),
+    ...elapsedFigures(context),
   };
   const collected = {
     ...before,
@@ -164,7 +164,7 @@ async function writeRunRejects(
     formatRow,
     describeKeys: (keys) => positionsOf(context, run, keys),
   });
-  if (hasRejectsWorkbook(source) && rows > 0 && rows < MOST_SHEET_ROWS) {
+  if (hasRejectsWorkbook(source) && rows > 0 && rows < MAX_SHEET_ROWS) {
     await writeRejectsWorkbook(folder);
   }
   const isUpdate = request.job.mode === 'update';

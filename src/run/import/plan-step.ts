@@ -139,7 +139,9 @@ async function openReading(context: RunContext, request: ImportRequest, run: Run
   const { limits } = request.job;
   const tables = await readMappingTables(request.mapping, snapshot, folder, limits);
   return {
-    ...{ snapshot, folder, request },
+    snapshot,
+    folder,
+    request,
     tables: { ...tables, lookups: withStoreLists(tables.lookups, request.mapping, lists) },
     stagedAt: run.stagedAt ?? run.startedAt,
     currencies: new CurrencyWatch(await knownCurrency(context, request, run)),

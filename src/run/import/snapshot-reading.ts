@@ -47,7 +47,9 @@ export async function openSnapshotFile(
   if (stored.table !== undefined) {
     const { headerRow } = written;
     return await openTable(await readSnapshotFile(folder, stored), stored.table, {
-      ...{ name: stored.name, file, headerRow },
+      name: stored.name,
+      file,
+      headerRow,
     });
   }
   const source = snapshot.readAs ?? written;
@@ -57,13 +59,18 @@ export async function openSnapshotFile(
     file,
     encoding: source.encoding ?? csv?.encoding,
     delimiter: source.delimiter ?? csv?.delimiter,
-    ...(snapshot.readAs === undefined ? habitsOf(written) : {}),
+    ...(snapshot.readAs === undefined ? tableOptionsOf(written) : {}),
     limits: request.job.limits,
   });
 }
 
 /** The job's CSV settings that do not apply to a corrected rejects file. */
-function habitsOf({ quotes, headerRow, escape: escapedBy, skipBlanks }: ImportRequest['job']['source']) {
+function tableOptionsOf({
+  quotes,
+  headerRow,
+  escape: escapedBy,
+  skipBlanks,
+}: ImportRequest['job']['source']) {
   return { quotes, headerRow, escape: escapedBy, skipBlanks };
 }
 
@@ -143,7 +150,10 @@ async function* openTables(reading: SnapshotReading, opened: SourceTable[]) {
     const { pieces, dialect } = table;
     const quotes = reading.request.job.source.quotes ?? 'standard';
     yield {
-      ...{ header: table.header, file: index, name: file.name, batches: table.batches() },
+      header: table.header,
+      file: index,
+      name: file.name,
+      batches: table.batches(),
       ...(pieces === undefined ? {} : { text: { dialect: `${dialect.delimiter}${quotes}`, pieces } }),
     };
   }

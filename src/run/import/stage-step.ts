@@ -44,7 +44,8 @@ export async function stageStep(
   const staged = { keyDigest, stagedAt: context.clock() };
   const unchanged = (since: SettledRun) => ({
     ...staged,
-    ...{ digest: since.digest, totals: unchangedTotals(since) },
+    digest: since.digest,
+    totals: unchangedTotals(since),
     unchangedSince: since.unchangedSince ?? since.id,
   });
   const { runs } = context.state;
@@ -125,7 +126,7 @@ export async function settledRun(
   run: Run,
 ): Promise<SettledRun | undefined> {
   if (run.kind !== 'run' || run.resend || run.sample !== undefined) return undefined;
-  if (looksAtClock(request) || request.mapping.listLookups.length > 0) return undefined;
+  if (dependsOnTime(request) || request.mapping.listLookups.length > 0) return undefined;
   if (request.job.images !== undefined) return undefined;
   const { runs } = state;
   const ofJob = await runs.list({ job: run.job, kinds: SENDING_KINDS });
@@ -163,7 +164,7 @@ export function isSameTarget(one: Run, other: Run): boolean {
 }
 
 /** Dated sales are judged at the time of staging: they begin and end without a change of the source. */
-function looksAtClock({ mapping: { spec } }: ImportRequest): boolean {
+function dependsOnTime({ mapping: { spec } }: ImportRequest): boolean {
   if (spec.import !== 'products') return false;
   const { from, to, during } = spec.variants.pricing ?? {};
   return from !== undefined || to !== undefined || during !== undefined;

@@ -19,7 +19,7 @@ import {
 import { DEFAULT_LIMITS, type InputLimits, type MappingLimits } from '../../model/input-limits.ts';
 import { CONTACT_TEXT_FIELDS } from '../../model/mapped-record.ts';
 import { listHeaders, quotableHeaders } from '../../model/nearest.ts';
-import { blankCellsBeyond, type Row, type TableHabits } from '../../model/row.ts';
+import { blankCellsBeyond, type Row, type TableOptions } from '../../model/row.ts';
 import { type ConfigurationProblem, MappingError, StateError } from '../../model/storeferry-error.ts';
 import type { Snapshot } from '../../source/snapshot.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
@@ -132,7 +132,7 @@ export function sideTablesOf(
     ([name, { match, join: _, ...written }]): SideTable[] => {
       const place = lookupPlaces.get(name);
       if (place === undefined) return [];
-      const at = { ...habitsOf(written), ...place };
+      const at = { ...tableOptionsOf(written), ...place };
       const table = { name, match, join: joins.get(name), resource: spec.import };
       return [{ kind: 'lookup', ...table, at, access: besideMapping }];
     },
@@ -196,13 +196,13 @@ function writtenLookups({ spec, lookupPlaces }: MappingFile): Readonly<Record<st
     Object.entries(spec.lookups ?? {}).map(([name, { match, of, when, join, ...written }]) => {
       const { path, remote } = lookupPlaces.get(name) ?? {};
       const place = remote === undefined ? { path } : { remote: remote.location };
-      return [name, { match, of, when, join, ...habitsOf(written), ...place }];
+      return [name, { match, of, when, join, ...tableOptionsOf(written), ...place }];
     }),
   );
 }
 
 /** How a table is written, without the place of its file. */
-export function habitsOf({
+export function tableOptionsOf({
   sheet,
   headerRow,
   records,
@@ -211,7 +211,7 @@ export function habitsOf({
   quotes,
   escape: escapedBy,
   skipBlanks,
-}: TableHabits) {
+}: TableOptions) {
   return { sheet, headerRow, records, encoding, delimiter, quotes, escape: escapedBy, skipBlanks };
 }
 

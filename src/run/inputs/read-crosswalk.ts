@@ -8,14 +8,14 @@ import { MappingError } from '../../model/storeferry-error.ts';
 const PAGE_BITS = 20;
 const PAGE_BYTES = 1 << PAGE_BITS;
 /** Positions have 32 bits. */
-const MOST_PAGES = 1 << (32 - PAGE_BITS);
+const MAX_PAGES = 1 << (32 - PAGE_BITS);
 /** The header of an entry: its number, its hash, and its length in bytes. */
 const HASH_AT = 8;
 const LENGTH_AT = 12;
 const BYTES_AT = 16;
 const FIRST_SLOTS = 1 << 10;
 /** A UTF-16 unit takes at most three bytes in UTF-8. */
-const BYTES_A_UNIT = 3;
+const BYTES_PER_UNIT = 3;
 
 /**
  * An index from millions of texts to numbers. Entries are stored as bytes, one after the other, in pages; a hash
@@ -65,7 +65,7 @@ export class CrosswalkIndex {
   }
 
   #ask(text: string): { readonly hash: number; readonly length: number } {
-    const most = text.length * BYTES_A_UNIT;
+    const most = text.length * BYTES_PER_UNIT;
     if (most > this.#asked.length) this.#asked = Buffer.allocUnsafe(most * 2);
     this.#hashKey(text, this.#hash);
     return { hash: this.#hash.high, length: this.#asked.write(text, 0, 'utf8') };
@@ -104,7 +104,7 @@ export class CrosswalkIndex {
     const bytes = BYTES_AT + length;
     let page = this.#pages.at(-1);
     if (page === undefined || this.#used + bytes > page.length) {
-      if (this.#pages.length === MOST_PAGES) throw new RangeError('More than 4 GiB of text');
+      if (this.#pages.length === MAX_PAGES) throw new RangeError('More than 4 GiB of text');
       page = Buffer.allocUnsafeSlow(Math.max(PAGE_BYTES, bytes));
       this.#pages.push(page);
       this.#used = 0;

@@ -4,7 +4,7 @@ import type { JoinOpener } from '../../mapping/compile-mapping.ts';
 import { fileLimitError, type InputLimits } from '../../model/input-limits.ts';
 import type { Resource } from '../../model/mapped-record.ts';
 import type { FilePlace } from '../../model/remote-address.ts';
-import type { Row, Table, TableHabits } from '../../model/row.ts';
+import type { Row, Table, TableOptions } from '../../model/row.ts';
 import { CsvError, SourceError } from '../../model/storeferry-error.ts';
 import { readSnapshotFile, type Snapshot, type SnapshotFile } from '../../source/snapshot.ts';
 import { type StageOptions, stageSourceUnless } from '../../source/stage-source.ts';
@@ -15,7 +15,7 @@ import { digestOf } from '../digest-of.ts';
 
 /** A table that rows are compared with: a lookup of the mapping by its name, or the crosswalk of the job. */
 export type SideTable = {
-  readonly at: FilePlace & TableHabits;
+  readonly at: FilePlace & TableOptions;
   /** Where the file may be, if it is on this machine. */
   readonly access: FileAccess;
 } & (

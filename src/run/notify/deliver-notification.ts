@@ -22,7 +22,7 @@ export interface DeliveryPatience {
 
 const PATIENCE: DeliveryPatience = { retries: 3, firstDelayMs: 500, attemptMs: 5_000, wholeMs: 15_000 };
 
-const LONGEST_ANSWER_BYTES = 64 * 1024;
+const MAX_ANSWER_BYTES = 64 * 1024;
 
 /**
  * Delivers a notification to an address; returns null if it was delivered, otherwise the cause. Never rejects,
@@ -43,7 +43,7 @@ export async function deliverNotification(
   // Closed at the end, so that no idle connection delays the end of a command.
   const agent = new Agent({
     connect: { timeout: patience.attemptMs },
-    maxResponseSize: LONGEST_ANSWER_BYTES,
+    maxResponseSize: MAX_ANSWER_BYTES,
   });
   const post: Post = (body) => attempt(agent, url, notification.id, body, patience, whole);
   try {

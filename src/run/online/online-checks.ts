@@ -32,15 +32,15 @@ export async function runOnlineChecks(
   signal: AbortSignal,
 ): Promise<Finding[]> {
   const looksOf = (some: readonly OnlineCheck[]) => some.flatMap((check) => check(workspace));
-  const findings = await lookTogether(looksOf(checks), signal);
-  return [...findings, ...(await lookTogether(looksOf(LAST_CHECKS), signal))];
+  const findings = await runChecks(looksOf(checks), signal);
+  return [...findings, ...(await runChecks(looksOf(LAST_CHECKS), signal))];
 }
 
 /**
  * Runs all probes at the same time, each at most ten seconds. The findings are in the order of the probes. Never
  * rejects, unless interrupted.
  */
-export async function lookTogether(
+export async function runChecks(
   looks: readonly Look[],
   signal: AbortSignal,
   timeoutMs = TIMEOUT_MS,

@@ -8,7 +8,7 @@ import { explainError, StoreferryError } from '../../model/storeferry-error.ts';
 import { probeRemote } from '../../remote/fetch-file.ts';
 import { formatBytes } from '../../report/printable.ts';
 import { type FileAccess, findFiles } from '../../state/file-access.ts';
-import { habitsOf, sideTablesOf } from '../inputs/open-mapping.ts';
+import { sideTablesOf, tableOptionsOf } from '../inputs/open-mapping.ts';
 import { CROSSWALK_COLUMN_HINT, columnsNamed } from '../inputs/read-crosswalk.ts';
 import { type SideTable, sideTableWords } from '../inputs/side-table.ts';
 import { lookAtSource } from '../preview-source.ts';
@@ -62,7 +62,7 @@ async function judgeSource(
     const [first] = files;
     if (first === undefined) throw new TypeError('no files were found, and no error was thrown');
     const { header } = await lookAtSource(first.real, {
-      ...habitsOf(source),
+      ...tableOptionsOf(source),
       encoding: source.encoding ?? spec?.csv?.encoding,
       delimiter: source.delimiter ?? spec?.csv?.delimiter,
       sampleBytes: SAMPLE_BYTES,
@@ -110,7 +110,7 @@ async function judgeSideTable(table: SideTable, signal: AbortSignal): Promise<Fa
         hint: 'Name one file.',
       };
     }
-    const { header } = await lookAtSource(first.real, { ...habitsOf(at), sampleBytes: SAMPLE_BYTES });
+    const { header } = await lookAtSource(first.real, { ...tableOptionsOf(at), sampleBytes: SAMPLE_BYTES });
     const names = table.kind === 'lookup' ? [table.match] : [table.columns.match, table.columns.id];
     const lacking = names.filter((name) =>
       table.kind === 'lookup'

@@ -9,7 +9,7 @@ import { REJECTS_WORKBOOK, UNMATCHED_FILE, UNTOUCHED_FILE } from '../../report/r
 import type { RunFolder } from '../../state/artifacts.ts';
 import { targetLockName } from '../../state/state.ts';
 import { supersedeEmptied } from '../import/continue-or-begin.ts';
-import { asItStands } from '../report/read-stored-report.ts';
+import { withLiveStatus } from '../report/read-stored-report.ts';
 import type { RunContext } from '../run-context.ts';
 import type { FoundRecord } from './record-history.ts';
 
@@ -47,7 +47,7 @@ export async function forgetRecord(
   const runs = (await state.runs.list({})).filter(
     (run) => run.resource === target.resource && run.storeId === target.storeId,
   );
-  const standing = await Promise.all(runs.map((run) => asItStands(context, run)));
+  const standing = await Promise.all(runs.map((run) => withLiveStatus(context, run)));
   const running = standing.find(({ status }) => status === 'running');
   if (running !== undefined) throw busy(running.id);
 
@@ -138,7 +138,7 @@ function busy(run: string | undefined): LockedError | UsageError {
 }
 
 /** A phone number with fewer digits may be a part of another number. */
-const LEAST_DIGITS = 7;
+const MIN_DIGITS = 7;
 
 type Matcher = (text: string) => boolean;
 
@@ -150,7 +150,7 @@ function matcherOf(key: string, bodies: readonly (string | null | undefined)[]):
   });
   const needles = [...values, key]
     .filter((value) => typeof value === 'string')
-    .filter((value) => value.includes('@') || value.replaceAll(/\D/g, '').length >= LEAST_DIGITS)
+    .filter((value) => value.includes('@') || value.replaceAll(/\D/g, '').length >= MIN_DIGITS)
     .map((value) => Buffer.from(value.trim().toLowerCase()).toString('latin1'));
   return (text) => {
     const lower = text.toLowerCase();

@@ -85,10 +85,18 @@ export async function planRelease(
   const { files, dates } = plan.source;
   return await planImport({
     // An update leaves the product to the job that has it. Nothing else may depend on the mode: no record is left out.
-    ...{ run: run.id, job: { ...settings, mode: plan.mode === 'update' ? 'update' : 'upsert' } },
-    ...{ openMapped, whole: true, describeSource: () => ({ files, columnsNotUsed: [], dates }) },
-    ...{ ledger, folder: context.artifacts.run(run.id), resend: false, retry: true },
-    ...{ keyDigest: null, previous: { rows: null, keyDigest: null }, signal: context.signal },
+    run: run.id,
+    job: { ...settings, mode: plan.mode === 'update' ? 'update' : 'upsert' },
+    openMapped,
+    whole: true,
+    describeSource: () => ({ files, columnsNotUsed: [], dates }),
+    ledger,
+    folder: context.artifacts.run(run.id),
+    resend: false,
+    retry: true,
+    keyDigest: null,
+    previous: { rows: null, keyDigest: null },
+    signal: context.signal,
     onProgress: ({ keys }) =>
       context.onEvent({ type: 'progress', step: 'plan', done: keys, total: null, unit: 'rows' }),
   });

@@ -197,7 +197,12 @@ export function recordVersion(version: Version): RecordVersion {
   const { at, run, kind, id, spans, body, before } = version;
   const [first] = spans;
   return {
-    ...{ at, run: run.id, job: run.job, kind, id, body },
+    at,
+    run: run.id,
+    job: run.job,
+    kind,
+    id,
+    body,
     file: first === undefined ? null : (run.files[first.file]?.name ?? null),
     line: first?.from ?? null,
     place: placeOf(spans, run.files),

@@ -130,8 +130,12 @@ async function* heldRecords(plan: PlanFolder): AsyncGenerator<readonly RunRecord
 
 function heldRecord({ operation: { key, spans }, before, hits }: HeldRecord, plan: Pick<Plan, 'source'>) {
   return {
-    ...{ ...NOTHING, key, outcome: 'held' as const, place: placeOf(spans, plan.source.files) },
-    ...{ created: before === null, reason: { code: 'held', message: heldWords(hits) } },
+    ...NOTHING,
+    key,
+    outcome: 'held' as const,
+    place: placeOf(spans, plan.source.files),
+    created: before === null,
+    reason: { code: 'held', message: heldWords(hits) },
     changes: hits.map(({ field, what, old, new: now }) => ({ field, variant: what, old, new: now })),
   };
 }
@@ -199,11 +203,9 @@ async function* openRecords(
     const open = await unsentOperations(context, run, shard);
     yield open.map(({ key, spans }) => ({
       ...NOTHING,
-      ...{
-        key,
-        outcome: waits ? ('planned' as const) : ('unsent' as const),
-        place: placeOf(spans, source.files),
-      },
+      key,
+      outcome: waits ? ('planned' as const) : ('unsent' as const),
+      place: placeOf(spans, source.files),
     }));
   }
 }

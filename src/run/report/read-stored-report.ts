@@ -67,7 +67,7 @@ export function withFilesFrom<Files extends FilesOfRun & { readonly exported: Ex
 const ADDRESS = /^[a-z0-9]+:\/\//i;
 
 /** The run as shown to people: a run whose process died counts as interrupted, because the next run continues it. */
-export async function asItStands(context: Pick<RunContext, 'state'>, run: Run): Promise<Run> {
+export async function withLiveStatus(context: Pick<RunContext, 'state'>, run: Run): Promise<Run> {
   if (!(await hasDied(context, run))) return run;
   const error = `Its process died at the step ${run.step}, without recording its end (killed, out of memory, or power failure).`;
   return { ...run, status: 'interrupted', error };
@@ -134,7 +134,10 @@ export async function readStoredReport(context: RunContext, run: Run): Promise<R
   const kept = run.status === 'running' ? undefined : await readKeptReport(folder, run.finishedAt);
   if (kept === undefined) return await readRunReport(context, run, plan);
   return {
-    ...{ run, plan, ...kept, exported: null },
+    run,
+    plan,
+    ...kept,
+    exported: null,
     rejectsFile: await rejectsFileOf(context, run),
     reportFile: await reportFileIn(folder),
   };

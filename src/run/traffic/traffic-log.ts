@@ -3,7 +3,7 @@ import type { Traffic } from '../../model/run.ts';
 /** The initial length of a stretch. */
 const FINEST_MS = 1_000;
 /** With more stretches, each pair of neighbours becomes one. */
-const MOST_STRETCHES = 300;
+const MAX_INTERVALS = 300;
 
 /** The events in one stretch of time; `from` and `to` are the observed part, in milliseconds since the epoch. */
 export interface Stretch {
@@ -82,7 +82,7 @@ export class TrafficLog {
   }
 
   #bound(): void {
-    while (this.#stretches.size > MOST_STRETCHES) {
+    while (this.#stretches.size > MAX_INTERVALS) {
       this.#lengthMs *= 2;
       const halved = new Map<number, Stretch>();
       for (const stretch of this.stretches) this.#put(halved, stretch, followedBy);
@@ -95,7 +95,13 @@ type Merge = (one: Stretch, other: Stretch) => Stretch;
 
 function emptyStretch(from: number, to: number): Stretch {
   return {
-    ...{ from, to, requests: 0, failed: 0, retries: 0, concurrency: 0, pausedMs: 0 },
+    from,
+    to,
+    requests: 0,
+    failed: 0,
+    retries: 0,
+    concurrency: 0,
+    pausedMs: 0,
     latencies: new Latencies(),
   };
 }
@@ -156,9 +162,9 @@ export function trafficOf(log: TrafficLog): Traffic {
 /** The distance between neighbouring bounds: a percentile is at most 5 % off. */
 const GROWTH = 1.1;
 /** Shorter durations count as this. */
-const SHORTEST_MS = 0.1;
+const MIN_MS = 0.1;
 /** The last bound is beyond the longest time of an attempt, two minutes. */
-const LAST_BUCKET = Math.ceil(Math.log(150_000 / SHORTEST_MS) / Math.log(GROWTH));
+const LAST_BUCKET = Math.ceil(Math.log(150_000 / MIN_MS) / Math.log(GROWTH));
 const PER_LOG = 1 / Math.log(GROWTH);
 
 /**
@@ -174,8 +180,7 @@ export class Latencies {
   }
 
   add(ms: number): void {
-    const bucket =
-      ms <= SHORTEST_MS ? 0 : Math.min(LAST_BUCKET, Math.ceil(Math.log(ms / SHORTEST_MS) * PER_LOG));
+    const bucket = ms <= MIN_MS ? 0 : Math.min(LAST_BUCKET, Math.ceil(Math.log(ms / MIN_MS) * PER_LOG));
     this.#counts.set(bucket, (this.#counts.get(bucket) ?? 0) + 1);
   }
 
@@ -206,6 +211,6 @@ export class Latencies {
 
 /** The value with the same relative distance to both bounds of a bucket. */
 function amid(bucket: number): number {
-  if (bucket === 0) return SHORTEST_MS;
-  return (2 * SHORTEST_MS * GROWTH ** bucket) / (1 + GROWTH);
+  if (bucket === 0) return MIN_MS;
+  return (2 * MIN_MS * GROWTH ** bucket) / (1 + GROWTH);
 }

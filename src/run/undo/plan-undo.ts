@@ -17,7 +17,7 @@ import {
 import { digestOf } from '../digest-of.ts';
 import { planPosition } from '../import/continue-or-begin.ts';
 import { openOperations, ownAttempts } from '../records/own-attempts.ts';
-import { asItStands } from '../report/read-stored-report.ts';
+import { withLiveStatus } from '../report/read-stored-report.ts';
 import type { ImportRequest, RunContext } from '../run-context.ts';
 
 /**
@@ -31,7 +31,7 @@ export async function refuseUnlessUndoable(
 ): Promise<void> {
   const { state } = context;
   const kept = await state.runs.get(of);
-  const run = kept && (await asItStands(context, kept));
+  const run = kept && (await withLiveStatus(context, kept));
   if (run?.kind === 'plan' || run?.kind === 'export') {
     const what = run.kind === 'plan' ? 'is a plan: nothing of it was sent' : 'is an export';
     throw new UsageError(`${of} ${what}, so there is nothing to undo.`);
@@ -82,11 +82,19 @@ export async function planUndo(
   const plannedAt = await planPosition(context, run);
   return await planImport({
     // A mirror, since it may delete.
-    ...{ run: run.id, job: { ...settings, mode: 'mirror' } },
-    ...{ openMapped: () => source.records(), undo: source, plannedAt },
+    run: run.id,
+    job: { ...settings, mode: 'mirror' },
+    openMapped: () => source.records(),
+    undo: source,
+    plannedAt,
     describeSource: () => ({ files: [], columnsNotUsed: [], dates: null }),
-    ...{ ledger, folder: context.artifacts.run(run.id), resend: false, retry: false },
-    ...{ keyDigest: null, previous: { rows: null, keyDigest: null }, signal: context.signal },
+    ledger,
+    folder: context.artifacts.run(run.id),
+    resend: false,
+    retry: false,
+    keyDigest: null,
+    previous: { rows: null, keyDigest: null },
+    signal: context.signal,
     onProgress: ({ keys }) =>
       context.onEvent({ type: 'progress', step: 'plan', done: keys, total: null, unit: 'rows' }),
   });
@@ -164,7 +172,8 @@ class UndoneRecords implements UndoSource {
 
   facts() {
     return {
-      ...{ of: this.#undo.of, schedule: this.#schedule },
+      of: this.#undo.of,
+      schedule: this.#schedule,
       recreated: { records: this.#recreated.length, examples: this.#recreated.slice(0, KEYS_NAMED) },
       kept: [...this.#kept].map(([field, records]) => ({ field, records })),
       left: [...this.#left.values()].sort((one, other): number => other.records - one.records),

@@ -21,7 +21,7 @@ import { readRunReport } from '../report/read-stored-report.ts';
 import { type RunContext, runErrorOf, type VerifyRequest } from '../run-context.ts';
 import { newRun, runPipeline } from '../run-pipeline.ts';
 import { type ShardOperation, sendOperations } from '../send-operations.ts';
-import { workedSoFar } from '../watched-run.ts';
+import { elapsedFigures } from '../watched-run.ts';
 import { isComparable, type LedgerSample, sampleLedger } from './sample-ledger.ts';
 
 /** Counts the results of a re-sent sample. */
@@ -60,7 +60,9 @@ class VerificationTally {
     const held = this.#asKnown + this.#altered;
     const sampled = keys.length;
     return {
-      ...{ sampled, known, notComparable },
+      sampled,
+      known,
+      notComparable,
       asKnown: this.#asKnown,
       recreated,
       altered: this.#altered,
@@ -188,7 +190,10 @@ export async function verifyRun(surroundings: RunContext, request: VerifyRequest
   let sample = EMPTY;
   return await runPipeline(surroundings, {
     run: newRun(surroundings, store, {
-      ...{ job: job.name, kind: 'verify', resource: job.import, step: 'apply' },
+      job: job.name,
+      kind: 'verify',
+      resource: job.import,
+      step: 'apply',
     }),
     lock: lockJob,
     async steps(work) {
@@ -248,7 +253,9 @@ async function resendSample(context: RunContext, resending: Resending): Promise<
   const storefront = await context.openStorefront(store);
   await context.state.history(importTarget(run)).begin(run, context.clock(), []);
   await sendOperations(context, {
-    ...{ run, store, lock },
+    run,
+    store,
+    lock,
     operations: sampledOperations(ledger, job, keys),
     firstShard: 1,
     storefront: withAnswers(storefront, (key, body, answer) =>
@@ -307,7 +314,7 @@ async function recordVerification(
     error: errorOf(context, run, found, failure),
     finishedAt: context.clock(),
     progress: null,
-    ...workedSoFar(context),
+    ...elapsedFigures(context),
     totals: totalsOf(found, requests),
     verification: found,
   });

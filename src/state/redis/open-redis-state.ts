@@ -11,7 +11,7 @@ import {
   CHECK_KEPT_MS,
   type CheckedAddresses,
   importTarget,
-  MOST_AUDITED,
+  MAX_AUDIT_ENTRIES,
   type SharedStore,
   type State,
 } from '../state.ts';
@@ -260,7 +260,7 @@ function redisAudit({ client, ask }: RedisConnection, keys: RedisKeys): AuditLog
       // With an id, because a set stores equal members only once.
       await ask(client.zadd(key, entry.at, JSON.stringify({ ...entry, id: randomUUID() })));
       await ask(client.zremrangebyscore(key, '-inf', `(${entry.at - AUDIT_KEPT_MS}`));
-      await ask(client.zremrangebyrank(key, 0, -MOST_AUDITED - 1));
+      await ask(client.zremrangebyrank(key, 0, -MAX_AUDIT_ENTRIES - 1));
     },
     async newest(offset, count) {
       return storedAuditEntries(await ask(client.zrevrange(key, offset, offset + count - 1)));

@@ -2,13 +2,13 @@ import { StateError } from '../../model/storeferry-error.ts';
 import { decodeBody, encodeBody } from '../encode-body.ts';
 import { handlesOf, INDEXED_AT_ONCE, NAME_HANDLES, storedHandle } from '../product-handle.ts';
 import {
+  type CompareQuery,
   FORGOTTEN_BODY,
   IN_DOUBT,
   type Ledger,
   type LedgerMark,
   type LedgerTarget,
   type MemoFact,
-  type MemoQuestion,
   targetTag,
 } from '../state.ts';
 import type { RedisConnection } from './redis-connection.ts';
@@ -137,12 +137,12 @@ export function redisLedger(
   const bodies = keys.bodies(tag);
   const jobKeys = keys.jobKeys(tag);
 
-  const compareChunk = async ({ job, keys: wanted, memos }: MemoQuestion) => {
+  const compareChunk = async ({ job, keys: wanted, memos }: CompareQuery) => {
     const args = wanted.flatMap((key, position) => [memos[position] ?? '', key]);
     const answer = await client.eval(COMPARE_SCRIPT, 2, marks, keys.doubts(tag), job, IN_DOUBT, ...args);
     return readComparison(answer, wanted.length);
   };
-  const compare = ({ job, keys: wanted, memos }: MemoQuestion) =>
+  const compare = ({ job, keys: wanted, memos }: CompareQuery) =>
     ask(
       inChunks(wanted, (chunk, from) =>
         compareChunk({ job, keys: chunk, memos: memos.slice(from, from + chunk.length) }),

@@ -15,7 +15,7 @@ import { OUTCOME_CODES, redisRecord } from './redis-record.ts';
 
 const PAGE_SIZE = 500;
 /** Limits the memory: other processes remove runs without notifying this one. */
-const MOST_TAGS = 1_000;
+const MAX_TAGS = 1_000;
 const UPDATE_SCRIPT = `
 if redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
 redis.call('HSET', KEYS[1], unpack(ARGV))
@@ -62,7 +62,7 @@ export function redisRuns(
     const run = await get(id);
     if (run === undefined) return undefined;
     const tag = targetTag(run);
-    if (tags.size >= MOST_TAGS) tags.clear();
+    if (tags.size >= MAX_TAGS) tags.clear();
     tags.set(id, tag);
     return tag;
   };

@@ -5,7 +5,7 @@ import { BLOCK_BODIES, blocksOf, bodiesIn, decodeBodies, encodeBodies } from '..
 import { inTransaction } from './open-state-database.ts';
 
 /** Unpacked blocks that a reader keeps, of about 64 KiB each; also the packed blocks whose numbers are kept. */
-const MOST_UNPACKED = 256;
+const MAX_UNPACKED = 256;
 
 /** A larger merge takes less time per row, but more memory. This many rows take a fraction of a second. */
 const MERGE_AT = 8_192;
@@ -163,7 +163,7 @@ export function createBodies(database: DatabaseSync) {
         return known * BLOCK_BODIES;
       }
       const number = Number(insert.run(block, places, (1 << bodiesIn(block)) - 1).lastInsertRowid);
-      if (latest.size >= MOST_UNPACKED) latest.clear();
+      if (latest.size >= MAX_UNPACKED) latest.clear();
       latest.set(sum, number);
       return number * BLOCK_BODIES;
     },
@@ -173,7 +173,7 @@ export function createBodies(database: DatabaseSync) {
       return (body) => {
         const block = Math.floor(body / BLOCK_BODIES);
         const bodies = unpacked.get(block) ?? unpack(block);
-        if (unpacked.size >= MOST_UNPACKED) unpacked.clear();
+        if (unpacked.size >= MAX_UNPACKED) unpacked.clear();
         unpacked.set(block, bodies);
         return bodies[body % BLOCK_BODIES] ?? null;
       };

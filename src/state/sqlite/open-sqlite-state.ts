@@ -154,7 +154,9 @@ function ledger(calls: RemoteCalls, target: LedgerTarget, witness: WitnessFile):
       if (fingerprint === SAME) return 'same' as const;
       const memo = memos[position] ?? null;
       const mark: LedgerMark = {
-        ...{ fingerprint, id: ids[position] ?? null, job: jobs[position] ?? '' },
+        fingerprint,
+        id: ids[position] ?? null,
+        job: jobs[position] ?? '',
         ...proofOf(idProofs[position] ?? 0),
       };
       return memo === null ? mark : { ...mark, memo };

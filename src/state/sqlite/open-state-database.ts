@@ -13,7 +13,7 @@ import { DamagedValue, damageBehind, integer, isBusy, sqliteError, text } from '
  */
 export const BUSY_TIMEOUT_MS = 30_000;
 /** No version number can be this much higher; a higher one means damage. */
-const MOST_VERSIONS_AHEAD = 500;
+const MAX_VERSIONS_AHEAD = 500;
 
 /** `user_version` of a database with this schema. */
 const VERSION = 13;
@@ -284,7 +284,7 @@ function create(database: DatabaseSync, path: string): void {
 /** Whether the schema is there. StateError for that of another version. */
 function isCreated(database: DatabaseSync, path: string): boolean {
   const version = Number(database.prepare('PRAGMA user_version').get()?.['user_version']);
-  if (version < 0 || version > VERSION + MOST_VERSIONS_AHEAD) throw new DamagedValue('user_version');
+  if (version < 0 || version > VERSION + MAX_VERSIONS_AHEAD) throw new DamagedValue('user_version');
   if (version === 0 || version === VERSION) return version === VERSION;
   throw new StateError(
     `The state database ${path} has version ${version}; this Storeferry knows version ${VERSION}.`,

@@ -4,7 +4,7 @@ import {
   type AddressToRemember,
   AUDIT_KEPT_MS,
   CHECK_KEPT_MS,
-  MOST_AUDITED,
+  MAX_AUDIT_ENTRIES,
   type QueueEntry,
   type StateQueue,
   type StoredSchedule,
@@ -24,7 +24,7 @@ import {
 } from './sqlite-runs.ts';
 
 /** Ended entries that are kept, for commands that follow a run. */
-const MOST_KEPT = 1_000;
+const MAX_KEPT = 1_000;
 
 /** The calls of the database thread about the queue of the worker. */
 type SqliteQueue = {
@@ -97,7 +97,7 @@ function createSqliteQueue(database: DatabaseSync): SqliteQueue {
     endEntry: (id, { run, error }) =>
       inTransaction(database, () => {
         end.run(run, error, id);
-        prune.run(MOST_KEPT);
+        prune.run(MAX_KEPT);
       }),
     removeEntry: (id) => Number(remove.run(id).changes) === 1,
   };
@@ -206,7 +206,7 @@ function createSqliteAudit(database: DatabaseSync) {
     appendAudit(entry: string, at: number) {
       inTransaction(database, () => {
         insert.run(at, entry);
-        forget.run(at - AUDIT_KEPT_MS, MOST_AUDITED);
+        forget.run(at - AUDIT_KEPT_MS, MAX_AUDIT_ENTRIES);
       });
     },
     auditEntries: (offset: number, count: number): string[] =>

@@ -10,7 +10,7 @@ const IO_ERROR = 10;
 const CORRUPT = 11;
 const FULL = 13;
 const CANNOT_OPEN = 14;
-const NOT_A_DATABASE = 26;
+const NOT_DATABASE = 26;
 
 /** Node's error for an integer that is too large to be one of ours. */
 const OUT_OF_RANGE = 'ERR_OUT_OF_RANGE';
@@ -89,7 +89,7 @@ function explain(code: number): readonly [problem: string, hint: string] {
     case NO_MEMORY:
       return ['cannot be used: not enough memory', 'Free memory, then run again to continue.'];
     case CORRUPT:
-    case NOT_A_DATABASE:
+    case NOT_DATABASE:
       return ['is damaged', MOVE_ASIDE];
     default:
       // Statements and constraints are our own: they fail only if a table was changed.

@@ -83,7 +83,10 @@ export function createKeepVersions(database: DatabaseSync, bodies: Bodies): () =
         continue;
       }
       kept.push({
-        ...{ key, number, next, target: integer(row[0], 'journal.target') },
+        key,
+        number,
+        next,
+        target: integer(row[0], 'journal.target'),
         old: before === undefined ? integerOrNull(row[6], 'marks.body') : before.next,
         run: integer(row[2], 'journal.run'),
         at: integer(row[3], 'journal.at'),
@@ -209,7 +212,10 @@ export function createSqliteHistory(database: DatabaseSync, names: Names, journa
     versions(target: LedgerTarget, keys: string, count: number): VersionColumns {
       journal.merge();
       const found: VersionColumns = {
-        ...{ keys: [], runs: [], ats: [], contents: [] },
+        keys: [],
+        runs: [],
+        ats: [],
+        contents: [],
         bodies: new Array<string | null>(count).fill(null),
         documents: new Map(),
       };

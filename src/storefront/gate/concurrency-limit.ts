@@ -245,7 +245,7 @@ interface PushBack {
  * assumption is concurrency. If lower concurrency is pushed back as well, or repeatedly, it is the rate. When a rate
  * limit is known, the cause is the limit that was used up when the request was sent.
  */
-export function pushBackCauses(): (pushBack: PushBack) => PushBackCause {
+export function createCauseTracker(): (pushBack: PushBack) => PushBackCause {
   let attributedAt = Number.NEGATIVE_INFINITY;
   let attributed = 0;
 

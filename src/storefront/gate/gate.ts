@@ -1,7 +1,7 @@
 import { type Clock, isPushBack } from '../../model/clock.ts';
 import { type AbortListeners, waitQueue } from '../abortable.ts';
 import { breaker, outageTimer, PROBE_EVERY_MS, retryGrants } from './breaker.ts';
-import { concurrencyLimit, pushBackCauses } from './concurrency-limit.ts';
+import { concurrencyLimit, createCauseTracker } from './concurrency-limit.ts';
 import { rateLimit, type SharedRate } from './rate-limit.ts';
 
 /** Other processes wait this long after a failed probe; the next probe comes sooner. */
@@ -112,7 +112,7 @@ export function gate(options: GateOptions) {
   const { requestsPerSecond = Number.POSITIVE_INFINITY } = options;
   const concurrency = concurrencyLimit(options.concurrency);
   const rate = rateLimit({ clock, requestsPerSecond, shared: options.sharedRate, onReserved: () => pump() });
-  const causeOf = pushBackCauses();
+  const causeOf = createCauseTracker();
   const circuit = breaker();
   const grants = retryGrants(clock, aborts);
   const turnOf = ({ turn }: Ticket): number => turn;

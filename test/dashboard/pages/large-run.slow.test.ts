@@ -5,7 +5,7 @@ import { setupNightly } from '../../support/nightly.ts';
 import { pagesOf } from './setup.ts';
 
 const RECORDS = 100_000;
-const MOST_BYTES = 500_000;
+const MAX_BYTES = 500_000;
 
 it('the page of a run with 100,000 records is small, and its server time is printed', async () => {
   await using nightly = await setupNightly(0, { safety: '{ maxRejects: off }' });
@@ -31,5 +31,5 @@ it('the page of a run with 100,000 records is small, and its server time is prin
   console.log(
     `${bytes} bytes; ${first.toFixed(0)} ms the first time, then ${Math.min(...later).toFixed(0)} ms`,
   );
-  expect(bytes).toBeLessThan(MOST_BYTES);
+  expect(bytes).toBeLessThan(MAX_BYTES);
 });

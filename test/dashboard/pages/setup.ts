@@ -96,7 +96,7 @@ export async function pagesOf(
       hasWorkers: refuse,
       atWork: async () => new Map(Object.entries(atWork)),
     },
-    retell: (text) => text,
+    redact: (text) => text,
   };
 
   const app = fastify();

@@ -4,7 +4,7 @@ import {
   type Expectation,
   expectDeleted,
   expectProduct,
-  saysFailure,
+  reportsFailure,
 } from '../../../src/storefront/proof.ts';
 
 /** What an answer is that is none: of a proxy, or of another request. */
@@ -238,7 +238,7 @@ export class SimulatedStore {
 
 /** As the storefront judges an answer of 2xx; what proves nothing is retried, and at last unsent. */
 function judged(answer: unknown, expected: Expectation): Outcome {
-  const proof = saysFailure(answer) ? 'success' : expected.prove(answer);
+  const proof = reportsFailure(answer) ? 'success' : expected.prove(answer);
   if (typeof proof === 'string') return { kind: 'unsent', reason: REASON, inDoubt: true };
   return { kind: 'applied', ...proof };
 }

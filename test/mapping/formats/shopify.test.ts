@@ -109,10 +109,10 @@ describe('shopify-products', () => {
   test.each([
     ['as long as the others', 'an extra note,mug,,Size,M,10'],
     ['too long', 'an extra note,mug,,Size,M,10,x'],
-  ])('finds the product of a row, %s, that has a cell before its first', async (_name, torn) => {
+  ])('finds the product of a row, %s, that has a cell before its first', async (_name, partial) => {
     const { products, rejected } = await mapText(
       'shopify-products',
-      `Handle,Title,Option1 Name,Option1 Value,Variant Price,Vendor\nmug,Mug,Size,S,9,\n${torn}\ncup,Cup,Title,Default Title,5,\n`,
+      `Handle,Title,Option1 Name,Option1 Value,Variant Price,Vendor\nmug,Mug,Size,S,9,\n${partial}\ncup,Cup,Title,Default Title,5,\n`,
     );
     expect(products.map(({ key }) => key)).toEqual(['cup']);
     expect(rejected.map(({ key, rows }) => [key, rows])).toEqual([['mug', 2]]);

@@ -210,12 +210,12 @@ describe('wix-products', () => {
   });
 
   test('notices an unquoted comma in the name of an option, and one in its values', async () => {
-    for (const [torn, code] of [
+    for (const [partial, code] of [
       ['Size, eu,DROP_DOWN,S;M,,', 'cell-unexpected'],
       ['Size,DROP_DOWN,S;M, long,,', 'option-without-values'],
     ] as const) {
       const text = csvText(header, [product({ ...sizes, productOptionDescription1: 'S;M' })]);
-      const shifted = text.replace('Size,DROP_DOWN,S;M,,,', torn);
+      const shifted = text.replace('Size,DROP_DOWN,S;M,,,', partial);
       const { products, rejected } = await mapText('wix-products', shifted);
 
       expect(shifted).not.toBe(text);

@@ -7,9 +7,9 @@ import {
   countTicks,
   durationTicks,
   endTicks,
+  findOutliers,
   historyPlot,
   labelled,
-  oddValues,
   plotHeight,
   type Tick,
 } from '../../../src/report/plots/history-plot.ts';
@@ -177,9 +177,9 @@ describe('what plots are made of', () => {
   });
 
   it('finds odd values among many like ones, and none among few', () => {
-    expect(oddValues([10, 11, 10, 12, 11, 90])).toEqual([false, false, false, false, false, true]);
-    expect(oddValues([10, 90])).toEqual([false, false]);
-    expect(oddValues([0, 0, 0, 0, 0])).toEqual([false, false, false, false, false]);
+    expect(findOutliers([10, 11, 10, 12, 11, 90])).toEqual([false, false, false, false, false, true]);
+    expect(findOutliers([10, 90])).toEqual([false, false]);
+    expect(findOutliers([0, 0, 0, 0, 0])).toEqual([false, false, false, false, false]);
     expect(plotHeight([10, 11, 10, 12, 900])).toBe(55);
     expect(plotHeight([0, 0, 7])).toBe(7);
   });
