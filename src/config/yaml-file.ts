@@ -11,7 +11,10 @@ import {
   LineCounter,
   type Node,
   parseDocument,
+  type Scalar,
   visit,
+  type YAMLMap,
+  type YAMLSeq,
 } from 'yaml';
 import type { ConfigurationProblem, Place } from '../model/storeferry-error.ts';
 import { errorCode } from '../model/storeferry-error.ts';
@@ -111,13 +114,22 @@ function byPlace(a: ConfigurationProblem, b: ConfigurationProblem): number {
 function forbidden(document: Document, place: (offset: number) => Place): ConfigurationProblem[] {
   const problems: ConfigurationProblem[] = [];
   const add = (node: Node, message: string) => problems.push({ place: place(startOf(node)), message });
+  // `Alias.resolve` searches the whole document each time.
+  const anchors = new Map<string, Node>();
+  const keepAnchor = (node: Scalar | YAMLMap | YAMLSeq) => {
+    if (node.anchor !== undefined) anchors.set(node.anchor, node);
+  };
   visit(document, {
+    Scalar: (_, scalar) => keepAnchor(scalar),
+    Seq: (_, list) => keepAnchor(list),
     Alias(_, alias, ancestors) {
-      const anchored = alias.resolve(document);
+      const anchored = anchors.get(alias.source);
       if (anchored === undefined) add(alias, explainYaml('BAD_ALIAS', ''));
       else if (ancestors.includes(anchored)) add(alias, 'an alias (*name) inside its own value');
     },
-    Map(_, { items }) {
+    Map(_, map) {
+      keepAnchor(map);
+      const { items } = map;
       const seen = new Set<unknown>();
       for (const { key } of items) {
         if (!isScalar(key)) continue;

@@ -243,3 +243,8 @@ export const HOSTILE_ANSWERS: Readonly<Record<string, () => string>> = {
   'addresses of mail': () => 'a@b.'.repeat(250_000),
   digits: () => '1 '.repeat(500_000),
 };
+
+/** Configurations that the fuzzer found. */
+export const HOSTILE_YAML: Readonly<Record<string, () => string>> = {
+  'aliases without an anchor': () => '<<: *a\n'.repeat(20_000),
+};

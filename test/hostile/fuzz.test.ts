@@ -9,7 +9,7 @@ import { makeZip } from '../source/make-zip.ts';
 import { patience } from '../support/pace.ts';
 import { seedOf } from '../support/seed.ts';
 import { makeXlsx } from '../tables/workbooks.ts';
-import { HOSTILE_ANSWERS } from './corpus.ts';
+import { HOSTILE_ANSWERS, HOSTILE_YAML } from './corpus.ts';
 import { watchTurns } from './measure-turns.ts';
 
 /** A budget for each kind of content; `test/hostile/corpus.ts` keeps what is found. */
@@ -189,6 +189,12 @@ describe('generated content', { timeout: patience(120_000) }, () => {
     });
     await fc.assert(property, { numRuns: RUNS, seed: seedOf(context) });
   });
+});
+
+it.each(Object.keys(HOSTILE_YAML))('a configuration is judged within one turn: %s', (name) => {
+  const usage = watchTurns();
+  parseYaml(HOSTILE_YAML[name]?.() ?? '', 'a.yaml');
+  expect(usage().longestTurnMs).toBeLessThan(patience(MAX_TURN_MS));
 });
 
 it.each(Object.keys(HOSTILE_ANSWERS))('an answer of a store is judged within one turn: %s', (name) => {
