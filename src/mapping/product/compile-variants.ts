@@ -71,9 +71,10 @@ export function compileVariants(
   const combines = options?.combine === true;
   const choosesNone = combines && options.values === undefined;
   return (rows) => {
-    const { priced, alone } = rowsOf(rows, choosesNone);
+    const { priced, alone, sharing } = rowsOf(rows, choosesNone);
     return readVariants(rows, priced, alone, {
       fields,
+      sharing,
       reader,
       rules,
       combines,
@@ -192,16 +193,25 @@ function compilePricedRows(
 ): (
   rows: RecordRows,
   choosesNone: boolean,
-) => { readonly priced: readonly SourceRow[]; readonly alone: boolean } {
+) => {
+  readonly priced: readonly SourceRow[];
+  readonly alone: boolean;
+  readonly sharing: ReadonlySet<SourceRow>;
+} {
   const rowsOf = compileVariantRows(scope, spec);
   const path = ['variants', 'inherit'];
-  const inherit = inheriting({ ...scope, field: 'inherit' }, path, spec.variants.inherit ?? []);
+  const quantity = JSON.stringify(spec.variants.quantity ?? null);
+  const isStock = (column: string) => quantity.includes(JSON.stringify(column));
+  const inherit = inheriting({ ...scope, field: 'inherit' }, path, spec.variants.inherit ?? [], isStock);
   return (rows, choosesNone) => {
     const own = choosesNone ? [] : rowsOf(rows);
     const alone = own.length === 0;
     const taken = alone ? (rows.head === undefined ? [] : [rows.head]) : own;
-    const priced = rows.head === undefined ? taken : inherit(taken, rows.head);
-    return spread === undefined ? { priced, alone } : { priced: spread.expand(priced), alone: false };
+    const { rows: priced, sharing } =
+      rows.head === undefined ? { rows: taken, sharing: NONE_SHARING } : inherit(taken, rows.head);
+    return spread === undefined
+      ? { priced, alone, sharing }
+      : { priced: spread.expand(priced), alone: false, sharing };
   };
 }
 
@@ -211,6 +221,8 @@ function readVariants(
   alone: boolean,
   compiled: {
     readonly fields: VariantFields;
+    /** The variant rows that together have one stock. */
+    readonly sharing: ReadonlySet<SourceRow>;
     readonly reader: OptionReader;
     readonly rules: OptionRules;
     readonly combines: boolean;
@@ -218,7 +230,7 @@ function readVariants(
     readonly advanced: boolean | undefined;
   },
 ): ProductVariants | SkippedProduct {
-  const { fields, reader, rules, combines } = compiled;
+  const { fields, reader, rules, combines, sharing } = compiled;
   if (variantRows.length > 0 && variantRows.every((row) => fields.pricing?.isBlank(row) === true)) {
     const line = rows.head?.line ?? variantRows[0]?.line;
     return { skipped: line === undefined ? NOT_FOR_SALE : { ...NOT_FOR_SALE, line } };
@@ -232,9 +244,12 @@ function readVariants(
   const readAllParts = () => variantRows.map((row) => readParts(fields, row));
   const chosen = fields.faults.alsoOf(choose, readAllParts);
   const counts = Map.groupBy(chosen.choices, ({ row }) => row);
-  const parts = readAllParts().map((part, index) =>
-    (counts.get(index)?.length ?? 0) > 1 ? withoutShared(part, fields.notes) : part,
-  );
+  const parts = readAllParts().map((part, index) => {
+    const row = variantRows[index];
+    if ((counts.get(index)?.length ?? 0) > 1 || (row !== undefined && sharing.has(row)))
+      return withoutShared(part, fields.notes);
+    return part;
+  });
   const variants: Variant[] = [];
   for (const { row, values } of chosen.choices) {
     const part = parts[row];
@@ -366,19 +381,33 @@ function optionRules(scope: Scope, spec: ProductMappingSpec): OptionRules {
   };
 }
 
-/** Variant rows with the head row's cells where their own are blank, or have a word with that meaning. */
-type Inherit = (rows: readonly SourceRow[], head: SourceRow) => readonly SourceRow[];
+/**
+ * Variant rows with the head row's cells where their own are blank, or have a word with that meaning. `sharing`: the rows that
+ * together have the stock of the head row, by such a word.
+ */
+type Inherit = (
+  rows: readonly SourceRow[],
+  head: SourceRow,
+) => { readonly rows: readonly SourceRow[]; readonly sharing: ReadonlySet<SourceRow> };
+
+const NONE_SHARING: ReadonlySet<SourceRow> = new Set();
 
 interface Inherited {
   readonly named: Exclude<Named, { readonly kind: 'param' }>;
   /** The words that mean "as in the head row"; undefined for a blank cell. */
   readonly words: ReadonlySet<string> | undefined;
+  readonly isStock: boolean;
 }
 
 type InheritSpec = readonly (string | Readonly<Record<string, string | readonly string[]>>)[];
 
 /** Compiles which columns a variant takes from the head row. */
-function inheriting(scope: Scope, path: Path, spec: InheritSpec): Inherit {
+function inheriting(
+  scope: Scope,
+  path: Path,
+  spec: InheritSpec,
+  isStock: (column: string) => boolean,
+): Inherit {
   const inherited = spec.flatMap((one, index): Inherited[] => {
     const entries: [string, ReadonlySet<string> | undefined][] =
       typeof one === 'string'
@@ -390,29 +419,36 @@ function inheriting(scope: Scope, path: Path, spec: InheritSpec): Inherit {
     return entries.flatMap(([name, words]) => {
       const named = resolveName(scope, name);
       if (named === undefined) unknownName(scope, [...path, index], name);
-      return named === undefined || named.kind === 'param' ? [] : [{ named, words }];
+      return named === undefined || named.kind === 'param' ? [] : [{ named, words, isStock: isStock(name) }];
     });
   });
-  if (inherited.length === 0) return (rows) => rows;
+  if (inherited.length === 0) return (rows) => ({ rows, sharing: NONE_SHARING });
   const { trace } = scope;
-  return (rows, head) =>
-    rows.map((row) => {
+  return (rows, head) => {
+    const sharing = new Set<SourceRow>();
+    const complete = rows.map((row) => {
       if (row === head) return row;
-      const complete = withInherited(row, head, inherited);
-      return trace?.inherited(complete, row, head) ?? complete;
+      const { made, sharesStock } = withInherited(row, head, inherited);
+      const traced = trace?.inherited(made, row, head) ?? made;
+      if (sharesStock) sharing.add(traced);
+      return traced;
     });
+    return { rows: complete, sharing: sharing.size > 1 ? sharing : NONE_SHARING };
+  };
 }
 
-function withInherited(row: SourceRow, head: SourceRow, inherited: readonly Inherited[]): SourceRow {
+function withInherited(row: SourceRow, head: SourceRow, inherited: readonly Inherited[]) {
   const cells = [...row.cells];
-  for (const { named, words } of inherited) {
+  let sharesStock = false;
+  for (const { named, words, isStock } of inherited) {
     const slots = named.kind === 'column' ? [named.slot] : named.family.slots.values();
     for (const slot of slots) {
       const own = cleanCell(cells[slot]);
       if (words === undefined ? own === undefined : own !== undefined && words.has(own.toLowerCase())) {
         cells[slot] = head.cells[slot];
+        sharesStock ||= isStock && words !== undefined;
       }
     }
   }
-  return { ...row, cells };
+  return { made: { ...row, cells }, sharesStock };
 }

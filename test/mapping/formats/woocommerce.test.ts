@@ -20,6 +20,30 @@ describe('woocommerce-products', () => {
     ]);
   });
 
+  test.each([
+    [
+      ['parent', 'parent', '3'],
+      [undefined, undefined, 3],
+    ],
+    [
+      ['parent', '3', '3'],
+      [8, 3, 3],
+    ],
+  ])(
+    'gives the stock of the parent to one variation, not to each of several: %j',
+    async (stocks, quantities) => {
+      const { products } = await map(
+        'Type,SKU,Name,Published,In stock?,Stock,Regular price,Parent,Attribute 1 name,Attribute 1 value(s)',
+        'variable,T,Tee,1,1,8,,,Size,"S, M, L"',
+        ...stocks.map((stock, index) => `variation,T-${index},Tee,1,1,${stock},20,T,Size,${'SML'[index]}`),
+      );
+
+      expect(products[0]?.body.variants.map(({ quantity }) => quantity)).toEqual(quantities);
+      const note = 'variants.quantity: one stock for several variants together, left out';
+      expect(products[0]?.notes).toEqual(quantities.includes(undefined) ? [note] : undefined);
+    },
+  );
+
   test('matches attributes by name where rows number them differently', async () => {
     const { products } = await map(
       'Type,SKU,Name,Published,Regular price,Parent,Attribute 1 name,Attribute 1 value(s),Attribute 2 name,Attribute 2 value(s)',
