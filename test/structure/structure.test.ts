@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { readBounds } from './bounds.ts';
@@ -46,4 +46,24 @@ it('reads journeys from a list', () => {
   const document =
     '# A\n\n- *a row*: `src/a.ts` → `src/b.ts`\n  and `src/a.ts`\n- *nothing*: no file\n\n## B\n';
   expect(journeysOf(document)).toEqual([{ name: 'a row', files: ['src/a.ts', 'src/b.ts'] }]);
+});
+
+describe('names in src/', () => {
+  const lines = globSync('src/**/*.ts', { cwd: ROOT }).flatMap((file) =>
+    readFileSync(join(ROOT, file), 'utf8')
+      .split('\n')
+      .map((text, index) => ({ text, place: `${file}:${index + 1}` })),
+  );
+
+  it.each([
+    [
+      'a bound is MAX_… or MIN_…',
+      /\b(?:const|static readonly) (?:MOST|LONGEST|SHORTEST|FEWEST|LEAST|LARGEST|SMALLEST)_/,
+    ],
+    ['a rate is …_PER_…', /\b(?:const|static readonly) [A-Z0-9]+_AN?_[A-Z0-9_]+ /],
+    ['a literal is not spread only to save lines', /^\s*\.\.\.\{ [^}]*\},?$/],
+  ])('follow the rule: %s', (_rule, pattern) => {
+    expect(lines.length).toBeGreaterThan(10_000);
+    expect(lines.filter(({ text }) => pattern.test(text)).map(({ place }) => place)).toEqual([]);
+  });
 });

@@ -7,9 +7,9 @@ import { accessOf, type Facts, type OnlineCheck } from '../run-context.ts';
 import { sourceFiles } from './source-check.ts';
 
 /** A run stores a copy of its source, and its plan. */
-const TIMES_THE_SOURCE = 3;
+const DISK_BYTES_PER_SOURCE_BYTE = 3;
 /** The largest unpacked size of an archive. */
-const TIMES_AN_ARCHIVE = 10;
+const UNPACKED_BYTES_PER_ARCHIVE_BYTE = 10;
 const LITTLE_BYTES = 512 * 1024 ** 2;
 
 /** Whether the disk for the files of runs has room for a run of the largest source. */
@@ -47,7 +47,7 @@ export const temporaryFolderCheck: OnlineCheck = () => [
 /** Whether the free space is enough for the largest source, both in bytes. */
 export function judgeDisk(free: number, largest: number, folder: string): Facts {
   const found = `${formatBytes(free)} free at ${folder}`;
-  const needed = largest * TIMES_THE_SOURCE;
+  const needed = largest * DISK_BYTES_PER_SOURCE_BYTE;
   if (free < needed) {
     return {
       verdict: 'error',
@@ -70,7 +70,7 @@ export function judgeDisk(free: number, largest: number, folder: string): Facts 
 
 async function unpackedSize(path: string): Promise<number> {
   const size = (await stat(path).catch(() => undefined))?.size ?? 0;
-  return /\.(gz|zip)$/i.test(path) ? size * TIMES_AN_ARCHIVE : size;
+  return /\.(gz|zip)$/i.test(path) ? size * UNPACKED_BYTES_PER_ARCHIVE_BYTE : size;
 }
 
 /** The folder itself (an absolute path), or its nearest existing parent, in which it will be created. */
