@@ -4,7 +4,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import fastifyMultipart from '@fastify/multipart';
 import fastifyRateLimit from '@fastify/rate-limit';
 import { type FastifyInstance, type FastifyRequest, fastify } from 'fastify';
-import { loadPlots } from '../report/html/document-sections.ts';
 import { createSessions } from './access/sessions.ts';
 import { signIn } from './access/sign-in.ts';
 import { openTokens, type TokenFile, type Tokens } from './access/tokens.ts';
@@ -100,7 +99,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Running
   });
   const { host, port } = listen;
   try {
-    await Promise.all([app.listen({ host, port }), loadPlots()]);
+    await app.listen({ host, port });
   } catch (error) {
     await app.close();
     throw cannotListen(error, 'The dashboard', listen);

@@ -106,7 +106,7 @@ async function recordPage(
   const size = await context.state.history(record.target).size();
   const reading = readingOf(context);
   const plots = trendsOf(state.versions, reading.now);
-  const trend = await sectionMarkup({
+  const trend = sectionMarkup({
     id: 'trend',
     title: 'Price and stock',
     blocks: [{ kind: 'plot', of: { figure: 'trends', trends: plots } }],

@@ -70,7 +70,7 @@ async function readCard({ workspace, facts, runs, atWork, now }: CardSources): P
     timezone,
     activity: activityOf(runs, atWork),
     need: needOf({ last: facts.last, runs, problems }),
-    history: await historyPlot(runs, { timezone, now }),
+    history: historyPlot(runs, { timezone, now }),
   };
 }
 

@@ -46,7 +46,7 @@ export async function runPage(dashboard: DashboardContext, id: string, viewer: V
     body: html`<p class="page-lead">${kindWords(run)} <a href="${jobHref(run.job)}">${run.job}</a> on the store <b>${run.store}</b>, started ${momentAndDistance(run.startedAt, reading)}${facts.reportFile !== null && html`. <a href="/runs/${id}/report.html">The report as one file</a>, to mail or print (<a href="/runs/${id}/report.html?download">download</a>)`}${hasRecords && html`. <a href="/runs/${id}/records">Single records</a>, with the cells of each field`}${maySeeRecords(run, viewer) && html`. <a href="/runs/${id}/outcomes">Outcome of each record</a>`}${others.map((name) => html`. <a href="/runs/${id}/${name}">Download ${name}</a>`)}.</p>
 ${buttons && (await runActions({ context }, id, reading))}
 ${running && liveProgress(run, reading)}
-${await documentSections(runDocument(facts, view), buttons ? buttonOf(run) : undefined)}`,
+${documentSections(runDocument(facts, view), buttons ? buttonOf(run) : undefined)}`,
   };
 }
 

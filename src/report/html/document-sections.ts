@@ -30,7 +30,6 @@ import {
 } from './markup.ts';
 
 // What pages draw beside documents.
-export { loadPlots } from '../plots/draw-plot.ts';
 export { historyPlot } from '../plots/history-plot.ts';
 
 /** Minimum width of a small share, in percent of the bar. */
@@ -120,7 +119,7 @@ function percent(width: number): string {
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 
 /** A document as one HTML file without script or network access. It can be opened, printed and mailed. */
-export async function reportFile(document: RunDocument): Promise<string> {
+export function reportFile(document: RunDocument): string {
   const { what, job, store, run, version } = document.head;
   return `<!doctype html>\n${html`<html lang="en">
 <head>
@@ -138,7 +137,7 @@ export async function reportFile(document: RunDocument): Promise<string> {
 <p class="where">for the store <strong>${foreign(store)}</strong></p>
 </header>
 <main>
-${await documentSections(document)}
+${documentSections(document)}
 </main>
 <footer class="report-foot"><p>Run ${run} of ${foreign(job)}, written by Storeferry ${version}.</p></footer>
 </body>
@@ -149,35 +148,35 @@ ${await documentSections(document)}
 export type ButtonOf = (action: Action) => Markup | null;
 
 /** The sections of a document, for a page that has its own h1. */
-export async function documentSections(document: RunDocument, buttonOf?: ButtonOf): Promise<Markup> {
+export function documentSections(document: RunDocument, buttonOf?: ButtonOf): Markup {
   const sections = shownIn(document.sections, 'page').map((part) =>
     part.title === null ? leadMarkup(document, part) : sectionMarkup(part, buttonOf),
   );
   return html`<div class="report">
-${await Promise.all(sections)}</div>`;
+${sections}</div>`;
 }
 
-async function leadMarkup({ head }: RunDocument, { blocks }: Section): Promise<Markup> {
+function leadMarkup({ head }: RunDocument, { blocks }: Section): Markup {
   const { status, outcome, at, lastedMs } = head;
   const lasted = `${status === 'running' ? 'under way for' : 'took'} ${formatDuration(lastedMs)}`;
   return html`<section class="lead tone-${statusTone(status)}" aria-label="In short">
 <p class="state">${statusBadge(status, { outcome })} <span class="when">${formatMoment(at)}, ${lasted}</span></p>
-${await blocksMarkup(blocks)}</section>
+${blocksMarkup(blocks)}</section>
 `;
 }
 
 /** One section under its title, for a page with other content. */
-export async function sectionMarkup({ id, title, blocks }: Section, buttonOf?: ButtonOf): Promise<Markup> {
-  const body = await blocksMarkup(blocks, buttonOf);
+export function sectionMarkup({ id, title, blocks }: Section, buttonOf?: ButtonOf): Markup {
+  const body = blocksMarkup(blocks, buttonOf);
   const isList = blocks.some(({ kind }) => kind === 'command');
   return section(id, wordsMarkup(title), isList ? html`<div class="next-list">${body}</div>` : body);
 }
 
-async function blocksMarkup(blocks: readonly Block[], buttonOf?: ButtonOf): Promise<Markup[]> {
-  return await Promise.all(shownIn(blocks, 'page').map((block) => blockMarkup(block, buttonOf)));
+function blocksMarkup(blocks: readonly Block[], buttonOf?: ButtonOf): Markup[] {
+  return shownIn(blocks, 'page').map((block) => blockMarkup(block, buttonOf));
 }
 
-async function blockMarkup(block: Block, buttonOf: ButtonOf = () => null): Promise<Markup> {
+function blockMarkup(block: Block, buttonOf: ButtonOf = () => null): Markup {
   switch (block.kind) {
     case 'heading':
       return html`<h3>${wordsMarkup(block.words)}</h3>\n`;
@@ -191,7 +190,7 @@ async function blockMarkup(block: Block, buttonOf: ButtonOf = () => null): Promi
     case 'bars':
       return shareBar(block.shares, block.title);
     case 'plot':
-      return await plotMarkup(block.of);
+      return plotMarkup(block.of);
     case 'command':
       return html`<div class="step"><p>${block.what}</p>${buttonOf(block.action) ?? html`<pre class="command"><code>${printable(block.command)}</code></pre>`}</div>\n`;
     case 'list':
@@ -240,10 +239,10 @@ ${explanation !== undefined && html`<p class="explanation">${explanation}</p>\n`
   }
 }
 
-async function plotMarkup(plot: Extract<Block, { readonly kind: 'plot' }>['of']): Promise<Markup> {
-  if (plot.figure === 'traffic') return html`${await trafficPlots(plot.samples)}`;
-  const figures = plot.trends.map(async ({ title, series }) => plotFigure(title, await trendPlot(series)));
-  return html`<div class="plots">${await Promise.all(figures)}</div>\n`;
+function plotMarkup(plot: Extract<Block, { readonly kind: 'plot' }>['of']): Markup {
+  if (plot.figure === 'traffic') return html`${trafficPlots(plot.samples)}`;
+  const figures = plot.trends.map(({ title, series }) => plotFigure(title, trendPlot(series)));
+  return html`<div class="plots">${figures}</div>\n`;
 }
 
 /** Words of a document with their markup. All text is escaped, so nothing in it can act. */

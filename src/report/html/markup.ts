@@ -32,7 +32,7 @@ export function html(parts: TemplateStringsArray, ...slots: readonly Slot[]): Ma
   return new Markup(text);
 }
 
-/** Marks HTML as safe that `html` did not make: a drawing of the plot library, or our own stylesheet. */
+/** Marks HTML as safe that `html` did not make: our own stylesheet. */
 export function trusted(text: string): Markup {
   return new Markup(text);
 }

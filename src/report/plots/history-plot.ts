@@ -13,7 +13,16 @@ import {
 } from '../printable.ts';
 import { NO_TOTALS } from '../run-facts.ts';
 import { figuresList, statusWords } from '../status-words.ts';
-import { type Drawing, drawPlot, type LegendEntry, plotFigure } from './draw-plot.ts';
+import {
+  drawPlot,
+  type LegendEntry,
+  labelAt,
+  numberTicks,
+  plotFigure,
+  round,
+  type Tick,
+  ticksEvery,
+} from './draw-plot.ts';
 
 /** A run of a job, drawn as one bar among others. */
 interface PastRun extends RunTotals {
@@ -26,21 +35,11 @@ interface PastRun extends RunTotals {
 /** A single run has nothing to compare with. */
 const MIN_COMPARED = 2;
 
-const SIZE = { width: 416, height: 124, marginLeft: 48, marginRight: 26, marginTop: 22, marginBottom: 22 };
-/** Style of bars whose data have their own fill, opacity and title. */
-const BAR = { fill: 'fill', fillOpacity: 'opacity', title: 'title', insetLeft: 1, insetRight: 1 } as const;
-/** Style of the value above a bar. */
-const VALUE_ABOVE = {
-  lineAnchor: 'bottom',
-  dy: -4,
-  fontWeight: 600,
-  fill: 'var(--ink)',
-  // The outline keeps the value readable if it overlaps a taller bar.
-  stroke: 'var(--panel)',
-  strokeWidth: 4,
-} as const;
+const SIZE = { width: 416, height: 124, left: 48, right: 26, top: 22, bottom: 22 };
 /** Bars of few runs would be too wide to compare. */
 const MIN_BANDS = 12;
+/** The space at each side of a bar, as a share of its band. */
+const BAND_GAP = 0.08;
 /** With at most this many runs, each bar has its value if there is room. */
 const FEW_RUNS = 6;
 /** Approximate width of a character in a label, and of the space between two labels, in pixels of the plot. */
@@ -53,10 +52,10 @@ const LABEL_GAP = 6;
  * outliers have their value above them. A bar that exceeds the plot is marked with an arrow, an unfinished run with a
  * sign. Days are in `timezone`.
  */
-export async function historyPlot(
+export function historyPlot(
   latest: readonly Run[],
   { timezone, now }: { readonly timezone: string; readonly now: number },
-): Promise<Markup | null> {
+): Markup | null {
   const runs = latest
     .filter(({ kind }) => kind === 'run' || kind === 'export')
     .map((run) => ({
@@ -68,10 +67,10 @@ export async function historyPlot(
     .reverse();
   if (runs.length < MIN_COMPARED) return null;
   const sentAnything = runs.some((run) => handled(run) > 0);
-  return html`<div class="history">${await durationPlot(runs, timezone)}${sentAnything && (await recordsPlot(runs, timezone))}</div>`;
+  return html`<div class="history">${durationPlot(runs, timezone)}${sentAnything && recordsPlot(runs, timezone)}</div>`;
 }
 
-async function durationPlot(runs: readonly PastRun[], timezone: string): Promise<Markup> {
+function durationPlot(runs: readonly PastRun[], timezone: string): Markup {
   const values = runs.map(({ durationMs }) => durationMs);
   const height = plotHeight(values);
   const odd = findOutliers(values);
@@ -95,7 +94,7 @@ async function durationPlot(runs: readonly PastRun[], timezone: string): Promise
         ]
       : []),
   ].join(' ');
-  const drawing = barPlot({
+  const plot = barPlot({
     runs,
     timezone,
     bars,
@@ -105,15 +104,16 @@ async function durationPlot(runs: readonly PastRun[], timezone: string): Promise
     signs,
     ticks: durationTicks(height),
     words: formatDuration,
+    description: `How long it took. ${text}`,
   });
-  return plotFigure('How long it took', await drawPlot(drawing, `How long it took. ${text}`), [
+  return plotFigure('How long it took', plot, [
     ...(endings.has(FAILED) ? [{ kind: 'bad', label: '✕ failed' } as const] : []),
     ...(endings.has(STOPPED) ? [{ kind: 'quiet', label: '! stopped or interrupted' } as const] : []),
     ...higherEntry(values, height),
   ]);
 }
 
-async function recordsPlot(runs: readonly PastRun[], timezone: string): Promise<Markup> {
+function recordsPlot(runs: readonly PastRun[], timezone: string): Markup {
   const values = runs.map(handled);
   const height = plotHeight(values);
   const odd = findOutliers(values);
@@ -130,7 +130,11 @@ async function recordsPlot(runs: readonly PastRun[], timezone: string): Promise<
       return [bar];
     });
   });
-  const drawing = barPlot({
+  const shown = PARTS.filter(({ of }) => runs.some((run) => of(run) > 0));
+  const legend: LegendEntry[] = shown.map(({ kind, label }) => ({ kind, label }));
+  const text = `Of the last run ${counted(values.at(-1) ?? 0, 'record')}, at most ${grouped(Math.max(0, ...values))}.`;
+  const title = 'Records sent, deleted, rejected or held';
+  const plot = barPlot({
     runs,
     timezone,
     bars,
@@ -140,15 +144,9 @@ async function recordsPlot(runs: readonly PastRun[], timezone: string): Promise<
     signs: runs.map(() => ''),
     ticks: countTicks(height),
     words: grouped,
+    description: `${title}. ${text}`,
   });
-  const shown = PARTS.filter(({ of }) => runs.some((run) => of(run) > 0));
-  const legend: LegendEntry[] = shown.map(({ kind, label }) => ({ kind, label }));
-  const text = `Of the last run ${counted(values.at(-1) ?? 0, 'record')}, at most ${grouped(Math.max(0, ...values))}.`;
-  const title = 'Records sent, deleted, rejected or held';
-  return plotFigure(title, await drawPlot(drawing, `${title}. ${text}`), [
-    ...legend,
-    ...higherEntry(values, height),
-  ]);
+  return plotFigure(title, plot, [...legend, ...higherEntry(values, height)]);
 }
 
 /** The outcomes of the records of a run, from the bottom of its bar. */
@@ -160,11 +158,21 @@ const PARTS = [
   { kind: 'quiet', label: 'unsent', of: (run: PastRun) => run.unsent, fill: 'var(--quiet)' },
 ] as const;
 
+/** A part of the bar of a run. */
+interface Bar {
+  /** The position of the run. */
+  readonly index: number;
+  readonly from: number;
+  readonly to: number;
+  readonly fill: string;
+  readonly opacity: number;
+  readonly title: string;
+}
+
 interface BarPlotParts {
   readonly runs: readonly PastRun[];
   readonly timezone: string;
-  /** Each with `index`, `from`, `to`, `fill`, `opacity` and `title`. */
-  readonly bars: readonly object[];
+  readonly bars: readonly Bar[];
   /** The full height of each run, also above the plot. */
   readonly values: readonly number[];
   readonly height: number;
@@ -173,54 +181,46 @@ interface BarPlotParts {
   readonly signs: readonly string[];
   readonly ticks: readonly Tick[];
   readonly words: (value: number) => string;
+  readonly description: string;
 }
 
 /** Bars with an axis of round values, the last run at the right, and the days of both ends below. */
-function barPlot({ runs, timezone, bars, values, height, odd, signs, ticks, words }: BarPlotParts): Drawing {
-  const missing = Math.max(0, MIN_BANDS - runs.length);
-  const domain = Array.from({ length: runs.length + missing }, (_, index) => index - missing);
-  const bandWidth = (SIZE.width - SIZE.marginLeft - SIZE.marginRight) / domain.length;
+function barPlot(parts: BarPlotParts): Markup {
+  const { runs, timezone, bars, values, height, odd, signs, ticks, words, description } = parts;
+  const bands = Math.max(MIN_BANDS, runs.length);
+  const bandWidth = (SIZE.width - SIZE.left - SIZE.right) / bands;
   const longest = Math.max(...values.map((value) => words(value).length + 2));
   const apart = Math.ceil((longest * CHARACTER_WIDTH + LABEL_GAP) / bandWidth);
   const withValue = valued(values, odd, apart);
-  const labels = values.map((value, index) => ({
-    index,
-    value: Math.min(height, value),
-    label: [signs[index] ?? '', withValue[index] === true ? words(value) : '', value > height ? '↑' : '']
-      .filter((part) => part !== '')
-      .join(' '),
-  }));
   const ends = endTicks(
     runs.map(({ at }) => at),
     timezone,
   );
-  const labelOf = new Map(ticks.map(({ value, label }) => [value, label]));
-  return (plot) => ({
-    ...SIZE,
-    x: { axis: null, domain, padding: 0.12 },
-    y: {
-      domain: [0, height],
-      label: null,
-      grid: true,
-      ticks: ticks.map(({ value }) => value),
-      tickFormat: (value: number) => labelOf.get(value) ?? '',
-      tickSize: 0,
-    },
-    marks: [
-      plot.barY(bars, { x: 'index', y1: 'from', y2: 'to', ...BAR }),
-      plot.text(labels, { x: 'index', y: 'value', text: 'label', ...VALUE_ABOVE }),
-      plot.ruleY([0]),
-      ...ends.map((end) =>
-        plot.text([end], {
-          x: 'value',
-          text: 'label',
-          frameAnchor: 'bottom',
-          lineAnchor: 'top',
-          textAnchor: end.value === 0 ? 'start' : 'end',
-          dx: end.value === 0 ? -8 : 8,
-          dy: 6,
-        }),
-      ),
+  return drawPlot({
+    size: SIZE,
+    // A unit for each run, with the last one at the right.
+    x: { domain: [runs.length - bands, runs.length], ticks: [] },
+    y: { domain: [0, height], ticks },
+    description,
+    marks: ({ x, y }) => [
+      ...bars.map(({ index, from, to, fill, opacity, title }) => {
+        const [left, right] = [x(index + BAND_GAP), x(index + 1 - BAND_GAP)];
+        const [top, base] = [y(to), y(from)];
+        return html`<rect x="${left}" y="${top}" width="${round(right - left)}" height="${round(base - top)}" fill="${fill}" fill-opacity="${opacity}"><title>${title}</title></rect>`;
+      }),
+      ...values.map((value, index) => {
+        const label = [
+          signs[index] ?? '',
+          withValue[index] === true ? words(value) : '',
+          value > height ? '↑' : '',
+        ].filter((part) => part !== '');
+        const place = { x: x(index + 0.5), y: y(Math.min(height, value)), dy: -4 };
+        return html`${label.length > 0 && labelAt({ ...place, label: label.join(' '), tone: 'outlined' })}`;
+      }),
+      ...ends.map(({ value, label }) => {
+        const anchor = value === 0 ? 'start' : 'end';
+        return labelAt({ x: x(value + (value === 0 ? 0 : 1)), y: y(0), label, anchor, dy: 16 });
+      }),
     ],
   });
 }
@@ -331,12 +331,6 @@ function median(values: readonly number[]): number {
   return rising.length % 2 === 1 ? upper : ((rising[half - 1] ?? upper) + upper) / 2;
 }
 
-/** A value of an axis, with its label. */
-export interface Tick {
-  readonly value: number;
-  readonly label: string;
-}
-
 /** Zero and at most this many ticks above it. */
 const MAX_TICKS = 4;
 
@@ -356,18 +350,19 @@ export function durationTicks(most: number): Tick[] {
     .filter(({ size }) => most / size <= MAX_TICKS)
     .sort((one, other) => one.size - other.size);
   if (finest === undefined) return [{ value: 0, label: '0' }];
-  return upTo(most, finest.size, (value) => `${value / finest.ms} ${finest.name}`);
+  return fromZero(ticksEvery(finest.size, [0, most], (value) => `${value / finest.ms} ${finest.name}`));
 }
 
 /** `0`, `200`, `400`, or `0`, `2K`, `4K`: round counts up to `most`, all different. */
 export function countTicks(most: number): Tick[] {
-  let step = 1;
-  for (let power = 1; most / step > MAX_TICKS; power *= 10) {
-    step = [power, 2 * power, 5 * power].find((one) => most / one <= MAX_TICKS) ?? step;
-  }
   // Not with the module, which every report loads: the first use of Intl takes 14 ms and 7 MiB.
   const compact = new Intl.NumberFormat('en', { notation: 'compact' });
-  return upTo(most, step, (value) => compact.format(value));
+  return numberTicks([0, most], (value) => compact.format(value), 1);
+}
+
+/** Zero needs no unit. */
+function fromZero(ticks: readonly Tick[]): Tick[] {
+  return ticks.map((tick) => (tick.value === 0 ? { ...tick, label: '0' } : tick));
 }
 
 /**
@@ -392,11 +387,4 @@ const MIN_FOR_BOTH_ENDS = 4;
 
 function format(at: number, timeZone: string, parts: Intl.DateTimeFormatOptions): string {
   return new Intl.DateTimeFormat('en-GB', { timeZone, hourCycle: 'h23', ...parts }).format(at);
-}
-
-function upTo(most: number, step: number, label: (value: number) => string): Tick[] {
-  return Array.from({ length: Math.floor(most / step) + 1 }, (_, index) => ({
-    value: index * step,
-    label: index === 0 ? '0' : label(index * step),
-  }));
 }

@@ -1,122 +1,137 @@
 import type { TrafficSample } from '../../model/run.ts';
 import { html, type Markup } from '../html/markup.ts';
 import { formatDuration, grouped } from '../printable.ts';
-import { type Drawing, drawPlot, type LegendEntry, plotFigure } from './draw-plot.ts';
+import {
+  area,
+  type Corner,
+  drawPlot,
+  type LegendEntry,
+  line,
+  numberTicks,
+  type PlotSpec,
+  plotFigure,
+} from './draw-plot.ts';
 
-/** A plot of fewer samples, one a second, would show nothing: a quick run does not load the plot library for it. */
+/** A plot of fewer samples, one a second, would show nothing. */
 const MIN_SAMPLES = 5;
-const SIZE = { width: 440, height: 200, marginLeft: 44, marginRight: 12, marginTop: 14, marginBottom: 36 };
-const Y = { label: null, grid: true, ticks: 4, zero: true };
+const SIZE = { width: 440, height: 200, left: 44, right: 12, top: 14, bottom: 36 };
 
 /** The time axis that all plots of a run share. */
 interface Course {
   readonly samples: readonly TrafficSample[];
   readonly x: (at: number) => number;
-  readonly axis: {
-    readonly domain: readonly [number, number];
-    readonly label: string;
-    readonly ticks: number;
-  };
+  readonly axis: PlotSpec['x'];
 }
 
 /** Request rate, latency and concurrency over the time of a run; null for a run that is too short. */
-export async function trafficPlots(samples: readonly TrafficSample[]): Promise<Markup | null> {
+export function trafficPlots(samples: readonly TrafficSample[]): Markup | null {
   const [first, last] = [samples[0], samples.at(-1)];
   if (first === undefined || last === undefined || samples.length < MIN_SAMPLES) return null;
   const span = Math.max(1, last.at + last.ms - first.at);
   const unit = unitOf(span);
+  const domain = [0, span / unit.ms] as const;
   const course: Course = {
     samples,
-    x: (at) => Number(((at - first.at) / unit.ms).toFixed(4)),
-    axis: { domain: [0, span / unit.ms], label: `${unit.name} since the first request`, ticks: 6 },
+    x: (at) => (at - first.at) / unit.ms,
+    axis: { domain, ticks: numberTicks(domain, grouped), label: `${unit.name} since the first request` },
   };
   return html`<div class="plots">
-${await ratePlot(course)}
-${await answerPlot(course)}
-${await concurrencyPlot(course)}
+${ratePlot(course)}
+${answerPlot(course)}
+${concurrencyPlot(course)}
 </div>
 `;
 }
 
-async function ratePlot({ samples, x, axis }: Course): Promise<Markup> {
-  const rate = (figure: number, ms: number) => Number(((figure / Math.max(1, ms)) * 1000).toFixed(2));
+function ratePlot({ samples, x, axis }: Course): Markup {
+  const rate = (figure: number, ms: number) => (figure / Math.max(1, ms)) * 1000;
   const all = steps(samples, x, ({ requests, ms }) => rate(requests, ms), 0);
   const failed = steps(samples, x, (sample) => rate(sample.failed, sample.ms), 0);
   const retries = steps(samples, x, (sample) => rate(sample.retries, sample.ms), 0);
-  const most = Math.max(...samples.map(({ requests, ms }) => rate(requests, ms)));
+  const most = highest([...all, ...failed, ...retries]);
   const sum = (figure: 'failed' | 'retries') => samples.reduce((whole, sample) => whole + sample[figure], 0);
-  const marks: Marks = (plot) => [
-    plot.areaY(all, { ...AREA, fill: 'var(--plot-main)', fillOpacity: 0.22 }),
-    plot.line(all, { ...LINE, stroke: 'var(--plot-main)', strokeWidth: 1.25 }),
-    plot.areaY(failed, { ...AREA, fill: 'var(--plot-bad)', fillOpacity: 0.8 }),
-    ...(sum('retries') > 0
-      ? [plot.line(retries, { ...LINE, stroke: 'var(--plot-second)', strokeDasharray: '4 3' })]
-      : []),
+  const marks: PlotSpec['marks'] = (scales) => [
+    area(scales, all, 'var(--plot-main)', 0.22),
+    line(scales, all, { stroke: 'var(--plot-main)', width: 1.25 }),
+    area(scales, failed, 'var(--plot-bad)', 0.8),
+    ...(sum('retries') > 0 ? [line(scales, retries, { stroke: 'var(--plot-second)', dashes: '4 3' })] : []),
   ];
   const title = 'Requests per second';
-  const text = `At most ${grouped(Math.round(most))} per second; ${grouped(sum('failed'))} failed, ${grouped(sum('retries'))} were retries.`;
-  return await courseFigure({ title, text, axis, marks }, [
+  const text = `At most ${grouped(Math.round(highest(all)))} per second; ${grouped(sum('failed'))} failed, ${grouped(sum('retries'))} were retries.`;
+  return courseFigure({ title, text, axis, marks, most }, [
     { kind: 'main', label: 'all' },
     ...(sum('failed') > 0 ? [{ kind: 'bad', label: 'failed' } as const] : []),
     ...(sum('retries') > 0 ? [{ kind: 'second', label: 'retries' } as const] : []),
   ]);
 }
 
-async function answerPlot({ samples, x, axis }: Course): Promise<Markup> {
+function answerPlot({ samples, x, axis }: Course): Markup {
   const slowest = Math.max(0, ...samples.map(({ p95 }) => p95 ?? 0));
   const inSeconds = slowest >= 2_000;
   const shown = (ms: number | null) => (ms === null ? null : inSeconds ? ms / 1000 : ms);
   const half = steps(samples, x, ({ p50 }) => shown(p50), null);
-  const most = steps(samples, x, ({ p95 }) => shown(p95), null);
-  const marks: Marks = (plot) => [
-    plot.areaY(most, { ...AREA, fill: 'var(--plot-second)', fillOpacity: 0.16 }),
-    plot.line(most, { ...LINE, stroke: 'var(--plot-second)', strokeDasharray: '4 3' }),
-    plot.line(half, { ...LINE, stroke: 'var(--plot-main)' }),
+  const slow = steps(samples, x, ({ p95 }) => shown(p95), null);
+  const marks: PlotSpec['marks'] = (scales) => [
+    area(scales, slow, 'var(--plot-second)', 0.16),
+    line(scales, slow, { stroke: 'var(--plot-second)', dashes: '4 3' }),
+    line(scales, half, { stroke: 'var(--plot-main)' }),
   ];
   const title = `Latency, in ${inSeconds ? 'seconds' : 'milliseconds'}`;
   const text = `Median and p95; the highest p95 is ${formatDuration(slowest)}.`;
-  return await courseFigure({ title, text, axis, marks }, [
+  return courseFigure({ title, text, axis, marks, most: highest([...half, ...slow]) }, [
     { kind: 'main', label: 'median' },
     { kind: 'second', label: 'p95' },
   ]);
 }
 
-async function concurrencyPlot({ samples, x, axis }: Course): Promise<Markup> {
+function concurrencyPlot({ samples, x, axis }: Course): Markup {
   const allowed = steps(samples, x, ({ concurrency }) => concurrency, null);
   const most = Math.max(1, ...samples.map(({ concurrency }) => concurrency));
   const pauses = samples
     .filter(({ pausedMs }) => pausedMs > 0)
-    .map(({ at, ms, pausedMs }) => ({ from: x(at), to: x(at + Math.min(ms, pausedMs)) }));
-  const y = { ...Y, domain: [0, most], ticks: Math.min(4, most), tickFormat: 'd' };
-  const marks: Marks = (plot) => [
-    plot.rectY(pauses, { x1: 'from', x2: 'to', y1: 0, y2: most, fill: 'var(--plot-pause)' }),
-    plot.line(allowed, { ...LINE, stroke: 'var(--plot-main)' }),
+    .flatMap(({ at, ms, pausedMs }) => {
+      const [from, to] = [x(at), x(at + Math.min(ms, pausedMs))];
+      return [
+        { x: from, y: most },
+        { x: to, y: most },
+        { x: to, y: null },
+      ];
+    });
+  const marks: PlotSpec['marks'] = (scales) => [
+    area(scales, pauses, 'var(--plot-pause)', 1),
+    line(scales, allowed, { stroke: 'var(--plot-main)' }),
   ];
   const paused = samples.reduce((sum, { pausedMs }) => sum + pausedMs, 0);
   const title = 'Concurrent requests allowed by the limiter';
   const text = `At most ${grouped(most)}${paused > 0 ? `; sending paused for ${formatDuration(paused)}` : ''}.`;
-  return await courseFigure({ title, text, axis, marks, y }, [
+  return courseFigure({ title, text, axis, marks, most, finest: 1 }, [
     { kind: 'main', label: 'allowed' },
     ...(paused > 0 ? [{ kind: 'pause', label: 'paused' } as const] : []),
   ]);
 }
 
-type Marks = (plot: Parameters<Drawing>[0]) => NonNullable<ReturnType<Drawing>['marks']>;
-
-interface CourseFigure extends Pick<Course, 'axis'> {
-  readonly title: string;
-  /** The figures in words, for readers who do not see the plot. */
-  readonly text: string;
-  readonly marks: Marks;
-  readonly y?: ReturnType<Drawing>['y'];
+function highest(corners: readonly Corner[]): number {
+  return Math.max(0, ...corners.map(({ y }) => y ?? 0));
 }
 
-async function courseFigure(
-  { title, text, axis, marks, y = Y }: CourseFigure,
+interface CourseFigure extends Pick<Course, 'axis'>, Pick<PlotSpec, 'marks'> {
+  readonly title: string;
+  readonly text: string;
+  /** The highest value. */
+  readonly most: number;
+  /** The smallest distance of ticks. */
+  readonly finest?: number;
+}
+
+function courseFigure(
+  { title, text, axis, marks, most, finest }: CourseFigure,
   legend: readonly LegendEntry[],
-): Promise<Markup> {
-  const drawing: Drawing = (plot) => ({ ...SIZE, x: axis, y, marks: [...marks(plot), plot.ruleY([0])] });
-  return plotFigure(title, await drawPlot(drawing, `${title}. ${text}`), legend);
+): Markup {
+  // Nothing but zeros has an axis too.
+  const domain = [0, most > 0 ? most : 1] as const;
+  const y = { domain, ticks: numberTicks(domain, grouped, finest) };
+  const plot = drawPlot({ size: SIZE, x: axis, y, marks, description: `${title}. ${text}` });
+  return plotFigure(title, plot, legend);
 }
 
 /** The unit of a time axis. */
@@ -131,16 +146,6 @@ function unitOf(spanMs: number): TimeUnit {
   if (spanMs < 3 * 3_600_000) return { name: 'minutes', ms: 60_000 };
   return { name: 'hours', ms: 3_600_000 };
 }
-
-/** A corner of a line that changes in steps; null interrupts the line. */
-export interface Corner {
-  readonly x: number;
-  readonly y: number | null;
-}
-
-/** The style of a step line, and of the area below it. */
-const LINE = { x: ({ x }: Corner) => x, y: ({ y }: Corner) => y, strokeWidth: 1.5 };
-const AREA = { x: ({ x }: Corner) => x, y1: 0, y2: ({ y }: Corner) => y };
 
 /** The values of a series as the corners of a line. Times without a sample have the value `between`. */
 export function steps(

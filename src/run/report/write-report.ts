@@ -34,7 +34,7 @@ export async function writeReport(
       pace:
         requestsPerSecond === undefined ? null : { requestsPerSecond, because: 'the limit in stores.yaml' },
     });
-    await folder.write(REPORT_FILE, [await reportFile(document)]);
+    await folder.write(REPORT_FILE, [reportFile(document)]);
     return `${folder.location}/${REPORT_FILE}`;
   } catch (error) {
     const problem = error instanceof Error ? error.message : String(error);

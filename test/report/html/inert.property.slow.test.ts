@@ -58,8 +58,7 @@ function shape(nodes: readonly Node[]): string[] {
   });
 }
 
-const sectionsOf = async ({ facts, view }: Sample) =>
-  String(await documentSections(runDocument(facts, view)));
+const sectionsOf = async ({ facts, view }: Sample) => String(documentSections(runDocument(facts, view)));
 const shapeOf = async (shown: Sample) => shape(parseFragment(await sectionsOf(shown)).childNodes);
 const NEUTRAL = 'plain words';
 
@@ -102,7 +101,7 @@ describe('the report of a hostile catalog', () => {
       shape(
         parseFragment(
           String(
-            await trendPlot(
+            trendPlot(
               ['', ' II'].map((suffix, index) => ({
                 name: name + suffix,
                 points: [0, 1].map((at) => ({ at: at * 86_400_000, value: at + index })),

@@ -3,6 +3,7 @@ import { parseHTML } from 'linkedom';
 import { describe, expect, it } from 'vitest';
 import type { Run, RunTotals } from '../../../src/model/run.ts';
 import { widths } from '../../../src/report/html/document-sections.ts';
+import { momentTicks, numberTicks, type Tick } from '../../../src/report/plots/draw-plot.ts';
 import {
   countTicks,
   durationTicks,
@@ -11,7 +12,6 @@ import {
   historyPlot,
   labelled,
   plotHeight,
-  type Tick,
 } from '../../../src/report/plots/history-plot.ts';
 import { steps } from '../../../src/report/plots/traffic-plots.ts';
 import { spreadLabels, trendPlot } from '../../../src/report/plots/trend-plot.ts';
@@ -36,7 +36,7 @@ const pastRun = (index: number, { status, durationMs, ...totals }: Changes = {})
 const plotOf = (runs: readonly Run[], timezone: string) =>
   historyPlot(runs.toReversed(), { timezone, now: Date.UTC(2031, 0, 1) });
 const elementsOf = (markup: unknown) => parseHTML(`<!doctype html><body>${String(markup)}</body>`).document;
-const drawn = async (runs: readonly Run[], timezone = 'UTC') => elementsOf(await plotOf(runs, timezone));
+const drawn = (runs: readonly Run[], timezone = 'UTC') => elementsOf(plotOf(runs, timezone));
 const textsOf = (element: { querySelectorAll(selector: string): Iterable<{ textContent: string | null }> }) =>
   [...element.querySelectorAll('text')]
     .map(({ textContent }) => (textContent ?? '').trim())
@@ -48,16 +48,16 @@ describe('the history of a job', () => {
     .with(5, pastRun(5, { durationMs: 900_000 }))
     .with(9, pastRun(9, { status: 'failed', unsent: 7 }));
 
-  it('has a bar for each run, with its figures as the title', async () => {
-    const document = await drawn(runs);
+  it('has a bar for each run, with its figures as the title', () => {
+    const document = drawn(runs);
     const titles = [...document.querySelectorAll('rect title')].map(({ textContent }) => textContent);
     expect(titles).toHaveLength(28);
     expect(titles[0]).toBe('Tue 1 Jan 2030, 02:00 UTC: done, 60 s, 20 applied, 500 unchanged');
     expect(document.querySelectorAll('[style], style, [id]')).toHaveLength(0);
   });
 
-  it('shows an odd run by its value and a bad end by a sign, in words too', async () => {
-    const document = await drawn(odd);
+  it('shows an odd run by its value and a bad end by a sign, in words too', () => {
+    const document = drawn(odd);
     const words = textsOf(document);
     expect(words).toContain('15 min ↑');
     expect(words).toContain('✕');
@@ -66,27 +66,27 @@ describe('the history of a job', () => {
     const label = document.querySelector('svg[role="img"]')?.getAttribute('aria-label');
     expect(label).toContain('Unusual: 15 min on Sun 6 Jan 2030, 02:00 UTC');
     expect(label).toContain('Not finished: Thu 10 Jan 2030, 02:00 UTC, failed');
-    const usual = (await drawn(runs)).querySelector('svg[role="img"]')?.getAttribute('aria-label');
+    const usual = drawn(runs).querySelector('svg[role="img"]')?.getAttribute('aria-label');
     expect(usual).not.toMatch(/Unusual|Not finished/);
   });
 
-  it('has an axis of round values, and the value of the last bar above it', async () => {
-    const [durations, records] = (await drawn(runs)).querySelectorAll('svg');
+  it('has an axis of round values, and the value of the last bar above it', () => {
+    const [durations, records] = drawn(runs).querySelectorAll('svg');
     if (durations === undefined || records === undefined) throw new Error('There are two plots.');
     expect(textsOf(durations)).toEqual(expect.arrayContaining(['0', '30 s', '60 s', '61 s', '14 Jan']));
     expect(textsOf(records)).toEqual(expect.arrayContaining(['0', '10', '20', '21', '1 Jan', '14 Jan']));
   });
 
-  it('counts what a mirror deleted', async () => {
-    const document = await drawn(runs.with(13, pastRun(13, { applied: 0, deleted: 204 })));
+  it('counts what a mirror deleted', () => {
+    const document = drawn(runs.with(13, pastRun(13, { applied: 0, deleted: 204 })));
     expect(textsOf(document)).toContain('204 ↑');
     expect([...document.querySelectorAll('.plot-legend')].at(-1)?.textContent).toContain('deleted');
   });
 
-  it('has no amber: what runs of the past did needs no action', async () => {
+  it('has no amber: what runs of the past did needs no action', () => {
     const statuses = ['stopped', 'interrupted', 'done-with-rejects', 'superseded', 'done'] as const;
     const markup = String(
-      await plotOf(
+      plotOf(
         statuses.map((status, index) => pastRun(index, { status, rejected: 3, unsent: 4 })),
         'UTC',
       ),
@@ -94,10 +94,10 @@ describe('the history of a job', () => {
     expect(markup).not.toMatch(/--warning|--share-unsent/);
   });
 
-  it('is nothing without runs, and leaves out records where none were sent', async () => {
-    expect(await plotOf([], 'UTC')).toBeNull();
+  it('is nothing without runs, and leaves out records where none were sent', () => {
+    expect(plotOf([], 'UTC')).toBeNull();
     const exports = runs.map((_, index) => pastRun(index, { applied: 0 }));
-    expect((await drawn(exports)).querySelectorAll('figure')).toHaveLength(1);
+    expect(drawn(exports).querySelectorAll('figure')).toHaveLength(1);
   });
 });
 
@@ -127,6 +127,33 @@ describe('the ticks of an axis', () => {
     );
   });
 
+  it('lie within the range of a line, round and all different', () => {
+    expect(labels(numberTicks([0.3, 2.2], String))).toEqual(['0.5', '1', '1.5', '2']);
+    expect(labels(numberTicks([1_190, 1_310], String))).toEqual(['1200', '1250', '1300']);
+    expect(labels(momentTicks([0, 9 * DAY]))).toEqual(['1 Jan', '8 Jan']);
+    expect(labels(momentTicks([0, DAY]))).toEqual(['00:00', '06:00', '12:00', '18:00', '00:00']);
+    expect(labels(momentTicks([0, 700 * DAY]))).toEqual([
+      '1 Jan 1970',
+      '30 Jun 1970',
+      '27 Dec 1970',
+      '25 Jun 1971',
+    ]);
+    fc.assert(
+      fc.property(
+        fc.double({ min: -1e9, max: 1e9, noNaN: true }),
+        fc.double({ min: 1e-3, max: 1e9 }),
+        (low, range) => {
+          const ticks = numberTicks([low, low + range], String);
+          expect(ticks.length).toBeLessThanOrEqual(5);
+          for (const { value } of ticks) {
+            expect(value).toBeGreaterThanOrEqual(low - range / 1e6);
+            expect(value).toBeLessThanOrEqual(low + range * (1 + 1e-6));
+          }
+        },
+      ),
+    );
+  });
+
   it('name the days of both ends by the clock of the job, and the times of one day', () => {
     const at = (...times: readonly string[]) => times.map((time) => Date.parse(`2030-07-01T${time}Z`));
     const late = [...at('22:30:00', '22:40:00', '22:50:00'), Date.parse('2030-07-02T22:30:00Z')];
@@ -145,14 +172,14 @@ describe('the ticks of an axis', () => {
 describe('trends', () => {
   const points = (values: readonly number[]) => values.map((value, index) => ({ at: index * DAY, value }));
 
-  it('name lines at their ends where there are several, and say everything in words', async () => {
-    const one = elementsOf(await trendPlot([{ name: 'subscribers', points: points([4, 8]) }]));
+  it('name lines at their ends where there are several, and say everything in words', () => {
+    const one = elementsOf(trendPlot([{ name: 'subscribers', points: points([4, 8]) }]));
     expect(one.querySelector('svg')?.getAttribute('aria-label')).toBe('Over time: subscribers from 4 to 8.');
     expect([...one.querySelectorAll('text')].map(({ textContent }) => textContent)).not.toContain(
       'subscribers',
     );
     const two = elementsOf(
-      await trendPlot([
+      trendPlot([
         { name: 'opens', points: points([30, 31]) },
         { name: 'clicks', points: points([3, 4]) },
       ]),
@@ -161,10 +188,10 @@ describe('trends', () => {
     expect(words).toEqual(expect.arrayContaining(['opens', 'clicks']));
   });
 
-  it('can be drawn of a single reading, of one that never moves, and of none', async () => {
-    expect(String(await trendPlot([{ name: 'a', points: points([3]) }]))).toContain('<circle');
-    expect(String(await trendPlot([{ name: 'a', points: points([0, 0, 0]) }]))).not.toContain('NaN');
-    expect(String(await trendPlot([{ name: 'a', points: [] }]))).toBe('');
+  it('can be drawn of a single reading, of one that never moves, and of none', () => {
+    expect(String(trendPlot([{ name: 'a', points: points([3]) }]))).toContain('<circle');
+    expect(String(trendPlot([{ name: 'a', points: points([0, 0, 0]) }]))).not.toContain('NaN');
+    expect(String(trendPlot([{ name: 'a', points: [] }]))).toBe('');
   });
 });
 
