@@ -2,28 +2,22 @@ import { describe, expect, it } from 'vitest';
 import { SCHEMA_NAMES } from '../../src/config/json-schema.ts';
 import { referenceMarkdown } from '../docs/reference-markdown.ts';
 
-function rows(markdown: string): string[][] {
-  return markdown
-    .split('\n')
-    .filter((line) => line.startsWith('| `'))
-    .map((line) =>
-      line
-        .slice(2, -2)
-        .split(/(?<!\\)\|/)
-        .map((cell) => cell.trim()),
-    );
+/** Each item of the lists: its keys, its type with `required` or the default, and its meaning. */
+function itemsOf(markdown: string) {
+  const items = markdown.matchAll(/^- ((?:`[^`]+`(?:, )?)+) \((.+?)\)(?:: (.*))?$/gm);
+  return [...items].map(([, keys = '', facts = '', meaning = '']) => ({ keys, facts, meaning }));
 }
 
 describe('the reference', () => {
   it('gives for each key its values, its default and its meaning', () => {
     expect(referenceMarkdown('stores')).toContain(
-      '| `limits.concurrency` | whole number | `16` | Most requests in flight at once, in each process. |',
+      '- `limits.concurrency` (whole number; default `16`): Most requests in flight at once, in each process.',
     );
     const job = referenceMarkdown('job');
-    expect(job).toContain('| `safety.maxDeletes` | whole number or percentage, or `off` | `5%` | ');
-    expect(job).toContain('| `store` | text | **required** | ');
-    expect(job).toContain('| `source.delimiter` | `,`, `;`, `\\|`, `\\t`, `comma`, ');
-    expect(job).toContain('| `hostKey` | text or list of text | **required** | ');
+    expect(job).toContain('- `safety.maxDeletes` (whole number or percentage, or `off`; default `5%`): ');
+    expect(job).toContain('- `store` (text; required): ');
+    expect(job).toContain('- `source.delimiter` (`,`, `;`, `|`, `\\t`, `comma`, ');
+    expect(job).toContain('- `hostKey` (text or list of text; required): ');
   });
 
   it('states once what all kinds of a file have in common', () => {
@@ -32,34 +26,52 @@ describe('the reference', () => {
       ...['#### In every job', '#### `import`', '#### `export`'],
       ...['#### WebFile', '#### S3Object', '#### SftpFile'],
     ]);
-    expect(job.match(/\| `schedule\.cron` \|/g)).toHaveLength(1);
+    expect(job.match(/^- `schedule\.cron` \(/gm)).toHaveLength(1);
     const headings = referenceMarkdown('mapping').match(/^#### .*$/gm);
     expect(headings).toEqual(
       expect.arrayContaining(['#### `import: products`', '#### Value', '#### Condition']),
     );
   });
 
+  it('describes once what several places have', () => {
+    const job = referenceMarkdown('job');
+    expect(job).toContain('- `crosswalk.url`, `s3`, `sftp`, `sheet`, `headerRow`, ');
+    expect(job).toContain(', `skipBlanks`: as under `source`');
+    const mapping = referenceMarkdown('mapping');
+    expect(mapping).toMatch(
+      /^- `lookups\.NAME\.url`, .*: as under `source` in \[jobs\]\(reference\.md#jobs\)$/m,
+    );
+    expect(mapping).toContain('WebFile, S3Object, SftpFile: as [in jobs](reference.md#webfile)');
+    expect(mapping).not.toContain('#### WebFile');
+  });
+
+  it('leaves the limits on input to their own page', () => {
+    expect(referenceMarkdown('job')).toMatch(/^- `limits` \(/m);
+    expect(referenceMarkdown('job')).not.toContain('`limits.rows`');
+    expect(referenceMarkdown('limits')).toContain('| `rows` | 50,000,000 | ');
+  });
+
   it('lists the variables of the environment', () => {
-    const found = rows(referenceMarkdown('environment'));
-    expect(found.map(([name, , preset]) => [name, preset])).toEqual([
-      ['`REDIS_URL`', ''],
-      ['`ARTIFACTS_URL`', '`.storeferry/artifacts`'],
-      ['`STOREFERRY_ALLOW`', ''],
-      ['`LOG_LEVEL`', '`info`'],
+    expect(itemsOf(referenceMarkdown('environment')).map(({ keys, facts }) => [keys, facts])).toEqual([
+      ['`REDIS_URL`', 'text'],
+      ['`ARTIFACTS_URL`', 'text; default `.storeferry/artifacts`'],
+      ['`STOREFERRY_ALLOW`', 'text'],
+      ['`LOG_LEVEL`', expect.stringMatching(/^`trace`, .*; default `info`$/)],
     ]);
   });
 
-  it.each(SCHEMA_NAMES)('of a %s has whole tables', (name) => {
+  it.each(SCHEMA_NAMES)('of a %s says of each key what it takes, or where that is said', (name) => {
     const markdown = referenceMarkdown(name);
-    const found = rows(markdown);
-    expect(found.length).toBeGreaterThan(5);
-    expect(found.filter((cells) => cells.length !== 4 || cells[1] === '' || cells[1] === 'anything')).toEqual(
-      [],
-    );
+    const items = itemsOf(markdown);
+    expect(items.length).toBeGreaterThan(5);
+    expect(items.filter(({ facts }) => facts.startsWith('anything'))).toEqual([]);
+    const complete = /^- (?:(?:`[^`]+`(?:, )?)+(?: \(.+\)(?:: .+)?|: as .+)|`\w+`: .+)$/;
+    const lines = markdown.split('\n').filter((line) => line.startsWith('- '));
+    expect(lines.filter((line) => !complete.test(line))).toEqual([]);
     expect(markdown).not.toMatch(/__schema|undefined|\[object/);
   });
 
   it.each(['stores', 'job'] as const)('of a %s leaves no key unexplained', (name) => {
-    expect(rows(referenceMarkdown(name)).filter((cells) => cells[3] === '')).toEqual([]);
+    expect(itemsOf(referenceMarkdown(name)).filter(({ meaning }) => meaning === '')).toEqual([]);
   });
 });

@@ -1,14 +1,8 @@
 import { limitsSchema } from '../../src/config/job/import-job-schema.ts';
 import { type JsonSchema, plainSchemaFor, type SchemaName } from '../../src/config/json-schema.ts';
-import {
-  beyondLimit,
-  DEFAULT_LIMITS,
-  LIMIT_WORDS,
-  type LimitName,
-  raiseLimit,
-} from '../../src/model/input-limits.ts';
-import { schemaRows } from './schema-rows.ts';
-import { branchesOf, code, schemaType } from './schema-type.ts';
+import { DEFAULT_LIMITS, LIMIT_WORDS, type LimitName, raiseLimit } from '../../src/model/input-limits.ts';
+import { type SchemaKey, schemaKeys } from './schema-keys.ts';
+import { branchesOf, code } from './schema-type.ts';
 
 const UNITS = [
   ['GiB', 1024 ** 3],
@@ -27,19 +21,16 @@ function isLimit(name: string): name is LimitName {
   return Object.hasOwn(DEFAULT_LIMITS, name);
 }
 
-/** All limits on what an import takes in as a Markdown table: what each counts, its default, setting and message. */
+/** All limits on what an import takes in as a Markdown table: what each counts and its default. */
 function limitsMarkdown(): string {
   const names = Object.keys(limitsSchema.shape).filter(isLimit);
-  const rows = names.map((name) => {
-    const message = beyondLimit(name, DEFAULT_LIMITS[name]).replaceAll('|', '\\|');
-    return `| ${code(name)} | ${LIMIT_WORDS[name].counts} | ${said(name)} | ${code(`limits: { ${name}: … }`)} | … ${message} |`;
-  });
+  const rows = names.map((name) => `| ${code(name)} | ${said(name)} | ${LIMIT_WORDS[name].counts} |`);
   return [
-    '| limit | what it counts | default | setting in the job | message |',
-    '|---|---|---|---|---|',
+    '| limit | default | what it counts |',
+    '|---|---|---|',
     ...rows,
     '',
-    `Every message says where (file, line and column, as far as there are any) and ends: “${raiseLimit('rows').replace('rows', 'NAME')}”`,
+    `The message of each limit names it, says where (file, line and column, as far as there are any), and ends: “${raiseLimit('rows').replace('rows', 'NAME')}”`,
   ].join('\n');
 }
 
@@ -49,21 +40,56 @@ export type ReferenceName = SchemaName | 'environment' | 'limits';
 const HEADING = '####';
 
 /**
- * The reference of a kind of file, of the environment, or of the limits, as Markdown: tables of its keys with type,
- * default and meaning, nested keys by their path. All of it comes from the schemas, so it cannot differ from what is read.
+ * The reference of a kind of file, of the environment, or of the limits, as Markdown: its keys with type, default and
+ * meaning, nested keys by their path. All of it comes from the schemas, so it cannot differ from what is read.
  */
 export function referenceMarkdown(name: ReferenceName): string {
   if (name === 'limits') return limitsMarkdown();
+  const own = sectionsOf(name);
+  // Mappings name files as jobs do; what the reference of jobs describes is not repeated.
+  const elsewhere = name === 'mapping' ? sectionsOf('job') : [];
+  const isThere = ({ title, keys }: Section) =>
+    elsewhere.some((other) => other.title === title && sameKeys(other.keys, keys));
+  const known = own.filter(isThere).map(({ title }) => title);
+  const owners = ownersOf([
+    ...own.filter((section) => !isThere(section)),
+    ...elsewhere.map((section) => ({ ...section, link: 'in [jobs](reference.md#jobs)' })),
+  ]);
+  const shown = own
+    .filter((section) => !isThere(section))
+    .map((section) => {
+      const heading = section.title === '' ? '' : `${HEADING} ${section.title}`;
+      return [heading, section.text, keyList(section, owners)].filter((part) => part !== '').join('\n\n');
+    });
+  if (known.length === 0) return shown.join('\n\n');
+  return [...shown, `${known.join(', ')}: as [in jobs](reference.md#${known[0]?.toLowerCase()}).`].join(
+    '\n\n',
+  );
+}
+
+/** A part of a reference. */
+interface Section {
+  readonly title: string;
+  readonly text: string;
+  readonly keys: readonly SchemaKey[];
+  /** How other documents name the document of the section, after `as`. */
+  readonly link?: string;
+}
+
+function sameKeys(some: readonly SchemaKey[], others: readonly SchemaKey[]): boolean {
+  return JSON.stringify(some) === JSON.stringify(others);
+}
+
+function sectionsOf(name: SchemaName | 'environment'): Section[] {
   const schema = plainSchemaFor(name);
   const definitions = definitionsOf(schema);
   const nameOf = (reference: string) => resolveName(reference, definitions);
-  const sections = [
-    ...tables(name, schema, nameOf),
+  return [
+    ...kindSections(name, schema, nameOf),
     ...Object.entries(definitions)
       .filter(([id]) => !id.startsWith('__'))
       .map(([id, definition]) => definitionSection(id, definition, nameOf)),
   ];
-  return sections.join('\n\n');
 }
 
 type NameOf = (reference: string) => string;
@@ -88,16 +114,12 @@ function resolveName(reference: string, definitions: Definitions): string {
   return onwards === undefined ? id : resolveName(onwards, definitions);
 }
 
-function table(rows: readonly string[]): string {
-  return ['| key | what | default | meaning |', '|---|---|---|---|', ...rows].join('\n');
-}
-
-function tables(name: SchemaName | 'environment', schema: JsonSchema, nameOf: NameOf): string[] {
+function kindSections(name: SchemaName | 'environment', schema: JsonSchema, nameOf: NameOf): Section[] {
   switch (name) {
     case 'environment':
-      return [table(schemaRows(schema, nameOf))];
+      return [{ title: '', text: '', keys: schemaKeys(schema, nameOf) }];
     case 'stores':
-      return [table(schemaRows(schema.additionalProperties, nameOf))];
+      return [{ title: '', text: '', keys: schemaKeys(schema.additionalProperties, nameOf) }];
     case 'job':
     case 'mapping':
       return kinds(name, schema, nameOf);
@@ -107,18 +129,26 @@ function tables(name: SchemaName | 'environment', schema: JsonSchema, nameOf: Na
 }
 
 /** What all kinds of the file have in common, then what each has alone. */
-function kinds(name: SchemaName, schema: JsonSchema, nameOf: NameOf): string[] {
+function kinds(name: SchemaName, schema: JsonSchema, nameOf: NameOf): Section[] {
   const branches = branchesOf(schema);
-  const lists = branches.map((branch) => schemaRows(branch, nameOf));
+  const lists = branches.map((branch) =>
+    schemaKeys(branch, nameOf).filter(({ path }) => !isInputLimit(path)),
+  );
   const [first = [], ...others] = lists;
-  const common = first.filter((row) => others.every((rows) => rows.includes(row)));
+  const isIn = (keys: readonly SchemaKey[], key: SchemaKey) => keys.some((other) => sameKeys([other], [key]));
+  const common = first.filter((key) => others.every((keys) => isIn(keys, key)));
   return [
-    `${HEADING} In every ${name}\n\n${table(common)}`,
+    { title: `In every ${name}`, text: '', keys: common },
     ...branches.map((branch, index) => {
-      const own = (lists[index] ?? []).filter((row) => !common.includes(row));
-      return `${HEADING} ${kindOf(branch)}\n\n${table(own)}`;
+      const keys = (lists[index] ?? []).filter((key) => !isIn(common, key));
+      return { title: kindOf(branch), text: '', keys };
     }),
   ];
+}
+
+/** The limits on input have a document of their own. */
+function isInputLimit(path: string): boolean {
+  return path.startsWith('limits.') && isLimit(path.replace('limits.', ''));
 }
 
 /** The key by which the kind is recognised, with its value where it has a fixed one. */
@@ -127,13 +157,82 @@ function kindOf({ properties = {} }: JsonSchema): string {
   return isSchema(node) && node.const !== undefined ? code(`${key}: ${node.const}`) : code(key);
 }
 
-function definitionSection(id: string, definition: JsonSchema, nameOf: NameOf): string {
-  const { description = '' } = definition;
-  const rows = schemaRows(definition, nameOf);
+function definitionSection(id: string, definition: JsonSchema, nameOf: NameOf): Section {
   const ofBranches = branchesOf(definition).flatMap((branch) =>
     branch === definition ? [] : (branch.description ?? '').split('\n').filter((line) => line !== ''),
   );
   const list = ofBranches.map((line) => `- ${line}`).join('\n');
-  const parts = [`${HEADING} ${id}`, description, `Written as ${schemaType(definition, nameOf)}.`, list];
-  return [...parts, ...(rows.length === 0 ? [] : [table(rows)])].filter((part) => part !== '').join('\n\n');
+  const text = [definition.description ?? '', list].filter((part) => part !== '').join('\n\n');
+  return { title: id, text, keys: schemaKeys(definition, nameOf) };
+}
+
+/** Where keys that several places have are described. */
+type Owners = ReadonlyMap<string, { readonly section: Section; readonly path: string }>;
+
+function signature({ path, type, preset, meaning }: SchemaKey): string {
+  return [leafOf(path), type, preset, meaning].join('\n');
+}
+
+function leafOf(path: string): string {
+  return path.slice(path.lastIndexOf('.') + 1);
+}
+
+function parentOf(path: string): string {
+  return path.slice(0, Math.max(path.lastIndexOf('.'), 0));
+}
+
+/** Of places whose keys are the same, the one with the shortest path describes them. */
+function ownersOf(sections: readonly Section[]): Owners {
+  const owners = new Map<string, { readonly section: Section; readonly path: string }>();
+  for (const section of sections) {
+    for (const key of section.keys) {
+      const known = owners.get(signature(key));
+      if (known === undefined || key.path.length < known.path.length) {
+        owners.set(signature(key), { section, path: key.path });
+      }
+    }
+  }
+  return owners;
+}
+
+/**
+ * The keys as a list. Keys in a row are one item if another place describes all of them, which the item then names, or if
+ * they have the same type and need no explanation.
+ */
+function keyList(section: Section, owners: Owners): string {
+  const groups: { place: string | undefined; keys: SchemaKey[] }[] = [];
+  for (const key of section.keys) {
+    const place = placeOf(key, section, owners);
+    const last = groups.at(-1);
+    const [begun] = last?.keys ?? [];
+    const continues =
+      begun !== undefined &&
+      last?.place === place &&
+      parentOf(begun.path) === parentOf(key.path) &&
+      (place !== undefined || (begun.meaning === '' && sameKeys([{ ...begun, path: key.path }], [key])));
+    if (continues) last?.keys.push(key);
+    else groups.push({ place, keys: [key] });
+  }
+  return groups.flatMap(({ place, keys }) => items(place, keys)).join('\n');
+}
+
+function items(place: string | undefined, keys: readonly SchemaKey[]): string[] {
+  const [first, ...others] = keys;
+  if (first === undefined) return [];
+  const names = [first.path, ...others.map(({ path }) => leafOf(path))].map(code).join(', ');
+  if (place !== undefined && others.length > 0) return [`- ${names}: as ${place}`];
+  const { type, preset, meaning } = first;
+  const facts = [type, preset].filter((part) => part !== '').join('; ');
+  return [`- ${names} (${facts})${meaning === '' ? '' : `: ${meaning}`}`];
+}
+
+/** The place that describes a key, if it is another one. */
+function placeOf(key: SchemaKey, section: Section, owners: Owners): string | undefined {
+  const owner = owners.get(signature(key));
+  if (key.meaning === '' && owner?.section === section) return undefined;
+  if (owner === undefined || (owner.path === key.path && owner.section.title === section.title))
+    return undefined;
+  const parent = parentOf(owner.path);
+  const place = parent === '' ? `in ${owner.section.title}` : `under ${code(parent)}`;
+  return owner.section.link === undefined ? place : `${place} ${owner.section.link}`;
 }

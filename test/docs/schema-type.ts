@@ -10,10 +10,10 @@ const WORDS: Readonly<Record<string, string>> = {
   null: 'nothing',
 };
 
-/** Code in a Markdown table. */
+/** A value as Markdown code, not for tables. */
 export function code(value: unknown): string {
   const text = typeof value === 'string' ? value : JSON.stringify(value);
-  return `\`${text.replaceAll('\t', '\\t').replaceAll('|', '\\|')}\``;
+  return `\`${text.replaceAll('\t', '\\t')}\``;
 }
 
 /** The branches of a union, those within branches included; a schema that is no union is its own only branch. */
@@ -27,7 +27,13 @@ export function branchesOf(node: JsonSchema): JsonSchema[] {
 export function schemaType(node: Node | undefined, nameOf: (reference: string) => string): string {
   if (node === undefined || typeof node === 'boolean') return 'anything';
   const branches = branchesOf(node).map((branch) => branchType(branch, nameOf));
-  return [...new Set(branches)].join(' or ');
+  return inWords([...new Set(branches)]);
+}
+
+/** `text`, `text or number`, `text, number or true/false`. */
+function inWords(types: readonly string[]): string {
+  const [last = '', ...before] = types.toReversed();
+  return before.length === 0 ? last : `${before.toReversed().join(', ')} or ${last}`;
 }
 
 function branchType(node: JsonSchema, nameOf: (reference: string) => string): string {
@@ -36,7 +42,7 @@ function branchType(node: JsonSchema, nameOf: (reference: string) => string): st
   if (title !== undefined) return title;
   if (constant !== undefined) return code(constant);
   if (words !== undefined) return words.map(code).join(', ');
-  if (Array.isArray(type)) return type.map((each) => WORDS[each] ?? each).join(' or ');
+  if (Array.isArray(type)) return inWords(type.map((each) => WORDS[each] ?? each));
   if (type === 'array') {
     const of = items === undefined || Array.isArray(items) ? '' : ` of ${schemaType(items, nameOf)}`;
     return `list${of}`;
