@@ -28,7 +28,7 @@ export default defineConfig({
     main: join(SRC, 'cli', 'main.ts'),
     thread: join(SRC, 'state', 'sqlite', 'thread.ts'),
     'convert-thread': join(SRC, 'tables', 'convert-thread.ts'),
-    'guess-thread': join(SRC, 'run', 'guess-thread.ts'),
+    'guess-thread': join(SRC, 'onboarding', 'guess-thread.ts'),
   },
   platform: 'node',
   // The first file an old Node reads; and native parts, which their packages do without.

@@ -5,9 +5,11 @@ import { findImports } from './support/find-imports.ts';
 
 const SRC = join(import.meta.dirname, '..', 'src');
 
-/** What each folder of src/ imports besides itself and model/: the direction of design.md, one line a folder. */
+/** What each folder of src/ imports besides itself, model/ and text/: the direction of design.md, one line a folder. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   model: [],
+  // Printing, quoting, redaction, near names.
+  text: [],
   isolation: [],
   // Artifacts may live in S3; the database has a thread.
   state: ['remote', 'isolation'],
@@ -16,20 +18,22 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   // The schemas of mapping files, and those of files on other machines.
   config: ['mapping', 'remote'],
   source: ['state', 'remote', 'tables', 'isolation'],
-  csv: [],
-  // What makes a first row no header is the same in every table.
-  tables: ['csv', 'isolation'],
+  tables: ['isolation'],
   // The keys of a lookup that name its file.
   mapping: ['remote'],
   plan: ['state'],
   apply: ['state', 'storefront'],
   export: ['state', 'storefront', 'remote'],
-  report: ['state'],
+  rejects: ['state', 'source', 'tables'],
+  // The names of the files of rejects.
+  report: ['state', 'rejects'],
+  // A new job: guesses a mapping, asks, and writes the files.
+  onboarding: ['mapping', 'isolation', 'config', 'source', 'state', 'tables'],
   run: [
-    'isolation',
     'source',
-    'csv',
     'tables',
+    'rejects',
+    'onboarding',
     'mapping',
     'plan',
     'apply',
@@ -43,10 +47,19 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   ],
   sandbox: [],
   queue: ['run', 'report', 'state', 'config'],
-  // Pages that make jobs guess the mapping of a file, as `init` does.
-  dashboard: ['run', 'report', 'config', 'mapping'],
-  // `init` guesses the mapping of a file.
-  cli: ['run', 'queue', 'report', 'state', 'config', 'sandbox', 'dashboard', 'mapping'],
+  dashboard: ['run', 'report', 'rejects', 'config', 'mapping', 'onboarding'],
+  cli: [
+    'run',
+    'queue',
+    'report',
+    'rejects',
+    'state',
+    'config',
+    'sandbox',
+    'dashboard',
+    'mapping',
+    'onboarding',
+  ],
 };
 
 /** The files of a folder that other folders may import. A folder without an entry has no list yet. */
@@ -56,20 +69,27 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
     ...['workspace.ts', 'check-workspace.ts', 'store-config.ts', 'job/job.ts'],
     // For pages that change files.
     'edit-file.ts',
-    // For `init` and `schema`.
-    ...['new-workspace/new-workspace.ts', 'json-schema.ts'],
+    // For `schema`, and for the files of a new job.
+    ...['json-schema.ts', 'placeholder.ts', 'yaml-text.ts', 'environment.ts'],
   ],
   source: ['stage-source.ts', 'snapshot.ts'],
   remote: [...['remote-kinds.ts', 'remote-client.ts', 'fetch-file.ts'], 'image-checker.ts'],
-  csv: ['read-csv.ts'],
   isolation: ['run-isolated.ts'],
-  tables: ['open-table.ts'],
+  tables: ['open-table.ts', 'csv/read-csv.ts'],
   mapping: [
     ...['spec/mapping-spec.ts', 'compile-mapping.ts', 'map-tables.ts'],
-    // For `init` and the checks; and the tables that a run reads for a mapping.
-    ...['guess-mapping.ts', 'run-mapping-tests.ts', 'lookup-table.ts'],
-    // For `init`, and for pages that make jobs.
-    'guess/propose-mapping.ts',
+    // For the checks; and the tables that a run reads for a mapping.
+    ...['run-mapping-tests.ts', 'lookup-table.ts'],
+    // What a guess writes, and what it tries with the rows of a file.
+    ...[
+      'spec/product-spec.ts',
+      'spec/value.ts',
+      'spec/group-spec.ts',
+      'columns/bind-table.ts',
+      'columns/columns.ts',
+    ],
+    ...['currency-watch.ts', 'is-section-heading.ts', 'values/cell.ts', 'transforms/transforms.ts'],
+    ...['transforms/compile-pattern.ts', 'transforms/slug.ts', 'transforms/boolean.ts'],
   ],
   plan: [
     // Makes a plan; reads what it has written, and judges it while it is applied.
@@ -81,8 +101,8 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
     // What a run needs from the edge, what is done with a job, how its shards are sent, what became of it.
     ...['run-context.ts', 'execute-run.ts', 'import/apply-step.ts'],
     ...['report/read-stored-report.ts', 'export/export-history.ts'],
-    // Corrected rejects, which the dashboard takes; and a file that `init` looks at.
-    ...['read-corrections.ts', 'preview-source.ts', 'show-record.ts'],
+    // Corrected rejects, which the dashboard takes.
+    ...['read-corrections.ts', 'show-record.ts'],
     ...['inputs/open-mapping.ts', 'online/online-checks.ts'],
     // A record of the ledger, its versions, and the records of a run.
     ...[
@@ -113,13 +133,13 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
     // One record of a plan.
     'record-view.ts',
     // Words, figures and progress that commands and pages print as reports do.
-    ...['printable.ts', 'status-words.ts'],
-    'html/markup.ts',
+    ...['status-words.ts', 'html/markup.ts'],
     // Parts of a document that pages and commands show by themselves.
     ...['sections/lists-section.ts', 'sections/notes-section.ts'],
-    // What a run writes of its rejects, and what comes back.
-    ...['rejects/rejects-file.ts', 'rejects/corrected-rejects.ts', 'rejects/rejects-edits.ts'],
   ],
+  // What a run writes of its rejects, and what comes back.
+  rejects: ['rejects-file.ts', 'corrected-rejects.ts', 'rejects-edits.ts', 'write-rejects-workbook.ts'],
+  onboarding: ['new-workspace.ts', 'preview-source.ts', 'guess-mapping.ts', 'guess/propose-mapping.ts'],
   dashboard: [
     // The server of a worker knows its own addresses as the context of the dashboard does.
     ...['start-dashboard.ts', 'dashboard-context.ts'],
@@ -149,11 +169,11 @@ const IMPORTED_IN: Readonly<Record<string, readonly string[]>> = {
   cronstrue: ['dashboard'],
   entities: ['mapping'],
   'entities/escape': ['report'],
-  'fastest-levenshtein': ['model', 'mapping'],
+  'fastest-levenshtein': ['text', 'onboarding'],
   fastify: ['sandbox', 'dashboard'],
   ioredis: ['state'],
   'p-retry': ['remote', 'run', 'storefront'],
-  papaparse: ['csv'],
+  papaparse: ['tables'],
   picocolors: ['cli', 'report'],
   pino: ['cli', 'queue'],
   re2js: ['mapping'],
@@ -166,10 +186,10 @@ const IMPORTED_IN: Readonly<Record<string, readonly string[]>> = {
   undici: ['storefront', 'remote', 'run'],
   yaml: ['config'],
   yauzl: ['source'],
-  yazl: ['run'],
+  yazl: ['rejects'],
   zod: [
     ...['config', 'dashboard', 'export', 'mapping', 'model', 'plan', 'queue'],
-    ...['remote', 'report', 'run', 'sandbox', 'source', 'state'],
+    ...['remote', 'rejects', 'run', 'sandbox', 'source', 'state'],
   ],
   'node:child_process': ['cli'],
   'node:net': ['sandbox', 'remote', 'dashboard'],
@@ -223,7 +243,8 @@ describe('the structure of src/', () => {
 
   it('points its imports one way', () => {
     const wrong = between.filter(({ from, to, typeOnly }) => {
-      const allowed = to === 'model' || (MAY_IMPORT[from] ?? []).includes(to);
+      const allowed =
+        to === 'model' || (to === 'text' && from !== 'model') || (MAY_IMPORT[from] ?? []).includes(to);
       return !(allowed || (to === 'config' && typeOnly && MAY_IMPORT_TYPES_OF_CONFIG.includes(from)));
     });
     expect(wrong.map(shown)).toEqual([]);

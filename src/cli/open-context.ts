@@ -1,10 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { openWorkspace, type Workspace } from '../config/workspace.ts';
-import { type SecretRedactor, secretRedactor } from '../model/masked.ts';
 import type { Run } from '../model/run.ts';
-import { PROGRAM } from '../model/shell-word.ts';
 import { explainError, type StateError, UsageError } from '../model/storeferry-error.ts';
-import { listed } from '../report/printable.ts';
 import {
   type RunContext,
   type RunEvent,
@@ -14,6 +11,9 @@ import {
   storeClients,
 } from '../run/run-context.ts';
 import { openArtifacts, openState, type StateOptions } from '../state/open-state.ts';
+import { type SecretRedactor, secretRedactor } from '../text/masked.ts';
+import { listed } from '../text/printable.ts';
+import { PROGRAM } from '../text/shell-word.ts';
 import { packageVersion } from './package-version.ts';
 
 /** Characters of a run id, without similar-looking ones. */

@@ -5,7 +5,7 @@ import {
   formatPlace,
   StoreferryError,
 } from '../model/storeferry-error.ts';
-import { printableLines } from '../report/printable.ts';
+import { printableLines } from '../text/printable.ts';
 import type { Invocation } from './define-command.ts';
 import type { Terminal } from './terminal.ts';
 import { placeFromHere, withProgram } from './typed-program.ts';

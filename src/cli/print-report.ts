@@ -1,11 +1,11 @@
 import { skipsMany } from '../model/plan.ts';
 import { hasDifferences, type RunStatus } from '../model/run.ts';
 import { documentText } from '../report/document-text.ts';
-import { printableLines } from '../report/printable.ts';
 import { runDocument } from '../report/run-document.ts';
 import type { Pace, RunFacts } from '../report/run-facts.ts';
 import { runSummary, verificationSummary } from '../report/run-summary.ts';
 import { withFilesFrom, withShownFiles } from '../run/report/read-stored-report.ts';
+import { printableLines } from '../text/printable.ts';
 import { packageVersion } from './package-version.ts';
 import type { Terminal } from './terminal.ts';
 import { currentFolder, withProgram } from './typed-program.ts';

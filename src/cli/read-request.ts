@@ -2,10 +2,10 @@ import { sentFields } from '../config/check-workspace.ts';
 import type { Workspace } from '../config/workspace.ts';
 import { storeIdentity } from '../model/remote-address.ts';
 import type { Sample } from '../model/run.ts';
-import { sampleFlags } from '../model/shell-word.ts';
 import { UsageError } from '../model/storeferry-error.ts';
 import { openMapping } from '../run/inputs/open-mapping.ts';
 import type { ImportRequest, RunRequest } from '../run/run-context.ts';
+import { sampleFlags } from '../text/shell-word.ts';
 
 /** The input of an import job, read from the workspace; UsageError for an unknown job or an export. */
 export async function readImportRequest(

@@ -1,6 +1,6 @@
 import { Command, CommanderError } from 'commander';
-import { nearest } from '../model/nearest.ts';
-import { listed } from '../report/printable.ts';
+import { nearest } from '../text/nearest.ts';
+import { listed } from '../text/printable.ts';
 import { COMMANDS } from './commands.ts';
 import { examplesText } from './define-command.ts';
 import { type InterruptSignal, interruptSignal } from './interrupt-signal.ts';

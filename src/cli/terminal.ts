@@ -1,5 +1,5 @@
 import pc from 'picocolors';
-import { ACTING_CLASS } from '../report/printable.ts';
+import { ACTING_CLASS } from '../text/printable.ts';
 
 /** The output of a command: results go to `out`, progress and messages to `err`. */
 export interface Terminal {

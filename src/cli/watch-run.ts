@@ -1,8 +1,8 @@
-import { counted, formatDuration, grouped, printable } from '../report/printable.ts';
 import { requestsWaitText, stateLossText } from '../report/sections/notes-section.ts';
 import { formatProgress, ProgressMeter, progressLine } from '../report/status-words.ts';
 import type { ProgressEvent, RunEvent, StoreListener } from '../run/run-context.ts';
 import type { LockHolder } from '../state/state.ts';
+import { counted, formatDuration, grouped, printable } from '../text/printable.ts';
 import type { Terminal } from './terminal.ts';
 
 const BAR_EVERY_MS = 100;

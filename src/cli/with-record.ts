@@ -1,8 +1,8 @@
 import type { StoreConfig } from '../config/store-config.ts';
 import { storeIdentity } from '../model/remote-address.ts';
 import { UsageError } from '../model/storeferry-error.ts';
-import { printable } from '../report/printable.ts';
 import { type FoundRecord, findRecords } from '../run/records/record-history.ts';
+import { printable } from '../text/printable.ts';
 import { type Invocation, required, text } from './define-command.ts';
 import { type OpenContext, openContext } from './open-context.ts';
 import { withJsonError } from './with-json-result.ts';

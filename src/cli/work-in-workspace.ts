@@ -154,7 +154,7 @@ async function debugLog(
 ): Promise<DebugLog | undefined> {
   if (level !== 'debug' && level !== 'trace') return undefined;
   const [{ secretRedactor }, { logRunEvents }, { logStoreTraffic, workerLogger }] = await Promise.all([
-    import('../model/masked.ts'),
+    import('../text/masked.ts'),
     import('../queue/worker-settings.ts'),
     import('./worker/worker-logger.ts'),
   ]);

@@ -33,14 +33,21 @@ import {
 import { addressAt, literalSecrets } from './complete-places.ts';
 import { editYaml, pausedPart, type YamlEdit } from './edit-yaml.ts';
 import type { Inspection } from './inspection.ts';
-import type { NewFile } from './new-workspace/new-workspace.ts';
 import { keepPlaceholders } from './placeholder.ts';
 import { type Path, valueAt } from './value-at.ts';
 import type { Workspace } from './workspace.ts';
 import { parseYaml } from './yaml-file.ts';
 
 /** A file that is written completely or not at all. */
-type FileToWrite = Omit<NewFile, 'name' | 'what'>;
+export interface FileToWrite {
+  /** An absolute path. */
+  readonly path: string;
+  readonly content: { readonly text: string } | { readonly copyOf: string };
+  /** Permissions; default: those of the user's other files. */
+  readonly mode?: number | undefined;
+  /** `add` appends the text to an existing file; `refuse` makes such a file an error. */
+  readonly existing: 'refuse' | 'add';
+}
 
 /**
  * Writes files together: all or none. It never overwrites existing files; UsageError if one has appeared meanwhile.

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
-import { looksSecret } from '../model/masked.ts';
 import { ConfigurationError, errorCode } from '../model/storeferry-error.ts';
+import { looksSecret } from '../text/masked.ts';
 import type { Path } from './value-at.ts';
 
 /** The source of settings and secrets: the variables of the process, then the workspace's `.env`. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { didYouMean } from '../model/nearest.ts';
+import { didYouMean } from '../text/nearest.ts';
 import { type Path, pathKey, valueAt } from './value-at.ts';
 
 /** The problem at a path, in words. */

@@ -9,8 +9,8 @@ import {
   type ProductMappingSpec,
   paramProblems,
 } from '../mapping/spec/mapping-spec.ts';
-import { unlisted } from '../model/nearest.ts';
 import { type ConfigurationProblem, formatPlace } from '../model/storeferry-error.ts';
+import { unlisted } from '../text/nearest.ts';
 import { completePlaces, placeSecrets } from './complete-places.ts';
 import type { Environment, SecretField } from './environment.ts';
 import { type Interpretation, interpret } from './interpret.ts';

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
-import { looksSecret } from '../model/masked.ts';
 import type { ConfigurationProblem, Place } from '../model/storeferry-error.ts';
+import { looksSecret } from '../text/masked.ts';
 import type { Environment, SecretField } from './environment.ts';
 import { expectation, explainIssues, type Finding, wordFinding } from './explain-issues.ts';
 import { type FilledValues, fillValues, placeholder } from './placeholder.ts';

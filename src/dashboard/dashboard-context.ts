@@ -1,8 +1,8 @@
 import { BlockList, isIP } from 'node:net';
 import type { FastifyPluginCallback } from 'fastify';
-import type { knownStore } from '../config/new-workspace/new-workspace.ts';
 import type { Workspace } from '../config/workspace.ts';
 import { errorCode, UsageError } from '../model/storeferry-error.ts';
+import type { knownStore } from '../onboarding/new-workspace.ts';
 import type { ClockKeeper, JobFacts } from '../report/run-facts.ts';
 import type { RunContext } from '../run/run-context.ts';
 

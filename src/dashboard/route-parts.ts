@@ -1,9 +1,9 @@
 import type { FastifyInstance } from 'fastify';
 import type { Workspace } from '../config/workspace.ts';
-import { didYouMean } from '../model/nearest.ts';
 import type { Run } from '../model/run.ts';
 import { explainError, StoreferryError } from '../model/storeferry-error.ts';
 import { findLedgerOf } from '../run/records/run-records.ts';
+import { didYouMean } from '../text/nearest.ts';
 import type { Sessions } from './access/sessions.ts';
 import type { Tokens } from './access/tokens.ts';
 import type { Uploads } from './actions/uploads.ts';

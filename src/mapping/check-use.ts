@@ -1,5 +1,5 @@
-import { didYouMean } from '../model/nearest.ts';
 import { PLACES } from '../remote/remote-kinds.ts';
+import { didYouMean } from '../text/nearest.ts';
 import type { Column } from './columns/columns.ts';
 import { LIST_COLUMNS } from './lookup-table.ts';
 import type { Scope } from './scope.ts';

@@ -1,6 +1,6 @@
 import { CONTACT_TEXT_FIELDS, type Contact, type ContactProperty } from '../model/mapped-record.ts';
-import { didYouMean } from '../model/nearest.ts';
 import type { UnmatchedCode } from '../model/reason.ts';
+import { didYouMean } from '../text/nearest.ts';
 import type { Crosswalk } from './lookup-table.ts';
 import type { Built } from './map-record.ts';
 import type { RecordRows } from './record-rows.ts';

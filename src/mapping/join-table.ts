@@ -1,6 +1,6 @@
 import { Decimal } from '../model/decimal.ts';
-import { didYouMean, loosened } from '../model/nearest.ts';
 import { MappingError } from '../model/storeferry-error.ts';
+import { didYouMean, loosened } from '../text/nearest.ts';
 import { lookupKey } from './lookup-table.ts';
 import { argument, type Path, type Scope } from './scope.ts';
 import { type JoinColumn, type JoinSpec, joinColumns } from './spec/join-spec.ts';

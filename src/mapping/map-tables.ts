@@ -411,7 +411,7 @@ declare const BUILT_SOURCES_DIGEST: string | undefined;
 /** The digest of the sources and packages that read rows and map them. */
 export function sourcesDigest(): string {
   const digest = createHash('sha256');
-  for (const folder of [import.meta.dirname, join(import.meta.dirname, '..', 'csv')]) {
+  for (const folder of [import.meta.dirname, join(import.meta.dirname, '..', 'tables', 'csv')]) {
     for (const name of readdirSync(folder, { recursive: true, encoding: 'utf8' }).sort()) {
       if (/\.[jt]s$/.test(name)) digest.update(name).update(readFileSync(join(folder, name)));
     }

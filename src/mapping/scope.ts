@@ -1,5 +1,5 @@
 import { DEFAULT_LIMITS, type MappingLimits } from '../model/input-limits.ts';
-import { didYouMean } from '../model/nearest.ts';
+import { didYouMean } from '../text/nearest.ts';
 import { Columns, type Family } from './columns/columns.ts';
 import { CurrencyWatch } from './currency-watch.ts';
 import { Faults } from './faults.ts';

@@ -6,9 +6,9 @@ import {
   type MappedSkip,
   type Resource,
 } from '../model/mapped-record.ts';
-import { hidden } from '../model/masked.ts';
 import type { FieldChanges, KeyExample, Plan, Takeover } from '../model/plan.ts';
 import { type Count, ReasonTally } from '../model/reason.ts';
+import { hidden } from '../text/masked.ts';
 import { ADVANCED_FIELD, type FieldChange } from './changes/field-changes.ts';
 import { MoveTally } from './changes/move-tally.ts';
 

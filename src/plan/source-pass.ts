@@ -12,9 +12,9 @@ import type {
 import { type DuplicatesFound, type DuplicatesPolicy, NOT_IN_SAMPLE } from '../model/plan.ts';
 import type { Reason } from '../model/reason.ts';
 import type { Sample } from '../model/run.ts';
-import { sampleFlags } from '../model/shell-word.ts';
 import { UnknownKeysError } from '../model/storeferry-error.ts';
 import type { RunFolder } from '../state/artifacts.ts';
+import { sampleFlags } from '../text/shell-word.ts';
 import { CopySpool, CopyTally } from './copies/copy-spool.ts';
 import { type ResolvedCopy, resolveCopies } from './copies/resolve-copies.ts';
 import { HELD_FILE, REJECTIONS_FILE } from './line-writer.ts';

@@ -1,5 +1,4 @@
 import type { Notify } from '../config/job/job.ts';
-import { masked } from '../model/masked.ts';
 import { storeIdentity } from '../model/remote-address.ts';
 import type { Run } from '../model/run.ts';
 import {
@@ -21,6 +20,7 @@ import {
   type RunRequest,
 } from '../run/run-context.ts';
 import { importTarget, targetLockName } from '../state/state.ts';
+import { masked } from '../text/masked.ts';
 import { logRunEvents, type WorkerLog } from './worker-settings.ts';
 
 /** When to look again at a run that waits: its job runs elsewhere, or its dead worker still has its lease. */

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import { createColors } from 'picocolors';
-import { formatDuration, printable } from './printable.ts';
+import { formatDuration, printable } from '../text/printable.ts';
 import type { DocumentHead, RunDocument } from './run-document.ts';
 import {
   type Block,

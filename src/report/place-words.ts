@@ -1,6 +1,6 @@
 import type { KeyExample, PlanSource } from '../model/plan.ts';
 import { rowPlace } from '../model/row.ts';
-import { printable } from './printable.ts';
+import { printable } from '../text/printable.ts';
 
 type PlanFile = PlanSource['files'][number];
 

@@ -3,7 +3,7 @@ import type { TracedCell, TracedField, TracedRow } from '../model/mapped-record.
 import type { PlanSource } from '../model/plan.ts';
 import type { Reason } from '../model/reason.ts';
 import { rowPlace } from '../model/row.ts';
-import { counted, printable, shortened } from './printable.ts';
+import { counted, printable, shortened } from '../text/printable.ts';
 
 /** A value of a record's body, its cells, and the acknowledged value. */
 export interface ViewedField extends TracedField {

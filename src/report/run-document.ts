@@ -1,6 +1,6 @@
 import { lastedMs, type Run, type RunStatus } from '../model/run.ts';
-import { PROGRAM } from '../model/shell-word.ts';
-import { formatDuration, printable, shortened } from './printable.ts';
+import { formatDuration, printable, shortened } from '../text/printable.ts';
+import { PROGRAM } from '../text/shell-word.ts';
 import type { RunFacts, View } from './run-facts.ts';
 import { type RunSummary, runSummary } from './run-summary.ts';
 import { type Paragraph, plainWords, type Section, shownIn } from './section.ts';

@@ -1,9 +1,9 @@
-import { masked, withoutPeople } from '../model/masked.ts';
 import type { Plan } from '../model/plan.ts';
 import type { Reason, ReasonGroup } from '../model/reason.ts';
 import type { ChangedId, Exported, Run, RunTotals, Traffic } from '../model/run.ts';
 import type { ListHistory } from '../model/subscriber-list.ts';
 import type { OutcomeTally } from '../state/state.ts';
+import { masked, withoutPeople } from '../text/masked.ts';
 
 /** Everything known about a run, which may still be running. All output about a run derives from this. */
 export interface RunFacts {

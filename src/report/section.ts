@@ -1,5 +1,5 @@
 import type { Sample, TrafficSample } from '../model/run.ts';
-import { printable, shortened } from './printable.ts';
+import { printable, shortened } from '../text/printable.ts';
 
 /** Where a document is shown: an HTML page, text on a terminal, or a chat message. */
 export type Medium = 'page' | 'text' | 'message';

@@ -16,7 +16,7 @@ import {
   printable,
   sentence,
   shortened,
-} from './printable.ts';
+} from '../text/printable.ts';
 import type { ClockKeeper } from './run-facts.ts';
 import type { Tone, Words } from './section.ts';
 

@@ -1,5 +1,4 @@
 import type { Notify } from '../config/job/job.ts';
-import { masked } from '../model/masked.ts';
 import type { Run } from '../model/run.ts';
 import { UsageError } from '../model/storeferry-error.ts';
 import {
@@ -9,6 +8,7 @@ import {
   notifiedEnd,
 } from '../report/run-document.ts';
 import { type RunFacts, reasonsForWebhook, withoutPersonalData } from '../report/run-facts.ts';
+import { masked } from '../text/masked.ts';
 import type { DeliverShards } from './import/apply-step.ts';
 import { supersedeEmptied } from './import/continue-or-begin.ts';
 import { type ImportTask, importRun } from './import-run.ts';

@@ -3,7 +3,7 @@ import { storeIdentity } from '../model/remote-address.ts';
 import type { Run, RunPart } from '../model/run.ts';
 import { StateError, UsageError } from '../model/storeferry-error.ts';
 import { readPlan } from '../plan/plan-file.ts';
-import type { RejectsEdits } from '../report/rejects/rejects-edits.ts';
+import type { RejectsEdits } from '../rejects/rejects-edits.ts';
 import { nextSteps } from '../report/run-document.ts';
 import type { RunFacts } from '../report/run-facts.ts';
 import { importTarget, type Lock } from '../state/state.ts';

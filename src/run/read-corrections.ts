@@ -1,28 +1,23 @@
 import { Readable } from 'node:stream';
 import { buffer, text } from 'node:stream/consumers';
 import { z } from 'zod';
-import { readCsv } from '../csv/read-csv.ts';
 import { hasRejectsWorkbook, type PlanSource } from '../model/plan.ts';
 import { formatRow, inertCell, LEGACY_ENCODINGS, rowPlace, withoutInertMark } from '../model/row.ts';
 import type { Run } from '../model/run.ts';
 import { SourceError, UsageError } from '../model/storeferry-error.ts';
 import { readPlan } from '../plan/plan-file.ts';
-import { type CorrectedRejects, readCorrectedRejects } from '../report/rejects/corrected-rejects.ts';
-import { isBlamed, type RejectsEdits } from '../report/rejects/rejects-edits.ts';
-import {
-  REJECTS_FILE,
-  REJECTS_WORKBOOK,
-  readRejectsIndex,
-  UNTOUCHED_FILE,
-} from '../report/rejects/rejects-file.ts';
+import { type CorrectedRejects, readCorrectedRejects } from '../rejects/corrected-rejects.ts';
+import { isBlamed, type RejectsEdits } from '../rejects/rejects-edits.ts';
+import { REJECTS_FILE, REJECTS_WORKBOOK, readRejectsIndex, UNTOUCHED_FILE } from '../rejects/rejects-file.ts';
+import { type CorrectedFile, correctedAsCsv, editedWorkbook } from '../rejects/write-rejects-workbook.ts';
 import { stageContents } from '../source/snapshot.ts';
 import { type RunFolder, sha256OfBytes, sha256OfFile } from '../state/artifacts.ts';
+import { readCsv } from '../tables/csv/read-csv.ts';
 import { digestOf } from './digest-of.ts';
 import type { Stage } from './import/stage-step.ts';
 import { lockJob } from './lock-job.ts';
 import { retryGuardOf, saveRetryGuard } from './retry-guard.ts';
 import type { RunContext } from './run-context.ts';
-import { type CorrectedFile, correctedAsCsv, editedWorkbook } from './write-rejects-workbook.ts';
 
 /** A rejected row as its source had it. */
 export interface RejectedRow {

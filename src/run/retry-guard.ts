@@ -4,9 +4,9 @@ import { APPLIED_SINCE, KEY_NOT_REJECTED, type Reason } from '../model/reason.ts
 import type { RowSpan } from '../model/row.ts';
 import type { Run } from '../model/run.ts';
 import { SourceError } from '../model/storeferry-error.ts';
-import type { CorrectedRejects } from '../report/rejects/corrected-rejects.ts';
-import { refusedCellWords } from '../report/rejects/rejects-edits.ts';
-import type { RejectedKey } from '../report/rejects/rejects-file.ts';
+import type { CorrectedRejects } from '../rejects/corrected-rejects.ts';
+import { refusedCellWords } from '../rejects/rejects-edits.ts';
+import type { RejectedKey } from '../rejects/rejects-file.ts';
 import { type RunFolder, readSealed, sealedJson } from '../state/artifacts.ts';
 import type { Ledger } from '../state/state.ts';
 

@@ -2,7 +2,6 @@ import type { WorkspaceCheck } from '../config/check-workspace.ts';
 import type { ExportJob, ImportJob } from '../config/job/job.ts';
 import type { StoreConfig } from '../config/store-config.ts';
 import type { Resource, SentFields } from '../model/mapped-record.ts';
-import { masked, withoutPeople } from '../model/masked.ts';
 import type { Outcome } from '../model/operation.ts';
 import { storeIdentity } from '../model/remote-address.ts';
 import type { Run, RunProgress, Sample, StateLoss } from '../model/run.ts';
@@ -14,6 +13,7 @@ import type { Artifacts } from '../state/artifacts.ts';
 import type { FileAccess } from '../state/file-access.ts';
 import type { LockHolder, SharedStore, State } from '../state/state.ts';
 import type { Attempt, Storefront, StorefrontEvent } from '../storefront/storefront.ts';
+import { masked, withoutPeople } from '../text/masked.ts';
 import type { MappingSource } from './inputs/open-mapping.ts';
 
 /** What the steps of a run need from their process; created once at the edge (cli/, queue/). */

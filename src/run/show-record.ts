@@ -2,7 +2,6 @@ import { isDeepStrictEqual } from 'node:util';
 import type { TracedRecord, Wanted } from '../mapping/map-tables.ts';
 import { type JsonObject, member, objectsIn } from '../model/json-object.ts';
 import { type ImportMode, leavesOf, type TracedCell, type TracedField } from '../model/mapped-record.ts';
-import { nearest } from '../model/nearest.ts';
 import { NOT_IN_SAMPLE } from '../model/plan.ts';
 import type { Run, Sample } from '../model/run.ts';
 import { StateError } from '../model/storeferry-error.ts';
@@ -11,6 +10,7 @@ import { takeSample } from '../plan/plan-import.ts';
 import type { RecordSuggestions, RecordView } from '../report/record-view.ts';
 import { loadSnapshot } from '../source/snapshot.ts';
 import { importTarget, type Ledger } from '../state/state.ts';
+import { nearest } from '../text/nearest.ts';
 import { snapshotReading } from './import/plan-step.ts';
 import {
   readSnapshotThroughMapping,

@@ -1,7 +1,7 @@
 import { isPassingStatus, isPushBack, retryAfterMs } from '../model/clock.ts';
 import { isJsonObject } from '../model/json-object.ts';
-import { secretRedactor, withoutPeople } from '../model/masked.ts';
 import { AS_SENT } from '../model/operation.ts';
+import { secretRedactor, withoutPeople } from '../text/masked.ts';
 import type { RawAnswer } from './exchange.ts';
 import { type Expectation, type Proof, reportsFailure } from './proof.ts';
 import { isDeeperThan, MAX_LEVELS } from './read-page.ts';

@@ -1,9 +1,9 @@
 import type { Readable } from 'node:stream';
-import { headingRows, titleAbove } from '../csv/read-csv.ts';
 import { runIsolated } from '../isolation/run-isolated.ts';
 import type { Dialect, Row, StagedTable, Table, TablePlaces } from '../model/row.ts';
 import { CsvError } from '../model/storeferry-error.ts';
 import type { ConvertedFile, ConvertedRows } from './convert-table.ts';
+import { headingRows, titleAbove } from './csv/read-csv.ts';
 import { columnLetters } from './number-text.ts';
 import { type TableFile, tableError } from './table-file.ts';
 

@@ -1,4 +1,4 @@
-import type { MAPPING_QUESTIONS } from '../../src/mapping/guess/propose-mapping.ts';
+import type { MAPPING_QUESTIONS } from '../../src/onboarding/guess/propose-mapping.ts';
 
 type Asked =
   | (typeof MAPPING_QUESTIONS.once)[number]

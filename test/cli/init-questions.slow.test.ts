@@ -14,8 +14,8 @@ import {
   MAPPING_QUESTIONS,
   type MappingQuestion,
   proposeMapping,
-} from '../../src/mapping/guess/propose-mapping.ts';
-import { fileToGuess, lookAtSource, type SourceLook } from '../../src/run/preview-source.ts';
+} from '../../src/onboarding/guess/propose-mapping.ts';
+import { fileToGuess, lookAtSource, type SourceLook } from '../../src/onboarding/preview-source.ts';
 import { makeXlsx } from '../tables/workbooks.ts';
 import { ASKING_COLUMNS, ASKING_FILES, FURTHER_FILES, TYPED_ANSWERS } from './asking-files.ts';
 

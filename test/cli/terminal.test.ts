@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { withoutActing } from '../../src/cli/terminal.ts';
-import { printable } from '../../src/report/printable.ts';
+import { printable } from '../../src/text/printable.ts';
 import { makeWorkspace } from '../support/workspace.ts';
 
 const PLAIN = { colors: false, redrawing: false };

@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
-import { readCsv } from '../../src/csv/read-csv.ts';
 import type { Destination } from '../../src/export/destination/destination.ts';
 import { localDestination } from '../../src/export/destination/open-destination.ts';
 import { appendTable } from '../../src/export/writing/append-table.ts';
@@ -12,6 +11,7 @@ import { newStyle, type Written } from '../../src/export/writing/replace-file.ts
 import { listShape } from '../../src/export/writing/row-shape.ts';
 import { formatRow } from '../../src/model/row.ts';
 import { DestinationChangedError } from '../../src/model/storeferry-error.ts';
+import { readCsv } from '../../src/tables/csv/read-csv.ts';
 import { aList } from '../support/exports.ts';
 
 /** Absolute paths say themselves where they may be. */

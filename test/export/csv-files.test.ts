@@ -2,9 +2,9 @@ import { Readable } from 'node:stream';
 import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readCsv } from '../../src/csv/read-csv.ts';
 import { csvLine, markOf, newStyle } from '../../src/export/writing/replace-file.ts';
 import { formatRow, inertCell, isLive, withoutInertMark } from '../../src/model/row.ts';
+import { readCsv } from '../../src/tables/csv/read-csv.ts';
 
 const HEADER = ['id', 'name', 'note'];
 

@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { it } from 'vitest';
 import { csvLine, markOf, newStyle } from '../../src/export/writing/replace-file.ts';
 import { formatRow } from '../../src/model/row.ts';
-import { readReference } from '../csv/reference-reader.ts';
 import { measureProperty } from '../support/measure-property.ts';
+import { readReference } from '../tables/csv/reference-reader.ts';
 
 /** How formulas begin, by themselves and behind what a spreadsheet takes no notice of. */
 const STARTS = ['=', '+', '-', '@', '＝', '＋', '－', '＠', '\t', '\r', '\n'];

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { parseYaml } from '../../src/config/yaml-file.ts';
 import { StoreferryError } from '../../src/model/storeferry-error.ts';
-import { lookAtSource } from '../../src/run/preview-source.ts';
+import { lookAtSource } from '../../src/onboarding/preview-source.ts';
 import { readAnswer } from '../../src/storefront/read-answer.ts';
 import { workspaceWith } from '../source/folder-on-disk.ts';
 import { makeZip } from '../source/make-zip.ts';

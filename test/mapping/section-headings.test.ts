@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { proposeMapping } from '../../src/mapping/guess/propose-mapping.ts';
+import { proposeMapping } from '../../src/onboarding/guess/propose-mapping.ts';
 import { brief, mapAll, mappingOf, table } from './mapping-setup.ts';
 
 const HEADER = ['SKU', 'Name', 'Size', 'Price'];

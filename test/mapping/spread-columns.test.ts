@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { checkMapping } from '../../src/mapping/compile-mapping.ts';
-import { proposeMapping } from '../../src/mapping/guess/propose-mapping.ts';
+import { proposeMapping } from '../../src/onboarding/guess/propose-mapping.ts';
 import { brief, mapAll, mappingOf, products, table } from './mapping-setup.ts';
 
 function rowsOf(text: string) {

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { jobText } from '../../src/config/new-workspace/job-text.ts';
 import { limitsFor, SAFETY_LIMIT_NAMES, safetyLimit } from '../../src/model/safety-limits.ts';
+import { jobText } from '../../src/onboarding/job-text.ts';
 import { referenceMarkdown } from '../docs/reference-markdown.ts';
 
 const TROUBLES = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'troubles.md'), 'utf8');

@@ -1,6 +1,5 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readCsv } from '../../src/csv/read-csv.ts';
 import { compileMapping } from '../../src/mapping/compile-mapping.ts';
 import { deferTables, readBlocks, type Table } from '../../src/mapping/map-tables.ts';
 import type { MappingSpec } from '../../src/mapping/spec/mapping-spec.ts';
@@ -10,8 +9,9 @@ import { KeySet } from '../../src/model/key-set.ts';
 import type { Operation } from '../../src/model/operation.ts';
 import { StoreferryError } from '../../src/model/storeferry-error.ts';
 import { BLOCKS_FILE } from '../../src/plan/plan-file.ts';
-import { inPieces } from '../csv/open-bytes.ts';
+import { readCsv } from '../../src/tables/csv/read-csv.ts';
 import { CONTEXT, mappingOf, shippedMapping } from '../mapping/mapping-setup.ts';
+import { inPieces } from '../tables/csv/open-bytes.ts';
 import { MemoryLedger } from './memory-ledger.ts';
 import { type PlanMade, planOf } from './plan-of.ts';
 

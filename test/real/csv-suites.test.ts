@@ -2,12 +2,12 @@ import { createReadStream, globSync, readFileSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { readCsv } from '../../src/csv/read-csv.ts';
 import { CsvError, formatPlace } from '../../src/model/storeferry-error.ts';
-import { allRows } from '../csv/open-bytes.ts';
-import { readReference } from '../csv/reference-reader.ts';
+import { readCsv } from '../../src/tables/csv/read-csv.ts';
 import { figure } from '../support/figure.ts';
 import { none } from '../support/measure.ts';
+import { allRows } from '../tables/csv/open-bytes.ts';
+import { readReference } from '../tables/csv/reference-reader.ts';
 import { DATA_FOLDER, dataPresent, suiteName } from './catalog-rows.ts';
 
 const SUITE = { invariant: 21, seed: null };

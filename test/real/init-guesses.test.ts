@@ -2,8 +2,8 @@ import { createReadStream, existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { availableMappings } from '../../src/config/workspace.ts';
-import { readCsv } from '../../src/csv/read-csv.ts';
-import { guessMapping, recogniseFile } from '../../src/mapping/guess-mapping.ts';
+import { guessMapping, recogniseFile } from '../../src/onboarding/guess-mapping.ts';
+import { readCsv } from '../../src/tables/csv/read-csv.ts';
 import { DATA_FOLDER } from './catalog-rows.ts';
 import { CATALOGS } from './catalogs.ts';
 

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readCsv } from '../../src/csv/read-csv.ts';
 import { formatRow } from '../../src/model/row.ts';
-import { allRows, inPieces } from '../csv/open-bytes.ts';
+import { readCsv } from '../../src/tables/csv/read-csv.ts';
+import { allRows, inPieces } from '../tables/csv/open-bytes.ts';
 import { rejection, rejectsOf } from './rejects-fixture.ts';
 
 describe('a corrected rejects file', () => {

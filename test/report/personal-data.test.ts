@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { masked } from '../../src/model/masked.ts';
 import { reasonsForWebhook, withoutPersonalData } from '../../src/report/run-facts.ts';
+import { masked } from '../../src/text/masked.ts';
 import { facts } from './run-facts.ts';
 
 const refusal = (message: string) => ({

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { formatDuration } from '../../src/report/printable.ts';
 import { formatProgress, type Progress, ProgressMeter, progressLine } from '../../src/report/status-words.ts';
+import { formatDuration } from '../../src/text/printable.ts';
 
 const HALF: Progress = {
   step: 'apply',

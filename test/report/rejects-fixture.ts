@@ -1,10 +1,10 @@
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
-import { readCsv } from '../../src/csv/read-csv.ts';
 import type { Reason } from '../../src/model/reason.ts';
 import { formatRow, LEGACY_ENCODINGS, type RowSpan } from '../../src/model/row.ts';
-import { readCorrectedRejects } from '../../src/report/rejects/corrected-rejects.ts';
-import { readRejectsIndex, writeRejects } from '../../src/report/rejects/rejects-file.ts';
+import { readCorrectedRejects } from '../../src/rejects/corrected-rejects.ts';
+import { readRejectsIndex, writeRejects } from '../../src/rejects/rejects-file.ts';
+import { readCsv } from '../../src/tables/csv/read-csv.ts';
 import { workspaceWith } from '../source/folder-on-disk.ts';
 
 const csv = { open: readCsv, formatRow, encodings: LEGACY_ENCODINGS };

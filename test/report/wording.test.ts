@@ -1,13 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  formatBytes,
-  formatBytesOf,
-  formatMoment,
-  formatShare,
-  grouped,
-} from '../../src/report/printable.ts';
 import { fieldWords, formatChange } from '../../src/report/sections/prices-section.ts';
+import { formatBytes, formatBytesOf, formatMoment, formatShare, grouped } from '../../src/text/printable.ts';
 
 describe('figures in words', () => {
   it.each([

@@ -1,13 +1,13 @@
 import { Readable } from 'node:stream';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readCsv } from '../../src/csv/read-csv.ts';
 import { formatRow, LEGACY_ENCODINGS } from '../../src/model/row.ts';
-import { readCorrectedRejects } from '../../src/report/rejects/corrected-rejects.ts';
-import { isUntouched } from '../../src/report/rejects/rejects-edits.ts';
-import { readRejectsIndex } from '../../src/report/rejects/rejects-file.ts';
+import { readCorrectedRejects } from '../../src/rejects/corrected-rejects.ts';
+import { isUntouched } from '../../src/rejects/rejects-edits.ts';
+import { readRejectsIndex } from '../../src/rejects/rejects-file.ts';
 import { type CellEdits, correctedRejects, readRejectedPage } from '../../src/run/read-corrections.ts';
 import type { RunFolder } from '../../src/state/artifacts.ts';
+import { readCsv } from '../../src/tables/csv/read-csv.ts';
 import { rejection, rejectsOf } from '../report/rejects-fixture.ts';
 
 /** A corrected file as a retry reads it: what was edited, and every cell. */

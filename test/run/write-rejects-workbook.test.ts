@@ -1,7 +1,7 @@
 import { buffer } from 'node:stream/consumers';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { writeXlsx } from '../../src/run/write-rejects-workbook.ts';
+import { writeXlsx } from '../../src/rejects/write-rejects-workbook.ts';
 import { readStaged } from '../tables/read-staged.ts';
 
 async function* each(rows: readonly (readonly string[])[]) {

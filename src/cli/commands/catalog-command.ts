@@ -4,7 +4,6 @@ import { pipeline } from 'node:stream/promises';
 import { InvalidArgumentError } from 'commander';
 import { storeIdentity } from '../../model/remote-address.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
-import { counted } from '../../report/printable.ts';
 import {
   CATALOG_FORMATS,
   type CatalogFound,
@@ -12,6 +11,7 @@ import {
   catalogContent,
   writeCatalog,
 } from '../../run/records/catalog-as-of.ts';
+import { counted } from '../../text/printable.ts';
 import { defineCommand, parsed, text } from '../define-command.ts';
 import { openContext } from '../open-context.ts';
 import { currentFolder } from '../typed-program.ts';

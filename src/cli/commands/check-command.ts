@@ -5,15 +5,15 @@ import { checkWorkspace, type WorkspaceCheck } from '../../config/check-workspac
 import { openWorkspace, type Workspace } from '../../config/workspace.ts';
 import { type Guard, guardText } from '../../model/guard.ts';
 import { limitsText } from '../../model/safety-limits.ts';
-import { shellWord } from '../../model/shell-word.ts';
 import { type ConfigurationProblem, formatPlace } from '../../model/storeferry-error.ts';
 import { wavesText } from '../../model/wave-limits.ts';
 import { openRunQueue, type RunQueue } from '../../queue/run-queue.ts';
 import { type Finding, findingsText } from '../../report/document-text.ts';
-import { counted, listed, printable } from '../../report/printable.ts';
 import { checkMappings } from '../../run/inputs/open-mapping.ts';
 import type { CheckedWorkspace, Facts, OnlineCheck } from '../../run/run-context.ts';
 import { openState } from '../../state/open-state.ts';
+import { counted, listed, printable } from '../../text/printable.ts';
+import { shellWord } from '../../text/shell-word.ts';
 import { defineCommand, flag, type Invocation, JSON_FLAG } from '../define-command.ts';
 import { newRunId } from '../open-context.ts';
 import { packageVersion } from '../package-version.ts';

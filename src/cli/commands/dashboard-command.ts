@@ -1,7 +1,6 @@
 import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { Logger } from 'pino';
-import { knownStore } from '../../config/new-workspace/new-workspace.ts';
 import { isWorkspace, openWorkspace, type Workspace } from '../../config/workspace.ts';
 import {
   type ActionResult,
@@ -12,11 +11,12 @@ import {
   QUEUES_PATH,
 } from '../../dashboard/dashboard-context.ts';
 import { type RunningDashboard, startDashboard } from '../../dashboard/start-dashboard.ts';
-import { type SecretRedactor, secretRedactor } from '../../model/masked.ts';
 import { explainError, UsageError } from '../../model/storeferry-error.ts';
+import { knownStore } from '../../onboarding/new-workspace.ts';
 import { openRunQueue, type RunQueue } from '../../queue/run-queue.ts';
 import type { RunningWorker } from '../../queue/worker-settings.ts';
 import { openProcessFolder } from '../../state/file-access.ts';
+import { type SecretRedactor, secretRedactor } from '../../text/masked.ts';
 import { actionRunner, type EnqueuedRun } from '../dashboard/action-runner.ts';
 import { argumentsOf, childCommand } from '../dashboard/child-command.ts';
 import { defineCommand, flag, parsed, text } from '../define-command.ts';

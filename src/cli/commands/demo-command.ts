@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pc from 'picocolors';
 import { temporaryFolderError } from '../../model/storeferry-error.ts';
-import { REJECTS_FILE } from '../../report/rejects/rejects-file.ts';
+import { REJECTS_FILE } from '../../rejects/rejects-file.ts';
 import { startSandbox } from '../../sandbox/start-sandbox.ts';
 import { isAlive } from '../../state/file-access.ts';
 import { defineCommand } from '../define-command.ts';

@@ -1,5 +1,5 @@
-import { counted } from '../../report/printable.ts';
 import { discardRun } from '../../run/execute-run.ts';
+import { counted } from '../../text/printable.ts';
 import { defineCommand, required } from '../define-command.ts';
 import { knownRun, openContext } from '../open-context.ts';
 import { recordCommand } from '../record-command.ts';

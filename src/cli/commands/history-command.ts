@@ -1,8 +1,8 @@
 import { Page } from '../../report/document-text.ts';
-import { counted, formatBytes, formatMoment, grouped, printable, shortened } from '../../report/printable.ts';
 import { isoTime } from '../../report/run-summary.ts';
 import { type RecordVersion, recordHistory } from '../../run/records/record-history.ts';
 import { changeText } from '../../run/records/run-records.ts';
+import { counted, formatBytes, formatMoment, grouped, printable, shortened } from '../../text/printable.ts';
 import { defineCommand, JSON_FLAG, text } from '../define-command.ts';
 import { RECORD_ARGUMENTS, STORE_OPTION, withRecord } from '../with-record.ts';
 

@@ -3,6 +3,11 @@ import { basename, join, resolve } from 'node:path';
 import pc from 'picocolors';
 import { freeName, writeTogether } from '../../config/edit-file.ts';
 import { whyNoSchedule } from '../../config/job/job.ts';
+import { isName } from '../../config/store-config.ts';
+import { isWorkspace } from '../../config/workspace.ts';
+import { type MappingSpec, unsetParams, updateMatch } from '../../mapping/spec/mapping-spec.ts';
+import { isTimezone } from '../../model/clock.ts';
+import { InterruptedError, UsageError } from '../../model/storeferry-error.ts';
 import {
   composeFiles,
   knownStore,
@@ -11,16 +16,11 @@ import {
   type NewFile,
   type NewWorkspace,
   USUAL_SCHEDULES,
-} from '../../config/new-workspace/new-workspace.ts';
-import { isName } from '../../config/store-config.ts';
-import { isWorkspace } from '../../config/workspace.ts';
-import { type MappingSpec, unsetParams, updateMatch } from '../../mapping/spec/mapping-spec.ts';
-import { isTimezone } from '../../model/clock.ts';
-import { shellWord } from '../../model/shell-word.ts';
-import { InterruptedError, UsageError } from '../../model/storeferry-error.ts';
-import { printable } from '../../report/printable.ts';
-import type { SourceLook } from '../../run/preview-source.ts';
+} from '../../onboarding/new-workspace.ts';
+import type { SourceLook } from '../../onboarding/preview-source.ts';
 import { knownProducts } from '../../run/records/known-products.ts';
+import { printable } from '../../text/printable.ts';
+import { shellWord } from '../../text/shell-word.ts';
 import { defineCommand, type Invocation, optional } from '../define-command.ts';
 import { askCrosswalk } from '../init/ask-crosswalk.ts';
 import { askMapping } from '../init/ask-mapping.ts';

@@ -1,4 +1,3 @@
-import { grouped, printable } from '../../report/printable.ts';
 import {
   CELLS_LISTED,
   type CellEdit,
@@ -9,7 +8,8 @@ import {
   REFUSED,
   RESTORED,
   type RejectsEdits,
-} from '../../report/rejects/rejects-edits.ts';
+} from '../../rejects/rejects-edits.ts';
+import { grouped, printable } from '../../text/printable.ts';
 import { defineCommand, JSON_FLAG, required } from '../define-command.ts';
 import { RUN_SUMMARY, runInWorkspace } from '../run-in-workspace.ts';
 import type { Terminal } from '../terminal.ts';

@@ -3,7 +3,6 @@ import { lastedMs, type Run } from '../../model/run.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
 import { openRunQueue } from '../../queue/run-queue.ts';
 import { documentText, Page, type PageOptions } from '../../report/document-text.ts';
-import { formatAgo, formatDuration, formatMoment, printable } from '../../report/printable.ts';
 import { runDocument } from '../../report/run-document.ts';
 import type { ClockKeeper, JobFacts, RunFacts, View } from '../../report/run-facts.ts';
 import { isoTime, listedRun, runsSummary } from '../../report/run-summary.ts';
@@ -16,6 +15,7 @@ import {
   withLiveStatus,
   withShownFiles,
 } from '../../run/report/read-stored-report.ts';
+import { formatAgo, formatDuration, formatMoment, printable } from '../../text/printable.ts';
 import {
   defineCommand,
   flag,

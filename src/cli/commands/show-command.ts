@@ -1,9 +1,9 @@
-import { shellWord } from '../../model/shell-word.ts';
 import { Page } from '../../report/document-text.ts';
-import { formatMoment, printable, shortened } from '../../report/printable.ts';
 import { isoTime } from '../../report/run-summary.ts';
 import { type RecordField, type RecordState, recordState } from '../../run/records/record-history.ts';
 import { changeText } from '../../run/records/run-records.ts';
+import { formatMoment, printable, shortened } from '../../text/printable.ts';
+import { shellWord } from '../../text/shell-word.ts';
 import { defineCommand, JSON_FLAG } from '../define-command.ts';
 import { RECORD_ARGUMENTS, STORE_OPTION, withRecord } from '../with-record.ts';
 

@@ -2,7 +2,6 @@ import { openWorkspace } from '../../config/workspace.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
 import type { ListHistory } from '../../model/subscriber-list.ts';
 import { Page, type PageOptions } from '../../report/document-text.ts';
-import { counted, listed, printable } from '../../report/printable.ts';
 import {
   changeOf,
   changeTone,
@@ -13,6 +12,7 @@ import {
   shownListName,
 } from '../../report/sections/lists-section.ts';
 import { exportHistory } from '../../run/export/export-history.ts';
+import { counted, listed, printable } from '../../text/printable.ts';
 import { defineCommand, required } from '../define-command.ts';
 
 /** The input for the statistics of a job. */

@@ -16,10 +16,10 @@ import {
   parseListen,
   urlHost,
 } from '../../dashboard/dashboard-context.ts';
-import { type SecretRedactor, secretRedactor } from '../../model/masked.ts';
 import { explainError, StateError, UsageError } from '../../model/storeferry-error.ts';
 import { startWorker } from '../../queue/start-worker.ts';
 import type { RunningWorker, WorkerFiles, WorkerLog } from '../../queue/worker-settings.ts';
+import { type SecretRedactor, secretRedactor } from '../../text/masked.ts';
 import { defineCommand, text } from '../define-command.ts';
 import { aborted } from '../interrupt-signal.ts';
 import { type OpenContext, openContext } from '../open-context.ts';

@@ -1,9 +1,9 @@
 import { isAbsolute, relative, sep } from 'node:path';
 import { matchableFields } from '../../config/job/job.ts';
 import type { ContactMappingSpec } from '../../mapping/spec/mapping-spec.ts';
-import { loosened } from '../../model/nearest.ts';
 import { explainError, InterruptedError, StoreferryError, UsageError } from '../../model/storeferry-error.ts';
-import { describeLook, lookAtSource, type SourceLook } from '../../run/preview-source.ts';
+import { describeLook, lookAtSource, type SourceLook } from '../../onboarding/preview-source.ts';
+import { loosened } from '../../text/nearest.ts';
 import { askPath } from './ask-source.ts';
 import type { Asking } from './asking.ts';
 

@@ -1,9 +1,11 @@
 import { availableMappings } from '../../config/workspace.ts';
+import type { MappingFile, MappingSpec } from '../../mapping/spec/mapping-spec.ts';
+import { explainError, UsageError } from '../../model/storeferry-error.ts';
 import {
   type MappingProposal,
   type MappingQuestion,
   proposeMapping,
-} from '../../mapping/guess/propose-mapping.ts';
+} from '../../onboarding/guess/propose-mapping.ts';
 import {
   fitHeader,
   guessMapping,
@@ -11,12 +13,10 @@ import {
   type MappingGuess,
   type RecognisedFile,
   recogniseFile,
-} from '../../mapping/guess-mapping.ts';
-import type { MappingFile, MappingSpec } from '../../mapping/spec/mapping-spec.ts';
-import { didYouMean } from '../../model/nearest.ts';
-import { explainError, UsageError } from '../../model/storeferry-error.ts';
-import { listed, sentence, shortened } from '../../report/printable.ts';
-import { explainGuess, fileToGuess, type SourceLook } from '../../run/preview-source.ts';
+} from '../../onboarding/guess-mapping.ts';
+import { explainGuess, fileToGuess, type SourceLook } from '../../onboarding/preview-source.ts';
+import { didYouMean } from '../../text/nearest.ts';
+import { listed, sentence, shortened } from '../../text/printable.ts';
 import type { Asking, CheckAnswer } from './asking.ts';
 import { answersOf } from './init-options.ts';
 

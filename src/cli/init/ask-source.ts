@@ -3,11 +3,7 @@ import { readdir } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { basename, dirname, isAbsolute, relative, resolve, sep } from 'node:path';
 import { freeName } from '../../config/edit-file.ts';
-import type { NewSource } from '../../config/new-workspace/new-workspace.ts';
 import { availableMappings } from '../../config/workspace.ts';
-import { languagesOf } from '../../mapping/guess/propose-mapping.ts';
-import { recogniseFile } from '../../mapping/guess-mapping.ts';
-import { didYouMean } from '../../model/nearest.ts';
 import { delimiterName, delimiterSchema, encodingSchema, tableFields } from '../../model/row.ts';
 import {
   CsvError,
@@ -16,7 +12,9 @@ import {
   type StoreferryError,
   UsageError,
 } from '../../model/storeferry-error.ts';
-import { counted } from '../../report/printable.ts';
+import { languagesOf } from '../../onboarding/guess/propose-mapping.ts';
+import { recogniseFile } from '../../onboarding/guess-mapping.ts';
+import type { NewSource } from '../../onboarding/new-workspace.ts';
 import {
   describeLook,
   fileToGuess,
@@ -25,7 +23,9 @@ import {
   type ReadingQuestion,
   readingQuestion,
   type SourceLook,
-} from '../../run/preview-source.ts';
+} from '../../onboarding/preview-source.ts';
+import { didYouMean } from '../../text/nearest.ts';
+import { counted } from '../../text/printable.ts';
 import type { Asking } from './asking.ts';
 
 type Written = Extract<NewSource, { readonly path: string }>;

@@ -1,11 +1,11 @@
-import { type NewWorkspace, STORE_VARIABLES } from '../../config/new-workspace/new-workspace.ts';
 import { baseUrlSchema, type StoreConfig, storeSchema } from '../../config/store-config.ts';
 import { openWorkspace } from '../../config/workspace.ts';
 import type { CurrencyWatch } from '../../mapping/compile-mapping.ts';
 import type { MappingSpec } from '../../mapping/spec/mapping-spec.ts';
-import { looksSecret } from '../../model/masked.ts';
 import { MappingError, UsageError } from '../../model/storeferry-error.ts';
-import { previewSource, type SourceLook } from '../../run/preview-source.ts';
+import { type NewWorkspace, STORE_VARIABLES } from '../../onboarding/new-workspace.ts';
+import { previewSource, type SourceLook } from '../../onboarding/preview-source.ts';
+import { looksSecret } from '../../text/masked.ts';
 import { SANDBOX_DEFAULTS } from '../commands/sandbox-command.ts';
 import type { Asking } from './asking.ts';
 

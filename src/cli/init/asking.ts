@@ -2,9 +2,9 @@ import askConfirm from '@inquirer/confirm';
 import askInput from '@inquirer/input';
 import askPassword from '@inquirer/password';
 import askSelect from '@inquirer/select';
-import type { knownStore } from '../../config/new-workspace/new-workspace.ts';
 import { InterruptedError } from '../../model/storeferry-error.ts';
-import { printable } from '../../report/printable.ts';
+import type { knownStore } from '../../onboarding/new-workspace.ts';
+import { printable } from '../../text/printable.ts';
 import type { InitOptions } from './init-options.ts';
 
 /** Validates an answer: describes what is wrong, or returns undefined. */

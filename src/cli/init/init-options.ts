@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from 'commander';
-import { MAPPING_QUESTIONS, type MappingAnswers } from '../../mapping/guess/propose-mapping.ts';
+import { MAPPING_QUESTIONS, type MappingAnswers } from '../../onboarding/guess/propose-mapping.ts';
 import { flag, parsed, text, type ValuesOf } from '../define-command.ts';
 
 /** The options of `init`: each answers a question. */

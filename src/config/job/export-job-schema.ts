@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { addProblem, optional } from '../../model/json-object.ts';
-import { didYouMean } from '../../model/nearest.ts';
 import { LIST_COLUMNS } from '../../model/subscriber-list.ts';
 import { remoteFields, workspacePathSchema } from '../../remote/remote-kinds.ts';
+import { didYouMean } from '../../text/nearest.ts';
 import { exactlyOnePlace, oneFile } from '../complete-places.ts';
 import { jobFields } from './job-fields.ts';
 

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { html, type Markup } from '../../report/html/markup.ts';
-import { formatDuration } from '../../report/printable.ts';
+import { formatDuration } from '../../text/printable.ts';
 import { audit } from '../audit.ts';
 import { PageError } from '../guard/page-error.ts';
 import { formFields, type RouteParts } from '../route-parts.ts';

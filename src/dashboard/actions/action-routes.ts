@@ -2,7 +2,6 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Job } from '../../config/job/job.ts';
 import { type Run, SENDING_KINDS } from '../../model/run.ts';
 import { columns, foreign, html, type Markup } from '../../report/html/markup.ts';
-import { counted, grouped } from '../../report/printable.ts';
 import { discardRun } from '../../run/execute-run.ts';
 import { changeText, type HeldRunRecord, heldRunRecords } from '../../run/records/run-records.ts';
 import {
@@ -11,6 +10,7 @@ import {
   readStoredReport,
   withLiveStatus,
 } from '../../run/report/read-stored-report.ts';
+import { counted, grouped } from '../../text/printable.ts';
 import type { Viewer } from '../access/sessions.ts';
 import { audit } from '../audit.ts';
 import type { Action, DashboardContext } from '../dashboard-context.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Run } from '../../model/run.ts';
 import { html, type Markup, type Slot } from '../../report/html/markup.ts';
-import { counted, grouped } from '../../report/printable.ts';
+import { counted, grouped } from '../../text/printable.ts';
 import type { Viewer } from '../access/sessions.ts';
 import { PageError } from '../guard/page-error.ts';
 import type { Activity } from '../pages/activity.ts';

@@ -1,7 +1,7 @@
 import type { Run } from '../../model/run.ts';
 import { foreign, html, type Markup } from '../../report/html/markup.ts';
-import { counted, grouped } from '../../report/printable.ts';
 import type { CellEdits, RejectedPage, RejectedRow } from '../../run/read-corrections.ts';
+import { counted, grouped } from '../../text/printable.ts';
 import type { Viewer } from '../access/sessions.ts';
 import { jobHref } from '../pages/job-card.ts';
 import type { Notice, Page } from '../pages/page.ts';

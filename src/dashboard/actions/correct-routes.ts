@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import type { Run } from '../../model/run.ts';
-import { isUntouched } from '../../report/rejects/rejects-edits.ts';
+import { isUntouched } from '../../rejects/rejects-edits.ts';
 import {
   correctedRejects,
   type RejectedPage,

@@ -1,7 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Run } from '../../model/run.ts';
-import { html, type Markup } from '../../report/html/markup.ts';
-import { counted, formatBytes, grouped, shortened } from '../../report/printable.ts';
 import {
   CELLS_LISTED,
   type CellEdit,
@@ -12,10 +10,12 @@ import {
   REFUSED,
   RESTORED,
   type RejectsEdits,
-} from '../../report/rejects/rejects-edits.ts';
-import { REJECTS_FILE } from '../../report/rejects/rejects-file.ts';
+} from '../../rejects/rejects-edits.ts';
+import { REJECTS_FILE } from '../../rejects/rejects-file.ts';
+import { html, type Markup } from '../../report/html/markup.ts';
 import { readCorrections, replaceRejects } from '../../run/read-corrections.ts';
 import { shownFile } from '../../run/report/read-stored-report.ts';
+import { counted, formatBytes, grouped, shortened } from '../../text/printable.ts';
 import type { Viewer } from '../access/sessions.ts';
 import { audit } from '../audit.ts';
 import { jobHref } from '../pages/job-card.ts';

@@ -5,7 +5,7 @@ import { dirname, join, sep } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { FastifyRequest } from 'fastify';
-import { formatBytes, printable, shortened } from '../../report/printable.ts';
+import { formatBytes, printable, shortened } from '../../text/printable.ts';
 import { checkFormToken } from '../guard/guard-requests.ts';
 import { PageError } from '../guard/page-error.ts';
 import { CSRF_FIELD } from '../pages/post-form.ts';

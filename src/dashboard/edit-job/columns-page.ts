@@ -1,9 +1,9 @@
 import type { YamlEdit } from '../../config/edit-file.ts';
 import type { ImportJob } from '../../config/job/job.ts';
 import type { MappingFile } from '../../mapping/spec/mapping-spec.ts';
+import { describeLook, type SourceLook, type SourcePreview } from '../../onboarding/preview-source.ts';
 import { foreign, html, type Markup } from '../../report/html/markup.ts';
-import { counted, listed, printable } from '../../report/printable.ts';
-import { describeLook, type SourceLook, type SourcePreview } from '../../run/preview-source.ts';
+import { counted, listed, printable } from '../../text/printable.ts';
 import type { Viewer } from '../access/sessions.ts';
 import { fieldSelect, previewPart } from '../new-job/draft-page.ts';
 import { jobHref, placeWords } from '../pages/job-card.ts';

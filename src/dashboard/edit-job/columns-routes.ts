@@ -14,8 +14,13 @@ import type { ImportJob } from '../../config/job/job.ts';
 import type { Workspace } from '../../config/workspace.ts';
 import type { MappingFile, MappingSpec } from '../../mapping/spec/mapping-spec.ts';
 import { type ConfigurationProblem, formatPlace } from '../../model/storeferry-error.ts';
+import {
+  browserAccess,
+  lookAtSource,
+  previewIsolated,
+  type SourceLook,
+} from '../../onboarding/preview-source.ts';
 import { checkMappings } from '../../run/inputs/open-mapping.ts';
-import { browserAccess, lookAtSource, previewIsolated, type SourceLook } from '../../run/preview-source.ts';
 import { keepNewest } from '../actions/uploads.ts';
 import { audit } from '../audit.ts';
 import { notFound } from '../guard/page-error.ts';

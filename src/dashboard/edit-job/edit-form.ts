@@ -1,7 +1,7 @@
 import type { EditableFile, Path, YamlEdit } from '../../config/edit-file.ts';
-import { USUAL_SCHEDULES } from '../../config/new-workspace/new-workspace.ts';
 import { IMPORT_MODES, type ImportMode } from '../../model/mapped-record.ts';
 import { limitsFor, safetyLimit } from '../../model/safety-limits.ts';
+import { USUAL_SCHEDULES } from '../../onboarding/new-workspace.ts';
 import type { FormFields } from '../route-parts.ts';
 
 /** A field of a form that shows a value of a file. */

@@ -1,7 +1,7 @@
 import type { EditableFile } from '../../config/edit-file.ts';
 import { FLOOR_TEXT } from '../../model/safety-limits.ts';
 import { html, type Markup, type Slot } from '../../report/html/markup.ts';
-import { listed } from '../../report/printable.ts';
+import { listed } from '../../text/printable.ts';
 import type { Viewer } from '../access/sessions.ts';
 import { scheduleChoices, workerNote } from '../new-job/draft-page.ts';
 import { jobHref, scheduleWords } from '../pages/job-card.ts';

@@ -9,8 +9,8 @@ import {
 } from '../../config/edit-file.ts';
 import { whyNoSchedule } from '../../config/job/job.ts';
 import type { Workspace } from '../../config/workspace.ts';
-import { secretRedactor } from '../../model/masked.ts';
-import { placeInWorkspace } from '../../run/preview-source.ts';
+import { placeInWorkspace } from '../../onboarding/preview-source.ts';
+import { secretRedactor } from '../../text/masked.ts';
 import { audit } from '../audit.ts';
 import { jobHref } from '../pages/job-card.ts';
 import { serverTimezone } from '../pages/moment.ts';

@@ -1,8 +1,8 @@
 import type { Path, YamlEdit } from '../../config/edit-file.ts';
 import { headerPlaces } from '../../mapping/compile-mapping.ts';
-import { COLUMN_FIELDS } from '../../mapping/guess/propose-mapping.ts';
 import type { MappingSpec } from '../../mapping/spec/mapping-spec.ts';
 import { isJsonObject, type JsonObject, member } from '../../model/json-object.ts';
+import { COLUMN_FIELDS } from '../../onboarding/guess/propose-mapping.ts';
 
 /** A column that a mapping names, and where a file has it. */
 export interface MappedColumn {

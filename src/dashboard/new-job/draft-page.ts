@@ -1,20 +1,20 @@
-import { USUAL_SCHEDULES } from '../../config/new-workspace/new-workspace.ts';
+import { unsetParams } from '../../mapping/spec/mapping-spec.ts';
+import { isSheet, rowPlace } from '../../model/row.ts';
 import {
   COLUMN_FIELDS,
   type MappingQuestion,
   type ProposedColumn,
-} from '../../mapping/guess/propose-mapping.ts';
-import { unsetParams } from '../../mapping/spec/mapping-spec.ts';
-import { isSheet, rowPlace } from '../../model/row.ts';
-import { foreign, html, type Markup } from '../../report/html/markup.ts';
-import { counted, grouped, listed, printable, sentence } from '../../report/printable.ts';
-import { valueText } from '../../report/record-view.ts';
+} from '../../onboarding/guess/propose-mapping.ts';
+import { USUAL_SCHEDULES } from '../../onboarding/new-workspace.ts';
 import {
   describeLook,
   explainGuess,
   type PreviewedRecord,
   type SourcePreview,
-} from '../../run/preview-source.ts';
+} from '../../onboarding/preview-source.ts';
+import { foreign, html, type Markup } from '../../report/html/markup.ts';
+import { valueText } from '../../report/record-view.ts';
+import { counted, grouped, listed, printable, sentence } from '../../text/printable.ts';
 import type { Viewer } from '../access/sessions.ts';
 import { scheduleWords } from '../pages/job-card.ts';
 import { serverTimezone } from '../pages/moment.ts';

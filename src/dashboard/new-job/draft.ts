@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { basename } from 'node:path';
-import type { MappingAnswers, MappingQuestion } from '../../mapping/guess/propose-mapping.ts';
 import type { MappingFile, MappingSpec } from '../../mapping/spec/mapping-spec.ts';
+import type { MappingAnswers, MappingQuestion } from '../../onboarding/guess/propose-mapping.ts';
 import {
   guessIsolated,
   lookForNewJob,
@@ -9,7 +9,7 @@ import {
   readingQuestion,
   type SourceGuess,
   type SourceLook,
-} from '../../run/preview-source.ts';
+} from '../../onboarding/preview-source.ts';
 import { knownProducts } from '../../run/records/known-products.ts';
 import { keepNewest, type Upload, type Uploads, withoutFolder } from '../actions/uploads.ts';
 import type { DashboardContext } from '../dashboard-context.ts';

@@ -2,16 +2,16 @@ import { existsSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { freeName } from '../../config/edit-file.ts';
 import { whyNoSchedule } from '../../config/job/job.ts';
+import { baseUrlSchema, isName, storeSchema } from '../../config/store-config.ts';
+import type { Workspace } from '../../config/workspace.ts';
+import { unsetParams, updateMatch } from '../../mapping/spec/mapping-spec.ts';
+import { delimiterName } from '../../model/row.ts';
 import {
   NEW_STORE,
   type NewSource,
   type NewWorkspace,
   STORE_VARIABLES,
-} from '../../config/new-workspace/new-workspace.ts';
-import { baseUrlSchema, isName, storeSchema } from '../../config/store-config.ts';
-import type { Workspace } from '../../config/workspace.ts';
-import { unsetParams, updateMatch } from '../../mapping/spec/mapping-spec.ts';
-import { delimiterName } from '../../model/row.ts';
+} from '../../onboarding/new-workspace.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import { serverTimezone } from '../pages/moment.ts';
 import type { FormFields } from '../route-parts.ts';

@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs';
 import type { ImportJob } from '../../config/job/job.ts';
 import type { Workspace } from '../../config/workspace.ts';
-import { fitHeader } from '../../mapping/guess-mapping.ts';
 import type { Resource } from '../../model/mapped-record.ts';
-import { listHeaders, loosened, quotableHeaders } from '../../model/nearest.ts';
 import { MappingError } from '../../model/storeferry-error.ts';
+import { fitHeader } from '../../onboarding/guess-mapping.ts';
+import type { LookOptions } from '../../onboarding/preview-source.ts';
 import { sideTablesOf } from '../../run/inputs/open-mapping.ts';
-import type { LookOptions } from '../../run/preview-source.ts';
+import { listHeaders, loosened, quotableHeaders } from '../../text/nearest.ts';
 
 /** The folder of the workspace for uploaded files. */
 export const UPLOADS_FOLDER = 'uploads';

@@ -1,7 +1,7 @@
 import { KINDS_BUT_PLAN, type Run } from '../../model/run.ts';
 import { type ConfigurationProblem, formatPlace } from '../../model/storeferry-error.ts';
-import { counted, printable, shortened } from '../../report/printable.ts';
 import { withoutPersonalData } from '../../report/run-facts.ts';
+import { counted, printable, shortened } from '../../text/printable.ts';
 import type { AtWork } from '../dashboard-context.ts';
 
 const MAX_REASON_LENGTH = 240;

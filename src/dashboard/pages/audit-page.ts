@@ -1,6 +1,6 @@
 import { AUDITED_ACTIONS, type AuditEntry, auditWords, findAudited } from '../../model/audit-entry.ts';
 import { columns, foreign, html, type Markup } from '../../report/html/markup.ts';
-import { counted } from '../../report/printable.ts';
+import { counted } from '../../text/printable.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import type { FormFields } from '../route-parts.ts';
 import { jobHref } from './job-card.ts';

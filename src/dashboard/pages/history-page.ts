@@ -1,8 +1,6 @@
 import { member, objectsIn } from '../../model/json-object.ts';
-import { shellWord } from '../../model/shell-word.ts';
 import { sectionMarkup } from '../../report/html/document-sections.ts';
 import { columns, dataTable, foreign, html, type Markup, section } from '../../report/html/markup.ts';
-import { counted, formatBytes } from '../../report/printable.ts';
 import {
   type FoundRecord,
   findRecords,
@@ -12,6 +10,8 @@ import {
   recordState,
 } from '../../run/records/record-history.ts';
 import { changeText, valueText } from '../../run/records/run-records.ts';
+import { counted, formatBytes } from '../../text/printable.ts';
+import { shellWord } from '../../text/shell-word.ts';
 import type { Viewer } from '../access/sessions.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import { notFound } from '../guard/page-error.ts';

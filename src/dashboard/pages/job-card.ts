@@ -4,9 +4,9 @@ import type { FilePlace } from '../../model/remote-address.ts';
 import { lastedMs, type Run } from '../../model/run.ts';
 import type { ConfigurationProblem } from '../../model/storeferry-error.ts';
 import { html, type Markup, runBadge, type Slot } from '../../report/html/markup.ts';
-import { formatDuration } from '../../report/printable.ts';
 import type { JobFacts } from '../../report/run-facts.ts';
 import { figuresWords, kindOf } from '../../report/status-words.ts';
+import { formatDuration } from '../../text/printable.ts';
 import type { Activity, Need } from './activity.ts';
 import { momentAndDistance, type Reading, relative } from './moment.ts';
 

@@ -2,8 +2,8 @@ import type { ExportJob, ImportJob, Job, Notify } from '../../config/job/job.ts'
 import type { Run } from '../../model/run.ts';
 import { FLOOR_TEXT, limitsFor, limitText, safetyLimit } from '../../model/safety-limits.ts';
 import { dataTable, html, type Markup, runBadge, type Slot, section } from '../../report/html/markup.ts';
-import { counted, listed } from '../../report/printable.ts';
 import type { ClockKeeper } from '../../report/run-facts.ts';
+import { counted, listed } from '../../text/printable.ts';
 import type { Viewer } from '../access/sessions.ts';
 import type { UploadTarget } from '../new-job/upload-targets.ts';
 import { settledRuns } from './activity.ts';

@@ -1,9 +1,9 @@
 import type { ConfigurationProblem } from '../../model/storeferry-error.ts';
 import { wordsMarkup } from '../../report/html/document-sections.ts';
 import { columns, dataTable, html, type Markup, section } from '../../report/html/markup.ts';
-import { counted } from '../../report/printable.ts';
 import type { ClockKeeper } from '../../report/run-facts.ts';
 import { schedulesNote } from '../../report/status-words.ts';
+import { counted } from '../../text/printable.ts';
 import type { Viewer } from '../access/sessions.ts';
 import { type JobCardFacts, jobCard, jobCells } from './job-card.ts';
 import { emptyBox, type Page, problemList } from './page.ts';

@@ -2,7 +2,6 @@ import type { ExportJob } from '../../config/job/job.ts';
 import type { Workspace } from '../../config/workspace.ts';
 import { sectionMarkup } from '../../report/html/document-sections.ts';
 import { html, type Markup } from '../../report/html/markup.ts';
-import { counted } from '../../report/printable.ts';
 import {
   type ListTrend,
   latestFigures,
@@ -10,6 +9,7 @@ import {
   listTrends,
 } from '../../report/sections/lists-section.ts';
 import { exportHistory } from '../../run/export/export-history.ts';
+import { counted } from '../../text/printable.ts';
 import type { Viewer } from '../access/sessions.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import { describeMove, jobHref, keepsHistory } from './job-card.ts';

@@ -1,5 +1,5 @@
 import { html, type Markup } from '../../report/html/markup.ts';
-import { DAY, formatAgo, formatDuration, formatMoment, MINUTE } from '../../report/printable.ts';
+import { DAY, formatAgo, formatDuration, formatMoment, MINUTE } from '../../text/printable.ts';
 
 /** The context for times on a page. */
 export interface Reading {

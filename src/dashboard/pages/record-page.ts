@@ -1,7 +1,6 @@
 import type { TracedCell } from '../../model/mapped-record.ts';
 import type { Run } from '../../model/run.ts';
 import { foreign, html, type Markup, section } from '../../report/html/markup.ts';
-import { counted } from '../../report/printable.ts';
 import {
   cellPlace,
   isNamed,
@@ -13,6 +12,7 @@ import {
 } from '../../report/record-view.ts';
 import { openMapping } from '../../run/inputs/open-mapping.ts';
 import { type RecordExamples, recordExamples, showRecord } from '../../run/show-record.ts';
+import { counted } from '../../text/printable.ts';
 import type { Viewer } from '../access/sessions.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import { notFound, PageError } from '../guard/page-error.ts';

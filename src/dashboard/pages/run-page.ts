@@ -1,8 +1,7 @@
 import type { Run, RunStep } from '../../model/run.ts';
+import { REJECTS_WORKBOOK, UNMATCHED_FILE } from '../../rejects/rejects-file.ts';
 import { type ButtonOf, documentSections } from '../../report/html/document-sections.ts';
 import { html, type Markup } from '../../report/html/markup.ts';
-import { grouped } from '../../report/printable.ts';
-import { REJECTS_WORKBOOK, UNMATCHED_FILE } from '../../report/rejects/rejects-file.ts';
 import { runDocument } from '../../report/run-document.ts';
 import { withoutPersonalData } from '../../report/run-facts.ts';
 import { progressWords, shareOf } from '../../report/status-words.ts';
@@ -13,6 +12,7 @@ import {
   withShownFiles,
 } from '../../run/report/read-stored-report.ts';
 import { recordExamples } from '../../run/show-record.ts';
+import { grouped } from '../../text/printable.ts';
 import type { Viewer } from '../access/sessions.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import { keptRun } from '../route-parts.ts';

@@ -1,8 +1,8 @@
 import { lastedMs, RUN_STATUSES, type Run, type RunStatus } from '../../model/run.ts';
 import { columns, html, type Markup, runBadge, type TableParts } from '../../report/html/markup.ts';
-import { counted, formatDuration } from '../../report/printable.ts';
 import { figuresWords, kindOf, statusLabel } from '../../report/status-words.ts';
 import { withLiveStatus } from '../../run/report/read-stored-report.ts';
+import { counted, formatDuration } from '../../text/printable.ts';
 import type { Viewer } from '../access/sessions.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import { failureReasonOf, settledRuns } from './activity.ts';

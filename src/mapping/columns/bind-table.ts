@@ -1,5 +1,5 @@
-import { didYouMean, listHeaders, loosened, quotableHeaders } from '../../model/nearest.ts';
 import { MappingError } from '../../model/storeferry-error.ts';
+import { didYouMean, listHeaders, loosened, quotableHeaders } from '../../text/nearest.ts';
 import { type BoundTable, memoDigest } from '../record-rows.ts';
 import type { MappingSpec } from '../spec/mapping-spec.ts';
 import { type Captured, type Column, Columns, type Family, matchHeader } from './columns.ts';

@@ -6,11 +6,11 @@ import {
   UPDATE_MATCHES,
   type UpdateMatch,
 } from '../../model/mapped-record.ts';
-import { unlisted } from '../../model/nearest.ts';
 import type { FilePlace } from '../../model/remote-address.ts';
 import { delimiterSchema, encodingSchema, tableFields } from '../../model/row.ts';
 import type { Place } from '../../model/storeferry-error.ts';
 import { remoteFields, workspacePathSchema } from '../../remote/remote-kinds.ts';
+import { unlisted } from '../../text/nearest.ts';
 import { RATE_MATCH } from '../lookup-table.ts';
 import { convertSchema } from '../transforms/convert.ts';
 import { groupSchema } from './group-spec.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { optional } from '../../model/json-object.ts';
-import { didYouMean } from '../../model/nearest.ts';
+import { didYouMean } from '../../text/nearest.ts';
 import { lookupKey } from '../lookup-table.ts';
 import { refuse } from '../values/cell.ts';
 import { defineTransform, readingStep } from './define-transform.ts';

@@ -1,8 +1,15 @@
 import { readFileSync } from 'node:fs';
+import {
+  formatDuration,
+  formatMoment,
+  formatShare,
+  grouped,
+  printable,
+  sentence,
+} from '../../text/printable.ts';
 import { plotFigure } from '../plots/draw-plot.ts';
 import { trafficPlots } from '../plots/traffic-plots.ts';
 import { trendPlot } from '../plots/trend-plot.ts';
-import { formatDuration, formatMoment, formatShare, grouped, printable, sentence } from '../printable.ts';
 import type { RunDocument } from '../run-document.ts';
 import {
   type Action,

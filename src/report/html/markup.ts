@@ -1,6 +1,6 @@
 import { escapeUTF8 } from 'entities/escape';
 import type { Run, RunStatus } from '../../model/run.ts';
-import { printable, shortened } from '../printable.ts';
+import { printable, shortened } from '../../text/printable.ts';
 import type { TableColumn } from '../section.ts';
 import { statusLabel, statusTone, statusWords } from '../status-words.ts';
 

@@ -1,5 +1,5 @@
+import { DAY, HOUR, MINUTE, printable } from '../../text/printable.ts';
 import { html, type Markup } from '../html/markup.ts';
-import { DAY, HOUR, MINUTE, printable } from '../printable.ts';
 
 /** A value of an axis, with its label. */
 export interface Tick {

@@ -1,5 +1,4 @@
 import { lastedMs, type Run, type RunStatus, type RunTotals } from '../../model/run.ts';
-import { html, type Markup } from '../html/markup.ts';
 import {
   counted,
   DAY,
@@ -10,7 +9,8 @@ import {
   listed,
   MINUTE,
   SECOND,
-} from '../printable.ts';
+} from '../../text/printable.ts';
+import { html, type Markup } from '../html/markup.ts';
 import { NO_TOTALS } from '../run-facts.ts';
 import { figuresList, statusWords } from '../status-words.ts';
 import {

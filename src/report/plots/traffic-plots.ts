@@ -1,6 +1,6 @@
 import type { TrafficSample } from '../../model/run.ts';
+import { formatDuration, grouped } from '../../text/printable.ts';
 import { html, type Markup } from '../html/markup.ts';
-import { formatDuration, grouped } from '../printable.ts';
 import {
   area,
   type Corner,

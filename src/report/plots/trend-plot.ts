@@ -1,5 +1,5 @@
+import { DAY, grouped, listed, printable, shortened } from '../../text/printable.ts';
 import { html, type Markup } from '../html/markup.ts';
-import { DAY, grouped, listed, printable, shortened } from '../printable.ts';
 import type { TrendSeries } from '../section.ts';
 import { drawPlot, labelAt, line, momentTicks, numberTicks } from './draw-plot.ts';
 

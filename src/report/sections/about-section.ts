@@ -1,6 +1,6 @@
 import { lastedMs } from '../../model/run.ts';
-import { sampleFlags } from '../../model/shell-word.ts';
-import { formatDuration, formatMoment, grouped } from '../printable.ts';
+import { formatDuration, formatMoment, grouped } from '../../text/printable.ts';
+import { sampleFlags } from '../../text/shell-word.ts';
 import type { RunFacts, View } from '../run-facts.ts';
 import { foreign, type Section, type Words } from '../section.ts';
 

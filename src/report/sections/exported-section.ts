@@ -1,4 +1,4 @@
-import { counted, formatBytes, grouped, resourceNoun } from '../printable.ts';
+import { counted, formatBytes, grouped, resourceNoun } from '../../text/printable.ts';
 import type { RunFacts } from '../run-facts.ts';
 import { foreign, type Section } from '../section.ts';
 

@@ -1,4 +1,4 @@
-import { counted, grouped, printable, sentence, shortened } from '../printable.ts';
+import { counted, grouped, printable, sentence, shortened } from '../../text/printable.ts';
 import { isOnlyPlanned, type RunFacts } from '../run-facts.ts';
 import { columns, foreign, only, type Section, type Words } from '../section.ts';
 import { fieldWords } from './prices-section.ts';

@@ -1,7 +1,7 @@
 import { MIN_RECORDS_FOR_SHARE } from '../../model/guard.ts';
 import type { GuardFinding } from '../../model/plan.ts';
 import { priceText } from '../../model/safety-limits.ts';
-import { counted, grouped, listed } from '../printable.ts';
+import { counted, grouped, listed } from '../../text/printable.ts';
 import type { RunFacts } from '../run-facts.ts';
 import { columns, foreign, type Section, type Words } from '../section.ts';
 import { changeWords, sampleValue } from './fields-section.ts';

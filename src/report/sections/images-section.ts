@@ -1,5 +1,5 @@
 import type { ImageFindings, ImageProblem } from '../../model/plan.ts';
-import { counted, grouped, listed } from '../printable.ts';
+import { counted, grouped, listed } from '../../text/printable.ts';
 import type { RunFacts } from '../run-facts.ts';
 import { columns, foreign, type Section, type Table, type Words } from '../section.ts';
 

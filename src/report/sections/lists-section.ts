@@ -1,5 +1,5 @@
 import type { HistoryPoint, ListHistory } from '../../model/subscriber-list.ts';
-import { counted, formatAgo, grouped, listed, printable, sentence, shortened } from '../printable.ts';
+import { counted, formatAgo, grouped, listed, printable, sentence, shortened } from '../../text/printable.ts';
 import type { RunFacts } from '../run-facts.ts';
 import {
   type Block,

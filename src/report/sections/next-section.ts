@@ -1,9 +1,9 @@
 import type { Plan } from '../../model/plan.ts';
 import { isUnmatched, KEY_NOT_REJECTED } from '../../model/reason.ts';
 import { type Exported, forgotten, type Run } from '../../model/run.ts';
-import { sampleFlags, shellWord } from '../../model/shell-word.ts';
 import { stoppedWave } from '../../model/wave-limits.ts';
-import { counted, formatDuration, grouped } from '../printable.ts';
+import { counted, formatDuration, grouped } from '../../text/printable.ts';
+import { sampleFlags, shellWord } from '../../text/shell-word.ts';
 import { isOnlyPlanned, type Pace, type RunFacts, type View } from '../run-facts.ts';
 import { type Action, type Block, paragraph, type Section } from '../section.ts';
 import { namesRejects, rejectsFiles } from './rejected-section.ts';

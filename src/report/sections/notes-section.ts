@@ -1,8 +1,8 @@
 import type { Plan } from '../../model/plan.ts';
 import { APPLIED_SINCE } from '../../model/reason.ts';
 import { COMPLETED, type Run, type StateLoss } from '../../model/run.ts';
+import { counted, formatDuration, grouped, listed, printable, resourceNoun } from '../../text/printable.ts';
 import { exampleWords } from '../place-words.ts';
-import { counted, formatDuration, grouped, listed, printable, resourceNoun } from '../printable.ts';
 import type { RunFacts } from '../run-facts.ts';
 import { foreign, type Section } from '../section.ts';
 import { verificationNotes } from './verification-section.ts';

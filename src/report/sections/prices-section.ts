@@ -1,5 +1,5 @@
 import { isPriceMove, type Move, priceText } from '../../model/safety-limits.ts';
-import { grouped, printable } from '../printable.ts';
+import { grouped, printable } from '../../text/printable.ts';
 import type { RunFacts } from '../run-facts.ts';
 import { columns, foreign, type Section, type Words } from '../section.ts';
 

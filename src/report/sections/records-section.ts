@@ -1,6 +1,6 @@
 import type { KeyExample, Plan, PlanSource } from '../../model/plan.ts';
+import { counted, formatShare, grouped, listed, newWord, resourceNoun } from '../../text/printable.ts';
 import { exampleWords } from '../place-words.ts';
-import { counted, formatShare, grouped, listed, newWord, resourceNoun } from '../printable.ts';
 import { isOnlyPlanned, type RunFacts } from '../run-facts.ts';
 import { columns, foreign, only, type Section, type Share, type TableRow, type Words } from '../section.ts';
 import { unsentWord } from '../status-words.ts';

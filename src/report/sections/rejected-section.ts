@@ -1,8 +1,8 @@
 import { hasRejectsWorkbook, type PlanSource } from '../../model/plan.ts';
 import { isUnmatched, LINES_KEPT, type ReasonGroup } from '../../model/reason.ts';
+import { REJECTS_FILE, REJECTS_WORKBOOK, UNMATCHED_FILE } from '../../rejects/rejects-file.ts';
+import { counted, listed, printable, sentence } from '../../text/printable.ts';
 import { hasOwnPlaces, placeWords } from '../place-words.ts';
-import { counted, listed, printable, sentence } from '../printable.ts';
-import { REJECTS_FILE, REJECTS_WORKBOOK, UNMATCHED_FILE } from '../rejects/rejects-file.ts';
 import { isOnlyPlanned, type RunFacts } from '../run-facts.ts';
 import { type Block, columns, foreign, only, paragraph, type Section, type Table } from '../section.ts';
 

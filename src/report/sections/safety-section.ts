@@ -1,7 +1,7 @@
 import { type SafetyVerdict, safetyFound } from '../../model/plan.ts';
 import { safetyLimit, safetyRule } from '../../model/safety-limits.ts';
 import { stoppedWave } from '../../model/wave-limits.ts';
-import { sentence } from '../printable.ts';
+import { sentence } from '../../text/printable.ts';
 import { isOnlyPlanned, type RunFacts } from '../run-facts.ts';
 import { columns, only, type Section, type Words } from '../section.ts';
 

@@ -1,6 +1,6 @@
 import type { JoinFacts } from '../../model/plan.ts';
 import { delimiterName, type TablePlaces } from '../../model/row.ts';
-import { counted, grouped, pastTenseOf, resourceNoun } from '../printable.ts';
+import { counted, grouped, pastTenseOf, resourceNoun } from '../../text/printable.ts';
 import { isOnlyPlanned, type RunFacts } from '../run-facts.ts';
 import { type Block, columns, foreign, only, type Section, type Words } from '../section.ts';
 

@@ -1,5 +1,5 @@
 import type { TrafficSample } from '../../model/run.ts';
-import { counted, formatDuration, grouped } from '../printable.ts';
+import { counted, formatDuration, grouped } from '../../text/printable.ts';
 import type { RunFacts } from '../run-facts.ts';
 import { type Block, paragraph, type Section } from '../section.ts';
 

@@ -1,4 +1,4 @@
-import { counted, grouped, listed, resourceNoun } from '../printable.ts';
+import { counted, grouped, listed, resourceNoun } from '../../text/printable.ts';
 import { isOnlyPlanned, type RunFacts } from '../run-facts.ts';
 import { type Block, foreign, paragraph, type Section, type Words } from '../section.ts';
 

@@ -1,5 +1,5 @@
 import { forgotten, type Run, type Verification } from '../../model/run.ts';
-import { counted, formatShare, grouped, listed, pastTenseOf, resourceNoun } from '../printable.ts';
+import { counted, formatShare, grouped, listed, pastTenseOf, resourceNoun } from '../../text/printable.ts';
 import type { RunFacts } from '../run-facts.ts';
 import { columns, type Section, type TableRow } from '../section.ts';
 

@@ -1,5 +1,5 @@
 import { type JudgedWave, stoppedWave, waveSizes } from '../../model/wave-limits.ts';
-import { counted, grouped, listed } from '../printable.ts';
+import { counted, grouped, listed } from '../../text/printable.ts';
 import type { RunFacts } from '../run-facts.ts';
 import { columns, type Section, type Words } from '../section.ts';
 

@@ -1,11 +1,11 @@
 import type { Readable } from 'node:stream';
 import type { ExportJob } from '../../config/job/job.ts';
-import { readCsv } from '../../csv/read-csv.ts';
 import { openExportFile } from '../../export/writing/export-file.ts';
-import { pathFrom } from '../../model/shell-word.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
 import type { ListHistory } from '../../model/subscriber-list.ts';
 import type { FileAccess } from '../../state/file-access.ts';
+import { readCsv } from '../../tables/csv/read-csv.ts';
+import { pathFrom } from '../../text/shell-word.ts';
 
 /** The history of a job and its path. */
 export interface ExportHistory {

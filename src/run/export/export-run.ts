@@ -1,4 +1,3 @@
-import { readCsv } from '../../csv/read-csv.ts';
 import {
   EXPORTED_FILE,
   hasWholeReading,
@@ -12,10 +11,11 @@ import {
 import { openExportFile } from '../../export/writing/export-file.ts';
 import { formatRow } from '../../model/row.ts';
 import { type Run, type RunStatus, UNFINISHED } from '../../model/run.ts';
-import { pathFrom } from '../../model/shell-word.ts';
 import { InterruptedError, lockLost } from '../../model/storeferry-error.ts';
 import type { ListHistory } from '../../model/subscriber-list.ts';
 import { NO_TOTALS, type RunFacts } from '../../report/run-facts.ts';
+import { readCsv } from '../../tables/csv/read-csv.ts';
+import { pathFrom } from '../../text/shell-word.ts';
 import { digestOf } from '../digest-of.ts';
 import { lockDestination, lockJob, whileHeld } from '../lock-job.ts';
 import { pruneRuns, RUNS_KEPT } from '../prune-runs.ts';

@@ -12,7 +12,8 @@ import {
   type WriteRejectsOptions,
   writeRejects,
   writeUnmatched,
-} from '../../report/rejects/rejects-file.ts';
+} from '../../rejects/rejects-file.ts';
+import { editedWorkbook, writeRejectsWorkbook } from '../../rejects/write-rejects-workbook.ts';
 import type { RunFacts } from '../../report/run-facts.ts';
 import { loadSnapshot } from '../../source/snapshot.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
@@ -25,7 +26,6 @@ import { loadRetryGuard } from '../retry-guard.ts';
 import { type ImportRequest, type RunContext, runErrorOf } from '../run-context.ts';
 import { trafficFiles } from '../traffic/run-traffic.ts';
 import { elapsedFigures } from '../watched-run.ts';
-import { editedWorkbook, writeRejectsWorkbook } from '../write-rejects-workbook.ts';
 import { judgeRejected } from './apply-step.ts';
 import { discardPlan } from './continue-or-begin.ts';
 import { openSnapshotFile } from './snapshot-reading.ts';

@@ -1,5 +1,4 @@
 import { updateMatch } from '../../config/job/job.ts';
-import { type CsvTable, readCsv } from '../../csv/read-csv.ts';
 import { type CompiledMapping, type CurrencyWatch, compileMapping } from '../../mapping/compile-mapping.ts';
 import {
   deferTables,
@@ -14,6 +13,7 @@ import type { PlanSource } from '../../model/plan.ts';
 import type { TablePlaces } from '../../model/row.ts';
 import { readSnapshotFile, type Snapshot, type SnapshotFile } from '../../source/snapshot.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
+import { type CsvTable, readCsv } from '../../tables/csv/read-csv.ts';
 import { openTable } from '../../tables/open-table.ts';
 import type { MappingTables } from '../inputs/open-mapping.ts';
 import type { ImportRequest } from '../run-context.ts';

@@ -1,6 +1,5 @@
 import { Readable } from 'node:stream';
 import { crosswalkField, type ImportJob, type Job, updateMatch } from '../../config/job/job.ts';
-import { readCsv } from '../../csv/read-csv.ts';
 import {
   checkMapping,
   type JoinOpener,
@@ -18,12 +17,13 @@ import {
 } from '../../mapping/spec/mapping-spec.ts';
 import { DEFAULT_LIMITS, type InputLimits, type MappingLimits } from '../../model/input-limits.ts';
 import { CONTACT_TEXT_FIELDS } from '../../model/mapped-record.ts';
-import { listHeaders, quotableHeaders } from '../../model/nearest.ts';
 import { blankCellsBeyond, type Row, type TableOptions } from '../../model/row.ts';
 import { type ConfigurationProblem, MappingError, StateError } from '../../model/storeferry-error.ts';
 import type { Snapshot } from '../../source/snapshot.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
 import type { FileAccess } from '../../state/file-access.ts';
+import { readCsv } from '../../tables/csv/read-csv.ts';
+import { listHeaders, quotableHeaders } from '../../text/nearest.ts';
 import { digestOf } from '../digest-of.ts';
 import { readCrosswalk } from './read-crosswalk.ts';
 import { openSideTable, type SideTable, sideTableFile, sideTableWords } from './side-table.ts';

@@ -1,9 +1,9 @@
 import type { CrosswalkSpec } from '../../config/job/job.ts';
 import { type Crosswalk, lookupKey } from '../../mapping/lookup-table.ts';
 import { type HashKey, hashKey } from '../../model/key-set.ts';
-import { listHeaders, loosened } from '../../model/nearest.ts';
 import { blankCellsBeyond, type Row } from '../../model/row.ts';
 import { MappingError } from '../../model/storeferry-error.ts';
+import { listHeaders, loosened } from '../../text/nearest.ts';
 
 const PAGE_BITS = 20;
 const PAGE_BYTES = 1 << PAGE_BITS;

@@ -1,5 +1,4 @@
 import type { CrosswalkSpec } from '../../config/job/job.ts';
-import { readCsv } from '../../csv/read-csv.ts';
 import type { JoinOpener } from '../../mapping/compile-mapping.ts';
 import { fileLimitError, type InputLimits } from '../../model/input-limits.ts';
 import type { Resource } from '../../model/mapped-record.ts';
@@ -10,6 +9,7 @@ import { readSnapshotFile, type Snapshot, type SnapshotFile } from '../../source
 import { type StageOptions, stageSourceUnless } from '../../source/stage-source.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
 import type { FileAccess } from '../../state/file-access.ts';
+import { readCsv } from '../../tables/csv/read-csv.ts';
 import { openTable } from '../../tables/open-table.ts';
 import { digestOf } from '../digest-of.ts';
 

@@ -2,7 +2,7 @@ import { mkdtemp, rm, stat, statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { temporaryFolderError } from '../../model/storeferry-error.ts';
-import { formatBytes } from '../../report/printable.ts';
+import { formatBytes } from '../../text/printable.ts';
 import { accessOf, type Facts, type OnlineCheck } from '../run-context.ts';
 import { sourceFiles } from './source-check.ts';
 

@@ -1,17 +1,17 @@
 import type { ImportJob, Job } from '../../config/job/job.ts';
-import { fitHeader } from '../../mapping/guess-mapping.ts';
 import { lookupTable } from '../../mapping/lookup-table.ts';
 import type { MappingSpec } from '../../mapping/spec/mapping-spec.ts';
-import { listHeaders, quotableHeaders } from '../../model/nearest.ts';
 import type { RemoteAddress } from '../../model/remote-address.ts';
 import { explainError, StoreferryError } from '../../model/storeferry-error.ts';
+import { fitHeader } from '../../onboarding/guess-mapping.ts';
+import { lookAtSource } from '../../onboarding/preview-source.ts';
 import { probeRemote } from '../../remote/fetch-file.ts';
-import { formatBytes } from '../../report/printable.ts';
 import { type FileAccess, findFiles } from '../../state/file-access.ts';
+import { listHeaders, quotableHeaders } from '../../text/nearest.ts';
+import { formatBytes } from '../../text/printable.ts';
 import { sideTablesOf, tableOptionsOf } from '../inputs/open-mapping.ts';
 import { CROSSWALK_COLUMN_HINT, columnsNamed } from '../inputs/read-crosswalk.ts';
 import { type SideTable, sideTableWords } from '../inputs/side-table.ts';
-import { lookAtSource } from '../preview-source.ts';
 import { accessOf, type Facts, type OnlineCheck } from '../run-context.ts';
 
 /** This many bytes of a file are enough to detect its header and dialect. */

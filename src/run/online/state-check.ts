@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import { formatBytes } from '../../report/printable.ts';
 import { checkEmbeddedState } from '../../state/open-state.ts';
+import { formatBytes } from '../../text/printable.ts';
 import type { Facts, OnlineCheck } from '../run-context.ts';
 
 /** Whether the embedded state can be used and is intact. */

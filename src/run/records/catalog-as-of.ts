@@ -3,9 +3,9 @@ import { writeWhole } from '../../config/edit-file.ts';
 import { isJsonObject, type JsonObject, member, objectsIn } from '../../model/json-object.ts';
 import { formatRow, inertCell } from '../../model/row.ts';
 import { DestinationError } from '../../model/storeferry-error.ts';
+import { writeXlsx } from '../../rejects/write-rejects-workbook.ts';
 import type { LedgerTarget, Version } from '../../state/state.ts';
 import type { RunContext } from '../run-context.ts';
-import { writeXlsx } from '../write-rejects-workbook.ts';
 
 /** What a catalog of an earlier time has, and what is missing. Counts grow while the products are read. */
 export interface CatalogFound {

@@ -2,8 +2,8 @@ import type { StoreConfig } from '../../config/store-config.ts';
 import { headerPlaces } from '../../mapping/compile-mapping.ts';
 import { type MappingSpec, matchValue, updateMatch } from '../../mapping/spec/mapping-spec.ts';
 import { storeIdentity } from '../../model/remote-address.ts';
-import { counted, grouped } from '../../report/printable.ts';
-import type { SourceLook } from '../preview-source.ts';
+import type { SourceLook } from '../../onboarding/preview-source.ts';
+import { counted, grouped } from '../../text/printable.ts';
 import type { RunContext } from '../run-context.ts';
 
 const MAX_SKUS = 1000;

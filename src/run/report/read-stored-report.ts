@@ -12,10 +12,9 @@ import {
   type Run,
   runTotalsSchema,
 } from '../../model/run.ts';
-import { pathFrom } from '../../model/shell-word.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
 import { readPlan } from '../../plan/plan-file.ts';
-import { REJECTS_FILE } from '../../report/rejects/rejects-file.ts';
+import { REJECTS_FILE } from '../../rejects/rejects-file.ts';
 import {
   NO_TOTALS,
   type RunFacts,
@@ -25,6 +24,7 @@ import {
 } from '../../report/run-facts.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
 import { jobLockName, planLockName } from '../../state/state.ts';
+import { pathFrom } from '../../text/shell-word.ts';
 import type { RunContext } from '../run-context.ts';
 import { readTraffic } from '../traffic/run-traffic.ts';
 

@@ -1,8 +1,8 @@
 import type { StoreConfig } from '../../config/store-config.ts';
-import { PROGRAM } from '../../model/shell-word.ts';
 import type { ListHistory } from '../../model/subscriber-list.ts';
 import { runDocument } from '../../report/run-document.ts';
 import { type RunFacts, withoutPersonalData } from '../../report/run-facts.ts';
+import { PROGRAM } from '../../text/shell-word.ts';
 import type { RunContext } from '../run-context.ts';
 import { REPORT_FILE, withShownFiles } from './read-stored-report.ts';
 

@@ -1,11 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { parse } from 'yaml';
-import { readCsv } from '../../../src/csv/read-csv.ts';
 import { compileMapping } from '../../../src/mapping/compile-mapping.ts';
 import { mapTables } from '../../../src/mapping/map-tables.ts';
 import { mappingSchema } from '../../../src/mapping/spec/mapping-spec.ts';
 import type { MappedRecord, MappedRejection, MappedSkip, Product } from '../../../src/model/mapped-record.ts';
+import { readCsv } from '../../../src/tables/csv/read-csv.ts';
 
 /** What a job may say beside the mapping. */
 export interface MapOptions {

@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { guessMapping, recogniseFile } from '../../../src/mapping/guess-mapping.ts';
+import { guessMapping, recogniseFile } from '../../../src/onboarding/guess-mapping.ts';
 import { shippedMapping } from '../mapping-setup.ts';
 
 /** Header lines of formats as their documents have them, shortened; no real file of these is among the test data. */

@@ -1,0 +1,198 @@
+import { bindTable, type ColumnReport, requiredColumns } from '../mapping/columns/bind-table.ts';
+import { Columns } from '../mapping/columns/columns.ts';
+import type { MappingSpec } from '../mapping/spec/mapping-spec.ts';
+import { MappingError } from '../model/storeferry-error.ts';
+import { loosened } from '../text/nearest.ts';
+import {
+  type FileToGuess,
+  guessImport,
+  type UnderstoodColumn,
+  understoodColumns,
+} from './guess/propose-mapping.ts';
+
+/** How well a mapping fits a header line. */
+interface HeaderFit {
+  /** What would stop a run with this header: missing required columns, or a repeated one; null if nothing would. */
+  readonly obstacle: string | null;
+  /** The headers that the mapping's columns use, in the order of the file. */
+  readonly used: readonly string[];
+  /** How many headers there are, without blank ones. */
+  readonly headers: number;
+  /** Whether the header has at least half of the required columns: otherwise it is of another format. */
+  readonly isNear: boolean;
+  /** How many of the mapping's columns the header has, and how many the mapping has. */
+  readonly columnsFound: number;
+  readonly columns: number;
+}
+
+/** Tries a mapping with a header line, without rows, params or lookups. */
+export function fitHeader(spec: MappingSpec, header: readonly string[]): HeaderFit {
+  const { report, repeated } = bind(spec, header);
+  const taken = new Set(report.used.flatMap(({ headers }) => headers));
+  const required = requiredColumns(spec);
+  const lacking = required.filter((name) => report.missing.includes(name));
+  return {
+    obstacle:
+      lacking.length === 0 ? repeated : `it has no ${lacking.map((name) => headerOf(spec, name)).join(', ')}`,
+    used: [...new Set(header.map((text) => text.trim()))].filter((text) => taken.has(text)),
+    headers: header.filter((text) => text.trim() !== '').length,
+    isNear: lacking.length * 2 <= required.length,
+    columnsFound: report.used.length,
+    columns: Object.keys(spec.columns).length,
+  };
+}
+
+function bind(
+  spec: MappingSpec,
+  header: readonly string[],
+): { readonly report: ColumnReport; readonly repeated: string | null } {
+  const reportOn = (headers: readonly string[]) =>
+    bindTable(new Columns(spec.columns), spec, headers, 0, { required: [] }).report;
+  try {
+    return { report: reportOn(header), repeated: null };
+  } catch (error) {
+    if (!(error instanceof MappingError)) throw error;
+    return {
+      report: reportOn(withoutRepeats(header)),
+      repeated: lowerFirst(error.message.replace(/\.$/, '')),
+    };
+  }
+}
+
+/** The binding of the file if no header repeated. */
+function withoutRepeats(header: readonly string[]): readonly string[] {
+  const known = new Set<string>();
+  return header.map((text) => {
+    const isNew = !known.has(loosened(text));
+    known.add(loosened(text));
+    return isNew ? text : '';
+  });
+}
+
+function lowerFirst(text: string): string {
+  return text.charAt(0).toLowerCase() + text.slice(1);
+}
+
+/** The name of a column in its format: the first of its headers. */
+function headerOf({ columns }: MappingSpec, name: string): string {
+  const spec = columns[name];
+  const written = typeof spec === 'object' && 'header' in spec ? spec.header : (spec ?? name);
+  return `'${(typeof written === 'string' ? written : written[0]) ?? name}'`;
+}
+
+/** A mapping that may fit a file. */
+export interface MappingCandidate {
+  readonly name: string;
+  readonly spec: MappingSpec;
+  /** Shipped with Storeferry; otherwise from the workspace. */
+  readonly shipped: boolean;
+}
+
+/** A mapping compared with a header line. */
+export interface MappingFit extends HeaderFit {
+  readonly name: string;
+  readonly imports: MappingSpec['import'];
+  /** The used headers that no other format's mapping knows: these distinguish the formats. */
+  readonly distinctive: readonly string[];
+}
+
+/** Where a file probably comes from, according to its header line. */
+export interface MappingGuess {
+  /** The mapping that fits without much doubt; undefined if the columns say too little, or several fit equally well. */
+  readonly best: MappingFit | undefined;
+  /** Mappings that can read the file, likeliest first. */
+  readonly fitting: readonly MappingFit[];
+  /** Mappings that know some of its columns and lack others that they need, nearest first. */
+  readonly near: readonly MappingFit[];
+}
+
+/** How much better than the second the best must fit, if both have distinctive columns. */
+const CLEAR_LEAD = 1.25;
+
+/**
+ * Guesses the mapping of a file from its header line. A column that many formats have (Title, Email) is weak
+ * evidence; one that a single format has (Variant Compare At Price) is strong evidence. The weight of a column
+ * decreases with the number of mappings that know it.
+ */
+export function guessMapping(
+  header: readonly string[],
+  candidates: readonly MappingCandidate[],
+): MappingGuess {
+  const fits = candidates.map((candidate) => ({ candidate, fit: fitHeader(candidate.spec, header) }));
+  // A workspace's variation of a shipped mapping must not make the columns of that format common.
+  const knownBy = new Map<string, number>();
+  for (const { candidate, fit } of fits) {
+    if (!candidate.shipped || !fit.isNear) continue;
+    for (const text of new Set(fit.used)) knownBy.set(text, (knownBy.get(text) ?? 0) + 1);
+  }
+  const judged = fits
+    .filter(({ fit }) => fit.used.length > 0)
+    .map(({ candidate: { name, spec, shipped }, fit }) => {
+      const others = (text: string) => (knownBy.get(text) ?? 0) - (shipped && fit.isNear ? 1 : 0);
+      const evidence = fit.used.reduce((sum, text) => sum + 1 / (1 + others(text)), 0);
+      const distinctive = fit.used.filter((text) => others(text) <= 0);
+      return { ...fit, name, imports: spec.import, distinctive, shipped, evidence };
+    })
+    .sort((a, b) => b.evidence - a.evidence || b.columnsFound / b.columns - a.columnsFound / a.columns);
+  const fitting = judged.filter(({ obstacle }) => obstacle === null);
+  const near = judged.filter(({ obstacle }) => obstacle !== null);
+  const [first, second] = fitting;
+  // A workspace's own mapping that reads the file was written for this file.
+  const own = fitting.find(({ shipped, used }) => !shipped && used.length >= (first?.used.length ?? 0));
+  const clear =
+    first !== undefined &&
+    first.distinctive.length > 0 &&
+    first.evidence >= CLEAR_LEAD * (second?.evidence ?? 0) &&
+    first.evidence > (near[0]?.evidence ?? 0);
+  const best = own ?? (clear ? first : undefined);
+  return {
+    best,
+    fitting: best === undefined ? fitting : [best, ...fitting.filter(({ name }) => name !== best.name)],
+    near,
+  };
+}
+
+/** What is known of a file that no job reads yet. */
+export interface RecognisedFile {
+  readonly guess: MappingGuess;
+  /** Undefined where it could be either. */
+  readonly imports: MappingSpec['import'] | undefined;
+  /** The mapping to use without a question; undefined if none fits, or one was recognised by few columns only. */
+  readonly best: MappingFit | undefined;
+  /** For each shipped mapping that fits, by name: the columns that it would leave out although they are understood. */
+  readonly lost: ReadonlyMap<string, readonly UnderstoodColumn[]>;
+}
+
+/** A format is recognised by this many columns that no other format has. */
+const MIN_DISTINCTIVE = 3;
+/** By this many, if the mapping also leaves out no column that is understood without it. */
+const MIN_DISTINCTIVE_OF_WHOLE = 2;
+
+/**
+ * Recognises the format of a file among these mappings: by several columns that only this format has, and unless the
+ * headers and values alone explain more of its columns.
+ */
+export function recogniseFile(file: FileToGuess, known: readonly MappingCandidate[]): RecognisedFile {
+  const guess = guessMapping(file.header, known);
+  const { best, fitting } = guess;
+  const shipped = fitting.filter((fit) => known.some(({ name, shipped: is }) => is && name === fit.name));
+  const understood = new Map(shipped.map(({ imports }) => [imports, understoodColumns(imports, file)]));
+  const lost = new Map(
+    shipped.map(({ name, imports, used }) => {
+      const { used: claimed = [], asked = [] } = understood.get(imports) ?? {};
+      return [name, [...claimed, ...asked].filter(({ header }) => !used.includes(header))] as const;
+    }),
+  );
+  const isRecognised = ({ name, imports, used, distinctive }: MappingFit) => {
+    const left = lost.get(name);
+    if (left === undefined) return true;
+    const wanted = left.length === 0 ? MIN_DISTINCTIVE_OF_WHOLE : MIN_DISTINCTIVE;
+    return distinctive.length >= wanted && used.length > (understood.get(imports)?.used.length ?? 0);
+  };
+  return {
+    guess,
+    imports: guessImport(file),
+    best: best !== undefined && isRecognised(best) ? best : undefined,
+    lost,
+  };
+}

@@ -1,0 +1,228 @@
+import type { PricingSpec } from '../../mapping/spec/product-spec.ts';
+import type { Value } from '../../mapping/spec/value.ts';
+import { UsageError } from '../../model/storeferry-error.ts';
+import { SIZE } from './draft-spread.ts';
+import { type CandidateAnswer, meaningOf, type ProductColumn, type ProductGuess } from './guess.ts';
+import { readProductHeader } from './header-reading.ts';
+import type { ProductConcept } from './header-words.ts';
+import {
+  booleanOf,
+  isMissingValue,
+  isMostly,
+  readAmount,
+  readCount,
+  type SampledColumn,
+} from './sampled-column.ts';
+
+/** What the mapping reads from unused columns, according to answers. */
+interface AppliedColumns {
+  readonly discount: Pick<PricingSpec, 'percent' | 'amount'>;
+  readonly during: Pick<PricingSpec, 'from' | 'to'>;
+  readonly quantity: Value | undefined;
+}
+
+/**
+ * Asks about unused columns that change the price of a product, its stock or whether it is sold. To leave them out silently
+ * could send wrong prices or stock, and so could using them.
+ */
+export function askUnused(guess: ProductGuess): AppliedColumns {
+  const { free } = guess;
+  const called = (concept: ProductConcept) =>
+    free.filter((column) => meaningOf(column, [concept])?.how === 'exact');
+  const isTaken = (...fields: readonly string[]) => guess.fields().some((field) => fields.includes(field));
+  let quantity: Value | undefined;
+  const discount: { percent?: Value; amount?: Value } = {};
+  const during: { from?: Value; to?: Value } = {};
+
+  if (!isTaken('sale', 'was'))
+    for (const column of called('discount').filter(({ values }) => values.some(isDiscount))) {
+      const answer = ask(
+        guess,
+        column,
+        `${shown(column, isDiscount)} may be a discount on the price`,
+        discountAnswers(column),
+      );
+      if (answer !== undefined) {
+        const value: Value = [use(guess, 'discount', column), ...DISCOUNT_STEPS];
+        once(discount, answer.value === 'percent' ? 'percent' : 'amount', value, column);
+      }
+    }
+  if (isTaken('sale', 'was'))
+    for (const column of called('saleDate').filter(({ values }) => values.length > 0)) {
+      const answer = ask(
+        guess,
+        column,
+        `${shown(column)} limits the time of the sale; without it the sale is sent as already begun`,
+        dateAnswers(column),
+      );
+      if (answer !== undefined) {
+        const [begins, format] = [answer.value.startsWith('begins'), answer.format];
+        const name = use(guess, begins ? 'saleFrom' : 'saleTo', column);
+        once(during, begins ? 'from' : 'to', [name, { date: { formats: [format] } }], column);
+      }
+    }
+  if (!isTaken('visible', 'hidden'))
+    for (const column of called('discontinued').filter(({ values }) => values.some(isMarked)))
+      ask(guess, column, `${shown(column, isMarked)} marks products that may no longer be sold`, []);
+  for (const column of guess.isAsked('price') ? [] : free.filter(mayBePrice))
+    ask(
+      guess,
+      column,
+      `${shown(column)} may be a price; --column 'sale=${column.header}' or 'was=${column.header}' uses it`,
+      [],
+    );
+  for (const [concept, columns] of spreadOver(free)) {
+    const [first] = columns;
+    if (first === undefined || (concept === 'quantity' && isTaken('quantity'))) continue;
+    const what = columns.map(({ header }) => `'${header}'`).join(', ');
+    const isStock = concept === 'quantity';
+    const answer = ask(
+      guess,
+      first,
+      isStock ? `${what} each have a part of the stock` : `${what} may be variants in columns`,
+      isStock && columns.every(({ values }) => values.every((value) => /^-?\d+$/.test(value))) ? SUM : [],
+    );
+    if (answer === undefined) continue;
+    quantity = [
+      { sum: columns.map((column): Value => [use(guess, 'stock', column), 'integer']) },
+      { min: 0 },
+    ];
+  }
+  return { discount, during, quantity };
+}
+
+/** An answer other than to leave the column out. */
+interface Applying extends CandidateAnswer {
+  /** How its dates are written. */
+  readonly format: string;
+}
+
+const SUM: readonly Applying[] = [
+  { value: 'sum', label: 'no: the stock is the sum of these columns', format: '' },
+];
+
+/** Asks how to use a column; undefined without an answer, and if the column is left out. */
+function ask(
+  guess: ProductGuess,
+  { header }: ProductColumn,
+  reason: string,
+  offered: readonly Applying[],
+): Applying | undefined {
+  const leaveOut = { value: 'leave-out', label: 'leave it out; the mapping can still be changed to read it' };
+  const answer = guess.ask({
+    id: `unused.${header}`,
+    text: `May '${header}' be left out?`,
+    reason,
+    answers: [leaveOut, ...offered.map(({ value, label }) => ({ value, label }))],
+  });
+  return offered.find(({ value }) => value === answer?.toLowerCase());
+}
+
+function use(guess: ProductGuess, name: string, column: ProductColumn): string {
+  guess.claim(name, column, 'your answer', 'certain');
+  return guess.use(name, column);
+}
+
+function once<Key extends string>(
+  into: Partial<Record<Key, Value>>,
+  key: Key,
+  value: Value,
+  { header }: ProductColumn,
+): void {
+  if (into[key] !== undefined)
+    throw new UsageError(`--unused '${header}': another column has the same answer.`, {
+      hint: 'Leave one of them out: --unused HEADER=leave-out.',
+    });
+  into[key] = value;
+}
+
+const DISCOUNT = /^-?\d+(?:[.,]\d{1,2})?\s*(%?)$/;
+const DISCOUNT_STEPS = [{ replace: '^-|[ %]+$' }, { number: { decimal: 'either' } }] as const;
+
+function discountAnswers({ header, values }: ProductColumn): readonly Applying[] {
+  const discounts = values.filter((value) => !isMissingValue(value)).map((value) => DISCOUNT.exec(value));
+  if (discounts.includes(null)) return [];
+  const percent = { value: 'percent', label: 'no: subtract this percentage from the price', format: '' };
+  const amount = { value: 'amount', label: 'no: subtract this amount from the price', format: '' };
+  const isPercent = header.includes('%') || discounts.some((found) => found?.[1] === '%');
+  return isPercent ? [percent] : [percent, amount];
+}
+
+const DATES: readonly (readonly [pattern: RegExp, format: string])[] = [
+  [/^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2})?)?$/, 'iso'],
+  [/^\d{4}\/\d{1,2}\/\d{1,2}$/, 'yyyy/M/d'],
+  [/^\d{1,2}\.\d{1,2}\.\d{4}$/, 'd.M.yyyy'],
+  [/^\d{1,2}-\d{1,2}-\d{4}$/, 'd-M-yyyy'],
+  [/^\d{1,2}\/\d{1,2}\/\d{4}$/, 'd/M/yyyy'],
+];
+
+/** Whether the dates begin or end the sale; if no value shows it, also whether the day or the month is first. */
+function dateAnswers({ values }: ProductColumn): readonly Applying[] {
+  const dates = values.filter((value) => !isMissingValue(value));
+  const format = DATES.find(([pattern]) => dates.every((value) => pattern.test(value)))?.[1];
+  if (format === undefined || dates.length === 0) return [];
+  const both = (suffix: string, words: string, written: string) => [
+    { value: `begins${suffix}`, label: `no: the sale begins on this date${words}`, format: written },
+    { value: `ends${suffix}`, label: `no: the sale ends after this date${words}`, format: written },
+  ];
+  const monthFirst = format.replace(/d(.)M/, 'M$1d');
+  if (monthFirst === format || format === 'd.M.yyyy') return both('', '', format);
+  const has = (part: 0 | 1) => dates.some((value) => Number(value.split(/\D/)[part]) > 12);
+  if (has(0) !== has(1)) return both('', '', has(0) ? format : monthFirst);
+  return [
+    ...both('-day-first', ', the day first', format),
+    ...both('-month-first', ', the month first', monthFirst),
+  ];
+}
+
+function shown({ header, values }: ProductColumn, matches: (value: string) => boolean = () => true): string {
+  return `'${header}', such as '${values.find(matches)}',`;
+}
+
+/** Whether a header that is not understood has the word for a price. */
+function mayBePrice({ reading, ...column }: ProductColumn): boolean {
+  const { meanings, mentions, qualifiers } = reading;
+  const isCalled = (['price', 'sale', 'was', 'regular'] as const).some((concept) => mentions.has(concept));
+  return (
+    meanings.length === 0 &&
+    isCalled &&
+    !qualifiers.isPerMeasure &&
+    isMostly(column, (value) => readAmount(value) !== undefined)
+  );
+}
+
+function isDiscount(value: string): boolean {
+  return /[1-9]/.test(value);
+}
+
+function isMarked(value: string): boolean {
+  return !isMissingValue(value) && booleanOf(value) !== false;
+}
+
+/** Groups of columns with counts, each column for one warehouse or one variant. */
+function spreadOver(
+  columns: readonly ProductColumn[],
+): ReadonlyMap<ProductConcept, readonly ProductColumn[]> {
+  const groups = Map.groupBy(
+    columns.filter((column) => isMostly(column, isCount)),
+    (column) => partOf(column),
+  );
+  return new Map([...groups].flatMap(([part, group]) => (part && group.length > 1 ? [[part, group]] : [])));
+}
+
+function isCount(value: string): boolean {
+  const isPrice = /[.,]\d{2}$/.test(value) && readAmount(value) !== undefined;
+  return (
+    (readCount(value) !== undefined && !isPrice) || booleanOf(value) !== undefined || isMissingValue(value)
+  );
+}
+
+/** The concept that a column covers for one warehouse or variant: `Stock Berlin`, `Size S`, or `XL`. */
+function partOf({ header }: SampledColumn): ProductConcept | undefined {
+  if (SIZE.test(header)) return 'size';
+  const words = header.split(/[\s_:|/()[\].-]+/).filter((word) => word !== '');
+  if (words.length < 2) return undefined;
+  return [words[0], words.at(-1)]
+    .flatMap((word) => readProductHeader(word ?? '').meanings)
+    .find(({ concept, how }) => how === 'exact' && ['quantity', 'size', 'color'].includes(concept))?.concept;
+}

@@ -1,0 +1,173 @@
+import type { CategoriesSpec } from '../../mapping/spec/product-spec.ts';
+import type { Value } from '../../mapping/spec/value.ts';
+import { named } from './draft-images.ts';
+import type { ProductColumn, ProductGuess } from './guess.ts';
+import { isMostly, isText, type SampledColumn } from './sampled-column.ts';
+
+/** The categories: names, lists of names, or paths. Undefined also while a question is open. */
+export function draftCategories(guess: ProductGuess): CategoriesSpec | Value | undefined {
+  const choice = {
+    fits: (column: SampledColumn) => isText(column) && !isKind(column),
+    shown: (column: SampledColumn) => `${column.distinct} different values`,
+  };
+  const main = guess.pick({
+    ...choice,
+    field: 'category',
+    what: 'the category',
+    concepts: ['category'],
+    prefer: ({ reading }) => reading.meanings.length === 1,
+  });
+  const sub = guess.pick({
+    ...choice,
+    field: 'subcategory',
+    what: 'the subcategory',
+    concepts: ['subcategory'],
+  });
+  const column = main ?? sub;
+  if (column === undefined) return undefined;
+  const name = guess.use('category', column);
+  if (main !== undefined && sub !== undefined) {
+    guess.notes.push(
+      `The category of a product is its '${sub.header}', or its '${main.header}' where that is blank.`,
+    );
+    return { first: [guess.use('subcategory', sub), name] };
+  }
+  const signs = separatorsOf(guess, column);
+  if (signs === undefined) return undefined;
+  const { path, list } = signs;
+  if (path !== undefined)
+    guess.notes.push(
+      `'${column.header}' contains paths, separated by '${path}': the last level is the category.`,
+    );
+  if (list !== undefined)
+    guess.notes.push(`'${column.header}' lists several categories, separated by ${named(list)}.`);
+  const value: Value = list === undefined ? name : [name, { split: list }];
+  return path === undefined ? value : { value, path };
+}
+
+/** Whether a column says of what kind a record is, not in which category: type, @type. */
+function isKind(column: SampledColumn): boolean {
+  const isCalled = /(?:^|@|[._ ])type$/i.test(column.header) && !/product.type$/i.test(column.header);
+  const isConstant = column.values.length > 1 && column.distinct === 1;
+  return isMostly(column, (value) => KINDS.has(value.toLowerCase())) || (isCalled && isConstant);
+}
+
+/** Words of shops for kinds of products. */
+const KINDS: ReadonlySet<string> = new Set(
+  'simple|variable|variation|variant|grouped|external|configurable|bundle|virtual|downloadable|physical|digital|product|vendor.model'.split(
+    '|',
+  ),
+);
+
+/** The sign between the levels of a category, and the sign between categories. */
+interface Separators {
+  readonly path?: string;
+  readonly list?: string;
+}
+
+const PATH_SIGNS = ['>', '»', '→', '\\', '::'];
+/** Signs that may separate levels, categories, or nothing. */
+const OPEN_SIGNS = ['|', '/', ';', ',', '\n'];
+
+/** What the signs in categories separate; undefined while that is asked. */
+function separatorsOf(guess: ProductGuess, column: ProductColumn): Separators | undefined {
+  const certain = PATH_SIGNS.find((sign) => column.values.some((value) => value.includes(sign)));
+  let found: Separators = certain === undefined ? {} : { path: certain };
+  let asked = 0;
+  for (const sign of OPEN_SIGNS) {
+    if (found.list !== undefined && found.path !== undefined) break;
+    const values = found.list === undefined ? column.values : column.values.flatMap(splitAt(found.list));
+    const split = values.filter((value) => value.includes(sign));
+    if (split.length === 0) continue;
+    let kind = kindOf({ ...column, values }, sign, split, found);
+    if (kind === undefined) {
+      asked += 1;
+      kind = askSeparator(guess, column, sign, split, { found, isFirst: asked === 1 });
+    }
+    if (kind === undefined) return undefined;
+    if (kind !== 'none') found = { ...found, [kind]: sign };
+  }
+  return found;
+}
+
+type SeparatorKind = 'path' | 'list' | 'none';
+
+/** Signs that are in no name of a category beside a sign for its levels. */
+const LIST_SIGNS: ReadonlySet<string> = new Set(['|', ';', '\n']);
+
+/** What the values show that a sign separates; undefined if they leave it open. */
+function kindOf(
+  column: ProductColumn,
+  sign: string,
+  split: readonly string[],
+  { path, list }: Separators,
+): SeparatorKind | undefined {
+  if (path === undefined) {
+    if (sign === '\n') return list === undefined ? 'list' : 'none';
+    const shown = listOrPath(column, sign);
+    return shown === 'list' && list !== undefined ? undefined : shown;
+  }
+  if (
+    LIST_SIGNS.has(sign) ||
+    split.some((value) => splitAt(sign)(value).every((part) => part.includes(path)))
+  )
+    return 'list';
+  // Other signs belong to names, such as Salt/Pepper, unless a path is on one side only: Gifts, Home > Bath.
+  return sign === ',' && split.some((value) => value.includes(path)) ? undefined : 'none';
+}
+
+function splitAt(sign: string): (value: string) => readonly string[] {
+  return (value) => value.split(sign).map((part) => part.trim());
+}
+
+const KIND_LABELS: Readonly<Record<SeparatorKind, string>> = {
+  path: 'the levels of one category',
+  list: 'several categories',
+  none: 'nothing: it is part of the name',
+};
+
+function askSeparator(
+  guess: ProductGuess,
+  { header }: ProductColumn,
+  sign: string,
+  values: readonly string[],
+  { found, isFirst }: { readonly found: Separators; readonly isFirst: boolean },
+): SeparatorKind | undefined {
+  const kinds = (['path', 'list', 'none'] as const).filter(
+    (kind) => kind === 'none' || found[kind] === undefined,
+  );
+  // `none` for the first sign is for all of them.
+  const isForAll = guess.answers['separator']?.toLowerCase() === 'none';
+  const answer = guess.ask({
+    id: isFirst || isForAll ? 'separator' : `word.${sign}`,
+    text: `What does '${sign}' separate in '${header}'?`,
+    reason: `${values.length} values have it, such as '${values[0]}'`,
+    answers: kinds.map((value) => ({ value, label: KIND_LABELS[value] })),
+  });
+  return kinds.find((kind) => kind === answer?.toLowerCase());
+}
+
+/** What a sign separates: levels of a path, if the same text before the sign occurs with several texts after it, and never the other way round. */
+function listOrPath({ values }: SampledColumn, sign: string): 'path' | 'list' | undefined {
+  const parts = values.map((value) => value.split(sign).map((part) => part.trim()));
+  const pairs = parts.filter(({ length }) => length > 1);
+  const alone = new Set(parts.flatMap((part) => (part.length === 1 ? part : [])));
+  const behind = new Map<string, Set<string>>();
+  const before = new Map<string, Set<string>>();
+  for (const part of pairs) {
+    for (const [index, name] of part.entries()) {
+      const next = part[index + 1];
+      if (next === undefined) continue;
+      behind.set(name, (behind.get(name) ?? new Set()).add(next));
+      before.set(next, (before.get(next) ?? new Set()).add(name));
+    }
+  }
+  const branches = [...behind.values()].some(({ size }) => size > 1);
+  const meets = [...before.values()].some(({ size }) => size > 1);
+  const turns = [...behind.keys()].some(
+    (name) => before.get(name) !== undefined && pairs.every(({ length }) => length === 2),
+  );
+  const lastAlone = [...before.keys()].some((name) => alone.has(name));
+  if (turns || lastAlone || (meets && !branches)) return turns || lastAlone ? 'list' : undefined;
+  return branches && !meets ? 'path' : undefined;
+}

@@ -1,0 +1,87 @@
+import type { Value } from '../../mapping/spec/value.ts';
+import { countedShare, meaningOf, type ProductGuess } from './guess.ts';
+import type { ProductConcept } from './header-words.ts';
+import {
+  isAddresses,
+  isMostly,
+  isPictureFile,
+  isPictures,
+  listedAddresses,
+  type SampledColumn,
+} from './sampled-column.ts';
+
+const IMAGE_CONCEPTS: readonly ProductConcept[] = ['image'];
+
+/** All columns with addresses of pictures, in their order. */
+export function draftImages(guess: ProductGuess, isGrouped: boolean): Value | undefined {
+  const given = guess.given('images');
+  if (given === 'none') return undefined;
+  const holds = (column: SampledColumn) => isMostly(column, isAddresses);
+  const called = guess.free.filter(
+    (column) => meaningOf(column, IMAGE_CONCEPTS) !== undefined && column.values.length > 0,
+  );
+  const pictures = guess.free.filter((column) => isMostly(column, isPictures));
+  const addressed = called.filter(holds);
+  const found = given !== undefined ? [given] : addressed.length > 0 ? addressed : pictures;
+  const files = called.filter((column) => isMostly(column, isPictureFile));
+  const [file] = files;
+  const base =
+    found.length > 0 || file === undefined
+      ? undefined
+      : guess.ask({
+          id: 'imageBase',
+          text: 'At which address are the images?',
+          reason: `'${file.header}' contains names of files such as ${file.values[0]}, and no addresses`,
+          answers: [],
+        });
+  const columns = found.length > 0 ? found : base === undefined || base === '' ? [] : files;
+  const ordered = columns.toSorted(
+    (a, b) => (a.reading.qualifiers.number ?? 0) - (b.reading.qualifiers.number ?? 0),
+  );
+  const values = ordered.map((column): Value => {
+    const several = column.values.filter((value) => listedAddresses(value).length > 1);
+    guess.claim(
+      'images',
+      column,
+      guess.evidence(
+        column,
+        IMAGE_CONCEPTS,
+        'images',
+        base === undefined ? countedShare(column, isAddresses, 'are web addresses') : `below ${base}`,
+      ),
+      meaningOf(column, IMAGE_CONCEPTS)?.how === 'exact' ? 'certain' : 'likely',
+    );
+    const name = guess.use('image', column);
+    if (base !== undefined) {
+      return [name, { split: [',', ';', '|'] }, { template: `${base.replace(/\/?$/, '/')}{value}` }];
+    }
+    const [first] = several;
+    if (first === undefined) return name;
+    const separators = new Set(several.flatMap(separatorsOf));
+    const [only = ''] = separators;
+    const isPlain =
+      separators.size === 1 &&
+      only.trim() !== '' &&
+      several.every((value) => value.split(only).every((one) => isAddresses(one.trim())));
+    guess.notes.push(
+      `'${column.header}' lists several images, separated by ${[...separators].map(named).join(' or ')}.`,
+    );
+    return isPlain
+      ? [name, { split: only }]
+      : [name, { replace: '[\\s,;|]+(https?://|//)', with: '\n$1' }, { split: '\n' }];
+  });
+  const [only, second] = values;
+  if (only === undefined) return undefined;
+  return second === undefined && !isGrouped ? only : { all: values };
+}
+
+function separatorsOf(value: string): readonly string[] {
+  return [...value.matchAll(/(?<![\s,;|])([\s,;|]+)(?=(?:https?:)?\/\/)/gi)].map(
+    ([, between = '']) => between.trim() || between.charAt(0),
+  );
+}
+
+/** A separator as a sentence names it. */
+export function named(separator: string): string {
+  return separator === ' ' ? 'a blank' : separator === '\n' ? 'a line break' : `'${separator}'`;
+}

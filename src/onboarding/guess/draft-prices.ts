@@ -1,0 +1,514 @@
+import { currenciesNamed } from '../../mapping/currency-watch.ts';
+import type { PricingSpec } from '../../mapping/spec/product-spec.ts';
+import type { Condition, Value } from '../../mapping/spec/value.ts';
+import type { Transform } from '../../mapping/transforms/transforms.ts';
+import {
+  countedShare,
+  type Guess,
+  meaningOf,
+  type ProductColumn,
+  type ProductGuess,
+  sampleOf,
+} from './guess.ts';
+import { currencyCode, type ProductConcept } from './header-words.ts';
+import {
+  isMissingValue,
+  isMostly,
+  type NumberSigns,
+  readAmount,
+  type SampledColumn,
+  shareOf,
+  signsOf,
+} from './sampled-column.ts';
+
+/** The findings about the prices of a file. */
+export interface PriceDraft {
+  readonly pricing: PricingSpec;
+  /** Rows that are left out on purpose: in another currency than the one that was answered. */
+  readonly skip: readonly { readonly when: Condition; readonly reason: string }[];
+}
+
+const isAmount = (value: string) => readAmount(value) !== undefined;
+const mayBeAmount = (value: string) => isAmount(value) || isMissingValue(value);
+const fits = (column: SampledColumn) => shareOf(column, isAmount) > 0 && isMostly(column, mayBeAmount);
+const shown = (column: SampledColumn) => countedShare(column, isAmount, 'are amounts');
+
+/**
+ * Finds the prices, and how they are written. Undefined while a question about them is open. `known`: the price, where each
+ * variant has it in a column of its own.
+ */
+export function draftPrices(guess: ProductGuess, known: ProductColumn | undefined): PriceDraft | undefined {
+  const price = known ?? pickPrice(guess);
+  if (price === undefined) return undefined;
+  const others = pickSale(guess, price);
+  const columns = [price, others.was, others.sale].filter((column) => column !== undefined);
+  const sameKind = signsOf(guess.columns.filter(fits).flatMap(digitsOf));
+  const fromPrices = askFromPrices(guess, columns);
+  const { skip, ...currency } = draftCurrency(guess, price, columns);
+  const read = (name: string, column: ProductColumn | undefined): Value | undefined => {
+    if (column === undefined) return undefined;
+    const style = styleOf(guess, column.header, signsOf(digitsOf(column)), sameKind, currencyOf(column));
+    return style && [guess.use(name, column), ...amountSteps(column, style, fromPrices === 'send')];
+  };
+  const main = read('price', price);
+  const was = read('was', others.was);
+  const sale = read('sale', others.sale);
+  if (main === undefined || guess.questions.length > 0) return undefined;
+  const prices: PricingSpec =
+    sale === undefined ? { price: main, ...(was === undefined ? {} : { was }) } : { regular: main, sale };
+  return { pricing: { ...prices, ...currency }, skip };
+}
+
+function digitsOf({ values }: SampledColumn): readonly string[] {
+  return values.flatMap((value) => {
+    const amount = readAmount(value);
+    if (amount === undefined) return [];
+    // In 1.999,- the dash stands for cents.
+    return amount.hasDashes ? `${amount.digits}${value.includes(',') ? ',' : '.'}00` : amount.digits;
+  });
+}
+
+/** The only currency that a column names. */
+function currencyOf({ values, reading }: ProductColumn): string | undefined {
+  const codes = new Set(values.flatMap((value) => readAmount(value)?.currency ?? []));
+  const [only] = codes.size === 0 ? [reading.qualifiers.currency] : codes;
+  return codes.size > 1 ? undefined : only;
+}
+
+/** The column of the price: never one that is called net, cost, old or per kg without an answer that says so. */
+function pickPrice(guess: ProductGuess): ProductColumn | undefined {
+  const settled = guess.settled({ field: 'price', what: 'the price', fits });
+  if (settled !== undefined && settled !== 'none') return settled;
+  const called = (concept: ProductConcept, how: 'exact' | 'near') =>
+    guess.free.filter((column) => {
+      const { qualifiers } = column.reading;
+      const isPlain = !qualifiers.isPerMeasure && qualifiers.number === undefined;
+      return isPlain && meaningOf(column, [concept])?.how === how && fits(column);
+    });
+  const take = (column: ProductColumn, why: string) =>
+    guess.claim(
+      'price',
+      column,
+      `${guess.evidence(column, ['price', 'regular'], 'the price', shown(column))}${why}`,
+      meaningOf(column, ['price', 'regular'])?.how === 'exact' ? 'certain' : 'likely',
+    );
+  const exact = inWantedCurrency(guess, called('price', 'exact'));
+  const prices = exact.length > 0 ? exact : called('price', 'near');
+  const plain = prices.filter(({ reading }) => reading.qualifiers.tax === undefined);
+  const gross = prices.filter(({ reading }) => reading.qualifiers.tax === 'gross');
+  const net = prices.filter(({ reading }) => reading.qualifiers.tax === 'net');
+  const [only, second] = [...plain, ...gross];
+  if (only !== undefined && second === undefined) {
+    if (net.length === 0) return take(only, '');
+    const [netPrice] = net;
+    const isPlain = plain.length === 1 && net.length === 1 && netPrice !== undefined;
+    if (isPlain && isTaxAbove(only, netPrice)) {
+      return take(only, `; it is '${netPrice.header}' with tax, which is not sent`);
+    }
+  }
+  if (prices.length > 0) {
+    const names = prices.map(({ header }) => `'${header}'`).join(' and ');
+    const reason =
+      prices.length > 1
+        ? `${names} may all be the price that customers pay`
+        : `${names} is called a net price, and no other column has the price`;
+    askPrice(guess, [...prices, ...called('regular', 'exact')], reason);
+    return undefined;
+  }
+  const regular = [...called('regular', 'exact'), ...called('regular', 'near')];
+  const [base, another] = regular;
+  if (base !== undefined && another === undefined && base.reading.qualifiers.tax !== 'net')
+    return take(base, '');
+  const [before, older] = called('was', 'exact');
+  const isComplete = before?.values.length === before?.cells.length && called('sale', 'exact').length > 0;
+  if (before !== undefined && older === undefined && regular.length === 0 && isComplete)
+    return guess.claim(
+      'price',
+      before,
+      `${guess.evidence(before, ['was'], 'the price before a sale', shown(before))}; no other column has the price`,
+      'likely',
+    );
+  const amounts = guess.free.filter(fits);
+  const misfit = guess.columns.find((column) => meaningOf(column, ['price']) !== undefined);
+  const damaged = misfit !== undefined && !fits(misfit) && shareOf(misfit, isAmount) > 0 ? [misfit] : [];
+  askPrice(
+    guess,
+    [...new Set([...damaged, ...regular, ...amounts.filter(mayBePrice)])],
+    misfit === undefined || misfit.values.length === 0
+      ? 'no header is called a price that customers pay'
+      : `'${misfit.header}' is called a price, but ${shown(misfit)} (the first is '${sampleOf(misfit)}')`,
+  );
+  return undefined;
+}
+
+/** Whether a column of amounts may have prices: its header names nothing else, and its values are neither codes nor row numbers. */
+function mayBePrice({ header, reading, values }: ProductColumn): boolean {
+  const { meanings, mentions } = reading;
+  if (meanings.some(({ concept }) => NO_PRICES.includes(concept))) return false;
+  const namesPrice = [...PRICES].some((concept) => mentions.has(concept));
+  if (!namesPrice && NO_PRICES.some((concept) => mentions.has(concept))) return false;
+  if (!namesPrice && /(?:^|[^\p{L}])(?:id|code|nr|no|number|count|year)$|(?:\p{Ll})I[Dd]$/u.test(header))
+    return false;
+  return !values.every((value) => /^\d{8,}$/.test(value));
+}
+
+const PRICES: readonly ProductConcept[] = ['price', 'regular', 'was', 'sale', 'cost', 'otherAmount'];
+const NO_PRICES: readonly ProductConcept[] = [
+  'sku',
+  'gtin',
+  'id',
+  'position',
+  'parent',
+  'mpn',
+  'quantity',
+  'weight',
+  'image',
+  'none',
+];
+
+function askPrice(guess: ProductGuess, candidates: readonly ProductColumn[], reason: string): void {
+  guess.askColumn('price', 'the price', candidates, reason, null);
+}
+
+/** Of prices in several currencies, those in the one that an answer names. */
+function inWantedCurrency(guess: ProductGuess, prices: readonly ProductColumn[]): readonly ProductColumn[] {
+  const wanted = guess.answers['currency']?.toUpperCase();
+  const fitting = prices.filter(({ reading }) => reading.qualifiers.currency === wanted);
+  return wanted === undefined || fitting.length === 0 ? prices : fitting;
+}
+
+/** Whether a price is another with the same taxes added, on nearly every row. */
+function isTaxAbove(price: ProductColumn, net: ProductColumn): boolean {
+  const amounts = (column: ProductColumn) =>
+    column.cells.map((cell) => Number.parseFloat((readAmount(cell)?.digits ?? '').replaceAll(/[^\d]/g, '')));
+  const nets = amounts(net);
+  const ratios = amounts(price).flatMap((amount, row) => {
+    const below = nets[row] ?? Number.NaN;
+    return amount > 0 && below > 0 ? [amount / below] : [];
+  });
+  return ratios.length >= 2 && ratios.every((ratio) => ratio > 1.02 && ratio < 1.3);
+}
+
+/** The price before a sale or during it, where the file has one. */
+function pickSale(
+  guess: ProductGuess,
+  price: ProductColumn,
+): { readonly was: ProductColumn | undefined; readonly sale: ProductColumn | undefined } {
+  const { tax } = price.reading.qualifiers;
+  const currencies = commonCurrencies(currencyWords(price));
+  // A net price next to a gross price is not a sale price.
+  const isLike = (column: ProductColumn) => {
+    const { qualifiers } = column.reading;
+    const own = commonCurrencies(currencyWords(column));
+    const isMixed = [own, currencies].some((common) => common?.length === 0);
+    return (
+      (qualifiers.tax ?? tax ?? 'gross') === (tax ?? 'gross') &&
+      (isMixed || own?.some((code) => currencies?.includes(code) ?? true) !== false) &&
+      !qualifiers.isPerMeasure
+    );
+  };
+  const choice = (field: 'was' | 'sale', what: string, concepts: readonly ProductConcept[]) =>
+    guess.pick({ field, what, concepts, fits: (column) => fits(column) && isLikeColumn(column), shown });
+  const isLikeColumn = (column: SampledColumn) =>
+    guess.columns.some((one) => one.index === column.index && isLike(one));
+  const sale = choice('sale', 'the price during a sale', ['sale']);
+  const hasWas = guess.free.some(
+    (column) => meaningOf(column, ['was', 'regular'])?.how === 'exact' && fits(column) && isLike(column),
+  );
+  if (sale !== undefined && hasWas && guess.given('was') === undefined) {
+    const candidates = guess.free.filter(
+      (column) => meaningOf(column, ['was', 'regular']) !== undefined && fits(column),
+    );
+    guess.askColumn(
+      'was',
+      'the price before the sale',
+      candidates,
+      `'${sale.header}' is a price during a sale of '${price.header}'; with one of these, '${price.header}' is the price during the sale`,
+    );
+    return { was: undefined, sale };
+  }
+  const what = 'the price before a sale';
+  const isOpen = sale === undefined && guess.given('was') === undefined;
+  const [doubtful] = isOpen ? doubtfulWas(guess.free.filter(isLike), price) : [];
+  if (doubtful !== undefined) guess.askColumn('was', what, [doubtful.column], doubtful.reason);
+  const was = doubtful === undefined ? choice('was', what, ['was', 'regular']) : undefined;
+  const isReplaced = was !== undefined && sale !== undefined;
+  if (isReplaced)
+    guess.notes.push(`'${sale.header}' is not sent: '${was.header}' is the price before the sale.`);
+  noteUnsent(guess, isLike);
+  return { was, sale: isReplaced ? undefined : sale };
+}
+
+/** Columns that may have the price before a sale, where only the header or only the values show it. */
+function doubtfulWas(
+  columns: readonly ProductColumn[],
+  price: ProductColumn,
+): readonly { readonly column: ProductColumn; readonly reason: string }[] {
+  const amounts = columns.filter((column) => shareOf(column, isAmount) > 0);
+  const called = amounts.filter((column) => meaningOf(column, ['was', 'regular']) !== undefined);
+  if (called.length > 1) return [];
+  const isUnknown = ({ reading }: ProductColumn) =>
+    reading.meanings.length === 0 && ![...PRICES].some((concept) => reading.mentions.has(concept));
+  const unnamed = called.length > 0 ? [] : amounts.filter((column) => isUnknown(column) && fits(column));
+  return [...called, ...unnamed].flatMap((column) => {
+    const pairs = pairsOf(price, column);
+    const above = pairs.filter(([now, before]) => before > now).length;
+    const below = pairs.filter(([now, before]) => before < now).length;
+    const compared = `'${column.header}' is above '${price.header}' on ${above} of ${pairs.length} rows and below it on ${below}`;
+    if (called.length === 0) {
+      const isLikely = above > 1 && below === 0 && pairs.every(([now, before]) => before <= now * MAX_MARKUP);
+      const isWritten = shareOf(price, hasCents) < 0.5 || isMostly(column, hasCents);
+      return isLikely && isWritten ? [{ column, reason: `${compared}; its header is not known` }] : [];
+    }
+    if (!fits(column)) {
+      const other = column.values.find((value) => !isAmount(value)) ?? '';
+      return [
+        { column, reason: `'${column.header}' is called that, but ${shown(column)}; another is '${other}'` },
+      ];
+    }
+    return below > above ? [{ column, reason: compared }] : [];
+  });
+}
+
+/** Prices before a sale are rarely higher by this factor. */
+const MAX_MARKUP = 4;
+
+/** The amounts of two columns on the rows that have both. */
+function pairsOf(price: SampledColumn, other: SampledColumn): readonly (readonly [number, number])[] {
+  const style = signsOf([price, other].flatMap(digitsOf));
+  const isComma = style.comma.length > style.point.length;
+  const read = (cell: string | undefined) => {
+    const digits = (readAmount(cell ?? '')?.digits ?? '').replaceAll(isComma ? /[^\d,-]/g : /[^\d.-]/g, '');
+    return Number.parseFloat(digits.replace(',', '.'));
+  };
+  return price.cells.flatMap((cell, row) => {
+    const pair = [read(cell), read(other.cells[row])] as const;
+    return pair.every((amount) => amount > 0) ? [pair] : [];
+  });
+}
+
+function hasCents(value: string): boolean {
+  return /[.,]\d{2}$/.test(readAmount(value)?.digits ?? '');
+}
+
+/** Names columns that are called a price before or during a sale and are left out. */
+function noteUnsent(guess: ProductGuess, isLike: (column: ProductColumn) => boolean): void {
+  if (guess.isAsked('was') || guess.isAsked('sale')) return;
+  for (const column of guess.free) {
+    const isCalled = meaningOf(column, ['was', 'regular', 'sale']) !== undefined;
+    if (!isCalled || shareOf(column, isAmount) === 0) continue;
+    const why = isLike(column) ? '' : ': its currency, tax or measure is not that of the price';
+    guess.notes.push(`'${column.header}' is not sent${why}.`);
+  }
+}
+
+/** Whether lowest prices (ab 9,90) are sent as they are. */
+function askFromPrices(guess: ProductGuess, columns: readonly ProductColumn[]): string | undefined {
+  const found = columns.flatMap(({ values }) =>
+    values.filter((value) => readAmount(value)?.from !== undefined),
+  );
+  const [first] = found;
+  if (first === undefined) return undefined;
+  return guess.ask({
+    id: 'fromPrices',
+    text: 'What is sent for lowest prices?',
+    reason: `${found.length} values are lowest prices, such as '${first}'`,
+    answers: [
+      { value: 'send', label: 'the lowest price, as the price' },
+      { value: 'reject', label: 'nothing: these products are rejected' },
+    ],
+  });
+}
+
+/**
+ * Where the currency of the prices stands, if it stands anywhere but beside the digits. Of several currencies the store has one: rows
+ * in the others are left out once it is answered.
+ */
+function draftCurrency(
+  guess: ProductGuess,
+  price: ProductColumn,
+  columns: readonly ProductColumn[],
+): Pick<PriceDraft, 'skip'> & Pick<PricingSpec, 'currency'> {
+  const inCells = new Set(
+    columns.flatMap(({ values }) => values.flatMap((value) => readAmount(value)?.currencyWord ?? [])),
+  );
+  const inHeader = columns
+    .map(({ reading }) => reading.qualifiers.currencyWord)
+    .find((word) => word !== undefined);
+  const column = guess.pick({
+    field: 'currency',
+    what: 'the currency',
+    concepts: ['currency'],
+    fits: (one) => isMostly(one, (value) => /^(?:\p{L}{2,3}|\p{Sc}|\p{L}+\.?)$/u.test(value)),
+    shown: (one) => countedShare(one, () => true, `are ${[...new Set(one.values)].slice(0, 3).join(', ')}`),
+  });
+  const inColumn = [...new Set(column?.values ?? [])];
+  const stands: Pick<PricingSpec, 'currency'> =
+    column !== undefined
+      ? { currency: guess.use('currency', column) }
+      : inHeader === undefined
+        ? {}
+        : { currency: { const: printedWord(inHeader) } };
+  const words = [...inColumn, ...(inHeader === undefined ? [] : [inHeader]), ...inCells];
+  const shared = commonCurrencies(words);
+  const [only, another] = shared ?? [];
+  if (shared === undefined) return { skip: [], ...stands };
+  if (only !== undefined) {
+    const named = another === undefined ? only : [...new Set(words)].join(', ');
+    guess.notes.push(`Prices are in ${named}; amounts are sent as they are.`);
+    return { skip: [], ...stands };
+  }
+  const codes = [...new Set(words.map((word) => currencyCode(word) ?? word))];
+  const wanted = guess.ask({
+    id: 'currency',
+    text: 'In which currency does the store sell?',
+    reason: `the prices are in ${codes.join(', ')}, and rows in another currency are left out`,
+    answers: codes.map((value) => ({ value, label: value })),
+  });
+  if (wanted === undefined) return { skip: [], ...stands };
+  const isWanted = (word: string) => meantBy(word).includes(wanted.toUpperCase());
+  const reason = `the price is not in ${wanted}`;
+  const fitting = inColumn.filter(isWanted);
+  if (column !== undefined && fitting.length > 0 && fitting.length < inColumn.length) {
+    return { skip: [{ when: { not: { [guess.use('currency', column)]: fitting } }, reason }], ...stands };
+  }
+  const others = [...inCells].filter((word) => !isWanted(word));
+  // Where no price is in it, leaving all out would hide that: they are rejected.
+  if (others.length === 0 || others.length === inCells.size) return { skip: [], ...stands };
+  return { skip: [{ when: { [guess.use('price', price)]: { contains: others } }, reason }], ...stands };
+}
+
+/** The currencies that all words may mean; undefined without words. */
+function commonCurrencies(words: readonly string[]): readonly string[] | undefined {
+  return words
+    .map(meantBy)
+    .reduce<readonly string[] | undefined>(
+      (all, meant) => all?.filter((code) => meant.includes(code)) ?? meant,
+      undefined,
+    );
+}
+
+/** The codes and signs of currencies in the cells and the header of a column. */
+function currencyWords({ values, reading }: ProductColumn): readonly string[] {
+  const inHeader = reading.qualifiers.currencyWord;
+  const inCells = values.flatMap((value) => readAmount(value)?.currencyWord ?? []);
+  return [...new Set(inHeader === undefined ? inCells : [inHeader, ...inCells])];
+}
+
+/** The currencies that a word may mean. */
+function meantBy(word: string): readonly string[] {
+  return currenciesNamed(word) ?? [currencyCode(word) ?? word];
+}
+
+/** A code as it is usually written: headers are read in lower case. */
+function printedWord(word: string): string {
+  const [only, second] = meantBy(word);
+  return only !== undefined && second === undefined ? only : word;
+}
+
+/** The transforms between a cell and its amount. */
+function amountSteps(
+  { values }: SampledColumn,
+  style: NumberStyle,
+  sendsFrom: boolean,
+): readonly Transform[] {
+  const amounts = values.flatMap((value) => readAmount(value) ?? []);
+  const none = [...new Set(values.filter(isMissingValue).map((value) => value.toLowerCase()))];
+  const from = [...new Set(amounts.flatMap((amount) => amount.from?.toLowerCase() ?? []))];
+  return [
+    ...(none.length === 0
+      ? []
+      : [{ lookup: Object.fromEntries(none.map((word) => [word, null])), otherwise: 'keep' } as const]),
+    ...(sendsFrom && from.length > 0
+      ? [{ replace: `(?i)(^(${from.join('|')}) +| *(${from.join('|')})$)`, with: '' }]
+      : []),
+    ...(amounts.some(({ hasMark }) => hasMark) ? [{ replace: ' *[*]+$', with: '' }] : []),
+    ...(amounts.some(({ hasDashes }) => hasDashes) ? [{ replace: '[.,] ?[-–—]+', with: '' }] : []),
+    ...numberSteps(
+      style,
+      amounts.map(({ digits }) => digits),
+    ),
+  ];
+}
+
+/** How the numbers of a column are written. */
+interface NumberStyle {
+  /** `auto`: no value shows it, or both signs are used; an ambiguous value is rejected. */
+  readonly decimal: '.' | ',' | 'auto';
+}
+
+/**
+ * The decimal sign that the values show, or else the values of columns of the same kind. If neither shows it, a question
+ * is asked; undefined until it is answered.
+ */
+export function styleOf<Concept extends string>(
+  guess: Guess<Concept>,
+  header: string,
+  own: NumberSigns,
+  sameKind: NumberSigns,
+  currency?: string | undefined,
+): NumberStyle | undefined {
+  const given = guess.answers['decimal'];
+  if (given !== undefined) {
+    const answer = guess.ask({ ...DECIMAL_QUESTION, reason: '' });
+    return { decimal: answer === ',' ? ',' : '.' };
+  }
+  for (const signs of [own, sameKind]) {
+    const points = signs.point.length;
+    const commas = signs.comma.length;
+    if (points > 0 && commas > 0 && own.either.length === 0) {
+      guess.notes.push(
+        `'${header}' has decimal points (${signs.point[0]}) and decimal commas (${signs.comma[0]}): both are read, and an ambiguous value is rejected.`,
+      );
+      return { decimal: 'auto' };
+    }
+    if (points > 0 !== commas > 0) {
+      const decimal = points > 0 ? '.' : ',';
+      const shown = signs[points > 0 ? 'point' : 'comma'];
+      const where = signs === own ? '' : ', as other amounts of the file show';
+      guess.notes.push(
+        `'${header}': decimal ${points > 0 ? 'point' : 'comma'}${where} (${shown.length} of ${signs.count} values show it, such as ${shown[0]}).`,
+      );
+      return { decimal };
+    }
+  }
+  const [ambiguous] = own.either;
+  if (ambiguous === undefined) return { decimal: 'auto' };
+  const sign = ambiguous.includes('.') ? '.' : ',';
+  if (
+    sign === ',' &&
+    guess.languages.every((language) => language === 'Japanese' || language === 'Chinese')
+  ) {
+    guess.notes.push(`'${header}': ${ambiguous} is a thousand or more, as in all files with such headers.`);
+    return { decimal: '.' };
+  }
+  if (currency !== undefined && WHOLE_CURRENCIES.has(currency)) {
+    guess.notes.push(`'${header}': ${ambiguous} is a thousand or more, as ${currency} has no decimals.`);
+    return { decimal: sign === '.' ? ',' : '.' };
+  }
+  guess.ask({
+    ...DECIMAL_QUESTION,
+    reason: `'${header}' has ${own.either.length} values such as ${ambiguous}, and none that shows whether ${ambiguous} is ${ambiguous.replace(sign, '')} or ${ambiguous.replace(sign, '.')}`,
+  });
+  return undefined;
+}
+
+/** Currencies without a smaller unit in use. */
+const WHOLE_CURRENCIES: ReadonlySet<string> = new Set(['JPY', 'KRW']);
+
+const DECIMAL_QUESTION = {
+  id: 'decimal',
+  text: 'Which sign is the decimal sign?',
+  answers: [
+    { value: ',', label: 'the comma: 1.234,50' },
+    { value: '.', label: 'the point: 1,234.50' },
+  ],
+} as const;
+
+/** The transforms that read amounts of money: with currencies, and with thousands signs where these are certain. */
+function numberSteps({ decimal }: NumberStyle, numbers: readonly string[]): readonly Transform[] {
+  // If no sign is given, blanks and apostrophes may group digits, and a single point or comma is refused.
+  const isSpaced = numbers.some((text) => /\d[\s'’]\d/.test(text));
+  if (decimal === 'auto' || isSpaced) return [{ number: { decimal, currency: 'strip' } }];
+  return [{ number: { decimal, thousands: decimal === ',' ? '.' : ',', currency: 'strip' } }];
+}

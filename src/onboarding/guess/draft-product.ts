@@ -1,0 +1,473 @@
+import type { ProductMappingSpec } from '../../mapping/spec/mapping-spec.ts';
+import type { PricingSpec, ProductSpec, VariantsSpec } from '../../mapping/spec/product-spec.ts';
+import type { Condition, Value } from '../../mapping/spec/value.ts';
+import { compilePattern } from '../../mapping/transforms/compile-pattern.ts';
+import { slugify } from '../../mapping/transforms/slug.ts';
+import type { Transform } from '../../mapping/transforms/transforms.ts';
+import { askUnused } from './ask-unused.ts';
+import { draftCategories } from './draft-categories.ts';
+import { draftImages } from './draft-images.ts';
+import { draftPrices } from './draft-prices.ts';
+import { draftQuantity, draftWeight } from './draft-quantity.ts';
+import { draftSpread } from './draft-spread.ts';
+import { draftVariants, isKey, type VariantDraft } from './draft-variants.ts';
+import { countedShare, meaningOf, type ProductColumn, type ProductGuess } from './guess.ts';
+import { isProductWord } from './header-reading.ts';
+import {
+  booleanOf,
+  isAddresses,
+  isCode,
+  isGtin,
+  isHtml,
+  isMostly,
+  isText,
+  type SampledColumn,
+  shareOf,
+  visibilityOf,
+} from './sampled-column.ts';
+
+const nothing = () => '';
+
+/** A mapping of products, by what the columns show; undefined while a question is open. */
+export function draftProduct(
+  guess: ProductGuess,
+  headings: ReadonlySet<readonly string[]>,
+): ProductMappingSpec | undefined {
+  const sku = pickSku(guess);
+  const titleColumn = pickTitle(guess, sku);
+  if (titleColumn === 'none') return sku && draftUpdate(guess, sku);
+  // Whether the file must have a price depends on the answer.
+  if (guess.isAsked('title') && mayUpdate(guess, sku)) return undefined;
+  const asked = guess.questions.length;
+  const spread = draftSpread(guess);
+  const prices = guess.questions.length > asked ? undefined : draftPrices(guess, spread?.price);
+  const variants = draftVariants(guess, sku, titleColumn);
+  const description = pickDescription(guess);
+  const images = draftImages(guess, variants !== undefined && variants.group !== undefined);
+  const categories = draftCategories(guess);
+  const quantity = spread?.quantity ?? draftQuantity(guess);
+  const weight = draftWeight(guess);
+  const hidden = draftHidden(guess);
+  const applied = askUnused(guess);
+  const stock = quantity ?? applied.quantity;
+  if (titleColumn === undefined || prices === undefined || variants === undefined) return undefined;
+  const url = draftUrl(guess, sku, titleColumn, variants);
+  const isShared =
+    sku !== undefined &&
+    (spread !== undefined || (variants.group !== undefined && sku.distinct < sku.values.length));
+  if (isShared) guess.notes.push(`'${sku.header}' is not sent as the SKU: variants have it in common.`);
+  if (url === undefined || guess.questions.length > 0) return undefined;
+
+  const title = guess.use('title', titleColumn);
+  const product: ProductSpec = {
+    url,
+    title: variants.group?.starts === undefined ? title : { value: title, from: 'any' },
+    ...(description === undefined ? {} : { description: guess.use('description', description) }),
+    ...(hidden === undefined ? {} : { hidden }),
+    ...(images === undefined ? {} : { images }),
+    ...(categories === undefined ? {} : { categories }),
+  };
+  const variantsSpec: VariantsSpec = {
+    rows: variants.rows,
+    ...(variants.inherit.length === 0 ? {} : { inherit: [...variants.inherit] }),
+    ...(sku === undefined || isShared ? {} : { sku: guess.use('sku', sku) }),
+    pricing: { ...datedSale(prices.pricing, applied.during), ...applied.discount },
+    ...(stock === undefined ? {} : { quantity: stock }),
+    ...(weight === undefined ? {} : { weight }),
+  };
+  const skip = [...prices.skip, ...totalRows(guess, titleColumn)];
+  const [heading] = headings;
+  if (heading !== undefined) {
+    const text = heading.find((cell) => cell.trim() !== '');
+    guess.notes.push(`Rows with one text only, such as '${text}', are headings: they are left out.`);
+  }
+  return {
+    import: 'products',
+    columns: guess.columnSpecs(),
+    required: [title, ...[...guess.used.keys()].filter((name) => REQUIRED.includes(name))],
+    ...(skip.length === 0 ? {} : { skip: [...skip] }),
+    ...(heading === undefined ? {} : { headings: 'skip' }),
+    ...(variants.group === undefined ? {} : { group: variants.group }),
+    product,
+    ...(variants.options === undefined && spread === undefined
+      ? {}
+      : { options: { ...variants.options, ...spread?.options } }),
+    variants: variantsSpec,
+    tests: [],
+  };
+}
+
+/** Columns without which a file must not be read; `stock` and `offered` are families. */
+const REQUIRED: readonly string[] = ['price', 'sku', 'stock', 'offered'];
+
+/** Prices with the dates of their sale, which go with a sale price. */
+function datedSale(pricing: PricingSpec, during: Pick<PricingSpec, 'from' | 'to'>): PricingSpec {
+  const { price, was, ...rest } = pricing;
+  if (Object.keys(during).length === 0 || price === undefined || was === undefined)
+    return { ...pricing, ...during };
+  return { ...rest, regular: { first: [was, price] }, sale: price, ...during };
+}
+
+/** The SKU; if no header means that, the EAN. */
+function pickSku(guess: ProductGuess): ProductColumn | undefined {
+  const shown = (column: SampledColumn) =>
+    `${column.distinct} of ${column.values.length} values are different, as codes are`;
+  const sku = guess.pick({
+    field: 'sku',
+    what: 'the SKU',
+    concepts: ['sku'],
+    fits: (column) => isMostly(column, isCode) && !isRowNumber(guess, column),
+    shown,
+    prefer: ({ header }) => /^(?:product |variant )?sku$/i.test(header.replaceAll('_', ' ').trim()),
+  });
+  if (sku !== undefined || guess.answers['column.sku'] !== undefined) return sku;
+  if (guess.isAsked('sku')) return undefined;
+  if (guess.free.some((column) => meaningOf(column, ['sku'])?.how === 'exact' && isCodes(column)))
+    return undefined;
+  const ean = guess.columns.filter(
+    (column) => meaningOf(column, ['gtin']) !== undefined && isMostly(column, isGtin),
+  );
+  const [only, second] = ean;
+  if (only === undefined || second !== undefined) return undefined;
+  const evidence = `${countedShare(only, isGtin, 'are EANs')}, and no other column has the SKU`;
+  return guess.claim('sku', only, evidence, 'likely');
+}
+
+/** Whether a column `No.` only has row numbers. */
+function isRowNumber(guess: ProductGuess, { index }: SampledColumn): boolean {
+  const column = guess.columns[index];
+  return column !== undefined && meaningOf(column, ['position']) !== undefined && isSequence(column);
+}
+
+function isCodes(column: ProductColumn): boolean {
+  return column.values.length > 0 && !isSequence(column) && !isText(column);
+}
+
+/** Whether values count the rows: 1, 2, 3. */
+function isSequence({ values }: SampledColumn): boolean {
+  return values.length > 1 && values.every((value, index) => Number(value) === index + Number(values[0]));
+}
+
+/** Whether a file without names of products may change the prices or the stock of products that the store has. */
+function mayUpdate({ columns }: ProductGuess, sku: ProductColumn | 'none' | undefined): boolean {
+  const changes = columns.filter(
+    ({ reading, values }) =>
+      values.length > 0 &&
+      CHANGING.some(
+        (concept) =>
+          reading.mentions.has(concept) || reading.meanings.some((meaning) => meaning.concept === concept),
+      ),
+  );
+  return sku !== undefined && changes.length > 0;
+}
+
+const CHANGING = ['price', 'regular', 'quantity', 'availability'] as const;
+
+/** The name of the product; `none` if the file has none, because it changes known products. Undefined while that is asked. */
+function pickTitle(guess: ProductGuess, sku: ProductColumn | undefined): ProductColumn | 'none' | undefined {
+  const mayBeNone = mayUpdate(guess, sku);
+  const given = guess.given('title');
+  if (given === 'none' && mayBeNone) return given;
+  const title = guess.pick({
+    field: 'title',
+    what: 'the name of the product',
+    concepts: ['title'],
+    isRequired: true,
+    prefer: ({ header }) => !isProductWord(header),
+    fits: isText,
+    shown: (column) => `${column.distinct} of ${column.values.length} values are different`,
+  });
+  if (title !== undefined) return title;
+  if (guess.isAsked('title')) return undefined;
+  const texts = guess.free.filter(
+    (column) =>
+      isText(column) &&
+      (column.reading.meanings.length === 0 ||
+        meaningOf(column, ['title', 'description', 'summary']) !== undefined),
+  );
+  const [only, second] = texts.filter(
+    (column) =>
+      !isMostly(column, isCode) &&
+      column.distinct === column.values.length &&
+      shareOf(column, isShortName) === 1,
+  );
+  const isFirst = second === undefined || only?.reading.meanings.length === 1;
+  if (only !== undefined && isFirst && given === undefined) {
+    const evidence = 'no column is called a name; its values are short, and all differ';
+    return guess.claim('title', only, evidence, 'likely');
+  }
+  if (texts.length === 0 && mayBeNone) return 'none';
+  guess.askColumn(
+    'title',
+    'the name of the product',
+    texts,
+    `no header is called the name of a product${sku === undefined && mayUpdate(guess, 'none') ? `; for a file that changes products which the store has, name their SKU: --column 'sku=HEADER'` : ''}`,
+    mayBeNone ? 'none: the file changes products that the store has' : null,
+  );
+  return undefined;
+}
+
+/** A mapping for a file that changes the prices or the stock of known products, found by their SKUs. */
+function draftUpdate(guess: ProductGuess, sku: ProductColumn): ProductMappingSpec | undefined {
+  const hasPrices = guess.columns.some((column) => meaningOf(column, ['price', 'regular']) !== undefined);
+  const prices = hasPrices || guess.given('price') !== undefined ? draftPrices(guess, undefined) : undefined;
+  const quantity = draftQuantity(guess);
+  const weight = draftWeight(guess);
+  const applied = askUnused(guess);
+  const stock = quantity ?? applied.quantity;
+  if (prices === undefined && stock === undefined && weight === undefined && guess.questions.length === 0)
+    draftPrices(guess, undefined);
+  if (guess.questions.length > 0) return undefined;
+  guess.notes.push(
+    `The file has no names of products: it changes products that the store has, found by '${sku.header}' (mode: update, match: sku).`,
+  );
+  const column = guess.use('sku', sku);
+  const variants: VariantsSpec = {
+    rows: 'all',
+    sku: column,
+    ...(prices === undefined
+      ? {}
+      : { pricing: { ...datedSale(prices.pricing, applied.during), ...applied.discount } }),
+    ...(stock === undefined ? {} : { quantity: stock }),
+    ...(weight === undefined ? {} : { weight }),
+  };
+  return {
+    import: 'products',
+    columns: guess.columnSpecs(),
+    required: [...guess.used.keys()].filter((name) => REQUIRED.includes(name) || name === 'quantity'),
+    ...(prices === undefined || prices.skip.length === 0 ? {} : { skip: [...prices.skip] }),
+    product: {},
+    variants,
+    tests: [],
+  };
+}
+
+const MAX_NAME_LENGTH = 80;
+
+function isShortName(value: string): boolean {
+  return value.length <= MAX_NAME_LENGTH && !isHtml(value) && !/[.!?]$|\n/.test(value);
+}
+
+function pickDescription(guess: ProductGuess): ProductColumn | undefined {
+  const choice = {
+    field: 'description',
+    what: 'the description',
+    fits: (column: SampledColumn) => isMostly(column, (value) => /\p{L}/u.test(value) && !isAddresses(value)),
+    shown: (column: SampledColumn) =>
+      shareOf(column, isHtml) > 0 ? countedShare(column, isHtml, 'are HTML, sent as it is') : nothing(),
+  };
+  const long = guess.pick({ ...choice, concepts: ['description'] });
+  if (long !== undefined || guess.isAsked('description')) return long;
+  if (guess.answers['column.description'] !== undefined) return undefined;
+  return guess.pick({ ...choice, concepts: ['summary'] });
+}
+
+/** The key of a product: a handle of the file, else its SKU or its name, whichever is unique. */
+function draftUrl(
+  guess: ProductGuess,
+  sku: ProductColumn | undefined,
+  title: ProductColumn,
+  { group, by }: VariantDraft,
+): Value | undefined {
+  const candidates = [by ?? sku, sku, title].filter((column) => column !== undefined);
+  const key = candidates.flatMap((column) => keyOf(column, group) ?? [])[0];
+  const handle = guess.pick({
+    field: 'url',
+    what: 'the URL handle',
+    concepts: ['url'],
+    isRequired: group?.by === undefined && key === undefined,
+    fits: (column) => shareOf(column, isHandle) === 1 || hasPages(column),
+    shown: (column) => `${column.distinct} of ${column.values.length} values are different`,
+  });
+  if (handle !== undefined) {
+    const name = guess.use('url', handle);
+    if (handle.values.some(isAddresses)) {
+      guess.notes.push(`The url of a product is the end of its address in '${handle.header}'.`);
+      return [name, ...PAGE_STEPS];
+    }
+    return shareOf(handle, isHandle) === 1 ? name : [name, 'slug'];
+  }
+  if (guess.isAsked('url')) return undefined;
+  if (group?.by !== undefined) return [group.by, 'slug'];
+  if (key !== undefined) {
+    const { column, step } = key;
+    if (step === 'slug') {
+      guess.notes.push(
+        `The url of a product is made of '${column.header}', which differs on every row: it is the key of the product.`,
+      );
+    }
+    return [guess.use(column === title ? 'title' : 'sku', column), step];
+  }
+  const unique = guess.columns.filter(
+    (column) => column.header !== '' && isKey(column) && shareOf(column, isCode) === 1 && !isSequence(column),
+  );
+  guess.askColumn(
+    'url',
+    'what identifies a product (for its url)',
+    unique.length > 0 ? unique : candidates,
+    `'${title.header}' has repeated values${sku === undefined ? '' : `, and so has '${sku.header}'`}`,
+    null,
+  );
+  return undefined;
+}
+
+/** A column whose values identify products, with the step that makes handles of them; undefined where they do not. */
+function keyOf(
+  column: ProductColumn,
+  group: VariantDraft['group'],
+): { readonly column: ProductColumn; readonly step: Transform } | undefined {
+  const keyed = group === undefined ? column.cells.length : column.values.length;
+  const slugs = column.values.map((value) => slugify(value));
+  if (column.values.length < keyed || slugs.includes('')) return undefined;
+  if (new Set(slugs).size === slugs.length) return { column, step: 'slug' };
+  const exact = column.values.map((value) => slugify(value, KEPT, false));
+  const isExact = new Set(exact).size === exact.length;
+  return isExact ? { column, step: { slug: { keep: KEPT, case: 'keep' } } } : undefined;
+}
+
+/** The handle of a page address: its last segment, without the extension of a page. */
+const PAGE_STEPS = [
+  { replace: '[?#].*$' },
+  { replace: '/+$' },
+  { replace: '^.*/' },
+  { replace: '\\.(html?|php|aspx?|jsp)$' },
+] as const;
+
+/** Whether addresses are those of product pages, by a different last segment each. */
+function hasPages(column: SampledColumn): boolean {
+  const isPage = (value: string) => isAddresses(value) && /^(?:https?:)?\/\/[^/]+\/[^?#]*[^/?#]/i.test(value);
+  if (shareOf(column, isPage) < 1) return false;
+  // By the engine that will run the steps.
+  const patterns = PAGE_STEPS.map(({ replace }) => compilePattern(replace, replace.length, () => {}));
+  const handles = column.values.map((value) =>
+    patterns.reduce((text, pattern) => pattern?.matcher(text).replaceAll('') ?? text, value),
+  );
+  return handles.every(isHandle) && new Set(handles).size === column.distinct;
+}
+
+const KEPT = '_./+#';
+
+function isHandle(value: string): boolean {
+  return /^[\p{L}\p{N}._~-]+$/u.test(value);
+}
+
+/** Whether a product is hidden; unknown words are asked about, because a wrong guess could publish a product that is not ready. */
+function draftHidden(guess: ProductGuess): ProductSpec['hidden'] {
+  const isWord = (value: string) => visibilityOf(value) !== undefined;
+  const choice = {
+    fits: (column: SampledColumn) => shareOf(column, isWord) >= 0.5,
+    shown: (column: SampledColumn) => countedShare(column, isWord, 'are words for shown or hidden'),
+  };
+  const marked = guess.free.find(
+    (column) =>
+      meaningOf(column, ['visible', 'hidden'])?.how === 'exact' &&
+      shareOf(column, (value) => MARKS.has(value.toLowerCase())) === 1,
+  );
+  if (marked !== undefined && guess.answers['column.visible'] === undefined) {
+    const isVisible = meaningOf(marked, ['visible']) !== undefined;
+    const field = isVisible ? 'visible' : 'hidden';
+    guess.claim(
+      field,
+      marked,
+      countedShare(marked, () => true, `are marks; a blank means ${isVisible ? 'hidden' : 'shown'}`),
+      'certain',
+    );
+    return { [guess.use(field, marked)]: isVisible ? 'blank' : 'present' };
+  }
+  const visible = guess.pick({
+    ...choice,
+    field: 'visible',
+    what: 'whether the product is shown',
+    concepts: ['visible'],
+  });
+  const hidden =
+    visible === undefined
+      ? guess.pick({
+          ...choice,
+          field: 'hidden',
+          what: 'whether the product is hidden',
+          concepts: ['hidden'],
+        })
+      : undefined;
+  const column = visible ?? hidden;
+  if (column === undefined) {
+    const unclear = guess.free.filter(
+      (one) =>
+        one.values.length > 0 &&
+        ((meaningOf(one, ['visible', 'hidden'])?.how === 'exact' &&
+          (!isStatus(one) || one.values.some(isUnpublished))) ||
+          ((one.reading.mentions.has('visible') || one.reading.mentions.has('hidden')) &&
+            (isMostly(one, isWord) || one.values.some(isUnpublished)))),
+    );
+    const [first] = unclear;
+    if (first !== undefined && guess.answers['column.visible'] === undefined) {
+      guess.askColumn('visible', 'whether the product is shown', unclear, `'${first.header}' may say it`);
+    }
+    return undefined;
+  }
+  const meanings = [...new Set(column.values.map((value) => value.toLowerCase()))].map((word) => ({
+    word,
+    isShown: shownOf(guess, column, word, hidden !== undefined),
+  }));
+  if (meanings.some(({ isShown }) => isShown === undefined)) return undefined;
+  const words = (isShown: boolean) => {
+    const found = meanings
+      .filter((meaning) => meaning.isShown === isShown)
+      .map(({ word }) => (booleanOf(word) === undefined ? word : booleanOf(word) === true ? 'yes' : 'no'));
+    const fallback = (hidden !== undefined) === isShown ? 'no' : 'yes';
+    return [...new Set(found.length > 0 ? found : [fallback])];
+  };
+  return [
+    guess.use(visible === undefined ? 'hidden' : 'visible', column),
+    { boolean: { yes: words(false), no: words(true) } },
+  ];
+}
+
+/** The signs that mark a cell, in lower case. */
+const MARKS: ReadonlySet<string> = new Set(['x', '✓', '✔', '●', '*']);
+
+/** Whether a word says that a product is not ready: it must not be published. */
+function isUnpublished(value: string): boolean {
+  return visibilityOf(value) === false && booleanOf(value) === undefined;
+}
+
+/** A status can belong to anything, such as an order. */
+function isStatus({ header }: ProductColumn): boolean {
+  return STATUS_WORDS.test(header);
+}
+
+const STATUS_WORDS = /stat(?:us|ut|o)|estado|stav|durum|状态|状態|狀態|ステータス|situa|стат|product status/i;
+
+function shownOf(
+  guess: ProductGuess,
+  column: ProductColumn,
+  word: string,
+  isHiddenColumn: boolean,
+): boolean | undefined {
+  const yes = booleanOf(word);
+  if (yes !== undefined) return yes !== isHiddenColumn;
+  const known = visibilityOf(word);
+  if (known !== undefined) return known;
+  const answer = guess.askWord(word, column, {
+    shown: 'the store shows the product',
+    hidden: 'the store hides the product',
+  });
+  return answer === undefined ? undefined : answer === 'shown';
+}
+
+const TOTALS: ReadonlySet<string> = new Set(
+  'total|totals|sum|summe|gesamt|gesamtsumme|somme|totale|totaal|suma|razem|celkem|итого|всего|toplam|合計|总计|合计|總計|grand total'.split(
+    '|',
+  ),
+);
+
+/** A last row with totals is not a product. */
+function totalRows(
+  guess: ProductGuess,
+  title: ProductColumn,
+): readonly { readonly when: Condition; readonly reason: string }[] {
+  const found = title.values.filter((value) => TOTALS.has(value.toLowerCase().replace(/:$/, '')));
+  if (found.length !== 1 || title.cells.findLast((cell) => cell !== '') !== found[0]) return [];
+  guess.notes.push(`The last row, '${found[0]}', has the totals of the others: it is left out.`);
+  return [{ when: { [guess.use('title', title)]: [...found] }, reason: 'a row of totals' }];
+}

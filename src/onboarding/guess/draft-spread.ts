@@ -1,0 +1,204 @@
+import type { OptionsSpec } from '../../mapping/spec/product-spec.ts';
+import type { Value } from '../../mapping/spec/value.ts';
+import { meaningOf, type ProductColumn, type ProductGuess } from './guess.ts';
+import { readProductHeader } from './header-reading.ts';
+import { HEADER_WORDS, LANGUAGES } from './header-words.ts';
+import { booleanOf, isMissingValue, readAmount } from './sampled-column.ts';
+
+/** Columns that each are one variant of the products. */
+export interface SpreadDraft {
+  readonly options: OptionsSpec;
+  /** Undefined where the columns do not have the stock. */
+  readonly quantity: Value | undefined;
+  /** All prices as one column; undefined where the columns do not have them. */
+  readonly price: ProductColumn | undefined;
+}
+
+/** A value of an option as shops write it: a size of clothes or shoes. */
+export const SIZE = /^(?:\d?x{0,3}[sl]|m|x{2,4}[sl]|\d{2}(?:[.,/]\d{1,2})?)$/i;
+
+/** What the cells of such columns are. */
+type Content = 'stock' | 'price' | 'offered';
+
+/** Columns that have the same header but for the value of the option. */
+interface SpreadGroup {
+  /** As the mapping writes the header: `Stock {value}`; undefined where the headers are the values. */
+  readonly pattern: string | undefined;
+  readonly columns: readonly ProductColumn[];
+  /** What the headers say that the cells are. */
+  readonly content: Content | undefined;
+  /** The name of the option in the headers. */
+  readonly name: string | undefined;
+}
+
+/** Finds columns that are sizes or colours with stock or prices. Undefined also while a question about them is open. */
+export function draftSpread(guess: ProductGuess): SpreadDraft | undefined {
+  const groups = groupsOf(guess);
+  const found = new Map<Content, SpreadGroup>();
+  for (const group of groups) {
+    const content = group.content ?? contentOf(guess, group);
+    if (content !== undefined && !found.has(content)) found.set(content, group);
+  }
+  const [first] = found.values();
+  if (first === undefined) return undefined;
+  const name = [...found.values()].find((group) => group.name !== undefined)?.name ?? sizeWord(guess);
+  const names = [...found].map(([content, { columns, pattern }]) => {
+    const evidence = `each is a variant: its cells are ${CELLS[content]}`;
+    for (const column of columns) guess.claim(`${name}: ${content}`, column, evidence, 'likely');
+    return [content, guess.useFamily(content, columns, pattern)] as const;
+  });
+  const listed = first.columns.map(({ header }) => `'${header}'`).join(', ');
+  guess.notes.push(
+    `${listed} are variants, with the option '${name}'; a value whose cell is blank is no variant.`,
+  );
+  const stock = names.find(([content]) => content === 'stock')?.[1];
+  const families = names.map(([, family]) => family);
+  const [only, second] = families;
+  return {
+    options: { fromColumns: { name, columns: only !== undefined && second === undefined ? only : families } },
+    quantity: stock === undefined ? undefined : [stock, 'integer', { min: 0 }],
+    price: merged(found.get('price')),
+  };
+}
+
+const CELLS: Readonly<Record<Content, string>> = {
+  stock: 'its stock',
+  price: 'its price',
+  offered: 'marked where it is sold',
+};
+
+/** The columns of prices as one, for what all of them show. */
+function merged(group: SpreadGroup | undefined): ProductColumn | undefined {
+  const [first] = group?.columns ?? [];
+  if (group === undefined || first === undefined) return undefined;
+  const values = group.columns.flatMap((column) => column.values);
+  return { ...first, values, cells: group.columns.flatMap(({ cells }) => cells) };
+}
+
+function groupsOf(guess: ProductGuess): readonly SpreadGroup[] {
+  const named = guess.free.flatMap((column) => {
+    const name = spreadName(column.header);
+    return name === undefined ? [] : [{ ...name, column }];
+  });
+  const byPattern = Map.groupBy(named, ({ pattern }) => pattern);
+  return [...byPattern].flatMap(([pattern, members]): SpreadGroup[] => {
+    const columns = members.map(({ column }) => column);
+    const [{ content, name } = { content: undefined, name: undefined }] = members;
+    const headers = new Set(columns.map(({ header }) => header));
+    const areRead = columns.every(
+      ({ values }) =>
+        content === undefined || values.every((value) => (content === 'stock' ? isStock : isPrice)(value)),
+    );
+    // A pattern in the mapping would take further columns with headers such as 'Stock total'.
+    const [before = '', after = ''] = pattern?.split(VALUE) ?? [];
+    const isOnly = guess.columns.every(
+      ({ header }) =>
+        headers.has(header) ||
+        pattern === undefined ||
+        !(
+          header.startsWith(before) &&
+          header.endsWith(after) &&
+          header.length > before.length + after.length
+        ),
+    );
+    const isFilled = columns.some(({ values }) => values.length > 0);
+    const isUnique = headers.size === columns.length;
+    return columns.length > 1 && areRead && isOnly && isFilled && isUnique
+      ? [{ pattern, columns, content, name }]
+      : [];
+  });
+}
+
+const VALUE = '{value}';
+
+/** A header that is a size, or a size beside a word for stock, price or size. */
+function spreadName(header: string): Pick<SpreadGroup, 'pattern' | 'content' | 'name'> | undefined {
+  if (SIZE.test(header)) return { pattern: undefined, content: undefined, name: undefined };
+  const [, first = '', between = '', last = ''] = /^(.*?)([\s_:|/().-]+)([^\s_:|/().-]+)$/.exec(header) ?? [];
+  const [, start = '', gap = '', rest = ''] = /^([^\s_:|/().-]+)([\s_:|/().-]+)(.*)$/.exec(header) ?? [];
+  for (const [value, word, pattern] of [
+    [last, first, `${first}${between}${VALUE}`],
+    [start, rest, `${VALUE}${gap}${rest}`],
+  ] as const) {
+    const concepts = readProductHeader(word).meanings.flatMap(({ concept, how }) =>
+      how === 'exact' ? [concept] : [],
+    );
+    if (SIZE.test(value)) {
+      if (concepts.includes('quantity')) return { pattern, content: 'stock', name: undefined };
+      if (concepts.includes('price')) return { pattern, content: 'price', name: undefined };
+      if (concepts.includes('size')) return { pattern, content: undefined, name: word };
+    }
+    if (concepts.includes('color') && pattern.endsWith(VALUE) && /\p{L}/u.test(value))
+      return { pattern, content: undefined, name: word };
+  }
+  return undefined;
+}
+
+/** What the cells of columns are whose headers do not say it: whole numbers below sizes are the stock, everything else is asked. */
+function contentOf(guess: ProductGuess, { columns }: SpreadGroup): Content | undefined {
+  const [first] = columns;
+  if (first === undefined) return undefined;
+  const values = columns.flatMap((column) => column.values);
+  const isAll = (test: (value: string) => boolean) => values.every(test);
+  const has = (concept: 'quantity' | 'price') =>
+    guess.columns.some((column) => meaningOf(column, [concept])?.how === 'exact');
+  const offers: readonly (readonly [value: Content, label: string])[] = [
+    ...(isAll(isStock) ? [['stock', 'no: each is a variant, with this stock'] as const] : []),
+    ...(isAll(isPrice) && !has('price')
+      ? [['price', 'no: each is a variant, with this price'] as const]
+      : []),
+    ...(isAll((value) => booleanOf(value) === true || MARK.test(value))
+      ? [['offered', 'no: each is a variant where a cell is marked; its stock is not tracked'] as const]
+      : []),
+  ];
+  if (offers.length === 0) return undefined;
+  const areLetters = columns.every(({ header }) => /^(?:\d?x{0,4}[sl]|m)$/i.test(header));
+  const id = `unused.${first.header}` as const;
+  if (
+    offers[0]?.[0] === 'stock' &&
+    areLetters &&
+    !has('quantity') &&
+    !grows(columns) &&
+    guess.answers[id] === undefined
+  )
+    return 'stock';
+  const names = columns.map(({ header }) => `'${header}'`).join(', ');
+  const answer = guess.ask({
+    id,
+    text: `May '${first.header}' be left out?`,
+    reason: `${names} may be variants in columns`,
+    answers: [
+      ...offers.map(([value, label]) => ({ value, label })),
+      { value: 'leave-out', label: 'leave them out; the mapping can still be changed to read them' },
+    ],
+  });
+  return offers.find(([value]) => value === answer?.toLowerCase())?.[0];
+}
+
+const MARK = /^[x✓✔●*]$/i;
+
+function isStock(value: string): boolean {
+  return /^\d+$/.test(value);
+}
+
+function isPrice(value: string): boolean {
+  return readAmount(value) !== undefined || isMissingValue(value);
+}
+
+/** Whether numbers grow from size to size in every row, as measures of clothes do. */
+function grows(columns: readonly ProductColumn[]): boolean {
+  const [first] = columns;
+  const rows = (first?.cells ?? []).map((_, row) =>
+    columns.flatMap(({ cells }) => (cells[row] === '' ? [] : [Number(cells[row])])),
+  );
+  return rows.every((row) => row.every((number, at) => at === 0 || number > (row[at - 1] ?? 0)));
+}
+
+/** The word for a size in the language of the file. */
+function sizeWord({ languages }: ProductGuess): string {
+  const words = HEADER_WORDS.products.size;
+  const code = Object.entries(LANGUAGES).find(([, name]) => languages[0] === name)?.[0] ?? 'en';
+  const [, written = words.en] = Object.entries(words).find(([language]) => language === code) ?? [];
+  const [word = 'size'] = written.split(',');
+  return `${word.charAt(0).toUpperCase()}${word.slice(1)}`;
+}

@@ -1,0 +1,240 @@
+import type { GroupSpec } from '../../mapping/spec/group-spec.ts';
+import type { OptionsSpec, VariantsSpec } from '../../mapping/spec/product-spec.ts';
+import type { Value } from '../../mapping/spec/value.ts';
+import { meaningOf, nameOf, type ProductColumn, type ProductGuess } from './guess.ts';
+import type { ProductConcept } from './header-words.ts';
+import { isCode, isMostly, isText } from './sampled-column.ts';
+
+/** How the rows of a file belong to products. */
+export interface VariantDraft {
+  readonly group: GroupSpec | undefined;
+  readonly rows: VariantsSpec['rows'];
+  readonly options: OptionsSpec | undefined;
+  readonly inherit: readonly string[];
+  /** The column whose values identify products; the SKU or the title if each row is one product. */
+  readonly by: ProductColumn | undefined;
+}
+
+const ALONE: VariantDraft = { group: undefined, rows: 'all', options: undefined, inherit: [], by: undefined };
+
+/** Finds rows that are variants of one product. Undefined while a question about them is open. */
+export function draftVariants(
+  guess: ProductGuess,
+  sku: ProductColumn | undefined,
+  title: ProductColumn | undefined,
+): VariantDraft | undefined {
+  const parent = guess.free.find(
+    (column) =>
+      meaningOf(column, ['parent'])?.how === 'exact' && column.values.length > 0 && isMostly(column, isCode),
+  );
+  const given = guess.answers['group'];
+  const option = guess.given('option');
+  const called = guess.free.filter(
+    (column) =>
+      column.values.length > 0 &&
+      meaningOf(column, ['size', 'color', 'option', 'material'])?.how === 'exact' &&
+      isMostly(column, (value) => value.length <= MAX_CHOICE_LENGTH),
+  );
+  if (given?.toLowerCase() === 'none' || option === 'none') return ALONE;
+  const choices = option === undefined ? called : [option];
+  const by = given === undefined ? undefined : guess.called(given);
+  const key = by ?? parent;
+  if (key !== undefined && key.index !== title?.index) return byParent(guess, key, sku, title, choices);
+  if (title === undefined) return undefined;
+  const cells = title.cells;
+  const continues = cells.some(
+    (cell, row) => cell === '' && row > 0 && choices.some((column) => column.cells[row] !== ''),
+  );
+  if (continues && choices.length > 0) {
+    guess.notes.push(`A row without '${title.header}' is a variant of the product above it.`);
+    return {
+      group: { starts: { [guess.use('title', title)]: 'present' } },
+      rows: 'all',
+      options: optionsOf(guess, choices),
+      inherit: inherited(guess),
+      by: title,
+    };
+  }
+  if (title.distinct === title.values.length && by === undefined)
+    return listsChoices(guess, choices) ? undefined : ALONE;
+  const combination = (row: number) =>
+    JSON.stringify([cells[row], ...choices.map((column) => column.cells[row])]);
+  const rows = cells.flatMap((cell, row) => (cell === '' ? [] : [row]));
+  const areDistinct = new Set(rows.map(combination)).size === rows.length;
+  if (choices.length > 0 && areDistinct) {
+    const names = choices.map(({ header }) => `'${header}'`).join(' and ');
+    guess.notes.push(
+      `Rows with the same '${title.header}' are variants of one product, by ${names}: ${title.distinct} products of ${rows.length} rows.`,
+    );
+    return {
+      group: { by: guess.use('title', title), rows: 'anywhere' },
+      rows: 'all',
+      options: optionsOf(guess, choices),
+      inherit: [],
+      by: title,
+    };
+  }
+  if (choices.length > 0 && !isKey(sku)) {
+    guess.ask({
+      id: 'group',
+      text: 'Which rows are variants of one product?',
+      reason: `${rows.length - title.distinct} names repeat, and rows with the same name do not differ in ${choices.map(({ header }) => `'${header}'`).join(' and ')}`,
+      answers: [{ value: 'none', label: 'each row is one product' }],
+    });
+    return undefined;
+  }
+  return ALONE;
+}
+
+const MAX_CHOICE_LENGTH = 60;
+
+/** Asks about sizes or colours that a row lists in one cell: each variant needs its own row. */
+function listsChoices(guess: ProductGuess, choices: readonly ProductColumn[]): boolean {
+  const listing = choices.find(({ values }) => values.some(isList));
+  if (listing === undefined) return false;
+  guess.ask({
+    id: 'group',
+    text: 'Which rows are variants of one product?',
+    reason: `'${listing.header}' lists several values in a cell, such as '${listing.values.find(isList)}', and each variant needs its own row`,
+    answers: [{ value: 'none', label: `send the products without '${listing.header}'` }],
+  });
+  return true;
+}
+
+/** Whether a cell has several values; 0,3 l is one. */
+function isList(value: string): boolean {
+  return /^[^,;|/]{1,20}(?:[,;|/] ?[^,;|/]{1,20})+$/.test(value) && !/^\d+,\d+ ?\p{L}*$/u.test(value);
+}
+
+function optionsOf(guess: ProductGuess, choices: readonly ProductColumn[]): OptionsSpec {
+  const columns = choices.map((column) => {
+    guess.claim(
+      `option ${column.header}`,
+      column,
+      guess.evidence(column, ['size', 'color', 'option', 'material'], 'an option', ''),
+      'certain',
+    );
+    return [labelOf(column), guess.use('option', column)] as const;
+  });
+  const repeated = (label: string) => columns.filter(([other]) => other === label).length > 1;
+  const labelled = columns.map(([label, name]) => [repeated(label) ? `${label} (${name})` : label, name]);
+  return { columns: Object.fromEntries(labelled), keep: 'differing' };
+}
+
+/** The name of an option as customers see it: the last part of a path, `color` for `variants[].g:color`. */
+function labelOf({ header }: ProductColumn): string {
+  return /\s/.test(header)
+    ? header
+    : (header.split(/\[\]\.?|[.@/>:]/).findLast((part) => part !== '') ?? header);
+}
+
+/** Columns in which a blank cell of a continuing row means the value above. */
+function inherited(guess: ProductGuess): readonly string[] {
+  return [...guess.used].flatMap(([name, { column }]) =>
+    name !== 'title' && name !== 'sku' && column.cells.includes('') && !name.startsWith('option')
+      ? [name]
+      : [],
+  );
+}
+
+/** Rows that name their parent, or share the name of a group. */
+function byParent(
+  guess: ProductGuess,
+  parent: ProductColumn,
+  sku: ProductColumn | undefined,
+  title: ProductColumn | undefined,
+  choices: readonly ProductColumn[],
+): VariantDraft | undefined {
+  const skus = new Set(sku?.values ?? []);
+  const isOwn = (row: number) => parent.cells[row] === sku?.cells[row];
+  const named = parent.cells.flatMap((cell, row) => (cell === '' ? [] : [{ cell, row }]));
+  const refers = sku !== undefined && named.every(({ cell, row }) => skus.has(cell) && !isOwn(row));
+  const groups = Map.groupBy(named, ({ cell }) => cell);
+  const several = [...groups.values()].filter((rows) => rows.length > 1);
+  if (!refers && several.length === 0) return ALONE;
+  if (choices.length === 0) {
+    const rows = several.map((group) => group.map(({ row }) => row));
+    guess.askColumn(
+      'option',
+      'the option in which the variants of a product differ',
+      guess.free.filter((column) => column !== parent && mayBeChoice(column, rows)),
+      `'${parent.header}' groups ${named.length} rows, and no column is called a size or colour`,
+      'none of them: each row is one product',
+    );
+    return undefined;
+  }
+  guess.claim(
+    'group',
+    parent,
+    guess.evidence(parent, ['parent'], 'the parent', `${groups.size} products have ${named.length} variants`),
+    'certain',
+  );
+  const name = guess.use('parent', parent);
+  const options = optionsOf(guess, choices);
+  if (refers && sku !== undefined) {
+    guess.notes.push(
+      `A row with a '${parent.header}' is a variant of the row that has this value as '${sku.header}'.`,
+    );
+    const group = { parent: name, names: [guess.use('sku', sku)] };
+    return { group, rows: 'children', options, inherit: [], by: sku };
+  }
+  const differs = several.filter((rows) => new Set(rows.map(({ row }) => title?.cells[row])).size > 1);
+  const accepted = guess.answers['group'] !== undefined;
+  if (differs.length > 0 && !accepted) {
+    guess.ask({
+      id: 'group',
+      text: 'Which rows are variants of one product?',
+      reason: `rows with the same '${parent.header}' have different names, of which only the first would be sent`,
+      answers: [
+        {
+          value: nameOf(parent),
+          label: `rows with the same '${parent.header}', under the name of the first`,
+        },
+        { value: 'none', label: 'each row is one product' },
+      ],
+    });
+    return undefined;
+  }
+  guess.notes.push(
+    `Rows with the same '${parent.header}' are variants of one product: ${groups.size} products of ${named.length} rows.`,
+  );
+  const isWhole = named.length === parent.cells.length;
+  const by: Value = isWhole || sku === undefined ? name : { first: [name, guess.use('sku', sku)] };
+  return { group: { by, rows: 'anywhere' }, rows: 'all', options, inherit: [], by: parent };
+}
+
+/** Whether a column may say what a buyer chooses: texts, or values that differ within each product. */
+function mayBeChoice(column: ProductColumn, products: readonly (readonly number[])[]): boolean {
+  const isOther = column.reading.meanings.some(({ concept }) => NO_CHOICES.includes(concept));
+  const differs = (rows: readonly number[]) =>
+    new Set(rows.map((row) => column.cells[row])).size === rows.length;
+  return column.values.length > 0 && !isOther && (isText(column) || products.every(differs));
+}
+
+const NO_CHOICES: readonly ProductConcept[] = [
+  'sku',
+  'gtin',
+  'id',
+  'mpn',
+  'url',
+  'image',
+  'description',
+  'summary',
+  'price',
+  'regular',
+  'was',
+  'sale',
+  'cost',
+  'quantity',
+  'position',
+  'none',
+];
+
+/** Whether a column has a value on every row, and no value twice. */
+export function isKey(column: ProductColumn | undefined): boolean {
+  return (
+    column !== undefined &&
+    column.values.length === column.cells.length &&
+    column.distinct === column.values.length
+  );
+}

@@ -1,0 +1,435 @@
+import type { MappingSpec } from '../../mapping/spec/mapping-spec.ts';
+import { UsageError } from '../../model/storeferry-error.ts';
+import { loosened } from '../../text/nearest.ts';
+import type { HeaderReading, Meaning } from './header-reading.ts';
+import type { ProductConcept } from './header-words.ts';
+import type { SampledColumn } from './sampled-column.ts';
+
+/** One of the answers that a question takes. */
+export interface CandidateAnswer {
+  readonly value: string;
+  /** What it means, with the header or a sample. */
+  readonly label: string;
+}
+
+/** The questions about a new mapping, as the options of `init` that answer them: once, or `NAME=ANSWER` for each column or word. */
+export const MAPPING_QUESTIONS = {
+  once: ['decimal', 'currency', 'weightIn', 'group', 'fromPrices', 'imageBase', 'separator'],
+  byName: ['column', 'word', 'unused'],
+} as const;
+
+/** The id of a question: `decimal`, `column.price`. */
+type QuestionId =
+  | (typeof MAPPING_QUESTIONS.once)[number]
+  | `${(typeof MAPPING_QUESTIONS.byName)[number]}.${string}`;
+
+/** A question that the file does not answer; nothing is assumed. */
+export interface MappingQuestion {
+  /** The key of its answer in `MappingAnswers`. */
+  readonly id: QuestionId;
+  readonly text: string;
+  /** Why it is asked, with figures and samples. */
+  readonly reason: string;
+  /** Empty where any text is an answer. */
+  readonly answers: readonly CandidateAnswer[];
+  /** The option of `init` that answers it, with the first answer as the example. */
+  readonly flag: string;
+}
+
+/**
+ * Answers to questions, and decisions that overrule guesses, by the ids of the questions. The answer to `column.FIELD` is a
+ * header, `header#2` for the second of that name, or '' for none.
+ */
+export type MappingAnswers = Readonly<Record<string, string>>;
+
+/** A column of the file, and how it is used. */
+export interface ProposedColumn {
+  readonly header: string;
+  readonly index: number;
+  /** The field it fills, as `--column` names it; null where it is not used. */
+  readonly field: string | null;
+  /** `certain`: header and values agree, or an answer says so; `likely`: only one of them shows it. */
+  readonly confidence: 'certain' | 'likely' | null;
+  /** The evidence in words; for an unused column, the reason. */
+  readonly evidence: string;
+  readonly sample: string;
+  /** Other fields that it could fill. */
+  readonly alternatives: readonly string[];
+}
+
+/** What earlier mappings of the workspace did with a header: the mapping and the field, by loosened header. */
+export type EarlierUse = ReadonlyMap<string, { readonly mapping: string; readonly field: string }>;
+
+/** A column with what its header means. */
+export interface ReadColumn<Concept extends string> extends SampledColumn {
+  readonly reading: HeaderReading<Concept>;
+}
+
+/** The choice of a column for a field. */
+export interface Choice<Concept extends string> {
+  /** As `--column` names it. */
+  readonly field: string;
+  /** What the field is called in questions: `the price`. */
+  readonly what: string;
+  readonly concepts: readonly Concept[];
+  readonly fits: (column: SampledColumn) => boolean;
+  /** What its values show, for the evidence: `118 of 120 values are amounts`. */
+  readonly shown: (column: SampledColumn) => string;
+  /** Which of several columns whose headers mean the same to prefer. If several remain, a question is asked. */
+  readonly prefer?: (column: ReadColumn<Concept>) => boolean;
+  /** Whether some column must have it, so that none is no answer. */
+  readonly isRequired?: boolean;
+}
+
+const SAMPLE_LENGTH = 30;
+
+/** Collects the findings about the columns of a file. */
+export class Guess<Concept extends string> {
+  readonly columns: readonly ReadColumn<Concept>[];
+  readonly answers: MappingAnswers;
+  readonly questions: MappingQuestion[] = [];
+  /** Sentences: how cells are read, and what is not sent. */
+  readonly notes: string[] = [];
+  /** The columns of the proposed mapping, by their names in it. */
+  readonly used = new Map<
+    string,
+    {
+      readonly column: SampledColumn;
+      readonly evidence: string;
+      /** Of a family: its headers, as the mapping writes them. */
+      readonly headers?: string | string[];
+    }
+  >();
+  readonly #earlier: EarlierUse;
+  readonly #claims = new Map<number, Claim>();
+  /** The languages of most headers. */
+  readonly languages: readonly string[];
+
+  constructor(
+    sampled: readonly SampledColumn[],
+    read: (header: string) => HeaderReading<Concept>,
+    answers: MappingAnswers,
+    earlier: EarlierUse,
+  ) {
+    const readings = sampled.map(({ header }) => read(header));
+    const main = mainLanguages(readings);
+    this.columns = sampled.map((column, at) => ({
+      ...column,
+      reading: within(readings[at] ?? read(column.header), main),
+    }));
+    this.answers = answers;
+    this.#earlier = earlier;
+    this.languages = main;
+  }
+
+  /** The column that an answer names for a field, or that an earlier mapping used for it; `none` if the answer is that there is none. */
+  settled({
+    field,
+    what,
+    fits,
+  }: Pick<Choice<Concept>, 'field' | 'what' | 'fits'>): ReadColumn<Concept> | 'none' | undefined {
+    const given = this.given(field);
+    if (given !== undefined)
+      return given === 'none' ? given : this.claim(field, given, 'your answer', 'certain');
+    const before = this.free.find(({ header }) => this.#earlier.get(loosened(header))?.field === field);
+    if (before === undefined || (before.values.length > 0 && !fits(before))) return undefined;
+    const mapping = this.#earlier.get(loosened(before.header))?.mapping ?? '';
+    return this.claim(field, before, `the mapping ${mapping} uses it for ${what} too`, 'certain');
+  }
+
+  /** The column for a field; undefined if there is none, or if a question was asked about it. */
+  pick(spec: Choice<Concept>): ReadColumn<Concept> | undefined {
+    const { field, what, concepts, fits, prefer } = spec;
+    const settled = this.settled(spec);
+    if (settled !== undefined) return settled === 'none' ? undefined : settled;
+    const { free } = this;
+    for (const how of ['exact', 'near'] as const) {
+      const called = free.filter((column) => {
+        const meaning = meaningOf(column, concepts);
+        return meaning?.how === how && (column.values.length === 0 || fits(column));
+      });
+      const filled = called.filter(({ values }) => values.length > 0);
+      const open = filled.length > 0 ? filled : called;
+      const preferred = prefer === undefined ? [] : open.filter(prefer);
+      const among = preferred.length > 0 ? preferred : open;
+      const [only, second] = among;
+      if (only === undefined) continue;
+      if (second !== undefined) {
+        const names = among.map(({ header }) => `'${header}'`).join(' and ');
+        this.askColumn(
+          field,
+          what,
+          among,
+          `${names} may both have it`,
+          spec.isRequired === true ? null : undefined,
+        );
+        return undefined;
+      }
+      return this.claim(
+        field,
+        only,
+        this.evidence(only, concepts, what, spec.shown(only)),
+        how === 'exact' ? 'certain' : 'likely',
+      );
+    }
+    return undefined;
+  }
+
+  /** The column that an answer names for a field, or `none`; undefined without an answer. UsageError for no column. */
+  given(field: string): ReadColumn<Concept> | 'none' | undefined {
+    const written = this.answers[`column.${field}`];
+    if (written === undefined) return undefined;
+    return written.trim() === '' ? 'none' : this.called(written);
+  }
+
+  /** The column of that header. UsageError where there is none, or more than one. */
+  called(written: string): ReadColumn<Concept> {
+    const [, name = written, nth] = /^(.*)#(\d+)$/s.exec(written.trim()) ?? [];
+    const wanted = name.trim();
+    const exact = this.columns.filter(({ header }) => header === written.trim());
+    const alike = exact.length > 0 ? exact : this.columns.filter(({ header }) => header === wanted);
+    const found =
+      alike.length > 0 ? alike : this.columns.filter(({ header }) => loosened(header) === loosened(wanted));
+    const column = nth === undefined || exact.length > 0 ? found[0] : found[Number(nth) - 1];
+    if (column !== undefined && (found.length === 1 || nth !== undefined)) return column;
+    const names = this.columns.filter(({ header }) => header !== '').map(({ header }) => header);
+    throw new UsageError(
+      column === undefined
+        ? `The file has no column '${written}'; it has ${names.join(', ')}.`
+        : `The file has ${found.length} columns '${wanted}'.`,
+      column === undefined ? {} : { hint: `Name one as '${wanted}#1', '${wanted}#2' and so on.` },
+    );
+  }
+
+  /** Takes a column for a field. */
+  claim<Column extends SampledColumn>(
+    field: string,
+    column: Column,
+    evidence: string,
+    confidence: 'certain' | 'likely',
+  ): Column {
+    this.#claims.set(column.index, { field, evidence, confidence });
+    return column;
+  }
+
+  /** Takes no field for a column after all, and names it as not sent. */
+  leaveOut({ header, index }: SampledColumn, why: string): void {
+    this.#claims.delete(index);
+    this.notes.push(`'${header}' is not sent: ${why}.`);
+  }
+
+  isFree(column: SampledColumn): boolean {
+    return !this.#claims.has(column.index);
+  }
+
+  /** The columns with a header that no field has taken. */
+  get free(): readonly ReadColumn<Concept>[] {
+    return this.columns.filter((column) => column.header !== '' && this.isFree(column));
+  }
+
+  /** Whether there is a question which column fills the field. */
+  isAsked(field: string): boolean {
+    return this.questions.some(({ id }) => id === `column.${field}`);
+  }
+
+  /** The fields that have a column, as `--column` names them. */
+  fields(): readonly string[] {
+    return [...this.#claims.values()].map(({ field }) => field);
+  }
+
+  /** Adds a column to the mapping, under this name or the name with a number. Returns its name there. */
+  use(name: string, column: SampledColumn): string {
+    const [taken] = [...this.used].find(([, used]) => used.column.index === column.index) ?? [];
+    if (taken !== undefined) return taken;
+    let free = name;
+    for (let number = 2; this.used.has(free); number++) free = `${name}${number}`;
+    this.used.set(free, { column, evidence: this.#claims.get(column.index)?.evidence ?? '' });
+    return free;
+  }
+
+  /** Adds a family of columns to the mapping; `pattern`: how all headers are written. Returns its name there. */
+  useFamily(name: string, columns: readonly ReadColumn<Concept>[], pattern: string | undefined): string {
+    const [first] = columns;
+    if (first === undefined) throw new TypeError('a family has no columns');
+    const evidence = this.#claims.get(first.index)?.evidence ?? '';
+    this.used.set(name, { column: first, evidence, headers: pattern ?? columns.map(({ header }) => header) });
+    return name;
+  }
+
+  /** `columns` of the mapping. */
+  columnSpecs(): MappingSpec['columns'] {
+    const inOrder = [...this.used].sort(([, a], [, b]) => a.column.index - b.column.index);
+    return Object.fromEntries(
+      inOrder.map(([name, { column, headers }]) => {
+        const { header, occurrence } = column;
+        if (headers !== undefined) return [name, { header: headers, occurrence: 'all' }];
+        return [name, occurrence === 0 ? header : { header, occurrence }];
+      }),
+    );
+  }
+
+  /** Asks which column fills a field. `none`: what it means that no column does; null where one must. */
+  askColumn(
+    field: string,
+    what: string,
+    candidates: readonly SampledColumn[],
+    reason: string,
+    none: string | null = 'none of them',
+  ): void {
+    const answers = candidates.map((column) => ({
+      value: nameOf(column),
+      label: `${column.header}: ${sampleOf(column)}`,
+    }));
+    this.ask({
+      id: `column.${field}`,
+      text: `Which column has ${what}?`,
+      reason,
+      answers: none === null ? answers : [...answers, { value: '', label: none }],
+    });
+  }
+
+  /** What a word of a column means: one of the answers, which have labels; undefined while that is asked. */
+  askWord(
+    word: string,
+    { header, values }: SampledColumn,
+    labels: Readonly<Record<string, string>>,
+  ): string | undefined {
+    const count = values.filter((value) => value.toLowerCase() === word.toLowerCase()).length;
+    return this.ask({
+      id: `word.${word}`,
+      text: `What does '${word}' mean in '${header}'?`,
+      reason: `${count} of ${values.length} values are '${word}'`,
+      answers: Object.entries(labels).map(([value, label]) => ({ value, label })),
+    })?.toLowerCase();
+  }
+
+  /** The answer to a question; without one, adds the question. UsageError for an answer that is not offered. */
+  ask({ id, text, reason, answers }: Omit<MappingQuestion, 'flag'>): string | undefined {
+    const given = this.answers[id];
+    if (given !== undefined && !id.startsWith('column.')) {
+      if (answers.length > 0 && !answers.some(({ value }) => value.toLowerCase() === given.toLowerCase())) {
+        throw new UsageError(
+          `${flagOf(id, given)}: expected ${answers.map(({ value }) => `'${value}'`).join(' or ')}.`,
+        );
+      }
+      return given;
+    }
+    if (!this.questions.some((question) => question.id === id)) {
+      this.questions.push({ id, text, reason, answers, flag: flagOf(id, answers[0]?.value ?? 'VALUE') });
+    }
+    return undefined;
+  }
+
+  /** Why a column is taken for a field: what its header is called, and what its values show. */
+  evidence(column: ReadColumn<Concept>, concepts: readonly Concept[], what: string, shown: string): string {
+    const meaning = meaningOf(column, concepts);
+    if (meaning === undefined) return shown;
+    const language =
+      meaning.languages.find((one) => this.languages.includes(one)) ?? meaning.languages[0] ?? '';
+    const bare = what.replace(/^the /, '');
+    const called =
+      meaning.how === 'near'
+        ? `header resembles ${language} for ${bare}`
+        : `header is ${language} for ${bare}`;
+    return shown === '' ? called : `${called}; ${shown}`;
+  }
+
+  /** All columns in their order, with their use. */
+  proposed(): readonly ProposedColumn[] {
+    return this.columns.map((column) => {
+      const claim = this.#claims.get(column.index);
+      const meanings = column.reading.meanings
+        .map(({ concept }) => concept)
+        .filter((concept) => concept !== claim?.field);
+      return {
+        header: column.header,
+        index: column.index,
+        field: claim?.field ?? null,
+        confidence: claim?.confidence ?? null,
+        evidence: claim?.evidence ?? this.#whyUnused(column),
+        sample: sampleOf(column),
+        alternatives: meanings.filter((concept) => concept !== 'none'),
+      };
+    });
+  }
+
+  #whyUnused({ header, reading, values }: ReadColumn<Concept>): string {
+    if (header === '') return 'it has no header';
+    if (values.length === 0) return 'it is blank';
+    const [first] = reading.meanings;
+    if (first === undefined) return 'its header is not known';
+    return first.concept === 'none' ? 'it has no field in the store' : `called ${first.concept}, not used`;
+  }
+}
+
+/** The findings about a file of products, and one of its columns. */
+export type ProductGuess = Guess<ProductConcept>;
+export type ProductColumn = ReadColumn<ProductConcept>;
+
+interface Claim {
+  readonly field: string;
+  readonly evidence: string;
+  readonly confidence: 'certain' | 'likely';
+}
+
+/** The meaning of a header among some concepts. */
+export function meaningOf<Concept extends string>(
+  { reading }: ReadColumn<Concept>,
+  concepts: readonly Concept[],
+): Meaning<Concept> | undefined {
+  return reading.meanings.find(({ concept }) => concepts.includes(concept));
+}
+
+/** What a header means in the languages of the file, if it has a meaning there: CP is a postal code beside Ville. */
+function within<Concept extends string>(
+  reading: HeaderReading<Concept>,
+  main: readonly string[],
+): HeaderReading<Concept> {
+  const meanings = reading.meanings.filter(({ languages }) => languages.some((one) => main.includes(one)));
+  return meanings.length === 0 ? reading : { ...reading, meanings };
+}
+
+/** The languages of most headers. */
+function mainLanguages(readings: readonly HeaderReading<string>[]): readonly string[] {
+  const counts = new Map<string, number>();
+  for (const { meanings } of readings) {
+    for (const language of new Set(meanings.flatMap(({ languages }) => languages))) {
+      counts.set(language, (counts.get(language) ?? 0) + 1);
+    }
+  }
+  const most = Math.max(...counts.values());
+  return [...counts].flatMap(([language, count]) => (count === most ? [language] : []));
+}
+
+/** A column as `--column` names it. */
+export function nameOf({ header, occurrence }: SampledColumn): string {
+  return occurrence === 0 ? header : `${header}#${occurrence}`;
+}
+
+/** The first value of a column, shortened. */
+export function sampleOf({ values }: SampledColumn): string {
+  const text = (values[0] ?? '').replaceAll(/\s+/g, ' ');
+  return text.length > SAMPLE_LENGTH ? `${text.slice(0, SAMPLE_LENGTH - 1)}…` : text;
+}
+
+/** `118 of 120 values are amounts`; `all 120 …`. */
+export function countedShare(
+  { values }: SampledColumn,
+  test: (value: string) => boolean,
+  what: string,
+): string {
+  const count = values.filter(test).length;
+  return values.length === 0
+    ? 'no values'
+    : `${count === values.length ? `all ${count}` : `${count} of ${values.length}`} values ${what}`;
+}
+
+/** The option of `init` that gives an answer. */
+function flagOf(id: string, value: string): string {
+  const [kind = '', ...rest] = id.split('.');
+  const name = rest.join('.');
+  const quoted = (text: string) =>
+    /^[\p{L}\p{N}_.=:/-]+$/u.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+  const option = kind.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+  return `--${option} ${quoted(name === '' ? value : `${name}=${value}`)}`;
+}

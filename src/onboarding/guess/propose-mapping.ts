@@ -1,0 +1,493 @@
+import { isSectionHeading } from '../../mapping/is-section-heading.ts';
+import type {
+  ContactMappingSpec,
+  ContactSpec,
+  MappingFile,
+  MappingSpec,
+  ProductMappingSpec,
+} from '../../mapping/spec/mapping-spec.ts';
+import type { Flag, Value } from '../../mapping/spec/value.ts';
+import { cleanContactCell } from '../../mapping/values/cell.ts';
+import { UsageError } from '../../model/storeferry-error.ts';
+import { didYouMean, loosened } from '../../text/nearest.ts';
+import { draftProduct } from './draft-product.ts';
+import {
+  countedShare,
+  type EarlierUse,
+  Guess,
+  type MappingAnswers,
+  type MappingQuestion,
+  type ProductGuess,
+  type ProposedColumn,
+} from './guess.ts';
+import { readContactHeader, readProductHeader } from './header-reading.ts';
+import type { ContactConcept } from './header-words.ts';
+import {
+  booleanOf,
+  isEmail,
+  isMostly,
+  isPhone,
+  readAmount,
+  type SampledColumn,
+  sampleColumns,
+  shareOf,
+} from './sampled-column.ts';
+
+export type { MappingAnswers, MappingQuestion, ProposedColumn } from './guess.ts';
+export { MAPPING_QUESTIONS } from './guess.ts';
+
+/** The proposed mapping for a file of an unknown format, and the open questions. */
+export interface MappingProposal {
+  readonly imports: MappingSpec['import'];
+  /** All columns of the file, in their order. */
+  readonly columns: readonly ProposedColumn[];
+  /** How cells are read and rows become records, as sentences. */
+  readonly notes: readonly string[];
+  /** The open questions; empty when the mapping is complete. */
+  readonly questions: readonly MappingQuestion[];
+  /** Null while a question is open. */
+  readonly spec: MappingSpec | null;
+  /** Why each column is used, by its name in `spec.columns`. */
+  readonly evidence: Readonly<Record<string, string>>;
+}
+
+/** The fields that one column can fill, as answers name them (`column.FIELD`), with their labels. */
+export const COLUMN_FIELDS: Readonly<Record<MappingSpec['import'], Readonly<Record<string, string>>>> = {
+  products: {
+    title: 'Title',
+    price: 'Price',
+    was: 'Price before',
+    sale: 'Sale price',
+    currency: 'Currency',
+    sku: 'SKU',
+    quantity: 'Stock',
+    availability: 'Availability',
+    description: 'Description',
+    images: 'Image addresses',
+    category: 'Category',
+    subcategory: 'Subcategory',
+    weight: 'Weight',
+    url: 'Address (url)',
+    visible: 'Visible: yes or no',
+    hidden: 'Hidden: yes or no',
+  },
+  contacts: {
+    email: 'E-mail',
+    name: 'Name',
+    firstName: 'First name',
+    lastName: 'Last name',
+    phone: 'Phone',
+    mobile: 'Mobile phone',
+    companyName: 'Company',
+    address: 'Address',
+    houseNumber: 'House number',
+    zip: 'Postal code',
+    city: 'City',
+    state: 'State',
+    country: 'Country',
+    note: 'Note',
+    tags: 'Tags',
+    subscribed: 'Subscribed: yes or no',
+    unsubscribed: 'Unsubscribed: yes or no',
+  },
+};
+
+/** A file to guess a mapping for. */
+export interface FileToGuess {
+  readonly header: readonly string[];
+  /** The cells of the sampled rows. */
+  readonly rows: readonly (readonly string[])[];
+}
+
+/** A mapping of the workspace, or one that is shipped, which teaches nothing. */
+type EarlierMapping = Pick<MappingFile, 'name' | 'spec' | 'shipped'>;
+
+/**
+ * Proposes a mapping from the words of the headers, the sampled cells, and earlier mappings of the workspace with the
+ * same headers. Whatever is ambiguous becomes a question. UsageError for an answer that names no column, or that its
+ * question does not offer.
+ */
+export function proposeMapping(
+  imports: MappingSpec['import'],
+  { header, rows }: FileToGuess,
+  answers: MappingAnswers = {},
+  earlier: readonly EarlierMapping[] = [],
+): MappingProposal {
+  refuseUnknownFields(imports, answers);
+  const headings =
+    imports === 'products' && header.length > 2 ? headingsOf(rows) : new Set<readonly string[]>();
+  const clean = (cell: string) => (imports === 'contacts' ? (cleanContactCell(cell) ?? '') : cell);
+  const sampled = sampleColumns(
+    header,
+    rows.filter((row) => !headings.has(row)).map((row) => row.map(clean)),
+  );
+  const uses = earlierUses(earlier.filter(({ spec, shipped }) => !shipped && spec.import === imports));
+  switch (imports) {
+    case 'products': {
+      const guess = new Guess(sampled, readProductHeader, answers, uses);
+      const spec = draftProduct(guess, headings);
+      return { imports, ...resultOf(guess, spec && withShortRows(guess, spec, { header, rows })) };
+    }
+    case 'contacts': {
+      const guess = new Guess(sampled, readContactHeader, answers, uses);
+      return { imports, ...resultOf(guess, draftContact(guess)) };
+    }
+    default:
+      return imports satisfies never;
+  }
+}
+
+/**
+ * The headings between products. None if any row with a single text is something else: a text in a column that other rows
+ * rarely fill continues the row above it.
+ */
+function headingsOf(rows: readonly (readonly string[])[]): ReadonlySet<readonly string[]> {
+  const isFilled = (cell: string | undefined) => cell !== undefined && cell.trim() !== '';
+  const headings = new Set(rows.filter(isSectionHeading));
+  const others = rows.filter((row) => !headings.has(row));
+  const areHeadings = [...headings].every((row) => {
+    const [at = 0, ...merged] = row.flatMap((cell, index) => (isFilled(cell) ? [index] : []));
+    return merged.length > 0 || others.filter((other) => isFilled(other[at])).length > others.length * 0.8;
+  });
+  return areHeadings ? headings : new Set();
+}
+
+/** The mapping of a file all of whose rows lack the same last columns, which it does not use. */
+function withShortRows(
+  guess: ProductGuess,
+  spec: ProductMappingSpec,
+  { header, rows }: FileToGuess,
+): ProductMappingSpec {
+  const width = rows[0]?.length ?? header.length;
+  const isShort = width < header.length && rows.every(({ length }) => length === width);
+  if (!isShort || [...guess.used.values()].some(({ column }) => column.index >= width)) return spec;
+  guess.notes.push(`All rows have ${width} cells under ${header.length} headers: the last ones are blank.`);
+  return { ...spec, csv: { shortRows: 'pad' } };
+}
+
+function refuseUnknownFields(imports: MappingSpec['import'], answers: MappingAnswers): void {
+  const names = Object.keys(answers).flatMap((id) =>
+    id.startsWith('column.') ? [id.slice('column.'.length)] : [],
+  );
+  const fields = [...Object.keys(COLUMN_FIELDS[imports]), ...(imports === 'products' ? ['option'] : [])];
+  const unknown = names.find((name) => !fields.includes(name));
+  if (unknown === undefined) return;
+  throw new UsageError(`There is no field '${unknown}' of ${imports}${didYouMean(unknown, fields) || '.'}`, {
+    hint: `Fields: ${fields.join(', ')}.`,
+  });
+}
+
+function resultOf<Concept extends string>(guess: Guess<Concept>, spec: MappingSpec | undefined) {
+  return {
+    columns: guess.proposed(),
+    notes: [...new Set(guess.notes)],
+    questions: guess.questions,
+    spec: guess.questions.length > 0 ? null : (spec ?? null),
+    evidence: Object.fromEntries([...guess.used].map(([name, { evidence }]) => [name, evidence])),
+  };
+}
+
+/** A column whose header and values are understood, with the label of the field that it could fill. */
+export interface UnderstoodColumn {
+  readonly header: string;
+  readonly field: string;
+}
+
+/** The columns that a proposal uses, and those called a field of which it asks which one fills it. */
+export function understoodColumns(
+  imports: MappingSpec['import'],
+  file: FileToGuess,
+): { readonly used: readonly UnderstoodColumn[]; readonly asked: readonly UnderstoodColumn[] } {
+  const { columns, questions } = proposeMapping(imports, file);
+  const labelled = (header: string, field: string) => ({
+    header,
+    field: COLUMN_FIELDS[imports][field] ?? field,
+  });
+  const isCalled = new Set(
+    columns.flatMap(({ header, alternatives }) => (alternatives.length > 0 ? [header] : [])),
+  );
+  return {
+    used: columns.flatMap(({ header, field }) => (field === null ? [] : [labelled(header, field)])),
+    asked: questions.flatMap(({ id, answers }) =>
+      answers
+        .filter(({ value }) => id.startsWith('column.') && isCalled.has(value))
+        .map(({ value }) => labelled(value, id.slice('column.'.length))),
+    ),
+  };
+}
+
+/**
+ * The row below a supposed header that is more probably the header: at least half of its cells are known header words, while
+ * the supposed one has hardly any. Undefined if there is none.
+ */
+export function headerBelow(header: readonly string[], rows: FileToGuess['rows']): number | undefined {
+  const known = (cells: readonly string[]) => {
+    const texts = [...new Set(cells.map((cell) => cell.trim()).filter((cell) => cell !== ''))];
+    const understood = texts.filter((text) =>
+      [...readProductHeader(text).meanings, ...readContactHeader(text).meanings].some(
+        ({ how }) => how === 'exact',
+      ),
+    );
+    return { count: understood.length, share: understood.length / Math.max(1, texts.length) };
+  };
+  const own = known(header).count;
+  const found = rows.slice(0, MAX_PREAMBLE_ROWS).findIndex((row) => {
+    const { count, share } = known(row);
+    return count >= 2 && share >= 0.5 && count > own * 2;
+  });
+  return found < 0 ? undefined : found;
+}
+
+const MAX_PREAMBLE_ROWS = 20;
+
+/** For each known header with characters beyond ASCII its languages, which help to detect the encoding of the file. */
+export function languagesOf(header: readonly string[]): readonly (readonly string[])[] {
+  return header
+    .filter((text) => /[^\p{ASCII}]/u.test(text) && /\p{L}/u.test(text))
+    .flatMap((text) => {
+      const meanings = [...readProductHeader(text).meanings, ...readContactHeader(text).meanings];
+      const languages = meanings.flatMap((meaning) => (meaning.how === 'exact' ? meaning.languages : []));
+      return languages.length === 0 ? [] : [languages];
+    });
+}
+
+/** Whether a file has products or contacts, by its headers and values; undefined if both are possible. */
+export function guessImport({ header, rows }: FileToGuess): MappingSpec['import'] | undefined {
+  const columns = sampleColumns(header, rows);
+  const isCalled = (column: SampledColumn, concept: 'price' | 'regular' | 'was' | 'sale' | 'cost') =>
+    readProductHeader(column.header).meanings.some((meaning) => meaning.concept === concept);
+  const hasPrice = columns.some(
+    (column) =>
+      (['price', 'regular', 'was', 'sale', 'cost'] as const).some((concept) => isCalled(column, concept)) &&
+      (column.values.length === 0 || shareOf(column, (value) => readAmount(value) !== undefined) > 0.5),
+  );
+  const hasEmail = columns.some((column) => shareOf(column, isEmail) > 0.5);
+  if (hasPrice !== hasEmail) return hasPrice ? 'products' : 'contacts';
+  if (hasPrice) return undefined;
+  const isOfProducts = (column: SampledColumn) =>
+    readProductHeader(column.header).meanings.some(({ concept }) =>
+      ['sku', 'gtin', 'quantity', 'image'].includes(concept),
+    );
+  const isMoney = (value: string) =>
+    readAmount(value)?.currency !== undefined || /^\d+[.,]\d{2}$/.test(value);
+  const hasMoney = columns.some((column) => shareOf(column, isMoney) > 0.5);
+  return hasMoney || columns.filter(isOfProducts).length > 1 ? 'products' : undefined;
+}
+
+/** The fields that earlier mappings read directly from a column, by its loosened header. */
+function earlierUses(mappings: readonly EarlierMapping[]): EarlierUse {
+  const uses = new Map<string, { readonly mapping: string; readonly field: string }>();
+  for (const { name, spec } of mappings) {
+    for (const [field, value] of fieldsOf(spec)) {
+      const column = columnOf(value);
+      const written = column === undefined ? undefined : spec.columns[column];
+      const headers = typeof written === 'object' && 'header' in written ? written.header : (written ?? []);
+      for (const header of typeof headers === 'string' ? [headers] : headers) {
+        if (!header.includes('{')) uses.set(loosened(header), { mapping: name, field });
+      }
+    }
+  }
+  return uses;
+}
+
+function fieldsOf(spec: MappingSpec): readonly (readonly [string, unknown])[] {
+  if (spec.import === 'contacts') return Object.entries(spec.contact);
+  const { product, variants } = spec;
+  const { pricing = {} } = variants;
+  return [
+    ['title', product.title],
+    ['description', product.description],
+    ['category', product.categories],
+    ['price', pricing.price ?? pricing.regular],
+    ['was', pricing.was],
+    ['sale', pricing.sale],
+    ['sku', variants.sku],
+    ['quantity', variants.quantity],
+    ['weight', variants.weight],
+  ];
+}
+
+/** The column that a value begins with. */
+function columnOf(value: unknown): string | undefined {
+  if (typeof value === 'string') return value;
+  if (Array.isArray(value)) return columnOf(value[0]);
+  if (typeof value !== 'object' || value === null) return undefined;
+  return 'value' in value ? columnOf(value.value) : undefined;
+}
+
+/** A mapping of contacts; undefined while a question is open. */
+function draftContact(guess: Guess<ContactConcept>): ContactMappingSpec | undefined {
+  const pick = (
+    field: ContactConcept,
+    what: string,
+    fits: (column: SampledColumn) => boolean = (column) => column.values.length > 0,
+    shown: (column: SampledColumn) => string = () => '',
+  ) =>
+    guess.pick({
+      field,
+      what,
+      concepts: [field],
+      fits,
+      shown,
+      isRequired: field === 'email',
+      prefer: ({ reading }) => (reading.qualifiers.number ?? 1) === 1 && reading.meanings.length === 1,
+    });
+  const emails = (column: SampledColumn) => isMostly(column, isEmail);
+  const shownEmails = (column: SampledColumn) => countedShare(column, isEmail, 'are e-mail addresses');
+  let email = pick('email', 'the e-mail address', emails, shownEmails);
+  if (email === undefined && guess.questions.length === 0) {
+    const [only, second] = guess.columns.filter((column) => column.header !== '' && emails(column));
+    if (only !== undefined && second === undefined && guess.given('email') === undefined) {
+      email = guess.claim('email', only, shownEmails(only), 'likely');
+    } else {
+      const candidates = guess.columns.filter((column) => shareOf(column, isEmail) > 0);
+      const reason = 'no header is called an e-mail address';
+      guess.askColumn('email', 'the e-mail address', candidates, reason, null);
+    }
+  }
+  const words = (column: SampledColumn) => isMostly(column, (value) => /\p{L}/u.test(value));
+  let first = pick('firstName', 'the first name', words);
+  let last = pick('lastName', 'the last name', words);
+  const name = pick('name', 'the name', words);
+  // Beside Apellidos, Nombre is the first name; beside Vorname, Name is the last name.
+  const other = first ?? last;
+  const isHalf = name?.cells.some((cell, row) => cell !== '' && !cell.includes(other?.cells[row] ?? ''));
+  if (name !== undefined && isHalf === true && (first === undefined) !== (last === undefined)) {
+    const field = first === undefined ? 'firstName' : 'lastName';
+    guess.claim(
+      field,
+      name,
+      `header is a name, beside the ${first === undefined ? 'last' : 'first'} name`,
+      'likely',
+    );
+    if (first === undefined) first = name;
+    else last = name;
+  }
+  const phones = (column: SampledColumn) => isMostly(column, isPhone);
+  const phone = pick('phone', 'the phone', phones);
+  const mobile = pick('mobile', 'the mobile phone', phones);
+  const address = pick('address', 'the address');
+  const house = pick('houseNumber', 'the house number');
+  const others = (['companyName', 'city', 'zip', 'state', 'country', 'note'] as const).map(
+    (field) => [field, pick(field, `the ${COLUMN_FIELDS.contacts[field]?.toLowerCase()}`)] as const,
+  );
+  askAddressParts(guess);
+  const tags = pick('tags', 'tags');
+  const isFlag = (value: string) => booleanOf(value) !== undefined;
+  const flags = (column: SampledColumn) => column.values.length > 0 && column.distinct <= MAX_FLAGS;
+  const shownFlags = (column: SampledColumn) => countedShare(column, isFlag, 'are yes or no');
+  const subscribed = pick('subscribed', 'whether the contact gets e-mails', flags, shownFlags);
+  const unsubscribed =
+    subscribed === undefined
+      ? pick('unsubscribed', 'whether the contact is unsubscribed', flags, shownFlags)
+      : undefined;
+  const flag = subscribed ?? unsubscribed;
+  const unclear = guess.free.filter(
+    ({ reading, ...column }) =>
+      reading.meanings.length === 0 && reading.mentions.has('subscribed') && flags(column),
+  );
+  if (flag === undefined && unclear.length > 0 && guess.answers['column.subscribed'] === undefined)
+    guess.askColumn('subscribed', 'whether the contact gets e-mails', unclear, 'their headers may say it');
+  const spellings = { yes: ['yes'], no: ['no'] };
+  const unknown = new Set(flag?.values.filter((value) => !isFlag(value)).map((value) => value.toLowerCase()));
+  if (flag !== undefined)
+    for (const word of unknown)
+      spellings[guess.askWord(word, flag, { yes: 'yes', no: 'no' }) === 'yes' ? 'yes' : 'no'].push(word);
+  if (email === undefined || guess.questions.length > 0) return undefined;
+  const use = <Made>(
+    field: string,
+    column: SampledColumn | undefined,
+    make: (name: string) => Made,
+  ): Made | undefined => (column === undefined ? undefined : make(guess.use(field, column)));
+  const same = (name: string) => name;
+  const list = (['|', ';', ','] as const).find((sign) => tags?.values.some((value) => value.includes(sign)));
+  const contact: ContactSpec = {
+    email: [guess.use('email', email), 'email'],
+    ...optional(
+      'name',
+      first !== undefined && last !== undefined
+        ? {
+            join: guess.languages.some((one) => one === 'Japanese' || one === 'Chinese')
+              ? [guess.use('lastName', last), guess.use('firstName', first)]
+              : [guess.use('firstName', first), guess.use('lastName', last)],
+          }
+        : use('name', name, same),
+    ),
+    ...optional('phone', firstOf([phone, mobile].flatMap((one) => use('phone', one, same) ?? []))),
+    ...optional(
+      'address',
+      use('address', address, (street): Value => {
+        return use('houseNumber', house, (number) => ({ join: [street, number] })) ?? street;
+      }),
+    ),
+    ...Object.fromEntries(
+      others.flatMap(([field, column]) => use(field, column, (name) => [[field, name] as const]) ?? []),
+    ),
+    ...optional(
+      'tags',
+      use('tags', tags, (column): Value => [column, { split: list ?? ';' }]),
+    ),
+    ...optional(
+      'subscribed',
+      use(
+        'subscribed',
+        subscribed,
+        (column): Flag => [column, unknown.size === 0 ? 'boolean' : { boolean: spellings }],
+      ) ??
+        use(
+          'unsubscribed',
+          unsubscribed,
+          (column): Flag => [column, { boolean: { yes: spellings.no, no: spellings.yes } }],
+        ),
+    ),
+  };
+  const required = [...guess.used].flatMap(([key, { column }]) =>
+    column.index === email.index ? [key] : [],
+  );
+  return { import: 'contacts', columns: guess.columnSpecs(), required, contact, tests: [] };
+}
+
+const ADDRESS_FIELDS = ['address', 'zip', 'city', 'state', 'country'] as const;
+
+/**
+ * Asks about columns of unknown names that may be a part of the address: without it, the store would keep the old part
+ * beside the new ones.
+ */
+function askAddressParts(guess: Guess<ContactConcept>): void {
+  const taken = guess.fields();
+  if (!ADDRESS_FIELDS.some((field) => taken.includes(field))) return;
+  const unknown = guess.free.filter(
+    ({ reading, values }) => reading.meanings.length === 0 && values.length > 0,
+  );
+  for (const field of ADDRESS_FIELDS.filter((one) => !taken.includes(one))) {
+    if (guess.given(field) !== undefined || guess.isAsked(field)) continue;
+    const candidates = unknown.filter(
+      (column) => column.reading.mentions.has(field) || (field === 'zip' && isMostly(column, isPostalCode)),
+    );
+    const what = `the ${COLUMN_FIELDS.contacts[field]?.toLowerCase()} of the address`;
+    if (candidates.length > 0)
+      guess.askColumn(
+        field,
+        what,
+        candidates,
+        'without it, the store keeps the old one beside the new address',
+      );
+  }
+}
+
+/** Whether a value is written as postal codes are: 10115, LS1 1AA, 00-950. */
+function isPostalCode(value: string): boolean {
+  return /^(?=(?:.*\d){2})[A-Z0-9]{2,5}(?:[ -][A-Z0-9]{2,4})?$/i.test(value);
+}
+
+/** A column of flags has no more different values. */
+const MAX_FLAGS = 4;
+
+function optional<Key extends string, T>(key: Key, value: T | undefined): Partial<Record<Key, T>> {
+  return value === undefined ? {} : ({ [key]: value } as Partial<Record<Key, T>>);
+}
+
+function firstOf(values: readonly string[]): Value | undefined {
+  const [only, second] = values;
+  return second === undefined ? only : { first: values };
+}

@@ -1,0 +1,309 @@
+import { spellingsOf } from '../../mapping/transforms/boolean.ts';
+import { currencyCode, weightUnit } from './header-words.ts';
+
+/** A column of a file, as far as rows were sampled. */
+export interface SampledColumn {
+  /** As in the file, trimmed; blank if the file has none. */
+  readonly header: string;
+  /** Counted from 0. */
+  readonly index: number;
+  /** Which of the columns with this header it is, from 1; 0 where the header is unique. */
+  readonly occurrence: number;
+  /** The cell of each sampled row, trimmed; '' for a blank one. */
+  readonly cells: readonly string[];
+  /** The cells that are not blank. */
+  readonly values: readonly string[];
+  readonly distinct: number;
+}
+
+/** The columns of a file. */
+export function sampleColumns(
+  header: readonly string[],
+  rows: readonly (readonly string[])[],
+): readonly SampledColumn[] {
+  const names = header.map((text) => text.replace(/^[\s\ufeff]+|[\s\ufeff]+$/g, ''));
+  return names.map((name, index) => {
+    const cells = rows.map((row) => (row[index] ?? '').trim());
+    const values = cells.filter((cell) => cell !== '');
+    const repeats = names.filter((other) => other === name).length > 1;
+    const occurrence = repeats ? names.slice(0, index + 1).filter((other) => other === name).length : 0;
+    return { header: name, index, occurrence, cells, values, distinct: new Set(values).size };
+  });
+}
+
+/** The share of the values that meet a test; 0 without values. */
+export function shareOf({ values }: SampledColumn, test: (value: string) => boolean): number {
+  return values.length === 0 ? 0 : values.filter(test).length / values.length;
+}
+
+/** Whether nearly all values meet a test: a column of amounts may have a few words, whose rows are rejected with a reason. */
+export function isMostly(column: SampledColumn, test: (value: string) => boolean): boolean {
+  return shareOf(column, test) >= 0.8;
+}
+
+/** An amount as a cell writes it. */
+export interface WrittenAmount {
+  /** The digits with their signs, without currency and words. */
+  readonly digits: string;
+  /** A code of ISO 4217: of a sign that several currencies have, the most usual one. */
+  readonly currency: string | undefined;
+  /** As the cell has it: a code or a sign. */
+  readonly currencyWord: string | undefined;
+  /** The word that makes it a lowest price: ab, from. */
+  readonly from: string | undefined;
+  /** Whether dashes stand for no cents: 12,-. */
+  readonly hasDashes: boolean;
+  /** Whether a footnote sign follows it. */
+  readonly hasMark: boolean;
+}
+
+const FROM =
+  /^(ab|from|starting at|starts at|desde|dès|dés|des|à partir de|a partir de|a partire da|partire da|da|od|от|vanaf|min\.?)\s+/iu;
+const FROM_BEHIND = /(?<!\s)\s*(〜|～|~|起|から|'?(?:den|dan) itibaren)$/iu;
+const MARK = /(?<!\s)\s*(?<!\*)\*+$/;
+const DASHES = /[.,]\s?[-–—]{1,2}(?=\s*(?:\p{Sc}|\p{L}|$))/u;
+const CURRENCY = /(?:\p{Sc}|\p{L}[\p{L}\p{Sc}.]{0,4}|R\$|A\$|C\$|US\$)/u.source;
+const AMOUNT = new RegExp(
+  `^(${CURRENCY})?\\s*(-?[0-9](?:[0-9.,'’ \u00a0\u2009\u202f]*[0-9])?)\\s*(${CURRENCY})?$`,
+  'u',
+);
+
+/** Reads an amount, with currency, `ab` and footnote sign; undefined for another text. */
+export function readAmount(value: string): WrittenAmount | undefined {
+  const text = value.normalize('NFKC').trim();
+  const from = FROM.exec(text)?.[1] ?? FROM_BEHIND.exec(text)?.[1];
+  let bare = text.replace(FROM, '').replace(FROM_BEHIND, '');
+  const hasMark = MARK.test(bare);
+  bare = bare.replace(MARK, '');
+  const hasDashes = DASHES.test(bare);
+  bare = bare.replace(DASHES, '');
+  const [, before, digits, behind] = AMOUNT.exec(bare) ?? [];
+  if (digits === undefined) return undefined;
+  const words = [before, behind].filter((word) => word !== undefined);
+  const codes = words.map((word) => currencyCode(word));
+  if (codes.includes(undefined)) return undefined;
+  return { digits, currency: codes.at(-1), currencyWord: words.at(-1), from, hasDashes, hasMark };
+}
+
+/** Texts in place of a price: the shop does not publish it. */
+const NO_PRICE: ReadonlySet<string> = new Set(
+  (
+    'on request|price on request|por|poa|p.o.a.|call|call for price|n/a|na|tba|tbd|tbc|-|–|—|--|auf anfrage|a.a.|preis auf anfrage|sur demande|nous consulter|' +
+    'a consultar|consultar|bajo pedido|su richiesta|sob consulta|op aanvraag|na zapytanie|na dotaz|по запросу|sorunuz|fiyat sorunuz|応相談|要問合せ|お問い合わせ|面议|電洽|询价'
+  ).split('|'),
+);
+
+/** Whether a text stands for a missing value: `on request`, `-`. */
+export function isMissingValue(value: string): boolean {
+  return NO_PRICE.has(value.toLowerCase());
+}
+
+/** The signs in the numbers of cells. */
+export interface NumberSigns {
+  /** Values that can be read only with a decimal point, or only with a decimal comma. */
+  readonly point: readonly string[];
+  readonly comma: readonly string[];
+  /** Values with three digits after their only sign: thousands or thousandths. */
+  readonly either: readonly string[];
+  /** How many numbers there are. */
+  readonly count: number;
+}
+
+/** Collects the signs of numbers; `digits` is without currency and words. */
+export function signsOf(numbers: readonly string[]): NumberSigns {
+  const signs = {
+    point: [] as string[],
+    comma: [] as string[],
+    either: [] as string[],
+    count: numbers.length,
+  };
+  for (const text of numbers) {
+    const evidence = decimalOf(text);
+    if (evidence !== undefined) signs[evidence].push(text);
+  }
+  return signs;
+}
+
+/** The decimal sign that a number shows; undefined if it has neither point nor comma. */
+function decimalOf(written: string): 'point' | 'comma' | 'either' | undefined {
+  const text = written.replace(/^-/, '');
+  const points = text.split('.').length - 1;
+  const commas = text.split(',').length - 1;
+  if (points === 0 && commas === 0) return undefined;
+  if (points > 0 && commas > 0) return text.lastIndexOf('.') > text.lastIndexOf(',') ? 'point' : 'comma';
+  const sign = points > 0 ? '.' : ',';
+  const asDecimal = sign === '.' ? 'point' : 'comma';
+  if (points + commas > 1) return sign === '.' ? 'comma' : 'point';
+  const [whole = '', fraction = ''] = text.split(sign);
+  const isGroup = fraction.length === 3 && /^[1-9]\d{0,2}$/.test(whole);
+  return isGroup ? 'either' : asDecimal;
+}
+
+const GTIN = /^(?:\d{8}|\d{12,14})$/;
+
+/** Whether a value is an EAN, UPC or other GTIN with a correct check digit. */
+export function isGtin(value: string): boolean {
+  if (!GTIN.test(value)) return false;
+  const digits = [...value].map(Number).reverse();
+  const sum = digits.slice(1).reduce((total, digit, index) => total + digit * (index % 2 === 0 ? 3 : 1), 0);
+  return (10 - (sum % 10)) % 10 === digits[0];
+}
+
+/** A code such as a SKU: short, with a digit or in capitals, without sentences. */
+export function isCode(value: string): boolean {
+  return (
+    value.length <= 40 &&
+    !value.includes('://') &&
+    /^[\p{L}\p{N}][\p{L}\p{N}\s._/#+:()-]*$/u.test(value) &&
+    (value.match(/\s/g)?.length ?? 0) <= 1 &&
+    (/\p{N}/u.test(value) || (/^\P{Ll}+$/u.test(value) && /^[\x20-\x7e]+$/.test(value) && !/\s/.test(value)))
+  );
+}
+
+const ADDRESS = /^(?:https?:)?\/\/[^\s/]+\.[^\s]+$/i;
+const ADDRESS_WITH_BLANKS =
+  /^(?:https?:)?\/\/[^\s/]+\/\S[^\n\t]*\.(?:jpe?g|png|webp|gif|avif|svg|bmp|tiff?|heic)(?:[?#]\S*)?$/i;
+const PICTURE = /\.(?:jpe?g|png|webp|gif|avif|svg|bmp|tiff?|heic)(?:[?#].*)?$/i;
+
+/** The addresses of a cell, and the text between them. */
+export function listedAddresses(value: string): readonly string[] {
+  return value
+    .split(/(?<![\s,;|])[\s,;|]+(?=(?:https?:)?\/\/)/i)
+    .map((one) => one.replace(/(?<![\s,;|])[\s,;|]+$/, ''));
+}
+
+/** Whether a cell holds web addresses only. That of a picture may have blanks, which are encoded. */
+export function isAddresses(value: string): boolean {
+  return listedAddresses(value).every((one) => ADDRESS.test(one) || ADDRESS_WITH_BLANKS.test(one));
+}
+
+/** Whether a cell has only web addresses, at least one with the extension of an image file. */
+export function isPictures(value: string): boolean {
+  return isAddresses(value) && listedAddresses(value).some((one) => PICTURE.test(one));
+}
+
+/** Whether a cell holds names of picture files, without their address. */
+export function isPictureFile(value: string): boolean {
+  return !isAddresses(value) && value.split(/[,;|\n]/).every((one) => PICTURE.test(one.trim()));
+}
+
+/** Whether a cell holds one e-mail address. */
+export function isEmail(value: string): boolean {
+  return /^[^\s@<>,;"]+@[^\s@<>,;"]+\.[^\s@<>,;"]+$/.test(value);
+}
+
+/** Whether a cell is a telephone number. */
+export function isPhone(value: string): boolean {
+  return (
+    /^[+(]?[\d\s()./+-]{6,22}(?:\s*(?:ext|x|dw)\.?\s*\d+)?$/i.test(value) &&
+    (value.match(/\d/g)?.length ?? 0) >= 6
+  );
+}
+
+/** Whether a cell holds HTML. */
+export function isHtml(value: string): boolean {
+  return /<\/?(?:p|br|div|span|ul|ol|li|b|strong|em|i|h[1-6]|table|a)\b[^<>]*>/i.test(value);
+}
+
+const YES: ReadonlySet<string> = new Set(spellingsOf('yes'));
+const NO: ReadonlySet<string> = new Set(spellingsOf('no'));
+
+/** What a yes/no word says; undefined for other words. */
+export function booleanOf(value: string): boolean | undefined {
+  const word = value.normalize('NFC').toLowerCase();
+  return YES.has(word) ? true : NO.has(word) ? false : undefined;
+}
+
+/** Words for available and for unavailable, in lower case. */
+const AVAILABLE: ReadonlySet<string> = new Set(
+  (
+    'in stock|instock|in_stock|available|yes|auf lager|lagernd|verfügbar|vorrätig|sofort lieferbar|lieferbar|sofort verfügbar|am lager|en stock|disponible|dispo|' +
+    'en existencia|hay existencias|disponibile|in magazzino|em estoque|em stock|disponível|op voorraad|leverbaar|beschikbaar|dostępny|dostępne|dostępna|na stanie|w magazynie|' +
+    'skladem|na skladě|dostupné|в наличии|есть|есть в наличии|на складе|stokta|stokta var|mevcut|var|在庫あり|あり|有|有货|有貨|现货|現貨|有库存|在庫有り|in voorraad'
+  ).split('|'),
+);
+const SOLD_OUT: ReadonlySet<string> = new Set(
+  (
+    'out of stock|outofstock|out_of_stock|sold out|soldout|unavailable|not available|discontinued|ausverkauft|nicht auf lager|nicht verfügbar|nicht lieferbar|nicht vorrätig|vergriffen|' +
+    'rupture|rupture de stock|en rupture|épuisé|indisponible|agotado|sin existencias|sin stock|no disponible|esaurito|non disponibile|terminato|esgotado|indisponível|sem estoque|sem stock|' +
+    'uitverkocht|niet op voorraad|niet leverbaar|niedostępny|niedostępne|brak|brak na stanie|wyprzedany|wyprzedane|vyprodáno|není skladem|nedostupné|нет в наличии|нет|отсутствует|распродано|' +
+    'закончился|stokta yok|tükendi|yok|在庫なし|在庫切れ|売り切れ|なし|無|无货|缺货|缺貨|售罄|無貨|没货|完売'
+  ).split('|'),
+);
+
+/** Whether words say that a product is available; undefined for other words. */
+export function availabilityOf(value: string): boolean | undefined {
+  const word = value.toLowerCase().replace(/[.!]$/, '');
+  return AVAILABLE.has(word) ? true : SOLD_OUT.has(word) ? false : undefined;
+}
+
+/** Words for shown and for hidden, in lower case. */
+const SHOWN: ReadonlySet<string> = new Set(
+  (
+    'active|visible|publish|published|enabled|online|live|show|shown|public|aktiv|sichtbar|veröffentlicht|veröffentlichen|actif|publié|publiée|publier|en ligne|activo|publicado|publicada|publicar|visibile|attivo|pubblicato|pubblicata|pubblica|ativo|visível|' +
+    'actief|zichtbaar|gepubliceerd|publiceren|aktywny|widoczny|opublikowany|opublikowane|opublikuj|aktywne|aktivní|viditelný|zveřejněno|publikováno|publikovat|активен|активный|опубликован|опубликовано|опубликовать|виден|' +
+    'aktif|görünür|yayında|yayınlandı|yayınla|公開|表示|公開中|公開済み|表示する|する|上架|启用|在售|发布|已发布|發佈|已發佈'
+  ).split('|'),
+);
+const NOT_SHOWN: ReadonlySet<string> = new Set(
+  (
+    'inactive|hidden|unpublished|disabled|offline|draft|auto-draft|archived|hide|private|pending|pending review|scheduled|future|trash|unlisted|inaktiv|versteckt|ausgeblendet|entwurf|ausstehend|geplant|privat|inactif|masqué|brouillon|en attente|privé|hors ligne|' +
+    'inactivo|oculto|borrador|pendiente|privado|inattivo|nascosto|bozza|in attesa|privato|inativo|rascunho|pendente|inactief|verborgen|concept|in afwachting|nieaktywny|ukryty|szkic|oczekujący|prywatny|nieaktywne|' +
+    'neaktivní|skrytý|koncept|čeká na schválení|soukromý|неактивен|неактивный|скрыт|черновик|на утверждении|pasif|gizli|taslak|beklemede|非公開|非表示|表示しない|しない|下書き|レビュー待ち|下架|停用|隐藏|草稿|待审核'
+  ).split('|'),
+);
+
+/** Whether words say that a product is shown; undefined for other words. */
+export function visibilityOf(value: string): boolean | undefined {
+  const word = value.toLowerCase();
+  return SHOWN.has(word) ? true : NOT_SHOWN.has(word) ? false : booleanOf(value);
+}
+
+/** A number of pieces as a cell writes it. */
+export interface WrittenCount {
+  readonly digits: string;
+  /** The word for pieces after it. */
+  readonly unit: string;
+  /** Whether it is only a lower bound: `>10`, `10+`. */
+  readonly isAtLeast: boolean;
+}
+
+const PIECES =
+  'stk|stck|stück|st|pcs|pc|pieces|piece|units|unit|ea|each|pièces|pces|uds|ud|unidades|pezzi|pz|stuks|szt|sztuk|ks|kusů|шт|штук|adet|ad|個|点|件|个';
+const COUNT = new RegExp(
+  `^([>≥]|über|over|mehr als|plus de|más de|ponad|více než|více jak|более|больше)?\\s*(-?\\d[\\d.,' ]*?)\\s*(\\+)?\\s*(${PIECES})?\\.?\\s*(\\+)?$`,
+  'iu',
+);
+
+/** Reads a number of pieces; undefined for another text. */
+export function readCount(value: string): WrittenCount | undefined {
+  const [, above, digits, plus, unit = '', plusBehind] = COUNT.exec(value.normalize('NFKC')) ?? [];
+  if (digits === undefined) return undefined;
+  return {
+    digits: digits.trim(),
+    unit,
+    isAtLeast: [above, plus, plusBehind].some((sign) => sign !== undefined),
+  };
+}
+
+/** A weight as a cell writes it. */
+export interface WrittenWeight {
+  readonly digits: string;
+  /** As in the cell; '' for none. */
+  readonly unitWord: string;
+}
+
+/** Reads a weight with or without its unit; undefined for what is none. */
+export function readWeight(value: string): WrittenWeight | undefined {
+  const [, digits, unitWord = ''] = /^(\d[\d.,]*)\s*(\p{L}+)?\.?$/u.exec(value.normalize('NFKC')) ?? [];
+  if (digits === undefined || (unitWord !== '' && weightUnit(unitWord) === undefined)) return undefined;
+  return { digits, unitWord };
+}
+
+/** Whether a column holds words: neither amounts nor addresses. */
+export function isText(column: SampledColumn): boolean {
+  return (
+    isMostly(column, (value) => /\p{L}/u.test(value) && !isEmail(value) && !isAddresses(value)) &&
+    isMostly(column, (value) => readAmount(value) === undefined)
+  );
+}

@@ -1,0 +1,540 @@
+import { realpath } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { isolatedResult, SMALL_INPUT_BYTES } from '../isolation/run-isolated.ts';
+import {
+  type CompiledMapping,
+  CurrencyWatch,
+  compileMapping,
+  lookupsOfStoreLists,
+} from '../mapping/compile-mapping.ts';
+import { storeListsTable } from '../mapping/lookup-table.ts';
+import { mapTables } from '../mapping/map-tables.ts';
+import { type MappingSpec, updateMatch } from '../mapping/spec/mapping-spec.ts';
+import { leavesOf, type Mapped, type TracedField } from '../model/mapped-record.ts';
+import type { Reason } from '../model/reason.ts';
+import { expandBraces, type FilePlace } from '../model/remote-address.ts';
+import { type Dialect, delimiterName, isSheet, type Row, type TablePlaces } from '../model/row.ts';
+import {
+  DelimiterError,
+  EncodingError,
+  explainError,
+  HeaderRowError,
+  MappingError,
+  SourceError,
+  StoreferryError,
+  TableChoiceError,
+  UsageError,
+} from '../model/storeferry-error.ts';
+import { stageSource } from '../source/stage-source.ts';
+import { SampleFolder } from '../state/artifacts.ts';
+import { type AllowedPath, allowedPath, type FileAccess } from '../state/file-access.ts';
+import { type CsvOptions, type CsvTable, readCsv } from '../tables/csv/read-csv.ts';
+import { openTable, variantsWithin } from '../tables/open-table.ts';
+import { counted, listed } from '../text/printable.ts';
+import {
+  type FileToGuess,
+  headerBelow,
+  type MappingAnswers,
+  type MappingProposal,
+  proposeMapping,
+} from './guess/propose-mapping.ts';
+import { type MappingCandidate, type RecognisedFile, recogniseFile } from './guess-mapping.ts';
+
+/** What a file contains when it is read like an import. */
+export interface SourceLook {
+  /** The files in it: one, or those of a zip. */
+  readonly files: readonly string[];
+  /** All following values are those of the first file. */
+  readonly header: readonly string[];
+  readonly dialect: Dialect;
+  /** Set where the file is no CSV. */
+  readonly places: TablePlaces | undefined;
+  /** The first rows. */
+  readonly rows: readonly Row[];
+  /** The number of rows; null if the file is too large to be read completely for this. */
+  readonly rowCount: number | null;
+}
+
+/** Files up to this size are read completely first; of a larger file only the beginning. */
+const SAMPLE_BYTES = 32 * 1024 * 1024;
+/** Enough to see how values are written; of a larger file a run refuses later rows that are written otherwise. */
+const ROWS_KEPT = 5000;
+
+export interface LookOptions extends Omit<CsvOptions, 'name' | 'file' | 'limits' | 'blockBytes'> {
+  readonly sheet?: string | number | undefined;
+  readonly records?: string | undefined;
+  readonly sampleBytes?: number | undefined;
+  /** Refuses variants within records, unless `records` names them: their values would share cells. */
+  readonly refuseNested?: boolean | undefined;
+  /** For the path of a job: what it may read. Otherwise the user has typed the path, and may read its target. */
+  readonly access?: FileAccess | undefined;
+  /** Ends a download. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * Looks at a file (an absolute path, or a place on another machine) like an import: unpacks it, detects charset and
+ * delimiter, and reads the header and some rows. SourceError, CsvError or EncodingError for a file that an import would
+ * refuse. Writes nothing.
+ */
+export async function lookAtSource(
+  place: string | FilePlace,
+  options: LookOptions = {},
+): Promise<SourceLook> {
+  const { path, remote } = typeof place === 'string' ? { path: place } : place;
+  const { sampleBytes = SAMPLE_BYTES, sheet, records, refuseNested, signal, access, ...dialect } = options;
+  const real = path === undefined || access ? path : await realpath(path).catch(() => path);
+  const folder = new SampleFolder(sampleBytes);
+  const { files } = await stageSource(
+    { ...(real === undefined ? { remote } : { path: real }), sheet, records },
+    { workspaceDir: dirname(real ?? '/'), ...access, folder, signal },
+  );
+  const [first] = files;
+  if (first === undefined) throw new SourceError(`There is no file in ${remote?.location ?? path}.`);
+  const { cut } = folder.sampled(first.stored);
+  const { name } = first;
+  const bytes = await folder.read(first.stored);
+  using table: Omit<CsvTable, 'pieces'> & { readonly places?: TablePlaces } =
+    first.table === undefined
+      ? await readCsv(bytes, { ...dialect, name })
+      : await openTable(bytes, first.table, { name, file: 0, headerRow: dialect.headerRow });
+  if (table.doubt !== null) throw table.doubt;
+  const rows: Row[] = [];
+  for await (const batch of table.batches()) {
+    if (rows.length < ROWS_KEPT) rows.push(...batch.slice(0, ROWS_KEPT - rows.length));
+    // The sample of a larger file may end within a row.
+    if (cut) break;
+  }
+  if (refuseNested === true && records === undefined && table.places !== undefined && !isSheet(table.places))
+    refuseVariants(name, table.header, rows, table.places);
+  return {
+    files: files.map(({ name }) => name),
+    header: table.header,
+    dialect: table.dialect,
+    places: table.places,
+    rows,
+    rowCount: cut ? null : table.counts.rows,
+  };
+}
+
+/** The files that a page of the dashboard may read or name: those of the workspace, whatever the operator allows for jobs. */
+export function browserAccess(workspaceDir: string): FileAccess {
+  return { workspaceDir, workspaceOnly: true };
+}
+
+/**
+ * The real path that a visitor of the dashboard has chosen, its placeholders filled in, or the reason why it is refused. Of a
+ * glob every path that its braces stand for must be inside the workspace.
+ */
+export async function placeInWorkspace(path: string, workspaceDir: string): Promise<AllowedPath> {
+  const access = browserAccess(workspaceDir);
+  for (const one of expandBraces(path) ?? []) {
+    if (/^(?:[~\\]|[A-Za-z]:)/.test(one)) return { refused: 'leads outside the workspace', hint: '' };
+    const place = await allowedPath(one, access);
+    if ('refused' in place) return place;
+  }
+  return await allowedPath(path, access);
+}
+
+/** TableChoiceError if the records have lists of variants, which `records` must name to become rows. */
+function refuseVariants(
+  file: string,
+  header: readonly string[],
+  rows: readonly Row[],
+  { format, title }: TablePlaces,
+): void {
+  const list = variantsWithin(
+    header,
+    rows.map(({ cells }) => cells),
+  );
+  if (list === undefined) return;
+  const likely = `${title} > ${list}`.trim();
+  // Each line of JSON Lines is a record, whatever the path.
+  const whole = format === 'jsonl' ? [] : [{ value: title === '' ? '[]' : title, records: null }];
+  throw new TableChoiceError(`The records have several \`${list}\` each, whose values would share a cell.`, {
+    key: 'records',
+    place: { file },
+    hint: `Set \`records: '${likely}'\` in the source of the job to make a row of each.`,
+    candidates: [{ value: likely, records: null }, ...whole],
+    likely,
+  });
+}
+
+/**
+ * Looks at the file of a new job. TableChoiceError if its records have lists of variants; HeaderRowError also where a later row
+ * has more words that headers are known to have.
+ */
+export async function lookForNewJob(
+  place: string | FilePlace,
+  options: LookOptions = {},
+): Promise<SourceLook> {
+  const look = await lookAtSource(place, { ...options, refuseNested: true });
+  const { header, rows, files, places } = look;
+  if (options.headerRow !== undefined || (places !== undefined && !isSheet(places))) return look;
+  const below = headerBelow(header, fileToGuess(look).rows);
+  const row = below === undefined ? undefined : rows[below];
+  if (row === undefined) return look;
+  throw new HeaderRowError(
+    `The first row does not look like a header, and row ${row.line} does: ${listed(row.cells.filter((cell) => cell.trim() !== '').map((cell) => `'${cell}'`))}.`,
+    row.line,
+    { place: { file: files[0] ?? '', line: 1 } },
+  );
+}
+
+/** `prices.csv reads as CSV: 1,234 rows, 47 columns, separated by comma, utf-8.` */
+export function describeLook(
+  { files, header, places, dialect: { delimiter, encoding, bom }, rowCount }: SourceLook,
+  name: string,
+): string {
+  const parts = [
+    rowCount === null ? 'many rows' : counted(rowCount, 'row'),
+    counted(header.length, 'column'),
+    ...(places === undefined
+      ? [
+          `separated by ${delimiterName(delimiter) ?? delimiter}`,
+          `${encoding}${bom ? ' with byte order mark' : ''}`,
+        ]
+      : []),
+  ];
+  const several = files.length > 1 ? ` (the first of ${files.length} files in it)` : '';
+  return `${name} reads as ${formatWords(places)}: ${parts.join(', ')}${several}.`;
+}
+
+function formatWords(places: TablePlaces | undefined): string {
+  if (places === undefined) return 'CSV';
+  if (isSheet(places)) return `the sheet '${places.title}'`;
+  const format = places.format === 'jsonl' ? 'JSON Lines' : places.format.toUpperCase();
+  return places.title === '' ? format : `${format} with the records ${places.title}`;
+}
+
+const DISTINCTIVE_SHOWN = 4;
+
+/** The reasons for this mapping, other mappings that fit, or why none fits. */
+export function explainGuess({ guess: { fitting, near }, best, lost }: RecognisedFile): string[] {
+  const lines: string[] = [];
+  if (best !== undefined) {
+    const { name, used, headers, distinctive } = best;
+    const examples = listed(distinctive.slice(0, DISTINCTIVE_SHOWN).map((text) => `'${text}'`));
+    const own =
+      distinctive.length === 0 ? '' : `, ${distinctive.length} of which no other format has (${examples})`;
+    lines.push(`Recognised as ${name}: this mapping knows ${used.length} of the ${headers} columns${own}.`);
+  }
+  const others = fitting.filter((fit) => fit !== best);
+  if (others.length > 0) {
+    const names = listed(
+      others.map(({ name, used, headers }) => `${name} (${used.length} of ${headers} columns)`),
+    );
+    const unsure = others.length === 1 ? 'A possible mapping is' : 'Several mappings are possible:';
+    lines.push(best === undefined ? `${unsure} ${names}.` : `Other mappings that fit: ${names}.`);
+    if (best === undefined)
+      for (const { name } of others) {
+        const columns = (lost.get(name) ?? []).map(({ header, field }) => `'${header}' (${field})`);
+        if (columns.length > 0) lines.push(`  ${name} would leave out ${listed(columns)}.`);
+      }
+  }
+  const [nearest] = near;
+  if (fitting.length === 0) {
+    lines.push(
+      nearest === undefined || nearest.used.length < 2
+        ? 'No known format has these columns.'
+        : `No mapping fits its columns. The nearest is ${nearest.name}, but ${nearest.obstacle}.`,
+    );
+  }
+  return lines;
+}
+
+/** The rows of a look, to guess a mapping by. */
+export function fileToGuess({ header, rows }: SourceLook): FileToGuess {
+  return { header, rows: rows.map(({ cells }) => cells) };
+}
+
+/** What a person must say before a file can be read. */
+export interface ReadingQuestion {
+  /** The key of a source that says it. */
+  readonly key: 'sheet' | 'records' | 'headerRow' | 'encoding' | 'delimiter';
+  readonly text: string;
+  readonly error: StoreferryError;
+  readonly choices: readonly {
+    readonly value: string;
+    readonly name: string;
+    readonly note?: string | undefined;
+  }[];
+  /** The choice that is meant most probably; undefined where none stands out. */
+  readonly likely?: string | undefined;
+}
+
+/** The question whose answer resolves an error of `lookAtSource`; undefined for errors that no answer resolves. */
+export function readingQuestion(error: unknown): ReadingQuestion | undefined {
+  if (error instanceof EncodingError && error.candidates.length > 0) {
+    const { words } = error;
+    const choices = error.candidates.map((value) => {
+      const word = words.get(value);
+      return { value, name: value, note: word && `a word in it: ${word}` };
+    });
+    return { key: 'encoding', text: 'Which charset is it in?', error, choices };
+  }
+  if (error instanceof DelimiterError) {
+    const choices = error.candidates.map((value) => ({ value, name: delimiterName(value) ?? value }));
+    return { key: 'delimiter', text: 'What separates the columns?', error, choices };
+  }
+  if (error instanceof TableChoiceError && error.candidates.length > 0) {
+    const { key, candidates, likely } = error;
+    const text = key === 'sheet' ? 'Which sheet?' : 'Which path leads to the records?';
+    const choices = candidates.map(({ value, records }) => ({
+      value,
+      name: value,
+      note: records === null ? undefined : `${records} times`,
+    }));
+    return { key, text, error, choices, likely };
+  }
+  if (error instanceof HeaderRowError) {
+    const likely = String(error.headerRow);
+    const first = String(error.place?.line ?? 1);
+    const choices = [likely, first].map((value) => ({ value, name: `row ${value}` }));
+    return { key: 'headerRow', text: 'Which row is the header?', error, choices, likely };
+  }
+  return undefined;
+}
+
+/** What the first records of a source become. */
+export interface SourcePreview {
+  readonly records: readonly PreviewedRecord[];
+  /** Of all rows that were looked at. */
+  readonly counts: Readonly<Record<Mapped['kind'], number>>;
+  /** Of records after the first ones, the first that are rejected. */
+  readonly rejected: readonly PreviewedRecord[];
+  /** What the prices of all rows named. */
+  readonly currencies: Pick<CurrencyWatch, 'words' | 'isMixed' | 'found'>;
+}
+
+/** A record with its request body, or why there is none. */
+export interface PreviewedRecord {
+  readonly key: string | null;
+  readonly kind: Mapped['kind'];
+  /** The line of its first row. */
+  readonly line: number;
+  /** The values of the request body. */
+  readonly fields: readonly Pick<TracedField, 'path' | 'value'>[];
+  readonly reason: Reason | null;
+  /** The text of the cell that the reason names. */
+  readonly cell: string | undefined;
+}
+
+const RECORDS_SHOWN = 20;
+const REJECTED_SHOWN = 5;
+
+/** What a preview depends on besides the file and its mapping. */
+interface PreviewOptions {
+  readonly params: Readonly<Record<string, string>>;
+  readonly weightUnit: 'kg' | 'g' | 'lb' | 'oz';
+  /** What the store sells in. */
+  readonly currency?: string | undefined;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+}
+
+/**
+ * Maps the rows of a look, as a plan would. Contacts without an id in the source get one, because the crosswalk is read by
+ * a plan only. MappingError if the mapping does not fit the file, or reads other tables.
+ */
+export async function previewSource(
+  { header, rows }: SourceLook,
+  spec: MappingSpec,
+  options: PreviewOptions,
+): Promise<SourcePreview & { readonly currencies: CurrencyWatch }> {
+  const currencies = new CurrencyWatch({ store: options.currency });
+  const mapping = compileForPreview(spec, options, currencies);
+  const counts = { record: 0, rejected: 0, skipped: 0 };
+  const records: PreviewedRecord[] = [];
+  const rejected: PreviewedRecord[] = [];
+  const byLine = new Map(rows.map((row) => [row.line, row]));
+  const shown = (mapped: Mapped) => previewed(mapped, header, byLine);
+  for await (const batch of mapTables(mapping, [{ header, file: 0, batches: onlyBatch(rows) }])) {
+    for (const mapped of batch) {
+      counts[mapped.kind]++;
+      if (records.length < RECORDS_SHOWN) records.push(shown(mapped));
+      else if (mapped.kind === 'rejected' && rejected.length < REJECTED_SHOWN) rejected.push(shown(mapped));
+    }
+  }
+  return { records, counts, rejected, currencies };
+}
+
+/** What is chosen about the import of a file that no job reads yet; undefined where it is to be guessed. */
+interface GuessRequest extends PreviewOptions {
+  readonly look: SourceLook;
+  readonly known: readonly MappingCandidate[];
+  /** The name of a known mapping, or null for a new one. */
+  readonly mapping: string | null | undefined;
+  readonly imports: MappingSpec['import'] | undefined;
+  readonly answers: MappingAnswers;
+}
+
+/** How a file may be imported, and what its first records become. */
+export interface SourceGuess {
+  readonly recognised: RecognisedFile;
+  /** Undefined while it is not clear what the file holds. */
+  readonly imports: MappingSpec['import'] | undefined;
+  /** The name of a known mapping, or null for one that is proposed for the file. */
+  readonly mapping: string | null;
+  readonly proposal: MappingProposal | undefined;
+  /** Why the answers cannot be followed: the proposal is made without them. */
+  readonly refused: string | null;
+  /** Undefined while a question is open. */
+  readonly spec: MappingSpec | undefined;
+  /** Those that the mapping has. */
+  readonly params: Readonly<Record<string, string>>;
+  /** A sentence where the records cannot be shown. */
+  readonly preview: SourcePreview | string | undefined;
+}
+
+/** Guesses what was not chosen, and maps the rows of the look. */
+export async function guessSource(request: GuessRequest): Promise<SourceGuess> {
+  const { look, known, answers } = request;
+  const file = fileToGuess(look);
+  const recognised = recogniseFile(file, known);
+  const own = known.find(({ name }) => name === (request.mapping ?? recognised.best?.name));
+  const chosen = request.mapping === null ? undefined : own;
+  const imports = chosen?.spec.import ?? request.imports ?? recognised.imports;
+  const { proposal, refused } =
+    chosen !== undefined || imports === undefined
+      ? { proposal: undefined, refused: null }
+      : proposeOrRefuse((given) => proposeMapping(imports, file, given, known), answers);
+  const spec = chosen?.spec ?? proposal?.spec ?? undefined;
+  const params = Object.fromEntries(
+    Object.entries(request.params).filter(([name]) => Object.hasOwn(spec?.params ?? {}, name)),
+  );
+  const preview = spec && (await previewRecords(look, spec, { ...request, params }).catch(sentenceOfProblem));
+  return { recognised, imports, mapping: chosen?.name ?? null, proposal, refused, spec, params, preview };
+}
+
+/** The part of a preview that a thread can send. */
+export async function previewRecords(...given: Parameters<typeof previewSource>): Promise<SourcePreview> {
+  const { currencies, ...preview } = await previewSource(...given);
+  const { words, isMixed, found } = currencies;
+  return { ...preview, currencies: { words, isMixed, found } };
+}
+
+function proposeOrRefuse(
+  propose: (answers: MappingAnswers) => MappingProposal,
+  answers: MappingAnswers,
+): { readonly proposal: MappingProposal; readonly refused: string | null } {
+  try {
+    return { proposal: propose(answers), refused: null };
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    return { proposal: propose({}), refused: explainError(error) };
+  }
+}
+
+function sentenceOfProblem(error: unknown): string {
+  if (error instanceof StoreferryError) return explainError(error);
+  throw error;
+}
+
+/** What guess-thread.ts can do. */
+export type GuessTask =
+  | { readonly kind: 'guess'; readonly request: GuessRequest }
+  | {
+      readonly kind: 'preview';
+      readonly look: SourceLook;
+      readonly spec: MappingSpec;
+      readonly options: PreviewOptions;
+    };
+
+/** The same as `guessSource`; for a larger look in a thread. SourceError where it takes too much time or memory. */
+export async function guessIsolated(request: GuessRequest, signal: AbortSignal): Promise<SourceGuess> {
+  const known = request.known.map(({ name, spec, shipped }) => ({ name, spec, shipped }));
+  if (isSmall(request.look)) return await guessSource(request);
+  return await inThread({ kind: 'guess', request: { ...request, known } }, request.look, signal);
+}
+
+/** The same as `previewRecords`; for a larger look in a thread. SourceError where it takes too much time or memory. */
+export async function previewIsolated(
+  look: SourceLook,
+  spec: MappingSpec,
+  options: PreviewOptions,
+  signal: AbortSignal,
+): Promise<SourcePreview> {
+  if (isSmall(look)) return await previewRecords(look, spec, options);
+  return await inThread({ kind: 'preview', look, spec, options }, look, signal);
+}
+
+function isSmall({ header, rows }: SourceLook): boolean {
+  let size = header.join('').length;
+  return rows.every(({ cells }) => {
+    for (const cell of cells) size += cell.length + 1;
+    return size <= SMALL_INPUT_BYTES;
+  });
+}
+
+const CPU_MS = 20_000;
+const HEAP_MIB = 512;
+
+async function inThread<Result>(
+  task: GuessTask,
+  { files }: SourceLook,
+  signal: AbortSignal,
+): Promise<Result> {
+  return await isolatedResult<Result>(['guess-thread', import.meta.url], task, {
+    cpuMs: CPU_MS,
+    heapMib: HEAP_MIB,
+    signal,
+    refused: (beyond) =>
+      new SourceError(
+        `The columns and first rows of the file take more than ${beyond} to examine, far more than those of an ordinary file.`,
+        {
+          place: { file: files[0] ?? '' },
+          hint: 'Check whether it is the right file. If it is, write its mapping by hand (docs/mappings.md).',
+        },
+      ),
+  });
+}
+
+async function* onlyBatch(rows: readonly Row[]) {
+  yield rows;
+}
+
+function compileForPreview(
+  spec: MappingSpec,
+  { params, weightUnit, now }: PreviewOptions,
+  currencies: CurrencyWatch,
+): CompiledMapping {
+  const others = Object.entries(spec.lookups ?? {}).filter(([, { of }]) => of === undefined);
+  if (others.length > 0) {
+    throw new MappingError(
+      `The mapping reads ${counted(others.length, 'other table')}, which only a plan reads: plan the job to see its records.`,
+    );
+  }
+  const lookups = new Map(
+    lookupsOfStoreLists(spec, params).map(({ name, match }) => [name, storeListsTable([], match)] as const),
+  );
+  const crosswalk =
+    spec.import === 'contacts' && spec.contact.id === undefined
+      ? { match: 'email', file: 'the crosswalk', find: () => 1 }
+      : undefined;
+  return compileMapping(spec, {
+    match: updateMatch(spec),
+    params,
+    lookups,
+    weightUnit,
+    now,
+    crosswalk,
+    currencies,
+  });
+}
+
+function previewed(
+  mapped: Mapped,
+  header: readonly string[],
+  byLine: ReadonlyMap<number, Row>,
+): PreviewedRecord {
+  const { kind, key, spans } = mapped;
+  const line = spans[0]?.from ?? 0;
+  if (mapped.kind === 'record') {
+    return { key, kind, line, fields: leavesOf(mapped.body), reason: null, cell: undefined };
+  }
+  const { reason } = mapped;
+  const column = reason.column === undefined ? -1 : header.indexOf(reason.column);
+  const cell = byLine.get(reason.line ?? line)?.cells[column];
+  return { key, kind, line, fields: [], reason, cell };
+}

@@ -1,0 +1,146 @@
+import { isUtf8 } from 'node:buffer';
+import { LEGACY_ENCODINGS } from '../../model/row.ts';
+import { CsvError, type EncodingCandidate, EncodingError } from '../../model/storeferry-error.ts';
+import { rankEncodings } from './rank-encodings.ts';
+import { columnOf, lineAt } from './scan-rows.ts';
+
+/** With this many valid multi-byte characters the file cannot be UTF-8 by chance. */
+const CERTAINLY_UTF8 = 8;
+
+const CANDIDATES_SHOWN = 3;
+
+/** The encoding of a file, and whether it comes from a byte order mark. */
+export interface Charset {
+  readonly encoding: string;
+  readonly bom: boolean;
+}
+
+/**
+ * The encoding by the design's rule: the byte order mark, else the one the job names, else UTF-8, which is then checked
+ * byte by byte. CsvError or EncodingError when the first bytes contradict it.
+ */
+export function decideCharset(file: string, sample: Uint8Array, named: string | undefined): Charset {
+  const canonical = named === undefined ? undefined : canonicalEncoding(named);
+  const mark = byteOrderMark(sample);
+  if (mark !== undefined) return { encoding: mark.encoding, bom: true };
+  if (canonical === undefined || canonical === 'utf-8') {
+    refuseUtf16(file, sample);
+    return { encoding: 'utf-8', bom: false };
+  }
+  if (!canonical.startsWith('utf-16') && utf8Characters(sample) >= CERTAINLY_UTF8) {
+    throw new CsvError(`The file is in UTF-8, but the job says it is in ${canonical}.`, {
+      place: { file },
+      hint: 'Remove `encoding` from the source of the job.',
+    });
+  }
+  return { encoding: canonical, bom: false };
+}
+
+/** The canonical name of an encoding; CsvError when Node.js cannot decode it. */
+function canonicalEncoding(label: string): string {
+  try {
+    return new TextDecoder(label).encoding;
+  } catch (cause) {
+    throw new CsvError(
+      `The encoding \`${label}\` is not supported. Supported are utf-8, utf-16le, utf-16be, ${LEGACY_ENCODINGS.join(', ')} and the other names of the WHATWG Encoding Standard.`,
+      {
+        cause,
+        hint: `Convert the file first, for example with \`iconv -f ${label} -t utf-8\`, and leave \`encoding\` out.`,
+      },
+    );
+  }
+}
+
+/** The encoding of a byte order mark, and its length. */
+interface ByteOrderMark {
+  readonly encoding: 'utf-8' | 'utf-16le' | 'utf-16be';
+  readonly length: number;
+}
+
+/** The byte order mark at the beginning. */
+export function byteOrderMark(bytes: Uint8Array): ByteOrderMark | undefined {
+  const [first, second, third] = bytes;
+  if (first === 0xef && second === 0xbb && third === 0xbf) return { encoding: 'utf-8', length: 3 };
+  if (first === 0xff && second === 0xfe) return { encoding: 'utf-16le', length: 2 };
+  if (first === 0xfe && second === 0xff) return { encoding: 'utf-16be', length: 2 };
+  return undefined;
+}
+
+/** UTF-16 of Latin text without a mark would pass as UTF-8 full of NUL characters. */
+function refuseUtf16(file: string, sample: Uint8Array): void {
+  let even = 0;
+  let odd = 0;
+  for (let at = sample.indexOf(0); at >= 0; at = sample.indexOf(0, at + 1)) {
+    if (at % 2 === 0) even += 1;
+    else odd += 1;
+  }
+  if (even + odd === 0 || (even + odd) * 4 < sample.length || (even > 0 && odd > 0)) return;
+  const encoding = odd > 0 ? 'utf-16le' : 'utf-16be';
+  throw new EncodingError(
+    `The file looks like ${encoding} without a byte order mark.`,
+    [{ encoding, word: beginning(sample, encoding) }],
+    {
+      place: { file, line: 1 },
+      hint: `Set \`encoding: ${encoding}\` in the source of the job, or save the file as CSV UTF-8.`,
+    },
+  );
+}
+
+function beginning(sample: Uint8Array, encoding: string): string {
+  const text = new TextDecoder(encoding).decode(sample.subarray(0, 64), { stream: true });
+  return /[\p{L}\p{N}]+/u.exec(text)?.[0] ?? '';
+}
+
+/** The number of non-ASCII characters if the bytes are UTF-8, perhaps cut within a character; else 0. */
+function utf8Characters(sample: Uint8Array): number {
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(sample, { stream: true });
+    return text.match(/[\u0080-\u{10ffff}]/gu)?.length ?? 0;
+  } catch {
+    return 0;
+  }
+}
+
+/** The error for bytes that are not UTF-8, with the place and the likely encodings. They start on `line`. */
+export function notUtf8(file: string, bytes: Uint8Array, line: number, offset: number): EncodingError {
+  const at = invalidUtf8At(bytes);
+  const candidates = rankEncodings(bytes);
+  const first = candidates[0]?.encoding;
+  const likely = (named: (candidate: EncodingCandidate) => string) =>
+    first === undefined
+      ? 'No usual encoding fits.'
+      : `It is likely one of: ${candidates.slice(0, CANDIDATES_SHOWN).map(named).join(', ')}.`;
+  const byte = `0x${(bytes[at] ?? 0).toString(16).toUpperCase().padStart(2, '0')}`;
+  const problem = `The file is not in UTF-8: byte ${byte} (byte ${offset + at + 1} of the file) is not part of a character.`;
+  return new EncodingError(
+    `${problem} ${likely(({ encoding, word }) => `${encoding} (there it reads ${word})`)}`,
+    candidates,
+    {
+      unquoted: `${problem} ${likely(({ encoding }) => encoding)}`,
+      place: { file, line: lineAt(bytes, 0, line, at), column: columnOf(bytes, at) },
+      hint:
+        first === undefined
+          ? 'Save the file as CSV UTF-8.'
+          : `Set \`encoding: ${first}\` in the source of the job, if that is what it is, or save the file as CSV UTF-8.`,
+    },
+  );
+}
+
+const REPLACEMENT = '\ufffd';
+const REPLACEMENT_BYTES = Buffer.from(REPLACEMENT);
+
+/** The offset of the first byte that is not part of a valid UTF-8 character, or -1. */
+function invalidUtf8At(bytes: Uint8Array): number {
+  if (isUtf8(bytes)) return -1;
+  const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);
+  let offset = 0;
+  for (let from = 0; ; ) {
+    const at = text.indexOf(REPLACEMENT, from);
+    offset += Buffer.byteLength(text.slice(from, at));
+    // The character may also stand in the file itself.
+    const end = offset + REPLACEMENT_BYTES.length;
+    if (!REPLACEMENT_BYTES.equals(bytes.subarray(offset, end))) return offset;
+    offset = end;
+    from = at + 1;
+  }
+}
