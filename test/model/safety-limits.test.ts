@@ -11,13 +11,19 @@ describe('every safety limit', () => {
   it.each(SAFETY_LIMIT_NAMES)('is documented, offered and explained: %s', (name) => {
     const limit = safetyLimit(name);
     expect(referenceMarkdown('job')).toContain(
-      `| \`safety.${name}\` | whole number or percentage, or \`off\` | \`${limit.default}\` | ${limit.description}`,
+      `- \`safety.${name}\` (whole number or percentage, or \`off\`; default \`${limit.default}\`): ${limit.description}`,
     );
     expect(TROUBLES).toContain(`| \`${name}\``);
     for (const imports of limit.resources) {
       const text = jobText({
-        ...{ name: 'nightly', imports, store: 'main', source: { path: 'a.csv' }, mapping: 'own' },
-        ...{ params: {}, paramValues: {}, timezone: 'UTC' },
+        name: 'nightly',
+        imports,
+        store: 'main',
+        source: { path: 'a.csv' },
+        mapping: 'own',
+        params: {},
+        paramValues: {},
+        timezone: 'UTC',
       });
       expect(text).toContain(`${name}: ${limit.default}`);
     }
