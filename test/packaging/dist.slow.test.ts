@@ -29,6 +29,7 @@ const CLONED = [
     'package-lock.json',
     'tsconfig.json',
     'rolldown.config.ts',
+    'packed-manifest.ts',
     '.npmrc',
     'README.md',
     'LICENSE',
@@ -162,12 +163,31 @@ describe('what `npm pack` makes of a fresh clone, installed by itself', {
     const bytes = files.map((file) => statSync(file)).reduce((sum, stat) => sum + stat.blocks * 512, 0);
     expect(bytes / 1024 ** 2).toBeLessThan(MOST_MIB);
     expect(files.filter((name) => /\.ts$|node_modules.*node_modules/.test(name))).toEqual([]);
-    expect(packageJson).not.toHaveProperty('dependencies');
     const licenses = await readFile(join(installed, 'dist', 'LICENSES.txt'), 'utf8');
     for (const name of ['zod', 'bullmq', '@aws-sdk/client-s3', 'ssh2', '@bull-board/ui', 'sanitize-html']) {
       expect(licenses).toMatch(new RegExp(`^${name} \\d+\\.\\S+ \\(\\S+\\)$`, 'm'));
     }
     expect(licenses.match(/Copyright \(c\)/gi)?.length).toBeGreaterThan(100);
+  });
+
+  it('names no package to fetch in its manifest, and lists those of package.json with its versions as bundled', async () => {
+    const packed = JSON.parse(await readFile(join(installed, 'package.json'), 'utf8'));
+    const { dependencies, devDependencies, overrides, ...rest } = packageJson;
+    expect(packed).toEqual(rest);
+    const { packages } = JSON.parse(await readFile(join(ROOT, 'package-lock.json'), 'utf8'));
+    const bom = bomSchema.parse(JSON.parse(await readFile(join(installed, 'dist', 'sbom.cdx.json'), 'utf8')));
+    const bundled = bom.components.map(
+      ({ group, name, version }) => `${group ? `${group}/` : ''}${name} ${version}`,
+    );
+    const wanted = Object.keys(dependencies).map(
+      (name) => `${name} ${packages[`node_modules/${name}`].version}`,
+    );
+    expect(bundled).toEqual(expect.arrayContaining(wanted));
+    // The clone is as it was.
+    expect(await readFile(join(folder, 'clone', 'package.json'), 'utf8')).toBe(
+      await readFile(join(ROOT, 'package.json'), 'utf8'),
+    );
+    expect(existsSync(join(folder, 'clone', '.package.json.kept'))).toBe(false);
   });
 
   it('runs a job and the demo from any folder', async () => {
