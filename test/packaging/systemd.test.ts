@@ -2,6 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
+import { COMMANDS } from '../../src/cli/commands.ts';
 import { blocksIn } from '../docs/document-blocks.ts';
 import { runProcess, succeeds } from '../support/processes.ts';
 
@@ -36,12 +37,25 @@ function startsWithin(time: number, content: string, endsAfter: number): { start
 }
 
 describe('the systemd units of docs/operation.md', () => {
-  it('are one without Redis, one for workers and one for the dashboard', () => {
-    expect(UNITS.map(({ name }) => name)).toEqual([
-      'storeferry.service',
-      'storeferry-worker.service',
-      'storeferry-dashboard.service',
-    ]);
+  it('are one, whose lines for a worker and a dashboard beside workers name commands that there are', async () => {
+    expect(UNITS.map(({ name }) => name)).toEqual(['storeferry.service']);
+    const [{ content } = { content: '' }] = UNITS;
+    const variants = [...content.matchAll(/^# .*: ((?:worker|dashboard)\b.*)$/gm)].map(
+      ([, line = '']) => line,
+    );
+    expect(variants).toHaveLength(2);
+    const started = [
+      settingsOf(content, 'Service')
+        .get('ExecStart')
+        ?.replace(/.* -C \S+ /, ''),
+      ...variants,
+    ];
+    for (const line of started) {
+      const [name = '', ...options] = (line ?? '').split(' ');
+      const load = COMMANDS.find((command) => command.name === name)?.load;
+      const known = Object.keys((await load?.())?.options ?? {}).map((key) => `--${key}`);
+      expect(known).toEqual(expect.arrayContaining(options.filter((word) => word.startsWith('--'))));
+    }
   });
 
   it('give up without these settings: a service that ends within two seconds since Redis is away', () => {
