@@ -120,7 +120,7 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
     // BullMQ uses the same Redis; `check --online` looks at it.
     'redis/redis-connection.ts',
   ],
-  sandbox: ['start-sandbox.ts'],
+  sandbox: ['start-sandbox.ts', 'profiles.ts'],
   cli: [],
   queue: [
     // What waits for workers, wherever it is; a worker, what it needs, and its log.

@@ -1,7 +1,8 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { z } from 'zod';
 import type { ContactTextField } from '../model/mapped-record.ts';
-import { textColumn } from './open-database.ts';
+import { numberColumn, textColumn } from './open-database.ts';
+import type { Profiles } from './profiles.ts';
 import { type Call, check, idOf, jsonOf, type Route, refuse } from './route.ts';
 
 const property = z.strictObject({ name: z.string(), value: z.string() });
@@ -21,7 +22,7 @@ export const contactBody = z.strictObject({
   subscriberLists: z.array(z.int()).nullable().optional(),
 });
 
-type ContactBody = z.infer<typeof contactBody>;
+export type ContactBody = z.infer<typeof contactBody>;
 
 /** A contact as it is answered: every field but `memberId`, which only members have. */
 export const contactAnswer = z.strictObject({
@@ -53,7 +54,7 @@ function textFields<Schema extends z.ZodType>(schema: Schema) {
 }
 
 /** storefront-api.md, section 4.2. */
-export function contactRoutes(contacts: ContactTable): Route[] {
+export function contactRoutes(contacts: ContactTable, profiles: Profiles): Route[] {
   return [
     {
       method: 'PUT',
@@ -67,6 +68,9 @@ export function contactRoutes(contacts: ContactTable): Route[] {
       handle(call: Call) {
         const body = check(contactBody, call.body, 'body');
         if ('message' in body) return refuse(422, body.message);
+        if (profiles.has('refuses-empty-put') && !Object.values(body.value).some(isFilled)) {
+          return refuse(422, 'body: expected a field that is not empty');
+        }
         const id = idOf(call);
         const json = id === undefined ? undefined : contacts.update(id, body.value);
         return json === undefined
@@ -82,11 +86,44 @@ export type ContactTable = ReturnType<typeof openContactTable>;
 
 const BATCH_SIZE = 500;
 
+const NO_CONTACT = {
+  email: '',
+  name: '',
+  phone: '',
+  note: '',
+  address: '',
+  city: '',
+  state: '',
+  zip: '',
+  country: '',
+  companyName: '',
+  properties: [],
+  tags: [],
+  subscribed: false,
+  subscriberLists: [],
+};
+
+function isFilled(value: unknown): boolean {
+  return (
+    value !== null && value !== undefined && value !== '' && !(Array.isArray(value) && value.length === 0)
+  );
+}
+
 /** Statements over the contacts of an open database. */
-export function openContactTable(database: DatabaseSync) {
+export function openContactTable(database: DatabaseSync, profiles: Profiles) {
   const byId = database.prepare('SELECT body FROM contacts WHERE id = ?');
   const update = database.prepare('UPDATE contacts SET body = ? WHERE id = ?');
   const page = database.prepare('SELECT body FROM contacts ORDER BY id LIMIT ? OFFSET ?');
+  const byEmail = database.prepare(
+    "SELECT id, body FROM contacts WHERE body ->> '$.email' = ? COLLATE NOCASE ORDER BY id",
+  );
+  const between = database.prepare(
+    "SELECT body FROM contacts WHERE body ->> '$.createdOn' BETWEEN ? AND ? ORDER BY id",
+  );
+  const insert = database.prepare(
+    'INSERT INTO contacts (id, body) SELECT coalesce(max(id), 1000) + 1, ? FROM contacts RETURNING id',
+  );
+  const remove = database.prepare('DELETE FROM contacts WHERE id = ?');
 
   return {
     /** The updated contact as JSON text; undefined when there is no such contact. */
@@ -94,10 +131,33 @@ export function openContactTable(database: DatabaseSync) {
       const row = byId.get(id);
       if (row === undefined) return undefined;
       const stored = contactAnswer.parse(JSON.parse(textColumn(row, 'body')));
-      const json = JSON.stringify(fillContact(stored, body));
+      const json = JSON.stringify(fillContact(stored, body, profiles.has('clears-lists')));
       update.run(json, id);
       return json;
     },
+    /** The contact as JSON text; undefined when there is none. */
+    read(id: number): string | undefined {
+      const row = byId.get(id);
+      return row === undefined ? undefined : textColumn(row, 'body');
+    },
+    /** The first contact with this e-mail address. */
+    findByEmail(email: string): { readonly id: number; readonly json: string } | undefined {
+      const row = byEmail.get(email);
+      return row === undefined ? undefined : { id: numberColumn(row, 'id'), json: textColumn(row, 'body') };
+    },
+    /** Contacts by id that were created in a period, in seconds; both ends belong to it. */
+    createdBetween: (from: number, to: number): string[] =>
+      between.all(from, to).map((row) => textColumn(row, 'body')),
+    /** Adds a contact; `now` in seconds. */
+    add(body: ContactBody, now: number): string {
+      const id = numberColumn(insert.get('{}') ?? {}, 'id');
+      const empty = contactAnswer.parse({ ...NO_CONTACT, id, createdOn: now });
+      const json = JSON.stringify(fillContact(empty, body));
+      update.run(json, id);
+      return json;
+    },
+    /** False when there is no such contact. */
+    remove: (id: number): boolean => remove.run(id).changes > 0,
     /** JSON texts of all contacts, by id, in batches. */
     *batches(): Iterable<readonly string[]> {
       for (let skip = 0; ; skip += BATCH_SIZE) {
@@ -111,24 +171,13 @@ export function openContactTable(database: DatabaseSync) {
 
 /**
  * The rule of storefront-api.md, section 4.2: only non-empty fields of the body are set; empty ones (`''`, `[]`,
- * `null`, absent) do not overwrite. `false` is not empty, and neither is a list that holds only the id 0.
+ * `null`, absent) do not overwrite. `false` is not empty, and neither is a list that holds only the id 0. A store with
+ * `clearsLists` takes an empty list as given.
  */
-export function fillContact(stored: ContactAnswer, sent: ContactBody): ContactAnswer {
-  return {
-    ...stored,
-    email: sent.email || stored.email,
-    name: sent.name || stored.name,
-    phone: sent.phone || stored.phone,
-    note: sent.note || stored.note,
-    address: sent.address || stored.address,
-    city: sent.city || stored.city,
-    state: sent.state || stored.state,
-    zip: sent.zip || stored.zip,
-    country: sent.country || stored.country,
-    companyName: sent.companyName || stored.companyName,
-    properties: sent.properties?.length ? sent.properties : stored.properties,
-    tags: sent.tags?.length ? sent.tags : stored.tags,
-    subscribed: sent.subscribed ?? stored.subscribed,
-    subscriberLists: sent.subscriberLists?.length ? sent.subscriberLists : stored.subscriberLists,
-  };
+export function fillContact(stored: ContactAnswer, sent: ContactBody, clearsLists = false): ContactAnswer {
+  const { id: _id, createdOn: _createdOn, memberId: _memberId, ...fields } = sent;
+  const set = Object.entries(fields).filter(
+    ([, value]) => isFilled(value) || (clearsLists && Array.isArray(value)),
+  );
+  return contactAnswer.parse({ ...stored, ...Object.fromEntries(set) });
 }

@@ -1,7 +1,8 @@
-import type { DatabaseSync } from 'node:sqlite';
+import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
 import { z } from 'zod';
 import { PRODUCT_TYPES } from '../model/mapped-record.ts';
 import { numberColumn, textColumn } from './open-database.ts';
+import type { Profiles } from './profiles.ts';
 import { answer, type Call, check, idOf, jsonOf, type Route, refuse } from './route.ts';
 
 const category = z.strictObject({
@@ -57,7 +58,31 @@ export const productBody = z.strictObject({
   file: z.string().optional(),
 });
 
-type ProductBody = z.infer<typeof productBody>;
+/** The body that stores with more than the document take: `null` where a figure does not apply, categories by id. */
+export const extendedProductBody = productBody.extend({
+  categories: z.array(z.union([z.int(), category])).optional(),
+  variants: z
+    .array(
+      variant.extend({
+        regularPrice: z.number().nullable().optional(),
+        salePrice: z.number().nullable().optional(),
+        quantity: z.number().nullable().optional(),
+        sku: z.string().nullable().optional(),
+        weight: z.number().nullable().optional(),
+      }),
+    )
+    .optional(),
+});
+
+type ProductBody = z.infer<typeof extendedProductBody>;
+
+/** What the update of a product by its id may carry. */
+export const changedProductBody = extendedProductBody.partial();
+
+type ChangedProduct = z.infer<typeof changedProductBody>;
+
+/** A category as products are sent with it. */
+export type SentCategory = NonNullable<ProductBody['categories']>[number];
 
 /** A product as it is answered: every field but `subscription` and `file`, which only some products have. */
 export const productAnswer = productBody.required({
@@ -79,7 +104,8 @@ const createQuery = z.object({
 const deleteAnswer = { success: true, message: '' };
 
 /** storefront-api.md, sections 4.1 and 4.4. */
-export function productRoutes(products: ProductTable): Route[] {
+export function productRoutes(products: ProductTable, profiles: Profiles): Route[] {
+  const schema: z.ZodType<ProductBody> = profiles.has('extended') ? extendedProductBody : productBody;
   return [
     {
       method: 'POST',
@@ -104,7 +130,7 @@ export function productRoutes(products: ProductTable): Route[] {
       handle(call: Call) {
         const query = check(createQuery, call.query, 'query');
         if ('message' in query) return refuse(422, query.message);
-        const body = check(productBody, call.body, 'body');
+        const body = check(schema, call.body, 'body');
         if ('message' in body) return refuse(422, body.message);
         const byUrl = query.value.update_existing_product_by_url === 'true';
         const { created, json } = byUrl ? products.upsert(body.value) : products.create(body.value);
@@ -158,8 +184,25 @@ const DEFAULTS = {
   variants: [],
 } as const;
 
+/** What a profile changes of the table. */
+export interface ProductTableOptions {
+  readonly profiles: Profiles;
+  /** Categories as they are stored; by default as they were sent. */
+  readonly storeCategories?: ((sent: readonly SentCategory[]) => readonly unknown[]) | undefined;
+}
+
 /** Statements over the products of an open database. */
-export function openProductTable(database: DatabaseSync) {
+export function openProductTable(
+  database: DatabaseSync,
+  { profiles, storeCategories = (sent) => sent }: ProductTableOptions,
+) {
+  const byId = database.prepare('SELECT id, body FROM products WHERE id = ?');
+  const page = database.prepare(
+    `SELECT id, body FROM products
+     WHERE (?1 IS NULL OR body ->> '$.title' LIKE '%' || ?1 || '%')
+       AND (?2 IS NULL OR EXISTS (SELECT 1 FROM json_each(body, '$.categories') WHERE value ->> '$.id' = ?2))
+     ORDER BY id`,
+  );
   const byUrl = database.prepare('SELECT id, body FROM products WHERE url = ?');
   const insert = database.prepare('INSERT INTO products (url, body) VALUES (?, ?)');
   const update = database.prepare('UPDATE products SET body = ? WHERE id = ?');
@@ -172,6 +215,46 @@ export function openProductTable(database: DatabaseSync) {
     const json = JSON.stringify({ ...DEFAULTS, ...storable(body), url });
     const { lastInsertRowid } = insert.run(url, json);
     return { created: true, json: withId(Number(lastInsertRowid), json) };
+  }
+
+  function storable({
+    id: _ignored,
+    subscription,
+    categories,
+    variants,
+    ...body
+  }: ChangedProduct): StoredProduct {
+    const isFlat = profiles.has('flattens-variants') && !body.options?.some(({ advanced }) => advanced);
+    const [first] = variants ?? [];
+    const shared =
+      first === undefined || !isFlat
+        ? {}
+        : {
+            price: first.price,
+            regularPrice: first.regularPrice,
+            salePrice: first.salePrice,
+            quantity: first.quantity,
+          };
+    return {
+      ...body,
+      ...(categories !== undefined && { categories: storeCategories(categories) }),
+      ...(variants !== undefined && { variants: variants.map((variant) => ({ ...variant, ...shared })) }),
+      ...(subscription !== undefined && {
+        subscription: {
+          ...subscription,
+          periodUnit: subscription.periodUnit?.toUpperCase() ?? DEFAULT_PERIOD_UNIT,
+        },
+      }),
+    };
+  }
+
+  function change(row: Record<string, SQLOutputValue>, body: ChangedProduct): SavedProduct {
+    const id = numberColumn(row, 'id');
+    const stored: StoredProduct = JSON.parse(textColumn(row, 'body'));
+    const kept = profiles.has('replace-whole') ? { ...DEFAULTS, url: stored['url'] } : stored;
+    const json = JSON.stringify({ ...kept, ...storable(body) });
+    update.run(json, id);
+    return { created: false, json: withId(id, json) };
   }
 
   function freeUrl(wanted: string): string {
@@ -187,12 +270,23 @@ export function openProductTable(database: DatabaseSync) {
     upsert(body: ProductBody): SavedProduct {
       const row = body.url === undefined ? undefined : byUrl.get(body.url);
       if (row === undefined) return add(body, freeUrl(body.url ?? urlFromTitle(body.title)));
-      const id = numberColumn(row, 'id');
-      const stored: StoredProduct = JSON.parse(textColumn(row, 'body'));
-      const json = JSON.stringify({ ...stored, ...storable(body) });
-      update.run(json, id);
-      return { created: false, json: withId(id, json) };
+      return change(row, body);
     },
+    /** The product as JSON text; undefined when there is none. */
+    read(id: number): string | undefined {
+      const row = byId.get(id);
+      return row === undefined ? undefined : withId(id, textColumn(row, 'body'));
+    },
+    /** Sets fields of a product; undefined when there is none. */
+    updateById(id: number, body: ChangedProduct): string | undefined {
+      const row = byId.get(id);
+      return row === undefined ? undefined : change(row, body).json;
+    },
+    /** Products by id, of a category or with a part of their title. */
+    find: (title: string | undefined, categoryId: number | undefined): string[] =>
+      page
+        .all(title ?? null, categoryId ?? null)
+        .map((row) => withId(numberColumn(row, 'id'), textColumn(row, 'body'))),
     /** Creates a product; its url gets a number appended when it is taken, and is made of the title when absent. */
     create: (body: ProductBody): SavedProduct => add(body, freeUrl(body.url ?? urlFromTitle(body.title))),
     /** False when there is no such product. */
@@ -209,12 +303,6 @@ export function openProductTable(database: DatabaseSync) {
       }
     },
   };
-}
-
-function storable({ id: _ignored, subscription, ...body }: ProductBody): StoredProduct {
-  if (subscription === undefined) return body;
-  const periodUnit = subscription.periodUnit?.toUpperCase() ?? DEFAULT_PERIOD_UNIT;
-  return { ...body, subscription: { ...subscription, periodUnit } };
 }
 
 function withId(id: number, json: string): string {

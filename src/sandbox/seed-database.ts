@@ -95,15 +95,18 @@ function freeEmail(name: string, host: string, taken: Set<string>): string {
 const FIRST_ORDER = 1_709_251_200;
 
 const GOODS = [
-  { title: 'Tideline Mug', sku: 'MUG-TIDE-SLA', options: ['Slate'], price: 14.5 },
-  { title: 'Tideline Mug', sku: 'MUG-TIDE-SAN', options: ['Sand'], price: 14.5 },
-  { title: 'Fisherman’s Smock', sku: 'SMK-NAV-M', options: ['Navy', 'M'], price: 68 },
-  { title: 'Driftwood Candle', sku: 'CND-DRIFT-220', options: ['220 g'], price: 19 },
-  { title: 'Harbour Print, "Low Water"', sku: 'PRT-LOW-A3', options: ['A3'], price: 32 },
-  { title: 'Gift wrap', sku: '', options: [], price: 2.25 },
+  { title: 'Tideline Mug', sku: 'MUG-TIDE-SLA', variation: ['Slate'], price: 14.5, weight: 0.4 },
+  { title: 'Tideline Mug', sku: 'MUG-TIDE-SAN', variation: ['Sand'], price: 14.5, weight: 0.4 },
+  { title: 'Fisherman’s Smock', sku: 'SMK-NAV-M', variation: ['Navy', 'M'], price: 68, weight: 0.6 },
+  { title: 'Driftwood Candle', sku: 'CND-DRIFT-220', variation: ['220 g'], price: 19, weight: 0.3 },
+  { title: 'Harbour Print, "Low Water"', sku: 'PRT-LOW-A3', variation: ['A3'], price: 32, weight: 0.2 },
+  { title: 'Gift wrap', sku: '', variation: [], price: 2.25, weight: 0 },
 ];
 
-/** Orders of the made-up contacts: always the same ones, ids rising with time, with nested fields and gaps. */
+/**
+ * Orders of the made-up contacts in the published shape: always the same ones, ids rising with time, with nested
+ * fields and gaps.
+ */
 function makeOrders(count: number, contacts: readonly ContactAnswer[]): Record<string, unknown>[] {
   const random = seededRandom(2024);
   return Array.from({ length: contacts.length === 0 ? 0 : count }, (_, index) =>
@@ -112,31 +115,81 @@ function makeOrders(count: number, contacts: readonly ContactAnswer[]): Record<s
 }
 
 function makeOrder(random: Random, index: number, buyer: ContactAnswer): Record<string, unknown> {
-  const items = Array.from({ length: between(random, 1, 4) }, () => {
-    const { price, ...good } = pick(random, GOODS);
+  const id = 70_001 + index;
+  const items = Array.from({ length: between(random, 1, 4) }, (_, line) => {
+    const { price, weight, ...good } = pick(random, GOODS);
     const quantity = between(random, 1, 3);
-    return { ...good, quantity, price, total: money(price * quantity) };
+    const url =
+      good.title
+        .toLowerCase()
+        .match(/[a-z]+/g)
+        ?.join('-') ?? '';
+    return {
+      id: id * 10 + line,
+      name: good.title,
+      url,
+      productId: 100 + GOODS.findIndex(({ title }) => title === good.title),
+      sku: good.sku,
+      quantity,
+      weight,
+      total: money(price * quantity),
+      type: 'physical',
+      shippingRequired: weight > 0,
+      images: [`https://images.example/${url}.jpg`],
+      variation: good.variation,
+      additions: [],
+    };
   });
-  const subtotal = items.reduce((sum, item) => sum + item.total, 0);
-  const shipping = random() < 0.75 ? { method: 'Parcel', price: subtotal > 60 ? 0 : 4.95 } : null;
+  const subTotal = money(items.reduce((sum, item) => sum + item.total, 0));
+  const shippingAmount = random() < 0.75 && subTotal <= 60 ? 4.95 : 0;
+  const discountAmount = random() < 0.15 ? money(subTotal * 0.1) : 0;
+  const created = FIRST_ORDER + index * 5400 + between(random, 0, 5000);
+  const address = {
+    name: buyer.name,
+    phone: buyer.phone,
+    companyName: buyer.companyName,
+    companyId: '',
+    vatId: '',
+    country: buyer.country,
+    state: buyer.state,
+    city: buyer.city,
+    zipCode: buyer.zip,
+    address: buyer.address,
+    address2: '',
+  };
   return {
-    id: 70_001 + index,
-    number: `SF-${String(index + 1).padStart(5, '0')}`,
-    createdOn: FIRST_ORDER + index * 5400 + between(random, 0, 5000),
-    status: pick(random, ['new', 'packed', 'shipped', 'shipped', 'shipped', 'cancelled']),
-    paymentStatus: pick(random, ['paid', 'paid', 'paid', 'refunded', 'pending']),
-    currency: 'GBP',
-    customer: { contactId: buyer.id, name: buyer.name, email: buyer.email },
-    ...(shipping && {
-      shippingAddress: { address: buyer.address, city: buyer.city, zip: buyer.zip, country: buyer.country },
-    }),
+    id,
+    contactId: buyer.id,
+    memberId: buyer.memberId ?? null,
+    token: `order-${id}`,
+    invoiceNo: `SF-${String(index + 1).padStart(5, '0')}`,
+    created,
+    createdTimeFormatted: new Date(created * 1_000).toISOString().slice(0, 16).replace('T', ' '),
+    customerName: buyer.name,
+    customerEmail: buyer.email,
+    billingAddress: address,
+    shippingAddress: random() < 0.75 ? address : null,
+    shippingRequired: items.some(({ shippingRequired }) => shippingRequired),
+    weight: money(items.reduce((sum, { weight, quantity }) => sum + weight * quantity, 0)),
+    weightUnit: 'kg',
+    subTotal,
+    total: money(subTotal + shippingAmount - discountAmount),
+    discountCode: discountAmount > 0 ? 'WELCOME10' : '',
+    discountType: discountAmount > 0 ? 'percentage' : '',
+    discountAmount,
+    transactionId: `tx-${id}`,
+    shippingAmount,
+    shippingName: shippingAmount > 0 ? 'Parcel' : '',
+    paid: random() < 0.8,
+    paymentMethod: pick(random, ['card', 'card', 'transfer']),
+    status: pick(random, ['pending', 'shipped', 'shipped', 'completed', 'completed', 'canceled', 'archived']),
+    taxes: [],
     items,
-    subtotal: money(subtotal),
-    shipping,
-    total: money(subtotal + (shipping?.price ?? 0)),
-    ...(random() < 0.15 && { coupon: { code: 'WELCOME10', discount: money(subtotal * 0.1) } }),
     tags: random() < 0.2 ? ['gift'] : [],
-    note: random() < 0.1 ? 'Please leave it with the neighbour,\nnumber 12.' : '',
+    additionalFields: {},
+    currency: 'GBP',
+    fulfillment: {},
+    notes: random() < 0.1 ? ['Please leave it with the neighbour,\nnumber 12.'] : [],
   };
 }
 

@@ -10,6 +10,7 @@ import {
   openContactTable,
 } from './contact-routes.ts';
 import { createFaults } from './create-faults.ts';
+import { extendedRoutes, openCategoryTable, pageQuery } from './extended-routes.ts';
 import { numberColumn, openDatabase, textColumn } from './open-database.ts';
 import {
   openProductTable,
@@ -18,6 +19,7 @@ import {
   productBody,
   productRoutes,
 } from './product-routes.ts';
+import type { Profile } from './profiles.ts';
 import { createRequestCounts, type RequestCounts } from './request-counts.ts';
 import { answer, type Call, check, jsonListOf, jsonOf, type Route, refuse } from './route.ts';
 import { type SeedSize, seedDatabase } from './seed-database.ts';
@@ -103,6 +105,7 @@ function openApiDocument(routes: readonly Route[]): Readonly<Record<string, unkn
         OrderPage: jsonSchema(orderPage),
         DeleteResult: jsonSchema(deleteResult),
         RequestCounts: { type: 'object' },
+        Any: {},
         Error: jsonSchema(errorBody),
       },
     },
@@ -135,16 +138,6 @@ function jsonSchema(schema: z.ZodType): unknown {
   const { $schema: _dialect, ...rest } = z.toJSONSchema(schema, { io: 'input' });
   return rest;
 }
-
-const LIMIT_RANGE = 'expected a whole number from 1 to 50';
-const wholeNumber = z.string().regex(/^[0-9]{1,15}$/, 'expected a whole number, not below 0');
-const pageQuery = z.object({
-  limit: wholeNumber
-    .default('30')
-    .transform(Number)
-    .pipe(z.number().min(1, LIMIT_RANGE).max(50, LIMIT_RANGE)),
-  skip: wholeNumber.default('0').transform(Number),
-});
 
 /** storefront-api.md, sections 4.5 and 8: orders are seeded, and only read. */
 function orderRoutes(database: DatabaseSync): Route[] {
@@ -201,6 +194,8 @@ export interface SandboxOptions {
   readonly seed?: number | undefined;
   /** Milliseconds since the epoch, for `requestsPerSecond`. Default `Date.now`. */
   readonly clock?: (() => number) | undefined;
+  /** How the store differs from the document. Default: not at all. */
+  readonly profiles?: readonly Profile[] | undefined;
   /** What a new store holds besides the subscriber lists. Default: 320 contacts, 240 orders. */
   readonly seedSize?: Partial<SeedSize> | undefined;
 }
@@ -225,14 +220,24 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const database = openDatabase(options.dataDir, (empty) =>
     seedDatabase(empty, { contacts: seedSize?.contacts ?? 320, orders: seedSize?.orders ?? 240 }),
   );
-  const products = openProductTable(database);
-  const contacts = openContactTable(database);
+  const profiles = new Set(options.profiles);
+  const categories = profiles.has('extended') ? openCategoryTable(database) : undefined;
+  const products = openProductTable(database, { profiles, storeCategories: categories?.store });
+  const contacts = openContactTable(database, profiles);
   const counts = createRequestCounts();
-  const routes = [
-    ...productRoutes(products),
-    ...contactRoutes(contacts),
+  const documented = [
+    ...productRoutes(products, profiles),
+    ...contactRoutes(contacts, profiles),
     ...listRoutes(database),
     ...orderRoutes(database),
+  ];
+  const extended =
+    categories === undefined ? [] : extendedRoutes({ database, products, contacts, categories, now: clock });
+  const isExtended = ({ method, path }: Route) =>
+    extended.some((route) => route.method === method && route.path === path);
+  const routes = [
+    ...documented.filter((route) => !isExtended(route)),
+    ...extended,
     ...inspectionRoutes(products, contacts, counts),
   ];
   const { requestsPerSecond } = options;

@@ -1,12 +1,19 @@
 import { expect, it } from 'vitest';
 import { orderShape } from '../../src/export/writing/row-shape.ts';
 
-const ORDER = '{"id":7,"createdOn":1793512800,"items":[{"createdOn":1},{"createdOn":2}],"note":"1793512800"}';
-const COLUMNS = ['id', 'createdOn', 'items.createdOn', 'note'];
+const ORDER =
+  '{"id":7,"createdOn":1793512800,"created":1793512800,"items":[{"createdOn":1},{"createdOn":2}],"note":"1793512800"}';
+const COLUMNS = ['id', 'createdOn', 'created', 'items.createdOn', 'note'];
 
 it('the time of an order is a date where a spreadsheet reads it, and stays as it is elsewhere', () => {
-  expect(orderShape(COLUMNS, true).cells(ORDER)).toEqual(['7', '2026-11-01 06:00:00', '1; 2', '1793512800']);
-  expect(orderShape(COLUMNS).cells(ORDER)).toEqual(['7', '1793512800', '1; 2', '1793512800']);
+  expect(orderShape(COLUMNS, true).cells(ORDER)).toEqual([
+    '7',
+    '2026-11-01 06:00:00',
+    '2026-11-01 06:00:00',
+    '1; 2',
+    '1793512800',
+  ]);
+  expect(orderShape(COLUMNS).cells(ORDER)).toEqual(['7', '1793512800', '1793512800', '1; 2', '1793512800']);
   for (const odd of ['null', '"soon"', '-5', '1.5', '99999999999999'])
     expect(orderShape(['createdOn'], true).cells(`{"createdOn":${odd}}`)[0]).not.toContain(':');
 });

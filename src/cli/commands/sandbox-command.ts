@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from 'commander';
+import { isProfile, PROFILES, type Profile } from '../../sandbox/profiles.ts';
 import { defineCommand, parsed, text, wholeNumber } from '../define-command.ts';
 import { aborted } from '../interrupt-signal.ts';
 
@@ -25,9 +26,23 @@ export const sandboxCommand = defineCommand({
       undefined,
       wholeNumber(1, 1_000_000),
     ),
+    profile: parsed<readonly Profile[]>(
+      'names',
+      `how the store differs from the API document, separated by commas: ${Object.keys(PROFILES).join(', ')}`,
+      [],
+      profiles,
+    ),
   },
-  examples: ['sandbox', 'sandbox --port 4010 --data shop --api-key K --fail-rate 0.05'],
-  async run({ terminal, interruptSignal }, _, { port, data, apiKey, failRate, latency, requestsPerSecond }) {
+  notes: `Profiles:\n${Object.entries(PROFILES)
+    .map(([name, what]) => `  ${name.padEnd(18)} ${what}`)
+    .join('\n')}`,
+  examples: [
+    'sandbox',
+    'sandbox --port 4010 --data shop --api-key K --fail-rate 0.05',
+    'sandbox --profile extended,replace-whole',
+  ],
+  async run({ terminal, interruptSignal }, _, options) {
+    const { port, data, apiKey, failRate, latency, requestsPerSecond, profile } = options;
     // Loads fastify, which `init` does not need for the defaults.
     const { startSandbox } = await import('../../sandbox/start-sandbox.ts');
     const stop = interruptSignal();
@@ -38,6 +53,7 @@ export const sandboxCommand = defineCommand({
       requestsPerSecond,
       dataDir: data,
       latencyMs: latency,
+      profiles: profile,
     });
     terminal.out(`The sandbox listens at ${server.url}\n`);
     if (apiKey === SANDBOX_DEFAULTS.apiKey) terminal.out(`Its API key:     ${apiKey}\n`);
@@ -55,4 +71,13 @@ function share(typed: string): number {
   const value = Number(typed);
   if (typed.trim() !== '' && value >= 0 && value <= 1) return value;
   throw new InvalidArgumentError('Expected a share from 0 to 1, such as 0.05.');
+}
+
+function profiles(typed: string, before: readonly Profile[]): readonly Profile[] {
+  const names = typed.split(',').map((name) => name.trim());
+  const unknown = names.find((name) => !isProfile(name));
+  if (unknown !== undefined) {
+    throw new InvalidArgumentError(`Expected some of ${Object.keys(PROFILES).join(', ')}.`);
+  }
+  return [...before, ...names.filter(isProfile)];
 }

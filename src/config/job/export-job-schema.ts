@@ -21,7 +21,7 @@ const destinationSchema = z
       .enum(['csv', 'excel-csv', 'jsonl'])
       .default('csv')
       .describe(
-        '`csv` is for programs. `excel-csv` is for spreadsheets: a byte order mark, and an apostrophe before what would start a formula, by whichever character the spreadsheet splits. `createdOn` of orders is a date in UTC instead of seconds. `jsonl` keeps orders whole, one a line.',
+        '`csv` is for programs. `excel-csv` is for spreadsheets: a byte order mark, and an apostrophe before what would start a formula, by whichever character the spreadsheet splits. `created` and `createdOn` of orders are dates in UTC instead of seconds. `jsonl` keeps orders whole, one a line.',
       ),
   })
   .superRefine(exactlyOnePlace)

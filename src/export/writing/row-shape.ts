@@ -73,8 +73,11 @@ function dateOf(seconds: number | null): string | null {
   return new Date(seconds * 1_000).toISOString().split('T')[0] ?? null;
 }
 
+/** The fields with the time of an order, in Unix seconds: stores are seen to use either. */
+const ORDER_TIMES: ReadonlySet<string> = new Set(['createdOn', 'created']);
+
 /**
- * Lines of orders, one per order; the JSON is passed on unchanged. `forSpreadsheet`: `createdOn` is a date, which spreadsheets
+ * Lines of orders, one per order; the JSON is passed on unchanged. `forSpreadsheet`: the time of an order is a date, which spreadsheets
  * recognise, instead of a number of seconds.
  */
 export function orderShape(columns: readonly string[], forSpreadsheet = false): RowShape {
@@ -87,7 +90,7 @@ export function orderShape(columns: readonly string[], forSpreadsheet = false): 
       const order = exactJson(item);
       return paths.map((path) => {
         const text = cellText(valueAt(order, path));
-        return forSpreadsheet && path.at(-1) === 'createdOn' ? momentText(text) : text;
+        return forSpreadsheet && ORDER_TIMES.has(path.at(-1) ?? '') ? momentText(text) : text;
       });
     },
     json: (item) => item,
