@@ -26,10 +26,10 @@ export const sandboxCommand = defineCommand({
       undefined,
       wholeNumber(1, 1_000_000),
     ),
-    profile: parsed<readonly Profile[]>(
+    profile: parsed<readonly Profile[] | undefined>(
       'names',
       `how the store differs from the API document, separated by commas: ${Object.keys(PROFILES).join(', ')}`,
-      [],
+      undefined,
       profiles,
     ),
   },
@@ -73,7 +73,7 @@ function share(typed: string): number {
   throw new InvalidArgumentError('Expected a share from 0 to 1, such as 0.05.');
 }
 
-function profiles(typed: string, before: readonly Profile[]): readonly Profile[] {
+function profiles(typed: string, before: readonly Profile[] = []): readonly Profile[] {
   const names = typed.split(',').map((name) => name.trim());
   const unknown = names.find((name) => !isProfile(name));
   if (unknown !== undefined) {
