@@ -3,8 +3,6 @@ import { fileURLToPath } from 'node:url';
 import { parse } from 'csv-parse/sync';
 import { describe, expect, it } from 'vitest';
 import { compileMapping } from '../../src/mapping/compile-mapping.ts';
-import { filesIn } from '../docs/document-blocks.ts';
-import { readDocument } from '../docs/reference.ts';
 import { CONTEXT, shippedMapping } from '../mapping/mapping-setup.ts';
 import { crmContact, emptyValuesIn, filled } from '../support/crm-contact.ts';
 import { startStore } from '../support/store.ts';
@@ -148,7 +146,7 @@ async function setup({ file, mapping, delimiter = ',', email, contact }: Contact
   });
   const ids = rows.flatMap((row, index) => (row.email === '' ? [] : [`${FIRST_ID + index};${row.email}`]));
   const store = await startStore({ seed: 1, contacts: rows.map((_, index) => FIRST_ID + index) });
-  const own = filesIn(readDocument('docs/mappings.md'))['mappings/thunderbird-contacts.yaml'] ?? '';
+  const own = readFileSync(new URL('thunderbird-contacts.yaml', import.meta.url), 'utf8');
   const workspace = await makeWorkspace(
     {
       'stores.yaml': `main: { baseUrl: "${store.baseUrl}", apiKey: "\${STORE_API_KEY}" }\n`,
