@@ -50,16 +50,24 @@ function withSection(document: string, name: string, text: string): string {
 /** The document that shows the examples of the transforms, between `<!-- examples: transforms -->` and a blank line. */
 export const EXAMPLES_FILE = 'docs/mappings.md';
 
-/** The document with its table of examples generated from the transforms. */
+/** The document with its examples generated from the transforms, in columns. */
 export function withTransformExamples(document: string): string {
-  const rows = TRANSFORMS.flatMap(({ examples }) => examples).map(
-    (example) => `| ${code(example.cell)} | ${code(example.steps)} | ${shownResult(example.gives)} |`,
+  const cells = [
+    ['the cell', 'the step', 'gives'],
+    ...TRANSFORMS.flatMap(({ examples }) => examples).map(({ cell, steps, gives }) => [
+      cell === '' ? '(blank)' : cell,
+      steps,
+      shownResult(gives),
+    ]),
+  ];
+  const widths = [0, 1].map((column) => Math.max(...cells.map((row) => row[column]?.length ?? 0)));
+  const lines = cells.map((row) =>
+    row
+      .map((text, column) => text.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd(),
   );
-  return withTable(document, 'examples: transforms', [
-    '| the cell holds | step | gives |',
-    '|---|---|---|',
-    ...rows,
-  ]);
+  return withTable(document, 'examples: transforms', ['```text', ...lines, '```']);
 }
 
 /** The document that lists the metrics of a worker, between `<!-- metrics -->` and a blank line. */
@@ -83,10 +91,10 @@ function withTable(document: string, note: string, lines: readonly string[]): st
 }
 
 function shownResult(gives: TransformExample['gives']): string {
-  if (gives === undefined) return 'nothing';
-  if (typeof gives !== 'object') return code(String(gives));
-  if ('rejects' in gives) return `rejected: ${code(gives.rejects)}`;
-  return code('moment' in gives ? gives.moment : flowList(gives));
+  if (gives === undefined) return '(blank)';
+  if (typeof gives !== 'object') return String(gives);
+  if ('rejects' in gives) return `rejected: ${gives.rejects}`;
+  return 'moment' in gives ? gives.moment : flowList(gives);
 }
 
 function flowList(items: readonly unknown[]): string {
