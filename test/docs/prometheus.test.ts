@@ -7,11 +7,7 @@ import { Scene } from './scene.ts';
 import { SCENES } from './scenes.ts';
 
 const OPERATION = readDocument(METRICS_FILE);
-const block = (kind: string) => {
-  const found = blocksIn(OPERATION).find(({ notes }) => notes.get('prometheus') === kind);
-  if (found === undefined) throw new Error(`docs/operation.md has no block of Prometheus ${kind}`);
-  return found.content;
-};
+const CONFIGURATION = blocksIn(OPERATION).find(({ notes }) => notes.get('prometheus') === 'configuration');
 
 /** What a worker shows Prometheus after a run: metrics, each with its labels. */
 async function metricsOfAWorker(): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
@@ -35,10 +31,10 @@ it('docs/operation.md lists the metrics as they are defined (npm run docs)', () 
   expect(OPERATION).toBe(withMetrics(OPERATION));
 });
 
-describeWithRedis('what docs/operation.md says to Prometheus', () => {
+describeWithRedis('what docs/operation.md and docs/alerts.yaml say to Prometheus', () => {
   it('asks for metrics and labels that workers have, in PromQL, and every metric of its table is there', async () => {
     const metrics = await metricsOfAWorker();
-    const rules = readRules(block('rules'));
+    const rules = readRules(readDocument('docs/alerts.yaml'));
     expect(rules.size).toBeGreaterThan(6);
     for (const [alert, selectors] of rules) {
       expect(selectors.length, alert).toBeGreaterThan(0);
@@ -61,7 +57,7 @@ describeWithRedis('what docs/operation.md says to Prometheus', () => {
   });
 
   it('keeps the label job of Storeferry', () => {
-    const { scrape_configs } = readConfiguration(block('configuration'));
+    const { scrape_configs } = readConfiguration(CONFIGURATION?.content ?? '');
     expect(scrape_configs.map(({ honor_labels }) => honor_labels)).toEqual([true]);
   });
 });

@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { filesIn } from '../docs/document-blocks.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const read = (name: string): string => readFileSync(join(ROOT, name), 'utf8');
@@ -112,8 +111,8 @@ describe('docker-compose.yml', () => {
   });
 });
 
-describe('the compose file without Redis in docs/operation.md', () => {
-  const text = filesIn(read('docs/operation.md'))['compose.yaml'] ?? '';
+describe('docker-compose.embedded.yml', () => {
+  const text = read('docker-compose.embedded.yml');
   const { storeferry } = z
     .strictObject({ services: z.strictObject({ storeferry: serviceSchema }) })
     .parse(parse(text)).services;
