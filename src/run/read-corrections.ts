@@ -12,6 +12,7 @@ import { REJECTS_FILE, REJECTS_WORKBOOK, readRejectsIndex, UNTOUCHED_FILE } from
 import { type CorrectedFile, correctedAsCsv, editedWorkbook } from '../rejects/write-rejects-workbook.ts';
 import { stageContents } from '../source/snapshot.ts';
 import { type RunFolder, sha256OfBytes, sha256OfFile } from '../state/artifacts.ts';
+import { importTarget } from '../state/state.ts';
 import { readCsv } from '../tables/csv/read-csv.ts';
 import { digestOf } from './digest-of.ts';
 import type { Stage } from './import/stage-step.ts';
@@ -287,7 +288,7 @@ export async function sourceNamer(folder: RunFolder): Promise<(source: PlanSourc
 
 /** UsageError if this run has no rejects to retry. */
 export async function refuseUnlessRejected(
-  { artifacts }: Pick<RunContext, 'artifacts'>,
+  { artifacts, state }: Pick<RunContext, 'artifacts' | 'state'>,
   rejected: Run,
 ): Promise<void> {
   if (rejected.kind === 'plan') {
@@ -307,5 +308,11 @@ export async function refuseUnlessRejected(
       : new UsageError(`The run ${id} has no rejects file.`, {
           hint: `storeferry runs ${id} shows its status.`,
         });
+  }
+  if (await state.ledger(importTarget(rejected)).lostSince(rejected)) {
+    throw new UsageError(
+      `The state has lost a part of what was sent since run ${rejected.id}: another run may have sent these records since.`,
+      { hint: `Correct the source, then: storeferry run ${rejected.job}` },
+    );
   }
 }

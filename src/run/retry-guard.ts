@@ -31,7 +31,7 @@ export type RetryGuard = z.infer<typeof guardSchema>;
 /** The guard for a retry of this run. */
 export function retryGuardOf(
   { id, endPosition = '' }: Run,
-  corrected: CorrectedRejects,
+  corrected: Pick<CorrectedRejects, 'keys' | 'keyless' | 'refused'>,
   resource: Resource,
 ): RetryGuard {
   const { keys, keyless, refused } = corrected;

@@ -185,8 +185,8 @@ export interface Ledger {
   position(): Promise<string>;
   /**
    * Those of the keys that may have another version in the store than at this earlier position: some run has begun a request for them since
-   * (a verification, which repeats what was acknowledged, does not count), or has confirmed them. All of them if the state has lost data since.
-   * Of deletes, the newest `MAX_DELETES_KEPT` of the state are known.
+   * (a verification, which repeats what was acknowledged, does not count), or has confirmed them. All of them at a position of another state; if
+   * this one has lost data since (`lostSince`), keys without a mark are not known. Of deletes, the newest `MAX_DELETES_KEPT` of the state are known.
    */
   writtenSince(position: string, keys: readonly string[]): Promise<ReadonlySet<string>>;
   /**

@@ -84,6 +84,19 @@ function suite(openRedis: () => Promise<Redis | undefined>): void {
     expect(await shop.run('run', 'catalog')).toMatchObject({ code: 0, deleted: 1 });
   });
 
+  it('finds nothing to take back of a run that has only sent the same again', async () => {
+    await using redis = await openRedis();
+    await using shop = await openShop(redis);
+    const first = await shop.sends(lampsOf(2));
+    const start = shop.held();
+    const again = String((await shop.run('run', 'catalog', '--resend'))['run']);
+    const undone = await shop.run('undo', again);
+    expect(undone).toMatchObject({ code: 0, operations: 0, unchanged: 2, skipped: 0, left: { records: 0 } });
+    expect(await shop.undoes(first)).toMatchObject({ status: 'done', deleted: 2 });
+    expect(start.size).toBe(2);
+    expect(shop.held().size).toBe(0);
+  });
+
   it('gives products back to the job that the run took them from', async () => {
     await using redis = await openRedis();
     await using shop = await openShop(redis);

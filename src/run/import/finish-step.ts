@@ -207,7 +207,7 @@ async function* refused(context: RunContext, run: Run): WriteRejectsOptions['rej
 }
 
 /** Each key with the position of the ledger when it was rejected; for a retry also the keys of the retried run, with theirs. */
-async function positionsOf(
+export async function positionsOf(
   { artifacts }: RunContext,
   run: Run,
   keys: Iterable<string>,

@@ -138,7 +138,21 @@ export async function settledRun(
   const wroteSince = await othersWroteSince({ state }, last);
   const ledger = state.ledger(importTarget(run));
   if (wroteSince || (await ledger.hasDoubts()) || (await ledger.lostSince(last))) return undefined;
-  return last;
+  return (await othersLeftSince({ state }, last)) ? undefined : last;
+}
+
+/**
+ * Whether another job has rejected or held records since the run: what this job finds unchanged among them must be confirmed
+ * (`Ledger.confirm`), so that no later retry or release sends the other version.
+ */
+async function othersLeftSince({ state }: Pick<RunContext, 'state'>, last: Run): Promise<boolean> {
+  const others = await state.runs.list({ kinds: ['run', 'retry'] });
+  return others.some(
+    ({ sequence, totals, ...other }) =>
+      sequence > last.sequence &&
+      (totals?.rejected ?? 0) + (totals?.held ?? 0) > 0 &&
+      isSameTarget(other, last),
+  );
 }
 
 function isSettled(run: Run): run is SettledRun {
@@ -158,8 +172,10 @@ function endedBefore({ finishedAt, endSequence = 0, totals }: Run, last: Run): b
   return finishedAt !== null && (endSequence < last.sequence || totals?.requests === 0);
 }
 
+type Target = Pick<Run, 'storeId' | 'resource'>;
+
 /** Whether both write to the same resource of the same store. */
-export function isSameTarget(one: Run, other: Run): boolean {
+export function isSameTarget(one: Target, other: Target): boolean {
   return one.storeId === other.storeId && one.resource === other.resource;
 }
 

@@ -120,6 +120,7 @@ export async function* releasableRecords(
   const ledger = context.state.ledger(importTarget(run));
   const newer = await newerRuns(context, run);
   const { endPosition: heldAt = '' } = run;
+  const isLost = await ledger.lostSince(run);
   for await (const batch of readHeld(context.artifacts.run(run.id), plan)) {
     context.signal.throwIfAborted();
     const records = batch.filter(({ operation: { key } }) => wanted?.has(key) !== false);
@@ -129,7 +130,7 @@ export async function* releasableRecords(
     yield records.map((record, index) => {
       const { key } = record.operation;
       const isWritten = since.has(key) && !own.has(key);
-      return { ...record, ...judged(record, { of: run.id, mark: marks[index], isWritten, newer }) };
+      return { ...record, ...judged(record, { of: run.id, mark: marks[index], isLost, isWritten, newer }) };
     });
   }
 }
@@ -138,6 +139,8 @@ export async function* releasableRecords(
 interface HeldSince {
   readonly of: string;
   readonly mark: LedgerMark | undefined;
+  /** The state has lost data since: another run may have written it. */
+  readonly isLost: boolean;
   /** Another run has written or confirmed a version since. */
   readonly isWritten: boolean;
   readonly newer: readonly NewerRun[];
@@ -145,16 +148,17 @@ interface HeldSince {
 
 function judged(
   { operation, before }: HeldRecord,
-  { of, mark, isWritten, newer }: HeldSince,
+  { of, mark, isLost, isWritten, newer }: HeldSince,
 ): Pick<ReleasableRecord, 'isSent' | 'refusal'> {
   if (operation.kind === 'delete-product') return { isSent: false, refusal: null };
   const { key, fingerprint } = operation;
   if (mark?.fingerprint === fingerprint) return { isSent: true, refusal: null };
-  if (isWritten) {
-    const what =
+  if (isLost || isWritten) {
+    const found =
       mark?.fingerprint === before
         ? 'another run has sent or found its earlier version'
         : 'the store has acknowledged another version';
+    const what = isLost ? 'the state has lost data' : found;
     const message = `${what} since run ${of} held this one`;
     return { isSent: false, refusal: { code: 'changed-since', message } };
   }

@@ -3,6 +3,7 @@ import type { Contact, Mapped, MappedRecord, Product } from '../../model/mapped-
 import type { Plan } from '../../model/plan.ts';
 import { type Run, type RunPart, UNFINISHED } from '../../model/run.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
+import { readPlan } from '../../plan/plan-file.ts';
 import { planImport, type UndoSource } from '../../plan/plan-import.ts';
 import { saveSnapshot, snapshotOf } from '../../source/snapshot.ts';
 import {
@@ -229,15 +230,17 @@ class UndoneRecords implements UndoSource {
     marks: readonly (LedgerMark | undefined)[],
   ): Promise<ReadonlySet<string>> {
     const { state } = this.#context;
+    const ledger = state.ledger(importTarget(this.#run));
     const unsure = keys.filter((_, index) => marks[index]?.fingerprint === IN_DOUBT);
     const absent = keys.flatMap((key, index) =>
       marks[index] === undefined ? [{ key, by: versions[index]?.[0]?.run.id ?? '' }] : [],
     );
     for (const [id, deleted] of Map.groupBy(absent, ({ by }) => by)) {
-      const position = (await state.runs.get(id))?.endPosition;
-      if (position === undefined) continue;
+      const run = await state.runs.get(id);
+      if (run?.endPosition === undefined) continue;
       const ofRun = deleted.map(({ key }) => key);
-      unsure.push(...(await state.ledger(importTarget(this.#run)).writtenSince(position, ofRun)));
+      const isLost = await ledger.lostSince(run);
+      unsure.push(...(isLost ? ofRun : await ledger.writtenSince(run.endPosition, ofRun)));
     }
     const own = await ownAttempts(this.#context, this.#run, this.#undo.of, unsure);
     return new Set(unsure.filter((key) => !own.has(key)));
@@ -253,15 +256,19 @@ class UndoneRecords implements UndoSource {
     if (run === undefined || !UNFINISHED.includes(run.status)) return;
     const unconfirmed = new Set<string>();
     for await (const keys of ledger.unconfirmed(run.job)) for (const key of keys) unconfirmed.add(key);
+    const { plannedAt = '' } = (await readPlan(this.#context.artifacts.run(run.id))) ?? {};
     for await (const open of openOperations(this.#context, run)) {
       const keys = open.map(({ key }) => key).filter(isNew);
-      const [marks, bodies, own] = await Promise.all([
+      const [marks, bodies, own, begun] = await Promise.all([
         ledger.marks(keys),
         ledger.bodies(keys),
         ledger.doubtedOnlyBy(run.job, keys),
+        // What is in doubt since before its plan, an earlier run has sent.
+        ledger.writtenSince(plannedAt, keys),
       ]);
       yield keys.flatMap((key, index) => {
         const [mark, body] = [marks[index], bodies[index]];
+        if (!begun.has(key)) return [];
         if (mark === undefined ? !unconfirmed.has(key) : mark.fingerprint !== IN_DOUBT) return [];
         seen.add(key);
         if (!own.has(key)) return this.#leave(key, ...UNSURE);
@@ -298,11 +305,12 @@ function changeSince(
   let current: Version | undefined;
   for (const [index, version] of versions.toReversed().entries()) {
     const { id } = version.run;
-    if (isRepeated(version, versions[versions.length - index])) continue;
-    const undone = undos.get(id);
     if (!before.has(id)) before.set(id, current);
-    const bringsBack = undone !== undefined && after.has(undone) && after.get(undone) === current;
-    current = bringsBack ? before.get(undone) : version;
+    if (!isRepeated(version, versions[versions.length - index])) {
+      const undone = undos.get(id);
+      const bringsBack = undone !== undefined && after.has(undone) && after.get(undone) === current;
+      current = bringsBack ? before.get(undone) : version;
+    }
     after.set(id, current);
   }
   return current === after.get(of) || current === before.get(of) ? undefined : current;

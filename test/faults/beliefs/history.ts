@@ -1,25 +1,42 @@
 import fc from 'fast-check';
-import type { Faults } from './process.ts';
+import { JOBS, type JobName, KEYS, type Source, VERSIONS } from './jobs.ts';
+import { type Faults, NO_FAULTS } from './process.ts';
+import type { Settings } from './run-steps.ts';
 import { type Fate, LIES } from './simulated-store.ts';
-import { JOBS, type JobName, KEYS, type Source } from './world.ts';
 
 /** One thing that happens. */
 export type Step =
   | {
-      readonly kind: 'run';
+      readonly kind: 'run' | 'plan';
       readonly job: JobName;
-      readonly source: Source;
-      readonly resend: boolean;
+      readonly settings: Settings;
       readonly faults: Faults;
     }
-  | { readonly kind: 'plan'; readonly job: JobName; readonly source: Source; readonly faults: Faults }
-  | { readonly kind: 'approve'; readonly job: JobName; readonly faults: Faults }
+  /** With the source and the guard that it had. */
+  | { readonly kind: 'run-again' | 'approve'; readonly job: JobName; readonly faults: Faults }
+  /** Of the runs that can be retried, `which` from the newest. */
+  | {
+      readonly kind: 'retry';
+      readonly job: JobName;
+      readonly which: number;
+      readonly settings: Settings;
+      readonly faults: Faults;
+    }
+  | { readonly kind: 'release'; readonly job: JobName; readonly which: number; readonly faults: Faults }
+  /** `sending`: how it is approved at once; null: perhaps later. */
+  | {
+      readonly kind: 'undo';
+      readonly job: JobName;
+      readonly which: number;
+      readonly planning: Faults;
+      readonly sending: Faults | null;
+    }
   /** A request that was at work takes effect, or all of them do. */
   | { readonly kind: 'land'; readonly which: number }
   | { readonly kind: 'by-hand'; readonly key: string; readonly how: 'edit' | 'create' | 'remove' }
   | { readonly kind: 'renumber'; readonly key: string }
   /** The state is as it was before so many writes: a power cut, or a copy that was put back. */
-  | { readonly kind: 'undo'; readonly writes: number }
+  | { readonly kind: 'restore-state'; readonly writes: number }
   | { readonly kind: 'empty-state' }
   | { readonly kind: 'remove-artifacts' }
   | { readonly kind: 'turn-clock'; readonly hours: number };
@@ -33,8 +50,14 @@ export interface History {
 
 const key = fc.constantFrom(...KEYS);
 const job = fc.constantFrom(...JOBS);
-const version = fc.option(fc.nat(1), { nil: null, freq: 3 });
+const version = fc.constantFrom(...VERSIONS, 0 as const, 1 as const);
 const source: fc.Arbitrary<Source> = fc.record({ Shirt: version, hat: version, coat: version });
+const settings: fc.Arbitrary<Settings> = fc.record({
+  source,
+  hasGuard: fc.integer({ min: 0, max: 2 }).map((number) => number === 2),
+  resend: fc.integer({ min: 0, max: 9 }).map((number) => number === 9),
+});
+const which = fc.nat(2);
 
 const fate: fc.Arbitrary<Fate> = fc.oneof(
   { weight: 4, arbitrary: fc.constant({ kind: 'done' as const }) },
@@ -61,7 +84,7 @@ const fate: fc.Arbitrary<Fate> = fc.oneof(
 
 const faults: fc.Arbitrary<Faults> = fc.record({
   fates: fc.array(fate, { maxLength: 4 }),
-  diesAt: fc.option(fc.nat(30), { nil: null, freq: 1 }),
+  diesAt: fc.option(fc.nat(40), { nil: null, freq: 1 }),
   lateLands: fc.boolean(),
   fails: fc.option(
     fc.record({
@@ -73,28 +96,54 @@ const faults: fc.Arbitrary<Faults> = fc.record({
   interruptedAt: fc.option(fc.nat(3), { nil: null, freq: 2 }),
 });
 
+/** Most processes have no faults, so that there is something to retry, to release and to undo. */
+const mostlyNone = fc.oneof(
+  { weight: 1, arbitrary: faults },
+  { weight: 2, arbitrary: fc.constant(NO_FAULTS) },
+);
+
 const step: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 8, arbitrary: fc.record({ kind: fc.constant('run' as const), job, settings, faults }) },
+  { weight: 3, arbitrary: fc.record({ kind: fc.constant('run-again' as const), job, faults: mostlyNone }) },
   {
-    weight: 10,
+    weight: 2,
+    arbitrary: fc.record({ kind: fc.constant('plan' as const), job, settings, faults: mostlyNone }),
+  },
+  { weight: 3, arbitrary: fc.record({ kind: fc.constant('approve' as const), job, faults: mostlyNone }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({ kind: fc.constant('retry' as const), job, which, settings, faults: mostlyNone }),
+  },
+  {
+    weight: 4,
+    arbitrary: fc.record({ kind: fc.constant('release' as const), job, which, faults: mostlyNone }),
+  },
+  {
+    weight: 5,
     arbitrary: fc.record({
-      ...{ kind: fc.constant('run' as const), job, source, faults },
-      resend: fc.integer({ min: 0, max: 9 }).map((number) => number === 9),
+      kind: fc.constant('undo' as const),
+      job,
+      which,
+      planning: mostlyNone,
+      sending: fc.option(mostlyNone, { nil: null, freq: 4 }),
     }),
   },
-  { weight: 2, arbitrary: fc.record({ kind: fc.constant('plan' as const), job, source, faults }) },
-  { weight: 2, arbitrary: fc.record({ kind: fc.constant('approve' as const), job, faults }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('land' as const), which: fc.nat(3) }) },
   {
     weight: 1,
     arbitrary: fc.record({
-      ...{ kind: fc.constant('by-hand' as const), key },
+      kind: fc.constant('by-hand' as const),
+      key,
       how: fc.constantFrom('edit' as const, 'create' as const, 'remove' as const),
     }),
   },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('renumber' as const), key }) },
   {
     weight: 2,
-    arbitrary: fc.record({ kind: fc.constant('undo' as const), writes: fc.integer({ min: 1, max: 12 }) }),
+    arbitrary: fc.record({
+      kind: fc.constant('restore-state' as const),
+      writes: fc.integer({ min: 1, max: 12 }),
+    }),
   },
   { weight: 1, arbitrary: fc.constant({ kind: 'empty-state' as const }) },
   { weight: 1, arbitrary: fc.constant({ kind: 'remove-artifacts' as const }) },
@@ -110,5 +159,5 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 /** Random histories; those without any step that only few have are as frequent as those with all. */
 export const histories: fc.Arbitrary<History> = fc.record({
   normalises: fc.boolean(),
-  steps: fc.array(step, { minLength: 1, maxLength: 8 }),
+  steps: fc.array(step, { minLength: 1, maxLength: 10 }),
 });

@@ -37,7 +37,7 @@ export async function keepInRedis(url: string, client: Redis): Promise<Keeping> 
       const state = await openRedisState({ url, prefix: 'model', artifacts });
       return faulty(state, process, written);
     },
-    async undo(writes) {
+    async restore(writes) {
       const [copied] = copies.splice(Math.max(0, copies.length - writes));
       if (copied !== undefined) await putBack(copied);
     },
@@ -62,14 +62,19 @@ function faulty(state: State, process: FaultyProcess, written: Written): State {
     ...state,
     ledger(target) {
       const ledger = state.ledger(target);
-      return { ...ledger, reconcile: () => write('reconcile', () => ledger.reconcile()) };
+      return {
+        ...ledger,
+        reconcile: () => write('reconcile', () => ledger.reconcile()),
+        confirm: (keys) => write('confirm', () => ledger.confirm(keys)),
+        proveIdsAgain: () => write('proveIdsAgain', () => ledger.proveIdsAgain()),
+      };
     },
     runs: {
       ...runs,
       create: (run) => write('create', () => runs.create(run)),
       update: (id, changes) => write('update', () => runs.update(id, changes)),
-      record: ({ ...run }, shard, results, requests) =>
-        write('record', () => runs.record(run, shard, results, requests)),
+      record: ({ ...run }, shard, results, requests, _fence, versionAt) =>
+        write('record', () => runs.record(run, shard, results, requests, undefined, versionAt)),
     },
     async sending({ run, attemptMs }) {
       process.refuseDead();

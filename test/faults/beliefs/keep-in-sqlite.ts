@@ -8,7 +8,8 @@ import { type TableCopy, tableCopies } from './table-copy.ts';
 import type { Keeping } from './world.ts';
 
 const WRITES: ReadonlySet<string> = new Set([
-  ...['begin', 'withdraw', 'endSender', 'reconcile', 'create', 'update', 'record', 'remember'],
+  ...['begin', 'withdraw', 'endSender', 'reconcile', 'create', 'update', 'record', 'remember', 'confirm'],
+  ...['proveIdsAgain', 'beginHistory'],
 ]);
 
 const LOCKS: SqliteLocks = {
@@ -51,7 +52,7 @@ export async function keepInSqlite(database: DatabaseSync, keepsCopies: boolean)
   return {
     open: async (process, artifacts) =>
       sqliteState({ thread: thread(process), path: 'state.db', locks: LOCKS, artifacts }),
-    async undo(writes) {
+    async restore(writes) {
       const from = Math.max(0, copies.length - writes);
       const [copy] = copies.splice(from);
       if (copy !== undefined) putBack(copy);

@@ -1,7 +1,8 @@
 import { vi } from 'vitest';
 import type { History, Step } from './history.ts';
+import { corrected, JOBS } from './jobs.ts';
 import { NO_FAULTS } from './process.ts';
-import { JOBS, type Keeping, World } from './world.ts';
+import { type Keeping, World } from './world.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -11,6 +12,8 @@ export interface Findings {
   readonly strangersDeleted: readonly string[];
   /** What runs say that is not so, because they were planned before another job wrote. */
   readonly staleRuns: readonly string[];
+  /** What `retry`, `release` or `undo` sent over what another run wrote since, or gave back otherwise than it was. */
+  readonly staleOverwrites: readonly string[];
   /** What the store does not hold as the sources say after three more runs of each job without faults. */
   readonly notBrought: readonly string[];
 }
@@ -32,13 +35,17 @@ export async function live(
     world.store.landAll();
     falseBeliefs.push(...(await world.falseBeliefs()).map((belief) => `at the end: ${belief}`));
     // A delete whose id must be answered once more first comes a run later, and another job brings back what it still has.
-    for (const job of [...JOBS, ...JOBS, ...JOBS]) await world.run(job, world.sourceOf(job), NO_FAULTS);
+    for (const job of [...JOBS, ...JOBS, ...JOBS]) {
+      const source = corrected(world.settingsOf(job).source);
+      await world.run(job, { source, hasGuard: false, resend: false }, NO_FAULTS);
+    }
     falseBeliefs.push(...(await world.falseBeliefs()).map((belief) => `after the last runs: ${belief}`));
     const { strangersDeleted } = world.store;
     return {
       falseBeliefs,
       strangersDeleted,
       staleRuns: world.staleRuns,
+      staleOverwrites: world.versions.wrong,
       notBrought: await world.notAsInSources(),
     };
   } finally {
@@ -49,19 +56,29 @@ export async function live(
 async function happen(world: World, step: Step, turn: (ms: number) => void): Promise<void> {
   switch (step.kind) {
     case 'run':
-      return await world.run(step.job, step.source, step.faults, step.resend);
+      return await world.run(step.job, step.settings, step.faults);
+    case 'run-again':
+      return await world.run(step.job, world.settingsOf(step.job), step.faults);
     case 'plan':
-      return await world.plan(step.job, step.source, step.faults);
+      return await world.plan(step.job, step.settings, step.faults);
     case 'approve':
       return await world.approve(step.job, step.faults);
+    case 'retry':
+      return await world.retry(step.job, step.which, step.settings, step.faults);
+    case 'release':
+      return await world.release(step.job, step.which, step.faults);
+    case 'undo':
+      await world.undo(step.job, step.which, step.planning);
+      if (step.sending !== null) await world.approve(step.job, step.sending);
+      return;
     case 'land':
       return world.store.landOne(step.which);
     case 'by-hand':
       return world.store.touch(step.key, step.how);
     case 'renumber':
       return world.store.renumber(step.key);
-    case 'undo':
-      return await world.undo(step.writes);
+    case 'restore-state':
+      return await world.restore(step.writes);
     case 'empty-state':
       return await world.empty();
     case 'remove-artifacts':

@@ -33,7 +33,18 @@ const STRUCK: Readonly<Record<Exclude<Fate['kind'], 'done'>, string>> = {
   lie: 'lying answers',
 };
 
-class Died extends Error {}
+/** A write that failed, of which nothing is on disk. */
+export class RefusedWrite extends StateError {
+  readonly write: string;
+
+  constructor(write: string) {
+    super(`${write}: the disk is full`);
+    this.write = write;
+  }
+}
+
+/** What a dead process gets for whatever it does. */
+export class Died extends Error {}
 
 /** One process with its faults: whatever it does asks here first, and gets an error once it is dead. */
 export class FaultyProcess {
@@ -53,6 +64,10 @@ export class FaultyProcess {
 
   get signal(): AbortSignal {
     return this.#interrupt.signal;
+  }
+
+  get isDead(): boolean {
+    return this.#dead;
   }
 
   get lateLands(): boolean {
@@ -79,7 +94,7 @@ export class FaultyProcess {
     this.#writes.set(write, count + 1);
     if (this.#faults.fails?.write === write && this.#faults.fails.at === count) {
       this.#note('full disks');
-      throw new StateError(`${write}: the disk is full`);
+      throw new RefusedWrite(write);
     }
   }
 

@@ -58,6 +58,7 @@ export class SimulatedStore {
   /** Urls that somebody outside has changed since anything was last sent to them: no client can know what they hold. */
   readonly #touched = new Set<string>();
   readonly #renumbered = new Set<string>();
+  readonly #removedByHand = new Set<string>();
   #late: Late[] = [];
   #lastId = 100;
   /** Deletes of products that were not their sender's. */
@@ -120,8 +121,10 @@ export class SimulatedStore {
     const url = this.#url(key);
     this.#touched.add(url);
     const product = this.#products.get(url);
-    if (how === 'remove') this.#products.delete(url);
-    else if (product !== undefined) product.body = `{"title":"by hand","url":"${url}"}`;
+    if (how === 'remove') {
+      this.#removedByHand.add(url);
+      this.#products.delete(url);
+    } else if (product !== undefined) product.body = `{"title":"by hand","url":"${url}"}`;
     else if (how === 'create') this.#create(url, `{"title":"by hand","url":"${url}"}`);
   }
 
@@ -131,7 +134,10 @@ export class SimulatedStore {
     this.#renumbered.add(this.#url(key));
   }
 
-  /** Whether the product of the key has ever got another id: a delete by the old one finds nothing, which looks like success. */
+  /**
+   * Whether the product of the key has ever got another id, also by a request that made it again after somebody had deleted it by hand: a
+   * delete by the old one finds nothing, which looks like success, and nobody has to know the new one.
+   */
   wasRenumbered(key: string): boolean {
     return this.#renumbered.has(this.#url(key));
   }
@@ -218,6 +224,7 @@ export class SimulatedStore {
     const url = this.#url(key);
     const found = this.#products.get(url);
     const product = found ?? this.#create(url, body);
+    if (found === undefined && this.#removedByHand.has(url)) this.#renumbered.add(url);
     product.body = body;
     // What is only sent to look an id up does not make a product its sender's, but for one that it creates.
     if (found === undefined || !body.includes('"hidden":true')) product.senders.add(job);

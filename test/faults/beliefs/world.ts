@@ -1,56 +1,43 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { WritingStorefront } from '../../../src/apply/apply-operations.ts';
-import type { ImportJob } from '../../../src/config/job/job.ts';
-import { storeSchema } from '../../../src/config/store-config.ts';
-import { DEFAULT_LIMITS } from '../../../src/model/input-limits.ts';
-import type { MappedRecord } from '../../../src/model/mapped-record.ts';
-import type { Run } from '../../../src/model/run.ts';
-import { readPlan, readShard } from '../../../src/plan/plan-file.ts';
-import { planImport } from '../../../src/plan/plan-import.ts';
+import type { Plan } from '../../../src/model/plan.ts';
+import { COMPLETED, type Run } from '../../../src/model/run.ts';
+import { StoreferryError, UsageError } from '../../../src/model/storeferry-error.ts';
+import { readPlan } from '../../../src/plan/plan-file.ts';
 import { fingerprintOf } from '../../../src/plan/shard-writer.ts';
-import { applyStep, type DeliverShards } from '../../../src/run/import/apply-step.ts';
+import { REJECTS_FILE } from '../../../src/rejects/rejects-file.ts';
+import { applyStep } from '../../../src/run/import/apply-step.ts';
 import {
   continueOrBegin,
-  planPosition,
+  continueSame,
+  refuseOutdated,
   supersedeOthers,
+  supersedePlans,
   whyNotContinue,
 } from '../../../src/run/import/continue-or-begin.ts';
+import { settledRun, unchangedTotals } from '../../../src/run/import/stage-step.ts';
+import { refuseUnlessRejected } from '../../../src/run/read-corrections.ts';
+import { refuseUnlessReleasable } from '../../../src/run/records/plan-release.ts';
+import { laterRun } from '../../../src/run/report/read-stored-report.ts';
+import { retryGuardOf, saveRetryGuard } from '../../../src/run/retry-guard.ts';
 import type { RunContext } from '../../../src/run/run-context.ts';
-import { sendOperations } from '../../../src/run/send-operations.ts';
+import { refuseUnlessUndoable, stageNoSource } from '../../../src/run/undo/plan-undo.ts';
 import { saveSnapshot, snapshotOf } from '../../../src/source/snapshot.ts';
 import { IN_DOUBT, type LedgerMark, type Lock, type State } from '../../../src/state/state.ts';
-import { NO_LIMITS, product } from '../../plan/plan-of.ts';
 import { sampleRun, TARGET } from '../../state/samples.ts';
-import { type Faults, FaultyProcess, NO_FAULTS } from './process.ts';
+import { EMPTY_SOURCE, JOBS, type JobName, KEYS, recordsOf, requestOf } from './jobs.ts';
+import { Died, type Faults, FaultyProcess, NO_FAULTS } from './process.ts';
+import { finishRun, planRun, type Settings } from './run-steps.ts';
+import { deliverTo, waiting, writingRun } from './sending.ts';
 import { SimulatedStore } from './simulated-store.ts';
 import { smallArtifacts } from './small-artifacts.ts';
-
-export const KEYS = ['Shirt', 'hat', 'coat'] as const;
-export const JOBS = ['nightly', 'weekly'] as const;
-export type JobName = (typeof JOBS)[number];
-/** The version of each key in a source; null: it has none. */
-export type Source = Readonly<Record<(typeof KEYS)[number], number | null>>;
+import { WrittenVersions } from './written-versions.ts';
 
 /** How a state is kept, and what can be done to it from outside. */
 export interface Keeping {
   /** The state as a new process sees it. */
   open(process: FaultyProcess, artifacts: RunContext['artifacts']): Promise<State>;
-  /** Undoes the last so many writes of any process. */
-  undo(writes: number): Promise<void>;
+  /** The state as it was before the last so many writes of any process. */
+  restore(writes: number): Promise<void>;
   empty(): Promise<void>;
-}
-
-const STORE = {
-  name: 'main',
-  ...storeSchema.parse({ baseUrl: 'https://shop.example', apiKey: 'k', limits: { concurrency: 2 } }),
-};
-
-function jobOf(name: string): ImportJob {
-  return {
-    ...{ kind: 'import', name, import: 'products', store: 'main', mode: 'mirror', duplicates: 'reject' },
-    source: { path: 'source.csv', quotes: 'standard' },
-    ...{ mapping: 'shopify-products', params: {}, safety: NO_LIMITS, html: 'keep', limits: DEFAULT_LIMITS },
-  };
 }
 
 const ATTRIBUTES = { fence: { name: 'target', token: 'held' }, lost: new AbortController().signal };
@@ -62,28 +49,28 @@ const LOCK: Lock = {
   [Symbol.asyncDispose]: async () => {},
 };
 
-function recordsOf(source: Source): MappedRecord[] {
-  return KEYS.flatMap((key, at) => {
-    const version = source[key];
-    if (version === null) return [];
-    const body = product(key, { title: `${key} ${version}` });
-    const spans = [{ file: 0, from: at + 2, to: at + 2 }];
-    return [{ kind: 'record' as const, key, body, rows: 1, spans, memo: `${key} ${version}` }];
-  });
+/** A process at work, and what it works on. */
+interface Work {
+  readonly context: RunContext;
+  readonly process: FaultyProcess;
+  readonly settings: Settings;
 }
 
 /**
- * Two jobs that import into one store, with the real planner, the real sending and the real state; only the store, the disk and the life
- * of processes are simulated.
+ * Two jobs that import into one store, with the real planner, the real sending and the real state; only the store, the disk, the life
+ * of processes, and the texts of sources and rejects files are simulated.
  */
 export class World {
   readonly store: SimulatedStore;
-  /** Records that a run left otherwise than its source has them, although it ended as done. */
+  readonly versions: WrittenVersions;
+  /** Records that a run left otherwise than it said, although it ended as done. */
   readonly staleRuns: string[] = [];
   readonly #keeping: Keeping;
   readonly #note: (fault: string) => void;
   readonly #files = new Map<string, Map<string, Buffer>>();
-  readonly #sources = new Map<JobName, Source>();
+  readonly #settings = new Map<JobName, Settings>();
+  /** When the plan of each run was made. */
+  readonly #plannedAt = new Map<string, number>();
   #runs = 0;
   /** Every plan compares the state with its witness first: until then nothing believes a state that has lost something. */
   #lossUnseen = false;
@@ -96,33 +83,51 @@ export class World {
     this.#keeping = keeping;
     this.#note = note;
     this.store = new SimulatedStore(normalises);
+    this.versions = new WrittenVersions(note);
   }
 
-  sourceOf(job: JobName): Source {
-    return this.#sources.get(job) ?? { Shirt: null, hat: null, coat: null };
+  /** What the job was last run with. */
+  settingsOf(job: JobName): Settings {
+    return this.#settings.get(job) ?? { source: EMPTY_SOURCE, hasGuard: false, resend: false };
   }
 
   /** Runs a job as importRun does. */
-  async run(job: JobName, source: Source, faults: Faults, resend = false): Promise<void> {
-    this.#sources.set(job, source);
+  async run(job: JobName, settings: Settings, faults: Faults): Promise<void> {
+    this.#settings.set(job, settings);
     await this.#during(faults, async (context, process) => {
-      const stateLoss = await this.#reconcile(context);
-      const begun = await this.#create(context, job, 'run', source, {
-        resend,
-        ...(stateLoss === null ? {} : { stateLoss }),
-      });
+      const work = { context, process, settings };
+      const digest = JSON.stringify(settings);
+      const begun = await this.#create(work, { job, digest });
+      const settled = await settledRun(context, requestOf(job, settings.hasGuard, settings.resend), begun);
+      if (settled?.digest === digest) {
+        this.#note('unchanged sources');
+        const plannedAt = this.versions.next();
+        const totals = unchangedTotals(settled);
+        await context.state.runs.update(begun.id, {
+          unchangedSince: settled.id,
+          totals,
+          status: 'done',
+          finishedAt: 0,
+        });
+        const records = recordsOf(settings.source);
+        for (const { key } of records) this.versions.found(begun.id, key, plannedAt);
+        await this.#noteStale(begun, records);
+        return;
+      }
       const run = await continueOrBegin(context, begun);
-      await this.#planAndApply(context, process, run, source);
+      if (run.id !== begun.id) this.#note('continued runs');
+      await this.#planAndApply(work, run);
     });
   }
 
   /** Plans only; to be approved later. */
-  async plan(job: JobName, source: Source, faults: Faults): Promise<void> {
-    await this.#during(faults, async (context) => {
-      await this.#reconcile(context);
-      const run = await this.#create(context, job, 'plan', source, {});
-      await this.#planned(context, run, source);
-      await context.state.runs.update(run.id, { status: 'planned' });
+  async plan(job: JobName, settings: Settings, faults: Faults): Promise<void> {
+    await this.#during(faults, async (context, process) => {
+      const work = { context, process, settings };
+      const run = await this.#create(work, { job, kind: 'plan', digest: JSON.stringify(settings) });
+      await this.#planned(work, run);
+      await supersedePlans(context, run);
+      await context.state.runs.update(run.id, { status: 'planned', finishedAt: 0 });
     });
   }
 
@@ -130,22 +135,85 @@ export class World {
   async approve(job: JobName, faults: Faults): Promise<void> {
     await this.#during(faults, async (context, process) => {
       const { runs } = context.state;
-      const [newest] = await runs.list({ job, limit: 1 });
-      if (newest?.status !== 'planned' || newest.digest === null) return;
-      if ((await this.#reconcile(context)) !== null) return;
-      if ((await whyNotContinue(context, newest, 0)) !== undefined) return;
-      const source: Source = JSON.parse(newest.digest);
-      this.#sources.set(job, source);
-      const run = await runs.update(newest.id, { kind: 'run', status: 'running', approved: true });
+      const [planned] = await runs.list({ job, statuses: ['planned'], limit: 1 });
+      if (planned === undefined || (await laterRun(context, planned)) !== undefined) return;
+      await this.#reconcile(context);
+      if ((await whyNotContinue(context, planned, 0)) !== undefined) return;
+      const run = await runs.update(planned.id, {
+        kind: planned.undo === undefined ? 'run' : 'undo',
+        status: 'running',
+        approved: true,
+        finishedAt: null,
+        totals: null,
+      });
+      const settings: Settings = run.undo === undefined ? JSON.parse(run.digest ?? '') : this.settingsOf(job);
+      if (run.undo === undefined) this.#settings.set(job, settings);
       await supersedeOthers(context, run);
-      await this.#planAndApply(context, process, run, source);
+      await this.#planAndApply({ context, process, settings }, run);
     });
   }
 
-  async undo(writes: number): Promise<void> {
+  /** Sends corrected rows of an earlier run of the job, counted from the newest. */
+  async retry(job: JobName, which: number, settings: Settings, faults: Faults): Promise<void> {
+    await this.#during(faults, async (context, process) => {
+      const { state, artifacts } = context;
+      const runs = await state.runs.list({ job, kinds: ['run', 'retry', 'undo', 'release'] });
+      const withRejects: Run[] = [];
+      for (const run of runs) if (await artifacts.run(run.id).exists(REJECTS_FILE)) withRejects.push(run);
+      const rejected = withRejects[which % Math.max(1, withRejects.length)];
+      if (rejected === undefined) return;
+      await refuseUnlessRejected(context, rejected);
+      const positions = await readText(artifacts.run(rejected.id), REJECTS_FILE);
+      const digest = JSON.stringify([settings, rejected.id]);
+      const work = { context, process, settings };
+      const begun = await this.#create(work, { job, kind: 'retry', digest, retryOf: rejected.id });
+      const corrected = { keys: JSON.parse(positions), keyless: [], refused: [] };
+      await saveRetryGuard(artifacts.run(begun.id), retryGuardOf(rejected, corrected, 'products'));
+      await this.#planAndApply(work, await continueSame(context, begun));
+    });
+  }
+
+  /** Sends what an earlier run of the job holds. */
+  async release(job: JobName, which: number, faults: Faults): Promise<void> {
+    await this.#during(faults, async (context, process) => {
+      const { state } = context;
+      const runs = await state.runs.list({ job, kinds: ['run', 'retry'], statuses: COMPLETED });
+      const holding = runs.filter(({ totals }) => (totals?.held ?? 0) > 0);
+      const of = holding[which % Math.max(1, holding.length)]?.id;
+      if (of === undefined) return;
+      const release = { of };
+      const settings = this.settingsOf(job);
+      await refuseUnlessReleasable(context, sampleRun({ job }), release);
+      const work = { context, process, settings };
+      const begun = await this.#create(work, { job, kind: 'release', digest: null, release, approved: true });
+      await this.#planAndApply(work, await stageNoSource(context, begun));
+    });
+  }
+
+  /** Plans the inverse of an earlier run of the job; to be approved. */
+  async undo(job: JobName, which: number, faults: Faults): Promise<void> {
+    await this.#during(faults, async (context, process) => {
+      const runs = await context.state.runs.list({ job, kinds: ['run', 'retry', 'release', 'undo'] });
+      const of = runs[which % Math.max(1, runs.length)]?.id;
+      if (of === undefined) return;
+      const undo = { of };
+      const settings = this.settingsOf(job);
+      // Its process is not at work any more: there is one at a time.
+      await refuseUnlessUndoable(context, sampleRun({ job }), undo);
+      const work = { context, process, settings };
+      const begun = await this.#create(work, { job, kind: 'plan', digest: null, undo });
+      const run = await stageNoSource(context, begun);
+      await this.#planned(work, run);
+      await supersedePlans(context, run);
+      await context.state.runs.update(run.id, { status: 'planned', finishedAt: 0 });
+    });
+  }
+
+  /** An older copy of the state is put back. */
+  async restore(writes: number): Promise<void> {
     this.#note('older states');
     this.#lose('state');
-    await this.#keeping.undo(writes);
+    await this.#keeping.restore(writes);
   }
 
   async empty(): Promise<void> {
@@ -163,20 +231,24 @@ export class World {
   #lose(what: 'state' | 'artifacts'): void {
     this.#lossUnseen = true;
     this.#hasLost = true;
+    this.versions.lose();
     this.#lostSinceRequest.add(what);
     // A user who loses both has to wait, as docs/operation.md says: nothing is left that could know of requests at work.
     if (this.#lostSinceRequest.size === 2) this.store.landAll();
   }
 
-  /** What a run said is done, and is not in the store: of what the job sent, or of what it left out as unchanged. */
-  async #noteStale({ state }: RunContext, { id, job }: Run, source: Source): Promise<void> {
-    const refused = new Set<string>();
-    for await (const page of state.runs.refusals(id)) for (const { key } of page) refused.add(key);
-    for (const { key, body } of recordsOf(source)) {
+  /** What a run said is done, and is not in the store: of what it sent, or left out as unchanged. */
+  async #noteStale(
+    { id, kind, job }: Run,
+    said: readonly { readonly key: string; readonly body: unknown }[],
+    refused: ReadonlySet<string> = new Set(),
+  ): Promise<void> {
+    for (const { key, body } of said) {
       if (refused.has(key)) continue;
       const truth = this.store.truth(key);
-      if (truth === undefined || truth === fingerprintOf(JSON.stringify(body))) continue;
-      this.staleRuns.push(`${id} of ${job}, ${key}: ${truth ?? 'nothing'}`);
+      const print = fingerprintOf(typeof body === 'string' ? body : JSON.stringify(body));
+      if (truth === undefined || truth === print) continue;
+      this.staleRuns.push(`${kind} ${id} of ${job}, ${key}: ${truth ?? 'nothing'}`);
     }
   }
 
@@ -220,7 +292,7 @@ export class World {
     return KEYS.flatMap((key) => {
       const truth = this.store.truth(key);
       if (truth === undefined) return [];
-      const wanted = JOBS.flatMap((job) => recordsOf(this.sourceOf(job)))
+      const wanted = JOBS.flatMap((job) => recordsOf(this.settingsOf(job).source))
         .filter((record) => record.key === key)
         .map(({ body }) => fingerprintOf(JSON.stringify(body)));
       const isRight = wanted.length === 0 ? truth === null : truth !== null && wanted.includes(truth);
@@ -239,9 +311,13 @@ export class World {
       process.strike();
       if (what === 'write sent') process.refuse('witness');
     });
-    const state = waiting(await this.#keeping.open(process, artifacts), this.store);
+    const state = waiting(await this.#keeping.open(process, artifacts), this.store, this.versions);
     const context: RunContext = {
-      ...{ state, artifacts, version: '1', workspaceDir: '/', signal: process.signal },
+      state,
+      artifacts,
+      version: '1',
+      workspaceDir: '/',
+      signal: process.signal,
       clock: () => 0,
       newRunId: () => `run-${++this.#runs}`,
       openStorefront: () => Promise.reject(new Error('the model has its own')),
@@ -250,7 +326,8 @@ export class World {
     try {
       await work(context, process);
     } catch (error) {
-      if (faults === NO_FAULTS) throw error;
+      const isRefusal = error instanceof UsageError;
+      if (!isRefusal && (faults === NO_FAULTS || !isExpected(error))) throw error;
     } finally {
       process.kill();
       await state[Symbol.asyncDispose]();
@@ -263,144 +340,89 @@ export class World {
     return loss;
   }
 
-  async #create(
-    context: RunContext,
-    job: JobName,
-    kind: 'run' | 'plan',
-    source: Source,
-    changes: Partial<Run>,
-  ): Promise<Run> {
+  /** Creates a run as createReconciled does. */
+  async #create({ context, settings }: Work, beginning: Partial<Run>): Promise<Run> {
+    const { state, artifacts } = context;
+    const stateLoss = await this.#reconcile(context);
     const id = context.newRunId();
-    const run = sampleRun({ id, job, kind, digest: JSON.stringify(source), ...changes });
-    await context.state.runs.create(run);
-    await saveSnapshot(context.artifacts.run(id), snapshotOf([]));
-    return (await context.state.runs.get(id)) ?? run;
+    const { resend } = settings;
+    const run = sampleRun({ id, resend, ...beginning, ...(stateLoss === null ? {} : { stateLoss }) });
+    await state.runs.create(run);
+    await saveSnapshot(artifacts.run(id), snapshotOf([]));
+    return (await state.runs.get(id)) ?? run;
   }
 
-  async #planned(context: RunContext, run: Run, source: Source) {
-    const { state, artifacts, signal } = context;
-    const folder = artifacts.run(run.id);
-    const known = await readPlan(folder);
+  async #planned(work: Work, run: Run): Promise<Plan> {
+    const known = await readPlan(work.context.artifacts.run(run.id));
     if (known !== undefined) return known;
-    return await planImport({
-      ...{ run: run.id, folder, signal, resend: run.resend, retry: false },
-      plannedAt: await planPosition(context, run),
-      job: jobOf(run.job),
-      async *openMapped() {
-        yield recordsOf(source);
-      },
-      describeSource: () => ({ files: [], columnsNotUsed: [], dates: null }),
-      ledger: state.ledger(TARGET),
-      keyDigest: null,
-      previous: { rows: null, keyDigest: null },
-      onProgress: () => {},
-    });
+    this.#plannedAt.set(run.id, this.versions.next());
+    return await planRun(work.context, work.settings, run);
   }
 
-  async #planAndApply(context: RunContext, process: FaultyProcess, run: Run, source: Source): Promise<void> {
-    const job = jobOf(run.job);
-    const plan = await this.#planned(context, run, source);
-    const keys = new Map<number, string>();
-    const storefront = this.#storefront(process, run.job, keys);
-    const deliver: DeliverShards = async (surroundings, delivery, shards) => {
-      const { runs } = surroundings.state;
-      const operations = async function* () {
-        for (const shard of shards) {
-          const outcomes = await runs.outcomes(run.id, shard.number);
-          const operations = await readShard(surroundings.artifacts.run(run.id), shard);
-          for (const operation of operations) {
-            if (operation.kind === 'delete-product' && operation.id !== null)
-              keys.set(operation.id, operation.key);
-          }
-          yield operations
-            .filter(({ index }) => (outcomes.get(index) ?? 'unsent') === 'unsent')
-            .map((operation) => ({ ...operation, shard: shard.number }));
-        }
-      };
-      await sendOperations(surroundings, {
-        ...{ run, store: STORE, lock: LOCK, storefront, operations: operations() },
-        firstShard: delivery.plan.shards[0]?.number ?? 0,
+  /** From the lock of the target to the end of the run. */
+  async #planAndApply(work: Work, begun: Run): Promise<void> {
+    const { context, process } = work;
+    const { state, artifacts } = context;
+    let run = begun;
+    let plan: Plan | null = null;
+    let failure: unknown = null;
+    this.versions.begin(writingRun(run));
+    try {
+      const known = await readPlan(artifacts.run(run.id));
+      if (known !== undefined) await refuseOutdated(context, run, known);
+      plan = await this.#planned(work, run);
+      const isPart = run.kind === 'retry' || run.kind === 'release';
+      if (isPart && plan.shards.length > 0) await supersedeOthers(context, run);
+      const { job, store } = requestOf(run.job, work.settings.hasGuard);
+      const deliver = deliverTo(this.store, {
+        process,
+        run: writingRun(run),
+        versions: this.versions,
+        onRequest: () => this.#lostSinceRequest.clear(),
       });
-    };
-    await applyStep(context, { run, plan, job, store: STORE, lock: LOCK }, deliver);
-    const unsent = await context.state.runs.unsentReasons(run.id);
-    const status = unsent.length > 0 ? 'failed' : 'done';
-    await context.state.runs.update(run.id, { status, finishedAt: 0 });
-    if (status !== 'done') return;
-    await context.artifacts.remove(run.id);
-    await this.#noteStale(context, run, source);
+      await applyStep(context, { run, plan, job, store, lock: LOCK }, deliver);
+      if (plan.confirmed !== undefined) await state.ledger(TARGET).confirm(plan.confirmed);
+    } catch (error) {
+      if (!isExpected(error) || error instanceof Died) throw error;
+      failure = error;
+    } finally {
+      run = await this.#noteEnd(context, process, run);
+    }
+    await this.#finish(work, run, plan, failure);
   }
 
-  /** The store as a process reaches it: it may die before a request, while one is under way, or before its answer. */
-  #storefront(
-    process: FaultyProcess,
-    job: string,
-    keys: Map<number, string>,
-  ): Parameters<typeof sendOperations>[1]['storefront'] & WritingStorefront {
-    const { store } = this;
-    const send = async <Answer>(
-      key: string,
-      options: Parameters<WritingStorefront['upsertProduct']>[1],
-      takeEffect: () => void,
-      answer: (fate: ReturnType<FaultyProcess['nextFate']>) => Answer,
-    ): Promise<Answer> => {
-      options.stopping?.throwIfAborted();
-      await options.onRequest?.();
-      process.strike();
-      this.#lostSinceRequest.clear();
-      const fate = process.nextFate();
-      await nextTurn();
-      try {
-        process.strike();
-      } catch (error) {
-        store.leaveLate(key, process.lateLands, takeEffect);
-        throw error;
-      }
-      const answered = answer(fate);
-      process.strike();
-      return answered;
-    };
-    return {
-      async upsertProduct({ url: key, body }, options) {
-        const takeEffect = () => store.takeEffectOfUpsert({ job, key }, body);
-        const outcome = await send(key, options, takeEffect, (fate) =>
-          store.upsert({ job, key }, body, fate),
-        );
-        if (outcome.kind === 'applied' && outcome.id !== null) keys.set(outcome.id, key);
-        return outcome;
-      },
-      deleteProduct(id, options) {
-        const key = keys.get(id) ?? '';
-        return send(
-          key,
-          options,
-          () => store.takeEffectOfDelete({ job, key }, id),
-          (fate) => store.delete({ job, key }, id, fate),
-        );
-      },
-      updateContact: () => Promise.reject(new Error('the model has products only')),
-      subscriberLists: () => Promise.reject(new Error('the model has no lists')),
-    };
+  /** As notingPosition of importRun. */
+  async #noteEnd({ state }: RunContext, process: FaultyProcess, run: Run): Promise<Run> {
+    if (process.isDead) return run;
+    const endPosition = await state.ledger(TARGET).position();
+    this.versions.end(run.id);
+    return await state.runs.update(run.id, { endPosition });
   }
+
+  async #finish({ context, settings }: Work, run: Run, plan: Plan | null, failure: unknown): Promise<void> {
+    const ended = await finishRun(context, run, plan, failure);
+    if (!ended.isComplete) return;
+    const { sent, left } = ended;
+    const plannedAt = this.#plannedAt.get(run.id) ?? 0;
+    const isWhole = run.kind === 'run';
+    const decided = new Set([...left, ...sent.map(({ key }) => key)]);
+    const items = isWhole ? recordsOf(settings.source) : [];
+    for (const { key } of items) if (!decided.has(key)) this.versions.found(run.id, key, plannedAt);
+    await this.#noteStale(run, isWhole ? items : sent, left);
+  }
+}
+
+/** What ends a process, or a run, without being a bug. */
+function isExpected(error: unknown): boolean {
+  return error instanceof Died || error instanceof StoreferryError;
 }
 
 function isUnsure(mark: LedgerMark | undefined): boolean {
   return mark !== undefined && (mark.idProof !== undefined || mark.fingerprint === IN_DOUBT);
 }
 
-/** The state of a process that waits as long as it has to, which takes no time here: whatever was at work has ended then. */
-function waiting(state: State, store: SimulatedStore): State {
-  const sending: State['sending'] = async (options) => {
-    const open = await state.sending(options);
-    return {
-      ...open,
-      async begin(operations) {
-        const { waitMs, overtaken } = await open.begin(operations);
-        store.waitFor(operations.flatMap(({ key }, at) => ((waitMs[at] ?? 0) > 0 ? [key] : [])));
-        return { waitMs: waitMs.map(() => 0), overtaken };
-      },
-      [Symbol.asyncDispose]: () => open[Symbol.asyncDispose](),
-    };
-  };
-  return { ...state, sending, [Symbol.asyncDispose]: () => state[Symbol.asyncDispose]() };
+async function readText(folder: ReturnType<RunContext['artifacts']['run']>, name: string): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of await folder.read(name)) chunks.push(Buffer.from(chunk));
+  return Buffer.concat(chunks).toString();
 }

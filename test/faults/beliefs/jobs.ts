@@ -1,0 +1,94 @@
+import type { ImportJob } from '../../../src/config/job/job.ts';
+import { storeSchema } from '../../../src/config/store-config.ts';
+import { mappingSchema } from '../../../src/mapping/spec/mapping-spec.ts';
+import { DEFAULT_LIMITS } from '../../../src/model/input-limits.ts';
+import type { Mapped, MappedRecord } from '../../../src/model/mapped-record.ts';
+import type { ImportRequest } from '../../../src/run/run-context.ts';
+import { NO_LIMITS, product, rejected } from '../../plan/plan-of.ts';
+
+export const KEYS = ['Shirt', 'hat', 'coat'] as const;
+export const JOBS = ['nightly', 'weekly'] as const;
+export type JobName = (typeof JOBS)[number];
+type Key = (typeof KEYS)[number];
+
+/** What a source has of a key: a version, a row that the mapping rejects, or nothing. */
+export const VERSIONS = [0, 1, 'wrong', null] as const;
+/** What each key has in a source. */
+export type Source = Readonly<Record<Key, (typeof VERSIONS)[number]>>;
+
+export const EMPTY_SOURCE: Source = { Shirt: null, hat: null, coat: null };
+
+/** The source with all rows corrected. */
+export function corrected(source: Source): Source {
+  const right = (key: Key) => (source[key] === 'wrong' ? 0 : source[key]);
+  return { Shirt: right('Shirt'), hat: right('hat'), coat: right('coat') };
+}
+
+/** The rows of a source, as its mapping reads them. */
+export function itemsOf(source: Source): Mapped[] {
+  return KEYS.flatMap((key, at): Mapped[] => {
+    const version = source[key];
+    if (version === null) return [];
+    if (version === 'wrong') return [rejected(key, 'wrong-row', { line: at + 2 })];
+    return [recordOf(key, version, at)];
+  });
+}
+
+/** The records among them. */
+export function recordsOf(source: Source): MappedRecord[] {
+  return itemsOf(source).filter((item) => item.kind === 'record');
+}
+
+function recordOf(key: Key, version: number, at: number): MappedRecord {
+  const price = version === 0 ? 10 : HIGH_PRICE;
+  const variants = [{ options: [], price, onSale: false, regularPrice: price, sku: `sku-${key}` }];
+  const body = product(key, { title: `${key} ${version}`, variants });
+  const spans = [{ file: 0, from: at + 2, to: at + 2 }];
+  return { kind: 'record', key, body, rows: 1, spans, memo: `${key} ${version}` };
+}
+
+/** Version 1 has it; a guard holds it. */
+const HIGH_PRICE = 100;
+const GUARD = { field: 'variants.price', above: HIGH_PRICE - 1, action: 'hold' } as const;
+
+export const STORE = {
+  name: 'main',
+  ...storeSchema.parse({ baseUrl: 'https://shop.example', apiKey: 'k', limits: { concurrency: 2 } }),
+};
+
+function jobOf(name: string, hasGuard: boolean): ImportJob {
+  return {
+    kind: 'import',
+    name,
+    import: 'products',
+    store: 'main',
+    mode: 'mirror',
+    duplicates: 'reject',
+    source: { path: 'source.csv', quotes: 'standard' },
+    mapping: 'goods',
+    params: {},
+    safety: NO_LIMITS,
+    html: 'keep',
+    limits: DEFAULT_LIMITS,
+    ...(hasGuard ? { guards: [GUARD] } : {}),
+  };
+}
+
+const MAPPING: ImportRequest['mapping'] = {
+  spec: mappingSchema.parse({
+    import: 'products',
+    columns: { id: 'Id', name: 'Name', price: 'Price' },
+    product: { url: 'id', title: 'name' },
+    variants: { pricing: { price: 'price' } },
+  }),
+  params: {},
+  tables: [],
+  listLookups: [],
+  digest: 'mapping',
+  keyDigest: 'keys',
+};
+
+/** The job as a command reads it; with a guard it holds version 1. */
+export function requestOf(job: string, hasGuard: boolean, resend = false): ImportRequest {
+  return { job: jobOf(job, hasGuard), store: STORE, mapping: MAPPING, resend };
+}

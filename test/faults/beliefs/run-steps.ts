@@ -1,0 +1,112 @@
+import type { Plan } from '../../../src/model/plan.ts';
+import { KEY_NOT_REJECTED } from '../../../src/model/reason.ts';
+import type { Run, RunStatus } from '../../../src/model/run.ts';
+import { InterruptedError } from '../../../src/model/storeferry-error.ts';
+import { readHeld, readRejections, readShard } from '../../../src/plan/plan-file.ts';
+import { planImport } from '../../../src/plan/plan-import.ts';
+import { REJECTS_FILE } from '../../../src/rejects/rejects-file.ts';
+import { refusedDeletes, runTotals, unsentDeletes } from '../../../src/report/run-facts.ts';
+import { discardPlan, planPosition } from '../../../src/run/import/continue-or-begin.ts';
+import { positionsOf } from '../../../src/run/import/finish-step.ts';
+import { undecidedKeys } from '../../../src/run/import/undecided-keys.ts';
+import { planRelease } from '../../../src/run/records/plan-release.ts';
+import { guardRetry, loadRetryGuard } from '../../../src/run/retry-guard.ts';
+import type { RunContext } from '../../../src/run/run-context.ts';
+import { planUndo } from '../../../src/run/undo/plan-undo.ts';
+import { TARGET } from '../../state/samples.ts';
+import { itemsOf, requestOf, type Source } from './jobs.ts';
+
+/** What a job is run with. */
+export interface Settings {
+  readonly source: Source;
+  /** A guard holds each record with a high price. */
+  readonly hasGuard: boolean;
+  readonly resend: boolean;
+}
+
+/** Plans as planStep does, without a snapshot. */
+export async function planRun(context: RunContext, settings: Settings, run: Run): Promise<Plan> {
+  const { state, artifacts, signal } = context;
+  const folder = artifacts.run(run.id);
+  const request = requestOf(run.job, settings.hasGuard, run.resend);
+  if (run.undo !== undefined) return await planUndo(context, request, run, run.undo);
+  if (run.release !== undefined) return await planRelease(context, request, run, run.release);
+  const isRetry = run.kind === 'retry';
+  const ledger = state.ledger(TARGET);
+  const guard = isRetry ? await loadRetryGuard(folder) : undefined;
+  return await planImport({
+    run: run.id,
+    folder,
+    signal,
+    ledger,
+    resend: run.resend,
+    retry: isRetry,
+    plannedAt: await planPosition(context, run),
+    job: request.job,
+    async *openMapped() {
+      yield itemsOf(settings.source);
+    },
+    undecided: isRetry ? undefined : await undecidedKeys(context, run),
+    admit: (records) => (guard === undefined ? records : guardRetry(records, guard, ledger, 'mirror')),
+    describeSource: () => ({ files: [], columnsNotUsed: [], dates: null }),
+    keyDigest: null,
+    previous: { rows: null, keyDigest: null },
+    onProgress: () => {},
+  });
+}
+
+/** How a run ended. */
+interface Ended {
+  readonly isComplete: boolean;
+  /** What it has sent, or was to send. */
+  readonly sent: readonly { readonly key: string; readonly body: string }[];
+  /** What it has rejected or held. */
+  readonly left: ReadonlySet<string>;
+}
+
+/** Ends a run as finishStep does; its rejects file has only what the next retry needs to know of its keys. */
+export async function finishRun(
+  context: RunContext,
+  run: Run,
+  plan: Plan | null,
+  failure: unknown,
+): Promise<Ended> {
+  const { runs } = context.state;
+  const folder = context.artifacts.run(run.id);
+  const tally = await runs.tally(run.id);
+  const totals = runTotals(plan, tally);
+  const refused = new Set<string>();
+  const held = new Set<string>();
+  const sent: { readonly key: string; readonly body: string }[] = [];
+  if (plan !== null) {
+    for await (const page of readRejections(folder)) {
+      for (const { key, reason } of page)
+        if (key !== null && reason.code !== KEY_NOT_REJECTED) refused.add(key);
+    }
+    for await (const page of readHeld(folder, plan))
+      for (const { operation } of page) held.add(operation.key);
+    for (const shard of plan.shards) {
+      for (const operation of await readShard(folder, shard)) {
+        if (operation.kind === 'upsert-product') sent.push(operation);
+      }
+    }
+  }
+  for await (const page of runs.refusals(run.id)) for (const { key } of page) refused.add(key);
+  const refusedOnes = plan === null ? 0 : refusedDeletes(plan, tally);
+  const isComplete = failure === null && plan !== null && totals.unsent + unsentDeletes(plan, tally) === 0;
+  const status = statusOf(isComplete, failure, totals.rejected + totals.held + refusedOnes > 0);
+  const hasRows = run.undo === undefined && run.release === undefined;
+  if (hasRows && refused.size > 0 && status !== 'interrupted') {
+    const positions = await positionsOf(context, run, refused);
+    await folder.write(REJECTS_FILE, [Buffer.from(JSON.stringify(positions))]);
+  }
+  const ended = await runs.update(run.id, { status, totals, finishedAt: 0 });
+  if (isComplete) await discardPlan(context, ended);
+  return { isComplete, sent, left: new Set([...refused, ...held]) };
+}
+
+function statusOf(isComplete: boolean, failure: unknown, leavesSome: boolean): RunStatus {
+  if (failure instanceof InterruptedError) return 'interrupted';
+  if (!isComplete) return 'failed';
+  return leavesSome ? 'done-with-rejects' : 'done';
+}

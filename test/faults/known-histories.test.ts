@@ -1,0 +1,110 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { openStateDatabase } from '../../src/state/sqlite/open-state-database.ts';
+import type { Step } from './beliefs/history.ts';
+import type { JobName, Source } from './beliefs/jobs.ts';
+import { EMPTY_SOURCE } from './beliefs/jobs.ts';
+import { keepInSqlite } from './beliefs/keep-in-sqlite.ts';
+import { live } from './beliefs/live.ts';
+import { type Faults, NO_FAULTS } from './beliefs/process.ts';
+
+let database: Awaited<ReturnType<typeof openStateDatabase>>;
+beforeAll(async () => {
+  database = await openStateDatabase(':memory:');
+});
+afterAll(() => database.close());
+
+interface RunOptions {
+  readonly hasGuard?: boolean;
+  readonly faults?: Partial<Faults>;
+}
+
+function run(
+  job: JobName,
+  source: Partial<Source>,
+  { hasGuard = false, faults = {} }: RunOptions = {},
+): Step {
+  const settings = { source: { ...EMPTY_SOURCE, ...source }, hasGuard, resend: false };
+  return { kind: 'run', job, settings, faults: { ...NO_FAULTS, ...faults } };
+}
+
+function retry(job: JobName, source: Partial<Source>): Step {
+  const settings = { source: { ...EMPTY_SOURCE, ...source }, hasGuard: false, resend: false };
+  return { kind: 'retry', job, which: 0, settings, faults: NO_FAULTS };
+}
+
+function release(job: JobName): Step {
+  return { kind: 'release', job, which: 0, faults: NO_FAULTS };
+}
+
+function undo(job: JobName): Step {
+  return { kind: 'undo', job, which: 0, planning: NO_FAULTS, sending: NO_FAULTS };
+}
+
+/** What the model test has found; the counts of writes that a power cut may take go from the least to the most that matter. */
+const FOUND: Readonly<Record<string, readonly Step[]>> = {
+  'a retry sends what another job has sent since': [
+    run('weekly', { coat: 'wrong' }),
+    run('nightly', { coat: 0 }),
+    retry('weekly', { coat: 1 }),
+  ],
+  'a release sends over a record that another job has found in an unchanged source': [
+    run('nightly', { Shirt: 0, hat: 0 }),
+    run('weekly', { Shirt: 1 }, { hasGuard: true }),
+    run('nightly', { Shirt: 0, hat: 0 }),
+    release('weekly'),
+  ],
+  'an undo takes back what the run before it has left in doubt': [
+    run('weekly', { hat: 1 }),
+    run('nightly', { hat: 0 }, { faults: { fates: [{ kind: 'unanswered', arrived: true }] } }),
+    run('nightly', { Shirt: 1, hat: 0 }, { faults: { fails: { write: 'begin', at: 0 } } }),
+    undo('nightly'),
+  ],
+  'a product is made again that somebody has deleted by hand': [
+    run('nightly', { hat: 1 }),
+    { kind: 'by-hand', key: 'hat', how: 'remove' },
+    run('nightly', { hat: 0 }, { faults: { fates: [{ kind: 'at-work', lands: true }] } }),
+    run('nightly', {}),
+  ],
+};
+
+/** The same, where the last writes of the run before are lost. */
+const LOST: Readonly<Record<string, readonly [before: readonly Step[], after: readonly Step[]]>> = {
+  'a retry': [
+    [run('weekly', { coat: 'wrong' }), run('nightly', { Shirt: 0, hat: 0, coat: 0 })],
+    [retry('weekly', { coat: 1 })],
+  ],
+  'a release': [
+    [run('weekly', { coat: 1 }, { hasGuard: true }), run('nightly', { Shirt: 0, hat: 0, coat: 0 })],
+    [release('weekly')],
+  ],
+  'an undo of a delete': [
+    [run('nightly', { coat: 0 }), run('nightly', {}), run('weekly', { coat: 1 })],
+    [undo('nightly')],
+  ],
+};
+
+async function findingsOf(steps: readonly Step[]) {
+  return await live(await keepInSqlite(database, true), { normalises: false, steps }, () => {});
+}
+
+const NOTHING = {
+  falseBeliefs: [],
+  strangersDeleted: [],
+  staleRuns: [],
+  staleOverwrites: [],
+  notBrought: [],
+};
+
+it.each(Object.entries(FOUND))('it does not happen that %s', async (_name, steps) => {
+  expect(await findingsOf(steps)).toEqual(NOTHING);
+});
+
+it.each(Object.entries(LOST))(
+  '%s sends nothing over what the state has lost',
+  async (_name, [before, after]) => {
+    for (let writes = 1; writes <= 9; writes++) {
+      const lost: Step = { kind: 'restore-state', writes };
+      expect(await findingsOf([...before, lost, ...after]), `${writes} writes lost`).toEqual(NOTHING);
+    }
+  },
+);
