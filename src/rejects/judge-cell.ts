@@ -1,121 +1,96 @@
-import { booleanWord, FALSE_WORDS, isErrorValue, isLive, TRUE_WORDS } from '../model/row.ts';
-import {
-  fractionBecameNumber,
-  isDate,
-  isShortDate,
-  momentBecameNumber,
-  partsBecameDate,
-  plainDigits,
-  sameMoment,
-} from './is-date.ts';
-import type { SpreadsheetDamage } from './rejects-edits.ts';
+import { booleanWord, FALSE_WORDS, isErrorValue, TRUE_WORDS } from '../model/row.ts';
+
+/** What the reasons of a rejected row say of a column: one names it, or one names no column at all, or neither. */
+export type Blame = 'named' | 'open' | 'unnamed';
 
 /**
- * The verdict on a cell. `same`: only line ends differ. `edited`: the user changed it. `restored`: a spreadsheet
- * changed the old text, so the old text is used. `refused`: damaged, and the intended value cannot be known.
+ * The verdict on a cell. `same`: only line ends differ. `edited`: its new text is the correction. `restored`: a
+ * spreadsheet writes the old text like this, so the old text is used. Otherwise the record is refused: `damaged` if a
+ * spreadsheet probably made the new text, `unnamed` if the column was not to be corrected.
  */
-export type CellVerdict =
-  | { readonly kind: 'same' | 'edited' }
-  | { readonly kind: 'restored' | 'refused'; readonly damage: SpreadsheetDamage };
-
-/** A way in which a spreadsheet changes a text, and the verdict if the reason of the rejection names the column. */
-interface Effect {
-  readonly damage: SpreadsheetDamage;
-  readonly makes: (old: string, now: string) => boolean;
-  /**
-   * `restored`: a person would not type this. `refused`: it may be a correction, because the old text cannot have turned into it.
-   * `edited`: it means the same as the old text, so the new form may be the correction.
-   */
-  readonly whereBlamed: 'restored' | 'refused' | 'edited';
-  /** The verdict if no reason names the column; default: `restored`. `refused`: people may type this as well. */
-  readonly elsewhere?: 'refused';
-}
-
-/** In this order: the greatest loss first. */
-const EFFECTS: readonly Effect[] = [
-  { damage: 'letters', makes: lostCharacters, whereBlamed: 'restored' },
-  { damage: 'charset', makes: garbled, whereBlamed: 'restored' },
-  { damage: 'cut', makes: cutText, whereBlamed: 'restored' },
-  { damage: 'formula', makes: (old, now) => isLive(old) && isErrorValue(now), whereBlamed: 'restored' },
-  { damage: 'shortened', makes: shortenedNumber, whereBlamed: 'restored' },
-  { damage: 'rounded', makes: roundedNumber, whereBlamed: 'restored' },
-  { damage: 'zeros', makes: (old, now) => /^0\d/.test(old) && sameNumber(old, now), whereBlamed: 'refused' },
-  {
-    damage: 'sign',
-    makes: (old, now) => old.startsWith('+') && !now.startsWith('+') && sameNumber(old, now),
-    whereBlamed: 'refused',
-  },
-  { damage: 'date', makes: partsBecameDate, whereBlamed: 'refused' },
-  { damage: 'date', makes: momentBecameNumber, whereBlamed: 'refused' },
-  { damage: 'date', makes: sameMoment, whereBlamed: 'edited' },
-  { damage: 'notation', makes: fractionBecameNumber, whereBlamed: 'edited' },
-  { damage: 'notation', makes: sameNumber, whereBlamed: 'edited' },
-  { damage: 'decimal', makes: movedDecimal, whereBlamed: 'edited', elsewhere: 'refused' },
-  { damage: 'boolean', makes: sameTruth, whereBlamed: 'edited' },
-  { damage: 'accents', makes: lostAccents, whereBlamed: 'edited' },
-  {
-    damage: 'blanks',
-    makes: (old, now) => withPlainBlanks(old) === withPlainBlanks(now),
-    whereBlamed: 'edited',
-  },
-  { damage: 'quotes', makes: sameButQuotes, whereBlamed: 'edited' },
-];
+export type CellVerdict = 'same' | 'edited' | 'restored' | 'damaged' | 'unnamed';
 
 /**
- * Judges a cell by its old and its new text. `blamed`: the reason of the rejection names its column, so the user was
- * asked to change it. Then a change that may be the correction is not reverted.
+ * Three rules: a text that a spreadsheet makes of the old one by itself is the old one; a cell that a reason blames has
+ * its new text; any other change is refused. In a column that a reason names, another notation is the correction, and a
+ * loss is refused, because both may be meant.
  */
-export function judgeCell(old: string, now: string, blamed: boolean): CellVerdict {
-  const before = withPlainBreaks(old);
-  const after = withPlainBreaks(now);
-  if (before === after) return { kind: 'same' };
+export function judgeCell(oldText: string, newText: string, blame: Blame): CellVerdict {
+  const old = oldText.replaceAll(/\r\n?/g, '\n');
+  const now = newText.replaceAll(/\r\n?/g, '\n');
+  if (old === now) return 'same';
   // Damage in the source itself is what the user corrects.
-  const sound = before.trim() !== '' && !SHORTENED.test(before) && !isErrorValue(before.trim());
-  const effect = sound ? EFFECTS.find(({ makes }) => makes(before, after)) : undefined;
-  if (effect !== undefined) {
-    const kind = blamed ? effect.whereBlamed : (effect.elsewhere ?? 'restored');
-    return kind === 'edited' ? { kind } : { kind, damage: effect.damage };
+  if (!SHORTENED.test(old) && !isErrorValue(old.trim())) {
+    if (isLossOf(old, now)) return blame === 'named' ? 'damaged' : 'restored';
+    if (isNotationOf(old, now) && blame !== 'named') return 'restored';
   }
-  const damage = traceOf(before, after, blamed);
-  return damage === undefined ? { kind: 'edited' } : { kind: 'refused', damage };
+  if (blame === 'unnamed') return 'unnamed';
+  return looksDamaged(old, now) ? 'damaged' : 'edited';
 }
 
-/** Signs that a new text was not typed. */
-function traceOf(old: string, now: string, blamed: boolean): SpreadsheetDamage | undefined {
-  if (hasGarbledCharacter(old, now)) return 'charset';
-  if (CELL_SIZES.has(now.length) || cutWithin(old, now)) return 'cut';
-  if (isErrorValue(now.trim())) return 'error';
-  if (SHORTENED.test(now)) return 'shortened';
-  if (/^\d{16,}$/.test(now) && /^0+$/.test(now.slice(EXACT_DIGITS))) return 'rounded';
-  if (/^0\d+$/.test(old) && /^[1-9]\d*$/.test(now) && now.length < old.length) return 'zeros';
-  if (isLive(old) && !blamed && numbersIn(now).size > 0) return 'formula';
-  if (isShortDate(now) && !isDate(old)) return 'date';
-  if (isDate(now) && !blamed && old.trim() !== '' && !isDate(old)) return 'date';
-  return undefined;
+/** Whether a spreadsheet makes `now` of `old`, and the old text cannot be read from it. */
+function isLossOf(old: string, now: string): boolean {
+  return (
+    lostCharacters(old, now) ||
+    isMisreading(old, now) ||
+    (isFullCell(now) && old.startsWith(now)) ||
+    isRounded(old, now) ||
+    (/^(?:\+|0\d)/.test(old) && isSameNumber(old, now)) ||
+    (!isFullDate(old) && isSameDay(old, now))
+  );
 }
 
-function withPlainBreaks(text: string): string {
-  return text.includes('\r') ? text.replaceAll(/\r\n?/g, '\n') : text;
+/** Whether both mean the same, as spreadsheets show it. */
+function isNotationOf(old: string, now: string): boolean {
+  return (
+    withPlainMarks(old) === withPlainMarks(now) ||
+    now === old.replaceAll('"', '""') ||
+    isSameNumber(old, now) ||
+    isSameMoment(old, now) ||
+    [TRUE_WORDS, FALSE_WORDS].some((words) => [old, now].every((text) => words.has(booleanWord(text.trim()))))
+  );
 }
 
-/** Whether `now` is `old` after it was saved in a charset that lacks some of its characters. */
+/** Signs that a text was not typed. */
+function looksDamaged(old: string, now: string): boolean {
+  return (
+    isErrorValue(now.trim()) ||
+    SHORTENED.test(now) ||
+    isFullCell(now) ||
+    /^\d{15}0+$/.test(now) ||
+    (/^0\d+$/.test(old) && /^[1-9]\d*$/.test(now) && now.length < old.length) ||
+    (/^\P{N}*\d{1,2}(?:\P{N}+\d{1,2})?\P{N}*$/u.test(now) && /\p{L}/u.test(now) && isNewDate(old, now)) ||
+    hasMisreading(old, now)
+  );
+}
+
+function isNewDate(old: string, now: string): boolean {
+  return datesIn(now).length > 0 && datesIn(old).length === 0;
+}
+
+function withPlainMarks(text: string): string {
+  return text
+    .trim()
+    .replace(/^'/, '')
+    .replaceAll(/\s+/g, ' ')
+    .replaceAll(/[“”„‟«»]|''/g, '"')
+    .replaceAll(/[‘’‚‛]/g, "'");
+}
+
+/** Whether `now` is `old` saved in a charset that lacks some characters: each is a mark, or its base letter. */
 function lostCharacters(old: string, now: string): boolean {
-  if (!/[?\ufffd]/.test(now)) return false;
+  if (!/\P{ASCII}/u.test(old)) return false;
   const after = [...now];
   const isMark = (character: string | undefined) => character === '?' || character === '\ufffd';
-  let lost = 0;
   let at = 0;
   for (const character of old) {
-    if (after[at] === character) {
-      at += 1;
-      continue;
-    }
-    if (character < '\u0080' || !isMark(after[at])) return false;
-    // A character beyond the basic plane is two code units, and some programs write two question marks for it.
-    lost += 1;
-    at += character.length > 1 && isMark(after[at + 1]) ? 2 : 1;
+    const isBase = character > '\u00ff' && character.normalize('NFD')[0] === after[at];
+    const isLost = character > '\u007f' && (isBase || isMark(after[at]));
+    if (character !== after[at] && !isLost) return false;
+    // Some programs write two marks for a character beyond the basic plane.
+    at += character.length > 1 && isMark(after[at]) && isMark(after[at + 1]) ? 2 : 1;
   }
-  return lost > 0 && at === after.length;
+  return at === after.length;
 }
 
 /** Charsets that spreadsheets use for a CSV file that does not declare its own. */
@@ -126,128 +101,86 @@ const ASSUMED_CHARSETS = 'windows-1252 macintosh windows-1250 windows-1251 windo
 /** The texts that result when UTF-8 is read in each of those charsets. */
 function misreadingsOf(text: string): readonly string[] {
   const bytes = Buffer.from(text);
-  return ASSUMED_CHARSETS.map((charset) => visible(charset.decode(bytes)));
+  return ASSUMED_CHARSETS.map((charset) => withoutUnassigned(charset.decode(bytes)));
 }
 
-/** Removes characters that no charset has: programs drop them or replace them with a mark. */
-function visible(text: string): string {
-  return withPlainBlanks(text.replaceAll(/[\u0080-\u009f\ufffd]/g, ''));
+/** Characters that no charset has: programs drop them or replace them with a mark. */
+function withoutUnassigned(text: string): string {
+  return text
+    .replaceAll(/[\u0080-\u009f\ufffd]/g, '')
+    .trim()
+    .replaceAll(/\s+/g, ' ');
 }
 
-/**
- * Whether `now` is `old` read in another charset, as in `Größe` and `GrÃ
- * ÃŸe`.
- */
-export function garbled(old: string, now: string): boolean {
-  return BEYOND_ASCII.test(old) && BEYOND_ASCII.test(now) && misreadingsOf(old).includes(visible(now));
+/** Whether `now` is `old` read in another charset, as in `Größe` and `GrÃ¶ÃŸe`. */
+function isMisreading(old: string, now: string): boolean {
+  return areBeyondAscii(old, now) && misreadingsOf(old).includes(withoutUnassigned(now));
 }
 
-/** Whether a character of `old` appears in `now` as another charset shows it: the text was edited after that. */
-function hasGarbledCharacter(old: string, now: string): boolean {
-  if (!BEYOND_ASCII.test(old) || !BEYOND_ASCII.test(now)) return false;
-  const letters = new Set(old.match(/[^\p{ASCII}]/gu));
-  return [...letters].some((letter) =>
-    misreadingsOf(letter).some((made) => made.length > 1 && now.includes(made) && !old.includes(made)),
+/** Whether a character of `old` appears in `now` as another charset shows it. */
+function hasMisreading(old: string, now: string): boolean {
+  const characters = areBeyondAscii(old, now) ? new Set(old.match(/\P{ASCII}/gu)) : new Set<string>();
+  return [...characters].some((character) =>
+    misreadingsOf(character).some((made) => made.length > 1 && now.includes(made) && !old.includes(made)),
   );
 }
 
-const BEYOND_ASCII = /\P{ASCII}/u;
-
-/** The same if a program writes the base letter instead: `ř`, which Windows-1252 lacks, becomes `r`. */
-function lostAccents(old: string, now: string): boolean {
-  if (old.length !== now.length) return false;
-  const after = [...now];
-  return [...old].every((letter, index) => {
-    const other = after[index];
-    return letter === other || (letter > '\u00ff' && letter.normalize('NFD')[0] === other);
-  });
+function areBeyondAscii(...texts: readonly string[]): boolean {
+  return texts.every((text) => /\P{ASCII}/u.test(text));
 }
 
 /** The most characters of a cell in Excel, Google Sheets and LibreOffice. */
-const CELL_SIZES: ReadonlySet<number> = new Set([32_767, 50_000, 65_535]);
+const CELL_SIZES = [32_767, 50_000, 65_535] as const;
 
-/** Whether `now` is the beginning of `old` that fits into a cell. */
-function cutText(old: string, now: string): boolean {
-  return (
-    old.startsWith(now) && cellEnds(old).some(([least, most]) => least <= now.length && now.length <= most)
-  );
+/** Whether a cell cannot hold more. A line break may count as two characters, and half a character is dropped. */
+function isFullCell(text: string): boolean {
+  const breaks = text.length < 30_000 ? 0 : text.split('\n').length;
+  return CELL_SIZES.some((size) => text.length <= size && size <= text.length + breaks + 1);
 }
 
-const TAIL_LENGTH = 40;
+/** How spreadsheets show numbers that are too wide: `1.23E+12`. */
+const SHORTENED = /^\s*[-+]?\d(?:(?:[.,]\d+)?E[-+]\d{2,3}|[.,]\d+E\d{1,3})\s*$/i;
+/** Spreadsheets keep this many digits of a number; further digits become 0. */
+const EXACT_DIGITS = 15;
+const MIN_ROUNDED_DECIMALS = 8;
 
-/** Whether `now` ends where a cell would cut `old`, whatever was edited before that. */
-function cutWithin(old: string, now: string): boolean {
-  const tail = now.trimEnd().slice(-TAIL_LENGTH);
-  if (tail.length < TAIL_LENGTH || old.trimEnd().endsWith(tail)) return false;
-  return cellEnds(old).some(([least, most]) => old.slice(least - TAIL_LENGTH, most).includes(tail));
-}
-
-/**
- * The shortest and longest rest of `old` that a full cell can have. A line break may count as two characters, half a
- * character is dropped, and trailing blanks are removed.
- */
-function cellEnds(old: string): (readonly [least: number, most: number])[] {
-  return [...CELL_SIZES].flatMap((size) => {
-    const breaks = old.slice(0, size).match(/\n/g)?.length ?? 0;
-    const least = size - breaks - 1;
-    return old.length > least ? [[old.slice(0, least).trimEnd().length, size] as const] : [];
+/** Whether `now` has the first digits of the number `old`. */
+function isRounded(old: string, now: string): boolean {
+  const digits = significantDigits(now);
+  const isShortened = SHORTENED.test(now);
+  const isCut = isShortened || (/[.,](\d+)$/.exec(now)?.[1]?.length ?? 0) >= MIN_ROUNDED_DECIMALS;
+  const kept = isCut ? digits : digits > EXACT_DIGITS ? EXACT_DIGITS : 0;
+  if (kept === 0 || (!isShortened && significantDigits(old) <= kept)) return false;
+  const before = [...numbersIn(old)].map(Number);
+  return [...numbersIn(now)].map(Number).some((value) => {
+    const unit = 10 ** (Math.floor(Math.log10(Math.abs(value))) + 1 - kept);
+    return before.some((number) => Math.abs(number - value) <= unit);
   });
 }
 
-/** Spreadsheets keep this many digits of a number; further digits become 0. */
-const EXACT_DIGITS = 15;
-/** How spreadsheets show numbers that are too wide: `1.23E+12`. */
-const SHORTENED =
-  /^\s*[-+]?\d(?:(?:[.,](?<fraction>\d+))?E(?<power>[-+]\d{2,3})|[.,](?<fraction>\d+)E(?<power>\d{1,3}))\s*$/i;
-
-function shortenedNumber(old: string, now: string): boolean {
-  const { fraction = '', power } = SHORTENED.exec(now)?.groups ?? {};
-  if (power === undefined) return false;
-  const value = Number(now.replace(',', '.'));
-  const step = 10 ** (Number(power) - fraction.length);
-  return [...numbersIn(old)].some((number) => Math.abs(Number(number) - value) <= step * 0.500_001);
-}
-
-function roundedNumber(old: string, now: string): boolean {
-  if (/^[-+]?\d{16,}$/.test(old) && /^[-+]?\d{16,}$/.test(now)) {
-    const step = 10n ** BigInt(now.replace(/\D/g, '').length - EXACT_DIGITS);
-    const off = BigInt(old.replace('+', '')) - BigInt(now.replace('+', ''));
-    return BigInt(now.replace('+', '')) % step === 0n && off <= step && -off <= step;
-  }
-  const [, fraction = ''] = /^[-+]?\d*[.,](\d+)$/.exec(now) ?? [];
-  const [, oldFraction = ''] = /^[-+]?\d*[.,](\d+)$/.exec(old) ?? [];
-  if (fraction.length < 8 || oldFraction.length <= fraction.length) return false;
-  const [one, other] = [old, now].map((text) => Number(text.replace(',', '.')));
-  return Math.abs((one ?? 0) - (other ?? 1)) <= 10 ** -fraction.length;
+function significantDigits(text: string): number {
+  return text.replace(/E.*/i, '').replaceAll(/\D/g, '').replace(/^0+/, '').length;
 }
 
 const MAX_NUMBER_LENGTH = 40;
 const NUMBER =
-  /^(?<sign>[-+−]?)\p{Sc}?\s?(?<body>[\d.,'’\s]*\d)(?:[eE](?<exponent>[-+]?\d{1,3}))?\s?(?<unit>%|\p{Sc})?$/u;
+  /^(?<sign>[-−]?)\+?\p{Sc}?\s?(?<body>[\d.,'’\s]*\d)(?:[eE](?<exponent>[-+]?\d{1,3}))?\s?(?<unit>%|\p{Sc})?$/u;
 
 /** The numbers that a text may mean, each in one notation: `1,234` may be 1234 or 1.234. */
 function numbersIn(text: string): ReadonlySet<string> {
-  const { sign, body = '', exponent = '0', unit } = numberParts(text);
+  const trimmed = text.trim().replace(/^\((.*)\)$/, '-$1');
+  const parts = (trimmed.length > MAX_NUMBER_LENGTH ? null : NUMBER.exec(trimmed))?.groups ?? {};
+  const { sign = '', body = '', exponent = '0', unit } = parts;
   const power = Number(exponent) - (unit === '%' ? 2 : 0);
+  const plain = body.replaceAll(/\s/g, ' ').replaceAll('’', "'");
   const numbers = new Set<string>();
-  for (const [whole, fraction] of decimalsIn(body)) {
+  for (const [whole, fraction] of decimalsIn(plain)) {
     const digits = `${whole}${fraction}`.replace(/^0+/, '');
     const significant = digits.replace(/(?<!0)0+$/, '');
     const shift = power - fraction.length + digits.length - significant.length;
-    numbers.add(
-      significant === '' ? '0' : `${sign === '-' || sign === '−' ? '-' : ''}${significant}e${shift}`,
-    );
+    numbers.add(significant === '' ? '0' : `${sign === '' ? '' : '-'}${significant}e${shift}`);
   }
   return numbers;
-}
-
-function numberParts(text: string): { sign?: string; body?: string; exponent?: string; unit?: string } {
-  const trimmed = plainDigits(text)
-    .trim()
-    .replace(/^\((.*)\)$/, '-$1');
-  const { body = '', ...parts } =
-    (trimmed.length > MAX_NUMBER_LENGTH ? null : NUMBER.exec(trimmed))?.groups ?? {};
-  return { ...parts, body: body.replaceAll(/\s/g, ' ').replaceAll('’', "'") };
 }
 
 /** The digits before and after the decimal sign, for each possible reading. */
@@ -264,43 +197,130 @@ function decimalsIn(body: string): (readonly [whole: string, fraction: string])[
   return ways;
 }
 
-function sameNumber(old: string, now: string): boolean {
-  const meant = numbersIn(old);
-  return meant.size > 0 && !meant.isDisjointFrom(numbersIn(now));
+function isSameNumber(old: string, now: string): boolean {
+  return !numbersIn(old).isDisjointFrom(numbersIn(now));
 }
 
-/**
- * Whether the digits are equal and the decimal sign has moved: `129.95` read where points group digits becomes
- * `12995`. With a single significant digit, as in `10.00`, only the loss of the sign counts: `100.00` is another
- * price.
- */
-function movedDecimal(old: string, now: string): boolean {
-  const fraction = Math.max(0, ...decimalsIn(numberParts(old).body ?? '').map(([, digits]) => digits.length));
-  if (fraction === 0) return false;
-  const made = [...numbersIn(now)].map((number) => number.split('e'));
-  return [...numbersIn(old)].some((number) => {
-    const [digits = '', shift = ''] = number.split('e');
-    const isLong = digits.replace('-', '').length > 1;
-    return made.some(
-      ([other, power = '']) =>
-        shift !== '' && digits === other && (isLong || Number(power) === Number(shift) + fraction),
-    );
-  });
+/** The same day and time in another form. */
+function isSameMoment(old: string, now: string): boolean {
+  const [, day = '', time = ''] = MOMENT.exec(old.trim()) ?? [];
+  const [, newDay = '', newTime = ''] = MOMENT.exec(now.trim()) ?? [];
+  const parts = newTime.split(':').map(Number);
+  const isSameTime = time.split(':').every((part, index) => Number(part) === parts[index]);
+  return (time === '') === (newTime === '') && isSameTime && (day === newDay || isSameDay(day, newDay));
 }
 
-function sameTruth(old: string, now: string): boolean {
-  const [one, other] = [booleanWord(old.trim()), booleanWord(now.trim())];
-  return (TRUE_WORDS.has(one) && TRUE_WORDS.has(other)) || (FALSE_WORDS.has(one) && FALSE_WORDS.has(other));
+const MOMENT = /^(.*?)(?:(?:^|[T ])(\d{1,3}(?::\d{1,2}){1,2})(?: ?[AP]M)?Z?)?$/is;
+
+/** Whether a spreadsheet writes the date, or the part of a date such as `3-4` and `MAR1`, in this form. */
+function isSameDay(old: string, now: string): boolean {
+  // Neither has a month by name or three numbers: `3-4` and `4-3`.
+  if (!isFullDate(now) && !/\p{L}/u.test(now)) return false;
+  const days = datesIn(now);
+  return datesIn(old).some(({ year, month, day }) =>
+    days.some(
+      (other) =>
+        month === other.month &&
+        (day === undefined || day === other.day) &&
+        (year === undefined || year === other.year),
+    ),
+  );
 }
 
-function withPlainBlanks(text: string): string {
-  return text.trim().replaceAll(/\s+/g, ' ');
+function isFullDate(text: string): boolean {
+  return text.match(/\d+|\p{L}+/gu)?.length === 3;
 }
 
-const QUOTES = /[“”„‟«»]|''/g;
+interface DateReading {
+  readonly day?: number | undefined;
+  readonly month: number;
+  /** The last two digits. */
+  readonly year?: number | undefined;
+}
 
-function sameButQuotes(old: string, now: string): boolean {
-  if (now === old.replaceAll('"', '""') || now === `'${old}` || `'${now}` === old) return true;
-  const plain = (text: string) => text.replaceAll(QUOTES, '"').replaceAll(/[‘’‚‛]/g, "'");
-  return plain(old) === plain(now);
+/** The dates that a text of two or three parts may mean, in each order of the parts. */
+function datesIn(text: string): readonly DateReading[] {
+  if (!/^[\p{L}\p{M}\d\s.,/-]{3,40}$/u.test(text)) return [];
+  const words = text.replaceAll(/[年月日號号년월일]/g, ' ').match(/[\p{L}\p{M}]+|\d+/gu) ?? [];
+  const [one = '', two = '', three] = words;
+  if (words.length > 3 || two === '') return [];
+  if (three === undefined)
+    return [
+      ...datesOf(one, two, undefined),
+      ...datesOf(two, one, undefined),
+      ...datesOf(undefined, one, two),
+    ];
+  return /^\d{4}$/.test(one)
+    ? datesOf(three, two, one)
+    : [...datesOf(one, two, three), ...datesOf(two, one, three)];
+}
+
+function datesOf(day: string | undefined, month: string, year: string | undefined): readonly DateReading[] {
+  const isWrong = [day, year].some((part) => part !== undefined && !/^(?:\d{1,2}|\d{4})$/.test(part));
+  if (isWrong || Number(day ?? 1) > 31 || Number(day ?? 1) < 1) return [];
+  return monthsOf(month).map((number) => ({
+    day: day === undefined ? undefined : Number(day),
+    month: number,
+    year: year === undefined ? undefined : Number(year) % 100,
+  }));
+}
+
+/** The months that a number or a name may mean: full, short, or the beginning of it. */
+function monthsOf(word: string): readonly number[] {
+  if (/^\d+$/.test(word)) return Number(word) >= 1 && Number(word) <= 12 ? [Number(word)] : [];
+  if (word.length < MIN_MONTH_LENGTH) return [];
+  monthNames ??= readMonthNames();
+  return monthNames.flatMap((names, index) =>
+    names.some((name) => name.startsWith(word.toLowerCase())) ? [index + 1] : [],
+  );
+}
+
+const MIN_MONTH_LENGTH = 3;
+let monthNames: readonly (readonly string[])[] | undefined;
+
+const LANGUAGES = (
+  'en de fr es it nl pt sv da nb fi pl cs sk hu ro tr el ru uk hr sl sr bs bg mk be lt lv et sq is ca gl eu ' +
+  'az kk uz ka hy he ar hi bn mr ta te vi id ms'
+).split(' ');
+
+/** The names of the months in the languages of spreadsheets, alone and beside a day. */
+function readMonthNames(): string[][] {
+  const formats = LANGUAGES.flatMap((language) =>
+    (['long', 'short'] as const).flatMap((month) =>
+      [undefined, 'numeric' as const].map(
+        (day) => new Intl.DateTimeFormat(`${language}-u-ca-gregory-nu-latn`, { month, day, timeZone: 'UTC' }),
+      ),
+    ),
+  );
+  return Array.from({ length: 12 }, (_, month) => [
+    ...formats.flatMap((format) =>
+      format
+        .formatToParts(Date.UTC(2024, month, 1))
+        .flatMap(({ type, value }) => (type === 'month' ? [value.toLowerCase()] : [])),
+    ),
+    // German spreadsheets write `03. Mrz`, which no locale data has.
+    ...(month === 2 ? ['mrz'] : []),
+  ]);
+}
+
+/** The position of another row: `(line 8, …)`, `(Prices!C8)`, `(Prices row 8)` or `(items[7].price)`. */
+const ROW_REFERENCE = /\((?:line \d+|[^()]*(?:![A-Z]+| row )\d+|[^()]*\[\d+\][^(),]*)[,)]/;
+
+/** What the reasons of a rejected row say of one of its columns. */
+export function blameOf(reasons: string, column: string, columns: readonly string[]): Blame {
+  if (isBlamed(reasons, column)) return 'named';
+  const isOpen = reasons.split(' / ').some((reason) => !columns.some((name) => namesColumn(reason, name)));
+  return isOpen ? 'open' : 'unnamed';
+}
+
+/** Whether one of the reasons of a rejected row names the column, and no other line. */
+export function isBlamed(reasons: string, column: string): boolean {
+  if (!reasons.includes(column)) return false;
+  return reasons.split(' / ').some((reason) => !ROW_REFERENCE.test(reason) && namesColumn(reason, column));
+}
+
+function namesColumn(reason: string, column: string): boolean {
+  const at = column === '' ? -1 : reason.indexOf(column);
+  const around = `${reason[at - 1] ?? ' '}${reason[at + column.length] ?? ' '}`;
+  return at >= 0 && !/[\p{L}\d]/u.test(around);
 }

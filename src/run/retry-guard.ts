@@ -5,7 +5,7 @@ import type { RowSpan } from '../model/row.ts';
 import type { Run } from '../model/run.ts';
 import { SourceError } from '../model/storeferry-error.ts';
 import type { CorrectedRejects } from '../rejects/corrected-rejects.ts';
-import { refusedCellWords } from '../rejects/rejects-edits.ts';
+import { REFUSALS, refusedCellWords } from '../rejects/rejects-edits.ts';
 import type { RejectedKey } from '../rejects/rejects-file.ts';
 import { type RunFolder, readSealed, sealedJson } from '../state/artifacts.ts';
 import type { Ledger } from '../state/state.ts';
@@ -22,7 +22,15 @@ const guardSchema = z.strictObject({
   /** Rows of the snapshot, as file and line, that were rejected without a key. */
   keyless: z.array(z.tuple([z.int(), z.int()])),
   /** Rows of the snapshot that must not be sent, with the reason. */
-  refused: z.array(z.strictObject({ file: z.int(), line: z.int(), column: z.string(), message: z.string() })),
+  refused: z.array(
+    z.strictObject({
+      file: z.int(),
+      line: z.int(),
+      code: z.string().default(REFUSALS.damaged.code),
+      column: z.string(),
+      message: z.string(),
+    }),
+  ),
 });
 
 /** Decides which records of its snapshot a retry may send. */
@@ -43,6 +51,7 @@ export function retryGuardOf(
     refused: refused.map(({ file, line, cell }) => ({
       file,
       line,
+      code: REFUSALS[cell.why].code,
       column: cell.column,
       message: refusedCellWords(cell, resource === 'contacts'),
     })),
@@ -105,8 +114,8 @@ export async function* guardRetry(
     if (isWritten) return { kind: 'skipped', key, reason: writtenSince(guard, spans) };
     const cell = within(refused, spans);
     if (cell === undefined || item.kind === 'rejected') return { kind: 'sent' };
-    const { line, column, message } = cell;
-    return { kind: 'rejected', key, reason: { code: 'damaged-by-spreadsheet', message, line, column } };
+    const { code, message, line, column } = cell;
+    return { kind: 'rejected', key, reason: { code, message, line, column } };
   };
 
   const writtenKeys = async (keys: readonly string[]): Promise<ReadonlySet<string>> => {

@@ -42,14 +42,13 @@ export async function rejectsOf(
     untouched: (await bytes('rejects-untouched.csv'))?.toString('utf8') ?? '',
     read: bytes,
     /** Reads the file as corrected: text is saved as UTF-8. */
-    async corrected(content: string | Uint8Array, encoding?: string) {
+    async corrected(content: string | Uint8Array) {
       const result = await readCorrectedRejects({
         name: 'rejects.csv',
         corrected: async () => Readable.from([Buffer.from(content)], { objectMode: false }),
         untouched: () => folder.read('rejects-untouched.csv'),
         index: await readRejectsIndex(folder),
         csv,
-        encoding,
       });
       const files = await Promise.all(
         result.files.map(async ({ name, content: text }) => {

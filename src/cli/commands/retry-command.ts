@@ -1,12 +1,12 @@
 import {
   CELLS_LISTED,
   type CellEdit,
-  DAMAGE_WORDS,
-  type DamagedCell,
   editsWords,
   quotedCell,
+  REFUSALS,
   REFUSED,
   RESTORED,
+  type RefusedCell,
   type RejectsEdits,
 } from '../../rejects/rejects-edits.ts';
 import { grouped, printable } from '../../text/printable.ts';
@@ -39,7 +39,7 @@ function printEdits({ err }: Terminal, edits: RejectsEdits, personal: boolean): 
     personal || cell.old === cell.new
       ? place(cell)
       : `${place(cell)}: ${quotedCell(cell.old)} -> ${quotedCell(cell.new)}`;
-  const damage = (cell: DamagedCell) => `${change(cell)} (${DAMAGE_WORDS[cell.damage]})`;
+  const refusal = (cell: RefusedCell) => `${change(cell)} (${REFUSALS[cell.why].words})`;
   const list = (lines: readonly string[], all: number) => {
     for (const line of lines.slice(0, CELLS_LISTED)) err(`  ${line}\n`);
     if (all > CELLS_LISTED) err(`  and ${grouped(all - CELLS_LISTED)} more\n`);
@@ -47,7 +47,7 @@ function printEdits({ err }: Terminal, edits: RejectsEdits, personal: boolean): 
   err(`${editsWords(edits)}\n`);
   list(edits.cells.map(change), edits.editedCells);
   if (edits.restoredCells > 0) err(`${RESTORED}\n`);
-  list(edits.restored.map(damage), edits.restoredCells);
+  list(edits.restored.map(change), edits.restoredCells);
   if (edits.refusedCells > 0) err(`${REFUSED}\n`);
-  list(edits.refused.map(damage), edits.refusedCells);
+  list(edits.refused.map(refusal), edits.refusedCells);
 }

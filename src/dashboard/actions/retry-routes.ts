@@ -3,12 +3,12 @@ import type { Run } from '../../model/run.ts';
 import {
   CELLS_LISTED,
   type CellEdit,
-  DAMAGE_WORDS,
-  type DamagedCell,
   editsWords,
   isUntouched,
+  REFUSALS,
   REFUSED,
   RESTORED,
+  type RefusedCell,
   type RejectsEdits,
 } from '../../rejects/rejects-edits.ts';
 import { REJECTS_FILE } from '../../rejects/rejects-file.ts';
@@ -95,8 +95,8 @@ function confirmRetryPage(
       : notice,
     body: html`<p class="page-lead">The corrected rejects of <a href="/runs/${id}">run ${id}</a> of <a href="${jobHref(job)}">${job}</a>: ${editsWords(edits)}.</p>
 ${changesTable('Corrections', edits.cells, edits.editedCells, personal)}
-${damageSection('Restored', RESTORED, edits.restored, edits.restoredCells, personal)}
-${damageSection('Not sent', REFUSED, edits.refused, edits.refusedCells, personal)}
+${cellsSection('Restored', RESTORED, edits.restored, edits.restoredCells, personal)}
+${cellsSection('Not sent', REFUSED, edits.refused, edits.refusedCells, personal)}
 <ul class="does">
 <li>Sends the rows that are valid now to the store ${at({ name: store, baseUrl })}, through the current mapping: <b>at most ${counted(edits.rows, 'row')}</b>.</li>
 <li>Sends only what run ${id} has rejected, and leaves out what the store has taken since. What is still wrong is rejected again.</li>
@@ -109,7 +109,7 @@ ${confirmationForm({ action: `/runs/${id}/retry`, fields: { upload }, label: 'Se
 
 function changesTable(
   caption: string,
-  cells: readonly (CellEdit & Partial<DamagedCell>)[],
+  cells: readonly (CellEdit & Partial<RefusedCell>)[],
   all: number,
   personal: boolean,
 ): Markup | false {
@@ -119,24 +119,24 @@ function changesTable(
 <caption>${all > shown.length ? `${caption}: the first ${shown.length} of ${grouped(all)}` : caption}</caption>
 <thead><tr><th scope="col">Line of the source</th><th scope="col">Column</th>${!personal && html`<th scope="col">Before</th><th scope="col">Now</th>`}</tr></thead>
 <tbody>${shown.map(
-    ({ line, column, old, new: now, damage }) =>
-      html`<tr><td>${line}</td><td>${column}${damage !== undefined && html` <span class="quiet">(${DAMAGE_WORDS[damage]})</span>`}</td>${!personal && html`<td>${shortened(old, CELL_LENGTH)}</td><td>${shortened(now, CELL_LENGTH)}</td>`}</tr>`,
+    ({ line, column, old, new: now, why }) =>
+      html`<tr><td>${line}</td><td>${column}${why !== undefined && html` <span class="quiet">(${REFUSALS[why].words})</span>`}</td>${!personal && html`<td>${shortened(old, CELL_LENGTH)}</td><td>${shortened(now, CELL_LENGTH)}</td>`}</tr>`,
   )}</tbody></table></div>
 ${personal && html`<p class="quiet">Values of contacts are not shown.</p>`}`;
 }
 
-/** Cells that a spreadsheet changed, and how they are treated. */
-function damageSection(
+/** Changed cells that are not sent as they stand, and how they are treated. */
+function cellsSection(
   title: string,
   what: string,
-  cells: readonly DamagedCell[],
+  cells: readonly (CellEdit & Partial<RefusedCell>)[],
   all: number,
   personal: boolean,
 ): Markup | false {
   if (cells.length === 0) return false;
   return html`<section><h2>${title}: ${counted(all, 'cell')}</h2>
 <p>${what}</p>
-${changesTable('Changed by a spreadsheet', cells, all, personal)}</section>`;
+${changesTable('Changed cells', cells, all, personal)}</section>`;
 }
 
 /** The name for the file in the run's folder, used instead of the id of an upload. */
