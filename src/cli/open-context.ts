@@ -12,8 +12,7 @@ import {
 } from '../run/run-context.ts';
 import { openArtifacts, openState, type StateOptions } from '../state/open-state.ts';
 import { type SecretRedactor, secretRedactor } from '../text/masked.ts';
-import { listed } from '../text/printable.ts';
-import { PROGRAM } from '../text/shell-word.ts';
+import { listed, PROGRAM } from '../text/printable.ts';
 import { packageVersion } from './package-version.ts';
 
 /** Characters of a run id, without similar-looking ones. */

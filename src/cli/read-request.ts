@@ -5,7 +5,7 @@ import type { Sample } from '../model/run.ts';
 import { UsageError } from '../model/storeferry-error.ts';
 import { openMapping } from '../run/inputs/open-mapping.ts';
 import type { ImportRequest, RunRequest } from '../run/run-context.ts';
-import { sampleFlags } from '../text/shell-word.ts';
+import { sampleFlags } from '../text/printable.ts';
 
 /** The input of an import job, read from the workspace; UsageError for an unknown job or an export. */
 export async function readImportRequest(

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Place } from '../model/storeferry-error.ts';
-import { pathFrom, shellWord } from '../text/shell-word.ts';
+import { pathFrom, shellWord } from '../text/printable.ts';
 
 /**
  * The beginning of further commands that use the same workspace: with the given -C, and through npm if this process

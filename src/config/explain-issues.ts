@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { didYouMean } from '../text/nearest.ts';
+import { quote } from '../text/printable.ts';
 import { type Path, pathKey, valueAt } from './value-at.ts';
 
 /** The problem at a path, in words. */
@@ -181,8 +182,6 @@ export function wordFinding({ path, part, message, hint }: Finding, subject: Sub
     : `${label}${message}, found ${describeValue(found)}${hint}`;
 }
 
-const MAX_CHARACTERS = 60;
-
 /** A value as a message quotes it: short, on one line, without a password in an address. */
 function describeValue(value: unknown): string {
   if (value === null || value === undefined) return 'nothing';
@@ -192,8 +191,7 @@ function describeValue(value: unknown): string {
     return keys.length === 0 ? 'an empty map' : `a map (${keys.slice(0, 3).join(', ')})`;
   }
   if (typeof value !== 'string') return String(value);
-  const harmless = value.replaceAll(/\/\/[^/\s]*@/g, '//…@').replaceAll(/\s+/g, ' ');
-  return `'${harmless.length > MAX_CHARACTERS ? `${harmless.slice(0, MAX_CHARACTERS)}…` : harmless}'`;
+  return quote(value.replaceAll(/\/\/[^/\s]*@/g, '//…@'));
 }
 
 const KINDS: Readonly<Record<string, string>> = {

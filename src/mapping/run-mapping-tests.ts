@@ -4,6 +4,7 @@ import { isJsonObject } from '../model/json-object.ts';
 import type { Mapped } from '../model/mapped-record.ts';
 import type { Row } from '../model/row.ts';
 import { StoreferryError } from '../model/storeferry-error.ts';
+import { truncate } from '../model/truncate.ts';
 import { compileMapping, joinOpeners } from './compile-mapping.ts';
 import { type JoinTable, joinsOf } from './join-table.ts';
 import { type Crosswalk, type LookupTable, lookupKey, lookupTable, storeListsTable } from './lookup-table.ts';
@@ -262,5 +263,5 @@ function placeWords(path: Difference['path']): string {
 
 function shownValue(value: unknown): string {
   const text = value === undefined ? 'nothing' : JSON.stringify(value);
-  return text.length <= LONGEST ? text : `${text.slice(0, LONGEST).toWellFormed()}…`;
+  return truncate(text, LONGEST);
 }

@@ -1,5 +1,6 @@
 import { DEFAULT_LIMITS, type MappingLimits } from '../model/input-limits.ts';
 import { didYouMean } from '../text/nearest.ts';
+import { quote } from '../text/printable.ts';
 import { Columns, type Family } from './columns/columns.ts';
 import { CurrencyWatch } from './currency-watch.ts';
 import { Faults } from './faults.ts';
@@ -107,17 +108,13 @@ export function newScope(spec: MappingSpec, parts: ScopeParts): Scope {
     contacts,
     clean: contacts ? cleanContactCell : cleanCell,
     field: '',
-    quote: contacts ? () => 'the cell' : quoted,
+    quote: contacts ? () => 'the cell' : (text) => quote(text, MAX_QUOTED_LENGTH),
     trace,
     currencies,
   };
 }
 
 const MAX_QUOTED_LENGTH = 40;
-
-function quoted(text: string): string {
-  return `'${text.length > MAX_QUOTED_LENGTH ? `${text.slice(0, MAX_QUOTED_LENGTH)}…` : text}'`;
-}
 
 /** What is made of a part of a mapping; undefined where the mapping leaves it out. */
 export function given<Part, Made>(part: Part | undefined, make: (part: Part) => Made): Made | undefined {

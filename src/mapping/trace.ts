@@ -1,5 +1,6 @@
 import type { Leaf, Mapped, RecordTrace, TracedCell, TracedField } from '../model/mapped-record.ts';
 import { leavesOf } from '../model/mapped-record.ts';
+import { truncate } from '../model/truncate.ts';
 import type { RecordRows, SourceRow } from './record-rows.ts';
 import type { Step } from './transforms/define-transform.ts';
 
@@ -341,9 +342,7 @@ function stepText(written: unknown, params: Params, transform?: string): string 
     ...options.map(([key, value]) => `${key} ${words(value)}`),
   ];
   const text = parts.join(', ');
-  return parts.length === 0
-    ? name
-    : `${name} (${text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text})`;
+  return parts.length === 0 ? name : `${name} (${truncate(text, MAX_SHOWN)})`;
 }
 
 const MAX_SHOWN = 40;

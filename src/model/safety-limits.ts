@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { grouped } from './decimal.ts';
 import type { Stored } from './json-object.ts';
 import type { ImportMode, Resource } from './mapped-record.ts';
+import { truncate } from './truncate.ts';
 
 /** A limit as a job sets it: none, a number of records, or a percentage (0 to 100) of its basis. */
 export type Limit =
@@ -376,6 +377,5 @@ function priceMoveText({ key, what, field, old, new: now }: Move): string {
 }
 
 function cut(name: string): string {
-  const line = name.replaceAll(/\p{Cc}+/gu, ' ');
-  return line.length <= MAX_NAME_LENGTH ? line : `${line.slice(0, MAX_NAME_LENGTH - 1).toWellFormed()}…`;
+  return truncate(name.replaceAll(/\p{Cc}+/gu, ' '), MAX_NAME_LENGTH);
 }

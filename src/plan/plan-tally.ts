@@ -8,6 +8,7 @@ import {
 } from '../model/mapped-record.ts';
 import type { FieldChanges, KeyExample, Plan, Takeover } from '../model/plan.ts';
 import { type Count, ReasonTally } from '../model/reason.ts';
+import { truncate } from '../model/truncate.ts';
 import { hidden } from '../text/masked.ts';
 import { ADVANCED_FIELD, type FieldChange } from './changes/field-changes.ts';
 import { MoveTally } from './changes/move-tally.ts';
@@ -118,8 +119,8 @@ function differsAt(old: string, now: string): number {
 function excerpt(text: string | null, differsFrom: number): string | null {
   if (text === null || text.length <= SAMPLE_LENGTH) return text;
   const from = differsFrom <= LEAD_IN * 2 ? 0 : differsFrom - LEAD_IN;
-  const cut = text.slice(from, from + SAMPLE_LENGTH).toWellFormed();
-  return `${from > 0 ? '…' : ''}${cut}${from + SAMPLE_LENGTH < text.length ? '…' : ''}`;
+  const rest = text.slice(from).replace(/^[\udc00-\udfff\p{M}]+/u, '');
+  return `${from > 0 ? '…' : ''}${truncate(rest, SAMPLE_LENGTH)}`;
 }
 
 /**

@@ -14,7 +14,7 @@ import type { Reason } from '../model/reason.ts';
 import type { Sample } from '../model/run.ts';
 import { UnknownKeysError } from '../model/storeferry-error.ts';
 import type { RunFolder } from '../state/artifacts.ts';
-import { sampleFlags } from '../text/shell-word.ts';
+import { sampleFlags } from '../text/printable.ts';
 import { CopySpool, CopyTally } from './copies/copy-spool.ts';
 import { type ResolvedCopy, resolveCopies } from './copies/resolve-copies.ts';
 import { HELD_FILE, REJECTIONS_FILE } from './line-writer.ts';

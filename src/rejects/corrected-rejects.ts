@@ -2,8 +2,9 @@ import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { DELIMITER_CHARACTERS, type Dialect, type Table, withoutInertMark } from '../model/row.ts';
 import { CsvError, EncodingError, SourceError } from '../model/storeferry-error.ts';
-import { blameOf, judgeCell } from './judge-cell.ts';
-import { type CellEdit, quotedCell, type RefusedCell, type RejectsEdits } from './rejects-edits.ts';
+import { quote } from '../text/printable.ts';
+import { judgeCell } from './judge-cell.ts';
+import { blameOf, type CellEdit, type RefusedCell, type RejectsEdits } from './rejects-edits.ts';
 import {
   columnKeys,
   extraColumn,
@@ -169,7 +170,7 @@ function ambiguousCharset(
   const at = one.edits.cells.findIndex((cell, index) => cell.new !== other.edits.cells[index]?.new);
   const shown = [one, other].map(({ encoding, edits }) => {
     const text = personal ? undefined : edits.cells[at]?.new;
-    return text === undefined ? `${encoding}` : `${quotedCell(text)} in ${encoding}`;
+    return text === undefined ? `${encoding}` : `${quote(text)} in ${encoding}`;
   });
   const cell = one.edits.cells[at];
   const where = cell === undefined ? '' : ` (line ${cell.line}, column ${cell.column})`;
@@ -243,7 +244,7 @@ function layOut(corrected: readonly string[], options: CorrectedRejectsOptions) 
   const keys = columnKeys(union.header);
   const known = new Set(keys);
   const added = columnKeys(theirs).flatMap((key, place) =>
-    known.has(key) || /^(?:\0|\s*)$/.test(theirs[place] ?? '') ? [] : [quotedCell(trimmed[place] ?? '')],
+    known.has(key) || /^(?:\0|\s*)$/.test(theirs[place] ?? '') ? [] : [quote(trimmed[place] ?? '')],
   );
   if (added.length > 0) {
     throw otherFile(options, `${added.join(', ')} is no column of it`, 'add new columns to the source');

@@ -1,7 +1,5 @@
 import { booleanWord, FALSE_WORDS, isErrorValue, TRUE_WORDS } from '../model/row.ts';
-
-/** What the reasons of a rejected row say of a column: one names it, or one names no column at all, or neither. */
-export type Blame = 'named' | 'open' | 'unnamed';
+import type { Blame } from './rejects-edits.ts';
 
 /**
  * The verdict on a cell. `same`: only line ends differ. `edited`: its new text is the correction. `restored`: a
@@ -301,26 +299,4 @@ function readMonthNames(): string[][] {
     // German spreadsheets write `03. Mrz`, which no locale data has.
     ...(month === 2 ? ['mrz'] : []),
   ]);
-}
-
-/** The position of another row: `(line 8, …)`, `(Prices!C8)`, `(Prices row 8)` or `(items[7].price)`. */
-const ROW_REFERENCE = /\((?:line \d+|[^()]*(?:![A-Z]+| row )\d+|[^()]*\[\d+\][^(),]*)[,)]/;
-
-/** What the reasons of a rejected row say of one of its columns. */
-export function blameOf(reasons: string, column: string, columns: readonly string[]): Blame {
-  if (isBlamed(reasons, column)) return 'named';
-  const isOpen = reasons.split(' / ').some((reason) => !columns.some((name) => namesColumn(reason, name)));
-  return isOpen ? 'open' : 'unnamed';
-}
-
-/** Whether one of the reasons of a rejected row names the column, and no other line. */
-export function isBlamed(reasons: string, column: string): boolean {
-  if (!reasons.includes(column)) return false;
-  return reasons.split(' / ').some((reason) => !ROW_REFERENCE.test(reason) && namesColumn(reason, column));
-}
-
-function namesColumn(reason: string, column: string): boolean {
-  const at = column === '' ? -1 : reason.indexOf(column);
-  const around = `${reason[at - 1] ?? ' '}${reason[at + column.length] ?? ' '}`;
-  return at >= 0 && !/[\p{L}\d]/u.test(around);
 }

@@ -1,4 +1,4 @@
-import { counted, grouped, printable, shortened } from '../text/printable.ts';
+import { counted, grouped, quote } from '../text/printable.ts';
 import { LINE_COLUMN } from './rejects-file.ts';
 
 /** Why a cell of a corrected file is refused. */
@@ -41,7 +41,6 @@ export interface RefusedCell extends CellEdit {
   readonly why: keyof typeof REFUSALS;
 }
 
-const CELL_LENGTH = 60;
 const COLUMNS_NAMED = 5;
 
 /** How many cells of one kind are listed for people. */
@@ -72,24 +71,44 @@ export function editsWords(edits: RejectsEdits): string {
 
 function removedWords(columns: readonly string[]): string[] {
   if (columns.length === 0) return [];
-  const named = columns.slice(0, COLUMNS_NAMED).map(quotedCell);
+  const named = columns.slice(0, COLUMNS_NAMED).map((column) => quote(column));
   const more = columns.length > named.length ? ` and ${columns.length - named.length} more` : '';
   return [
     `${columns.length === 1 ? 'column' : 'columns'} ${named.join(', ')}${more} removed (the old values are used)`,
   ];
 }
 
-/** A cell for a line of text: without line breaks, and without escape sequences that would act on a terminal. */
-export function quotedCell(cell: string): string {
-  return `'${shortened(printable(cell).replaceAll(/\s+/g, ' '), CELL_LENGTH)}'`;
-}
-
 /** The reason for rejecting the record of a refused cell. Values of contacts are not quoted. */
 export function refusedCellWords({ old, new: now, why }: RefusedCell, personal: boolean): string {
   if (why === 'line')
     return `${REFUSALS.line.words}, so the row cannot be compared: type the ${LINE_COLUMN} that the row had, or delete the row; new rows belong in the source`;
-  const cell = personal ? 'a cell has been changed' : `${quotedCell(old)} has become ${quotedCell(now)}`;
+  const cell = personal ? 'a cell has been changed' : `${quote(old)} has become ${quote(now)}`;
   if (why === 'unnamed')
     return `${cell}, but ${REFUSALS.unnamed.words}: restore the old value, or change it in the dashboard or in the source`;
   return `${cell}, ${REFUSALS.damaged.words}, and the intended value is unknown: format the column as text and type the value again`;
+}
+
+/** What the reasons of a rejected row say of a column: one names it, or one names no column at all, or neither. */
+export type Blame = 'named' | 'open' | 'unnamed';
+
+/** The position of another row: `(line 8, …)`, `(Prices!C8)`, `(Prices row 8)` or `(items[7].price)`. */
+const ROW_REFERENCE = /\((?:line \d+|[^()]*(?:![A-Z]+| row )\d+|[^()]*\[\d+\][^(),]*)[,)]/;
+
+/** What the reasons of a rejected row say of one of its columns. */
+export function blameOf(reasons: string, column: string, columns: readonly string[]): Blame {
+  if (isBlamed(reasons, column)) return 'named';
+  const isOpen = reasons.split(' / ').some((reason) => !columns.some((name) => namesColumn(reason, name)));
+  return isOpen ? 'open' : 'unnamed';
+}
+
+/** Whether one of the reasons of a rejected row names the column, and no other line. */
+export function isBlamed(reasons: string, column: string): boolean {
+  if (!reasons.includes(column)) return false;
+  return reasons.split(' / ').some((reason) => !ROW_REFERENCE.test(reason) && namesColumn(reason, column));
+}
+
+function namesColumn(reason: string, column: string): boolean {
+  const at = column === '' ? -1 : reason.indexOf(column);
+  const around = `${reason[at - 1] ?? ' '}${reason[at + column.length] ?? ' '}`;
+  return at >= 0 && !/[\p{L}\d]/u.test(around);
 }

@@ -3,7 +3,8 @@ import type { TracedCell, TracedField, TracedRow } from '../model/mapped-record.
 import type { PlanSource } from '../model/plan.ts';
 import type { Reason } from '../model/reason.ts';
 import { rowPlace } from '../model/row.ts';
-import { counted, printable, shortened } from '../text/printable.ts';
+import { truncate } from '../model/truncate.ts';
+import { counted, printable } from '../text/printable.ts';
 
 /** A value of a record's body, its cells, and the acknowledged value. */
 export interface ViewedField extends TracedField {
@@ -72,7 +73,7 @@ export function isNamed(cell: Pick<TracedCell, 'line' | 'column'>, reason: Reaso
 /** A value as JSON, at most so many characters. An empty list or object is a leaf with its JSON text (leavesOf). */
 export function valueText(value: TracedField['value'], length: number): string {
   const isText = typeof value === 'string' && value !== '[]' && value !== '{}';
-  return shortened(printable(isText ? JSON.stringify(value) : String(value)), length);
+  return truncate(printable(isText ? JSON.stringify(value) : String(value)), length);
 }
 
 interface TextOptions {

@@ -1,6 +1,6 @@
 import { lastedMs, type Run, type RunStatus } from '../model/run.ts';
-import { formatDuration, printable, shortened } from '../text/printable.ts';
-import { PROGRAM } from '../text/shell-word.ts';
+import { truncate } from '../model/truncate.ts';
+import { formatDuration, PROGRAM, printable } from '../text/printable.ts';
 import type { RunFacts, View } from './run-facts.ts';
 import { type RunSummary, runSummary } from './run-summary.ts';
 import { type Paragraph, plainWords, type Section, shownIn } from './section.ts';
@@ -207,7 +207,7 @@ export function beginNotification(job: string, problem: string, id: string): Not
 }
 
 function message(lines: readonly string[]): Pick<Notification, 'text' | 'content' | 'allowed_mentions'> {
-  const text = lines.map((line) => shortened(harmless(line), MAX_ERROR_LENGTH)).join('\n');
+  const text = lines.map((line) => truncate(harmless(line), MAX_ERROR_LENGTH)).join('\n');
   return { text, content: text, allowed_mentions: { parse: [] } };
 }
 

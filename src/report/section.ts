@@ -1,5 +1,6 @@
 import type { Sample, TrafficSample } from '../model/run.ts';
-import { printable, shortened } from '../text/printable.ts';
+import { truncate } from '../model/truncate.ts';
+import { printable } from '../text/printable.ts';
 
 /** Where a document is shown: an HTML page, text on a terminal, or a chat message. */
 export type Medium = 'page' | 'text' | 'message';
@@ -197,7 +198,7 @@ const SAMPLES_IN_LINE = 3;
 
 /** Text of a source or a store: without control characters, in its own direction, and shortened. */
 export function foreign(text: string, length = 600): Piece {
-  return { as: 'foreign', words: shortened(printable(text), length) };
+  return { as: 'foreign', words: truncate(printable(text), length) };
 }
 
 /** Words that only one medium shows. */

@@ -7,6 +7,7 @@ import {
   type RunTotals,
   type Verification,
 } from '../model/run.ts';
+import { truncate } from '../model/truncate.ts';
 import {
   counted,
   formatBytes,
@@ -15,7 +16,6 @@ import {
   grouped,
   printable,
   sentence,
-  shortened,
 } from '../text/printable.ts';
 import type { ClockKeeper } from './run-facts.ts';
 import type { Tone, Words } from './section.ts';
@@ -283,7 +283,7 @@ function whyLeft({ status, error = null }: Ended, { records, applied, requests }
   const isLost = status === 'failed' || status === 'interrupted' || status === 'stopped';
   if (!isLost || error === null || applied + requests > 0) return null;
   if (records > 0 && status !== 'stopped') return null;
-  return shortened(printable(error.split('\n')[0] ?? ''), MAX_REASON_LENGTH);
+  return truncate(printable(error.split('\n')[0] ?? ''), MAX_REASON_LENGTH);
 }
 
 function verifiedWords(found: Verification): string {

@@ -1,6 +1,7 @@
 import { isJsonObject, type JsonObject, member } from '../model/json-object.ts';
 import { AS_SENT, changedFields } from '../model/operation.ts';
 import type { AnsweredField, AnswersFound } from '../model/run.ts';
+import { truncate } from '../model/truncate.ts';
 import type { Storefront } from '../storefront/storefront.ts';
 
 const SAMPLES_KEPT = 3;
@@ -156,7 +157,7 @@ function valueText(body: unknown, field: string): string {
       ? whole
       : whole.map((each: unknown) => (isJsonObject(each) ? member(each, rest) : undefined));
   const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
-  return text.length <= SAMPLE_LENGTH ? text : `${text.slice(0, SAMPLE_LENGTH - 1).toWellFormed()}…`;
+  return truncate(text, SAMPLE_LENGTH);
 }
 
 /**

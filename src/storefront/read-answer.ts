@@ -1,6 +1,7 @@
 import { isPassingStatus, isPushBack, retryAfterMs } from '../model/clock.ts';
 import { isJsonObject } from '../model/json-object.ts';
 import { AS_SENT } from '../model/operation.ts';
+import { truncate } from '../model/truncate.ts';
 import { secretRedactor, withoutPeople } from '../text/masked.ts';
 import type { RawAnswer } from './exchange.ts';
 import { type Expectation, type Proof, reportsFailure } from './proof.ts';
@@ -250,7 +251,7 @@ export function cleanMessage(
   const redacted = key.redact(line);
   const start = unnamed(wholeWords(redacted));
   if (start.length <= length && redacted.length <= MAX_MASKED_LENGTH) return start;
-  return `${start.slice(0, length - 1).replace(HALF_OF_PAIR, '')}…`;
+  return truncate(`${start}…`, length);
 }
 
 /** The start of a line, cut between words if there are several. */

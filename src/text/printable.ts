@@ -1,10 +1,13 @@
+import { isAbsolute, relative } from 'node:path';
 import { grouped } from '../model/decimal.ts';
 import type { Resource } from '../model/mapped-record.ts';
-import type { Run } from '../model/run.ts';
+import type { Run, Sample } from '../model/run.ts';
+import { truncate } from '../model/truncate.ts';
 
 export { grouped } from '../model/decimal.ts';
 
-// How texts, figures, sizes, durations and times are printed, equal on every machine.
+// How texts, figures, sizes, durations, times and words of commands are printed, equal on every machine. Every start loads this
+// file, so it imports no schema.
 
 /**
  * A class of characters that act on a terminal or a page instead of being shown: control characters, bidirectional marks (also
@@ -24,9 +27,9 @@ export function printableLines(text: string): string {
   return text.split('\n').map(printable).join('\n');
 }
 
-/** At most this many characters; a shortened text ends with an ellipsis. */
-export function shortened(text: string, length: number): string {
-  return text.length <= length ? text : `${text.slice(0, length - 1).toWellFormed()}…`;
+/** A value of a source in quotes for a line of text: on one line, without escape sequences, and shortened. */
+export function quote(text: string, length = 60): string {
+  return `'${truncate(printable(text).replaceAll(/\s+/g, ' '), length)}'`;
 }
 
 /** `1 record`, `2 records`, `1,200 copies`: pass a plural that does not end in s. */
@@ -170,4 +173,29 @@ function utcMoment(at: Date, year: boolean, zone: boolean): string {
   const [day = '', date = '', month = '', inYear = '', time = ''] = at.toUTCString().split(' ');
   const named = `${day.slice(0, -1)} ${Number(date)} ${month === 'Sep' ? 'Sept' : month}`;
   return `${named}${year ? ` ${inYear},` : ''} ${time.slice(0, 5)}${zone ? ' UTC' : ''}`;
+}
+
+/** The default beginning of a command. */
+export const PROGRAM = 'storeferry';
+
+/** Characters that need no quotes in a shell. */
+const PLAIN = /^[\w@%+=:,./~-]+$/;
+
+/** A word, quoted for the shell of the platform. */
+export function shellWord(word: string, platform: NodeJS.Platform = process.platform): string {
+  if (platform === 'win32') return /^[\w@%+=:,./\\~-]+$/.test(word) ? word : `"${word}"`;
+  return PLAIN.test(word) && !word.startsWith('~') ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+}
+
+/** A path that opens from a folder: relative within it, otherwise unchanged. */
+export function pathFrom(folder: string, path: string): string {
+  if (!isAbsolute(path)) return path;
+  const inside = relative(folder, path);
+  return inside.startsWith('..') || isAbsolute(inside) ? path : inside;
+}
+
+/** The options of a command that take this sample. */
+export function sampleFlags({ only, limit }: Sample): string {
+  const keys = only === undefined ? [] : [`--only ${shellWord(only.join(','))}`];
+  return [...keys, ...(limit === undefined ? [] : [`--limit ${limit}`])].join(' ');
 }

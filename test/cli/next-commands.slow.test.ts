@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { runCommandLine } from '../../src/cli/run-command-line.ts';
 import { typedProgram, withProgram } from '../../src/cli/typed-program.ts';
-import { shellWord } from '../../src/text/shell-word.ts';
+import { shellWord } from '../../src/text/printable.ts';
 import { memoryTerminal } from '../support/memory-terminal.ts';
 import { setupNightly } from '../support/nightly.ts';
 import { unauthorized } from '../support/store/faults.ts';

@@ -29,7 +29,6 @@ describe('formulas in a rejects file', () => {
     expect(unedited.edits).toMatchObject({
       editedCells: 0,
       removedColumns: [],
-      addedColumns: [],
       deletedRows: 0,
     });
     const lost = LIVE.filter((cell, row) => file?.cells[row]?.[1] !== cell);

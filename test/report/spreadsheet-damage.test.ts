@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { blameOf, judgeCell } from '../../src/rejects/judge-cell.ts';
-import { refusedCellWords } from '../../src/rejects/rejects-edits.ts';
+import { judgeCell } from '../../src/rejects/judge-cell.ts';
+import { blameOf, refusedCellWords } from '../../src/rejects/rejects-edits.ts';
 
 const LONG = 'x'.repeat(40_000);
 /** Numbered lines, 43 000 characters. */

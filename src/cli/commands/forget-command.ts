@@ -1,8 +1,7 @@
 import { InterruptedError, UsageError } from '../../model/storeferry-error.ts';
 import { type Forgotten, forgetRecord, forgottenWords, REMAINS } from '../../run/records/forget-record.ts';
 import type { FoundRecord } from '../../run/records/record-history.ts';
-import { printable } from '../../text/printable.ts';
-import { shellWord } from '../../text/shell-word.ts';
+import { printable, shellWord } from '../../text/printable.ts';
 import { defineCommand, flag, JSON_FLAG, required, text } from '../define-command.ts';
 import { terminalPrompter } from '../init/asking.ts';
 import { recordCommand } from '../record-command.ts';

@@ -1,8 +1,9 @@
+import { truncate } from '../../model/truncate.ts';
 import { Page } from '../../report/document-text.ts';
 import { isoTime } from '../../report/run-summary.ts';
 import { type RecordVersion, recordHistory } from '../../run/records/record-history.ts';
 import { changeText } from '../../run/records/run-records.ts';
-import { counted, formatBytes, formatMoment, grouped, printable, shortened } from '../../text/printable.ts';
+import { counted, formatBytes, formatMoment, grouped, printable } from '../../text/printable.ts';
 import { defineCommand, JSON_FLAG, text } from '../define-command.ts';
 import { RECORD_ARGUMENTS, STORE_OPTION, withRecord } from '../with-record.ts';
 
@@ -97,7 +98,7 @@ function whatChanged({ kind, created, changes, id }: RecordVersion, field: strin
       if (changes === null) return 'what it changed cannot be read';
       if (changes.length === 0) return 'acknowledged again, unchanged';
       const shown = created && field === undefined ? [] : changes;
-      return [...made, ...shown.map((change) => shortened(changeText(change), CHANGE_LENGTH))].join('; ');
+      return [...made, ...shown.map((change) => truncate(changeText(change), CHANGE_LENGTH))].join('; ');
     }
     default:
       return kind satisfies never;

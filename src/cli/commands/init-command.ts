@@ -19,8 +19,7 @@ import {
 } from '../../onboarding/new-workspace.ts';
 import type { SourceLook } from '../../onboarding/preview-source.ts';
 import { knownProducts } from '../../run/records/known-products.ts';
-import { printable } from '../../text/printable.ts';
-import { shellWord } from '../../text/shell-word.ts';
+import { printable, shellWord } from '../../text/printable.ts';
 import { defineCommand, type Invocation, optional } from '../define-command.ts';
 import { askCrosswalk } from '../init/ask-crosswalk.ts';
 import { askMapping } from '../init/ask-mapping.ts';

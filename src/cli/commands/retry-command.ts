@@ -2,14 +2,13 @@ import {
   CELLS_LISTED,
   type CellEdit,
   editsWords,
-  quotedCell,
   REFUSALS,
   REFUSED,
   RESTORED,
   type RefusedCell,
   type RejectsEdits,
 } from '../../rejects/rejects-edits.ts';
-import { grouped, printable } from '../../text/printable.ts';
+import { grouped, printable, quote } from '../../text/printable.ts';
 import { defineCommand, JSON_FLAG, required } from '../define-command.ts';
 import { RUN_SUMMARY, runInWorkspace } from '../run-in-workspace.ts';
 import type { Terminal } from '../terminal.ts';
@@ -38,7 +37,7 @@ function printEdits({ err }: Terminal, edits: RejectsEdits, personal: boolean): 
   const change = (cell: CellEdit) =>
     personal || cell.old === cell.new
       ? place(cell)
-      : `${place(cell)}: ${quotedCell(cell.old)} -> ${quotedCell(cell.new)}`;
+      : `${place(cell)}: ${quote(cell.old)} -> ${quote(cell.new)}`;
   const refusal = (cell: RefusedCell) => `${change(cell)} (${REFUSALS[cell.why].words})`;
   const list = (lines: readonly string[], all: number) => {
     for (const line of lines.slice(0, CELLS_LISTED)) err(`  ${line}\n`);

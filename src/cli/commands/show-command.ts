@@ -1,9 +1,9 @@
+import { truncate } from '../../model/truncate.ts';
 import { Page } from '../../report/document-text.ts';
 import { isoTime } from '../../report/run-summary.ts';
 import { type RecordField, type RecordState, recordState } from '../../run/records/record-history.ts';
 import { changeText } from '../../run/records/run-records.ts';
-import { formatMoment, printable, shortened } from '../../text/printable.ts';
-import { shellWord } from '../../text/shell-word.ts';
+import { formatMoment, printable, shellWord } from '../../text/printable.ts';
 import { defineCommand, JSON_FLAG } from '../define-command.ts';
 import { RECORD_ARGUMENTS, STORE_OPTION, withRecord } from '../with-record.ts';
 
@@ -81,6 +81,6 @@ function fieldRow({ field, variant, value, setBy }: RecordField) {
   const shown = typeof value === 'string' ? value : JSON.stringify(value);
   const by =
     setBy === null ? 'before the history' : [setBy.job, setBy.run, setBy.place].filter(Boolean).join(', ');
-  const cells = [printable(name), printable(shortened(shown, VALUE_LENGTH)), printable(by)];
+  const cells = [printable(name), printable(truncate(shown, VALUE_LENGTH)), printable(by)];
   return { cells, tone: 'strong' as const };
 }

@@ -1,6 +1,7 @@
 import { availableMappings } from '../../config/workspace.ts';
 import type { MappingFile, MappingSpec } from '../../mapping/spec/mapping-spec.ts';
 import { explainError, UsageError } from '../../model/storeferry-error.ts';
+import { truncate } from '../../model/truncate.ts';
 import {
   type MappingProposal,
   type MappingQuestion,
@@ -16,7 +17,7 @@ import {
 } from '../../onboarding/guess-mapping.ts';
 import { explainGuess, fileToGuess, type SourceLook } from '../../onboarding/preview-source.ts';
 import { didYouMean } from '../../text/nearest.ts';
-import { listed, sentence, shortened } from '../../text/printable.ts';
+import { listed, sentence } from '../../text/printable.ts';
 import type { Asking, CheckAnswer } from './asking.ts';
 import { answersOf } from './init-options.ts';
 
@@ -200,7 +201,7 @@ const SAMPLE_WIDTH = 24;
 /** A line for each column: its field, a value and the evidence; then how cells are read. */
 function describeProposal({ columns, notes }: MappingProposal): string[] {
   const row = (header: string, field: string, sample: string, evidence: string) =>
-    `  ${shortened(header, COLUMN_WIDTH).padEnd(COLUMN_WIDTH)}  ${field.padEnd(14)}  ${shortened(sample, SAMPLE_WIDTH).padEnd(SAMPLE_WIDTH)}  ${evidence}`;
+    `  ${truncate(header, COLUMN_WIDTH).padEnd(COLUMN_WIDTH)}  ${field.padEnd(14)}  ${truncate(sample, SAMPLE_WIDTH).padEnd(SAMPLE_WIDTH)}  ${evidence}`;
   return [
     'Proposed mapping, from the headers and the values of the file:',
     row('column', 'field', 'example', 'evidence'),

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Run } from '../../model/run.ts';
+import { truncate } from '../../model/truncate.ts';
 import {
   CELLS_LISTED,
   type CellEdit,
@@ -15,7 +16,7 @@ import { REJECTS_FILE } from '../../rejects/rejects-file.ts';
 import { html, type Markup } from '../../report/html/markup.ts';
 import { readCorrections, replaceRejects } from '../../run/read-corrections.ts';
 import { shownFile } from '../../run/report/read-stored-report.ts';
-import { counted, formatBytes, grouped, shortened } from '../../text/printable.ts';
+import { counted, formatBytes, grouped } from '../../text/printable.ts';
 import type { Viewer } from '../access/sessions.ts';
 import { audit } from '../audit.ts';
 import { jobHref } from '../pages/job-card.ts';
@@ -120,7 +121,7 @@ function changesTable(
 <thead><tr><th scope="col">Line of the source</th><th scope="col">Column</th>${!personal && html`<th scope="col">Before</th><th scope="col">Now</th>`}</tr></thead>
 <tbody>${shown.map(
     ({ line, column, old, new: now, why }) =>
-      html`<tr><td>${line}</td><td>${column}${why !== undefined && html` <span class="quiet">(${REFUSALS[why].words})</span>`}</td>${!personal && html`<td>${shortened(old, CELL_LENGTH)}</td><td>${shortened(now, CELL_LENGTH)}</td>`}</tr>`,
+      html`<tr><td>${line}</td><td>${column}${why !== undefined && html` <span class="quiet">(${REFUSALS[why].words})</span>`}</td>${!personal && html`<td>${truncate(old, CELL_LENGTH)}</td><td>${truncate(now, CELL_LENGTH)}</td>`}</tr>`,
   )}</tbody></table></div>
 ${personal && html`<p class="quiet">Values of contacts are not shown.</p>`}`;
 }

@@ -5,7 +5,8 @@ import { dirname, join, sep } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { FastifyRequest } from 'fastify';
-import { formatBytes, printable, shortened } from '../../text/printable.ts';
+import { truncate } from '../../model/truncate.ts';
+import { formatBytes, printable } from '../../text/printable.ts';
 import { checkFormToken } from '../guard/guard-requests.ts';
 import { PageError } from '../guard/page-error.ts';
 import { CSRF_FIELD } from '../pages/post-form.ts';
@@ -57,7 +58,7 @@ export function openUploads(folder: () => Promise<string>) {
       const upload = {
         id,
         run,
-        name: shortened(printable(name), NAME_LENGTH),
+        name: truncate(printable(name), NAME_LENGTH),
         path,
         draft,
         read: async () => (await open(path)).createReadStream(),

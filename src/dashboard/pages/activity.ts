@@ -1,7 +1,8 @@
 import { KINDS_BUT_PLAN, type Run } from '../../model/run.ts';
 import { type ConfigurationProblem, formatPlace } from '../../model/storeferry-error.ts';
+import { truncate } from '../../model/truncate.ts';
 import { withoutPersonalData } from '../../report/run-facts.ts';
-import { counted, printable, shortened } from '../../text/printable.ts';
+import { counted, printable } from '../../text/printable.ts';
 import type { AtWork } from '../dashboard-context.ts';
 
 const MAX_REASON_LENGTH = 240;
@@ -116,7 +117,7 @@ export function failureReasonOf(run: Run): string | null {
   const { error } = withoutPersonalData({ run, refusals: [], unsentReasons: [] }).run;
   if (error === null) return null;
   const sentences = error.split('\n').map((line) => /^.*?[.!?](?=\s+\p{Lu}|$)/u.exec(line)?.[0] ?? line);
-  return shortened(sentences.map(printable).join(' '), MAX_REASON_LENGTH);
+  return truncate(sentences.map(printable).join(' '), MAX_REASON_LENGTH);
 }
 
 function approvalNeed(plan: Run): Need {

@@ -10,8 +10,7 @@ import {
   recordState,
 } from '../../run/records/record-history.ts';
 import { changeText, valueText } from '../../run/records/run-records.ts';
-import { counted, formatBytes } from '../../text/printable.ts';
-import { shellWord } from '../../text/shell-word.ts';
+import { counted, formatBytes, shellWord } from '../../text/printable.ts';
 import type { Viewer } from '../access/sessions.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import { notFound } from '../guard/page-error.ts';

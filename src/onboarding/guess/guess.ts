@@ -1,5 +1,6 @@
 import type { MappingSpec } from '../../mapping/spec/mapping-spec.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
+import { truncate } from '../../model/truncate.ts';
 import { loosened } from '../../text/nearest.ts';
 import type { HeaderReading, Meaning } from './header-reading.ts';
 import type { ProductConcept } from './header-words.ts';
@@ -409,7 +410,7 @@ export function nameOf({ header, occurrence }: SampledColumn): string {
 /** The first value of a column, shortened. */
 export function sampleOf({ values }: SampledColumn): string {
   const text = (values[0] ?? '').replaceAll(/\s+/g, ' ');
-  return text.length > SAMPLE_LENGTH ? `${text.slice(0, SAMPLE_LENGTH - 1)}…` : text;
+  return truncate(text, SAMPLE_LENGTH);
 }
 
 /** `118 of 120 values are amounts`; `all 120 …`. */

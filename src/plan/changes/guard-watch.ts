@@ -9,6 +9,7 @@ import {
 } from '../../model/guard.ts';
 import { isJsonObject, type JsonObject, member, objectsIn } from '../../model/json-object.ts';
 import type { GuardFinding } from '../../model/plan.ts';
+import { truncate } from '../../model/truncate.ts';
 import { type FieldChange, type VariantPairs, variantName } from './field-changes.ts';
 
 const EXAMPLES_KEPT = 50;
@@ -147,6 +148,5 @@ function hit(
 const MAX_TEXT_LENGTH = 60;
 
 function cut(value: GuardValue): GuardValue {
-  if (typeof value !== 'string' || value.length <= MAX_TEXT_LENGTH) return value;
-  return `${value.slice(0, MAX_TEXT_LENGTH).toWellFormed()}…`;
+  return typeof value === 'string' ? truncate(value, MAX_TEXT_LENGTH) : value;
 }

@@ -1,6 +1,7 @@
 import { escapeUTF8 } from 'entities/escape';
 import type { Run, RunStatus } from '../../model/run.ts';
-import { printable, shortened } from '../../text/printable.ts';
+import { truncate } from '../../model/truncate.ts';
+import { printable } from '../../text/printable.ts';
 import type { TableColumn } from '../section.ts';
 import { statusLabel, statusTone, statusWords } from '../status-words.ts';
 
@@ -49,7 +50,7 @@ const MAX_TEXT_LENGTH = 600;
 
 /** Text of a source or a store: without control characters, in its own direction, and shortened. */
 export function foreign(text: string, length = MAX_TEXT_LENGTH): Markup {
-  return html`<bdi>${shortened(printable(text), length)}</bdi>`;
+  return html`<bdi>${truncate(printable(text), length)}</bdi>`;
 }
 
 /** A part of the report with its own heading. */

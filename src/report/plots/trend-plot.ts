@@ -1,4 +1,5 @@
-import { DAY, grouped, listed, printable, shortened } from '../../text/printable.ts';
+import { truncate } from '../../model/truncate.ts';
+import { DAY, grouped, listed, printable } from '../../text/printable.ts';
 import { html, type Markup } from '../html/markup.ts';
 import type { TrendSeries } from '../section.ts';
 import { drawPlot, labelAt, line, momentTicks, numberTicks } from './draw-plot.ts';
@@ -20,7 +21,7 @@ export function trendPlot(series: readonly TrendSeries[]): Markup {
   const domain = roomy(all.map(({ value }) => value));
   const days = widened(all.map(({ at }) => at));
   const several = drawn.length > 1;
-  const names = drawn.map(({ name }) => shortened(printable(name), MAX_NAME_LENGTH));
+  const names = drawn.map(({ name }) => truncate(printable(name), MAX_NAME_LENGTH));
   const right = several ? 30 + Math.max(...names.map((name) => name.length)) * 6 : 14;
   return drawPlot({
     size: { ...SIZE, right },
@@ -73,7 +74,7 @@ function widened(moments: readonly number[]): readonly [number, number] {
 function described(series: readonly TrendSeries[]): string {
   const texts = series.map(({ name, points }) => {
     const [first, last] = [points[0], points.at(-1)];
-    return `${shortened(printable(name), 60)} from ${grouped(first?.value ?? 0, 1)} to ${grouped(last?.value ?? 0, 1)}`;
+    return `${truncate(printable(name), 60)} from ${grouped(first?.value ?? 0, 1)} to ${grouped(last?.value ?? 0, 1)}`;
   });
   return `Over time: ${listed(texts)}.`;
 }

@@ -1,6 +1,5 @@
 import { lastedMs } from '../../model/run.ts';
-import { formatDuration, formatMoment, grouped } from '../../text/printable.ts';
-import { sampleFlags } from '../../text/shell-word.ts';
+import { formatDuration, formatMoment, grouped, sampleFlags } from '../../text/printable.ts';
 import type { RunFacts, View } from '../run-facts.ts';
 import { foreign, type Section, type Words } from '../section.ts';
 

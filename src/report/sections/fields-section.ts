@@ -1,4 +1,5 @@
-import { counted, grouped, printable, sentence, shortened } from '../../text/printable.ts';
+import { truncate } from '../../model/truncate.ts';
+import { counted, grouped, printable, sentence } from '../../text/printable.ts';
 import { isOnlyPlanned, type RunFacts } from '../run-facts.ts';
 import { columns, foreign, only, type Section, type Words } from '../section.ts';
 import { fieldWords } from './prices-section.ts';
@@ -49,7 +50,7 @@ export function fieldsSection(facts: RunFacts): Section | null {
 
 /** The common name of a field, beside the name in the mapping. */
 function commonName(field: string): Words {
-  return { as: 'foreign', words: fieldWords(shortened(printable(field), MAX_NAME_LENGTH)) };
+  return { as: 'foreign', words: fieldWords(truncate(printable(field), MAX_NAME_LENGTH)) };
 }
 
 /** A record with an old and a new value. */

@@ -2,8 +2,7 @@ import { consideredRecords, type Plan, safetyFound, skippedUnasked, skipsMany } 
 import type { Run } from '../../model/run.ts';
 import { isPriceMove, type Move, safetyRule } from '../../model/safety-limits.ts';
 import { stoppedWave, waveSizes } from '../../model/wave-limits.ts';
-import { counted, grouped, listed, pastTenseOf, resourceNoun } from '../../text/printable.ts';
-import { sampleFlags } from '../../text/shell-word.ts';
+import { counted, grouped, listed, pastTenseOf, resourceNoun, sampleFlags } from '../../text/printable.ts';
 import { isOnlyPlanned, type RunFacts, type View } from '../run-facts.ts';
 import { type Block, foreign, only, paragraph, type Section, type Words } from '../section.ts';
 import { formatChange, formatNumber, moveFieldWords } from './prices-section.ts';

@@ -1,5 +1,6 @@
 import type { HistoryPoint, ListHistory } from '../../model/subscriber-list.ts';
-import { counted, formatAgo, grouped, listed, printable, sentence, shortened } from '../../text/printable.ts';
+import { truncate } from '../../model/truncate.ts';
+import { counted, formatAgo, grouped, listed, printable, sentence } from '../../text/printable.ts';
 import type { RunFacts } from '../run-facts.ts';
 import {
   type Block,
@@ -180,7 +181,7 @@ export function changeTone(
 
 /** The name of a list at a reading, safe to print and shortened. */
 export function shownListName({ name }: HistoryPoint): string {
-  return name === '' ? 'without a name' : shortened(printable(name), MAX_NAME_LENGTH);
+  return name === '' ? 'without a name' : truncate(printable(name), MAX_NAME_LENGTH);
 }
 
 function percent(share: number): string {

@@ -1,3 +1,4 @@
+import { truncate } from '../../model/truncate.ts';
 import { counted, grouped, listed, resourceNoun } from '../../text/printable.ts';
 import { isOnlyPlanned, type RunFacts } from '../run-facts.ts';
 import { type Block, foreign, paragraph, type Section, type Words } from '../section.ts';
@@ -42,9 +43,7 @@ export function undoSection(facts: RunFacts): Section | null {
 }
 
 function namesOf(keys: readonly string[], records: number): string {
-  const shown = keys
-    .slice(0, KEYS_NAMED)
-    .map((key) => (key.length > MAX_KEY_LENGTH ? `${key.slice(0, MAX_KEY_LENGTH)}…` : key));
+  const shown = keys.slice(0, KEYS_NAMED).map((key) => truncate(key, MAX_KEY_LENGTH));
   const more = records - shown.length;
   return listed(more > 0 ? [...shown, `${grouped(more)} more`] : shown);
 }

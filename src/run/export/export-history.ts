@@ -5,7 +5,7 @@ import { UsageError } from '../../model/storeferry-error.ts';
 import type { ListHistory } from '../../model/subscriber-list.ts';
 import type { FileAccess } from '../../state/file-access.ts';
 import { readCsv } from '../../tables/csv/read-csv.ts';
-import { pathFrom } from '../../text/shell-word.ts';
+import { pathFrom } from '../../text/printable.ts';
 
 /** The history of a job and its path. */
 export interface ExportHistory {

@@ -15,7 +15,7 @@ import { InterruptedError, lockLost } from '../../model/storeferry-error.ts';
 import type { ListHistory } from '../../model/subscriber-list.ts';
 import { NO_TOTALS, type RunFacts } from '../../report/run-facts.ts';
 import { readCsv } from '../../tables/csv/read-csv.ts';
-import { pathFrom } from '../../text/shell-word.ts';
+import { pathFrom } from '../../text/printable.ts';
 import { digestOf } from '../digest-of.ts';
 import { lockDestination, lockJob, whileHeld } from '../lock-job.ts';
 import { pruneRuns, RUNS_KEPT } from '../prune-runs.ts';

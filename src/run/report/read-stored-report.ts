@@ -24,7 +24,7 @@ import {
 } from '../../report/run-facts.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
 import { jobLockName, planLockName } from '../../state/state.ts';
-import { pathFrom } from '../../text/shell-word.ts';
+import { pathFrom } from '../../text/printable.ts';
 import type { RunContext } from '../run-context.ts';
 import { readTraffic } from '../traffic/run-traffic.ts';
 

@@ -2,7 +2,7 @@ import type { StoreConfig } from '../../config/store-config.ts';
 import type { ListHistory } from '../../model/subscriber-list.ts';
 import { runDocument } from '../../report/run-document.ts';
 import { type RunFacts, withoutPersonalData } from '../../report/run-facts.ts';
-import { PROGRAM } from '../../text/shell-word.ts';
+import { PROGRAM } from '../../text/printable.ts';
 import type { RunContext } from '../run-context.ts';
 import { REPORT_FILE, withShownFiles } from './read-stored-report.ts';
 
