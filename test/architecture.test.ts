@@ -103,7 +103,7 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
     ...['report/read-stored-report.ts', 'export/export-history.ts'],
     // Corrected rejects, which the dashboard takes.
     ...['read-corrections.ts', 'show-record.ts'],
-    ...['inputs/open-mapping.ts', 'online/online-checks.ts'],
+    ...['inputs/open-mapping.ts', 'online/online-checks.ts', 'store-properties.ts'],
     // A record of the ledger, its versions, and the records of a run.
     ...[
       'records/catalog-as-of.ts',

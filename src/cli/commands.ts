@@ -27,6 +27,12 @@ export const COMMANDS: readonly Registered[] = [
     alias: ['validate'],
   },
   {
+    name: 'probe',
+    summary: 'learn what a store does where the API document leaves it open; at most 40 requests',
+    load: async () => (await import('./commands/probe-command.ts')).probeCommand,
+    alias: ['inspect'],
+  },
+  {
     name: 'plan',
     summary: 'show what a run would change; sends nothing to the store',
     load: async () => (await import('./commands/plan-command.ts')).planCommand,

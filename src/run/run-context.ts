@@ -259,6 +259,9 @@ export function storeClients(version: string, sharedStore: SharedStoreOf, listen
   };
 }
 
+/** Where probes of stores are kept: a folder of the artifacts that belongs to no run. */
+export const PROBES_FOLDER = 'probes';
+
 /** A finding without its subject. */
 export type Facts = Omit<Finding, 'subject'>;
 

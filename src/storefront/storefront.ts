@@ -11,6 +11,14 @@ import { type Page, type PageQuery, readPage } from './read-page.ts';
 import { type OnAttempt, type SendOptions, type Sent, sender } from './sender.ts';
 
 export type { StorefrontEvent } from './gate/gate.ts';
+export {
+  MAX_PROBE_REQUESTS,
+  type ProbedStore,
+  type ProbeTraces,
+  type PropertyName,
+  probeProperties,
+  type StoreProperties,
+} from './probe-properties.ts';
 export { probeStore, type StoreProbe } from './probe-store.ts';
 export type { Page, PageItem, PageQuery } from './read-page.ts';
 export type { Attempt, OnEnded, SendOptions, Slot } from './sender.ts';

@@ -10,7 +10,7 @@ import { wavesText } from '../../model/wave-limits.ts';
 import { openRunQueue, type RunQueue } from '../../queue/run-queue.ts';
 import { type Finding, findingsText } from '../../report/document-text.ts';
 import { checkMappings } from '../../run/inputs/open-mapping.ts';
-import type { CheckedWorkspace, Facts, OnlineCheck } from '../../run/run-context.ts';
+import { type CheckedWorkspace, type Facts, type OnlineCheck, PROBES_FOLDER } from '../../run/run-context.ts';
 import { openState } from '../../state/open-state.ts';
 import { counted, listed, printable, shellWord } from '../../text/printable.ts';
 import { defineCommand, flag, type Invocation, JSON_FLAG } from '../define-command.ts';
@@ -104,7 +104,8 @@ async function findAll({ directory, program, interruptSignal }: Invocation, onli
   const workspace = openWorkspace(directory, process.env);
   const checked = checkWorkspace(workspace, (file) => shellWord(pathFromHere(directory, file)));
   const mappings = await checkMappings(checked.mappings, checked.jobs);
-  const found = online ? await checkOnline(workspace, checked, interruptSignal()) : [];
+  const checks = online || hasProbes(checked) ? await loadChecks(online) : [];
+  const found = checks.length > 0 ? await checkOnline(workspace, checked, checks, interruptSignal()) : [];
   return {
     checked: { ...checked, warnings: [...checked.warnings, ...mappings.warnings] },
     problems: [...checked.problems, ...mappings.problems].toSorted(inFileOrder),
@@ -240,16 +241,28 @@ function inFileOrder({ place: a }: ConfigurationProblem, { place: b }: Configura
   return (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0);
 }
 
-/** Checks everything that can be checked, even if some files are invalid. The code is loaded for `--online` only. */
+/** Whether probes of stores are kept on this machine, which can be shown without a network. */
+function hasProbes({ settings }: WorkspaceCheck): boolean {
+  return settings?.artifacts.kind === 'folder' && existsSync(join(settings.artifacts.path, PROBES_FOLDER));
+}
+
+/** The code is loaded only where it is needed. */
+async function loadChecks(online: boolean): Promise<readonly OnlineCheck[]> {
+  const { ONLINE_CHECKS, probeCheck } = await import('../../run/online/online-checks.ts');
+  return online ? [...ONLINE_CHECKS, workersCheck] : [probeCheck];
+}
+
+/** Checks everything that can be checked, even if some files are invalid. */
 async function checkOnline(
   workspace: Workspace,
   checked: WorkspaceCheck,
+  checks: readonly OnlineCheck[],
   signal: AbortSignal,
 ): Promise<Finding[]> {
-  const { ONLINE_CHECKS, runOnlineChecks } = await import('../../run/online/online-checks.ts');
+  const { runOnlineChecks } = await import('../../run/online/online-checks.ts');
   const unsetOf = (store: string) => workspace.inspection.store(store)?.unset.map(({ name }) => name) ?? [];
   const around = { dir: workspace.dir, ...checked, unsetOf, version: packageVersion(), newRunId };
-  return await runOnlineChecks([...ONLINE_CHECKS, workersCheck], around, signal);
+  return await runOnlineChecks(checks, around, signal);
 }
 
 /** The next commands. */

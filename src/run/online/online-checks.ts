@@ -1,6 +1,7 @@
 import { StoreferryError } from '../../model/storeferry-error.ts';
 import type { Finding } from '../../report/document-text.ts';
 import type { CheckedWorkspace, Look, OnlineCheck } from '../run-context.ts';
+import { probeCheck } from '../store-properties.ts';
 import { artifactsCheck } from './artifacts-check.ts';
 import { destinationCheck } from './destination-check.ts';
 import { diskCheck, temporaryFolderCheck } from './disk-check.ts';
@@ -9,9 +10,12 @@ import { sourceCheck } from './source-check.ts';
 import { stateCheck } from './state-check.ts';
 import { storeCheck } from './store-check.ts';
 
+export { probeCheck } from '../store-properties.ts';
+
 /** All online checks, in the order of their findings: the order in which a run needs the things. */
 export const ONLINE_CHECKS: readonly OnlineCheck[] = [
   storeCheck,
+  probeCheck,
   sourceCheck,
   destinationCheck,
   artifactsCheck,

@@ -1,0 +1,54 @@
+import { resolve } from 'node:path';
+import { InvalidArgumentError } from 'commander';
+import { writeWhole } from '../../config/edit-file.ts';
+import { UsageError } from '../../model/storeferry-error.ts';
+import { probeMarkdown, probeStoreProperties, probeText } from '../../run/store-properties.ts';
+import { counted } from '../../text/printable.ts';
+import { defineCommand, JSON_FLAG, optional, parsed, text } from '../define-command.ts';
+import { openContext } from '../open-context.ts';
+import { currentFolder } from '../typed-program.ts';
+import { withJsonError } from '../with-json-result.ts';
+
+/** `storeferry probe`: learns what a store does where the API document leaves it open. */
+export const probeCommand = defineCommand({
+  arguments: { store: optional('a store of stores.yaml; needed where there are several') },
+  options: {
+    contact: parsed<string | null>(
+      'id',
+      'the id of a contact to try updates of contacts with; nothing of it changes',
+      null,
+      (typed) => {
+        if (/^\d{1,15}$/.test(typed)) return typed;
+        throw new InvalidArgumentError('Expected the id of a contact, a whole number.');
+      },
+    ),
+    report: text('file', 'also write the result, with the request for each property, as Markdown'),
+    json: JSON_FLAG,
+  },
+  notes: `Sends at most 40 requests: reads first, then writes to one hidden product of its own, which is deleted again. If it
+is killed, the next probe removes what it left. With --contact the store may do what it does after any update of a
+contact, such as start an automation. The result is kept and shown by \`check\`.`,
+  examples: ['probe', 'probe main --contact 1042 --report main-probe.md', 'probe --json'],
+  json: 'the store, the number of requests, what was left, and each property: true, false, a value, or null where it could not be learned',
+  run: (invocation, { store: name }, { contact, report, json }) =>
+    withJsonError(invocation, json, async () => {
+      const { terminal, directory, interruptSignal, program } = invocation;
+      await using open = await openContext(directory, () => {}, interruptSignal());
+      const { context, workspace } = open;
+      const names = workspace.storeNames();
+      const [only, ...others] = names;
+      if (name === undefined && (only === undefined || others.length > 0)) {
+        throw new UsageError(`The workspace has ${counted(names.length, 'store')}.`, {
+          hint: `Name one: storeferry probe ${names[0] ?? 'STORE'}.`,
+        });
+      }
+      const store = workspace.store(name ?? only ?? '');
+      const probe = await probeStoreProperties(context, { store, contactId: contact });
+      if (report !== undefined)
+        await writeWhole(resolve(currentFolder(), report), [probeMarkdown(store, probe)]);
+      const { requests, left, properties } = probe;
+      if (json) terminal.out(`${JSON.stringify({ store: store.name, requests, left, properties })}\n`);
+      else terminal.out(probeText(store, probe, { colors: terminal.colors, width: terminal.width, program }));
+      return left.length > 0 ? 1 : 0;
+    }),
+});

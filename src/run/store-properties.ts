@@ -1,0 +1,259 @@
+import { hash } from 'node:crypto';
+import { text } from 'node:stream/consumers';
+import { z } from 'zod';
+import type { StoreConfig } from '../config/store-config.ts';
+import { sleep, systemClock } from '../model/clock.ts';
+import type { Stored } from '../model/json-object.ts';
+import { storeIdentity } from '../model/remote-address.ts';
+import { LockedError, StateError, StoreUnavailableError } from '../model/storeferry-error.ts';
+import { Page, type PageOptions } from '../report/document-text.ts';
+import type { Artifacts, RunFolder } from '../state/artifacts.ts';
+import type { ProbeTraces, PropertyName, StoreProperties } from '../storefront/storefront.ts';
+import { listed, printable } from '../text/printable.ts';
+import { judgeStore } from './online/store-check.ts';
+import { type Facts, type OnlineCheck, PROBES_FOLDER, type RunContext } from './run-context.ts';
+
+const flag = z.boolean().nullable();
+const propertiesSchema = z.object({
+  readsProducts: flag,
+  readsContacts: flag,
+  readsCategories: flag,
+  searchesContactsByEmail: flag,
+  upsertsContactsByEmail: flag,
+  updatesProductById: flag,
+  absentFieldsStay: flag,
+  advancedKeepsVariantPrices: flag,
+  plainKeepsVariantPrices: flag,
+  nullQuantity: flag,
+  categoryForm: z.enum(['objects', 'ids', 'both']).nullable(),
+  emptyListClears: flag,
+  partialProductAnswersWhole: flag,
+  emptyContactPutAnswersWhole: z.union([z.boolean(), z.literal('email')]).nullable(),
+  htmlAltered: flag,
+  pricesAltered: flag,
+  idSurvivesRecreation: flag,
+  unknownDeleteStatus: z.int().nullable(),
+  listPageLimit: z.union([z.int(), z.literal(false)]).nullable(),
+  retryAfterOn503: flag,
+}) satisfies z.ZodType<StoreProperties>;
+
+const probeSchema = z.object({
+  /** Milliseconds since the epoch. */
+  at: z.number(),
+  requests: z.int(),
+  /** Products that could not be removed. */
+  left: z.array(z.string()),
+  properties: propertiesSchema,
+  /** The request that showed each property. */
+  evidence: z.partialRecord(propertiesSchema.keyof(), z.string()),
+});
+
+const tracesSchema = z.object({
+  urls: z.array(z.string()),
+  contact: z.object({ id: z.string(), field: z.string(), value: z.unknown() }).nullable(),
+});
+
+/** The kept result of the last probe of a store. */
+export type KeptProbe = Stored<typeof probeSchema>;
+
+/** What each property means, in the order of the report. */
+export const PROPERTY_WORDS: Readonly<Record<PropertyName, string>> = {
+  readsProducts: 'lists products, and reads one by its id',
+  readsContacts: 'lists contacts',
+  readsCategories: 'lists categories',
+  searchesContactsByEmail: 'finds a contact by its e-mail address',
+  upsertsContactsByEmail: 'updates a contact by its e-mail address',
+  updatesProductById: 'updates single fields of a product by its id',
+  absentFieldsStay: 'keeps the fields that an update of a product does not have',
+  advancedKeepsVariantPrices: 'keeps prices of variants where an option is `advanced`',
+  plainKeepsVariantPrices: 'keeps prices of variants where no option is `advanced`',
+  nullQuantity: 'takes `quantity: null` for stock that is not tracked',
+  categoryForm: 'form of categories that is kept',
+  emptyListClears: 'empties a list of a contact by `[]`',
+  partialProductAnswersWhole: 'answers an update of a part with the whole product',
+  emptyContactPutAnswersWhole: 'answers an update of nothing with the whole contact',
+  htmlAltered: 'alters the HTML of descriptions',
+  pricesAltered: 'alters prices',
+  idSurvivesRecreation: 'gives a product that is made again its old id',
+  unknownDeleteStatus: 'status for the delete of a product that is gone',
+  listPageLimit: 'subscriber lists per page',
+  retryAfterOn503: 'sends `Retry-After` with 503',
+};
+
+const NAMES: readonly PropertyName[] = propertiesSchema.keyof().options;
+
+interface ProbeRequest {
+  readonly store: StoreConfig;
+  readonly contactId: string | null;
+}
+
+/**
+ * Probes a store, and keeps what was learned. Traces of probes whose process died are removed first.
+ *
+ * @throws StoreUnavailableError where the address does not answer as the API; LockedError while another probe of the
+ * store works.
+ */
+export async function probeStoreProperties(context: RunContext, request: ProbeRequest): Promise<KeptProbe> {
+  const { store, contactId } = request;
+  const { artifacts, clock, signal, state, version, newRunId } = context;
+  const { probeProperties, probeStore } = await import('../storefront/storefront.ts');
+  const userAgent = `storeferry/${version}`;
+  const { baseUrl, apiKey, limits } = store;
+  const answered = await probeStore({ baseUrl, apiKey, userAgent, signal });
+  const [{ verdict, message, hint } = { verdict: 'ok' as const, message: '', hint: undefined }] = judgeStore(
+    answered,
+    store,
+  );
+  if (verdict === 'error') throw new StoreUnavailableError(`${message}.`, { hint });
+  const id = newRunId();
+  const tag = tagOf(store);
+  const lock = await state.locks.tryAcquire(`probe:${tag}`, { job: 'probe', run: id });
+  if ('heldBy' in lock)
+    throw new LockedError(`Another probe of ${store.name} is running.`, { hint: 'Wait until it ends.' });
+  await using _held = lock;
+  const folder = artifacts.run(PROBES_FOLDER);
+  const { at, ...probed } = {
+    ...(await probeProperties({
+      baseUrl,
+      apiKey,
+      userAgent,
+      attemptMs: limits.timeoutSeconds * 1_000,
+      signal,
+      contactId,
+      traces: (await readJson(folder, tracesName(tag), tracesSchema)) ?? { urls: [], contact: null },
+      keepTraces: (traces) => keepTraces(folder, tracesName(tag), traces),
+      unique: id,
+      wait: (ms) => sleep(systemClock, ms, signal),
+      now: clock,
+    })),
+    at: clock(),
+  };
+  const kept = { at, ...probed };
+  await folder.write(`${tag}.json`, [JSON.stringify(kept)]);
+  return kept;
+}
+
+async function keepTraces(folder: RunFolder, name: string, traces: ProbeTraces): Promise<void> {
+  if (traces.urls.length === 0 && traces.contact === null) await folder.remove([name]);
+  else await folder.write(name, [JSON.stringify(traces)]);
+}
+
+/** What the last probe of a store has learned; undefined if there was none. */
+export async function readProbe(artifacts: Artifacts, store: StoreConfig): Promise<KeptProbe | undefined> {
+  return await readJson(artifacts.run(PROBES_FOLDER), `${tagOf(store)}.json`, probeSchema);
+}
+
+async function readJson<Schema extends z.ZodType>(
+  folder: RunFolder,
+  name: string,
+  schema: Schema,
+): Promise<z.infer<Schema> | undefined> {
+  if (!(await folder.exists(name))) return undefined;
+  const read = schema.safeParse(parsed(await text(await folder.read(name))));
+  if (read.success) return read.data;
+  throw new StateError(`${folder.location}/${name} is damaged.`, {
+    hint: 'Remove it, then probe the store again.',
+  });
+}
+
+function parsed(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    return undefined;
+  }
+}
+
+function tagOf(store: StoreConfig): string {
+  return hash('sha256', storeIdentity(store)).slice(0, 16);
+}
+
+function tracesName(tag: string): string {
+  return `${tag}-open.json`;
+}
+
+function valueWords(value: StoreProperties[PropertyName]): string {
+  if (value === null) return 'unknown';
+  return typeof value === 'boolean' ? (value ? 'yes' : 'no') : String(value);
+}
+
+/** The result as a table, for the terminal. */
+export function probeText(
+  store: StoreConfig,
+  { requests, left, properties }: KeptProbe,
+  options: PageOptions,
+): string {
+  const page = new Page(options);
+  page.say(`${store.name}: ${requests} requests to ${store.baseUrl}`, { tone: 'strong' });
+  page.table(
+    ['', '', ''],
+    NAMES.map((name) => ({
+      cells: [`  ${valueWords(properties[name])}`, PROPERTY_WORDS[name], name],
+      tone: 'quiet',
+    })),
+  );
+  for (const warning of warningsOf(properties)) page.say(warning, { tone: 'warning' });
+  if (left.length > 0) page.say(leftWords(left), { tone: 'warning' });
+  return page.toString();
+}
+
+/** The result as Markdown, for the operator of the store. */
+export function probeMarkdown(
+  store: StoreConfig,
+  { at, requests, left, properties, evidence }: KeptProbe,
+): string {
+  const row = (cells: readonly string[]) =>
+    `| ${cells.map((cell) => printable(cell).replaceAll('|', String.raw`\|`)).join(' | ')} |`;
+  return [
+    `# What ${store.name} does`,
+    '',
+    `${store.baseUrl}, ${new Date(at).toISOString()}, ${requests} requests. Sent by Storeferry to one hidden product of its own, which it removed.`,
+    '',
+    row(['property', 'seen', 'what it says', 'request: status']),
+    '|---|---|---|---|',
+    ...NAMES.map((name) =>
+      row([`\`${name}\``, valueWords(properties[name]), PROPERTY_WORDS[name], evidence[name] ?? '']),
+    ),
+    '',
+    ...[...warningsOf(properties), ...(left.length > 0 ? [leftWords(left)] : [])].flatMap((line) => [
+      line,
+      '',
+    ]),
+  ].join('\n');
+}
+
+function leftWords(left: readonly string[]): string {
+  return `Could not be removed; the next probe tries again: ${listed(left.map(printable))}.`;
+}
+
+/** What a shop loses by such a store, whatever is sent. */
+function warningsOf({
+  advancedKeepsVariantPrices,
+  plainKeepsVariantPrices,
+}: StoreProperties): readonly string[] {
+  return advancedKeepsVariantPrices === false && plainKeepsVariantPrices !== true
+    ? ['This store gives all variants of a product one price, whatever is sent.']
+    : [];
+}
+
+/** What the last probe of each store has learned; shown without a request to the store. */
+export const probeCheck: OnlineCheck = ({ stores, settings }) =>
+  settings === undefined
+    ? []
+    : stores.map((store) => ({
+        subject: `store ${store.name}`,
+        async look(): Promise<Facts[]> {
+          const { openArtifacts } = await import('../state/open-state.ts');
+          const probe = await readProbe(openArtifacts(settings.artifacts), store);
+          if (probe === undefined) return [];
+          const seen = NAMES.filter((name) => probe.properties[name] === true).map(
+            (name) => PROPERTY_WORDS[name],
+          );
+          const found = `probed on ${new Date(probe.at).toISOString().slice(0, 10)}: ${seen.length === 0 ? 'nothing beyond the API document' : seen.join('; ')}`;
+          const [warning] = warningsOf(probe.properties);
+          return [
+            { verdict: 'ok', message: found },
+            ...(warning === undefined ? [] : [{ verdict: 'warning' as const, message: warning }]),
+          ];
+        },
+      }));

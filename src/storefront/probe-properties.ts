@@ -1,0 +1,465 @@
+import { retryAfterMs } from '../model/clock.ts';
+import { isJsonObject, type JsonObject, objectsIn } from '../model/json-object.ts';
+import { abortListeners } from './abortable.ts';
+import { type Exchange, exchange, NoAnswer, type StoreRequest } from './exchange.ts';
+import { parseJson } from './read-answer.ts';
+
+/**
+ * What a store does where the API document (storefront-api.md) leaves it open, and which endpoints it has beyond it.
+ * Each is true, false, a value, or null where it could not be learned.
+ */
+export interface StoreProperties {
+  /** `GET /products` lists, and `GET /products/{id}` answers one. */
+  readonly readsProducts: boolean | null;
+  readonly readsContacts: boolean | null;
+  readonly readsCategories: boolean | null;
+  readonly searchesContactsByEmail: boolean | null;
+  /** `POST /contacts` with the e-mail address of a contact answers that contact. */
+  readonly upsertsContactsByEmail: boolean | null;
+  /** `PUT /products/{id}` takes single fields and keeps the others. */
+  readonly updatesProductById: boolean | null;
+  /** An upsert keeps the fields that its body does not have. */
+  readonly absentFieldsStay: boolean | null;
+  /** Variants keep prices of their own where an option is `advanced`. */
+  readonly advancedKeepsVariantPrices: boolean | null;
+  /** The same where no option is. */
+  readonly plainKeepsVariantPrices: boolean | null;
+  readonly nullQuantity: boolean | null;
+  /** How categories are kept: as the objects of the document, by their ids, or either way. */
+  readonly categoryForm: 'objects' | 'ids' | 'both' | null;
+  /** An empty list of a contact clears the stored one. */
+  readonly emptyListClears: boolean | null;
+  /** The answer to an upsert of `{url, title}` has the other fields, too. */
+  readonly partialProductAnswersWhole: boolean | null;
+  /** The answer to `PUT {}` has the whole contact; `email`: only that to `{"email": ""}`. */
+  readonly emptyContactPutAnswersWhole: boolean | 'email' | null;
+  readonly htmlAltered: boolean | null;
+  readonly pricesAltered: boolean | null;
+  readonly idSurvivesRecreation: boolean | null;
+  /** The status that answers the delete of a product that is gone. */
+  readonly unknownDeleteStatus: number | null;
+  /** How many subscriber lists a page has; false: all, whatever `limit` says. */
+  readonly listPageLimit: number | false | null;
+  /** A 503 has `Retry-After`; null where none was seen. */
+  readonly retryAfterOn503: boolean | null;
+}
+
+/** The name of a property. */
+export type PropertyName = keyof StoreProperties;
+
+/** What a probe may leave in the store if its process dies; kept until it is removed. */
+export interface ProbeTraces {
+  /** The urls of products that the probe is about to create. */
+  readonly urls: readonly string[];
+  /** A contact with a list that the probe is about to empty, and what the list had. */
+  readonly contact: { readonly id: string; readonly field: string; readonly value: unknown } | null;
+}
+
+/** What a store was seen to do. */
+export interface ProbedStore {
+  readonly properties: StoreProperties;
+  readonly requests: number;
+  /** Urls of products that could not be removed. */
+  readonly left: readonly string[];
+  /** For each property the request that showed it, and what was answered; no values of contacts. */
+  readonly evidence: Readonly<Partial<Record<PropertyName, string>>>;
+}
+
+export interface PropertiesProbe {
+  readonly baseUrl: string;
+  readonly apiKey: string;
+  readonly userAgent: string;
+  readonly attemptMs: number;
+  readonly signal: AbortSignal;
+  /** The contact to try the properties of contacts with; nothing of it changes. */
+  readonly contactId: string | null;
+  /** Traces of probes that died; they are removed first. */
+  readonly traces: ProbeTraces;
+  /** Keeps the traces; resolves when they survive the death of the process. */
+  readonly keepTraces: (traces: ProbeTraces) => Promise<void>;
+  /** Differs for each probe; letters and digits. */
+  readonly unique: string;
+  readonly wait: (ms: number) => Promise<void>;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+}
+
+/** The most requests of a probe, those that remove its product included. */
+export const MAX_PROBE_REQUESTS = 40;
+/** For removing a product: an upsert that finds its id, a delete, and one retry of each. */
+const RESERVED_REQUESTS = 4;
+const MAX_ATTEMPTS = 3;
+const RETRY_WAIT_MS = 1_000;
+const MAX_RETRY_WAIT_MS = 20_000;
+
+const SITE = '/api/site';
+const PRODUCTS = `${SITE}/products`;
+const UPSERT = `${PRODUCTS}?update_existing_product_by_url=true`;
+const CONTACTS = `${SITE}/contacts`;
+const TITLE = 'Storeferry probe (removed again)';
+/** Lists of a contact that nothing is sent for when they change, unlike subscriptions. */
+const CONTACT_LISTS = ['tags', 'properties'] as const;
+
+const UNKNOWN: StoreProperties = {
+  readsProducts: null,
+  readsContacts: null,
+  readsCategories: null,
+  searchesContactsByEmail: null,
+  upsertsContactsByEmail: null,
+  updatesProductById: null,
+  absentFieldsStay: null,
+  advancedKeepsVariantPrices: null,
+  plainKeepsVariantPrices: null,
+  nullQuantity: null,
+  categoryForm: null,
+  emptyListClears: null,
+  partialProductAnswersWhole: null,
+  emptyContactPutAnswersWhole: null,
+  htmlAltered: null,
+  pricesAltered: null,
+  idSurvivesRecreation: null,
+  unknownDeleteStatus: null,
+  listPageLimit: null,
+  retryAfterOn503: null,
+};
+
+/** An answer; null where the store gave none that decides. */
+interface Answer {
+  readonly status: number;
+  readonly json: unknown;
+  readonly ok: boolean;
+}
+
+/**
+ * Learns the properties of a store by at most `MAX_PROBE_REQUESTS` requests: reads, then writes to one hidden product
+ * of its own, which is deleted again, and to the named contact, of which nothing changes. Rejects with the signal's
+ * reason.
+ */
+export async function probeProperties(options: PropertiesProbe): Promise<ProbedStore> {
+  const { apiKey, baseUrl, userAgent, attemptMs } = options;
+  const wire = exchange({ baseUrl, apiKey, userAgent, attemptMs, connections: 1, aborts: abortListeners() });
+  const probe = new Probe(options, (request, ...signals) => wire.send(request, ...signals));
+  try {
+    return await probe.run();
+  } finally {
+    await wire.close();
+  }
+}
+
+class Probe {
+  readonly #options: PropertiesProbe;
+  readonly #send: Exchange['send'];
+  readonly #properties: { -readonly [Name in PropertyName]: StoreProperties[Name] } = { ...UNKNOWN };
+  readonly #evidence: Partial<Record<PropertyName, string>> = {};
+  /** `probeStore` has sent one before. */
+  #requests = 1;
+  #traces: ProbeTraces;
+  /** The request and the answer that the next conclusion rests on. */
+  #last = '';
+
+  constructor(options: PropertiesProbe, send: Exchange['send']) {
+    this.#options = options;
+    this.#send = send;
+    this.#traces = options.traces;
+  }
+
+  async run(): Promise<ProbedStore> {
+    const url = `storeferry-probe-${this.#options.unique}`;
+    const left = await this.#removeTraces();
+    await this.#readLists();
+    const [category, contact] = await this.#readStore();
+    await this.#tryContact(contact);
+    try {
+      await this.#tryProduct(url, category);
+    } finally {
+      left.push(...(await this.#removeTraces(left)));
+    }
+    return { properties: this.#properties, requests: this.#requests, left, evidence: this.#evidence };
+  }
+
+  /** Removes the products of this and of earlier probes, and restores a contact; gives what could not be removed. */
+  async #removeTraces(known: readonly string[] = []): Promise<string[]> {
+    const { contact } = this.#traces;
+    if (contact !== null) {
+      const restored = await this.#restoreContact(contact);
+      if (restored) await this.#keep({ ...this.#traces, contact: null });
+    }
+    const left: string[] = [];
+    for (const url of this.#traces.urls.filter((trace) => !known.includes(trace))) {
+      const id = idIn(await this.#upsert(url, {}, true));
+      if (id === null || !(await this.#remove(id))) left.push(url);
+      else await this.#keep({ ...this.#traces, urls: this.#traces.urls.filter((trace) => trace !== url) });
+    }
+    return left;
+  }
+
+  async #keep(traces: ProbeTraces): Promise<void> {
+    this.#traces = traces;
+    await this.#options.keepTraces(traces);
+  }
+
+  async #readLists(): Promise<void> {
+    const all = await this.#call('GET', `${SITE}/subscriber-lists`);
+    const lists = itemsOf(all?.json);
+    if (!all?.ok || lists === null || lists.length < 2) return;
+    const first = await this.#call('GET', `${SITE}/subscriber-lists?limit=1&skip=0`);
+    const some = itemsOf(first?.json);
+    if (!first?.ok || some === null) return;
+    const limit = isJsonObject(all.json) ? all.json['limit'] : undefined;
+    this.#learn('listPageLimit', some.length > 1 ? false : typeof limit === 'number' ? limit : lists.length);
+  }
+
+  /** Reads that change nothing: gives a category, and the contact to search for. */
+  async #readStore(): Promise<readonly [category: JsonObject | undefined, contact: JsonObject | undefined]> {
+    const products = await this.#call('GET', `${PRODUCTS}?limit=1`);
+    this.#learn('readsProducts', isPage(products));
+    const categories = await this.#call('GET', `${PRODUCTS}/categories`);
+    const known = itemsOf(categories?.json)?.filter((entry) => typeof entry['id'] === 'number') ?? null;
+    this.#learn('readsCategories', categories === null ? null : categories.ok && known !== null);
+    const contacts = await this.#call('GET', `${CONTACTS}?limit=1`);
+    this.#learn('readsContacts', isPage(contacts));
+    return [categories?.ok ? known?.[0] : undefined, itemsOf(contacts?.json)?.[0]];
+  }
+
+  async #tryContact(listed: JsonObject | undefined): Promise<void> {
+    const { contactId } = this.#options;
+    const named = contactId === null ? undefined : await this.#readContact(contactId);
+    const contact = named ?? listed;
+    const email = textOf(contact?.['email']) ?? `nobody-${this.#options.unique}@storeferry.example`;
+    const search = await this.#call('GET', `${CONTACTS}/search-by-email?email=${encodeURIComponent(email)}`);
+    const found = search?.ok ? [...objectsOf(search.json)].map((one) => one['id']) : [];
+    const isAbsent = contact === undefined && this.#properties.readsContacts !== false;
+    if (search !== null && !(isAbsent && search.status === 404)) {
+      this.#learn(
+        'searchesContactsByEmail',
+        search.ok && (contact === undefined || found.includes(contact['id'])),
+      );
+    }
+    if (named === undefined || contactId === null) return;
+    if (textOf(named['email']) !== null) {
+      const posted = await this.#call('POST', CONTACTS, { email });
+      // Another id is another contact with this e-mail address, or a new one: neither is ours to remove.
+      if (posted !== null) {
+        this.#learn('upsertsContactsByEmail', posted.ok && idIn(posted) === named['id']);
+      }
+    }
+    await this.#tryEmptyList(contactId, named);
+  }
+
+  /** The contact as an update that changes nothing answers it, or a read. */
+  async #readContact(id: string): Promise<JsonObject | undefined> {
+    const path = `${CONTACTS}/${encodeURIComponent(id)}`;
+    const isWhole = (answer: Answer | null) =>
+      answer?.ok === true && isJsonObject(answer.json) && textOf(answer.json['email']) !== null;
+    let answer = await this.#call('PUT', path, {});
+    if (answer !== null) this.#learn('emptyContactPutAnswersWhole', isWhole(answer));
+    if (!isWhole(answer) && answer?.status !== 404) {
+      answer = await this.#call('PUT', path, { email: '' });
+      if (isWhole(answer)) this.#learn('emptyContactPutAnswersWhole', 'email');
+    }
+    if (!isWhole(answer) && this.#properties.readsContacts === true) answer = await this.#call('GET', path);
+    return isWhole(answer) && isJsonObject(answer?.json) ? answer.json : undefined;
+  }
+
+  async #tryEmptyList(id: string, contact: JsonObject): Promise<void> {
+    const field = CONTACT_LISTS.find((name) => itemCount(contact[name]) > 0);
+    if (field === undefined) return;
+    const trace = { id, field, value: contact[field] };
+    await this.#keep({ ...this.#traces, contact: trace });
+    // A field that is not empty, unchanged: some stores refuse a body without one.
+    const emptied = await this.#call('PUT', `${CONTACTS}/${encodeURIComponent(id)}`, {
+      email: contact['email'],
+      [field]: [],
+    });
+    const after = isJsonObject(emptied?.json) ? emptied.json[field] : undefined;
+    if (emptied !== null)
+      this.#learn('emptyListClears', emptied.ok && Array.isArray(after) && after.length === 0);
+    const isUntouched = emptied !== null && itemCount(after) === itemCount(contact[field]);
+    if (isUntouched || (await this.#restoreContact(trace)))
+      await this.#keep({ ...this.#traces, contact: null });
+  }
+
+  async #restoreContact({ id, field, value }: NonNullable<ProbeTraces['contact']>): Promise<boolean> {
+    const path = `${CONTACTS}/${encodeURIComponent(id)}`;
+    const restored = await this.#call('PUT', path, { [field]: value }, true);
+    return restored?.ok === true || restored?.status === 404;
+  }
+
+  async #tryProduct(url: string, category: JsonObject | undefined): Promise<void> {
+    await this.#keep({ ...this.#traces, urls: [...this.#traces.urls, url] });
+    const whole = wholeProduct(true);
+    const created = await this.#upsert(url, whole);
+    const id = idIn(created);
+    if (id === null || !isJsonObject(created?.json)) return;
+    this.#learn('advancedKeepsVariantPrices', keepsPrices(created.json, whole));
+    this.#learn('htmlAltered', created.json['description'] !== whole.description);
+    this.#learn('pricesAltered', pricesOf(created.json)[0] !== pricesOf(whole)[0]);
+    const plain = await this.#upsert(url, wholeProduct(false));
+    if (plain?.ok) this.#learn('plainKeepsVariantPrices', keepsPrices(plain.json, whole));
+    await this.#tryPartial(url, id, whole);
+    await this.#tryCategories(url, category);
+    const untracked = { ...whole, options: [], variants: [{ price: 10.99, quantity: null }] };
+    const untrackedAnswer = await this.#upsert(url, untracked);
+    if (untrackedAnswer !== null) {
+      const [variant] = objectsIn(untrackedAnswer.json, 'variants');
+      this.#learn('nullQuantity', untrackedAnswer.ok && variant?.['quantity'] === null);
+    }
+    if (!(await this.#remove(id))) return;
+    const again = await this.#call('DELETE', `${PRODUCTS}/${id}`);
+    if (again !== null) this.#learn('unknownDeleteStatus', again.status);
+    const recreated = idIn(await this.#upsert(url, {}));
+    if (recreated === null) return;
+    this.#learn('idSurvivesRecreation', recreated === id);
+    if (await this.#remove(recreated)) {
+      await this.#keep({ ...this.#traces, urls: this.#traces.urls.filter((trace) => trace !== url) });
+    }
+  }
+
+  /** Sends a part of the product, in both ways in which stores take one. */
+  async #tryPartial(url: string, id: number, whole: ReturnType<typeof wholeProduct>): Promise<void> {
+    const partial = await this.#upsert(url, {});
+    if (partial?.ok && isJsonObject(partial.json)) {
+      const { json } = partial;
+      const isWhole = 'description' in json && 'variants' in json && 'options' in json;
+      this.#learn('partialProductAnswersWhole', isWhole);
+      if (isWhole) this.#learn('absentFieldsStay', keepsFields(json));
+    }
+    if (this.#properties.readsProducts === true) {
+      const read = await this.#call('GET', `${PRODUCTS}/${id}`);
+      if (read !== null) this.#learn('readsProducts', read.ok && idIn(read) === id);
+      if (read?.ok && this.#properties.absentFieldsStay === null)
+        this.#learn('absentFieldsStay', keepsFields(read.json));
+    }
+    if (this.#properties.absentFieldsStay === false) await this.#upsert(url, whole);
+    const changed = await this.#call('PUT', `${PRODUCTS}/${id}`, { title: TITLE });
+    if (changed === null) return;
+    this.#learn('updatesProductById', changed.ok && idIn(changed) === id && keepsFields(changed.json));
+  }
+
+  async #tryCategories(url: string, category: JsonObject | undefined): Promise<void> {
+    if (category === undefined) return;
+    const isKept = async (form: unknown): Promise<boolean | null> => {
+      const answer = await this.#upsert(url, { ...wholeProduct(true), categories: [form] });
+      if (answer === null) return null;
+      const kept = isJsonObject(answer.json) ? answer.json['categories'] : undefined;
+      const ids = Array.isArray(kept) ? kept.map((one) => (isJsonObject(one) ? one['id'] : one)) : [];
+      return answer.ok && ids.includes(category['id']);
+    };
+    const objects = await isKept(category);
+    const ids = await isKept(category['id']);
+    if (objects && ids) this.#learn('categoryForm', 'both');
+    else if (objects || ids) this.#learn('categoryForm', objects ? 'objects' : 'ids');
+  }
+
+  /** A hidden product in every request, since a store may empty what a body does not have. */
+  #upsert(url: string, fields: object, isCleaning = false): Promise<Answer | null> {
+    return this.#call('POST', UPSERT, { url, title: TITLE, hidden: true, ...fields }, isCleaning);
+  }
+
+  async #remove(id: number): Promise<boolean> {
+    const answer = await this.#call('DELETE', `${PRODUCTS}/${id}`, undefined, true);
+    if (answer?.status === 404) return true;
+    return answer?.ok === true && !(isJsonObject(answer.json) && answer.json['success'] === false);
+  }
+
+  #learn<Name extends PropertyName>(name: Name, value: StoreProperties[Name]): void {
+    this.#properties[name] = value;
+    this.#evidence[name] = this.#last;
+  }
+
+  /** Sends a request, again after a failure that may pass; null without an answer that decides, or without requests left. */
+  async #call(
+    method: StoreRequest['method'],
+    path: string,
+    body?: object,
+    isCleaning = false,
+  ): Promise<Answer | null> {
+    const most = MAX_PROBE_REQUESTS - (isCleaning ? 0 : RESERVED_REQUESTS);
+    const shown = `${method} ${path.replace(/\?email=.*/, '?email=…')}${body === undefined ? '' : ` {${Object.keys(body).join(', ')}}`}`;
+    for (let attempt = 1; attempt <= MAX_ATTEMPTS && this.#requests < most; attempt += 1) {
+      this.#requests += 1;
+      let waitMs = RETRY_WAIT_MS * attempt;
+      try {
+        const request = { method, path, body: body === undefined ? null : JSON.stringify(body) };
+        // What a probe has made is removed also after an interrupt.
+        const answer = await this.#send(request, ...(isCleaning ? [] : [this.#options.signal]));
+        this.#last = `${shown}: ${answer.status}`;
+        const asked = retryAfterMs(answer.retryAfter, this.#options.now());
+        if (answer.status === 503) this.#learn('retryAfterOn503', asked !== undefined);
+        if (answer.status !== 429 && answer.status < 500) {
+          const json = parseJson(answer.body)?.value;
+          return { status: answer.status, json, ok: answer.status >= 200 && answer.status < 300 };
+        }
+        waitMs = Math.min(asked ?? waitMs, MAX_RETRY_WAIT_MS);
+      } catch (error) {
+        if (!(error instanceof NoAnswer)) throw error;
+        this.#last = `${shown}: ${error.message}`;
+      }
+      if (attempt < MAX_ATTEMPTS) await this.#options.wait(waitMs);
+    }
+    return null;
+  }
+}
+
+const DESCRIPTION =
+  '<p>A <strong>test</strong> of this store, <em>removed again</em>.</p><ul><li>one &amp; two</li></ul>';
+
+/** A product with all that a probe looks at; its variants have prices and stock of their own. */
+function wholeProduct(advanced: boolean) {
+  return {
+    type: 'physical',
+    description: DESCRIPTION,
+    options: [{ name: 'Size', values: ['S', 'L'], advanced }],
+    variants: [
+      { options: ['S'], price: 10.99, quantity: 3, sku: 'STOREFERRY-PROBE-S', weight: 0.25 },
+      { options: ['L'], price: 12.49, quantity: 5, sku: 'STOREFERRY-PROBE-L', weight: 0.5 },
+    ],
+  };
+}
+
+function pricesOf(product: unknown): unknown[] {
+  return objectsIn(product, 'variants').map(({ price }) => price);
+}
+
+/** Whether each variant has another price, as it was sent; a store may alter prices of all alike. */
+function keepsPrices(product: unknown, sent: object): boolean {
+  const kept = pricesOf(product);
+  return kept.length === pricesOf(sent).length && new Set(kept).size === kept.length;
+}
+
+/** Whether description and variants of a whole product are still there. */
+function keepsFields(product: unknown): boolean {
+  return isJsonObject(product) && Boolean(product['description']) && pricesOf(product).length === 2;
+}
+
+function idIn(answer: Answer | null): number | null {
+  const id = answer?.ok && isJsonObject(answer.json) ? answer.json['id'] : undefined;
+  const value = typeof id === 'string' && /^\d+$/.test(id) ? Number(id) : id;
+  return typeof value === 'number' && Number.isSafeInteger(value) ? value : null;
+}
+
+function textOf(value: unknown): string | null {
+  return typeof value === 'string' && value !== '' ? value : null;
+}
+
+function itemCount(value: unknown): number {
+  return Array.isArray(value) ? value.length : 0;
+}
+
+/** The objects of a list, bare or in the envelope (storefront-api.md, section 2); null for anything else. */
+function itemsOf(json: unknown): readonly JsonObject[] | null {
+  const items = isJsonObject(json) ? json['items'] : json;
+  return Array.isArray(items) ? items.filter(isJsonObject) : null;
+}
+
+/** The objects of a search: one, a list or an envelope. */
+function objectsOf(json: unknown): readonly JsonObject[] {
+  return itemsOf(json) ?? (isJsonObject(json) ? [json] : []);
+}
+
+/** Whether an answer is the envelope with at most the one item that was asked for; null without an answer. */
+function isPage(answer: Answer | null): boolean | null {
+  if (answer === null) return null;
+  const { json, ok } = answer;
+  return ok && isJsonObject(json) && Array.isArray(json['items']) && json['items'].length <= 1;
+}

@@ -1,0 +1,70 @@
+import { expect, it } from 'vitest';
+import { setup } from '../sandbox/setup.ts';
+import { makeWorkspace } from '../support/workspace.ts';
+
+const STORES = `main: { baseUrl: "\${STORE_URL}", apiKey: "\${STORE_API_KEY}" }\n`;
+
+async function probedStore(profiles: Parameters<typeof setup>[0]) {
+  const store = await setup(profiles);
+  const folder = await makeWorkspace(
+    { 'stores.yaml': STORES },
+    { STORE_URL: store.url, STORE_API_KEY: 'key-of-the-sandbox-tests' },
+  );
+  return {
+    store,
+    folder,
+    async [Symbol.asyncDispose]() {
+      await folder[Symbol.asyncDispose]();
+      await store[Symbol.asyncDispose]();
+    },
+  };
+}
+
+it('`probe` says what a store does, keeps it for `check`, and writes a report', async () => {
+  await using shop = await probedStore({ profiles: ['extended', 'replace-whole'] });
+  const { folder, store } = shop;
+  const { code, stdout } = await folder.storeferry('probe', '--contact', '1001', '--report', 'main.md');
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/yes +lists products, and reads one by its id +readsProducts/);
+  expect(stdout).toMatch(/no +keeps the fields that an update of a product does not have +absentFieldsStay/);
+  const result = (await folder.storeferry('probe', 'main', '--json')).json();
+  expect(Object.keys(result)).toEqual(['store', 'requests', 'left', 'properties']);
+  expect(result['left']).toEqual([]);
+  const checked = await folder.storeferry('check', '--online');
+  expect(checked.stdout).toMatch(/store main.*probed on \d{4}-\d\d-\d\d: lists products/s);
+  expect((await folder.storeferry('check')).stdout).toMatch(/probed on \d{4}-\d\d-\d\d/);
+  expect(await store.list('/_sandbox/products')).toEqual([]);
+});
+
+it('`probe` cleans up after one that was killed', async () => {
+  await using shop = await probedStore({ latencyMs: 20 });
+  const { folder, store } = shop;
+  for (let kills = 0; kills < 3; kills += 1) {
+    const probing = folder.start('probe');
+    while ((await store.list('/_sandbox/products')).length === 0 && probing.process.exitCode === null) {
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    probing.process.kill('SIGKILL');
+    await probing.ended;
+  }
+  expect((await folder.storeferry('probe')).code).toBe(0);
+  expect(await store.list('/_sandbox/products')).toEqual([]);
+});
+
+it.each([
+  [['--contact', 'ann'], 'Expected the id of a contact'],
+  [['nowhere'], 'nowhere'],
+])('`probe %s` says what is wrong', async (words, message) => {
+  await using shop = await probedStore({});
+  const { code, stderr } = await shop.folder.storeferry('probe', ...words);
+  expect(code).toBe(2);
+  expect(stderr).toContain(message);
+});
+
+it('`probe` refuses an address that is not the API', async () => {
+  await using shop = await probedStore({});
+  await shop.folder.write('stores.yaml', STORES.replace('STORE_URL}', 'STORE_URL}/shop'));
+  const { code, stderr } = await shop.folder.storeferry('probe');
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/not the API/);
+});
