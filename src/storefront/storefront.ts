@@ -13,7 +13,6 @@ import { type OnAttempt, type SendOptions, type Sent, sender } from './sender.ts
 export type { StorefrontEvent } from './gate/gate.ts';
 export {
   MAX_PROBE_REQUESTS,
-  type ProbedStore,
   type ProbeTraces,
   type PropertyName,
   probeProperties,
