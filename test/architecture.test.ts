@@ -119,6 +119,8 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
     'file-access.ts',
     // BullMQ uses the same Redis; `check --online` looks at it.
     'redis/redis-connection.ts',
+    // Rows on disk, for mappings that need all rows of a source.
+    'sqlite/open-row-scratch.ts',
   ],
   sandbox: ['start-sandbox.ts', 'profiles.ts'],
   cli: [],

@@ -1,7 +1,3 @@
-import { createHash, hash } from 'node:crypto';
-import { readdirSync, readFileSync } from 'node:fs';
-import { findPackageJSON } from 'node:module';
-import { join } from 'node:path';
 import {
   BLOCK_BYTES,
   type BlockFinder,
@@ -15,12 +11,12 @@ import {
 } from '../model/block-index.ts';
 import type { DeferredRecord, Mapped, RecordTrace, SourceItem } from '../model/mapped-record.ts';
 import { blankCellsBeyond, type Row } from '../model/row.ts';
+import type { OpenScratch, RowScratch } from '../model/row-scratch.ts';
 import { MappingError } from '../model/storeferry-error.ts';
 import { BlockCutter, nameHash } from './block-cutter.ts';
 import type { Binding, ColumnReport } from './columns/bind-table.ts';
 import type { CompiledMapping } from './compile-mapping.ts';
-import { type OpenScratch, type RecordBounds, type RowScratch, ungroupedRow } from './grouping/grouping.ts';
-import { openSqliteScratch } from './grouping/open-sqlite-scratch.ts';
+import { type RecordBounds, ungroupedRow } from './grouping/grouping.ts';
 import { isSectionHeading } from './is-section-heading.ts';
 import { deferRecord, keyOf, mapRecord } from './map-record.ts';
 import type { RecordRows, SourceRow } from './record-rows.ts';
@@ -79,8 +75,8 @@ interface BlockText {
 interface MapTablesOptions {
   /** Called for each file when it is opened, with the used and unused columns. */
   readonly onTable?: (report: ColumnReport, file: number) => void;
-  /** Storage for rows that may be anywhere. Default: SQLite, in memory while small, otherwise in a temporary file. */
-  readonly openScratch?: OpenScratch;
+  /** Storage for rows that may be anywhere. */
+  readonly openScratch: OpenScratch;
 }
 
 /**
@@ -91,7 +87,7 @@ interface MapTablesOptions {
 export function mapTables(
   mapping: CompiledMapping,
   tables: AsyncIterable<Table> | Iterable<Table>,
-  options: MapTablesOptions = {},
+  options: MapTablesOptions,
 ): AsyncIterable<readonly Mapped[]> {
   return readTables(mapping, tables, options, (rows) => mapRecord(mapping.mapper, rows));
 }
@@ -139,11 +135,12 @@ export function traceTables(
   compile: (trace: Trace) => CompiledMapping,
   tables: AsyncIterable<Table> | Iterable<Table>,
   wanted: Wanted,
+  options: MapTablesOptions,
 ): AsyncIterable<readonly (TracedRecord | null)[]> {
   const trace = new Trace();
   const mapping = compile(trace);
   const { mapper } = mapping;
-  return readTables(mapping, tables, {}, (rows) => {
+  return readTables(mapping, tables, options, (rows) => {
     const read = rows.head === undefined ? rows.key : keyOf(mapper, rows);
     if (!wanted(typeof read === 'string' ? read : rows.key, rows)) return null;
     const mapped = trace.watch(() => mapRecord(mapper, rows));
@@ -170,7 +167,7 @@ async function* readTables<Item>(
   };
   let scratch: RowScratch | undefined;
   const grouper = mapping.grouping.open((kind) => {
-    scratch = (options.openScratch ?? openSqliteScratch)(kind);
+    scratch = options.openScratch(kind);
     return scratch;
   });
   const { bounds } = grouper;
@@ -389,36 +386,4 @@ function charsOf({ cells }: Row): number {
   let chars = 0;
   for (let index = 0; index < cells.length; index++) chars += cells[index]?.length ?? 0;
   return chars;
-}
-
-/** The packages that affect how rows are read and cells are mapped. */
-const PACKAGES = ['entities', 'papaparse', 're2js', 'sanitize-html'];
-
-/**
- * A digest of all code that reads rows and maps them: this folder and that of CSV, their packages and the runtime, on whose
- * Unicode and time zones transforms depend. The version of Storeferry is not enough: a correction between two versions must
- * reach records whose rows have not changed. Takes about 5 ms.
- */
-export function mappingCode(): string {
-  const code = typeof BUILT_SOURCES_DIGEST === 'string' ? BUILT_SOURCES_DIGEST : sourcesDigest();
-  const { node, icu, unicode, tz } = process.versions;
-  return hash('sha256', JSON.stringify([code, node, icu, unicode, tz]), 'base64url');
-}
-
-/** What `sourcesDigest` gave where the code was bundled (rolldown.config.ts). Bundled code has no such files. */
-declare const BUILT_SOURCES_DIGEST: string | undefined;
-
-/** The digest of the sources and packages that read rows and map them. */
-export function sourcesDigest(): string {
-  const digest = createHash('sha256');
-  for (const folder of [import.meta.dirname, join(import.meta.dirname, '..', 'tables', 'csv')]) {
-    for (const name of readdirSync(folder, { recursive: true, encoding: 'utf8' }).sort()) {
-      if (/\.[jt]s$/.test(name)) digest.update(name).update(readFileSync(join(folder, name)));
-    }
-  }
-  for (const name of PACKAGES) {
-    const path = findPackageJSON(name, import.meta.url);
-    if (path !== undefined) digest.update(readFileSync(path));
-  }
-  return digest.digest('base64url');
 }

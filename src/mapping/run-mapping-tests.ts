@@ -3,6 +3,7 @@ import type { MappingLimits } from '../model/input-limits.ts';
 import { isJsonObject } from '../model/json-object.ts';
 import type { Mapped } from '../model/mapped-record.ts';
 import type { Row } from '../model/row.ts';
+import type { OpenScratch } from '../model/row-scratch.ts';
 import { StoreferryError } from '../model/storeferry-error.ts';
 import { truncate } from '../model/truncate.ts';
 import { compileMapping, joinOpeners } from './compile-mapping.ts';
@@ -23,22 +24,26 @@ interface MappingTestResult {
   }[];
 }
 
-/** Reads CSV text like an import: its header line and its rows. */
-export type ParseCsv = (
-  text: string,
-  delimiter: string,
-) => Promise<{ readonly header: readonly string[]; readonly rows: readonly Row[] }>;
+/** What the tests of a mapping run with. */
+interface MappingTestOptions {
+  /** Reads CSV text like an import: its header line and its rows. */
+  readonly parseCsv: (
+    text: string,
+    delimiter: string,
+  ) => Promise<{ readonly header: readonly string[]; readonly rows: readonly Row[] }>;
+  readonly openScratch: OpenScratch;
+  readonly limits?: MappingLimits | undefined;
+}
 
 /** Runs a mapping's own tests: rows in, records and rejections out. Needs no store and no files. */
 export async function runMappingTests(
   spec: MappingSpec,
-  parseCsv: ParseCsv,
-  limits?: MappingLimits,
+  options: MappingTestOptions,
 ): Promise<readonly MappingTestResult[]> {
   const results: MappingTestResult[] = [];
   for (const [index, test] of spec.tests.entries()) {
     const path = ['tests', index];
-    results.push({ name: test.name, problems: await runTest(spec, test, path, parseCsv, limits) });
+    results.push({ name: test.name, problems: await runTest(spec, test, path, options) });
   }
   return results;
 }
@@ -50,8 +55,7 @@ async function runTest(
   spec: MappingSpec,
   test: MappingTest,
   path: Path,
-  parseCsv: ParseCsv,
-  limits: MappingLimits | undefined,
+  { parseCsv, openScratch, limits }: MappingTestOptions,
 ): Promise<readonly TestProblem[]> {
   const now = Date.parse(test.now ?? '2026-01-01T00:00:00Z');
   if (Number.isNaN(now)) {
@@ -68,8 +72,9 @@ async function runTest(
       now,
       limits,
     });
+    const tables = [{ header, file: 0, batches: once(rows) }];
     const mapped: Mapped[] = [];
-    for await (const batch of mapTables(mapping, [{ header, file: 0, batches: once(rows) }])) {
+    for await (const batch of mapTables(mapping, tables, { openScratch })) {
       mapped.push(...batch);
     }
     return compare(mapped, test.expect, [...path, 'expect']);
@@ -83,7 +88,7 @@ async function* once(rows: readonly Row[]): AsyncIterable<readonly Row[]> {
   yield rows;
 }
 
-async function rowsOf(test: MappingTest, parseCsv: ParseCsv) {
+async function rowsOf(test: MappingTest, parseCsv: MappingTestOptions['parseCsv']) {
   if (typeof test.rows === 'string') return parseCsv(test.rows, test.delimiter ?? ',');
   const [header = [], ...rows] = test.rows.map((cells) => cells.map((cell) => String(cell ?? '')));
   return { header, rows: rows.map((cells, index) => ({ file: 0, line: index + 2, cells })) };

@@ -28,6 +28,7 @@ import {
 import { stageSource } from '../source/stage-source.ts';
 import { SampleFolder } from '../state/artifacts.ts';
 import { type AllowedPath, allowedPath, type FileAccess } from '../state/file-access.ts';
+import { openRowScratch } from '../state/sqlite/open-row-scratch.ts';
 import { type CsvOptions, type CsvTable, readCsv } from '../tables/csv/read-csv.ts';
 import { openTable, variantsWithin } from '../tables/open-table.ts';
 import { counted, listed } from '../text/printable.ts';
@@ -349,7 +350,8 @@ export async function previewSource(
   const rejected: PreviewedRecord[] = [];
   const byLine = new Map(rows.map((row) => [row.line, row]));
   const shown = (mapped: Mapped) => previewed(mapped, header, byLine);
-  for await (const batch of mapTables(mapping, [{ header, file: 0, batches: onlyBatch(rows) }])) {
+  const tables = [{ header, file: 0, batches: onlyBatch(rows) }];
+  for await (const batch of mapTables(mapping, tables, { openScratch: openRowScratch })) {
     for (const mapped of batch) {
       counts[mapped.kind]++;
       if (records.length < RECORDS_SHOWN) records.push(shown(mapped));

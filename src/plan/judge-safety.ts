@@ -55,7 +55,8 @@ export function judgeGuards(findings: readonly GuardFinding[], run: string): Saf
       const verdict = { limit: 'guard', guard, exceeded: isTriggered, figure, base } as const;
       const named = examples.map(guardHitText);
       const isSpared = !isTriggered && share !== null && base < MIN_RECORDS_FOR_SHARE;
-      const text = `${share}%${isSpared ? ` (acts on no fewer than ${MIN_RECORDS_FOR_SHARE} records)` : ''}`;
+      const floor = isSpared ? ` (acts on no fewer than ${MIN_RECORDS_FOR_SHARE} records)` : '';
+      const text = `${share}%${floor}`;
       const allowed = { text, amount: isSpared ? figure : (base * (share ?? 0)) / 100 };
       const found = `guard: ${guard}: ${grouped(figure)} of ${grouped(base)} records${share === null ? '' : `; it allows ${text}`}`;
       return {

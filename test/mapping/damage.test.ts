@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { compileMapping } from '../../src/mapping/compile-mapping.ts';
 import { deferTables } from '../../src/mapping/map-tables.ts';
+import { openRowScratch } from '../../src/state/sqlite/open-row-scratch.ts';
 import { brief, CONTEXT, mapAll, mappingOf, products, table } from './mapping-setup.ts';
 
 const PRODUCTS = mappingOf(`
@@ -107,7 +108,10 @@ describe('a cell that a spreadsheet has spoilt', () => {
       expect(await product({ Handle: handle })).toMatchObject({ kind: 'rejected', key: null });
       const rows = [Object.values({ ...PRODUCT, Handle: handle })];
       const tables = [table(Object.keys(PRODUCT), rows)];
-      for await (const batch of deferTables(compileMapping(PRODUCTS, CONTEXT), tables, { context: 'x' })) {
+      for await (const batch of deferTables(compileMapping(PRODUCTS, CONTEXT), tables, {
+        context: 'x',
+        openScratch: openRowScratch,
+      })) {
         expect(batch).toMatchObject([{ kind: 'rejected', key: null }]);
       }
     }

@@ -3,6 +3,7 @@ import { checkMapping, compileMapping, joinOpeners } from '../../src/mapping/com
 import { mapTables } from '../../src/mapping/map-tables.ts';
 import type { MappingSpec } from '../../src/mapping/spec/mapping-spec.ts';
 import type { Mapped } from '../../src/model/mapped-record.ts';
+import { openRowScratch } from '../../src/state/sqlite/open-row-scratch.ts';
 import { brief, CONTEXT, mappingOf, products, table } from './mapping-setup.ts';
 
 /** A mapping that joins a stock file with these columns, and more of the join. */
@@ -31,7 +32,10 @@ async function mapJoined(
   const mapping = compileMapping(spec, { ...CONTEXT, joins: new Map([['stock', joined]]) });
   const rows = codes.map((code) => [code, '10']);
   const mapped: Mapped[] = [];
-  for await (const batch of mapTables(mapping, [table(['Code', 'Price'], rows)])) mapped.push(...batch);
+  for await (const batch of mapTables(mapping, [table(['Code', 'Price'], rows)], {
+    openScratch: openRowScratch,
+  }))
+    mapped.push(...batch);
   const [facts] = mapping.mapper.joins.facts();
   return { mapped, facts, quantities: products(mapped).map(({ variants }) => variants[0]?.quantity) };
 }
@@ -155,7 +159,10 @@ contact: { id: id, name: stock.qty }
       ['1', 'ann@mail.example'],
       ['2', 'bob@mail.example'],
     ];
-    for await (const batch of mapTables(mapping, [table(['Id', 'Mail'], rows)])) mapped.push(...batch);
+    for await (const batch of mapTables(mapping, [table(['Id', 'Mail'], rows)], {
+      openScratch: openRowScratch,
+    }))
+      mapped.push(...batch);
     expect(mapped.map(brief)).toEqual([
       'rejected 1 join-ambiguous (1 row)',
       'rejected 2 join-missing (1 row)',

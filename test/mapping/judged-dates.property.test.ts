@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { compileMapping } from '../../src/mapping/compile-mapping.ts';
 import { mapTables } from '../../src/mapping/map-tables.ts';
+import { openRowScratch } from '../../src/state/sqlite/open-row-scratch.ts';
 import { CONTEXT, mappingOf, table } from './mapping-setup.ts';
 
 const DAY_MS = 86_400_000;
@@ -16,7 +17,9 @@ variants: { sku: code, pricing: { regular: price, sale: sale, from: [from, date]
 async function mapAt(now: number, rows: readonly (readonly string[])[]) {
   const mapping = compileMapping(DATED, { ...CONTEXT, now });
   const mapped: unknown[] = [];
-  for await (const batch of mapTables(mapping, [table(['Code', 'Price', 'Sale', 'From', 'To'], rows)])) {
+  for await (const batch of mapTables(mapping, [table(['Code', 'Price', 'Sale', 'From', 'To'], rows)], {
+    openScratch: openRowScratch,
+  })) {
     mapped.push(...batch);
   }
   return { mapped: JSON.stringify(mapped), dates: mapping.mapper.clock.judged() };

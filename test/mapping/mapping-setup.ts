@@ -5,10 +5,10 @@ import { parse } from 'yaml';
 import type { ColumnReport } from '../../src/mapping/columns/bind-table.ts';
 import { compileMapping, type MappingContext } from '../../src/mapping/compile-mapping.ts';
 import { mapTables, type Table } from '../../src/mapping/map-tables.ts';
-import type { ParseCsv } from '../../src/mapping/run-mapping-tests.ts';
 import { type MappingSpec, mappingSchema } from '../../src/mapping/spec/mapping-spec.ts';
 import type { Mapped, Product } from '../../src/model/mapped-record.ts';
 import type { Row } from '../../src/model/row.ts';
+import { openRowScratch } from '../../src/state/sqlite/open-row-scratch.ts';
 
 /** A mapping written as YAML. */
 export function mappingOf(yaml: string): MappingSpec {
@@ -54,18 +54,24 @@ export async function mapAll(
   const reports: ColumnReport[] = [];
   const mapped: Mapped[] = [];
   const mapping = compileMapping(spec, { ...CONTEXT, ...context });
-  for await (const batch of mapTables(mapping, tables, { onTable: (report) => reports.push(report) })) {
+  for await (const batch of mapTables(mapping, tables, {
+    openScratch: openRowScratch,
+    onTable: (report) => reports.push(report),
+  })) {
     mapped.push(...batch);
   }
   return { mapped, reports };
 }
 
 /** CSV text as rows, for the mappings' own tests. */
-export const parseCsv: ParseCsv = async (text, delimiter) => {
+export async function parseCsv(text: string, delimiter: string) {
   const { data } = Papa.parse<string[]>(text.trim(), { delimiter });
   const [header = [], ...rows] = data;
   return { header, rows: rows.map((cells, index) => ({ file: 0, line: index + 2, cells })) };
-};
+}
+
+/** What mappings' own tests run with. */
+export const TEST_OPTIONS = { parseCsv, openScratch: openRowScratch };
 
 /** The bodies of the products that can be sent. */
 export function products(mapped: readonly Mapped[]): readonly Product[] {

@@ -5,6 +5,7 @@ import { compileMapping } from '../../src/mapping/compile-mapping.ts';
 import { mapTables, type Table, type TracedRecord, traceTables } from '../../src/mapping/map-tables.ts';
 import type { MappingSpec } from '../../src/mapping/spec/mapping-spec.ts';
 import { leavesOf, type Mapped } from '../../src/model/mapped-record.ts';
+import { openRowScratch } from '../../src/state/sqlite/open-row-scratch.ts';
 import { CONTEXT, mappingOf, parseCsv, shippedMapping, table } from './mapping-setup.ts';
 
 async function traceAll(
@@ -15,7 +16,7 @@ async function traceAll(
   const found: TracedRecord[] = [];
   const compile = (trace: Parameters<typeof compileMapping>[2]) =>
     compileMapping(spec, { ...CONTEXT, ...context }, trace);
-  for await (const batch of traceTables(compile, tables, () => true)) {
+  for await (const batch of traceTables(compile, tables, () => true, { openScratch: openRowScratch })) {
     found.push(...batch.filter((one) => one !== null));
   }
   return found;
@@ -213,7 +214,9 @@ describe.each(shipped)('traced with the shipped mapping %s', (name) => {
       ),
     ];
     const plain: Mapped[] = [];
-    for await (const batch of mapTables(compileMapping(spec, { ...CONTEXT, params }), one())) {
+    for await (const batch of mapTables(compileMapping(spec, { ...CONTEXT, params }), one(), {
+      openScratch: openRowScratch,
+    })) {
       plain.push(...batch);
     }
     const traced = await traceAll(spec, one(), { params });

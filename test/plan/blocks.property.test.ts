@@ -9,6 +9,7 @@ import { KeySet } from '../../src/model/key-set.ts';
 import type { Operation } from '../../src/model/operation.ts';
 import { StoreferryError } from '../../src/model/storeferry-error.ts';
 import { BLOCKS_FILE } from '../../src/plan/plan-file.ts';
+import { openRowScratch } from '../../src/state/sqlite/open-row-scratch.ts';
 import { readCsv } from '../../src/tables/csv/read-csv.ts';
 import { CONTEXT, mappingOf, shippedMapping } from '../mapping/mapping-setup.ts';
 import { inPieces } from '../tables/csv/open-bytes.ts';
@@ -255,7 +256,7 @@ async function planned(
     }
   }
   const mapping = () => compileMapping(format.spec, { ...CONTEXT, now });
-  const context = { context: 'context' };
+  const context = { context: 'context', openScratch: openRowScratch };
   const open = () =>
     readBlocks(mapping(), tables(), {
       ...{ ...context, blockBytes: 300 },

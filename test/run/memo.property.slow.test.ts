@@ -5,6 +5,7 @@ import { deferTables, mapTables } from '../../src/mapping/map-tables.ts';
 import type { MappingSpec } from '../../src/mapping/spec/mapping-spec.ts';
 import type { Operation } from '../../src/model/operation.ts';
 import { decodeBodies } from '../../src/state/encode-body.ts';
+import { openRowScratch } from '../../src/state/sqlite/open-row-scratch.ts';
 import { CONTEXT, shippedMapping, table } from '../mapping/mapping-setup.ts';
 import { MemoryLedger } from '../plan/memory-ledger.ts';
 import { type PlanMade, planOf } from '../plan/plan-of.ts';
@@ -47,7 +48,9 @@ async function planned({ spec, resource }: OpenKind, input: RunInput, memo: bool
       },
     };
     const tables = files.map(({ header, rows }, file) => table(header, rows, file, 5));
-    return memo ? deferTables(counting, tables, { context: 'context' }) : mapTables(counting, tables);
+    return memo
+      ? deferTables(counting, tables, { context: 'context', openScratch: openRowScratch })
+      : mapTables(counting, tables, { openScratch: openRowScratch });
   };
   return await planOf({
     ...{ mapped: [], ledger, resource, mode, duplicates },

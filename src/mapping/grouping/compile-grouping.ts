@@ -11,6 +11,7 @@ import {
   type Grouping,
   inFirstColumn,
   recordOf,
+  strayLinks,
   trustedKey,
   UNLINKED,
   ungroupedRow,
@@ -66,7 +67,7 @@ function byKeyAnywhere(
         (row) => {
           const key = readBy(row, 0);
           const certain = row.misaligned === undefined || trusted(row);
-          if (typeof key !== 'string' || !certain) return { ...UNLINKED, stray: true };
+          if (typeof key !== 'string' || !certain) return strayLinks(row);
           return row.misaligned === undefined && alone?.(row, 0) === true
             ? { ...UNLINKED, alone: true }
             : { ...UNLINKED, belongs: key };
@@ -106,7 +107,7 @@ function byParent(outer: Scope, parent: string, names: readonly Value[]): Groupi
       new ScratchGrouper(
         openScratch('parent'),
         (row) => {
-          if (row.misaligned !== undefined) return { ...UNLINKED, stray: true };
+          if (row.misaligned !== undefined) return strayLinks(row);
           const named = reference(row, 0);
           return typeof named === 'string'
             ? { ...UNLINKED, belongs: named }
@@ -141,17 +142,19 @@ function byChildren(
       new ScratchGrouper(
         openScratch('children'),
         (row) => {
-          if (row.misaligned !== undefined) return { ...UNLINKED, stray: true };
+          if (row.misaligned !== undefined) return strayLinks(row);
           const names = namesOf(row);
           const silent = head !== undefined && !head(row, 0);
-          return silent
-            ? { ...UNLINKED, belongs: names[0] ?? null, silent: names.length > 0, stray: names.length === 0 }
-            : {
-                ...UNLINKED,
-                names,
-                wants: referencesOf(row).map(({ name }) => name),
-                alone: alone?.(row, 0) ?? false,
-              };
+          if (silent) {
+            const [belongs] = names;
+            return belongs === undefined ? strayLinks(row) : { ...UNLINKED, belongs, silent: true };
+          }
+          return {
+            ...UNLINKED,
+            names,
+            wants: referencesOf(row).map(({ name }) => name),
+            alone: alone?.(row, 0) ?? false,
+          };
         },
         (gathered) => {
           const record = finishReferred(gathered);

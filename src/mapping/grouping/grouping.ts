@@ -1,6 +1,7 @@
 import { beyondLimit, raiseLimit, TOO_MANY_ROWS } from '../../model/input-limits.ts';
 import type { Reason } from '../../model/reason.ts';
 import type { RowSpan } from '../../model/row.ts';
+import type { OpenScratch, RowLinks } from '../../model/row-scratch.ts';
 import type { Columns } from '../columns/columns.ts';
 import type { RecordRows, SourceRow } from '../record-rows.ts';
 import type { Scope } from '../scope.ts';
@@ -35,22 +36,6 @@ export interface Grouping {
   readonly open: (openScratch: OpenScratch) => Grouper;
 }
 
-/** A row's relation to records. */
-export interface RowLinks {
-  /** The name of its record; null if it begins one, or if that is unknown. */
-  readonly belongs: string | null;
-  /** The names by which other rows refer to it. */
-  readonly names: readonly string[];
-  /** The names of the rows that it refers to, in order. */
-  readonly wants: readonly string[];
-  /** It only adds to the row with the same name. */
-  readonly silent: boolean;
-  /** It is a record of its own even if others refer to it. */
-  readonly alone: boolean;
-  /** Its record is unknown: its cells may name it, or its neighbours are in doubt. */
-  readonly stray: boolean;
-}
-
 /** A row without relations: a record of its own. */
 export const UNLINKED: RowLinks = {
   belongs: null,
@@ -58,38 +43,17 @@ export const UNLINKED: RowLinks = {
   wants: [],
   silent: false,
   alone: false,
-  stray: false,
 };
 
-/** How rows refer to each other. */
-export type LinkKind = 'key' | 'parent' | 'children';
-
-/** A row of a record, as the scratch returns it. */
-export interface Member {
-  /** The row that begins the record: equal for all rows of the record. */
-  readonly record: number;
-  readonly row: SourceRow;
-  readonly role: 'head' | 'member' | 'silent' | 'extra';
-  /** Whether the row counts for this record, and not for an earlier one. */
-  readonly counted: boolean;
+/** The relations of a row whose record is unknown. */
+export function strayLinks({ misaligned, line }: SourceRow): RowLinks {
+  const reason = misaligned?.reason ?? keyMissing(line);
+  const names = (misaligned?.cells ?? []).filter((cell) => cell !== '');
+  return {
+    ...UNLINKED,
+    stray: { names, reason, ...(misaligned && { ofNeighbours: neighbourMisaligned(line) }) },
+  };
 }
-
-/** Why a whole record is in doubt. `keyKnown` false: its key is unknown. */
-export interface Charge {
-  readonly reason: Reason;
-  readonly keyKnown: boolean;
-}
-
-/** Keeps the rows of a source until all of them are known, and returns them record by record. */
-export interface RowScratch extends Disposable {
-  add(row: SourceRow, links: RowLinks): void;
-  /** Rows by record, records by their first row. Add nothing after this call. */
-  members(): Iterable<Member>;
-  chargeOf(record: number): Charge | undefined;
-}
-
-/** Opens a scratch; more than a few megabytes of rows are stored on disk. */
-export type OpenScratch = (kind: LinkKind) => RowScratch;
 
 /**
  * Whether the cells of some columns can be trusted in a misaligned row: all of these columns that the file has are

@@ -1,17 +1,26 @@
 import type { Reason } from '../../model/reason.ts';
-import type { RecordRows, SourceRow } from '../record-rows.ts';
+import type { LinkFault, RecordMember, RowLinks, RowScratch } from '../../model/row-scratch.ts';
+import type { BoundTable, RecordRows, SourceRow } from '../record-rows.ts';
 import type { Test } from '../values/compile-condition.ts';
-import {
-  type Grouper,
-  type Member,
-  type RowLinks,
-  type RowScratch,
-  recordOf,
-  spansOf,
-  tooManyRows,
-} from './grouping.ts';
+import { type Grouper, recordOf, spansOf, tooManyRows } from './grouping.ts';
 
 const BATCH = 200;
+
+/** A row of a record. */
+interface Member extends RecordMember {
+  readonly row: SourceRow;
+  /** Whether it adds no values to the record. */
+  readonly isAside: boolean;
+}
+
+/** A row as the scratch has it; in JSON, null is a column that the file lacks. */
+type StoredRow = [
+  table: number,
+  line: number,
+  cells: (string | null)[],
+  isAside: boolean,
+  misaligned: SourceRow['misaligned'] | null,
+];
 
 /** Rows of one record may be anywhere: all of them are kept until the source has ended. */
 export class ScratchGrouper implements Grouper {
@@ -19,6 +28,7 @@ export class ScratchGrouper implements Grouper {
   readonly #linksOf: (row: SourceRow) => RowLinks;
   readonly #finish: (record: GatheredRecord) => RecordRows;
   readonly #mostRows: number;
+  readonly #tables: BoundTable[] = [];
 
   constructor(
     scratch: RowScratch,
@@ -37,8 +47,34 @@ export class ScratchGrouper implements Grouper {
   }
 
   add(rows: readonly SourceRow[]): readonly RecordRows[] {
-    for (const row of rows) this.#scratch.add(row, this.#linksOf(row));
+    for (const row of rows) {
+      const links = this.#linksOf(row);
+      const { seq, line, table, cells, misaligned } = row;
+      const isAside = links.silent || links.stray !== undefined;
+      const stored = [this.#numberOf(table), line, cells, isAside, misaligned];
+      this.#scratch.add({ seq, line, text: JSON.stringify(stored) }, links);
+    }
     return [];
+  }
+
+  #numberOf(table: BoundTable): number {
+    const known = this.#tables.lastIndexOf(table);
+    return known < 0 ? this.#tables.push(table) - 1 : known;
+  }
+
+  #memberOf(member: RecordMember): Member {
+    const [number, line, cells, isAside, misaligned]: StoredRow = JSON.parse(member.text);
+    const table = this.#tables[number];
+    if (table === undefined) throw new Error('a row of the scratch is not as it was written');
+    const row = {
+      table,
+      seq: member.seq,
+      line,
+      cells: cells.map((cell) => cell ?? undefined),
+      misaligned: misaligned ?? undefined,
+      chars: member.text.length,
+    };
+    return { ...member, row, isAside };
   }
 
   *end(): Iterable<readonly RecordRows[]> {
@@ -57,7 +93,8 @@ export class ScratchGrouper implements Grouper {
   *#records(): Iterable<{ readonly members: readonly Member[]; readonly tooMany: Reason | undefined }> {
     let members: Member[] = [];
     let tooMany: Reason | undefined;
-    for (const member of this.#scratch.members()) {
+    for (const stored of this.#scratch.members()) {
+      const member = this.#memberOf(stored);
       const [first] = members;
       const next = first !== undefined && first.record !== member.record;
       if (next || members.length >= this.#mostRows) {
@@ -72,18 +109,34 @@ export class ScratchGrouper implements Grouper {
   }
 
   #gathered(members: readonly Member[], tooMany: Reason | undefined): RecordRows {
-    const addFault = members[0] === undefined ? undefined : this.#scratch.chargeOf(members[0].record);
+    const found = members[0] && this.#scratch.faultOf(members[0].record);
     const misaligned = members.find(({ row }) => row.misaligned !== undefined)?.row.misaligned?.reason;
-    const readable = addFault?.keyKnown ?? true;
+    const own = members.filter(({ isAside, row }) => !isAside && row.misaligned === undefined);
+    const readable = found?.keyIsKnown === false ? [] : own;
     return this.#finish({
-      head: readable ? members.find(({ role }) => role === 'head')?.row : undefined,
-      members: readable ? members.filter(({ role }) => role === 'member').map(({ row }) => row) : [],
+      head: readable.find(({ isHead }) => isHead)?.row,
+      members: readable.filter(({ isHead }) => !isHead).map(({ row }) => row),
       misaligned: members.flatMap(({ row }) => (row.misaligned === undefined ? [] : [row])),
-      fault: tooMany ?? addFault?.reason ?? misaligned,
+      fault: tooMany ?? (found && reasonOf(found.fault)) ?? misaligned,
       spans: spansOf(distinct(members)),
-      counted: new Set(members.flatMap(({ counted, row }) => (counted ? [row.seq] : []))).size,
+      counted: new Set(members.flatMap(({ isCounted, seq }) => (isCounted ? [seq] : []))).size,
     });
   }
+}
+
+function reasonOf(fault: Reason | LinkFault): Reason {
+  if ('message' in fault) return fault;
+  const { problem, line, name, from } = fault;
+  const quoted = JSON.stringify(name);
+  const messages = {
+    'parent-ambiguous': `another product has the same name ${quoted}, to which the row in line ${from} refers`,
+    'parent-missing': `the parent ${quoted} is not in the source`,
+    'child-missing': `the child ${quoted} is not in the source`,
+    'child-ambiguous': `several rows have the name ${quoted}`,
+    undescribed: `no row describes ${quoted}, which this one adds to`,
+  };
+  const code = problem === 'undescribed' ? 'parent-missing' : problem;
+  return { code, message: messages[problem], line };
 }
 
 function distinct(members: readonly Member[]): readonly SourceRow[] {

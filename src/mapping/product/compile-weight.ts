@@ -34,7 +34,7 @@ const UNIT_GRAMS = new Map(
 const MAX_UNIT_LENGTH = 12;
 
 /** How to read the number in a cell with a unit. */
-const AMOUNT = { ...PLAIN_NUMBER, otherwise: 'blank' } as const;
+const AMOUNT = { ...PLAIN_NUMBER, fallback: 'blank' } as const;
 
 /** Weights are sent with a precision of a millionth of the store's unit: further digits are noise of the conversion. */
 const DIGITS = 6;

@@ -107,7 +107,7 @@ function findRate(table: LookupTable | undefined, name: string, from: string, to
     if (written === SEVERAL_RATES) {
       return { missing: `${name} has several rates from ${pair.join(' to ')}` };
     }
-    const rate = readNumber(written, { ...PLAIN_NUMBER, otherwise: 'blank' }, String);
+    const rate = readNumber(written, { ...PLAIN_NUMBER, fallback: 'blank' }, String);
     if (typeof rate === 'number' && rate > 0) return { rate: Decimal.of(rate), isInverse: pair[0] !== from };
     const shown = `the rate from ${pair.join(' to ')} is '${written}'`;
     return { missing: `${name}: ${shown}; expected a number above 0, as in 0.9221` };

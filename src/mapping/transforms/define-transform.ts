@@ -101,6 +101,9 @@ export function calculatingStep(
   };
 }
 
+/** The option of steps that says what becomes of a text that they cannot read, or do not know. */
+export const FALLBACK = 'otherwise';
+
 /** From here on a number has more digits before its point than it can keep. */
 const TOO_LARGE = 1e15;
 

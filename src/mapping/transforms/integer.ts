@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { optional } from '../../model/json-object.ts';
 import { refuse } from '../values/cell.ts';
-import { defineTransform, type Step } from './define-transform.ts';
+import { defineTransform, FALLBACK, type Step } from './define-transform.ts';
 import { PLAIN_NUMBER, readNumber } from './read-number.ts';
 
 /** `integer`: reads a whole number. */
@@ -16,14 +16,14 @@ export const integer = defineTransform({
     shape: {
       integer: z
         .strictObject({
-          otherwise: optional(
+          [FALLBACK]: optional(
             z.enum(['blank', 'reject']),
             'What a text becomes that is not a whole number. Default: reject.',
           ),
         })
         .describe('As `integer`, with options.'),
     },
-    compile: ({ integer: { otherwise = 'reject' } }, { quote }) => integerStep(otherwise, quote),
+    compile: ({ integer: { [FALLBACK]: fallback = 'reject' } }, { quote }) => integerStep(fallback, quote),
   },
   examples: [
     { cell: '20.0', steps: 'integer', gives: 20 },
@@ -33,15 +33,15 @@ export const integer = defineTransform({
   ],
 });
 
-function integerStep(otherwise: 'blank' | 'reject', quote: (text: string) => string): Step {
-  const format = { ...PLAIN_NUMBER, refusesThousandths: true, otherwise, params: undefined };
+function integerStep(fallback: 'blank' | 'reject', quote: (text: string) => string): Step {
+  const format = { ...PLAIN_NUMBER, refusesThousandths: true, fallback, params: undefined };
   return {
     takes: 'any',
     gives: (taken) => (taken.endsWith('[]') ? 'number[]' : 'number'),
     run: (value) => {
       const read = typeof value === 'string' ? readNumber(value, format, quote) : value;
       if (typeof read !== 'number' || Number.isSafeInteger(read)) return read;
-      return otherwise === 'blank'
+      return fallback === 'blank'
         ? undefined
         : refuse('not-an-integer', `${quote(String(value))} is not a whole number`);
     },

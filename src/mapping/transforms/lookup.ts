@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { lookupKey } from '../lookup-table.ts';
 import { type Cell, type ItemKind, refuse } from '../values/cell.ts';
-import { defineTransform, readingStep } from './define-transform.ts';
+import { defineTransform, FALLBACK, readingStep } from './define-transform.ts';
 
-/** `otherwise`, which `lookup` and `table` share: the result for an unknown word. */
-export const otherwise = z
+/** The result for an unknown word, for `lookup` and `table`. */
+export const fallbackSchema = z
   .enum(['keep', 'blank', 'reject'])
   .exactOptional()
   .describe(
@@ -19,9 +19,9 @@ export const lookup = defineTransform({
       lookup: z
         .record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()]))
         .describe('Words and what each becomes (null: blank); case does not matter.'),
-      otherwise,
+      [FALLBACK]: fallbackSchema,
     },
-    compile: ({ lookup: words, otherwise: rule = 'blank' }, { complain, quote }) => {
+    compile: ({ lookup: words, [FALLBACK]: rule = 'blank' }, { complain, quote }) => {
       const kinds = new Set<ItemKind>();
       for (const becomes of Object.values(words)) {
         if (becomes === null) continue;
@@ -31,7 +31,7 @@ export const lookup = defineTransform({
       if (kinds.size > 1)
         complain(['lookup'], `expected values of one kind, found ${[...kinds].join(' and ')}`);
       if (rule === 'keep' && kind !== 'text') {
-        complain(['otherwise'], `keep leaves a text, but the lookup gives a ${kind}`);
+        complain([FALLBACK], `keep leaves a text, but the lookup gives a ${kind}`);
       }
       const found = new Map(Object.entries(words).map(([word, becomes]) => [lookupKey(word), becomes]));
       return readingStep(kind, (text) => {

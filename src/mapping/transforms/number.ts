@@ -1,6 +1,12 @@
 import { z } from 'zod';
 import { type DeepReadonly, optional } from '../../model/json-object.ts';
-import { type CurrencyCheck, defineTransform, type Step, type TransformContext } from './define-transform.ts';
+import {
+  type CurrencyCheck,
+  defineTransform,
+  FALLBACK,
+  type Step,
+  type TransformContext,
+} from './define-transform.ts';
 import { type FormatParams, type NumberFormat, PLAIN_NUMBER, readNumber } from './read-number.ts';
 
 /** A step that reads numbers. */
@@ -33,7 +39,7 @@ export const numberOptions = z.strictObject({
     z.string(),
     '`strip` removes the code, sign or abbreviation of a currency (EUR, $, zł) and refuses any other word; a code such as EUR also refuses other currencies. Either refuses what is not the `currency` of the store, unless a later `convert` of the pipeline, or of the price rule, converts from it. An amount with three digits behind its only sign (15.000) is refused, unless its currency has thousandths.',
   ),
-  otherwise: optional(
+  [FALLBACK]: optional(
     z.enum(['blank', 'reject']),
     'What a text becomes that is not a number. Default: reject.',
   ),
@@ -97,7 +103,7 @@ export function formatOf(
     thousands,
     currency,
     refusesThousandths: currency !== undefined || thousands !== undefined,
-    otherwise: written.otherwise ?? 'reject',
+    fallback: written[FALLBACK] ?? 'reject',
     params,
   };
 }

@@ -12,7 +12,8 @@ export interface NumberFormat {
    * thousand.
    */
   readonly refusesThousandths: boolean;
-  readonly otherwise: 'blank' | 'reject';
+  /** What becomes of a text that is not a number, or an ambiguous one. */
+  readonly fallback: 'blank' | 'reject';
   /** The params of the mapping that set the options above, for advice in messages. */
   readonly params: FormatParams | undefined;
 }
@@ -25,7 +26,7 @@ export const PLAIN_NUMBER: NumberFormat = {
   thousands: undefined,
   currency: undefined,
   refusesThousandths: false,
-  otherwise: 'reject',
+  fallback: 'reject',
   params: {},
 };
 
@@ -51,7 +52,7 @@ export function readNumber(
   const isPlain = format.decimal === '.' && PLAIN.test(text);
   if (isPlain && !(format.refusesThousandths && THREE_DECIMALS.test(text))) return Number(text);
   const refused = (code: string, message: string) =>
-    format.otherwise === 'blank' ? undefined : refuse(code, `${quote(text)} ${message}`);
+    format.fallback === 'blank' ? undefined : refuse(code, `${quote(text)} ${message}`);
   const amount = text.length > LONGEST ? { digits: text, words: [] } : withoutCurrency(text, format.currency);
   if (amount === 'differs') return refused('currency-differs', `is not in ${format.currency}`);
   if (amount === 'unknown') {

@@ -3,8 +3,8 @@ import { optional } from '../../model/json-object.ts';
 import { didYouMean } from '../../text/nearest.ts';
 import { lookupKey } from '../lookup-table.ts';
 import { refuse } from '../values/cell.ts';
-import { defineTransform, readingStep } from './define-transform.ts';
-import { otherwise, unknownWord } from './lookup.ts';
+import { defineTransform, FALLBACK, readingStep } from './define-transform.ts';
+import { fallbackSchema, unknownWord } from './lookup.ts';
 
 /**
  * `table`: a column of a lookup table, by the value of its matched column. Without a table (in a check), every word
@@ -19,9 +19,9 @@ export const table = defineTransform({
         z.string(),
         'With `table`: which of its columns to take. Default: the first that is not matched.',
       ),
-      otherwise,
+      [FALLBACK]: fallbackSchema,
     },
-    compile: ({ table: name, column, otherwise: rule }, { complain, lookupTable, quote }) => {
+    compile: ({ table: name, column, [FALLBACK]: rule }, { complain, lookupTable, quote }) => {
       const found = lookupTable(['table'], name);
       if (found === undefined) return readingStep('text', (text) => text);
       const { ambiguous, columns, rows, unknown } = found;

@@ -30,6 +30,8 @@ import { unique } from './unique.ts';
 import { unquote } from './unquote.ts';
 import { upper } from './upper.ts';
 
+export { FALLBACK } from './define-transform.ts';
+
 /** The transforms, in the order in which the documentation shows them. */
 export const TRANSFORMS: readonly TransformDefinition[] = [
   trim,

@@ -1,7 +1,7 @@
 import { currenciesNamed } from '../../mapping/currency-watch.ts';
 import type { PricingSpec } from '../../mapping/spec/product-spec.ts';
 import type { Condition, Value } from '../../mapping/spec/value.ts';
-import type { Transform } from '../../mapping/transforms/transforms.ts';
+import { FALLBACK, type Transform } from '../../mapping/transforms/transforms.ts';
 import {
   countedShare,
   type Guess,
@@ -418,7 +418,7 @@ function amountSteps(
   return [
     ...(none.length === 0
       ? []
-      : [{ lookup: Object.fromEntries(none.map((word) => [word, null])), otherwise: 'keep' } as const]),
+      : [{ lookup: Object.fromEntries(none.map((word) => [word, null])), [FALLBACK]: 'keep' } as const]),
     ...(sendsFrom && from.length > 0
       ? [{ replace: `(?i)(^(${from.join('|')}) +| *(${from.join('|')})$)`, with: '' }]
       : []),

@@ -1,6 +1,6 @@
 import type { VariantsSpec } from '../../mapping/spec/product-spec.ts';
 import type { Value } from '../../mapping/spec/value.ts';
-import type { Transform } from '../../mapping/transforms/transforms.ts';
+import { FALLBACK, type Transform } from '../../mapping/transforms/transforms.ts';
 import { styleOf } from './draft-prices.ts';
 import { countedShare, meaningOf, type ProductColumn, type ProductGuess } from './guess.ts';
 import { weightUnit } from './header-words.ts';
@@ -91,7 +91,7 @@ export function draftQuantity(guess: ProductGuess): Value | undefined {
   const steps: Transform[] = [
     ...(other.length === 0
       ? []
-      : [{ lookup, otherwise: counts.length > 0 ? ('keep' as const) : ('reject' as const) }]),
+      : [{ lookup, [FALLBACK]: counts.length > 0 ? ('keep' as const) : ('reject' as const) }]),
     ...(units.length === 0 ? [] : [{ replace: `(?i) *(${units.join('|')})\\.? *([+]?)$`, with: '$2' }]),
     ...(counts.some(({ isAtLeast }) => isAtLeast)
       ? [{ replace: '^[^0-9-]*([0-9][0-9.,]*) *[+]?$', with: '$1' }]

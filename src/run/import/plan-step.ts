@@ -1,6 +1,6 @@
+import { randomUUID } from 'node:crypto';
 import { CurrencyWatch, type KnownCurrency, type MappingContext } from '../../mapping/compile-mapping.ts';
 import type { StoreList } from '../../mapping/lookup-table.ts';
-import { mappingCode } from '../../mapping/map-tables.ts';
 import type { SourceItem } from '../../model/mapped-record.ts';
 import type { ImageFindings, Plan, PlannedShard, PlanSource } from '../../model/plan.ts';
 import { withMessages } from '../../model/reason.ts';
@@ -217,8 +217,20 @@ function memoContext(
     match: job.match ?? null,
   };
   const { keep = null } = job;
-  return digestOf([version, mappingCode(), mapping.digest, tablesDigest(tables), context, keep]);
+  return digestOf([version, MAPPING_CODE, mapping.digest, tablesDigest(tables), context, keep]);
 }
+
+/** The digest of the code that reads rows and maps them, and of its packages: the build inserts it (rolldown.config.ts). */
+declare const BUILT_SOURCES_DIGEST: string | undefined;
+
+/**
+ * Stands for all code that reads rows and maps them, and the runtime, on whose Unicode and time zones transforms depend. The version of
+ * Storeferry is not enough: a correction between two versions must reach records whose rows have not changed. Code that was not built
+ * may change at any time: what it has mapped counts only in the same process.
+ */
+const { node, icu, unicode, tz } = process.versions;
+const digest = typeof BUILT_SOURCES_DIGEST === 'string' ? BUILT_SOURCES_DIGEST : randomUUID();
+const MAPPING_CODE = [digest, node, icu, unicode, tz];
 
 /** Reasons and notes may quote cells, and cells may contain anything. */
 async function* withRedactedReasons<Item extends SourceItem>(

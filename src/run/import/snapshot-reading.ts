@@ -13,6 +13,7 @@ import type { PlanSource } from '../../model/plan.ts';
 import type { TablePlaces } from '../../model/row.ts';
 import { readSnapshotFile, type Snapshot, type SnapshotFile } from '../../source/snapshot.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
+import { openRowScratch } from '../../state/sqlite/open-row-scratch.ts';
 import { type CsvTable, readCsv } from '../../tables/csv/read-csv.ts';
 import { openTable } from '../../tables/open-table.ts';
 import type { MappingTables } from '../inputs/open-mapping.ts';
@@ -94,6 +95,7 @@ export function readSnapshotThroughMapping(reading: SnapshotReading): {
   };
   const options = {
     context: memoContext,
+    openScratch: openRowScratch,
     onTable: ({ unused }: { readonly unused: readonly string[] }) => {
       for (const header of unused) columnsNotUsed.add(header);
     },
@@ -127,7 +129,9 @@ export function traceSnapshot(
   reading: SnapshotReading,
   wanted: Wanted,
 ): AsyncIterable<readonly (TracedRecord | null)[]> {
-  return traceTables((trace) => compileFor(reading, trace), openTables(reading, []), wanted);
+  return traceTables((trace) => compileFor(reading, trace), openTables(reading, []), wanted, {
+    openScratch: openRowScratch,
+  });
 }
 
 function compileFor(

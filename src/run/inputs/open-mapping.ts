@@ -8,7 +8,7 @@ import {
   lookupsOfStoreLists,
 } from '../../mapping/compile-mapping.ts';
 import { type Crosswalk, type LookupTable, lookupTable } from '../../mapping/lookup-table.ts';
-import { type ParseCsv, runMappingTests } from '../../mapping/run-mapping-tests.ts';
+import { runMappingTests } from '../../mapping/run-mapping-tests.ts';
 import {
   type ContactMappingSpec,
   type MappingFile,
@@ -22,6 +22,7 @@ import { type ConfigurationProblem, MappingError, StateError } from '../../model
 import type { Snapshot } from '../../source/snapshot.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
 import type { FileAccess } from '../../state/file-access.ts';
+import { openRowScratch } from '../../state/sqlite/open-row-scratch.ts';
 import { readCsv } from '../../tables/csv/read-csv.ts';
 import { listHeaders, quotableHeaders } from '../../text/nearest.ts';
 import { digestOf } from '../digest-of.ts';
@@ -65,7 +66,8 @@ export async function checkMappings(
       isUsable &&= isWarning;
     }
     if (!isUsable) continue;
-    for (const { name, problems: failures } of await runMappingTests(mapping.spec, parseCsvText, limits)) {
+    const options = { parseCsv: parseCsvText, openScratch: openRowScratch, limits };
+    for (const { name, problems: failures } of await runMappingTests(mapping.spec, options)) {
       if (failures.length === 0) passed++;
       problems.push(
         ...failures.map(({ path, message }) => ({
@@ -79,12 +81,12 @@ export async function checkMappings(
 }
 
 /** Reads the CSV of a mapping test as an import reads a file. */
-const parseCsvText: ParseCsv = async (text, delimiter) => {
+async function parseCsvText(text: string, delimiter: string) {
   const table = await readCsv(Readable.from([Buffer.from(text)]), { name: 'rows', delimiter });
   const rows: Row[] = [];
   for await (const batch of table.batches()) rows.push(...batch);
   return { header: table.header, rows };
-};
+}
 
 /** A mapping with all that is known before its tables are read: its file, the job's params, and where the tables are. */
 export interface MappingSource {

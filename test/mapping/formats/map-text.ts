@@ -5,6 +5,7 @@ import { compileMapping } from '../../../src/mapping/compile-mapping.ts';
 import { mapTables } from '../../../src/mapping/map-tables.ts';
 import { mappingSchema } from '../../../src/mapping/spec/mapping-spec.ts';
 import type { MappedRecord, MappedRejection, MappedSkip, Product } from '../../../src/model/mapped-record.ts';
+import { openRowScratch } from '../../../src/state/sqlite/open-row-scratch.ts';
 import { readCsv } from '../../../src/tables/csv/read-csv.ts';
 
 /** What a job may say beside the mapping. */
@@ -50,9 +51,8 @@ export async function mapBytes(
   const products: MappedProduct[] = [];
   const rejected: MappedRejection[] = [];
   const skipped: MappedSkip[] = [];
-  for await (const batch of mapTables(compiled, [
-    { header: table.header, file: 0, batches: table.batches() },
-  ])) {
+  const tables = [{ header: table.header, file: 0, batches: table.batches() }];
+  for await (const batch of mapTables(compiled, tables, { openScratch: openRowScratch })) {
     for (const mapped of batch) {
       if (mapped.kind === 'rejected') rejected.push(mapped);
       else if (mapped.kind === 'skipped') skipped.push(mapped);

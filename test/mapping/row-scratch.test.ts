@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { compileMapping } from '../../src/mapping/compile-mapping.ts';
-import type { OpenScratch, RowScratch } from '../../src/mapping/grouping/grouping.ts';
-import { openSqliteScratch } from '../../src/mapping/grouping/open-sqlite-scratch.ts';
 import { mapTables } from '../../src/mapping/map-tables.ts';
+import type { OpenScratch, RowScratch } from '../../src/model/row-scratch.ts';
 import { StateError } from '../../src/model/storeferry-error.ts';
+import { openRowScratch } from '../../src/state/sqlite/open-row-scratch.ts';
 import { CONTEXT, mappingOf, table } from './mapping-setup.ts';
 
 const spec = mappingOf(`
@@ -27,7 +27,7 @@ describe('the scratch for rows that may stand anywhere', () => {
   it('is closed when the source has been mapped', async () => {
     const opened: RowScratch[] = [];
     const keys = await run((kind) => {
-      const scratch = openSqliteScratch(kind);
+      const scratch = openRowScratch(kind);
       opened.push(scratch);
       return scratch;
     });
@@ -36,6 +36,6 @@ describe('the scratch for rows that may stand anywhere', () => {
   });
 
   it('says so when it cannot be written', async () => {
-    await expect(run((kind) => openSqliteScratch(kind, '/dev/full'))).rejects.toThrow(StateError);
+    await expect(run((kind) => openRowScratch(kind, '/dev/full'))).rejects.toThrow(StateError);
   });
 });

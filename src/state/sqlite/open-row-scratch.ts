@@ -1,0 +1,245 @@
+import { DatabaseSync, type SQLOutputValue, type StatementSync } from 'node:sqlite';
+import {
+  type LinkKind,
+  type RecordFault,
+  type RecordMember,
+  type RowLinks,
+  type RowScratch,
+  recordFaultSchema,
+} from '../../model/row-scratch.ts';
+import { StateError } from '../../model/storeferry-error.ts';
+
+/** The rows in order, and their relations. `members` is filled after all rows were added. */
+const SCHEMA = `
+  PRAGMA journal_mode = OFF;
+  PRAGMA synchronous = OFF;
+  PRAGMA locking_mode = EXCLUSIVE;
+  PRAGMA cache_size = -32768;
+  CREATE TABLE rows (
+    seq INTEGER PRIMARY KEY, line INTEGER, text TEXT, belongs TEXT,
+    wanting INTEGER DEFAULT 0, silent INTEGER DEFAULT 0, alone INTEGER DEFAULT 0, stray TEXT
+  );
+  CREATE TABLE names (name TEXT, seq INTEGER);
+  CREATE TABLE wants (seq INTEGER, pos INTEGER, name TEXT);
+  CREATE TABLE members (record INTEGER, pos INTEGER, seq INTEGER, PRIMARY KEY (record, pos, seq)) WITHOUT ROWID;
+  CREATE TABLE faults (record INTEGER PRIMARY KEY, fault TEXT, key_known INTEGER);
+`;
+
+const AMBIGUOUS = `
+  CREATE INDEX names_by_name ON names (name, seq);
+  CREATE INDEX names_by_seq ON names (seq);
+  CREATE TABLE shared AS SELECT name FROM names GROUP BY name HAVING count(DISTINCT seq) > 1;
+  CREATE INDEX shared_by_name ON shared (name);
+`;
+
+/** Rows with the same key are a record, which begins with the first of them; each row that is `alone` is a record. */
+const BY_KEY = `
+  CREATE TABLE firsts (belongs TEXT PRIMARY KEY, seq INTEGER) WITHOUT ROWID;
+  INSERT INTO firsts SELECT belongs, min(seq) FROM rows WHERE belongs IS NOT NULL GROUP BY belongs;
+  INSERT INTO members SELECT f.seq, 1, r.seq FROM rows r JOIN firsts f ON f.belongs = r.belongs;
+  DROP TABLE firsts;
+  INSERT INTO members SELECT seq, 1, seq FROM rows WHERE belongs IS NULL AND alone;
+`;
+
+/** A child belongs to the row with the name of its parent; without such a row, to a record that cannot be read. */
+const BY_PARENT = `
+  ${AMBIGUOUS}
+  INSERT INTO members SELECT seq, 0, seq FROM rows WHERE belongs IS NULL AND stray IS NULL;
+  INSERT OR IGNORE INTO faults
+    SELECT n.seq, ${linkFault('parent-ambiguous', 'c.belongs', 'h.line', 'c.line')}, 1
+    FROM rows c JOIN shared s ON s.name = c.belongs JOIN names n ON n.name = s.name JOIN rows h ON h.seq = n.seq;
+  INSERT INTO members
+    SELECT coalesce((SELECT min(n.seq) FROM names n WHERE n.name = c.belongs),
+      min(seq) OVER (PARTITION BY belongs)), 1, seq
+    FROM rows c WHERE belongs IS NOT NULL;
+  INSERT OR IGNORE INTO faults
+    SELECT seq, ${linkFault('parent-missing', 'belongs', 'line')}, 0
+    FROM rows c WHERE belongs IS NOT NULL AND NOT EXISTS (SELECT 1 FROM names n WHERE n.name = c.belongs);
+`;
+
+/** A row that lists others is a record with them. So is a row that no row lists, and one that is sold alone as well. */
+const BY_CHILDREN = `
+  CREATE INDEX wants_by_name ON wants (name);
+  ${AMBIGUOUS}
+  INSERT INTO members SELECT seq, 0, seq FROM rows r
+    WHERE stray IS NULL AND NOT silent AND (wanting OR alone OR NOT EXISTS (
+      SELECT 1 FROM names n JOIN wants w ON w.name = n.name WHERE n.seq = r.seq AND w.seq <> r.seq));
+  INSERT OR IGNORE INTO members
+    SELECT w.seq, w.pos + 1, n.seq FROM wants w JOIN names n ON n.name = w.name WHERE n.seq <> w.seq;
+  INSERT OR IGNORE INTO faults
+    SELECT w.seq, ${linkFault('child-missing', 'w.name', 'r.line')}, 1
+    FROM wants w JOIN rows r ON r.seq = w.seq WHERE NOT EXISTS (SELECT 1 FROM names n WHERE n.name = w.name);
+  INSERT OR IGNORE INTO faults
+    SELECT w.seq, ${linkFault('child-ambiguous', 'w.name', 'r.line')}, 1
+    FROM wants w JOIN shared s ON s.name = w.name JOIN rows r ON r.seq = w.seq;
+  INSERT OR IGNORE INTO members
+    SELECT m.record, 1000000, r.seq FROM rows r JOIN names n ON n.name = r.belongs
+    JOIN members m ON m.seq = n.seq WHERE r.silent;
+  INSERT OR IGNORE INTO members SELECT min(seq) OVER (PARTITION BY belongs), 1000000, seq FROM rows r
+    WHERE silent AND NOT EXISTS (SELECT 1 FROM names n WHERE n.name = r.belongs);
+  INSERT OR IGNORE INTO faults
+    SELECT min(seq), ${linkFault('undescribed', 'belongs', 'min(line)')}, 0
+    FROM rows r WHERE silent AND NOT EXISTS (SELECT 1 FROM names n WHERE n.name = r.belongs) GROUP BY belongs;
+`;
+
+/** The statements that fill `members` and `faults`, by kind of reference. */
+const RESOLVE: Readonly<Record<LinkKind, string>> = { key: BY_KEY, parent: BY_PARENT, children: BY_CHILDREN };
+
+function linkFault(problem: string, name: string, line: string, from = 'NULL'): string {
+  return `json_object('problem', '${problem}', 'name', ${name}, 'line', ${line}, 'from', ${from})`;
+}
+
+/**
+ * A scratch in SQLite. Without a path the database is a temporary one: SQLite keeps it in memory while it is small
+ * and in an unnamed file when it grows, which is gone with the process.
+ * @throws StateError when it cannot be written.
+ */
+export function openRowScratch(kind: LinkKind, path = ''): RowScratch {
+  return orStateError(() => new SqliteScratch(kind, path));
+}
+
+class SqliteScratch implements RowScratch {
+  readonly #database: DatabaseSync;
+  readonly #kind: LinkKind;
+  readonly #insertRow: StatementSync;
+  readonly #flagRow: StatementSync;
+  readonly #insertName: StatementSync;
+  readonly #insertWant: StatementSync;
+  #selectFault: StatementSync | undefined;
+  /** The rows whose record is unknown, in order. */
+  #hasStrays = false;
+
+  constructor(kind: LinkKind, path: string) {
+    this.#kind = kind;
+    this.#database = new DatabaseSync(path);
+    this.#database.exec(SCHEMA);
+    this.#database.exec('BEGIN');
+    const prepare = (statement: string) => this.#database.prepare(statement);
+    this.#insertRow = prepare('INSERT INTO rows (seq, line, text, belongs) VALUES (?, ?, ?, ?)');
+    this.#flagRow = prepare('UPDATE rows SET wanting = ?, silent = ?, alone = ?, stray = ? WHERE seq = ?');
+    this.#insertName = prepare('INSERT INTO names VALUES (?, ?)');
+    this.#insertWant = prepare('INSERT INTO wants VALUES (?, ?, ?)');
+  }
+
+  add(row: Parameters<RowScratch['add']>[0], links: RowLinks): void {
+    orStateError(() => this.#insert(row, links));
+  }
+
+  #insert({ seq, line, text }: Parameters<RowScratch['add']>[0], links: RowLinks): void {
+    const { belongs, names, wants, silent, alone, stray } = links;
+    this.#insertRow.run(seq, line, text, belongs);
+    if (wants.length > 0 || silent || alone || stray !== undefined) {
+      const written = stray === undefined ? null : JSON.stringify(stray);
+      this.#flagRow.run(Number(wants.length > 0), Number(silent), Number(alone), written, seq);
+    }
+    for (const name of new Set(names)) this.#insertName.run(name, seq);
+    for (const [pos, name] of wants.entries()) this.#insertWant.run(seq, pos, name);
+    this.#hasStrays ||= stray !== undefined;
+  }
+
+  *members(): Iterable<RecordMember> {
+    const rows = orStateError(() => this.#resolve());
+    for (;;) {
+      const { done, value } = orStateError(() => rows.next());
+      if (done === true) return;
+      const [record, pos, first, seq, text] = Object.values(value);
+      yield {
+        record: Number(record),
+        seq: Number(seq),
+        text: String(text),
+        isHead: pos === 0,
+        isCounted: first === record,
+      };
+    }
+  }
+
+  /** Forms the records; returns their rows in order. */
+  #resolve(): Iterator<Readonly<Record<string, SQLOutputValue>>> {
+    this.#database.exec(RESOLVE[this.#kind]);
+    this.#database.exec('CREATE INDEX members_by_seq ON members (seq, record)');
+    if (this.#hasStrays) this.#placeStrays();
+    if (this.#database.prepare('SELECT 1 FROM faults LIMIT 1').get() !== undefined) {
+      this.#selectFault = this.#database.prepare('SELECT fault, key_known FROM faults WHERE record = ?');
+    }
+    // Only children may belong to two records; this question for each row would double the time of the others.
+    const first =
+      this.#kind === 'children' ? '(SELECT min(f.record) FROM members f WHERE f.seq = m.seq)' : 'm.record';
+    const statement = this.#database.prepare(`
+      SELECT m.record, m.pos, ${first}, r.seq, r.text
+      FROM members m JOIN rows r ON r.seq = m.seq ORDER BY m.record, m.pos, m.seq`);
+    statement.setReturnArrays(true);
+    return statement.iterate();
+  }
+
+  faultOf(record: number): RecordFault | undefined {
+    const found = this.#selectFault?.get(record);
+    if (found === undefined) return undefined;
+    const fault: unknown = JSON.parse(String(found['fault']));
+    return recordFaultSchema.parse({ fault, keyIsKnown: found['key_known'] === 1 });
+  }
+
+  [Symbol.dispose](): void {
+    this.#database.close();
+  }
+
+  /**
+   * Assigns each row with an unknown record to the records that its cells name, or puts both its neighbours in doubt.
+   */
+  #placeStrays(): void {
+    const database = this.#database;
+    database.exec('CREATE INDEX rows_by_key ON rows (belongs)');
+    const addFault = database.prepare('INSERT OR IGNORE INTO faults VALUES (?, ?, ?)');
+    // A misaligned row of the record is a better reason than a missing row.
+    const explain = database.prepare('INSERT OR REPLACE INTO faults VALUES (?, ?, ?)');
+    const join = database.prepare('INSERT OR IGNORE INTO members VALUES (?, 2000000, ?)');
+    const [before, after] = [
+      '< ? AND r.stray IS NULL ORDER BY m.seq DESC',
+      '> ? AND r.stray IS NULL ORDER BY m.seq',
+    ].map((rest) =>
+      database.prepare(
+        `SELECT m.record FROM members m JOIN rows r ON r.seq = m.seq WHERE m.seq ${rest} LIMIT 1`,
+      ),
+    );
+    const called = database.prepare(`
+      SELECT m.record FROM members m JOIN rows r ON r.seq = m.seq WHERE r.belongs = :name
+      UNION SELECT m.record FROM members m JOIN names n ON n.seq = m.seq WHERE n.name = :name`);
+    const strays = database.prepare('SELECT seq, stray FROM rows WHERE stray IS NOT NULL ORDER BY seq');
+    for (const found of strays.iterate()) {
+      const seq = Number(found['seq']);
+      const { names, reason, ofNeighbours }: NonNullable<RowLinks['stray']> = JSON.parse(
+        String(found['stray']),
+      );
+      const near = [before, after].flatMap((statement) => recordIn(statement?.get(seq)));
+      const records = new Set(names.flatMap((name) => called.all({ name }).flatMap(recordIn)));
+      const [previous, next] = near;
+      const home =
+        previous !== undefined && previous === next ? previous : near.find((one) => records.has(one));
+      const text = JSON.stringify(reason);
+      if (home !== undefined) records.add(home);
+      for (const record of records) explain.run(record, text, 1);
+      join.run(home ?? seq, seq);
+      if (home !== undefined) continue;
+      addFault.run(seq, text, 0);
+      if (ofNeighbours !== undefined && records.size === 0) {
+        for (const record of near) addFault.run(record, JSON.stringify(ofNeighbours), 1);
+      }
+    }
+  }
+}
+
+function recordIn(row: Readonly<Record<string, SQLOutputValue>> | undefined): number[] {
+  return row === undefined ? [] : [Number(row['record'])];
+}
+
+/** A full disk and similar failures are not bugs; any other error is passed on unchanged. */
+function orStateError<Result>(use: () => Result): Result {
+  try {
+    return use();
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ERR_SQLITE_ERROR')) throw error;
+    throw new StateError(`The rows could not be stored on disk for grouping: ${error.message}.`, {
+      cause: error,
+      hint: 'Check whether the disk for temporary files is full. TMPDIR or SQLITE_TMPDIR can name another folder.',
+    });
+  }
+}
