@@ -17,7 +17,6 @@ import { BlockCutter, nameHash } from './block-cutter.ts';
 import type { Binding, ColumnReport } from './columns/bind-table.ts';
 import type { CompiledMapping } from './compile-mapping.ts';
 import { type RecordBounds, ungroupedRow } from './grouping/grouping.ts';
-import { isSectionHeading } from './is-section-heading.ts';
 import { deferRecord, keyOf, mapRecord } from './map-record.ts';
 import type { RecordRows, SourceRow } from './record-rows.ts';
 import { Trace } from './trace.ts';
@@ -386,4 +385,21 @@ function charsOf({ cells }: Row): number {
   let chars = 0;
   for (let index = 0; index < cells.length; index++) chars += cells[index]?.length ?? 0;
   return chars;
+}
+
+/**
+ * Whether a row is a heading between records: its only text is in one cell, or in adjacent cells that all have it, as merged
+ * cells do.
+ */
+export function isSectionHeading(cells: readonly string[]): boolean {
+  let text: string | undefined;
+  let last = -1;
+  for (let index = 0; index < cells.length; index++) {
+    const cell = cells[index]?.trim() ?? '';
+    if (cell === '') continue;
+    if (text !== undefined && (cell !== text || last !== index - 1)) return false;
+    text = cell;
+    last = index;
+  }
+  return text !== undefined && /\p{L}/u.test(text);
 }

@@ -1,5 +1,4 @@
-import { bindTable, type ColumnReport, requiredColumns } from '../mapping/columns/bind-table.ts';
-import { Columns } from '../mapping/columns/columns.ts';
+import { type ColumnReport, reportColumns, requiredColumns } from '../mapping/columns/bind-table.ts';
 import type { MappingSpec } from '../mapping/spec/mapping-spec.ts';
 import { MappingError } from '../model/storeferry-error.ts';
 import { loosened } from '../text/nearest.ts';
@@ -46,8 +45,7 @@ function bind(
   spec: MappingSpec,
   header: readonly string[],
 ): { readonly report: ColumnReport; readonly repeated: string | null } {
-  const reportOn = (headers: readonly string[]) =>
-    bindTable(new Columns(spec.columns), spec, headers, 0, { required: [] }).report;
+  const reportOn = (headers: readonly string[]) => reportColumns(spec, headers);
   try {
     return { report: reportOn(header), repeated: null };
   } catch (error) {

@@ -125,6 +125,11 @@ export function bindTable(
   };
 }
 
+/** How the columns of a mapping match a header line, of which none is required. MappingError where a used column occurs more than once. */
+export function reportColumns(spec: MappingSpec, header: readonly string[]): ColumnReport {
+  return bindTable(new Columns(spec.columns), spec, header, 0, { required: [] }).report;
+}
+
 function findSingle(column: Column, headers: readonly string[]): Map<number, Found> {
   const [all] = candidates(column, headers);
   if (all === undefined) return new Map();

@@ -1,4 +1,4 @@
-import type { GroupSpec } from '../../mapping/spec/group-spec.ts';
+import type { MappingSpec } from '../../mapping/spec/mapping-spec.ts';
 import type { OptionsSpec, VariantsSpec } from '../../mapping/spec/product-spec.ts';
 import type { Value } from '../../mapping/spec/value.ts';
 import { meaningOf, nameOf, type ProductColumn, type ProductGuess } from './guess.ts';
@@ -7,7 +7,7 @@ import { isCode, isMostly, isText } from './sampled-column.ts';
 
 /** How the rows of a file belong to products. */
 export interface VariantDraft {
-  readonly group: GroupSpec | undefined;
+  readonly group: MappingSpec['group'];
   readonly rows: VariantsSpec['rows'];
   readonly options: OptionsSpec | undefined;
   readonly inherit: readonly string[];

@@ -1,4 +1,4 @@
-import { isSectionHeading } from '../../mapping/is-section-heading.ts';
+import { isSectionHeading } from '../../mapping/map-tables.ts';
 import type {
   ContactMappingSpec,
   ContactSpec,
