@@ -48,7 +48,7 @@ describe('the reference', () => {
   it('leaves the limits on input to their own page', () => {
     expect(referenceMarkdown('job')).toMatch(/^- `limits` \(/m);
     expect(referenceMarkdown('job')).not.toContain('`limits.rows`');
-    expect(referenceMarkdown('limits')).toContain('| `rows` | 50,000,000 | ');
+    expect(referenceMarkdown('limits')).toContain('- `rows` (50,000,000): ');
   });
 
   it('lists the variables of the environment', () => {

@@ -21,14 +21,12 @@ function isLimit(name: string): name is LimitName {
   return Object.hasOwn(DEFAULT_LIMITS, name);
 }
 
-/** All limits on what an import takes in as a Markdown table: what each counts and its default. */
+/** All limits on what an import takes in as a list: the default of each, and what it counts. */
 function limitsMarkdown(): string {
   const names = Object.keys(limitsSchema.shape).filter(isLimit);
-  const rows = names.map((name) => `| ${code(name)} | ${said(name)} | ${LIMIT_WORDS[name].counts} |`);
+  const items = names.map((name) => `- ${code(name)} (${said(name)}): ${LIMIT_WORDS[name].counts}`);
   return [
-    '| limit | default | what it counts |',
-    '|---|---|---|',
-    ...rows,
+    ...items,
     '',
     `The message of each limit names it, says where (file, line and column, as far as there are any), and ends: “${raiseLimit('rows').replace('rows', 'NAME')}”`,
   ].join('\n');

@@ -67,22 +67,22 @@ export function withTransformExamples(document: string): string {
       .join('  ')
       .trimEnd(),
   );
-  return withTable(document, 'examples: transforms', ['```text', ...lines, '```']);
+  return withLines(document, 'examples: transforms', ['```text', ...lines, '```']);
 }
 
 /** The document that lists the metrics of a worker, between `<!-- metrics -->` and a blank line. */
 export const METRICS_FILE = 'docs/operation.md';
 
-/** The document with its table generated from the definitions of the metrics. */
+/** The document with its list generated from the definitions of the metrics. */
 export function withMetrics(document: string): string {
   const rows = METRICS.map(({ name, labels, type, help }) => {
     const shown = labels.length === 0 ? name : `${name}{${labels.join()}}`;
-    return `| ${code(shown)} | ${type} | ${help.replace(/\.$/, '')} |`;
+    return `- ${code(shown)} (${type}): ${help.replace(/\.$/, '')}`;
   });
-  return withTable(document, 'metrics', ['| metric | type | meaning |', '|---|---|---|', ...rows]);
+  return withLines(document, 'metrics', rows);
 }
 
-function withTable(document: string, note: string, lines: readonly string[]): string {
+function withLines(document: string, note: string, lines: readonly string[]): string {
   const begin = `<!-- ${note} -->\n`;
   const from = document.indexOf(begin);
   const to = document.indexOf('\n\n', from);
