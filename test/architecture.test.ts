@@ -13,7 +13,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   isolation: [],
   // Artifacts may live in S3; the database has a thread.
   state: ['remote', 'isolation'],
-  storefront: [],
+  // Which answers of servers pass, and how long they ask to wait.
+  storefront: ['remote'],
   remote: [],
   // The schemas of mapping files, and those of files on other machines.
   config: ['mapping', 'remote'],
@@ -70,7 +71,7 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
     // For pages that change files.
     'edit-file.ts',
     // For `schema`, and for the files of a new job.
-    ...['json-schema.ts', 'placeholder.ts', 'yaml-text.ts', 'environment.ts'],
+    ...['json-schema.ts', 'yaml-text.ts', 'environment.ts'],
   ],
   source: ['stage-source.ts', 'snapshot.ts'],
   remote: [...['remote-kinds.ts', 'remote-client.ts', 'fetch-file.ts'], 'image-checker.ts'],

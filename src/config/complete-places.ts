@@ -11,9 +11,9 @@ import {
 } from '../remote/remote-kinds.ts';
 import type { Environment, SecretField } from './environment.ts';
 import { type Interpretation, interpret } from './interpret.ts';
-import { escapePlaceholders, parseTemplate, placeholder, type Template } from './placeholder.ts';
 import { type Path, pathKey, valueAt } from './value-at.ts';
 import { parseYaml, type YamlFile } from './yaml-file.ts';
+import { escapePlaceholders, parseTemplate, placeholder, type Template } from './yaml-text.ts';
 
 const ONE_OF_THEM = `give one of ${PLACES.slice(0, -1).join(', ')} and ${PLACES.at(-1)}`;
 

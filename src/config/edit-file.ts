@@ -33,10 +33,10 @@ import {
 import { addressAt, literalSecrets } from './complete-places.ts';
 import { editYaml, pausedPart, type YamlEdit } from './edit-yaml.ts';
 import type { Inspection } from './inspection.ts';
-import { keepPlaceholders } from './placeholder.ts';
 import { type Path, valueAt } from './value-at.ts';
 import type { Workspace } from './workspace.ts';
 import { parseYaml } from './yaml-file.ts';
+import { keepPlaceholders } from './yaml-text.ts';
 
 /** A file that is written completely or not at all. */
 export interface FileToWrite {

@@ -1,9 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isMap, isNode, isScalar, type Pair, parseDocument, type YAMLMap } from 'yaml';
 import { UsageError } from '../model/storeferry-error.ts';
-import { keepPlaceholders } from './placeholder.ts';
 import { type Path, setValueAt, valueAt } from './value-at.ts';
-import { flow, yamlTemplate } from './yaml-text.ts';
+import { flow, keepPlaceholders, yamlTemplate } from './yaml-text.ts';
 
 /** A change of a YAML file. */
 export type YamlEdit =

@@ -3,9 +3,9 @@ import type { ConfigurationProblem, Place } from '../model/storeferry-error.ts';
 import { looksSecret } from '../text/masked.ts';
 import type { Environment, SecretField } from './environment.ts';
 import { expectation, explainIssues, type Finding, wordFinding } from './explain-issues.ts';
-import { type FilledValues, fillValues, placeholder } from './placeholder.ts';
 import { type Path, pathKey, setValueAt, valueAt } from './value-at.ts';
 import type { YamlFile } from './yaml-file.ts';
+import { type FilledValues, fillValues, placeholder } from './yaml-text.ts';
 
 /** A variable without value and default, and the place that needs it. */
 export interface UnsetVariable {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { addProblem, type DeepReadonly, optional } from '../model/json-object.ts';
 import { isHttpUrl } from '../model/remote-address.ts';
-import { placeholder } from './placeholder.ts';
+import { placeholder } from './yaml-text.ts';
 
 const API_PREFIX = '/api/site';
 

@@ -11,10 +11,10 @@ import { loadEnvironment } from './environment.ts';
 import { type Inspection, inspectFiles } from './inspection.ts';
 import { type Interpretation, whyUnset } from './interpret.ts';
 import type { Job, JobSchedule } from './job/job.ts';
-import { fillTemplate, parseTemplate } from './placeholder.ts';
 import { readSettings, type Settings } from './settings.ts';
 import type { StoreConfig } from './store-config.ts';
 import { filesOf, SHIPPED_MAPPINGS, type WorkspaceFiles } from './workspace-files.ts';
+import { fillTemplate, parseTemplate } from './yaml-text.ts';
 
 /**
  * A folder with `stores.yaml`, `jobs/`, `mappings/` and `.env`. Files are read on first use, so that a run fails only

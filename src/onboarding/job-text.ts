@@ -1,6 +1,5 @@
 import type { ImportJob } from '../config/job/job.ts';
-import { escapePlaceholders, placeholder } from '../config/placeholder.ts';
-import { schemaLine, yamlTemplate, yamlText } from '../config/yaml-text.ts';
+import { escapePlaceholders, placeholder, schemaLine, yamlTemplate, yamlText } from '../config/yaml-text.ts';
 import type { MappingSpec } from '../mapping/spec/mapping-spec.ts';
 import type { UpdateMatch } from '../model/mapped-record.ts';
 import { limitsFor, safetyLimit } from '../model/safety-limits.ts';

@@ -6,7 +6,7 @@ import { judgeRedisPolicy } from '../state/redis/redis-connection.ts';
 import { deliverByWorkers } from './deliver-by-workers.ts';
 import { keepSchedules, queueSchedules, type ScheduleKeeper, tickProcessor } from './keep-schedules.ts';
 import { countOutcomes, metricsReader, QUEUE_STATES, type QueueCounts } from './metrics.ts';
-import { jobSignal, queueWorkers } from './queue-workers.ts';
+import { jobSignal, queueWorkers, watchProgress, workerHealth } from './queue-workers.ts';
 import {
   connectQueues,
   isRunJobData,
@@ -21,7 +21,6 @@ import {
 } from './queues.ts';
 import { HELD_MS, type ProcessRun, runProcessor } from './run-processor.ts';
 import { shardProcessor } from './shard-processor.ts';
-import { watchProgress, workerHealth } from './worker-health.ts';
 import { errorLogger, type RunningWorker, type WorkerLog, type WorkerSettings } from './worker-settings.ts';
 
 /** A folder beside those of runs; no run has this name. */

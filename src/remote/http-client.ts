@@ -1,10 +1,16 @@
 import type { Readable } from 'node:stream';
 import { Agent, type Dispatcher } from 'undici';
-import { isPassingStatus, retryAfterMs } from '../model/clock.ts';
 import { googleSheetHint, type RemoteAddress } from '../model/remote-address.ts';
 import { type GoogleAccount, tokenRequest } from './google-account.ts';
 import { guardedLookup, refusePrivateHost } from './guarded-lookup.ts';
-import { changedMeanwhile, connectionFailure, type RemoteClient, RemoteFailure } from './remote-client.ts';
+import {
+  changedMeanwhile,
+  connectionFailure,
+  isPassingStatus,
+  type RemoteClient,
+  RemoteFailure,
+  retryAfterMs,
+} from './remote-client.ts';
 import { CONNECTION_TIMEOUTS } from './remote-deadlines.ts';
 
 /** A file at a web address. */

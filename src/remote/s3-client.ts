@@ -9,7 +9,6 @@ import {
   S3Client,
 } from '@aws-sdk/client-s3';
 import { Upload as MultipartUpload } from '@aws-sdk/lib-storage';
-import { isPassingStatus } from '../model/clock.ts';
 import type { RemoteAddress, S3Place } from '../model/remote-address.ts';
 import { guardedLookup, refusePrivateHost } from './guarded-lookup.ts';
 import {
@@ -24,6 +23,7 @@ import {
   changedMeanwhile,
   connectionFailure,
   failureWithin,
+  isPassingStatus,
   type RemoteClient,
   RemoteFailure,
 } from './remote-client.ts';

@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { z } from 'zod';
 import { UsageError } from '../model/storeferry-error.ts';
-import { buildServer } from './build-server.ts';
+import { buildServer, createFaults, createRequestCounts, type RequestCounts } from './build-server.ts';
 import {
   type ContactTable,
   contactAnswer,
@@ -9,7 +9,6 @@ import {
   contactRoutes,
   openContactTable,
 } from './contact-routes.ts';
-import { createFaults } from './create-faults.ts';
 import { extendedRoutes, openCategoryTable, pageQuery } from './extended-routes.ts';
 import { numberColumn, openDatabase, textColumn } from './open-database.ts';
 import {
@@ -20,10 +19,8 @@ import {
   productRoutes,
 } from './product-routes.ts';
 import type { Profile } from './profiles.ts';
-import { createRequestCounts, type RequestCounts } from './request-counts.ts';
 import { answer, type Call, check, jsonListOf, jsonOf, type Route, refuse } from './route.ts';
-import { type SeedSize, seedDatabase } from './seed-database.ts';
-import { seededRandom } from './seeded-random.ts';
+import { type SeedSize, seedDatabase, seededRandom } from './seed-database.ts';
 
 /** A subscriber list as it is answered (storefront-api.md, section 2, Subscriber list). */
 const listAnswer = z.strictObject({

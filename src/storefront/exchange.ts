@@ -1,8 +1,14 @@
-import { promisify } from 'node:util';
-import { brotliDecompress, gunzip, inflate, inflateRaw, zstdDecompress } from 'node:zlib';
 import { type Dispatcher, errors, Pool } from 'undici';
+import { isJsonObject } from '../model/json-object.ts';
+import { AS_SENT } from '../model/operation.ts';
 import { errorCode } from '../model/storeferry-error.ts';
+import { isPassingStatus, retryAfterMs } from '../remote/remote-client.ts';
+import { withoutPeople } from '../text/masked.ts';
 import type { AbortListeners } from './abortable.ts';
+import { cleanMessage } from './clean-message.ts';
+import { decodeBody } from './decode-body.ts';
+import { type Expectation, type Proof, reportsFailure } from './proof.ts';
+import { isExcessive, MAX_CONTAINERS, MAX_LEVELS, parseJson } from './read-page.ts';
 
 /** A request to the store; `path` is relative to its base URL. */
 export interface StoreRequest {
@@ -243,64 +249,197 @@ export function exchange(options: ExchangeOptions): Exchange {
   };
 }
 
-/** The body of an answer before it was encoded, or why it is not available. */
-type Decoded =
-  | { readonly kind: 'decoded'; readonly bytes: Buffer }
-  | { readonly kind: 'too-large' }
-  /** Cut, damaged, or in an unknown encoding. */
-  | { readonly kind: 'unreadable'; readonly encoding: string };
-
-interface Limits {
-  readonly maxOutputLength: number;
+/** The uncertainty that failed attempts leave about an operation. */
+export interface Doubt {
+  /** It may have taken effect in the store. */
+  readonly mayHaveArrived: boolean;
+  /** The store may still be processing it: none of its own answers has ended it. */
+  readonly mayBeAtWork: boolean;
 }
 
-type Decode = (bytes: Buffer, limits: Limits) => Promise<Buffer>;
+/** Every attempt certainly had no effect. */
+export const NO_DOUBT: Doubt = { mayHaveArrived: false, mayBeAtWork: false };
 
-const inflateBody: Decode = promisify(inflate);
-const inflateRawBody: Decode = promisify(inflateRaw);
-const gunzipBody: Decode = promisify(gunzip);
-const brotliBody: Decode = promisify(brotliDecompress);
-const zstdBody: Decode = promisify(zstdDecompress);
-
-/** By the names of RFC 9110, section 8.4.1; some servers encode answers without a request. */
-const DECODERS: ReadonlyMap<string, Decode> = new Map<string, Decode>([
-  ['gzip', gunzipBody],
-  ['x-gzip', gunzipBody],
-  ['deflate', deflated],
-  ['br', brotliBody],
-  ['zstd', zstdBody],
-]);
-
-/** More encodings than this only cost time. */
-const MAX_ENCODINGS = 3;
-
-/** With a header as in the standard, or without one as some servers send it. */
-function deflated(bytes: Buffer, limits: Limits): Promise<Buffer> {
-  const hasHeader = ((bytes[0] ?? 0) & 0x0f) === 0x08;
-  return hasHeader ? inflateBody(bytes, limits) : inflateRawBody(bytes, limits);
+/** Why an attempt will be repeated. */
+export interface Failure extends Doubt {
+  /** Stable: `store-503`, `store-redirect`, `answer-unreadable`, `answer-unproved`, `answer-not-success`, or a code of NoAnswer. */
+  readonly code: string;
+  readonly message: string;
+  /** Null without an answer. */
+  readonly status: number | null;
+  readonly retryAfterMs: number | undefined;
 }
 
-/** Reverses the `Content-Encoding` of an answer, last encoding first, each within `maxBytes`. */
-export async function decodeBody(bytes: Buffer, contentEncoding: string, maxBytes: number): Promise<Decoded> {
-  const encodings = contentEncoding
-    .toLowerCase()
-    .split(',')
-    .map((name) => name.trim())
-    .filter((name) => name !== '' && name !== 'identity')
-    .reverse();
-  if (encodings.length > MAX_ENCODINGS) return { kind: 'unreadable', encoding: contentEncoding };
-  let decoded = bytes;
-  for (const encoding of encodings) {
-    // An answer without a body, such as a 204, may still name an encoding.
-    if (decoded.length === 0) break;
-    const decode = DECODERS.get(encoding);
-    if (decode === undefined) return { kind: 'unreadable', encoding };
-    try {
-      decoded = await decode(decoded, { maxOutputLength: maxBytes });
-    } catch (error) {
-      const isTooLarge = errorCode(error) === 'ERR_BUFFER_TOO_LARGE';
-      return isTooLarge ? { kind: 'too-large' } : { kind: 'unreadable', encoding };
+/** The meaning of an answer (storefront-api.md, section 7, and the design's "Errors"). */
+export type Verdict =
+  | {
+      readonly kind: 'ok';
+      readonly status: number;
+      readonly value: unknown;
+      readonly text: string;
+      readonly proof: Proof;
     }
+  /** A 4xx: the store would give the same answer again. */
+  | {
+      readonly kind: 'refused';
+      readonly status: number;
+      readonly message: string;
+      /** The answer has the API's error body, so it comes from the store and not from a gateway. */
+      readonly isFromApi: boolean;
+    }
+  | { readonly kind: 'unauthorized'; readonly status: number; readonly message: string }
+  | { readonly kind: 'failed'; readonly failure: Failure };
+
+/** An answer that ends a request, because no retry can change it. */
+export type Settled = Exclude<Verdict, { kind: 'failed' }>;
+
+interface Reader {
+  readonly apiKey: string;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+  /** What acknowledges a write; undefined for a read. */
+  readonly expected: Expectation | undefined;
+}
+
+/** The proof of a read. */
+const NOTHING_TO_PROVE: Proof = { id: null };
+
+/** A message quotes this many characters of an unexpected answer. */
+const START_LENGTH = 120;
+
+/** The text values of JSON, also if it is cut. */
+const TEXT_VALUES = /(:\s*)"(?:[^"\\]|\\.)*"?/g;
+
+/** The message of an error body, or else a sentence with the status. */
+function messageOf(answer: RawAnswer, value: unknown, reader: Reader): string {
+  const { apiKey, expected } = reader;
+  const text = isJsonObject(value) ? value['message'] : undefined;
+  // Only the refusal of a product must name the wrong field or value; `withoutPersonalData` masks it before it leaves
+  // this machine.
+  const isOfProduct = expected?.personalData === null && isRefusal(answer.status);
+  const unnamed = (words: string) =>
+    isOfProduct ? words : withoutPeople(words, expected?.personalData?.() ?? []);
+  const message = typeof text === 'string' ? cleanMessage(text, apiKey, { unnamed }) : '';
+  return message === '' ? withoutMessage(answer, value, reader) : message;
+}
+
+/**
+ * The description of an answer without a usable message: its start, and whether it can come from the API, which sends
+ * JSON.
+ */
+function withoutMessage(answer: RawAnswer, value: unknown, reader: Reader): string {
+  const { status, body } = answer;
+  if (body.trim() === '') return `the store answered ${status} without a message`;
+  const start = startOf(answer, reader);
+  if (typeof value === 'object') return `the store answered ${status} without a message; ${start}`;
+  return `the store answered ${status}, but not in the format of its API; a proxy in front of the store may have answered; ${start}`;
+}
+
+/** The beginning of an answer, for a message. */
+function startOf({ body }: RawAnswer, { apiKey, expected }: Reader): string {
+  const unnamed = (words: string) =>
+    expected?.personalData == null ? words : impersonal(words, expected.personalData());
+  const line = cleanMessage(body, apiKey, { unnamed, length: START_LENGTH });
+  return line === '' ? 'the answer has no body' : `the answer begins: ${line}`;
+}
+
+/**
+ * The start of an answer about a contact: JSON keeps its shape, other text keeps its words except those about people.
+ */
+function impersonal(start: string, values: readonly string[]): string {
+  return /^\s*[[{]/.test(start) ? start.replaceAll(TEXT_VALUES, '$1"…"') : withoutPeople(start, values);
+}
+
+function failed(
+  answer: RawAnswer,
+  reader: Reader,
+  failure: Pick<Failure, 'code' | 'message'> & Doubt,
+): Verdict {
+  const retryAfter = retryAfterMs(answer.retryAfter, reader.now);
+  return { kind: 'failed', failure: { ...failure, status: answer.status, retryAfterMs: retryAfter } };
+}
+
+function readSuccess(answer: RawAnswer, reader: Reader): Verdict {
+  const { status, body } = answer;
+  const { expected } = reader;
+  const repeated = expected?.proveRepeated?.(body);
+  if (repeated !== undefined) return { kind: 'ok', status, value: AS_SENT, text: body, proof: repeated };
+  const isEmpty = body.trim() === '';
+  const parsed = isEmpty ? { value: undefined } : parseJson(body);
+  const value = parsed?.value;
+  const proof = expected === undefined ? NOTHING_TO_PROVE : expected.prove(value);
+  const unknown = (code: string, message: string): Verdict =>
+    failed(answer, reader, { code, message, mayHaveArrived: true, mayBeAtWork: false });
+  if (parsed === undefined || (isEmpty && (expected === undefined || typeof proof === 'string'))) {
+    const what = isExcessive(body)
+      ? `with JSON of more than ${MAX_LEVELS} levels, or ${MAX_CONTAINERS} objects and lists`
+      : 'without complete JSON';
+    const message = `the store answered ${status} ${what}; ${startOf(answer, reader)}; check that baseUrl is the address of the store`;
+    return unknown('answer-unreadable', message);
   }
-  return { kind: 'decoded', bytes: decoded };
+  if (reportsFailure(value)) return unknown('answer-not-success', messageOf(answer, value, reader));
+  if (typeof proof === 'string') {
+    const message = `the store answered ${status}, but not with ${proof}; ${startOf(answer, reader)}`;
+    return unknown('answer-unproved', message);
+  }
+  return { kind: 'ok', status, value, text: body, proof };
+}
+
+/**
+ * Whether the store temporarily refused to process a request: 429, or 503 with Retry-After. The request had no
+ * effect.
+ */
+export function isPushBack(status: number | null, retryAfterMs: number | undefined): boolean {
+  return status === 429 || (status === 503 && retryAfterMs !== undefined);
+}
+
+/** Whether a status other than 401 means that the request is wrong and always will be. */
+function isRefusal(status: number): boolean {
+  return status >= 400 && status !== 401 && !isPassingStatus(status);
+}
+
+/**
+ * Whether a status comes from a gateway, behind which the store may still be processing the request: 520 and more are
+ * those of CDNs.
+ */
+function isOfGateway(status: number): boolean {
+  return status === 502 || status === 504 || status >= 520;
+}
+
+/**
+ * Classifies an answer:
+ *
+ * - ok: a 2xx that proves what was expected; a read expects whole JSON without `success: false`.
+ * - unauthorized: 401, and 403 to a read.
+ * - refused: any other 4xx but 408 and 429. A retry would be refused as well.
+ * - failed, to be retried: everything else. The request may have taken effect, except after 429 and after 503 with
+ *   Retry-After. Redirects are never followed, since the API key would be sent to another address.
+ */
+export function readAnswer(answer: RawAnswer, reader: Reader): Verdict {
+  const { status } = answer;
+  if (status >= 200 && status < 300) return readSuccess(answer, reader);
+  if (status >= 300 && status < 400) {
+    const to = answer.location === undefined ? '' : ` to ${cleanMessage(answer.location, reader.apiKey)}`;
+    const message = `the store answered ${status}, a redirect${to}; set baseUrl to the final address`;
+    return failed(answer, reader, {
+      code: 'store-redirect',
+      message,
+      mayHaveArrived: true,
+      mayBeAtWork: false,
+    });
+  }
+  const value = parseJson(answer.body)?.value;
+  const message = messageOf(answer, value, reader);
+  if (status === 401 || (status === 403 && reader.expected === undefined)) {
+    return { kind: 'unauthorized', status, message };
+  }
+  if (isRefusal(status)) {
+    return { kind: 'refused', status, message, isFromApi: reportsFailure(value) };
+  }
+  const isRefusedForNow = isPushBack(status, retryAfterMs(answer.retryAfter, reader.now));
+  return failed(answer, reader, {
+    code: `store-${status}`,
+    message,
+    ...(isRefusedForNow ? NO_DOUBT : { mayHaveArrived: true, mayBeAtWork: isOfGateway(status) }),
+  });
 }

@@ -1,8 +1,8 @@
 import { type Clock, sleep } from '../model/clock.ts';
 import { UnauthorizedError } from '../model/storeferry-error.ts';
 import { abortable } from './abortable.ts';
+import type { Settled } from './exchange.ts';
 import type { Gate, Ticket } from './gate/gate.ts';
-import type { Settled } from './read-answer.ts';
 
 /** An answer about the key. */
 export type Unauthorized = Extract<Settled, { kind: 'unauthorized' }>;

@@ -1,8 +1,8 @@
-import { retryAfterMs } from '../model/clock.ts';
 import { isJsonObject, type JsonObject, objectsIn } from '../model/json-object.ts';
+import { retryAfterMs } from '../remote/remote-client.ts';
 import { abortListeners } from './abortable.ts';
 import { type Exchange, exchange, NoAnswer, type StoreRequest } from './exchange.ts';
-import { parseJson } from './read-answer.ts';
+import { parseJson } from './read-page.ts';
 
 /**
  * What a store does where the API document (storefront-api.md) leaves it open, and which endpoints it has beyond it.

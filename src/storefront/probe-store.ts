@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto';
-import { isPassingStatus } from '../model/clock.ts';
 import { isJsonObject } from '../model/json-object.ts';
+import { isPassingStatus } from '../remote/remote-client.ts';
 import { abortListeners } from './abortable.ts';
+import { cleanMessage } from './clean-message.ts';
 import { exchange, NoAnswer } from './exchange.ts';
-import { cleanMessage, parseJson } from './read-answer.ts';
-import { isDeeperThan, MAX_LEVELS } from './read-page.ts';
+import { isDeeperThan, MAX_LEVELS, parseJson } from './read-page.ts';
 
 /** The result of one harmless request to a store. */
 export type StoreProbe =

@@ -179,3 +179,26 @@ function arrayStart(json: string): number {
 function isItemsKey(key: string | null): boolean {
   return key !== null && JSON.parse(`"${key}"`) === 'items';
 }
+
+/** A shorter text cannot take much memory, whatever it contains. */
+const HARMLESS_LENGTH = 64 * 1_024;
+/** Each takes up to 60 bytes of memory for two bytes of text. */
+export const MAX_CONTAINERS = 1_000_000;
+
+/**
+ * The value of a JSON text, with or without a byte order mark; undefined for other text, and for a long one of more levels, or of
+ * more objects and lists, than any answer has: parsing it would take fifty times its size.
+ */
+export function parseJson(body: string): { readonly value: unknown } | undefined {
+  if (isExcessive(body)) return undefined;
+  try {
+    return { value: JSON.parse(body.charCodeAt(0) === 0xfeff ? body.slice(1) : body) };
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether `parseJson` refuses a text without reading it. */
+export function isExcessive(body: string): boolean {
+  return body.length > HARMLESS_LENGTH && isDeeperThan(body, MAX_LEVELS, MAX_CONTAINERS);
+}

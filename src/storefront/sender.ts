@@ -3,11 +3,20 @@ import pRetry from 'p-retry';
 import { type Clock, sleep } from '../model/clock.ts';
 import type { Reason } from '../model/reason.ts';
 import { abortable } from './abortable.ts';
-import { type Exchange, NoAnswer, type StoreRequest } from './exchange.ts';
+import {
+  type Doubt,
+  type Exchange,
+  type Failure,
+  NO_DOUBT,
+  NoAnswer,
+  readAnswer,
+  type Settled,
+  type StoreRequest,
+  type Verdict,
+} from './exchange.ts';
 import type { AttemptEnd, Gate, Ticket } from './gate/gate.ts';
 import { keyCheck, needsConfirmation, type Unauthorized, wrongKey } from './key-check.ts';
 import type { Expectation, Proof } from './proof.ts';
-import { type Doubt, type Failure, NO_DOUBT, readAnswer, type Settled, type Verdict } from './read-answer.ts';
 
 /** How often an operation is retried, and how long each retry waits. */
 export const RETRY_POLICY = {

@@ -2,11 +2,10 @@ import { type Clock, systemClock } from '../model/clock.ts';
 import type { Outcome } from '../model/operation.ts';
 import { StoreRefusedError, StoreUnavailableError } from '../model/storeferry-error.ts';
 import { abortListeners } from './abortable.ts';
-import { exchange, type StoreRequest } from './exchange.ts';
+import { type Doubt, exchange, type StoreRequest } from './exchange.ts';
 import { type GateStats, gate, type OnStorefrontEvent, type SharedPause } from './gate/gate.ts';
 import type { SharedRate } from './gate/rate-limit.ts';
 import { expectContact, expectDeleted, expectProduct } from './proof.ts';
-import type { Doubt } from './read-answer.ts';
 import { type Page, type PageQuery, readPage } from './read-page.ts';
 import { type OnAttempt, type SendOptions, type Sent, sender } from './sender.ts';
 

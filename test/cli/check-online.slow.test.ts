@@ -5,7 +5,7 @@ import { gzipSync } from 'node:zlib';
 import { Redis } from 'ioredis';
 import { describe, expect, it } from 'vitest';
 import { runCommandLine } from '../../src/cli/run-command-line.ts';
-import { placeholder } from '../../src/config/placeholder.ts';
+import { placeholder } from '../../src/config/yaml-text.ts';
 import { manyProducts, shopifyCatalog } from '../support/catalog.ts';
 import { memoryTerminal } from '../support/memory-terminal.ts';
 import { setupNightly } from '../support/nightly.ts';

@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { placeholder } from '../../src/config/placeholder.ts';
+import { placeholder } from '../../src/config/yaml-text.ts';
 import { manyProducts, shopifyCatalog } from '../support/catalog.ts';
 import { hasPseudoTerminal, KEYS, startAtTerminal } from '../support/pseudo-terminal.ts';
 

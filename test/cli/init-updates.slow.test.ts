@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { placeholder } from '../../src/config/placeholder.ts';
+import { placeholder } from '../../src/config/yaml-text.ts';
 import { startStore } from '../support/store.ts';
 import { makeWorkspace } from '../support/workspace.ts';
 

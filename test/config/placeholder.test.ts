@@ -6,7 +6,7 @@ import {
   fillTemplate,
   parseTemplate,
   placeholder,
-} from '../../src/config/placeholder.ts';
+} from '../../src/config/yaml-text.ts';
 
 function fill(text: string, variables: Readonly<Record<string, string>> = {}): FilledText {
   const template = parseTemplate(text);

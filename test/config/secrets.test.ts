@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { checkWorkspace } from '../../src/config/check-workspace.ts';
-import { placeholder } from '../../src/config/placeholder.ts';
+import { placeholder } from '../../src/config/yaml-text.ts';
 import { MAPPING, STORES, workspace } from './support.ts';
 
 const SECRET = 'MARKED-5ecret/value 42%';

@@ -1,4 +1,4 @@
-import { localDestination } from '../../src/export/destination/open-destination.ts';
+import { localDestination } from '../../src/export/open-destination.ts';
 
 /** Absolute paths say themselves where they may be. */
 const ANYWHERE = { workspaceDir: '/nowhere' };

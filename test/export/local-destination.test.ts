@@ -15,7 +15,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
-import { localDestination } from '../../src/export/destination/open-destination.ts';
+import { localDestination } from '../../src/export/open-destination.ts';
 import { makePipe } from '../support/make-pipe.ts';
 import { startProcess } from '../support/processes.ts';
 

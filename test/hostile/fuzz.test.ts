@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { parseYaml } from '../../src/config/yaml-file.ts';
 import { StoreferryError } from '../../src/model/storeferry-error.ts';
 import { lookAtSource } from '../../src/onboarding/preview-source.ts';
-import { readAnswer } from '../../src/storefront/read-answer.ts';
+import { readAnswer } from '../../src/storefront/exchange.ts';
 import { workspaceWith } from '../source/folder-on-disk.ts';
 import { makeZip } from '../source/make-zip.ts';
 import { patience } from '../support/pace.ts';

@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { importJobSchema, safetySchema } from '../../src/config/job/import-job-schema.ts';
-import { placeholder } from '../../src/config/placeholder.ts';
 import { storesSchema } from '../../src/config/store-config.ts';
-import { flow } from '../../src/config/yaml-text.ts';
+import { flow, placeholder } from '../../src/config/yaml-text.ts';
 import { checkMapping } from '../../src/mapping/compile-mapping.ts';
 import { mappingSchema } from '../../src/mapping/spec/mapping-spec.ts';
 import { proposeMapping } from '../../src/onboarding/guess/propose-mapping.ts';

@@ -16,8 +16,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { writeTogether } from '../../src/config/edit-file.ts';
-import { fillTemplate, parseTemplate } from '../../src/config/placeholder.ts';
-import { yamlText } from '../../src/config/yaml-text.ts';
+import { fillTemplate, parseTemplate, yamlText } from '../../src/config/yaml-text.ts';
 import { dotEnvText, gitignoreAddition, knownStore } from '../../src/onboarding/new-workspace.ts';
 
 describe('texts of a new workspace', () => {

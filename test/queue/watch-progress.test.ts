@@ -1,7 +1,7 @@
 import { Worker } from 'bullmq';
 import { expect, it, vi } from 'vitest';
+import { watchProgress } from '../../src/queue/queue-workers.ts';
 import { openQueues, QUEUE_PREFIX, RUN_QUEUE } from '../../src/queue/queues.ts';
-import { watchProgress } from '../../src/queue/worker-health.ts';
 import { describeWithRedis, startRedis } from '../support/redis.ts';
 import { until } from '../support/until.ts';
 

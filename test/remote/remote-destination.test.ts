@@ -1,6 +1,6 @@
 import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
-import { remoteDestination } from '../../src/export/destination/open-destination.ts';
+import { remoteDestination } from '../../src/export/open-destination.ts';
 import { DestinationChangedError, DestinationError } from '../../src/model/storeferry-error.ts';
 import { startFileServer } from '../support/file-server.ts';
 import { httpAddress } from './http-address.ts';

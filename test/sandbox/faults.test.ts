@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { createFaults } from '../../src/sandbox/create-faults.ts';
-import { seededRandom } from '../../src/sandbox/seeded-random.ts';
+import { createFaults } from '../../src/sandbox/build-server.ts';
+import { seededRandom } from '../../src/sandbox/seed-database.ts';
 import { patience } from '../support/pace.ts';
 import { until } from '../support/until.ts';
 import { setup } from './setup.ts';

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { cleanMessage } from '../../src/storefront/clean-message.ts';
+import { readAnswer } from '../../src/storefront/exchange.ts';
 import { expectDeleted, expectProduct } from '../../src/storefront/proof.ts';
-import { cleanMessage, readAnswer } from '../../src/storefront/read-answer.ts';
 
 const READER = { apiKey: 'k3y-of-the-store', now: Date.UTC(2024, 0, 1), expected: undefined };
 

@@ -57,7 +57,7 @@ async function constructAll(): Promise<void> {
   const redactor = secretRedactor();
   redactor.add('https://me:pass%20word@host.example/a path?key=12345678');
   redactor.redact('');
-  const { keepPlaceholders } = await import('../../src/config/placeholder.ts');
+  const { keepPlaceholders } = await import('../../src/config/yaml-text.ts');
   keepPlaceholders('', `\${A}\${B:b}`);
   const { editYaml, pausedPart } = await import('../../src/config/edit-yaml.ts');
   pausedPart('a: 1\n', 'schedule');

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { isTimezone } from '../../model/clock.ts';
 import { addProblem, optional } from '../../model/json-object.ts';
 import { isHttpUrl } from '../../model/remote-address.ts';
-import { placeholder } from '../placeholder.ts';
+import { placeholder } from '../yaml-text.ts';
 
 /** Any moment is suitable: an expression that never matches has no next time. */
 const SOME_MOMENT = new Date(0);

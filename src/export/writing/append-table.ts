@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import { type Dialect, type Row, withoutInertMark } from '../../model/row.ts';
 import { CsvError, DestinationError } from '../../model/storeferry-error.ts';
-import type { Destination } from '../destination/destination.ts';
+import type { Destination } from '../open-destination.ts';
 import {
   alreadyThere,
   csvLine,

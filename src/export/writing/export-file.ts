@@ -3,9 +3,8 @@ import { withoutInertMark } from '../../model/row.ts';
 import { CsvError, DestinationError } from '../../model/storeferry-error.ts';
 import type { HistoryPoint, ListHistory } from '../../model/subscriber-list.ts';
 import type { FileAccess } from '../../state/file-access.ts';
-import type { Destination } from '../destination/destination.ts';
-import { openDestination } from '../destination/open-destination.ts';
 import { exactJson, exactText, isMembers } from '../exact-json.ts';
+import { type Destination, openDestination } from '../open-destination.ts';
 import { appendTable, type OpenTable } from './append-table.ts';
 import {
   alreadyThere,

@@ -1,11 +1,7 @@
 import type { Readable } from 'node:stream';
 import { inertCell } from '../../model/row.ts';
 import { DestinationError } from '../../model/storeferry-error.ts';
-import {
-  changedMeanwhile,
-  type Destination,
-  type DestinationWriteOptions,
-} from '../destination/destination.ts';
+import { changedMeanwhile, type Destination, type DestinationWriteOptions } from '../open-destination.ts';
 import type { RowShape } from './row-shape.ts';
 
 /** Items as JSON, in batches. */

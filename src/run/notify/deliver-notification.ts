@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pRetry from 'p-retry';
 import { Agent, request } from 'undici';
-import { retryAfterMs } from '../../model/clock.ts';
 import { errorCode } from '../../model/storeferry-error.ts';
+import { retryAfterMs } from '../../remote/remote-client.ts';
 import type { Notification } from '../../report/run-document.ts';
 import { NotDelivered, type Post, type Transport } from './transport.ts';
 import { webhook } from './webhook.ts';

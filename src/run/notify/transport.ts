@@ -1,4 +1,4 @@
-import { isPassingStatus } from '../../model/clock.ts';
+import { isPassingStatus } from '../../remote/remote-client.ts';
 import type { Notification } from '../../report/run-document.ts';
 
 /** A transport of notifications: a file of its own, and an entry in TRANSPORTS (deliver-notification.ts). */

@@ -1,5 +1,6 @@
-import { type Clock, MAX_RETRY_AFTER_MS } from '../../model/clock.ts';
+import type { Clock } from '../../model/clock.ts';
 import { StoreUnavailableError } from '../../model/storeferry-error.ts';
+import { MAX_RETRY_AFTER_MS } from '../../remote/remote-client.ts';
 import { type AbortListeners, waitQueue } from '../abortable.ts';
 
 /** The number of latest answers that count, and the number of failures among them that opens the breaker. */

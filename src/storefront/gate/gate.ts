@@ -1,5 +1,6 @@
-import { type Clock, isPushBack } from '../../model/clock.ts';
+import type { Clock } from '../../model/clock.ts';
 import { type AbortListeners, waitQueue } from '../abortable.ts';
+import { isPushBack } from '../exchange.ts';
 import { breaker, outageTimer, PROBE_EVERY_MS, retryGrants } from './breaker.ts';
 import { concurrencyLimit, createCauseTracker } from './concurrency-limit.ts';
 import { rateLimit, type SharedRate } from './rate-limit.ts';

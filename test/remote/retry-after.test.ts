@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { MAX_RETRY_AFTER_MS, retryAfterMs } from '../../src/model/clock.ts';
+import { MAX_RETRY_AFTER_MS, retryAfterMs } from '../../src/remote/remote-client.ts';
 
 const NOW = Date.UTC(1994, 10, 6, 8, 49, 0);
 
