@@ -32,7 +32,7 @@ export const settingsSchema = z.object({
         (folders) => foldersIn(folders).every((folder) => isAbsolute(folder)),
         'expected absolute paths of folders',
       ),
-    'Folders outside the workspace that symbolic links in it may lead to, separated by colons: `/data/feeds:/mnt/exports`. A source or destination that leads anywhere else is refused, unless the job names its absolute path.',
+    'Folders outside the workspace that symbolic links in it may lead to, separated by colons: `/data/feeds:/mnt/exports`.',
   ),
   LOG_LEVEL: z.enum(LOG_LEVELS).default('info').describe('What is logged to standard error.'),
 });

@@ -78,7 +78,7 @@ export const storeSchema = z.strictObject({
         .max(600)
         .default(40)
         .describe(
-          'The longest time that one request may take, until its answer is complete. After a crash, requests in flight are sent again only after this time.',
+          'The longest time of one request. After a crash, requests in flight are sent again only after it.',
         ),
     })
     .prefault({})
@@ -92,7 +92,7 @@ export const storeSchema = z.strictObject({
         .transform((written) => (written === 'off' ? null : Number.parseInt(written, 10)))
         .meta({
           description:
-            'For how many days each acknowledged version of a record is kept, such as `400d`; `off` keeps none and removes what was kept. `history` shows the versions.',
+            'For how many days versions of records are kept; `off` keeps none and removes what was kept.',
           examples: ['400d', 'off'],
         }),
     })
@@ -100,7 +100,7 @@ export const storeSchema = z.strictObject({
     .describe('What is kept of earlier versions of records.'),
   id: optional(
     z.string().regex(NAME, 'expected letters, digits, dots, - and _, beginning with a letter or digit'),
-    'Identifies the site if its address does not: entries with the same id are one store with one ledger; different ids at one address are different stores. Default: the normalised address. A new id starts with an empty ledger.',
+    'Identifies the site if its address does not: entries with the same id are one store, different ids at one address are different stores. Default: the normalised address. A new id starts with an empty ledger.',
   ),
 });
 

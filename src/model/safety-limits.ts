@@ -112,8 +112,7 @@ export const SAFETY_LIMITS = {
   maxRejects: {
     title: 'Rejected records',
     default: '10%',
-    description:
-      'Most records that may be rejected, of all records. Checked on the plan and while applying; then requests in flight still end, and other workers stop within a second.',
+    description: 'Most records that may be rejected, of all records. Checked on the plan and while applying.',
     resources: BOTH,
     bound: 'most',
     floor: FEW_RECORDS,
@@ -125,7 +124,7 @@ export const SAFETY_LIMITS = {
     title: 'Skipped records',
     default: '50%',
     description:
-      'Most records that may be left out without a `skip` of the mapping, such as products without a price, of all records. If all records are left out, those of a `skip` count too.',
+      'Most records that may be left out without a `skip` of the mapping, such as products without a price. If all are left out, those of a `skip` count too.',
     resources: BOTH,
     bound: 'most',
     floor: FEW_RECORDS,

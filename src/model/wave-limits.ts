@@ -78,7 +78,7 @@ export const WAVE_LIMITS = {
   maxAltered: {
     default: '10%',
     description:
-      'Most records of a wave whose answer alters or leaves out a field that was sent, of the answers that repeat at least half of the fields. `off` where the store rewrites values by design.',
+      'Most records of a wave whose answer alters or leaves out a field, of the answers that repeat at least half of the fields. `off` where the store rewrites values by design.',
     measure: ({ altered, compared }) => ({ figure: altered, base: compared }),
     found: ({ altered, compared, fields }) => {
       const [most] = Object.entries(fields).sort(([, one], [, other]) => other - one);

@@ -45,7 +45,7 @@ const authSchema = z.union([
   z.strictObject({ bearer: secretField('A token, instead of user and password.', 'FEED_TOKEN') }),
   z.strictObject({
     serviceAccount: secretField(
-      'For addresses of Google, such as the link of a private sheet: the content of the JSON key file of a service account.',
+      'For addresses of Google: the content of the JSON key file of a service account.',
       'GOOGLE_CREDENTIALS',
     ),
   }),

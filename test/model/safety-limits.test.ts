@@ -13,7 +13,7 @@ describe('every safety limit', () => {
     expect(referenceMarkdown('job')).toContain(
       `- \`safety.${name}\` (whole number or percentage, or \`off\`; default \`${limit.default}\`): ${limit.description}`,
     );
-    expect(TROUBLES).toContain(`| \`${name}\``);
+    expect(TROUBLES).toContain(`- \`${name}\``);
     for (const imports of limit.resources) {
       const text = jobText({
         name: 'nightly',

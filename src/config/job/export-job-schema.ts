@@ -35,7 +35,7 @@ export const exportJobSchema = z
     destination: destinationSchema.describe('Where it goes.'),
     columns: optional(
       z.array(z.string().min(1)).min(1),
-      'The columns of a table and their order, nested fields by their path: `customer.email`, `items.0.sku` for the first of a list, `items.sku` for all of them. Left out: all of a list, or what is found in the orders.',
+      'The columns and their order, nested fields by their path: `customer.email`, `items.0.sku` for the first of a list, `items.sku` for all. Left out: all that are found.',
     ),
     schedule: jobFields.schedule,
     notify: jobFields.notify,

@@ -40,7 +40,7 @@ const crosswalkSchema = z
       .min(1)
       .meta({
         description:
-          "The crosswalk's column to match, by its header; case, spaces, hyphens and underscores do not matter. Its values, trimmed and in lower case, are compared with the record's field of the same name, or with `field`.",
+          "The crosswalk's column to match, by its header, exactly or loosely. Its values, trimmed and in lower case, are compared with the record's field of the same name, or with `field`.",
         examples: ['email', 'E-mail'],
       }),
     field: z
@@ -109,7 +109,7 @@ const applySchema = z
       .min(1)
       .meta({
         description:
-          'How many records have been sent when each wave ends, as a number or as a percentage of the records that the plan sends; the last is `100%`. After each wave the run stops by itself if the answers exceed a limit below; `approve RUN` then sends the next wave.',
+          'How many records have been sent when each wave ends, as a number or a percentage; the last is `100%`. If the answers exceed a limit below, the run stops; `approve RUN` then sends the next wave.',
         examples: [[10, '1%', '100%']],
       }),
     maxRejects: limitField(WAVE_LIMITS.maxRejects),
@@ -213,7 +213,7 @@ const imagesSchema = z.strictObject({
   check: z
     .enum(['off', 'warn'])
     .describe(
-      '`warn` requests each new image address once, without reading the image, and reports what is not found, is no image, or is empty. Nothing is rejected for it.',
+      '`warn` requests each new image address once and reports what is not found, is no image, or is empty.',
     ),
   withinSeconds: z
     .int()
@@ -244,7 +244,7 @@ const fields = z.strictObject({
     .enum(IMPORT_MODES)
     .default('upsert')
     .describe(
-      '`upsert` creates and changes products, and updates contacts, which the API cannot create. `mirror` (products only) also deletes what this job last sent and the source no longer has. `update` (products only) changes the fields that the mapping names in products that Storeferry has sent before, and creates none. `create` (products only) sends new products, and skips those that Storeferry has sent before.',
+      '`upsert` creates and changes products, and updates contacts. Of products only: `mirror` also deletes what this job last sent and the source no longer has; `update` changes the fields that the mapping names in products that Storeferry has sent before; `create` sends only products that it has not.',
     ),
   match: optional(
     z.enum(UPDATE_MATCHES),
@@ -258,7 +258,7 @@ const fields = z.strictObject({
     .enum(['reject', 'first', 'last', 'merge'])
     .default('reject')
     .describe(
-      'What to do if a key occurs more than once in a source: `reject` every copy, keep the `first` or the `last`, or `merge` (contacts only). Of identical copies one is used and the others are skipped.',
+      'If a key occurs more than once in a source: `reject` every copy, keep the `first` or the `last`, or `merge` (contacts only). Of identical copies one is used.',
     ),
   crosswalk: optional(
     crosswalkSchema,
@@ -277,7 +277,7 @@ const fields = z.strictObject({
     .enum(HTML_POLICIES)
     .default('keep')
     .describe(
-      'What to do with HTML in the mapped values. `keep` sends it as it is; `sanitize` allows harmless formatting in descriptions and no HTML in other fields; `strip` removes all HTML.',
+      'HTML in the mapped values: `keep` sends it as it is; `sanitize` allows harmless formatting in descriptions; `strip` removes all.',
     ),
   limits: limitsSchema
     .prefault({})

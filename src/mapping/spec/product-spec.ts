@@ -37,7 +37,7 @@ export const productSchema = z.strictObject({
   description: optional(valueSchema, 'May be HTML.'),
   hidden: optional(
     flagSchema,
-    'Whether the product is hidden. In an update, a condition whose cells are all blank changes nothing, unless it asks for `blank`, `present` or `missing`.',
+    'Whether the product is hidden. In an update, a condition whose cells are all blank changes nothing, unless it asks for that.',
   ),
   images: optional(
     valueSchema,
@@ -88,7 +88,7 @@ export const optionsSchema = z.strictObject({
   ),
   columns: optional(
     z.union([z.string().min(1), z.record(z.string().min(1), valueSchema)]),
-    'Instead of `names`: options by name, each with where its value stands; or a family of columns whose headers have the names, such as `{ header: "Option: {name}", occurrence: all }`.',
+    'Instead of `names`: options by name, each with where its value stands; or a family of columns whose headers have the names.',
   ),
   fromColumns: optional(
     z.strictObject({
@@ -96,7 +96,7 @@ export const optionsSchema = z.strictObject({
       columns: z
         .union([z.string().min(1), z.array(z.string().min(1)).min(1)])
         .describe(
-          'Families whose headers are the values: `{ header: [S, M, L], occurrence: all }`, or `{ header: "Stock {size}", occurrence: all }`. In `variants`, the name of a family is the cell of the variant.',
+          'Families whose headers are the values. In `variants`, the name of a family is the cell of the variant.',
         ),
     }),
     'A row has a column for each value of an option: each value whose columns are not all blank becomes a variant.',
@@ -143,14 +143,14 @@ const pricingSchema = z
     when: optional(conditionSchema, 'With `sale`: only if this condition is true.'),
     currency: optional(
       valueSchema,
-      'The currency of the prices, where a column or a header says it: a code or sign such as EUR. Another than the `currency` of the store rejects the record, unless `rule` converts from it; a blank says nothing.',
+      'The currency of the prices: a code or sign such as EUR. Another than the `currency` of the store rejects the record, unless `rule` converts from it.',
     ),
     plus: optional(valueSchema, 'A surcharge on the price.'),
     percent: optional(valueSchema, 'With `price`: a discount in percent.'),
     amount: optional(valueSchema, 'With `price`: a discount in money.'),
     rule: optional(
       z.array(transformSchema).min(1),
-      'Steps on numbers that every price goes through, compare-at and sale too: `[{ times: 1.2 }, { round: { to: 1, ending: 0.99 } }]`. Without a rounding at the end: to cents, or as finely as the price in the source.',
+      'Steps on numbers that every price goes through, compare-at and sale too. Without a rounding at the end: to cents, or as finely as the price in the source.',
     ),
   })
   .superRefine((pricing, context) => {

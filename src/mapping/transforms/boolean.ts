@@ -51,7 +51,7 @@ export const boolean = defineTransform({
   name: 'boolean',
   word: {
     description:
-      'Reads yes/no words (true, yes, y, 1, on; false, no, n, 0, off), also as spreadsheets and shops write them in other languages (WAHR, FAUX, sí, não); any other word rejects the record.',
+      'Reads yes/no words (true, yes, y, 1, on; false, no, n, 0, off), also in other languages (WAHR, FAUX, sí, não); any other word rejects the record.',
     compile: ({ quote }) => booleanStep(quote),
   },
   map: {

@@ -26,7 +26,7 @@ export const convert = defineTransform({
   map: {
     shape: {
       convert: options.describe(
-        'Converts an amount by a table of rates, exactly; as the last step it also rounds, half up, to the digits of the currency (EUR 2, JPY 0, KWD 3). Where the table has the opposite rate only, that one divides. No rate: the record is rejected.',
+        'Converts an amount by a table of rates; as the last step it also rounds to the digits of the currency (EUR 2, JPY 0, KWD 3). Where the table has only the opposite rate, it divides.',
       ),
     },
     compile: ({ convert: written }, context) => convertStep(written, context),

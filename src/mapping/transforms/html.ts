@@ -53,7 +53,7 @@ export const html = defineTransform({
   map: {
     shape: {
       html: treatments.describe(
-        '`keep` sends HTML as it is, `strip` leaves the text, `sanitize` keeps an allow-list of harmless tags, `decode` turns `&amp;` and the like into characters, `escape` makes HTML of plain text, with line breaks.',
+        '`strip` leaves the text, `sanitize` keeps harmless tags, `decode` turns `&amp;` and the like into characters, `escape` makes HTML of plain text, with line breaks.',
       ),
     },
     compile: ({ html: treatment }) => htmlStep(treatment),

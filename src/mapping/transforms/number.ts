@@ -33,11 +33,11 @@ export const numberOptions = z.strictObject({
   ),
   thousands: optional(
     z.string(),
-    'The thousands sign that may stand between groups of three digits; `other`: the comma where the point is decimal, and the other way round. Then 1.000 is refused where the point is decimal: it may be a thousand.',
+    'The sign between groups of three digits; `other`: the comma where the point is decimal, and the other way round. Then 1.000 is refused: it may be a thousand.',
   ),
   currency: optional(
     z.string(),
-    '`strip` removes the code, sign or abbreviation of a currency (EUR, $, zł) and refuses any other word; a code such as EUR also refuses other currencies. Either refuses what is not the `currency` of the store, unless a later `convert` of the pipeline, or of the price rule, converts from it. An amount with three digits behind its only sign (15.000) is refused, unless its currency has thousandths.',
+    '`strip` removes the code, sign or abbreviation of a currency (EUR, $, zł) and refuses any other word; a code such as EUR also refuses other currencies. Either refuses what is not the `currency` of the store, unless a later `convert` converts from it, and an amount with three digits behind its only sign (15.000), unless its currency has thousandths.',
   ),
   [FALLBACK]: optional(
     z.enum(['blank', 'reject']),

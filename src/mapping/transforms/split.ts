@@ -60,7 +60,7 @@ export const split = defineTransform({
         .describe('Splits a text into a list at this separator (or any of these); blank parts are dropped.'),
       escape: optional(
         z.string().length(1),
-        'With `split`: the character that makes a following separator or quote ordinary, as in `10\\, 20`; before any other character it is ordinary itself.',
+        'With `split`: the character that makes a following separator or quote ordinary, as in `10\\, 20`.',
       ),
       quote: optional(
         z.string().length(1),
