@@ -214,16 +214,16 @@ export const LEGACY_ENCODINGS = [
 ] as const;
 
 /** The formats of tables other than CSV. */
-export const TABLE_FORMATS = ['xlsx', 'ods', 'json', 'jsonl', 'xml'] as const;
+export const TABLE_FORMAT_NAMES = ['xlsx', 'ods', 'json', 'jsonl', 'xml'] as const;
 /** One of them. */
-export type TableFormat = (typeof TABLE_FORMATS)[number];
+export type TableFormat = (typeof TABLE_FORMAT_NAMES)[number];
 
 /**
  * The facts that a snapshot stores about a table other than CSV, besides its rows, which are JSON lines of a number
  * and cells.
  */
 export const stagedTableSchema = z.strictObject({
-  format: z.enum(TABLE_FORMATS),
+  format: z.enum(TABLE_FORMAT_NAMES),
   /** The name of the sheet, or the path of the records. */
   title: z.string(),
   /** The columns of records; null if the header is among the rows, as in a sheet. */
@@ -243,7 +243,7 @@ export const MAX_SHEET_ROWS = 1_048_576;
 
 /** How rows and cells are named in a table other than CSV. */
 export const tablePlacesSchema = z.object({
-  format: z.enum(TABLE_FORMATS),
+  format: z.enum(TABLE_FORMAT_NAMES),
   /** The name of the sheet, or the path of the records. */
   title: z.string(),
   /** For a sheet, the letters of the columns by their headers. */

@@ -29,7 +29,7 @@ import { stageSource } from '../source/stage-source.ts';
 import { SampleFolder } from '../state/artifacts.ts';
 import { type AllowedPath, allowedPath, type FileAccess } from '../state/file-access.ts';
 import { openRowScratch } from '../state/sqlite/open-row-scratch.ts';
-import { type CsvOptions, type CsvTable, readCsv } from '../tables/csv/read-csv.ts';
+import type { CsvOptions } from '../tables/csv/read-csv.ts';
 import { openTable, variantsWithin } from '../tables/open-table.ts';
 import { counted, listed } from '../text/printable.ts';
 import {
@@ -95,10 +95,7 @@ export async function lookAtSource(
   const { cut } = folder.sampled(first.stored);
   const { name } = first;
   const bytes = await folder.read(first.stored);
-  using table: Omit<CsvTable, 'pieces'> & { readonly places?: TablePlaces } =
-    first.table === undefined
-      ? await readCsv(bytes, { ...dialect, name })
-      : await openTable(bytes, first.table, { name, file: 0, headerRow: dialect.headerRow });
+  using table = await openTable(bytes, first.table, { ...dialect, name });
   if (table.doubt !== null) throw table.doubt;
   const rows: Row[] = [];
   for await (const batch of table.batches()) {

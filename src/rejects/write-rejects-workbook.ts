@@ -96,10 +96,7 @@ async function workbookAsCsv(bytes: Readable, name: string, delimiter: string): 
         hint: 'Save the corrected rejects as CSV or .xlsx.',
       });
     }
-    const table = await openTable(await folder.read(file.stored), file.table, {
-      name: path,
-      file: 0,
-    });
+    const table = await openTable(await folder.read(file.stored), file.table, { name: path });
     return await csvOf(cellsOf(table), delimiter);
   } finally {
     await rm(dir, { recursive: true, force: true });

@@ -2,6 +2,7 @@ import type { FileHandle } from 'node:fs/promises';
 import { crc32 } from 'node:zlib';
 import { type Entry, fromFdPromise, getFileNameLowLevel, type ZipFile } from 'yauzl';
 import { fileLimitError } from '../model/input-limits.ts';
+import type { TableFormat } from '../model/row.ts';
 import { SourceError } from '../model/storeferry-error.ts';
 import { recogniseDocument, SAVE_AS_CSV } from './recognise.ts';
 import type { SourceLimits } from './unpack.ts';
@@ -25,7 +26,7 @@ export interface ZippedFile {
 export type OpenedZip =
   | { readonly files: readonly ZippedFile[]; readonly workbook?: undefined }
   | {
-      readonly workbook: 'xlsx' | 'ods';
+      readonly workbook: TableFormat;
       readonly parts: ReadonlyMap<string, ZippedFile['content']>;
       readonly bytes: number;
     };

@@ -1,9 +1,10 @@
 import type { TableFormat } from '../model/row.ts';
+import { formatOfText, formatOfZip } from '../tables/open-table.ts';
 
 /** The kind of a file by its first bytes, because names may be wrong. */
 export type Recognised =
   /** A table in a format other than CSV. */
-  | { readonly kind: 'table'; readonly format: Exclude<TableFormat, 'xlsx' | 'ods'> }
+  | { readonly kind: 'table'; readonly format: TableFormat }
   | { readonly kind: 'gzip' }
   | { readonly kind: 'zip' }
   | { readonly kind: 'text' }
@@ -63,11 +64,6 @@ const TEXTS: readonly { readonly pattern: RegExp; readonly what: string; readonl
   },
 ];
 
-/** The declaration is optional: else a comment, or an element that begins with another one or has a namespace. */
-const XML =
-  /^<(\?xml\b|rss\b|feed\b|!doctype\b|!--|[\w:]+\s+xmlns\b|[\p{L}_][\p{L}\d_:.-]*(\s[^<>]*)?>\s*<)/iu;
-const JSON_TEXT = /^(\{\s*("|\}\s*$)|\[\s*(\{|\[|\]\s*$))/;
-
 /** The kind of a file by its first `RECOGNISED_BYTES`: text unless a signature is known. */
 export function recognise(beginning: Uint8Array): Recognised {
   const hex = Buffer.from(beginning.subarray(0, SIGNATURE_BYTES)).toString('hex');
@@ -78,20 +74,8 @@ export function recognise(beginning: Uint8Array): Recognised {
   const text = textOf(beginning).trimStart();
   const mistaken = TEXTS.find(({ pattern }) => pattern.test(text));
   if (mistaken !== undefined) return { kind: 'mistaken', what: mistaken.what, hint: mistaken.hint };
-  if (XML.test(text)) return { kind: 'table', format: 'xml' };
-  if (JSON_TEXT.test(text)) return { kind: 'table', format: isJsonLines(text) ? 'jsonl' : 'json' };
-  return { kind: 'text' };
-}
-
-/** Whether the first line is a complete object. */
-function isJsonLines(text: string): boolean {
-  const end = text.indexOf('\n');
-  if (end < 0 || !text.startsWith('{')) return false;
-  try {
-    return typeof JSON.parse(text.slice(0, end)) === 'object' && text.slice(end).trim() !== '';
-  } catch {
-    return false;
-  }
+  const format = formatOfText(text);
+  return format === undefined ? { kind: 'text' } : { kind: 'table', format };
 }
 
 function textOf(bytes: Uint8Array): string {
@@ -103,13 +87,13 @@ function textOf(bytes: Uint8Array): string {
 /** What a zip with these entries is, if it is a document and not an archive of files: a workbook, or something else. */
 export function recogniseDocument(
   names: readonly string[],
-): { readonly workbook: 'xlsx' | 'ods' } | { readonly what: string } | undefined {
+): { readonly workbook: TableFormat } | { readonly what: string } | undefined {
+  const workbook = formatOfZip(names);
+  if (workbook !== undefined) return { workbook };
   const has = (start: string) => names.some((name) => name.startsWith(start));
   if (has('[Content_Types].xml')) {
-    if (has('xl/')) return { workbook: 'xlsx' };
     return { what: has('word/') ? 'a Word document (.docx)' : 'an Office document' };
   }
-  if (names.includes('mimetype') && names.includes('content.xml')) return { workbook: 'ods' };
   if (names.includes('encrypted-package')) return { what: 'a document with a password' };
   if (names.some((name) => name.endsWith('.iwa'))) return { what: 'an Apple Numbers document' };
   return undefined;

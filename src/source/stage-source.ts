@@ -8,7 +8,7 @@ import { bytesOf } from '../remote/fetch-file.ts';
 import { CHANGING_FILE_HINT, type RetryPolicy } from '../remote/remote-client.ts';
 import type { RunFolder } from '../state/artifacts.ts';
 import { type FileAccess, findFiles, openFound } from '../state/file-access.ts';
-import { stageTable } from '../tables/open-table.ts';
+import { stageTable, TABLE_FORMATS } from '../tables/open-table.ts';
 import { fetchSource } from './fetch-source.ts';
 import { openZip } from './open-zip.ts';
 import { RECOGNISED_BYTES, recognise } from './recognise.ts';
@@ -194,17 +194,11 @@ function refuseTooMany(file: string, { files, limits }: Staging): void {
 }
 
 /** Refuses a file that cannot have the table that the job names, instead of ignoring that setting. */
-function refuseOtherChoice(
-  file: string,
-  format: TableFile['format'] | undefined,
-  { choice: { sheet, records } }: Staging,
-): void {
-  const isWorkbook = format === 'xlsx' || format === 'ods';
-  const hasRecords = format !== undefined && !isWorkbook;
-  const wrong =
-    sheet !== undefined && !isWorkbook ? 'sheet' : records !== undefined && !hasRecords ? 'records' : null;
-  if (wrong === null) return;
-  const what = isWorkbook ? 'a workbook' : format === undefined ? 'CSV' : format.toUpperCase();
+function refuseOtherChoice(file: string, format: TableFile['format'] | undefined, { choice }: Staging): void {
+  const own = format === undefined ? undefined : TABLE_FORMATS[format].choice;
+  const wrong = (['sheet', 'records'] as const).find((key) => choice[key] !== undefined && key !== own);
+  if (wrong === undefined) return;
+  const what = own === 'sheet' ? 'a workbook' : format === undefined ? 'CSV' : format.toUpperCase();
   throw new SourceError(`The source ${file} is ${what}, which has no \`${wrong}\`.`, {
     place: { file },
     hint: `Remove \`${wrong}\` from the source of the job. A link of a Google Sheet names its sheet itself: copy it while that sheet is open.`,

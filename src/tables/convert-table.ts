@@ -1,5 +1,6 @@
 import type { StagedTable } from '../model/row.ts';
-import { type TableFile, type TableReader, tableLimitError } from './table-file.ts';
+import { type TableFile, tableLimitError } from './table-file.ts';
+import { TABLE_FORMATS } from './table-formats.ts';
 
 /** What a file is, without its content; `parts` are the names of those of a workbook. */
 export interface ConvertedFile extends Pick<TableFile, 'name' | 'format' | 'choice' | 'limits'> {
@@ -15,7 +16,7 @@ export interface ConvertedRows {
 
 /** Reads the selected table of a file in a format other than CSV. SourceError if it cannot be read reliably. */
 export async function* convertTable(file: TableFile): AsyncGenerator<ConvertedRows, StagedTable> {
-  const reader = await openReader(file);
+  const reader = await TABLE_FORMATS[file.format].open(file);
   let width = 0;
   let rows = 0;
   let columns = 0;
@@ -36,21 +37,4 @@ export async function* convertTable(file: TableFile): AsyncGenerator<ConvertedRo
     columns = length;
   }
   return table();
-}
-
-/** Each format is loaded when its first file is read. */
-async function openReader(file: TableFile): Promise<TableReader> {
-  switch (file.format) {
-    case 'xlsx':
-      return await (await import('./read-xlsx.ts')).readXlsx(file);
-    case 'ods':
-      return await (await import('./read-ods.ts')).readOds(file);
-    case 'xml':
-      return await (await import('./read-xml-records.ts')).readXmlRecords(file);
-    case 'json':
-    case 'jsonl':
-      return await (await import('./read-json.ts')).readJson(file);
-    default:
-      return file.format satisfies never;
-  }
 }

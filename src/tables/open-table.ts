@@ -1,13 +1,15 @@
 import type { Readable } from 'node:stream';
 import { runIsolated } from '../isolation/run-isolated.ts';
-import type { Dialect, Row, StagedTable, Table, TablePlaces } from '../model/row.ts';
+import type { Dialect, Row, StagedTable, TablePlaces } from '../model/row.ts';
 import { CsvError } from '../model/storeferry-error.ts';
 import type { ConvertedFile, ConvertedRows } from './convert-table.ts';
-import { headingRows, titleAbove } from './csv/read-csv.ts';
+import { type CsvOptions, type CsvTable, readCsv } from './csv/read-csv.ts';
+import { headingRows, titleAbove } from './heading-rows.ts';
 import { columnLetters } from './number-text.ts';
 import { type TableFile, tableError } from './table-file.ts';
 
 export { variantsWithin } from './record-paths.ts';
+export { formatOfText, formatOfZip, TABLE_FORMATS } from './table-formats.ts';
 
 /** A table that is written to a snapshot. */
 export interface TableStaging {
@@ -75,29 +77,26 @@ const BATCH_ROWS = 100;
 /** Table formats are converted to CSV of this dialect. */
 const DIALECT: Dialect = { delimiter: ',', encoding: 'utf-8', newline: '\n', bom: false };
 
-interface OpenOptions {
-  readonly name: string;
-  /** The file's index within the snapshot. */
-  readonly file: number;
-  /** The row of a sheet that is the header; default: the first row with content. */
-  readonly headerRow?: number | undefined;
+/** A staged file of any format with a known header, whose rows may be read once. Dispose of it if they are not. */
+export interface OpenedTable extends Omit<CsvTable, 'pieces'>, Partial<Pick<CsvTable, 'pieces'>> {
+  /** How rows and cells are named, unless by the lines of a text. */
+  readonly places?: TablePlaces;
 }
 
-/** A staged table with a known header, whose rows may be read once. Dispose of it if they are not. */
-export interface OpenedTable extends Table, Disposable {
-  readonly dialect: Dialect;
-  readonly places: TablePlaces;
-  /** Why the header is probably wrong; a source is refused with this reason. */
-  readonly doubt: CsvError | null;
-  /** The findings of `batches` so far. */
-  readonly counts: { readonly rows: number; readonly blankLines: number };
-}
-
-/** Opens the rows that `stageTable` has written. CsvError if a sheet has no header. */
+/** Opens a staged file: CSV, or with `staged` the rows that `stageTable` has written of another format. CsvError. */
 export async function openTable(
   input: Readable,
+  staged: StagedTable | undefined,
+  options: CsvOptions,
+): Promise<OpenedTable> {
+  return staged === undefined ? await readCsv(input, options) : await openRows(input, staged, options);
+}
+
+/** CsvError if a sheet has no header. */
+async function openRows(
+  input: Readable,
   staged: StagedTable,
-  { name, file, headerRow }: OpenOptions,
+  { name, file = 0, headerRow }: CsvOptions,
 ): Promise<OpenedTable> {
   const rows = rowsOf(input, file, Math.max(staged.width, staged.header?.length ?? 0))[
     Symbol.asyncIterator

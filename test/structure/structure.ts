@@ -14,7 +14,7 @@ const REGISTRIES: ReadonlySet<string> = new Set([
   'report/run-document.ts',
   'run/notify/deliver-notification.ts',
   'run/online/online-checks.ts',
-  'tables/convert-table.ts',
+  'tables/table-formats.ts',
 ]);
 
 /** A way through the code that docs/architecture.md names: the files to open, in their order, relative to the root. */

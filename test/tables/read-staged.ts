@@ -23,5 +23,6 @@ export async function readStaged(
     for (const { file: _, ...row } of batch) rows.push(row);
   }
   const { header, places, doubt, counts } = table;
+  if (places === undefined) throw new Error(`${name} names its rows by lines`);
   return { header, rows, places, doubt, counts, sha256, cells: rows.map(({ cells }) => cells) };
 }

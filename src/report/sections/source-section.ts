@@ -1,5 +1,5 @@
 import type { JoinFacts } from '../../model/plan.ts';
-import { delimiterName, type TablePlaces } from '../../model/row.ts';
+import { delimiterName, isSheet, type TablePlaces } from '../../model/row.ts';
 import { counted, grouped, pastTenseOf, resourceNoun } from '../../text/printable.ts';
 import { isOnlyPlanned, type RunFacts } from '../run-facts.ts';
 import { type Block, columns, foreign, only, type Section, type Words } from '../section.ts';
@@ -104,9 +104,10 @@ function joinWords(join: JoinFacts, what: string, isWhole: boolean): Words[] {
 }
 
 /** `xlsx, sheet Prices`; `json, records at data.products`. */
-function tableWords({ format, title }: TablePlaces): string {
+function tableWords(table: TablePlaces): string {
+  const { format, title } = table;
   if (title === '') return format;
-  return `${format}, ${format === 'xlsx' || format === 'ods' ? 'sheet' : 'records at'} ${title}`;
+  return `${format}, ${isSheet(table) ? 'sheet' : 'records at'} ${title}`;
 }
 
 function unusedColumns(columns: readonly string[]): Block {

@@ -10,12 +10,10 @@ import {
 import type { BlockIndex } from '../../model/block-index.ts';
 import type { DeferredRecord, Mapped, SourceItem } from '../../model/mapped-record.ts';
 import type { PlanSource } from '../../model/plan.ts';
-import type { TablePlaces } from '../../model/row.ts';
 import { readSnapshotFile, type Snapshot, type SnapshotFile } from '../../source/snapshot.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
 import { openRowScratch } from '../../state/sqlite/open-row-scratch.ts';
-import { type CsvTable, readCsv } from '../../tables/csv/read-csv.ts';
-import { openTable } from '../../tables/open-table.ts';
+import { type OpenedTable, openTable } from '../../tables/open-table.ts';
 import type { MappingTables } from '../inputs/open-mapping.ts';
 import type { ImportRequest } from '../run-context.ts';
 
@@ -34,45 +32,26 @@ export interface SnapshotReading {
   readonly memoContext: string;
 }
 
-/** A file of a source in any format. `places` is set if it has no text lines. */
-type SourceTable = Omit<CsvTable, 'pieces'> &
-  Partial<Pick<CsvTable, 'pieces'>> & { readonly places?: TablePlaces };
-
 /** Opens one file of a snapshot with the settings of the job and its mapping. */
 export async function openSnapshotFile(
   { snapshot, folder, request }: Pick<SnapshotReading, 'snapshot' | 'folder' | 'request'>,
   stored: SnapshotFile,
   file: number,
-): Promise<SourceTable> {
-  const { source: written } = request.job;
-  if (stored.table !== undefined) {
-    const { headerRow } = written;
-    return await openTable(await readSnapshotFile(folder, stored), stored.table, {
-      name: stored.name,
-      file,
-      headerRow,
-    });
-  }
-  const source = snapshot.readAs ?? written;
+): Promise<OpenedTable> {
+  const { source: written, limits } = request.job;
+  const { readAs } = snapshot;
+  const { encoding, delimiter } = readAs ?? written;
   const { csv } = request.mapping.spec;
-  return await readCsv(await readSnapshotFile(folder, stored), {
+  const { quotes, headerRow, escape: escapedBy, skipBlanks } = written;
+  return await openTable(await readSnapshotFile(folder, stored), stored.table, {
     name: stored.name,
     file,
-    encoding: source.encoding ?? csv?.encoding,
-    delimiter: source.delimiter ?? csv?.delimiter,
-    ...(snapshot.readAs === undefined ? tableOptionsOf(written) : {}),
-    limits: request.job.limits,
+    encoding: encoding ?? csv?.encoding,
+    delimiter: delimiter ?? csv?.delimiter,
+    limits,
+    // A corrected rejects file is written like none of the source.
+    ...(readAs === undefined && { quotes, headerRow, escape: escapedBy, skipBlanks }),
   });
-}
-
-/** The job's CSV settings that do not apply to a corrected rejects file. */
-function tableOptionsOf({
-  quotes,
-  headerRow,
-  escape: escapedBy,
-  skipBlanks,
-}: ImportRequest['job']['source']) {
-  return { quotes, headerRow, escape: escapedBy, skipBlanks };
 }
 
 /** Reads a snapshot through the job's mapping, from its beginning each time it is opened. */
@@ -84,7 +63,7 @@ export function readSnapshotThroughMapping(reading: SnapshotReading): {
   readonly describe: () => PlanSource;
 } {
   const { snapshot, memoContext } = reading;
-  let opened: SourceTable[] = [];
+  let opened: OpenedTable[] = [];
   let columnsNotUsed = new Set<string>();
   let mapping: CompiledMapping | undefined;
   const begin = () => {
@@ -146,7 +125,7 @@ function compileFor(
   return compileMapping(spec, { ...context, now: stagedAt, match: updateMatch(job) }, trace);
 }
 
-async function* openTables(reading: SnapshotReading, opened: SourceTable[]) {
+async function* openTables(reading: SnapshotReading, opened: OpenedTable[]) {
   for (const [index, file] of reading.snapshot.files.entries()) {
     using table = await openSnapshotFile(reading, file, index);
     if (table.doubt !== null) throw table.doubt;

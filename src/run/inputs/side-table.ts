@@ -9,7 +9,6 @@ import { readSnapshotFile, type Snapshot, type SnapshotFile } from '../../source
 import { type StageOptions, stageSourceUnless } from '../../source/stage-source.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
 import type { FileAccess } from '../../state/file-access.ts';
-import { readCsv } from '../../tables/csv/read-csv.ts';
 import { openTable } from '../../tables/open-table.ts';
 import { digestOf } from '../digest-of.ts';
 
@@ -138,10 +137,7 @@ export async function openSideTable(
   const name = sideTableFile(side);
   const table = await namingTable(side, async () => {
     const bytes = await readSnapshotFile(folder, staged);
-    const opened =
-      staged.table === undefined
-        ? await readCsv(bytes, { ...side.at, name, limits })
-        : await openTable(bytes, staged.table, { name, file: 0, headerRow: side.at.headerRow });
+    const opened = await openTable(bytes, staged.table, { ...side.at, name, limits });
     if (opened.doubt !== null) throw opened.doubt;
     return opened;
   });
