@@ -121,7 +121,7 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
   cli: [],
   queue: [
     // What waits for workers, wherever it is; a worker, what it needs, and its log.
-    ...['run-queue.ts', 'start-worker.ts', 'worker-settings.ts'],
+    ...['run-queue.ts', 'start-worker.ts'],
   ],
   report: [
     // What is known of a run, its document, and the renderers of it.

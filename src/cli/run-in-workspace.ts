@@ -15,11 +15,11 @@ export async function runInWorkspace(
   options: WorkOptions,
   makeTask: MakeTask,
 ): Promise<number> {
-  const [{ withJsonResult }, { workInWorkspace }] = await Promise.all([
+  const [{ withJsonResult }, { jobOf, workInWorkspace }] = await Promise.all([
     import('./with-json-result.ts'),
     import('./work-in-workspace.ts'),
   ]);
-  return await withJsonResult(invocation, options, (attempt) =>
+  return await withJsonResult(invocation, { ...options, job: jobOf(options) }, (attempt) =>
     workInWorkspace(invocation, options, makeTask, attempt),
   );
 }

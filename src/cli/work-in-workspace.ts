@@ -1,4 +1,5 @@
 import { openWorkspace } from '../config/workspace.ts';
+import { actionOf } from '../model/action.ts';
 import type { AuditEntry } from '../model/audit-entry.ts';
 import type { Run } from '../model/run.ts';
 import { explainFailure, UsageError } from '../model/storeferry-error.ts';
@@ -29,22 +30,27 @@ async function loadTools() {
 export type MakeTask = (open: OpenContext, tools: Awaited<ReturnType<typeof loadTools>>) => Promise<RunTask>;
 
 /** How the work of a command is reported and recorded. */
-export interface WorkOptions extends JsonResultOptions {
-  /** What the audit log calls it. */
+export interface WorkOptions extends Omit<JsonResultOptions, 'job'> {
   readonly action: AuditEntry['action'];
-  /** The run that the command names, as it was typed; absent if it names a job. */
-  readonly named?: string;
+  /** The job or the run that the command names, as it was typed. */
+  readonly about: string;
   /** Replaces the report of a run that has a plan. */
   readonly onPlan?: ((open: OpenContext, report: RunFacts) => Promise<Instead>) | undefined;
+}
+
+/** The job that a command names; null if it names a run. */
+export function jobOf({ action, about }: Pick<WorkOptions, 'action' | 'about'>): string | null {
+  return actionOf(action).to === 'job' ? about : null;
 }
 
 /** As `runInWorkspace`; returns what `--json` prints as the result. */
 export async function workInWorkspace(
   { terminal, directory, program, interruptSignal }: Invocation,
-  { json, job, action, named, onPlan }: WorkOptions,
+  { json, action, about, onPlan }: WorkOptions,
   makeTask: MakeTask,
   attempt: Attempt,
 ): Promise<number> {
+  const job = jobOf({ action, about });
   const watch = watchRun(terminal, () => performance.now());
   let begun: Run | null = null;
   const onAgain = (): void => {
@@ -77,11 +83,11 @@ export async function workInWorkspace(
   /** Once: when the run begins, so that it is recorded even if this process is killed, or when nothing began. */
   const record = (run: Run | null): Promise<void> => {
     const outcome = run === null ? 'refused' : 'done';
-    const about =
+    const subject =
       run === null
-        ? { job, run: named ?? null }
+        ? { job, run: job === null ? about : null }
         : { job: run.job, run: run.id, of: run.retryOf ?? (run.undo ?? run.release)?.of ?? null };
-    recorded ??= recordCommand(open.context, { action, outcome, ...about }).catch((error: unknown) => {
+    recorded ??= recordCommand(open.context, { action, outcome, ...subject }).catch((error: unknown) => {
       watch.clear();
       terminal.err(`Not added to the audit log: ${explainFailure(error)}\n`);
     });
@@ -155,7 +161,7 @@ async function debugLog(
   if (level !== 'debug' && level !== 'trace') return undefined;
   const [{ secretRedactor }, { logRunEvents }, { logStoreTraffic, workerLogger }] = await Promise.all([
     import('../text/masked.ts'),
-    import('../queue/worker-settings.ts'),
+    import('../queue/start-worker.ts'),
     import('./worker/worker-logger.ts'),
   ]);
   const secrets = secretRedactor();

@@ -1,6 +1,7 @@
 import { BlockList, isIP } from 'node:net';
 import type { FastifyPluginCallback } from 'fastify';
 import type { Workspace } from '../config/workspace.ts';
+import type { Action } from '../model/action.ts';
 import { errorCode, UsageError } from '../model/storeferry-error.ts';
 import type { knownStore } from '../onboarding/new-workspace.ts';
 import type { ClockKeeper, JobFacts } from '../report/run-facts.ts';
@@ -42,17 +43,11 @@ export interface DashboardContext {
   readonly workerHealth?: (() => Promise<string | null>) | undefined;
 }
 
-/** A command that the dashboard can start. */
-export type Action =
-  | { readonly command: 'run' | 'plan'; readonly job: string }
-  | { readonly command: 'approve' | 'retry'; readonly job: string; readonly run: string }
-  | {
-      readonly command: 'undo' | 'release';
-      readonly job: string;
-      readonly run: string;
-      /** Only the records with these keys; undefined for all. */
-      readonly only: readonly string[] | undefined;
-    };
+/** An action that begins a run, and its job, which has one at a time. */
+export type JobAction = Extract<
+  Action,
+  { readonly does: 'run' | 'plan' | 'approve' | 'retry' | 'undo' | 'release' }
+> & { readonly job: string };
 
 /** The state of an action, as soon as there is something to show. */
 export type ActionResult =
@@ -87,7 +82,7 @@ export interface DashboardActions {
    * a confirmation: repeating it begins nothing and returns its result. A job has at most one action at a time.
    * `before` is executed when the job has no other action; if it fails, nothing is begun.
    */
-  readonly begin: (action: Action, once: string, steps?: ActionSteps) => Promise<ActionResult>;
+  readonly begin: (action: JobAction, once: string, steps?: ActionSteps) => Promise<ActionResult>;
   /** Whether runs are currently queued for workers instead of running beside the dashboard. */
   readonly hasWorkers: () => Promise<boolean>;
   /** Unfinished runs that were started here or queued for the workers, by job. */
@@ -95,7 +90,7 @@ export interface DashboardActions {
   /** The state of the action of a confirmation; undefined if it is no longer remembered. */
   readonly look: (
     once: string,
-  ) => Promise<{ readonly action: Action; readonly result: ActionResult } | undefined>;
+  ) => Promise<{ readonly action: JobAction; readonly result: ActionResult } | undefined>;
 }
 
 /** Logs actions of people and errors; secrets are removed. */

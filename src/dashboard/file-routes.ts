@@ -8,15 +8,8 @@ import { STYLESHEET_URL } from '../report/html/document-sections.ts';
 import { openExport } from '../run/export/export-history.ts';
 import { audit } from './audit.ts';
 import { notFound } from './guard/page-error.ts';
-import {
-  FOR_ACTORS,
-  formFields,
-  keptRun,
-  type OfJob,
-  type OfRun,
-  type RouteParts,
-  workspaceOf,
-} from './route-parts.ts';
+import { accessTo, actionRoute } from './pages/link-button.ts';
+import { formFields, keptRun, type OfJob, type OfRun, type RouteParts, workspaceOf } from './route-parts.ts';
 
 const REPORT_FILE = 'report.html';
 
@@ -32,7 +25,7 @@ export function fileRoutes(app: FastifyInstance, { dashboard }: RouteParts): voi
 
   // Rows of the source contain personal data: only visitors who may correct them get the file.
   for (const [file, type] of Object.entries(REJECTS_FILES)) {
-    app.get<OfRun>(`/runs/:run/${file}`, FOR_ACTORS, async (request, reply) => {
+    app.get<OfRun>(`/runs/:run/${file}`, accessTo('download-rejects'), async (request, reply) => {
       const { run, content } = await fileOf(request.params.run, file);
       await audit(dashboard, request, { action: 'download-rejects', job: run.job, run: run.id });
       return reply
@@ -45,7 +38,7 @@ export function fileRoutes(app: FastifyInstance, { dashboard }: RouteParts): voi
   }
 
   // Orders and lists contain personal data.
-  app.get<OfJob>('/jobs/:job/export', FOR_ACTORS, async (request, reply) => {
+  app.get<OfJob>(actionRoute('download-export'), accessTo('download-export'), async (request, reply) => {
     const { job: name } = request.params;
     const job = workspaceOf(dashboard, name).job(name);
     if (job.kind !== 'export') throw notFound(`The job ${name} is an import: it writes no file.`);
@@ -59,7 +52,7 @@ export function fileRoutes(app: FastifyInstance, { dashboard }: RouteParts): voi
       .send(content);
   });
 
-  app.get<OfRun>('/runs/:run/report.html', async (request, reply) => {
+  app.get<OfRun>(actionRoute('download-report'), accessTo('download-report'), async (request, reply) => {
     const { run, content } = await fileOf(request.params.run, REPORT_FILE);
     const report = await text(content);
     if (formFields(request.query)['download'] !== undefined) {

@@ -1,36 +1,12 @@
 import { z } from 'zod';
+import { ACTION_NAMES, ACTIONS, type ActionName, actionOf } from './action.ts';
 
-/** The actions of people that are recorded, each with its words for people. */
-export const AUDITED_ACTIONS = {
-  'sign-in': 'signed in',
-  'sign-out': 'signed out',
-  'new-tokens': 'made new tokens',
-  'start-dashboard': 'started the dashboard',
-  run: 'started a run',
-  plan: 'made a plan',
-  approve: 'approved a plan',
-  discard: 'discarded a plan',
-  undo: 'planned to undo a run',
-  release: 'released held records',
-  retry: 'sent corrected rejects',
-  verify: 'started a verification',
-  enqueue: 'enqueued a run',
-  forget: 'forgot a contact',
-  cancel: 'cancelled a run',
-  upload: 'uploaded corrected rejects',
-  correct: 'corrected rejects in the dashboard',
-  'download-rejects': 'downloaded rejects',
-  'download-export': 'downloaded an export',
-  'download-report': 'downloaded a report',
-  'make-job': 'made a job',
-  edit: 'edited a job',
-  'replace-source': 'replaced the source file of a job',
-  'replace-table': 'replaced a crosswalk or a lookup table of a job',
-} as const;
+/** The name of an action that is recorded. */
+type AuditedName = {
+  [Name in ActionName]: (typeof ACTIONS)[Name] extends { readonly audit: string } ? Name : never;
+}[ActionName];
 
-const ACTION_NAMES = Object.keys(AUDITED_ACTIONS).filter(
-  (name): name is keyof typeof AUDITED_ACTIONS => name in AUDITED_ACTIONS,
-);
+const AUDITED_NAMES = ACTION_NAMES.filter((name): name is AuditedName => actionOf(name).audit !== undefined);
 
 /** A stored entry. */
 const auditEntrySchema = z.object({
@@ -39,7 +15,7 @@ const auditEntrySchema = z.object({
   /** A user of a machine (`deploy@shop1`), or the token of the dashboard with the address of its browser. */
   who: z.string(),
   by: z.enum(['command', 'dashboard']),
-  action: z.enum(ACTION_NAMES),
+  action: z.enum(AUDITED_NAMES),
   job: z.string().nullable(),
   /** The run that the action began, or that it is about. */
   run: z.string().nullable(),
@@ -56,7 +32,7 @@ export type AuditEntry = Readonly<z.infer<typeof auditEntrySchema>>;
 
 /** The action in words; a refused action by its name. */
 export function auditWords({ action, outcome }: AuditEntry): string {
-  return outcome === 'refused' ? `${action}: refused` : AUDITED_ACTIONS[action];
+  return outcome === 'refused' ? `${action}: refused` : ACTIONS[action].audit;
 }
 
 /** Who did what, on all machines that share the state. Entries are never changed. */
@@ -104,4 +80,17 @@ export async function findAudited(
     found.push(...fitting.slice(0, limit - found.length));
     if (entries.length === 0 || found.length >= limit) return found;
   }
+}
+
+/** What an entry says besides who, when and where; what it does not name is null. */
+export type AuditedAction = Pick<AuditEntry, 'action'> &
+  Partial<Pick<AuditEntry, 'job' | 'run' | 'of' | 'outcome'>>;
+
+/** Adds an action to the audit log; `done` unless it says otherwise. */
+export async function recordAction(
+  audit: Pick<AuditLog, 'append'>,
+  by: Pick<AuditEntry, 'at' | 'who' | 'by'>,
+  { action, job = null, run = null, of = null, outcome = 'done' }: AuditedAction,
+): Promise<void> {
+  await audit.append({ ...by, action, job, run, of, outcome });
 }

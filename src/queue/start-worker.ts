@@ -16,6 +16,8 @@ import { countOutcomes, metricsReader, type QueueCounts } from './metrics.ts';
 import { HELD_MS, type ProcessedRun, type ProcessRun, runProcessor } from './run-processor.ts';
 import type { RunningWorker, WorkerLog, WorkerSettings } from './worker-settings.ts';
 
+export { logRunEvents, type RunningWorker, type WorkerFiles, type WorkerLog } from './worker-settings.ts';
+
 /** Runs of different stores; those of one store wait for each other. */
 const RUNS_AT_ONCE = 4;
 /** How often the worker looks for ticks that are due, and for runs that other processes queued. */

@@ -1,6 +1,6 @@
 import { lastedMs, type Run, type RunStatus } from '../model/run.ts';
 import { truncate } from '../model/truncate.ts';
-import { formatDuration, PROGRAM, printable } from '../text/printable.ts';
+import { commandText, formatDuration, PROGRAM, printable } from '../text/printable.ts';
 import type { RunFacts, View } from './run-facts.ts';
 import { type RunSummary, runSummary } from './run-summary.ts';
 import { type Paragraph, plainWords, type Section, shownIn } from './section.ts';
@@ -11,7 +11,7 @@ import { heldSection } from './sections/held-section.ts';
 import { imagesSection } from './sections/images-section.ts';
 import { leadSection } from './sections/lead-section.ts';
 import { listsSection } from './sections/lists-section.ts';
-import { commandOf, nextSection, type StepFacts, stepsAfter } from './sections/next-section.ts';
+import { nextSection, type StepFacts, stepsAfter } from './sections/next-section.ts';
 import { notesSection } from './sections/notes-section.ts';
 import { pricesSection, stockSection } from './sections/prices-section.ts';
 import { recordsSection } from './sections/records-section.ts';
@@ -114,7 +114,10 @@ const SUBJECTS: Readonly<Record<DocumentHead['kind'], string>> = {
 
 /** The commands that a person may type after a run, most useful first; empty if there is nothing to do. */
 export function nextSteps(facts: StepFacts, program = PROGRAM) {
-  return stepsAfter(facts).map(({ what, action }) => ({ what, command: `${program} ${commandOf(action)}` }));
+  return stepsAfter(facts).map(({ what, action }) => ({
+    what,
+    command: `${program} ${commandText(action)}`,
+  }));
 }
 
 /** An outcome of a run for which a job may request a notification. */

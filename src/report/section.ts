@@ -1,4 +1,5 @@
-import type { Sample, TrafficSample } from '../model/run.ts';
+import type { Action } from '../model/action.ts';
+import type { TrafficSample } from '../model/run.ts';
 import { truncate } from '../model/truncate.ts';
 import { printable } from '../text/printable.ts';
 
@@ -142,21 +143,6 @@ export interface Plot extends Part {
         }[];
       };
 }
-
-/** An action that is possible after a run. A dashboard has buttons for most actions. */
-export type Action =
-  | {
-      readonly does: 'run' | 'plan';
-      readonly job: string;
-      readonly resend?: boolean;
-      readonly sample?: Sample | undefined;
-    }
-  | { readonly does: 'verify' | 'stats'; readonly job: string }
-  | { readonly does: 'undo' | 'release'; readonly run: string; readonly only?: readonly string[] | undefined }
-  | {
-      readonly does: 'approve' | 'discard' | 'retry' | 'see' | 'download' | 'interrupt';
-      readonly run: string;
-    };
 
 /** Items of one kind. */
 export interface List extends Part {

@@ -1,4 +1,5 @@
 import { isAbsolute, relative } from 'node:path';
+import { type Action, commandFor, sampleOptions } from '../model/action.ts';
 import { grouped } from '../model/decimal.ts';
 import type { Resource } from '../model/mapped-record.ts';
 import type { Run, Sample } from '../model/run.ts';
@@ -195,7 +196,16 @@ export function pathFrom(folder: string, path: string): string {
 }
 
 /** The options of a command that take this sample. */
-export function sampleFlags({ only, limit }: Sample): string {
-  const keys = only === undefined ? [] : [`--only ${shellWord(only.join(','))}`];
-  return [...keys, ...(limit === undefined ? [] : [`--limit ${limit}`])].join(' ');
+export function sampleFlags(sample: Sample): string {
+  return shellWords(sampleOptions(sample));
+}
+
+/** The command that does an action, as people type it after the program. */
+export function commandText(action: Action): string {
+  const { name, words, options } = commandFor(action);
+  return shellWords([name, ...words, ...options]);
+}
+
+function shellWords(words: readonly string[]): string {
+  return words.map((word) => shellWord(word)).join(' ');
 }

@@ -12,7 +12,7 @@ it('shows the stack of a bug of our own on standard error, and still ends with t
   const invocation = { terminal, directory: setup.workspace.dir, program: 'storeferry', interruptSignal };
   const code = await runInWorkspace(
     invocation,
-    { json: true, job: 'nightly', action: 'run' },
+    { json: true, action: 'run', about: 'nightly' },
     async ({ workspace }) => ({
       kind: 'run',
       request: await readImportRequest(workspace, 'nightly', false),

@@ -23,7 +23,7 @@ export const cancelCommand = defineCommand({
     const { context } = open;
     const running = (await findRun(context, id)) ?? (await takeOut(open, id));
     const { id: run, job } = running ?? { id, job: null };
-    await recordCommand(context, { action: 'cancel', job, run, outcome: 'done' });
+    await recordCommand(context, { action: 'cancel', job, run });
     if (running === null) {
       terminal.out(`Removed run ${id} from the queue; it had not begun.\n`);
       return 0;

@@ -14,7 +14,7 @@ import { type RunningDashboard, startDashboard } from '../../dashboard/start-das
 import { explainError, UsageError } from '../../model/storeferry-error.ts';
 import { knownStore } from '../../onboarding/new-workspace.ts';
 import { openRunQueue, type RunQueue } from '../../queue/run-queue.ts';
-import type { RunningWorker } from '../../queue/worker-settings.ts';
+import type { RunningWorker } from '../../queue/start-worker.ts';
 import { openProcessFolder } from '../../state/file-access.ts';
 import { type SecretRedactor, secretRedactor } from '../../text/masked.ts';
 import { actionRunner, type EnqueuedRun } from '../dashboard/action-runner.ts';
@@ -131,7 +131,7 @@ export const dashboardCommand = defineCommand({
     ending.defer(running.close);
     const { tokens } = running;
     const action = tokens === null ? 'start-dashboard' : 'new-tokens';
-    await recordCommand(context, { action, outcome: 'done' });
+    await recordCommand(context, { action });
 
     terminal.out(`The dashboard of ${open.workspace.dir} is at ${running.url}\n`);
     terminal.out(tokens === null ? laterStart(program) : firstStart(tokens, program));

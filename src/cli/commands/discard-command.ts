@@ -1,5 +1,6 @@
+import type { Action } from '../../model/action.ts';
 import { discardRun } from '../../run/execute-run.ts';
-import { counted } from '../../text/printable.ts';
+import { commandText, counted } from '../../text/printable.ts';
 import { defineCommand, required } from '../define-command.ts';
 import { knownRun, openContext } from '../open-context.ts';
 import { recordCommand } from '../record-command.ts';
@@ -18,14 +19,14 @@ export const discardCommand = defineCommand({
     });
     const { context } = open;
     const run = await discardRun(context, await knownRun(context, id));
-    await recordCommand(context, { action: 'discard', job: run.job, run: run.id, outcome: 'done' });
+    await recordCommand(context, { action: 'discard', job: run.job, run: run.id });
     const sent = (run.totals?.applied ?? 0) + (run.totals?.deleted ?? 0);
-    terminal.out(
-      `Discarded the plan ${run.id} of ${run.job}: ${sent === 0 ? 'nothing of it was sent' : `${counted(sent, 'record')} of it were sent before and stay`}.\n`,
-    );
-    terminal.out(
-      `To plan again: ${program} ${run.undo === undefined ? `plan ${run.job}` : `undo ${run.undo.of}`}\n`,
-    );
+    const rest =
+      sent === 0 ? 'nothing of it was sent' : `${counted(sent, 'record')} of it were sent before and stay`;
+    const again: Action =
+      run.undo === undefined ? { does: 'plan', job: run.job } : { does: 'undo', run: run.undo.of };
+    terminal.out(`Discarded the plan ${run.id} of ${run.job}: ${rest}.\n`);
+    terminal.out(`To plan again: ${program} ${commandText(again)}\n`);
     return 0;
   },
 });

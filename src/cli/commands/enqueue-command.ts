@@ -53,7 +53,7 @@ async function handOver(
   await readRequest(open.workspace, job, resend);
   await using queue = await openRunQueue(open);
   const enqueued = await queue.enqueue(job, resend);
-  await recordCommand(open.context, { action: 'enqueue', job, run: enqueued.id, outcome: 'done' });
+  await recordCommand(open.context, { action: 'enqueue', job, run: enqueued.id });
   terminal.err(
     enqueued.added
       ? `Enqueued ${job} as run ${enqueued.id}.\n`

@@ -40,7 +40,7 @@ export const forgetCommand = defineCommand({
         });
       }
       const forgotten = await forgetRecord(context, record);
-      await recordCommand(context, { action: 'forget', outcome: 'done' });
+      await recordCommand(context, { action: 'forget' });
       if (json)
         terminal.out(
           `${JSON.stringify({ key: record.key, store: record.store, ...forgotten, remains: REMAINS })}\n`,

@@ -36,7 +36,7 @@ export const planCommand = defineCommand({
   run: (invocation, { job }, { json, resend, show, ...sample }) => {
     let request: ImportRequest | undefined;
     const onPlan = show === undefined ? undefined : showing(show, invocation.terminal, () => request);
-    return runInWorkspace(invocation, { json, job, action: 'plan', onPlan }, async (open, tools) => {
+    return runInWorkspace(invocation, { json, action: 'plan', about: job, onPlan }, async (open, tools) => {
       request = { ...(await tools.readImportRequest(open.workspace, job, resend)), sample: sampleOf(sample) };
       return { kind: 'plan', request };
     });

@@ -22,7 +22,7 @@ export const retryCommand = defineCommand({
   examples: ['retry k3v9x2'],
   json: RUN_SUMMARY,
   run: (invocation, { run }, { json }) =>
-    runInWorkspace(invocation, { json, job: null, action: 'retry', named: run }, async (open, tools) => {
+    runInWorkspace(invocation, { json, action: 'retry', about: run }, async (open, tools) => {
       const rejected = await tools.knownRun(open.context, run);
       const request = await tools.readImportRequest(open.workspace, rejected.job, false);
       const personal = request.job.import === 'contacts';

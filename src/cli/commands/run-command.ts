@@ -17,7 +17,7 @@ export const runCommand = defineCommand({
   ],
   json: RUN_SUMMARY,
   run: (invocation, { job }, { json, resend, ...sample }) =>
-    runInWorkspace(invocation, { json, job, action: 'run' }, async ({ workspace }, tools) =>
+    runInWorkspace(invocation, { json, action: 'run', about: job }, async ({ workspace }, tools) =>
       tools.jobTask(await tools.readRequest(workspace, job, resend, sampleOf(sample))),
     ),
 });

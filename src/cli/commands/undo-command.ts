@@ -14,7 +14,7 @@ stays as it is.`,
   examples: ['undo k3v9x2', 'undo k3v9x2 --only red-shirt,blue-shirt', 'undo k3v9x2 --json'],
   json: RUN_SUMMARY,
   run: (invocation, { run }, { only, json }) =>
-    runInWorkspace(invocation, { json, job: null, action: 'undo', named: run }, async (open, tools) => {
+    runInWorkspace(invocation, { json, action: 'undo', about: run }, async (open, tools) => {
       const { context, workspace } = open;
       const { findLedgerOf } = await import('../../run/records/run-records.ts');
       const kept = await tools.findRun(context, run);

@@ -30,7 +30,7 @@ have another id; it cannot show an older value of a restored store, since the va
   run: (invocation, { job: name }, { sample, json }) =>
     runInWorkspace(
       invocation,
-      { json, job: name, action: 'verify', summarise: failedVerification },
+      { json, action: 'verify', about: name, summarise: failedVerification },
       async ({ workspace }) => {
         const job = workspace.job(name);
         if (job.kind !== 'import') {

@@ -17,8 +17,12 @@ import {
   urlHost,
 } from '../../dashboard/dashboard-context.ts';
 import { explainError, StateError, UsageError } from '../../model/storeferry-error.ts';
-import { startWorker } from '../../queue/start-worker.ts';
-import type { RunningWorker, WorkerFiles, WorkerLog } from '../../queue/worker-settings.ts';
+import {
+  type RunningWorker,
+  startWorker,
+  type WorkerFiles,
+  type WorkerLog,
+} from '../../queue/start-worker.ts';
 import { type SecretRedactor, secretRedactor } from '../../text/masked.ts';
 import { defineCommand, text } from '../define-command.ts';
 import { aborted } from '../interrupt-signal.ts';

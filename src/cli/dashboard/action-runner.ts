@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type {
-  Action,
   ActionResult,
   AtWork,
   DashboardActions,
   DashboardLog,
+  JobAction,
 } from '../../dashboard/dashboard-context.ts';
 import type { ChildCommand } from './child-command.ts';
 
@@ -15,7 +15,7 @@ const MAX_REMEMBERED = 1_000;
 
 export interface ActionRunnerOptions {
   /** Starts the command of an action in its own process; `onRun` is called with its run. */
-  readonly start: (action: Action, onRun: (run: string) => void) => ChildCommand;
+  readonly start: (action: JobAction, onRun: (run: string) => void) => ChildCommand;
   readonly hasWorkers: () => Promise<boolean>;
   /** Queues a run for the workers and returns a way to watch it; null if there are no workers. */
   readonly enqueue: (job: string) => Promise<EnqueuedRun | null>;
@@ -31,7 +31,7 @@ export interface EnqueuedRun {
 
 /** An action and its state. */
 interface StartedAction {
-  readonly action: Action;
+  readonly action: JobAction;
   run: string | null;
   refused: string | null;
   enqueued: EnqueuedRun | null;
@@ -82,7 +82,7 @@ export function actionRunner({
     const { action } = started;
     try {
       await before();
-      started.enqueued = action.command === 'run' ? await enqueue(action.job) : null;
+      started.enqueued = action.does === 'run' ? await enqueue(action.job) : null;
       if (started.enqueued !== null) atWork.delete(action.job);
       else if (stop.signal.aborted) throw new Error('The dashboard is stopping.');
       else await startChild(started);

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import type { Action } from '../../dashboard/dashboard-context.ts';
+import { type Action, commandFor } from '../../model/action.ts';
 import { MAIN } from '../package-version.ts';
 import { CHILD_VARIABLE, type ChildMessage } from '../parent-process.ts';
 
@@ -60,15 +60,10 @@ function isChildMessage(message: unknown): message is ChildMessage {
   );
 }
 
-/** The arguments of the command that executes an action in the workspace of a folder. */
+/** The arguments of the command that does an action in the workspace of a folder. */
 export function argumentsOf(action: Action, directory: string): string[] {
   const workspace = directory === '.' ? [] : ['-C', directory];
-  const only = 'only' in action ? (action.only ?? []) : [];
-  const keys = action.command === 'undo' ? { before: only, after: [] } : { before: [], after: only };
-  const options = ['--json', ...keys.before.flatMap((key) => ['--only', key])];
-  // Even if its name looks like an option.
-  return [
-    ...[...workspace, action.command, ...options],
-    ...['--', 'run' in action ? action.run : action.job, ...keys.after],
-  ];
+  const { name, words, options } = commandFor(action);
+  // The words come last, even if one looks like an option.
+  return [...workspace, name, '--json', ...options, '--', ...words];
 }

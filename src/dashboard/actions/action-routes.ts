@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Job } from '../../config/job/job.ts';
+import { ACTION_NAMES, ACTIONS, type ActionName } from '../../model/action.ts';
 import { type Run, SENDING_KINDS } from '../../model/run.ts';
 import { columns, foreign, html, type Markup } from '../../report/html/markup.ts';
 import { discardRun } from '../../run/execute-run.ts';
@@ -13,20 +14,17 @@ import {
 import { counted, grouped } from '../../text/printable.ts';
 import type { Viewer } from '../access/sessions.ts';
 import { audit } from '../audit.ts';
-import type { Action, DashboardContext } from '../dashboard-context.ts';
+import type { DashboardContext, JobAction } from '../dashboard-context.ts';
 import { notFound, PageError } from '../guard/page-error.ts';
 import { activityOf } from '../pages/activity.ts';
 import { historyHref } from '../pages/history-page.ts';
-import { jobHref } from '../pages/job-card.ts';
+import { accessTo, actionRoute, jobHref } from '../pages/link-button.ts';
 import { readingOf } from '../pages/moment.ts';
 import { type Page, type Pages, pageOf, pager, tableBox } from '../pages/page.ts';
 import {
-  FOR_ACTORS,
   type FormFields,
   formFields,
   keptRun,
-  type OfJob,
-  type OfRun,
   type RouteParts,
   rememberedRun,
   workspaceOf,
@@ -86,7 +84,7 @@ async function releasePage(
 <li>It is a run of its own, and can be undone.</li>
 </ul>
 ${isOne && html`<p><a href="/runs/${id}/release">All records that the run holds</a></p>`}
-${confirmationForm({ action: `/runs/${id}/release`, controls: heldTable(shown, run, isOne), buttons, back: `/runs/${id}` }, viewer)}
+${confirmationForm({ does: 'release', to: id, controls: heldTable(shown, run, isOne), buttons }, viewer)}
 ${pager(shown, (at) => `/runs/${id}/release?page=${at}`)}
 ${shown.count > 1 && html`<p class="quiet">The chosen records are those of this page.</p>`}`,
   };
@@ -130,12 +128,21 @@ function chosenRecords(fields: FormFields): readonly string[] | undefined {
   throw new PageError(400, 'No record chosen', 'Go back and tick the records to release.');
 }
 
-/** The actions: each GET shows what would be done; its POST does it and redirects to the run. */
+/** A request for the page of an action on a job or a run. */
+interface OfAction {
+  readonly Params: { readonly job?: string; readonly run?: string };
+}
+
+/** What the page of an action shows, and what its form does. `of`: the name of the job or the id of the run. */
+interface ActionHandlers {
+  readonly ask: (of: string, request: FastifyRequest) => Promise<Page | Confirmation>;
+  readonly act: (of: string, request: FastifyRequest) => Promise<JobAction | Run>;
+}
+
+/** The actions that are confirmed: each GET shows what would be done; its POST does it and redirects to the run. */
 export function actionRoutes(app: FastifyInstance, { dashboard, log }: RouteParts): void {
   const { context, actions } = dashboard;
-  const ask = (request: FastifyRequest, reply: FastifyReply, confirmation: Confirmation) =>
-    reply.sendPage(confirmationPage(confirmation, request.viewer));
-  const begin = async (request: FastifyRequest, reply: FastifyReply, action: Action) => {
+  const begin = async (request: FastifyRequest, reply: FastifyReply, action: JobAction) => {
     const once = onceOf(formFields(request.body));
     const known = await actions.look(once);
     const running = known === undefined ? (await activityOn(action.job))?.run : undefined;
@@ -145,8 +152,7 @@ export function actionRoutes(app: FastifyInstance, { dashboard, log }: RoutePart
   const runsOf = async (job: string) =>
     await Promise.all((await context.state.runs.list({ job })).map((run) => withLiveStatus(context, run)));
   const activityOn = async (job: string) => activityOf(await runsOf(job), (await actions.atWork()).get(job));
-  const runOf = async ({ params }: FastifyRequest<OfRun>) =>
-    await withLiveStatus(context, await keptRun(dashboard, params.run));
+  const runOf = async (id: string) => await withLiveStatus(context, await keptRun(dashboard, id));
   /** A run of another job that writes to the same store and resource; a run of this job waits for it. */
   const writerTo = async (job: Job): Promise<Run | undefined> => {
     if (job.kind !== 'import') return undefined;
@@ -157,111 +163,100 @@ export function actionRoutes(app: FastifyInstance, { dashboard, log }: RoutePart
     const standing = await Promise.all(writers.map((run) => withLiveStatus(context, run)));
     return standing.find(({ status }) => status === 'running');
   };
-  const jobOf = ({ params }: FastifyRequest<OfJob>) => {
-    const workspace = workspaceOf(dashboard, params.job);
-    return { workspace, job: workspace.job(params.job) };
-  };
-  const beginningOf = async (request: FastifyRequest<OfJob>): Promise<Beginning> => {
-    const { workspace, job } = jobOf(request);
-    return {
-      job,
-      store: workspace.store(job.store),
-      runs: await runsOf(job.name),
-      waitsFor: await writerTo(job),
-      byWorkers: await actions.hasWorkers(),
-      reading: readingOf(context),
-    };
-  };
-
-  const confirmUnlessRunning = async (
-    request: FastifyRequest<OfJob>,
-    reply: FastifyReply,
+  /** The handlers of an action that begins with the source of a job. */
+  const startOf = (
+    does: 'run' | 'plan',
     confirm: (beginning: Beginning) => Confirmation,
-  ) => {
-    const beginning = await beginningOf(request);
-    const { name } = beginning.job;
-    const activity = activityOf(beginning.runs, (await actions.atWork()).get(name));
-    if (activity === null) return ask(request, reply, confirm(beginning));
-    const document = runningPage(name, activity, beginning.reading);
-    return reply.sendPage(document);
+  ): ActionHandlers => ({
+    async ask(name) {
+      const workspace = workspaceOf(dashboard, name);
+      const job = workspace.job(name);
+      const beginning = {
+        job,
+        store: workspace.store(job.store),
+        runs: await runsOf(name),
+        waitsFor: await writerTo(job),
+        byWorkers: await actions.hasWorkers(),
+        reading: readingOf(context),
+      };
+      const activity = activityOf(beginning.runs, (await actions.atWork()).get(name));
+      return activity === null ? confirm(beginning) : runningPage(name, activity, beginning.reading);
+    },
+    act: async (name) => ({ does, job: workspaceOf(dashboard, name).job(name).name }),
+  });
+  const settle = async (request: FastifyRequest, action: 'discard' | 'cancel', { id, job }: Run) => {
+    log.info({ job, run: id }, ACTIONS[action].audit);
+    await audit(dashboard, request, { action, job, run: id });
   };
 
-  for (const [command, confirm] of [
-    ['run', confirmRun],
-    ['plan', confirmPlan],
-  ] as const) {
-    app.get<OfJob>(`/jobs/:job/${command}`, FOR_ACTORS, async (request, reply) =>
-      confirmUnlessRunning(request, reply, confirm),
-    );
-    app.post<OfJob>(`/jobs/:job/${command}`, async (request, reply) => {
-      const { job } = jobOf(request);
-      return await begin(request, reply, { command, job: job.name });
+  const handlers: Readonly<Partial<Record<ActionName, ActionHandlers>>> = {
+    run: startOf('run', confirmRun),
+    plan: startOf('plan', confirmPlan),
+    approve: {
+      async ask(id) {
+        const run = await runOf(id);
+        const later = await laterRun(context, run);
+        return confirmApprove(await readStoredReport(context, run), later, readingOf(context));
+      },
+      act: async (id) => ({ does: 'approve', job: (await runOf(id)).job, run: id }),
+    },
+    discard: {
+      ask: async (id) => confirmDiscard(await runOf(id), readingOf(context)),
+      async act(id, request) {
+        const run = await runOf(id);
+        // Sent twice, it has its effect once.
+        if (run.discarded === undefined) {
+          await discardRun(context, run);
+          await settle(request, 'discard', run);
+        }
+        return run;
+      },
+    },
+    undo: {
+      async ask(id, { query }) {
+        const { job } = await rememberedRun(dashboard, id);
+        return confirmUndo({ id, job }, formFields(query)['key'] ?? '');
+      },
+      async act(id, { body }) {
+        const { job } = await rememberedRun(dashboard, id);
+        const keys = keysOf(formFields(body)[KEYS_FIELD] ?? '');
+        return { does: 'undo', job, run: id, only: keys.length === 0 ? undefined : keys };
+      },
+    },
+    release: {
+      ask: async (id, { query, viewer }) =>
+        releasePage(dashboard, await runOf(id), formFields(query), viewer),
+      async act(id, { body }) {
+        const { job } = await runOf(id);
+        return { does: 'release', job, run: id, only: chosenRecords(formFields(body)) };
+      },
+    },
+    cancel: {
+      ask: async (id) => confirmInterrupt(await runOf(id), readingOf(context)),
+      async act(id, request) {
+        const run = await runOf(id);
+        if (run.status === 'running') {
+          await askToInterrupt(context, id);
+          await settle(request, 'cancel', run);
+        }
+        return run;
+      },
+    },
+  };
+
+  for (const name of ACTION_NAMES) {
+    const { ask, act } = handlers[name] ?? {};
+    if (ask === undefined || act === undefined) continue;
+    const subject = ({ job, run = '' }: OfAction['Params']) => job ?? run;
+    app.get<OfAction>(actionRoute(name), accessTo(name), async (request, reply) => {
+      const asked = await ask(subject(request.params), request);
+      return reply.sendPage('body' in asked ? asked : confirmationPage(asked, request.viewer));
+    });
+    app.post<OfAction>(actionRoute(name), accessTo(name), async (request, reply) => {
+      const done = await act(subject(request.params), request);
+      return 'does' in done ? await begin(request, reply, done) : reply.redirect(`/runs/${done.id}`, 303);
     });
   }
-
-  app.get<OfRun>('/runs/:run/approve', FOR_ACTORS, async (request, reply) => {
-    const run = await runOf(request);
-    const later = await laterRun(context, run);
-    const report = await readStoredReport(context, run);
-    return ask(request, reply, confirmApprove(report, later, readingOf(context)));
-  });
-  app.post<OfRun>('/runs/:run/approve', async (request, reply) => {
-    const { id, job } = await runOf(request);
-    return await begin(request, reply, { command: 'approve', job, run: id });
-  });
-
-  app.get<OfRun>('/runs/:run/discard', FOR_ACTORS, async (request, reply) =>
-    ask(request, reply, confirmDiscard(await runOf(request), readingOf(context))),
-  );
-  app.post<OfRun>('/runs/:run/discard', async (request, reply) => {
-    const run = await runOf(request);
-    const { id, job } = run;
-    // Sent twice, it has its effect once.
-    if (run.discarded === undefined) {
-      await discardRun(context, run);
-      log.info({ job, run: id }, 'discarded a plan');
-      await audit(dashboard, request, { action: 'discard', job, run: id });
-    }
-    return reply.redirect(`/runs/${id}`, 303);
-  });
-
-  app.get<OfRun>('/runs/:run/undo', FOR_ACTORS, async (request, reply) => {
-    const { run: id } = request.params;
-    const { job } = await rememberedRun(dashboard, id);
-    return ask(request, reply, confirmUndo({ id, job }, formFields(request.query)['key'] ?? ''));
-  });
-  app.post<OfRun>('/runs/:run/undo', async (request, reply) => {
-    const { run } = request.params;
-    const { job } = await rememberedRun(dashboard, run);
-    const keys = keysOf(formFields(request.body)[KEYS_FIELD] ?? '');
-    const only = keys.length === 0 ? undefined : keys;
-    return await begin(request, reply, { command: 'undo', job, run, only });
-  });
-
-  app.get<OfRun>('/runs/:run/release', FOR_ACTORS, async (request, reply) => {
-    const run = await runOf(request);
-    const query = formFields(request.query);
-    const document = await releasePage(dashboard, run, query, request.viewer);
-    return reply.sendPage(document);
-  });
-  app.post<OfRun>('/runs/:run/release', async (request, reply) => {
-    const { id, job } = await runOf(request);
-    const only = chosenRecords(formFields(request.body));
-    return await begin(request, reply, { command: 'release', job, run: id, only });
-  });
-
-  app.get<OfRun>('/runs/:run/interrupt', FOR_ACTORS, async (request, reply) =>
-    ask(request, reply, confirmInterrupt(await runOf(request), readingOf(context))),
-  );
-  app.post<OfRun>('/runs/:run/interrupt', async (request, reply) => {
-    const { id, job, status } = await runOf(request);
-    if (status === 'running') {
-      await askToInterrupt(context, id);
-      log.info({ job, run: id }, 'asked to interrupt');
-      await audit(dashboard, request, { action: 'cancel', job, run: id });
-    }
-    return reply.redirect(`/runs/${id}`, 303);
-  });
 
   app.get<{ Params: { once: string } }>('/starting/:once', async (request, reply) => {
     const { once } = request.params;

@@ -10,8 +10,9 @@ import { totalsWords } from '../../report/status-words.ts';
 import { counted, grouped, listed, newWord } from '../../text/printable.ts';
 import { PageError } from '../guard/page-error.ts';
 import { waitingPlan } from '../pages/activity.ts';
-import { describeMove, jobHref, placeWords } from '../pages/job-card.ts';
+import { describeMove, placeWords } from '../pages/job-card.ts';
 import { limitWords } from '../pages/job-page.ts';
+import { jobHref } from '../pages/link-button.ts';
 import { type Reading, relative } from '../pages/moment.ts';
 import { field } from '../pages/post-form.ts';
 import type { Confirmation } from './confirmation.ts';
@@ -33,9 +34,11 @@ export interface Beginning {
 export function confirmRun(beginning: Beginning): Confirmation {
   const { job, byWorkers, waitsFor } = beginning;
   return {
+    does: 'run',
+    to: job.name,
     title: `Run ${job.name}?`,
     lead: html`${describeMove(job)}.`,
-    does: [
+    effects: [
       ...(job.kind === 'import' ? importDoes(job, beginning) : exportDoes(beginning)),
       waitsFor !== undefined &&
         html`Waits until <a href="/runs/${waitsFor.id}">run ${waitsFor.id}</a> of ${waitsFor.job} has ended, which writes to the same store.`,
@@ -43,10 +46,6 @@ export function confirmRun(beginning: Beginning): Confirmation {
         ? 'A worker executes it; it continues when the dashboard stops.'
         : 'It runs on the machine of the dashboard. If the dashboard stops, the run is interrupted, and the next run continues it.',
     ],
-    label: 'Run now',
-    weight: 'primary',
-    action: `${jobHref(job.name)}/run`,
-    back: jobHref(job.name),
   };
 }
 
@@ -54,19 +53,17 @@ export function confirmRun(beginning: Beginning): Confirmation {
 export function confirmPlan({ job, store, runs, reading }: Beginning): Confirmation {
   const waiting = waitingPlan(runs);
   return {
+    does: 'plan',
+    to: job.name,
     title: `Plan ${job.name}?`,
     lead: html`Shows what a run would change in the store ${at(store)}. Nothing is sent.`,
-    does: [
+    effects: [
       job.kind === 'import' && html`Reads ${placeWords(job.source)} as it is now.`,
       'Compares each record with what the store has acknowledged.',
       'Ends with a report: what is new or changed, what is rejected and why, and whether a safety limit would stop it.',
       waiting !== undefined &&
         html`Replaces the plan <a href="/runs/${waiting.id}">${waiting.id}</a>, made ${relative(waiting.startedAt, reading)}, which has not been approved.`,
     ],
-    label: 'Plan now',
-    weight: 'primary',
-    action: `${jobHref(job.name)}/plan`,
-    back: jobHref(job.name),
   };
 }
 
@@ -144,16 +141,20 @@ export function confirmApprove(report: RunFacts, later: Run | undefined, reading
   }
   const { counts, resource } = plan;
   const resourceNoun = resource === 'products' ? 'product' : 'contact';
-  const upserts = totals.unsent;
   const parts = [
     [counts.new.records, newWord(resource)],
     [counts.changed.records, 'changed'],
     [counts.resent.records, 'sent again'],
   ] as const;
   const named = parts.filter(([figure]) => figure > 0).map(([figure, word]) => `${grouped(figure)} ${word}`);
+  const kinds = named.length > 0 && `: ${listed(named)}`;
   const before = totals.applied + totals.deleted;
+  const sentBefore = before > 0 && `; ${grouped(before)} of the plan were sent before`;
   const stopped = stoppedWave(run);
+  const isExceeded = plan.safety.some(({ exceeded }) => exceeded);
   return {
+    does: 'approve',
+    to: id,
     title: run.undo === undefined ? `Approve the plan of ${job}?` : `Approve the undo of run ${run.undo.of}?`,
     lead: html`Sends exactly <a href="/runs/${id}">this plan</a>, made ${relative(run.startedAt, reading)}. The source is not read again.`,
     warnings: [
@@ -165,8 +166,8 @@ export function confirmApprove(report: RunFacts, later: Run | undefined, reading
             html`Safety limit exceeded: ${safetyFound(verdict, run)}${verdict.allowed && `; the limit is ${verdict.allowed.text}`}.${examplesOf(verdict)}`,
         ),
     ],
-    does: [
-      html`Sends <b>${counted(upserts, 'request')}</b> to the store ${at({ name: store, baseUrl })}${named.length > 0 && `: ${listed(named)}`}${before > 0 && `; ${grouped(before)} of the plan were sent before`}.`,
+    effects: [
+      html`Sends <b>${counted(totals.unsent, 'request')}</b> to the store ${at({ name: store, baseUrl })}${kinds}${sentBefore}.`,
       waveSizes(plan.shards).length > (run.waves?.length ?? 0) + 1 &&
         'Sends it in waves, and stops again by itself after a wave whose answers exceed a limit.',
       unsentDeletes > 0
@@ -178,10 +179,10 @@ export function confirmApprove(report: RunFacts, later: Run | undefined, reading
         `Does not send ${counted(counts.rejected.records, `rejected ${resourceNoun}`)}.`,
       ...planWarnings(plan),
     ],
-    label: unsentDeletes > 0 ? `Send and delete` : 'Send this plan',
-    weight: unsentDeletes > 0 || plan.safety.some(({ exceeded }) => exceeded) ? 'danger' : 'primary',
-    action: `/runs/${id}/approve`,
-    back: `/runs/${id}`,
+    button: {
+      ...(unsentDeletes > 0 && { label: 'Send and delete' }),
+      ...((unsentDeletes > 0 || isExceeded) && { weight: 'danger' }),
+    },
   };
 }
 
@@ -196,18 +197,16 @@ export function confirmDiscard({ id, job, status, totals, startedAt }: Run, read
   }
   const sent = (totals?.applied ?? 0) + (totals?.deleted ?? 0);
   return {
+    does: 'discard',
+    to: id,
     title: `Discard the plan of ${job}?`,
     lead: html`<a href="/runs/${id}">This plan</a>, made ${relative(startedAt, reading)}, can then no longer be approved.`,
-    does: [
+    effects: [
       sent === 0
         ? 'Nothing of it was sent.'
         : `Leaves ${counted(sent, 'record')} in the store as they were sent before.`,
       'Its report and its rejects are kept.',
     ],
-    label: 'Discard the plan',
-    weight: 'danger',
-    action: `/runs/${id}/discard`,
-    back: `/runs/${id}`,
   };
 }
 
@@ -217,9 +216,11 @@ export const KEYS_FIELD = 'keys';
 /** What planning the undo of a run will do. `key`: the record that was chosen, '' for all. */
 export function confirmUndo({ id, job }: Pick<Run, 'id' | 'job'>, key: string): Confirmation {
   return {
+    does: 'undo',
+    to: id,
     title: `Undo run ${id}?`,
     lead: html`Plans to take back what <a href="/runs/${id}">run ${id}</a> of <a href="${jobHref(job)}">${job}</a> sent. Nothing is sent now: the next page shows the plan, with a button to approve it.`,
-    does: [
+    effects: [
       'Changed records get the values that they had before the run.',
       'Products that the run created are deleted; those that it deleted are created again, under new ids.',
       'Records that another run has changed since stay as they are, and the plan names them.',
@@ -231,10 +232,6 @@ export function confirmUndo({ id, job }: Pick<Run, 'id' | 'job'>, key: string): 
       html`<textarea id="${KEYS_FIELD}" name="${KEYS_FIELD}" rows="3" spellcheck="false" aria-describedby="about-keys">\n${key}</textarea>`,
       html`<span class="quiet" id="about-keys">One key per line: the url of a product, the id of a contact. Leave it empty to undo the whole run.</span>`,
     ),
-    label: 'Plan the undo',
-    weight: 'primary',
-    action: `/runs/${id}/undo`,
-    back: `/runs/${id}`,
   };
 }
 

@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto';
+import { type ActionButton, type ActionName, actionOf } from '../../model/action.ts';
 import type { Run } from '../../model/run.ts';
 import { html, type Markup, type Slot } from '../../report/html/markup.ts';
 import { counted, grouped } from '../../text/printable.ts';
 import type { Viewer } from '../access/sessions.ts';
 import { PageError } from '../guard/page-error.ts';
 import type { Activity } from '../pages/activity.ts';
-import { activityWords, jobHref } from '../pages/job-card.ts';
+import { activityWords } from '../pages/job-card.ts';
+import { actionButton, actionHref, jobHref, linkButton } from '../pages/link-button.ts';
 import { type Reading, relative } from '../pages/moment.ts';
 import type { Page } from '../pages/page.ts';
 import { postForm } from '../pages/post-form.ts';
@@ -16,36 +18,37 @@ const ONCE_FIELD = 'once';
 
 /** A question before an action. */
 export interface Confirmation {
+  readonly does: ActionName;
+  /** The job or the run that it is done to. */
+  readonly to: string;
   /** As a question. */
   readonly title: string;
   readonly lead: Slot;
   /** What the action will do, with figures if they are known; false for what does not apply. */
-  readonly does: readonly Slot[];
+  readonly effects: readonly Slot[];
   /** Warnings, shown first. */
   readonly warnings?: readonly Slot[];
-  /** The text of the button: the action. */
-  readonly label: string;
-  readonly weight: 'primary' | 'danger';
-  /** The address of the form. */
-  readonly action: string;
+  /** The button, where it is not the usual one of the action. */
+  readonly button?: Partial<ActionButton>;
   readonly fields?: Readonly<Record<string, string>>;
   /** What can be chosen, above the button. */
   readonly controls?: Slot;
-  /** The address of the cancel link. */
-  readonly back: string;
+  /** The address of the form and of the cancel link, where they are not those of the job or the run. */
+  readonly address?: string;
+  readonly back?: string;
 }
 
-const SECTIONS = ['runs', 'records'] as const;
+const SECTIONS = { job: 'jobs', run: 'runs', record: 'records' } as const;
 
 /** The page that describes the effects of an action, with the button that starts it. */
 export function confirmationPage(confirmation: Confirmation, viewer: Viewer): Page {
-  const { title, lead, does, warnings = [] } = confirmation;
+  const { does, title, lead, effects, warnings = [] } = confirmation;
   return {
     title,
-    section: SECTIONS.find((name) => confirmation.back.startsWith(`/${name}`)) ?? 'jobs',
+    section: SECTIONS[actionOf(does).to ?? 'record'],
     body: html`<p class="page-lead">${lead}</p>
 ${warnings.map((warning) => html`<p class="notice warning">${warning}</p>`)}
-<ul class="does">${does.map((what) => what !== false && html`<li>${what}</li>`)}</ul>
+<ul class="does">${effects.map((what) => what !== false && html`<li>${what}</li>`)}</ul>
 ${confirmationForm(confirmation, viewer)}`,
   };
 }
@@ -57,23 +60,28 @@ export function runningPage(job: string, activity: Activity, reading: Reading): 
     title: `${job} is under way`,
     section: 'jobs',
     body: html`<p class="page-lead">${activityWords(activity, reading)} Another run of ${job} can start once this one has ended.</p>
-<p class="actions">${run !== null && html`<a class="button primary" href="/runs/${run.id}">Watch</a> <a class="button danger" href="/runs/${run.id}/interrupt">Interrupt</a> `}<a class="button" href="${jobHref(job)}">Back to ${job}</a></p>`,
+<p class="actions">${run !== null && html`${actionButton('see', run.id, { label: 'Watch', weight: 'primary' })} ${actionButton('cancel', run.id)} `}${linkButton(jobHref(job), { label: `Back to ${job}` })}</p>`,
   };
 }
 
-type ConfirmationForm = Pick<Confirmation, 'action' | 'fields' | 'controls' | 'back'> &
-  (Pick<Confirmation, 'label' | 'weight'> | { readonly buttons: Slot });
+type ConfirmationForm = Omit<Confirmation, 'title' | 'lead' | 'effects' | 'warnings'> & {
+  /** Several buttons instead of the one of the action. */
+  readonly buttons?: Slot;
+};
 
 /** Only the form, for pages with other content. */
 export function confirmationForm(
-  { action, fields = {}, controls, back, ...way }: ConfirmationForm,
+  { does, to, fields = {}, controls, button, buttons, ...addresses }: ConfirmationForm,
   viewer: Viewer,
 ): Markup {
-  const buttons =
-    'buttons' in way
-      ? way.buttons
-      : html`<button type="submit" class="button ${way.weight}">${way.label}</button>`;
-  const body = html`${controls}<p class="actions">${buttons} <a class="button" href="${back}">Cancel</a></p>`;
+  const { to: kind, confirm } = actionOf(does);
+  const { label, weight } = { ...confirm, ...button };
+  const submit = buttons ?? html`<button type="submit" class="button ${weight}">${label}</button>`;
+  const {
+    address: action = actionHref(does, to),
+    back = kind === 'job' ? jobHref(to) : actionHref('see', to),
+  } = addresses;
+  const body = html`${controls}<p class="actions">${submit} ${linkButton(back, { label: 'Cancel' })}</p>`;
   const hidden = { [ONCE_FIELD]: randomUUID(), ...fields };
   return postForm({ action, style: 'confirm', fields: hidden, body }, viewer);
 }
@@ -107,19 +115,17 @@ export function confirmInterrupt(run: Run, reading: Reading): Confirmation {
     throw new PageError(409, 'Nothing to interrupt', `Run ${id} has ended: it is ${run.status}.`);
   }
   return {
+    does: 'cancel',
+    to: id,
     title: `Interrupt run ${id}?`,
     lead: html`The run of <a href="${jobHref(job)}">${job}</a> started ${relative(startedAt, reading)}${
       progress != null &&
       progress.step === 'apply' &&
       html`, and has applied ${counted(progress.applied, 'record')} so far${progress.total !== null && `, at ${grouped(progress.done)} of ${counted(progress.total, 'request')}`}`
     }.`,
-    does: [
+    effects: [
       'Stops new requests within about a second, waits for requests in flight, and records what the store has acknowledged.',
       AFTER_INTERRUPT[kind],
     ],
-    label: 'Interrupt the run',
-    weight: 'danger',
-    action: `/runs/${id}/interrupt`,
-    back: `/runs/${id}`,
   };
 }

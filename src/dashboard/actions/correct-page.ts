@@ -3,7 +3,7 @@ import { foreign, html, type Markup } from '../../report/html/markup.ts';
 import type { CellEdits, RejectedPage, RejectedRow } from '../../run/read-corrections.ts';
 import { counted, grouped } from '../../text/printable.ts';
 import type { Viewer } from '../access/sessions.ts';
-import { jobHref } from '../pages/job-card.ts';
+import { actionButton, actionHref, jobHref } from '../pages/link-button.ts';
 import type { Notice, Page } from '../pages/page.ts';
 import { postForm } from '../pages/post-form.ts';
 
@@ -27,10 +27,8 @@ export interface CorrectView {
 
 /** The page of a draft. */
 export function correctHref(run: string, draft: string, number = 1, allColumns = false): string {
-  const query = new URLSearchParams({ draft });
-  if (number > 1) query.set('page', String(number));
-  if (allColumns) query.set('columns', ALL_COLUMNS);
-  return `/runs/${run}/rejects?${query}`;
+  const page = number > 1 && { page: String(number) };
+  return actionHref('correct', run, { draft, ...page, ...(allColumns && { columns: ALL_COLUMNS }) });
 }
 
 /** The name of the field of a cell. */
@@ -63,10 +61,10 @@ export function correctPage(
     body: html`<p class="page-lead"><a href="/runs/${id}">Run ${id}</a> of <a href="${jobHref(job)}">${job}</a> rejected ${isCut ? `more than ${grouped(total)} rows. The first ${grouped(total)} of them can be corrected here; the file has all` : counted(total, 'row')}. Cells that a reason names are marked. You will see what was corrected before anything is sent.</p>
 ${postForm(
   {
-    action: `/runs/${id}/rejects`,
+    action: actionHref('correct', id),
     style: 'correct',
     fields: { draft, page: number, columns: allColumns ? ALL_COLUMNS : undefined },
-    body: html`<p class="actions">${button('check', 'Check the corrections', 'primary')} <a class="button" href="/runs/${id}/retry">Upload a file instead</a></p>
+    body: html`<p class="actions">${button('check', 'Check the corrections', 'primary')} ${actionButton('retry', id, { label: 'Upload a file instead' })}</p>
 <p class="quiet" role="status">${cells === 0 ? 'No cell is corrected yet.' : `${counted(cells, 'cell')} corrected so far.`}</p>
 <div class="correct-scroll" tabindex="0" role="region" aria-label="Rejected rows"><table class="correct-table">
 <caption class="unseen">Rejected rows, page ${number} of ${pages}</caption>

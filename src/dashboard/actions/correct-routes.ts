@@ -13,9 +13,9 @@ import type { RunContext } from '../../run/run-context.ts';
 import { audit } from '../audit.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import { PageError } from '../guard/page-error.ts';
+import { accessTo, actionHref, actionRoute } from '../pages/link-button.ts';
 import type { Notice } from '../pages/page.ts';
 import {
-  FOR_ACTORS,
   type FormFields,
   formFields,
   keptRun,
@@ -64,7 +64,7 @@ export async function correctRoutes(app: FastifyInstance, { dashboard, uploads }
   await app.register(async (scope) => {
     readForms(scope, FORM_LIMIT_BYTES);
 
-    scope.get<OfRun>('/runs/:run/rejects', FOR_ACTORS, async (request, reply) => {
+    scope.get<OfRun>(actionRoute('correct'), accessTo('correct'), async (request, reply) => {
       const run = await rejectedRun(dashboard, request.params.run);
       const { draft, page, columns } = formFields(request.query);
       const id = isId(draft) ? draft : randomUUID();
@@ -75,7 +75,7 @@ export async function correctRoutes(app: FastifyInstance, { dashboard, uploads }
       return reply.sendPage(correctPage(run, rows, { ...view, notice }, request.viewer));
     });
 
-    scope.post<OfRun>('/runs/:run/rejects', async (request, reply) => {
+    scope.post<OfRun>(actionRoute('correct'), async (request, reply) => {
       const run = await rejectedRun(dashboard, request.params.run);
       const folder = context.artifacts.run(run.id);
       const fields = formFields(request.body);
@@ -102,7 +102,7 @@ export async function correctRoutes(app: FastifyInstance, { dashboard, uploads }
         return reply.sendPage(correctPage(run, rows, view, request.viewer), 422);
       }
       await audit(dashboard, request, { action: 'correct', job: run.job, run: run.id });
-      return reply.redirect(`/runs/${run.id}/retry?upload=${upload.id}`, 303);
+      return reply.redirect(actionHref('retry', run.id, { upload: upload.id }), 303);
     });
   });
 }

@@ -5,11 +5,10 @@ import { findRecords } from '../../run/records/record-history.ts';
 import { audit } from '../audit.ts';
 import { notFound } from '../guard/page-error.ts';
 import { historyHref } from '../pages/history-page.ts';
+import { accessTo, FORGET_PATH } from '../pages/link-button.ts';
 import type { Page } from '../pages/page.ts';
-import { FOR_ACTORS, type FormFields, formFields, type RouteParts } from '../route-parts.ts';
+import { type FormFields, formFields, type RouteParts } from '../route-parts.ts';
 import { confirmationPage } from './confirmation.ts';
-
-const ADDRESS = '/records/forget';
 
 /** Removes what Storeferry has kept of a contact, after a confirmation. */
 export function forgetRoutes(app: FastifyInstance, { dashboard, log }: RouteParts): void {
@@ -21,29 +20,29 @@ export function forgetRoutes(app: FastifyInstance, { dashboard, log }: RoutePart
     return contact;
   };
 
-  app.get(ADDRESS, FOR_ACTORS, async (request, reply) => {
+  app.get(FORGET_PATH, accessTo('forget'), async (request, reply) => {
     const contact = await contactOf(formFields(request.query));
     const { store, key, title } = contact;
     const confirmation = {
+      does: 'forget',
+      to: key,
       title: `Forget contact ${key}?`,
       lead: html`Removes what Storeferry has kept of <b>${foreign(title ?? key)}</b>, contact <code>${foreign(key)}</code> of the store <b>${store}</b>, for a request of erasure.`,
       warnings: ['This cannot be undone.'],
-      does: [
+      effects: [
         'Removes the acknowledged values, all versions of the history, the rows of rejects files, and messages of the store about the contact.',
         'The fingerprint stays, so the next run sends the contact only if it has changed.',
         'Plans of contacts of this store that wait, and the rest of unfinished runs, are discarded, because their files have the whole source.',
         ...REMAINS.map((what) => html`Remains: ${what}.`),
       ],
-      label: 'Forget this contact',
-      weight: 'danger',
-      action: ADDRESS,
+      address: FORGET_PATH,
       fields: { store, key },
       back: historyHref(contact),
     } as const;
     return reply.sendPage(confirmationPage(confirmation, request.viewer));
   });
 
-  app.post(ADDRESS, async (request, reply) => {
+  app.post(FORGET_PATH, async (request, reply) => {
     const contact = await contactOf(formFields(request.body));
     const forgotten = await forgetRecord(context, contact);
     log.info({}, 'forgot a contact');

@@ -19,10 +19,10 @@ import { shownFile } from '../../run/report/read-stored-report.ts';
 import { counted, formatBytes, grouped } from '../../text/printable.ts';
 import type { Viewer } from '../access/sessions.ts';
 import { audit } from '../audit.ts';
-import { jobHref } from '../pages/job-card.ts';
+import { accessTo, actionHref, actionRoute, jobHref, linkButton } from '../pages/link-button.ts';
 import type { Notice, Page } from '../pages/page.ts';
 import { uploadForm } from '../pages/post-form.ts';
-import { FOR_ACTORS, formFields, type OfRun, type RouteParts, sentenceOf } from '../route-parts.ts';
+import { formFields, type OfRun, type RouteParts, sentenceOf } from '../route-parts.ts';
 import { at } from './confirm-run.ts';
 import { confirmationForm, onceOf } from './confirmation.ts';
 import { correctHref } from './correct-page.ts';
@@ -57,12 +57,12 @@ function uploadPage(
 <li>Correct them. Keep the header and the column <code>storeferry_line</code>; rows that should not be sent are deleted.</li>
 <li>Upload the file, at most ${formatBytes(UPLOAD_LIMIT_BYTES)}.</li>
 </ol>
-${uploadForm({ action: `/runs/${id}/retry/upload`, label: 'The corrected file', accept: '.csv,.txt,.tsv,text/csv', button: 'Upload and check', back: `/runs/${id}` }, viewer)}
+${uploadForm({ action: actionHref('upload', id), label: 'The corrected file', accept: '.csv,.txt,.tsv,text/csv', button: 'Upload and check', back: actionHref('see', id) }, viewer)}
 ${
   inFolder !== null &&
   html`<section><h2>Or send the file in the folder of the run</h2>
 <p><code>${location}</code> was corrected there: ${editsWords(inFolder)}.</p>
-<p><a class="button" href="/runs/${id}/retry?upload=in-folder">See what was corrected</a></p></section>`
+<p>${linkButton(actionHref('retry', id, { upload: IN_FOLDER }), { label: 'See what was corrected' })}</p></section>`
 }`,
   };
 }
@@ -104,7 +104,7 @@ ${cellsSection('Not sent', REFUSED, edits.refused, edits.refusedCells, personal)
 <li>Deletes nothing; safety limits do not apply.</li>
 <li>It is a run of its own. Correct the source too, or the next run changes the values back.</li>
 </ul>
-${confirmationForm({ action: `/runs/${id}/retry`, fields: { upload }, label: 'Send the corrected rows', weight: 'primary', back }, viewer)}`,
+${confirmationForm({ does: 'retry', to: id, fields: { upload }, back }, viewer)}`,
   };
 }
 
@@ -158,7 +158,7 @@ export function retryRoutes(app: FastifyInstance, { dashboard, uploads }: RouteP
     return uploadPage(run, location, isEdited ? inFolder : null, notice, request.viewer);
   };
 
-  app.get<OfRun>('/runs/:run/retry', FOR_ACTORS, async (request, reply) => {
+  app.get<OfRun>(actionRoute('retry'), accessTo('retry'), async (request, reply) => {
     const run = await rejectedRun(dashboard, request.params.run);
     const { upload: id } = formFields(request.query);
     if (id === undefined)
@@ -166,12 +166,13 @@ export function retryRoutes(app: FastifyInstance, { dashboard, uploads }: RouteP
     const upload = uploads.find(id, run.id);
     if (upload === undefined && id !== IN_FOLDER) return reply.sendPage(await askForFile(request, run, GONE));
     const edits = await editsOf(run, upload);
-    const back = upload?.draft === undefined ? `/runs/${run.id}/retry` : correctHref(run.id, upload.draft);
+    const back =
+      upload?.draft === undefined ? actionHref('retry', run.id) : correctHref(run.id, upload.draft);
     const notice = await retriedSince(context, run);
     return reply.sendPage(confirmRetryPage(run, { upload: id, back, notice }, edits, request.viewer));
   });
 
-  app.post<OfRun>('/runs/:run/retry/upload', { config: { streamed: true } }, async (request, reply) => {
+  app.post<OfRun>(actionRoute('upload'), { config: { streamed: true } }, async (request, reply) => {
     const run = await rejectedRun(dashboard, request.params.run);
     const hint = `Put a larger one into the folder of the run, and type: storeferry retry ${run.id}`;
     const limits = { run: run.id, hint };
@@ -184,10 +185,10 @@ export function retryRoutes(app: FastifyInstance, { dashboard, uploads }: RouteP
       return reply.sendPage(await askForFile(request, run, notice), 422);
     }
     await audit(dashboard, request, { action: 'upload', job: run.job, run: run.id });
-    return reply.redirect(`/runs/${run.id}/retry?upload=${upload.id}`, 303);
+    return reply.redirect(actionHref('retry', run.id, { upload: upload.id }), 303);
   });
 
-  app.post<OfRun>('/runs/:run/retry', async (request, reply) => {
+  app.post<OfRun>(actionRoute('retry'), async (request, reply) => {
     const fields = formFields(request.body);
     const once = onceOf(fields);
     const { run: id } = request.params;
@@ -196,17 +197,14 @@ export function retryRoutes(app: FastifyInstance, { dashboard, uploads }: RouteP
     const run = await rejectedRun(dashboard, id);
     const upload = uploads.find(fields['upload'], id);
     if (upload === undefined && fields['upload'] !== IN_FOLDER) {
-      return reply.redirect(
-        `/runs/${id}/retry?upload=${encodeURIComponent(fields['upload'] ?? 'none')}`,
-        303,
-      );
+      return reply.redirect(actionHref('retry', id, { upload: fields['upload'] ?? 'none' }), 303);
     }
     const replace = async (): Promise<void> => {
       if (upload === undefined) return;
       await replaceRejects(context, run, { typed: upload.draft !== undefined, read: upload.read });
       await uploads.drop(upload);
     };
-    const action = { command: 'retry', job: run.job, run: id } as const;
+    const action = { does: 'retry', job: run.job, run: id } as const;
     return await beginAction(dashboard, request, reply, { action, once, before: replace });
   });
 }

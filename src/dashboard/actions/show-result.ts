@@ -1,8 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { html, type Markup } from '../../report/html/markup.ts';
 import { audit } from '../audit.ts';
-import type { Action, ActionResult, DashboardContext } from '../dashboard-context.ts';
-import { jobHref } from '../pages/job-card.ts';
+import type { ActionResult, DashboardContext, JobAction } from '../dashboard-context.ts';
+import { jobHref } from '../pages/link-button.ts';
 
 const LOOK_AGAIN_S = 2;
 
@@ -20,7 +20,7 @@ export async function beginAction(
       const run = 'run' in settled ? settled.run : null;
       const isRefused = settled.kind === 'refused' || settled.kind === 'busy';
       await audit(dashboard, request, {
-        action: action.command,
+        action: action.does,
         job: action.job,
         outcome: isRefused ? 'refused' : 'done',
         run: isRefused ? named : (run ?? named),
@@ -32,7 +32,7 @@ export async function beginAction(
 }
 
 interface Begun {
-  readonly action: Action;
+  readonly action: JobAction;
   /** Identifies the confirmation. */
   readonly once: string;
   readonly before?: () => Promise<void>;
@@ -41,7 +41,11 @@ interface Begun {
 /** Redirects to the run of an action, or explains why there is none or none yet. */
 export function showResult(
   reply: FastifyReply,
-  { action, result, once }: { readonly action: Action; readonly result: ActionResult; readonly once: string },
+  {
+    action,
+    result,
+    once,
+  }: { readonly action: JobAction; readonly result: ActionResult; readonly once: string },
   { redact }: Pick<DashboardContext, 'redact'>,
 ): FastifyReply {
   const show = (status: number, title: string, body: Markup) =>
@@ -70,7 +74,7 @@ export function showResult(
     case 'refused':
       return show(
         409,
-        `Not started: ${action.command} ${action.job}`,
+        `Not started: ${action.does} ${action.job}`,
         html`<p>Nothing was sent. The command printed:</p><pre>${redact(result.message)}</pre>${toJob}`,
       );
     default:

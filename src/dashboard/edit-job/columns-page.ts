@@ -6,7 +6,8 @@ import { foreign, html, type Markup } from '../../report/html/markup.ts';
 import { counted, listed, printable } from '../../text/printable.ts';
 import type { Viewer } from '../access/sessions.ts';
 import { fieldSelect, previewPart } from '../new-job/draft-page.ts';
-import { jobHref, placeWords } from '../pages/job-card.ts';
+import { placeWords } from '../pages/job-card.ts';
+import { jobHref } from '../pages/link-button.ts';
 import type { Notice, Page } from '../pages/page.ts';
 import { type Choice, postForm } from '../pages/post-form.ts';
 import {

@@ -26,7 +26,7 @@ import { audit } from '../audit.ts';
 import { notFound } from '../guard/page-error.ts';
 import { FETCH_WITHIN_MS } from '../new-job/draft.ts';
 import { readingOf } from '../new-job/upload-targets.ts';
-import { jobHref } from '../pages/job-card.ts';
+import { jobHref } from '../pages/link-button.ts';
 import {
   FOR_ACTORS,
   type FormFields,

@@ -12,7 +12,7 @@ import type { Workspace } from '../../config/workspace.ts';
 import { placeInWorkspace } from '../../onboarding/preview-source.ts';
 import { secretRedactor } from '../../text/masked.ts';
 import { audit } from '../audit.ts';
-import { jobHref } from '../pages/job-card.ts';
+import { jobHref } from '../pages/link-button.ts';
 import { serverTimezone } from '../pages/moment.ts';
 import { FOR_ACTORS, formFields, type OfJob, type RouteParts, workspaceOf } from '../route-parts.ts';
 import { type EditValues, editsOf, pathsOf, shownBefore, valuesOf, withTypedValues } from './edit-form.ts';

@@ -13,7 +13,7 @@ import { beginAction } from '../actions/show-result.ts';
 import { receiveUpload, UPLOAD_LIMIT_BYTES, withoutFolder } from '../actions/uploads.ts';
 import { audit } from '../audit.ts';
 import { notFound } from '../guard/page-error.ts';
-import { jobHref } from '../pages/job-card.ts';
+import { jobHref } from '../pages/link-button.ts';
 import type { Page } from '../pages/page.ts';
 import { uploadForm } from '../pages/post-form.ts';
 import { FOR_ACTORS, formFields, type OfJob, type RouteParts, sentenceOf } from '../route-parts.ts';
@@ -113,7 +113,7 @@ export function newJobRoutes(app: FastifyInstance, { dashboard, uploads, log }: 
     await audit(dashboard, request, { action: 'make-job', job: job.name });
     await drafts.drop(draft);
     if (leftToDo(workspace).length > 0) return reply.redirect(jobHref(job.name), 303);
-    const action = { command: 'plan', job: job.name } as const;
+    const action = { does: 'plan', job: job.name } as const;
     return await beginAction(dashboard, request, reply, { action, once: draft.id });
   });
 }

@@ -1,9 +1,10 @@
-import { AUDITED_ACTIONS, type AuditEntry, auditWords, findAudited } from '../../model/audit-entry.ts';
+import { ACTIONS, type ActionName, actionOf } from '../../model/action.ts';
+import { type AuditEntry, auditWords, findAudited } from '../../model/audit-entry.ts';
 import { columns, foreign, html, type Markup } from '../../report/html/markup.ts';
 import { counted } from '../../text/printable.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import type { FormFields } from '../route-parts.ts';
-import { jobHref } from './job-card.ts';
+import { jobHref } from './link-button.ts';
 import { moment, type Reading, readingOf } from './moment.ts';
 import { BY_TIME, emptyBox, type Page, pageOf, pager, tableBox } from './page.ts';
 
@@ -62,16 +63,19 @@ export async function runActions(
   reading: Reading,
 ): Promise<Markup | false> {
   const entries = (await findAudited(context.state.audit, { run, limit: MAX_ENTRIES_PER_RUN }))
-    .filter(({ action, outcome }) => outcome === 'done' && BEGINS.has(action))
+    .filter(({ action, outcome }) => outcome === 'done' && isOfRun(action))
     .toReversed();
   if (entries.length === 0) return false;
   return html`<p class="quiet">${entries.map(
     (entry) =>
-      html`${foreign(entry.who)} ${AUDITED_ACTIONS[entry.action]}${entry.of === run && html` (${runLink(entry.run)})`}, ${moment(entry.at, reading)}. `,
+      html`${foreign(entry.who)} ${ACTIONS[entry.action].audit}${entry.of === run && html` (${runLink(entry.run)})`}, ${moment(entry.at, reading)}. `,
   )}<a href="/audit">Audit log</a></p>`;
 }
 
 const MAX_ENTRIES_PER_RUN = 50;
-const BEGINS: ReadonlySet<string> = new Set(
-  'run plan approve retry verify enqueue cancel undo release'.split(' '),
-);
+
+/** Whether an action begins a run or decides about it; downloads and corrections do not. */
+function isOfRun(name: ActionName): boolean {
+  const { to, command } = actionOf(name);
+  return to !== undefined && command === name;
+}

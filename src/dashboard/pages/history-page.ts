@@ -1,3 +1,4 @@
+import { ACTIONS } from '../../model/action.ts';
 import { member, objectsIn } from '../../model/json-object.ts';
 import { sectionMarkup } from '../../report/html/document-sections.ts';
 import { columns, dataTable, foreign, html, type Markup, section } from '../../report/html/markup.ts';
@@ -15,7 +16,7 @@ import type { Viewer } from '../access/sessions.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import { notFound } from '../guard/page-error.ts';
 import type { FormFields } from '../route-parts.ts';
-import { jobHref } from './job-card.ts';
+import { actionButton, FORGET_PATH, jobHref, linkButton } from './link-button.ts';
 import { momentAndDistance, type Reading, readingOf } from './moment.ts';
 import { emptyBox, type Page, tableBox } from './page.ts';
 import { filterForm } from './post-form.ts';
@@ -154,7 +155,7 @@ ${dataTable({
     foreign(valueText(now), VALUE_SHOWN),
   ]),
 })}
-${viewer.canAct && html`<p class="actions"><a class="button primary" href="/runs/${run}/release?${String(new URLSearchParams({ key }))}">Release</a></p>`}`,
+${viewer.canAct && html`<p class="actions">${actionButton('release', run, { label: 'Release', query: { key } })}</p>`}`,
   );
 }
 
@@ -167,10 +168,10 @@ function actionButtons(
   const undo =
     newest !== undefined &&
     newest.kind !== 'absent' &&
-    html`<a class="button" href="/runs/${newest.run}/undo?${String(new URLSearchParams({ key }))}">Undo the last change</a>`;
+    actionButton('undo', newest.run, { label: 'Undo the last change', query: { key } });
   const forget =
     target.resource === 'contacts' &&
-    html`<a class="button danger" href="/records/forget?${String(new URLSearchParams({ store, key }))}">Forget this contact</a>`;
+    linkButton(`${FORGET_PATH}?${new URLSearchParams({ store, key })}`, ACTIONS.forget.confirm);
   return viewer.canAct && html`<p class="actions">${undo} ${forget}</p>`;
 }
 

@@ -8,6 +8,7 @@ import type { JobFacts } from '../../report/run-facts.ts';
 import { figuresWords, kindOf } from '../../report/status-words.ts';
 import { formatDuration } from '../../text/printable.ts';
 import type { Activity, Need } from './activity.ts';
+import { actionButton, jobHref } from './link-button.ts';
 import { momentAndDistance, type Reading, relative } from './moment.ts';
 
 /** A job with its recent runs. */
@@ -79,14 +80,12 @@ export function jobActions(
   { canAct }: CardView['viewer'],
 ): Markup {
   const { job: name } = facts;
-  const trends =
-    keepsHistory(job) &&
-    html`<a class="button" href="/lists/${encodeURIComponent(name)}">Trends${ofJob(name)}</a>`;
+  const trends = keepsHistory(job) && actionButton('stats', name, { label: 'Trends', about: name });
   const buttons = [
     ...(canAct && activity !== null ? activityButtons(activity, name) : []),
     ...(canAct && activity === null && job !== undefined ? startButtons(name, job, need) : []),
     trends,
-  ].filter((button) => button !== false);
+  ].filter((button) => button !== false && button !== null);
   return html`${buttons.length > 0 && html`<p class="actions">${buttons}</p>`}`;
 }
 
@@ -95,11 +94,6 @@ export function activityWords({ run, by }: Activity, reading: Reading): Markup {
   if (run === null) return html`${STARTING[by]}`;
   const what = WHAT[kindOf(run)];
   return html`<a href="/runs/${run.id}">${what} ${run.id}</a> is under way, started ${relative(run.startedAt, reading)} ${STARTED_BY[by]}.`;
-}
-
-/** The address of a job's page. */
-export function jobHref(name: string): string {
-  return `/jobs/${encodeURIComponent(name)}`;
 }
 
 /** A term with its description, for a `<dl class="facts">`. */
@@ -131,27 +125,23 @@ const STARTING: Readonly<Record<Activity['by'], string>> = {
   command: 'Starting.',
 };
 
-function activityButtons({ run }: Activity, name: string): Markup[] {
+function activityButtons({ run }: Activity, name: string): (Markup | null)[] {
   if (run === null) return [];
-  return [
-    html`<a class="button primary" href="/runs/${run.id}">Watch${ofJob(name)}</a>`,
-    html`<a class="button danger" href="/runs/${run.id}/interrupt">Interrupt${ofJob(name)}</a>`,
-  ];
+  const watch = { label: 'Watch', weight: 'primary', about: name } as const;
+  return [actionButton('see', run.id, watch), actionButton('cancel', run.id, { about: name })];
 }
 
-function startButtons(name: string, job: Job, need: Need | null): (Markup | false)[] {
+function startButtons(name: string, job: Job, need: Need | null): (Markup | null)[] {
   const look = need?.look ?? null;
+  const plan = job.kind === 'import' ? [actionButton('plan', name, { about: name })] : [];
+  const about = name;
+  if (look === null) return [actionButton('run', name, { weight: 'primary', about }), ...plan];
+  const label = `See the ${look.undo !== undefined ? 'undo' : look.kind === 'plan' ? 'plan' : 'last run'}`;
   return [
-    look !== null &&
-      html`<a class="button primary" href="/runs/${look.id}">See the ${look.undo !== undefined ? 'undo' : look.kind === 'plan' ? 'plan' : 'last run'}${ofJob(name)}</a>`,
-    html`<a class="button${look === null && ' primary'}" href="${jobHref(name)}/run">Run${ofJob(name)}</a>`,
-    job.kind === 'import' && html`<a class="button" href="${jobHref(name)}/plan">Plan${ofJob(name)}</a>`,
+    actionButton('see', look.id, { label, weight: 'primary', about }),
+    actionButton('run', name, { about }),
+    ...plan,
   ];
-}
-
-/** Several buttons of a page have the same text, so screen readers get the name of the job, too. */
-function ofJob(name: string): Markup {
-  return html`<span class="unseen"> ${name}</span>`;
 }
 
 function nextWords({ schedule, next }: JobFacts, reading: Reading): Slot {

@@ -14,11 +14,11 @@ import {
   fact,
   type JobCardFacts,
   jobActions,
-  jobHref,
   placeWords,
   scheduleFacts,
 } from './job-card.ts';
 import { clockNote } from './jobs-page.ts';
+import { jobHref } from './link-button.ts';
 import { type Page, problemList } from './page.ts';
 import { runsTable } from './runs-page.ts';
 

@@ -12,7 +12,8 @@ import { exportHistory } from '../../run/export/export-history.ts';
 import { counted } from '../../text/printable.ts';
 import type { Viewer } from '../access/sessions.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
-import { describeMove, jobHref, keepsHistory } from './job-card.ts';
+import { describeMove, keepsHistory } from './job-card.ts';
+import { jobHref } from './link-button.ts';
 import { moment, type Reading, relative, serverTimezone } from './moment.ts';
 import { emptyBox, type Page, type Pages, pageOf, pager } from './page.ts';
 

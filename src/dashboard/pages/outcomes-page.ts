@@ -5,6 +5,7 @@ import type { DashboardContext } from '../dashboard-context.ts';
 import { notFound } from '../guard/page-error.ts';
 import { type FormFields, rememberedRun } from '../route-parts.ts';
 import { historyHref } from './history-page.ts';
+import { actionButton, actionHref } from './link-button.ts';
 import { emptyBox, type Page, pageOf, pager, tableBox } from './page.ts';
 import { filterForm, select } from './post-form.ts';
 import { refusePersonalData } from './record-page.ts';
@@ -39,9 +40,9 @@ export async function outcomesPage(
     title: `Records of run ${id}`,
     section: 'runs',
     heading: html`Records of run ${id}`,
-    body: html`<p class="page-lead">${run === undefined ? html`Run ${id}, of which the history is kept${viewer.canAct && html` (<a href="/runs/${id}/undo">undo it</a>)`}` : html`<a href="/runs/${id}">Run ${id}</a> of ${run.job}`}. Unchanged records are not listed.</p>
+    body: html`<p class="page-lead">${run === undefined ? html`Run ${id}, of which the history is kept${viewer.canAct && html` (<a href="${actionHref('undo', id)}">undo it</a>)`}` : html`<a href="/runs/${id}">Run ${id}</a> of ${run.job}`}. Unchanged records are not listed.</p>
 ${filterForm(`/runs/${id}/outcomes`, [{ name: 'outcome', label: 'Outcome', control: select('outcome', CHOICES, outcome ?? '') }])}
-${outcome === 'held' && records.length > 0 && viewer.canAct && html`<p class="actions"><a class="button primary" href="/runs/${id}/release">Release held records</a></p>`}
+${outcome === 'held' && records.length > 0 && viewer.canAct && html`<p class="actions">${actionButton('release', id)}</p>`}
 ${
   records.length === 0
     ? emptyBox(

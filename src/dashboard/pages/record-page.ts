@@ -17,7 +17,7 @@ import type { Viewer } from '../access/sessions.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import { notFound, PageError } from '../guard/page-error.ts';
 import { keptRun, limitConcurrentReads } from '../route-parts.ts';
-import { jobHref } from './job-card.ts';
+import { jobHref } from './link-button.ts';
 import { emptyBox, type Page } from './page.ts';
 import { filterForm } from './post-form.ts';
 

@@ -14,9 +14,10 @@ import {
 } from '../route-parts.ts';
 import { auditPage } from './audit-page.ts';
 import { historyPage } from './history-page.ts';
-import { jobHref, keepsHistory } from './job-card.ts';
+import { keepsHistory } from './job-card.ts';
 import { jobPage } from './job-page.ts';
 import { jobsPage } from './jobs-page.ts';
+import { jobHref } from './link-button.ts';
 import { historyJobs, listPage, listsPage } from './lists-page.ts';
 import { outcomesPage } from './outcomes-page.ts';
 import { emptyBox, type Page } from './page.ts';

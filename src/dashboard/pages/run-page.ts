@@ -1,3 +1,4 @@
+import { subjectOf } from '../../model/action.ts';
 import type { Run, RunStep } from '../../model/run.ts';
 import { REJECTS_WORKBOOK, UNMATCHED_FILE } from '../../rejects/rejects-file.ts';
 import { type ButtonOf, documentSections } from '../../report/html/document-sections.ts';
@@ -17,7 +18,7 @@ import type { Viewer } from '../access/sessions.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import { keptRun } from '../route-parts.ts';
 import { runActions } from './audit-page.ts';
-import { jobHref } from './job-card.ts';
+import { actionButton, jobHref } from './link-button.ts';
 import { momentAndDistance, type Reading, readingOf, relative } from './moment.ts';
 import type { Page } from './page.ts';
 import { maySeeRecords } from './record-page.ts';
@@ -52,51 +53,20 @@ ${documentSections(runDocument(facts, view), buttons ? buttonOf(run) : undefined
 
 /** The buttons after a run, each with a confirmation; none for actions that only a command can do. */
 function buttonOf({ status }: Run): ButtonOf {
-  const button = (label: string, href: string, weight = '') =>
-    html`<a class="button ${weight}" href="${href}">${label}</a>`;
   return (action) => {
-    switch (action.does) {
-      case 'run':
-        return onlyTyped(action) ? null : button('Run', `${jobHref(action.job)}/run`);
-      case 'plan':
-        return onlyTyped(action) ? null : button('Plan', `${jobHref(action.job)}/plan`);
-      case 'verify':
-        return null;
-      case 'undo':
-        return button('Undo', `/runs/${action.run}/undo${action.only ? keysQuery(action.only) : ''}`);
-      case 'release':
-        return button('Release held records', `/runs/${action.run}/release`, 'primary');
-      case 'stats':
-        return button('See the trends', `/lists/${encodeURIComponent(action.job)}`);
-      case 'approve':
-        return button('Approve', `/runs/${action.run}/approve`, status === 'stopped' ? 'danger' : 'primary');
-      case 'discard':
-        return button('Discard', `/runs/${action.run}/discard`);
-      case 'retry':
-        return html`<span class="choices">${button('Correct the rows here', `/runs/${action.run}/rejects`, 'primary')} ${button('Upload the corrected file', `/runs/${action.run}/retry`)}</span>`;
-      case 'see':
-        return button(`See run ${action.run}`, `/runs/${action.run}`);
-      case 'download':
-        return button('Download the rejects', `/runs/${action.run}/rejects.csv`);
-      case 'interrupt':
-        return button('Interrupt', `/runs/${action.run}/interrupt`, 'danger');
-      default:
-        return action satisfies never;
-    }
+    const { does } = action;
+    // A button runs the whole job, and only what changed.
+    if ((does === 'run' || does === 'plan') && (action.resend === true || action.sample !== undefined))
+      return null;
+    if (does === 'undo')
+      return actionButton('undo', action.run, { query: action.only && { key: action.only.join('\n') } });
+    if (does === 'approve')
+      return actionButton('approve', action.run, status === 'stopped' ? { weight: 'danger' } : {});
+    if (does === 'see') return actionButton('see', action.run, { label: `See run ${action.run}` });
+    if (does === 'retry')
+      return html`<span class="choices">${actionButton('correct', action.run)} ${actionButton('retry', action.run)}</span>`;
+    return actionButton(does, subjectOf(action));
   };
-}
-
-/** The chosen records of an undo, one per line. */
-function keysQuery(only: readonly string[]): string {
-  return `?${new URLSearchParams({ key: only.join('\n') })}`;
-}
-
-/** A button runs the whole job, and only what changed. */
-function onlyTyped({
-  resend = false,
-  sample,
-}: Extract<Parameters<ButtonOf>[0], { does: 'run' | 'plan' }>): boolean {
-  return resend || sample !== undefined;
 }
 
 const KINDS: Readonly<Record<Run['kind'], string>> = {

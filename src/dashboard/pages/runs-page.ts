@@ -6,7 +6,7 @@ import { counted, formatDuration } from '../../text/printable.ts';
 import type { Viewer } from '../access/sessions.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import { failureReasonOf, settledRuns } from './activity.ts';
-import { jobHref } from './job-card.ts';
+import { jobHref } from './link-button.ts';
 import { moment, type Reading, readingOf, relative } from './moment.ts';
 import { BY_TIME, emptyBox, type Page, type Pages, pageOf, pager, tableBox } from './page.ts';
 import { type Choice, filterForm, select } from './post-form.ts';

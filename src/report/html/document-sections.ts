@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import type { Action } from '../../model/action.ts';
 import {
   formatDuration,
   formatMoment,
@@ -12,7 +13,6 @@ import { trafficPlots } from '../plots/traffic-plots.ts';
 import { trendPlot } from '../plots/trend-plot.ts';
 import type { RunDocument } from '../run-document.ts';
 import {
-  type Action,
   type Block,
   type Drawing,
   type List,

@@ -1,10 +1,11 @@
+import type { Action } from '../../model/action.ts';
 import type { Plan } from '../../model/plan.ts';
 import { isUnmatched, KEY_NOT_REJECTED } from '../../model/reason.ts';
 import { type Exported, forgotten, type Run } from '../../model/run.ts';
 import { stoppedWave } from '../../model/wave-limits.ts';
-import { counted, formatDuration, grouped, sampleFlags, shellWord } from '../../text/printable.ts';
+import { commandText, counted, formatDuration, grouped } from '../../text/printable.ts';
 import { isOnlyPlanned, type Pace, type RunFacts, type View } from '../run-facts.ts';
-import { type Action, type Block, paragraph, type Section } from '../section.ts';
+import { type Block, paragraph, type Section } from '../section.ts';
 import { namesRejects, rejectsFiles } from './rejected-section.ts';
 
 /** The possible next steps with their commands; null if there are none. */
@@ -17,7 +18,7 @@ export function nextSection(facts: RunFacts, view: View): Section | null {
     ...(plan !== null && isOnlyPlanned(facts) ? requestsToSend(plan, view.pace ?? null) : []),
     ...(namesRejects(run) ? rejectsFiles(facts) : []),
     ...steps.map(({ what, action }): Block => {
-      return { kind: 'command', what, action, command: `${view.program} ${commandOf(action)}` };
+      return { kind: 'command', what, action, command: `${view.program} ${commandText(action)}` };
     }),
   ];
   const hint = 'Type commands in a terminal where Storeferry is installed.';
@@ -69,7 +70,7 @@ export function stepsAfter(
     : [];
   const correct = 'To correct the rejected rows in a spreadsheet; each row has its reason:';
   const download: Step[] =
-    buttons && rejectsFile != null ? [{ what: correct, action: { does: 'download', run: id } }] : [];
+    buttons && rejectsFile != null ? [{ what: correct, action: { does: 'download-rejects', run: id } }] : [];
   const see = (what: string): Step[] =>
     later === undefined ? [] : [{ what, action: { does: 'see', run: later } }];
   const overtaken = see('This plan can no longer be approved, because a later run has begun:');
@@ -162,7 +163,7 @@ export function stepsAfter(
       return [{ what: againText(run), action: again }, ...download];
     case 'running':
       return buttons
-        ? [{ what: interruptText(run), action: { does: 'interrupt', run: id } }]
+        ? [{ what: interruptText(run), action: { does: 'cancel', run: id } }]
         : [
             { what: 'To see its progress:', action: { does: 'see', run: id } },
             { what: 'If its process has died, to continue:', action: again },
@@ -281,31 +282,4 @@ function againAction({ kind, job, retryOf, resend, sample, undo, release }: Run)
   if (kind === 'verify') return { does: 'verify', job };
   // With its options: otherwise another run would begin, which sends less, instead of continuing this one.
   return kind === 'plan' || kind === 'run' ? { does: kind, job, resend, sample } : { does: 'run', job };
-}
-
-/** The command of an action, without the program. */
-export function commandOf(action: Action): string {
-  switch (action.does) {
-    case 'run':
-    case 'plan':
-      return `${action.does} ${action.job}${action.resend === true ? ' --resend' : ''}${action.sample === undefined ? '' : ` ${sampleFlags(action.sample)}`}`;
-    case 'verify':
-    case 'stats':
-      return `${action.does} ${action.job}`;
-    case 'undo':
-      return `undo ${action.run}${action.only === undefined ? '' : ` ${sampleFlags({ only: action.only })}`}`;
-    case 'release':
-      return ['release', action.run, ...(action.only ?? []).map((key) => shellWord(key))].join(' ');
-    case 'approve':
-    case 'discard':
-    case 'retry':
-      return `${action.does} ${action.run}`;
-    case 'see':
-    case 'download':
-      return `runs ${action.run}`;
-    case 'interrupt':
-      return `cancel ${action.run}`;
-    default:
-      return action satisfies never;
-  }
 }

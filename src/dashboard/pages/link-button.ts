@@ -1,0 +1,65 @@
+import { type ActionButton, type ActionName, actionOf } from '../../model/action.ts';
+import { html, type Markup } from '../../report/html/markup.ts';
+
+/** The path of the page that forgets a contact: a query names it. */
+export const FORGET_PATH = '/records/forget';
+
+/** The address of a job's page. */
+export function jobHref(name: string): string {
+  return `/jobs/${encodeURIComponent(name)}`;
+}
+
+/** The address of the plots of a job that collects list statistics. */
+export function listsHref(job: string): string {
+  return `/lists/${encodeURIComponent(job)}`;
+}
+
+/** The address of the page of an action on a job or a run. */
+export function actionHref(
+  name: ActionName,
+  of: string,
+  query: Readonly<Record<string, string>> = {},
+): string {
+  if (name === 'stats') return listsHref(of);
+  const parameters = new URLSearchParams(query);
+  return `${pathOf(name, encodeURIComponent(of))}${parameters.size === 0 ? '' : `?${parameters}`}`;
+}
+
+/** The route of the page of an action: `/runs/:run/approve`. */
+export function actionRoute(name: ActionName): string {
+  return pathOf(name, `:${actionOf(name).to}`);
+}
+
+function pathOf(name: ActionName, of: string): string {
+  const { to, page = name } = actionOf(name);
+  return `/${to}s/${of}${page === '' ? '' : `/${page}`}`;
+}
+
+/** Who may open the page of an action, for the guard of requests. */
+export function accessTo(name: ActionName) {
+  return { config: { who: actionOf(name).who ?? 'actors' } } as const;
+}
+
+/** How the button of an action differs from the usual one. */
+interface ButtonOptions extends Partial<ActionButton> {
+  readonly query?: Readonly<Record<string, string>> | undefined;
+  /** What screen readers hear after the label, where a page has several alike. */
+  readonly about?: string;
+}
+
+/** The button that leads to the page of an action; null if the dashboard has none. */
+export function actionButton(
+  name: ActionName,
+  of: string,
+  { query, about, ...different }: ButtonOptions = {},
+): Markup | null {
+  const { button } = actionOf(name);
+  return button === undefined
+    ? null
+    : linkButton(actionHref(name, of, query), { ...button, ...different }, about);
+}
+
+/** A link that looks like a button. */
+export function linkButton(href: string, { label, weight }: ActionButton, about?: string): Markup {
+  return html`<a class="button${weight !== undefined && ` ${weight}`}" href="${href}">${label}${about !== undefined && html`<span class="unseen"> ${about}</span>`}</a>`;
+}

@@ -1,0 +1,184 @@
+import type { Sample } from './run.ts';
+
+/** What is known about something that a person can do, whoever offers, carries out or records it. */
+interface ActionDefinition {
+  /** What it is done to; absent: the workspace, or what its own page names. */
+  readonly to?: 'job' | 'run';
+  /** The name of its command; absent: only the dashboard does it. */
+  readonly command?: string;
+  /** Who may do it in the dashboard; absent: visitors with full access. */
+  readonly who?: 'anyone' | 'viewers';
+  /** The last part of the address of its page, `/runs/RUN/PAGE`; absent: its name. */
+  readonly page?: string;
+  /** The button that leads to its page; absent: the dashboard shows the command. */
+  readonly button?: ActionButton;
+  /** The button of its page that confirms it; absent: the page has buttons of its own, or none. */
+  readonly confirm?: ActionButton;
+  /** What somebody did, for the audit log; absent: it is not recorded. */
+  readonly audit?: string;
+}
+
+/** The text of a button, and how it is emphasised. */
+export interface ActionButton {
+  readonly label: string;
+  readonly weight?: 'primary' | 'danger';
+}
+
+/**
+ * What people do with jobs and runs, and what else the audit log records. Next steps, commands, buttons, pages,
+ * permissions, confirmations and the audit log derive from this. Stored entries have the names: they never change.
+ */
+export const ACTIONS = {
+  'sign-in': { who: 'anyone', audit: 'signed in' },
+  'sign-out': { who: 'viewers', audit: 'signed out' },
+  'new-tokens': { command: 'dashboard', audit: 'made new tokens' },
+  'start-dashboard': { command: 'dashboard', audit: 'started the dashboard' },
+  run: {
+    to: 'job',
+    command: 'run',
+    button: { label: 'Run' },
+    confirm: { label: 'Run now', weight: 'primary' },
+    audit: 'started a run',
+  },
+  plan: {
+    to: 'job',
+    command: 'plan',
+    button: { label: 'Plan' },
+    confirm: { label: 'Plan now', weight: 'primary' },
+    audit: 'made a plan',
+  },
+  approve: {
+    to: 'run',
+    command: 'approve',
+    button: { label: 'Approve', weight: 'primary' },
+    confirm: { label: 'Send this plan', weight: 'primary' },
+    audit: 'approved a plan',
+  },
+  discard: {
+    to: 'run',
+    command: 'discard',
+    button: { label: 'Discard' },
+    confirm: { label: 'Discard the plan', weight: 'danger' },
+    audit: 'discarded a plan',
+  },
+  undo: {
+    to: 'run',
+    command: 'undo',
+    button: { label: 'Undo' },
+    confirm: { label: 'Plan the undo', weight: 'primary' },
+    audit: 'planned to undo a run',
+  },
+  release: {
+    to: 'run',
+    command: 'release',
+    button: { label: 'Release held records', weight: 'primary' },
+    audit: 'released held records',
+  },
+  retry: {
+    to: 'run',
+    command: 'retry',
+    button: { label: 'Upload the corrected file' },
+    confirm: { label: 'Send the corrected rows', weight: 'primary' },
+    audit: 'sent corrected rejects',
+  },
+  verify: { to: 'job', command: 'verify', audit: 'started a verification' },
+  enqueue: { to: 'job', command: 'enqueue', audit: 'enqueued a run' },
+  stats: { to: 'job', command: 'stats', who: 'viewers', button: { label: 'See the trends' } },
+  see: { to: 'run', command: 'runs', who: 'viewers', page: '', button: { label: 'See run' } },
+  forget: {
+    command: 'forget',
+    confirm: { label: 'Forget this contact', weight: 'danger' },
+    audit: 'forgot a contact',
+  },
+  cancel: {
+    to: 'run',
+    command: 'cancel',
+    page: 'interrupt',
+    button: { label: 'Interrupt', weight: 'danger' },
+    confirm: { label: 'Interrupt the run', weight: 'danger' },
+    audit: 'cancelled a run',
+  },
+  upload: { to: 'run', page: 'retry/upload', audit: 'uploaded corrected rejects' },
+  correct: {
+    to: 'run',
+    page: 'rejects',
+    button: { label: 'Correct the rows here', weight: 'primary' },
+    audit: 'corrected rejects in the dashboard',
+  },
+  'download-rejects': {
+    to: 'run',
+    command: 'runs',
+    page: 'rejects.csv',
+    button: { label: 'Download the rejects' },
+    audit: 'downloaded rejects',
+  },
+  'download-export': { to: 'job', page: 'export', audit: 'downloaded an export' },
+  'download-report': { to: 'run', who: 'viewers', page: 'report.html', audit: 'downloaded a report' },
+  'make-job': { audit: 'made a job' },
+  edit: { to: 'job', audit: 'edited a job' },
+  'replace-source': { to: 'job', page: 'upload', audit: 'replaced the source file of a job' },
+  'replace-table': { to: 'job', page: 'upload', audit: 'replaced a crosswalk or a lookup table of a job' },
+} as const satisfies Readonly<Record<string, ActionDefinition>>;
+
+/** The name of an action. */
+export type ActionName = keyof typeof ACTIONS;
+
+/** The names of all actions. */
+export const ACTION_NAMES: readonly ActionName[] = Object.keys(ACTIONS).filter(
+  (name): name is ActionName => name in ACTIONS,
+);
+
+/** All that is known about an action. */
+export function actionOf(name: ActionName): ActionDefinition {
+  return ACTIONS[name];
+}
+
+/** An action that a command can do, with its options. */
+export type Action =
+  | {
+      readonly does: 'run' | 'plan';
+      readonly job: string;
+      readonly resend?: boolean;
+      readonly sample?: Sample | undefined;
+    }
+  | { readonly does: 'verify' | 'stats'; readonly job: string }
+  | { readonly does: 'undo' | 'release'; readonly run: string; readonly only?: readonly string[] | undefined }
+  | { readonly does: 'approve' | 'retry'; readonly run: string }
+  | { readonly does: 'discard' | 'see' | 'download-rejects' | 'cancel'; readonly run: string };
+
+/** The command line of an action: the name of the command, what it is about, and its options. */
+export interface CommandLine {
+  readonly name: string;
+  readonly words: readonly string[];
+  readonly options: readonly string[];
+}
+
+/** The job or the run that an action is about. */
+export function subjectOf(action: Action): string {
+  return 'run' in action ? action.run : action.job;
+}
+
+/** The command that does an action. */
+export function commandFor(action: Action): CommandLine {
+  const { command: name } = ACTIONS[action.does];
+  const words = [subjectOf(action)];
+  switch (action.does) {
+    case 'run':
+    case 'plan': {
+      const resend = action.resend === true ? ['--resend'] : [];
+      return { name, words, options: [...resend, ...sampleOptions(action.sample ?? {})] };
+    }
+    case 'undo':
+      return { name, words, options: action.only === undefined ? [] : sampleOptions({ only: action.only }) };
+    case 'release':
+      return { name, words: [...words, ...(action.only ?? [])], options: [] };
+    default:
+      return { name, words, options: [] };
+  }
+}
+
+/** The options of a command that take this sample. */
+export function sampleOptions({ only, limit }: Sample): string[] {
+  const keys = only === undefined ? [] : ['--only', only.join(',')];
+  return [...keys, ...(limit === undefined ? [] : ['--limit', String(limit)])];
+}
