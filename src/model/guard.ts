@@ -62,6 +62,17 @@ export function guardText(guard: Guard): string {
   return `${conditionText(guard)}${share === undefined ? '' : `, in more than ${share}% of the records`}`;
 }
 
+const GUARD_EFFECTS: Readonly<Record<Guard['action'], string>> = {
+  hold: 'holds records whose',
+  stop: 'stops the run before its first request if',
+  warn: 'only reports records whose',
+};
+
+/** What a guard does: `holds records whose variants.price changes by at least 50%`. */
+export function guardWords(guard: Guard): string {
+  return `${GUARD_EFFECTS[guard.action]} ${guardText(guard)}`;
+}
+
 /** The same without its share, which not everything that is found exceeds. */
 export function conditionText({ field, changeBy, above, below, to }: Guard): string {
   const parts = [

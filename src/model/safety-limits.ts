@@ -378,3 +378,22 @@ function priceMoveText({ key, what, field, old, new: now }: Move): string {
 function cut(name: string): string {
   return truncate(name.replaceAll(/\p{Cc}+/gu, ' '), MAX_NAME_LENGTH);
 }
+
+/** The limits that are on, a clause each: `at most 5% of the known products deleted`. */
+export function limitWords({
+  import: resource,
+  mode,
+  safety,
+}: {
+  readonly import: Resource;
+  readonly mode: ImportMode;
+  readonly safety: SafetyLimits;
+}): string[] {
+  return limitsFor(resource, mode)
+    .filter((name) => safety[name].kind !== 'off')
+    .map((name) => {
+      const { bound, setting } = safetyLimit(name);
+      const base = safety[name].kind === 'percent' ? ` ${setting.of}` : '';
+      return `${bound === 'most' ? 'at most' : 'at least'} ${limitText(safety[name])}${base} ${setting.what}`;
+    });
+}

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import pc from 'picocolors';
 import { checkWorkspace, type WorkspaceCheck } from '../../config/check-workspace.ts';
 import { openWorkspace, type Workspace } from '../../config/workspace.ts';
-import { type Guard, guardText } from '../../model/guard.ts';
+import { guardText, guardWords } from '../../model/guard.ts';
 import { limitsText } from '../../model/safety-limits.ts';
 import { type ConfigurationProblem, formatPlace } from '../../model/storeferry-error.ts';
 import { wavesText } from '../../model/wave-limits.ts';
@@ -221,19 +221,13 @@ function safetyLines(checked: WorkspaceCheck): string[] {
       ([limits, alike]) => `Safety limits of ${listed(alike.map(({ name }) => name))}: ${limits}`,
     ),
     ...imports.flatMap(({ name, guards = [] }) =>
-      guards.map((guard) => `Guard of ${name}: ${GUARD_EFFECTS[guard.action]} ${guardText(guard)}`),
+      guards.map((guard) => `Guard of ${name}: ${guardWords(guard)}`),
     ),
     ...imports.flatMap(({ name, apply }) =>
       apply === undefined ? [] : [`Waves of ${name}: ${wavesText(apply)}`],
     ),
   ];
 }
-
-const GUARD_EFFECTS = {
-  hold: 'holds records whose',
-  stop: 'stops the run before its first request if',
-  warn: 'only reports records whose',
-} as const satisfies Record<Guard['action'], string>;
 
 /** In the order in which a person corrects them: file by file, from top to bottom. */
 function inFileOrder({ place: a }: ConfigurationProblem, { place: b }: ConfigurationProblem): number {

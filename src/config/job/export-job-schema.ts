@@ -4,24 +4,32 @@ import { LIST_COLUMNS } from '../../model/subscriber-list.ts';
 import { remoteFields, workspacePathSchema } from '../../remote/remote-kinds.ts';
 import { didYouMean } from '../../text/nearest.ts';
 import { exactlyOnePlace, oneFile } from '../complete-places.ts';
-import { jobFields } from './job-fields.ts';
+import { jobFields, valueWords } from './job-fields.ts';
+
+/** What an export does with its file in each mode. */
+export const DESTINATION_WORDS = {
+  replace: 'writes the whole file again',
+  append: 'adds to the file: a line per list and run, or the orders that it does not have yet',
+} as const;
+
+/** What each format of an export is for. */
+export const FORMAT_WORDS = {
+  csv: 'CSV for programs',
+  'excel-csv': 'CSV for spreadsheets',
+  jsonl: 'JSON Lines, which keep orders whole, one per line',
+} as const;
 
 /** The destination of an export: exactly one of `path`, `url`, `s3` and `sftp`. */
 const destinationSchema = z
   .strictObject({
     path: optional(workspacePathSchema, 'The file to write.'),
     ...remoteFields('destination'),
-    mode: z
-      .enum(['replace', 'append'])
-      .default('replace')
-      .describe(
-        '`replace` writes the whole file again. `append` adds to it: a line per list and run, or the orders that the file does not have yet.',
-      ),
+    mode: z.enum(['replace', 'append']).default('replace').describe(valueWords(DESTINATION_WORDS)),
     format: z
       .enum(['csv', 'excel-csv', 'jsonl'])
       .default('csv')
       .describe(
-        '`csv` is for programs. `excel-csv` is for spreadsheets: a byte order mark, and an apostrophe before what would start a formula, by whichever character the spreadsheet splits. `created` and `createdOn` of orders are dates in UTC instead of seconds. `jsonl` keeps orders whole, one a line.',
+        `${valueWords(FORMAT_WORDS)} \`excel-csv\` has a byte order mark, and an apostrophe before what would start a formula, by whichever character the spreadsheet splits; \`created\` and \`createdOn\` of orders are dates in UTC instead of seconds.`,
       ),
   })
   .superRefine(exactlyOnePlace)

@@ -9,13 +9,19 @@ import {
 } from '../../model/guard.ts';
 import { DEFAULT_LIMITS, LIMIT_WORDS, type LimitName } from '../../model/input-limits.ts';
 import { addProblem, optional } from '../../model/json-object.ts';
-import { IMPORT_MODES, PRODUCT_FIELDS, RESOURCES, UPDATE_MATCHES } from '../../model/mapped-record.ts';
+import {
+  IMPORT_MODES,
+  type ImportMode,
+  PRODUCT_FIELDS,
+  RESOURCES,
+  UPDATE_MATCHES,
+} from '../../model/mapped-record.ts';
 import { tableFields } from '../../model/row.ts';
 import { FLOOR_TEXT, forEachLimit, type Limit, limitText, safetyLimit } from '../../model/safety-limits.ts';
 import { WAVE_LIMITS, type WaveSize } from '../../model/wave-limits.ts';
 import { remoteFields, workspacePathSchema } from '../../remote/remote-kinds.ts';
 import { exactlyOnePlace } from '../complete-places.ts';
-import { jobFields } from './job-fields.ts';
+import { jobFields, valueWords } from './job-fields.ts';
 
 /** The source of an import: exactly one of `path`, `url`, `s3` and `sftp`. */
 const sourceSchema = z
@@ -227,6 +233,22 @@ const imagesSchema = z.strictObject({
     .describe('Also request addresses in private networks. They are refused otherwise.'),
 });
 
+/** What an import does in each mode. */
+export const MODE_WORDS: Readonly<Record<ImportMode, string>> = {
+  upsert: 'creates and changes products, updates contacts, deletes nothing',
+  mirror: 'creates and changes, and deletes what this job last sent and the source no longer has',
+  update: 'changes the fields that the mapping names in products that Storeferry has sent before',
+  create: 'sends only products that Storeferry has not sent before',
+};
+
+/** What an import does with rows or records of the same key. */
+export const DUPLICATES_WORDS = {
+  reject: 'rejects every copy',
+  first: 'uses the first copy',
+  last: 'uses the last copy',
+  merge: 'merges the copies into one (contacts only)',
+} as const;
+
 /** The fields of an import job; `importJobSchema` checks the relations between them. */
 const fields = z.strictObject({
   import: z.enum(RESOURCES).describe('What to write into the store.'),
@@ -243,9 +265,7 @@ const fields = z.strictObject({
   mode: z
     .enum(IMPORT_MODES)
     .default('upsert')
-    .describe(
-      '`upsert` creates and changes products, and updates contacts. Of products only: `mirror` also deletes what this job last sent and the source no longer has; `update` changes the fields that the mapping names in products that Storeferry has sent before; `create` sends only products that it has not.',
-    ),
+    .describe(`${valueWords(MODE_WORDS)} All except \`upsert\` are for products only.`),
   match: optional(
     z.enum(UPDATE_MATCHES),
     'With `mode: update`, by what products are found: `url` (default), the `sku` of a variant, or the `id` that the store has given.',
@@ -258,7 +278,7 @@ const fields = z.strictObject({
     .enum(['reject', 'first', 'last', 'merge'])
     .default('reject')
     .describe(
-      'If a key occurs more than once in a source: `reject` every copy, keep the `first` or the `last`, or `merge` (contacts only). Of identical copies one is used.',
+      `If a key occurs more than once in a source. ${valueWords(DUPLICATES_WORDS)} Of identical copies one is used.`,
     ),
   crosswalk: optional(
     crosswalkSchema,

@@ -58,6 +58,14 @@ export const scheduleSchema = z.strictObject({
   }),
 });
 
+/** The ends of a run that can send a notification, in words. */
+export const NOTIFY_WORDS = {
+  failed: 'when a run fails',
+  stopped: 'when a safety limit stops a run',
+  rejects: 'when a run ends with rejects',
+  done: 'when a run is done',
+} as const;
+
 const STORE_EXPECTED = 'expected the name of a store in stores.yaml';
 
 const notifySchema = z.strictObject({
@@ -71,10 +79,15 @@ const notifySchema = z.strictObject({
   on: z
     .array(z.enum(['failed', 'stopped', 'rejects', 'done']))
     .default(['failed', 'stopped', 'rejects'])
-    .describe(
-      'Which outcomes of a run send a notification: failed, stopped by a safety limit, done with rejects, done.',
-    ),
+    .describe(`When to send one. ${valueWords(NOTIFY_WORDS)}`),
 });
+
+/** The values of a setting with their words, for its description: `` `first`: uses the first copy. `` */
+export function valueWords(words: Readonly<Record<string, string>>): string {
+  return Object.entries(words)
+    .map(([value, meaning]) => `\`${value}\`: ${meaning}.`)
+    .join(' ');
+}
 
 /** The keys that jobs of either kind have. */
 export const jobFields = {

@@ -9,6 +9,10 @@ import type { exportJobSchema } from './export-job-schema.ts';
 import type { importJobSchema } from './import-job-schema.ts';
 import { cronParser, type jobFields, scheduleSchema } from './job-fields.ts';
 
+export { DESTINATION_WORDS, FORMAT_WORDS } from './export-job-schema.ts';
+export { DUPLICATES_WORDS, MODE_WORDS } from './import-job-schema.ts';
+export { NOTIFY_WORDS } from './job-fields.ts';
+
 /** A file in `jobs/`: what to move, when, and with which safety limits. */
 export type Job = ImportJob | ExportJob;
 

@@ -1,6 +1,18 @@
-import type { ExportJob, ImportJob, Job, Notify } from '../../config/job/job.ts';
+import {
+  DESTINATION_WORDS,
+  DUPLICATES_WORDS,
+  type ExportJob,
+  FORMAT_WORDS,
+  type ImportJob,
+  type Job,
+  MODE_WORDS,
+  NOTIFY_WORDS,
+  type Notify,
+} from '../../config/job/job.ts';
+import { guardWords } from '../../model/guard.ts';
 import type { Run } from '../../model/run.ts';
-import { FLOOR_TEXT, limitsFor, limitText, safetyLimit } from '../../model/safety-limits.ts';
+import { FLOOR_TEXT, limitWords } from '../../model/safety-limits.ts';
+import { wavesText } from '../../model/wave-limits.ts';
 import { dataTable, html, type Markup, runBadge, type Slot, section } from '../../report/html/markup.ts';
 import type { ClockKeeper } from '../../report/run-facts.ts';
 import { counted, listed } from '../../text/printable.ts';
@@ -82,36 +94,34 @@ function jobSettings(job: Job): Markup {
 }
 
 function importSettings(job: ImportJob): Slot {
-  const { crosswalk } = job;
+  const { crosswalk, mode, match = 'url', keep, guards = [], apply } = job;
   return [
     fact('Imports', `${job.import} into the store ${job.store}`),
     fact('Source', sourceWords(job)),
     fact('Mapping', html`<code>${job.mapping}</code>${paramsWords(job)}`),
-    fact('Mode', modeWords(job)),
-    fact('Duplicates', DUPLICATES[job.duplicates]),
+    fact('Mode', `${mode}: ${MODE_WORDS[mode]}`),
+    mode === 'update' && fact('Match', `products are found by ${match}`),
+    keep !== undefined && fact('Keep', `${keep.join(', ')} as the store has it`),
+    fact('Duplicates', `${job.duplicates}: ${DUPLICATES_WORDS[job.duplicates]}`),
     crosswalk !== undefined &&
       fact('Crosswalk', html`${placeWords(crosswalk)}, matched by <code>${crosswalk.match}</code>`),
     fact('Safety limits', safetyWords(limitWords(job))),
+    guards.length > 0 && fact('Guards', list(guards.map(guardWords))),
+    apply !== undefined && fact('Waves', wavesText(apply)),
   ];
 }
 
 function exportSettings(job: ExportJob): Slot {
   const { destination, columns } = job;
-  const how = destination.mode === 'append' ? 'each run adds to the file' : 'each run replaces the file';
   return [
     fact('Reads', `${exportedWords(job)} of the store ${job.store}`),
-    fact('Destination', html`${placeWords(destination)}: ${how}`),
-    fact('Format', FORMATS[destination.format]),
+    fact('Destination', placeWords(destination)),
+    fact('Mode', `${destination.mode}: ${DESTINATION_WORDS[destination.mode]}`),
+    fact('Format', `${destination.format}: ${FORMAT_WORDS[destination.format]}`),
     columns !== undefined &&
       fact('Columns', html`${columns.map((name, index) => html`${index > 0 && ', '}<code>${name}</code>`)}`),
   ];
 }
-
-const FORMATS: Readonly<Record<ExportJob['destination']['format'], string>> = {
-  csv: 'CSV, for programs',
-  'excel-csv': 'CSV, for spreadsheets',
-  jsonl: 'JSON Lines',
-};
 
 function sourceWords({ source }: ImportJob): Markup {
   const details = [
@@ -128,55 +138,18 @@ function paramsWords({ params }: ImportJob): Markup | false {
   return html` with ${entries.map(([name, value], index) => html`${index > 0 && ', '}<code>${name}: ${String(value)}</code>`)}`;
 }
 
-function modeWords({ mode, match = 'url', keep, import: imports }: ImportJob): string {
-  if (imports === 'contacts') return 'upsert: updates contacts; the API creates and deletes none';
-  const kept = keep === undefined ? '' : `; keeps ${keep.join(', ')} as the store has it`;
-  const effect: Readonly<Record<typeof mode, string>> = {
-    upsert: `creates and changes, deletes nothing${kept}`,
-    mirror: `creates and changes, and deletes what this job last sent and the source no longer has${kept}`,
-    update: `changes the mapped fields of known products, found by ${match}; creates and deletes nothing`,
-    create: 'creates new products, skips known ones, deletes nothing',
-  };
-  return `${mode}: ${effect[mode]}`;
+function list(items: readonly string[]): Markup {
+  return html`<ul>${items.map((words) => html`<li>${words}</li>`)}</ul>`;
 }
-
-const DUPLICATES: Readonly<Record<ImportJob['duplicates'], string>> = {
-  reject: 'every copy is rejected; identical copies are skipped',
-  first: 'the first copy is used',
-  last: 'the last copy is used',
-  merge: 'copies are merged into one',
-};
 
 function safetyWords(limits: readonly string[]): Slot {
   if (limits.length === 0) return 'Off';
-  return html`<ul>${limits.map((words) => html`<li>${words}</li>`)}</ul>
+  return html`${list(limits)}
 <p class="quiet">Checked on the plan, before anything is sent. ${FLOOR_TEXT}</p>`;
 }
-
-/** The enabled safety limits of a job, one clause each; only `mode: mirror` has limits on deletes. */
-export function limitWords({
-  import: imports,
-  mode,
-  safety,
-}: Pick<ImportJob, 'import' | 'mode' | 'safety'>): string[] {
-  return limitsFor(imports, mode)
-    .filter((name) => safety[name].kind !== 'off')
-    .map((name) => {
-      const { bound, setting } = safetyLimit(name);
-      const base = safety[name].kind === 'percent' ? ` ${setting.of}` : '';
-      return `${bound === 'most' ? 'at most' : 'at least'} ${limitText(safety[name])}${base} ${setting.what}`;
-    });
-}
-
-const ENDS: Readonly<Record<Notify['on'][number], string>> = {
-  failed: 'when a run fails',
-  stopped: 'when a safety limit stops a run',
-  rejects: 'when a run ends with rejects',
-  done: 'when a run is done',
-};
 
 /** The address may contain a token, so only its host is shown. */
 function notifyWords(notify: Notify | undefined): string {
   if (notify === undefined) return 'Nobody';
-  return `${new URL(notify.url).host} ${listed(notify.on.map((end) => ENDS[end]))}`;
+  return `${new URL(notify.url).host} ${listed(notify.on.map((end) => NOTIFY_WORDS[end]))}`;
 }
