@@ -31,13 +31,13 @@ export function oneFile(written: WrittenPlace, context: z.RefinementCtx): void {
   addProblem(context, 'a destination is one file; `*` and `newest` work only in sources', remote.name);
 }
 
-/** What names a file, without the fields that do so. */
+/** The settings for reading or writing a file, without the fields that say where it is. */
 export function withoutPlace<Written extends object>(written: Written): Omit<Written, 'path' | RemoteName>;
 export function withoutPlace(written: object): object {
   return Object.fromEntries(Object.entries(written).filter(([name]) => !PLACES.includes(name)));
 }
 
-/** The fields of what names a file, at these paths, whose values are secrets. */
+/** The fields with secrets of the sources, tables and destinations at these paths. */
 export function placeSecrets({ content }: YamlFile, at: readonly Path[]): SecretField[] {
   return at.flatMap((part) =>
     Object.entries(REMOTE_KINDS).flatMap(([name, { secrets }]) =>

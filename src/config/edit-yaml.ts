@@ -92,7 +92,7 @@ function setDeep(root: unknown, path: Path, to: unknown): void {
   setValueAt(root, path, to);
 }
 
-/** The outermost key that would hold nothing else. */
+/** The path to remove instead of this one: the outermost map that would be empty without it. */
 function emptied(content: unknown, path: Path): Path {
   const parent = path.slice(0, -1);
   const holds = valueAt(content, parent);

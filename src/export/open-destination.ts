@@ -209,7 +209,7 @@ async function writeNew(
 }
 
 /** The temporary files that this process is writing. */
-const underWay = new Set<string>();
+const incomplete = new Set<string>();
 
 /** The name of the incomplete file beside the destination; it contains the process that writes it. */
 function temporaryBeside(path: string): string {
@@ -217,13 +217,13 @@ function temporaryBeside(path: string): string {
     dirname(path),
     `.${basename(path)}.${hostTag()}-${process.pid}-${randomUUID().slice(0, 8)}.tmp`,
   );
-  underWay.add(temporary);
+  incomplete.add(temporary);
   return temporary;
 }
 
 /** Removes a temporary file, if it still exists. */
 async function discardTemporary(temporary: string): Promise<void> {
-  underWay.delete(temporary);
+  incomplete.delete(temporary);
   await rm(temporary, { force: true }).catch(() => {});
 }
 
@@ -235,7 +235,7 @@ async function sweepTemporaries(path: string): Promise<void> {
     const [, host, pid] = /^([^-]+)-(\d+)-[0-9a-f]{8}\.tmp$/.exec(name.slice(start.length)) ?? [];
     if (!name.startsWith(start) || host === undefined) continue;
     const temporary = join(folder, name);
-    if (underWay.has(temporary)) continue;
+    if (incomplete.has(temporary)) continue;
     const abandoned = host === hostTag() ? !isAlive(Number(pid)) : await isAbandoned(temporary);
     if (abandoned) await rm(temporary, { force: true }).catch(() => {});
   }

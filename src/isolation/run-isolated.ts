@@ -35,7 +35,7 @@ const MIB = 1024 ** 2;
  */
 export const SMALL_INPUT_BYTES = 32 * 1024;
 const POLL_MS = 100;
-/** V8 may end the process where a thread reaches its own limit, so that one is far above ours. */
+/** V8 may end the whole process if a thread reaches V8's own limit of memory; so that limit is this many times ours. */
 const BACKSTOP = 4;
 
 export interface IsolationOptions {
@@ -115,7 +115,7 @@ export async function* runIsolated<Item, Result>(
   const polling = setInterval(() => {
     if (watching) return;
     watching = true;
-    // It fails when the thread has ended, which is noticed elsewhere.
+    // It fails when the thread has ended, which `exit` reports.
     watch()
       .catch(() => undefined)
       .finally(() => {

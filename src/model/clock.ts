@@ -47,7 +47,7 @@ export function sleep(clock: Clock, ms: number, ...signals: readonly AbortSignal
   });
 }
 
-/** Calls `work` every so often until it is stopped, once at a time; stopping waits for the call under way. `work` never rejects. */
+/** Calls `work` every so often until it is stopped, once at a time; stopping waits for a running call. `work` never rejects. */
 export function every(ms: number, work: () => Promise<void>): { stop(): Promise<void> } {
   let running: Promise<void> | null = null;
   const timer = setInterval(() => {

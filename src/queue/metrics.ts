@@ -5,7 +5,7 @@ import type { Runs, State } from '../state/state.ts';
 
 const STARTED_AT_SECONDS = Date.now() / 1_000 - process.uptime();
 
-/** A metric of a worker: its definition, from which `/metrics` and the table in docs/operation.md derive. */
+/** A metric of a worker, from which `/metrics` and the list in docs/operation.md derive. */
 export interface MetricDefinition extends Omit<Metric, 'samples'> {
   /** The labels of each of its samples. */
   readonly labels: readonly string[];

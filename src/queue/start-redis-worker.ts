@@ -81,7 +81,7 @@ const TICKS_AT_ONCE = 1;
 /** As long as the leases of the state: a job that is taken over earlier would wait for them. */
 const LOCK_DURATION_MS = 15_000;
 
-/** Starts the worker of a shared state: work under way at its end returns to the queues without using an attempt. */
+/** Starts the worker of a shared state: what it has not finished at its end returns to the queues without using up an attempt. */
 export async function startRedisWorker(
   settings: WorkerSettings & { readonly redisUrl: string },
   ending: AsyncDisposableStack,

@@ -149,7 +149,7 @@ interface DueTick {
   readonly lateMs: number;
 }
 
-/** The schedules that are due at a time, in milliseconds since the epoch. A tick that is due no more is never due again. */
+/** The schedules that are due at a time, in milliseconds since the epoch; each with a next tick after it, so that none is due twice. */
 export function dueTicks(schedules: readonly StoredSchedule[], now: number): DueTick[] {
   return schedules
     .filter(({ next }) => next <= now)

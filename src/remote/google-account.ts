@@ -55,7 +55,7 @@ export function isGoogleAddress(address: string): boolean {
 
 /**
  * The body of the request for an access token: a JWT (RFC 7523) that the account has signed, valid for an hour from `nowMs`.
- * google-auth-library would do this with a client of its own, without the guard against private addresses and the deadlines.
+ * Own code, because the client of google-auth-library has neither the guard against private addresses nor the deadlines.
  */
 export function tokenRequest(
   { email, privateKey, keyId }: GoogleAccount,

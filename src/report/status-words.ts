@@ -140,7 +140,7 @@ export class ProgressMeter {
     while ((this.#samples[1]?.atMs ?? atMs) <= atMs - WINDOW_MS) this.#samples.shift();
   }
 
-  /** A pause until `untilMs` of the same clock is not a measured time: the measurement starts again after it. */
+  /** A pause until `atMs` of the same clock is no measured time: the measurement starts again after it. */
   pauseUntil(atMs: number): void {
     if (atMs <= this.#pausedUntil) return;
     this.#pausedUntil = atMs;

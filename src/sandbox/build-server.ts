@@ -19,7 +19,7 @@ const API_PREFIX = '/api/';
 
 export interface ServerParts {
   readonly routes: readonly Route[];
-  /** Served at `/openapi.json`, the only thing that needs no key. */
+  /** Served at `/openapi.json`, the only path that needs no key. */
   readonly openApi: unknown;
   readonly apiKey: string;
   readonly nextFault: () => Fault;

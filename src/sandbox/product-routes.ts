@@ -264,9 +264,10 @@ export function openProductTable(
   }
 
   return {
-    // The look-up and the write are one step because nothing awaits between them and the database is ours alone
-    // (exclusive lock); the unique index would refuse a second product of the url even so.
-    /** Updates the product that has the body's url, or creates one. */
+    /**
+     * Updates the product that has the body's url, or creates one. Look-up and write are one step: nothing awaits
+     * between them, and this process has the exclusive lock of the database.
+     */
     upsert(body: ProductBody): SavedProduct {
       const row = body.url === undefined ? undefined : byUrl.get(body.url);
       if (row === undefined) return add(body, freeUrl(body.url ?? urlFromTitle(body.title)));

@@ -29,8 +29,8 @@ export function wrongKey({ status, message }: Unauthorized): UnauthorizedError {
  * Nothing else is sent meanwhile.
  */
 export function keyCheck(gate: Gate, clock: Clock) {
-  /** The confirmation by one request: whether the key is wrong. Null if none is under way. */
-  let underWay: Promise<boolean> | null = null;
+  /** Whether the key is wrong, by the one request that confirms it; null if none is in flight. */
+  let confirming: Promise<boolean> | null = null;
 
   return {
     /**
@@ -45,9 +45,9 @@ export function keyCheck(gate: Gate, clock: Clock) {
       stopping: AbortSignal,
       outage: AbortSignal,
     ): Promise<Settled | Failed | null> {
-      if (underWay !== null) return (await abortable(underWay, stopping)) ? refused : null;
+      if (confirming !== null) return (await abortable(confirming, stopping)) ? refused : null;
       const { promise, resolve } = Promise.withResolvers<boolean>();
-      underWay = promise;
+      confirming = promise;
       ticket.retry = true;
       ticket.confirms = true;
       let isWrong = false;
@@ -58,7 +58,7 @@ export function keyCheck(gate: Gate, clock: Clock) {
         return verdict;
       } finally {
         ticket.confirms = false;
-        underWay = null;
+        confirming = null;
         gate.release(isWrong ? wrongKey(refused) : undefined);
         resolve(isWrong);
       }

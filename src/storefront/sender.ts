@@ -144,7 +144,7 @@ interface Sending extends Ticket {
   readonly outage: AbortSignal;
   doubt: Doubt;
   /** A request was sent and has not ended. */
-  underWay: boolean;
+  inFlight: boolean;
   /** How many attempts of all operations had been answered when this one last failed. */
   answeredBefore: number | null;
   /** Set if attempts are reported. */
@@ -194,14 +194,14 @@ export function sender({ exchange, gate, apiKey, clock, random, onAttempt }: Sen
         await abortable(permitted, AbortSignal.any([options.signal, stopping, outage]));
       }
       let verdict: Verdict;
-      sending.underWay = true;
+      sending.inFlight = true;
       try {
         const answer = await exchange.send(request, options.signal, outage);
-        sending.underWay = false;
+        sending.inFlight = false;
         verdict = readAnswer(answer, { apiKey, now: clock.now(), expected: request.expected });
       } catch (error) {
         if (!(error instanceof NoAnswer)) throw error;
-        sending.underWay = false;
+        sending.inFlight = false;
         verdict = { kind: 'failed', failure: unanswered(error) };
       }
       const ms = clock.monotonic() - sentAt;
@@ -291,7 +291,7 @@ export function sender({ exchange, gate, apiKey, clock, random, onAttempt }: Sen
       confirms: false,
       turn: options.turn ?? 0,
       doubt: NO_DOUBT,
-      underWay: false,
+      inFlight: false,
       answeredBefore: null,
       requestId: null,
       attempts: 0,
@@ -302,7 +302,7 @@ export function sender({ exchange, gate, apiKey, clock, random, onAttempt }: Sen
       if (needsConfirmation(first)) first = await confirm(sending, first);
       return first.kind === 'failed' ? await retry(sending, first) : resultOf(first, sending.doubt);
     } catch (error) {
-      if (!sending.doubt.mayHaveArrived && !sending.underWay) options.onNotApplied?.();
+      if (!sending.doubt.mayHaveArrived && !sending.inFlight) options.onNotApplied?.();
       throw error;
     } finally {
       gate.end();

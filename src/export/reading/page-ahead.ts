@@ -56,7 +56,7 @@ export class PageAhead {
   readonly #fetch: FetchPage;
   readonly #concurrency: number;
   readonly #requested = new Map<number, Promise<ItemPage>>();
-  #underWay = 0;
+  #inFlight = 0;
   #next = 0;
   #step = 0;
   #until = 0;
@@ -118,7 +118,7 @@ export class PageAhead {
   #requestMore(): void {
     while (
       this.#next < this.#until &&
-      this.#underWay < this.#concurrency &&
+      this.#inFlight < this.#concurrency &&
       this.#requested.size < 2 * this.#concurrency
     ) {
       const skip = this.#next;
@@ -128,9 +128,9 @@ export class PageAhead {
   }
 
   #request(skip: number): Promise<ItemPage> {
-    this.#underWay++;
+    this.#inFlight++;
     const page = this.#fetch(skip).finally(() => {
-      this.#underWay--;
+      this.#inFlight--;
       this.#requestMore();
     });
     // The failure reaches the reader when it takes the page; for other pages only the reading ahead ends.

@@ -18,7 +18,7 @@ import {
 import type { RowShape } from './row-shape.ts';
 import { watchBytes } from './text-lines.ts';
 
-/** Opens a CSV file; injected from csv/. */
+/** Opens a CSV file. Injected, because `export/` may not import `tables/`. */
 export type OpenTable = (
   input: Readable,
   options: { readonly name: string },

@@ -55,7 +55,7 @@ export async function replaceFile(
   }
 }
 
-/** The style of the lines of a table; `formatRow` is that of csv/. */
+/** The style of the lines of a table; `formatRow` makes a row of cells; injected like `OpenTable`. */
 export interface TableStyle {
   readonly delimiter: string;
   readonly newline: '\n' | '\r\n';
