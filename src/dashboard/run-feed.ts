@@ -171,7 +171,7 @@ export function eventRoutes(app: FastifyInstance, { dashboard: { context }, sess
       throw new PageError(
         503,
         'Too many open pages',
-        'Close other pages of the dashboard that show a run under way.',
+        'Close other pages of the dashboard that show a running run.',
       );
     }
     const stream = new PassThrough();

@@ -57,7 +57,7 @@ ${confirmationForm(confirmation, viewer)}`,
 export function runningPage(job: string, activity: Activity, reading: Reading): Page {
   const { run } = activity;
   return {
-    title: `${job} is under way`,
+    title: `${job} is running`,
     section: 'jobs',
     body: html`<p class="page-lead">${activityWords(activity, reading)} Another run of ${job} can start once this one has ended.</p>
 <p class="actions">${run !== null && html`${actionButton('see', run.id, { label: 'Watch', weight: 'primary' })} ${actionButton('cancel', run.id)} `}${linkButton(jobHref(job), { label: `Back to ${job}` })}</p>`,

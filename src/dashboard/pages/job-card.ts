@@ -32,7 +32,7 @@ interface CardView {
   readonly viewer: { readonly canAct: boolean };
 }
 
-/** A job that needs attention or is under way. */
+/** A job that needs attention or is running. */
 export function jobCard(card: JobCardFacts, { now, viewer }: CardView): Markup {
   const { facts, job, activity, need, history, timezone } = card;
   const reading = { now, timezone };
@@ -93,7 +93,7 @@ export function jobActions(
 export function activityWords({ run, by }: Activity, reading: Reading): Markup {
   if (run === null) return html`${STARTING[by]}`;
   const what = WHAT[kindOf(run)];
-  return html`<a href="/runs/${run.id}">${what} ${run.id}</a> is under way, started ${relative(run.startedAt, reading)} ${STARTED_BY[by]}.`;
+  return html`<a href="/runs/${run.id}">${what} ${run.id}</a> is running, started ${relative(run.startedAt, reading)} ${STARTED_BY[by]}.`;
 }
 
 /** A term with its description, for a `<dl class="facts">`. */

@@ -40,7 +40,7 @@ ${warnings.length > 0 && html`<details class="worth-knowing"><summary>${counted(
 
 /** Jobs grouped by what they need: the most urgent group first, within a group by name. */
 function jobGroups(jobs: readonly JobCardFacts[], view: Parameters<typeof jobCard>[1]): Markup {
-  const underWay = jobs.filter(({ activity }) => activity !== null);
+  const running = jobs.filter(({ activity }) => activity !== null);
   const needing = jobs
     .filter(({ activity, need }) => activity === null && need !== null)
     .sort((one, other) => (one.need?.rank ?? 0) - (other.need?.rank ?? 0));
@@ -49,7 +49,7 @@ function jobGroups(jobs: readonly JobCardFacts[], view: Parameters<typeof jobCar
     group.length > 0 &&
     html`<section class="job-group" aria-labelledby="${id}"><h2 id="${id}">${title} <span class="quiet">${group.length}</span></h2>
 <ul class="cards">${group.map((job) => html`<li>${jobCard(job, view)}</li>`)}</ul></section>`;
-  return html`${cards('needing', 'Needs attention', needing)}${cards('under-way', 'Under way', underWay)}
+  return html`${cards('needing', 'Needs attention', needing)}${cards('running', 'Running', running)}
 ${
   quiet.length > 0 &&
   html`<div class="report job-group">${section(

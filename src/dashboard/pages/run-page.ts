@@ -111,8 +111,8 @@ export function liveProgress(run: Run, reading: Reading): Markup {
   const known = progress?.step === step ? progress : null;
   const share = known && shareOf(known);
   const words = known && progressWords({ ...known, ratePerSecond: null, etaMs: null });
-  return html`<section class="live panel" aria-labelledby="under-way" data-events="/runs/${id}/events">
-<h2 id="under-way">Under way <span class="quiet">started ${relative(run.startedAt, reading)}</span></h2>
+  return html`<section class="live panel" aria-labelledby="running" data-events="/runs/${id}/events">
+<h2 id="running">Running <span class="quiet">started ${relative(run.startedAt, reading)}</span></h2>
 <ol class="live-steps">${stepsOf(run).map(
     ([name, words]) =>
       html`<li data-step="${name}"${name === step && html` aria-current="step"`}>${words}</li>`,

@@ -165,7 +165,7 @@ ${sections}</div>`;
 
 function leadMarkup({ head }: RunDocument, { blocks }: Section): Markup {
   const { status, outcome, at, lastedMs } = head;
-  const lasted = `${status === 'running' ? 'under way for' : 'took'} ${formatDuration(lastedMs)}`;
+  const lasted = `${status === 'running' ? 'running for' : 'took'} ${formatDuration(lastedMs)}`;
   return html`<section class="lead tone-${statusTone(status)}" aria-label="In short">
 <p class="state">${statusBadge(status, { outcome })} <span class="when">${formatMoment(at)}, ${lasted}</span></p>
 ${blocksMarkup(blocks)}</section>

@@ -99,8 +99,8 @@ function ofImport(facts: RunFacts): Headline {
       return ofStop(facts);
     case 'running':
       return totals.unsent === 0
-        ? said('Under way.')
-        : said(`Under way: ${unsentOf(facts)} still to be sent.`, 'These figures change until the run ends.');
+        ? said('Running.')
+        : said(`Running: ${unsentOf(facts)} still to be sent.`, 'These figures change until the run ends.');
     case 'done':
       return ofSuccess(facts);
     case 'done-with-rejects':
@@ -272,7 +272,7 @@ function ofExport({ run, exported }: RunFacts): Headline {
     case 'interrupted':
       return said('Interrupted before the file was written.', 'It is unchanged.');
     case 'running':
-      return said(`Under way: ${one}s are being read.`);
+      return said(`Running: ${one}s are being read.`);
     case 'done':
     case 'done-with-rejects':
     case 'planned':

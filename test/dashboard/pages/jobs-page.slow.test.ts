@@ -125,7 +125,7 @@ describe('the page of jobs', () => {
     const group = (id: string) =>
       [...document.querySelectorAll(`section[aria-labelledby="${id}"] .job h3`)].map(textOf);
     expect(group('needing')).toEqual(['golf', 'charlie', 'delta', 'bravo', 'hotel']);
-    expect(group('under-way')).toEqual(['echo']);
+    expect(group('running')).toEqual(['echo']);
     expect([...document.querySelectorAll('#quiet-jobs tbody th')].map(textOf)).toEqual(['alpha', 'foxtrot']);
     const reasons = [...document.querySelectorAll('.job-why')].map(textOf);
     expect(reasons[1]).toBe('The store refused the API key (401).');
@@ -149,7 +149,7 @@ describe('the page of jobs', () => {
     for (const url of ['/', '/jobs/nightly']) {
       const { document } = await scene.get(url);
       expect(textOf(document.querySelector('main'))).toContain(
-        'Run underway is under way, started 3 min ago and executed by a worker.',
+        'Run underway is running, started 3 min ago and executed by a worker.',
       );
       expect(
         document.querySelector('main a[href="/jobs/nightly/run"], main a[href="/jobs/nightly/plan"]'),

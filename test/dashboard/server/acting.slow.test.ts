@@ -127,7 +127,7 @@ describe('what is done from the dashboard', () => {
     for (const path of ['/jobs/nightly/run', '/jobs/nightly/plan']) {
       const page = await client.get(path);
       expect(page.words).toMatch(
-        new RegExp(`^nightly is under way Run ${run} is under way, started .* by a command`),
+        new RegExp(`^nightly is running Run ${run} is running, started .* by a command`),
       );
       expect(page.document.querySelector('main form')).toBeNull();
     }

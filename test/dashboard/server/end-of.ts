@@ -5,7 +5,7 @@ import type { HttpClient } from './http-client.ts';
 export async function endOf(client: HttpClient, page: string): Promise<string> {
   const ended = async () => {
     const { words } = await client.get(page);
-    return words.includes('Under way') ? '' : words;
+    return words.includes('Running started') ? '' : words;
   };
   return await until(ended, { everyMs: 50 });
 }

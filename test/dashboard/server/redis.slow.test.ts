@@ -45,7 +45,7 @@ describeWithRedis('over Redis', () => {
     while (store.requests.length < 5) await sleep(20);
     for (const path of ['/', '/jobs/nightly', '/jobs/nightly/plan']) {
       expect((await client.get(path)).words).toMatch(
-        /Run \w+ is under way, started .* and executed by a worker\./,
+        /Run \w+ is running, started .* and executed by a worker\./,
       );
     }
   });

@@ -61,7 +61,7 @@ describe('the report page', () => {
     ['failed', 'Failed: 9 of 511 products are not sent.'],
     ['failed-early', 'Failed before anything was sent.'],
     ['interrupted', 'Interrupted: 7 of 511 products are not sent.'],
-    ['running', 'Under way: 7 of 511 products are still to be sent.'],
+    ['running', 'Running: 7 of 511 products are still to be sent.'],
     ['nothing', 'Nothing to do: all 511 products are unchanged.'],
     [
       'unchanged',
