@@ -9,7 +9,7 @@ import { type HeldSlot, slots } from './slots.ts';
 import { stopOn } from './stop.ts';
 
 /** Requests in flight get this long to end after an interruption. */
-export const GRACE_MS = 5_000;
+const GRACE_MS = 5_000;
 
 /** The part of a storefront that writes. */
 export type WritingStorefront = Pick<Storefront, 'upsertProduct' | 'updateContact' | 'deleteProduct'>;
@@ -21,7 +21,7 @@ export interface ApplyResult<Op extends Operation> {
 }
 
 /** The outcomes that one apply has recorded so far, in records and rows; `applied` counts upserts. */
-export interface ApplyTally extends OutcomeTally {
+interface ApplyTally extends OutcomeTally {
   readonly unsent: number;
   readonly unsentRows: number;
 }

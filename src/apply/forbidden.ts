@@ -8,7 +8,7 @@ const CHECK_AFTER = 3;
  * accepted: then they are rejected. Several in a row before that cause one read request that checks whether the store
  * accepts the key at all.
  */
-export interface Forbidden<Entry> {
+interface Forbidden<Entry> {
   /** Lets a record wait that was answered with 403. */
   add(entry: Entry): void;
   /** Something was accepted, or refused for another reason: the key is valid. */

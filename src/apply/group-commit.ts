@@ -4,7 +4,7 @@ import { type Clock, systemClock } from '../model/clock.ts';
  * Writes entries in groups, one group at a time: entries that arrive during a write form the next group. So one
  * durable write records all outcomes that arrived during the previous one.
  */
-export interface GroupCommit<Entry> {
+interface GroupCommit<Entry> {
   /** Puts an entry into the next group. */
   add(entry: Entry): void;
   /** Resolves when everything added so far is written or has failed. */

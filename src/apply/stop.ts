@@ -2,12 +2,12 @@ import type { Clock } from '../model/clock.ts';
 import { InterruptedError, StoreferryError } from '../model/storeferry-error.ts';
 
 /** How an unfinished apply ends: `drain` waits for requests in flight and records them, `drop` does neither. */
-export type StopMode = 'drain' | 'drop';
+type StopMode = 'drain' | 'drop';
 
 /**
  * Ends an apply once, for one reason, in two steps: first nothing new begins, then requests in flight are cancelled.
  */
-export interface Stop {
+interface Stop {
   /** Why; undefined while work continues. */
   readonly error: unknown;
   readonly stopped: boolean;

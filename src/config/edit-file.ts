@@ -261,7 +261,7 @@ const SETTINGS_OF_NO_SERVER: readonly string[] = ['address', 'newest'];
  * The edits, where an address that leads to another server (scheme, host or port) gives up what was meant for the old one: its
  * placeholders, and the settings beside it, such as `auth`, `headers` and `allowPrivateAddresses`.
  */
-export function editsOfOrigins(
+function editsOfOrigins(
   { fill }: Pick<Workspace, 'fill'>,
   file: Pick<EditableFile, 'at'>,
   edits: readonly YamlEdit[],
@@ -288,7 +288,7 @@ function originOf(address: string): string | undefined {
 }
 
 /** What became of a change. */
-export type Saved =
+type Saved =
   /** `removed`: the settings of another server, by their names. */
   | { readonly kind: 'saved'; readonly removed: readonly string[] }
   /** The file is no longer the one that was shown; nothing is written. */
@@ -297,7 +297,7 @@ export type Saved =
   | { readonly kind: 'refused'; readonly problems: readonly EditProblem[] };
 
 /** A problem of the changed file, with the path of the field that it is about, if it is about one of them. */
-export interface EditProblem {
+interface EditProblem {
   readonly at: Path | undefined;
   readonly message: string;
 }

@@ -8,7 +8,7 @@ import type { YamlFile } from './yaml-file.ts';
 import { type FilledValues, fillValues, placeholder } from './yaml-text.ts';
 
 /** A variable without value and default, and the place that needs it. */
-export interface UnsetVariable {
+interface UnsetVariable {
   readonly name: string;
   readonly place: Place;
 }
@@ -26,7 +26,7 @@ export interface Interpretation<T> {
 }
 
 /** The input for reading a part of a file. */
-export interface Reading<T> {
+interface Reading<T> {
   readonly schema: z.ZodType<T>;
   /** The place of the part in its file. */
   readonly at: Path;

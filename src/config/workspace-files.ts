@@ -21,7 +21,7 @@ function builtMapping(name: string): KnownContent | undefined {
 }
 
 /** A mapping file, and the folder that the paths in it are relative to. */
-export interface FoundMapping {
+interface FoundMapping {
   readonly yaml: YamlFile;
   readonly dir: string;
   readonly shipped: boolean;

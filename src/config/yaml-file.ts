@@ -20,10 +20,8 @@ import type { ConfigurationProblem, Place } from '../model/storeferry-error.ts';
 import { errorCode } from '../model/storeferry-error.ts';
 import type { Path } from './value-at.ts';
 
-/** A YAML file as plain values that remember their places. */
+/** A YAML file as plain values that remember their places, named relative to the workspace. */
 export interface YamlFile {
-  /** For messages: relative to the workspace. */
-  readonly file: string;
   /** Null if the file is empty or not valid. Keys are always text, also `01` and `yes`. */
   readonly content: unknown;
   readonly problems: readonly ConfigurationProblem[];
@@ -53,7 +51,7 @@ export function readYaml(path: string, file: string, known?: KnownContent): Yaml
     const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
     if (known === undefined || known.sha256 !== hash('sha256', bytes)) return parseYaml(text, file);
     const { content } = known;
-    return { file, content, problems: [], placeOf: (...at) => parseYaml(text, file).placeOf(...at) };
+    return { content, problems: [], placeOf: (...at) => parseYaml(text, file).placeOf(...at) };
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
     return unreadable(file, 'the file is not in UTF-8; save it as UTF-8');
@@ -77,17 +75,17 @@ export function parseYaml(text: string, file: string): YamlFile {
     return { place: at, message: explainYaml(code, lines[(at.line ?? 1) - 1] ?? '') };
   });
   const problems = [...firstOfLine(errors), ...forbidden(document, place)].toSorted(byPlace);
-  if (problems.length > 0) return { file, content: null, problems, placeOf };
+  if (problems.length > 0) return { content: null, problems, placeOf };
   try {
-    return { file, content: document.toJS(), problems, placeOf };
+    return { content: document.toJS(), problems, placeOf };
   } catch {
     const message = 'aliases (*name) repeat too much; write the values out';
-    return { file, content: null, problems: [{ place: place(0), message }], placeOf };
+    return { content: null, problems: [{ place: place(0), message }], placeOf };
   }
 }
 
 function unreadable(file: string, message: string): YamlFile {
-  return { file, content: null, problems: [{ place: { file }, message }], placeOf: () => ({ file }) };
+  return { content: null, problems: [{ place: { file }, message }], placeOf: () => ({ file }) };
 }
 
 /** After one syntax error the parser reports unexpected tokens to the end of the file; only the first one helps. */

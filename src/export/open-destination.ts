@@ -3,8 +3,7 @@ import type { BigIntStats } from 'node:fs';
 import { open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
-import type { ExportJob } from '../config/job/job.ts';
-import type { RemoteAddress } from '../model/remote-address.ts';
+import type { FilePlace, RemoteAddress } from '../model/remote-address.ts';
 import { codeOf, DestinationChangedError, DestinationError } from '../model/storeferry-error.ts';
 import { fetchFile, openSpool } from '../remote/fetch-file.ts';
 import {
@@ -31,7 +30,7 @@ import {
 } from '../state/file-access.ts';
 
 /** The current content of a destination. */
-export interface DestinationContent {
+interface DestinationContent {
   readonly content: Readable;
   /** Changes with the content; null if the destination has no versions. */
   readonly version: string | null;
@@ -58,7 +57,7 @@ export interface Destination {
 }
 
 /** Awaits a call of the file system; its error becomes a DestinationError with path, reason and advice. */
-export async function asDestinationError<Value>(
+async function asDestinationError<Value>(
   path: string,
   done: 'read' | 'written',
   asked: Promise<Value>,
@@ -117,7 +116,7 @@ const RIGHTS = 0o7777n;
  * locked. A new file, and folders created for it, are for their owner only. DestinationError if jobs may not write
  * it.
  */
-export async function localDestination(path: string, access: FileAccess): Promise<Destination> {
+async function localDestination(path: string, access: FileAccess): Promise<Destination> {
   const allowed = await asDestinationError(path, 'read', allowedPath(path, access));
   if ('refused' in allowed) throw refusal(`The destination ${path}`, allowed);
   const location = allowed.real;
@@ -241,18 +240,25 @@ async function sweepTemporaries(path: string): Promise<void> {
   }
 }
 
-/** The destination of a job; nothing is written or connected yet. DestinationError if it can never be written. */
-export async function openDestination(access: FileAccess, { destination }: ExportJob): Promise<Destination> {
-  return destination.remote === undefined
-    ? await localDestination(destination.path, access)
-    : remoteDestination(destination.remote);
+/**
+ * The destination at a place; nothing is written or connected yet. DestinationError if it can never be written. `retryPolicy`:
+ * shorter in tests.
+ */
+export async function openDestination(
+  place: FilePlace,
+  access: FileAccess,
+  retryPolicy?: RetryPolicy,
+): Promise<Destination> {
+  return place.remote === undefined
+    ? await localDestination(place.path, access)
+    : remoteDestination(place.remote, retryPolicy);
 }
 
 /**
  * A file on another machine. The content is first written to a temporary file, so that only complete content is sent
  * and a retry can send it again.
  */
-export function remoteDestination(remote: RemoteAddress, retryPolicy?: RetryPolicy): Destination {
+function remoteDestination(remote: RemoteAddress, retryPolicy: RetryPolicy | undefined): Destination {
   const { location } = remote;
   return {
     location,

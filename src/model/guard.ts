@@ -27,7 +27,7 @@ export const GUARD_FIELDS = [...NUMBER_FIELDS, ...OTHER_FIELDS] as const;
 export const GUARD_ACTIONS = ['hold', 'stop', 'warn'] as const;
 
 /** A field that a guard can watch. */
-export type GuardField = (typeof GUARD_FIELDS)[number];
+type GuardField = (typeof GUARD_FIELDS)[number];
 /** A value that a field can be compared with. */
 const guardValueSchema = z.union([z.string(), z.number(), z.boolean()]);
 export type GuardValue = z.infer<typeof guardValueSchema>;

@@ -24,7 +24,7 @@ export const hashKey: HashKey = (key, into) => {
 };
 
 /** The earlier state of a key in a set: `noted` by skipped rows only, or `claimed` by a record or a rejection. */
-export type Membership = 'absent' | 'noted' | 'claimed';
+type Membership = 'absent' | 'noted' | 'claimed';
 
 const MIN_SLOTS = 1 << 10;
 const CLAIMED_BIT = 1;

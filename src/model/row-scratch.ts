@@ -22,7 +22,7 @@ export interface RowLinks {
 }
 
 /** A row whose record is unknown. */
-export interface StrayRow {
+interface StrayRow {
   /** Its cells, which may name its record. */
   readonly names: readonly string[];
   /** Why its record is unknown: the fault of each record that it may belong to. */
@@ -32,7 +32,7 @@ export interface StrayRow {
 }
 
 /** A name that does not lead to one row. */
-export const linkFaultSchema = z.object({
+const linkFaultSchema = z.object({
   problem: z.enum(['parent-ambiguous', 'parent-missing', 'child-missing', 'child-ambiguous', 'undescribed']),
   name: z.string(),
   /** The line of the first row of the record. */

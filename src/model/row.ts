@@ -61,11 +61,6 @@ const INNER = new RegExp(`([${SEPARATORS}])(?=${UNSEEN}${SIGN})`, 'gu');
 const MARKED_INNER = new RegExp(`([${SEPARATORS}])'(?=${UNSEEN}${SIGN})`, 'gu');
 const ANY_SIGN = /[=+\-@＝＋－＠\t\r\n]/;
 
-/** Whether a spreadsheet might run the cell as a formula when it opens the file. */
-export function isLive(cell: string): boolean {
-  return !cell.startsWith("'") && startsFormula(cell);
-}
-
 /**
  * The cell in a form that a spreadsheet shows without running it, whichever character separates cells: an apostrophe
  * before each start of a formula, and one more before such existing apostrophes.

@@ -55,7 +55,7 @@ interface SafetyRule {
 }
 
 /** A safety limit: all that is known about it. */
-export interface SafetyLimit extends SafetyRule {
+interface SafetyLimit extends SafetyRule {
   /** As a job would write it. */
   readonly default: string;
   /** For the schema and the reference. */
@@ -91,7 +91,7 @@ const PRICE_MOVE = `at least ${FACTOR} times as high, at most a third, or 0`;
  * The safety limits of a job, in order of output. Schema, reference, judging, messages, pages and the files that
  * `init` writes derive from this. To add a limit, add one entry here and the figure that it measures.
  */
-export const SAFETY_LIMITS = {
+const SAFETY_LIMITS = {
   maxDeletes: {
     title: 'Deletions',
     default: '5%',
@@ -206,7 +206,7 @@ function isLimitName(name: string): name is SafetyLimitName {
  * Everything that stops a plan: the limits, the guards of the job, and `key`, which no setting allows: keys are made
  * differently.
  */
-export type SafetyRuleName = SafetyLimitName | 'key' | 'guard';
+type SafetyRuleName = SafetyLimitName | 'key' | 'guard';
 
 /** All names of rules. */
 export const SAFETY_RULE_NAMES: readonly SafetyRuleName[] = [...SAFETY_LIMIT_NAMES, 'key', 'guard'];

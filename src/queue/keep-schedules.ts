@@ -14,7 +14,7 @@ const COMPARE_EVERY_MS = 30_000;
 const LOCK_NAME = 'schedules';
 
 /** The dependencies of keeping schedules. */
-export interface ScheduleKeeperOptions {
+interface ScheduleKeeperOptions {
   readonly schedules: KeptSchedules;
   readonly locks: Locks;
   /** Reads the job files. */

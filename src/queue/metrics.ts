@@ -6,7 +6,7 @@ import type { Runs, State } from '../state/state.ts';
 const STARTED_AT_SECONDS = Date.now() / 1_000 - process.uptime();
 
 /** A metric of a worker, from which `/metrics` and the list in docs/operation.md derive. */
-export interface MetricDefinition extends Omit<Metric, 'samples'> {
+interface MetricDefinition extends Omit<Metric, 'samples'> {
   /** The labels of each of its samples. */
   readonly labels: readonly string[];
   readonly read: (reading: Reading) => readonly MetricSample[];
@@ -110,7 +110,7 @@ interface JobReading {
 }
 
 /** The sources of the metrics of a worker. */
-export interface MetricSources {
+interface MetricSources {
   /** The queues from which this worker takes jobs. */
   readonly queued: () => Promise<readonly QueueCounts[]>;
   /** When each job is due next: milliseconds since the epoch. */
@@ -144,7 +144,7 @@ export function metricsReader(sources: MetricSources): () => Promise<string> {
 }
 
 /** Totals of this process since its start. */
-export interface WorkCounts {
+interface WorkCounts {
   /** The state, with counting of everything that is recorded through it. */
   readonly state: State;
   runEnded(run: Run): void;
@@ -285,7 +285,7 @@ interface MetricSample {
 }
 
 /** A metric with all its figures. A counter only grows, and its name ends in `_total`. */
-export interface Metric {
+interface Metric {
   readonly name: string;
   readonly help: string;
   readonly type: 'counter' | 'gauge';

@@ -13,7 +13,7 @@ const MAX_STALLED_COUNT = 1_000;
 const CHECKS_PER_LOCK = 3;
 
 /** The dependencies of the workers of a process. */
-export interface QueueWorkersOptions {
+interface QueueWorkersOptions {
   readonly connection: QueueConnection['connection'];
   /** How long a job stays with a silent worker. */
   readonly lockDurationMs: number;
@@ -22,7 +22,7 @@ export interface QueueWorkersOptions {
 }
 
 /** The BullMQ workers of this process. */
-export interface QueueWorkers {
+interface QueueWorkers {
   /** One for each queue. */
   readonly all: readonly WatchedWorker[];
   /** Begins to take jobs from a queue, at most `concurrency` at once. */
@@ -127,7 +127,7 @@ const LOOK_EVERY_MS = 5_000;
 const SILENT_AFTER_MS = 60_000;
 
 /** A worker of one queue, and how busy it is. */
-export interface WatchedWorker {
+interface WatchedWorker {
   readonly worker: Worker;
   readonly queue: Queue;
   readonly concurrency: number;

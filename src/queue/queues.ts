@@ -45,7 +45,7 @@ export interface Queues extends AsyncDisposable {
 }
 
 /** How to open the queues. */
-export interface QueuesOptions {
+interface QueuesOptions {
   readonly redisUrl: string;
   /** Commands wait for Redis without a limit, as workers do, instead of failing after 10 seconds. */
   readonly patient: boolean;
@@ -164,7 +164,7 @@ export interface RunJobResult {
 }
 
 /** Why a run cannot continue after a shard. */
-export type ShardFailure = 'unauthorized' | 'store-unavailable' | 'safety-limit' | 'failed';
+type ShardFailure = 'unauthorized' | 'store-unavailable' | 'safety-limit' | 'failed';
 
 /**
  * How a shard ended. Shard jobs never fail finally: the outcomes of operations are in the state, and this only says

@@ -27,7 +27,7 @@ import { logRunEvents, type WorkerLog } from './worker-settings.ts';
 export const HELD_MS = 1_000;
 
 /** A queued run that a worker has taken. */
-export interface TakenRun {
+interface TakenRun {
   readonly job: string;
   readonly resend: boolean;
   /** The run that it became before, in a worker that was stopped or has died. */
@@ -54,7 +54,7 @@ export type ProcessedRun =
 export type ProcessRun = (taken: TakenRun) => Promise<ProcessedRun>;
 
 /** The dependencies of the processor of runs. */
-export interface RunProcessorOptions {
+interface RunProcessorOptions {
   readonly context: RunContext;
   readonly requestFor: (data: Pick<TakenRun, 'job' | 'resend'>) => Promise<RunRequest>;
   /** The notifications that a job requests, if its file can be read. */

@@ -7,7 +7,7 @@ import type { Enqueued, QueuedRun, Queues } from './queues.ts';
 const MAX_LISTED = 1_000;
 
 /** A run that waits for a worker, or that a worker has. */
-export interface ListedRun {
+interface ListedRun {
   readonly job: string;
   /** The run that it became; null until that has begun. */
   readonly run: string | null;

@@ -28,7 +28,7 @@ import { type RunConfiguration, WAITS_FOR_REQUESTS, type WorkerLog } from './wor
 const HELD_MS = 1_000;
 
 /** The dependencies of the processor of shards. */
-export interface ShardProcessorOptions {
+interface ShardProcessorOptions {
   readonly context: RunContext;
   readonly configurationOf: (run: Run) => RunConfiguration;
   readonly log: WorkerLog;

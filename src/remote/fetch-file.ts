@@ -17,7 +17,7 @@ import {
 import { REMOTE_DEADLINES, type RemoteDeadlines, watchPace } from './remote-deadlines.ts';
 import { openRemote } from './remote-kinds.ts';
 
-export interface FetchOptions {
+interface FetchOptions {
   readonly signal: AbortSignal;
   /** Skip the download if the content still has this version. */
   readonly unless?: string | null;

@@ -12,7 +12,7 @@ export type ImageVerdict =
   | { readonly kind: 'broken' | 'unknown' | 'busy'; readonly problem: string };
 
 /** Looks at image addresses, without reading the images. */
-export interface ImageChecker extends AsyncDisposable {
+interface ImageChecker extends AsyncDisposable {
   /**
    * Looks at one address. `version`: what an earlier check found, so that the server can answer that nothing has changed.
    * Rejects only with the reason of the signal.

@@ -1,7 +1,7 @@
 import { RemoteFailure } from './remote-client.ts';
 
 /** A path split into folder and name. */
-export interface SplitPath {
+interface SplitPath {
   /** With the final slash; empty if there is none. */
   readonly folder: string;
   readonly name: string;

@@ -45,13 +45,13 @@ export interface RemoteClient extends AsyncDisposable {
   put(upload: Upload, options: PutOptions): Promise<void>;
 }
 
-export interface GetOptions {
+interface GetOptions {
   readonly signal: AbortSignal;
   /** Skip the download if the content still has this version. */
   readonly unless: string | null;
 }
 
-export interface PutOptions {
+interface PutOptions {
   readonly signal: AbortSignal;
   readonly ifVersion: WriteCondition;
 }

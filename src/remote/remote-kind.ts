@@ -3,7 +3,7 @@ import type { RemoteAddress } from '../model/remote-address.ts';
 import type { RemoteClient } from './remote-client.ts';
 
 /** The additional settings for an address in a job. */
-export interface Surroundings {
+interface Surroundings {
   /** A variable of the environment. */
   readonly variable: (name: string) => string | undefined;
   readonly onSecret: (value: string) => void;
@@ -12,19 +12,19 @@ export interface Surroundings {
 }
 
 /** An address and its unset variables: with any unset, it is usable for checks only. */
-export type Completed<Address extends RemoteAddress = RemoteAddress> =
+type Completed<Address extends RemoteAddress = RemoteAddress> =
   | { readonly remote: Address; readonly unset: readonly string[] }
   | { readonly problem: string };
 
 /** An address in a job. */
-export interface WrittenAddress {
+interface WrittenAddress {
   /** Whether it may name several files, which only a source may. */
   readonly namesSeveral: boolean;
   complete(around: Surroundings): Completed;
 }
 
 /** A secret field below the key of the kind, and a proposed name for its variable. */
-export interface SecretOfAddress {
+interface SecretOfAddress {
   readonly path: readonly string[];
   readonly variable: string;
 }

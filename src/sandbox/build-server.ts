@@ -17,7 +17,7 @@ const BODY_LIMIT_BYTES = 8 * 1024 * 1024;
 const JSON_TYPE = 'application/json; charset=utf-8';
 const API_PREFIX = '/api/';
 
-export interface ServerParts {
+interface ServerParts {
   readonly routes: readonly Route[];
   /** Served at `/openapi.json`, the only path that needs no key. */
   readonly openApi: unknown;
@@ -222,7 +222,7 @@ export function createRequestCounts() {
 }
 
 /** The fault injected into one request. */
-export type Fault =
+type Fault =
   | { readonly kind: 'none' }
   /** 429 with `Retry-After` in whole seconds; nothing is applied. */
   | { readonly kind: 'too-many'; readonly retryAfterSeconds: number }
@@ -231,7 +231,7 @@ export type Fault =
   /** 503 after the request was applied; for a client it looks like `fail-before`. */
   | { readonly kind: 'fail-after' };
 
-export interface FaultOptions {
+interface FaultOptions {
   /** Share of requests answered with 503, 0 to 1; half of them are applied all the same. */
   readonly failRate: number;
   /** Requests let through in a second, with a burst of as many (at least one); more are answered with 429. */

@@ -22,7 +22,7 @@ export const contactBody = z.strictObject({
   subscriberLists: z.array(z.int()).nullable().optional(),
 });
 
-export type ContactBody = z.infer<typeof contactBody>;
+type ContactBody = z.infer<typeof contactBody>;
 
 /** A contact as it is answered: every field but `memberId`, which only members have. */
 export const contactAnswer = z.strictObject({

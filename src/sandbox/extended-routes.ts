@@ -51,7 +51,7 @@ const webhook = z.strictObject({
 });
 
 /** What the extended routes serve. */
-export interface ExtendedParts {
+interface ExtendedParts {
   readonly database: DatabaseSync;
   readonly products: ProductTable;
   readonly contacts: ContactTable;
@@ -194,7 +194,7 @@ export function extendedRoutes({ database, products, contacts, categories, now }
 }
 
 /** The categories of the store. */
-export type CategoryTable = ReturnType<typeof openCategoryTable>;
+type CategoryTable = ReturnType<typeof openCategoryTable>;
 
 const SEED_CATEGORIES = ['Kitchen', 'Clothing', 'Prints'];
 

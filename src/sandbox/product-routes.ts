@@ -59,7 +59,7 @@ export const productBody = z.strictObject({
 });
 
 /** The body that stores with more than the document take: `null` where a figure does not apply, categories by id. */
-export const extendedProductBody = productBody.extend({
+const extendedProductBody = productBody.extend({
   categories: z.array(z.union([z.int(), category])).optional(),
   variants: z
     .array(
@@ -185,7 +185,7 @@ const DEFAULTS = {
 } as const;
 
 /** What a profile changes of the table. */
-export interface ProductTableOptions {
+interface ProductTableOptions {
   readonly profiles: Profiles;
   /** Categories as they are stored; by default as they were sent. */
   readonly storeCategories?: ((sent: readonly SentCategory[]) => readonly unknown[]) | undefined;

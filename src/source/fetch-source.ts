@@ -7,7 +7,7 @@ import { type FoundFile, RemoteFailure, type RetryPolicy, retrying } from '../re
 import { hasExactVersions, openRemote, remoteIdentity } from '../remote/remote-kinds.ts';
 import type { SourceLimits } from './unpack.ts';
 
-export interface FetchSourceOptions {
+interface FetchSourceOptions {
   readonly signal: AbortSignal;
   /** Skip the source if it still has this version as a whole. */
   readonly unless: string | null;
@@ -17,7 +17,7 @@ export interface FetchSourceOptions {
 }
 
 /** Takes the copy of one file, which is deleted afterwards. */
-export type TakeFile = (name: string, fetched: Fetched) => Promise<void>;
+type TakeFile = (name: string, fetched: Fetched) => Promise<void>;
 
 /**
  * Downloads the files of an address one by one and passes each to `take`. Returns the version of all of them, null if

@@ -16,14 +16,14 @@ const SYMBOLIC_LINK = 0o120000;
 const NO_PASSWORDS = 'Create the zip without a password: passwords are not supported.';
 
 /** A file within a zip. */
-export interface ZippedFile {
+interface ZippedFile {
   /** The name within the zip, made safe for messages. */
   readonly label: string;
   content(): AsyncGenerator<Uint8Array>;
 }
 
 /** The content of a zip: files, or a workbook with its parts by their paths, and their unpacked size. */
-export type OpenedZip =
+type OpenedZip =
   | { readonly files: readonly ZippedFile[]; readonly workbook?: undefined }
   | {
       readonly workbook: TableFormat;

@@ -55,7 +55,7 @@ export interface Exchange {
 const CONNECT_DEADLINE_MS = 10_000;
 
 /** 50 orders or one product are far smaller: a larger answer is not from this API. */
-export const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
+const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
 
 interface ExchangeOptions {
   readonly baseUrl: string;

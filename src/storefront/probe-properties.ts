@@ -56,7 +56,7 @@ export interface ProbeTraces {
 }
 
 /** What a store was seen to do. */
-export interface ProbedStore {
+interface ProbedStore {
   readonly properties: StoreProperties;
   readonly requests: number;
   /** Urls of products that could not be removed. */
@@ -65,7 +65,7 @@ export interface ProbedStore {
   readonly evidence: Readonly<Partial<Record<PropertyName, string>>>;
 }
 
-export interface PropertiesProbe {
+interface PropertiesProbe {
   readonly baseUrl: string;
   readonly apiKey: string;
   readonly userAgent: string;

@@ -25,7 +25,7 @@ export type StoreProbe =
   /** No answer; `code` is the code of the system, such as ECONNREFUSED or CERT_HAS_EXPIRED. */
   | { readonly kind: 'unreachable'; readonly code: string };
 
-export interface ProbeOptions {
+interface ProbeOptions {
   readonly baseUrl: string;
   readonly apiKey: string;
   readonly userAgent: string;
@@ -58,7 +58,7 @@ export async function probeStore({ signal, ...store }: ProbeOptions): Promise<St
 }
 
 /** The raw answer. */
-export interface ProbedAnswer {
+interface ProbedAnswer {
   readonly status: number;
   readonly location: string | undefined;
   readonly date: string | undefined;

@@ -17,7 +17,6 @@ export interface Page {
   readonly texts: () => readonly string[];
   readonly totalCount: number | null;
   readonly limit: number | null;
-  readonly skip: number | null;
 }
 
 function count(value: unknown): number | null {
@@ -35,7 +34,7 @@ export function readPage(value: unknown, text: string, path: string): Page {
     );
   }
   const envelope: PageItem = isJsonObject(value) ? value : { items: value };
-  const { items, totalCount, limit, skip } = envelope;
+  const { items, totalCount, limit } = envelope;
   if (!Array.isArray(items) || !items.every(isJsonObject)) {
     throw new StoreRefusedError(
       `GET ${path}: expected a list of objects, or an object with "items", but got something else`,
@@ -46,7 +45,6 @@ export function readPage(value: unknown, text: string, path: string): Page {
     texts: () => arrayItemTexts(text),
     totalCount: count(totalCount),
     limit: count(limit),
-    skip: count(skip),
   };
 }
 

@@ -65,7 +65,7 @@ export interface SendOptions {
 }
 
 /** A request, and its expected acknowledgement. */
-export interface SentRequest extends StoreRequest {
+interface SentRequest extends StoreRequest {
   /** Omitted for a read: any complete JSON is accepted. */
   readonly expected?: Expectation;
 }

@@ -44,7 +44,7 @@ export interface StorefrontOptions {
 }
 
 /** A product to send. */
-export interface SentProduct {
+interface SentProduct {
   /** Its key. */
   readonly url: string;
   /** JSON, sent byte for byte. */

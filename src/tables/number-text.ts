@@ -65,7 +65,7 @@ export function formatById(id: number, spelledOut: ReadonlyMap<number, string>):
 }
 
 /** Reads a format such as `#,##0.00 "kg"`; of several sections the first. */
-export function numberFormat(code: string): NumberFormat {
+function numberFormat(code: string): NumberFormat {
   let template = '';
   let pattern = '';
   let isDuration = false;

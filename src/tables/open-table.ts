@@ -12,7 +12,7 @@ export { variantsWithin } from './record-paths.ts';
 export { formatOfText, formatOfZip, TABLE_FORMATS } from './table-formats.ts';
 
 /** A table that is written to a snapshot. */
-export interface TableStaging {
+interface TableStaging {
   /** Each row as a line of JSON: its number, then its cells. */
   readonly content: AsyncIterable<string>;
   /** The facts that the snapshot stores, of the content that has been read. */

@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
-import { type Destination, localDestination } from '../../src/export/open-destination.ts';
+import { type Destination, openDestination } from '../../src/export/open-destination.ts';
 import { appendTable } from '../../src/export/writing/append-table.ts';
 import { appendLines } from '../../src/export/writing/export-file.ts';
 import { newStyle, type Written } from '../../src/export/writing/replace-file.ts';
-import { listShape } from '../../src/export/writing/row-shape.ts';
+import { shapeOf } from '../../src/export/writing/row-shape.ts';
 import { formatRow } from '../../src/model/row.ts';
 import { DestinationChangedError } from '../../src/model/storeferry-error.ts';
 import { readCsv } from '../../src/tables/csv/read-csv.ts';
@@ -17,7 +17,11 @@ import { aList } from '../support/exports.ts';
 const ANYWHERE = { workspaceDir: '/nowhere' };
 
 const signal = new AbortController().signal;
-const shape = listShape('2030-01-02T06:00:00.000Z');
+const shape = await shapeOf(
+  { export: 'subscriber-lists', destination: { path: 'lists.csv', mode: 'append', format: 'csv' } },
+  '2030-01-02T06:00:00.000Z',
+  async function* () {},
+);
 
 type Append = (destination: Destination, items: AsyncIterable<readonly string[]>) => Promise<Written>;
 
@@ -56,7 +60,7 @@ describe.each(ways)('adding to %s', (_name, append, there) => {
       const path = join(dir, 'lists');
       if (before !== undefined) await writeFile(path, before);
       const meanwhile = reading(() => writeFile(path, there));
-      await expect(append(await localDestination(path, ANYWHERE), meanwhile)).rejects.toThrow(
+      await expect(append(await openDestination({ path }, ANYWHERE), meanwhile)).rejects.toThrow(
         DestinationChangedError,
       );
       expect(await readFile(path, 'utf8')).toBe(there);

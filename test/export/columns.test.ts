@@ -1,65 +1,67 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { exactJson, exactStringify, exactText } from '../../src/export/exact-json.ts';
-import { cellText, columnName, FoundColumns, pathOf, valueAt } from '../../src/export/writing/row-shape.ts';
+import { orderShape } from './order-shape.ts';
 
-const columnsOf = (...orders: readonly unknown[]) => {
-  const found = new FoundColumns();
-  for (const order of orders) found.add(exactJson(JSON.stringify(order)));
-  return found.names();
-};
+const columnsOf = async (...orders: readonly unknown[]) =>
+  (await orderShape(orders.map((order) => JSON.stringify(order)))).columns;
+
+const cellsOf = async (order: unknown, columns: readonly string[]) =>
+  (await orderShape([], { columns })).cells(JSON.stringify(order));
 
 describe('the columns of orders', () => {
-  it('are the fields that have a value, nested ones by their path', () => {
+  it('are the fields that have a value, nested ones by their path', async () => {
     expect(
-      columnsOf({ id: 1, customer: { name: 'Ada', address: { city: 'Bath' } }, tags: [], items: [{}] }),
+      await columnsOf({ id: 1, customer: { name: 'Ada', address: { city: 'Bath' } }, tags: [], items: [{}] }),
     ).toEqual(['id', 'customer.name', 'customer.address.city', 'tags', 'items']);
   });
 
-  it('are where later orders have them', () => {
-    expect(columnsOf({ id: 1, total: 2 }, { id: 2, coupon: { code: 'X' }, total: 3, note: '' })).toEqual([
-      'id',
-      'coupon.code',
-      'total',
-      'note',
-    ]);
+  it('are where later orders have them', async () => {
+    const orders = [
+      { id: 1, total: 2 },
+      { id: 2, coupon: { code: 'X' }, total: 3, note: '' },
+    ];
+    expect(await columnsOf(...orders)).toEqual(['id', 'coupon.code', 'total', 'note']);
   });
 
-  it('leave out a field that is null wherever it is no object, and keep one that is always null', () => {
-    expect(columnsOf({ shipping: null, gone: null }, { shipping: { zip: '1' } })).toEqual([
+  it('leave out a field that is null wherever it is no object, and keep one that is always null', async () => {
+    expect(await columnsOf({ shipping: null, gone: null }, { shipping: { zip: '1' } })).toEqual([
       'shipping.zip',
       'gone',
     ]);
-    expect(columnsOf({ shipping: 'none' }, { shipping: { zip: '1' } })).toEqual(['shipping.zip', 'shipping']);
+    expect(await columnsOf({ shipping: 'none' }, { shipping: { zip: '1' } })).toEqual([
+      'shipping.zip',
+      'shipping',
+    ]);
   });
 
-  it('never share a name: dots and backslashes in names differ from those between names', () => {
+  it('never share a name: dots and backslashes in names differ from those between names', async () => {
     const order = { 'a.b': 1, a: { b: 2, '': 3 }, 'a\\': { b: 4 }, '': 5 };
-    const names = columnsOf(order);
+    const names = await columnsOf(order);
     expect(new Set(names).size).toBe(5);
-    expect(names.map((name) => valueAt(order, pathOf(name)))).toEqual([1, 2, 3, 4, 5]);
+    expect(await cellsOf(order, names)).toEqual(['1', '2', '3', '4', '5']);
   });
 
-  it('are inert names', () => {
-    const order: unknown = JSON.parse('{"__proto__": {"polluted": 1}, "constructor": 2, "toString": null}');
-    const found = new FoundColumns();
-    found.add(order);
-    expect(found.names()).toEqual(['__proto__.polluted', 'constructor', 'toString']);
-    expect(valueAt(order, ['__proto__', 'polluted'])).toBe(1);
-    expect(valueAt({}, ['constructor', 'name'])).toBeUndefined();
-    expect(valueAt({}, ['__proto__'])).toBeUndefined();
+  it('are inert names', async () => {
+    const order = '{"__proto__": {"polluted": 1}, "constructor": 2, "toString": null}';
+    const shape = await orderShape([order]);
+    expect(shape.columns).toEqual(['__proto__.polluted', 'constructor', 'toString']);
+    expect(shape.cells(order)[0]).toBe('1');
+    expect(await cellsOf({}, ['constructor.name', '__proto__'])).toEqual(['', '']);
   });
 
-  it('are refused when names are data', () => {
+  it('are refused when names are data', async () => {
     const order = Object.fromEntries(Array.from({ length: 2_001 }, (_, index) => [`id${index}`, 1]));
-    expect(() => columnsOf(order)).toThrow(/more than 2000 different fields/);
+    await expect(columnsOf(order)).rejects.toThrow(/more than 2000 different fields/);
   });
 
-  it('lead back to the value, whatever the names are', () => {
-    fc.assert(
-      fc.property(fc.array(fc.string(), { minLength: 1, maxLength: 4 }), (names) => {
-        const column = names.reduce<string | null>((parent, name) => columnName(parent, name), null);
-        expect(pathOf(column ?? '')).toEqual(names);
+  it('lead back to the value, whatever the names are', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.string(), { minLength: 1, maxLength: 4 }), async (names) => {
+        const order = names.reduceRight<unknown>((value, name) => Object.fromEntries([[name, value]]), 1);
+        const shape = await orderShape([JSON.stringify(order)]);
+        expect(shape.columns).toHaveLength(1);
+        expect(shape.cells(JSON.stringify(order))).toEqual(['1']);
       }),
       { numRuns: 1_000 },
     );
@@ -80,17 +82,14 @@ describe('a cell', () => {
     [[['a']], '[["a"]]'],
     [{}, ''],
     [{ a: [1] }, '{"a":[1]}'],
-  ])('of %j is %j', (value, text) => {
-    expect(cellText(value)).toBe(text);
+  ])('of %j is %j', async (value, text) => {
+    expect(await cellsOf({ value }, ['value'])).toEqual([text]);
   });
 
-  it('takes one value of a list, or that of each', () => {
+  it('takes one value of a list, or that of each', async () => {
     const order = { items: [{ sku: 'A', options: ['x'] }, { quantity: 2 }] };
-    expect(valueAt(order, pathOf('items.0.sku'))).toBe('A');
-    expect(cellText(valueAt(order, pathOf('items.sku')))).toBe('A; ');
-    expect(cellText(valueAt(order, pathOf('items.options')))).toBe('[["x"],null]');
-    expect(valueAt(order, pathOf('items.7.sku'))).toBeUndefined();
-    expect(valueAt(order, pathOf('items.nothing'))).toBeUndefined();
+    const columns = ['items.0.sku', 'items.sku', 'items.options', 'items.7.sku', 'items.nothing'];
+    expect(await cellsOf(order, columns)).toEqual(['A', 'A; ', '[["x"],null]', '', '']);
   });
 });
 

@@ -1,4 +1,4 @@
-import { localDestination } from '../../src/export/open-destination.ts';
+import { openDestination } from '../../src/export/open-destination.ts';
 
 /** Absolute paths say themselves where they may be. */
 const ANYWHERE = { workspaceDir: '/nowhere' };
@@ -14,5 +14,5 @@ async function* endless(): AsyncGenerator<string> {
   }
 }
 
-const destination = await localDestination(path, ANYWHERE);
+const destination = await openDestination({ path }, ANYWHERE);
 await destination.write(endless(), { signal: new AbortController().signal });

@@ -15,7 +15,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
-import { localDestination } from '../../src/export/open-destination.ts';
+import { openDestination } from '../../src/export/open-destination.ts';
 import { makePipe } from '../support/make-pipe.ts';
 import { startProcess } from '../support/processes.ts';
 
@@ -40,7 +40,7 @@ async function* content(...parts: readonly string[]): AsyncGenerator<string> {
 describe('a file that is written', () => {
   it('is there whole, in folders made for it, with nothing beside it', async () => {
     await using at = await setup();
-    const destination = await localDestination(join(at.dir, 'a', 'b', 'file.csv'), ANYWHERE);
+    const destination = await openDestination({ path: join(at.dir, 'a', 'b', 'file.csv') }, ANYWHERE);
     expect(await destination.read(signal)).toBeUndefined();
     expect(await destination.write(content('one\n', 'zwö\n'), { signal })).toBe(9);
     expect(await readFile(join(at.dir, 'a', 'b', 'file.csv'), 'utf8')).toBe('one\nzwö\n');
@@ -50,7 +50,7 @@ describe('a file that is written', () => {
   it('is refused, and not waited for, when it is a pipe', async () => {
     await using at = await setup();
     await makePipe(at.path);
-    const destination = await localDestination(at.path, ANYWHERE);
+    const destination = await openDestination({ path: at.path }, ANYWHERE);
     await expect(destination.read(signal)).rejects.toThrow('is not a regular file');
     await expect(destination.write(content('x'), { signal })).rejects.toThrow('is not a regular file');
   });
@@ -61,7 +61,7 @@ describe('a file that is written', () => {
       await mkdir(join(at.dir, folder));
       await writeFile(join(at.dir, folder, 'file.csv'), 'old\n');
     }
-    const destination = await localDestination(join(at.dir, 'out', 'file.csv'), ANYWHERE);
+    const destination = await openDestination({ path: join(at.dir, 'out', 'file.csv') }, ANYWHERE);
     await rename(join(at.dir, 'out'), join(at.dir, 'before'));
     await symlink('elsewhere', join(at.dir, 'out'));
     await expect(destination.read(signal)).rejects.toThrow('was moved or replaced');
@@ -73,7 +73,7 @@ describe('a file that is written', () => {
   it('stays as it was when what comes fails, or when it is called off', async () => {
     await using at = await setup();
     await writeFile(at.path, 'old\n');
-    const destination = await localDestination(at.path, ANYWHERE);
+    const destination = await openDestination({ path: at.path }, ANYWHERE);
     const failing = async function* () {
       yield 'half';
       throw new Error('no more');
@@ -95,8 +95,8 @@ describe('a file that is written', () => {
     await writeFile(at.path, 'old\n');
     await chmod(at.path, 0o640);
     await symlink('file.csv', join(at.dir, 'link.csv'));
-    const destination = await localDestination(join(at.dir, 'link.csv'), ANYWHERE);
-    const direct = await localDestination(at.path, ANYWHERE);
+    const destination = await openDestination({ path: join(at.dir, 'link.csv') }, ANYWHERE);
+    const direct = await openDestination({ path: at.path }, ANYWHERE);
     expect(destination.location).toBe(direct.location);
     await destination.write(content('new\n'), { signal });
     expect(await readFile(at.path, 'utf8')).toBe('new\n');
@@ -105,7 +105,7 @@ describe('a file that is written', () => {
 
   it('is refused over another version than was read', async () => {
     await using at = await setup();
-    const destination = await localDestination(at.path, ANYWHERE);
+    const destination = await openDestination({ path: at.path }, ANYWHERE);
     await destination.write(content('one\n'), { signal, ifVersion: null });
     const read = await destination.read(signal);
     if (read === undefined) throw new Error('nothing there');
@@ -124,10 +124,10 @@ describe('a file that is written', () => {
   it('is no folder, and lies in none that is a file', async () => {
     await using at = await setup();
     await mkdir(at.path);
-    const folder = await localDestination(at.path, ANYWHERE);
+    const folder = await openDestination({ path: at.path }, ANYWHERE);
     await expect(folder.write(content('x'), { signal })).rejects.toMatchObject({ code: 'destination' });
     await writeFile(join(at.dir, 'plain'), '');
-    await expect(localDestination(join(at.dir, 'plain', 'x.csv'), ANYWHERE)).rejects.toMatchObject({
+    await expect(openDestination({ path: join(at.dir, 'plain', 'x.csv') }, ANYWHERE)).rejects.toMatchObject({
       message: expect.stringContaining('a part of its path is a file, not a folder'),
     });
   });
@@ -139,7 +139,7 @@ describe('a file that is written', () => {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     await once(writer.stdout, 'data');
-    const destination = await localDestination(at.path, ANYWHERE);
+    const destination = await openDestination({ path: at.path }, ANYWHERE);
     await destination.write(content('by another\n'), { signal });
     expect(await readdir(at.dir)).toHaveLength(2);
     writer.kill('SIGKILL');
@@ -150,7 +150,7 @@ describe('a file that is written', () => {
   });
 
   it('is no device', async () => {
-    const destination = await localDestination('/dev/null', ANYWHERE);
+    const destination = await openDestination({ path: '/dev/null' }, ANYWHERE);
     await expect(destination.write(content('x'), { signal })).rejects.toMatchObject({
       message: expect.stringContaining('not a regular file'),
     });

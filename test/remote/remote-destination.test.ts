@@ -1,12 +1,13 @@
 import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
-import { remoteDestination } from '../../src/export/open-destination.ts';
+import { openDestination } from '../../src/export/open-destination.ts';
 import { DestinationChangedError, DestinationError } from '../../src/model/storeferry-error.ts';
 import { startFileServer } from '../support/file-server.ts';
 import { httpAddress } from './http-address.ts';
 
 const signal = new AbortController().signal;
 const retryPolicy = { retries: 1, firstWaitMs: 1 };
+const ANYWHERE = { workspaceDir: '/nowhere' };
 
 async function* content(...parts: readonly string[]) {
   yield* parts;
@@ -15,7 +16,11 @@ async function* content(...parts: readonly string[]) {
 describe('a remote destination', () => {
   it('is written, read back and appended to', async () => {
     await using server = await startFileServer();
-    const destination = remoteDestination(httpAddress(`${server.url}/a.csv`), retryPolicy);
+    const destination = await openDestination(
+      { remote: httpAddress(`${server.url}/a.csv`) },
+      ANYWHERE,
+      retryPolicy,
+    );
     expect(await destination.read(signal)).toBeUndefined();
     expect(await destination.write(content('a', 'bc\n'), { signal, ifVersion: null })).toBe(4);
     const read = await destination.read(signal);
@@ -36,7 +41,11 @@ describe('a remote destination', () => {
       '/a.csv',
       (request, response) => void response.writeHead(request.method === 'GET' ? 200 : 204).end('old'),
     );
-    const destination = remoteDestination(httpAddress(`${server.url}/a.csv`), retryPolicy);
+    const destination = await openDestination(
+      { remote: httpAddress(`${server.url}/a.csv`) },
+      ANYWHERE,
+      retryPolicy,
+    );
     const read = await destination.read(signal);
     if (read === undefined) throw new Error('nothing there');
     await text(read.content);
@@ -48,7 +57,11 @@ describe('a remote destination', () => {
 
   it('gets nothing when the content fails or the signal aborts', async () => {
     await using server = await startFileServer({ '/a.csv': 'old' });
-    const destination = remoteDestination(httpAddress(`${server.url}/a.csv`), retryPolicy);
+    const destination = await openDestination(
+      { remote: httpAddress(`${server.url}/a.csv`) },
+      ANYWHERE,
+      retryPolicy,
+    );
     async function* broken() {
       yield 'half';
       throw new Error('the store went away');
@@ -65,7 +78,7 @@ describe('a remote destination', () => {
     const address = httpAddress(`${server.url}/a.csv?token=MARKED`, {
       auth: { kind: 'bearer', token: 'MARKED' },
     });
-    const error: unknown = await remoteDestination(address, retryPolicy)
+    const error: unknown = await (await openDestination({ remote: address }, ANYWHERE, retryPolicy))
       .write(content('x'), { signal })
       .catch((reason: unknown) => reason);
     if (!(error instanceof DestinationError)) throw new Error(String(error));

@@ -46,8 +46,7 @@ export type CrosswalkSpec = DeepReadonly<
   FilePlace;
 
 /** A destination with its address completed. */
-export type DestinationSpec = DeepReadonly<ReturnType<typeof withoutPlace<ExportFields['destination']>>> &
-  FilePlace;
+type DestinationSpec = DeepReadonly<ReturnType<typeof withoutPlace<ExportFields['destination']>>> & FilePlace;
 
 /** The webhook that receives a notification when a run ends. */
 export type Notify = DeepReadonly<z.infer<typeof jobFields.notify>>;

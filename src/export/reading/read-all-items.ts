@@ -8,7 +8,7 @@ const MAX_PASSES = 4;
 /** The most requests, relative to those that an unchanged list needs; above that the list changes too fast to be read. */
 const MAX_REQUESTS = { factor: 6, more: 200 };
 
-export interface ReadAllOptions {
+interface ReadAllOptions {
   readonly fetch: FetchPage;
   /** How many items are requested at once. */
   readonly limit: number;

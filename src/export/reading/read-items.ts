@@ -154,7 +154,7 @@ export async function* readOrders(
 }
 
 /** Subscriber lists, and facts that a person should know about the reading. */
-export interface ListsRead {
+interface ListsRead {
   /** By id. */
   readonly lists: readonly SubscriberList[];
   readonly notes: readonly string[];

@@ -28,7 +28,7 @@ export type OpenTable = (
   batches(): AsyncIterable<readonly Row[]>;
 }>;
 
-export interface AppendTableOptions {
+interface AppendTableOptions {
   readonly items: Items;
   readonly shape: RowShape;
   /** The style of a new file; an existing one keeps its delimiter and line ends. */

@@ -22,7 +22,7 @@ import { type RowShape, shapeOf } from './row-shape.ts';
 import { textLines, watchBytes } from './text-lines.ts';
 
 /** The input of writing an export. */
-export interface WriteItemsOptions {
+interface WriteItemsOptions {
   /** Opens the items, from the first one each time. */
   readonly items: () => Items;
   /** When the store was read, ISO 8601 in UTC. */
@@ -35,7 +35,7 @@ export interface WriteItemsOptions {
 }
 
 /** The file that an export job writes. */
-export interface ExportFile extends Pick<Destination, 'location' | 'read'> {
+interface ExportFile extends Pick<Destination, 'location' | 'read'> {
   /** Writes items as the destination of the job requests: completely, or the file stays unchanged. */
   write(options: WriteItemsOptions): Promise<Written>;
   /** Reads a history in the format of the job; undefined if there is no file. DestinationError. */
@@ -44,7 +44,7 @@ export interface ExportFile extends Pick<Destination, 'location' | 'read'> {
 
 /** The file of a job; nothing is written or connected yet. DestinationError if it can never be written. */
 export async function openExportFile(access: FileAccess, job: ExportJob): Promise<ExportFile> {
-  const destination = await openDestination(access, job);
+  const destination = await openDestination(job.destination, access);
   const { location, read } = destination;
   return {
     location,

@@ -44,7 +44,7 @@ async function columnsOf(items: AsyncIterable<readonly string[]>): Promise<strin
 }
 
 /** Lines of list statistics, one per list and reading. */
-export function listShape(readAt: string, columns: readonly string[] = LIST_COLUMNS): RowShape {
+function listShape(readAt: string, columns: readonly string[] = LIST_COLUMNS): RowShape {
   const reading = (item: string) => listReading(readKeptList(item), readAt);
   const paths = columns.map(pathOf);
   return {
@@ -80,7 +80,7 @@ const ORDER_TIMES: ReadonlySet<string> = new Set(['createdOn', 'created']);
  * Lines of orders, one per order; the JSON is passed on unchanged. `forSpreadsheet`: the time of an order is a date, which spreadsheets
  * recognise, instead of a number of seconds.
  */
-export function orderShape(columns: readonly string[], forSpreadsheet = false): RowShape {
+function orderShape(columns: readonly string[], forSpreadsheet = false): RowShape {
   const paths = columns.map(pathOf);
   return {
     columns,
@@ -111,7 +111,7 @@ const LIST_SEPARATOR = '; ';
  * A value of an order as one cell: text and numbers unchanged, nothing for null, the items of a list joined by `; `,
  * and JSON for deeper values.
  */
-export function cellText(value: unknown): string {
+function cellText(value: unknown): string {
   if (value === null || value === undefined) return '';
   if (Array.isArray(value)) return listText(value);
   if (isMembers(value)) return Object.keys(value).length === 0 ? '' : exactStringify(value);
@@ -127,7 +127,7 @@ function listText(values: readonly unknown[]): string {
  * The value of a column within an order. In a list a number selects one item (`items.0.sku`, from 0), a name selects
  * this member of each (`items.sku`). Undefined if there is none.
  */
-export function valueAt(value: unknown, path: readonly string[]): unknown {
+function valueAt(value: unknown, path: readonly string[]): unknown {
   const [name, ...rest] = path;
   if (name === undefined) return value;
   if (Array.isArray(value)) {
@@ -143,13 +143,13 @@ export function valueAt(value: unknown, path: readonly string[]): unknown {
  * The name of the column for a nested value: the names of the objects joined by dots. A dot or backslash in a name is
  * written `\.` or `\\`, an empty name `\e`, so that no two values share a column.
  */
-export function columnName(parent: string | null, name: string): string {
+function columnName(parent: string | null, name: string): string {
   const escaped = name === '' ? '\\e' : name.replaceAll(/[\\.]/g, '\\$&');
   return parent === null ? escaped : `${parent}.${escaped}`;
 }
 
 /** The names that lead to the value of a column. */
-export function pathOf(column: string): readonly string[] {
+function pathOf(column: string): readonly string[] {
   const names: string[] = [];
   let name = '';
   for (let at = 0; at < column.length; at++) {
@@ -175,7 +175,7 @@ const MAX_COLUMNS = 2_000;
  * lists stay complete. They are in the order of the fields; a field that only later orders have follows its
  * predecessor there. A field that is null unless it is an object has only the columns of the object.
  */
-export class FoundColumns {
+class FoundColumns {
   readonly #names: string[] = [];
   readonly #filled = new Map<string, boolean>();
   readonly #parents = new Set<string>();

@@ -2,7 +2,7 @@ import { pipeline, type Readable, Transform } from 'node:stream';
 import { DestinationError } from '../../model/storeferry-error.ts';
 
 /** A line of a text file, without its end. */
-export interface TextLine {
+interface TextLine {
   readonly number: number;
   readonly text: string;
   /** False for a last line without a line end. */

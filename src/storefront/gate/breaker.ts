@@ -5,7 +5,7 @@ import { type AbortListeners, waitQueue } from '../abortable.ts';
 
 /** The number of latest answers that count, and the number of failures among them that opens the breaker. */
 export const BREAKER_WINDOW = 20;
-export const BREAKER_FAILURES = BREAKER_WINDOW / 2;
+const BREAKER_FAILURES = BREAKER_WINDOW / 2;
 /** The interval of probes while the breaker is open. */
 export const PROBE_EVERY_MS = 1_000;
 

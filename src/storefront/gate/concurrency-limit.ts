@@ -186,7 +186,7 @@ const AGEING = 1.002;
 /**
  * `less`: fewer answers per second than with half as many in flight; `little`: hardly more; `unknown`: not measured.
  */
-export type Gain = 'worth it' | 'little' | 'less' | 'unknown';
+type Gain = 'worth it' | 'little' | 'less' | 'unknown';
 
 /**
  * Remembers the duration of answers at each limit, to see whether more concurrency gives more answers: by Little's
@@ -220,7 +220,7 @@ const AGAIN_ROUND_TRIPS = 6;
 const ATTRIBUTED_TO_LIMIT = 2;
 
 /** Which limit a push-back was about: one, both, or neither if its request was sent before the last reduction. */
-export interface PushBackCause {
+interface PushBackCause {
   readonly tooManyAtOnce: boolean;
   readonly tooManyASecond: boolean;
 }

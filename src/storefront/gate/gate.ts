@@ -21,7 +21,7 @@ export interface Ticket {
 }
 
 /** The permission to send one request. Return it with `leave` when the request has ended. */
-export interface Admission {
+interface Admission {
   readonly sentAt: number;
   /** It was the last one that the concurrency limit allowed. */
   readonly full: boolean;
@@ -32,7 +32,7 @@ export interface Admission {
 }
 
 /** An attempt that will be repeated. `status` is null without an answer. */
-export interface FailedAttempt {
+interface FailedAttempt {
   readonly status: number | null;
   readonly retryAfterMs: number | undefined;
   readonly reason: string;

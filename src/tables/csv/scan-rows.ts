@@ -29,7 +29,7 @@ export function newlineOf(kinds: number): Dialect['newline'] {
 }
 
 /** Faults of quotes: at each of them readers disagree about where cells end. */
-export type StructureFaultKind =
+type StructureFaultKind =
   | 'text-after-quote'
   | 'blank-before-quote'
   | 'backslash-quote'
@@ -37,7 +37,7 @@ export type StructureFaultKind =
   | 'unclosed-quote';
 
 /** A fault at the offset of the offending byte. */
-export interface StructureFault {
+interface StructureFault {
   readonly kind: StructureFaultKind;
   readonly offset: number;
   readonly line: number;
@@ -63,7 +63,7 @@ export interface RowScan {
 }
 
 /** How to scan. */
-export interface RowScanOptions {
+interface RowScanOptions {
   /** The delimiter's byte. */
   readonly delimiter: number;
   /** `none`: quotes are ordinary characters. */
