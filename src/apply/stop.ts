@@ -7,7 +7,7 @@ type StopMode = 'drain' | 'drop';
 /**
  * Ends an apply once, for one reason, in two steps: first nothing new begins, then requests in flight are cancelled.
  */
-interface Stop {
+export interface Stop {
   /** Why; undefined while work continues. */
   readonly error: unknown;
   readonly stopped: boolean;

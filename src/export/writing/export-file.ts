@@ -35,7 +35,7 @@ interface WriteItemsOptions {
 }
 
 /** The file that an export job writes. */
-interface ExportFile extends Pick<Destination, 'location' | 'read'> {
+export interface ExportFile extends Pick<Destination, 'location' | 'read'> {
   /** Writes items as the destination of the job requests: completely, or the file stays unchanged. */
   write(options: WriteItemsOptions): Promise<Written>;
   /** Reads a history in the format of the job; undefined if there is no file. DestinationError. */

@@ -10,7 +10,7 @@ const CERTAINLY_UTF8 = 8;
 const CANDIDATES_SHOWN = 3;
 
 /** The encoding of a file, and whether it comes from a byte order mark. */
-interface Charset {
+export interface Charset {
   readonly encoding: string;
   readonly bom: boolean;
 }
