@@ -82,8 +82,6 @@ export const SCENES: Readonly<Record<string, () => Promise<SceneSetting>>> = {
       'stores.yaml': STORES,
       '.env': `STORE_URL=${url}\nSTORE_API_KEY=${KEY}\n`,
       'export.csv': await sample('catalog.csv'),
-      'crm-export.csv': await sample('crm-export.csv'),
-      'contact-ids.csv': await sample('contact-ids.csv'),
     };
     return { folder: 'shop', files: inFolder('shop', files), stands, close };
   },
