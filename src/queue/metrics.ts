@@ -54,25 +54,21 @@ export const METRICS: readonly MetricDefinition[] = [
   ),
   {
     name: 'storeferry_queue_jobs',
-    help: 'Jobs in a queue, by state; the same on all workers.',
+    help: 'Jobs in a queue, by state.',
     type: 'gauge',
     labels: ['queue', 'state'],
     read: ({ queued }) => queued,
   },
-  jobTime(
-    'last_run',
-    'When a run of the job last ended, with any status; the same on all workers.',
-    ({ last }) => last?.finishedAt,
-  ),
+  jobTime('last_run', 'When a run of the job last ended, with any status.', ({ last }) => last?.finishedAt),
   jobTime(
     'last_success',
-    'When a run of the job last succeeded, with or without rejects; the same on all workers.',
+    'When a run of the job last succeeded, with or without rejects.',
     ({ success }) => success?.finishedAt,
   ),
-  jobTime('next_run', 'When the job runs next; the same on all workers.', ({ next }) => next),
+  jobTime('next_run', 'When the job runs next.', ({ next }) => next),
   {
     name: 'storeferry_job_last_run_status',
-    help: '1 for the status with which the last run of the job ended; the same on all workers.',
+    help: '1 for the status with which the last run of the job ended.',
     type: 'gauge',
     labels: ['job', 'status'],
     read: ({ jobs }) =>

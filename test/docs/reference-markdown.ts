@@ -220,8 +220,9 @@ function items(place: string | undefined, keys: readonly SchemaKey[]): string[] 
   const names = [first.path, ...others.map(({ path }) => leafOf(path))].map(code).join(', ');
   if (place !== undefined && others.length > 0) return [`- ${names}: as ${place}`];
   const { type, preset, meaning } = first;
-  const facts = [type, preset].filter((part) => part !== '').join('; ');
-  return [`- ${names} (${facts})${meaning === '' ? '' : `: ${meaning}`}`];
+  // Most keys take a text, so the documents say what a key without a type takes.
+  const facts = [type === 'text' ? '' : type, preset].filter((part) => part !== '').join('; ');
+  return [`- ${names}${facts === '' ? '' : ` (${facts})`}${meaning === '' ? '' : `: ${meaning}`}`];
 }
 
 /** The place that describes a key, if it is another one. */
