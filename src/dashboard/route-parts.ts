@@ -4,7 +4,7 @@ import type { Run } from '../model/run.ts';
 import { explainError, StoreferryError } from '../model/storeferry-error.ts';
 import { findLedgerOf } from '../run/records/run-records.ts';
 import { didYouMean } from '../text/nearest.ts';
-import type { Sessions } from './access/sessions.ts';
+import type { Sessions, Viewer } from './access/sessions.ts';
 import type { Tokens } from './access/tokens.ts';
 import type { Uploads } from './actions/uploads.ts';
 import type { DashboardContext, DashboardLog, OwnAddresses, QueueBoard } from './dashboard-context.ts';
@@ -38,6 +38,23 @@ export interface OfRun {
 /** A route of a job. */
 export interface OfJob {
   readonly Params: { readonly job: string };
+}
+
+/** A route of a job, of a run, or of neither. */
+export interface OfAny {
+  readonly Params: { readonly job?: string; readonly run?: string };
+}
+
+/** What a page is asked for: the job or the run that its address names, its query, and by whom. */
+export interface PageRequest {
+  readonly of: string;
+  readonly query: FormFields;
+  readonly viewer: Viewer;
+}
+
+/** The job or the run that an address names; '' for neither. */
+export function subjectIn({ job, run = '' }: OfAny['Params']): string {
+  return job ?? run;
 }
 
 /** A page for full access only. */

@@ -25,8 +25,10 @@ import {
   type FormFields,
   formFields,
   keptRun,
+  type OfAny,
   type RouteParts,
   rememberedRun,
+  subjectIn,
   workspaceOf,
 } from '../route-parts.ts';
 import {
@@ -126,11 +128,6 @@ function chosenRecords(fields: FormFields): readonly string[] | undefined {
   );
   if (keys.length > 0) return keys;
   throw new PageError(400, 'No record chosen', 'Go back and tick the records to release.');
-}
-
-/** A request for the page of an action on a job or a run. */
-interface OfAction {
-  readonly Params: { readonly job?: string; readonly run?: string };
 }
 
 /** What the page of an action shows, and what its form does. `of`: the name of the job or the id of the run. */
@@ -247,13 +244,12 @@ export function actionRoutes(app: FastifyInstance, { dashboard, log }: RoutePart
   for (const name of ACTION_NAMES) {
     const { ask, act } = handlers[name] ?? {};
     if (ask === undefined || act === undefined) continue;
-    const subject = ({ job, run = '' }: OfAction['Params']) => job ?? run;
-    app.get<OfAction>(actionRoute(name), accessTo(name), async (request, reply) => {
-      const asked = await ask(subject(request.params), request);
+    app.get<OfAny>(actionRoute(name), accessTo(name), async (request, reply) => {
+      const asked = await ask(subjectIn(request.params), request);
       return reply.sendPage('body' in asked ? asked : confirmationPage(asked, request.viewer));
     });
-    app.post<OfAction>(actionRoute(name), accessTo(name), async (request, reply) => {
-      const done = await act(subject(request.params), request);
+    app.post<OfAny>(actionRoute(name), accessTo(name), async (request, reply) => {
+      const done = await act(subjectIn(request.params), request);
       return 'does' in done ? await begin(request, reply, done) : reply.redirect(`/runs/${done.id}`, 303);
     });
   }

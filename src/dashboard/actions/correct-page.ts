@@ -27,8 +27,8 @@ export interface CorrectView {
 
 /** The page of a draft. */
 export function correctHref(run: string, draft: string, number = 1, allColumns = false): string {
-  const page = number > 1 && { page: String(number) };
-  return actionHref('correct', run, { draft, ...page, ...(allColumns && { columns: ALL_COLUMNS }) });
+  const page = number > 1 && number;
+  return actionHref('correct', run, { draft, page, columns: allColumns && ALL_COLUMNS });
 }
 
 /** The name of the field of a cell. */

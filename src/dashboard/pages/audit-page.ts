@@ -3,8 +3,8 @@ import { type AuditEntry, auditWords, findAudited } from '../../model/audit-entr
 import { columns, foreign, html, type Markup } from '../../report/html/markup.ts';
 import { counted } from '../../text/printable.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
-import type { FormFields } from '../route-parts.ts';
-import { jobHref } from './link-button.ts';
+import type { PageRequest } from '../route-parts.ts';
+import { jobHref, queryOf } from './link-button.ts';
 import { moment, type Reading, readingOf } from './moment.ts';
 import { BY_TIME, emptyBox, type Page, pageOf, pager, tableBox } from './page.ts';
 
@@ -15,14 +15,12 @@ const MAX_READ = 2_000;
 /** Who did what, newest first, of all jobs or of one. */
 export async function auditPage(
   { context, program }: Pick<DashboardContext, 'context' | 'program'>,
-  { job: asked, page: number }: FormFields,
+  { query }: PageRequest,
 ): Promise<Page> {
-  const job = asked || undefined;
+  const job = query['job'] || undefined;
   const entries = await findAudited(context.state.audit, { job, limit: MAX_READ });
-  const shown = pageOf(entries, ENTRIES_PER_PAGE, number);
+  const shown = pageOf(entries, ENTRIES_PER_PAGE, query['page']);
   const reading = readingOf(context);
-  const href = (at: number) =>
-    `/audit?${new URLSearchParams({ ...(job === undefined ? {} : { job }), page: String(at) })}`;
   return {
     title: 'Audit log',
     section: 'runs',
@@ -32,7 +30,7 @@ ${
     ? emptyBox('No entries', html`<p>Nothing was recorded yet.</p>`)
     : entriesTable(shown.items, shown.total, reading)
 }
-${pager(shown, href, BY_TIME)}
+${pager(shown, (page) => `/audit${queryOf({ job, page })}`, BY_TIME)}
 <p class="quiet">For programs: <code>${program} runs --audit --json</code></p>`,
   };
 }

@@ -15,8 +15,8 @@ import { counted, formatBytes, shellWord } from '../../text/printable.ts';
 import type { Viewer } from '../access/sessions.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import { notFound } from '../guard/page-error.ts';
-import type { FormFields } from '../route-parts.ts';
-import { actionButton, FORGET_PATH, jobHref, linkButton } from './link-button.ts';
+import type { PageRequest } from '../route-parts.ts';
+import { actionButton, FORGET_PATH, jobHref, linkButton, queryOf } from './link-button.ts';
 import { momentAndDistance, type Reading, readingOf } from './moment.ts';
 import { emptyBox, type Page, tableBox } from './page.ts';
 import { filterForm } from './post-form.ts';
@@ -35,8 +35,7 @@ const PLOTTED = [
 /** A search over all records that the ledger knows, or the page of one record: its timeline and what is acknowledged. */
 export async function historyPage(
   dashboard: DashboardContext,
-  { q = '', store, resource, key }: FormFields,
-  viewer: Viewer,
+  { query: { q = '', store, resource, key }, viewer }: PageRequest,
 ): Promise<Page> {
   const { context, openWorkspace } = dashboard;
   const workspace = openWorkspace();
@@ -66,7 +65,7 @@ export function historyHref({
   target,
   key,
 }: Pick<FoundRecord, 'store' | 'key'> & { readonly target: { readonly resource: string } }): string {
-  return `/records?${new URLSearchParams({ store, resource: target.resource, key })}`;
+  return `/records${queryOf({ store, resource: target.resource, key })}`;
 }
 
 function searchForm(text: string): Markup {
@@ -171,7 +170,7 @@ function actionButtons(
     actionButton('undo', newest.run, { label: 'Undo the last change', query: { key } });
   const forget =
     target.resource === 'contacts' &&
-    linkButton(`${FORGET_PATH}?${new URLSearchParams({ store, key })}`, ACTIONS.forget.confirm);
+    linkButton(`${FORGET_PATH}${queryOf({ store, key })}`, ACTIONS.forget.confirm);
   return viewer.canAct && html`<p class="actions">${undo} ${forget}</p>`;
 }
 

@@ -1,15 +1,20 @@
 import cronstrue from 'cronstrue';
 import type { ExportJob, Job } from '../../config/job/job.ts';
+import type { Workspace } from '../../config/workspace.ts';
 import type { FilePlace } from '../../model/remote-address.ts';
 import { lastedMs, type Run } from '../../model/run.ts';
 import type { ConfigurationProblem } from '../../model/storeferry-error.ts';
+import { historyPlot } from '../../report/html/document-sections.ts';
 import { html, type Markup, runBadge, type Slot } from '../../report/html/markup.ts';
 import type { JobFacts } from '../../report/run-facts.ts';
 import { figuresWords, kindOf } from '../../report/status-words.ts';
+import { withLiveStatus } from '../../run/report/read-stored-report.ts';
 import { formatDuration } from '../../text/printable.ts';
-import type { Activity, Need } from './activity.ts';
+import type { Viewer } from '../access/sessions.ts';
+import type { DashboardContext } from '../dashboard-context.ts';
+import { type Activity, activityOf, type Need, needOf } from './activity.ts';
 import { actionButton, jobHref } from './link-button.ts';
-import { momentAndDistance, type Reading, relative } from './moment.ts';
+import { momentAndDistance, type Reading, relative, serverTimezone } from './moment.ts';
 
 /** A job with its recent runs. */
 export interface JobCardFacts {
@@ -23,19 +28,47 @@ export interface JobCardFacts {
   readonly need: Need | null;
   /** A plot of the recent runs; null if there are too few to compare. */
   readonly history: Markup | null;
-  /** The time zone of shown times. */
-  readonly timezone: string;
+  /** Its latest runs, newest first, with their current status. */
+  readonly runs: readonly Run[];
+  readonly reading: Reading;
 }
 
-interface CardView {
-  readonly now: number;
-  readonly viewer: { readonly canAct: boolean };
+/** This many runs of a job are kept. */
+const RUNS_SHOWN = 20;
+
+/** All jobs of the workspace, or the one with this name, and what keeps their schedules. */
+export async function readCards(
+  { context, listJobs, actions }: DashboardContext,
+  workspace: Workspace,
+  only?: string,
+) {
+  const { jobs, keeper } = await listJobs(only);
+  const atWork = await actions.atWork();
+  const now = context.clock();
+  const cards = await Promise.all(
+    jobs.map(async (facts): Promise<JobCardFacts> => {
+      const listed = await context.state.runs.list({ job: facts.job, limit: RUNS_SHOWN });
+      const runs = await Promise.all(listed.map((run) => withLiveStatus(context, run)));
+      const { job, problems } = workspace.inspectJob(facts.job);
+      const reading = { now, timezone: facts.schedule?.timezone ?? serverTimezone() };
+      return {
+        facts,
+        job,
+        problems,
+        runs,
+        reading,
+        activity: activityOf(runs, atWork.get(facts.job)),
+        need: needOf({ last: facts.last, runs, problems }),
+        history: historyPlot(runs, reading),
+      };
+    }),
+  );
+  return { cards, keeper };
 }
 
 /** A job that needs attention or is running. */
-export function jobCard(card: JobCardFacts, { now, viewer }: CardView): Markup {
-  const { facts, job, activity, need, history, timezone } = card;
-  const reading = { now, timezone };
+export function jobCard(card: JobCardFacts, viewer: Viewer): Markup {
+  const { facts, job, activity, need, history, reading } = card;
   const { job: name, last } = facts;
   // The last run may be the active one, which the card describes above.
   const isShownLive = last !== undefined && activity?.run?.id === last.id;
@@ -50,9 +83,8 @@ ${jobActions(card, viewer)}
 }
 
 /** A job that needs nothing, as the cells of a row: name, outcome, last run, next run, possible actions. */
-export function jobCells(card: JobCardFacts, { now, viewer }: CardView): Slot[] {
-  const { facts, job, timezone } = card;
-  const reading = { now, timezone };
+export function jobCells(card: JobCardFacts, viewer: Viewer): Slot[] {
+  const { facts, job, reading } = card;
   const { job: name, last } = facts;
   return [
     html`<a class="job-name" href="${jobHref(name)}">${name}</a>`,
@@ -75,10 +107,7 @@ export function scheduleFacts(facts: JobFacts, reading: Reading): Markup {
 }
 
 /** The possible actions of a job, each with a confirmation page; for an active job, to watch or interrupt it. */
-export function jobActions(
-  { facts, job, activity, need }: JobCardFacts,
-  { canAct }: CardView['viewer'],
-): Markup {
+export function jobActions({ facts, job, activity, need }: JobCardFacts, { canAct }: Viewer): Markup {
   const { job: name } = facts;
   const trends = keepsHistory(job) && actionButton('stats', name, { label: 'Trends', about: name });
   const buttons = [

@@ -10,14 +10,14 @@ import {
   type Notify,
 } from '../../config/job/job.ts';
 import { guardWords } from '../../model/guard.ts';
-import type { Run } from '../../model/run.ts';
 import { FLOOR_TEXT, limitWords } from '../../model/safety-limits.ts';
 import { wavesText } from '../../model/wave-limits.ts';
 import { dataTable, html, type Markup, runBadge, type Slot, section } from '../../report/html/markup.ts';
-import type { ClockKeeper } from '../../report/run-facts.ts';
 import { counted, listed } from '../../text/printable.ts';
-import type { Viewer } from '../access/sessions.ts';
-import type { UploadTarget } from '../new-job/upload-targets.ts';
+import type { DashboardContext } from '../dashboard-context.ts';
+import { notFound } from '../guard/page-error.ts';
+import { uploadTargets } from '../new-job/upload-targets.ts';
+import { type PageRequest, workspaceOf } from '../route-parts.ts';
 import { settledRuns } from './activity.ts';
 import {
   activityWords,
@@ -27,6 +27,7 @@ import {
   type JobCardFacts,
   jobActions,
   placeWords,
+  readCards,
   scheduleFacts,
 } from './job-card.ts';
 import { clockNote } from './jobs-page.ts';
@@ -34,24 +35,16 @@ import { jobHref } from './link-button.ts';
 import { type Page, problemList } from './page.ts';
 import { runsTable } from './runs-page.ts';
 
-/** The content of the page of a job. */
-export interface JobPageFacts {
-  readonly card: JobCardFacts;
-  readonly keeper: ClockKeeper;
-  /** Newest first. */
-  readonly runs: readonly Run[];
-  /** The files that can be uploaded. */
-  readonly uploads: readonly UploadTarget[];
-  readonly program: string;
-  /** Milliseconds since the epoch. */
-  readonly now: number;
-}
-
-/** One job: what it needs, its recent runs, and its settings. */
-export function jobPage({ card, keeper, runs, uploads, program, now }: JobPageFacts, viewer: Viewer): Page {
-  const { facts, job, problems, activity, need, history, timezone } = card;
-  const reading = { now, timezone };
+/** One job: what it needs, its recent runs, and its settings. PageError if there is no such job. */
+export async function jobPage(dashboard: DashboardContext, { of: name, viewer }: PageRequest): Promise<Page> {
+  const { program } = dashboard;
+  const workspace = workspaceOf(dashboard, name);
+  const { cards, keeper } = await readCards(dashboard, workspace, name);
+  const [card] = cards;
+  if (card === undefined) throw notFound();
+  const { facts, job, problems, activity, need, history, runs, reading } = card;
   const { last } = facts;
+  const uploads = job?.kind === 'import' ? uploadTargets(workspace, job) : [];
   return {
     title: facts.job,
     section: 'jobs',

@@ -1,3 +1,4 @@
+import { checkWorkspace } from '../../config/check-workspace.ts';
 import type { ConfigurationProblem } from '../../model/storeferry-error.ts';
 import { wordsMarkup } from '../../report/html/document-sections.ts';
 import { columns, dataTable, html, type Markup, section } from '../../report/html/markup.ts';
@@ -5,41 +6,33 @@ import type { ClockKeeper } from '../../report/run-facts.ts';
 import { schedulesNote } from '../../report/status-words.ts';
 import { counted } from '../../text/printable.ts';
 import type { Viewer } from '../access/sessions.ts';
-import { type JobCardFacts, jobCard, jobCells } from './job-card.ts';
+import type { DashboardContext } from '../dashboard-context.ts';
+import type { PageRequest } from '../route-parts.ts';
+import { type JobCardFacts, jobCard, jobCells, readCards } from './job-card.ts';
 import { emptyBox, type Page, problemList } from './page.ts';
 
-/** The content of the first page. */
-export interface JobsPageFacts {
-  readonly jobs: readonly JobCardFacts[];
-  readonly keeper: ClockKeeper;
-  /** Errors that would stop a run. */
-  readonly problems: readonly ConfigurationProblem[];
-  /** Warnings: possible mistakes, and settings that are missing. */
-  readonly warnings: readonly ConfigurationProblem[];
-  /** Environment variables that are needed. */
-  readonly unset: readonly string[];
-  readonly program: string;
-  /** Milliseconds since the epoch. */
-  readonly now: number;
-}
-
 /** The jobs of the workspace: first those that need attention, then active jobs, then all others, one per line. */
-export function jobsPage(facts: JobsPageFacts, viewer: Viewer): Page {
-  const { jobs, keeper, problems, warnings, unset, program, now } = facts;
-  const scheduled = jobs.some(({ facts: { schedule } }) => schedule !== null);
+export async function jobsPage(dashboard: DashboardContext, { viewer }: PageRequest): Promise<Page> {
+  const { program } = dashboard;
+  const workspace = dashboard.openWorkspace();
+  const { problems, warnings, unset } = checkWorkspace(workspace);
+  // A workspace that was made for the dashboard has no store before its first job.
+  const isNew = workspace.jobNames().length === 0 && workspace.files.stores() === undefined;
+  const { cards, keeper } = await readCards(dashboard, workspace);
+  const scheduled = cards.some(({ facts: { schedule } }) => schedule !== null);
   return {
     title: 'Jobs',
     section: 'jobs',
-    body: html`${problems.length > 0 && problemsBox(problems, program)}
+    body: html`${problems.length > 0 && !isNew && problemsBox(problems, program)}
 ${unset.length > 0 && unsetBox(unset)}
 ${scheduled && clockNote(keeper, program)}
-${jobs.length === 0 ? noJobs(program, viewer) : html`${viewer.canAct && html`<p class="actions"><a class="button" href="/new">New job</a></p>`}${jobGroups(jobs, { now, viewer })}`}
+${cards.length === 0 ? noJobs(program, viewer) : html`${viewer.canAct && html`<p class="actions"><a class="button" href="/new">New job</a></p>`}${jobGroups(cards, viewer)}`}
 ${warnings.length > 0 && html`<details class="worth-knowing"><summary>${counted(warnings.length, 'note')} on the files of the workspace</summary>${problemList(warnings)}</details>`}`,
   };
 }
 
 /** Jobs grouped by what they need: the most urgent group first, within a group by name. */
-function jobGroups(jobs: readonly JobCardFacts[], view: Parameters<typeof jobCard>[1]): Markup {
+function jobGroups(jobs: readonly JobCardFacts[], viewer: Viewer): Markup {
   const running = jobs.filter(({ activity }) => activity !== null);
   const needing = jobs
     .filter(({ activity, need }) => activity === null && need !== null)
@@ -48,7 +41,7 @@ function jobGroups(jobs: readonly JobCardFacts[], view: Parameters<typeof jobCar
   const cards = (id: string, title: string, group: readonly JobCardFacts[]) =>
     group.length > 0 &&
     html`<section class="job-group" aria-labelledby="${id}"><h2 id="${id}">${title} <span class="quiet">${group.length}</span></h2>
-<ul class="cards">${group.map((job) => html`<li>${jobCard(job, view)}</li>`)}</ul></section>`;
+<ul class="cards">${group.map((job) => html`<li>${jobCard(job, viewer)}</li>`)}</ul></section>`;
   return html`${cards('needing', 'Needs attention', needing)}${cards('running', 'Running', running)}
 ${
   quiet.length > 0 &&
@@ -62,7 +55,7 @@ ${
         'Actions',
         'bare',
       ]),
-      rows: quiet.map((job) => jobCells(job, view)),
+      rows: quiet.map((job) => jobCells(job, viewer)),
     })}${quiet.some(({ facts, job }) => facts.last === undefined && job?.kind === 'import') && html`<p class="quiet">Plan a job that has never run first: a plan shows what a run would send, and sends nothing.</p>`}`,
   )}</div>`
 }`;

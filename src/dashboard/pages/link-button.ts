@@ -14,15 +14,20 @@ export function listsHref(job: string): string {
   return `/lists/${encodeURIComponent(job)}`;
 }
 
+/** The parameters of an address. Those that are absent, false or empty are left out. */
+type Query = Readonly<Record<string, string | number | false | undefined>>;
+
+/** A query with its question mark; nothing if it has no parameters. */
+export function queryOf(query: Query): string {
+  const parameters = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) if (value) parameters.set(name, String(value));
+  return parameters.size === 0 ? '' : `?${parameters}`;
+}
+
 /** The address of the page of an action on a job or a run. */
-export function actionHref(
-  name: ActionName,
-  of: string,
-  query: Readonly<Record<string, string>> = {},
-): string {
+export function actionHref(name: ActionName, of: string, query: Query = {}): string {
   if (name === 'stats') return listsHref(of);
-  const parameters = new URLSearchParams(query);
-  return `${pathOf(name, encodeURIComponent(of))}${parameters.size === 0 ? '' : `?${parameters}`}`;
+  return `${pathOf(name, encodeURIComponent(of))}${queryOf(query)}`;
 }
 
 /** The route of the page of an action: `/runs/:run/approve`. */
@@ -42,7 +47,7 @@ export function accessTo(name: ActionName) {
 
 /** How the button of an action differs from the usual one. */
 interface ButtonOptions extends Partial<ActionButton> {
-  readonly query?: Readonly<Record<string, string>> | undefined;
+  readonly query?: Query | undefined;
   /** What screen readers hear after the label, where a page has several alike. */
   readonly about?: string;
 }

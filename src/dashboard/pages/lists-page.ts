@@ -1,3 +1,4 @@
+import { sep } from 'node:path';
 import type { ExportJob } from '../../config/job/job.ts';
 import type { Workspace } from '../../config/workspace.ts';
 import { sectionMarkup } from '../../report/html/document-sections.ts';
@@ -12,8 +13,10 @@ import { exportHistory } from '../../run/export/export-history.ts';
 import { counted } from '../../text/printable.ts';
 import type { Viewer } from '../access/sessions.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
+import { PageError } from '../guard/page-error.ts';
+import { type PageRequest, sentenceOf, workspaceOf } from '../route-parts.ts';
 import { describeMove, keepsHistory } from './job-card.ts';
-import { jobHref } from './link-button.ts';
+import { actionHref, jobHref, listsHref, queryOf } from './link-button.ts';
 import { moment, type Reading, relative, serverTimezone } from './moment.ts';
 import { emptyBox, type Page, type Pages, pageOf, pager } from './page.ts';
 
@@ -40,7 +43,7 @@ export function listsPage(jobs: readonly ExportJob[]): Page {
           )
         : html`<ul class="cards">${jobs.map(
             (job) =>
-              html`<li><article class="card"><h2><a href="/lists/${encodeURIComponent(job.name)}">${job.name}</a></h2><p>${describeMove(job)}.</p></article></li>`,
+              html`<li><article class="card"><h2><a href="${listsHref(job.name)}">${job.name}</a></h2><p>${describeMove(job)}.</p></article></li>`,
           )}</ul>`,
   };
 }
@@ -54,35 +57,45 @@ export function historyJobs(workspace: Workspace): ExportJob[] {
 }
 
 /**
- * The lists that an export job reads: their latest figures, and plots over time, some lists per page. StoreferryError
- * if the history cannot be read.
+ * The lists that an export job reads: their latest figures, and plots over time, some lists per page; or why its file
+ * cannot be read. PageError if it collects none.
  */
 export async function listPage(
-  { context, program }: DashboardContext,
-  workspace: Workspace,
-  job: ExportJob,
-  number: string | undefined,
-  viewer: Viewer,
+  dashboard: DashboardContext,
+  { of: name, query, viewer }: PageRequest,
 ): Promise<Page> {
+  const { context, program, redact } = dashboard;
+  const workspace = workspaceOf(dashboard, name);
+  const { job } = workspace.inspectJob(name);
+  if (!keepsHistory(job)) {
+    const advice = 'Trends need a job with export: subscriber-lists and mode: append.';
+    throw new PageError(404, `${name} collects no list statistics`, advice);
+  }
+  const page = { title: `Lists of ${name}`, section: 'lists' } as const;
   const signal = AbortSignal.any([context.signal, AbortSignal.timeout(READ_WITHIN_MS)]);
-  const { location, history } = await exportHistory(workspace.fileAccess(), job, signal);
-  const { lists, moments } = listTrends(history);
-  const facts: ListFacts = {
-    job: job.name,
-    location,
-    program,
-    lists,
-    moments,
-    unreadable: history.unreadable,
-    shown: pageOf(lists, LISTS_PER_PAGE, number),
-    reading: { now: context.clock(), timezone: job.schedule?.timezone ?? serverTimezone() },
-  };
-  return {
-    title: `Lists of ${job.name}`,
-    section: 'lists',
-    heading: html`Lists`,
-    body: moments.length === 0 ? noReadings(facts, viewer) : await trends(facts),
-  };
+  try {
+    const { location, history } = await exportHistory(workspace.fileAccess(), job, signal);
+    const { lists, moments } = listTrends(history);
+    const shown = pageOf(lists, LISTS_PER_PAGE, query['page']);
+    const reading = { now: context.clock(), timezone: job.schedule?.timezone ?? serverTimezone() };
+    const facts = {
+      job: name,
+      location,
+      program,
+      lists,
+      moments,
+      unreadable: history.unreadable,
+      shown,
+      reading,
+    };
+    const body = moments.length === 0 ? noReadings(facts, viewer) : await trends(facts);
+    return { ...page, heading: html`Lists`, body };
+  } catch (error) {
+    // With paths relative to the workspace.
+    const why = redact(sentenceOf(error).replaceAll(`${workspace.dir}${sep}`, ''));
+    const words = html`<p>${why}</p><p><a href="${jobHref(name)}">The job ${name}</a></p>`;
+    return { ...page, body: emptyBox('The history cannot be read', words) };
+  }
 }
 
 interface ListFacts {
@@ -114,13 +127,13 @@ async function trends(facts: ListFacts): Promise<Markup> {
 ${unreadable > 0 && html`<p class="notice warning">${counted(unreadable, 'line')} of the file cannot be read and ${unreadable === 1 ? 'is' : 'are'} left out.</p>`}
 ${moments.length === 1 && html`<p class="notice">One reading shows no change yet. Take another with <code>${program} run ${job}</code>, or give the job a schedule.</p>`}
 <div class="report">${sections}</div>
-${pager(shown, (number) => `/lists/${encodeURIComponent(job)}${number === 1 ? '' : `?page=${number}`}`)}`;
+${pager(shown, (number) => `${listsHref(job)}${queryOf({ page: number > 1 && number })}`)}`;
 }
 
 function noReadings({ job, location, program }: ListFacts, viewer: Viewer): Markup {
   return emptyBox(
     'No readings yet',
-    html`<p><code>${location}</code> is empty. Each run of <a href="${jobHref(job)}">${job}</a> adds one line per list. ${viewer.canAct ? html`<a href="${jobHref(job)}/run">Run it now</a>, or type:` : 'To take the first reading, type:'}</p>
+    html`<p><code>${location}</code> is empty. Each run of <a href="${jobHref(job)}">${job}</a> adds one line per list. ${viewer.canAct ? html`<a href="${actionHref('run', job)}">Run it now</a>, or type:` : 'To take the first reading, type:'}</p>
 <pre><code>${program} run ${job}</code></pre>`,
   );
 }

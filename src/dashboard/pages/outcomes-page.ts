@@ -1,11 +1,10 @@
 import { columns, foreign, html, type Markup } from '../../report/html/markup.ts';
 import { changeText, RECORD_OUTCOMES, type RunRecord, runRecords } from '../../run/records/run-records.ts';
-import type { Viewer } from '../access/sessions.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import { notFound } from '../guard/page-error.ts';
-import { type FormFields, rememberedRun } from '../route-parts.ts';
+import { type PageRequest, rememberedRun } from '../route-parts.ts';
 import { historyHref } from './history-page.ts';
-import { actionButton, actionHref } from './link-button.ts';
+import { actionButton, actionHref, queryOf } from './link-button.ts';
 import { emptyBox, type Page, pageOf, pager, tableBox } from './page.ts';
 import { filterForm, select } from './post-form.ts';
 import { refusePersonalData } from './record-page.ts';
@@ -18,23 +17,19 @@ const TEXT_SHOWN = 400;
 /** The outcome of each record of a run, filtered by outcome. PageError when neither runs nor the history knows the run. */
 export async function outcomesPage(
   dashboard: DashboardContext,
-  id: string,
-  { outcome: asked, page: number }: FormFields,
-  viewer: Viewer,
+  { of: id, query, viewer }: PageRequest,
 ): Promise<Page> {
   const { context, program } = dashboard;
   const { run, ledger } = await rememberedRun(dashboard, id);
   if (ledger === undefined) throw notFound(`Run ${id} is an export: it has no records.`);
   refusePersonalData(ledger.target, viewer);
-  const outcome = RECORD_OUTCOMES.find((known) => known === asked);
+  const outcome = RECORD_OUTCOMES.find((known) => known === query['outcome']);
   const records: RunRecord[] = [];
   for await (const batch of runRecords(context, { ...ledger, run, outcome })) {
     records.push(...batch.slice(0, MAX_READ - records.length));
     if (records.length >= MAX_READ) break;
   }
-  const shown = pageOf(records, RECORDS_PER_PAGE, number);
-  const href = (name: string | undefined, at: number) =>
-    `/runs/${id}/outcomes?${new URLSearchParams({ ...(name === undefined ? {} : { outcome: name }), ...(at > 1 ? { page: String(at) } : {}) })}`;
+  const shown = pageOf(records, RECORDS_PER_PAGE, query['page']);
   const link = (key: string) => historyHref({ store: ledger.store, target: ledger.target, key });
   return {
     title: `Records of run ${id}`,
@@ -51,7 +46,7 @@ ${
       )
     : recordsTable(shown.items, records.length, link)
 }
-${pager(shown, (at) => href(outcome, at))}
+${pager(shown, (at) => `/runs/${id}/outcomes${queryOf({ outcome, page: at > 1 && at })}`)}
 <p class="quiet">All of them as a file: <code>${program} runs ${id} --records --csv</code></p>`,
   };
 }

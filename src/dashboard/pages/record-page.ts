@@ -16,8 +16,8 @@ import { counted } from '../../text/printable.ts';
 import type { Viewer } from '../access/sessions.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import { notFound, PageError } from '../guard/page-error.ts';
-import { keptRun, limitConcurrentReads } from '../route-parts.ts';
-import { jobHref } from './link-button.ts';
+import { keptRun, limitConcurrentReads, type PageRequest } from '../route-parts.ts';
+import { jobHref, queryOf } from './link-button.ts';
 import { emptyBox, type Page } from './page.ts';
 import { filterForm } from './post-form.ts';
 
@@ -32,10 +32,9 @@ const VALUE_SHOWN = 2_000;
  */
 export async function recordPage(
   dashboard: DashboardContext,
-  id: string,
-  key: string,
-  viewer: Viewer,
+  { of: id, query, viewer }: PageRequest,
 ): Promise<Page> {
+  const key = (query['key'] ?? '').trim();
   const run = await keptRun(dashboard, id);
   refusePersonalData(run, viewer);
   const examples = await recordExamples(dashboard.context, run);
@@ -68,7 +67,7 @@ export function refusePersonalData(of: Pick<Run, 'resource'>, viewer: Viewer): v
 }
 
 function recordHref(run: string, key: string): string {
-  return `/runs/${run}/records?${new URLSearchParams({ key })}`;
+  return `/runs/${run}/records${queryOf({ key })}`;
 }
 
 function searchForm(id: string, key: string): Markup {

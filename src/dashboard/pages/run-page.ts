@@ -14,9 +14,8 @@ import {
 } from '../../run/report/read-stored-report.ts';
 import { recordExamples } from '../../run/show-record.ts';
 import { grouped } from '../../text/printable.ts';
-import type { Viewer } from '../access/sessions.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
-import { keptRun } from '../route-parts.ts';
+import { keptRun, type PageRequest } from '../route-parts.ts';
 import { runActions } from './audit-page.ts';
 import { actionButton, jobHref } from './link-button.ts';
 import { momentAndDistance, type Reading, readingOf, relative } from './moment.ts';
@@ -24,7 +23,7 @@ import type { Page } from './page.ts';
 import { maySeeRecords } from './record-page.ts';
 
 /** One run: its progress and its document, with suitable actions. PageError if there is no such run. */
-export async function runPage(dashboard: DashboardContext, id: string, viewer: Viewer): Promise<Page> {
+export async function runPage(dashboard: DashboardContext, { of: id, viewer }: PageRequest): Promise<Page> {
   const { context, program } = dashboard;
   const { version, workspaceDir } = context;
   const kept = await keptRun(dashboard, id);

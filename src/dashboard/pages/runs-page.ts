@@ -1,108 +1,74 @@
-import { lastedMs, RUN_STATUSES, type Run, type RunStatus } from '../../model/run.ts';
+import { lastedMs, RUN_STATUSES, type Run } from '../../model/run.ts';
 import { columns, html, type Markup, runBadge, type TableParts } from '../../report/html/markup.ts';
 import { figuresWords, kindOf, statusLabel } from '../../report/status-words.ts';
 import { withLiveStatus } from '../../run/report/read-stored-report.ts';
 import { counted, formatDuration } from '../../text/printable.ts';
-import type { Viewer } from '../access/sessions.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
+import type { PageRequest } from '../route-parts.ts';
 import { failureReasonOf, settledRuns } from './activity.ts';
-import { jobHref } from './link-button.ts';
+import { jobHref, queryOf } from './link-button.ts';
 import { moment, type Reading, readingOf, relative } from './moment.ts';
-import { BY_TIME, emptyBox, type Page, type Pages, pageOf, pager, tableBox } from './page.ts';
+import { BY_TIME, emptyBox, type Page, pageOf, pager, tableBox } from './page.ts';
 import { type Choice, filterForm, select } from './post-form.ts';
 
-/** Filters of the list; null for all. */
-export interface RunsFilter {
-  readonly job: string | null;
-  readonly status: RunStatus | null;
-}
+/** 20 runs of each of 50 jobs. */
+const MAX_READ = 1_000;
+const RUNS_PER_PAGE = 25;
 
-/** The content of the page of runs. */
-export interface RunsPageFacts {
-  readonly filter: RunsFilter;
-  /** The choices of the filter: jobs of the workspace, and jobs of kept runs. */
-  readonly jobs: readonly string[];
-  readonly shown: Pages<Run>;
-  /** Runs that a later run of their job has settled. */
-  readonly settled: ReadonlySet<string>;
-  readonly reading: Reading;
-  readonly program: string;
-}
-
-/** The latest runs over all jobs. */
-export function runsPage(facts: RunsPageFacts, viewer: Viewer): Page {
-  const { filter, shown, settled, reading } = facts;
-  const all = filter.job === null && filter.status === null;
-  const caption = `${counted(shown.total, 'run')}${all ? '' : ' match'}, newest first`;
+/** The latest runs over all jobs, or those of a job or an outcome. */
+export async function runsPage(
+  { context, openWorkspace, program }: DashboardContext,
+  { query: { job = '', status: asked, page }, viewer }: PageRequest,
+): Promise<Page> {
+  const status = RUN_STATUSES.find((known) => known === asked) ?? '';
+  const listed = await context.state.runs.list({ limit: MAX_READ });
+  const standing = await Promise.all(listed.map((run) => withLiveStatus(context, run)));
+  const fitting = standing.filter(
+    (run) => (job === '' || run.job === job) && (status === '' || run.status === status),
+  );
+  const jobs = [...new Set([...openWorkspace().jobNames(), ...listed.map((run) => run.job)])].sort();
+  const shown = pageOf(fitting, RUNS_PER_PAGE, page);
+  const isAll = job === '' && status === '';
+  const table = {
+    caption: `${counted(shown.total, 'run')}${isAll ? '' : ' match'}, newest first`,
+    ofOneJob: false,
+    reading: readingOf(context),
+    settled: settledRuns(standing),
+  };
   return {
     title: 'Runs',
     section: 'runs',
-    body: html`${filterOf(facts)}
-${shown.items.length === 0 ? noRuns(facts) : tableBox(runsTable(shown.items, { caption, ofOneJob: false, reading, settled }))}
-${pager(shown, (number) => address(filter, number), BY_TIME)}
+    body: html`${filterOf(jobs, job, status)}
+${shown.items.length === 0 ? noRuns(isAll, program) : tableBox(runsTable(shown.items, table))}
+${pager(shown, (number) => `/runs${queryOf({ job, status, page: number > 1 && number })}`, BY_TIME)}
 ${viewer.canAct && html`<p><a href="/audit">Audit log</a>: who did what</p>`}`,
   };
 }
 
-function filterOf({ filter, jobs }: RunsPageFacts): Markup {
-  const byJob: Choice[] = [['', 'All jobs'], ...jobs.map((job): Choice => [job, job])];
-  const byStatus = RUN_STATUSES.map((status): Choice => [status, statusLabel(status)]);
+function filterOf(jobs: readonly string[], job: string, status: string): Markup {
+  const byJob: Choice[] = [['', 'All jobs'], ...jobs.map((name): Choice => [name, name])];
+  const byStatus = RUN_STATUSES.map((name): Choice => [name, statusLabel(name)]);
   return filterForm('/runs', [
-    { name: 'job', label: 'Job', control: select('job', byJob, filter.job ?? '') },
+    { name: 'job', label: 'Job', control: select('job', byJob, job) },
     {
       name: 'status',
       label: 'Outcome',
-      control: select('status', [['', 'All outcomes'], ...byStatus], filter.status ?? ''),
+      control: select('status', [['', 'All outcomes'], ...byStatus], status),
     },
   ]);
 }
 
-function noRuns({ filter, program }: RunsPageFacts): Markup {
-  if (filter.job === null && filter.status === null) {
-    return emptyBox(
-      'No runs yet',
-      html`<p>A plan shows what a run would send, and sends nothing. Start with one from <a href="/">the jobs</a>, or type:</p>
+function noRuns(isAll: boolean, program: string): Markup {
+  return isAll
+    ? emptyBox(
+        'No runs yet',
+        html`<p>A plan shows what a run would send, and sends nothing. Start with one from <a href="/">the jobs</a>, or type:</p>
 <pre><code>${program} plan JOB</code></pre>`,
-    );
-  }
-  return emptyBox(
-    'No runs match',
-    html`<p>The latest 20 runs of each job are kept. <a href="/runs">Show all runs</a>.</p>`,
-  );
-}
-
-function address({ job, status }: RunsFilter, number: number): string {
-  const query = new URLSearchParams();
-  if (job !== null) query.set('job', job);
-  if (status !== null) query.set('status', status);
-  if (number > 1) query.set('page', String(number));
-  return `/runs${query.size === 0 ? '' : `?${query}`}`;
-}
-
-/** 20 runs of each of 50 jobs. */
-const LOOKED_AT = 1_000;
-const RUNS_PER_PAGE = 25;
-
-/** One page of the runs that match a filter. */
-export async function readRuns(
-  { context, openWorkspace, program }: DashboardContext,
-  filter: RunsFilter,
-  number: string | undefined,
-): Promise<RunsPageFacts> {
-  const listed = await context.state.runs.list({ limit: LOOKED_AT });
-  const standing = await Promise.all(listed.map((run) => withLiveStatus(context, run)));
-  const fitting = standing
-    .filter(({ job }) => filter.job === null || job === filter.job)
-    .filter(({ status }) => filter.status === null || status === filter.status);
-  const jobs = new Set([...openWorkspace().jobNames(), ...listed.map(({ job }) => job)]);
-  return {
-    filter,
-    jobs: [...jobs].sort(),
-    shown: pageOf(fitting, RUNS_PER_PAGE, number),
-    settled: settledRuns(standing),
-    reading: readingOf(context),
-    program,
-  };
+      )
+    : emptyBox(
+        'No runs match',
+        html`<p>The latest 20 runs of each job are kept. <a href="/runs">Show all runs</a>.</p>`,
+      );
 }
 
 interface RunsTableOptions {
