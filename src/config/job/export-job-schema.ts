@@ -14,8 +14,8 @@ export const DESTINATION_WORDS = {
 
 /** What each format of an export is for. */
 export const FORMAT_WORDS = {
-  csv: 'CSV for programs',
-  'excel-csv': 'CSV for spreadsheets',
+  csv: 'for programs',
+  'excel-csv': 'for spreadsheets',
   jsonl: 'JSON Lines, which keep orders whole, one per line',
 } as const;
 
