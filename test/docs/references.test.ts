@@ -6,7 +6,7 @@ import { memoryTerminal } from '../support/memory-terminal.ts';
 import { readDocument } from './reference.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
-const DOCUMENTS = ['README.md', ...globSync('docs/*.md', { cwd: ROOT }).sort()];
+const DOCUMENTS = [...globSync('*.md', { cwd: ROOT }).sort(), ...globSync('docs/*.md', { cwd: ROOT }).sort()];
 
 async function help(...command: readonly string[]): Promise<string> {
   const { terminal, out } = memoryTerminal();

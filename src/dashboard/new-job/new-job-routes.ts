@@ -83,10 +83,10 @@ export function newJobRoutes(app: FastifyInstance, { dashboard, uploads, log }: 
       if (!(error instanceof ConfigurationError)) throw error;
       // The places of its problems are those in a file.
       const texts = error.problems.map(({ message }) => message.replace(/^url: /, ''));
-      const told = dashboard.redact(texts.join(' '));
+      const message = dashboard.redact(texts.join(' '));
       // A typed secret is not sent back.
-      const isSecret = /secret|password/.test(told);
-      const problem = isSecret ? `${told}. Do so in the file of the job, by hand.` : told;
+      const isSecret = /secret|password/.test(message);
+      const problem = isSecret ? `${message}. Do so in the file of the job, by hand.` : message;
       const address = isSecret ? '' : url;
       return reply.sendPage(newJobPage({ limit, address, problem }, request.viewer), 422);
     }
