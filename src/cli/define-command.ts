@@ -125,17 +125,17 @@ export function examplesText(lines: readonly string[]): string {
 }
 
 /** A required argument. */
-export function required(what: string): Argument & { readonly required: true } {
+export function requiredArgument(what: string): Argument & { readonly required: true } {
   return { what, required: true };
 }
 
 /** An optional argument. */
-export function optional(what: string): Argument & { readonly required: false } {
+export function optionalArgument(what: string): Argument & { readonly required: false } {
   return { what, required: false };
 }
 
 /** Any number of further arguments. */
-export function several(what: string): Argument & { readonly required: false; readonly many: true } {
+export function repeatedArgument(what: string): Argument & { readonly required: false; readonly many: true } {
   return { what, required: false, many: true };
 }
 
@@ -155,7 +155,7 @@ export function text(value: string, what: string): CommandOption<string | undefi
 }
 
 /** An option whose value is parsed. */
-export function parsed<Value>(
+export function parsedOption<Value>(
   value: string,
   what: string,
   fallback: Value,
@@ -166,7 +166,7 @@ export function parsed<Value>(
 
 /** `--only` and `--limit`: the part of a source that a plan or run takes. */
 export const SAMPLE_OPTIONS = {
-  only: parsed<readonly string[] | undefined>(
+  only: parsedOption<readonly string[] | undefined>(
     'keys',
     'only the records with these keys, separated by commas: urls of products, ids of contacts',
     undefined,
@@ -176,7 +176,7 @@ export const SAMPLE_OPTIONS = {
       return [...before, ...keys];
     },
   ),
-  limit: parsed<number | undefined>(
+  limit: parsedOption<number | undefined>(
     'n',
     'only the first records of the source, this many',
     undefined,
@@ -196,7 +196,7 @@ export function oneOf<Word extends string>(
   what: string,
   words: readonly Word[],
 ): CommandOption<Word | undefined> {
-  return parsed<Word | undefined>(value, `${what}: ${words.join(', ')}`, undefined, (typed) => {
+  return parsedOption<Word | undefined>(value, `${what}: ${words.join(', ')}`, undefined, (typed) => {
     const word = words.find((known) => known === typed);
     if (word === undefined) throw new InvalidArgumentError(`Expected ${words.join(', ')}.`);
     return word;

@@ -15,7 +15,7 @@ export interface InterruptOptions {
 }
 
 /** Resolves when the signal aborts, or at once if it has aborted. */
-export function aborted(signal: AbortSignal): Promise<void> {
+export function untilAborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) resolve();
     else signal.addEventListener('abort', () => resolve(), { once: true });

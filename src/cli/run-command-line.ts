@@ -53,7 +53,7 @@ function buildProgram(terminal: Terminal): Command {
     .configureOutput({
       writeOut: terminal.out,
       writeErr: terminal.err,
-      outputError: (text, write) => write(withMeantCommand(text)),
+      outputError: (text, write) => write(withSuggestion(text)),
     })
     .showHelpAfterError('(add --help for usage)')
     .exitOverride()
@@ -70,7 +70,7 @@ function buildProgram(terminal: Terminal): Command {
 }
 
 /** The error of an unknown command, with the command of the most similar name or alias, or else with all commands. */
-function withMeantCommand(text: string): string {
+function withSuggestion(text: string): string {
   const [, typed] = /^error: unknown command '(.*?)'/.exec(text) ?? [];
   if (typed === undefined) return text;
   // The parser's own guess does not know the aliases.

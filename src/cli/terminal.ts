@@ -19,7 +19,7 @@ const WIDTH_ELSEWHERE = 100;
 const READER_GONE = new Set(['EPIPE', 'EIO', 'ECONNRESET', 'ERR_STREAM_DESTROYED']);
 
 /** A failed write (`| head`, a closed terminal, a full disk) must not end a run. */
-function outliveReader(stream: NodeJS.WriteStream, onFailure: (code: string) => void): void {
+function ignoreWriteErrors(stream: NodeJS.WriteStream, onFailure: (code: string) => void): void {
   const seen = new Set<string>();
   stream.on('error', ({ code = 'unknown error' }: NodeJS.ErrnoException) => {
     if (READER_GONE.has(code) || seen.has(code)) return;
@@ -42,31 +42,31 @@ export interface AllowedSequences {
  * Escapes all other acting characters (`\u001b`): names of files and texts of sources and stores may contain
  * anything. JSON keeps its meaning.
  */
-export function withoutActing(text: string, { colors, redrawing }: AllowedSequences): string {
+export function escapeControls(text: string, { colors, redrawing }: AllowedSequences): string {
   const isAllowed = (found: string): boolean => {
     if (found === '\r') return redrawing;
     if (!found.startsWith(`${ESCAPE}[`)) return false;
     return found.endsWith('m') ? colors : redrawing;
   };
-  return text.replaceAll(ACTING, (found) => (isAllowed(found) ? found : writtenOut(found)));
+  return text.replaceAll(ACTING, (found) => (isAllowed(found) ? found : unicodeEscape(found)));
 }
 
-function writtenOut(found: string): string {
+function unicodeEscape(found: string): string {
   return `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}${found.slice(1)}`;
 }
 
 /** The terminal of this process. `NO_COLOR` and pipes are respected. */
 export function processTerminal(): Terminal {
-  outliveReader(process.stderr, () => {});
-  outliveReader(process.stdout, (code) => {
+  ignoreWriteErrors(process.stderr, () => {});
+  ignoreWriteErrors(process.stdout, (code) => {
     process.stderr.write(`Standard output cannot be written: ${code}. The command continues.\n`);
   });
   const interactive = process.stderr.isTTY === true;
   const colors = process.stdout.isTTY === true && pc.isColorSupported;
   return {
-    out: (text) => void process.stdout.write(withoutActing(text, { colors, redrawing: false })),
+    out: (text) => void process.stdout.write(escapeControls(text, { colors, redrawing: false })),
     err: (text) =>
-      void process.stderr.write(withoutActing(text, { colors: interactive, redrawing: interactive })),
+      void process.stderr.write(escapeControls(text, { colors: interactive, redrawing: interactive })),
     interactive,
     colors,
     width: process.stdout.columns ?? process.stderr.columns ?? WIDTH_ELSEWHERE,

@@ -3,7 +3,7 @@ import { storeIdentity } from '../model/remote-address.ts';
 import { UsageError } from '../model/storeferry-error.ts';
 import { type FoundRecord, findRecords } from '../run/records/record-history.ts';
 import { printable } from '../text/printable.ts';
-import { type Invocation, required, text } from './define-command.ts';
+import { type Invocation, requiredArgument, text } from './define-command.ts';
 import { type OpenContext, openContext } from './open-context.ts';
 import { withJsonError } from './with-json-result.ts';
 
@@ -21,7 +21,7 @@ export interface RecordChoice {
 
 /** How a record is named. */
 export const RECORD_ARGUMENTS = {
-  key: required('the url, id or SKU of a product, the id of a contact, or part of a title or name'),
+  key: requiredArgument('the url, id or SKU of a product, the id of a contact, or part of a title or name'),
 };
 
 /** `--store` of a command about a record. */

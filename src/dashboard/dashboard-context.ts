@@ -88,7 +88,7 @@ export interface DashboardActions {
   /** Unfinished runs that were started here or queued for the workers, by job. */
   readonly atWork: () => Promise<ReadonlyMap<string, AtWork>>;
   /** The state of the action of a confirmation; undefined if it is no longer remembered. */
-  readonly look: (
+  readonly find: (
     once: string,
   ) => Promise<{ readonly action: JobAction; readonly result: ActionResult } | undefined>;
 }

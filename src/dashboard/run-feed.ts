@@ -25,13 +25,13 @@ export interface LiveProgress extends Omit<RunProgress, 'at'> {
 /** Called once per second with the progress of a run, and once at its end. */
 export type RunListener = (event: 'progress' | 'ended', progress: LiveProgress) => void;
 
-const LOOK_EVERY_MS = 1_000;
+const POLL_MS = 1_000;
 /** Whether the process has died is checked less often. */
 const LIVE_STATUS_EVERY = 5;
 
-/** For tests: the interval of looks, and a clock in milliseconds that never goes back. */
+/** For tests: the interval of polls, and a clock in milliseconds that never goes back. */
 interface RunFeedOptions {
-  readonly lookEveryMs?: number;
+  readonly pollMs?: number;
   readonly clock?: () => number;
 }
 
@@ -41,12 +41,12 @@ interface Watched {
 }
 
 /**
- * Reads the state, because any process may execute a run; one read serves all watchers of a run. After a failed read
- * it tries again.
+ * Reads the state, because any process may execute a run; one read serves all watchers of a run. A failed read is
+ * repeated at the next interval.
  */
 export function runFeed(
   { state }: Pick<RunContext, 'state'>,
-  { lookEveryMs = LOOK_EVERY_MS, clock = () => performance.now() }: RunFeedOptions = {},
+  { pollMs = POLL_MS, clock = () => performance.now() }: RunFeedOptions = {},
 ) {
   const watched = new Map<string, Watched>();
   const end = (id: string) => {
@@ -58,18 +58,18 @@ export function runFeed(
     let meter = new ProgressMeter();
     const listeners = new Set<RunListener>();
     let measured: Run['step'] | null = null;
-    let looks = 0;
+    let polls = 0;
     let waitsUntil: number | null = null;
     let pausedUntil = Number.NEGATIVE_INFINITY;
-    let looking = false;
-    const look = async (): Promise<void> => {
+    let isPolling = false;
+    const poll = async (): Promise<void> => {
       const found = await state.runs.get(id);
       const run =
-        found && (looks++ % LIVE_STATUS_EVERY === 0 ? await withLiveStatus({ state }, found) : found);
+        found && (polls++ % LIVE_STATUS_EVERY === 0 ? await withLiveStatus({ state }, found) : found);
       if (watched.get(id)?.listeners !== listeners) return;
       const waiting = run?.waiting;
       const progress = liveProgress(run, (step, done, total) => {
-        // Another step counts other things. The rate ignores work before the first look.
+        // Another step counts other things. The rate ignores work before the first poll.
         if (measured !== step) meter = new ProgressMeter();
         measured = step;
         if (waiting != null && waiting.until !== waitsUntil) {
@@ -85,15 +85,15 @@ export function runFeed(
       for (const listener of listeners) listener(over ? 'ended' : 'progress', progress);
     };
     const pollUnlessPolling = () => {
-      if (looking) return;
-      looking = true;
-      look()
+      if (isPolling) return;
+      isPolling = true;
+      poll()
         .catch(() => {})
         .finally(() => {
-          looking = false;
+          isPolling = false;
         });
     };
-    const timer = setInterval(pollUnlessPolling, lookEveryMs);
+    const timer = setInterval(pollUnlessPolling, pollMs);
     setImmediate(pollUnlessPolling);
     return { listeners, timer };
   };

@@ -157,7 +157,7 @@ interface DashboardParts extends Omit<RouteParts, 'uploads' | 'sessions'> {
  * Behind a proxy or tunnel all visitors may have one address, so read-only visitors must not use up the limit of
  * others.
  */
-function countedAs({ ip, session }: FastifyRequest): string {
+function rateLimitKey({ ip, session }: FastifyRequest): string {
   if (session === null) return ip;
   return `${ip} ${session.canAct ? 'full' : 'read-only'}`;
 }
@@ -188,7 +188,7 @@ async function buildDashboard(parts: DashboardParts): Promise<FastifyInstance> {
   await app.register(fastifyRateLimit, {
     max: MAX_REQUESTS_PER_MINUTE,
     timeWindow: 60_000,
-    keyGenerator: countedAs,
+    keyGenerator: rateLimitKey,
     addHeaders: { 'x-ratelimit-limit': false, 'x-ratelimit-remaining': false, 'x-ratelimit-reset': false },
   });
   await app.register(fastifyMultipart);
@@ -207,21 +207,21 @@ function healthRoute(
   app: FastifyInstance,
   { dashboard: { context, redisUrl, workerHealth } }: RouteParts,
 ): void {
-  let looking: Promise<boolean> | null = null;
+  let reading: Promise<boolean> | null = null;
   const stateAnswers = async (): Promise<boolean> => {
-    looking ??= context.state.runs
+    reading ??= context.state.runs
       .list({ limit: 1 })
       .then(
         () => true,
         () => false,
       )
       .finally(() => {
-        looking = null;
+        reading = null;
       });
     const waited = new AbortController();
     const late = sleep(ANSWER_WITHIN_MS, false, { ref: false, signal: waited.signal }).catch(() => false);
     try {
-      return await Promise.race([looking, late]);
+      return await Promise.race([reading, late]);
     } finally {
       waited.abort();
     }

@@ -22,7 +22,7 @@ export { logRunEvents, type RunningWorker, type WorkerFiles, type WorkerLog } fr
 const RUNS_AT_ONCE = 4;
 /** How often the worker looks for ticks that are due, and for runs that other processes queued. */
 const LOOK_EVERY_MS = 500;
-/** A worker that cannot look for this long is not healthy: longer than a look waits for a write of another process. */
+/** A worker that cannot read its queue for this long is not healthy: longer than a read waits for the write of another process. */
 const SILENT_AFTER_MS = 60_000;
 /**
  * Starts the schedules and the execution of runs, and with Redis of their shards. Everything that it opens is in `ending` at
@@ -86,7 +86,7 @@ async function startEmbeddedWorker(
       failure = null;
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
-      if (reason !== failure) log.error({ reason }, 'the worker cannot look for work; it tries again');
+      if (reason !== failure) log.error({ reason }, 'cannot read the queue; retrying');
       failure = reason;
     }
   };

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { withoutActing } from '../../src/cli/terminal.ts';
+import { escapeControls } from '../../src/cli/terminal.ts';
 import { printable } from '../../src/text/printable.ts';
 import { makeWorkspace } from '../support/workspace.ts';
 
@@ -7,7 +7,7 @@ const PLAIN = { colors: false, redrawing: false };
 const COLORED = { colors: true, redrawing: false };
 
 it('writes out whatever would act on a terminal', () => {
-  expect(withoutActing('a\u001b[31mb\u0007\u009b2J\u202ec\r\n\td', PLAIN)).toBe(
+  expect(escapeControls('a\u001b[31mb\u0007\u009b2J\u202ec\r\n\td', PLAIN)).toBe(
     'a\\u001b[31mb\\u0007\\u009b2J\\u202ec\\u000d\n\td',
   );
 });
@@ -15,28 +15,28 @@ it('writes out whatever would act on a terminal', () => {
 it('writes out every mark that turns or hides text, on a terminal and in a page', () => {
   const marks = '\u061c\u180e\u200b\u200e\u200f\u2028\u2029\u202a\u202e\u2060\u2064\u2066\u2069\u206f\ufffb';
   for (const mark of marks) {
-    expect(withoutActing(`a${mark}b`, PLAIN)).toBe(
+    expect(escapeControls(`a${mark}b`, PLAIN)).toBe(
       `a\\u${mark.charCodeAt(0).toString(16).padStart(4, '0')}b`,
     );
     expect(printable(`a${mark}b`)).toBe('a b');
   }
   const shown = 'می\u200cخواهم 👨\u200d👩 Ärger\u00ad';
-  expect([printable(shown), withoutActing(shown, PLAIN)]).toEqual([shown, shown]);
+  expect([printable(shown), escapeControls(shown, PLAIN)]).toEqual([shown, shown]);
 });
 
 it('lets its own colors and redrawing through, and nothing else', () => {
-  expect(withoutActing('\u001b[32mok\u001b[39m\u001b]0;title\u0007', COLORED)).toBe(
+  expect(escapeControls('\u001b[32mok\u001b[39m\u001b]0;title\u0007', COLORED)).toBe(
     '\u001b[32mok\u001b[39m\\u001b]0;title\\u0007',
   );
-  expect(withoutActing('\r\u001b[2K\u001b[2J', { colors: true, redrawing: true })).toBe(
+  expect(escapeControls('\r\u001b[2K\u001b[2J', { colors: true, redrawing: true })).toBe(
     '\r\u001b[2K\\u001b[2J',
   );
-  expect(withoutActing('\r\u001b[2K', COLORED)).toBe('\\u000d\\u001b[2K');
+  expect(escapeControls('\r\u001b[2K', COLORED)).toBe('\\u000d\\u001b[2K');
 });
 
 it('leaves JSON the same JSON', () => {
   const value = { name: 'a\u009bb\u202ec\u001bd\n' };
-  expect(JSON.parse(withoutActing(JSON.stringify(value), PLAIN))).toEqual(value);
+  expect(JSON.parse(escapeControls(JSON.stringify(value), PLAIN))).toEqual(value);
 });
 
 it('prints no escape sequence of a file name or a key', async () => {

@@ -18,7 +18,7 @@ it('says from its first figure on how long a run takes that was under way before
   const lock = await state.locks.tryAcquire(jobLockName(run.job), { run: run.id, job: run.job });
   expect(lock).not.toHaveProperty('heldBy');
   let now = 0;
-  using feed = runFeed({ state }, { lookEveryMs: 1, clock: () => now });
+  using feed = runFeed({ state }, { pollMs: 1, clock: () => now });
   const seen: LiveProgress[] = [];
   feed.watch(run.id, (_event, progress) => seen.push(progress));
   await until(() => seen.length > 0);

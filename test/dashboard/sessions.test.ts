@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { createSessions, IDLE_MS, MAX_SESSION_MS } from '../../src/dashboard/access/sessions.ts';
-import { allowedBy, hashToken } from '../../src/dashboard/access/tokens.ts';
+import { accessOf, hashToken } from '../../src/dashboard/access/tokens.ts';
 
 function setup() {
   let now = 1_000_000;
@@ -69,10 +69,10 @@ it('sessions and their form tokens are unlike one another', () => {
 
 it('a token allows what it is for, a hash of one nothing', () => {
   const hashes = { full: hashToken('full-token'), readOnly: hashToken('look-token') };
-  expect(allowedBy('full-token', hashes)).toBe('all');
-  expect(allowedBy('look-token', hashes)).toBe('look');
+  expect(accessOf('full-token', hashes)).toBe('full');
+  expect(accessOf('look-token', hashes)).toBe('read-only');
   for (const wrong of ['', 'full', 'FULL-TOKEN', hashes.full, hashes.readOnly]) {
-    expect(allowedBy(wrong, hashes)).toBe('nothing');
+    expect(accessOf(wrong, hashes)).toBe('none');
   }
 });
 

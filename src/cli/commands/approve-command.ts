@@ -1,9 +1,9 @@
-import { defineCommand, JSON_FLAG, required } from '../define-command.ts';
+import { defineCommand, JSON_FLAG, requiredArgument } from '../define-command.ts';
 import { RUN_SUMMARY, runInWorkspace } from '../run-in-workspace.ts';
 
 /** `storeferry approve`: applies the plan of a planned or stopped run. */
 export const approveCommand = defineCommand({
-  arguments: { run: required('the id of a planned or stopped run, or its first characters') },
+  arguments: { run: requiredArgument('the id of a planned or stopped run, or its first characters') },
   options: { json: JSON_FLAG },
   examples: ['approve k3v9x2'],
   json: RUN_SUMMARY,

@@ -6,7 +6,7 @@ import { statusWords } from '../../report/status-words.ts';
 import { askToInterrupt, withLiveStatus } from '../../run/report/read-stored-report.ts';
 import type { RunContext } from '../../run/run-context.ts';
 import { counted } from '../../text/printable.ts';
-import { defineCommand, required } from '../define-command.ts';
+import { defineCommand, requiredArgument } from '../define-command.ts';
 import { findRun, type OpenContext, openContext, refuseUnknown } from '../open-context.ts';
 import { recordCommand } from '../record-command.ts';
 
@@ -14,14 +14,14 @@ const POLL_MS = 250;
 
 /** `storeferry cancel`: removes a waiting run from the queue, or requests the end of a running run and waits for it. */
 export const cancelCommand = defineCommand({
-  arguments: { run: required('the id of a run, or its first characters') },
+  arguments: { run: requiredArgument('the id of a run, or its first characters') },
   options: {},
   examples: ['cancel k3v9x2'],
   async run({ terminal, directory, program, interruptSignal }, { run: id }) {
     const signal = interruptSignal();
     await using open = await openContext(directory, () => {}, signal, { program });
     const { context } = open;
-    const running = (await findRun(context, id)) ?? (await takeOut(open, id));
+    const running = (await findRun(context, id)) ?? (await removeFromQueue(open, id));
     const { id: run, job } = running ?? { id, job: null };
     await recordCommand(context, { action: 'cancel', job, run });
     if (running === null) {
@@ -47,7 +47,7 @@ export const cancelCommand = defineCommand({
 });
 
 /** Removes a run from the queue and returns null; returns the run if a worker has begun it meanwhile. */
-async function takeOut(open: OpenContext, id: string): Promise<Run | null> {
+async function removeFromQueue(open: OpenContext, id: string): Promise<Run | null> {
   await using queue = await openRunQueue(open);
   const queued = await queue.find(id);
   if (queued === undefined) return refuseUnknown(id);

@@ -12,7 +12,7 @@ import {
   writeCatalog,
 } from '../../run/records/catalog-as-of.ts';
 import { counted } from '../../text/printable.ts';
-import { defineCommand, parsed, text } from '../define-command.ts';
+import { defineCommand, parsedOption, text } from '../define-command.ts';
 import { openContext } from '../open-context.ts';
 import { currentFolder } from '../typed-program.ts';
 
@@ -23,7 +23,7 @@ const TIME = /^(\d{4}-\d\d-\d\d)(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\
 export const catalogCommand = defineCommand({
   arguments: {},
   options: {
-    asOf: parsed<number | undefined>(
+    asOf: parsedOption<number | undefined>(
       'time',
       'the time, such as 2026-11-01 or 2026-11-01T06:00:00+01:00; default: now',
       undefined,

@@ -19,9 +19,9 @@ import { openProcessFolder } from '../../state/file-access.ts';
 import { type SecretRedactor, secretRedactor } from '../../text/masked.ts';
 import { actionRunner, type EnqueuedRun } from '../dashboard/action-runner.ts';
 import { argumentsOf, childCommand } from '../dashboard/child-command.ts';
-import { defineCommand, flag, parsed, text } from '../define-command.ts';
+import { defineCommand, flag, parsedOption, text } from '../define-command.ts';
 import { SANDBOX } from '../init/ask-store.ts';
-import { aborted } from '../interrupt-signal.ts';
+import { untilAborted } from '../interrupt-signal.ts';
 import { listJobs } from '../list-jobs.ts';
 import { type OpenContext, openContext } from '../open-context.ts';
 import { readRequest } from '../read-request.ts';
@@ -33,7 +33,7 @@ import { logStoreTraffic, workerLogger } from '../worker/worker-logger.ts';
 export const dashboardCommand = defineCommand({
   arguments: {},
   options: {
-    listen: parsed(
+    listen: parsedOption(
       'address',
       '[HOST:]PORT; without HOST on this machine only',
       '127.0.0.1:8700',
@@ -97,7 +97,7 @@ export const dashboardCommand = defineCommand({
       actionRunner({
         start: (action, onRun) => childCommand(argumentsOf(action, directory), onRun),
         hasWorkers: () => hasWorkers(queue),
-        enqueue: (job) => handOver(queue, reopen, job),
+        enqueue: (job) => enqueueJob(queue, reopen, job),
         queued: async () => new Map((await queue.list()).map(({ job, ...atWork }) => [job, atWork])),
         log,
       }),
@@ -134,12 +134,13 @@ export const dashboardCommand = defineCommand({
     await recordCommand(context, { action });
 
     terminal.out(`The dashboard of ${open.workspace.dir} is at ${running.url}\n`);
-    terminal.out(tokens === null ? laterStart(program) : firstStart(tokens, program));
-    if (!isLocal(listen) && publicUrl?.protocol !== 'https:') terminal.err(exposed(options.listen, program));
-    if (publicUrl !== undefined && options.proxy === undefined) terminal.err(unnamedProxy(program));
-    await aborted(worker === undefined ? stop : AbortSignal.any([stop, worker.gaveUp]));
+    terminal.out(tokens === null ? keptTokensText(program) : newTokensText(tokens, program));
+    if (!isLocal(listen) && publicUrl?.protocol !== 'https:')
+      terminal.err(exposureWarning(options.listen, program));
+    if (publicUrl !== undefined && options.proxy === undefined) terminal.err(proxyNote(program));
+    await untilAborted(worker === undefined ? stop : AbortSignal.any([stop, worker.gaveUp]));
     if (worker?.gaveUp.aborted === true)
-      log.error({ reason: explainError(worker.gaveUp.reason) }, 'exiting, to be restarted');
+      log.error({ reason: explainError(worker.gaveUp.reason) }, 'exiting to be restarted');
     await ending.disposeAsync();
     log.info('stopped');
     return stop.aborted ? 0 : 1;
@@ -203,7 +204,7 @@ function parsePublicUrl(text: string): URL {
   );
 }
 
-function firstStart({ full, readOnly }: NonNullable<RunningDashboard['tokens']>, program: string): string {
+function newTokensText({ full, readOnly }: NonNullable<RunningDashboard['tokens']>, program: string): string {
   return `
 Sign in with one of these tokens. They are printed only once; the dashboard keeps their hashes:
 
@@ -215,15 +216,15 @@ To make new tokens: ${program} dashboard --new-token
 `;
 }
 
-function laterStart(program: string): string {
+function keptTokensText(program: string): string {
   return `Sign in with a token printed at the first start. To make new tokens: ${program} dashboard --new-token\n`;
 }
 
-function exposed(listen: string, program: string): string {
+function exposureWarning(listen: string, program: string): string {
   return `Warning: other machines can reach it without TLS: others on the network can read tokens and pages. Put a proxy with TLS in front, and give the address that browsers use: ${program} dashboard --listen ${listen} --url https://...\n`;
 }
 
-function unnamedProxy(program: string): string {
+function proxyNote(program: string): string {
   return `Note: behind the proxy all visitors have its address, in limits and in the audit. Name the proxy: ${program} dashboard --url https://... --proxy 127.0.0.1\n`;
 }
 
@@ -231,7 +232,7 @@ function unnamedProxy(program: string): string {
  * Queues a run of a job for the workers; null if none is running, or Redis does not answer. Rejects with the errors
  * in the files of the job.
  */
-async function handOver(
+async function enqueueJob(
   queue: RunQueue,
   openWorkspace: () => Workspace,
   job: string,
@@ -239,7 +240,7 @@ async function handOver(
   if (!(await hasWorkers(queue))) return null;
   await readRequest(openWorkspace(), job, false);
   const { id } = await queue.enqueue(job, false);
-  return { look: () => lookAfter(queue, id) };
+  return { result: () => queuedResult(queue, id) };
 }
 
 /** Whether a worker would execute a run; false if Redis does not answer. */
@@ -247,7 +248,7 @@ async function hasWorkers(queue: RunQueue): Promise<boolean> {
   return (await queue.workers().catch(() => 0)) > 0;
 }
 
-async function lookAfter(queue: RunQueue, id: string): Promise<ActionResult> {
+async function queuedResult(queue: RunQueue, id: string): Promise<ActionResult> {
   const queued = await queue.find(id);
   if (queued === undefined) return { kind: 'refused', message: 'The queue has lost the run.' };
   const { run, ended, error } = queued;

@@ -18,7 +18,7 @@ const CONTACTS = 'bulk-contacts';
 const LISTS = 'list-statistics';
 
 /** A command of the demo. An unexpected exit code makes the demo fail. */
-interface Act {
+interface DemoStep {
   readonly title: string;
   readonly command: readonly string[];
   readonly exitCode: number;
@@ -36,17 +36,17 @@ export const demoCommand = defineCommand({
     await removeEarlierDemos();
     const store = await startSandbox({ port: 0, apiKey: API_KEY });
     const dir = await makeDemoWorkspace({ url: store.url, apiKey: API_KEY });
-    const perform = async ({ title, command, exitCode, prepare }: Act): Promise<void> => {
+    const runStep = async ({ title, command, exitCode, prepare }: DemoStep): Promise<void> => {
       await prepare?.();
       terminal.out(`\n${colors.bold(title)}\n${colors.dim(`$ storeferry ${command.join(' ')}`)}\n`);
       const code = await storeferry(dir, command);
       if (code !== exitCode) throw new Error(`The demo expected exit code ${exitCode} and got ${code}.`);
     };
     try {
-      for (const act of catalogActs(dir)) await perform(act);
-      await perform(await correctedRejects(dir, terminal));
-      for (const act of contactActs()) await perform(act);
-      await perform({ title: 'All runs of this demo.', command: ['runs'], exitCode: 0 });
+      for (const step of catalogSteps(dir)) await runStep(step);
+      await runStep(await correctedRejects(dir, terminal));
+      for (const step of contactSteps()) await runStep(step);
+      await runStep({ title: 'All runs of this demo.', command: ['runs'], exitCode: 0 });
       terminal.out(`\n${colors.bold('That was the demo.')} Your own import: storeferry init my-shop\n`);
       terminal.out(`Its files stay in ${dir} until the next demo.\n`);
       return 0;
@@ -56,7 +56,7 @@ export const demoCommand = defineCommand({
   },
 });
 
-function catalogActs(dir: string): Act[] {
+function catalogSteps(dir: string): DemoStep[] {
   return [
     { title: 'Are the files of the workspace valid?', command: ['check'], exitCode: 0 },
     { title: 'What would the first run do?', command: ['plan', CATALOG], exitCode: 0 },
@@ -65,7 +65,7 @@ function catalogActs(dir: string): Act[] {
       title: 'The next day: a few products changed, one is gone, one has an error.',
       command: ['run', CATALOG],
       exitCode: 3,
-      prepare: () => bringNextCatalog(dir),
+      prepare: () => copyNextCatalog(dir),
     },
     {
       title: 'The same file again: nothing has changed, so nothing is sent.',
@@ -76,12 +76,12 @@ function catalogActs(dir: string): Act[] {
 }
 
 /** Shows the rejects file, corrects it and sends it again. */
-async function correctedRejects(dir: string, terminal: Terminal): Promise<Act> {
+async function correctedRejects(dir: string, terminal: Terminal): Promise<DemoStep> {
   const { run, path, text } = await latestRejects(dir);
   const colors = pc.createColors(terminal.colors);
   terminal.out(`\n${colors.bold('The rejects file, to correct in a spreadsheet (shortened):')}\n`);
   for (const line of text.replace('\uFEFF', '').trimEnd().split('\n')) {
-    terminal.out(`  ${endsOf(line, terminal.width - 2)}\n`);
+    terminal.out(`  ${shortenMiddle(line, terminal.width - 2)}\n`);
   }
   return {
     title: `The price 'tbc' is corrected to 23.50, and the file is sent.`,
@@ -91,7 +91,7 @@ async function correctedRejects(dir: string, terminal: Terminal): Promise<Act> {
   };
 }
 
-function contactActs(): Act[] {
+function contactSteps(): DemoStep[] {
   return [
     { title: 'Export the statistics of the subscriber lists.', command: ['run', LISTS], exitCode: 0 },
     {
@@ -124,7 +124,7 @@ function storeferry(dir: string, command: readonly string[]): Promise<number> {
 }
 
 /** The start and the end of a long line: the keys are at the start, the reasons at the end. */
-function endsOf(line: string, width: number): string {
+function shortenMiddle(line: string, width: number): string {
   const half = Math.floor((width - 3) / 2);
   return line.length <= width ? line : `${line.slice(0, half)} … ${line.slice(-half)}`;
 }
@@ -167,7 +167,7 @@ async function makeDemoWorkspace(store: { readonly url: string; readonly apiKey:
 }
 
 /** The catalog one day later. */
-async function bringNextCatalog(dir: string): Promise<void> {
+async function copyNextCatalog(dir: string): Promise<void> {
   await cp(join(PACKAGE_DIR, 'jobs', 'samples', 'catalog-second-night.csv'), join(dir, CATALOG_FILE));
 }
 

@@ -1,13 +1,13 @@
 import type { Action } from '../../model/action.ts';
 import { discardRun } from '../../run/execute-run.ts';
 import { commandText, counted } from '../../text/printable.ts';
-import { defineCommand, required } from '../define-command.ts';
+import { defineCommand, requiredArgument } from '../define-command.ts';
 import { knownRun, openContext } from '../open-context.ts';
 import { recordCommand } from '../record-command.ts';
 
 /** `storeferry discard`: ends a plan that waits for approval. */
 export const discardCommand = defineCommand({
-  arguments: { run: required('the id of a planned or stopped run, or its first characters') },
+  arguments: { run: requiredArgument('the id of a planned or stopped run, or its first characters') },
   options: {},
   notes:
     'The plan can no longer be approved; its status is `superseded`. Of a run that stopped after a wave, what was sent stays sent.',

@@ -2,14 +2,14 @@ import { InterruptedError, UsageError } from '../../model/storeferry-error.ts';
 import { type Forgotten, forgetRecord, forgottenWords, REMAINS } from '../../run/records/forget-record.ts';
 import type { FoundRecord } from '../../run/records/record-history.ts';
 import { printable, shellWord } from '../../text/printable.ts';
-import { defineCommand, flag, JSON_FLAG, required, text } from '../define-command.ts';
+import { defineCommand, flag, JSON_FLAG, requiredArgument, text } from '../define-command.ts';
 import { terminalPrompter } from '../init/asking.ts';
 import { recordCommand } from '../record-command.ts';
 import { withRecord } from '../with-record.ts';
 
 /** `storeferry forget`: removes what the state and the files of runs have of a contact. */
 export const forgetCommand = defineCommand({
-  arguments: { key: required('the id of a contact, or its e-mail address') },
+  arguments: { key: requiredArgument('the id of a contact, or its e-mail address') },
   options: {
     store: text('store', 'the store of the contact, where several have it'),
     yes: flag('do not ask; requires the complete key'),

@@ -46,7 +46,7 @@ export const historyCommand = defineCommand({
       page.say(`${record.title ?? record.key}: ${record.key} in ${record.store}`, { tone: 'strong' });
       if (versions.length === 0) {
         const all = field === undefined ? [] : await recordHistory(context, record.target, record.key);
-        page.say(noVersions(field, all), { indent: 2 });
+        page.say(noVersionsText(field, all), { indent: 2 });
       }
       if (versions.length > 0)
         page.table(
@@ -66,7 +66,7 @@ function perVersion({ versions, bytes }: { readonly versions: number; readonly b
   return versions === 0 ? '' : `, ${grouped(Math.round(bytes / versions))} bytes per version`;
 }
 
-function noVersions(field: string | undefined, all: readonly RecordVersion[]): string {
+function noVersionsText(field: string | undefined, all: readonly RecordVersion[]): string {
   const changed = new Set(all.flatMap(({ changes }) => (changes ?? []).map((change) => change.field)));
   const fields = changed.size === 0 ? '' : ` Changed were: ${printable([...changed].sort().join(', '))}.`;
   return field === undefined

@@ -20,7 +20,7 @@ import {
 import type { SourceLook } from '../../onboarding/preview-source.ts';
 import { knownProducts } from '../../run/records/known-products.ts';
 import { printable, shellWord } from '../../text/printable.ts';
-import { defineCommand, type Invocation, optional } from '../define-command.ts';
+import { defineCommand, type Invocation, optionalArgument } from '../define-command.ts';
 import { askCrosswalk } from '../init/ask-crosswalk.ts';
 import { askMapping } from '../init/ask-mapping.ts';
 import { askSource } from '../init/ask-source.ts';
@@ -35,7 +35,7 @@ import { planCommand } from './plan-command.ts';
  * and plans the job.
  */
 export const initCommand = defineCommand({
-  arguments: { dir: optional('the folder of the workspace; default: the folder of -C') },
+  arguments: { dir: optionalArgument('the folder of the workspace; default: the folder of -C') },
   options: INIT_OPTIONS,
   examples: [
     'init my-shop',

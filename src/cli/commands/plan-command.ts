@@ -3,7 +3,7 @@ import {
   defineCommand,
   flag,
   JSON_FLAG,
-  required,
+  requiredArgument,
   SAMPLE_OPTIONS,
   sampleOf,
   text,
@@ -14,7 +14,7 @@ import type { WorkOptions } from '../work-in-workspace.ts';
 
 /** `storeferry plan`: plans a job and sends nothing. */
 export const planCommand = defineCommand({
-  arguments: { job: required('a job: the name of a file in jobs/') },
+  arguments: { job: requiredArgument('a job: the name of a file in jobs/') },
   options: {
     json: JSON_FLAG,
     resend: flag('plan to send every record, also unchanged ones'),

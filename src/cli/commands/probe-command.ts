@@ -4,16 +4,16 @@ import { writeWhole } from '../../config/edit-file.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
 import { probeMarkdown, probeStoreProperties, probeText } from '../../run/store-properties.ts';
 import { counted } from '../../text/printable.ts';
-import { defineCommand, JSON_FLAG, optional, parsed, text } from '../define-command.ts';
+import { defineCommand, JSON_FLAG, optionalArgument, parsedOption, text } from '../define-command.ts';
 import { openContext } from '../open-context.ts';
 import { currentFolder } from '../typed-program.ts';
 import { withJsonError } from '../with-json-result.ts';
 
 /** `storeferry probe`: learns what a store does where the API document leaves it open. */
 export const probeCommand = defineCommand({
-  arguments: { store: optional('a store of stores.yaml; needed where there are several') },
+  arguments: { store: optionalArgument('a store of stores.yaml; needed where there are several') },
   options: {
-    contact: parsed<string | null>(
+    contact: parsedOption<string | null>(
       'id',
       'the id of a contact to try updates of contacts with; nothing of it changes',
       null,

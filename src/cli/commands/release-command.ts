@@ -1,11 +1,11 @@
-import { defineCommand, JSON_FLAG, required, several } from '../define-command.ts';
+import { defineCommand, JSON_FLAG, repeatedArgument, requiredArgument } from '../define-command.ts';
 import { RUN_SUMMARY, runInWorkspace } from '../run-in-workspace.ts';
 
 /** `storeferry release`: sends records that guards have held. */
 export const releaseCommand = defineCommand({
   arguments: {
-    run: required('the id of a run with held records, or its first characters'),
-    keys: several('only these records: urls of products; all held records if none is named'),
+    run: requiredArgument('the id of a run with held records, or its first characters'),
+    keys: repeatedArgument('only these records: urls of products; all held records if none is named'),
   },
   options: { json: JSON_FLAG },
   notes: `Sends exactly the bodies that were held. A record is refused if it has changed since, or if the newest complete run of

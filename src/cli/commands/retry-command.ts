@@ -9,14 +9,14 @@ import {
   type RejectsEdits,
 } from '../../rejects/rejects-edits.ts';
 import { grouped, printable, quote } from '../../text/printable.ts';
-import { defineCommand, JSON_FLAG, required } from '../define-command.ts';
+import { defineCommand, JSON_FLAG, requiredArgument } from '../define-command.ts';
 import { RUN_SUMMARY, runInWorkspace } from '../run-in-workspace.ts';
 import type { Terminal } from '../terminal.ts';
 
 /** `storeferry retry`: sends the corrected rejects file of a run. */
 export const retryCommand = defineCommand({
   arguments: {
-    run: required('the id of a run whose rejects file you have corrected, or its first characters'),
+    run: requiredArgument('the id of a run whose rejects file you have corrected, or its first characters'),
   },
   options: { json: JSON_FLAG },
   examples: ['retry k3v9x2'],

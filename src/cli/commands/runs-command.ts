@@ -22,8 +22,8 @@ import {
   type Invocation,
   JSON_FLAG,
   oneOf,
-  optional,
-  parsed,
+  optionalArgument,
+  parsedOption,
   text,
   type ValuesOf,
   wholeNumber,
@@ -35,7 +35,7 @@ import { currentFolder } from '../typed-program.ts';
 import { withJsonError } from '../with-json-result.ts';
 
 const OPTIONS = {
-  limit: parsed('n', 'how many to list', 20, wholeNumber(1, 1000)),
+  limit: parsedOption('n', 'how many to list', 20, wholeNumber(1, 1000)),
   job: text('job', 'only runs of this job'),
   records: flag('list the records of the run: the outcome of each, its reason, and the changes'),
   outcome: oneOf('outcome', 'with --records: only records with this outcome', RECORD_OUTCOMES),
@@ -47,7 +47,9 @@ const OPTIONS = {
 /** `storeferry runs`: lists the jobs and their latest runs, or shows one run. */
 export const runsCommand = defineCommand({
   arguments: {
-    run: optional('the id of a run, or its first characters: shows this run; or a job: lists its runs'),
+    run: optionalArgument(
+      'the id of a run, or its first characters: shows this run; or a job: lists its runs',
+    ),
   },
   options: OPTIONS,
   notes: `--records lists rejected and unsent records, and those that the store acknowledged for as long as its history keeps them,
@@ -120,7 +122,7 @@ async function show(
   const { context, workspace } = open;
   const { colors, width } = terminal;
   const now = context.clock();
-  const queued = (await findRun(context, id)) === undefined ? await lookInQueue(open, id) : undefined;
+  const queued = (await findRun(context, id)) === undefined ? await findQueued(open, id) : undefined;
   if (queued !== undefined && queued.run === null) {
     const { job, error } = queued;
     if (json) terminal.out(`${JSON.stringify({ run: id, job, status: 'queued', error })}\n`);
@@ -179,7 +181,7 @@ async function listRecords(
 }
 
 /** What the queue knows of a run that has not begun. */
-async function lookInQueue(open: OpenContext, id: string) {
+async function findQueued(open: OpenContext, id: string) {
   await using queue = await openRunQueue(open);
   return (await queue.find(id)) ?? refuseUnknown(id);
 }

@@ -1,7 +1,7 @@
 import { InvalidArgumentError } from 'commander';
 import { isProfile, PROFILES, type Profile } from '../../sandbox/profiles.ts';
-import { defineCommand, parsed, text, wholeNumber } from '../define-command.ts';
-import { aborted } from '../interrupt-signal.ts';
+import { defineCommand, parsedOption, text, wholeNumber } from '../define-command.ts';
+import { untilAborted } from '../interrupt-signal.ts';
 
 /** The default port and key of the sandbox. */
 export const SANDBOX_DEFAULTS = { port: 4010, apiKey: 'sandbox-key' } as const;
@@ -10,23 +10,28 @@ export const SANDBOX_DEFAULTS = { port: 4010, apiKey: 'sandbox-key' } as const;
 export const sandboxCommand = defineCommand({
   arguments: {},
   options: {
-    port: parsed(
+    port: parsedOption(
       'n',
       'the port to listen on, on this machine only',
       SANDBOX_DEFAULTS.port,
       wholeNumber(0, 65_535),
     ),
     data: text('dir', 'the folder for its data; default: in memory'),
-    apiKey: parsed('key', 'the API key that every request must have', SANDBOX_DEFAULTS.apiKey, (key) => key),
-    failRate: parsed('share', 'answer this share of requests with 503', 0, share),
-    latency: parsed('ms', 'delay every answer', 0, wholeNumber(0, 600_000)),
-    requestsPerSecond: parsed<number | undefined>(
+    apiKey: parsedOption(
+      'key',
+      'the API key that every request must have',
+      SANDBOX_DEFAULTS.apiKey,
+      (key) => key,
+    ),
+    failRate: parsedOption('share', 'answer this share of requests with 503', 0, share),
+    latency: parsedOption('ms', 'delay every answer', 0, wholeNumber(0, 600_000)),
+    requestsPerSecond: parsedOption<number | undefined>(
       'n',
       'answer more requests than this with 429',
       undefined,
       wholeNumber(1, 1_000_000),
     ),
-    profile: parsed<readonly Profile[] | undefined>(
+    profile: parsedOption<readonly Profile[] | undefined>(
       'names',
       `how the store differs from the API document, separated by commas: ${Object.keys(PROFILES).join(', ')}`,
       undefined,
@@ -60,7 +65,7 @@ export const sandboxCommand = defineCommand({
     terminal.out(`Its data:        ${server.url}/_sandbox/products and /_sandbox/contacts (same key)\n`);
     terminal.out(`Its description: ${server.url}/openapi.json\n`);
     terminal.out('Stop it with Ctrl-C.\n');
-    await aborted(stop);
+    await untilAborted(stop);
     await server.close();
     return 0;
   },

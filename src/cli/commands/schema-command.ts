@@ -1,10 +1,10 @@
 import { SCHEMA_NAMES, schemaFor } from '../../config/json-schema.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
-import { defineCommand, required } from '../define-command.ts';
+import { defineCommand, requiredArgument } from '../define-command.ts';
 
 /** `storeferry schema`: prints the JSON Schema of a kind of file. */
 export const schemaCommand = defineCommand({
-  arguments: { name: required('job, mapping or stores') },
+  arguments: { name: requiredArgument('job, mapping or stores') },
   options: {},
   examples: ['schema mapping > mapping.schema.json'],
   async run({ terminal }, { name }) {

@@ -13,7 +13,7 @@ import {
 } from '../../report/sections/lists-section.ts';
 import { exportHistory } from '../../run/export/export-history.ts';
 import { counted, listed, printable } from '../../text/printable.ts';
-import { defineCommand, required } from '../define-command.ts';
+import { defineCommand, requiredArgument } from '../define-command.ts';
 
 /** The input for the statistics of a job. */
 interface StatsFacts {
@@ -165,7 +165,7 @@ function stretches(samples: readonly Sample[], count: number): (number | null)[]
 
 /** `storeferry stats`: draws the history that an export job has collected. */
 export const statsCommand = defineCommand({
-  arguments: { job: required('a job that collects list statistics (`mode: append`)') },
+  arguments: { job: requiredArgument('a job that collects list statistics (`mode: append`)') },
   options: {},
   examples: ['stats list-statistics'],
   async run({ terminal, directory, program, interruptSignal }, { job: name }) {

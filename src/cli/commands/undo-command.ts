@@ -1,9 +1,9 @@
-import { defineCommand, JSON_FLAG, required, SAMPLE_OPTIONS } from '../define-command.ts';
+import { defineCommand, JSON_FLAG, requiredArgument, SAMPLE_OPTIONS } from '../define-command.ts';
 import { RUN_SUMMARY, runInWorkspace } from '../run-in-workspace.ts';
 
 /** `storeferry undo`: plans the inverse of a run and sends nothing. */
 export const undoCommand = defineCommand({
-  arguments: { run: required('the id of a run that sent something, or its first characters') },
+  arguments: { run: requiredArgument('the id of a run that sent something, or its first characters') },
   options: {
     only: SAMPLE_OPTIONS.only,
     json: JSON_FLAG,

@@ -1,6 +1,6 @@
 import { UsageError } from '../../model/storeferry-error.ts';
 import { failedVerification } from '../../report/run-summary.ts';
-import { defineCommand, JSON_FLAG, parsed, required, wholeNumber } from '../define-command.ts';
+import { defineCommand, JSON_FLAG, parsedOption, requiredArgument, wholeNumber } from '../define-command.ts';
 import { runInWorkspace } from '../run-in-workspace.ts';
 
 /**
@@ -8,9 +8,9 @@ import { runInWorkspace } from '../run-in-workspace.ts';
  * has lost.
  */
 export const verifyCommand = defineCommand({
-  arguments: { job: required('an import job: the name of a file in jobs/') },
+  arguments: { job: requiredArgument('an import job: the name of a file in jobs/') },
   options: {
-    sample: parsed(
+    sample: parsedOption(
       'n',
       'how many records to send again; all when there are fewer',
       50,

@@ -25,7 +25,7 @@ import {
 } from '../../queue/start-worker.ts';
 import { type SecretRedactor, secretRedactor } from '../../text/masked.ts';
 import { defineCommand, text } from '../define-command.ts';
-import { aborted } from '../interrupt-signal.ts';
+import { untilAborted } from '../interrupt-signal.ts';
 import { type OpenContext, openContext } from '../open-context.ts';
 import { readRequest } from '../read-request.ts';
 import { logStoreTraffic, logWarningsOfLibraries, workerLogger } from '../worker/worker-logger.ts';
@@ -163,7 +163,7 @@ export const workerCommand = defineCommand({
 
     try {
       const { gaveUp } = await startWithin(START_WITHIN_MS, stop, start());
-      await aborted(AbortSignal.any([stop, gaveUp]));
+      await untilAborted(AbortSignal.any([stop, gaveUp]));
       if (!stop.aborted) log.error({ reason: explainError(gaveUp.reason) }, 'exiting to be restarted');
       return stop.aborted ? 0 : 1;
     } catch (error) {

@@ -26,7 +26,7 @@ export interface ActionRunnerOptions {
 
 /** A run that is queued for the workers, or that they execute. */
 export interface EnqueuedRun {
-  look(): Promise<ActionResult>;
+  result(): Promise<ActionResult>;
 }
 
 /** An action and its state. */
@@ -56,7 +56,7 @@ export function actionRunner({
   const stop = new AbortController();
 
   /** Waits for a short time, and not at all after the dashboard begins to stop. */
-  const moment = async (awaited: Promise<unknown> = Promise.resolve()): Promise<void> => {
+  const waitBriefly = async (awaited: Promise<unknown> = Promise.resolve()): Promise<void> => {
     await Promise.race([awaited, sleep(WAIT_MS, undefined, { signal: stop.signal }).catch(() => {})]);
   };
 
@@ -92,8 +92,8 @@ export function actionRunner({
     }
   };
 
-  const look = async (started: StartedAction): Promise<ActionResult> => {
-    if (started.enqueued !== null) return await started.enqueued.look();
+  const resultOf = async (started: StartedAction): Promise<ActionResult> => {
+    if (started.enqueued !== null) return await started.enqueued.result();
     if (started.refused !== null) return { kind: 'refused', message: started.refused };
     return started.run === null ? { kind: 'starting' } : { kind: 'begun', run: started.run };
   };
@@ -102,7 +102,7 @@ export function actionRunner({
     hasWorkers,
     async begin(action, once, { before = async () => {}, settled = async () => {} } = {}) {
       // A run ends before its command, which still sends notifications.
-      if (!remembered.has(once)) await moment(atWork.get(action.job)?.child?.ended);
+      if (!remembered.has(once)) await waitBriefly(atWork.get(action.job)?.child?.ended);
       const known = remembered.get(once);
       const other = atWork.get(action.job);
       if (known === undefined && other !== undefined) {
@@ -126,19 +126,19 @@ export function actionRunner({
         atWork.set(action.job, started);
         started.settled = carryOut(started, before);
         void started.settled
-          .then(async () => settled(await look(started)))
-          .catch((err: unknown) => log.error({ ...action, err }, 'an action was not recorded'));
+          .then(async () => settled(await resultOf(started)))
+          .catch((err: unknown) => log.error({ ...action, err }, 'cannot write the audit log'));
       }
-      await moment(started.settled);
-      return await look(started);
+      await waitBriefly(started.settled);
+      return await resultOf(started);
     },
     async atWork() {
       const own = [...atWork].map(([job, { run }]) => [job, { by: 'dashboard', run }] as const);
       return new Map<string, AtWork>([...(await queued()), ...own]);
     },
-    async look(once) {
+    async find(once) {
       const started = remembered.get(once);
-      return started === undefined ? undefined : { action: started.action, result: await look(started) };
+      return started === undefined ? undefined : { action: started.action, result: await resultOf(started) };
     },
     async [Symbol.asyncDispose]() {
       stop.abort();

@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from 'commander';
 import { MAPPING_QUESTIONS, type MappingAnswers } from '../../onboarding/guess/propose-mapping.ts';
-import { flag, parsed, text, type ValuesOf } from '../define-command.ts';
+import { flag, parsedOption, text, type ValuesOf } from '../define-command.ts';
 
 /** The options of `init`: each answers a question. */
 export const INIT_OPTIONS = {
@@ -21,7 +21,7 @@ export const INIT_OPTIONS = {
     'the mapping for the file; default: recognised by its columns; `new` proposes a new mapping',
   ),
   import: text('what', 'new mapping: products or contacts'),
-  column: parsed<Readonly<Record<string, string>> | undefined>(
+  column: parsedOption<Readonly<Record<string, string>> | undefined>(
     'field=header',
     'new mapping: the column of a field, such as price=Preis; sku= for none; may be repeated',
     undefined,
@@ -43,19 +43,19 @@ export const INIT_OPTIONS = {
     'what',
     'new mapping: what the sign in a category separates: levels (path), categories (list) or nothing (none)',
   ),
-  word: parsed<Readonly<Record<string, string>> | undefined>(
+  word: parsedOption<Readonly<Record<string, string>> | undefined>(
     'word=meaning',
     'new mapping: the meaning of a word in the stock or the status; may be repeated',
     undefined,
     nameAndValue,
   ),
-  unused: parsed<Readonly<Record<string, string>> | undefined>(
+  unused: parsedOption<Readonly<Record<string, string>> | undefined>(
     'header=answer',
     'new mapping: how to use a column that may change prices, stock or what is sold: leave-out, or an answer that the question offers; may be repeated',
     undefined,
     nameAndValue,
   ),
-  param: parsed<Readonly<Record<string, string>> | undefined>(
+  param: parsedOption<Readonly<Record<string, string>> | undefined>(
     'name=value',
     'a parameter of the mapping; may be repeated',
     undefined,

@@ -11,7 +11,7 @@ export const MAX_SESSION_MS = 12 * 60 * 60_000;
 const MAX_PER_TOKEN = 100;
 const ID_BYTES = 32;
 /** If the clock was set back by more than this, the idle time of a session is unknown, so the session ends. */
-const PUT_BACK_MS = 60_000;
+const MAX_CLOCK_SETBACK_MS = 60_000;
 
 /** A signed-in browser. */
 export interface Session extends Viewer {
@@ -32,7 +32,7 @@ export function createSessions(clock: () => number) {
     if (byId.delete(session.id)) for (const listener of listeners) listener(session);
   };
   const expired = ({ begunAt, seenAt }: Session, now: number) =>
-    now - begunAt >= MAX_SESSION_MS || now - seenAt >= IDLE_MS || seenAt - now >= PUT_BACK_MS;
+    now - begunAt >= MAX_SESSION_MS || now - seenAt >= IDLE_MS || seenAt - now >= MAX_CLOCK_SETBACK_MS;
   return {
     begin(canAct: boolean): Session {
       const now = clock();

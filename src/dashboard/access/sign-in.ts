@@ -4,7 +4,7 @@ import { formatDuration } from '../../text/printable.ts';
 import { audit } from '../audit.ts';
 import { PageError } from '../guard/page-error.ts';
 import { formFields, type RouteParts } from '../route-parts.ts';
-import { allowedBy } from './tokens.ts';
+import { accessOf } from './tokens.ts';
 
 /**
  * Limits wrong tokens per address. A correct token is checked first and never limited, so nobody can lock out its
@@ -50,8 +50,8 @@ export function signIn(app: FastifyInstance, parts: RouteParts): void {
   const counters = [app.createRateLimit(ATTEMPTS), app.createRateLimit(ATTEMPTS_OF_ALL)];
   app.post('/sign-in', open, async (request, reply) => {
     const { token = '', next } = formFields(request.body);
-    const allowed = token.length > MAX_TOKEN_LENGTH ? 'nothing' : allowedBy(token.trim(), hashes);
-    if (allowed === 'nothing') {
+    const access = token.length > MAX_TOKEN_LENGTH ? 'none' : accessOf(token.trim(), hashes);
+    if (access === 'none') {
       for (const count of counters) {
         const attempts = await count(request);
         if (attempts.isAllowed || !attempts.isExceeded) continue;
@@ -63,7 +63,7 @@ export function signIn(app: FastifyInstance, parts: RouteParts): void {
     }
     // An earlier session of this browser is not reused: it may belong to another person.
     if (request.session !== null) sessions.end(request.session.id);
-    const session = sessions.begin(allowed === 'all');
+    const session = sessions.begin(access === 'full');
     log.info({ address: request.ip, canAct: session.canAct }, 'signed in');
     await audit(dashboard, { ip: request.ip, viewer: session }, { action: 'sign-in' });
     return reply.setCookie(cookieName, session.id, cookie(request)).redirect(ownPath(next), 303);

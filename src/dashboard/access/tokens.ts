@@ -74,12 +74,12 @@ export function hashToken(token: string): string {
  * The access that a token gives: full, read-only or none. Both hashes are always compared in constant time, so that
  * the duration reveals nothing.
  */
-export function allowedBy(token: string, hashes: Tokens): 'all' | 'look' | 'nothing' {
+export function accessOf(token: string, hashes: Tokens): 'full' | 'read-only' | 'none' {
   const given = hashToken(token);
   const full = sameText(given, hashes.full);
   const readOnly = sameText(given, hashes.readOnly);
-  if (full) return 'all';
-  return readOnly ? 'look' : 'nothing';
+  if (full) return 'full';
+  return readOnly ? 'read-only' : 'none';
 }
 
 /** Whether two texts are equal, in a time that does not depend on where they differ. */

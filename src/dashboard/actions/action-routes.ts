@@ -32,14 +32,14 @@ import {
   workspaceOf,
 } from '../route-parts.ts';
 import {
-  at,
-  type Beginning,
   confirmApprove,
   confirmDiscard,
   confirmPlan,
   confirmRun,
   confirmUndo,
   KEYS_FIELD,
+  type StartFacts,
+  storeWords,
 } from './confirm-run.ts';
 import {
   type Confirmation,
@@ -81,7 +81,7 @@ async function releasePage(
     section: 'runs',
     body: html`<p class="page-lead">Guards of <a href="${jobHref(job)}">${job}</a> held ${counted(held.length, 'record')} of <a href="/runs/${id}">run ${id}</a>: nothing of them was sent. Compare the values, and release what is right.</p>
 <ul class="does">
-<li>Sends exactly the held bodies to the store ${at({ name: store, baseUrl })}: <b>${counted(all, 'record')}</b> can be sent. The source is not read again.</li>
+<li>Sends exactly the held bodies to the store ${storeWords({ name: store, baseUrl })}: <b>${counted(all, 'record')}</b> can be sent. The source is not read again.</li>
 <li>A record is left out if it has changed since, or a newer run does not hold the same values.</li>
 <li>It is a run of its own, and can be undone.</li>
 </ul>
@@ -141,7 +141,7 @@ export function actionRoutes(app: FastifyInstance, { dashboard, log }: RoutePart
   const { context, actions } = dashboard;
   const begin = async (request: FastifyRequest, reply: FastifyReply, action: JobAction) => {
     const once = onceOf(formFields(request.body));
-    const known = await actions.look(once);
+    const known = await actions.find(once);
     const running = known === undefined ? (await activityOn(action.job))?.run : undefined;
     if (running == null) return await beginAction(dashboard, request, reply, { action, once });
     return reply.redirect(`/runs/${running.id}`, 303);
@@ -163,7 +163,7 @@ export function actionRoutes(app: FastifyInstance, { dashboard, log }: RoutePart
   /** The handlers of an action that begins with the source of a job. */
   const startOf = (
     does: 'run' | 'plan',
-    confirm: (beginning: Beginning) => Confirmation,
+    confirm: (beginning: StartFacts) => Confirmation,
   ): ActionHandlers => ({
     async ask(name) {
       const workspace = workspaceOf(dashboard, name);
@@ -256,7 +256,7 @@ export function actionRoutes(app: FastifyInstance, { dashboard, log }: RoutePart
 
   app.get<{ Params: { once: string } }>('/starting/:once', async (request, reply) => {
     const { once } = request.params;
-    const known = await actions.look(once);
+    const known = await actions.find(once);
     if (known === undefined)
       throw notFound('The dashboard no longer has the result of this action. See the latest runs.');
     return showResult(reply, { ...known, once }, dashboard);

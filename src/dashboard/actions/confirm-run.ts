@@ -13,12 +13,12 @@ import { PageError } from '../guard/page-error.ts';
 import { waitingPlan } from '../pages/activity.ts';
 import { describeMove, placeWords } from '../pages/job-card.ts';
 import { jobHref } from '../pages/link-button.ts';
-import { type Reading, relative } from '../pages/moment.ts';
+import { type Reading, relativeTime } from '../pages/moment.ts';
 import { field } from '../pages/post-form.ts';
 import type { Confirmation } from './confirmation.ts';
 
 /** The input for the confirmation of a run or plan. */
-export interface Beginning {
+export interface StartFacts {
   readonly job: Job;
   readonly store: Pick<StoreConfig, 'name' | 'baseUrl'>;
   /** The latest runs of the job, newest first, with their current status. */
@@ -31,7 +31,7 @@ export interface Beginning {
 }
 
 /** What a run of a job will do, as far as it is known before the source is read. */
-export function confirmRun(beginning: Beginning): Confirmation {
+export function confirmRun(beginning: StartFacts): Confirmation {
   const { job, byWorkers, waitsFor } = beginning;
   return {
     does: 'run',
@@ -39,7 +39,7 @@ export function confirmRun(beginning: Beginning): Confirmation {
     title: `Run ${job.name}?`,
     lead: html`${describeMove(job)}.`,
     effects: [
-      ...(job.kind === 'import' ? importDoes(job, beginning) : exportDoes(beginning)),
+      ...(job.kind === 'import' ? importEffects(job, beginning) : exportEffects(beginning)),
       waitsFor !== undefined &&
         html`Waits until <a href="/runs/${waitsFor.id}">run ${waitsFor.id}</a> of ${waitsFor.job} has ended, which writes to the same store.`,
       byWorkers
@@ -50,24 +50,24 @@ export function confirmRun(beginning: Beginning): Confirmation {
 }
 
 /** What planning a job will do. */
-export function confirmPlan({ job, store, runs, reading }: Beginning): Confirmation {
+export function confirmPlan({ job, store, runs, reading }: StartFacts): Confirmation {
   const waiting = waitingPlan(runs);
   return {
     does: 'plan',
     to: job.name,
     title: `Plan ${job.name}?`,
-    lead: html`Shows what a run would change in the store ${at(store)}. Nothing is sent.`,
+    lead: html`Shows what a run would change in the store ${storeWords(store)}. Nothing is sent.`,
     effects: [
       job.kind === 'import' && html`Reads ${placeWords(job.source)} as it is now.`,
       'Compares each record with what the store has acknowledged.',
       'Ends with a report: what is new or changed, what is rejected and why, and whether a safety limit would stop it.',
       waiting !== undefined &&
-        html`Replaces the plan <a href="/runs/${waiting.id}">${waiting.id}</a>, made ${relative(waiting.startedAt, reading)}, which has not been approved.`,
+        html`Replaces the plan <a href="/runs/${waiting.id}">${waiting.id}</a>, made ${relativeTime(waiting.startedAt, reading)}, which has not been approved.`,
     ],
   };
 }
 
-function importDoes(job: ImportJob, { store, runs, reading }: Beginning): Slot[] {
+function importEffects(job: ImportJob, { store, runs, reading }: StartFacts): Slot[] {
   const waiting = waitingPlan(runs);
   const unfinished = runs.find(
     ({ status, kind }) => (status === 'failed' || status === 'interrupted') && kind !== 'plan',
@@ -76,45 +76,45 @@ function importDoes(job: ImportJob, { store, runs, reading }: Beginning): Slot[]
   const limits = limitWords(job);
   return [
     html`Reads ${placeWords(job.source)} as it is now, and compares each record with what the store has acknowledged.`,
-    html`Sends what is new or has changed to the store ${at(store)}, one request per record.`,
+    html`Sends what is new or has changed to the store ${storeWords(store)}, one request per record.`,
     job.mode === 'mirror'
       ? 'Deletes the products that this job last sent and the source no longer has.'
       : 'Deletes nothing.',
     limits.length > 0 && `Sends only if the plan is within the safety limits: ${limits.join('; ')}.`,
-    unfinished !== undefined && goesOn(unfinished),
-    waiting !== undefined && asPlanned(waiting, reading),
+    unfinished !== undefined && continuationWords(unfinished),
+    waiting !== undefined && waitingPlanWords(waiting, reading),
     last !== undefined &&
       last !== unfinished &&
       last !== waiting &&
       totalsWords(last) !== '' &&
-      html`The <a href="/runs/${last.id}">last run</a>, ${relative(last.startedAt, reading)}: ${totalsWords(last)}.`,
+      html`The <a href="/runs/${last.id}">last run</a>, ${relativeTime(last.startedAt, reading)}: ${totalsWords(last)}.`,
   ];
 }
 
-function exportDoes({ job, store }: Beginning): Slot[] {
+function exportEffects({ job, store }: StartFacts): Slot[] {
   if (job.kind !== 'export') return [];
   const { destination } = job;
   return [
-    html`Reads from the store ${at(store)}, and changes nothing there.`,
+    html`Reads from the store ${storeWords(store)}, and changes nothing there.`,
     destination.mode === 'append'
       ? html`Adds to ${placeWords(destination)}; its content stays.`
       : html`Replaces ${placeWords(destination)}, whole or not at all.`,
   ];
 }
 
-function goesOn({ id, totals }: Run): Markup {
+function continuationWords({ id, totals }: Run): Markup {
   const left =
     totals === null || totals.unsent === 0 ? '' : `: ${counted(totals.unsent, 'record')} left to send`;
   return html`If nothing has changed since, it continues where <a href="/runs/${id}">run ${id}</a> stopped${left}; what the store has acknowledged is not sent again.`;
 }
 
-function asPlanned({ id, status, totals, startedAt }: Run, reading: Reading): Markup {
+function waitingPlanWords({ id, status, totals, startedAt }: Run, reading: Reading): Markup {
   const figures = totals === null ? '' : `: ${counted(totals.operations, 'request')}`;
-  return html`The <a href="/runs/${id}">${status === 'stopped' ? 'stopped plan' : 'plan'}</a> of ${relative(startedAt, reading)} waits for approval${figures}. A run makes a new plan; to send exactly that one, <a href="/runs/${id}/approve">approve it</a>.`;
+  return html`The <a href="/runs/${id}">${status === 'stopped' ? 'stopped plan' : 'plan'}</a> of ${relativeTime(startedAt, reading)} waits for approval${figures}. A run makes a new plan; to send exactly that one, <a href="/runs/${id}/approve">approve it</a>.`;
 }
 
 /** `main (https://shop.example)`. */
-export function at({ name, baseUrl }: Pick<StoreConfig, 'name' | 'baseUrl'>): Markup {
+export function storeWords({ name, baseUrl }: Pick<StoreConfig, 'name' | 'baseUrl'>): Markup {
   return html`<b>${name}</b> (${baseUrl})`;
 }
 
@@ -156,7 +156,7 @@ export function confirmApprove(report: RunFacts, later: Run | undefined, reading
     does: 'approve',
     to: id,
     title: run.undo === undefined ? `Approve the plan of ${job}?` : `Approve the undo of run ${run.undo.of}?`,
-    lead: html`Sends exactly <a href="/runs/${id}">this plan</a>, made ${relative(run.startedAt, reading)}. The source is not read again.`,
+    lead: html`Sends exactly <a href="/runs/${id}">this plan</a>, made ${relativeTime(run.startedAt, reading)}. The source is not read again.`,
     warnings: [
       ...(stopped === undefined ? [] : [html`Stopped after wave ${stopped.number}: ${stopped.stop}.`]),
       ...plan.safety
@@ -167,7 +167,7 @@ export function confirmApprove(report: RunFacts, later: Run | undefined, reading
         ),
     ],
     effects: [
-      html`Sends <b>${counted(totals.unsent, 'request')}</b> to the store ${at({ name: store, baseUrl })}${kinds}${sentBefore}.`,
+      html`Sends <b>${counted(totals.unsent, 'request')}</b> to the store ${storeWords({ name: store, baseUrl })}${kinds}${sentBefore}.`,
       waveSizes(plan.shards).length > (run.waves?.length ?? 0) + 1 &&
         'Sends it in waves, and stops again by itself after a wave whose answers exceed a limit.',
       unsentDeletes > 0
@@ -200,7 +200,7 @@ export function confirmDiscard({ id, job, status, totals, startedAt }: Run, read
     does: 'discard',
     to: id,
     title: `Discard the plan of ${job}?`,
-    lead: html`<a href="/runs/${id}">This plan</a>, made ${relative(startedAt, reading)}, can then no longer be approved.`,
+    lead: html`<a href="/runs/${id}">This plan</a>, made ${relativeTime(startedAt, reading)}, can then no longer be approved.`,
     effects: [
       sent === 0
         ? 'Nothing of it was sent.'

@@ -8,7 +8,7 @@ import { PageError } from '../guard/page-error.ts';
 import type { Activity } from '../pages/activity.ts';
 import { activityWords } from '../pages/job-card.ts';
 import { actionButton, actionHref, jobHref, linkButton } from '../pages/link-button.ts';
-import { type Reading, relative } from '../pages/moment.ts';
+import { type Reading, relativeTime } from '../pages/moment.ts';
 import type { Page } from '../pages/page.ts';
 import { postForm } from '../pages/post-form.ts';
 import type { FormFields } from '../route-parts.ts';
@@ -118,7 +118,7 @@ export function confirmInterrupt(run: Run, reading: Reading): Confirmation {
     does: 'cancel',
     to: id,
     title: `Interrupt run ${id}?`,
-    lead: html`The run of <a href="${jobHref(job)}">${job}</a> started ${relative(startedAt, reading)}${
+    lead: html`The run of <a href="${jobHref(job)}">${job}</a> started ${relativeTime(startedAt, reading)}${
       progress != null &&
       progress.step === 'apply' &&
       html`, and has applied ${counted(progress.applied, 'record')} so far${progress.total !== null && `, at ${grouped(progress.done)} of ${counted(progress.total, 'request')}`}`

@@ -69,7 +69,7 @@ export async function correctRoutes(app: FastifyInstance, { dashboard, uploads }
       const { draft, page, columns } = formFields(request.query);
       const id = isId(draft) ? draft : randomUUID();
       const rows = await readRejectedPage(context.artifacts.run(run.id), numberOf(page));
-      const retried = await retriedSince(context, run);
+      const retried = await retryNotice(context, run);
       const notice = retried ?? ((await isCorrectedInFolder(run)) ? CORRECTED_IN_FOLDER : null);
       const view = { draft: id, edits: draftOf(id, run.id).edits, allColumns: columns === ALL_COLUMNS };
       return reply.sendPage(correctPage(run, rows, { ...view, notice }, request.viewer));
@@ -154,7 +154,7 @@ export async function rejectedRun(dashboard: Pick<DashboardContext, 'context'>, 
 }
 
 /** A warning if rows of this run were sent again already. */
-export async function retriedSince(
+export async function retryNotice(
   { state }: Pick<RunContext, 'state'>,
   { id, job }: Run,
 ): Promise<Notice | null> {

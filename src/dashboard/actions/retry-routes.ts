@@ -23,10 +23,10 @@ import { accessTo, actionHref, actionRoute, jobHref, linkButton } from '../pages
 import type { Notice, Page } from '../pages/page.ts';
 import { uploadForm } from '../pages/post-form.ts';
 import { formFields, type OfRun, type RouteParts, sentenceOf } from '../route-parts.ts';
-import { at } from './confirm-run.ts';
+import { storeWords } from './confirm-run.ts';
 import { confirmationForm, onceOf } from './confirmation.ts';
 import { correctHref } from './correct-page.ts';
-import { rejectedRun, retriedSince } from './correct-routes.ts';
+import { rejectedRun, retryNotice } from './correct-routes.ts';
 import { beginAction, showResult } from './show-result.ts';
 import { receiveUpload, UPLOAD_LIMIT_BYTES, type Upload } from './uploads.ts';
 
@@ -99,7 +99,7 @@ ${changesTable('Corrections', edits.cells, edits.editedCells, personal)}
 ${cellsSection('Restored', RESTORED, edits.restored, edits.restoredCells, personal)}
 ${cellsSection('Not sent', REFUSED, edits.refused, edits.refusedCells, personal)}
 <ul class="does">
-<li>Sends the rows that are valid now to the store ${at({ name: store, baseUrl })}, through the current mapping: <b>at most ${counted(edits.rows, 'row')}</b>.</li>
+<li>Sends the rows that are valid now to the store ${storeWords({ name: store, baseUrl })}, through the current mapping: <b>at most ${counted(edits.rows, 'row')}</b>.</li>
 <li>Sends only what run ${id} has rejected, and leaves out what the store has taken since. What is still wrong is rejected again.</li>
 <li>Deletes nothing; safety limits do not apply.</li>
 <li>It is a run of its own. Correct the source too, or the next run changes the values back.</li>
@@ -162,13 +162,13 @@ export function retryRoutes(app: FastifyInstance, { dashboard, uploads }: RouteP
     const run = await rejectedRun(dashboard, request.params.run);
     const { upload: id } = formFields(request.query);
     if (id === undefined)
-      return reply.sendPage(await askForFile(request, run, await retriedSince(context, run)));
+      return reply.sendPage(await askForFile(request, run, await retryNotice(context, run)));
     const upload = uploads.find(id, run.id);
     if (upload === undefined && id !== IN_FOLDER) return reply.sendPage(await askForFile(request, run, GONE));
     const edits = await editsOf(run, upload);
     const back =
       upload?.draft === undefined ? actionHref('retry', run.id) : correctHref(run.id, upload.draft);
-    const notice = await retriedSince(context, run);
+    const notice = await retryNotice(context, run);
     return reply.sendPage(confirmRetryPage(run, { upload: id, back, notice }, edits, request.viewer));
   });
 
@@ -192,7 +192,7 @@ export function retryRoutes(app: FastifyInstance, { dashboard, uploads }: RouteP
     const fields = formFields(request.body);
     const once = onceOf(fields);
     const { run: id } = request.params;
-    const known = await actions.look(once);
+    const known = await actions.find(once);
     if (known !== undefined) return showResult(reply, { ...known, once }, dashboard);
     const run = await rejectedRun(dashboard, id);
     const upload = uploads.find(fields['upload'], id);

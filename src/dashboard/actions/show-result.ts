@@ -4,7 +4,7 @@ import { audit } from '../audit.ts';
 import type { ActionResult, DashboardContext, JobAction } from '../dashboard-context.ts';
 import { jobHref } from '../pages/link-button.ts';
 
-const LOOK_AGAIN_S = 2;
+const RELOAD_S = 2;
 
 /** Begins an action for a visitor, adds it to the audit log, and shows its result. */
 export async function beginAction(
@@ -65,11 +65,11 @@ export function showResult(
     case 'enqueued':
       // The address differs from that of the confirmation, so that a reload does not start the action again.
       if (reply.request.method === 'POST') return reply.redirect(`/starting/${once}`, 303);
-      reply.header('refresh', LOOK_AGAIN_S);
+      reply.header('refresh', RELOAD_S);
       return show(
         200,
         `Starting ${action.job}`,
-        html`<p role="status">${waitingFor(result)}</p><p>This page reloads every ${LOOK_AGAIN_S} seconds and shows the run as soon as there is one. <a href="/starting/${once}">Reload now</a></p>${toJob}`,
+        html`<p role="status">${waitingFor(result)}</p><p>This page reloads every ${RELOAD_S} seconds and shows the run as soon as there is one. <a href="/starting/${once}">Reload now</a></p>${toJob}`,
       );
     case 'refused':
       return show(

@@ -48,7 +48,7 @@ export async function guardRequests(
   const admit = (request: FastifyRequest, reply: FastifyReply): void => {
     const { host, accept } = request.headers;
     if (!addresses.knows(host)) throw foreignHost();
-    if (leavesItsFolder(request.url)) throw notFound();
+    if (hasTraversal(request.url)) throw notFound();
     if (addresses.isSecure(host)) reply.header('strict-transport-security', HTTPS_ONLY);
     if (!isReading(request) && request.routeOptions.url?.startsWith(QUEUES_PATH) === true)
       throw queuesAreReadOnly();
@@ -59,8 +59,8 @@ export async function guardRequests(
     const who = request.routeOptions.config.who ?? (isReading(request) ? 'viewers' : 'actors');
     if (who === 'anyone') return;
     if (request.session === null) throw new PageError(401, 'Not signed in', 'Sign in first.');
-    if (who === 'actors' && !request.session.canAct) throw onlyLooking();
-    refuseStrangeNames(request);
+    if (who === 'actors' && !request.session.canAct) throw readOnlyAccess();
+    refuseInvalidNames(request);
   };
 
   app.addHook('onRequest', async (request, reply) => {
@@ -101,7 +101,7 @@ export function checkFormToken({ viewer }: Pick<FastifyRequest, 'viewer'>, given
 }
 
 /** Whether a path leaves its folder, in any spelling. No address of the dashboard does. */
-function leavesItsFolder(url: string): boolean {
+function hasTraversal(url: string): boolean {
   const [path = ''] = url.split('?', 1);
   let decoded = path;
   for (let times = 0; times < 3; times += 1) {
@@ -147,7 +147,7 @@ function queuesAreReadOnly(): PageError {
   );
 }
 
-function onlyLooking(): PageError {
+function readOnlyAccess(): PageError {
   return new PageError(
     403,
     'Read-only access',
@@ -156,7 +156,7 @@ function onlyLooking(): PageError {
 }
 
 /** Parameters with names of jobs and runs: any value that looks like a file path is not found. */
-function refuseStrangeNames({ params }: FastifyRequest): void {
+function refuseInvalidNames({ params }: FastifyRequest): void {
   for (const [name, value] of Object.entries(params ?? {})) {
     const isName = name === 'job' || name === 'run';
     if (isName && !/^[\w-][\w.-]{0,199}$/.test(String(value))) throw notFound();

@@ -24,7 +24,7 @@ export function notFound(message = 'There is no page at this address.'): PageErr
 }
 
 /** Shown below every error, for signed-in visitors. */
-const WAYS_ON = html`<p class="actions"><a class="button" href="/">All jobs</a> <a class="button" href="/runs">All runs</a></p>`;
+const LINKS_ON = html`<p class="actions"><a class="button" href="/">All jobs</a> <a class="button" href="/runs">All runs</a></p>`;
 
 /** Shows an error as a page. */
 export type ShowError = (error: unknown, request: FastifyRequest, reply: FastifyReply) => FastifyReply;
@@ -39,12 +39,15 @@ export function showErrors(app: FastifyInstance, dashboard: DashboardContext, lo
     // Before the sign-in no message names the folder of the workspace, as messages of commands do.
     const shownContext =
       request.session === null ? { ...dashboard, redact: (text: string) => text } : dashboard;
-    const { status, title, body } = shown(error, shownContext, (reference) =>
-      log.error({ reference, method: request.method, route: request.routeOptions.url, err: error }, 'a bug'),
+    const { status, title, body } = describeError(error, shownContext, (reference) =>
+      log.error(
+        { reference, method: request.method, route: request.routeOptions.url, err: error },
+        'unexpected error',
+      ),
     );
     // The rest of the body is not read.
     if (!request.raw.complete) reply.header('connection', 'close');
-    return reply.sendPage({ title, body: html`${body}${request.session !== null && WAYS_ON}` }, status);
+    return reply.sendPage({ title, body: html`${body}${request.session !== null && LINKS_ON}` }, status);
   };
   app.setErrorHandler(show);
   app.setNotFoundHandler((request, reply) => {
@@ -55,7 +58,11 @@ export function showErrors(app: FastifyInstance, dashboard: DashboardContext, lo
 }
 
 /** The visible part of an error. The stack is only in the log. */
-function shown(error: unknown, { program, redact }: DashboardContext, logBug: (reference: string) => void) {
+function describeError(
+  error: unknown,
+  { program, redact }: DashboardContext,
+  logBug: (reference: string) => void,
+) {
   if (error instanceof PageError) {
     return { status: error.statusCode, title: error.title, body: html`<p>${redact(error.message)}</p>` };
   }

@@ -70,7 +70,7 @@ export function needOf({ last, runs, problems }: NeedSources): Need | null {
     why: failureReasonOf(last) ?? defaultReason,
   });
   const rejecting = last.status === 'done' ? rejectsLeftBefore(last, runs) : undefined;
-  if (rejecting !== undefined) return need(4, 'warning', leftWords(rejecting), rejecting);
+  if (rejecting !== undefined) return need(4, 'warning', leftOverWords(rejecting), rejecting);
   switch (last.status) {
     case 'failed':
       return need(1, 'bad', 'The last run failed.');
@@ -79,7 +79,7 @@ export function needOf({ last, runs, problems }: NeedSources): Need | null {
     case 'interrupted':
       return need(3, 'warning', 'The last run was interrupted.');
     case 'done-with-rejects':
-      return need(4, 'warning', leftWords(last), last);
+      return need(4, 'warning', leftOverWords(last), last);
     case 'running':
     case 'planned':
     case 'done':
@@ -129,10 +129,10 @@ function approvalNeed(plan: Run): Need {
         why: failureReasonOf(plan) ?? 'A safety limit stopped the plan.',
         look: plan,
       }
-    : { rank: 5, tone: 'strong', why: `${waits(plan)} for approval: ${requests}.`, look: plan };
+    : { rank: 5, tone: 'strong', why: `${waitingSubject(plan)} for approval: ${requests}.`, look: plan };
 }
 
-function waits({ undo }: Run): string {
+function waitingSubject({ undo }: Run): string {
   return undo === undefined ? 'A plan waits' : `The undo of run ${undo.of} waits`;
 }
 
@@ -151,7 +151,7 @@ function hasRejects({ totals }: Run): boolean {
   return totals !== null && totals.rejected > 0;
 }
 
-function leftWords({ totals }: Run): string {
+function leftOverWords({ totals }: Run): string {
   const { rejected = 0, held = 0, skipped = 0 } = totals ?? {};
   if (rejected + held === 0 && skipped > 0) {
     return `${counted(skipped, 'record')} ${skipped === 1 ? 'was' : 'were'} skipped: see the reasons.`;

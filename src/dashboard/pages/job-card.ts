@@ -14,7 +14,7 @@ import type { Viewer } from '../access/sessions.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import { type Activity, activityOf, type Need, needOf } from './activity.ts';
 import { actionButton, jobHref } from './link-button.ts';
-import { momentAndDistance, type Reading, relative, serverTimezone } from './moment.ts';
+import { momentAndDistance, type Reading, relativeTime, serverTimezone } from './moment.ts';
 
 /** A job with its recent runs. */
 export interface JobCardFacts {
@@ -122,7 +122,7 @@ export function jobActions({ facts, job, activity, need }: JobCardFacts, { canAc
 export function activityWords({ run, by }: Activity, reading: Reading): Markup {
   if (run === null) return html`${STARTING[by]}`;
   const what = WHAT[kindOf(run)];
-  return html`<a href="/runs/${run.id}">${what} ${run.id}</a> is running, started ${relative(run.startedAt, reading)} ${STARTED_BY[by]}.`;
+  return html`<a href="/runs/${run.id}">${what} ${run.id}</a> is running, started ${relativeTime(run.startedAt, reading)} ${STARTED_BY[by]}.`;
 }
 
 /** A term with its description, for a `<dl class="facts">`. */
@@ -194,7 +194,7 @@ function lastWords(last: Run, reading: Reading): Markup {
   const words = figuresWords(last);
   const link = html`<a href="/runs/${last.id}">${words === '' ? `run ${last.id}` : words}</a>`;
   const lasted = formatDuration(lastedMs(last, reading.now));
-  return html`${link} <span class="quiet">${relative(last.startedAt, reading)}, took ${lasted}</span>`;
+  return html`${link} <span class="quiet">${relativeTime(last.startedAt, reading)}, took ${lasted}</span>`;
 }
 
 /** `15 2 * * *` as `At 02:15, every day`; the expression itself if it has no simple description. */

@@ -17,7 +17,7 @@ import { PageError } from '../guard/page-error.ts';
 import { type PageRequest, sentenceOf, workspaceOf } from '../route-parts.ts';
 import { describeMove, keepsHistory } from './job-card.ts';
 import { actionHref, jobHref, listsHref, queryOf } from './link-button.ts';
-import { moment, type Reading, relative, serverTimezone } from './moment.ts';
+import { moment, type Reading, relativeTime, serverTimezone } from './moment.ts';
 import { emptyBox, type Page, type Pages, pageOf, pager } from './page.ts';
 
 const LISTS_PER_PAGE = 10;
@@ -118,8 +118,8 @@ async function trends(facts: ListFacts): Promise<Markup> {
   const [first, last] = [moments[0] ?? 0, moments.at(-1) ?? 0];
   const span =
     moments.length === 1
-      ? html`taken ${relative(last, reading)}`
-      : html`from ${moment(first, reading)} to ${moment(last, reading)} <span class="quiet">(${relative(last, reading)})</span>`;
+      ? html`taken ${relativeTime(last, reading)}`
+      : html`from ${moment(first, reading)} to ${moment(last, reading)} <span class="quiet">(${relativeTime(last, reading)})</span>`;
   const latest = { id: 'latest', title: 'Latest figures', blocks: [latestFigures(lists, reading.now)] };
   const each = shown.items.map((list) => listSection(list, reading.now)).filter((part) => part !== null);
   const sections = await Promise.all([latest, ...each].map((part) => sectionMarkup(part)));

@@ -15,7 +15,7 @@ export function moment(at: number, { now, timezone }: Reading): Markup {
 }
 
 /** The distance from now in words, with the exact time as its title: `3 h ago`, `in 5 h 12 min`. */
-export function relative(at: number, { now, timezone }: Reading): Markup {
+export function relativeTime(at: number, { now, timezone }: Reading): Markup {
   // Seconds are irrelevant for distant times.
   const distance = at - now < MINUTE ? at - now : Math.round((at - now) / MINUTE) * MINUTE;
   const words = at > now ? `in ${formatDuration(distance)}` : formatAgo(now - at);
@@ -25,7 +25,7 @@ export function relative(at: number, { now, timezone }: Reading): Markup {
 
 /** The time and its distance from now. */
 export function momentAndDistance(at: number, reading: Reading): Markup {
-  return html`${moment(at, reading)} <span class="quiet">(${relative(at, reading)})</span>`;
+  return html`${moment(at, reading)} <span class="quiet">(${relativeTime(at, reading)})</span>`;
 }
 
 function written(at: number, now: number, timezone: string): string {

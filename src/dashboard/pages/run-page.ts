@@ -18,7 +18,7 @@ import type { DashboardContext } from '../dashboard-context.ts';
 import { keptRun, type PageRequest } from '../route-parts.ts';
 import { runActions } from './audit-page.ts';
 import { actionButton, jobHref } from './link-button.ts';
-import { momentAndDistance, type Reading, readingOf, relative } from './moment.ts';
+import { momentAndDistance, type Reading, readingOf, relativeTime } from './moment.ts';
 import type { Page } from './page.ts';
 import { maySeeRecords } from './record-page.ts';
 
@@ -111,7 +111,7 @@ export function liveProgress(run: Run, reading: Reading): Markup {
   const share = known && shareOf(known);
   const words = known && progressWords({ ...known, ratePerSecond: null, etaMs: null });
   return html`<section class="live panel" aria-labelledby="running" data-events="/runs/${id}/events">
-<h2 id="running">Running <span class="quiet">started ${relative(run.startedAt, reading)}</span></h2>
+<h2 id="running">Running <span class="quiet">started ${relativeTime(run.startedAt, reading)}</span></h2>
 <ol class="live-steps">${stepsOf(run).map(
     ([name, words]) =>
       html`<li data-step="${name}"${name === step && html` aria-current="step"`}>${words}</li>`,
@@ -124,7 +124,7 @@ export function liveProgress(run: Run, reading: Reading): Markup {
 </dl>
 <p class="unseen" role="status" data-live="spoken"></p>
 <p class="notice" data-live="lost" hidden>The connection to the dashboard is lost; trying again.</p>
-${interruptAskedAt !== null && html`<p class="notice">It was asked to stop ${relative(interruptAskedAt, reading)}, and finishes what is in flight.</p>`}
+${interruptAskedAt !== null && html`<p class="notice">It was asked to stop ${relativeTime(interruptAskedAt, reading)}, and finishes what is in flight.</p>`}
 <noscript><p class="quiet">Without JavaScript this does not update: <a href="/runs/${id}">reload</a>.</p></noscript>
 </section>`;
 }

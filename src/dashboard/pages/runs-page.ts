@@ -7,7 +7,7 @@ import type { DashboardContext } from '../dashboard-context.ts';
 import type { PageRequest } from '../route-parts.ts';
 import { failureReasonOf, settledRuns } from './activity.ts';
 import { jobHref, queryOf } from './link-button.ts';
-import { moment, type Reading, readingOf, relative } from './moment.ts';
+import { moment, type Reading, readingOf, relativeTime } from './moment.ts';
 import { BY_TIME, emptyBox, type Page, pageOf, pager, tableBox } from './page.ts';
 import { type Choice, filterForm, select } from './post-form.ts';
 
@@ -96,7 +96,7 @@ export function runsTable(
       html`<a href="/runs/${run.id}">${run.id}</a>${kindNote(run)}`,
       ...(ofOneJob ? [] : [html`<a class="job-name" href="${jobHref(run.job)}">${run.job}</a>`]),
       outcome(run, settled.has(run.id)),
-      html`<span class="begun">${moment(run.startedAt, reading)}</span> <span class="quiet begun">${relative(run.startedAt, reading)}</span>`,
+      html`<span class="begun">${moment(run.startedAt, reading)}</span> <span class="quiet begun">${relativeTime(run.startedAt, reading)}</span>`,
       formatDuration(lastedMs(run, reading.now)),
     ]),
   };

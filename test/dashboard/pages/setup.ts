@@ -92,7 +92,7 @@ export async function pagesOf(
     },
     actions: {
       begin: refuse,
-      look: refuse,
+      find: refuse,
       hasWorkers: refuse,
       atWork: async () => new Map(Object.entries(atWork)),
     },
