@@ -137,7 +137,6 @@ interface Address {
   readonly path: Path;
 }
 
-/** The address as written in the file. */
 function addressIn({ content }: YamlFile, part: Path): Address | undefined {
   const paths = Object.keys(REMOTE_KINDS).flatMap((name) => [
     [...part, name],

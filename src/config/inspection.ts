@@ -216,7 +216,6 @@ interface Known {
 /** A value as a message names it: a value from the environment by its placeholder, because it may be a secret. */
 type Quote = (path: Path, value: string) => string;
 
-/** Checks that the store and the mapping exist. */
 function checkNames({ store, mapping }: Named, known: Known, quote: Quote): RelationProblem[] {
   const problems: RelationProblem[] = [];
   if (store !== undefined && known.stores?.includes(store) === false) {

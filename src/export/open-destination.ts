@@ -29,7 +29,6 @@ import {
   writeAll,
 } from '../state/file-access.ts';
 
-/** The current content of a destination. */
 interface DestinationContent {
   readonly content: Readable;
   /** Changes with the content; null if the destination has no versions. */

@@ -13,11 +13,9 @@ const LOOK_EVERY_MS = 2_000;
 const COMPARE_EVERY_MS = 30_000;
 const LOCK_NAME = 'schedules';
 
-/** The dependencies of keeping schedules. */
 interface ScheduleKeeperOptions {
   readonly schedules: KeptSchedules;
   readonly locks: Locks;
-  /** Reads the job files. */
   readonly readSchedules: () => JobSchedules;
   /** Changes when the files change. */
   readonly version: () => Promise<string>;
@@ -196,7 +194,6 @@ export interface KeptSchedule {
   readonly stalled: boolean;
 }
 
-/** A change of a schedule in the queue. */
 type ScheduleChange =
   /** `overdue`: the change discards the due tick, so its run must be queued. `postponedTo`: the next tick by a clock that was ahead. */
   | {
@@ -252,7 +249,6 @@ function isSame({ cron, timezone }: JobSchedule, kept: KeptSchedule): boolean {
 /** A later tick was missed, while no worker ran or Redis was unavailable. */
 const MISSED_AFTER_MS = 60_000;
 
-/** The dependencies of the processor of ticks. */
 interface TickProcessorOptions {
   readonly queues: Queues;
   /** Whether the job still has a schedule; an invalid job gets a run that reports its errors. */

@@ -105,7 +105,6 @@ interface JobReading {
   readonly next: number | undefined;
 }
 
-/** The sources of the metrics of a worker. */
 interface MetricSources {
   /** The queues from which this worker takes jobs. */
   readonly queued: () => Promise<readonly QueueCounts[]>;

@@ -53,7 +53,6 @@ export type ProcessedRun =
 /** Processes a queued run. Rejects with bugs only. */
 export type ProcessRun = (taken: TakenRun) => Promise<ProcessedRun>;
 
-/** The dependencies of the processor of runs. */
 interface RunProcessorOptions {
   readonly context: RunContext;
   readonly requestFor: (data: Pick<TakenRun, 'job' | 'resend'>) => Promise<RunRequest>;

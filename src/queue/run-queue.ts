@@ -27,7 +27,6 @@ export interface RunQueue extends AsyncDisposable {
   waiting(): Promise<readonly { readonly run: string; readonly job: string }[]>;
   /** The runs that wait, and those that workers have. */
   list(): Promise<readonly ListedRun[]>;
-  /** The number of running workers. */
   workers(): Promise<number>;
   /** When each job is due next, as far as a worker has read its schedule: milliseconds since the epoch. */
   nextTicks(): Promise<ReadonlyMap<string, number>>;

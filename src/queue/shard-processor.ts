@@ -27,7 +27,6 @@ import { type RunConfiguration, WAITS_FOR_REQUESTS, type WorkerLog } from './wor
 /** The delay before a second look at a shard that another process holds: its holder may have died. */
 const HELD_MS = 1_000;
 
-/** The dependencies of the processor of shards. */
 interface ShardProcessorOptions {
   readonly context: RunContext;
   readonly configurationOf: (run: Run) => RunConfiguration;

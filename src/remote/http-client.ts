@@ -256,7 +256,6 @@ function refuseEncoding({ headers, body }: Answer): void {
   );
 }
 
-/** Discards the content of an answer. */
 function discard({ body }: Answer): void {
   body.on('error', () => undefined).destroy();
 }

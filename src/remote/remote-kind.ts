@@ -4,7 +4,6 @@ import type { RemoteClient } from './remote-client.ts';
 
 /** The additional settings for an address in a job. */
 interface Surroundings {
-  /** A variable of the environment. */
   readonly variable: (name: string) => string | undefined;
   readonly onSecret: (value: string) => void;
   /** The address as written in the file, with placeholders unfilled; undefined if it is not a text. */
@@ -16,7 +15,6 @@ type Completed<Address extends RemoteAddress = RemoteAddress> =
   | { readonly remote: Address; readonly unset: readonly string[] }
   | { readonly problem: string };
 
-/** An address in a job. */
 interface WrittenAddress {
   /** Whether it may name several files, which only a source may. */
   readonly namesSeveral: boolean;

@@ -13,7 +13,6 @@ export type SourceLimits = Pick<InputLimits, 'bytes' | 'ratio' | 'fileCount' | '
 /** Below this size no ratio is suspicious: small files with equal rows compress very well. */
 const RATIO_FREE_BYTES = 64 * 1024 ** 2;
 
-/** The progress of unpacking a file. */
 interface Unpacking {
   /** Its size before unpacking. */
   readonly packedBytes: number;

@@ -57,7 +57,6 @@ export async function probeStore({ signal, ...store }: ProbeOptions): Promise<St
   }
 }
 
-/** The raw answer. */
 interface ProbedAnswer {
   readonly status: number;
   readonly location: string | undefined;

@@ -43,7 +43,6 @@ export interface StorefrontOptions {
   readonly attemptMs: number;
 }
 
-/** A product to send. */
 interface SentProduct {
   /** Its key. */
   readonly url: string;

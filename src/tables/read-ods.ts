@@ -11,7 +11,6 @@ import {
   tableLimitError,
 } from './table-file.ts';
 
-/** A sheet and its index. */
 interface OdsSheet extends SheetInfo {
   readonly index: number;
   readonly filled: boolean;

@@ -62,7 +62,6 @@ export interface RowScan {
   readonly fault: StructureFault | undefined;
 }
 
-/** How to scan. */
 interface RowScanOptions {
   /** The delimiter's byte. */
   readonly delimiter: number;
