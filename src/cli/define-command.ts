@@ -129,6 +129,9 @@ export function requiredArgument(what: string): Argument & { readonly required: 
   return { what, required: true };
 }
 
+/** A job, the same for every command that names one of any kind. */
+export const JOB_ARGUMENT = { job: requiredArgument('a job: the name of a file in jobs/') };
+
 /** An optional argument. */
 export function optionalArgument(what: string): Argument & { readonly required: false } {
   return { what, required: false };

@@ -1,4 +1,5 @@
 import { randomInt } from 'node:crypto';
+import type { StoreConfig } from '../config/store-config.ts';
 import { openWorkspace, type Workspace } from '../config/workspace.ts';
 import type { Run } from '../model/run.ts';
 import { explainError, type StateError, UsageError } from '../model/storeferry-error.ts';
@@ -12,7 +13,8 @@ import {
 } from '../run/run-context.ts';
 import { openArtifacts, openState, type StateOptions } from '../state/open-state.ts';
 import { type SecretRedactor, secretRedactor } from '../text/masked.ts';
-import { listed, PROGRAM } from '../text/printable.ts';
+import { counted, listed, PROGRAM } from '../text/printable.ts';
+import type { Invocation } from './define-command.ts';
 import { packageVersion } from './package-version.ts';
 
 /** Characters of a run id, without similar-looking ones. */
@@ -119,6 +121,27 @@ export async function openContext(
       await state[Symbol.asyncDispose]();
     },
   };
+}
+
+/** Opens the workspace of a command that shows no progress. */
+export function openFor(
+  { directory, program, interruptSignal }: Invocation,
+  options: ContextOptions = {},
+): Promise<OpenContext> {
+  return openContext(directory, () => {}, interruptSignal(), { program, ...options });
+}
+
+/** The store of this name, or the only one. UsageError if none is named where there are not exactly one; the hint ends with `how`. */
+export function chosenStore(
+  workspace: Workspace,
+  name: string | undefined,
+  how: (names: readonly string[]) => string,
+): StoreConfig {
+  const names = workspace.storeNames();
+  const [only, ...others] = names;
+  const chosen = name ?? (others.length === 0 ? only : undefined);
+  if (chosen !== undefined) return workspace.store(chosen);
+  throw new UsageError(`The workspace has ${counted(names.length, 'store')}.`, { hint: how(names) });
 }
 
 /** Reports each problem once, because a dashboard reads the same records every second. */

@@ -52,7 +52,6 @@ export function withTypedCommands(report: RunFacts, program: string): RunFacts {
 
 /** Prints the report of a run. */
 export function printReport(terminal: Terminal, report: RunFacts, options: PrintOptions): void {
-  const { colors, width } = terminal;
   const { program, workspaceDir, json, pace = null, instead } = options;
   const { run } = report;
   const now = Date.now();
@@ -71,5 +70,5 @@ export function printReport(terminal: Terminal, report: RunFacts, options: Print
   }
   const facts = withFilesFrom(withTypedCommands(report, program), workspaceDir, currentFolder());
   const document = runDocument(facts, { now, program, version: packageVersion(), pace });
-  terminal.out(documentText(document, { colors, width }));
+  terminal.out(documentText(document, terminal));
 }

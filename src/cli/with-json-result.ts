@@ -83,14 +83,7 @@ export async function withJsonError(
   json: boolean,
   work: () => Promise<number>,
 ): Promise<number> {
-  try {
-    return await work();
-  } catch (error) {
-    if (!json) throw error;
-    const code = printError(invocation.terminal, error, invocation);
-    invocation.terminal.out(`${JSON.stringify({ error: explainFailure(error) })}\n`);
-    return code;
-  }
+  return await withJsonResult(invocation, { json, job: null, summarise: ({ error }) => ({ error }) }, work);
 }
 
 function statusOf(given: unknown): RunStatus {

@@ -4,7 +4,7 @@ import { UsageError } from '../model/storeferry-error.ts';
 import { type FoundRecord, findRecords } from '../run/records/record-history.ts';
 import { printable } from '../text/printable.ts';
 import { type Invocation, requiredArgument, text } from './define-command.ts';
-import { type OpenContext, openContext } from './open-context.ts';
+import { type OpenContext, openFor } from './open-context.ts';
 import { withJsonError } from './with-json-result.ts';
 
 /** How many records an ambiguous text lists. */
@@ -34,10 +34,8 @@ export async function withRecord(
   work: (open: OpenContext, record: FoundRecord) => Promise<number>,
 ): Promise<number> {
   return await withJsonError(invocation, json, async () => {
-    const signal = invocation.interruptSignal();
     // To forget a contact rewrites the database, which blocks its thread for long.
-    const withoutThread = anyContact === undefined;
-    await using open = await openContext(invocation.directory, () => {}, signal, { withoutThread });
+    await using open = await openFor(invocation, { withoutThread: anyContact === undefined });
     const { context, workspace } = open;
     const names = store === undefined ? workspace.storeNames() : [store];
     const stores = names.map((name) => workspace.store(name));

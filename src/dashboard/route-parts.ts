@@ -107,10 +107,8 @@ export async function rememberedRun(
   { context, openWorkspace }: Pick<DashboardContext, 'context' | 'openWorkspace'>,
   id: string,
 ) {
-  const workspace = openWorkspace();
-  const stores = workspace.storeNames().map((name) => workspace.store(name));
   const run = await context.state.runs.get(id);
-  const ledger = await findLedgerOf(context, stores, run, id);
+  const ledger = await findLedgerOf(context, openWorkspace(), run, id);
   const known = run ?? ledger;
   return known?.id === id ? { run, ledger, job: known.job } : refuseRun(id);
 }

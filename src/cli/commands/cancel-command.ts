@@ -5,9 +5,9 @@ import { openRunQueue } from '../../queue/run-queue.ts';
 import { statusWords } from '../../report/status-words.ts';
 import { askToInterrupt, withLiveStatus } from '../../run/report/read-stored-report.ts';
 import type { RunContext } from '../../run/run-context.ts';
-import { counted } from '../../text/printable.ts';
+import { commandText, counted } from '../../text/printable.ts';
 import { defineCommand, requiredArgument } from '../define-command.ts';
-import { findRun, type OpenContext, openContext, refuseUnknown } from '../open-context.ts';
+import { findRun, type OpenContext, openFor, refuseUnknown } from '../open-context.ts';
 import { recordCommand } from '../record-command.ts';
 
 const POLL_MS = 250;
@@ -17,9 +17,9 @@ export const cancelCommand = defineCommand({
   arguments: { run: requiredArgument('the id of a run, or its first characters') },
   options: {},
   examples: ['cancel k3v9x2'],
-  async run({ terminal, directory, program, interruptSignal }, { run: id }) {
-    const signal = interruptSignal();
-    await using open = await openContext(directory, () => {}, signal, { program });
+  async run(invocation, { run: id }) {
+    const { terminal, program } = invocation;
+    await using open = await openFor(invocation);
     const { context } = open;
     const running = (await findRun(context, id)) ?? (await removeFromQueue(open, id));
     const { id: run, job } = running ?? { id, job: null };
@@ -41,7 +41,9 @@ export const cancelCommand = defineCommand({
     terminal.out(
       `Run ${ended.id} of ${ended.job} is interrupted: ${counted(applied, 'record')} sent, ${counted(unsent, 'record')} left.\n`,
     );
-    terminal.out(`To continue where it stopped: ${program} run ${ended.job}\n`);
+    terminal.out(
+      `To continue where it stopped: ${program} ${commandText({ does: 'run', job: ended.job })}\n`,
+    );
     return 0;
   },
 });

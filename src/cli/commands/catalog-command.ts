@@ -13,7 +13,7 @@ import {
 } from '../../run/records/catalog-as-of.ts';
 import { counted } from '../../text/printable.ts';
 import { defineCommand, parsedOption, text } from '../define-command.ts';
-import { openContext } from '../open-context.ts';
+import { chosenStore, openFor } from '../open-context.ts';
 import { currentFolder } from '../typed-program.ts';
 
 /** A day, and perhaps a time with or without a zone. */
@@ -49,7 +49,8 @@ request body of a product per line. The history has what the store acknowledged,
     'catalog --as-of 2026-11-01T06:00:00+01:00 --store main --out catalog.jsonl',
     'catalog > today.csv',
   ],
-  async run({ terminal, directory, interruptSignal }, _arguments, { asOf, store: name, out }) {
+  async run(invocation, _arguments, { asOf, store: name, out }) {
+    const { terminal } = invocation;
     const ending = out === undefined ? 'csv' : extname(out).slice(1).toLowerCase();
     const format = CATALOG_FORMATS.find((known) => known === ending);
     if (format === undefined) {
@@ -57,17 +58,9 @@ request body of a product per line. The history has what the store acknowledged,
         hint: `The name of the file must end in ${CATALOG_FORMATS.map((known) => `.${known}`).join(', ')}.`,
       });
     }
-    const signal = interruptSignal();
-    await using open = await openContext(directory, () => {}, signal);
+    await using open = await openFor(invocation);
     const { context, workspace } = open;
-    const names = workspace.storeNames();
-    const [only, ...others] = names;
-    if (name === undefined && (only === undefined || others.length > 0)) {
-      throw new UsageError(`The workspace has ${counted(names.length, 'store')}.`, {
-        hint: `Name one with --store: ${names.join(', ')}.`,
-      });
-    }
-    const store = workspace.store(name ?? only ?? '');
+    const store = chosenStore(workspace, name, (names) => `Name one with --store: ${names.join(', ')}.`);
     const found: CatalogFound = { products: 0, damaged: 0, older: 0 };
     const target = { storeId: storeIdentity(store), resource: 'products' } as const;
     const bodies = catalogAsOf(context, target, asOf ?? context.clock(), found);

@@ -181,7 +181,7 @@ function printCheck({ terminal, directory, program }: Invocation, found: Found, 
   for (const line of safetyLines(checked)) terminal.out(`${printable(line)}\n`);
 
   if (findings.length > 0) {
-    const text = findingsText(findings, { colors: terminal.colors, width: terminal.width });
+    const text = findingsText(findings, terminal);
     terminal.out(`\n${text}\n`);
   }
   const failed = failedFindings(found);

@@ -2,7 +2,7 @@ import type { Action } from '../../model/action.ts';
 import { discardRun } from '../../run/execute-run.ts';
 import { commandText, counted } from '../../text/printable.ts';
 import { defineCommand, requiredArgument } from '../define-command.ts';
-import { knownRun, openContext } from '../open-context.ts';
+import { knownRun, openFor } from '../open-context.ts';
 import { recordCommand } from '../record-command.ts';
 
 /** `storeferry discard`: ends a plan that waits for approval. */
@@ -12,11 +12,9 @@ export const discardCommand = defineCommand({
   notes:
     'The plan can no longer be approved; its status is `superseded`. Of a run that stopped after a wave, what was sent stays sent.',
   examples: ['discard k3v9x2'],
-  async run({ terminal, directory, program, interruptSignal }, { run: id }) {
-    await using open = await openContext(directory, () => {}, interruptSignal(), {
-      program,
-      withoutThread: true,
-    });
+  async run(invocation, { run: id }) {
+    const { terminal, program } = invocation;
+    await using open = await openFor(invocation, { withoutThread: true });
     const { context } = open;
     const run = await discardRun(context, await knownRun(context, id));
     await recordCommand(context, { action: 'discard', job: run.job, run: run.id });

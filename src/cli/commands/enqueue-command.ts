@@ -3,7 +3,7 @@ import { InterruptedError, StateError, UsageError } from '../../model/storeferry
 import { openRunQueue, type RunQueue } from '../../queue/run-queue.ts';
 import { readStoredReport } from '../../run/report/read-stored-report.ts';
 import type { RunContext, RunEvent } from '../../run/run-context.ts';
-import { defineCommand, flag, type Invocation, requiredArgument, type ValuesOf } from '../define-command.ts';
+import { defineCommand, flag, type Invocation, JOB_ARGUMENT, type ValuesOf } from '../define-command.ts';
 import { openContext } from '../open-context.ts';
 import { exitCodeOf, printReport } from '../print-report.ts';
 import { readRequest } from '../read-request.ts';
@@ -20,7 +20,7 @@ const OPTIONS = {
 
 /** `storeferry enqueue`: queues a run of a job for the workers. With --follow it waits for the end of the run. */
 export const enqueueCommand = defineCommand({
-  arguments: { job: requiredArgument('a job: the name of a file in jobs/') },
+  arguments: JOB_ARGUMENT,
   options: OPTIONS,
   examples: ['enqueue nightly-catalog', 'enqueue nightly-catalog --follow'],
   json: RUN_SUMMARY,

@@ -2,8 +2,8 @@ import type { ImportRequest } from '../../run/run-context.ts';
 import {
   defineCommand,
   flag,
+  JOB_ARGUMENT,
   JSON_FLAG,
-  requiredArgument,
   SAMPLE_OPTIONS,
   sampleOf,
   text,
@@ -14,7 +14,7 @@ import type { WorkOptions } from '../work-in-workspace.ts';
 
 /** `storeferry plan`: plans a job and sends nothing. */
 export const planCommand = defineCommand({
-  arguments: { job: requiredArgument('a job: the name of a file in jobs/') },
+  arguments: JOB_ARGUMENT,
   options: {
     json: JSON_FLAG,
     resend: flag('plan to send every record, also unchanged ones'),
@@ -46,7 +46,7 @@ export const planCommand = defineCommand({
 /** Prints the record of a key in place of the report. */
 function showing(
   key: string,
-  { colors, width }: Terminal,
+  terminal: Terminal,
   request: () => ImportRequest | undefined,
 ): NonNullable<WorkOptions['onPlan']> {
   return async ({ context }, { run }) => {
@@ -56,7 +56,7 @@ function showing(
     if (known === undefined) throw new Error('a run was planned without a request');
     const found = await showRecord(context, known, run, key);
     if (found.kind === 'found') {
-      return { text: recordText(found.view, { colors, width }), members: { record: found.view } };
+      return { text: recordText(found.view, terminal), members: { record: found.view } };
     }
     const { suggestions, source } = found;
     const problem = suggestionsText(key, suggestions, source);

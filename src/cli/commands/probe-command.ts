@@ -1,11 +1,9 @@
 import { resolve } from 'node:path';
 import { InvalidArgumentError } from 'commander';
 import { writeWhole } from '../../config/edit-file.ts';
-import { UsageError } from '../../model/storeferry-error.ts';
 import { probeMarkdown, probeStoreProperties, probeText } from '../../run/store-properties.ts';
-import { counted } from '../../text/printable.ts';
 import { defineCommand, JSON_FLAG, optionalArgument, parsedOption, text } from '../define-command.ts';
-import { openContext } from '../open-context.ts';
+import { chosenStore, openFor } from '../open-context.ts';
 import { currentFolder } from '../typed-program.ts';
 import { withJsonError } from '../with-json-result.ts';
 
@@ -32,23 +30,20 @@ contact, such as start an automation. The result is kept and shown by \`check\`.
   json: 'the store, the number of requests, what was left, and each property: true, false, a value, or null where it could not be learned',
   run: (invocation, { store: name }, { contact, report, json }) =>
     withJsonError(invocation, json, async () => {
-      const { terminal, directory, interruptSignal, program } = invocation;
-      await using open = await openContext(directory, () => {}, interruptSignal());
+      const { terminal, program } = invocation;
+      await using open = await openFor(invocation);
       const { context, workspace } = open;
-      const names = workspace.storeNames();
-      const [only, ...others] = names;
-      if (name === undefined && (only === undefined || others.length > 0)) {
-        throw new UsageError(`The workspace has ${counted(names.length, 'store')}.`, {
-          hint: `Name one: storeferry probe ${names[0] ?? 'STORE'}.`,
-        });
-      }
-      const store = workspace.store(name ?? only ?? '');
+      const store = chosenStore(
+        workspace,
+        name,
+        ([first = 'STORE']) => `Name one: storeferry probe ${first}.`,
+      );
       const probe = await probeStoreProperties(context, { store, contactId: contact });
       if (report !== undefined)
         await writeWhole(resolve(currentFolder(), report), [probeMarkdown(store, probe)]);
       const { requests, left, properties } = probe;
       if (json) terminal.out(`${JSON.stringify({ store: store.name, requests, left, properties })}\n`);
-      else terminal.out(probeText(store, probe, { colors: terminal.colors, width: terminal.width, program }));
+      else terminal.out(probeText(store, probe, { ...terminal, program }));
       return left.length > 0 ? 1 : 0;
     }),
 });

@@ -1,16 +1,9 @@
-import {
-  defineCommand,
-  flag,
-  JSON_FLAG,
-  requiredArgument,
-  SAMPLE_OPTIONS,
-  sampleOf,
-} from '../define-command.ts';
+import { defineCommand, flag, JOB_ARGUMENT, JSON_FLAG, SAMPLE_OPTIONS, sampleOf } from '../define-command.ts';
 import { RUN_SUMMARY, runInWorkspace } from '../run-in-workspace.ts';
 
 /** `storeferry run`: runs a job in this process. It plans and applies an import, or reads and writes an export. */
 export const runCommand = defineCommand({
-  arguments: { job: requiredArgument('a job: the name of a file in jobs/') },
+  arguments: JOB_ARGUMENT,
   options: {
     json: JSON_FLAG,
     resend: flag('also send unchanged records (for a store restored from a backup)'),

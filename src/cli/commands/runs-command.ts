@@ -29,7 +29,7 @@ import {
   wholeNumber,
 } from '../define-command.ts';
 import { listJobs } from '../list-jobs.ts';
-import { findRun, knownRun, type OpenContext, openContext, refuseUnknown } from '../open-context.ts';
+import { findRun, knownRun, type OpenContext, openFor, refuseUnknown } from '../open-context.ts';
 import { withTypedCommands } from '../print-report.ts';
 import { currentFolder } from '../typed-program.ts';
 import { withJsonError } from '../with-json-result.ts';
@@ -66,8 +66,7 @@ also where the run itself is no longer kept. Unchanged records are not listed. W
   json: 'the jobs with their next runs, the latest runs, and those that wait for a worker; or everything about one run; with --records, a line per record; with --audit, `{"audit": […]}`',
   run: (invocation, { run: named }, typed) =>
     withJsonError(invocation, typed.json, async () => {
-      const signal = invocation.interruptSignal();
-      await using open = await openContext(invocation.directory, () => {}, signal, { withoutThread: true });
+      await using open = await openFor(invocation, { withoutThread: true });
       const isJob = named !== undefined && (await isJobName(open, named));
       const id = isJob ? undefined : named;
       const options = isJob ? { ...typed, job: named } : typed;
@@ -93,8 +92,7 @@ async function list(
 ): Promise<void> {
   const { context, workspace } = open;
   await using queue = await openRunQueue(open);
-  const { colors, width } = terminal;
-  const options = { colors, width, program, now: context.clock() };
+  const options = { ...terminal, program, now: context.clock() };
   const { jobs, keeper } = await listJobs({ ...open, queue }, job);
   const listed = await context.state.runs.list({ limit, ...(job === undefined ? {} : { job }) });
   if (job !== undefined && jobs.length + listed.length === 0) workspace.job(job);
@@ -120,7 +118,6 @@ async function show(
   { json }: ValuesOf<typeof OPTIONS>,
 ): Promise<void> {
   const { context, workspace } = open;
-  const { colors, width } = terminal;
   const now = context.clock();
   const queued = (await findRun(context, id)) === undefined ? await findQueued(open, id) : undefined;
   if (queued !== undefined && queued.run === null) {
@@ -139,8 +136,8 @@ async function show(
     return;
   }
   const facts = withFilesFrom(withTypedCommands(report, program), workspace.dir, currentFolder());
-  terminal.out(runText(facts, { now, program, version: context.version }, { colors, width }));
-  if (entries.length > 0) terminal.out(`\n${auditText(entries, { colors, width })}`);
+  terminal.out(runText(facts, { now, program, version: context.version }, terminal));
+  if (entries.length > 0) terminal.out(`\n${auditText(entries, terminal)}`);
 }
 
 /** The newest of them. */
@@ -156,7 +153,7 @@ async function listAudit(
   const run = id === undefined ? undefined : ((await findRun(context, id))?.id ?? id);
   const entries = await findAudited(context.state.audit, { job, run, limit });
   if (json) terminal.out(`${JSON.stringify({ audit: entries.map(listedEntry) })}\n`);
-  else terminal.out(auditText(entries, { colors: terminal.colors, width: terminal.width }));
+  else terminal.out(auditText(entries, terminal));
 }
 
 /** The outcome of each record of a run, also of one that only the history remembers. */
@@ -169,8 +166,7 @@ async function listRecords(
   if (id === undefined)
     throw new UsageError('--records needs the id of a run: storeferry runs RUN --records');
   const run = await findRun(context, id);
-  const stores = workspace.storeNames().map((name) => workspace.store(name));
-  const found = await findLedgerOf(context, stores, run, id);
+  const found = await findLedgerOf(context, workspace, run, id);
   if (found === undefined && run !== undefined) {
     throw new UsageError(`Run ${run.id} of ${run.job} exports ${run.resource}: it has no records.`);
   }

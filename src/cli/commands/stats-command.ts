@@ -181,8 +181,7 @@ export const statsCommand = defineCommand({
     }
     const signal = interruptSignal();
     const facts = await exportHistory(workspace.fileAccess(), job, signal);
-    const { colors, width } = terminal;
-    terminal.out(statsText({ job: name, ...facts }, { colors, width, program }));
+    terminal.out(statsText({ job: name, ...facts }, { ...terminal, program }));
     return 0;
   },
 });

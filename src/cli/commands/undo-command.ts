@@ -18,10 +18,9 @@ stays as it is.`,
       const { context, workspace } = open;
       const { findLedgerOf } = await import('../../run/records/run-records.ts');
       const kept = await tools.findRun(context, run);
-      const stores = workspace.storeNames().map((name) => workspace.store(name));
       // The history remembers runs that are no longer kept.
       const { id: of, job } =
-        kept ?? (await findLedgerOf(context, stores, kept, run)) ?? tools.refuseUnknown(run);
+        kept ?? (await findLedgerOf(context, workspace, kept, run)) ?? tools.refuseUnknown(run);
       const request = await tools.readImportRequest(workspace, job, false);
       return { kind: 'undo', request, undo: only === undefined ? { of } : { of, only } };
     }),

@@ -86,10 +86,15 @@ export function confirmationForm(
   return postForm({ action, style: 'confirm', fields: hidden, body }, viewer);
 }
 
+/** Whether a parameter or a field is an id that the dashboard has made. */
+export function isUuid(given: string | undefined): given is string {
+  return given !== undefined && /^[0-9a-f-]{36}$/.test(given);
+}
+
 /** The id of the confirmation in the form; PageError if it has none. */
 export function onceOf(fields: FormFields): string {
   const once = fields[ONCE_FIELD];
-  if (once !== undefined && /^[0-9a-f-]{36}$/.test(once)) return once;
+  if (isUuid(once)) return once;
   throw new PageError(400, 'The form is incomplete', 'Go back, load the page again and repeat the step.');
 }
 

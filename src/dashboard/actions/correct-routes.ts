@@ -24,6 +24,7 @@ import {
   readForms,
   sentenceOf,
 } from '../route-parts.ts';
+import { isUuid } from './confirmation.ts';
 import {
   ALL_COLUMNS,
   type CorrectView,
@@ -67,7 +68,7 @@ export async function correctRoutes(app: FastifyInstance, { dashboard, uploads }
     scope.get<OfRun>(actionRoute('correct'), accessTo('correct'), async (request, reply) => {
       const run = await rejectedRun(dashboard, request.params.run);
       const { draft, page, columns } = formFields(request.query);
-      const id = isId(draft) ? draft : randomUUID();
+      const id = isUuid(draft) ? draft : randomUUID();
       const rows = await readRejectedPage(context.artifacts.run(run.id), numberOf(page));
       const retried = await retryNotice(context, run);
       const notice = retried ?? ((await isCorrectedInFolder(run)) ? CORRECTED_IN_FOLDER : null);
@@ -80,7 +81,7 @@ export async function correctRoutes(app: FastifyInstance, { dashboard, uploads }
       const folder = context.artifacts.run(run.id);
       const fields = formFields(request.body);
       const { draft: id, go } = fields;
-      if (!isId(id)) throw new PageError(400, 'The form is incomplete', 'Go back and load the page again.');
+      if (!isUuid(id)) throw new PageError(400, 'The form is incomplete', 'Go back and load the page again.');
       const rows = await readRejectedPage(folder, numberOf(fields['page']));
       const draft = draftOf(id, run.id);
       takeEdits(draft, rows, fields);
@@ -114,10 +115,6 @@ const CORRECTED_IN_FOLDER: Notice = {
   tone: 'warning',
   text: 'The rejects file in the folder of the run was corrected, too. This page shows the rows as they were rejected; if you send its corrections, that file is kept beside them.',
 };
-
-function isId(given: string | undefined): given is string {
-  return given !== undefined && /^[0-9a-f-]{36}$/.test(given);
-}
 
 function numberOf(given = ''): number {
   return /^[1-9]\d{0,5}$/.test(given) ? Number(given) : 1;

@@ -105,18 +105,23 @@ export function fileNameOf(name: string): string {
 
 const NAME_LENGTH = 80;
 
+/** The run or the purpose that a file is for, and what to do with a larger one. */
+interface UploadPurpose {
+  readonly run: string;
+  readonly hint: string;
+}
+
 /**
- * Streams the file of a form to disk, after its token has proved that the form is ours. `run` is the run or the
- * purpose that the file is for; `hint` is what to do with a larger file. PageError for no file, or a larger one.
+ * Streams the file of a form to disk, after its token has proved that the form is ours. PageError for no file, or a larger one.
  */
 export async function receiveUpload(
   request: FastifyRequest,
   uploads: Uploads,
-  { run, hint }: Readonly<Record<'run' | 'hint', string>>,
+  purpose: UploadPurpose,
 ): Promise<Upload> {
   if (!request.isMultipart()) throw noFile();
   try {
-    return await receiveParts(request, uploads, { run, hint });
+    return await receiveParts(request, uploads, purpose);
   } catch (error) {
     // The parser throws plain errors for what no browser sends; all other errors have a type or a code.
     const isPlain = error instanceof Error && error.constructor === Error && !('code' in error);
@@ -132,7 +137,7 @@ export async function receiveUpload(
 async function receiveParts(
   request: FastifyRequest,
   uploads: Uploads,
-  { run, hint }: Readonly<Record<'run' | 'hint', string>>,
+  { run, hint }: UploadPurpose,
 ): Promise<Upload> {
   const limits = { fileSize: UPLOAD_LIMIT_BYTES, files: 1, fields: 5, parts: 6, headerPairs: 20 };
   let checked = false;

@@ -47,11 +47,20 @@ export async function guardRequests(
 
   const admit = (request: FastifyRequest, reply: FastifyReply): void => {
     const { host, accept } = request.headers;
-    if (!addresses.knows(host)) throw foreignHost();
+    if (!addresses.knows(host))
+      throw new PageError(
+        421,
+        'Unknown host name',
+        'The dashboard does not answer under the host name of this address. Use localhost or its IP address, or start it with the name: storeferry dashboard --url https://...',
+      );
     if (hasTraversal(request.url)) throw notFound();
     if (addresses.isSecure(host)) reply.header('strict-transport-security', HTTPS_ONLY);
     if (!isReading(request) && request.routeOptions.url?.startsWith(QUEUES_PATH) === true)
-      throw queuesAreReadOnly();
+      throw new PageError(
+        403,
+        'The queues are read-only',
+        'Nothing was done. Start, approve and interrupt runs on the page of their job.',
+      );
     if (!isReading(request)) refuseForeignPage(request, addresses.originOf(host));
     // The event stream of an open page does not count as use.
     const isSeen = accept !== 'text/event-stream';
@@ -59,7 +68,12 @@ export async function guardRequests(
     const who = request.routeOptions.config.who ?? (isReading(request) ? 'viewers' : 'actors');
     if (who === 'anyone') return;
     if (request.session === null) throw new PageError(401, 'Not signed in', 'Sign in first.');
-    if (who === 'actors' && !request.session.canAct) throw readOnlyAccess();
+    if (who === 'actors' && !request.session.canAct)
+      throw new PageError(
+        403,
+        'Read-only access',
+        'You are signed in with the read-only token, so nothing was done. Sign out, and sign in with the full token.',
+      );
     refuseInvalidNames(request);
   };
 
@@ -128,30 +142,6 @@ function refuseForeignPage({ headers }: FastifyRequest, own: string): void {
     403,
     'From another page',
     `This form was not sent from a page of the dashboard at ${own}, so nothing was done. Behind a proxy, start the dashboard with the address that browsers use: storeferry dashboard --url https://...`,
-  );
-}
-
-function foreignHost(): PageError {
-  return new PageError(
-    421,
-    'Unknown host name',
-    'The dashboard does not answer under the host name of this address. Use localhost or its IP address, or start it with the name: storeferry dashboard --url https://...',
-  );
-}
-
-function queuesAreReadOnly(): PageError {
-  return new PageError(
-    403,
-    'The queues are read-only',
-    'Nothing was done. Start, approve and interrupt runs on the page of their job.',
-  );
-}
-
-function readOnlyAccess(): PageError {
-  return new PageError(
-    403,
-    'Read-only access',
-    'You are signed in with the read-only token, so nothing was done. Sign out, and sign in with the full token.',
   );
 }
 

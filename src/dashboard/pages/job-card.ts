@@ -121,7 +121,7 @@ export function jobActions({ facts, job, activity, need }: JobCardFacts, { canAc
 /** The current activity, and who started it. */
 export function activityWords({ run, by }: Activity, reading: Reading): Markup {
   if (run === null) return html`${STARTING[by]}`;
-  const what = WHAT[kindOf(run)];
+  const what = RUN_NOUNS[kindOf(run)];
   return html`<a href="/runs/${run.id}">${what} ${run.id}</a> is running, started ${relativeTime(run.startedAt, reading)} ${STARTED_BY[by]}.`;
 }
 
@@ -130,7 +130,8 @@ export function fact(term: string, description: Slot): Markup {
   return html`<div><dt>${term}</dt><dd>${description}</dd></div>`;
 }
 
-const WHAT: Readonly<Record<Run['kind'], string>> = {
+/** What a run of each kind is called. */
+export const RUN_NOUNS: Readonly<Record<Run['kind'], string>> = {
   run: 'Run',
   export: 'Run',
   plan: 'Plan',

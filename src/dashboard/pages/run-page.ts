@@ -17,6 +17,7 @@ import { grouped } from '../../text/printable.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import { keptRun, type PageRequest } from '../route-parts.ts';
 import { runActions } from './audit-page.ts';
+import { RUN_NOUNS } from './job-card.ts';
 import { actionButton, jobHref } from './link-button.ts';
 import { momentAndDistance, type Reading, readingOf, relativeTime } from './moment.ts';
 import type { Page } from './page.ts';
@@ -68,21 +69,11 @@ function buttonOf({ status }: Run): ButtonOf {
   };
 }
 
-const KINDS: Readonly<Record<Run['kind'], string>> = {
-  run: 'Run of',
-  export: 'Run of',
-  plan: 'Plan of',
-  verify: 'Verification of',
-  retry: 'Retry of',
-  undo: 'Undo of',
-  release: 'Release of held records of',
-};
-
 function kindWords({ kind, retryOf, undo, release }: Run): Markup {
   const run = (id: string | null) => html`<a href="/runs/${id}">run ${id}</a>`;
   if (undo !== undefined) return html`Undo of ${run(undo.of)} of`;
   if (release !== undefined) return html`Release of records that ${run(release.of)} held, of`;
-  return kind === 'retry' ? html`Retry of ${run(retryOf)} of` : html`${KINDS[kind]}`;
+  return kind === 'retry' ? html`Retry of ${run(retryOf)} of` : html`${RUN_NOUNS[kind]} of`;
 }
 
 /** The steps of a run in order, each with a description. */

@@ -1,4 +1,4 @@
-import type { StoreConfig } from '../../config/store-config.ts';
+import type { Workspace } from '../../config/workspace.ts';
 import type { GuardHit } from '../../model/guard.ts';
 import type { Plan } from '../../model/plan.ts';
 import { faultsOf, type Reason } from '../../model/reason.ts';
@@ -83,7 +83,7 @@ export async function* runRecords(
  */
 export async function findLedgerOf(
   { state }: Pick<RunContext, 'state'>,
-  stores: readonly StoreConfig[],
+  workspace: Pick<Workspace, 'storeNames' | 'store'>,
   run: Run | undefined,
   id: string,
 ): Promise<(Pick<RunRecordsOptions, 'target' | 'id'> & Pick<Run, 'store' | 'job'>) | undefined> {
@@ -92,7 +92,10 @@ export async function findLedgerOf(
     return exports ? undefined : { target: importTarget(run), id: run.id, store: run.store, job: run.job };
   }
   const places = await Promise.all(
-    ledgersOf(stores).map(async (place) => ({ ...place, runs: await state.history(place.target).runs() })),
+    ledgersOf(workspace.storeNames().map((name) => workspace.store(name))).map(async (place) => ({
+      ...place,
+      runs: await state.history(place.target).runs(),
+    })),
   );
   const found = places.flatMap(({ store, target, runs }) =>
     runs
