@@ -32,9 +32,7 @@ export interface RunWatch {
 export function watchRun(terminal: Terminal, clock: () => number): RunWatch {
   let drawn = false;
   let shownAt = clock();
-  /** By `clock`: requests that wait until then do not count for the rate. */
-  let pausedUntil = Number.NEGATIVE_INFINITY;
-  let measured: { readonly step: string; readonly meter: ProgressMeter } | null = null;
+  const meter = new ProgressMeter();
 
   const clear = (): void => {
     if (drawn) terminal.err(ERASE_LINE);
@@ -46,13 +44,10 @@ export function watchRun(terminal: Terminal, clock: () => number): RunWatch {
   };
   const progress = (event: ProgressEvent): void => {
     const now = clock();
-    if (measured?.step !== event.step) measured = { step: event.step, meter: new ProgressMeter() };
-    const { meter } = measured;
-    meter.pauseUntil(pausedUntil);
-    meter.add(now, event.done);
+    const speed = meter.measure(event, now);
     if (now - shownAt < (terminal.interactive ? BAR_EVERY_MS : LINE_EVERY_MS)) return;
     shownAt = now;
-    const shown = { ...event, ratePerSecond: meter.ratePerSecond, etaMs: meter.etaMs(event.total) };
+    const shown = { ...event, ...speed };
     if (!terminal.interactive) {
       line(progressLine(shown));
       return;
@@ -73,7 +68,8 @@ export function watchRun(terminal: Terminal, clock: () => number): RunWatch {
           line(`Waiting for ${holderText(event.heldBy)}, which ${OCCUPIED[event.needs]}.`);
           break;
         case 'waiting-for-requests':
-          pausedUntil = Math.max(pausedUntil, clock() + event.ms);
+          // Requests that wait do not count for the rate.
+          meter.pauseUntil(clock() + event.ms);
           line(requestsWaitText(event.operations, event.ms));
           break;
         case 'state-loss':

@@ -1,13 +1,7 @@
 import { PassThrough } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
 import type { Run, RunProgress, RunStatus } from '../model/run.ts';
-import {
-  type Progress,
-  ProgressMeter,
-  type ProgressWords,
-  progressWords,
-  shareOf,
-} from '../report/status-words.ts';
+import { ProgressMeter, type ProgressWords, progressWords, shareOf } from '../report/status-words.ts';
 import { withLiveStatus } from '../run/report/read-stored-report.ts';
 import type { RunContext } from '../run/run-context.ts';
 import type { Session } from './access/sessions.ts';
@@ -55,12 +49,10 @@ export function runFeed(
   };
 
   const begin = (id: string): Watched => {
-    let meter = new ProgressMeter();
+    const meter = new ProgressMeter();
     const listeners = new Set<RunListener>();
-    let measured: Run['step'] | null = null;
     let polls = 0;
     let waitsUntil: number | null = null;
-    let pausedUntil = Number.NEGATIVE_INFINITY;
     let isPolling = false;
     const poll = async (): Promise<void> => {
       const found = await state.runs.get(id);
@@ -68,18 +60,11 @@ export function runFeed(
         found && (polls++ % LIVE_STATUS_EVERY === 0 ? await withLiveStatus({ state }, found) : found);
       if (watched.get(id)?.listeners !== listeners) return;
       const waiting = run?.waiting;
-      const progress = liveProgress(run, (step, done, total) => {
-        // Another step counts other things. The rate ignores work before the first poll.
-        if (measured !== step) meter = new ProgressMeter();
-        measured = step;
-        if (waiting != null && waiting.until !== waitsUntil) {
-          waitsUntil = waiting.until;
-          pausedUntil = clock() + waitsUntil - Date.now();
-        }
-        meter.pauseUntil(pausedUntil);
-        meter.add(clock(), done);
-        return { ratePerSecond: meter.ratePerSecond, etaMs: meter.etaMs(total) };
-      });
+      if (waiting != null && waiting.until !== waitsUntil) {
+        waitsUntil = waiting.until;
+        meter.pauseUntil(clock() + waitsUntil - Date.now());
+      }
+      const progress = liveProgress(run, meter, clock());
       const over = progress.status !== 'running';
       if (over) end(id);
       for (const listener of listeners) listener(over ? 'ended' : 'progress', progress);
@@ -115,19 +100,14 @@ export function runFeed(
   };
 }
 
-type Measure = (
-  step: Run['step'],
-  done: number,
-  total: number | null,
-) => Pick<Progress, 'ratePerSecond' | 'etaMs'>;
-
 /** If a run no longer exists, an earlier run is continued in its place: it is over. */
-function liveProgress(run: Run | undefined, measure: Measure): LiveProgress {
+function liveProgress(run: Run | undefined, meter: ProgressMeter, atMs: number): LiveProgress {
   const { step = 'finish', status = 'superseded', progress } = run ?? {};
   const known = progress?.step === step ? progress : null;
   const { done, total, unit, applied, rejected } = known ?? NOTHING_YET;
-  // A step that another process continues begins with the work done before.
-  const speed = known === null ? { ratePerSecond: null, etaMs: null } : measure(step, done, total);
+  // The rate ignores work before the first poll: a step that another process continues begins with it.
+  const speed =
+    known === null ? { ratePerSecond: null, etaMs: null } : meter.measure({ step, done, total }, atMs);
   const words = progressWords({ step, done, total, unit, ...speed });
   return { step, status, done, total, unit, applied, rejected, share: shareOf({ done, total }), words };
 }

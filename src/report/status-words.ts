@@ -124,7 +124,19 @@ interface Sample {
 export class ProgressMeter {
   #samples: Sample[] = [];
   #latest: Sample | undefined;
+  #step: RunStep | undefined;
   #pausedUntil = Number.NEGATIVE_INFINITY;
+
+  /** The speed of a step at this progress. Another step counts other things: its measurement starts again. */
+  measure(
+    { step, done, total }: { readonly step: RunStep; readonly done: number; readonly total: number | null },
+    atMs: number,
+  ): Pick<Progress, 'ratePerSecond' | 'etaMs'> {
+    if (step !== this.#step) this.#samples = [];
+    this.#step = step;
+    this.add(atMs, done);
+    return { ratePerSecond: this.ratePerSecond, etaMs: this.etaMs(total) };
+  }
 
   /** `atMs`: any clock that never goes back. A smaller `done` than before starts a new measurement. */
   add(atMs: number, done: number): void {

@@ -1,5 +1,11 @@
 import { InterruptedError, UsageError } from '../../model/storeferry-error.ts';
-import { type Forgotten, forgetRecord, forgottenWords, REMAINS } from '../../run/records/forget-record.ts';
+import {
+  FORGETS,
+  type Forgotten,
+  forgetRecord,
+  forgottenWords,
+  REMAINS,
+} from '../../run/records/forget-record.ts';
 import type { FoundRecord } from '../../run/records/record-history.ts';
 import { printable, shellWord } from '../../text/printable.ts';
 import { defineCommand, flag, JSON_FLAG, requiredArgument, text } from '../define-command.ts';
@@ -15,8 +21,7 @@ export const forgetCommand = defineCommand({
     yes: flag('do not ask; requires the complete key'),
     json: JSON_FLAG,
   },
-  notes:
-    'Removes the acknowledged body, all versions of the history, the rows of rejects files, and messages of the store\nabout the contact. The fingerprint stays, so the next run sends the contact only if it has changed. Plans that wait,\nand the rest of unfinished runs of contacts of this store, are discarded, because their files have the whole source.',
+  notes: FORGETS.join('\n'),
   examples: ['forget 4711', 'forget ann@mail.example --yes'],
   json: 'how many versions and rejected rows were removed, the removed files of runs, the runs whose plans were discarded, whether the values are erased on disk (`erased`), and what remains',
   run: (invocation, { key }, { store, yes, json }) =>

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { foreign, html } from '../../report/html/markup.ts';
-import { forgetRecord, forgottenWords, REMAINS } from '../../run/records/forget-record.ts';
+import { FORGETS, forgetRecord, forgottenWords, REMAINS } from '../../run/records/forget-record.ts';
 import { findRecords } from '../../run/records/record-history.ts';
 import { audit } from '../audit.ts';
 import { notFound } from '../guard/page-error.ts';
@@ -29,12 +29,7 @@ export function forgetRoutes(app: FastifyInstance, { dashboard, log }: RoutePart
       title: `Forget contact ${key}?`,
       lead: html`Removes what Storeferry has kept of <b>${foreign(title ?? key)}</b>, contact <code>${foreign(key)}</code> of the store <b>${store}</b>, for a request of erasure.`,
       warnings: ['This cannot be undone.'],
-      effects: [
-        'Removes the acknowledged values, all versions of the history, the rows of rejects files, and messages of the store about the contact.',
-        'The fingerprint stays, so the next run sends the contact only if it has changed.',
-        'Plans of contacts of this store that wait, and the rest of unfinished runs, are discarded, because their files have the whole source.',
-        ...REMAINS.map((what) => html`Remains: ${what}.`),
-      ],
+      effects: [...FORGETS, ...REMAINS.map((what) => html`Remains: ${what}.`)],
       address: FORGET_PATH,
       fields: { store, key },
       back: historyHref(contact),

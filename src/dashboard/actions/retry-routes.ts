@@ -13,14 +13,14 @@ import {
   type RejectsEdits,
 } from '../../rejects/rejects-edits.ts';
 import { REJECTS_FILE } from '../../rejects/rejects-file.ts';
-import { html, type Markup } from '../../report/html/markup.ts';
+import { columns, html, type Markup } from '../../report/html/markup.ts';
 import { readCorrections, replaceRejects } from '../../run/read-corrections.ts';
 import { shownFile } from '../../run/report/read-stored-report.ts';
 import { counted, formatBytes, grouped } from '../../text/printable.ts';
 import type { Viewer } from '../access/sessions.ts';
 import { audit } from '../audit.ts';
 import { accessTo, actionHref, actionRoute, jobHref, linkButton } from '../pages/link-button.ts';
-import type { Notice, Page } from '../pages/page.ts';
+import { type Notice, type Page, tableBox } from '../pages/page.ts';
 import { uploadForm } from '../pages/post-form.ts';
 import { formFields, type OfRun, type RouteParts, sentenceOf } from '../route-parts.ts';
 import { storeWords } from './confirm-run.ts';
@@ -116,13 +116,16 @@ function changesTable(
 ): Markup | false {
   if (cells.length === 0) return false;
   const shown = cells.slice(0, CELLS_LISTED);
-  return html`<div class="table-scroll"><table>
-<caption>${all > shown.length ? `${caption}: the first ${shown.length} of ${grouped(all)}` : caption}</caption>
-<thead><tr><th scope="col">Line of the source</th><th scope="col">Column</th>${!personal && html`<th scope="col">Before</th><th scope="col">Now</th>`}</tr></thead>
-<tbody>${shown.map(
-    ({ line, column, old, new: now, why }) =>
-      html`<tr><td>${line}</td><td>${column}${why !== undefined && html` <span class="quiet">(${REFUSALS[why].words})</span>`}</td>${!personal && html`<td>${truncate(old, CELL_LENGTH)}</td><td>${truncate(now, CELL_LENGTH)}</td>`}</tr>`,
-  )}</tbody></table></div>
+  const values = personal ? [] : columns('Before', 'Now');
+  return html`${tableBox({
+    caption: all > shown.length ? `${caption}: the first ${shown.length} of ${grouped(all)}` : caption,
+    columns: [...columns(['Line of the source', 'short'], ['Column', 'bare']), ...values],
+    rows: shown.map(({ line, column, old, new: now, why }) => [
+      line,
+      html`${column}${why !== undefined && html` <span class="quiet">(${REFUSALS[why].words})</span>`}`,
+      ...(personal ? [] : [truncate(old, CELL_LENGTH), truncate(now, CELL_LENGTH)]),
+    ]),
+  })}
 ${personal && html`<p class="quiet">Values of contacts are not shown.</p>`}`;
 }
 

@@ -92,6 +92,14 @@ export async function forgetRecord(
   };
 }
 
+/** What is removed, what stays in the state, and what else ends: a sentence each, as long as a line of help. */
+export const FORGETS = [
+  'Removes the acknowledged values, all versions of the history, and the rows of rejects files.',
+  'Removes messages of the store about the contact.',
+  'The fingerprint stays, so the next run sends the contact only if it has changed.',
+  'Discards waiting plans and the rest of unfinished runs of contacts of this store: their files have the whole source.',
+];
+
 /** What no command can remove. */
 export const REMAINS = [
   'the contact in the store itself, and in the source files: while a source has it, a run that finds it changed sends and keeps it again',
