@@ -156,5 +156,7 @@ function leftOverWords({ totals }: Run): string {
   if (rejected + held === 0 && skipped > 0) {
     return `${counted(skipped, 'record')} ${skipped === 1 ? 'was' : 'were'} skipped: see the reasons.`;
   }
+  if (rejected === 0 && held > 0)
+    return `${counted(held, 'record')} ${held === 1 ? 'is' : 'are'} held by a guard and not sent.`;
   return `${counted(rejected, 'record')} ${rejected === 1 ? 'was' : 'were'} rejected and not sent.`;
 }

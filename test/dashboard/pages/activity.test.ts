@@ -40,6 +40,12 @@ describe('what a job needs', () => {
     expect(need(ended(2, 'undo', 'done'), ended(1, 'run', 'done'))).toBeNull();
   });
 
+  it('is a look at records that a guard holds', () => {
+    expect(need(ended(1, 'run', 'done-with-rejects', { held: 3 }))).toMatchObject({
+      why: '3 records are held by a guard and not sent.',
+    });
+  });
+
   it('is a look at many skipped records', () => {
     expect(need(ended(1, 'run', 'done-with-rejects', { skipped: 4 }))).toMatchObject({
       why: '4 records were skipped: see the reasons.',
