@@ -1,7 +1,7 @@
 import type { CommandDefinition } from './define-command.ts';
 
 /** A command by its name: its line in `storeferry --help`, and its definition, which is loaded on first use. */
-export interface Registered {
+export interface RegisteredCommand {
   readonly name: string;
   readonly summary: string;
   readonly load: () => Promise<CommandDefinition>;
@@ -13,7 +13,7 @@ export interface Registered {
  * All commands, in the order of help. To add one, add a file to commands/ and an entry here. A definition is loaded
  * only for its own help and run, so that every command starts quickly.
  */
-export const COMMANDS: readonly Registered[] = [
+export const COMMANDS: readonly RegisteredCommand[] = [
   {
     name: 'init',
     summary: 'create a workspace interactively, or add a job to one, and plan your own file',

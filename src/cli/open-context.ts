@@ -124,24 +124,24 @@ export async function openContext(
 }
 
 /** Opens the workspace of a command that shows no progress. */
-export function openFor(
+export function openCommandContext(
   { directory, program, interruptSignal }: Invocation,
   options: ContextOptions = {},
 ): Promise<OpenContext> {
   return openContext(directory, () => {}, interruptSignal(), { program, ...options });
 }
 
-/** The store of this name, or the only one. UsageError if none is named where there are not exactly one; the hint ends with `how`. */
-export function chosenStore(
+/** The store of this name, or the only one. UsageError, with a hint, if none is named and there is not exactly one. */
+export function selectStore(
   workspace: Workspace,
   name: string | undefined,
-  how: (names: readonly string[]) => string,
+  hintFor: (names: readonly string[]) => string,
 ): StoreConfig {
   const names = workspace.storeNames();
   const [only, ...others] = names;
   const chosen = name ?? (others.length === 0 ? only : undefined);
   if (chosen !== undefined) return workspace.store(chosen);
-  throw new UsageError(`The workspace has ${counted(names.length, 'store')}.`, { hint: how(names) });
+  throw new UsageError(`The workspace has ${counted(names.length, 'store')}.`, { hint: hintFor(names) });
 }
 
 /** Reports each problem once, because a dashboard reads the same records every second. */
@@ -173,10 +173,10 @@ export async function findRun({ state }: Pick<RunContext, 'state'>, id: string):
 
 /** The run with this id or id prefix; UsageError if none or several match. */
 export async function knownRun(context: Pick<RunContext, 'state'>, id: string): Promise<Run> {
-  return (await findRun(context, id)) ?? refuseUnknown(id);
+  return (await findRun(context, id)) ?? refuseUnknownRun(id);
 }
 
 /** UsageError: no run has this id. */
-export function refuseUnknown(id: string): never {
+export function refuseUnknownRun(id: string): never {
   throw new UsageError(`There is no run ${id}.`, { hint: '`storeferry runs` lists the latest.' });
 }

@@ -9,7 +9,7 @@ import { printableLines } from '../text/printable.ts';
 import { packageVersion } from './package-version.ts';
 import type { Terminal } from './terminal.ts';
 import { currentFolder, withProgram } from './typed-program.ts';
-import type { Instead } from './with-json-result.ts';
+import type { RecordOutput } from './with-json-result.ts';
 
 /** The exit code for the status of a run (design.md). */
 export function exitCodeOf({ run, plan, totals }: RunFacts): number {
@@ -41,7 +41,7 @@ export interface PrintOptions {
   /** For the estimated duration of a plan; null if unknown. */
   readonly pace?: Pace | null;
   /** Printed in place of the report, and added to its summary. */
-  readonly instead?: Instead | undefined;
+  readonly instead?: RecordOutput | undefined;
 }
 
 /** The report with the commands in its error changed so that they use the same workspace. */

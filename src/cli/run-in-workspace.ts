@@ -6,7 +6,7 @@ export const RUN_SUMMARY =
   'the run: its id, job and status, the counts of rows, records and operations, and `rejectsFile`';
 
 /**
- * The common part of run, plan, approve and retry: opens the workspace, shows progress, ends cleanly on Ctrl-C,
+ * The common part of all commands that begin a run: opens the workspace, shows progress, ends cleanly on Ctrl-C,
  * prints the report and returns the exit code. What executes a task is loaded while the state opens, which halves the
  * start time; for help it is not loaded.
  */

@@ -39,7 +39,7 @@ export interface AllowedSequences {
 }
 
 /**
- * Escapes all other acting characters (`\u001b`): names of files and texts of sources and stores may contain
+ * Escapes all other control characters (`\u001b`): names of files and texts of sources and stores may contain
  * anything. JSON keeps its meaning.
  */
 export function escapeControls(text: string, { colors, redrawing }: AllowedSequences): string {

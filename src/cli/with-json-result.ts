@@ -20,8 +20,8 @@ export interface JsonResultOptions {
   readonly summarise?: (failed: FailedCommand) => object;
 }
 
-/** What a command prints of a planned run instead of its report. */
-export interface Instead {
+/** What `plan --show` prints instead of the report: a record of the plan. */
+export interface RecordOutput {
   /** To standard output, where the result is for people. */
   readonly text: string;
   /** Added to the run's summary with `--json`. */

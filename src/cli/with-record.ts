@@ -4,7 +4,7 @@ import { UsageError } from '../model/storeferry-error.ts';
 import { type FoundRecord, findRecords } from '../run/records/record-history.ts';
 import { printable } from '../text/printable.ts';
 import { type Invocation, requiredArgument, text } from './define-command.ts';
-import { type OpenContext, openFor } from './open-context.ts';
+import { type OpenContext, openCommandContext } from './open-context.ts';
 import { withJsonError } from './with-json-result.ts';
 
 /** How many records an ambiguous text lists. */
@@ -35,7 +35,7 @@ export async function withRecord(
 ): Promise<number> {
   return await withJsonError(invocation, json, async () => {
     // To forget a contact rewrites the database, which blocks its thread for long.
-    await using open = await openFor(invocation, { withoutThread: anyContact === undefined });
+    await using open = await openCommandContext(invocation, { withoutThread: anyContact === undefined });
     const { context, workspace } = open;
     const names = store === undefined ? workspace.storeNames() : [store];
     const stores = names.map((name) => workspace.store(name));

@@ -8,14 +8,14 @@ import type { RunFacts } from '../report/run-facts.ts';
 import type { RunTask } from '../run/execute-run.ts';
 import { RunBug, type RunEvent, type StoreListener } from '../run/run-context.ts';
 import type { Invocation } from './define-command.ts';
-import { findRun, knownRun, type OpenContext, openContext, refuseUnknown } from './open-context.ts';
+import { findRun, knownRun, type OpenContext, openContext, refuseUnknownRun } from './open-context.ts';
 import { parentProcess } from './parent-process.ts';
 import { printError } from './print-error.ts';
 import { exitCodeOf, printReport } from './print-report.ts';
 import { recordCommand } from './record-command.ts';
 import type { Terminal } from './terminal.ts';
 import { type RunWatch, watchRun } from './watch-run.ts';
-import type { Attempt, Instead, JsonResultOptions } from './with-json-result.ts';
+import type { Attempt, JsonResultOptions, RecordOutput } from './with-json-result.ts';
 
 /** Executes tasks, and reads what they need. */
 async function loadTools() {
@@ -23,7 +23,7 @@ async function loadTools() {
     import('../run/execute-run.ts'),
     import('./read-request.ts'),
   ]);
-  return { ...execution, ...reading, findRun, knownRun, refuseUnknown };
+  return { ...execution, ...reading, findRun, knownRun, refuseUnknownRun };
 }
 
 /** What a command does in its workspace. */
@@ -35,7 +35,7 @@ export interface WorkOptions extends Omit<JsonResultOptions, 'job'> {
   /** The job or the run that the command names, as it was typed. */
   readonly about: string;
   /** Replaces the report of a run that has a plan. */
-  readonly onPlan?: ((open: OpenContext, report: RunFacts) => Promise<Instead>) | undefined;
+  readonly onPlan?: ((open: OpenContext, report: RunFacts) => Promise<RecordOutput>) | undefined;
 }
 
 /** The job that a command names; null if it names a run. */

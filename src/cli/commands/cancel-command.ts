@@ -7,7 +7,7 @@ import { askToInterrupt, withLiveStatus } from '../../run/report/read-stored-rep
 import type { RunContext } from '../../run/run-context.ts';
 import { commandText, counted } from '../../text/printable.ts';
 import { defineCommand, requiredArgument } from '../define-command.ts';
-import { findRun, type OpenContext, openFor, refuseUnknown } from '../open-context.ts';
+import { findRun, type OpenContext, openCommandContext, refuseUnknownRun } from '../open-context.ts';
 import { recordCommand } from '../record-command.ts';
 
 const POLL_MS = 250;
@@ -19,7 +19,7 @@ export const cancelCommand = defineCommand({
   examples: ['cancel k3v9x2'],
   async run(invocation, { run: id }) {
     const { terminal, program } = invocation;
-    await using open = await openFor(invocation);
+    await using open = await openCommandContext(invocation);
     const { context } = open;
     const running = (await findRun(context, id)) ?? (await removeFromQueue(open, id));
     const { id: run, job } = running ?? { id, job: null };
@@ -52,8 +52,8 @@ export const cancelCommand = defineCommand({
 async function removeFromQueue(open: OpenContext, id: string): Promise<Run | null> {
   await using queue = await openRunQueue(open);
   const queued = await queue.find(id);
-  if (queued === undefined) return refuseUnknown(id);
-  if (queued.run !== null) return (await open.context.state.runs.get(queued.run)) ?? refuseUnknown(id);
+  if (queued === undefined) return refuseUnknownRun(id);
+  if (queued.run !== null) return (await open.context.state.runs.get(queued.run)) ?? refuseUnknownRun(id);
   if (queued.error !== null)
     throw new UsageError(`Run ${id} of ${queued.job} could not begin: ${queued.error}`);
   if (await queued.takeOut()) return null;

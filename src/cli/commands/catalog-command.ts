@@ -13,7 +13,7 @@ import {
 } from '../../run/records/catalog-as-of.ts';
 import { counted } from '../../text/printable.ts';
 import { defineCommand, parsedOption, text } from '../define-command.ts';
-import { chosenStore, openFor } from '../open-context.ts';
+import { openCommandContext, selectStore } from '../open-context.ts';
 import { currentFolder } from '../typed-program.ts';
 
 /** A day, and perhaps a time with or without a zone. */
@@ -58,9 +58,9 @@ request body of a product per line. The history has what the store acknowledged,
         hint: `The name of the file must end in ${CATALOG_FORMATS.map((known) => `.${known}`).join(', ')}.`,
       });
     }
-    await using open = await openFor(invocation);
+    await using open = await openCommandContext(invocation);
     const { context, workspace } = open;
-    const store = chosenStore(workspace, name, (names) => `Name one with --store: ${names.join(', ')}.`);
+    const store = selectStore(workspace, name, (names) => `Name one with --store: ${names.join(', ')}.`);
     const found: CatalogFound = { products: 0, damaged: 0, older: 0 };
     const target = { storeId: storeIdentity(store), resource: 'products' } as const;
     const bodies = catalogAsOf(context, target, asOf ?? context.clock(), found);

@@ -18,7 +18,7 @@ import type { RunningWorker } from '../../queue/start-worker.ts';
 import { openProcessFolder } from '../../state/file-access.ts';
 import { type SecretRedactor, secretRedactor } from '../../text/masked.ts';
 import { actionRunner, type EnqueuedRun } from '../dashboard/action-runner.ts';
-import { argumentsOf, childCommand } from '../dashboard/child-command.ts';
+import { argumentsOf, startChildCommand } from '../dashboard/child-command.ts';
 import { defineCommand, flag, parsedOption, text } from '../define-command.ts';
 import { SANDBOX } from '../init/ask-store.ts';
 import { untilAborted } from '../interrupt-signal.ts';
@@ -95,7 +95,7 @@ export const dashboardCommand = defineCommand({
       : undefined;
     const actions = ending.use(
       actionRunner({
-        start: (action, onRun) => childCommand(argumentsOf(action, directory), onRun),
+        start: (action, onRun) => startChildCommand(argumentsOf(action, directory), onRun),
         hasWorkers: () => hasWorkers(queue),
         enqueue: (job) => enqueueJob(queue, reopen, job),
         queued: async () => new Map((await queue.list()).map(({ job, ...atWork }) => [job, atWork])),

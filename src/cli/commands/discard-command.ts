@@ -2,7 +2,7 @@ import type { Action } from '../../model/action.ts';
 import { discardRun } from '../../run/execute-run.ts';
 import { commandText, counted } from '../../text/printable.ts';
 import { defineCommand, requiredArgument } from '../define-command.ts';
-import { knownRun, openFor } from '../open-context.ts';
+import { knownRun, openCommandContext } from '../open-context.ts';
 import { recordCommand } from '../record-command.ts';
 
 /** `storeferry discard`: ends a plan that waits for approval. */
@@ -14,7 +14,7 @@ export const discardCommand = defineCommand({
   examples: ['discard k3v9x2'],
   async run(invocation, { run: id }) {
     const { terminal, program } = invocation;
-    await using open = await openFor(invocation, { withoutThread: true });
+    await using open = await openCommandContext(invocation, { withoutThread: true });
     const { context } = open;
     const run = await discardRun(context, await knownRun(context, id));
     await recordCommand(context, { action: 'discard', job: run.job, run: run.id });

@@ -3,7 +3,7 @@ import { InvalidArgumentError } from 'commander';
 import { writeWhole } from '../../config/edit-file.ts';
 import { probeMarkdown, probeStoreProperties, probeText } from '../../run/store-properties.ts';
 import { defineCommand, JSON_FLAG, optionalArgument, parsedOption, text } from '../define-command.ts';
-import { chosenStore, openFor } from '../open-context.ts';
+import { openCommandContext, selectStore } from '../open-context.ts';
 import { currentFolder } from '../typed-program.ts';
 import { withJsonError } from '../with-json-result.ts';
 
@@ -31,9 +31,9 @@ contact, such as start an automation. The result is kept and shown by \`check\`.
   run: (invocation, { store: name }, { contact, report, json }) =>
     withJsonError(invocation, json, async () => {
       const { terminal, program } = invocation;
-      await using open = await openFor(invocation);
+      await using open = await openCommandContext(invocation);
       const { context, workspace } = open;
-      const store = chosenStore(
+      const store = selectStore(
         workspace,
         name,
         ([first = 'STORE']) => `Name one: storeferry probe ${first}.`,

@@ -29,7 +29,13 @@ import {
   wholeNumber,
 } from '../define-command.ts';
 import { listJobs } from '../list-jobs.ts';
-import { findRun, knownRun, type OpenContext, openFor, refuseUnknown } from '../open-context.ts';
+import {
+  findRun,
+  knownRun,
+  type OpenContext,
+  openCommandContext,
+  refuseUnknownRun,
+} from '../open-context.ts';
 import { withTypedCommands } from '../print-report.ts';
 import { currentFolder } from '../typed-program.ts';
 import { withJsonError } from '../with-json-result.ts';
@@ -66,7 +72,7 @@ also where the run itself is no longer kept. Unchanged records are not listed. W
   json: 'the jobs with their next runs, the latest runs, and those that wait for a worker; or everything about one run; with --records, a line per record; with --audit, `{"audit": […]}`',
   run: (invocation, { run: named }, typed) =>
     withJsonError(invocation, typed.json, async () => {
-      await using open = await openFor(invocation, { withoutThread: true });
+      await using open = await openCommandContext(invocation, { withoutThread: true });
       const isJob = named !== undefined && (await isJobName(open, named));
       const id = isJob ? undefined : named;
       const options = isJob ? { ...typed, job: named } : typed;
@@ -170,7 +176,7 @@ async function listRecords(
   if (found === undefined && run !== undefined) {
     throw new UsageError(`Run ${run.id} of ${run.job} exports ${run.resource}: it has no records.`);
   }
-  if (found === undefined) return refuseUnknown(id);
+  if (found === undefined) return refuseUnknownRun(id);
   const records = runRecords(context, { ...found, run, outcome });
   const format = json ? 'jsonl' : csv ? 'csv' : 'text';
   for await (const lines of recordLines(records, format)) terminal.out(lines);
@@ -179,7 +185,7 @@ async function listRecords(
 /** What the queue knows of a run that has not begun. */
 async function findQueued(open: OpenContext, id: string) {
   await using queue = await openRunQueue(open);
-  return (await queue.find(id)) ?? refuseUnknown(id);
+  return (await queue.find(id)) ?? refuseUnknownRun(id);
 }
 
 /** Where and when (milliseconds since the epoch) a text about runs is shown. */

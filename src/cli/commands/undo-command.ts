@@ -20,7 +20,7 @@ stays as it is.`,
       const kept = await tools.findRun(context, run);
       // The history remembers runs that are no longer kept.
       const { id: of, job } =
-        kept ?? (await findLedgerOf(context, workspace, kept, run)) ?? tools.refuseUnknown(run);
+        kept ?? (await findLedgerOf(context, workspace, kept, run)) ?? tools.refuseUnknownRun(run);
       const request = await tools.readImportRequest(workspace, job, false);
       return { kind: 'undo', request, undo: only === undefined ? { of } : { of, only } };
     }),

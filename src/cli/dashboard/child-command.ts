@@ -16,10 +16,10 @@ export interface ChildEnd {
 }
 
 /** A command of Storeferry in its own process. */
-export type ChildCommand = ReturnType<typeof childCommand>;
+export type ChildCommand = ReturnType<typeof startChildCommand>;
 
 /** Starts `storeferry ARGUMENTS`; `onRun` is called with the id of its run. The command ends when this process does. */
-export function childCommand(args: readonly string[], onRun: (run: string) => void) {
+export function startChildCommand(args: readonly string[], onRun: (run: string) => void) {
   const child = spawn(process.execPath, [MAIN, ...args], {
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     env: { ...process.env, [CHILD_VARIABLE]: '1', NO_COLOR: '1' },
