@@ -203,7 +203,9 @@ export function sampleFlags(sample: Sample): string {
 /** The command that does an action, as people type it after the program. */
 export function commandText(action: Action): string {
   const { name, words, options } = commandFor(action);
-  return shellWords([name, ...words, ...options]);
+  // A key that looks like an option must follow `--`.
+  const isSafe = words.every((word) => !word.startsWith('-'));
+  return shellWords(isSafe ? [name, ...words, ...options] : [name, ...options, '--', ...words]);
 }
 
 function shellWords(words: readonly string[]): string {

@@ -29,7 +29,7 @@ it.each<[Action, string, string]>([
   ],
   [
     { does: 'release', run: 'k3v', only: ['-a', "b's"] },
-    String.raw`release k3v -a 'b'\''s'`,
+    String.raw`release -- k3v -a 'b'\''s'`,
     "-C w release --json -- k3v -a b's",
   ],
   [{ does: 'cancel', run: 'k3v' }, 'cancel k3v', '-C w cancel --json -- k3v'],

@@ -3,7 +3,7 @@ import { Page } from '../../report/document-text.ts';
 import { isoTime } from '../../report/run-summary.ts';
 import { type RecordField, type RecordState, recordState } from '../../run/records/record-history.ts';
 import { changeText } from '../../run/records/run-records.ts';
-import { formatMoment, printable, shellWord } from '../../text/printable.ts';
+import { commandText, formatMoment, printable, shellWord } from '../../text/printable.ts';
 import { defineCommand, JSON_FLAG } from '../define-command.ts';
 import { RECORD_ARGUMENTS, STORE_OPTION, withRecord } from '../with-record.ts';
 
@@ -49,7 +49,7 @@ export const showCommand = defineCommand({
         page.heading(printable(`Held by a guard of ${job}, in run ${run}`));
         page.say(changes.map(changeText).join('; '), { indent: 0 });
         page.say('If the values are right, to send the record:', { indent: 0, tone: 'quiet' });
-        page.command(`${program} release ${run} ${shellWord(record.key)}`);
+        page.command(`${program} ${commandText({ does: 'release', run, only: [record.key] })}`);
       }
       page.say('All earlier versions:', { indent: 0, tone: 'quiet' });
       page.command(`${program} history ${shellWord(record.key)}`);

@@ -128,7 +128,7 @@ ${state.fields.length > 0 && acknowledged(state.fields, reading)}</div>
 function stateWords({ state, job }: RecordState): Markup {
   switch (state) {
     case 'acknowledged':
-      return html`It belongs to the job ${job ? html`<a href="${jobHref(job)}">${job}</a>` : 'of nobody'}.`;
+      return html`It belongs to ${job ? html`the job <a href="${jobHref(job)}">${job}</a>` : 'no job'}.`;
     case 'in-doubt':
       return html`<b>In doubt</b>: a later request may have arrived; the next run sends the record again.`;
     case 'unknown':
