@@ -62,7 +62,7 @@ export async function serveWorker(
       const problem = await worker.health();
       send(response, problem === null ? 200 : 503, `${problem ?? 'ok'}\n`);
     } else if (path === '/metrics') {
-      send(response, 200, await within(METRICS_WITHIN_MS, worker.metrics()), PROMETHEUS_TYPE);
+      send(response, 200, await withDeadline(METRICS_WITHIN_MS, worker.metrics()), PROMETHEUS_TYPE);
     } else {
       send(response, 404, 'Not found. Known paths: /metrics and /healthz.\n');
     }
@@ -107,17 +107,6 @@ function send(
   type = 'text/plain; charset=utf-8',
 ): void {
   response.writeHead(status, { 'content-type': type, 'cache-control': 'no-store' }).end(body);
-}
-
-async function within<Value>(ms: number, value: Promise<Value>): Promise<Value> {
-  const { promise: late, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(new Error('too late')), ms);
-  try {
-    return await Promise.race([value, late]);
-  } finally {
-    clearTimeout(timer);
-    value.catch(() => {});
-  }
 }
 
 /** Of Redis. Far longer than a command waits: after this time the leases of all runs have expired. */
@@ -235,22 +224,29 @@ export async function startWithin<Started>(
   signal: AbortSignal,
   starting: Promise<Started>,
 ): Promise<Started> {
-  const { promise: ended, reject } = Promise.withResolvers<never>();
-  const onAbort = () => reject(signal.reason);
-  const timer = setTimeout(() => {
-    reject(
-      new StateError(`The worker did not start within ${ms / 1_000} s: Redis does not answer.`, {
-        hint: 'Check REDIS_URL and the log of Redis, then start the worker again.',
-      }),
-    );
-  }, ms);
-  signal.addEventListener('abort', onAbort, { once: true });
-  if (signal.aborted) onAbort();
+  const late = new StateError(`The worker did not start within ${ms / 1_000} s: Redis does not answer.`, {
+    hint: 'Check REDIS_URL and the log of Redis, then start the worker again.',
+  });
+  return await withDeadline(ms, starting, late, signal);
+}
+
+/** Waits at most `ms` milliseconds, then rejects with `late`; with the reason of the signal once that aborts. */
+async function withDeadline<Value>(
+  ms: number,
+  awaited: Promise<Value>,
+  late = new Error('too late'),
+  signal = new AbortController().signal,
+): Promise<Value> {
+  const over = new AbortController();
+  const timer = setTimeout(() => over.abort(late), ms);
+  const ended = AbortSignal.any([signal, over.signal]);
+  const end = untilAborted(ended).then((): never => {
+    throw ended.reason;
+  });
   try {
-    return await Promise.race([starting, ended]);
+    return await Promise.race([awaited, end]);
   } finally {
     clearTimeout(timer);
-    signal.removeEventListener('abort', onAbort);
   }
 }
 

@@ -10,7 +10,7 @@ export type Section = 'jobs' | 'runs' | 'records' | 'lists' | 'queues';
 
 /** A sentence above the page: what was done, or why it was not. */
 export interface Notice {
-  readonly tone: 'good' | 'warning' | 'bad';
+  readonly tone: 'warning' | 'bad';
   readonly text: string;
 }
 
@@ -102,7 +102,7 @@ ${postForm({ action: '/sign-out', style: 'sign-out', body: html`<button type="su
 
 /** A notice above the heading. Screen readers read it immediately. */
 function noticeBox({ tone, text }: Notice): Markup {
-  return html`<p class="notice ${tone}" role="${tone === 'good' ? 'status' : 'alert'}">${text}</p>`;
+  return html`<p class="notice ${tone}" role="alert">${text}</p>`;
 }
 
 /** A table on its own. */
