@@ -6,13 +6,14 @@ import type { Built } from './map-record.ts';
 import type { RecordRows } from './record-rows.ts';
 import { given, resolveName, type Scope, unknownName } from './scope.ts';
 import type { ContactSpec, PropertiesSpec } from './spec/mapping-spec.ts';
-import { type Cell, type Item, isList, refuse, Unreadable } from './values/cell.ts';
-import { compileField, compileFlag, type Field } from './values/field.ts';
+import { type Cell, type Expression, type Item, isList, refuse } from './values/cell.ts';
+import { compileField, compileFlag } from './values/field.ts';
 
 type Draft = { -readonly [K in keyof Contact]: Contact[K] };
 
 /** Compiles the fields of a contact (storefront-api.md, section 4.2). Only fields that are not empty are sent. */
 export function compileContact(scope: Scope, contact: ContactSpec): (rows: RecordRows) => Built {
+  const { faults } = scope;
   const compile = (
     name: keyof ContactSpec,
     wanted: 'text' | 'text[]' | 'number[]',
@@ -21,53 +22,34 @@ export function compileContact(scope: Scope, contact: ContactSpec): (rows: Recor
   checkMatch(scope, contact);
   const texts = CONTACT_TEXT_FIELDS.flatMap((name) => {
     const read = compile(name, 'text', contact[name]);
-    return read === undefined ? [] : [{ name, read }];
+    return read === undefined ? [] : [{ name, read: faults.field(name, read) }];
   });
-  const propertiesOf = compileProperties(scope, contact.properties);
-  const tagsOf = compile('tags', 'text[]', contact.tags);
+  const propertiesOf = faults.field('properties', compileProperties(scope, contact.properties));
+  const tagsOf = given(compile('tags', 'text[]', contact.tags), (read) => faults.field('tags', read));
   const isSubscribed = given(contact.subscribed, (flag) =>
-    compileFlag(scope, ['contact', 'subscribed'], flag),
+    faults.field('subscribed', compileFlag(scope, ['contact', 'subscribed'], flag)),
   );
-  const listsOf = compile('subscriberLists', 'number[]', contact.subscriberLists);
-  const { faults } = scope;
-  const fill = (draft: Draft, rows: RecordRows, reads: (field: string) => boolean): void => {
+  const listsOf = given(compile('subscriberLists', 'number[]', contact.subscriberLists), (read) =>
+    faults.field('subscriberLists', (rows: RecordRows) => idsIn(read(rows, 0), rows.head?.line)),
+  );
+  return (rows) => {
     const { head } = rows;
+    const draft: Draft = {};
     for (const { name, read } of texts) {
-      const text = reads(name) ? filledText(read(rows)) : undefined;
+      const text = filledText(read(rows, 0));
       if (text !== undefined) draft[name] = text;
     }
-    const properties = reads('properties') ? propertiesOf(rows) : [];
+    const properties = propertiesOf(rows, 0) ?? [];
     if (properties.length > 0) draft.properties = properties;
-    const tags = reads('tags') ? filledList(tagsOf?.(rows)) : undefined;
+    const tags = filledList(tagsOf?.(rows, 0));
     if (tags !== undefined) draft.tags = tags.map(String);
-    const subscribed = head !== undefined && reads('subscribed') ? isSubscribed?.(head, 0) : undefined;
+    const subscribed = head && isSubscribed?.(head, 0);
     if (typeof subscribed === 'boolean') draft.subscribed = subscribed;
-    const ids = reads('subscriberLists') ? filledList(listsOf?.(rows)) : undefined;
-    if (ids === undefined) return;
-    if (!ids.every(isId))
-      throw new Unreadable('not-an-id', 'the id of a subscriber list must be a whole number', head?.line);
-    draft.subscriberLists = ids;
-  };
-  return (rows) => {
-    const draft: Draft = {};
-    const unread = faults.begin();
-    let field = '';
-    const reads = (name: string): boolean => {
-      field = name;
-      return unread?.has(name) !== true;
-    };
-    for (let isFilled = false; !isFilled; ) {
-      try {
-        fill(draft, rows, reads);
-        isFilled = true;
-      } catch (error) {
-        faults.leaveOut(unread, field, error);
-      }
-    }
+    const ids = listsOf?.(rows, 0);
+    if (ids !== undefined) draft.subscriberLists = ids;
     if (Object.keys(draft).length > 0) return { body: draft };
-    const line = rows.head?.line;
     const skipped = { code: 'nothing-to-send', message: 'all fields are blank' };
-    return { skipped: line === undefined ? skipped : { ...skipped, line } };
+    return { skipped: head === undefined ? skipped : { ...skipped, line: head.line } };
   };
 }
 
@@ -83,6 +65,12 @@ function checkMatch(scope: Scope, contact: ContactSpec): void {
       );
     }
   }
+}
+
+function idsIn(cell: Cell, line: number | undefined): readonly number[] | undefined {
+  const ids = filledList(cell);
+  if (ids === undefined || ids.every(isId)) return ids;
+  return refuse('not-an-id', 'the id of a subscriber list must be a whole number', line);
 }
 
 function isId(item: Item): item is number {
@@ -108,7 +96,7 @@ function filledList(cell: Cell): readonly Item[] | undefined {
 function compileProperties(
   scope: Scope,
   spec: PropertiesSpec | undefined,
-): (rows: RecordRows) => readonly ContactProperty[] {
+): Expression<readonly ContactProperty[], RecordRows> {
   const fields = Object.entries(spec?.fields ?? {}).map(([name, value]) => ({
     name,
     read: compileField(scope, ['contact', 'properties', 'fields', name], value, {
@@ -128,7 +116,7 @@ function compileProperties(
       const known = found.get(name);
       found.set(name, known === undefined || known === value ? value : `${known}, ${value}`);
     };
-    for (const { name, read } of fields) add(name, filledText(read(rows)));
+    for (const { name, read } of fields) add(name, filledText(read(rows, 0)));
     const cells = rows.head?.cells ?? [];
     for (const [number, slot] of names?.slots ?? []) {
       add(scope.clean(cells[slot]), scope.clean(cells[values?.slots.get(number) ?? -1]));
@@ -161,13 +149,13 @@ export function compileContactId(
   scope: Scope,
   contact: ContactSpec,
   crosswalk: Crosswalk | undefined,
-): Field {
+): Expression<Cell, RecordRows> {
   if (crosswalk === undefined) {
     if (contact.id === undefined) {
       return () => refuse('id-missing', 'the mapping has no id, and the job no crosswalk');
     }
     const id = compileField(scope, ['contact', 'id'], contact.id, { wanted: 'text', blank: 'reject' });
-    return (rows) => asId(id(rows));
+    return (rows) => asId(id(rows, 0));
   }
   const known = CONTACT_TEXT_FIELDS.find((name) => name === crosswalk.match);
   const sent = known === undefined ? undefined : contact[known];
@@ -184,7 +172,7 @@ export function compileContactId(
   const matched = compileField(scope, path, value, { wanted: 'text', blank: 'leave-out' });
   const { match, file } = crosswalk;
   return (rows) => {
-    const found = matched(rows);
+    const found = matched(rows, 0);
     if (typeof found !== 'string' || found.trim() === '') {
       return refuse(
         NOTHING_TO_MATCH,

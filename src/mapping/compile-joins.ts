@@ -5,7 +5,7 @@ import { type JoinTable, joinsOf, readyColumns } from './join-table.ts';
 import type { RecordRows, SourceRow } from './record-rows.ts';
 import type { Scope } from './scope.ts';
 import type { MappingSpec } from './spec/mapping-spec.ts';
-import { blankIfUnreadable, type Read } from './values/cell.ts';
+import { blankIfUnreadable, type Expression } from './values/cell.ts';
 import { compileAs } from './values/compile-value.ts';
 
 /** The joins of a mapping, ready for the rows of one source. */
@@ -15,7 +15,7 @@ export type Joins = ReturnType<typeof compileJoins>;
 interface Join {
   readonly name: string;
   readonly table: JoinTable;
-  readonly key: Read;
+  readonly key: Expression;
   readonly slots: readonly number[];
   readonly rejectsMissing: boolean;
   /** By the number of a key: 1 where a row asked for it. */
@@ -129,6 +129,6 @@ function faultOf(
   return fault && { code: fault.code, message: `${fault.message} (${named})`, line: row.line };
 }
 
-function numberOf(table: JoinTable, key: ReturnType<Read>): number | undefined {
+function numberOf(table: JoinTable, key: ReturnType<Expression>): number | undefined {
   return key === undefined ? undefined : table.find(String(key));
 }

@@ -167,7 +167,7 @@ function traced(
   if (trace === undefined) return { key, build };
   const place = [keyField === 'url' ? 'product' : 'contact', keyField];
   return {
-    key: (rows) => trace.evaluate(place, rows.head, () => key(trace.rows(rows))),
+    key: (rows) => trace.evaluate(place, rows.head, () => key(trace.rows(rows), 0)),
     build: (rows, known) => build(trace.rows(rows), known),
   };
 }

@@ -1,5 +1,6 @@
 import type { Reason } from '../model/reason.ts';
-import { Unreadable } from './values/cell.ts';
+import type { ProductRows, RecordRows, SourceRow } from './record-rows.ts';
+import { attempt, type Expression, Unreadable } from './values/cell.ts';
 
 /** The faults of a record of many rows that its rejection names. */
 const MAX_FAULTS = 50;
@@ -11,46 +12,43 @@ const MAX_FAULTS = 50;
 export class Faults {
   #found: Unreadable[] | undefined;
 
-  /** For a pass over fields: the names of those to leave out, because they cannot be read. Undefined while none is left out. */
-  begin(): Set<string> | undefined {
-    return this.#found === undefined ? undefined : new Set();
-  }
-
-  /** Takes the error of a field: the pass begins again without the field, or the error is thrown. */
-  leaveOut(unread: Set<string> | undefined, field: string, error: unknown): void {
-    if (!(error instanceof Unreadable)) throw error;
-    error.in(field);
-    if (this.#found === undefined || unread === undefined || unread.has(field)) throw error;
-    unread.add(field);
-    this.#found.push(error);
+  /**
+   * The expression of a field: its error gets the name of the field, and the line of a row. While faults are collected, it is taken, and
+   * the field is blank.
+   */
+  field<Result, Of extends RecordRows | SourceRow | ProductRows>(
+    name: string,
+    read: Expression<Result, Of>,
+  ): Expression<Result | undefined, Of> {
+    return (of, member) => {
+      const found = attempt(read, of, member);
+      if (!(found instanceof Unreadable)) return found;
+      found.in(name);
+      if ('line' in of) found.at(of.line);
+      if (this.#found === undefined) throw found;
+      this.#found.push(found);
+      return undefined;
+    };
   }
 
   /** The result of `read`; where that fails while faults are collected, those of `others` are taken, too. */
   alsoOf<Result>(read: () => Result, others: () => unknown): Result {
-    if (this.#found === undefined) return read();
-    try {
-      return read();
-    } catch (error) {
-      others();
-      throw error;
-    }
+    const found = attempt(read, undefined, 0);
+    if (!(found instanceof Unreadable)) return found;
+    if (this.#found !== undefined) others();
+    throw found;
   }
 
   /** The reason of a rejection with all faults, which `build` shows when it is called again. */
   all(first: Reason, build: () => unknown, fallbackLine: number | undefined): Reason {
-    const found: Unreadable[] = [];
-    this.#found = found;
-    try {
-      build();
-    } catch (error) {
-      // What fields make together says nothing where some of them are missing.
-      if (!(error instanceof Unreadable)) throw error;
-    } finally {
-      this.#found = undefined;
-    }
+    const collected: Unreadable[] = [];
+    this.#found = collected;
+    // What fields make together says nothing where some of them are missing.
+    attempt(build, undefined, 0);
+    this.#found = undefined;
     const named = new Set([nameOf(first)]);
     const also: Reason[] = [];
-    for (const fault of found) {
+    for (const fault of collected) {
       const reason = fault.reason(fallbackLine);
       if (named.has(nameOf(reason)) || also.length === MAX_FAULTS - 1) continue;
       named.add(nameOf(reason));

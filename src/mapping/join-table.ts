@@ -7,7 +7,7 @@ import { type JoinColumn, type JoinSpec, joinColumns } from './spec/join-spec.ts
 import type { MappingSpec } from './spec/mapping-spec.ts';
 import { formatOf } from './transforms/number.ts';
 import { type NumberFormat, PLAIN_NUMBER, readNumber } from './transforms/read-number.ts';
-import { Unreadable } from './values/cell.ts';
+import { attempt, Unreadable } from './values/cell.ts';
 
 /** What is wrong with a key of a table: records that need it are rejected. */
 interface KeyFault {
@@ -135,14 +135,10 @@ export class JoinTable {
   }
 
   #number(name: string, cell: string, format: NumberFormat, line: number): number | undefined | KeyFault {
-    try {
-      const read = readNumber(cell, format, () => 'the cell');
-      return typeof read === 'number' ? read : undefined;
-    } catch (error) {
-      if (!(error instanceof Unreadable)) throw error;
-      const { message } = error;
-      return { code: 'join-unreadable', message: `${this.file}, line ${line}, ${name}: ${message}` };
-    }
+    const read = attempt(() => readNumber(cell, format, () => 'the cell'), undefined, 0);
+    if (!(read instanceof Unreadable)) return typeof read === 'number' ? read : undefined;
+    const message = `${this.file}, line ${line}, ${name}: ${read.message}`;
+    return { code: 'join-unreadable', message };
   }
 }
 

@@ -6,9 +6,7 @@ import type { Faults } from './faults.ts';
 import type { Clock } from './product/pricing.ts';
 import { memoOf, type RecordRows } from './record-rows.ts';
 import { slugify } from './transforms/slug.ts';
-import { type Cell, Unreadable } from './values/cell.ts';
-import type { Test } from './values/compile-condition.ts';
-import type { Field } from './values/field.ts';
+import { attempt, type Cell, type Expression, Unreadable } from './values/cell.ts';
 
 /** A body that can be sent, or why the record is left out on purpose. */
 export type Built =
@@ -17,10 +15,10 @@ export type Built =
 
 /** Builds records from rows. */
 export interface RecordMapper {
-  readonly key: Field;
+  readonly key: Expression<Cell, RecordRows>;
   /** The name of the key: `url` or `id`. */
   readonly keyField: string;
-  readonly skips: readonly { readonly test: Test; readonly reason: string }[];
+  readonly skips: readonly { readonly test: Expression<boolean>; readonly reason: string }[];
   readonly damage: DamageCheck;
   readonly joins: Joins;
   /** Emptied before each record; notes from building a record belong to that record. */
@@ -74,7 +72,7 @@ function mapWithKey(
   }
   const unjoined = mapper.joins.fault(rows);
   if (unjoined !== undefined) return reject(unjoined);
-  const built = orUnreadable(() => mapper.build(sound, key));
+  const built = attempt((all: RecordRows) => mapper.build(all, key), sound, 0);
   if (built instanceof Unreadable) {
     return reject(mapper.faults.all(built.reason(head?.line), () => mapper.build(sound, key), head?.line));
   }
@@ -92,17 +90,7 @@ function mapWithKey(
 
 /** The key of a record, or why it cannot be read. */
 export function keyOf({ key }: RecordMapper, rows: RecordRows): Cell | Unreadable {
-  return orUnreadable(() => key(rows));
-}
-
-/** The place that catches Unreadable; faults.ts collects the others. */
-function orUnreadable<Result>(read: () => Result): Result | Unreadable {
-  try {
-    return read();
-  } catch (error) {
-    if (error instanceof Unreadable) return error;
-    throw error;
-  }
+  return attempt(key, rows, 0);
 }
 
 /**

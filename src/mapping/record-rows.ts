@@ -60,6 +60,14 @@ export interface RecordRows {
   readonly partial: boolean;
 }
 
+/** The rows of a product, with those that its variants come from. */
+export interface ProductRows {
+  readonly record: RecordRows;
+  readonly variantRows: readonly SourceRow[];
+  /** Whether it has a file to sell. */
+  readonly hasFile: boolean;
+}
+
 /** 22 characters of base64url hold 132 bits: enough to make equal digests of two records practically impossible. */
 const LENGTH = 22;
 

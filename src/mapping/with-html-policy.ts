@@ -7,7 +7,7 @@ import {
 import type { RecordMapper } from './map-record.ts';
 import type { HtmlPolicy } from './spec/mapping-spec.ts';
 import { hasHtml, htmlCleaner } from './transforms/html.ts';
-import { Unreadable } from './values/cell.ts';
+import { attempt, Unreadable } from './values/cell.ts';
 
 /**
  * Applies the job's HTML policy to finished records, so that no mapping can bypass it. Only a description is HTML for
@@ -21,7 +21,8 @@ export function withHtmlPolicy(policy: HtmlPolicy, mapper: RecordMapper): Record
   const { notes, build } = mapper;
   const clean = (field: string, text: string, cleaned = plain): string => {
     if (!hasHtml(text)) return text;
-    const left = readField(field, () => cleaned(text));
+    const left = attempt(() => cleaned(text), undefined, 0);
+    if (left instanceof Unreadable) throw left.in(field);
     if (left !== text) notes.push(`${field}: HTML removed, as \`html: ${policy}\` of the job says`);
     return left;
   };
@@ -42,15 +43,6 @@ export function withHtmlPolicy(policy: HtmlPolicy, mapper: RecordMapper): Record
       return cleaned.title === '' ? refuseHtml('title', 'title-missing', policy) : { body: cleaned };
     },
   };
-}
-
-/** What `read` gives, or Unreadable with the name of the field. */
-function readField<Result>(field: string, read: () => Result): Result {
-  try {
-    return read();
-  } catch (error) {
-    throw error instanceof Unreadable ? error.in(field) : error;
-  }
 }
 
 const NOTHING_LEFT = {

@@ -1,7 +1,6 @@
 import type { Reason } from '../../model/reason.ts';
 import type { RecordRows, SourceRow } from '../record-rows.ts';
-import type { Read } from '../values/cell.ts';
-import type { Test } from '../values/compile-condition.ts';
+import type { Expression } from '../values/cell.ts';
 import {
   type Grouper,
   keyMissing,
@@ -20,9 +19,9 @@ const MAX_UNPLACED = 1000;
  * record if one of its cells names that record; otherwise both are in doubt.
  */
 export class AdjacentGrouper implements Grouper {
-  readonly #key: Read;
+  readonly #key: Expression;
   readonly #trusted: (row: SourceRow) => boolean;
-  readonly #head: Test | undefined;
+  readonly #head: Expression<boolean> | undefined;
   readonly #mostRows: number;
   /** Rows that cannot be placed before the next row with a key is known. */
   #unplaced: SourceRow[] = [];
@@ -35,7 +34,12 @@ export class AdjacentGrouper implements Grouper {
    * @param trusted whether the key of a misaligned row can be trusted
    * @param head whether a row describes a record; a block without one is only a part
    */
-  constructor(key: Read, trusted: (row: SourceRow) => boolean, head: Test | undefined, mostRows: number) {
+  constructor(
+    key: Expression,
+    trusted: (row: SourceRow) => boolean,
+    head: Expression<boolean> | undefined,
+    mostRows: number,
+  ) {
     this.#key = key;
     this.#trusted = trusted;
     this.#head = head;
@@ -163,13 +167,13 @@ type Beginning = 'starts' | 'continues' | 'unknown';
  * unreadable row, the next rows belong to an unknown record, until a record begins again.
  */
 export class StartsGrouper implements Grouper {
-  readonly #starts: Test;
+  readonly #starts: Expression<boolean>;
   readonly #beginning: (row: SourceRow) => Beginning;
   readonly #mostRows: number;
   #current: Block<null> | undefined;
   #out: RecordRows[] = [];
 
-  constructor(starts: Test, beginning: (row: SourceRow) => Beginning, mostRows: number) {
+  constructor(starts: Expression<boolean>, beginning: (row: SourceRow) => Beginning, mostRows: number) {
     this.#starts = starts;
     this.#beginning = beginning;
     this.#mostRows = mostRows;

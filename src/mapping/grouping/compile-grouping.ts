@@ -2,8 +2,8 @@ import type { SourceRow } from '../record-rows.ts';
 import { given, resolveName, type Scope, unknownName } from '../scope.ts';
 import type { ChildrenSpec, GroupSpec } from '../spec/group-spec.ts';
 import type { Condition, Value } from '../spec/value.ts';
-import { blankIfUnreadable, type Expression } from '../values/cell.ts';
-import { columnsOf, compileCondition, type Test } from '../values/compile-condition.ts';
+import { blankIfUnreadable, type Expression, type TypedExpression } from '../values/cell.ts';
+import { columnsOf, compileCondition } from '../values/compile-condition.ts';
 import { compileAs } from '../values/compile-value.ts';
 import { AdjacentGrouper, StartsGrouper } from './adjacent-grouper.ts';
 import {
@@ -19,7 +19,7 @@ import {
 import { finishKeyed, finishReferred, ScratchGrouper } from './scratch-grouper.ts';
 
 /** Compiles the grouping. `key` identifies a record: the url of a product, the id of a contact. */
-export function compileGrouping(scope: Scope, spec: GroupSpec | undefined, key: Expression): Grouping {
+export function compileGrouping(scope: Scope, spec: GroupSpec | undefined, key: TypedExpression): Grouping {
   const test = (name: 'head' | 'alone') =>
     given(spec?.[name], (condition) => compileCondition(scope, ['group', name], condition));
   const head = test('head');
@@ -53,9 +53,12 @@ function rowGrouper(keyOf: (misaligned: SourceRow) => string | null): Grouper {
 /** Rows with the same value are a record, wherever they are; those that meet `alone` are records of their own. */
 function byKeyAnywhere(
   scope: Scope,
-  by: Expression,
-  key: Expression,
-  { head, alone }: { readonly head: Test | undefined; readonly alone: Test | undefined },
+  by: TypedExpression,
+  key: TypedExpression,
+  {
+    head,
+    alone,
+  }: { readonly head: Expression<boolean> | undefined; readonly alone: Expression<boolean> | undefined },
 ): Grouping {
   const trusted = inFirstColumn(scope.columns, by.sources);
   const keyOf = trustedKey(scope, key);
@@ -126,7 +129,7 @@ function byParent(outer: Scope, parent: string, names: readonly Value[]): Groupi
 function byChildren(
   scope: Scope,
   spec: GroupSpec & { readonly children: NonNullable<GroupSpec['children']> },
-  head: Test | undefined,
+  head: Expression<boolean> | undefined,
 ): Grouping {
   const { children } = spec;
   const referring = { ...scope, field: 'group' };

@@ -5,7 +5,7 @@ import type { OpenScratch, RowLinks } from '../../model/row-scratch.ts';
 import type { Columns } from '../columns/columns.ts';
 import type { RecordRows, SourceRow } from '../record-rows.ts';
 import type { Scope } from '../scope.ts';
-import { blankIfUnreadable, type Expression } from '../values/cell.ts';
+import { blankIfUnreadable, type TypedExpression } from '../values/cell.ts';
 
 /** Collects the rows of records. */
 export interface Grouper {
@@ -69,7 +69,7 @@ export function inFirstColumn(columns: Columns, names: Iterable<string>): (row: 
 }
 
 /** Reads the key of a misaligned row, if it can be trusted; null otherwise. */
-export function trustedKey({ columns }: Scope, key: Expression): (row: SourceRow) => string | null {
+export function trustedKey({ columns }: Scope, key: TypedExpression): (row: SourceRow) => string | null {
   const trusted = inFirstColumn(columns, key.sources);
   const readKey = blankIfUnreadable(key.read);
   return (row) => {

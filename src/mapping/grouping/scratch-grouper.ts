@@ -1,7 +1,7 @@
 import type { Reason } from '../../model/reason.ts';
 import type { LinkFault, RecordMember, RowLinks, RowScratch } from '../../model/row-scratch.ts';
 import type { BoundTable, RecordRows, SourceRow } from '../record-rows.ts';
-import type { Test } from '../values/compile-condition.ts';
+import type { Expression } from '../values/cell.ts';
 import { type Grouper, recordOf, spansOf, tooManyRows } from './grouping.ts';
 
 const BATCH = 200;
@@ -158,7 +158,7 @@ interface GatheredRecord extends Pick<RecordRows, 'fault' | 'spans' | 'counted'>
  */
 export function finishKeyed(
   gathered: GatheredRecord,
-  head: Test | undefined,
+  head: Expression<boolean> | undefined,
   keyOf: (misaligned: SourceRow) => string | null,
 ): RecordRows {
   const { members, fault, spans, counted } = gathered;

@@ -1,23 +1,22 @@
-import {
-  type Category,
-  PRODUCT_TYPES,
-  type Product,
-  type ProductType,
-  type VariantPatch,
-} from '../../model/mapped-record.ts';
+import { type Category, PRODUCT_TYPES, type Product, type ProductType } from '../../model/mapped-record.ts';
 import { type LookupTable, lookupKey } from '../lookup-table.ts';
 import type { RecordMapper } from '../map-record.ts';
-import type { RecordRows, SourceRow } from '../record-rows.ts';
+import type { ProductRows, RecordRows, SourceRow } from '../record-rows.ts';
 import { given, type Path, Problems, resolveLookup, type Scope } from '../scope.ts';
 import type { ProductMappingSpec, WholeProductSpec } from '../spec/mapping-spec.ts';
 import type { CategoriesSpec, ProductSpec } from '../spec/product-spec.ts';
 import { slugify } from '../transforms/slug.ts';
 import { splitText } from '../transforms/split.ts';
-import { isList, refuse, Unreadable } from '../values/cell.ts';
+import { type Cell, type Expression, isList, refuse, Unreadable } from '../values/cell.ts';
 import { compileCondition } from '../values/compile-condition.ts';
 import { compileField, compileFlag } from '../values/field.ts';
 import { compileSubscription } from './compile-subscription.ts';
-import { compileVariantPatches, compileVariants, type SkippedProduct } from './compile-variants.ts';
+import {
+  compileVariantPatches,
+  compileVariants,
+  type ProductVariants,
+  type SkippedProduct,
+} from './compile-variants.ts';
 import type { WeightUnit } from './compile-weight.ts';
 import type { Clock } from './pricing.ts';
 
@@ -38,18 +37,12 @@ export function compileProduct(
   const fill = compileFields(scope, spec, {
     blankTitle: 'reject',
     typeOf: compileType(scope, spec),
-    readVariants(rows, draft) {
-      const readResult = variantsOf(rows);
-      if ('skipped' in readResult) return readResult;
-      draft.options = readResult.options;
-      draft.variants = readResult.variants;
-      return readResult;
-    },
+    variantsOf,
   });
   return (rows, url) => {
     const draft: Draft = { type: 'physical' };
-    const filled = fill(rows, draft, url);
-    if ('skipped' in filled) return filled;
+    const found = fill(rows, draft, url);
+    if ('skipped' in found) return found;
     const { type = 'physical', title, options = [], variants = [] } = draft;
     if (title === undefined) throw new Unreadable('title-missing', 'title is blank').in('title');
     return { body: { ...draft, type, title, url, options, variants } };
@@ -65,107 +58,105 @@ export function compilePatch(
   const variantsOf = compileVariantPatches(scope, spec, context);
   // Marks the columns of the default type as used; in an update this type changes nothing.
   compileType(scope, spec);
-  let variants: readonly VariantPatch[] = [];
   const fill = compileFields(scope, spec, {
     blankTitle: 'leave-out',
     typeOf: compileSaidType({ ...scope, problems: new Problems() }, spec.product.type),
-    readVariants(rows) {
-      const changed = variantsOf(rows);
-      variants = changed.variants;
-      return changed;
-    },
+    variantsOf,
   });
   return (rows) => {
     const draft: Draft = {};
-    const filled = fill(rows, draft, undefined);
-    return 'skipped' in filled ? filled : { body: { ...draft, variants } };
+    const found = fill(rows, draft, undefined);
+    return 'skipped' in found ? found : { body: { ...draft, variants: found.patches ?? [] } };
   };
 }
 
 interface FieldRules {
   readonly blankTitle: 'reject' | 'leave-out';
-  readonly typeOf: (...args: Parameters<TypeOf>) => ProductType | undefined;
-  /** Reads the variants, and gives the rows that they come from, or why the product is left out. */
-  readonly readVariants: (
-    rows: RecordRows,
-    draft: Draft,
-  ) => { readonly rows: readonly SourceRow[] } | SkippedProduct;
+  readonly typeOf: Expression<ProductType | undefined, ProductRows>;
+  readonly variantsOf: Expression<ProductVariants | SkippedProduct, RecordRows>;
 }
 
-/** Compiles what fills a draft, field by field, in the order in which they are sent. */
+/**
+ * Compiles what fills a draft, field by field, in the order in which they are sent. It gives the variants, or why the product is left
+ * out.
+ */
 function compileFields(
   scope: Scope,
   spec: ProductMappingSpec,
-  { blankTitle, typeOf, readVariants }: FieldRules,
-): (rows: RecordRows, draft: Draft, url: string | undefined) => ReturnType<FieldRules['readVariants']> {
+  rules: FieldRules,
+): (rows: RecordRows, draft: Draft, url: string | undefined) => ProductVariants | SkippedProduct {
   const { product } = spec;
-  const text = (key: 'title' | 'description' | 'file') => {
-    const blank = key === 'title' ? blankTitle : 'leave-out';
-    return given(product[key], (value) =>
-      compileField(scope, ['product', key], value, { wanted: 'text', blank }),
-    );
-  };
-  const title = text('title');
-  const description = text('description');
-  const hidden = given(product.hidden, (flag) =>
-    compileFlag(scope, ['product', 'hidden'], flag, blankTitle === 'leave-out' ? 'leave-out' : 'false'),
+  const { faults } = scope;
+  const compile = (
+    name: 'title' | 'description' | 'file' | 'images',
+    wanted: 'text' | 'text[]',
+    blank: 'reject' | 'leave-out' = 'leave-out',
+  ) => given(product[name], (value) => compileField(scope, ['product', name], value, { wanted, blank }));
+  const asField = (name: string, read: Expression<Cell, RecordRows> | undefined) =>
+    given(read, (compiled) => faults.field(name, compiled));
+  const title = asField('title', compile('title', 'text', rules.blankTitle));
+  const description = asField('description', compile('description', 'text'));
+  const isHidden = given(product.hidden, (flag) =>
+    faults.field(
+      'hidden',
+      compileFlag(
+        scope,
+        ['product', 'hidden'],
+        flag,
+        rules.blankTitle === 'leave-out' ? 'leave-out' : 'false',
+      ),
+    ),
   );
-  const images = given(product.images, (value) =>
-    compileField(scope, ['product', 'images'], value, { wanted: 'text[]', blank: 'leave-out' }),
-  );
-  const categories = given(product.categories, (written) =>
-    compileCategories(scope, ['product', 'categories'], written),
+  const images = asField('images', compile('images', 'text[]'));
+  const categoriesOf = given(product.categories, (written) =>
+    faults.field('categories', compileCategories(scope, ['product', 'categories'], written)),
   );
   const advice = unsetBases(scope, JSON.stringify(product.images ?? null));
-  const subscription = compileSubscription(scope, product.subscription);
-  const file = text('file');
-
-  const { faults } = scope;
-
+  const subscriptionOf = given(product.subscription, (written) =>
+    faults.field('subscription', compileSubscription(scope, written)),
+  );
+  const file = asField('file', given(compile('file', 'text'), addressOnly));
+  const variantsOf = faults.field('options', rules.variantsOf);
+  const typeOf = faults.field('type', rules.typeOf);
   return (rows, draft, url) => {
     const { head } = rows;
-    const unread = faults.begin();
-    const reads = (name: string): boolean => {
-      field = name;
-      return unread?.has(name) !== true;
-    };
-    let field = '';
-    for (;;) {
-      try {
-        const named = reads('title') ? title?.(rows) : undefined;
-        if (typeof named === 'string') draft.title = onOneLine(named);
-        const described = reads('description') ? description?.(rows) : undefined;
-        if (typeof described === 'string') draft.description = described;
-        if (url !== undefined) draft.url = url;
-        const isHidden = head !== undefined && reads('hidden') ? hidden?.(head, 0) : undefined;
-        if (typeof isHidden === 'boolean') draft.hidden = isHidden;
-        const pictures = reads('images') ? images?.(rows) : undefined;
-        if (isList(pictures)) {
-          const usable = addresses(pictures.map(String), scope.notes, advice);
-          // An empty list would remove the store's images only because none can be read.
-          if (usable.length > 0 || pictures.length === 0) draft.images = usable;
-        }
-        const belongsTo = reads('categories') ? categories?.(rows) : undefined;
-        if (belongsTo !== undefined) draft.categories = belongsTo;
-        const readResult = reads('options') ? readVariants(rows, draft) : { rows: [] };
-        if ('skipped' in readResult) return readResult;
-        const recurring =
-          readResult.rows.length > 0 && reads('subscription')
-            ? subscription(rows, readResult.rows)
-            : undefined;
-        if (recurring !== undefined) draft.subscription = recurring;
-        const sold = reads('file') ? file?.(rows) : undefined;
-        if (typeof sold === 'string') {
-          if (!isAddress(sold)) refuse('file-not-an-address', 'the file is not an http address');
-          draft.file = sold;
-        }
-        const type = reads('type') ? typeOf(rows, readResult.rows, draft.file !== undefined) : undefined;
-        if (type !== undefined) draft.type = type;
-        return readResult;
-      } catch (error) {
-        faults.leaveOut(unread, field, error);
-      }
+    const named = title?.(rows, 0);
+    if (typeof named === 'string') draft.title = onOneLine(named);
+    const described = description?.(rows, 0);
+    if (typeof described === 'string') draft.description = described;
+    if (url !== undefined) draft.url = url;
+    const hidden = head && isHidden?.(head, 0);
+    if (typeof hidden === 'boolean') draft.hidden = hidden;
+    const pictures = images?.(rows, 0);
+    if (isList(pictures)) {
+      const usable = addresses(pictures.map(String), scope.notes, advice);
+      // An empty list would remove the store's images only because none can be read.
+      if (usable.length > 0 || pictures.length === 0) draft.images = usable;
     }
+    const categories = categoriesOf?.(rows, 0);
+    if (categories !== undefined) draft.categories = categories;
+    const found = variantsOf(rows, 0) ?? { rows: [] };
+    if ('skipped' in found) return found;
+    const { options, variants, rows: variantRows } = found;
+    if (options !== undefined) draft.options = options;
+    if (variants !== undefined) draft.variants = variants;
+    const all: ProductRows = { record: rows, variantRows, hasFile: false };
+    const subscription = variantRows.length > 0 ? subscriptionOf?.(all, 0) : undefined;
+    if (subscription !== undefined) draft.subscription = subscription;
+    const sold = file?.(rows, 0);
+    if (typeof sold === 'string') draft.file = sold;
+    const type = typeOf(sold === undefined ? all : { ...all, hasFile: true }, 0);
+    if (type !== undefined) draft.type = type;
+    return found;
+  };
+}
+
+function addressOnly(read: Expression<Cell, RecordRows>): Expression<Cell, RecordRows> {
+  return (rows, member) => {
+    const found = read(rows, member);
+    return typeof found !== 'string' || isAddress(found)
+      ? found
+      : refuse('file-not-an-address', 'the file is not an http address');
   };
 }
 
@@ -215,26 +206,23 @@ function addresses(written: readonly string[], notes: string[], advice: string):
   return [...kept];
 }
 
-type TypeOf = (rows: RecordRows, variantRows: readonly SourceRow[], hasFile: boolean) => ProductType;
-
 /** The type from the mapping; otherwise digital with a file, service if nothing of it is shipped, else physical. */
-function compileType(scope: Scope, { product }: ProductMappingSpec): TypeOf {
+function compileType(scope: Scope, { product }: ProductMappingSpec): FieldRules['typeOf'] {
   const unshipped = given(product.unshipped, (condition) =>
     compileCondition(scope, ['product', 'unshipped'], condition),
   );
   const said = compileSaidType(scope, product.type);
-  return (rows, variantRows, hasFile) => {
-    const named = said(rows, variantRows);
+  return (rows) => {
+    const named = said(rows, 0);
     if (named !== undefined) return named;
-    if (hasFile) return 'digital';
-    return unshipped !== undefined && variantRows.every((row) => unshipped(row, 0)) ? 'service' : 'physical';
+    if (rows.hasFile) return 'digital';
+    return unshipped !== undefined && rows.variantRows.every((row) => unshipped(row, 0))
+      ? 'service'
+      : 'physical';
   };
 }
 
-function compileSaidType(
-  scope: Scope,
-  type: ProductSpec['type'],
-): (rows: RecordRows, variantRows: readonly SourceRow[]) => ProductType | undefined {
+function compileSaidType(scope: Scope, type: ProductSpec['type']): FieldRules['typeOf'] {
   if (type === undefined) return () => undefined;
   if (isByCondition(type)) {
     const tests = PRODUCT_TYPES.flatMap((name) => {
@@ -244,11 +232,11 @@ function compileSaidType(
     });
     const met = (rows: readonly SourceRow[]) =>
       tests.find(({ test }) => rows.length > 0 && rows.every((row) => test(row, 0)))?.name;
-    return ({ head }, variantRows) => met(head === undefined ? [] : [head]) ?? met(variantRows);
+    return ({ record: { head }, variantRows }) => met(head === undefined ? [] : [head]) ?? met(variantRows);
   }
   const field = compileField(scope, ['product', 'type'], type, { wanted: 'text', blank: 'leave-out' });
-  return (rows) => {
-    const found = field(rows);
+  return ({ record }) => {
+    const found = field(record, 0);
     if (found === undefined) return undefined;
     return (
       PRODUCT_TYPES.find((name) => name === found) ??
@@ -271,7 +259,7 @@ function compileCategories(
   scope: Scope,
   path: Path,
   written: NonNullable<ProductSpec['categories']>,
-): (rows: RecordRows) => readonly Category[] | undefined {
+): Expression<readonly Category[] | undefined, RecordRows> {
   const spec: CategoriesSpec = isCategories(written) ? written : { value: written };
   const valuePath = isCategories(written) ? [...path, 'value'] : path;
   const field = compileField(scope, valuePath, spec.value, { wanted: 'text[]', blank: 'leave-out' });
@@ -279,7 +267,7 @@ function compileCategories(
   const except = new Set((spec.except ?? []).map((name) => name.toLowerCase()));
   const table = given(spec.table, (name) => resolveLookup(scope, [...path, 'table'], name));
   return (rows) => {
-    const paths = field(rows);
+    const paths = field(rows, 0);
     if (!isList(paths)) return undefined;
     const byUrl = new Map<string, Category>();
     for (const item of paths) {

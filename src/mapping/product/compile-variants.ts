@@ -8,8 +8,8 @@ import { NO_PRICE, type Reason } from '../../model/reason.ts';
 import type { RecordRows, SourceRow } from '../record-rows.ts';
 import { given, type Named, type Path, resolveName, type Scope, unknownName } from '../scope.ts';
 import type { ProductMappingSpec, WholeProductSpec } from '../spec/mapping-spec.ts';
-import { cleanCell, type Read, Unreadable } from '../values/cell.ts';
-import { compileCondition, type Test } from '../values/compile-condition.ts';
+import { cleanCell, type Expression } from '../values/cell.ts';
+import { compileCondition } from '../values/compile-condition.ts';
 import { compileRowField } from '../values/field.ts';
 import { chooseVariants, combine, type OptionRules } from './choose-variants.ts';
 import { compileWeight, type WeightUnit } from './compile-weight.ts';
@@ -20,19 +20,17 @@ import {
   type OptionReader,
   type OptionTable,
 } from './option-table.ts';
-import { type Clock, compilePricing, type Pricing } from './pricing.ts';
+import { type Clock, compilePricing, type Prices, type Pricing } from './pricing.ts';
 import { compileSpread, type SpreadColumns } from './spread-columns.ts';
 
-/** The options and variants of a product. */
-interface ProductVariants {
-  readonly options: readonly ProductOption[];
-  readonly variants: readonly Variant[];
+/** The options and variants of a product; of an update, only what changes in its variants. */
+export interface ProductVariants {
+  readonly options?: readonly ProductOption[];
+  readonly variants?: readonly Variant[];
+  readonly patches?: readonly VariantPatch[];
   /** Their rows, for values that the product as a whole takes from them. */
   readonly rows: readonly SourceRow[];
 }
-
-/** Reads the options and variants of a product, or the reason for leaving it out. Throws Unreadable. */
-type VariantsReader = (rows: RecordRows) => ProductVariants | SkippedProduct;
 
 /** The reason for leaving out a product without any price. */
 export interface SkippedProduct {
@@ -47,10 +45,12 @@ const NOT_FOR_SALE: Reason = {
 
 interface VariantFields {
   /** Undefined where the mapping is for updates, and changes no price. */
-  readonly pricing: Pricing | undefined;
-  readonly quantity: Read | undefined;
-  readonly sku: Read | undefined;
-  readonly weight: Read | undefined;
+  readonly prices: Expression<Prices | undefined> | undefined;
+  /** Whether a row has no price of any kind. */
+  readonly isUnpriced: Pricing['isBlank'] | undefined;
+  readonly quantity: Expression | undefined;
+  readonly sku: Expression | undefined;
+  readonly weight: Expression | undefined;
   readonly notes: string[];
   readonly faults: Scope['faults'];
   readonly trace: Scope['trace'];
@@ -61,7 +61,7 @@ export function compileVariants(
   scope: Scope,
   spec: WholeProductSpec,
   context: VariantContext,
-): VariantsReader {
+): Expression<ProductVariants | SkippedProduct, RecordRows> {
   const { options } = spec;
   const spread = compileSpreadColumns(scope, spec);
   const fields = compileVariantFields(spread?.scope ?? scope, spec, context);
@@ -91,25 +91,25 @@ export function compileVariantPatches(
   scope: Scope,
   spec: ProductMappingSpec,
   context: VariantContext,
-): (rows: RecordRows) => { readonly variants: readonly VariantPatch[]; readonly rows: readonly SourceRow[] } {
+): Expression<ProductVariants, RecordRows> {
   const spread = compileSpreadColumns(scope, spec);
   const fields = compileVariantFields(spread?.scope ?? scope, spec, context);
-  const { pricing, quantity, sku, weight } = fields;
-  const isAbout = [pricing, quantity, sku, weight, spec.options].some((field) => field !== undefined);
+  const { prices, quantity, sku, weight } = fields;
+  const isAbout = [prices, quantity, sku, weight, spec.options].some((field) => field !== undefined);
   const rowsOf = compilePricedRows(scope, spec, spread);
   const reader = spec.options === undefined ? undefined : compileOptions(scope, spec, spread);
   const { none } = optionRules(scope, spec);
   return (rows) => {
     const { priced } = rowsOf(rows, false);
-    if (!isAbout) return { variants: [], rows: priced };
+    if (!isAbout) return { rows: priced };
     const table = reader?.(rows, priced);
-    const variants = priced.map((row, index): VariantPatch => {
+    const patches = priced.map((row, index): VariantPatch => {
       const parts = readParts(fields, row, 'leave-out');
       const variant = table === undefined ? parts : { options: chosen(table, index, none), ...parts };
       fields.trace?.made(variant, row);
       return variant;
     });
-    return { variants, rows: priced };
+    return { patches, rows: priced };
   };
 }
 
@@ -141,24 +141,27 @@ function compileVariantFields(
   { variants }: ProductMappingSpec,
   context: VariantContext,
 ): VariantFields {
+  const { faults } = scope;
   const path = ['variants'];
   const leaveOut = { blank: 'leave-out' } as const;
   const row = (key: 'sku' | 'quantity', wanted: 'text' | 'number') => {
     return given(variants[key], (value) =>
-      compileRowField(scope, [...path, key], value, { ...leaveOut, wanted }),
+      faults.field(`variants.${key}`, compileRowField(scope, [...path, key], value, { ...leaveOut, wanted })),
     );
   };
+  const pricing = given(variants.pricing, (spec) =>
+    compilePricing(scope, [...path, 'pricing'], spec, context.clock),
+  );
   return {
-    pricing: given(variants.pricing, (spec) =>
-      compilePricing(scope, [...path, 'pricing'], spec, context.clock),
-    ),
+    prices: given(pricing, ({ read }) => faults.field('variants.price', read)),
+    isUnpriced: pricing?.isBlank,
     notes: scope.notes,
-    faults: scope.faults,
+    faults,
     trace: scope.trace,
     quantity: row('quantity', 'number'),
     sku: row('sku', 'text'),
     weight: given(variants.weight, (spec) =>
-      compileWeight(scope, [...path, 'weight'], spec, context.weightUnit),
+      faults.field('variants.weight', compileWeight(scope, [...path, 'weight'], spec, context.weightUnit)),
     ),
   };
 }
@@ -231,7 +234,7 @@ function readVariants(
   },
 ): ProductVariants | SkippedProduct {
   const { fields, reader, rules, combines, sharing } = compiled;
-  if (variantRows.length > 0 && variantRows.every((row) => fields.pricing?.isBlank(row) === true)) {
+  if (variantRows.length > 0 && variantRows.every((row) => fields.isUnpriced?.(row) === true)) {
     const line = rows.head?.line ?? variantRows[0]?.line;
     return { skipped: line === undefined ? NOT_FOR_SALE : { ...NOT_FOR_SALE, line } };
   }
@@ -301,37 +304,22 @@ function hasPrices(part: Partial<VariantParts>): part is VariantParts {
 }
 
 function readParts(
-  { pricing, quantity, sku, weight, notes, faults }: VariantFields,
+  { prices, isUnpriced, quantity, sku, weight, notes }: VariantFields,
   row: SourceRow,
   blankPrice: 'reject' | 'leave-out' = 'reject',
 ): Partial<VariantParts> {
-  const unread = faults.begin();
-  let field = '';
-  const reads = (name: string): boolean => {
-    field = name;
-    return unread?.has(name) !== true;
-  };
-  for (;;) {
-    try {
-      const isLeftOut =
-        !reads('variants.price') ||
-        pricing === undefined ||
-        (blankPrice === 'leave-out' && pricing.isBlank(row));
-      const part: { -readonly [K in keyof VariantParts]?: VariantParts[K] } = isLeftOut
-        ? {}
-        : { ...pricing.read(row) };
-      if (part.price === 0) notes.push('variants.price: 0, sent as a price');
-      const stock = reads('variants.quantity') ? quantity?.(row, 0) : undefined;
-      if (typeof stock === 'number') part.quantity = stock;
-      const code = reads('variants.sku') ? sku?.(row, 0) : undefined;
-      if (typeof code === 'string') part.sku = code;
-      const weighs = reads('variants.weight') ? weight?.(row, 0) : undefined;
-      if (typeof weighs === 'number') part.weight = weighs;
-      return part;
-    } catch (error) {
-      faults.leaveOut(unread, field, error instanceof Unreadable ? error.in(field).at(row.line) : error);
-    }
-  }
+  const isLeftOut = blankPrice === 'leave-out' && isUnpriced?.(row) === true;
+  const part: { -readonly [K in keyof VariantParts]?: VariantParts[K] } = isLeftOut
+    ? {}
+    : { ...prices?.(row, 0) };
+  if (part.price === 0) notes.push('variants.price: 0, sent as a price');
+  const stock = quantity?.(row, 0);
+  if (typeof stock === 'number') part.quantity = stock;
+  const code = sku?.(row, 0);
+  if (typeof code === 'string') part.sku = code;
+  const weighs = weight?.(row, 0);
+  if (typeof weighs === 'number') part.weight = weighs;
+  return part;
 }
 
 function compileVariantRows(
@@ -347,7 +335,7 @@ function compileVariantRows(
     }
     return (record) => kept(record.children);
   }
-  const test: Test = compileCondition(scope, ['variants', 'rows'], rows);
+  const test: Expression<boolean> = compileCondition(scope, ['variants', 'rows'], rows);
   return (record) => kept(record.rows.filter((row) => test(row, 0)));
 }
 

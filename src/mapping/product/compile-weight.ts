@@ -2,7 +2,7 @@ import { Decimal } from '../../model/decimal.ts';
 import type { Path, Scope } from '../scope.ts';
 import type { VariantsSpec } from '../spec/product-spec.ts';
 import { PLAIN_NUMBER, readNumber } from '../transforms/read-number.ts';
-import { type Expression, type Read, refuse } from '../values/cell.ts';
+import { type Expression, refuse, type TypedExpression } from '../values/cell.ts';
 import { coerce } from '../values/compile-steps.ts';
 import { compileAs, compileValue } from '../values/compile-value.ts';
 
@@ -47,7 +47,7 @@ export function compileWeight(
   path: Path,
   spec: NonNullable<VariantsSpec['weight']>,
   storeUnit: WeightUnit,
-): Read {
+): Expression {
   const scope = { ...outer, field: 'variants.weight' };
   if (spec.unit === 'cell') return weightInCell(scope, path, spec.value, storeUnit);
   const { read } = compileAs(scope, [...path, 'value'], spec.value, 'number');
@@ -62,7 +62,7 @@ export function compileWeight(
   };
 }
 
-function compileUnit(scope: Scope, path: Path, written: string, storeUnit: WeightUnit): Read {
+function compileUnit(scope: Scope, path: Path, written: string, storeUnit: WeightUnit): Expression {
   if (written === 'store') return () => storeUnit;
   if (UNIT_GRAMS.has(written.toLowerCase())) return () => written;
   return compileAs(scope, path, written, 'text').read;
@@ -73,13 +73,13 @@ function weightInCell(
   path: Path,
   value: NonNullable<VariantsSpec['weight']>['value'],
   storeUnit: WeightUnit,
-): Read {
+): Expression {
   const valuePath = [...path, 'value'];
   const written = compileValue(scope, valuePath, value);
   if (written.kind !== 'text') {
     scope.problems.add(valuePath, 'with unit: cell, expected the text with number and unit');
   }
-  const weight: Expression = {
+  const weight: TypedExpression = {
     ...written,
     kind: 'number',
     certain: false,

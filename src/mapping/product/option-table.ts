@@ -2,7 +2,7 @@ import type { Family } from '../columns/columns.ts';
 import type { RecordRows, SourceRow } from '../record-rows.ts';
 import { given, type Path, resolveName, type Scope, unknownName } from '../scope.ts';
 import type { OptionsSpec } from '../spec/product-spec.ts';
-import { type Cell, cleanCell, isList, isPresent, type Read, refuse } from '../values/cell.ts';
+import { type Cell, cleanCell, type Expression, isList, isPresent, refuse } from '../values/cell.ts';
 import { compileAs } from '../values/compile-value.ts';
 
 /** The choices of the variant rows, before the options of the product are known. */
@@ -152,7 +152,11 @@ function tableOf(
 }
 
 /** The head row has the names; other rows that repeat them must agree. */
-function positionReader(family: Family, values: Read | undefined, listed: Read | undefined): OptionReader {
+function positionReader(
+  family: Family,
+  values: Expression | undefined,
+  listed: Expression | undefined,
+): OptionReader {
   return ({ head }, variants) => {
     const numbers: number[] = [];
     const names: string[] = [];
@@ -200,7 +204,7 @@ function refuseAt(row: SourceRow | undefined, slot: number, code: string, messag
   return refuse(code, message, row?.line, row?.table.headers[slot]);
 }
 
-function isChosen(values: Read | undefined, variants: readonly SourceRow[], number: number): boolean {
+function isChosen(values: Expression | undefined, variants: readonly SourceRow[], number: number): boolean {
   return values !== undefined && variants.some((row) => isPresent(values, row, number));
 }
 
@@ -227,7 +231,11 @@ function firstName(
  * Every row names its own options, in any column number; the head row determines their order. If the head row names
  * options, a variant may have no others, because no buyer could choose them.
  */
-function nameReader(family: Family, values: Read | undefined, listed: Read | undefined): OptionReader {
+function nameReader(
+  family: Family,
+  values: Expression | undefined,
+  listed: Expression | undefined,
+): OptionReader {
   return ({ head }, variants) => {
     const lists = new Map<string, readonly string[]>();
     if (head !== undefined) {

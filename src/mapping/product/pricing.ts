@@ -5,13 +5,13 @@ import type { SourceRow } from '../record-rows.ts';
 import { given, type Path, type Scope, slotOf } from '../scope.ts';
 import type { PricingSpec } from '../spec/product-spec.ts';
 import { convertedFrom } from '../transforms/convert.ts';
-import { type Cell, isList, isPresent, Moment, type Read, refuse, Unreadable } from '../values/cell.ts';
+import { type Cell, type Expression, isList, isPresent, Moment, refuse } from '../values/cell.ts';
 import { compileCondition } from '../values/compile-condition.ts';
-import { applySteps, compileSteps, compileTemplate } from '../values/compile-steps.ts';
+import { applySteps, coerce, compileSteps, compileTemplate } from '../values/compile-steps.ts';
 import { compileAs } from '../values/compile-value.ts';
 
 /** The four price fields of a variant, which depend on each other. `salePrice` is absent without a sale. */
-interface Prices {
+export interface Prices {
   readonly price: number;
   readonly onSale: boolean;
   readonly regularPrice: number;
@@ -27,7 +27,7 @@ const DAY_MS = 86_400_000;
 export function compilePricing(outer: Scope, path: Path, spec: PricingSpec, clock: Clock) {
   const convertsFrom = (spec.rule ?? []).flatMap((step) => convertedFrom(step) ?? [])[0];
   const scope = { ...outer, field: 'variants.price', convertsFrom };
-  const money = (key: 'was' | 'sale' | 'plus' | 'percent' | 'amount'): Read | undefined => {
+  const money = (key: 'was' | 'sale' | 'plus' | 'percent' | 'amount'): Expression | undefined => {
     return given(spec[key], (value) => compileAs(scope, [...path, key], value, 'number').read);
   };
   const base = given(spec.price ?? spec.regular, (value) =>
@@ -42,7 +42,7 @@ export function compilePricing(outer: Scope, path: Path, spec: PricingSpec, cloc
   const ruled = compileRule({ ...scope, convertsFrom: undefined }, path, spec.rule);
   const checkCurrency = compileCurrency(scope, path, spec);
   const pricesOf = (row: SourceRow): Prices => {
-    checkCurrency(row);
+    checkCurrency(row, 0);
     const written = base?.read(row, 0);
     const basePrice = written === undefined ? missingPrice(scope, spec, row) : amountOf(written, 'price');
     const surcharge = plus === undefined ? 0 : numberOf(plus(row, 0));
@@ -50,7 +50,7 @@ export function compilePricing(outer: Scope, path: Path, spec: PricingSpec, cloc
     if (price < 0) refuse('price-negative', 'the price with its surcharge is below 0');
     const before = was?.(row, 0);
     if (before !== undefined) return compareAt(price, amountOf(before, 'compare-at price'));
-    const reduced = onSale?.(row);
+    const reduced = onSale?.(row, 0);
     if (reduced !== undefined) return duringSale(price, reduced);
     return discounted(price, numberOf(percent?.(row, 0)), numberOf(amount?.(row, 0)));
   };
@@ -69,24 +69,25 @@ export function compilePricing(outer: Scope, path: Path, spec: PricingSpec, cloc
 }
 
 /** Checks the currency that a column or a header says. */
-function compileCurrency(scope: Scope, path: Path, { currency }: PricingSpec): (row: SourceRow) => void {
+function compileCurrency(scope: Scope, path: Path, { currency }: PricingSpec): Expression {
   const { currencies, convertsFrom } = scope;
-  if (currency === undefined) return () => currencies.price();
-  const { read, sources } = compileAs(scope, [...path, 'currency'], currency, 'text');
-  const [name = ''] = sources;
-  const slot = scope.columns.declared.get(name)?.slot ?? -1;
-  const from = given(convertsFrom, (written) => compileTemplate(scope, [...path, 'rule'], written, false));
-  return (row) => {
+  if (currency === undefined) {
+    return () => {
+      currencies.price();
+      return undefined;
+    };
+  }
+  const written = compileAs(scope, [...path, 'currency'], currency, 'text');
+  const from = given(convertsFrom, (one) => compileTemplate(scope, [...path, 'rule'], one, false));
+  const checked = (row: SourceRow) => {
     currencies.price();
-    const word = read(row, 0);
-    if (typeof word !== 'string') return;
-    try {
-      if (from === undefined) currencies.check(word);
-      else checkConverted(word, from(row, 0, '') ?? '');
-    } catch (error) {
-      throw error instanceof Unreadable ? error.at(row.line, row.table.headers[slot]) : error;
-    }
+    const word = written.read(row, 0);
+    if (typeof word !== 'string') return undefined;
+    if (from === undefined) currencies.check(word);
+    else checkConverted(word, from(row, 0) ?? '');
+    return word;
   };
+  return coerce(scope, path, { ...written, certain: false, read: checked }, 'text').read;
 }
 
 function compareAt(price: number, was: number): Prices {
@@ -152,18 +153,16 @@ function compileRule(
     onSale ? compareAt(through(price, row), through(regularPrice, row)) : regular(through(price, row));
 }
 
-type Sale = (row: SourceRow) => number | undefined;
-
 function compileSale(
   scope: Scope,
   path: Path,
   spec: PricingSpec,
-  sale: Read | undefined,
+  sale: Expression | undefined,
   clock: Clock,
-): Sale | undefined {
+): Expression<number | undefined> | undefined {
   if (sale === undefined) return undefined;
   const when = given(spec.when, (condition) => compileCondition(scope, [...path, 'when'], condition));
-  const moment = (key: 'from' | 'to'): Read | undefined => {
+  const moment = (key: 'from' | 'to'): Expression | undefined => {
     return given(spec[key], (value) => compileAs(scope, [...path, key], value, 'date').read);
   };
   const from = moment('from');

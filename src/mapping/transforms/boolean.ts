@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { optional } from '../../model/json-object.ts';
 import { booleanWord, FALSE_WORDS, TRUE_WORDS } from '../../model/row.ts';
 import { refuse } from '../values/cell.ts';
-import { defineTransform, readingStep, type Step } from './define-transform.ts';
+import { defineTransform, type Step, textStep } from './define-transform.ts';
 
 /**
  * The words for yes, in any case: those of programs, those that a spreadsheet writes for TRUE in its own language,
@@ -35,13 +35,13 @@ export function booleanStep(
   no: ReadonlySet<string> = NO_WORDS,
 ): Step {
   const expected = [...[...yes].slice(0, 4), ...[...no].slice(0, 4)].join(', ');
-  return readingStep('boolean', (text) => {
+  return textStep((text) => {
     const word = booleanWord(text);
     if (yes.has(word)) return true;
     return no.has(word)
       ? false
       : refuse('not-a-boolean', `${quote(text)} is neither yes nor no; expected one of ${expected}`);
-  });
+  }, 'boolean');
 }
 
 const words = z.array(z.union([z.string(), z.number(), z.boolean()])).min(1);

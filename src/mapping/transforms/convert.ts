@@ -76,8 +76,8 @@ function convertStep(
   const [sourceOf, targetOf] = [template(['convert', 'from'], from), template(['convert', 'to'], to)];
   return calculatingStep(
     (value, row, n) => {
-      const source = sourceOf(row, n, '')?.trim();
-      const target = targetOf(row, n, '')?.trim();
+      const source = sourceOf(row, n)?.trim();
+      const target = targetOf(row, n)?.trim();
       if (!source || !target) {
         return refuse(
           'currency-missing',
@@ -89,7 +89,7 @@ function convertStep(
       if ('missing' in rate) return refuse('rate-missing', rate.missing, row.line);
       return rate.isInverse ? value.dividedBy(rate.rate) : value.times(rate.rate);
     },
-    (value, row, n) => value.rounded(currencyDigits(targetOf(row, n, '') ?? '')),
+    (value, row, n) => value.rounded(currencyDigits(targetOf(row, n) ?? '')),
   );
 }
 

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { isTimezone } from '../../model/clock.ts';
 import { optional } from '../../model/json-object.ts';
 import { Moment, refuse } from '../values/cell.ts';
-import { defineTransform, readingStep, type Step, type TransformContext } from './define-transform.ts';
+import { defineTransform, type Step, type TransformContext, textStep } from './define-transform.ts';
 
 const FIELDS = ['year', 'month', 'day', 'hour', 'minute', 'second'] as const;
 
@@ -133,14 +133,14 @@ function dateStep(
   timezone: string,
   quote: (text: string) => string,
 ): Step {
-  return readingStep('date', (text) => {
+  return textStep((text) => {
     for (const reader of readers) {
       const parts = reader(text);
       const moment = parts === undefined ? undefined : momentOf(parts, timezone);
       if (moment !== undefined) return moment;
     }
     return refuse('not-a-date', `${quote(text)} is not a date; expected ${expected}`);
-  });
+  }, 'date');
 }
 
 /** A step that reads dates in ISO form, in UTC if they name no zone. */

@@ -13,7 +13,7 @@ export const defaultValue = defineTransform({
       return {
         takes: 'any',
         gives: (taken) => taken,
-        run: (present) => present,
+        run: (_row, _n, value) => value,
         blank: () => (value === '' ? undefined : value),
       };
     },

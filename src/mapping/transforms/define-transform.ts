@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { Decimal } from '../../model/decimal.ts';
 import type { LookupTable } from '../lookup-table.ts';
 import type { SourceRow } from '../record-rows.ts';
-import { type Cell, type ItemKind, type Kind, type Present, refuse } from '../values/cell.ts';
+import { type Cell, type Expression, type ItemKind, type Kind, refuse } from '../values/cell.ts';
 
 /** One executable step of a pipeline, with its types. Steps on single items are applied to each item of a list. */
 export interface Step {
@@ -10,8 +10,8 @@ export interface Step {
   readonly takes: ItemKind | 'text[]' | 'any';
   /** The output type, by input type. */
   readonly gives: (taken: Kind) => Kind;
-  /** Never called with a blank. */
-  readonly run: (value: Present, row: SourceRow, n: number) => Cell;
+  /** Never called with a blank value. */
+  readonly run: Expression;
   /** The result for a blank; default: it stays blank. */
   readonly blank?: () => Cell;
   /** Of a step that calculates: the same on exact decimals, so that steps in a row are not rounded between them. */
@@ -25,24 +25,12 @@ interface Calculation {
   readonly settle: (value: Decimal, row: SourceRow, n: number) => Decimal;
 }
 
-/** A number that a step calculates with; undefined where the cell that has it is blank. */
-export type Operand = (row: SourceRow, n: number) => Decimal | undefined;
-
-/** A step from a text to a text. */
-export function textStep(run: (text: string, row: SourceRow, n: number) => Cell): Step {
-  return {
-    takes: 'text',
-    gives: () => 'text',
-    run: (value, row, n) => (typeof value === 'string' ? run(value, row, n) : value),
-  };
-}
-
-/** A step from a text to another kind of item. */
-export function readingStep(gives: ItemKind, run: (text: string) => Cell): Step {
+/** A step that reads texts, by default to other texts. */
+export function textStep(run: (text: string, row: SourceRow, n: number) => Cell, gives: Kind = 'text'): Step {
   return {
     takes: 'text',
     gives: () => gives,
-    run: (value) => (typeof value === 'string' ? run(value) : value),
+    run: (row, n, value) => (typeof value === 'string' ? run(value, row, n) : value),
   };
 }
 
@@ -64,12 +52,9 @@ export interface TransformContext {
   /** An argument: the text itself, or the value of the param that it names in braces. */
   readonly argument: (path: PathWithin, text: string) => string;
   /** A number to calculate with: as written, or from the param or column named in braces. */
-  readonly operand: (path: PathWithin, written: number | string) => Operand;
+  readonly operand: (path: PathWithin, written: number | string) => Expression<Decimal | undefined>;
   /** Compiles a text with `{value}`, columns and params. */
-  readonly template: (
-    path: PathWithin,
-    text: string,
-  ) => (row: SourceRow, n: number, value: string) => string | undefined;
+  readonly template: (path: PathWithin, text: string) => Expression<string | undefined>;
   /** A lookup table of the mapping; undefined in a check, which reads no tables. */
   readonly lookupTable: (path: PathWithin, name: string) => LookupTable | undefined;
   /** Counts a note, under the name of the field, with the current record. */
@@ -92,7 +77,7 @@ export function calculatingStep(
   return {
     takes: 'number',
     gives: () => 'number',
-    run: (value, row, n) => {
+    run: (row, n, value) => {
       if (typeof value !== 'number') return value;
       const result = run(Decimal.of(value), row, n);
       return result === undefined ? undefined : bounded(settle(result, row, n).toNumber(), row);
@@ -114,7 +99,7 @@ function bounded(result: number, { line }: SourceRow): number {
 
 /** A step that keeps numbers on one side of a bound, and notes where it had to. */
 export function boundStep(
-  bound: Operand,
+  bound: Expression<Decimal | undefined>,
   holds: (value: Decimal, bound: Decimal) => boolean,
   note: () => void,
 ): Step {

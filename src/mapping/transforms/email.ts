@@ -1,5 +1,5 @@
 import { refuse } from '../values/cell.ts';
-import { defineTransform, readingStep } from './define-transform.ts';
+import { defineTransform, textStep } from './define-transform.ts';
 
 const ADDRESS = /^[^\s@<>()[\],;:"]+@[^\s@<>()[\],;:"]+$/;
 /** `Ann Lee <ann@mail.example>`, as copied from address books. */
@@ -15,7 +15,7 @@ export const email = defineTransform({
     description:
       'Reads an e-mail address, in lower case, also out of `Ann <ann@mail.example>` and `mailto:`; anything else rejects the record.',
     compile: ({ quote }) =>
-      readingStep('text', (text) => {
+      textStep((text) => {
         const bare = (NAMED.exec(text)?.[1] ?? text)
           .trim()
           .replace(/^mailto:/i, '')

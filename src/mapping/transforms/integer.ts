@@ -38,7 +38,7 @@ function integerStep(fallback: 'blank' | 'reject', quote: (text: string) => stri
   return {
     takes: 'any',
     gives: (taken) => (taken.endsWith('[]') ? 'number[]' : 'number'),
-    run: (value) => {
+    run: (_row, _n, value) => {
       const read = typeof value === 'string' ? readNumber(value, format, quote) : value;
       if (typeof read !== 'number' || Number.isSafeInteger(read)) return read;
       return fallback === 'blank'

@@ -10,7 +10,7 @@ export const join = defineTransform({
     compile: ({ join: separator }) => ({
       takes: 'text[]',
       gives: () => 'text',
-      run: (value) => (isList(value) ? value.map(String).join(separator) : value),
+      run: (_row, _n, value) => (isList(value) ? value.map(String).join(separator) : value),
     }),
   },
   examples: [{ cell: 'red;blue', steps: '{ split: ";" }, { join: " / " }', gives: 'red / blue' }],

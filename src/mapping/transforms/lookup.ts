@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { lookupKey } from '../lookup-table.ts';
 import { type Cell, type ItemKind, refuse } from '../values/cell.ts';
-import { defineTransform, FALLBACK, readingStep } from './define-transform.ts';
+import { defineTransform, FALLBACK, textStep } from './define-transform.ts';
 
 /** The result for an unknown word, for `lookup` and `table`. */
 export const fallbackSchema = z
@@ -34,10 +34,10 @@ export const lookup = defineTransform({
         complain([FALLBACK], `keep leaves a text, but the lookup gives a ${kind}`);
       }
       const found = new Map(Object.entries(words).map(([word, becomes]) => [lookupKey(word), becomes]));
-      return readingStep(kind, (text) => {
+      return textStep((text) => {
         const becomes = found.get(lookupKey(text));
         return becomes === undefined ? unknownWord(text, rule, quote) : (becomes ?? undefined);
-      });
+      }, kind);
     },
   },
   examples: [

@@ -6,6 +6,7 @@ import {
   FALLBACK,
   type Step,
   type TransformContext,
+  textStep,
 } from './define-transform.ts';
 import { type FormatParams, type NumberFormat, PLAIN_NUMBER, readNumber } from './read-number.ts';
 
@@ -15,14 +16,11 @@ export function numberStep(
   quote: (text: string) => string,
   checkCurrency?: CurrencyCheck,
 ): Step {
-  return {
-    takes: 'text',
-    gives: () => 'number',
-    run: (value, row, n) =>
-      typeof value === 'string'
-        ? readNumber(value, format, quote, checkCurrency && ((word) => checkCurrency(word, row, n)))
-        : value,
-  };
+  return textStep(
+    (text, row, n) =>
+      readNumber(text, format, quote, checkCurrency && ((word) => checkCurrency(word, row, n))),
+    'number',
+  );
 }
 
 /** How numbers are written, as a mapping says it. */

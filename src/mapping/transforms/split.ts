@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { optional } from '../../model/json-object.ts';
-import { defineTransform } from './define-transform.ts';
+import { defineTransform, textStep } from './define-transform.ts';
 
 /** The characters that make separators ordinary text. */
 interface SplitOptions {
@@ -71,15 +71,10 @@ export const split = defineTransform({
       const separators = (typeof written === 'string' ? [written] : written).map((separator) =>
         argument(['split'], separator),
       );
-      return {
-        takes: 'text',
-        gives: () => 'text[]',
-        run: (value) => {
-          if (typeof value !== 'string') return value;
-          const parts = splitText(value, separators, { escapedBy, quotedBy });
-          return parts.length === 0 ? undefined : parts;
-        },
-      };
+      return textStep((text) => {
+        const parts = splitText(text, separators, { escapedBy, quotedBy });
+        return parts.length === 0 ? undefined : parts;
+      }, 'text[]');
     },
   },
   examples: [

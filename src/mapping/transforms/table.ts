@@ -3,7 +3,7 @@ import { optional } from '../../model/json-object.ts';
 import { didYouMean } from '../../text/nearest.ts';
 import { lookupKey } from '../lookup-table.ts';
 import { refuse } from '../values/cell.ts';
-import { defineTransform, FALLBACK, readingStep } from './define-transform.ts';
+import { defineTransform, FALLBACK, textStep } from './define-transform.ts';
 import { fallbackSchema, unknownWord } from './lookup.ts';
 
 /**
@@ -23,14 +23,14 @@ export const table = defineTransform({
     },
     compile: ({ table: name, column, [FALLBACK]: rule }, { complain, lookupTable, quote }) => {
       const found = lookupTable(['table'], name);
-      if (found === undefined) return readingStep('text', (text) => text);
+      if (found === undefined) return textStep((text) => text);
       const { ambiguous, columns, rows, unknown } = found;
       if (column !== undefined && !columns.includes(column)) {
         complain(['column'], `the table ${name} has no column ${column}${didYouMean(column, columns)}`);
       }
       const taken = column ?? columns[1] ?? columns[0] ?? '';
       const missing = rule ?? (unknown === undefined ? 'blank' : 'reject');
-      return readingStep('text', (text) => {
+      return textStep((text) => {
         const key = lookupKey(text);
         if (ambiguous?.keys.has(key) === true) return refuse(ambiguous.code, ambiguous.message);
         const cell = rows.get(key)?.get(taken);

@@ -9,7 +9,7 @@ export const unique = defineTransform({
     compile: () => ({
       takes: 'text[]',
       gives: (taken) => taken,
-      run: (value) => (isList(value) ? [...new Set(value)] : value),
+      run: (_row, _n, value) => (isList(value) ? [...new Set(value)] : value),
     }),
   },
   examples: [{ cell: 'red;red;blue', steps: '{ split: ";" }, unique', gives: ['red', 'blue'] }],

@@ -13,9 +13,9 @@ export class Moment {
 }
 
 /**
- * Thrown if a cell cannot be read, or the cells of a record make no record: it rejects the record. `mapRecord`
- * catches it, once per record; before that the field and the place are added. Not an Error: a source may have a
- * million such rows, and the stack would not help a person with a wrong cell.
+ * Thrown if a cell cannot be read, or the cells of a record make no record: it rejects the record. `coerce` adds the line and the
+ * column of the cell, `Faults` the field. Not an Error: a source may have a million such rows, and the stack would not help a person
+ * with a wrong cell.
  */
 export class Unreadable {
   readonly code: string;
@@ -33,7 +33,7 @@ export class Unreadable {
   }
 
   /** Adds the place, unless one is known. */
-  at(line: number, column?: string): this {
+  at(line: number | undefined, column?: string): this {
     this.#column = this.#line === undefined ? column : this.#column;
     this.#line ??= line;
     return this;
@@ -63,26 +63,31 @@ export function refuse(code: string, message: string, line?: number, column?: st
   throw new Unreadable(code, message, line, column);
 }
 
-/** The same, but blank if a cell cannot be read, for places where that decides nothing. */
-export function blankIfUnreadable(read: Read): Read {
+/** What the expression gives, or why a cell cannot be read: the only place that catches Unreadable. */
+export function attempt<Result, Of>(
+  read: Expression<Result, Of>,
+  of: Of,
+  member: number,
+): Result | Unreadable {
+  try {
+    return read(of, member);
+  } catch (error) {
+    if (error instanceof Unreadable) return error;
+    throw error;
+  }
+}
+
+/** The same expression, but blank if a cell cannot be read, for places where that decides nothing. */
+export function blankIfUnreadable(read: Expression): Expression {
   return (row, n) => {
-    try {
-      return read(row, n);
-    } catch (error) {
-      if (error instanceof Unreadable) return undefined;
-      throw error;
-    }
+    const found = attempt(read, row, n);
+    return found instanceof Unreadable ? undefined : found;
   };
 }
 
 /** Whether there is a value, readable or not. */
-export function isPresent(read: Read, row: SourceRow, n: number): boolean {
-  try {
-    return read(row, n) !== undefined;
-  } catch (error) {
-    if (error instanceof Unreadable) return true;
-    throw error;
-  }
+export function isPresent(read: Expression, row: SourceRow, n: number): boolean {
+  return attempt(read, row, n) !== undefined;
 }
 
 /** One value. */
@@ -154,12 +159,15 @@ export function cleanContactCell(cell: string | undefined): string | undefined {
   return NOT_GIVEN.has(word) ? undefined : text;
 }
 
-/** Reads a value from a row; `n` is the member of a family during a pass over it, otherwise 0. Throws Unreadable. */
-export type Read = (row: SourceRow, n: number) => Cell;
+/**
+ * A compiled part of a mapping: what it gives for a row, or for all rows of a record. `member`: the column of a family during a pass over
+ * it, else 0. `value`: within a pipeline, what the steps before it gave. Throws Unreadable.
+ */
+export type Expression<Result = Cell, Of = SourceRow> = (of: Of, member: number, value?: Present) => Result;
 
-/** A compiled value. */
-export interface Expression {
-  readonly read: Read;
+/** An expression for the value of a field, with what is known of it before any row is read. */
+export interface TypedExpression {
+  readonly read: Expression;
   readonly kind: Kind;
   /** The columns of its value, by name. */
   readonly sources: ReadonlySet<string>;

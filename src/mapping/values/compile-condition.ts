@@ -1,73 +1,69 @@
 import { booleanWord } from '../../model/row.ts';
-import type { SourceRow } from '../record-rows.ts';
 import { type Named, type Path, resolveName, type Scope, unknownName } from '../scope.ts';
 import type { CellTest, Condition, Matcher, Word } from '../spec/value.ts';
 import { spellingsOf } from '../transforms/boolean.ts';
 import { compilePattern, rememberingLast } from '../transforms/compile-pattern.ts';
-import { cleanCell } from './cell.ts';
-
-/** A condition for rows; `n` is the member of a family during a pass over it. */
-export type Test = (row: SourceRow, n: number) => boolean;
+import { cleanCell, type Expression } from './cell.ts';
 
 /** A test of one cell: undefined is a column that the file lacks. */
 type CellCheck = (cell: string | undefined) => boolean;
 
 /** Compiles a condition. Columns that the file lacks meet only `missing`. */
-export function compileCondition(scope: Scope, path: Path, condition: Condition): Test {
+export function compileCondition(scope: Scope, path: Path, condition: Condition): Expression<boolean> {
   const test = compileTest(scope, path, condition);
   const { trace } = scope;
   return trace === undefined ? test : (row, n) => trace.evaluate(path, row, () => test(row, n), true);
 }
 
-function compileTest(scope: Scope, path: Path, condition: Condition): Test {
-  if ('any' in condition && Array.isArray(condition.any)) {
-    const tests = compileAll(scope, [...path, 'any'], condition.any);
-    return (row, n) => tests.some((test) => test(row, n));
-  }
-  if ('all' in condition && Array.isArray(condition.all)) {
-    const tests = compileAll(scope, [...path, 'all'], condition.all);
-    return (row, n) => tests.every((test) => test(row, n));
-  }
-  if ('not' in condition && isCondition(condition.not)) {
-    const test = compileCondition(scope, [...path, 'not'], condition.not);
-    return (row, n) => !test(row, n);
-  }
-  const tests = Object.entries(condition).map(([name, matcher]: [string, Matcher]) =>
-    compileColumnTest(scope, [...path, name], name, matcher),
-  );
+function compileTest(scope: Scope, path: Path, condition: Condition): Expression<boolean> {
+  const group = groupOf(condition);
+  const tests =
+    group === undefined
+      ? Object.entries(condition).map(([name, matcher]: [string, Matcher]) =>
+          compileColumnTest(scope, [...path, name], name, matcher),
+        )
+      : group.parts.map((part, index) =>
+          compileCondition(scope, [...path, group.key, ...(group.key === 'not' ? [] : [index])], part),
+        );
   const [only, second] = tests;
-  return only !== undefined && second === undefined ? only : (row, n) => tests.every((test) => test(row, n));
+  if (group?.key === 'not') return (row, n) => only?.(row, n) === false;
+  if (only !== undefined && second === undefined) return only;
+  return group?.key === 'any'
+    ? (row, n) => tests.some((test) => test(row, n))
+    : (row, n) => tests.every((test) => test(row, n));
 }
 
 /** The columns that a condition uses. */
 export function columnsOf(condition: Condition): readonly string[] {
-  if ('any' in condition && Array.isArray(condition.any)) return condition.any.flatMap(columnsOf);
-  if ('all' in condition && Array.isArray(condition.all)) return condition.all.flatMap(columnsOf);
-  if ('not' in condition && isCondition(condition.not)) return columnsOf(condition.not);
-  return Object.keys(condition);
+  return groupOf(condition)?.parts.flatMap(columnsOf) ?? Object.keys(condition);
 }
 
 /** Whether a condition asks if a cell is blank, present or missing: then blank cells decide it as well. */
 export function asksForBlank(condition: Condition): boolean {
-  if ('any' in condition && Array.isArray(condition.any)) return condition.any.some(asksForBlank);
-  if ('all' in condition && Array.isArray(condition.all)) return condition.all.some(asksForBlank);
-  if ('not' in condition && isCondition(condition.not)) return asksForBlank(condition.not);
+  const group = groupOf(condition);
+  if (group !== undefined) return group.parts.some(asksForBlank);
   return Object.values(condition).some((matcher: Matcher) =>
-    (isCellTest(matcher) ? [] : isWords(matcher) ? matcher : [matcher]).some((word) =>
+    wordsOf(matcher).some((word) =>
       ['blank', 'present', 'missing'].includes(String(word).trim().toLowerCase()),
     ),
   );
+}
+
+/** The conditions that a condition is made of; undefined for one about columns. */
+function groupOf(
+  condition: Condition,
+): { readonly key: 'any' | 'all' | 'not'; readonly parts: readonly Condition[] } | undefined {
+  if ('any' in condition && Array.isArray(condition.any)) return { key: 'any', parts: condition.any };
+  if ('all' in condition && Array.isArray(condition.all)) return { key: 'all', parts: condition.all };
+  if ('not' in condition && isCondition(condition.not)) return { key: 'not', parts: [condition.not] };
+  return undefined;
 }
 
 function isCondition(value: unknown): value is Condition {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function compileAll(scope: Scope, path: Path, conditions: readonly Condition[]): Test[] {
-  return conditions.map((condition, index) => compileCondition(scope, [...path, index], condition));
-}
-
-function compileColumnTest(scope: Scope, path: Path, name: string, matcher: Matcher): Test {
+function compileColumnTest(scope: Scope, path: Path, name: string, matcher: Matcher): Expression<boolean> {
   const matches = compileMatcher(scope, path, matcher);
   const check: CellCheck = scope.contacts
     ? (cell) => matches(cell === undefined ? undefined : (scope.clean(cell) ?? ''))
@@ -80,7 +76,7 @@ function compileColumnTest(scope: Scope, path: Path, name: string, matcher: Matc
   return testOf(named, check);
 }
 
-function testOf(named: Named, check: CellCheck): Test {
+function testOf(named: Named, check: CellCheck): Expression<boolean> {
   switch (named.kind) {
     case 'column': {
       const { slot } = named;
@@ -110,8 +106,12 @@ function testOf(named: Named, check: CellCheck): Test {
 }
 
 function compileMatcher(scope: Scope, path: Path, matcher: Matcher): CellCheck {
-  if (isCellTest(matcher)) return compileCellTest(scope, path, matcher);
-  return compileWords(isWords(matcher) ? matcher : [matcher]);
+  return isCellTest(matcher) ? compileCellTest(scope, path, matcher) : compileWords(wordsOf(matcher));
+}
+
+function wordsOf(matcher: Matcher): readonly Word[] {
+  if (isCellTest(matcher)) return [];
+  return isWords(matcher) ? matcher : [matcher];
 }
 
 function isWords(matcher: Word | readonly Word[]): matcher is readonly Word[] {
@@ -152,13 +152,11 @@ function compileWords(words: readonly Word[]): CellCheck {
 function compileCellTest(scope: Scope, path: Path, test: CellTest): CellCheck {
   const kinds = Object.keys(test);
   if (kinds.length !== 1) scope.problems.add(path, 'expected one of contains, starts, matches, above, below');
-  if (test.contains !== undefined) {
-    const words = lowered(test.contains);
-    return onText((text) => words.some((word) => text.toLowerCase().includes(word)));
-  }
-  if (test.starts !== undefined) {
-    const words = lowered(test.starts);
-    return onText((text) => words.some((word) => text.toLowerCase().startsWith(word)));
+  const searched = test.contains ?? test.starts;
+  if (searched !== undefined) {
+    const words = wordsOf(searched).map((word) => String(word).toLowerCase());
+    const search = test.contains === undefined ? 'startsWith' : 'includes';
+    return onText((text) => words.some((word) => text.toLowerCase()[search](word)));
   }
   if (test.matches !== undefined) {
     const pattern = compilePattern(test.matches, scope.limits.patternLength, (message) =>
@@ -178,8 +176,4 @@ function onText(check: (text: string) => boolean): CellCheck {
     const text = cleanCell(cell);
     return text !== undefined && check(text);
   };
-}
-
-function lowered(words: Word | readonly Word[]): string[] {
-  return (isWords(words) ? words : [words]).map((word) => String(word).toLowerCase());
 }

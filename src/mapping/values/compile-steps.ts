@@ -17,7 +17,6 @@ import { isoDateStep } from '../transforms/date.ts';
 import {
   addStep,
   type CurrencyCheck,
-  type Operand,
   type Step,
   type TransformContext,
 } from '../transforms/define-transform.ts';
@@ -25,6 +24,7 @@ import { numberStep } from '../transforms/number.ts';
 import { PLAIN_NUMBER } from '../transforms/read-number.ts';
 import { compileTransform, type Transform, transformName } from '../transforms/transforms.ts';
 import {
+  attempt,
   type Cell,
   cleanCell,
   type Expression,
@@ -35,6 +35,7 @@ import {
   listKind,
   nameOfKind,
   type Present,
+  type TypedExpression,
   Unreadable,
 } from './cell.ts';
 
@@ -96,7 +97,7 @@ function compileCurrencyCheck(scope: Scope, at: Path): CurrencyCheck {
   const { convertsFrom, currencies } = scope;
   if (convertsFrom === undefined) return (word) => currencies.check(word);
   const from = compileTemplate({ ...scope, problems: new Problems() }, at, convertsFrom, false);
-  return (word, row, n) => checkConverted(word, from(row, n, '') ?? '');
+  return (word, row, n) => checkConverted(word, from(row, n) ?? '');
 }
 
 /** As many as a number keeps exactly. */
@@ -105,7 +106,7 @@ const MAX_DIGITS = 15;
 const OPERAND = /^\{([^{}]*(?:\{n\})?[^{}]*)\}$/;
 
 /** A number to calculate with: as written, or that of the param or column in braces. */
-function compileOperand(scope: Scope, path: Path, written: number | string): Operand {
+function compileOperand(scope: Scope, path: Path, written: number | string): Expression<Decimal | undefined> {
   if (typeof written === 'number') {
     const number = Decimal.of(written);
     if (
@@ -132,8 +133,8 @@ function compileOperand(scope: Scope, path: Path, written: number | string): Ope
     scope.problems.add(path, `expected a number as the param ${name}, found '${named.value}'`);
   }
   const fill = compileTemplate(scope, path, written, false);
-  const text: Expression = {
-    read: (row, n) => cleanCell(fill(row, n, '')),
+  const text: TypedExpression = {
+    read: (row, n) => cleanCell(fill(row, n)),
     kind: 'text',
     sources: new Set([name]),
     certain: true,
@@ -169,7 +170,7 @@ function readingStepFor(
  * Converts a value to the wanted kind if the conversion is obvious: a text is read as a number, a yes/no word or a
  * date in the usual way, and a single item becomes a list of one. The mapping must define every other conversion.
  */
-export function coerce(scope: Scope, path: Path, from: Expression, wanted: Kind): Expression {
+export function coerce(scope: Scope, path: Path, from: TypedExpression, wanted: Kind): TypedExpression {
   if (from.kind === wanted) return placed(scope, from);
   if (`${from.kind}[]` === wanted) {
     const { read } = placed(scope, from);
@@ -186,7 +187,7 @@ export function coerce(scope: Scope, path: Path, from: Expression, wanted: Kind)
   if (reading !== undefined) {
     const { read } = from;
     const steps = [reading.step];
-    const changed: Expression = {
+    const changed: TypedExpression = {
       ...from,
       kind: reading.kind,
       certain: false,
@@ -210,7 +211,7 @@ export function coerce(scope: Scope, path: Path, from: Expression, wanted: Kind)
 }
 
 /** Adds the row, and the column if only one is read, to an unreadable value. */
-function placed(scope: Scope, from: Expression): Expression {
+function placed(scope: Scope, from: TypedExpression): TypedExpression {
   if (from.certain) return from;
   const { read, sources } = from;
   const [name] = sources;
@@ -218,13 +219,10 @@ function placed(scope: Scope, from: Expression): Expression {
   return {
     ...from,
     read: (row, n) => {
-      try {
-        return read(row, n);
-      } catch (error) {
-        if (!(error instanceof Unreadable)) throw error;
-        const slot = (column && slotOf(scope, column.name)) ?? column?.family?.slots.get(n);
-        throw error.at(row.line, slot === undefined ? undefined : row.table.headers[slot]);
-      }
+      const found = attempt(read, row, n);
+      if (!(found instanceof Unreadable)) return found;
+      const slot = (column && slotOf(scope, column.name)) ?? column?.family?.slots.get(n);
+      throw found.at(row.line, slot === undefined ? undefined : row.table.headers[slot]);
     },
   };
 }
@@ -250,10 +248,10 @@ export function applySteps(steps: readonly Step[], from: Cell, row: SourceRow, n
 
 /** Applies a step to a value, or to each item of a list. */
 function applyStep(step: Step, value: Present, row: SourceRow, n: number): Cell {
-  if (!isList(value) || step.takes === 'text[]') return step.run(value, row, n);
+  if (!isList(value) || step.takes === 'text[]') return step.run(row, n, value);
   const items: Item[] = [];
   for (const item of value) {
-    const result = step.run(item, row, n);
+    const result = step.run(row, n, item);
     if (result === undefined) continue;
     if (isList(result)) items.push(...result);
     else items.push(result);
@@ -261,18 +259,22 @@ function applyStep(step: Step, value: Present, row: SourceRow, n: number): Cell 
   return items.length === 0 ? undefined : items;
 }
 
-/** A text with inserted values; blank if any of them is. `value` is the present result of a pipeline. */
-type Template = (row: SourceRow, n: number, value: string) => string | undefined;
-
-/** Compiles `text {column} text {param}`; `{value}` only within a pipeline. */
-export function compileTemplate(scope: Scope, path: Path, written: string, hasValue: boolean): Template {
-  const parts: Template[] = [];
+/** Compiles `text {column} text {param}`, blank if any of them is; `{value}` only within a pipeline. */
+export function compileTemplate(
+  scope: Scope,
+  path: Path,
+  written: string,
+  hasValue: boolean,
+): Expression<string | undefined> {
+  const parts: Expression<string | undefined>[] = [];
   let from = 0;
   for (const { 0: whole, 1: name = '', index } of written.matchAll(/\{([^{}]*(?:\{n\})?[^{}]*)\}/g)) {
     const literal = written.slice(from, index);
     if (literal !== '') parts.push(() => literal);
     from = index + whole.length;
-    parts.push(hasValue && name === 'value' ? (_row, _n, value) => value : namedPart(scope, path, name));
+    parts.push(
+      hasValue && name === 'value' ? (_row, _n, value) => String(value) : namedPart(scope, path, name),
+    );
   }
   const rest = written.slice(from);
   if (rest !== '') parts.push(() => rest);
@@ -287,7 +289,7 @@ export function compileTemplate(scope: Scope, path: Path, written: string, hasVa
   };
 }
 
-function namedPart(scope: Scope, path: Path, name: string): Template {
+function namedPart(scope: Scope, path: Path, name: string): Expression<string | undefined> {
   const named = resolveName(scope, name);
   const { clean } = scope;
   switch (named?.kind) {

@@ -3,19 +3,19 @@ import type { SourceRow } from '../record-rows.ts';
 import { given, type Path, resolveName, type Scope, unknownName } from '../scope.ts';
 import type { Value, ValueObject } from '../spec/value.ts';
 import type { Transform } from '../transforms/transforms.ts';
-import { type Expression, type Item, isList, type Kind, type Read } from './cell.ts';
+import { type Expression, type Item, isList, type Kind, type TypedExpression } from './cell.ts';
 import { compileCondition } from './compile-condition.ts';
 import { applySteps, coerce, compileSteps, compileTemplate } from './compile-steps.ts';
 
 const NONE: ReadonlySet<string> = new Set();
 
 /** An expression that can always be read. */
-function certain(kind: Kind, read: Read, sources = NONE): Expression {
+function certain(kind: Kind, read: Expression, sources = NONE): TypedExpression {
   return { read, kind, sources, certain: true };
 }
 
 /** An expression of others. */
-function ofAll(parts: readonly Expression[], kind: Kind, read: Read): Expression {
+function ofAll(parts: readonly TypedExpression[], kind: Kind, read: Expression): TypedExpression {
   return { read, kind, sources: new Set(parts.flatMap(({ sources }) => [...sources])), certain: false };
 }
 
@@ -25,7 +25,7 @@ function kindOf(value: string | number | boolean): Kind {
 }
 
 /** Compiles a value to the wanted kind; reports a problem if that is not possible. */
-export function compileAs(scope: Scope, path: Path, value: Value, wanted: Kind): Expression {
+export function compileAs(scope: Scope, path: Path, value: Value, wanted: Kind): TypedExpression {
   const expression = coerce(scope, path, compileValue(scope, path, value, wanted), wanted);
   const { trace } = scope;
   if (trace === undefined) return expression;
@@ -34,7 +34,7 @@ export function compileAs(scope: Scope, path: Path, value: Value, wanted: Kind):
 }
 
 /** Compiles a value of any kind; alternatives are converted to `wanted`, so that they agree. */
-export function compileValue(scope: Scope, path: Path, value: Value, wanted?: Kind): Expression {
+export function compileValue(scope: Scope, path: Path, value: Value, wanted?: Kind): TypedExpression {
   if (typeof value === 'number' || typeof value === 'boolean') return certain(kindOf(value), () => value);
   if (typeof value === 'string') return compileName(scope, path, value);
   return isPipeline(value) ? compilePipeline(scope, path, value) : compileObject(scope, path, value, wanted);
@@ -45,7 +45,7 @@ export function isPipeline(value: Value): value is readonly [Value, ...Transform
   return Array.isArray(value);
 }
 
-function compileName(scope: Scope, path: Path, name: string): Expression {
+function compileName(scope: Scope, path: Path, name: string): TypedExpression {
   const named = resolveName(scope, name);
   const { clean } = scope;
   switch (named?.kind) {
@@ -58,7 +58,7 @@ function compileName(scope: Scope, path: Path, name: string): Expression {
       const sources = new Set([name]);
       const member = (row: SourceRow, n: number) => clean(row.cells[family.slots.get(n) ?? -1]);
       if (scope.eachMember) return certain('text', member, sources);
-      const members: Read = (row) => {
+      const members: Expression = (row) => {
         const items: string[] = [];
         for (const number of family.numbers) {
           const item = member(row, number);
@@ -79,14 +79,18 @@ function compileName(scope: Scope, path: Path, name: string): Expression {
         return certain('text', () => undefined);
       }
       const fill = compileTemplate(scope, path, name, false);
-      return certain('text', (row, n) => fill(row, n, ''));
+      return certain('text', fill);
     }
     default:
       return named satisfies never;
   }
 }
 
-function compilePipeline(scope: Scope, path: Path, pipeline: readonly [Value, ...Transform[]]): Expression {
+function compilePipeline(
+  scope: Scope,
+  path: Path,
+  pipeline: readonly [Value, ...Transform[]],
+): TypedExpression {
   const [first, ...transforms] = pipeline;
   const written = transforms.map((transform, index) => ({ path: [...path, index + 1], transform }));
   return withTransforms(scope, compileValue(scope, [...path, 0], first), written);
@@ -95,16 +99,21 @@ function compilePipeline(scope: Scope, path: Path, pipeline: readonly [Value, ..
 /** An expression followed by transforms. */
 export function withTransforms(
   scope: Scope,
-  source: Expression,
+  source: TypedExpression,
   transforms: readonly { readonly path: Path; readonly transform: Transform }[],
-): Expression {
+): TypedExpression {
   if (transforms.length === 0) return source;
   const { steps, kind } = compileSteps(scope, source.kind, transforms);
   const { read, sources } = source;
   return { read: (row, n) => applySteps(steps, read(row, n), row, n), kind, sources, certain: false };
 }
 
-function compileObject(scope: Scope, path: Path, spec: ValueObject, wanted: Kind | undefined): Expression {
+function compileObject(
+  scope: Scope,
+  path: Path,
+  spec: ValueObject,
+  wanted: Kind | undefined,
+): TypedExpression {
   for (const key of ['blank', 'from', 'order'] as const) {
     if (spec[key] !== undefined) {
       scope.problems.add([...path, key], `${key} belongs to the field itself, not to a value within it`);
@@ -123,7 +132,7 @@ function compileObject(scope: Scope, path: Path, spec: ValueObject, wanted: Kind
   };
 }
 
-function compileMain(scope: Scope, path: Path, spec: ValueObject, wanted: Kind | undefined): Expression {
+function compileMain(scope: Scope, path: Path, spec: ValueObject, wanted: Kind | undefined): TypedExpression {
   const { value, const: constant, first, all, join } = spec;
   if (value !== undefined) return compileValue(scope, [...path, 'value'], value, wanted);
   if (constant !== undefined) return certain(kindOf(constant), () => constant);
@@ -142,7 +151,7 @@ function compileFirst(
   path: Path,
   values: readonly Value[],
   wanted: Kind | undefined,
-): Expression {
+): TypedExpression {
   const plain = values.map((value, index) => compileValue(scope, [...path, index], value, wanted));
   const kind = wanted ?? plain[0]?.kind ?? 'text';
   const choices = plain.map((choice, index) => coerceFirst(scope, [...path, index], choice, kind));
@@ -156,10 +165,10 @@ function compileFirst(
 }
 
 /** If one item is wanted, a list gives its first one: the first of a family of columns. */
-function coerceFirst(scope: Scope, path: Path, choice: Expression, kind: Kind): Expression {
+function coerceFirst(scope: Scope, path: Path, choice: TypedExpression, kind: Kind): TypedExpression {
   if (choice.kind === 'text[]' && !kind.endsWith('[]')) {
     const { read } = choice;
-    const first: Expression = {
+    const first: TypedExpression = {
       ...choice,
       kind: 'text',
       read: (row, n) => {
@@ -172,7 +181,7 @@ function coerceFirst(scope: Scope, path: Path, choice: Expression, kind: Kind): 
   return coerce(scope, path, choice, kind);
 }
 
-function compileAll(scope: Scope, path: Path, values: readonly Value[]): Expression {
+function compileAll(scope: Scope, path: Path, values: readonly Value[]): TypedExpression {
   const lists = values.map((value, index) => compileAs(scope, [...path, index], value, 'text[]'));
   return ofAll(lists, 'text[]', (row, n) => {
     const items = new Set<Item>();
@@ -184,7 +193,7 @@ function compileAll(scope: Scope, path: Path, values: readonly Value[]): Express
   });
 }
 
-function compileJoin(scope: Scope, path: Path, values: readonly Value[], separator: string): Expression {
+function compileJoin(scope: Scope, path: Path, values: readonly Value[], separator: string): TypedExpression {
   const texts = values.map((value, index) => compileAs(scope, [...path, index], value, 'text'));
   return ofAll(texts, 'text', (row, n) => {
     const parts: string[] = [];
@@ -202,7 +211,7 @@ function compileFold(
   path: Path,
   values: readonly Value[],
   combine: (a: Decimal, b: Decimal) => Decimal,
-): Expression {
+): TypedExpression {
   const numbers = values.map((value, index) => compileAs(scope, [...path, index], value, 'number[]'));
   return ofAll(numbers, 'number', (row, n) => {
     let result: Decimal | undefined;

@@ -9,15 +9,12 @@ import {
   type Item,
   isList,
   type Kind,
-  type Read,
   refuse,
+  type TypedExpression,
 } from './cell.ts';
 import { asksForBlank, columnsOf, compileCondition } from './compile-condition.ts';
 import { coerce } from './compile-steps.ts';
 import { compileAs, isPipeline, withTransforms } from './compile-value.ts';
-
-/** A field of a record, read from its rows. Blank is undefined; a cleared field is an empty text or list. */
-export type Field = (rows: RecordRows) => Cell;
 
 interface FieldOptions {
   readonly wanted: Kind;
@@ -25,8 +22,16 @@ interface FieldOptions {
   readonly blank: BlankRule;
 }
 
-/** Compiles a field of the record as a whole, with the meaning of a blank and the rows of its value. */
-export function compileField(outer: Scope, path: Path, value: Value, options: FieldOptions): Field {
+/**
+ * Compiles a field of the record as a whole, with the meaning of a blank and the rows of its value. A cleared field is an empty text or
+ * list.
+ */
+export function compileField(
+  outer: Scope,
+  path: Path,
+  value: Value,
+  options: FieldOptions,
+): Expression<Cell, RecordRows> {
   const scope = { ...outer, field: fieldName(path) };
   const { core, blank, from } = takeApart(value);
   const rule = blankRule(scope, path, options, blank);
@@ -34,15 +39,15 @@ export function compileField(outer: Scope, path: Path, value: Value, options: Fi
     compileOverRows(scope, path, core, options.wanted) ??
     ofRows(compileAs(scope, path, core, options.wanted), from);
   return (rows) => {
-    const found = read(rows);
+    const found = read(rows, 0);
     return found === undefined ? whenBlank(rule, scope, sources, rows.head) : found;
   };
 }
 
 /** A value of the row that describes the record, or of the first row that has one. */
-function ofRows({ read, sources }: Expression, from: Parts['from']): FieldOfRows {
+function ofRows({ read, sources }: TypedExpression, from: Parts['from']): FieldOfRows {
   if (from !== 'any') return { sources, read: ({ head }) => head && read(head, 0) };
-  const first: Field = ({ rows }) => {
+  const first: FieldOfRows['read'] = ({ rows }) => {
     for (const row of rows) {
       const found = read(row, 0);
       if (found !== undefined) return found;
@@ -53,12 +58,12 @@ function ofRows({ read, sources }: Expression, from: Parts['from']): FieldOfRows
 }
 
 interface FieldOfRows {
-  readonly read: Field;
+  readonly read: Expression<Cell, RecordRows>;
   readonly sources: ReadonlySet<string>;
 }
 
 /** Compiles a field that every row has separately. */
-export function compileRowField(outer: Scope, path: Path, value: Value, options: FieldOptions): Read {
+export function compileRowField(outer: Scope, path: Path, value: Value, options: FieldOptions): Expression {
   const scope = { ...outer, field: fieldName(path) };
   const { core, blank, from } = takeApart(value);
   if (from !== undefined) {
@@ -161,7 +166,7 @@ function compileOverRows(scope: Scope, path: Path, value: Value, wanted: Kind): 
   const sources = new Set(lists.flatMap((list) => [...list.sources]));
   // The collected list replaces a cell: transforms are applied to it.
   let gathered: Cell;
-  const list: Expression = { read: () => gathered, kind: 'text[]', sources, certain: true };
+  const list: TypedExpression = { read: () => gathered, kind: 'text[]', sources, certain: true };
   const finished = coerce(scope, path, withTransforms(scope, list, transforms), wanted);
   return {
     sources,
@@ -176,7 +181,7 @@ function compileOverRows(scope: Scope, path: Path, value: Value, wanted: Kind): 
 }
 
 /** Column by column, each through all rows: values of the first column precede those of the next. */
-function gather(lists: readonly Expression[], rows: readonly SourceRow[]): Cell {
+function gather(lists: readonly TypedExpression[], rows: readonly SourceRow[]): Cell {
   const items = new Set<Item>();
   for (const { read } of lists) {
     for (const row of rows) {
@@ -188,7 +193,7 @@ function gather(lists: readonly Expression[], rows: readonly SourceRow[]): Cell 
 }
 
 /** Rows by the number in a column; rows without a number come last, in their order. */
-function ordered(rows: readonly SourceRow[], order: Expression): readonly SourceRow[] {
+function ordered(rows: readonly SourceRow[], order: TypedExpression): readonly SourceRow[] {
   if (rows.length < 2) return rows;
   const read = blankIfUnreadable(order.read);
   let isOrdered = true;
@@ -213,7 +218,7 @@ export function compileFlag(
   path: Path,
   flag: Flag,
   blank: 'false' | 'leave-out' = 'false',
-): Read {
+): Expression {
   const scope = { ...outer, field: String(path.at(-1)) };
   if (!isCondition(flag)) return compileAs(scope, path, flag, 'boolean').read;
   const test = compileCondition(scope, path, flag);
