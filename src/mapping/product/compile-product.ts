@@ -9,7 +9,7 @@ import { slugify } from '../transforms/slug.ts';
 import { splitText } from '../transforms/split.ts';
 import { type Cell, type Expression, isList, refuse, Unreadable } from '../values/cell.ts';
 import { compileCondition } from '../values/compile-condition.ts';
-import { compileField, compileFlag } from '../values/field.ts';
+import { compileField, compileFlag } from '../values/compile-field.ts';
 import { compileSubscription } from './compile-subscription.ts';
 import {
   compileVariantPatches,

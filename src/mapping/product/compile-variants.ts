@@ -10,7 +10,7 @@ import { given, type Named, type Path, resolveName, type Scope, unknownName } fr
 import type { ProductMappingSpec, WholeProductSpec } from '../spec/mapping-spec.ts';
 import { cleanCell, type Expression } from '../values/cell.ts';
 import { compileCondition } from '../values/compile-condition.ts';
-import { compileRowField } from '../values/field.ts';
+import { compileRowField } from '../values/compile-field.ts';
 import { chooseVariants, combine, type OptionRules } from './choose-variants.ts';
 import { compileWeight, type WeightUnit } from './compile-weight.ts';
 import {
