@@ -69,8 +69,8 @@ export interface BlockOptions {
  * A record with its serialised body, and without the body itself: a thousand of them wait for the ledger at a time,
  * and the garbage collector copies everything that they reference, twice (a third of all time was spent on that).
  */
-interface Prepared extends TalliedRecord {
-  readonly kind: 'prepared';
+interface SerialisedRecord extends TalliedRecord {
+  readonly kind: 'serialised';
   readonly body: string;
   readonly fingerprint: string;
   readonly memo: string | undefined;
@@ -85,7 +85,7 @@ interface LeftOut {
 }
 
 /** The entries in source order: rejections wait too, so that their order is kept. */
-type Taken = Prepared | DeferredRecord | LeftOut | EndedBlock | KnownBlocks;
+type BatchEntry = SerialisedRecord | DeferredRecord | LeftOut | EndedBlock | KnownBlocks;
 
 /** The end of a block, with the hashes of its keys. */
 interface EndedBlock extends BlockEnd {
@@ -95,15 +95,15 @@ interface EndedBlock extends BlockEnd {
 type Answer = LedgerMark | 'same' | undefined;
 
 interface Query {
-  readonly batch: readonly Taken[];
+  readonly batch: readonly BatchEntry[];
   /** One answer for each entry with a key, in order. */
   readonly answers: Promise<readonly Answer[]>;
 }
 
 /** An entry with the answer of the ledger. `known`: unchanged, and not even mapped. */
-type Settled =
+type ComparedEntry =
   | { readonly kind: 'known'; readonly record: DeferredRecord; readonly mark: LedgerMark | undefined }
-  | { readonly kind: 'compared'; readonly record: Prepared; readonly mark: LedgerMark | undefined }
+  | { readonly kind: 'compared'; readonly record: SerialisedRecord; readonly mark: LedgerMark | undefined }
   | LeftOut
   | EndedBlock
   | KnownBlocks;
@@ -115,7 +115,7 @@ interface DraftFiles extends Pick<Plan, 'rejectionsSha256' | 'heldSha256'> {
 
 /**
  * A plan in progress: compares records with the ledger in batches, and writes operations and rejections to their
- * files immediately. While the ledger looks up one batch, the next is prepared. Rows with a memo in the ledger are
+ * files immediately. While the ledger looks up one batch, the next is serialised. Rows with a memo in the ledger are
  * not mapped.
  */
 export class PlanDraft {
@@ -141,7 +141,7 @@ export class PlanDraft {
    * answer, the garbage collector copies all of their cells, and moves those of two batches to the old generation.
    */
   #isUnknown = false;
-  #batch: Taken[] = [];
+  #batch: BatchEntry[] = [];
   #chars = 0;
   #asked: Query | undefined;
 
@@ -157,9 +157,9 @@ export class PlanDraft {
 
   /** Takes a record with a unique key. */
   record(record: MappedRecord): void {
-    const prepared = prepare(record);
-    this.#batch.push(prepared);
-    this.#chars += prepared.body.length;
+    const serialised = serialise(record);
+    this.#batch.push(serialised);
+    this.#chars += serialised.body.length;
   }
 
   /** Takes rows with a unique key, to be mapped if necessary. */
@@ -249,14 +249,14 @@ export class PlanDraft {
     await this.#processBatch(asked);
   }
 
-  async #compare(batch: readonly Taken[]): Promise<readonly Answer[]> {
+  async #compare(batch: readonly BatchEntry[]): Promise<readonly Answer[]> {
     const { ledger, job, resend } = this.#options;
-    const keyed = batch.filter((taken) => taken.kind === 'prepared' || taken.kind === 'deferred');
+    const keyed = batch.filter((entry) => entry.kind === 'serialised' || entry.kind === 'deferred');
     if (keyed.length === 0) return [];
     return await ledger.compare({
       job,
       keys: keyed.map(({ key }) => key),
-      memos: keyed.map((taken) => (taken.kind === 'deferred' && !resend ? taken.memo : null)),
+      memos: keyed.map((entry) => (entry.kind === 'deferred' && !resend ? entry.memo : null)),
     });
   }
 
@@ -265,32 +265,32 @@ export class PlanDraft {
     const answers = await asked.answers;
     if (answers.length > 0) this.#isUnknown = answers.every((answer) => answer === undefined);
     let next = 0;
-    const settled = asked.batch.map((taken) => {
-      switch (taken.kind) {
-        case 'prepared':
-          return this.#compared(taken, answers[next++]);
+    const compared = asked.batch.map((entry) => {
+      switch (entry.kind) {
+        case 'serialised':
+          return this.#compared(entry, answers[next++]);
         case 'deferred':
-          return this.#settle(taken, answers[next++]);
+          return this.#compareDeferred(entry, answers[next++]);
         case 'left-out':
         case 'block-end':
         case 'known-blocks':
-          return taken;
+          return entry;
         default:
-          return taken satisfies never;
+          return entry satisfies never;
       }
     });
-    const bodies = await this.#acknowledgedBodies(settled);
-    for (const one of settled) this.#place(refuseOversized(this.#withKept(one, bodies)), bodies);
+    const bodies = await this.#acknowledgedBodies(compared);
+    for (const one of compared) this.#place(refuseOversized(this.#withKept(one, bodies)), bodies);
   }
 
-  #compared(record: Prepared, answer: Answer): Settled {
+  #compared(record: SerialisedRecord, answer: Answer): ComparedEntry {
     const mark = answer === 'same' ? undefined : answer;
     if (mark !== undefined && this.#options.mode === 'create') return knownAlready(record);
     return { kind: 'compared', record, mark };
   }
 
   /** Rows with a memo in the ledger are unchanged; others are mapped now. */
-  #settle(deferred: DeferredRecord, answer: Answer): Settled {
+  #compareDeferred(deferred: DeferredRecord, answer: Answer): ComparedEntry {
     const mark = answer === 'same' ? undefined : answer;
     if (answer !== undefined && this.#options.mode === 'create') return knownAlready(deferred);
     if (answer === 'same' || (mark?.memo === deferred.memo && !this.#options.resend)) {
@@ -299,7 +299,7 @@ export class PlanDraft {
     const mapped = deferred.map();
     switch (mapped.kind) {
       case 'record':
-        return this.#compared(prepare(mapped), mark);
+        return this.#compared(serialise(mapped), mark);
       case 'rejected':
       case 'skipped':
         return { kind: 'left-out', item: mapped, records: 1 };
@@ -309,7 +309,7 @@ export class PlanDraft {
   }
 
   /** The record with the fields that the job keeps as the store has acknowledged them. */
-  #withKept(one: Settled, bodies: Map<Prepared, string | undefined>): Settled {
+  #withKept(one: ComparedEntry, bodies: Map<SerialisedRecord, string | undefined>): ComparedEntry {
     const { keep = [], advanced } = this.#options;
     if (one.kind !== 'compared' || keep.length === 0) return one;
     const acknowledged = bodies.get(one.record);
@@ -323,15 +323,17 @@ export class PlanDraft {
   }
 
   /** The acknowledged bodies of the records that differ from them. */
-  async #acknowledgedBodies(settled: readonly Settled[]): Promise<Map<Prepared, string | undefined>> {
-    const differing: Prepared[] = [];
-    for (const one of settled) {
+  async #acknowledgedBodies(
+    compared: readonly ComparedEntry[],
+  ): Promise<Map<SerialisedRecord, string | undefined>> {
+    const differing: SerialisedRecord[] = [];
+    for (const one of compared) {
       if (one.kind !== 'compared' || one.mark === undefined) continue;
       if (one.mark.fingerprint !== one.record.fingerprint) differing.push(one.record);
     }
     if (differing.length === 0) return new Map();
     const bodies = await this.#readBodies(differing.map(({ key }) => key));
-    return new Map(differing.map((prepared, index) => [prepared, bodies[index]]));
+    return new Map(differing.map((record, index) => [record, bodies[index]]));
   }
 
   /** Price moves need them; a resend writes them again. */
@@ -352,16 +354,16 @@ export class PlanDraft {
   }
 
   #standing(
-    prepared: Prepared,
+    record: SerialisedRecord,
     mark: LedgerMark | undefined,
-    bodies: ReadonlyMap<Prepared, string | undefined>,
+    bodies: ReadonlyMap<SerialisedRecord, string | undefined>,
   ): Judged {
-    const { key, body } = prepared;
+    const { key, body } = record;
     this.watch.count(mark === undefined);
     if (mark === undefined) return { standing: 'new', ...this.watch.ofNew(key, body) };
     const same = this.#options.resend || mark.fingerprint === IN_DOUBT ? 'resent' : 'unchanged';
-    if (mark.fingerprint === prepared.fingerprint) return { standing: same, ...NO_HITS };
-    const acknowledged = bodies.get(prepared);
+    if (mark.fingerprint === record.fingerprint) return { standing: same, ...NO_HITS };
+    const acknowledged = bodies.get(record);
     if (acknowledged === undefined) return { standing: 'changed', ...this.watch.ofNew(key, body) };
     let variants: VariantPairs | undefined;
     const changes = fieldChanges(acknowledged, body, (paired) => {
@@ -374,7 +376,7 @@ export class PlanDraft {
     return { standing: this.tally.changes.add(key, changes) ? 'changed' : same, ...found };
   }
 
-  #place(one: Settled, bodies: ReadonlyMap<Prepared, string | undefined>): void {
+  #place(one: ComparedEntry, bodies: ReadonlyMap<SerialisedRecord, string | undefined>): void {
     switch (one.kind) {
       case 'known':
         this.watch.count(false);
@@ -423,45 +425,44 @@ export class PlanDraft {
   }
 
   #placeCompared(
-    prepared: Prepared,
+    record: SerialisedRecord,
     mark: LedgerMark | undefined,
-    bodies: ReadonlyMap<Prepared, string | undefined>,
+    bodies: ReadonlyMap<SerialisedRecord, string | undefined>,
   ): void {
-    const { standing, hits, held } = this.#standing(prepared, mark, bodies);
+    const { standing, hits, held } = this.#standing(record, mark, bodies);
     const { job } = this.#options;
     this.#settleUnless(
       held ||
-        prepared.memo === undefined ||
+        record.memo === undefined ||
         // A contact with an emptied field, which the store keeps, is unchanged and noted in every run.
-        (standing === 'unchanged' && (mark?.job !== job || mark.fingerprint !== prepared.fingerprint)),
+        (standing === 'unchanged' && (mark?.job !== job || mark.fingerprint !== record.fingerprint)),
     );
     if (held) {
-      this.#hold(prepared, mark, standing, hits);
+      this.#hold(record, mark, standing, hits);
       return;
     }
-    this.#count(prepared, mark, standing);
+    this.#count(record, mark, standing);
     if (standing !== 'unchanged') {
-      if (this.#options.resource === 'contacts')
-        this.tally.sentContact(prepared.key, JSON.parse(prepared.body));
-      this.#shards.add(this.#operation(prepared, mark));
+      if (this.#options.resource === 'contacts') this.tally.sentContact(record.key, JSON.parse(record.body));
+      this.#shards.add(this.#operation(record, mark));
       return;
     }
-    const { key, fingerprint, memo } = prepared;
+    const { key, fingerprint, memo } = record;
     if (memo !== undefined && mark?.fingerprint === fingerprint && mark.memo !== memo) {
       this.#facts.push({ key, fingerprint, memo });
     }
   }
 
   #hold(
-    prepared: Prepared,
+    record: SerialisedRecord,
     mark: LedgerMark | undefined,
     standing: Standing,
     hits: readonly GuardHit[],
   ): void {
-    this.tally.held(prepared, standing);
+    this.tally.held(record, standing);
     this.#held ??= new LineWriter(this.#options.folder, HELD_FILE);
     const before = mark?.fingerprint ?? null;
-    this.#held.add(heldLine({ operation: this.#operation(prepared, mark), before, hits }));
+    this.#held.add(heldLine({ operation: this.#operation(record, mark), before, hits }));
   }
 
   #count(record: TalliedRecord, mark: LedgerMark | undefined, standing: Standing): void {
@@ -473,8 +474,8 @@ export class PlanDraft {
     }
   }
 
-  #operation(prepared: Prepared, mark: LedgerMark | undefined): UnplacedOperation {
-    const { key, rows, spans, body, fingerprint, memo } = prepared;
+  #operation(record: SerialisedRecord, mark: LedgerMark | undefined): UnplacedOperation {
+    const { key, rows, spans, body, fingerprint, memo } = record;
     const upsert = { key, rows, spans, body, fingerprint, memo };
     switch (this.#options.resource) {
       case 'products':
@@ -482,7 +483,7 @@ export class PlanDraft {
           kind: 'upsert-product',
           ...upsert,
           knownId: mark?.id ?? null,
-          owner: prepared.owner ?? (this.#options.mode === 'update' ? mark?.job : undefined),
+          owner: record.owner ?? (this.#options.mode === 'update' ? mark?.job : undefined),
         };
       case 'contacts':
         return { kind: 'update-contact', ...upsert };
@@ -499,13 +500,21 @@ interface Judged extends RecordHits {
 const NO_HITS: RecordHits = { hits: [], held: false };
 
 /** Serialised once, so that the fingerprint belongs to the body that is sent. */
-function prepare({ key, rows, spans, notes, memo, owner, body: unserialised }: MappedRecord): Prepared {
+function serialise({
+  key,
+  rows,
+  spans,
+  notes,
+  memo,
+  owner,
+  body: unserialised,
+}: MappedRecord): SerialisedRecord {
   const body = JSON.stringify(unserialised);
-  return { kind: 'prepared', key, rows, spans, notes, memo, owner, body, fingerprint: fingerprintOf(body) };
+  return { kind: 'serialised', key, rows, spans, notes, memo, owner, body, fingerprint: fingerprintOf(body) };
 }
 
 /** A body that the ledger could not unpack again is not sent. */
-function refuseOversized(one: Settled): Settled {
+function refuseOversized(one: ComparedEntry): ComparedEntry {
   if (one.kind !== 'compared' || one.record.body.length <= MAX_BODY_BYTES / MAX_BYTES_PER_CHARACTER)
     return one;
   const { key, rows, spans, body } = one.record;
