@@ -5,7 +5,7 @@ import type { Run } from '../model/run.ts';
 import { InterruptedOnRequestError, StateError } from '../model/storeferry-error.ts';
 import { type DeliverShards, type Delivery, judgeRejected, operationsIn } from '../run/import/apply-step.ts';
 import type { RunContext } from '../run/run-context.ts';
-import { errorOf, type Queues, type ShardJobData, type ShardJobResult } from './queues.ts';
+import { type Queues, type ShardJobData, type ShardJobResult, shardError } from './queues.ts';
 
 const POLL_MS = 100;
 /** Workers see the end of a run within this time, and give requests in flight five seconds to end. */
@@ -30,7 +30,7 @@ export function deliverByWorkers(queues: Queues): DeliverShards {
     try {
       for (;;) {
         signal.throwIfAborted();
-        const out = await round.look();
+        const out = await round.poll();
         await judgeAndReport(context, delivery);
         if (out === 0) return;
         await sleep(POLL_MS, undefined, { signal }).catch(() => {});
@@ -109,7 +109,7 @@ async function stopWorkers(
 }
 
 /** Workers take shards in order, so only the first of the open ones can have ended. */
-const LOOKED_AT = 32;
+const MAX_POLLED = 32;
 
 type ShardJob = Job<ShardJobData, ShardJobResult>;
 
@@ -147,9 +147,9 @@ async function beginRound(
 
   return {
     /** The number of open shards. Rejects with the error that one of them ended with. */
-    async look(): Promise<number> {
+    async poll(): Promise<number> {
       for (;;) {
-        const ended = await endedAmong(out.slice(0, LOOKED_AT));
+        const ended = await endedAmong(out.slice(0, MAX_POLLED));
         if (ended.length === 0) return out.length;
         // A shard that was stopped ended because of another one: report the error of that one.
         if (!ended.every(isDelivered)) throw causeAmong(await endedAmong(out));
@@ -193,7 +193,7 @@ function causeAmong(ended: readonly ShardJob[]): Error {
       case 'store-unavailable':
       case 'safety-limit':
       case 'failed':
-        return errorOf(result);
+        return shardError(result);
       default:
         throw new Error(`Unknown result: ${result satisfies never}`);
     }

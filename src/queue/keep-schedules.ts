@@ -8,13 +8,13 @@ import type { WorkerLog } from './worker-settings.ts';
 
 /** If workers run, a tick that was due this long ago should be in the queue. */
 const DUE_LONG_AGO_MS = 10_000;
-const LOOK_EVERY_MS = 2_000;
+const POLL_EVERY_MS = 2_000;
 /** The interval at which changes that other programs made to the queue are corrected. */
 const COMPARE_EVERY_MS = 30_000;
 const LOCK_NAME = 'schedules';
 
 interface ScheduleKeeperOptions {
-  readonly schedules: KeptSchedules;
+  readonly schedules: ScheduleStore;
   readonly locks: Locks;
   readonly readSchedules: () => JobSchedules;
   /** Changes when the files change. */
@@ -27,7 +27,7 @@ interface ScheduleKeeperOptions {
 }
 
 /** The schedules of a queue: of BullMQ, or of the embedded state. */
-export interface KeptSchedules {
+export interface ScheduleStore {
   /** All of them, also those that other programs set. */
   list(now: number): Promise<readonly KeptSchedule[]>;
   /** Sets the schedule of its job. `overdue`: also queues a run, for the tick that the change discards. */
@@ -59,7 +59,7 @@ export async function keepSchedules(options: ScheduleKeeperOptions) {
     const { schedule, overdue, postponedTo } = change;
     const { job, cron, timezone } = schedule;
     await kept.set(schedule, overdue);
-    if (overdue) log.warn({ job }, 'runs once for the missed tick');
+    if (overdue) log.warn({ job }, 'missed tick: run queued once');
     if (postponedTo !== undefined) {
       const next = new Date(postponedTo).toISOString();
       log.warn({ job, next }, 'the next run was too late: the clock of a worker was ahead; it is corrected');
@@ -67,7 +67,7 @@ export async function keepSchedules(options: ScheduleKeeperOptions) {
     log.info({ job, cron, timezone }, 'schedule set');
   };
 
-  /** Returns false if it must be done again at the next look. */
+  /** Returns false if it must be done again at the next poll. */
   const compare = async (): Promise<boolean> => {
     const lock = await locks.tryAcquire(LOCK_NAME, { job: LOCK_NAME, run: newRunId() });
     if ('heldBy' in lock) return false;
@@ -90,7 +90,7 @@ export async function keepSchedules(options: ScheduleKeeperOptions) {
     }
   };
 
-  const look = async (): Promise<void> => {
+  const poll = async (): Promise<void> => {
     try {
       const present = await version();
       const sinceMs = clock() - comparedAt;
@@ -105,24 +105,24 @@ export async function keepSchedules(options: ScheduleKeeperOptions) {
       const reason = error instanceof Error ? error.message : String(error);
       if (reason === lastFailure) return;
       lastFailure = reason;
-      log.error({ reason }, 'the schedules could not be compared with the job files; they stay as they are');
+      log.error({ reason }, 'cannot compare schedules with the job files; they are unchanged');
     }
   };
 
-  await look();
+  await poll();
   // Without Redis a comparison may take minutes.
-  const looking = every(LOOK_EVERY_MS, look);
-  return { close: looking.stop };
+  const polling = every(POLL_EVERY_MS, poll);
+  return { close: polling.stop };
 }
 
 /** The schedules in the queue of ticks. */
-export function queueSchedules(queues: Queues, newRunId: () => string): KeptSchedules {
+export function bullScheduleStore(queues: Queues, newRunId: () => string): ScheduleStore {
   return {
-    list: (now) => keptSchedules(queues.ticks(), now),
+    list: (now) => listSchedulers(queues.ticks(), now),
     async set(schedule, overdue) {
       const { enqueueRun } = await import('./queues.ts');
       if (overdue) await enqueueRun(queues, { job: schedule.job, resend: false }, newRunId);
-      await setSchedule(queues, schedule);
+      await upsertScheduler(queues, schedule);
     },
     async remove(job) {
       await queues.ticks().removeJobScheduler(job);
@@ -130,7 +130,7 @@ export function queueSchedules(queues: Queues, newRunId: () => string): KeptSche
   };
 }
 
-async function keptSchedules(ticks: Queue<TickData, null>, now: number): Promise<readonly KeptSchedule[]> {
+async function listSchedulers(ticks: Queue<TickData, null>, now: number): Promise<readonly KeptSchedule[]> {
   const schedulers = await ticks.getJobSchedulers();
   return await Promise.all(
     schedulers.map(async ({ key, pattern, tz, next }) => ({
@@ -146,7 +146,7 @@ async function keptSchedules(ticks: Queue<TickData, null>, now: number): Promise
   );
 }
 
-async function setSchedule({ ticks }: Queues, { job, cron, timezone }: JobSchedule): Promise<void> {
+async function upsertScheduler({ ticks }: Queues, { job, cron, timezone }: JobSchedule): Promise<void> {
   await ticks().upsertJobScheduler(
     job,
     { pattern: cron, tz: timezone },
@@ -170,10 +170,10 @@ function brokenJobLogger(log: WorkerLog): (schedules: JobSchedules) => void {
   return ({ broken }) => {
     for (const { job, problem } of broken) {
       if (logged.get(job) !== problem)
-        log.error({ job, problem }, 'the job cannot be used; its schedule stays as it is');
+        log.error({ job, problem }, 'job file is invalid; its schedule is unchanged');
     }
     const now = new Map(broken.map(({ job, problem }) => [job, problem]));
-    for (const job of logged.keys()) if (!now.has(job)) log.info({ job }, 'the job can be used again');
+    for (const job of logged.keys()) if (!now.has(job)) log.info({ job }, 'job file is valid again');
     logged = now;
   };
 }
@@ -288,6 +288,6 @@ export function logTick(
 ): void {
   const { lateMs, ...named } = tick;
   if (!added) log.info(named, 'tick dropped: the job still runs or waits');
-  else if (lateMs < MISSED_AFTER_MS) log.info(named, 'tick');
-  else log.warn(tick, 'runs once for the missed tick');
+  else if (lateMs < MISSED_AFTER_MS) log.info(named, 'tick: run queued');
+  else log.warn(tick, 'missed tick: run queued once');
 }

@@ -66,10 +66,15 @@ export function queueWorkers({
       };
       const worker = new Worker(queue.name, counted, { ...options, concurrency });
       worker.on('error', onError);
-      worker.on('stalled', (id) => log.warn({ queue: queue.name, queued: id }, 'taken from a silent worker'));
+      worker.on('stalled', (id) =>
+        log.warn({ queue: queue.name, queued: id }, 'job of a stalled worker taken over'),
+      );
       worker.on('failed', (queued, error) => {
         const bug = !(error instanceof StoreferryError);
-        log.error({ queued: queued?.id, reason: error.message }, bug ? 'bug' : 'failed, and tried again');
+        log.error(
+          { queued: queued?.id, reason: error.message },
+          bug ? 'unexpected error' : 'job failed; retrying',
+        );
       });
       worker.on('lockRenewalFailed', (ids) => {
         for (const id of ids) worker.cancelJob(id, 'its lock could not be renewed');
@@ -122,7 +127,7 @@ export function workerHealth(
   };
 }
 
-const LOOK_EVERY_MS = 5_000;
+const POLL_EVERY_MS = 5_000;
 /** After a failover a connection may seem open and deliver nothing: longer than any healthy pause. */
 const SILENT_AFTER_MS = 60_000;
 
@@ -149,8 +154,8 @@ export function watchProgress(
 ) {
   const giveUp = new AbortController();
   const waitingSince = new Map<string, number>();
-  const looking = new Set<string>();
-  const look = async ({ queue, concurrency, work }: WatchedWorker): Promise<void> => {
+  const polling = new Set<string>();
+  const poll = async ({ queue, concurrency, work }: WatchedWorker): Promise<void> => {
     const waiting = await queue.getWaitingCount();
     const now = monotonic();
     const since = waitingSince.get(queue.name);
@@ -159,21 +164,21 @@ export function watchProgress(
     } else if (since === undefined) {
       waitingSince.set(queue.name, now);
     } else if (now - since >= silentAfterMs) {
-      giveUp.abort(new StateError('Work waits and the worker gets none of it.'));
+      giveUp.abort(new StateError('Jobs are waiting, and this worker receives none of them.'));
     }
   };
   const timer = setInterval(
     () => {
       for (const worker of watched) {
         const { name } = worker.queue;
-        if (looking.has(name)) continue;
-        looking.add(name);
-        look(worker)
+        if (polling.has(name)) continue;
+        polling.add(name);
+        poll(worker)
           .catch(() => waitingSince.delete(name))
-          .finally(() => looking.delete(name));
+          .finally(() => polling.delete(name));
       }
     },
-    Math.min(LOOK_EVERY_MS, silentAfterMs / 3),
+    Math.min(POLL_EVERY_MS, silentAfterMs / 3),
   );
   return {
     /** The queues from which no job arrives. */

@@ -193,7 +193,7 @@ export function isShardJobData(data: unknown): data is ShardJobData {
 }
 
 /** When each job is due next, according to the queue: milliseconds since the epoch. */
-export async function nextTicks(queues: Pick<Queues, 'ticks'>): Promise<ReadonlyMap<string, number>> {
+export async function readNextTicks(queues: Pick<Queues, 'ticks'>): Promise<ReadonlyMap<string, number>> {
   const schedulers = await queues.ticks().getJobSchedulers();
   return new Map(schedulers.flatMap(({ key, next }) => (next === undefined ? [] : [[key, next] as const])));
 }
@@ -228,7 +228,7 @@ export async function enqueueRun(
 }
 
 /** The runs that no worker has begun, oldest first. StateError if Redis does not answer. */
-export async function waitingRuns({
+export async function listWaitingRuns({
   runs,
   ask,
 }: Queues): Promise<{ readonly run: string; readonly job: string }[]> {
@@ -249,11 +249,11 @@ export interface QueuedRun {
   /** Why the run could not begin, or why it failed; null while it may begin. */
   readonly error: string | null;
   /** Removes it from the queue; false if a worker already has it. */
-  takeOut(): Promise<boolean>;
+  remove(): Promise<boolean>;
 }
 
 /** What the queue knows about a run; undefined if it knows nothing. StateError if Redis does not answer. */
-export async function queuedRun({ runs, ask }: Queues, id: string): Promise<QueuedRun | undefined> {
+export async function findQueuedRun({ runs, ask }: Queues, id: string): Promise<QueuedRun | undefined> {
   const queued = await ask(runs.getJob(queuedId(id)));
   if (queued === undefined) return undefined;
   const { data, returnvalue: ended, failedReason = null } = queued;
@@ -262,7 +262,7 @@ export async function queuedRun({ runs, ask }: Queues, id: string): Promise<Queu
     run: data.run ?? ended?.run ?? null,
     ended: queued.finishedOn !== undefined,
     error: ended?.error ?? failedReason,
-    async takeOut() {
+    async remove() {
       // A job that a worker holds is locked and cannot be removed.
       return (await ask(runs.remove(queuedId(id)))) === 1;
     },
@@ -284,7 +284,7 @@ type Failed = Extract<ShardJobResult, { readonly status: ShardFailure }>;
  * The failure of a shard as its result, with a message that may be stored. A bug is thrown again: BullMQ keeps its
  * stack.
  */
-export function shardFailure(error: unknown, message: string): Failed {
+export function toShardFailure(error: unknown, message: string): Failed {
   if (!(error instanceof StoreferryError)) throw error;
   if (error instanceof UnauthorizedError) return { status: 'unauthorized', message };
   if (error instanceof StoreUnavailableError) return { status: 'store-unavailable', message };
@@ -293,7 +293,7 @@ export function shardFailure(error: unknown, message: string): Failed {
 }
 
 /** The error of a shard, for the process that waits for it. */
-export function errorOf({ status, message }: Failed): StoreferryError {
+export function shardError({ status, message }: Failed): StoreferryError {
   switch (status) {
     case 'unauthorized':
       return new UnauthorizedError(message);

@@ -43,12 +43,12 @@ interface TakenRun {
 }
 
 /**
- * The outcome of a queued run. `ended`: `run` is null when it could not begin. `waits`: to be taken again after `HELD_MS`.
- * `handed-back`: the worker stops, and the next one continues the run.
+ * The outcome of a queued run. `ended`: `run` is null when it could not begin. `delayed`: to be taken again after `HELD_MS`.
+ * `returned`: the worker stops, and the next one continues the run.
  */
 export type ProcessedRun =
   | { readonly kind: 'ended'; readonly run: string | null; readonly error: string | null }
-  | { readonly kind: 'waits' | 'handed-back' };
+  | { readonly kind: 'delayed' | 'returned' };
 
 /** Processes a queued run. Rejects with bugs only. */
 export type ProcessRun = (taken: TakenRun) => Promise<ProcessedRun>;
@@ -99,7 +99,7 @@ export function runProcessor({
       const before = await endedBefore(context, taken);
       if (before !== undefined) {
         const { id, error } = before.run;
-        log.info({ run: id, job }, 'run had ended before');
+        log.info({ run: id, job }, 'run had already ended');
         // Its worker may have died before it sent the notification; a second one has the same id.
         await notifyEnd(own, notifyOf(job), before);
         return { kind: 'ended', run: id, error };
@@ -110,8 +110,8 @@ export function runProcessor({
       const report = await executeRun(own, jobTask(request, deliver)).finally(() => remembered);
       const { id, status, error } = report.run;
       if (status === 'interrupted' && signal.aborted) {
-        log.info({ run: id, job }, 'run handed back');
-        return { kind: 'handed-back' };
+        log.info({ run: id, job }, 'run returned to the queue');
+        return { kind: 'returned' };
       }
       await ended(notify, report);
       return { kind: 'ended', run: id, error };
@@ -119,9 +119,9 @@ export function runProcessor({
       if (error instanceof LockedError) {
         // It looks again every second, so it is logged once.
         log[taken.isFirst ? 'info' : 'debug']({ job, reason: error.message }, 'run waits');
-        return { kind: 'waits' };
+        return { kind: 'delayed' };
       }
-      if (error instanceof InterruptedError) return { kind: 'handed-back' };
+      if (error instanceof InterruptedError) return { kind: 'returned' };
       if (error instanceof StoreferryError) {
         const problem = masked(context.redact?.(explainError(error)) ?? explainError(error));
         log.error({ job, reason: problem }, 'run could not begin');

@@ -62,8 +62,8 @@ function redisRunQueue(queues: Queues, bull: typeof import('./queues.ts'), newRu
   };
   return {
     enqueue: (job, resend) => bull.enqueueRun(queues, { job, resend }, newRunId),
-    find: (id) => bull.queuedRun(queues, id),
-    waiting: () => bull.waitingRuns(queues),
+    find: (id) => bull.findQueuedRun(queues, id),
+    waiting: () => bull.listWaitingRuns(queues),
     async list() {
       const found = await Promise.all([
         listed('queue', ['waiting', 'delayed', 'prioritized']),
@@ -72,7 +72,7 @@ function redisRunQueue(queues: Queues, bull: typeof import('./queues.ts'), newRu
       return found.flat();
     },
     workers: () => ask(runs.getWorkersCount()),
-    nextTicks: () => ask(bull.nextTicks(queues)),
+    nextTicks: () => ask(bull.readNextTicks(queues)),
     async board(path, onBug) {
       const { queueBoard } = await import('./queue-board.ts');
       return queueBoard(queues, path, onBug);
@@ -101,7 +101,7 @@ function embeddedRunQueue(
         run,
         ended,
         error,
-        async takeOut() {
+        async remove() {
           // The worker that had it may have died.
           if ((await workers()) === 0) await queue.releaseEntry(id);
           return await queue.removeEntry(id);

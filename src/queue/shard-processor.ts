@@ -19,7 +19,7 @@ import {
   isShardJobData,
   type ShardJobData,
   type ShardJobResult,
-  shardFailure,
+  toShardFailure,
   UNREADABLE_JOB,
 } from './queues.ts';
 import { type RunConfiguration, WAITS_FOR_REQUESTS, type WorkerLog } from './worker-settings.ts';
@@ -96,12 +96,15 @@ export function shardProcessor({ context, configurationOf, log }: ShardProcessor
     } catch (error) {
       if (error instanceof DelayedError) throw error;
       if (signal.aborted || error instanceof LockedError) {
-        log.info({ ...ids, reason: error instanceof Error ? error.message : null }, 'shard handed back');
+        log.info(
+          { ...ids, reason: error instanceof Error ? error.message : null },
+          'shard returned to the queue',
+        );
         await queued.moveToWait(token);
         throw new WaitingError();
       }
       // Kept in the queue and as the error of the run.
-      const failure = shardFailure(error, runErrorOf(error, run, context));
+      const failure = toShardFailure(error, runErrorOf(error, run, context));
       log.error({ ...ids, ...failure }, 'shard failed');
       await endings.end(run.id, failure.message);
       return failure;

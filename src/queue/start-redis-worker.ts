@@ -4,18 +4,18 @@ import { StateError } from '../model/storeferry-error.ts';
 import type { RunContext } from '../run/run-context.ts';
 import { judgeRedisPolicy } from '../state/redis/redis-connection.ts';
 import { deliverByWorkers } from './deliver-by-workers.ts';
-import { keepSchedules, queueSchedules, type ScheduleKeeper, tickProcessor } from './keep-schedules.ts';
+import { bullScheduleStore, keepSchedules, type ScheduleKeeper, tickProcessor } from './keep-schedules.ts';
 import { countOutcomes, metricsReader, QUEUE_STATES, type QueueCounts } from './metrics.ts';
 import { jobSignal, queueWorkers, watchProgress, workerHealth } from './queue-workers.ts';
 import {
   connectQueues,
   isRunJobData,
-  nextTicks,
   openQueues,
   QUEUE_PREFIX,
   type Queues,
   type RunJobData,
   type RunJobResult,
+  readNextTicks,
   runIdOf,
   UNREADABLE_JOB,
 } from './queues.ts';
@@ -111,7 +111,7 @@ export async function startRedisWorker(
   };
   serveStores();
   keeper = await keepSchedules({
-    schedules: queueSchedules(queues, newRunId),
+    schedules: bullScheduleStore(queues, newRunId),
     locks: context.state.locks,
     readSchedules: files.schedules,
     version: files.schedulesVersion,
@@ -134,7 +134,7 @@ export async function startRedisWorker(
       counts,
       runs: context.state.runs,
       queued: () => Promise.all(workers.all.map(({ queue }) => countsOf(queue))),
-      nextTicks: () => nextTicks(queues),
+      nextTicks: () => readNextTicks(queues),
       jobNames: files.jobNames,
       storeStats: settings.storeStats,
     }),
@@ -177,10 +177,10 @@ function queuedRunProcessor(
     switch (processed.kind) {
       case 'ended':
         return { run: processed.run, error: processed.error };
-      case 'waits':
+      case 'delayed':
         await queued.moveToDelayed(clock() + HELD_MS, token);
         throw new DelayedError();
-      case 'handed-back':
+      case 'returned':
         await queued.moveToWait(token);
         throw new WaitingError();
       default:

@@ -11,7 +11,7 @@ import {
   type StoredSchedule,
   WORKER_LOCK,
 } from '../state/state.ts';
-import { type KeptSchedules, keepSchedules, logTick } from './keep-schedules.ts';
+import { keepSchedules, logTick, type ScheduleStore } from './keep-schedules.ts';
 import { countOutcomes, metricsReader, type QueueCounts } from './metrics.ts';
 import { HELD_MS, type ProcessedRun, type ProcessRun, runProcessor } from './run-processor.ts';
 import type { RunningWorker, WorkerLog, WorkerSettings } from './worker-settings.ts';
@@ -20,8 +20,8 @@ export { logRunEvents, type RunningWorker, type WorkerFiles, type WorkerLog } fr
 
 /** Runs of different stores; those of one store wait for each other. */
 const RUNS_AT_ONCE = 4;
-/** How often the worker looks for ticks that are due, and for runs that other processes queued. */
-const LOOK_EVERY_MS = 500;
+/** How often the worker polls for ticks that are due, and for runs that other processes queued. */
+const POLL_EVERY_MS = 500;
 /** A worker that cannot read its queue for this long is not healthy: longer than a read waits for the write of another process. */
 const SILENT_AFTER_MS = 60_000;
 /**
@@ -60,7 +60,7 @@ async function startEmbeddedWorker(
   await queue.releaseEntry();
 
   const keeper = await keepSchedules({
-    schedules: stateSchedules(queue, clock, newRunId),
+    schedules: embeddedScheduleStore(queue, clock, newRunId),
     locks,
     readSchedules: files.schedules,
     version: files.schedulesVersion,
@@ -76,13 +76,13 @@ async function startEmbeddedWorker(
   const { requestFor, notifyOf, isScheduled } = files;
   const processRun = runProcessor({ context, requestFor, notifyOf, onEnd: counts.runEnded, log });
   const queueRunner = runQueue({ queue, processRun, signal, log });
-  let lookedAt = performance.now();
+  let polledAt = performance.now();
   let failure: string | null = null;
-  const look = async (): Promise<void> => {
+  const poll = async (): Promise<void> => {
     try {
-      await tickDue({ queue, isScheduled, newRunId, clock, log });
-      await queueRunner.look();
-      lookedAt = performance.now();
+      await enqueueDueTicks({ queue, isScheduled, newRunId, clock, log });
+      await queueRunner.poll();
+      polledAt = performance.now();
       failure = null;
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
@@ -90,16 +90,16 @@ async function startEmbeddedWorker(
       failure = reason;
     }
   };
-  const looking = every(LOOK_EVERY_MS, look);
+  const polling = every(POLL_EVERY_MS, poll);
   ending.defer(async () => {
     stop.abort(new InterruptedError('The worker is stopping.'));
-    await Promise.all([keeper.close(), looking.stop()]);
+    await Promise.all([keeper.close(), polling.stop()]);
     await queueRunner.ended();
   });
   return {
     async health() {
       if (!lock.isHeld()) return 'the state was deleted or replaced';
-      const silent = performance.now() - lookedAt > SILENT_AFTER_MS;
+      const silent = performance.now() - polledAt > SILENT_AFTER_MS;
       return failure ?? (silent ? 'the state does not answer' : null);
     },
     metrics: metricsReader({
@@ -124,11 +124,11 @@ async function lockWorker(locks: Locks, run: string): Promise<Lock> {
 }
 
 /** The schedules in the embedded state. */
-export function stateSchedules(
+export function embeddedScheduleStore(
   queue: StateQueue,
   clock: () => number,
   newRunId: () => string,
-): KeptSchedules {
+): ScheduleStore {
   return {
     async list() {
       return (await queue.schedules()).map((schedule) => ({ ...schedule, stalled: false }));
@@ -150,7 +150,7 @@ interface DueTick {
 }
 
 /** The schedules that are due at a time, in milliseconds since the epoch; each with a next tick after it, so that none is due twice. */
-export function dueTicks(schedules: readonly StoredSchedule[], now: number): DueTick[] {
+export function findDueTicks(schedules: readonly StoredSchedule[], now: number): DueTick[] {
   return schedules
     .filter(({ next }) => next <= now)
     .map((schedule) => ({ schedule, next: nextTick(schedule, now), lateMs: now - schedule.next }));
@@ -165,8 +165,14 @@ interface TickOptions {
 }
 
 /** Queues the runs that are due. A job whose file has no schedule any more is left out: it will be removed. */
-export async function tickDue({ queue, isScheduled, newRunId, clock, log }: TickOptions): Promise<void> {
-  for (const { schedule, next, lateMs } of dueTicks(await queue.schedules(), clock())) {
+export async function enqueueDueTicks({
+  queue,
+  isScheduled,
+  newRunId,
+  clock,
+  log,
+}: TickOptions): Promise<void> {
+  for (const { schedule, next, lateMs } of findDueTicks(await queue.schedules(), clock())) {
     const { job } = schedule;
     if (!isScheduled(job)) continue;
     const queued = newRunId();
@@ -200,9 +206,9 @@ function runQueue({ queue, processRun, signal, log }: RunQueueOptions) {
         remember: (begun) => queue.beginEntry(id, begun),
       });
     } catch (error) {
-      if (error instanceof StateError) return { kind: 'waits' };
+      if (error instanceof StateError) return { kind: 'delayed' };
       const message = error instanceof Error ? error.message : String(error);
-      log.error({ queued: id, reason: message }, 'bug');
+      log.error({ queued: id, reason: message }, 'unexpected error');
       return { kind: 'ended', run, error: message };
     }
   };
@@ -213,8 +219,8 @@ function runQueue({ queue, processRun, signal, log }: RunQueueOptions) {
       case 'ended':
         waitsUntil.delete(id);
         return await untilDone(() => queue.endEntry(id, processed), signal);
-      case 'waits':
-      case 'handed-back':
+      case 'delayed':
+      case 'returned':
         waitsUntil.set(id, performance.now() + HELD_MS);
         return await untilDone(() => queue.releaseEntry(id), signal);
       default:
@@ -222,7 +228,7 @@ function runQueue({ queue, processRun, signal, log }: RunQueueOptions) {
     }
   };
   return {
-    async look(): Promise<void> {
+    async poll(): Promise<void> {
       for (const entry of await queue.openEntries()) {
         const { id, taken } = entry;
         if (signal.aborted || working.size >= RUNS_AT_ONCE) return;

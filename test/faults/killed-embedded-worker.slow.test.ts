@@ -52,7 +52,7 @@ function overlapsIn(lines: readonly Line[]): number {
     if (msg === 'run begun') {
       if (open.has(job) && open.get(job) !== run) overlaps += 1;
       open.set(job, run);
-    } else if (msg === 'run ended' || msg === 'run handed back') {
+    } else if (msg === 'run ended' || msg === 'run returned to the queue') {
       open.delete(job);
     }
   }
@@ -75,7 +75,9 @@ function mixedWrites(requests: readonly LoggedRequest[]): number {
 /** The ticks that this worker has queued. */
 function ticksIn(lines: readonly Line[]): string[] {
   return lines.flatMap(({ msg, queued }) =>
-    queued !== undefined && (msg === 'tick' || msg === 'runs once for the missed tick') ? [queued] : [],
+    queued !== undefined && (msg === 'tick: run queued' || msg === 'missed tick: run queued once')
+      ? [queued]
+      : [],
   );
 }
 

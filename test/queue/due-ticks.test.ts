@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type JobSchedule, nextTick } from '../../src/config/job/job.ts';
 import { planScheduleChanges } from '../../src/queue/keep-schedules.ts';
-import { dueTicks, stateSchedules, tickDue } from '../../src/queue/start-worker.ts';
+import { embeddedScheduleStore, enqueueDueTicks, findDueTicks } from '../../src/queue/start-worker.ts';
 import { openSqliteState } from '../../src/state/sqlite/open-sqlite-state.ts';
 import type { State, StateQueue } from '../../src/state/state.ts';
 
@@ -43,7 +43,7 @@ class TickingWorker {
 
   /** What a worker does when it starts, and every 30 seconds. */
   async compare(): Promise<void> {
-    const kept = stateSchedules(
+    const kept = embeddedScheduleStore(
       this.#queue,
       () => this.now,
       () => this.#newId(),
@@ -59,7 +59,7 @@ class TickingWorker {
   /** One look of the worker; gives how many runs it began. */
   async look(): Promise<number> {
     const before = this.runs.length;
-    await tickDue({
+    await enqueueDueTicks({
       queue: this.#queue,
       isScheduled: (job) => job === this.#schedule.job,
       newRunId: () => this.#newId(),
@@ -239,8 +239,10 @@ describe('the ticks of an embedded worker', () => {
 
   it('are due from their moment on', () => {
     const schedule = { job: 'a', cron: '0 * * * *', timezone: 'UTC', next: HOUR };
-    expect(dueTicks([schedule], HOUR - 1)).toEqual([]);
-    expect(dueTicks([schedule], HOUR)).toEqual([{ schedule, next: 2 * HOUR, lateMs: 0 }]);
-    expect(dueTicks([schedule], 5 * HOUR + 1)).toEqual([{ schedule, next: 6 * HOUR, lateMs: 4 * HOUR + 1 }]);
+    expect(findDueTicks([schedule], HOUR - 1)).toEqual([]);
+    expect(findDueTicks([schedule], HOUR)).toEqual([{ schedule, next: 2 * HOUR, lateMs: 0 }]);
+    expect(findDueTicks([schedule], 5 * HOUR + 1)).toEqual([
+      { schedule, next: 6 * HOUR, lateMs: 4 * HOUR + 1 },
+    ]);
   });
 });

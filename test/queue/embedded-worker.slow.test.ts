@@ -75,7 +75,7 @@ it.concurrent('a worker that is told to stop hands a run back, ends with 0, and 
   first.process.kill('SIGTERM');
   const ended = await first.ended;
   expect(ended.code).toBe(0);
-  expect(ended.stderr).toContain('"run handed back"');
+  expect(ended.stderr).toContain('"run returned to the queue"');
   const sent = store.requests.length;
   expect(sent).toBeLessThan(200);
   const second = await shop.start('worker');
@@ -92,7 +92,7 @@ it.concurrent('a worker follows the files of jobs, and runs once for ticks that 
   await workspace.write('jobs/added.yaml', `${JOB}schedule: { cron: "*/2 * * * * *" }\n`);
   await workspace.write('jobs/removed.yaml', `${JOB}schedule: { cron: "0 3 1 1 *" }\n`);
   await first.printed('"job":"removed","cron":"0 3 1 1 *"');
-  await first.printed('"msg":"tick"');
+  await first.printed('"msg":"tick: run queued"');
   await rm(join(workspace.dir, 'jobs/removed.yaml'));
   await first.printed('"schedule removed"');
   const url = /"url":"(http[^"]+)"/.exec(first.stderr())?.[1] ?? '';
@@ -112,7 +112,7 @@ it.concurrent('a worker follows the files of jobs, and runs once for ticks that 
   await until(() => Date.now() > killedAt + 2_000);
   await workspace.write('jobs/added.yaml', `${JOB}schedule: { cron: "0 3 1 1 *" }\n`);
   const second = await shop.start('worker');
-  await second.printed('"runs once for the missed tick"');
+  await second.printed('"missed tick: run queued once"');
   await second.printed('"run ended"');
   expect(second.stderr().split('"run begun"')).toHaveLength(2);
 });

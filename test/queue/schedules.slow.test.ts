@@ -202,7 +202,7 @@ describeWithRedis('a job with a schedule', () => {
     for (const worker of workers) worker.process.kill('SIGTERM');
     const logs = (await Promise.all(workers.map(({ ended }) => ended))).map(({ stderr }) => stderr).join('');
     expect(logs.split('"schedule set"')).toHaveLength(1 + 5 + 2);
-    expect(logs).toContain('its schedule stays as it is');
+    expect(logs).toContain('its schedule is unchanged');
     expect(await ticks.getJobSchedulersCount()).toBe(4);
   });
 

@@ -15,8 +15,8 @@ describeWithRedis('a worker that is asked to stop', () => {
     stopped.process.kill('SIGTERM');
     const { code, stderr } = await stopped.ended;
     expect(code).toBe(0);
-    expect(stderr).toContain('"run handed back"');
-    expect(stderr).toContain('"shard handed back"');
+    expect(stderr).toContain('"run returned to the queue"');
+    expect(stderr).toContain('"shard returned to the queue"');
 
     expect((await following.ended).json()).toMatchObject({ status: 'done', applied: 1_500, requests: 1_500 });
     expect(store.figures()).toMatchObject({ requests: 1_500, duplicates: 0, maxOverlap: 1 });

@@ -1,5 +1,5 @@
 import { expect, it, vi } from 'vitest';
-import { keepSchedules, queueSchedules } from '../../src/queue/keep-schedules.ts';
+import { bullScheduleStore, keepSchedules } from '../../src/queue/keep-schedules.ts';
 import { openQueues } from '../../src/queue/queues.ts';
 import { openRedisState } from '../../src/state/redis/open-redis-state.ts';
 import { describeWithRedis, startRedis } from '../support/redis.ts';
@@ -16,7 +16,7 @@ describeWithRedis('a schedule that was set while the clock was ahead', () => {
     let version = 0;
     const keep = async () => {
       const keeper = await keepSchedules({
-        schedules: queueSchedules(queues, () => 'id'),
+        schedules: bullScheduleStore(queues, () => 'id'),
         ...{ locks: state.locks, clock: Date.now, log: LOG, onRead: () => {}, newRunId: () => 'id' },
         readSchedules: () => ({ scheduled: [NIGHTLY], unscheduled: [], broken: [] }),
         version: async () => String(++version),
