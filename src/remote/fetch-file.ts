@@ -43,7 +43,7 @@ export class TooLarge extends RemoteFailure {
 }
 
 /**
- * Downloads a complete file; a download shorter or longer than announced is repeated. Undefined if the file still has
+ * Downloads a complete file; a download shorter or longer than announced is repeated, one that is too slow once. Undefined if the file still has
  * the version `unless`. RemoteFailure.
  */
 export async function fetchFile(
@@ -59,12 +59,15 @@ export async function fetchFile(
   }: FetchOptions,
 ): Promise<Fetched | undefined> {
   const spool = await openSpool();
+  let slowBefore = false;
   const attempt = async (): Promise<Fetched | undefined> => {
     const slow = new AbortController();
     const got = await client.get(file, { signal: AbortSignal.any([signal, slow.signal]), unless });
     if (got.kind === 'unchanged') return undefined;
     const { content, size, version } = got;
-    using pace = watchPace(deadlines, (failure) => {
+    using pace = watchPace(deadlines, (first) => {
+      const failure = slowBefore ? new RemoteFailure('final', first.message, { cause: first }) : first;
+      slowBefore = true;
       // Over SFTP only the signal ends a pending request.
       slow.abort(failure);
       content.destroy(failure);

@@ -17,8 +17,10 @@ export const CONNECTION_TIMEOUTS: ConnectionTimeouts = {
 
 /** How long a server may take. */
 export interface RemoteDeadlines {
-  /** To list files or to begin a download, including redirects and interim responses. */
+  /** For one attempt to list files or to begin a download, including redirects and interim responses. */
   readonly answerMs: number;
+  /** For all attempts until one has an answer, without the waits between them. */
+  readonly answersMs: number;
   /** In each interval of this length at least `windowBytes` must arrive. */
   readonly windowMs: number;
   readonly windowBytes: number;
@@ -27,29 +29,54 @@ export interface RemoteDeadlines {
 }
 
 export const REMOTE_DEADLINES: RemoteDeadlines = {
-  answerMs: 120_000,
+  answerMs: 60_000,
+  answersMs: 120_000,
   windowMs: 60_000,
   windowBytes: 60 * 1024,
   wholeMs: 6 * 60 * 60_000,
 };
 
-/** Adds a deadline to every call of a client; a late call is a passing failure. */
+/**
+ * Adds deadlines to the calls of a client, one at a time: a late call is a passing failure, and a final one when all attempts together have
+ * taken too long.
+ */
 export function withDeadlines(
   client: RemoteClient,
   deadlines: RemoteDeadlines = REMOTE_DEADLINES,
 ): RemoteClient {
-  const { answerMs, windowMs, windowBytes } = deadlines;
+  const { answerMs, answersMs, windowMs, windowBytes } = deadlines;
+  let spentMs = 0;
+  let attempts = 0;
+  const bounded = async <T>(
+    signal: AbortSignal,
+    action: (signal: AbortSignal) => Promise<T>,
+    { sendingMs = 0, discard }: { readonly sendingMs?: number; readonly discard?: (late: T) => void } = {},
+  ): Promise<T> => {
+    const allMs = answersMs + sendingMs;
+    const begunAt = performance.now();
+    attempts += 1;
+    try {
+      const answer = await within(Math.min(answerMs + sendingMs, allMs - spentMs), signal, action, discard);
+      spentMs = 0;
+      attempts = 0;
+      return answer;
+    } catch (error) {
+      spentMs += Math.ceil(performance.now() - begunAt);
+      const isOver = spentMs >= allMs && error instanceof RemoteFailure && error.kind === 'passing';
+      if (!isOver || signal.aborted) throw error;
+      const count = attempts === 1 ? '1 attempt' : `${attempts} attempts`;
+      const message = `the server does not answer: given up after ${count} and ${Math.round(spentMs / 1_000)} s`;
+      throw new RemoteFailure('final', message, { cause: error });
+    }
+  };
   return {
-    find: (signal) => within(answerMs, signal, (bounded) => client.find(bounded)),
-    get(file, options) {
-      const get = (bounded: AbortSignal) => client.get(file, { ...options, signal: bounded });
-      return within(answerMs, options.signal, get, discard);
-    },
-    put(upload, options) {
-      const sendingMs = (upload.size / windowBytes) * windowMs;
-      const put = (bounded: AbortSignal) => client.put(upload, { ...options, signal: bounded });
-      return within(answerMs + sendingMs, options.signal, put);
-    },
+    find: (signal) => bounded(signal, (until) => client.find(until)),
+    get: (file, options) =>
+      bounded(options.signal, (until) => client.get(file, { ...options, signal: until }), { discard }),
+    put: (upload, options) =>
+      bounded(options.signal, (until) => client.put(upload, { ...options, signal: until }), {
+        sendingMs: (upload.size / windowBytes) * windowMs,
+      }),
     [Symbol.asyncDispose]: () => client[Symbol.asyncDispose](),
   };
 }
@@ -62,7 +89,7 @@ async function within<T>(
   ms: number,
   signal: AbortSignal,
   action: (signal: AbortSignal) => Promise<T>,
-  discard: (late: T) => void = () => undefined,
+  discard: ((late: T) => void) | undefined,
 ): Promise<T> {
   signal.throwIfAborted();
   const late = new AbortController();
@@ -75,7 +102,7 @@ async function within<T>(
   try {
     return await Promise.race([acting, over.promise]);
   } catch (error) {
-    acting.then(discard, () => undefined);
+    acting.then(discard ?? (() => undefined), () => undefined);
     signal.throwIfAborted();
     throw late.signal.aborted ? lateAnswer() : error;
   } finally {
@@ -88,24 +115,25 @@ function discard(got: Got): void {
   if (got.kind === 'content') got.content.on('error', () => undefined).destroy();
 }
 
-/** Calls `onSlow` once, if a download is too slow in a window or takes too long as a whole. */
+/** Calls `onSlow` once, if a download is too slow in a window (a passing failure) or takes too long as a whole (a final one). */
 export function watchPace(
   { windowMs, windowBytes, wholeMs }: RemoteDeadlines,
   onSlow: (failure: RemoteFailure) => void,
 ) {
   let now = 0;
   let before = 0;
-  const slow = (message: string) => {
+  const slow = (kind: 'passing' | 'final', message: string) => {
     stop();
-    onSlow(new RemoteFailure('passing', message));
+    onSlow(new RemoteFailure(kind, message));
   };
   const window = setInterval(() => {
     const came = now - before;
     before = now;
-    if (came < windowBytes) slow(`the download is too slow: ${came} bytes in ${windowMs / 1000} s`);
+    if (came < windowBytes)
+      slow('passing', `the download is too slow: ${came} bytes in ${windowMs / 1000} s`);
   }, windowMs);
   const whole = setTimeout(
-    () => slow(`the download is not complete after ${wholeMs / 3_600_000} hours`),
+    () => slow('final', `the download is not complete after ${wholeMs / 3_600_000} hours`),
     wholeMs,
   );
   const stop = () => {

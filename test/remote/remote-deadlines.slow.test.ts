@@ -4,7 +4,7 @@ import { Server, type SFTPWrapper } from 'ssh2';
 import { describe, expect, it } from 'vitest';
 import { fetchFile, openSpool } from '../../src/remote/fetch-file.ts';
 import { httpClient } from '../../src/remote/http-client.ts';
-import type { RemoteClient } from '../../src/remote/remote-client.ts';
+import type { RemoteClient, RetryPolicy } from '../../src/remote/remote-client.ts';
 import { withDeadlines } from '../../src/remote/remote-deadlines.ts';
 import { sftpClient } from '../../src/remote/sftp-client.ts';
 import { figure } from '../support/figure.ts';
@@ -18,11 +18,13 @@ const { signal } = new AbortController();
 const NEVER = 60 * 60_000;
 const DEADLINES = {
   answerMs: 1_500 * SLOWNESS,
+  answersMs: NEVER,
   windowMs: 300 * SLOWNESS,
   windowBytes: 1_000,
   wholeMs: NEVER,
 };
 const retryPolicy = { retries: 1, firstWaitMs: 1 };
+const MANY_RETRIES = { retries: 9, firstWaitMs: 1 };
 
 async function serveHttp(answer: (response: ServerResponse) => void) {
   let asked = 0;
@@ -83,12 +85,16 @@ async function endOf(action: Promise<string>): Promise<string | null> {
 const hung = (end: string | null) => none('hung', end === null ? 1 : 0);
 
 /** Fetches the file; gives why that failed. */
-async function failing(opened: RemoteClient, deadlines = DEADLINES): Promise<string> {
+async function failing(
+  opened: RemoteClient,
+  deadlines = DEADLINES,
+  retries: RetryPolicy = retryPolicy,
+): Promise<string> {
   await using client = withDeadlines(opened, deadlines);
   const fetching = async () => {
     const [file] = await client.find(signal);
     if (file === undefined) throw new Error('no file');
-    await fetchFile(client, file, { signal, retryPolicy, deadlines });
+    await fetchFile(client, file, { signal, retryPolicy: retries, deadlines });
   };
   return (await failureOf(fetching())).message;
 }
@@ -107,6 +113,26 @@ describe('a server that never ends', () => {
       ...{ invariant: 31, seed: null, fired: { 'interim responses without end': server.asked() } },
       measured: [hung(end)],
     });
+  });
+
+  it('is given up when all attempts together take too long', async () => {
+    await using server = await serveHttp((response) => {
+      server.timers.add(setInterval(() => response.writeEarlyHints({ link: '</a>; rel=preload' }), 50));
+    });
+    const answerMs = 300 * SLOWNESS;
+    const deadlines = { ...DEADLINES, answerMs, answersMs: 2 * answerMs };
+    const end = await endOf(failing(server.client(), deadlines, MANY_RETRIES));
+    expect(end).toMatch(/^the server does not answer: given up after 2 attempts and \d+ s$/);
+    expect(server.asked()).toBe(2);
+  });
+
+  it('is given up when two downloads were too slow', async () => {
+    await using server = await serveHttp((response) => {
+      response.writeHead(200);
+      server.timers.add(setInterval(() => response.write('x'), 20));
+    });
+    expect(await endOf(failing(server.client(), DEADLINES, MANY_RETRIES))).toMatch(/too slow/);
+    expect(server.asked()).toBe(2);
   });
 
   it('sending a byte at a time is given up, and asked again', async (context) => {
