@@ -108,6 +108,12 @@ function odsRow(cells: string, attributes = ''): string {
   return `<table:table-row ${attributes}>${cells}</table:table-row>`;
 }
 
+/** A small file of a million rows: to convert it takes seconds of the processor, on any machine. */
+export function manyRows(): Sample {
+  const row = odsRow(odsCell('mug').repeat(3), 'table:number-rows-repeated="1000"');
+  return odsSample('many-rows', row.repeat(1_000));
+}
+
 /** Each file was written for one mechanism; what the fuzzer finds joins them. */
 export function hostileSamples(): readonly Sample[] {
   return [

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import { patience } from '../support/pace.ts';
 import { endWithTest, testOver } from '../support/processes.ts';
 import type { Workspace } from '../support/workspace.ts';
 import { ordinaryFile, type Sample } from './corpus.ts';
-import type { Usage } from './measure-turns.ts';
+import { busyFile, type Usage } from './measure-turns.ts';
 
 /** Less than this is never too much. */
 const MEMORY_FLOOR_MIB = 200;
@@ -44,9 +44,11 @@ export async function writeHostileJob(
 /** What a process took, once it has ended with these variables in its environment. */
 export function usageFile() {
   const file = join(tmpdir(), `storeferry-usage-${randomUUID()}.json`);
-  endWithTest(() => rm(file, { force: true }));
+  endWithTest(() => Promise.all([file, busyFile(file)].map((each) => rm(each, { force: true }))));
   return {
     env: { NODE_OPTIONS: `--import=${PRELOAD}`, STOREFERRY_USAGE: file },
+    /** Whether a thread of the process converts or guesses at the moment. */
+    isBusy: () => existsSync(busyFile(file)),
     read: async (): Promise<Usage> => JSON.parse(await readFile(file, 'utf8')),
   };
 }

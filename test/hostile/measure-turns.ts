@@ -1,5 +1,6 @@
-import { writeFileSync } from 'node:fs';
-import { isMainThread } from 'node:worker_threads';
+import { rmSync, writeFileSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
+import threads, { isMainThread, Worker } from 'node:worker_threads';
 
 /** What a process took, in milliseconds of the processor and MiB. */
 export interface Usage {
@@ -15,6 +16,37 @@ const file = process.env['STOREFERRY_USAGE'];
 if (file !== undefined && isMainThread) {
   const usage = watchTurns();
   process.on('exit', () => writeFileSync(file, JSON.stringify(usage())));
+  const busy = busyFile(file);
+  Reflect.set(
+    threads,
+    'Worker',
+    class extends Worker {
+      constructor(...args: ConstructorParameters<typeof Worker>) {
+        super(...args);
+        if (/convert-thread|guess-thread/.test(String(args[0]))) watchThread(this, busy);
+      }
+    },
+  );
+  syncBuiltinESMExports();
+}
+
+/** The file that is there while a thread of the process converts or guesses. */
+export function busyFile(usage: string): string {
+  return `${usage}.busy`;
+}
+
+/** A thread has started, and works on its input. */
+const BUSY_MS = 400;
+
+function watchThread(worker: Worker, busy: string): void {
+  const asking = setInterval(async () => {
+    const { user, system } = await worker.cpuUsage().catch(() => ({ user: 0, system: 0 }));
+    if ((user + system) / 1_000 > BUSY_MS) writeFileSync(busy, '');
+  }, 20).unref();
+  worker.on('exit', () => {
+    clearInterval(asking);
+    rmSync(busy, { force: true });
+  });
 }
 
 /** Measures from now on; the result is what was taken so far. */
