@@ -98,7 +98,7 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
     ...['report/read-stored-report.ts', 'export/export-history.ts'],
     // Corrected rejects, which the dashboard takes.
     ...['read-corrections.ts', 'show-record.ts'],
-    ...['inputs/open-mapping.ts', 'online/online-checks.ts', 'store-properties.ts'],
+    ...['inputs/open-mapping.ts', 'online/online-checks.ts', 'store-properties.ts', 'scan-contacts.ts'],
     // A record of the ledger, its versions, and the records of a run.
     ...[
       'records/catalog-as-of.ts',

@@ -33,6 +33,12 @@ export const COMMANDS: readonly RegisteredCommand[] = [
     alias: ['inspect'],
   },
   {
+    name: 'contacts',
+    summary: 'find the ids of the contacts of a store by their e-mail addresses, for `crosswalk: store`',
+    load: async () => (await import('./commands/contacts-command.ts')).contactsCommand,
+    alias: ['scan'],
+  },
+  {
     name: 'plan',
     summary: 'show what a run would change; sends nothing to the store',
     load: async () => (await import('./commands/plan-command.ts')).planCommand,

@@ -151,7 +151,8 @@ export function inspectFiles(
           yaml,
           at,
           context,
-          ({ source, crosswalk }, part) => (part === SOURCE_AT ? source : crosswalk),
+          ({ source, crosswalk }, part) =>
+            part === SOURCE_AT ? source : crosswalk === 'store' ? undefined : crosswalk,
           (value, placeAt) => toImportJob(name, value, placeAt),
         );
   }

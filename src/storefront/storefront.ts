@@ -66,6 +66,8 @@ export interface Storefront extends AsyncDisposable {
   subscriberLists(options: SendOptions & { readonly page?: PageQuery }): Promise<Page>;
   /** `GET /api/site/orders` (sections 4.5 and 8). Also StoreRefusedError. */
   orders(page: PageQuery, options: SendOptions): Promise<Page>;
+  /** `GET /api/site/contacts`, which some stores have beyond the document; as `orders`. */
+  contacts(page: PageQuery, options: SendOptions): Promise<Page>;
   /**
    * Announces that many pages will be read. A client without any answer yet then begins with several concurrent
    * requests, because reading changes nothing; before writes it begins with one.
@@ -186,6 +188,9 @@ export function createStorefront(options: StorefrontOptions): Storefront {
     },
     orders({ limit, skip }, sendOptions) {
       return read(`/api/site/orders?limit=${limit}&skip=${skip}`, sendOptions);
+    },
+    contacts({ limit, skip }, sendOptions) {
+      return read(`/api/site/contacts?limit=${limit}&skip=${skip}`, sendOptions);
     },
     expectPages: () => access.startAt(PAGES_AT_ONCE),
     stats: () => access.stats(),

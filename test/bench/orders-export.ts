@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { readOrders } from '../../src/export/reading/read-items.ts';
+import { readPaged } from '../../src/export/reading/read-items.ts';
 import { createStorefront } from '../../src/storefront/storefront.ts';
 import { forkProcess } from '../support/processes.ts';
 
@@ -31,7 +31,7 @@ async function ours(baseUrl: string): Promise<number> {
   await using storefront = connect(baseUrl);
   const { signal } = new AbortController();
   let orders = 0;
-  const batches = readOrders(storefront, { signal, concurrency, onProgress: () => {} });
+  const batches = readPaged(storefront, { signal, concurrency, what: 'orders', onProgress: () => {} });
   for await (const batch of batches) orders += batch.length;
   const { requests, limit, because } = storefront.stats();
   console.log(`  ${requests} requests, limit ${limit}: ${because}`);

@@ -281,8 +281,8 @@ const fields = z.strictObject({
       `If a key occurs more than once in a source. ${valueWords(DUPLICATES_WORDS)} Of identical copies one is used.`,
     ),
   crosswalk: optional(
-    crosswalkSchema,
-    'Contacts only: finds the ids that the store uses, because the API updates contacts by id only.',
+    z.union([z.literal('store'), crosswalkSchema]),
+    'Contacts only: finds the ids that the store uses, because the API updates contacts by id only. `store`: the table that `contacts scan` has written, `contacts-of-STORE.csv`, by e-mail address.',
   ),
   safety: safetySchema.prefault({}).describe(`Limits that stop a run before its first write. ${FLOOR_TEXT}`),
   guards: optional(

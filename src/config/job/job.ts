@@ -41,9 +41,14 @@ export type SourceSpec = DeepReadonly<ReturnType<typeof withoutPlace<ImportField
 
 /** A crosswalk with its address completed. */
 export type CrosswalkSpec = DeepReadonly<
-  ReturnType<typeof withoutPlace<NonNullable<ImportFields['crosswalk']>>>
+  ReturnType<typeof withoutPlace<Exclude<NonNullable<ImportFields['crosswalk']>, 'store'>>>
 > &
   FilePlace;
+
+/** The crosswalk that `contacts scan` writes for a store: relative to the workspace. */
+export function crosswalkOfStore(store: string) {
+  return { path: `contacts-of-${store}.csv`, match: 'email', id: 'id', quotes: 'standard' } as const;
+}
 
 /** A destination with its address completed. */
 type DestinationSpec = DeepReadonly<ReturnType<typeof withoutPlace<ExportFields['destination']>>> & FilePlace;
@@ -66,7 +71,10 @@ export function toImportJob(
     name,
     ...fields,
     source: { ...withoutPlace(source), ...placeAt(SOURCE_AT) },
-    ...(crosswalk && { crosswalk: { ...withoutPlace(crosswalk), ...placeAt(CROSSWALK_AT) } }),
+    ...(crosswalk === 'store' && { crosswalk: crosswalkOfStore(fields.store) }),
+    ...(typeof crosswalk === 'object' && {
+      crosswalk: { ...withoutPlace(crosswalk), ...placeAt(CROSSWALK_AT) },
+    }),
     ...notification(notify),
   };
 }

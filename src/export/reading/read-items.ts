@@ -98,7 +98,7 @@ const MAX_CONCURRENT = 64;
 /** The default and maximum number of items per page (storefront-api.md, section 8). */
 const PAGE_SIZES: readonly number[] = [30, 50];
 
-interface ReadItemsOptions extends ReadOrdersOptions {
+interface ReadItemsOptions extends Omit<ReadPagedOptions, 'what'> {
   /** Called at the end with facts that a person should know about the reading. */
   readonly onNotes: (notes: readonly string[]) => void;
 }
@@ -117,23 +117,26 @@ export async function* readItems(
       return;
     }
     case 'orders':
-      onNotes(readingNotes(yield* readOrders(storefront, { ...options, concurrency, onProgress }), 'orders'));
+      onNotes(
+        readingNotes(yield* readPaged(storefront, { ...options, concurrency, onProgress, what }), what),
+      );
       return;
     default:
       what satisfies never;
   }
 }
 
-interface ReadOrdersOptions extends SendOptions {
+interface ReadPagedOptions extends SendOptions {
   /** The configured limit of requests in flight; the client finds out how many are useful. */
   readonly concurrency: number;
-  readonly onProgress: (orders: number, totalCount: number | null) => void;
+  readonly onProgress: (items: number, totalCount: number | null) => void;
+  readonly what: 'orders' | 'contacts';
 }
 
-/** All orders of a store (storefront-api.md, section 4.5), each once: see `readAllItems`. */
-export async function* readOrders(
-  storefront: Pick<Storefront, 'orders' | 'expectPages'>,
-  { concurrency, onProgress, ...options }: ReadOrdersOptions,
+/** All orders of a store (storefront-api.md, section 4.5), or all contacts, each once: see `readAllItems`. */
+export async function* readPaged(
+  storefront: Pick<Storefront, 'orders' | 'contacts' | 'expectPages'>,
+  { concurrency, onProgress, what, ...options }: ReadPagedOptions,
 ): AsyncGenerator<readonly Item[], AllRead> {
   // Requests ahead are cancelled when reading ends.
   const over = new AbortController();
@@ -142,14 +145,14 @@ export async function* readOrders(
   try {
     return yield* readAllItems({
       fetch: async (skip) =>
-        itemPage(await storefront.orders({ limit: LIMIT, skip }, { ...options, signal }), skip),
+        itemPage(await storefront[what]({ limit: LIMIT, skip }, { ...options, signal }), skip),
       limit: LIMIT,
       concurrency: Math.min(concurrency, MAX_CONCURRENT),
-      what: 'orders',
+      what,
       onProgress,
     });
   } finally {
-    over.abort(new Error('reading the orders is over'));
+    over.abort(new Error('reading is over'));
   }
 }
 

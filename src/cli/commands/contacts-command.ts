@@ -1,0 +1,79 @@
+import { InvalidArgumentError } from 'commander';
+import { UsageError } from '../../model/storeferry-error.ts';
+import { type IdRange, MAX_SCANNED_IDS, scanContacts } from '../../run/scan-contacts.ts';
+import { counted } from '../../text/printable.ts';
+import { defineCommand, JSON_FLAG, parsedOption, requiredArgument, text } from '../define-command.ts';
+import { openCommandContext, selectStore } from '../open-context.ts';
+import { withJsonError } from '../with-json-result.ts';
+
+const PROGRESS_EVERY_MS = 2_000;
+
+/** `storeferry contacts scan`: finds the ids of a store's contacts, for `crosswalk: store`. */
+export const contactsCommand = defineCommand({
+  arguments: { action: requiredArgument('scan') },
+  options: {
+    store: text('store', 'the store; needed where the workspace has several'),
+    ids: parsedOption<readonly IdRange[] | null>(
+      'ranges',
+      'the ids to ask for, such as 1000-1400 or 1000-1400,2000; default: around those that orders name, until 200 in a row are absent',
+      null,
+      parseRanges,
+    ),
+    json: JSON_FLAG,
+  },
+  notes: `Writes contacts-of-STORE.csv, the crosswalk of jobs with \`crosswalk: store\`. Where \`probe\` has seen that the store
+lists contacts, they are read. Otherwise each id is asked by an update without fields, which the API defines to change
+nothing; the store may still do what it does after any update of a contact, such as start an automation, so try one id
+first. An interrupted scan goes on where it was. The file has e-mail addresses: treat it as the store's contacts.`,
+  examples: ['contacts scan --ids 1042', 'contacts scan --store main --ids 1000-1400', 'contacts scan'],
+  json: 'the number of requests, of contacts found, of ids without a contact, and of e-mail addresses that several contacts have',
+  run: (invocation, { action }, { store: name, ids, json }) =>
+    withJsonError(invocation, json, async () => {
+      if (action !== 'scan') {
+        throw new UsageError(`contacts ${action} is not a command.`, {
+          hint: 'Type: storeferry contacts scan',
+        });
+      }
+      const { terminal } = invocation;
+      await using open = await openCommandContext(invocation);
+      const { context, workspace } = open;
+      const store = selectStore(workspace, name, (names) => `Name one with --store: ${names.join(', ')}.`);
+      let shownAt = performance.now();
+      const { file, ...scan } = await scanContacts(context, {
+        store,
+        ranges: ids,
+        onProgress: (asked, found) => {
+          if (json || performance.now() - shownAt < PROGRESS_EVERY_MS) return;
+          shownAt = performance.now();
+          terminal.err(`${asked} ids, ${found} contacts\n`);
+        },
+      });
+      if (json) terminal.out(`${JSON.stringify(scan)}\n`);
+      else {
+        const { requests, found, absent, ambiguous } = scan;
+        terminal.out(
+          `${counted(found, 'contact')} of ${store.name}: ${counted(requests, 'request')}, ${counted(absent, 'id')} without a contact.\n`,
+        );
+        if (ambiguous > 0) {
+          const are = ambiguous === 1 ? 'e-mail address is that' : 'e-mail addresses are those';
+          terminal.out(`${ambiguous} ${are} of several contacts: their rows are rejected, never sent.\n`);
+        }
+        terminal.out(`Written: ${file}. Jobs use it with \`crosswalk: store\`.\n`);
+      }
+      return 0;
+    }),
+});
+
+function parseRanges(typed: string): readonly IdRange[] {
+  const ranges = typed.split(',').map((part) => {
+    const [, first, last = first] = /^\s*(\d{1,15})\s*(?:-\s*(\d{1,15})\s*)?$/.exec(part) ?? [];
+    const [from, to] = [Number(first), Number(last)];
+    if (!(from >= 1 && to >= from))
+      throw new InvalidArgumentError('Expected ids such as 1000-1400 or 1042,1050.');
+    return { from, to };
+  });
+  if (ranges.reduce((sum, { from, to }) => sum + to - from + 1, 0) > MAX_SCANNED_IDS) {
+    throw new InvalidArgumentError(`Expected at most ${MAX_SCANNED_IDS} ids.`);
+  }
+  return ranges;
+}

@@ -1,0 +1,277 @@
+import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { writeWhole } from '../config/edit-file.ts';
+import { crosswalkOfStore } from '../config/job/job.ts';
+import type { StoreConfig } from '../config/store-config.ts';
+import { readPaged } from '../export/reading/read-items.ts';
+import { isJsonObject } from '../model/json-object.ts';
+import { formatRow } from '../model/row.ts';
+import {
+  LockedError,
+  StoreRefusedError,
+  StoreUnavailableError,
+  UsageError,
+} from '../model/storeferry-error.ts';
+import type { Storefront } from '../storefront/storefront.ts';
+import type { RunContext } from './run-context.ts';
+import { readProbe } from './store-properties.ts';
+
+/** Ids from one to another, both included. */
+export interface IdRange {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** What a scan has found, and where its table is. */
+export interface ContactScan {
+  readonly requests: number;
+  readonly found: number;
+  readonly absent: number;
+  /** E-mail addresses that several contacts have: no contact is found by them. */
+  readonly ambiguous: number;
+  /** Relative to the workspace. */
+  readonly file: string;
+}
+
+export interface ScanRequest {
+  readonly store: StoreConfig;
+  /** Null: around the ids that orders and the last table name. */
+  readonly ranges: readonly IdRange[] | null;
+  readonly onProgress: (asked: number, found: number) => void;
+}
+
+/** Without named ids, a scan grows until this many ids in a row are of no contact. */
+const MAX_ABSENT_IN_ROW = 200;
+export const MAX_SCANNED_IDS = 1_000_000;
+
+/** The e-mail address of a contact; null where there is no contact with the id, '' for one without an address. */
+type Found = string | null;
+
+/**
+ * Finds the ids of contacts by their e-mail addresses, and writes them as a crosswalk (`crosswalk: store`). A store that
+ * lists contacts is read. In any other, each id is asked by an update that changes nothing (storefront-api.md, section
+ * 4.2: only non-empty fields are set). A scan that was interrupted goes on where it was.
+ *
+ * @throws StoreRefusedError where the store refuses such an update; StoreUnavailableError; LockedError while another
+ * scan of the store works; UsageError where there is no id to begin with.
+ */
+export async function scanContacts(context: RunContext, request: ScanRequest): Promise<ContactScan> {
+  const { store, ranges, onProgress } = request;
+  const { artifacts, state, workspaceDir, newRunId } = context;
+  const lock = await state.locks.tryAcquire(`scan:${store.name}`, { job: 'contacts scan', run: newRunId() });
+  if ('heldBy' in lock) {
+    throw new LockedError(`Another scan of ${store.name} is running.`, { hint: 'Wait until it ends.' });
+  }
+  await using _held = lock;
+  const client = await context.openStorefront(store);
+  const probe = (await readProbe(artifacts, store))?.properties;
+  const file = crosswalkOfStore(store.name).path;
+  const path = join(workspaceDir, file);
+  const journal = new ScanJournal(join(workspaceDir, '.storeferry', `contacts-scan-${store.name}.jsonl`));
+  let requests = 0;
+  const countRequest = () => {
+    requests += 1;
+    return undefined;
+  };
+  if (probe?.readsContacts === true && ranges === null) {
+    const reading = {
+      signal: context.signal,
+      onRequest: countRequest,
+      concurrency: store.limits.concurrency,
+    };
+    for await (const batch of readPaged(client, { ...reading, what: 'contacts', onProgress: () => {} })) {
+      for (const { text } of batch) {
+        const { id, email } = contactIn(JSON.parse(text));
+        if (id !== null) journal.note(id, email);
+      }
+      onProgress(journal.found.size, journal.found.size);
+    }
+  } else {
+    const body = emptyBody(probe?.emptyContactPutAnswersWhole, store.name);
+    const known = journal.found;
+    const isGrowing = ranges === null;
+    const begin = isGrowing ? await idsToGrowFrom(client, context, path) : idsIn(ranges);
+    let waiting = isGrowing ? idsAround(begin, known) : [...begin].filter((id) => !known.has(id));
+    while (waiting.length > 0) {
+      await askEach(waiting, store.limits.concurrency, async (id) => {
+        journal.note(
+          id,
+          await askContact(client, id, body, { signal: context.signal, onRequest: countRequest }),
+        );
+        onProgress(known.size, requests);
+      });
+      const there = [...known].flatMap(([id, email]) => (email === null ? [] : [id]));
+      waiting = isGrowing ? idsAround(there, known) : [];
+    }
+  }
+  const { found, absent, ambiguous, rows } = tableOf(journal.found);
+  await writeWhole(path, ['id,email\n', ...rows], { mode: 0o600 });
+  journal.remove();
+  return { requests, found, absent, ambiguous, file };
+}
+
+/** The results of a scan that has not ended, on disk before the next request of its slot. */
+class ScanJournal {
+  readonly found = new Map<number, Found>();
+  readonly #path: string;
+
+  constructor(path: string) {
+    this.#path = path;
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    if (!existsSync(path)) return;
+    for (const line of readFileSync(path, 'utf8').split('\n')) {
+      const [id, email] = lineIn(line);
+      if (typeof id === 'number') this.found.set(id, typeof email === 'string' ? email : null);
+    }
+  }
+
+  note(id: number, email: Found): void {
+    this.found.set(id, email);
+    appendFileSync(this.#path, `${JSON.stringify([id, email])}\n`, { mode: 0o600 });
+  }
+
+  remove(): void {
+    rmSync(this.#path, { force: true });
+  }
+}
+
+/** The last line may be cut. */
+function lineIn(line: string): readonly unknown[] {
+  try {
+    const entry: unknown = JSON.parse(line);
+    return Array.isArray(entry) ? entry : [];
+  } catch {
+    return [];
+  }
+}
+
+function emptyBody(answersWhole: boolean | 'email' | null | undefined, store: string): string {
+  if (answersWhole === false) {
+    throw new StoreRefusedError(`The store ${store} refuses an update of a contact that changes nothing.`, {
+      hint: 'Its ids can only be had from an export of its contacts: name it as `crosswalk` of the job.',
+    });
+  }
+  return JSON.stringify(answersWhole === 'email' ? { email: '' } : {});
+}
+
+async function askContact(
+  client: Storefront,
+  id: number,
+  body: string,
+  options: Pick<Parameters<Storefront['updateContact']>[2], 'signal' | 'onRequest'>,
+): Promise<Found> {
+  let answer: unknown;
+  const outcome = await client.updateContact(String(id), body, {
+    ...options,
+    onAnswer: (value) => {
+      answer = value;
+    },
+  });
+  switch (outcome.kind) {
+    case 'applied':
+      return contactIn(answer).email;
+    case 'rejected':
+      if (outcome.absent === true) return null;
+      throw new StoreRefusedError(`The store refuses to answer contact ${id}: ${outcome.reason.message}`, {
+        hint: 'Nothing was changed. Its ids can only be had from an export of its contacts: name it as `crosswalk` of the job.',
+      });
+    case 'unsent':
+    case 'left':
+      throw new StoreUnavailableError(`Contact ${id} could not be asked for.`, {
+        hint: 'Run the scan again: it goes on where it was.',
+      });
+    default:
+      throw new Error(`Unknown outcome: ${outcome satisfies never}`);
+  }
+}
+
+function contactIn(value: unknown): { readonly id: number | null; readonly email: string } {
+  const { id, email } = isJsonObject(value) ? value : {};
+  return { id: typeof id === 'number' ? id : null, email: typeof email === 'string' ? email : '' };
+}
+
+/** Asks for the first alone, since a store that refuses it refuses all; then for several at once. */
+async function askEach(
+  ids: readonly number[],
+  concurrency: number,
+  ask: (id: number) => Promise<void>,
+): Promise<void> {
+  const [first, ...rest] = ids;
+  if (first === undefined) return;
+  await ask(first);
+  const waiting = rest.values();
+  let failed = false;
+  const slot = async () => {
+    for (const id of waiting) {
+      if (failed) return;
+      try {
+        await ask(id);
+      } catch (error) {
+        failed = true;
+        throw error;
+      }
+    }
+  };
+  const ended = await Promise.allSettled(Array.from({ length: Math.min(concurrency, rest.length) }, slot));
+  for (const end of ended) if (end.status === 'rejected') throw end.reason;
+}
+
+function* idsIn(ranges: readonly IdRange[]): Iterable<number> {
+  for (const { from, to } of ranges) for (let id = from; id <= to; id += 1) yield id;
+}
+
+/** Ids near known contacts that were not asked for yet. */
+function idsAround(seeds: Iterable<number>, known: ReadonlyMap<number, Found>): number[] {
+  const near = new Set<number>();
+  for (const seed of seeds) {
+    for (let id = Math.max(1, seed - MAX_ABSENT_IN_ROW); id <= seed + MAX_ABSENT_IN_ROW; id += 1) {
+      if (!known.has(id)) near.add(id);
+    }
+  }
+  return [...near].sort((left, right) => left - right);
+}
+
+/** The contacts that orders name, and those of the last table. */
+async function idsToGrowFrom(
+  client: Storefront,
+  { signal }: RunContext,
+  table: string,
+): Promise<Set<number>> {
+  const ids = new Set<number>();
+  if (existsSync(table)) {
+    for (const [, id] of readFileSync(table, 'utf8').matchAll(/^(\d{1,15}),/gm)) ids.add(Number(id));
+  }
+  const reading = { signal, concurrency: 4, what: 'orders' as const, onProgress: () => {} };
+  for await (const batch of readPaged(client, reading)) {
+    for (const { text } of batch) {
+      const order: unknown = JSON.parse(text);
+      const id = isJsonObject(order) ? order['contactId'] : undefined;
+      if (typeof id === 'number' && Number.isSafeInteger(id) && id > 0) ids.add(id);
+    }
+  }
+  if (ids.size > 0) return ids;
+  throw new UsageError('No order and no earlier scan names a contact to begin with.', {
+    hint: 'Name ids, such as --ids 1000-1400; the address of a contact in the browser often ends with its id.',
+  });
+}
+
+/** The lines of the crosswalk. An e-mail address of several contacts gets no id, so that its contact is rejected. */
+function tableOf(found: ReadonlyMap<number, Found>) {
+  const byEmail = new Map<string, number[]>();
+  let absent = 0;
+  for (const [id, email] of found) {
+    if (email === null) absent += 1;
+    const key = email?.trim().toLowerCase() ?? '';
+    if (key === '') continue;
+    const ids = byEmail.get(key);
+    if (ids === undefined) byEmail.set(key, [id]);
+    else ids.push(id);
+  }
+  const rows = [...byEmail].map(([email, ids]) => {
+    const [id = 0, ...others] = ids.sort((left, right) => left - right);
+    const shown = others.length === 0 ? String(id) : `several: ${ids.join(' ')}`;
+    return `${formatRow([shown, email], ',')}\n`;
+  });
+  const ambiguous = [...byEmail.values()].filter(({ length }) => length > 1).length;
+  return { found: found.size - absent, absent, ambiguous, rows };
+}

@@ -1,0 +1,102 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import type { SandboxOptions } from '../../src/sandbox/start-sandbox.ts';
+import { API_KEY, type Client, setup } from '../sandbox/setup.ts';
+import { makeWorkspace } from '../support/workspace.ts';
+
+const FILES = {
+  'stores.yaml': `main: { baseUrl: "\${STORE_URL}", apiKey: "\${STORE_API_KEY}", limits: { concurrency: 4 } }\n`,
+  'jobs/crm.yaml':
+    'import: contacts\nstore: main\nsource: { path: crm.csv }\nmapping: crm\ncrosswalk: store\nsafety: { maxRejects: off }\n',
+  'mappings/crm.yaml':
+    'import: contacts\ncolumns: { email: E-mail, phone: Phone }\ncontact: { email: email, phone: phone }\n',
+};
+
+async function scene(options: Partial<SandboxOptions>) {
+  const store = await setup(options);
+  const folder = await makeWorkspace(FILES, { STORE_URL: store.url, STORE_API_KEY: API_KEY });
+  return {
+    store,
+    folder,
+    async [Symbol.asyncDispose]() {
+      await folder[Symbol.asyncDispose]();
+      await store[Symbol.asyncDispose]();
+    },
+  };
+}
+
+async function requestsOf(store: Client): Promise<unknown> {
+  return (await store.send('GET', '/_sandbox/requests')).body;
+}
+
+it('asks for each id once, changes nothing, and finds no contact by a doubled address', async () => {
+  await using shop = await scene({});
+  const { store, folder } = shop;
+  const emails = (await store.list('/_sandbox/contacts')).map(({ email }) => String(email));
+  for (let index = 0; index < 5; index += 1) {
+    await store.send('PUT', `/api/site/contacts/${1100 + index}`, { email: emails[index] });
+  }
+  const before = await store.list('/_sandbox/contacts');
+  const scan = (
+    await folder.storeferry('contacts', 'scan', '--store', 'main', '--ids', '1000-1400', '--json')
+  ).json();
+  expect(scan).toEqual({ requests: 401, found: 320, absent: 81, ambiguous: 5 });
+  expect(await store.list('/_sandbox/contacts')).toEqual(before);
+
+  const rows = emails.map((email, index) => `${email},+44 20 7946 0${100 + (index % 100)}`);
+  await writeFile(
+    join(folder.dir, 'crm.csv'),
+    ['E-mail,Phone', ...rows, 'nobody@mail.example,1', ''].join('\n'),
+  );
+  const run = (await folder.storeferry('run', 'crm', '--json')).json();
+  // The five doubled addresses, and nobody's; the former addresses of 1100 to 1104 are of nobody now.
+  expect(run).toMatchObject({ status: 'done-with-rejects', applied: 310, rejected: 11 });
+});
+
+it('goes on after kills, and asks again only for what was under way', async () => {
+  await using shop = await scene({ latencyMs: 5 });
+  const { store, folder } = shop;
+  for (let kills = 0; kills < 10; kills += 1) {
+    const scanning = folder.start('contacts', 'scan', '--ids', '1000-1400');
+    const from = JSON.stringify(await requestsOf(store));
+    while (JSON.stringify(await requestsOf(store)) === from)
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    scanning.process.kill('SIGKILL');
+    await scanning.ended;
+  }
+  const { code } = await folder.storeferry('contacts', 'scan', '--ids', '1000-1400');
+  expect(code).toBe(0);
+  const table = await readFile(join(folder.dir, 'contacts-of-main.csv'), 'utf8');
+  expect(table.trim().split('\n')).toHaveLength(321);
+  expect(await requestsOf(store)).toMatchObject({
+    total: expect.toSatisfy((total: number) => total <= 401 + 10 * 4),
+  });
+});
+
+it('stops after one try where the store refuses', async () => {
+  await using shop = await scene({ profiles: ['refuses-empty-put'] });
+  const { code, stderr } = await shop.folder.storeferry('contacts', 'scan', '--ids', '1001-1400');
+  expect([code, stderr]).toEqual([1, expect.stringContaining('refuses to answer contact 1001')]);
+  expect(await requestsOf(shop.store)).toMatchObject({ total: 1 });
+});
+
+it('grows from the contacts of orders, and reads a store that lists contacts', async () => {
+  await using alone = await scene({});
+  expect((await alone.folder.storeferry('contacts', 'scan', '--json')).json()).toMatchObject({ found: 320 });
+  await using extended = await scene({ profiles: ['extended'] });
+  expect((await extended.folder.storeferry('probe')).code).toBe(0);
+  const scan = (await extended.folder.storeferry('contacts', 'scan', '--json')).json();
+  expect(scan).toMatchObject({ found: 320, absent: 0, ambiguous: 0 });
+  expect(Number(scan['requests'])).toBeLessThan(20);
+});
+
+it.each([
+  [['sync'], 'contacts sync is not a command'],
+  [['scan', '--ids', '9-3'], 'Expected ids such as'],
+  [['scan', '--ids', '1-2000000'], 'at most 1000000'],
+])('refuses `contacts %s`', async (words, message) => {
+  await using shop = await scene({});
+  const { code, stderr } = await shop.folder.storeferry('contacts', ...words);
+  expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);
+});
