@@ -144,7 +144,7 @@ describe('a word that is no command and no job', () => {
   it.each([
     [['imprt'], 'Did you mean run?'],
     [['stop'], 'Did you mean cancel?'],
-    [['frobnicate'], 'The commands are init, check, probe, plan, run,'],
+    [['frobnicate'], 'The commands are init, check, probe, contacts, plan, run,'],
     [['run', 'night'], "did you mean 'nightly'?"],
   ])('%j is answered by what was probably meant', async (args, answer) => {
     await using setup = await setupNightly(1);
