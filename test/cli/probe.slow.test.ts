@@ -1,3 +1,5 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { setup } from '../sandbox/setup.ts';
 import { makeWorkspace } from '../support/workspace.ts';
@@ -23,8 +25,10 @@ async function probedStore(profiles: Parameters<typeof setup>[0]) {
 it('`probe` says what a store does, keeps it for `check`, and writes a report', async () => {
   await using shop = await probedStore({ profiles: ['extended', 'replace-whole'] });
   const { folder, store } = shop;
-  const { code, stdout } = await folder.storeferry('probe', '--contact', '1001', '--report', 'main.md');
+  const report = join(folder.dir, 'main.md');
+  const { code, stdout } = await folder.storeferry('probe', '--contact', '1001', '--report', report);
   expect(code).toBe(0);
+  expect(await readFile(report, 'utf8')).toMatch(/\| `absentFieldsStay` \| no \|/);
   expect(stdout).toMatch(/yes +lists products, and reads one by its id +readsProducts/);
   expect(stdout).toMatch(/no +keeps the fields that an update of a product does not have +absentFieldsStay/);
   const result = (await folder.storeferry('probe', 'main', '--json')).json();
