@@ -1,6 +1,6 @@
 import { createHash, hash } from 'node:crypto';
 import { cpSync, readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { type ChunkingContext, defineConfig, type Plugin } from 'rolldown';
 import { type KnownContent, parseYaml } from './src/config/yaml-file.ts';
@@ -8,6 +8,8 @@ import { type KnownContent, parseYaml } from './src/config/yaml-file.ts';
 const SRC = join(import.meta.dirname, 'src');
 const MODULES = join(import.meta.dirname, 'node_modules');
 const MAPPINGS = join(import.meta.dirname, 'mappings');
+/** Data files that the code reads with `readPackedYaml`. */
+const DATA = [join(SRC, 'onboarding', 'guess', 'words.yaml')];
 
 /** Files that the code opens beside itself (`new URL('report.css', import.meta.url)`), by their place in dist/cli/. */
 const FILES = {
@@ -43,7 +45,7 @@ export default defineConfig({
       __filename: 'import.meta.filename',
     },
   },
-  plugins: [splitRequired(), getBuiltins(), copyFiles(), emitMappings(), emitPackages()],
+  plugins: [splitRequired(), getBuiltins(), copyFiles(), emitContents(), emitPackages()],
   output: {
     // Documentation is for readers of the sources.
     comments: { jsdoc: false },
@@ -152,11 +154,16 @@ function copyFiles(): Plugin {
   };
 }
 
-/** The content of the shipped mappings, so that commands need not parse their YAML. */
-function emitMappings(): Plugin {
+/** The content of the shipped mappings and of data files, so that commands need not parse YAML. */
+function emitContents(): Plugin {
   return {
-    name: 'emit-mappings',
+    name: 'emit-contents',
     generateBundle() {
+      for (const path of DATA) {
+        const { content } = parseYaml(readFileSync(path, 'utf8'), path);
+        const fileName = `cli/data/${basename(path, '.yaml')}.json`;
+        this.emitFile({ type: 'asset', fileName, source: JSON.stringify(content) });
+      }
       for (const file of readdirSync(MAPPINGS).filter((name) => name.endsWith('.yaml'))) {
         const text = readFileSync(join(MAPPINGS, file), 'utf8');
         const known: KnownContent = { sha256: hash('sha256', text), content: parseYaml(text, file).content };

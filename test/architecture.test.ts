@@ -185,7 +185,7 @@ const IMPORTED_IN: Readonly<Record<string, readonly string[]>> = {
   yauzl: ['source'],
   yazl: ['rejects'],
   zod: [
-    ...['config', 'dashboard', 'export', 'mapping', 'model', 'plan', 'queue'],
+    ...['config', 'dashboard', 'export', 'mapping', 'model', 'onboarding', 'plan', 'queue'],
     ...['remote', 'rejects', 'run', 'sandbox', 'source', 'state'],
   ],
   'node:child_process': ['cli'],

@@ -1,4 +1,6 @@
+import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
+import { errorCode } from '../model/storeferry-error.ts';
 import { type Path, pathKey } from './value-at.ts';
 
 /** A text for a YAML file of a workspace: quoted only if necessary, and never a placeholder. */
@@ -151,4 +153,17 @@ export function fillValues(value: unknown, lookUp: (name: string) => string | un
     return result.text;
   };
   return { value: fill(value, []), filled, malformed };
+}
+
+/**
+ * The content of a data file of this package, beside the module with the address `beside`: as `npm run build` has written it into
+ * `dist/`, without parsing YAML, or from the sources.
+ */
+export function readPackedYaml(name: string, beside: string): unknown {
+  try {
+    return JSON.parse(readFileSync(new URL(`data/${name}.json`, beside), 'utf8'));
+  } catch (error) {
+    if (errorCode(error) !== 'ENOENT') throw error;
+    return parse(readFileSync(new URL(`${name}.yaml`, beside), 'utf8'));
+  }
 }

@@ -9,8 +9,8 @@ import { askSource } from '../../src/cli/init/ask-source.ts';
 import { askCurrency, askStore, askWeightUnit, SANDBOX } from '../../src/cli/init/ask-store.ts';
 import type { Asking, Prompter } from '../../src/cli/init/asking.ts';
 import { answersOf, INIT_OPTIONS, type InitOptions } from '../../src/cli/init/init-options.ts';
+import { COLUMN_FIELDS } from '../../src/onboarding/column-fields.ts';
 import {
-  COLUMN_FIELDS,
   MAPPING_QUESTIONS,
   type MappingQuestion,
   proposeMapping,

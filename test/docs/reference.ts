@@ -4,6 +4,7 @@ import { stringify } from 'yaml';
 import { SCHEMA_NAMES, type SchemaName, schemaFor } from '../../src/config/json-schema.ts';
 import type { TransformExample } from '../../src/mapping/transforms/define-transform.ts';
 import { TRANSFORMS } from '../../src/mapping/transforms/transforms.ts';
+import { COLUMN_FIELDS } from '../../src/onboarding/column-fields.ts';
 import { METRICS } from '../../src/queue/metrics.ts';
 import { commandsMarkdown } from './commands-markdown.ts';
 import { type ReferenceName, referenceMarkdown } from './reference-markdown.ts';
@@ -82,6 +83,18 @@ export function withMetrics(document: string): string {
   return withLines(document, 'metrics', rows);
 }
 
+/** The document that lists the fields of `--column`, between `<!-- column fields -->` and a blank line. */
+export const FIELDS_FILE = 'docs/mappings.md';
+
+/** The document with its list generated from the definitions of the fields. */
+export function withColumnFields(document: string): string {
+  const rows = Object.entries(COLUMN_FIELDS).map(([imports, fields]) => {
+    const names = [...Object.keys(fields), ...(imports === 'products' ? ['option'] : [])];
+    return `- ${imports}: ${names.map(code).join(', ')}`;
+  });
+  return withLines(document, 'column fields', rows);
+}
+
 function withLines(document: string, note: string, lines: readonly string[]): string {
   const begin = `<!-- ${note} -->\n`;
   const from = document.indexOf(begin);
@@ -122,4 +135,5 @@ if (import.meta.main) {
   writeFileSync(join(ROOT, COMMANDS_FILE), await withCommands(readDocument(COMMANDS_FILE)));
   writeFileSync(join(ROOT, EXAMPLES_FILE), withTransformExamples(readDocument(EXAMPLES_FILE)));
   writeFileSync(join(ROOT, METRICS_FILE), withMetrics(readDocument(METRICS_FILE)));
+  writeFileSync(join(ROOT, FIELDS_FILE), withColumnFields(readDocument(FIELDS_FILE)));
 }

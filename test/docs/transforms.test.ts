@@ -5,13 +5,24 @@ import { schemaFor } from '../../src/config/json-schema.ts';
 import type { TransformExample } from '../../src/mapping/transforms/define-transform.ts';
 import { TRANSFORMS } from '../../src/mapping/transforms/transforms.ts';
 import { makeWorkspace } from '../support/workspace.ts';
-import { EXAMPLES_FILE, readDocument, withTransformExamples } from './reference.ts';
+import {
+  EXAMPLES_FILE,
+  FIELDS_FILE,
+  readDocument,
+  withColumnFields,
+  withTransformExamples,
+} from './reference.ts';
 
 const EXAMPLES = TRANSFORMS.flatMap(({ examples }) => examples);
 
 it('docs/mappings.md shows the examples of all transforms (npm run docs)', () => {
   const document = readDocument(EXAMPLES_FILE);
   expect(document).toBe(withTransformExamples(document));
+});
+
+it('docs/mappings.md lists the fields that a column can fill (npm run docs)', () => {
+  const document = readDocument(FIELDS_FILE);
+  expect(document).toBe(withColumnFields(document));
 });
 
 it('the examples of the transforms pass as tests of mappings', async () => {

@@ -130,6 +130,7 @@ describe('what `npm pack` makes of a fresh clone, installed by itself', {
       /^dist\/(?:LICENSES\.txt|sbom\.cdx\.json)$/,
       /^dist\/cli\/(?:[\w-]+\.js|node-version\.cjs|report\.css)$/,
       /^dist\/cli\/mappings\/[\w-]+\.json$/,
+      /^dist\/cli\/data\/words\.json$/,
       /^dist\/cli\/public\/[\w./-]+\.(?:js|css|svg|ico|png|woff2)$/,
       /^dist\/cli\/bull-board\/dist\/[\w./-]+\.(?:js|css|svg|ico|png|ejs|html|json|map|txt|woff2?|d\.ts|ts)$/,
     ];

@@ -63,6 +63,11 @@ async function constructAll(): Promise<void> {
   pausedPart('a: 1\n', 'schedule');
   editYaml('a: 1\n', [{ set: ['schedule'], value: 1 }]);
 
+  const { readProductHeader } = await import('../../src/onboarding/guess/header-reading.ts');
+  readProductHeader('Price of it');
+  const { readAmount } = await import('../../src/onboarding/guess/sampled-column.ts');
+  readAmount('1');
+
   const { newScope, Problems } = await import('../../src/mapping/scope.ts');
   const { mappingSchema } = await import('../../src/mapping/spec/mapping-spec.ts');
   const { compileSteps } = await import('../../src/mapping/values/compile-steps.ts');

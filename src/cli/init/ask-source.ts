@@ -12,7 +12,7 @@ import {
   type StoreferryError,
   UsageError,
 } from '../../model/storeferry-error.ts';
-import { languagesOf } from '../../onboarding/guess/propose-mapping.ts';
+import { charsetsOf } from '../../onboarding/guess/propose-mapping.ts';
 import { recogniseFile } from '../../onboarding/guess-mapping.ts';
 import type { NewSource } from '../../onboarding/new-workspace.ts';
 import {
@@ -197,17 +197,6 @@ async function likelySheet(
   return only;
 }
 
-/** The charsets in which the languages of headers are written, where these have letters of their own. */
-const CHARSETS: Readonly<Record<string, RegExp>> = {
-  Polish: /^(?:windows-1250|iso-8859-2)$/,
-  Czech: /^(?:windows-1250|iso-8859-2)$/,
-  Russian: /^(?:windows-1251|koi8-r)$/,
-  Turkish: /^windows-1254$/,
-  Japanese: /^(?:shift_jis|euc-jp)$/,
-  Chinese: /^(?:gbk|gb18030|big5)$/,
-};
-const WESTERN = /^(?:windows-1252|macintosh)$/;
-
 /** The charset in which most headers are words of a language that is written in it; undefined where two do alike. */
 async function likelyEncoding(
   { options, say }: Asking,
@@ -220,8 +209,7 @@ async function likelyEncoding(
   for (const encoding of candidates) {
     const look = await lookAtSource(file, { ...known, encoding }).catch(() => undefined);
     if (look === undefined) continue;
-    const languages = languagesOf(look.header);
-    const fitting = languages.filter((all) => all.some((one) => (CHARSETS[one] ?? WESTERN).test(encoding)));
+    const fitting = charsetsOf(look.header).filter((charsets) => charsets.has(encoding));
     scores.push({ encoding, score: fitting.length, text: JSON.stringify([look.header, look.rows]) });
   }
   const most = Math.max(0, ...scores.map(({ score }) => score));

@@ -2,7 +2,14 @@ import type { Path, YamlEdit } from '../../config/edit-file.ts';
 import { headerPlaces } from '../../mapping/compile-mapping.ts';
 import type { MappingSpec } from '../../mapping/spec/mapping-spec.ts';
 import { isJsonObject, type JsonObject, member } from '../../model/json-object.ts';
-import { COLUMN_FIELDS } from '../../onboarding/guess/propose-mapping.ts';
+import {
+  type ColumnField,
+  columnOf,
+  fieldLabel,
+  fieldsOf,
+  fieldValue,
+  valueAt,
+} from '../../onboarding/guess/propose-mapping.ts';
 
 /** A column that a mapping names, and where a file has it. */
 export interface MappedColumn {
@@ -26,68 +33,24 @@ export interface OpenField {
   readonly value: (column: string, cells: readonly string[]) => unknown;
 }
 
-/** Where a mapping has the fields that one column can fill. */
-const FIELD_PATHS: Readonly<Record<MappingSpec['import'], Readonly<Record<string, Path>>>> = {
-  products: {
-    ...Object.fromEntries(
-      ['title', 'url', 'description', 'images', 'hidden'].map((name) => [name, ['product', name]]),
-    ),
-    category: ['product', 'categories'],
-    price: ['variants', 'pricing', 'price'],
-    was: ['variants', 'pricing', 'was'],
-    sale: ['variants', 'pricing', 'sale'],
-    ...Object.fromEntries(['sku', 'quantity', 'weight'].map((name) => [name, ['variants', name]])),
+/** How a mapping reads a column for a field, by what the field accepts; none where a person must say how cells are written. */
+const VALUES: Readonly<Partial<Record<ColumnField['accepts'], OpenField['value']>>> = {
+  text: (column) => column,
+  list(column, cells) {
+    const sign = ['|', ';', '\n', ', '].find((one) => cells.some((cell) => cell.includes(one)));
+    return sign === undefined ? column : [column, { split: sign.trim() === '' ? sign : sign.trim() }];
   },
-  contacts: Object.fromEntries(
-    [
-      ...['email', 'name', 'phone', 'companyName', 'address', 'city', 'zip', 'state', 'country', 'note'],
-      ...['tags', 'subscribed'],
-    ].map((name) => [name, ['contact', name]]),
-  ),
-};
-
-/** Where the price is that a sale lowers. */
-const REGULAR = ['variants', 'pricing', 'regular'];
-
-const direct = (column: string): unknown => column;
-const listOf = (column: string, cells: readonly string[]): unknown => {
-  const sign = ['|', ';', '\n', ', '].find((one) => cells.some((cell) => cell.includes(one)));
-  return sign === undefined ? column : [column, { split: sign.trim() === '' ? sign : sign.trim() }];
-};
-
-/** Fields whose values need no answer of a person: prices and weights have a decimal sign and a unit. */
-const OPEN_FIELDS: Readonly<Record<string, OpenField['value']>> = {
-  ...Object.fromEntries(
-    [
-      ...[
-        'title',
-        'url',
-        'description',
-        'category',
-        'sku',
-        'email',
-        'name',
-        'phone',
-        'companyName',
-        'address',
-      ],
-      ...['city', 'zip', 'state', 'country', 'note'],
-    ].map((name) => [name, direct]),
-  ),
-  images: listOf,
-  tags: listOf,
-  quantity: (column) => [column, 'integer'],
-  subscribed: (column) => [column, 'boolean'],
+  count: (column) => [column, 'integer'],
+  flag: (column) => [column, 'boolean'],
 };
 
 /** The columns of a mapping, in its order, found in a header line as a run finds them. */
 export function mappedColumns(spec: MappingSpec, header: readonly string[]): readonly MappedColumn[] {
   const labels = new Map<string, string[]>();
-  for (const [field, path] of Object.entries(FIELD_PATHS[spec.import])) {
-    const column =
-      columnOf(atPath(spec, path)) ?? (field === 'price' ? columnOf(atPath(spec, REGULAR)) : undefined);
-    const label = COLUMN_FIELDS[spec.import][field] ?? field;
-    if (column !== undefined) labels.set(column, [...(labels.get(column) ?? []), label]);
+  for (const name of Object.keys(fieldsOf(spec.import))) {
+    const column = columnOf(fieldValue(spec, name));
+    if (column !== undefined)
+      labels.set(column, [...(labels.get(column) ?? []), fieldLabel(spec.import, name)]);
   }
   const spread = spec.import === 'products' ? spec.options?.fromColumns : undefined;
   for (const column of [spread?.columns ?? []].flat())
@@ -110,24 +73,11 @@ export function mappedColumns(spec: MappingSpec, header: readonly string[]): rea
 
 /** The fields that a mapping does not fill yet. */
 export function openFields(spec: MappingSpec): readonly OpenField[] {
-  return Object.entries(FIELD_PATHS[spec.import]).flatMap(([name, path]) => {
-    const value = OPEN_FIELDS[name];
-    if (value === undefined || atPath(spec, path) !== undefined) return [];
-    return [{ name, path, value, label: COLUMN_FIELDS[spec.import][name] ?? name }];
+  return Object.entries(fieldsOf(spec.import)).flatMap(([name, { accepts, path, label }]) => {
+    const value = VALUES[accepts];
+    if (value === undefined || path === undefined || fieldValue(spec, name) !== undefined) return [];
+    return [{ name, path, value, label }];
   });
-}
-
-function atPath(root: object, path: Path): unknown {
-  let value: unknown = root;
-  for (const key of path) value = isJsonObject(value) ? member(value, String(key)) : undefined;
-  return value;
-}
-
-/** The column that a value is made of; undefined for constants and for values of several. */
-function columnOf(value: unknown): string | undefined {
-  if (typeof value === 'string') return value.includes('{') ? undefined : value;
-  if (Array.isArray(value)) return columnOf(value[0]);
-  return isJsonObject(value) ? columnOf(member(value, 'value')) : undefined;
 }
 
 /** What each column of the file fills: the name of a column of the mapping, `+` and a field that it lacks, or '' for nothing. */
@@ -201,7 +151,7 @@ export function matchingEdits(
 
 /** A column that the mapping no longer reads: the fields that it fills alone go with it. */
 function removalOf(spec: MappingSpec, name: string): readonly YamlEdit[] {
-  const parts: readonly Path[] = [
+  const parts: readonly (readonly string[])[] = [
     ['product'],
     ['variants'],
     ['variants', 'pricing'],
@@ -209,7 +159,7 @@ function removalOf(spec: MappingSpec, name: string): readonly YamlEdit[] {
     ['expect'],
   ];
   const fields = parts.flatMap((path) => {
-    const map = atPath(spec, path);
+    const map = valueAt(spec, path);
     if (!isJsonObject(map)) return [];
     const isOf = (key: string, value: unknown) =>
       path[0] === 'expect' ? key === name : columnOf(value) === name;

@@ -1,7 +1,7 @@
 import { unsetParams } from '../../mapping/spec/mapping-spec.ts';
 import { isSheet, rowPlace } from '../../model/row.ts';
 import {
-  COLUMN_FIELDS,
+  fieldsOf,
   type MappingQuestion,
   type ProposedColumn,
 } from '../../onboarding/guess/propose-mapping.ts';
@@ -147,7 +147,9 @@ function columnsPart(
   { proposal, refused, imports, look }: DraftFile,
   columns: readonly ProposedColumn[],
 ): Markup {
-  const labels = imports === undefined ? {} : COLUMN_FIELDS[imports];
+  const fields = Object.entries(imports === undefined ? {} : fieldsOf(imports)).map(
+    ([name, { label }]): Choice => [name, label],
+  );
   const questions = [...draft.asked.values()].filter(
     ({ id, answers }) =>
       proposal?.questions.some((question) => question.id === id) === true ||
@@ -162,18 +164,18 @@ ${refused !== null && html`<p class="notice warning" role="alert">${refused}</p>
 ${questions.map((question) => questionField(question, open.has(question.id) ? undefined : draft.answers[question.id]))}
 <div class="table-scroll"><table class="columns"><caption>Each column, and the field of the store that it fills. Change what is wrong.</caption>
 <thead><tr><th scope="col">Column</th><th scope="col">A value</th><th scope="col">Field</th><th scope="col">Why</th></tr></thead>
-<tbody>${columns.map((column) => columnRow(column, labels, look.header))}</tbody></table></div>
+<tbody>${columns.map((column) => columnRow(column, fields, look.header))}</tbody></table></div>
 ${proposal !== undefined && proposal.notes.length > 0 && html`<ul class="does">${proposal.notes.map((note) => html`<li>${note}</li>`)}</ul>`}
 </fieldset>`;
 }
 
 function columnRow(
   { header, index, field: fills, sample, evidence, confidence }: ProposedColumn,
-  labels: Readonly<Record<string, string>>,
+  fields: readonly Choice[],
   headers: readonly string[],
 ): Markup {
-  const fixed = fills !== null && labels[fills] === undefined;
-  const select = html`<input type="hidden" name="was.${index}" value="${fills ?? ''}"><input type="hidden" name="column.${index}" value="${columnName(headers, index)}">${fieldSelect(index, header, Object.entries(labels), fills ?? '')}`;
+  const fixed = fills !== null && fields.every(([name]) => name !== fills);
+  const select = html`<input type="hidden" name="was.${index}" value="${fills ?? ''}"><input type="hidden" name="column.${index}" value="${columnName(headers, index)}">${fieldSelect(index, header, fields, fills ?? '')}`;
   return html`<tr${fills === null && html` class="unused"`}><th scope="row">${header === '' ? html`<span class="quiet">no header</span>` : foreign(header, 60)}</th><td>${foreign(sample)}</td><td>${header === '' ? '' : fixed ? sentence(fills ?? '').replace(/\.$/, '') : select}</td><td class="quiet">${confidence === 'likely' && html`<b>Likely:</b> `}${evidence}</td></tr>`;
 }
 

@@ -1,10 +1,10 @@
 import type { PricingSpec } from '../../mapping/spec/product-spec.ts';
 import type { Value } from '../../mapping/spec/value.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
+import type { ProductConcept } from '../column-fields.ts';
 import { SIZE } from './draft-spread.ts';
 import { type CandidateAnswer, meaningOf, type ProductColumn, type ProductGuess } from './guess.ts';
 import { readProductHeader } from './header-reading.ts';
-import type { ProductConcept } from './header-words.ts';
 import {
   booleanOf,
   isMissingValue,

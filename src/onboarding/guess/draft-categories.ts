@@ -3,6 +3,7 @@ import type { Value } from '../../mapping/spec/value.ts';
 import { named } from './draft-images.ts';
 import type { ProductColumn, ProductGuess } from './guess.ts';
 import { isMostly, isText, type SampledColumn } from './sampled-column.ts';
+import { words } from './words.ts';
 
 /** The categories: names, lists of names, or paths. Undefined also while a question is open. */
 export function draftCategories(guess: ProductGuess): CategoriesSpec | Value | undefined {
@@ -10,19 +11,11 @@ export function draftCategories(guess: ProductGuess): CategoriesSpec | Value | u
     fits: (column: SampledColumn) => isText(column) && !isKind(column),
     shown: (column: SampledColumn) => `${column.distinct} different values`,
   };
-  const main = guess.pick({
+  const main = guess.pick('category', {
     ...choice,
-    field: 'category',
-    what: 'the category',
-    concepts: ['category'],
     prefer: ({ reading }) => reading.meanings.length === 1,
   });
-  const sub = guess.pick({
-    ...choice,
-    field: 'subcategory',
-    what: 'the subcategory',
-    concepts: ['subcategory'],
-  });
+  const sub = guess.pick('subcategory', choice);
   const column = main ?? sub;
   if (column === undefined) return undefined;
   const name = guess.use('category', column);
@@ -49,15 +42,11 @@ export function draftCategories(guess: ProductGuess): CategoriesSpec | Value | u
 function isKind(column: SampledColumn): boolean {
   const isCalled = /(?:^|@|[._ ])type$/i.test(column.header) && !/product.type$/i.test(column.header);
   const isConstant = column.values.length > 1 && column.distinct === 1;
-  return isMostly(column, (value) => KINDS.has(value.toLowerCase())) || (isCalled && isConstant);
+  return (
+    isMostly(column, (value) => words().cells.productKinds.has(value.toLowerCase())) ||
+    (isCalled && isConstant)
+  );
 }
-
-/** Words of shops for kinds of products. */
-const KINDS: ReadonlySet<string> = new Set(
-  'simple|variable|variation|variant|grouped|external|configurable|bundle|virtual|downloadable|physical|digital|product|vendor.model'.split(
-    '|',
-  ),
-);
 
 /** The sign between the levels of a category, and the sign between categories. */
 interface Separators {

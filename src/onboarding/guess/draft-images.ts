@@ -1,6 +1,6 @@
 import type { Value } from '../../mapping/spec/value.ts';
+import type { ProductConcept } from '../column-fields.ts';
 import { countedShare, meaningOf, type ProductGuess } from './guess.ts';
-import type { ProductConcept } from './header-words.ts';
 import {
   isAddresses,
   isMostly,

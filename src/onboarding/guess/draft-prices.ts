@@ -2,6 +2,7 @@ import { currenciesNamed } from '../../mapping/currency-watch.ts';
 import type { PricingSpec } from '../../mapping/spec/product-spec.ts';
 import type { Condition, Value } from '../../mapping/spec/value.ts';
 import { FALLBACK, type Transform } from '../../mapping/transforms/transforms.ts';
+import type { ProductConcept } from '../column-fields.ts';
 import {
   countedShare,
   type Guess,
@@ -10,7 +11,6 @@ import {
   type ProductGuess,
   sampleOf,
 } from './guess.ts';
-import { currencyCode, type ProductConcept } from './header-words.ts';
 import {
   isMissingValue,
   isMostly,
@@ -20,6 +20,7 @@ import {
   shareOf,
   signsOf,
 } from './sampled-column.ts';
+import { currencyCode } from './words.ts';
 
 /** The findings about the prices of a file. */
 export interface PriceDraft {
@@ -77,7 +78,7 @@ function currencyOf({ values, reading }: ProductColumn): string | undefined {
 
 /** The column of the price: never one that is called net, cost, old or per kg without an answer that says so. */
 function pickPrice(guess: ProductGuess): ProductColumn | undefined {
-  const settled = guess.settled({ field: 'price', what: 'the price', fits });
+  const settled = guess.settled('price', fits);
   if (settled !== undefined && settled !== 'none') return settled;
   const called = (concept: ProductConcept, how: 'exact' | 'near') =>
     guess.free.filter((column) => {
@@ -167,7 +168,7 @@ const NO_PRICES: readonly ProductConcept[] = [
 ];
 
 function askPrice(guess: ProductGuess, candidates: readonly ProductColumn[], reason: string): void {
-  guess.askColumn('price', 'the price', candidates, reason, null);
+  guess.askColumn('price', candidates, reason, null);
 }
 
 /** Of prices in several currencies, those in the one that an answer names. */
@@ -207,11 +208,11 @@ function pickSale(
       !qualifiers.isPerMeasure
     );
   };
-  const choice = (field: 'was' | 'sale', what: string, concepts: readonly ProductConcept[]) =>
-    guess.pick({ field, what, concepts, fits: (column) => fits(column) && isLikeColumn(column), shown });
+  const pick = (field: 'was' | 'sale') =>
+    guess.pick(field, { fits: (column) => fits(column) && isLikeColumn(column), shown });
   const isLikeColumn = (column: SampledColumn) =>
     guess.columns.some((one) => one.index === column.index && isLike(one));
-  const sale = choice('sale', 'the price during a sale', ['sale']);
+  const sale = pick('sale');
   const hasWas = guess.free.some(
     (column) => meaningOf(column, ['was', 'regular'])?.how === 'exact' && fits(column) && isLike(column),
   );
@@ -221,17 +222,15 @@ function pickSale(
     );
     guess.askColumn(
       'was',
-      'the price before the sale',
       candidates,
       `'${sale.header}' is a price during a sale of '${price.header}'; with one of these, '${price.header}' is the price during the sale`,
     );
     return { was: undefined, sale };
   }
-  const what = 'the price before a sale';
   const isOpen = sale === undefined && guess.given('was') === undefined;
   const [doubtful] = isOpen ? doubtfulWas(guess.free.filter(isLike), price) : [];
-  if (doubtful !== undefined) guess.askColumn('was', what, [doubtful.column], doubtful.reason);
-  const was = doubtful === undefined ? choice('was', what, ['was', 'regular']) : undefined;
+  if (doubtful !== undefined) guess.askColumn('was', [doubtful.column], doubtful.reason);
+  const was = doubtful === undefined ? pick('was') : undefined;
   const isReplaced = was !== undefined && sale !== undefined;
   if (isReplaced)
     guess.notes.push(`'${sale.header}' is not sent: '${was.header}' is the price before the sale.`);
@@ -335,10 +334,7 @@ function draftCurrency(
   const inHeader = columns
     .map(({ reading }) => reading.qualifiers.currencyWord)
     .find((word) => word !== undefined);
-  const column = guess.pick({
-    field: 'currency',
-    what: 'the currency',
-    concepts: ['currency'],
+  const column = guess.pick('currency', {
     fits: (one) => isMostly(one, (value) => /^(?:\p{L}{2,3}|\p{Sc}|\p{L}+\.?)$/u.test(value)),
     shown: (one) => countedShare(one, () => true, `are ${[...new Set(one.values)].slice(0, 3).join(', ')}`),
   });

@@ -25,8 +25,7 @@ import {
   shareOf,
   visibilityOf,
 } from './sampled-column.ts';
-
-const nothing = () => '';
+import { words } from './words.ts';
 
 /** A mapping of products, by what the columns show; undefined while a question is open. */
 export function draftProduct(
@@ -112,10 +111,7 @@ function datedSale(pricing: PricingSpec, during: Pick<PricingSpec, 'from' | 'to'
 function pickSku(guess: ProductGuess): ProductColumn | undefined {
   const shown = (column: SampledColumn) =>
     `${column.distinct} of ${column.values.length} values are different, as codes are`;
-  const sku = guess.pick({
-    field: 'sku',
-    what: 'the SKU',
-    concepts: ['sku'],
+  const sku = guess.pick('sku', {
     fits: (column) => isMostly(column, isCode) && !isRowNumber(guess, column),
     shown,
     prefer: ({ header }) => /^(?:product |variant )?sku$/i.test(header.replaceAll('_', ' ').trim()),
@@ -168,10 +164,7 @@ function pickTitle(guess: ProductGuess, sku: ProductColumn | undefined): Product
   const mayBeNone = mayUpdate(guess, sku);
   const given = guess.given('title');
   if (given === 'none' && mayBeNone) return given;
-  const title = guess.pick({
-    field: 'title',
-    what: 'the name of the product',
-    concepts: ['title'],
+  const title = guess.pick('title', {
     isRequired: true,
     prefer: ({ header }) => !isProductWord(header),
     fits: isText,
@@ -199,7 +192,6 @@ function pickTitle(guess: ProductGuess, sku: ProductColumn | undefined): Product
   if (texts.length === 0 && mayBeNone) return 'none';
   guess.askColumn(
     'title',
-    'the name of the product',
     texts,
     `no header is called the name of a product${sku === undefined && mayUpdate(guess, 'none') ? `; for a file that changes products which the store has, name their SKU: --column 'sku=HEADER'` : ''}`,
     mayBeNone ? 'none: the file changes products that the store has' : null,
@@ -250,16 +242,14 @@ function isShortName(value: string): boolean {
 
 function pickDescription(guess: ProductGuess): ProductColumn | undefined {
   const choice = {
-    field: 'description',
-    what: 'the description',
     fits: (column: SampledColumn) => isMostly(column, (value) => /\p{L}/u.test(value) && !isAddresses(value)),
     shown: (column: SampledColumn) =>
-      shareOf(column, isHtml) > 0 ? countedShare(column, isHtml, 'are HTML, sent as it is') : nothing(),
+      shareOf(column, isHtml) > 0 ? countedShare(column, isHtml, 'are HTML, sent as it is') : '',
   };
-  const long = guess.pick({ ...choice, concepts: ['description'] });
+  const long = guess.pick('description', choice);
   if (long !== undefined || guess.isAsked('description')) return long;
   if (guess.answers['column.description'] !== undefined) return undefined;
-  return guess.pick({ ...choice, concepts: ['summary'] });
+  return guess.pick('description', { ...choice, concepts: ['summary'] });
 }
 
 /** The key of a product: a handle of the file, else its SKU or its name, whichever is unique. */
@@ -271,10 +261,7 @@ function draftUrl(
 ): Value | undefined {
   const candidates = [by ?? sku, sku, title].filter((column) => column !== undefined);
   const key = candidates.flatMap((column) => keyOf(column, group) ?? [])[0];
-  const handle = guess.pick({
-    field: 'url',
-    what: 'the URL handle',
-    concepts: ['url'],
+  const handle = guess.pick('url', {
     isRequired: group?.by === undefined && key === undefined,
     fits: (column) => shareOf(column, isHandle) === 1 || hasPages(column),
     shown: (column) => `${column.distinct} of ${column.values.length} values are different`,
@@ -303,10 +290,10 @@ function draftUrl(
   );
   guess.askColumn(
     'url',
-    'what identifies a product (for its url)',
     unique.length > 0 ? unique : candidates,
     `'${title.header}' has repeated values${sku === undefined ? '' : `, and so has '${sku.header}'`}`,
     null,
+    'what identifies a product (for its url)',
   );
   return undefined;
 }
@@ -374,21 +361,8 @@ function draftHidden(guess: ProductGuess): ProductSpec['hidden'] {
     );
     return { [guess.use(field, marked)]: isVisible ? 'blank' : 'present' };
   }
-  const visible = guess.pick({
-    ...choice,
-    field: 'visible',
-    what: 'whether the product is shown',
-    concepts: ['visible'],
-  });
-  const hidden =
-    visible === undefined
-      ? guess.pick({
-          ...choice,
-          field: 'hidden',
-          what: 'whether the product is hidden',
-          concepts: ['hidden'],
-        })
-      : undefined;
+  const visible = guess.pick('visible', choice);
+  const hidden = visible === undefined ? guess.pick('hidden', choice) : undefined;
   const column = visible ?? hidden;
   if (column === undefined) {
     const unclear = guess.free.filter(
@@ -401,7 +375,7 @@ function draftHidden(guess: ProductGuess): ProductSpec['hidden'] {
     );
     const [first] = unclear;
     if (first !== undefined && guess.answers['column.visible'] === undefined) {
-      guess.askColumn('visible', 'whether the product is shown', unclear, `'${first.header}' may say it`);
+      guess.askColumn('visible', unclear, `'${first.header}' may say it`);
     }
     return undefined;
   }
@@ -410,16 +384,16 @@ function draftHidden(guess: ProductGuess): ProductSpec['hidden'] {
     isShown: shownOf(guess, column, word, hidden !== undefined),
   }));
   if (meanings.some(({ isShown }) => isShown === undefined)) return undefined;
-  const words = (isShown: boolean) => {
+  const meaning = (isShown: boolean) => {
     const found = meanings
-      .filter((meaning) => meaning.isShown === isShown)
+      .filter((one) => one.isShown === isShown)
       .map(({ word }) => (booleanOf(word) === undefined ? word : booleanOf(word) === true ? 'yes' : 'no'));
     const fallback = (hidden !== undefined) === isShown ? 'no' : 'yes';
     return [...new Set(found.length > 0 ? found : [fallback])];
   };
   return [
     guess.use(visible === undefined ? 'hidden' : 'visible', column),
-    { boolean: { yes: words(false), no: words(true) } },
+    { boolean: { yes: meaning(false), no: meaning(true) } },
   ];
 }
 
@@ -433,10 +407,9 @@ function isUnpublished(value: string): boolean {
 
 /** A status can belong to anything, such as an order. */
 function isStatus({ header }: ProductColumn): boolean {
-  return STATUS_WORDS.test(header);
+  const text = header.toLowerCase();
+  return [...words().headerParts.status].some((word) => text.includes(word));
 }
-
-const STATUS_WORDS = /stat(?:us|ut|o)|estado|stav|durum|状态|状態|狀態|ステータス|situa|стат|product status/i;
 
 function shownOf(
   guess: ProductGuess,
@@ -455,18 +428,14 @@ function shownOf(
   return answer === undefined ? undefined : answer === 'shown';
 }
 
-const TOTALS: ReadonlySet<string> = new Set(
-  'total|totals|sum|summe|gesamt|gesamtsumme|somme|totale|totaal|suma|razem|celkem|итого|всего|toplam|合計|总计|合计|總計|grand total'.split(
-    '|',
-  ),
-);
-
 /** A last row with totals is not a product. */
 function totalRows(
   guess: ProductGuess,
   title: ProductColumn,
 ): readonly { readonly when: Condition; readonly reason: string }[] {
-  const found = title.values.filter((value) => TOTALS.has(value.toLowerCase().replace(/:$/, '')));
+  const found = title.values.filter((value) =>
+    words().cells.totals.has(value.toLowerCase().replace(/:$/, '')),
+  );
   if (found.length !== 1 || title.cells.findLast((cell) => cell !== '') !== found[0]) return [];
   guess.notes.push(`The last row, '${found[0]}', has the totals of the others: it is left out.`);
   return [{ when: { [guess.use('title', title)]: [...found] }, reason: 'a row of totals' }];

@@ -3,7 +3,6 @@ import type { Value } from '../../mapping/spec/value.ts';
 import { FALLBACK, type Transform } from '../../mapping/transforms/transforms.ts';
 import { styleOf } from './draft-prices.ts';
 import { countedShare, meaningOf, type ProductColumn, type ProductGuess } from './guess.ts';
-import { weightUnit } from './header-words.ts';
 import {
   availabilityOf,
   booleanOf,
@@ -15,15 +14,13 @@ import {
   shareOf,
   signsOf,
 } from './sampled-column.ts';
+import { weightUnit } from './words.ts';
 
 /** The stock: a number of pieces, or words that say whether there are any. */
 export function draftQuantity(guess: ProductGuess): Value | undefined {
   const isCount = (value: string) => readCount(value) !== undefined || isMissingValue(value);
   const isWord = (value: string) => availabilityOf(value) !== undefined || booleanOf(value) !== undefined;
-  const count = guess.pick({
-    field: 'quantity',
-    what: 'the stock',
-    concepts: ['quantity'],
+  const count = guess.pick('quantity', {
     fits: (column) =>
       shareOf(column, isCount) >= 0.5 && isMostly(column, (value) => isCount(value) || isWord(value)),
     shown: (column) =>
@@ -32,10 +29,7 @@ export function draftQuantity(guess: ProductGuess): Value | undefined {
   if (guess.answers['column.quantity'] === '' || guess.isAsked('quantity')) return undefined;
   const words =
     count ??
-    guess.pick({
-      field: 'availability',
-      what: 'the availability',
-      concepts: ['availability', 'visible'],
+    guess.pick('availability', {
       fits: (column) =>
         shareOf(column, isWord) >= 0.5 &&
         column.values.some(
@@ -55,7 +49,7 @@ export function draftQuantity(guess: ProductGuess): Value | undefined {
     );
     const [only, second] = unclear;
     if (only !== undefined && second === undefined && guess.answers['column.quantity'] === undefined)
-      guess.askColumn('quantity', 'the stock', unclear, `'${only.header}' may be the stock`);
+      guess.askColumn('quantity', unclear, `'${only.header}' may be the stock`);
     return undefined;
   }
   const counts = words.values.flatMap((value) => readCount(value) ?? []);
@@ -129,10 +123,7 @@ function stockOf(guess: ProductGuess, column: ProductColumn, word: string): stri
 /** The weight with its unit: of the cells, else of the header; asked where neither names it. */
 export function draftWeight(guess: ProductGuess): VariantsSpec['weight'] {
   const isWeight = (value: string) => readWeight(value) !== undefined;
-  const column = guess.pick({
-    field: 'weight',
-    what: 'the weight',
-    concepts: ['weight'],
+  const column = guess.pick('weight', {
     fits: (one) => isMostly(one, isWeight),
     shown: (one) => countedShare(one, isWeight, 'are weights'),
   });

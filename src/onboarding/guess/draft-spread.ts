@@ -2,8 +2,8 @@ import type { OptionsSpec } from '../../mapping/spec/product-spec.ts';
 import type { Value } from '../../mapping/spec/value.ts';
 import { meaningOf, type ProductColumn, type ProductGuess } from './guess.ts';
 import { readProductHeader } from './header-reading.ts';
-import { HEADER_WORDS, LANGUAGES } from './header-words.ts';
 import { booleanOf, isMissingValue, readAmount } from './sampled-column.ts';
+import { words } from './words.ts';
 
 /** Columns that each are one variant of the products. */
 export interface SpreadDraft {
@@ -196,9 +196,8 @@ function grows(columns: readonly ProductColumn[]): boolean {
 
 /** The word for a size in the language of the file. */
 function sizeWord({ languages }: ProductGuess): string {
-  const words = HEADER_WORDS.products.size;
-  const code = Object.entries(LANGUAGES).find(([, name]) => languages[0] === name)?.[0] ?? 'en';
-  const [, written = words.en] = Object.entries(words).find(([language]) => language === code) ?? [];
-  const [word = 'size'] = written.split(',');
+  const { headers, languages: known } = words();
+  const code = Object.keys(known).find((one) => known[one]?.name === languages[0]) ?? 'en';
+  const [word = 'size'] = headers.products.size[code] ?? headers.products.size['en'] ?? [];
   return `${word.charAt(0).toUpperCase()}${word.slice(1)}`;
 }

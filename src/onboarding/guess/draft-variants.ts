@@ -1,8 +1,8 @@
 import type { MappingSpec } from '../../mapping/spec/mapping-spec.ts';
 import type { OptionsSpec, VariantsSpec } from '../../mapping/spec/product-spec.ts';
 import type { Value } from '../../mapping/spec/value.ts';
+import type { ProductConcept } from '../column-fields.ts';
 import { meaningOf, nameOf, type ProductColumn, type ProductGuess } from './guess.ts';
-import type { ProductConcept } from './header-words.ts';
 import { isCode, isMostly, isText } from './sampled-column.ts';
 
 /** How the rows of a file belong to products. */
@@ -156,10 +156,10 @@ function byParent(
     const rows = several.map((group) => group.map(({ row }) => row));
     guess.askColumn(
       'option',
-      'the option in which the variants of a product differ',
       guess.free.filter((column) => column !== parent && mayBeChoice(column, rows)),
       `'${parent.header}' groups ${named.length} rows, and no column is called a size or colour`,
       'none of them: each row is one product',
+      'the option in which the variants of a product differ',
     );
     return undefined;
   }

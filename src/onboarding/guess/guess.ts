@@ -2,8 +2,8 @@ import type { MappingSpec } from '../../mapping/spec/mapping-spec.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
 import { truncate } from '../../model/truncate.ts';
 import { loosened } from '../../text/nearest.ts';
+import type { ColumnField, ProductConcept } from '../column-fields.ts';
 import type { HeaderReading, Meaning } from './header-reading.ts';
-import type { ProductConcept } from './header-words.ts';
 import type { SampledColumn } from './sampled-column.ts';
 
 /** One of the answers that a question takes. */
@@ -67,15 +67,12 @@ export interface ReadColumn<Concept extends string> extends SampledColumn {
 }
 
 /** The choice of a column for a field. */
-export interface Choice<Concept extends string> {
-  /** As `--column` names it. */
-  readonly field: string;
-  /** What the field is called in questions: `the price`. */
-  readonly what: string;
-  readonly concepts: readonly Concept[];
+interface Choice<Concept extends string> {
   readonly fits: (column: SampledColumn) => boolean;
   /** What its values show, for the evidence: `118 of 120 values are amounts`. */
-  readonly shown: (column: SampledColumn) => string;
+  readonly shown?: (column: SampledColumn) => string;
+  /** Other meanings of the header than those of the field. */
+  readonly concepts?: readonly Concept[];
   /** Which of several columns whose headers mean the same to prefer. If several remain, a question is asked. */
   readonly prefer?: (column: ReadColumn<Concept>) => boolean;
   /** Whether some column must have it, so that none is no answer. */
@@ -101,6 +98,7 @@ export class Guess<Concept extends string> {
       readonly headers?: string | string[];
     }
   >();
+  readonly #fields: Readonly<Record<string, ColumnField<Concept>>>;
   readonly #earlier: EarlierUse;
   readonly #claims = new Map<number, Claim>();
   /** The languages of most headers. */
@@ -108,6 +106,7 @@ export class Guess<Concept extends string> {
 
   constructor(
     sampled: readonly SampledColumn[],
+    fields: Readonly<Record<string, ColumnField<Concept>>>,
     read: (header: string) => HeaderReading<Concept>,
     answers: MappingAnswers,
     earlier: EarlierUse,
@@ -119,29 +118,31 @@ export class Guess<Concept extends string> {
       reading: within(readings[at] ?? read(column.header), main),
     }));
     this.answers = answers;
+    this.#fields = fields;
     this.#earlier = earlier;
     this.languages = main;
   }
 
   /** The column that an answer names for a field, or that an earlier mapping used for it; `none` if the answer is that there is none. */
-  settled({
-    field,
-    what,
-    fits,
-  }: Pick<Choice<Concept>, 'field' | 'what' | 'fits'>): ReadColumn<Concept> | 'none' | undefined {
+  settled(field: string, fits: Choice<Concept>['fits']): ReadColumn<Concept> | 'none' | undefined {
     const given = this.given(field);
     if (given !== undefined)
       return given === 'none' ? given : this.claim(field, given, 'your answer', 'certain');
     const before = this.free.find(({ header }) => this.#earlier.get(loosened(header))?.field === field);
     if (before === undefined || (before.values.length > 0 && !fits(before))) return undefined;
     const mapping = this.#earlier.get(loosened(before.header))?.mapping ?? '';
-    return this.claim(field, before, `the mapping ${mapping} uses it for ${what} too`, 'certain');
+    return this.claim(
+      field,
+      before,
+      `the mapping ${mapping} uses it for ${this.#what(field)} too`,
+      'certain',
+    );
   }
 
   /** The column for a field; undefined if there is none, or if a question was asked about it. */
-  pick(spec: Choice<Concept>): ReadColumn<Concept> | undefined {
-    const { field, what, concepts, fits, prefer } = spec;
-    const settled = this.settled(spec);
+  pick(field: string, choice: Choice<Concept>): ReadColumn<Concept> | undefined {
+    const { concepts = this.#fields[field]?.concepts ?? [], fits, prefer, shown = () => '' } = choice;
+    const settled = this.settled(field, fits);
     if (settled !== undefined) return settled === 'none' ? undefined : settled;
     const { free } = this;
     for (const how of ['exact', 'near'] as const) {
@@ -157,21 +158,12 @@ export class Guess<Concept extends string> {
       if (only === undefined) continue;
       if (second !== undefined) {
         const names = among.map(({ header }) => `'${header}'`).join(' and ');
-        this.askColumn(
-          field,
-          what,
-          among,
-          `${names} may both have it`,
-          spec.isRequired === true ? null : undefined,
-        );
+        const none = choice.isRequired === true ? null : undefined;
+        this.askColumn(field, among, `${names} may both have it`, none);
         return undefined;
       }
-      return this.claim(
-        field,
-        only,
-        this.evidence(only, concepts, what, spec.shown(only)),
-        how === 'exact' ? 'certain' : 'likely',
-      );
+      const evidence = this.evidence(only, concepts, this.#what(field), shown(only));
+      return this.claim(field, only, evidence, how === 'exact' ? 'certain' : 'likely');
     }
     return undefined;
   }
@@ -269,13 +261,17 @@ export class Guess<Concept extends string> {
     );
   }
 
+  #what(field: string): string {
+    return this.#fields[field]?.what ?? field;
+  }
+
   /** Asks which column fills a field. `none`: what it means that no column does; null where one must. */
   askColumn(
     field: string,
-    what: string,
     candidates: readonly SampledColumn[],
     reason: string,
     none: string | null = 'none of them',
+    what = this.#what(field),
   ): void {
     const answers = candidates.map((column) => ({
       value: nameOf(column),

@@ -1,13 +1,6 @@
 import { distance } from 'fastest-levenshtein';
-import {
-  type ContactConcept,
-  currencyCode,
-  HEADER_WORDS,
-  LANGUAGES,
-  type ProductConcept,
-  type Words,
-  weightUnit,
-} from './header-words.ts';
+import type { ContactConcept, ProductConcept } from '../column-fields.ts';
+import { currencyCode, oneOf, weightUnit, words } from './words.ts';
 
 /** The parts of a header other than the name of the field. */
 export interface Qualifiers {
@@ -52,39 +45,37 @@ const MAX_HEADER_LENGTH = 100;
 const MAX_WORD_LENGTH = 40;
 
 /** Reads the headers of product files. */
-export const readProductHeader = headerReader<ProductConcept>(HEADER_WORDS.products);
+export const readProductHeader = headerReader<ProductConcept>(() => words().headers.products);
 /** Reads the headers of contact files. */
-export const readContactHeader = headerReader<ContactConcept>(HEADER_WORDS.contacts);
+export const readContactHeader = headerReader<ContactConcept>(() => words().headers.contacts);
 
 function headerReader<Concept extends string>(
-  words: Readonly<Record<Concept, Words>>,
+  known: () => Readonly<Record<Concept, Readonly<Record<string, ReadonlySet<string>>>>>,
 ): (header: string) => HeaderReading<Concept> {
   let index: Index<Concept> | undefined;
   return (header) => {
-    index ??= indexOf(words);
+    index ??= indexOf(known());
     return readHeader(header, index);
   };
 }
 
-function indexOf<Concept extends string>(words: Readonly<Record<Concept, Words>>): Index<Concept> {
+function indexOf<Concept extends string>(
+  headers: Readonly<Record<Concept, Readonly<Record<string, ReadonlySet<string>>>>>,
+): Index<Concept> {
+  const { languages } = words();
   const index = new Map<string, Map<Concept, string[]>>();
-  for (const [concept, byLanguage] of entriesOf(words)) {
-    for (const [language, written] of entriesOf(byLanguage)) {
-      for (const word of (written ?? '').split(',')) {
-        for (const key of spellings(word)) {
-          const concepts = index.get(key) ?? new Map<Concept, string[]>();
-          const languages = concepts.get(concept) ?? [];
-          if (!languages.includes(LANGUAGES[language])) languages.push(LANGUAGES[language]);
-          index.set(key, concepts.set(concept, languages));
-        }
+  for (const concept in headers) {
+    for (const [code, written] of Object.entries(headers[concept])) {
+      const language = languages[code]?.name ?? code;
+      for (const key of [...written].flatMap(spellings)) {
+        const concepts = index.get(key) ?? new Map<Concept, string[]>();
+        const known = concepts.get(concept) ?? [];
+        if (!known.includes(language)) known.push(language);
+        index.set(key, concepts.set(concept, known));
       }
     }
   }
   return index;
-}
-
-function entriesOf<Key extends string, Value>(record: Readonly<Partial<Record<Key, Value>>>) {
-  return Object.entries(record) as [Key, Value][]; // Object.entries forgets the type of keys
 }
 
 /** A word as it is compared: without accents, and with German umlauts spelled out too. */
@@ -135,45 +126,38 @@ function readHeader<Concept extends string>(header: string, index: Index<Concept
   }
   const last = parts.at(-1) ?? '';
   const owner = parts.at(-2) ?? '';
-  const isValue = VALUE_WORDS.has(wordsOf(last).join(''));
+  const { product, valueParts, containers } = words().headerParts;
+  const isValue = valueParts.has(wordsOf(last).join(''));
   const ofOwner = understood(owner, index);
   if (isValue && ofOwner.meanings.length > 0) return ofOwner;
   const joined = understood(`${owner} ${last}`, index);
   if (joined.meanings.length > 0) return joined;
   // The name of a brand is not the name of a product.
-  const isContainer = wordsOf(owner).every((word) => NOUNS.has(word) || CONTAINERS.has(word));
+  const isContainer = wordsOf(owner).every((word) => product.has(word) || containers.has(word));
   return isContainer ? understood(last, index) : whole;
 }
-
-/** Words after the name of the field that mean its value. */
-const VALUE_WORDS: ReadonlySet<string> = new Set(
-  'url src href link value amount text name title content wert valeur valor cdata'.split(' '),
-);
-const CONTAINERS: ReadonlySet<string> = new Set(
-  'offer offers variant variants row entry record node data attributes fields channel'.split(' '),
-);
 
 function understood<Concept extends string>(text: string, index: Index<Concept>): HeaderReading<Concept> {
   const plain = wordsOf(text);
   const asItIs = meaningsAt(index, plain.join(''), 'exact');
   if (asItIs.length > 0) return { meanings: asItIs, qualifiers: NO_QUALIFIERS, mentions: new Set() };
-  const { words, qualifiers } = qualify(plain);
+  const { rest, qualifiers } = qualify(plain);
   const reading = (meanings: readonly Meaning<Concept>[]) => ({
     meanings,
     qualifiers,
     mentions: new Set<Concept>(),
   });
-  for (const candidate of candidatesOf(words)) {
+  for (const candidate of candidatesOf(rest)) {
     const exact = meaningsAt(index, candidate, 'exact');
     if (exact.length > 0) return reading(exact);
   }
-  const composed = composedOf(words, index);
+  const composed = composedOf(rest, index);
   if (composed.length > 0) return reading(composed);
-  for (const candidate of candidatesOf(words)) {
+  for (const candidate of candidatesOf(rest)) {
     const near = nearestWord(index, candidate);
     if (near !== undefined) return reading(meaningsAt(index, near, 'near'));
   }
-  const parts = words.flatMap((word) => (WITHOUT_BLANKS.test(word) ? substringsOf(word) : [word]));
+  const parts = rest.flatMap((word) => (WITHOUT_BLANKS.test(word) ? substringsOf(word) : [word]));
   return { ...reading([]), mentions: new Set(parts.flatMap((word) => [...(index.get(word)?.keys() ?? [])])) };
 }
 
@@ -194,17 +178,18 @@ const KINDS: ReadonlyMap<string, readonly string[]> = new Map([
 
 /** What a header of several known words means, if they agree: Quantity available. */
 function composedOf<Concept extends string>(
-  words: readonly string[],
+  plain: readonly string[],
   index: Index<Concept>,
 ): readonly Meaning<Concept>[] {
-  const all = words.flatMap((word) => (WITHOUT_BLANKS.test(word) ? [...word] : [word]));
+  const { links } = words().headerParts;
+  const all = plain.flatMap((word) => (WITHOUT_BLANKS.test(word) ? [...word] : [word]));
   const pieces: ReadonlyMap<Concept, readonly string[]>[] = [];
   for (let from = 0; from < all.length; ) {
     let to = Math.min(all.length, from + MAX_WORD_LENGTH);
     while (to > from && !index.has(all.slice(from, to).join(''))) to--;
     const found = index.get(all.slice(from, to).join(''));
     if (found !== undefined) pieces.push(found);
-    else if (!LINKS.has(all[from] ?? '') || from === all.length - 1) return [];
+    else if (!links.has(all[from] ?? '') || from === all.length - 1) return [];
     from = Math.max(to, from + 1);
   }
   const agreeing = pieces.flatMap((piece) =>
@@ -230,16 +215,17 @@ function meaningsAt<Concept extends string>(
 }
 
 /** The words joined: all of them, without words for product, and without linking words. */
-function candidatesOf(words: readonly string[]): readonly string[] {
+function candidatesOf(plain: readonly string[]): readonly string[] {
+  const { product, links } = words().headerParts;
   // The last word stays, because a single letter can distinguish columns: Price A.
-  const bare = words.filter((word, index) => index === words.length - 1 || !LINKS.has(word));
-  const own = bare.filter((word) => !NOUNS.has(word));
+  const bare = plain.filter((word, index) => index === plain.length - 1 || !links.has(word));
+  const own = bare.filter((word) => !product.has(word));
   const joined = own.join('');
-  const noun = [...NOUNS].find(
+  const noun = [...product].find(
     (one) => joined.startsWith(one) && joined.length >= one.length + (WITHOUT_BLANKS.test(joined) ? 2 : 3),
   );
   const compound = noun === undefined ? '' : joined.slice(noun.length).replace(/^s(?=\p{L}{4})/u, '');
-  return [...new Set([words.join(''), bare.join(''), joined, compound])].filter((word) => word !== '');
+  return [...new Set([plain.join(''), bare.join(''), joined, compound])].filter((word) => word !== '');
 }
 
 /** The only known word that a misspelt word can mean; its first character must be right. */
@@ -273,90 +259,76 @@ const NO_QUALIFIERS: Qualifiers = {
   language: undefined,
 };
 
-/** Words that mean the product itself. */
-const NOUNS: ReadonlySet<string> = new Set(
-  (
-    'product products produkt produkte produktu produktes produit produits producto productos prodotto prodotti produto produtos ' +
-    'variant variants item items article articles artikel artikels articulo articolo artigo artykul artykulu towar towaru zbozi vyrobek vyrobku ' +
-    'товар товара товары продукт urun urunun 商品 製品 产品 產品 ware waren'
-  ).split(' '),
-);
-const LINKS: ReadonlySet<string> = new Set(
-  'of the de du des der die das del della di do da dos la le les el los l d van het een for in fur for a as und and et y e i и の 的 ve w'.split(
-    ' ',
-  ),
-);
+/** The patterns of the parts of a header. */
+function patternsOf({ vat, per, measures, perPiece, piece, glued, ...tax }: Words['headerParts']) {
+  const phrase = (alone: ReadonlySet<string>, before: ReadonlySet<string>, after: ReadonlySet<string>) =>
+    new RegExp(
+      `^${oneOf(alone)}$|^${oneOf(before)}(?: \\d+)? ${oneOf(vat)}$|^${oneOf(vat)} ${oneOf(after)}$`,
+      'u',
+    );
+  return {
+    gross: phrase(tax.gross, tax.beforeVatGross, tax.afterVatGross),
+    net: phrase(tax.net, tax.beforeVatNet, tax.afterVatNet),
+    perMeasure: new RegExp(`^${oneOf(per)} (?:\\d+ )?${oneOf(measures)}(?: 2)?$`, 'u'),
+    perPiece: new RegExp(`^${oneOf(perPiece)}?\\s?${oneOf(piece)}$`, 'u'),
+    glued: (['gross', 'net'] as const).flatMap((kind) =>
+      [...glued[kind]].map((part) => [part, kind] as const),
+    ),
+  };
+}
 
-const VAT = '(?:mwst|ust|vat|tax|taxes|tva|iva|btw|dph|ндс|kdv|gst|steuer|mehrwertsteuer)';
-const GROSS = new RegExp(
-  `^(?:brutto|bruto|gross|ttc|lordo|bruttopreis|税込|税込み|含税|含稅)$|^(?:incl|inkl|including|inc|inclusive|con|com|avec|mit|s|z|с|met|vc|vcetne)(?: \\d+)? ${VAT}$|^${VAT} (?:incl|inkl|included|dahil|comprise|incluse|inclusa|incluido|incluida|inclusief|inclusive|inc|inclus)$|^(?:toutes taxes comprises|kdvli)$`,
-  'u',
-);
-const NET = new RegExp(
-  `^(?:netto|neto|net|ht|税抜|税抜き|税別|不含税|未税|未稅)$|^(?:excl|exkl|excluding|ex|exc|zzgl|without|ohne|plus|sin|sem|sans|hors|bez|без|senza|esclusa|zonder|exclusief)(?: \\d+)? ${VAT}$|^${VAT} (?:excl|exkl|excluded|haric|esclusa|excluido|exclusive)$|^(?:hors taxes?|kdvsiz)$`,
-  'u',
-);
-const MEASURES =
-  '(?:kg|kilo|kilogramm?|g|gr|l|ltr|liter|litre|litro|litr|ml|m|meter|metre|metr|m2|qm|lb|oz|кг|г|л|м)';
-const PER = '(?:pro|per|je|par|au|al|por|za|за|prix|/)';
-const PER_MEASURE = new RegExp(`^${PER} (?:\\d+ )?${MEASURES}(?: 2)?$`, 'u');
-const PER_PIECE =
-  /^(?:pro|per|je|par|por|al|za|за|)\s?(?:st|stk|stck|stuck|piece|pc|pcs|each|ea|unit|unite|unidad|unidade|pezzo|pz|ks|szt|sztuke|kus|шт|adet|stuk|個|件)$/u;
-
-const CONTENT_LANGUAGES: ReadonlySet<string> = new Set(
-  (
-    'de en fr es it pt nl pl cs cz ru tr ja jp zh cn uk us at deutsch englisch english german french francais italiano ' +
-    'espanol polski cesky hungarian hu sk ro bg gb'
-  ).split(' '),
-);
+type Words = ReturnType<typeof words>;
+let patterns: ReturnType<typeof patternsOf> | undefined;
 
 /** Whether a header says only that the column is about the product. */
 export function isProductWord(header: string): boolean {
-  return wordsOf(header).every((word) => NOUNS.has(word));
+  return wordsOf(header).every((word) => words().headerParts.product.has(word));
 }
 
 /** Separates the name of a field from its qualifiers. */
 function qualify(all: readonly string[]): {
-  readonly words: readonly string[];
+  readonly rest: readonly string[];
   readonly qualifiers: Qualifiers;
 } {
-  let words = [...all];
+  patterns ??= patternsOf(words().headerParts);
+  const { gross, net, perMeasure, perPiece, glued } = patterns;
+  let rest = [...all];
   const found: { -readonly [Key in keyof Qualifiers]: Qualifiers[Key] } = { ...NO_QUALIFIERS };
   /** Takes the longest run of up to three words that the test accepts. */
   const take = (accepts: (run: string) => boolean): boolean => {
-    for (let length = Math.min(3, words.length - 1); length >= 1; length--) {
-      for (let from = 0; from + length <= words.length; from++) {
-        if (!accepts(words.slice(from, from + length).join(' '))) continue;
-        words = [...words.slice(0, from), ...words.slice(from + length)];
+    for (let length = Math.min(3, rest.length - 1); length >= 1; length--) {
+      for (let from = 0; from + length <= rest.length; from++) {
+        if (!accepts(rest.slice(from, from + length).join(' '))) continue;
+        rest = [...rest.slice(0, from), ...rest.slice(from + length)];
         return true;
       }
     }
     return false;
   };
-  if (take((run) => NET.test(run))) found.tax = 'net';
-  else if (take((run) => GROSS.test(run))) found.tax = 'gross';
+  if (take((run) => net.test(run))) found.tax = 'net';
+  else if (take((run) => gross.test(run))) found.tax = 'gross';
   else {
-    const [first = '', ...rest] = words;
+    const [first = '', ...others] = rest;
     const tax = /^(netto|brutto)(?=\p{L}{2})/u.exec(first)?.[1];
     if (tax !== undefined) {
       found.tax = tax === 'netto' ? 'net' : 'gross';
-      words = [first.slice(tax.length), ...rest];
+      rest = [first.slice(tax.length), ...others];
     }
-    for (const [part, kind] of TAX_PARTS) {
-      const last = words.at(-1) ?? '';
+    for (const [part, kind] of glued) {
+      const last = rest.at(-1) ?? '';
       const isEnd = last.endsWith(part);
       if (last.length > part.length && (isEnd || last.startsWith(part))) {
         found.tax = kind;
-        words = [...words.slice(0, -1), isEnd ? last.slice(0, -part.length) : last.slice(part.length)];
+        rest = [...rest.slice(0, -1), isEnd ? last.slice(0, -part.length) : last.slice(part.length)];
         break;
       }
     }
   }
-  found.isPerMeasure = take((run) => PER_MEASURE.test(run));
-  while (take((run) => run !== '' && PER_PIECE.test(run)));
+  found.isPerMeasure = take((run) => perMeasure.test(run));
+  while (take((run) => run !== '' && perPiece.test(run)));
   take((run) => {
     const code = currencyCode(run);
-    if (code === undefined || (run === 'fr' && words[0] === run)) return false;
+    if (code === undefined || (run === 'fr' && rest[0] === run)) return false;
     found.currency = code;
     found.currencyWord = run;
     return true;
@@ -367,31 +339,27 @@ function qualify(all: readonly string[]): {
     return unit !== undefined;
   });
   for (const [ending, code] of CURRENCY_ENDINGS) {
-    const last = words.at(-1) ?? '';
+    const last = rest.at(-1) ?? '';
     if (found.currency === undefined && last.length > ending.length && last.endsWith(ending)) {
       found.currency = code;
       found.currencyWord = ending;
-      words = [...words.slice(0, -1), last.slice(0, -ending.length)];
+      rest = [...rest.slice(0, -1), last.slice(0, -ending.length)];
     }
   }
-  const last = words.at(-1) ?? '';
-  if (words.length > 1 && CONTENT_LANGUAGES.has(last)) {
+  const last = rest.at(-1) ?? '';
+  if (rest.length > 1 && words().headerParts.contentLanguages.has(last)) {
     found.language = last;
-    words = words.slice(0, -1);
+    rest = rest.slice(0, -1);
   }
-  const number = words.findIndex((word) => /^\d{1,3}$/.test(word));
-  if (number >= 0 && words.length > 1) {
-    found.number = Number(words[number]);
-    words = words.filter((_, index) => index !== number);
+  const number = rest.findIndex((word) => /^\d{1,3}$/.test(word));
+  if (number >= 0 && rest.length > 1) {
+    found.number = Number(rest[number]);
+    rest = rest.filter((_, index) => index !== number);
   }
-  return { words: words.filter((word) => word !== '#'), qualifiers: found };
+  return { rest: rest.filter((word) => word !== '#'), qualifiers: found };
 }
 
-/** For scripts without blanks: qualifiers at the end or the beginning of the word. */
-const TAX_PARTS = [
-  ...(['税込み', '税込', '含税', '含稅'] as const).map((word) => [word, 'gross'] as const),
-  ...(['税抜き', '税抜', '税別', '不含税', '未税'] as const).map((word) => [word, 'net'] as const),
-].sort(([a], [b]) => b.length - a.length);
+/** For scripts without blanks: currencies at the end of the word. */
 const CURRENCY_ENDINGS = [
   ['円', 'JPY'],
   ['元', 'CNY'],

@@ -10,6 +10,14 @@ import type { Flag, Value } from '../../mapping/spec/value.ts';
 import { cleanContactCell } from '../../mapping/values/cell.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
 import { didYouMean, loosened } from '../../text/nearest.ts';
+import {
+  COLUMN_FIELDS,
+  type ContactConcept,
+  columnOf,
+  fieldLabel,
+  fieldsOf,
+  fieldValue,
+} from '../column-fields.ts';
 import { draftProduct } from './draft-product.ts';
 import {
   countedShare,
@@ -21,7 +29,6 @@ import {
   type ProposedColumn,
 } from './guess.ts';
 import { readContactHeader, readProductHeader } from './header-reading.ts';
-import type { ContactConcept } from './header-words.ts';
 import {
   booleanOf,
   isEmail,
@@ -32,7 +39,10 @@ import {
   sampleColumns,
   shareOf,
 } from './sampled-column.ts';
+import { words } from './words.ts';
 
+export type { ColumnField } from '../column-fields.ts';
+export { columnOf, fieldLabel, fieldsOf, fieldValue, valueAt } from '../column-fields.ts';
 export type { MappingAnswers, MappingQuestion, ProposedColumn } from './guess.ts';
 export { MAPPING_QUESTIONS } from './guess.ts';
 
@@ -50,47 +60,6 @@ export interface MappingProposal {
   /** Why each column is used, by its name in `spec.columns`. */
   readonly evidence: Readonly<Record<string, string>>;
 }
-
-/** The fields that one column can fill, as answers name them (`column.FIELD`), with their labels. */
-export const COLUMN_FIELDS: Readonly<Record<MappingSpec['import'], Readonly<Record<string, string>>>> = {
-  products: {
-    title: 'Title',
-    price: 'Price',
-    was: 'Price before',
-    sale: 'Sale price',
-    currency: 'Currency',
-    sku: 'SKU',
-    quantity: 'Stock',
-    availability: 'Availability',
-    description: 'Description',
-    images: 'Image addresses',
-    category: 'Category',
-    subcategory: 'Subcategory',
-    weight: 'Weight',
-    url: 'Address (url)',
-    visible: 'Visible: yes or no',
-    hidden: 'Hidden: yes or no',
-  },
-  contacts: {
-    email: 'E-mail',
-    name: 'Name',
-    firstName: 'First name',
-    lastName: 'Last name',
-    phone: 'Phone',
-    mobile: 'Mobile phone',
-    companyName: 'Company',
-    address: 'Address',
-    houseNumber: 'House number',
-    zip: 'Postal code',
-    city: 'City',
-    state: 'State',
-    country: 'Country',
-    note: 'Note',
-    tags: 'Tags',
-    subscribed: 'Subscribed: yes or no',
-    unsubscribed: 'Unsubscribed: yes or no',
-  },
-};
 
 /** A file to guess a mapping for. */
 export interface FileToGuess {
@@ -124,12 +93,12 @@ export function proposeMapping(
   const uses = earlierUses(earlier.filter(({ spec, shipped }) => !shipped && spec.import === imports));
   switch (imports) {
     case 'products': {
-      const guess = new Guess(sampled, readProductHeader, answers, uses);
+      const guess = new Guess(sampled, COLUMN_FIELDS.products, readProductHeader, answers, uses);
       const spec = draftProduct(guess, headings);
       return { imports, ...resultOf(guess, spec && withShortRows(guess, spec, { header, rows })) };
     }
     case 'contacts': {
-      const guess = new Guess(sampled, readContactHeader, answers, uses);
+      const guess = new Guess(sampled, COLUMN_FIELDS.contacts, readContactHeader, answers, uses);
       return { imports, ...resultOf(guess, draftContact(guess)) };
     }
     default:
@@ -169,7 +138,7 @@ function refuseUnknownFields(imports: MappingSpec['import'], answers: MappingAns
   const names = Object.keys(answers).flatMap((id) =>
     id.startsWith('column.') ? [id.slice('column.'.length)] : [],
   );
-  const fields = [...Object.keys(COLUMN_FIELDS[imports]), ...(imports === 'products' ? ['option'] : [])];
+  const fields = [...Object.keys(fieldsOf(imports)), ...(imports === 'products' ? ['option'] : [])];
   const unknown = names.find((name) => !fields.includes(name));
   if (unknown === undefined) return;
   throw new UsageError(`There is no field '${unknown}' of ${imports}${didYouMean(unknown, fields) || '.'}`, {
@@ -199,10 +168,7 @@ export function understoodColumns(
   file: FileToGuess,
 ): { readonly used: readonly UnderstoodColumn[]; readonly asked: readonly UnderstoodColumn[] } {
   const { columns, questions } = proposeMapping(imports, file);
-  const labelled = (header: string, field: string) => ({
-    header,
-    field: COLUMN_FIELDS[imports][field] ?? field,
-  });
+  const labelled = (header: string, field: string) => ({ header, field: fieldLabel(imports, field) });
   const isCalled = new Set(
     columns.flatMap(({ header, alternatives }) => (alternatives.length > 0 ? [header] : [])),
   );
@@ -240,15 +206,22 @@ export function headerBelow(header: readonly string[], rows: FileToGuess['rows']
 
 const MAX_PREAMBLE_ROWS = 20;
 
-/** For each known header with characters beyond ASCII its languages, which help to detect the encoding of the file. */
-export function languagesOf(header: readonly string[]): readonly (readonly string[])[] {
+/** For each known header with characters beyond ASCII the charsets in which its languages are written. */
+export function charsetsOf(header: readonly string[]): readonly ReadonlySet<string>[] {
+  const charsets = new Map(Object.values(words().languages).map((one) => [one.name, one.charsets]));
   return header
     .filter((text) => /[^\p{ASCII}]/u.test(text) && /\p{L}/u.test(text))
     .flatMap((text) => {
       const meanings = [...readProductHeader(text).meanings, ...readContactHeader(text).meanings];
       const languages = meanings.flatMap((meaning) => (meaning.how === 'exact' ? meaning.languages : []));
-      return languages.length === 0 ? [] : [languages];
+      return languages.length === 0
+        ? []
+        : [new Set(languages.flatMap((one) => [...(charsets.get(one) ?? [])]))];
     });
+}
+
+function isFamilyNameFirst(language: string): boolean {
+  return Object.values(words().languages).some((one) => one.name === language && one.familyNameFirst);
 }
 
 /** Whether a file has products or contacts, by its headers and values; undefined if both are possible. */
@@ -274,15 +247,18 @@ export function guessImport({ header, rows }: FileToGuess): MappingSpec['import'
   return hasMoney || columns.filter(isOfProducts).length > 1 ? 'products' : undefined;
 }
 
+/** Fields whose values are more than the cell of a column. */
+const NOT_LEARNED: readonly string[] = ['url', 'images', 'hidden'];
+
 /** The fields that earlier mappings read directly from a column, by its loosened header. */
 function earlierUses(mappings: readonly EarlierMapping[]): EarlierUse {
   const uses = new Map<string, { readonly mapping: string; readonly field: string }>();
   for (const { name, spec } of mappings) {
-    for (const [field, value] of fieldsOf(spec)) {
-      const column = columnOf(value);
+    for (const field of Object.keys(fieldsOf(spec.import)).filter((one) => !NOT_LEARNED.includes(one))) {
+      const column = columnOf(fieldValue(spec, field));
       const written = column === undefined ? undefined : spec.columns[column];
       const headers = typeof written === 'object' && 'header' in written ? written.header : (written ?? []);
-      for (const header of typeof headers === 'string' ? [headers] : headers) {
+      for (const header of [headers].flat()) {
         if (!header.includes('{')) uses.set(loosened(header), { mapping: name, field });
       }
     }
@@ -290,65 +266,35 @@ function earlierUses(mappings: readonly EarlierMapping[]): EarlierUse {
   return uses;
 }
 
-function fieldsOf(spec: MappingSpec): readonly (readonly [string, unknown])[] {
-  if (spec.import === 'contacts') return Object.entries(spec.contact);
-  const { product, variants } = spec;
-  const { pricing = {} } = variants;
-  return [
-    ['title', product.title],
-    ['description', product.description],
-    ['category', product.categories],
-    ['price', pricing.price ?? pricing.regular],
-    ['was', pricing.was],
-    ['sale', pricing.sale],
-    ['sku', variants.sku],
-    ['quantity', variants.quantity],
-    ['weight', variants.weight],
-  ];
-}
-
-/** The column that a value begins with. */
-function columnOf(value: unknown): string | undefined {
-  if (typeof value === 'string') return value;
-  if (Array.isArray(value)) return columnOf(value[0]);
-  if (typeof value !== 'object' || value === null) return undefined;
-  return 'value' in value ? columnOf(value.value) : undefined;
-}
-
 /** A mapping of contacts; undefined while a question is open. */
 function draftContact(guess: Guess<ContactConcept>): ContactMappingSpec | undefined {
   const pick = (
-    field: ContactConcept,
-    what: string,
+    field: keyof typeof COLUMN_FIELDS.contacts,
     fits: (column: SampledColumn) => boolean = (column) => column.values.length > 0,
-    shown: (column: SampledColumn) => string = () => '',
+    shown?: (column: SampledColumn) => string,
   ) =>
-    guess.pick({
-      field,
-      what,
-      concepts: [field],
+    guess.pick(field, {
       fits,
-      shown,
+      ...(shown === undefined ? {} : { shown }),
       isRequired: field === 'email',
       prefer: ({ reading }) => (reading.qualifiers.number ?? 1) === 1 && reading.meanings.length === 1,
     });
   const emails = (column: SampledColumn) => isMostly(column, isEmail);
   const shownEmails = (column: SampledColumn) => countedShare(column, isEmail, 'are e-mail addresses');
-  let email = pick('email', 'the e-mail address', emails, shownEmails);
+  let email = pick('email', emails, shownEmails);
   if (email === undefined && guess.questions.length === 0) {
     const [only, second] = guess.columns.filter((column) => column.header !== '' && emails(column));
     if (only !== undefined && second === undefined && guess.given('email') === undefined) {
       email = guess.claim('email', only, shownEmails(only), 'likely');
     } else {
       const candidates = guess.columns.filter((column) => shareOf(column, isEmail) > 0);
-      const reason = 'no header is called an e-mail address';
-      guess.askColumn('email', 'the e-mail address', candidates, reason, null);
+      guess.askColumn('email', candidates, 'no header is called an e-mail address', null);
     }
   }
-  const words = (column: SampledColumn) => isMostly(column, (value) => /\p{L}/u.test(value));
-  let first = pick('firstName', 'the first name', words);
-  let last = pick('lastName', 'the last name', words);
-  const name = pick('name', 'the name', words);
+  const areWords = (column: SampledColumn) => isMostly(column, (value) => /\p{L}/u.test(value));
+  let first = pick('firstName', areWords);
+  let last = pick('lastName', areWords);
+  const name = pick('name', areWords);
   // Beside Apellidos, Nombre is the first name; beside Vorname, Name is the last name.
   const other = first ?? last;
   const isHalf = name?.cells.some((cell, row) => cell !== '' && !cell.includes(other?.cells[row] ?? ''));
@@ -364,30 +310,27 @@ function draftContact(guess: Guess<ContactConcept>): ContactMappingSpec | undefi
     else last = name;
   }
   const phones = (column: SampledColumn) => isMostly(column, isPhone);
-  const phone = pick('phone', 'the phone', phones);
-  const mobile = pick('mobile', 'the mobile phone', phones);
-  const address = pick('address', 'the address');
-  const house = pick('houseNumber', 'the house number');
+  const phone = pick('phone', phones);
+  const mobile = pick('mobile', phones);
+  const address = pick('address');
+  const house = pick('houseNumber');
   const others = (['companyName', 'city', 'zip', 'state', 'country', 'note'] as const).map(
-    (field) => [field, pick(field, `the ${COLUMN_FIELDS.contacts[field]?.toLowerCase()}`)] as const,
+    (field) => [field, pick(field)] as const,
   );
   askAddressParts(guess);
-  const tags = pick('tags', 'tags');
+  const tags = pick('tags');
   const isFlag = (value: string) => booleanOf(value) !== undefined;
   const flags = (column: SampledColumn) => column.values.length > 0 && column.distinct <= MAX_FLAGS;
   const shownFlags = (column: SampledColumn) => countedShare(column, isFlag, 'are yes or no');
-  const subscribed = pick('subscribed', 'whether the contact gets e-mails', flags, shownFlags);
-  const unsubscribed =
-    subscribed === undefined
-      ? pick('unsubscribed', 'whether the contact is unsubscribed', flags, shownFlags)
-      : undefined;
+  const subscribed = pick('subscribed', flags, shownFlags);
+  const unsubscribed = subscribed === undefined ? pick('unsubscribed', flags, shownFlags) : undefined;
   const flag = subscribed ?? unsubscribed;
   const unclear = guess.free.filter(
     ({ reading, ...column }) =>
       reading.meanings.length === 0 && reading.mentions.has('subscribed') && flags(column),
   );
   if (flag === undefined && unclear.length > 0 && guess.answers['column.subscribed'] === undefined)
-    guess.askColumn('subscribed', 'whether the contact gets e-mails', unclear, 'their headers may say it');
+    guess.askColumn('subscribed', unclear, 'their headers may say it');
   const spellings = { yes: ['yes'], no: ['no'] };
   const unknown = new Set(flag?.values.filter((value) => !isFlag(value)).map((value) => value.toLowerCase()));
   if (flag !== undefined)
@@ -407,7 +350,7 @@ function draftContact(guess: Guess<ContactConcept>): ContactMappingSpec | undefi
       'name',
       first !== undefined && last !== undefined
         ? {
-            join: guess.languages.some((one) => one === 'Japanese' || one === 'Chinese')
+            join: guess.languages.some(isFamilyNameFirst)
               ? [guess.use('lastName', last), guess.use('firstName', first)]
               : [guess.use('firstName', first), guess.use('lastName', last)],
           }
@@ -464,13 +407,13 @@ function askAddressParts(guess: Guess<ContactConcept>): void {
     const candidates = unknown.filter(
       (column) => column.reading.mentions.has(field) || (field === 'zip' && isMostly(column, isPostalCode)),
     );
-    const what = `the ${COLUMN_FIELDS.contacts[field]?.toLowerCase()} of the address`;
     if (candidates.length > 0)
       guess.askColumn(
         field,
-        what,
         candidates,
         'without it, the store keeps the old one beside the new address',
+        undefined,
+        `${COLUMN_FIELDS.contacts[field].what} of the address`,
       );
   }
 }

@@ -1,5 +1,5 @@
 import { spellingsOf } from '../../mapping/transforms/boolean.ts';
-import { currencyCode, weightUnit } from './header-words.ts';
+import { currencyCode, oneOf, weightUnit, words } from './words.ts';
 
 /** A column of a file, as far as rows were sampled. */
 export interface SampledColumn {
@@ -57,9 +57,6 @@ export interface WrittenAmount {
   readonly hasMark: boolean;
 }
 
-const FROM =
-  /^(ab|from|starting at|starts at|desde|dès|dés|des|à partir de|a partir de|a partire da|partire da|da|od|от|vanaf|min\.?)\s+/iu;
-const FROM_BEHIND = /(?<!\s)\s*(〜|～|~|起|から|'?(?:den|dan) itibaren)$/iu;
 const MARK = /(?<!\s)\s*(?<!\*)\*+$/;
 const DASHES = /[.,]\s?[-–—]{1,2}(?=\s*(?:\p{Sc}|\p{L}|$))/u;
 const CURRENCY = /(?:\p{Sc}|\p{L}[\p{L}\p{Sc}.]{0,4}|R\$|A\$|C\$|US\$)/u.source;
@@ -71,31 +68,24 @@ const AMOUNT = new RegExp(
 /** Reads an amount, with currency, `ab` and footnote sign; undefined for another text. */
 export function readAmount(value: string): WrittenAmount | undefined {
   const text = value.normalize('NFKC').trim();
-  const from = FROM.exec(text)?.[1] ?? FROM_BEHIND.exec(text)?.[1];
-  let bare = text.replace(FROM, '').replace(FROM_BEHIND, '');
+  const { from: before, fromBehind: behind } = patterns();
+  const from = before.exec(text)?.[1] ?? behind.exec(text)?.[1];
+  let bare = text.replace(before, '').replace(behind, '');
   const hasMark = MARK.test(bare);
   bare = bare.replace(MARK, '');
   const hasDashes = DASHES.test(bare);
   bare = bare.replace(DASHES, '');
-  const [, before, digits, behind] = AMOUNT.exec(bare) ?? [];
+  const [, prefix, digits, suffix] = AMOUNT.exec(bare) ?? [];
   if (digits === undefined) return undefined;
-  const words = [before, behind].filter((word) => word !== undefined);
-  const codes = words.map((word) => currencyCode(word));
+  const currencies = [prefix, suffix].filter((word) => word !== undefined);
+  const codes = currencies.map((word) => currencyCode(word));
   if (codes.includes(undefined)) return undefined;
-  return { digits, currency: codes.at(-1), currencyWord: words.at(-1), from, hasDashes, hasMark };
+  return { digits, currency: codes.at(-1), currencyWord: currencies.at(-1), from, hasDashes, hasMark };
 }
-
-/** Texts in place of a price: the shop does not publish it. */
-const NO_PRICE: ReadonlySet<string> = new Set(
-  (
-    'on request|price on request|por|poa|p.o.a.|call|call for price|n/a|na|tba|tbd|tbc|-|–|—|--|auf anfrage|a.a.|preis auf anfrage|sur demande|nous consulter|' +
-    'a consultar|consultar|bajo pedido|su richiesta|sob consulta|op aanvraag|na zapytanie|na dotaz|по запросу|sorunuz|fiyat sorunuz|応相談|要問合せ|お問い合わせ|面议|電洽|询价'
-  ).split('|'),
-);
 
 /** Whether a text stands for a missing value: `on request`, `-`. */
 export function isMissingValue(value: string): boolean {
-  return NO_PRICE.has(value.toLowerCase());
+  return words().cells.missing.has(value.toLowerCase());
 }
 
 /** The signs in the numbers of cells. */
@@ -214,49 +204,18 @@ export function booleanOf(value: string): boolean | undefined {
   return YES.has(word) ? true : NO.has(word) ? false : undefined;
 }
 
-/** Words for available and for unavailable, in lower case. */
-const AVAILABLE: ReadonlySet<string> = new Set(
-  (
-    'in stock|instock|in_stock|available|yes|auf lager|lagernd|verfügbar|vorrätig|sofort lieferbar|lieferbar|sofort verfügbar|am lager|en stock|disponible|dispo|' +
-    'en existencia|hay existencias|disponibile|in magazzino|em estoque|em stock|disponível|op voorraad|leverbaar|beschikbaar|dostępny|dostępne|dostępna|na stanie|w magazynie|' +
-    'skladem|na skladě|dostupné|в наличии|есть|есть в наличии|на складе|stokta|stokta var|mevcut|var|在庫あり|あり|有|有货|有貨|现货|現貨|有库存|在庫有り|in voorraad'
-  ).split('|'),
-);
-const SOLD_OUT: ReadonlySet<string> = new Set(
-  (
-    'out of stock|outofstock|out_of_stock|sold out|soldout|unavailable|not available|discontinued|ausverkauft|nicht auf lager|nicht verfügbar|nicht lieferbar|nicht vorrätig|vergriffen|' +
-    'rupture|rupture de stock|en rupture|épuisé|indisponible|agotado|sin existencias|sin stock|no disponible|esaurito|non disponibile|terminato|esgotado|indisponível|sem estoque|sem stock|' +
-    'uitverkocht|niet op voorraad|niet leverbaar|niedostępny|niedostępne|brak|brak na stanie|wyprzedany|wyprzedane|vyprodáno|není skladem|nedostupné|нет в наличии|нет|отсутствует|распродано|' +
-    'закончился|stokta yok|tükendi|yok|在庫なし|在庫切れ|売り切れ|なし|無|无货|缺货|缺貨|售罄|無貨|没货|完売'
-  ).split('|'),
-);
-
 /** Whether words say that a product is available; undefined for other words. */
 export function availabilityOf(value: string): boolean | undefined {
   const word = value.toLowerCase().replace(/[.!]$/, '');
-  return AVAILABLE.has(word) ? true : SOLD_OUT.has(word) ? false : undefined;
+  const { available, soldOut } = words().cells;
+  return available.has(word) ? true : soldOut.has(word) ? false : undefined;
 }
-
-/** Words for shown and for hidden, in lower case. */
-const SHOWN: ReadonlySet<string> = new Set(
-  (
-    'active|visible|publish|published|enabled|online|live|show|shown|public|aktiv|sichtbar|veröffentlicht|veröffentlichen|actif|publié|publiée|publier|en ligne|activo|publicado|publicada|publicar|visibile|attivo|pubblicato|pubblicata|pubblica|ativo|visível|' +
-    'actief|zichtbaar|gepubliceerd|publiceren|aktywny|widoczny|opublikowany|opublikowane|opublikuj|aktywne|aktivní|viditelný|zveřejněno|publikováno|publikovat|активен|активный|опубликован|опубликовано|опубликовать|виден|' +
-    'aktif|görünür|yayında|yayınlandı|yayınla|公開|表示|公開中|公開済み|表示する|する|上架|启用|在售|发布|已发布|發佈|已發佈'
-  ).split('|'),
-);
-const NOT_SHOWN: ReadonlySet<string> = new Set(
-  (
-    'inactive|hidden|unpublished|disabled|offline|draft|auto-draft|archived|hide|private|pending|pending review|scheduled|future|trash|unlisted|inaktiv|versteckt|ausgeblendet|entwurf|ausstehend|geplant|privat|inactif|masqué|brouillon|en attente|privé|hors ligne|' +
-    'inactivo|oculto|borrador|pendiente|privado|inattivo|nascosto|bozza|in attesa|privato|inativo|rascunho|pendente|inactief|verborgen|concept|in afwachting|nieaktywny|ukryty|szkic|oczekujący|prywatny|nieaktywne|' +
-    'neaktivní|skrytý|koncept|čeká na schválení|soukromý|неактивен|неактивный|скрыт|черновик|на утверждении|pasif|gizli|taslak|beklemede|非公開|非表示|表示しない|しない|下書き|レビュー待ち|下架|停用|隐藏|草稿|待审核'
-  ).split('|'),
-);
 
 /** Whether words say that a product is shown; undefined for other words. */
 export function visibilityOf(value: string): boolean | undefined {
   const word = value.toLowerCase();
-  return SHOWN.has(word) ? true : NOT_SHOWN.has(word) ? false : booleanOf(value);
+  const { shown, hidden } = words().cells;
+  return shown.has(word) ? true : hidden.has(word) ? false : booleanOf(value);
 }
 
 /** A number of pieces as a cell writes it. */
@@ -268,16 +227,28 @@ export interface WrittenCount {
   readonly isAtLeast: boolean;
 }
 
-const PIECES =
-  'stk|stck|stück|st|pcs|pc|pieces|piece|units|unit|ea|each|pièces|pces|uds|ud|unidades|pezzi|pz|stuks|szt|sztuk|ks|kusů|шт|штук|adet|ad|個|点|件|个';
-const COUNT = new RegExp(
-  `^([>≥]|über|over|mehr als|plus de|más de|ponad|více než|více jak|более|больше)?\\s*(-?\\d[\\d.,' ]*?)\\s*(\\+)?\\s*(${PIECES})?\\.?\\s*(\\+)?$`,
-  'iu',
-);
+/** The patterns of amounts and numbers with words of a language. */
+function patternsOf({ from, fromBehind, pieces, moreThan }: ReturnType<typeof words>['cells']) {
+  return {
+    from: new RegExp(`^(${oneOf(from)})\\s+`, 'iu'),
+    fromBehind: new RegExp(`(?<!\\s)\\s*(${oneOf(fromBehind)})$`, 'iu'),
+    count: new RegExp(
+      `^([>≥]|${oneOf(moreThan)})?\\s*(-?\\d[\\d.,' ]*?)\\s*(\\+)?\\s*(${oneOf(pieces)})?\\.?\\s*(\\+)?$`,
+      'iu',
+    ),
+  };
+}
+
+let known: ReturnType<typeof patternsOf> | undefined;
+
+function patterns(): ReturnType<typeof patternsOf> {
+  known ??= patternsOf(words().cells);
+  return known;
+}
 
 /** Reads a number of pieces; undefined for another text. */
 export function readCount(value: string): WrittenCount | undefined {
-  const [, above, digits, plus, unit = '', plusBehind] = COUNT.exec(value.normalize('NFKC')) ?? [];
+  const [, above, digits, plus, unit = '', plusBehind] = patterns().count.exec(value.normalize('NFKC')) ?? [];
   if (digits === undefined) return undefined;
   return {
     digits: digits.trim(),

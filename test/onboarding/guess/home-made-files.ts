@@ -81,6 +81,58 @@ export const HOME_MADE_FILES: readonly HomeMadeFile[] = [
     ],
   },
   {
+    name: 'romanian-list.csv',
+    edits: [],
+    bytes: csv(
+      'Cod produs;Denumire produs;Preț de vânzare (lei);Preț vechi;Preț de achiziție;Stoc;Categorie;Producător\n' +
+        'R-1;Cană albastră;49,90;59,90;20,00;12;Căni;Exemplu\n' +
+        'R-2;Ceainic;1.249,00;;600,00;stoc epuizat;Ceainice;Exemplu\n',
+    ),
+    sends: [
+      one(
+        { title: 'Cană albastră', url: 'r-1', categories: category('Căni', 'cani') },
+        { ...sale(49.9, 59.9), quantity: 12, sku: 'R-1' },
+      ),
+      one(
+        { title: 'Ceainic', url: 'r-2', categories: category('Ceainice', 'ceainice') },
+        { ...price(1249), quantity: 0, sku: 'R-2' },
+      ),
+    ],
+  },
+  {
+    name: 'hungarian-list.csv',
+    edits: [],
+    bytes: encoded(
+      'Cikkszám;Megnevezés;Bruttó ár (Ft);Beszerzési ár (Ft);Készlet;Kategória;Gyártó;Látható\n' +
+        'H-1;Kék bögre;4 990;3 929;12 db;Bögrék;Példa;igen\n' +
+        'H-2;Teáskanna;12 490;9 835;0 db;Kannák;Példa;nem\n',
+      'windows-1250',
+    ),
+    sends: [
+      one(
+        { title: 'Kék bögre', url: 'h-1', hidden: false, categories: category('Bögrék', 'bogrek') },
+        { ...price(4990), quantity: 12, sku: 'H-1' },
+      ),
+      one(
+        { title: 'Teáskanna', url: 'h-2', hidden: true, categories: category('Kannák', 'kannak') },
+        { ...price(12490), quantity: 0, sku: 'H-2' },
+      ),
+    ],
+  },
+  {
+    name: 'slovak-list.csv',
+    edits: [],
+    bytes: csv(
+      'Kód tovaru;Názov tovaru;Predajná cena s DPH;Pôvodná cena;Nákupná cena;Dostupnosť;Hmotnosť (g);Výrobca\n' +
+        'S-1;Modrý hrnček;8,99 €;10,99 €;4,10 €;skladom;250;Vzor\n' +
+        'S-2;Čajník;1 249,00 €;;600,00 €;vypredané;1250;Vzor\n',
+    ),
+    sends: [
+      one({ title: 'Modrý hrnček', url: 's-1' }, { ...sale(8.99, 10.99), sku: 'S-1', weight: 0.25 }),
+      one({ title: 'Čajník', url: 's-2' }, { ...price(1249), quantity: 0, sku: 'S-2', weight: 1.25 }),
+    ],
+  },
+  {
     name: 'english-stock.csv',
     edits: [],
     bytes: csv(

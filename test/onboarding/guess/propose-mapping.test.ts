@@ -437,6 +437,12 @@ const LANGUAGES = [
     ],
   ],
   [',', ['Nazwa', 'Symbol', 'Cena', 'Stan', 'Zdjęcia', 'Opis', 'Cena zakupu', 'Marka']],
+  [
+    ',',
+    ['Denumire', 'Cod produs', 'Preț', 'Stoc', 'Imagini', 'Descriere', 'Preț de achiziție', 'Producător'],
+  ],
+  [',', ['Megnevezés', 'Cikkszám', 'Ár', 'Készlet', 'Képek', 'Leírás', 'Beszerzési ár', 'Márka']],
+  [',', ['Názov', 'Kód tovaru', 'Cena', 'Množstvo', 'Obrázky', 'Popis', 'Nákupná cena', 'Značka']],
   [',', ['Název', 'Kód', 'Cena', 'Počet kusů', 'Obrázky', 'Popis', 'Nákupní cena', 'Značka']],
   [',', ['Название', 'Артикул', 'Цена', 'Остаток', 'Фото', 'Описание', 'Закупочная цена', 'Бренд']],
   [',', ['Ürün Adı', 'Stok Kodu', 'Satış Fiyatı', 'Stok', 'Görseller', 'Açıklama', 'Alış Fiyatı', 'Marka']],

@@ -1,0 +1,124 @@
+import { z } from 'zod';
+import { readPackedYaml } from '../../config/yaml-text.ts';
+import { CONCEPTS } from '../column-fields.ts';
+
+const list = z.string().transform(
+  (text): ReadonlySet<string> =>
+    new Set(
+      text
+        .split(',')
+        .map((word) => word.trim())
+        .filter((word) => word !== ''),
+    ),
+);
+const byLanguage = z.record(z.string(), list);
+/** Spellings by what they mean, turned round. */
+const spellings = z
+  .record(z.string(), list)
+  .transform(
+    (all): ReadonlyMap<string, string> =>
+      new Map(Object.entries(all).flatMap(([meaning, words]) => [...words].map((word) => [word, meaning]))),
+  );
+
+/** What words.yaml has. */
+const wordsSchema = z
+  .strictObject({
+    languages: z.record(
+      z.string(),
+      z.strictObject({
+        /** As evidence shows it. */
+        name: z.string(),
+        charsets: list.prefault('windows-1252, macintosh'),
+        familyNameFirst: z.boolean().default(false),
+      }),
+    ),
+    headers: z.strictObject({
+      products: z.record(z.enum(CONCEPTS.products), byLanguage),
+      contacts: z.record(z.enum(CONCEPTS.contacts), byLanguage),
+    }),
+    headerParts: z.strictObject({
+      /** The product itself: Artikelname, product name. */
+      product: list,
+      links: list,
+      /** After the name of the field, its value: price.amount. */
+      valueParts: list,
+      /** Elements of JSON and XML around the fields of a record. */
+      containers: list,
+      /** Languages of the content: Name (EN). */
+      contentLanguages: list,
+      status: list,
+      vat: list,
+      gross: list,
+      beforeVatGross: list,
+      afterVatGross: list,
+      net: list,
+      beforeVatNet: list,
+      afterVatNet: list,
+      /** Before a measure: per kg. */
+      per: list,
+      measures: list,
+      perPiece: list,
+      piece: list,
+      /** At an end of words that are written without blanks; the longest first. */
+      glued: z.strictObject({ gross: list, net: list }),
+    }),
+    cells: z.strictObject({
+      /** In place of a price that the shop does not publish. */
+      missing: list,
+      available: list,
+      soldOut: list,
+      shown: list,
+      hidden: list,
+      /** In a last row that is no product. */
+      totals: list,
+      /** What kind of product it is, not in which category. */
+      productKinds: list,
+      /** Before or behind a lowest price. */
+      from: list,
+      fromBehind: list,
+      /** Behind a number of pieces, and before one that is a lower bound. */
+      pieces: list,
+      moreThan: list,
+    }),
+    currencies: z.record(z.string(), list),
+    weightUnits: spellings,
+  })
+  .refine(
+    ({ languages, headers }) =>
+      Object.values({ ...headers.products, ...headers.contacts }).every((one) =>
+        Object.keys(one).every((code) => Object.hasOwn(languages, code)),
+      ),
+    'a header has words of a language without a name',
+  )
+  .transform(({ currencies, ...others }) => ({
+    ...others,
+    currencies: new Map(
+      Object.entries(currencies).flatMap(([code, words]) =>
+        [...words, code.toLowerCase()].map((word) => [word, code] as const),
+      ),
+    ),
+  }));
+
+let known: z.infer<typeof wordsSchema> | undefined;
+
+/** The words of headers and cells, read and checked on first use. */
+export function words(): z.infer<typeof wordsSchema> {
+  known ??= wordsSchema.parse(readPackedYaml('words', import.meta.url));
+  return known;
+}
+
+/** The currency that a code, a sign or a usual abbreviation names, as a code of ISO 4217. */
+export function currencyCode(word: string): string | undefined {
+  return words().currencies.get(word.toLowerCase().replace(/\.$/, '').replace('ł', 'l').replace('č', 'c'));
+}
+
+/** The unit of weight that a word names, as mappings write it. */
+export function weightUnit(word: string): string | undefined {
+  return words().weightUnits.get(word.toLowerCase().replace(/\.$/, ''));
+}
+
+/** The words as alternatives of a pattern, the longest first; points are literal. */
+export function oneOf(some: ReadonlySet<string>): string {
+  const longestFirst = [...some].sort((one, other) => other.length - one.length);
+  return `(?:${longestFirst.map((word) => word.replaceAll('.', '\\.')).join('|')})`;
+}
