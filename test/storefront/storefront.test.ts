@@ -122,7 +122,7 @@ describe('the storefront, by the API document', () => {
     const { store, storefront } = await setup();
     for (let id = 0; id < 70; id++) store.shop.orders.push({ id, total: id / 2 });
     const page = await storefront.orders({ limit: 50, skip: 50 }, { signal });
-    expect(page).toMatchObject({ totalCount: 70, limit: 50, skip: 50 });
+    expect(page).toMatchObject({ totalCount: 70, limit: 50 });
     expect(page.items).toEqual(store.shop.orders.slice(50));
   });
 
@@ -140,13 +140,11 @@ describe('the storefront, by the API document', () => {
       items: lists,
       totalCount: null,
       limit: null,
-      skip: null,
     });
     expect(await wrapped.subscriberLists({ signal })).toMatchObject({
       items: lists,
       totalCount: 1,
       limit: 30,
-      skip: 0,
     });
   });
 
