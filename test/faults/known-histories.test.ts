@@ -65,6 +65,12 @@ const FOUND: Readonly<Record<string, readonly Step[]>> = {
     run('nightly', { hat: 0 }, { faults: { fates: [{ kind: 'at-work', lands: true }] } }),
     run('nightly', {}),
   ],
+  'a run goes on over what another job has sent whose answer could not be written down': [
+    run('nightly', { Shirt: 0, hat: 0, coat: 1 }, { faults: { fates: [{ kind: 'unsent' }] } }),
+    { kind: 'empty-state' },
+    { kind: 'restore-state', writes: 1 },
+    run('weekly', { Shirt: 0, hat: 0, coat: 0 }, { faults: { fails: { write: 'record', at: 0 } } }),
+  ],
 };
 
 /** The same, where the last writes of the run before are lost. */

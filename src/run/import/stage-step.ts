@@ -163,13 +163,16 @@ function isSettled(run: Run): run is SettledRun {
 /** Whether another job may have written to the store's resource since the run began. One that has sent no request has not. */
 export async function othersWroteSince({ state }: Pick<RunContext, 'state'>, run: Run): Promise<boolean> {
   const others = await state.runs.list({ kinds: SENDING_KINDS });
-  return others.some(
+  const since = others.filter(
     (other) => other.job !== run.job && isSameTarget(other, run) && !endedBefore(other, run),
   );
+  if (since.some(({ finishedAt, totals }) => finishedAt === null || totals?.requests !== 0)) return true;
+  // Requests are counted with their outcomes: those of a full disk are only in doubt.
+  return since.length > 0 && (await state.ledger(importTarget(run)).hasDoubts());
 }
 
-function endedBefore({ finishedAt, endSequence = 0, totals }: Run, last: Run): boolean {
-  return finishedAt !== null && (endSequence < last.sequence || totals?.requests === 0);
+function endedBefore({ finishedAt, endSequence = 0 }: Run, last: Run): boolean {
+  return finishedAt !== null && endSequence < last.sequence;
 }
 
 type Target = Pick<Run, 'storeId' | 'resource'>;
