@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from './json-object.ts';
+import { isJsonObject, type JsonObject, member } from './json-object.ts';
 import type { Reason } from './reason.ts';
 import type { RowSpan } from './row.ts';
 
@@ -110,6 +110,102 @@ export function changedFields(sent: JsonObject, answer: JsonObject): string[] {
   return Object.keys(sent).filter(
     (name) => Object.hasOwn(answer, name) && !isAlike(sent[name], answer[name], name),
   );
+}
+
+/** A field in which a store has another value than is believed of a record. */
+export interface StoreDifference {
+  /** The member of the body: `variants`. */
+  readonly field: string;
+  /** As reports name it, with the members that differ: `title`, `variants.price`. */
+  readonly paths: readonly string[];
+  readonly believed: unknown;
+  /** What the store has; null if it has none. */
+  readonly found: unknown;
+}
+
+/**
+ * The differences between what is believed of a record and a whole record that the store answered. Compared are the
+ * fields that were sent: what nobody sent belongs to the store. Values count as equal where a store may have written
+ * them in another way (`changedFields`).
+ */
+export function storeDifferences(believed: JsonObject, found: JsonObject): StoreDifference[] {
+  const altered = alteredFields(believed, found);
+  const missing = Object.keys(believed).filter(
+    (name) => !Object.hasOwn(found, name) && !isBlank(believed[name]),
+  );
+  return [...altered, ...missing.map((field) => ({ field, paths: [field] }))].map((difference) => ({
+    ...difference,
+    believed: member(believed, difference.field),
+    found: member(found, difference.field) ?? null,
+  }));
+}
+
+/**
+ * The fields of a sent body that the answer (as `SendOptions.onAnswer` gives it) repeats with another value, and those that it leaves out: `title`,
+ * `variants.price`. `respelled`: the url, where it is another spelling of the one that was sent. Some stores answer little more than the id:
+ * where an answer repeats less than half of the fields, `compared` is false, and none counts as dropped.
+ */
+export function answeredDifferences(
+  body: string,
+  answer: unknown,
+): Readonly<Record<'altered' | 'dropped' | 'respelled', string[]>> & { readonly compared: boolean } {
+  const nothing = { altered: [], dropped: [], respelled: [] };
+  if (answer === AS_SENT) return { ...nothing, compared: true };
+  const sent: unknown = JSON.parse(body);
+  if (!isJsonObject(sent) || !isJsonObject(answer)) return { ...nothing, compared: false };
+  const altered = alteredFields(sent, answer).flatMap(({ paths }) => paths);
+  const names = Object.keys(sent);
+  const missing = names.filter((name) => !Object.hasOwn(answer, name));
+  const compared = 2 * missing.length <= names.length;
+  const dropped = compared ? missing.filter((name) => !isBlank(sent[name])) : [];
+  const [sentUrl, url] = [member(sent, 'url'), member(answer, 'url')];
+  const isRespelled =
+    typeof sentUrl === 'string' && url !== undefined && url !== sentUrl && !altered.includes('url');
+  return { altered, dropped, respelled: isRespelled ? ['url'] : [], compared };
+}
+
+function alteredFields(sent: JsonObject, answer: JsonObject): Pick<StoreDifference, 'field' | 'paths'>[] {
+  return changedFields(sent, { ...answer, ...arranged(sent, answer) }).map((field) => ({
+    field,
+    paths: field === 'variants' ? variantFields(member(sent, field), member(answer, field)) : [field],
+  }));
+}
+
+/** A store need not repeat what is empty. */
+function isBlank(value: unknown): boolean {
+  return value === null || value === '' || (Array.isArray(value) && value.length === 0);
+}
+
+/** The fields that differ in any variant, compared by place; `variants` where the answer has more or fewer. */
+function variantFields(sent: unknown, answered: unknown): string[] {
+  if (!Array.isArray(sent) || !Array.isArray(answered) || sent.length !== answered.length)
+    return ['variants'];
+  const fields = sent.flatMap((variant: unknown, index) => {
+    const other: unknown = answered[index];
+    return isJsonObject(variant) && isJsonObject(other) ? changedFields(variant, other) : [];
+  });
+  return fields.length === 0 ? ['variants'] : [...new Set(fields)].map((field) => `variants.${field}`);
+}
+
+/**
+ * Lists of a contact in the order in which they were sent: a store may sort them, and may have more properties than
+ * were sent.
+ */
+function arranged(sent: JsonObject, answer: JsonObject): JsonObject {
+  const lists = ['tags', 'subscriberLists'].flatMap((name) => {
+    const [before, after] = [member(sent, name), member(answer, name)];
+    if (!Array.isArray(before) || !Array.isArray(after)) return [];
+    const places = new Map(before.map((value, index) => [String(value), index]));
+    const placeOf = (value: unknown) => places.get(String(value)) ?? before.length;
+    return [[name, after.toSorted((one, other) => placeOf(one) - placeOf(other))] as const];
+  });
+  const [before, after] = [member(sent, 'properties'), member(answer, 'properties')];
+  if (!Array.isArray(before) || !Array.isArray(after)) return Object.fromEntries(lists);
+  const held = new Map(after.filter(isJsonObject).map((property) => [member(property, 'name'), property]));
+  const properties = before.map((property) =>
+    isJsonObject(property) ? held.get(member(property, 'name')) : undefined,
+  );
+  return { ...Object.fromEntries(lists), properties };
 }
 
 function isAlike(sent: unknown, answered: unknown, name: string): boolean {

@@ -1,5 +1,5 @@
-import { isJsonObject, type JsonObject, member } from '../model/json-object.ts';
-import { AS_SENT, changedFields } from '../model/operation.ts';
+import { isJsonObject, member } from '../model/json-object.ts';
+import { answeredDifferences } from '../model/operation.ts';
 import type { AnsweredField, AnswersFound } from '../model/run.ts';
 import { truncate } from '../model/truncate.ts';
 import type { Storefront } from '../storefront/storefront.ts';
@@ -106,48 +106,6 @@ export function withAnswers(
   };
 }
 
-/**
- * The fields of a sent body that the answer (as `SendOptions.onAnswer` gives it) repeats with another value, and those that it leaves out: `title`,
- * `variants.price`. `respelled`: the url, where it is another spelling of the one that was sent. Some stores answer little more than the id:
- * where an answer repeats less than half of the fields, `compared` is false, and none counts as dropped.
- */
-export function answeredDifferences(
-  body: string,
-  answer: unknown,
-): Readonly<Record<'altered' | 'dropped' | 'respelled', string[]>> & { readonly compared: boolean } {
-  const nothing = { altered: [], dropped: [], respelled: [] };
-  if (answer === AS_SENT) return { ...nothing, compared: true };
-  const sent: unknown = JSON.parse(body);
-  if (!isJsonObject(sent) || !isJsonObject(answer)) return { ...nothing, compared: false };
-  const altered = changedFields(sent, { ...answer, ...arranged(sent, answer) }).flatMap((field) =>
-    field === 'variants' ? variantFields(member(sent, field), member(answer, field)) : [field],
-  );
-  const names = Object.keys(sent);
-  const missing = names.filter((name) => !Object.hasOwn(answer, name));
-  const compared = 2 * missing.length <= names.length;
-  const dropped = compared ? missing.filter((name) => !isBlank(sent[name])) : [];
-  const [sentUrl, url] = [member(sent, 'url'), member(answer, 'url')];
-  const isRespelled =
-    typeof sentUrl === 'string' && url !== undefined && url !== sentUrl && !altered.includes('url');
-  return { altered, dropped, respelled: isRespelled ? ['url'] : [], compared };
-}
-
-/** A store need not repeat what is empty. */
-function isBlank(value: unknown): boolean {
-  return value === null || value === '' || (Array.isArray(value) && value.length === 0);
-}
-
-/** The fields that differ in any variant, compared by place; `variants` where the answer has more or fewer. */
-function variantFields(sent: unknown, answered: unknown): string[] {
-  if (!Array.isArray(sent) || !Array.isArray(answered) || sent.length !== answered.length)
-    return ['variants'];
-  const fields = sent.flatMap((variant: unknown, index) => {
-    const other: unknown = answered[index];
-    return isJsonObject(variant) && isJsonObject(other) ? changedFields(variant, other) : [];
-  });
-  return fields.length === 0 ? ['variants'] : [...new Set(fields)].map((field) => `variants.${field}`);
-}
-
 /** The value of a field, of variants all values, short enough for a line. */
 function valueText(body: unknown, field: string): string {
   const [first = '', rest] = field.split('.', 2);
@@ -158,25 +116,4 @@ function valueText(body: unknown, field: string): string {
       : whole.map((each: unknown) => (isJsonObject(each) ? member(each, rest) : undefined));
   const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
   return truncate(text, SAMPLE_LENGTH);
-}
-
-/**
- * Lists of a contact in the order in which they were sent: a store may sort them, and may have more properties than
- * were sent.
- */
-function arranged(sent: JsonObject, answer: JsonObject): JsonObject {
-  const lists = ['tags', 'subscriberLists'].flatMap((name) => {
-    const [before, after] = [member(sent, name), member(answer, name)];
-    if (!Array.isArray(before) || !Array.isArray(after)) return [];
-    const places = new Map(before.map((value, index) => [String(value), index]));
-    const placeOf = (value: unknown) => places.get(String(value)) ?? before.length;
-    return [[name, after.toSorted((one, other) => placeOf(one) - placeOf(other))] as const];
-  });
-  const [before, after] = [member(sent, 'properties'), member(answer, 'properties')];
-  if (!Array.isArray(before) || !Array.isArray(after)) return Object.fromEntries(lists);
-  const held = new Map(after.filter(isJsonObject).map((property) => [member(property, 'name'), property]));
-  const properties = before.map((property) =>
-    isJsonObject(property) ? held.get(member(property, 'name')) : undefined,
-  );
-  return { ...Object.fromEntries(lists), properties };
 }

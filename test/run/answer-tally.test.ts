@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { AnswerTally, answeredDifferences, joinedAnswers } from '../../src/run/answer-tally.ts';
+import { answeredDifferences } from '../../src/model/operation.ts';
+import { AnswerTally, joinedAnswers } from '../../src/run/answer-tally.ts';
 
 const altered = (sent: object, answer: unknown) => answeredDifferences(JSON.stringify(sent), answer).altered;
 

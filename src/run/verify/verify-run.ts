@@ -1,6 +1,6 @@
 import type { ImportJob } from '../../config/job/job.ts';
 import type { StoreConfig } from '../../config/store-config.ts';
-import { type Operation, type Outcome, SHARD_SIZE } from '../../model/operation.ts';
+import { answeredDifferences, type Operation, type Outcome, SHARD_SIZE } from '../../model/operation.ts';
 import {
   forgotten,
   type Run,
@@ -12,7 +12,7 @@ import {
 import { InterruptedError, StateError } from '../../model/storeferry-error.ts';
 import { NO_TOTALS, type RunFacts } from '../../report/run-facts.ts';
 import { FORGOTTEN_BODY, importTarget, type Ledger, type Lock } from '../../state/state.ts';
-import { answeredDifferences, withAnswers } from '../answer-tally.ts';
+import { withAnswers } from '../answer-tally.ts';
 import { unsentError } from '../import/finish-step.ts';
 import { lockJob, lockTarget } from '../lock-job.ts';
 import { pruneRuns } from '../prune-runs.ts';

@@ -157,12 +157,12 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 );
 
 /** A run whose undo is undone, which steps of their own rarely make up together. */
-const undoneTwice = fc.record({ job, settings, planning: mostlyNone, sending: mostlyNone }).map(
-  ({ job, settings, planning, sending }): readonly Step[] => {
+const undoneTwice = fc
+  .record({ job, settings, planning: mostlyNone, sending: mostlyNone })
+  .map(({ job, settings, planning, sending }): readonly Step[] => {
     const undo = { kind: 'undo' as const, job, which: 0, planning, sending };
     return [{ kind: 'run', job, settings, faults: NO_FAULTS }, undo, undo];
-  },
-);
+  });
 
 /** Random histories; those without any step that only few have are as frequent as those with all. */
 export const histories: fc.Arbitrary<History> = fc.record({
