@@ -1,21 +1,9 @@
 import { LockedError, StateError } from '../model/storeferry-error.ts';
+import type { OperationGroup } from './ledger-rules.ts';
 import { HEARTBEAT_VALID_MS, type Serial } from './serial.ts';
 import type { Begun, Sending, SendingOptions } from './state.ts';
 import { elapsedMs, type Moment, presentMoment } from './stored-moment.ts';
 import type { WitnessFile } from './witness-files.ts';
-
-/** A group of operations that are about to be sent. */
-export interface OperationGroup {
-  readonly job: string;
-  readonly sender: string;
-  readonly keys: readonly string[];
-  /** The deletes among them, with the id of each, and whether the id is looked up first. */
-  readonly deletes: readonly {
-    readonly position: number;
-    readonly id: number;
-    readonly looksUpId: boolean;
-  }[];
-}
 
 /**
  * The operations of a state for sending to one target. All but `end` reject with LockedError if the lock of the fence

@@ -17,13 +17,12 @@ import {
 } from '../state.ts';
 import { witnessFiles } from '../witness-files.ts';
 import { connectRedis, type RedisConnection, type RedisConnectionOptions } from './redis-connection.ts';
-import { redisDoubts } from './redis-doubts.ts';
+import { redisDoubts, redisSendingStore } from './redis-doubts.ts';
 import { redisHistory } from './redis-history.ts';
 import { type RedisKeys, redisKeys } from './redis-keys.ts';
 import { redisLedger } from './redis-ledger.ts';
 import { redisLocks } from './redis-locks.ts';
 import { redisRuns } from './redis-runs.ts';
-import { redisSendingStore } from './redis-sending-store.ts';
 
 /** KEYS: pause. The remaining milliseconds: at most its length, also if the clock was set back since. */
 const LEFT_OF_PAUSE = `

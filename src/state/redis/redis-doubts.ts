@@ -1,94 +1,28 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { StateLoss } from '../../model/run.ts';
-import { lossOf, positionOf, type Serial, serialSince, type Witness } from '../serial.ts';
-import { IN_DOUBT, type LedgerTarget, targetTag } from '../state.ts';
+import { lockLost, StateError } from '../../model/storeferry-error.ts';
+import {
+  type FactsByKey,
+  type KeyWrites,
+  ledgerRules,
+  type RunningRequests,
+  UNKNOWN,
+} from '../ledger-rules.ts';
+import type { SendingStore } from '../open-sending.ts';
+import { HEARTBEAT_VALID_MS, lossOf, positionOf, type Serial, serialSince, type Witness } from '../serial.ts';
+import { type Fence, type LedgerTarget, targetTag } from '../state.ts';
 import { presentStoredMoment, remainingMs } from '../stored-moment.ts';
 import type { WitnessFile } from '../witness-files.ts';
 import type { RedisConnection } from './redis-connection.ts';
 import type { RedisKeys } from './redis-keys.ts';
-import { CHUNK, hashPages, type LedgerDoubts, parseMark } from './redis-ledger.ts';
+import { CHUNK, hashPages, type LedgerDoubts } from './redis-ledger.ts';
+import { changesOf, parseDoubt, parseMark, type ReadRows, redisRows, senderChange } from './redis-rows.ts';
 
 /*
- * How Redis stores doubts and senders; sqlite-doubts.ts stores the same in columns.
- * A doubt, by its key, in three lines: `prior` and `at_work`, one digit each, and the serial of the group that put it in doubt; the senders, separated by blanks; the
- * job, or `*` if several jobs have sent the key.
- * A sender, by its name, separated by blanks: the time of its last heartbeat by the clock of Redis; how long after
- * that its last request may run; and the serial of its last group, or `*` if it may have sent any key.
+ * The row of a sender, separated by blanks: the time of its last heartbeat by the clock of Redis; how long after that its last
+ * request may run; and the serial of its last group, or `*` if it may have sent any key.
  */
-
-/** Lua: functions that read and write the row of a doubt. `parseDoubt` returns nothing if there is no row. */
-export const DOUBT_FUNCTIONS = `
-local function parseDoubt(row)
-  local prior, atWork, serial, senders, job = string.match(row or '', '^(%d)(%d) ?(%d*)\\n([^\\n]*)\\n(.*)$')
-  return prior, atWork, senders, job, serial
-end
-local function doubtRow(prior, atWork, senders, job, serial)
-  return prior .. atWork .. ' ' .. serial .. '\\n' .. senders .. '\\n' .. job
-end`;
-
-/**
- * Lua, with `now` and the hash of senders: the milliseconds until the last request of each sender has ended
- * (`remaining`), and of those that may have sent any key (`everything`). Removes senders whose requests have ended.
- */
-export const remainingOf = (senders: string): string => `
-local remaining, everything = {}, 0
-local rows = redis.call('HGETALL', ${senders})
-for at = 1, #rows, 2 do
-  local heartbeat, within, star = string.match(rows[at + 1], '^(%d+) (%d+)( ?%*?)')
-  local ms = math.min(tonumber(within), math.max(0, heartbeat + within - now))
-  if ms == 0 then
-    redis.call('HDEL', ${senders}, rows[at])
-  elseif star == ' *' then
-    everything = math.max(everything, ms)
-  else
-    remaining[rows[at]] = ms
-  end
-end`;
-
-/** Changes proven ids to ids that were answered once. KEYS: marks. ARGV: keys. */
-const PROVE_AGAIN_SCRIPT = `
-for at = 1, #ARGV do
-  local id, rest = string.match(redis.call('HGET', KEYS[1], ARGV[at]) or '', '^(%d+)([ \\n].*)$')
-  if id then redis.call('HSET', KEYS[1], ARGV[at], id .. '~' .. rest) end
-end`;
-
-/**
- * Puts whole marks in doubt: IN_DOUBT replaces fingerprint and memo, and ids count as changed. KEYS: marks. ARGV:
- * IN_DOUBT, the serial of this loss, then keys.
- */
-const DOUBT_SCRIPT = `
-for at = 3, #ARGV do
-  local id, job = string.match(redis.call('HGET', KEYS[1], ARGV[at]) or '', '^(%d*)[^\\n]*\\n[^\\n]*\\n(.*)$')
-  if id then redis.call('HSET', KEYS[1], ARGV[at], id .. '! ' .. ARGV[2] .. '\\n' .. ARGV[1] .. '\\n' .. job) end
-end
-`;
-
-/**
- * The places of keys with a higher serial than this. KEYS: marks, doubts, deletes. ARGV: serial, then keys.
- */
-const WRITTEN_SCRIPT = `
-${DOUBT_FUNCTIONS}
-local written = {}
-for at = 2, #ARGV do
-  local key, newest = ARGV[at], 0
-  local function see(serial)
-    newest = math.max(newest, tonumber(serial or '') or 0)
-  end
-  see(string.match(redis.call('HGET', KEYS[1], key) or '', '^%S* (%d+)\\n'))
-  see((select(5, parseDoubt(redis.call('HGET', KEYS[2], key)))))
-  see(redis.call('ZSCORE', KEYS[3], key))
-  if newest > tonumber(ARGV[1]) then written[#written + 1] = at - 2 end
-end
-return written`;
-
-/** Marks get the next serial. KEYS: marks, serial. ARGV: keys. */
-const CONFIRM_SCRIPT = `
-local serial = redis.call('HINCRBY', KEYS[2], 'value', 1)
-for at = 1, #ARGV do
-  local id, rest = string.match(redis.call('HGET', KEYS[1], ARGV[at]) or '', '^([^ \\n]*)[^\\n]*(\\n.*)$')
-  if id then redis.call('HSET', KEYS[1], ARGV[at], id .. ' ' .. serial .. rest) end
-end`;
 
 /**
  * Sets the serial with which a state continues after a loss, higher than any before; others may begin groups
@@ -111,14 +45,19 @@ export function redisDoubts(
   const { client, ask } = connection;
   const tag = targetTag(target);
   const marks = keys.marks(tag);
-  const doubtAll = async (serial: number): Promise<number> => {
+  const rows = redisRows(connection, keys, target);
+  const updateAll = async (rule: (facts: FactsByKey) => KeyWrites): Promise<number> => {
     const seen = new Set<string>();
     for await (const page of hashPages(connection, marks)) {
       const fresh = page.map(([key]) => key).filter((key) => !seen.has(key));
       for (const key of fresh) seen.add(key);
-      if (fresh.length > 0) await ask(client.eval(DOUBT_SCRIPT, 1, marks, IN_DOUBT, serial, ...fresh));
+      for (const chunk of chunksOf(fresh)) await rows.update(chunk, rule);
     }
     return seen.size;
+  };
+  const readFacts = async (wanted: readonly string[]): Promise<FactsByKey> => {
+    const read = await Promise.all(chunksOf(wanted).map((chunk) => rows.read(chunk, true)));
+    return new Map(read.flatMap(({ facts }) => [...facts]));
   };
   const known = async (): Promise<Serial | null> => {
     const [lineage, value] = await ask(client.hmget(keys.serial(tag), 'lineage', 'value'));
@@ -137,10 +76,8 @@ export function redisDoubts(
   return {
     async *unconfirmed(job) {
       for await (const page of hashPages(connection, keys.doubts(tag))) {
-        const own = page.flatMap(([key, doubt]) => (isDoubtOf(job, doubt) ? [key] : []));
-        if (own.length === 0) continue;
-        const found = await ask(client.hmget(marks, ...own));
-        yield own.filter((_, position) => found[position] === null);
+        const facts = await readFacts(page.map(([key]) => key));
+        yield [...facts].flatMap(([key, known]) => (ledgerRules.isUnconfirmed(job, known) ? [key] : []));
       }
     },
     async sharedIds(ids) {
@@ -155,23 +92,11 @@ export function redisDoubts(
       return new Map([...keysOf].flatMap(([id, found]) => (found.size > 1 ? [[id, [...found]]] : [])));
     },
     async proveIdsAgain() {
-      for await (const page of hashPages(connection, marks)) {
-        const proven = page.flatMap(([key, mark]) => (/^\d+[ \n]/.test(mark) ? [key] : []));
-        if (proven.length > 0) await ask(client.eval(PROVE_AGAIN_SCRIPT, 1, marks, ...proven));
-      }
+      await updateAll(ledgerRules.proveIdsAgain);
     },
     async doubtedOnlyBy(job, wanted) {
-      if (wanted.length === 0) return new Set();
-      // Doubts before marks: if a doubt ends in between, its mark is new, and the plan notices that it is outdated.
-      const doubts = await ask(client.hmget(keys.doubts(tag), ...wanted));
-      const found = await ask(client.hmget(marks, ...wanted));
-      return new Set(
-        wanted.filter((_, at) => {
-          const [, , by] = doubts[at]?.split('\n') ?? [];
-          const mark = parseMark(found[at] ?? '');
-          return by === job && mark?.fingerprint !== IN_DOUBT;
-        }),
-      );
+      const facts = await readFacts(wanted);
+      return new Set(wanted.filter((key) => ledgerRules.isDoubtedOnlyBy(job, facts.get(key) ?? UNKNOWN)));
     },
     async hasDoubts() {
       return (await ask(client.hlen(keys.doubts(tag)))) > 0;
@@ -180,21 +105,20 @@ export function redisDoubts(
     async writtenSince(position, wanted) {
       const since = serialSince(position, positionOf(await known()));
       if (since === undefined) return new Set(wanted);
-      const found = new Set<string>();
-      for (let from = 0; from < wanted.length; from += CHUNK) {
-        const chunk = wanted.slice(from, from + CHUNK);
-        const places = await ask(
-          client.eval(WRITTEN_SCRIPT, 3, marks, keys.doubts(tag), keys.deletes(tag), since, ...chunk),
-        );
-        for (const place of z.array(z.int()).parse(places)) found.add(chunk[place] ?? '');
-      }
-      return found;
+      const written = await Promise.all(
+        chunksOf(wanted).map(async (chunk) => {
+          // Marks before deletes: a key that is deleted in between is found in one of them.
+          const facts = await readFacts(chunk);
+          const deletes = await ask(client.zmscore(keys.deletes(tag), ...chunk));
+          return chunk.filter((key, position) =>
+            ledgerRules.wasWrittenSince(since, facts.get(key) ?? UNKNOWN, Number(deletes[position] ?? 0)),
+          );
+        }),
+      );
+      return new Set(written.flat());
     },
     async confirm(confirmed) {
-      for (let from = 0; from < confirmed.length; from += CHUNK) {
-        const chunk = confirmed.slice(from, from + CHUNK);
-        await ask(client.eval(CONFIRM_SCRIPT, 2, marks, keys.serial(tag), ...chunk));
-      }
+      for (const chunk of chunksOf(confirmed)) await rows.update(chunk, ledgerRules.confirmKeys, true);
     },
     async lostSince({ sequence }) {
       const doubtedAt = await ask(client.hget(keys.serial(tag), 'doubtedAt'));
@@ -212,7 +136,7 @@ export function redisDoubts(
       if (kind === null) return null;
       await noteSenders(witnesses);
       const lowest = Math.max(own?.value ?? 0, ...witnesses.map((one) => one.serial.value)) + 1;
-      const lost = await doubtAll(lowest);
+      const lost = await updateAll((facts) => ledgerRules.loseMarks(facts, lowest));
       const doubtedAt = (await ask(client.get(keys.runSequence()))) ?? '0';
       const given = [randomUUID(), lowest, doubtedAt];
       const [lineage, value] = z
@@ -225,12 +149,133 @@ export function redisDoubts(
   };
 }
 
-/** Whether this job, alone or among others, sent the key in doubt. */
-function isDoubtOf(job: string, row: string): boolean {
-  return row.endsWith(`\n${job}`) || row.endsWith('\n*');
+/** In parts that Redis reads at a time, so that it can serve other clients in between. */
+function chunksOf(wanted: readonly string[]): string[][] {
+  const count = Math.ceil(wanted.length / CHUNK);
+  return Array.from({ length: count }, (_, index) => wanted.slice(index * CHUNK, (index + 1) * CHUNK));
 }
 
 /** The row of a sender that may have sent any key. */
 function senderOfAnyKey(heartbeatMs: number, requestsEndWithinMs: number): string {
   return `${heartbeatMs} ${requestsEndWithinMs} *`;
+}
+
+/**
+ * Returns 'lost' if another run has the lock of the fence, and 'behind' if Redis no longer has the last serial of this sender: it lost
+ * recent writes or was restored. KEYS: senders, and the lock if there is a fence. ARGV: token, sender, its last serial, how
+ * long after this heartbeat its last request may run.
+ */
+const HEARTBEAT_SCRIPT = `
+if KEYS[2] and redis.call('HGET', KEYS[2], 'token') ~= ARGV[1] then return 'lost' end
+local value = string.match(redis.call('HGET', KEYS[1], ARGV[2]) or '', ' (%d+)$') or '0'
+if tonumber(value) < tonumber(ARGV[3]) then return 'behind' end
+local time = redis.call('TIME')
+local now = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
+redis.call('HSET', KEYS[1], ARGV[2], now .. ' ' .. ARGV[4] .. ' ' .. value)
+return 'written'`;
+
+/** The sending store of a target in Redis; `onBehind` is awaited if Redis has lost what this sender wrote. */
+export function redisSendingStore(
+  connection: RedisConnection,
+  keys: RedisKeys,
+  target: LedgerTarget,
+  fence: Fence | undefined,
+  onBehind: (last: Serial) => Promise<void>,
+): SendingStore {
+  const rows = redisRows(connection, keys, target, fence);
+  const { client, ask, connections } = connection;
+  const doubts = keys.doubts(targetTag(target));
+  const senders = keys.senders(targetTag(target));
+  let last = 0;
+  let lineage = '';
+  let requestsEndWithinMs = 0;
+  let heartbeatAt = Number.NEGATIVE_INFINITY;
+  const lock = fence === undefined ? [] : [keys.lock(fence.name)];
+  const refuseBehind = async (): Promise<never> => {
+    await onBehind({ lineage, value: last });
+    throw new StateError('Redis has lost its last writes: nothing more is sent.', {
+      hint: 'It was restarted without its last writes, or an older copy was restored. Run the job again: it sends all records that may be affected.',
+    });
+  };
+  /**
+   * After `requestsEndWithinMs` without a heartbeat others may delete the row; then its absence does not prove a
+   * loss.
+   */
+  const lastKnown = (): number => {
+    if (performance.now() - heartbeatAt >= requestsEndWithinMs) last = 0;
+    return last;
+  };
+  return {
+    connections,
+    async begin(group) {
+      const { sender } = group;
+      const begun = await rows.repeat(async () => {
+        const known = lastKnown();
+        const { facts, now, senders } = await rows.read(group.keys, group.deletes.length > 0);
+        const own = senders.get(sender) ?? '';
+        if (Number(/ (\d+)$/.exec(own)?.[1] ?? 0) < known) {
+          // Rejects first if the lock is lost too.
+          await rows.write({ changes: [] });
+          await refuseBehind();
+        }
+        const { running, ended } = runningRequests(senders, now);
+        const { writes, ...begun } = ledgerRules.beginKeys(group, facts, running);
+        const heartbeat = /^\d+ \d+/.exec(own)?.[0] ?? `${now} 0`;
+        const changes = [
+          ...ended
+            .filter((other) => other !== sender)
+            .map((other) => senderChange(other, senders.get(other) ?? '')),
+          senderChange(sender, own, heartbeat),
+          ...changesOf(writes, facts),
+        ];
+        const serial = await rows.write({ changes, raises: true });
+        return serial === undefined ? undefined : { ...begun, serial: serialOf(serial) };
+      });
+      last = begun.serial.value;
+      lineage = begun.serial.lineage;
+      return begun;
+    },
+    async heartbeat(sender, attemptMs) {
+      const asked = performance.now();
+      const known = lastKnown();
+      requestsEndWithinMs = HEARTBEAT_VALID_MS + attemptMs;
+      const args = [fence?.token ?? '', sender, known, requestsEndWithinMs];
+      const answer = await ask(client.eval(HEARTBEAT_SCRIPT, 1 + lock.length, senders, ...lock, ...args));
+      if (answer === 'lost') throw lockLost(fence?.name ?? '');
+      if (answer === 'behind') await refuseBehind();
+      heartbeatAt = asked;
+    },
+    async withdraw(sender, withdrawn) {
+      await rows.update(withdrawn, (facts) => ledgerRules.withdrawKeys(sender, facts));
+    },
+    async end(sender) {
+      const known = await ask(client.hvals(doubts));
+      if (!known.some((row) => ledgerRules.mayRun(sender, parseDoubt(row))))
+        await ask(client.hdel(senders, sender));
+    },
+  };
+}
+
+/** `ended`: senders whose requests have ended. */
+function runningRequests(
+  senders: ReadRows['senders'],
+  now: number,
+): { readonly running: RunningRequests; readonly ended: readonly string[] } {
+  const bySender = new Map<string, number>();
+  const ended: string[] = [];
+  let ofAnyKey = 0;
+  for (const [sender, row] of senders) {
+    const [, heartbeat, within, isOfAnyKey] = /^(\d+) (\d+)( \*)?/.exec(row) ?? [];
+    const ms = Math.min(Number(within), Math.max(0, Number(heartbeat) + Number(within) - now));
+    if (!(ms > 0)) ended.push(sender);
+    else if (isOfAnyKey === undefined) bySender.set(sender, ms);
+    else ofAnyKey = Math.max(ofAnyKey, ms);
+  }
+  return { running: { bySender, ofAnyKey }, ended };
+}
+
+/** The answer of WRITE_SCRIPT. */
+function serialOf(answer: unknown): Serial {
+  const [lineage, value]: unknown[] = Array.isArray(answer) ? answer : [];
+  return { lineage: String(lineage), value: Number(value) };
 }

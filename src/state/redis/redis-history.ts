@@ -1,6 +1,6 @@
 import { StateError } from '../../model/storeferry-error.ts';
 import { decodeBody } from '../encode-body.ts';
-import type { OutcomeEffect } from '../outcome-effect.ts';
+import type { OutcomeEffect } from '../ledger-rules.ts';
 import { type History, type HistoryRun, type LedgerTarget, targetTag } from '../state.ts';
 import { storedHistoryRun } from '../stored-record.ts';
 import {

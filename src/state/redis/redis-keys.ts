@@ -4,7 +4,7 @@ export type RedisKeys = ReturnType<typeof redisKeys>;
 /** The keys under a prefix. */
 export function redisKeys(prefix: string) {
   return {
-    /** Hash: key of the ledger -> mark. */
+    /** Hash: key of the ledger -> mark (redis-rows.ts). */
     marks: (tag: string) => `${prefix}:${tag}:marks`,
     /** Hash: key of the ledger -> packed body. */
     bodies: (tag: string) => `${prefix}:${tag}:bodies`,
@@ -18,7 +18,7 @@ export function redisKeys(prefix: string) {
     unindexed: (tag: string) => `${prefix}:${tag}:unindexed`,
     /** The state of the index: `begun`, or complete (WHOLE in redis-ledger.ts): each key outside `unindexed` is in the index. */
     indexed: (tag: string) => `${prefix}:${tag}:indexed`,
-    /** Hash: key of the ledger in doubt -> its row (redis-doubts.ts). */
+    /** Hash: key of the ledger in doubt -> its row (redis-rows.ts). */
     doubts: (tag: string) => `${prefix}:${tag}:doubts`,
     /** Sorted set: the newest deleted keys of the ledger, by the serial at that time. */
     deletes: (tag: string) => `${prefix}:${tag}:deletes`,

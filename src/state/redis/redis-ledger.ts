@@ -13,11 +13,7 @@ import {
 } from '../state.ts';
 import type { RedisConnection } from './redis-connection.ts';
 import type { RedisKeys } from './redis-keys.ts';
-
-/** A safe integer, or nothing, the sign after it, and the serial. */
-const ID = /^(\d{0,15})([~!]?)(?: \d+)?$/;
-/** The sign after an id that is not proven. */
-const PROOF_SIGNS = { once: '~', changed: '!' } as const;
+import { parseMark } from './redis-rows.ts';
 
 /** Keys per HMGET or HSCAN, so that Redis can serve other clients in between. */
 export const CHUNK = 1_000;
@@ -287,8 +283,13 @@ function readComparison(answer: unknown, count: number): (LedgerMark | 'same' | 
   let next = 0;
   return Array.from(codes, (code) => {
     if (code === '=') return 'same';
-    return code === '-' ? undefined : parseMark(String(others[next++]));
+    return code === '-' ? undefined : ledgerMark(String(others[next++]));
   });
+}
+
+function ledgerMark(text: string): LedgerMark | undefined {
+  const { serial: _, ...mark } = parseMark(text) ?? {};
+  return 'job' in mark ? mark : undefined;
 }
 
 async function inChunks<Item, Value>(
@@ -301,33 +302,4 @@ async function inChunks<Item, Value>(
     chunks.push(read(items.slice(start, start + CHUNK), start));
   }
   return chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : (await Promise.all(chunks)).flat();
-}
-
-/**
- * A mark as Redis stores it, in three lines: id (with a sign if it is not proven, and the serial of its target when it was written, which
- * redis-record.ts adds), fingerprint (with a blank and the
- * memo, if there is one) and job. The job is last: redis-record.ts finds it there, and COMPARE_SCRIPT finds memo and
- * job together.
- */
-export function markText({ id, idProof, fingerprint, job, memo }: LedgerMark): string {
-  const sign = idProof === undefined ? '' : PROOF_SIGNS[idProof];
-  return `${id ?? ''}${sign}\n${fingerprint}${memo === undefined ? '' : ` ${memo}`}\n${job}`;
-}
-
-/** The mark in a text of `markText`; undefined, as for an unknown key, for any other text. */
-export function parseMark(text: string): LedgerMark | undefined {
-  const first = text.indexOf('\n');
-  const second = text.indexOf('\n', first + 1);
-  const [whole, id = '', sign = ''] = ID.exec(text.slice(0, Math.max(0, first))) ?? [];
-  if (first < 0 || second < 0 || whole === undefined) return undefined;
-  const line = text.slice(first + 1, second);
-  const blank = line.indexOf(' ');
-  return {
-    fingerprint: blank < 0 ? line : line.slice(0, blank),
-    ...(blank < 0 ? {} : { memo: line.slice(blank + 1) }),
-    id: id === '' ? null : Number(id),
-    ...(sign === PROOF_SIGNS.once ? { idProof: 'once' } : {}),
-    ...(sign === PROOF_SIGNS.changed ? { idProof: 'changed' } : {}),
-    job: text.slice(second + 1),
-  };
 }

@@ -1,15 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import type { Refusal } from '../../model/reason.ts';
-import { lockLost } from '../../model/storeferry-error.ts';
 import { encodeBody } from '../encode-body.ts';
 import {
-  END_DOUBT,
   FORGET_KEY,
   KEEP_AT_WORK,
+  ledgerRules,
   type OutcomeEffect,
-  outcomeEffect,
-  RESTORE_PREVIOUS,
-} from '../outcome-effect.ts';
+  PRESENT_SERIAL,
+} from '../ledger-rules.ts';
 import {
   changedId,
   importTarget,
@@ -19,10 +17,9 @@ import {
   targetTag,
 } from '../state.ts';
 import type { RedisConnection } from './redis-connection.ts';
-import { DOUBT_FUNCTIONS } from './redis-doubts.ts';
 import { versionText } from './redis-history.ts';
 import type { RedisKeys } from './redis-keys.ts';
-import { markText } from './redis-ledger.ts';
+import { APPLY_ROWS, changesOf, markText, type ReadRows, redisRows } from './redis-rows.ts';
 
 /** How Redis stores the kind of an outcome: one character at the position of the operation in its shard. */
 export const OUTCOME_CODES = { applied: 'a', deleted: 'd', rejected: 'r', unsent: 'u', left: 'l' } as const;
@@ -32,27 +29,20 @@ export const OUTCOME_CODES = { applied: 'a', deleted: 'd', rejected: 'r', unsent
  * outcome replaces an earlier one of its operation, also in the sums. Each process numbers its calls, so that a call that
  * Redis receives twice, because the connection broke before its answer, counts its requests once.
  *
- * KEYS: marks, bodies, keys of jobs, outcomes, tally, refusals, unsent, changed ids, doubts, whether products are indexed, the
- * keys to index, the prefix of the lists of versions, the run's list of keys, the sizes of versions, serial, deletes, and the lock if there
- * is a fence.
- * ARGV: token, run, shard, requests, process, number of the call, `1` where marks keep their serials; then for each outcome its code, operation, rows, key, mark,
- * payload (body, refusal or reason), changed id, its DoubtEffect, and its version: `-` if it is none, empty if the run
+ * KEYS: those of APPLY_ROWS, bodies, keys of jobs, outcomes, tally, refusals, unsent, changed ids, whether products are indexed, the
+ * keys to index, the prefix of the lists of versions, the run's list of keys, the sizes of versions, deletes.
+ * ARGV: those of APPLY_ROWS, run, shard, requests, process, number of the call; then for each outcome its code, operation, rows, key, payload
+ * (body, refusal or reason), changed id, mark (empty: it is removed; `-`: it stays), and its version: `-` if it is none, empty if the run
  * keeps no history, which removes the history of the key.
  */
-const RECORD_SCRIPT = `
-local marks, bodies, jobKeys, outcomes = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local tally, refusals, unsent, changedIds = KEYS[5], KEYS[6], KEYS[7], KEYS[8]
-local doubts, unindexed, versions, versionsOf = KEYS[9], KEYS[11], KEYS[12], KEYS[13]
-local sizes, deletes, lock = KEYS[14], KEYS[16], KEYS[17]
-local serial = redis.call('HGET', KEYS[15], 'value') or '0'
-local token, run, shard = ARGV[1], ARGV[2], ARGV[3]
-local isIndexed = redis.call('EXISTS', KEYS[10]) == 1
+const RECORD_SCRIPT = `${APPLY_ROWS}
+local marks, bodies, jobKeys, outcomes, tally = KEYS[1], KEYS[6], KEYS[7], KEYS[8], KEYS[9]
+local refusals, unsent, changedIds, unindexed = KEYS[10], KEYS[11], KEYS[12], KEYS[14]
+local versions, versionsOf, sizes, deletes = KEYS[15], KEYS[16], KEYS[17], KEYS[18]
+local isIndexed = redis.call('EXISTS', KEYS[13]) == 1
+local run, shard, requests = ARGV[nextArg], ARGV[nextArg + 1], tonumber(ARGV[nextArg + 2])
+local process, call = 'process:' .. ARGV[nextArg + 3], tonumber(ARGV[nextArg + 4])
 
-if lock and redis.call('HGET', lock, 'token') ~= token then
-  return 'lost'
-end
-
-${DOUBT_FUNCTIONS}
 local sums = {}
 local function add(field, number)
   sums[field] = (sums[field] or 0) + number
@@ -70,26 +60,23 @@ local function count(code, rows, sign)
     add('left', sign)
   end
 end
+
 local function ownerIn(mark)
   return mark and string.match(mark, '^[^\\n]*\\n[^\\n]*\\n(.*)$')
 end
-local function ownerOf(key)
-  return ownerIn(redis.call('HGET', marks, key))
-end
-
-local function withSerial(key, mark)
-  local own = serial
-  if ARGV[7] == '1' then own = string.match(redis.call('HGET', marks, key) or '', '^%S* (%d+)\\n') or '0' end
-  return (string.gsub(mark, '\\n', ' ' .. own .. '\\n', 1))
-end
-
-local function forget(key)
-  local owner = ownerOf(key)
-  if owner then redis.call('ZREM', jobKeys, owner .. '\\0' .. key) end
-  redis.call('HDEL', marks, key)
-  redis.call('HDEL', bodies, key)
-  redis.call('ZADD', deletes, serial, key)
-  redis.call('ZREMRANGEBYRANK', deletes, 0, -${MAX_DELETES_KEPT + 1})
+local function setMark(key, mark, body)
+  local owner, job = ownerIn(redis.call('HGET', marks, key)), ownerIn(mark)
+  if owner and owner ~= job then redis.call('ZREM', jobKeys, owner .. '\\0' .. key) end
+  if job and owner ~= job then redis.call('ZADD', jobKeys, 0, job .. '\\0' .. key) end
+  if job then
+    redis.call('HSET', marks, key, (string.gsub(mark, '%z', serial, 1)))
+    redis.call('HSET', bodies, key, body)
+  else
+    redis.call('HDEL', marks, key)
+    redis.call('HDEL', bodies, key)
+    redis.call('ZADD', deletes, serial, key)
+    redis.call('ZREMRANGEBYRANK', deletes, 0, -${MAX_DELETES_KEPT + 1})
+  end
   if isIndexed then redis.call('SADD', unindexed, key) end
 end
 
@@ -106,10 +93,9 @@ local function addVersion(key, version)
 end
 
 local codes = redis.call('HGET', outcomes, shard) or ''
-for first = 8, #ARGV, 9 do
-  local code, operation, rows = ARGV[first], tonumber(ARGV[first + 1]), tonumber(ARGV[first + 2])
-  local key, mark, payload, changedId = ARGV[first + 3], ARGV[first + 4], ARGV[first + 5], ARGV[first + 6]
-  local doubt, version = ARGV[first + 7], ARGV[first + 8]
+for first = nextArg + 5, #ARGV, 8 do
+  local code, operation, rows, key = ARGV[first], tonumber(ARGV[first + 1]), tonumber(ARGV[first + 2]), ARGV[first + 3]
+  local payload, changedId, mark, version = ARGV[first + 4], ARGV[first + 5], ARGV[first + 6], ARGV[first + 7]
   local score = tonumber(shard) * 65536 + operation
   local unsentField = shard .. ':' .. operation
 
@@ -121,40 +107,17 @@ for first = 8, #ARGV, 9 do
   if before == 'r' then redis.call('ZREMRANGEBYSCORE', refusals, score, score) end
   if before == 'u' then redis.call('HDEL', unsent, unsentField) end
 
-  if code == 'a' then
-    local owner, job = ownerOf(key), ownerIn(mark)
-    if owner and owner ~= job then redis.call('ZREM', jobKeys, owner .. '\\0' .. key) end
-    if owner ~= job then redis.call('ZADD', jobKeys, 0, job .. '\\0' .. key) end
-    redis.call('HSET', marks, key, withSerial(key, mark))
-    redis.call('HSET', bodies, key, payload)
-    if isIndexed then redis.call('SADD', unindexed, key) end
-    if changedId ~= '' then
-      redis.call('ZREMRANGEBYSCORE', changedIds, score, score)
-      redis.call('ZADD', changedIds, score, changedId)
-    end
-  elseif code == 'd' then
-    forget(key)
-  elseif code == 'r' then
-    redis.call('ZADD', refusals, score, payload)
-    if doubt == '${FORGET_KEY}' then forget(key) end
-  elseif code == 'u' then
-    redis.call('HSET', unsent, unsentField, payload)
+  if changedId ~= '' then
+    redis.call('ZREMRANGEBYSCORE', changedIds, score, score)
+    redis.call('ZADD', changedIds, score, changedId)
   end
+  if code == 'r' then redis.call('ZADD', refusals, score, payload) end
+  if code == 'u' then redis.call('HSET', unsent, unsentField, payload) end
+  if mark ~= '-' then setMark(key, mark, payload) end
   if version ~= '-' then addVersion(key, version) end
-  if doubt == '${END_DOUBT}' or doubt == '${FORGET_KEY}' then
-    redis.call('HDEL', doubts, key)
-  elseif doubt ~= '${KEEP_AT_WORK}' then
-    local prior, _, senders, doubtedBy, doubtedAt = parseDoubt(redis.call('HGET', doubts, key))
-    if prior == '0' and doubt == '${RESTORE_PREVIOUS}' then
-      redis.call('HDEL', doubts, key)
-    elseif prior then
-      redis.call('HSET', doubts, key, doubtRow(prior, '0', senders, doubtedBy, doubtedAt))
-    end
-  end
 end
 if codes ~= '' then redis.call('HSET', outcomes, shard, codes) end
 
-local requests, process, call = tonumber(ARGV[4]), 'process:' .. ARGV[5], tonumber(ARGV[6])
 if requests > 0 and call > tonumber(redis.call('HGET', tally, process) or 0) then
   add('requests', requests)
   redis.call('HSET', tally, process, call)
@@ -166,25 +129,29 @@ return 'written'
 `;
 
 /** `Runs.record` on Redis. */
-export function redisRecord({ client, ask }: RedisConnection, keys: RedisKeys): Runs['record'] {
+export function redisRecord(connection: RedisConnection, keys: RedisKeys): Runs['record'] {
+  const { client, ask } = connection;
   const process = randomUUID().slice(0, 8);
   let calls = 0;
   /** The packed bodies that the outcomes replace; null for an outcome that replaces none. */
   const replacedBodies = async (
     bodies: string,
-    results: readonly OperationResult[],
+    recorded: readonly string[],
     effects: readonly OutcomeEffect[],
   ): Promise<readonly (Buffer | null)[]> => {
-    const wanted = results.filter((_, index) => effects[index]?.version !== undefined);
+    const wanted = recorded.filter((_, index) => effects[index]?.version !== undefined);
     if (wanted.length === 0) return [];
-    const found = await ask(client.hmgetBuffer(bodies, ...wanted.map(({ operation }) => operation.key)));
-    const byResult = new Map(wanted.map((result, index) => [result, found[index] ?? null]));
-    return results.map((result) => byResult.get(result) ?? null);
+    const found = await ask(client.hmgetBuffer(bodies, ...wanted));
+    const byKey = new Map(wanted.map((key, index) => [key, found[index] ?? null]));
+    return recorded.map((key, index) =>
+      effects[index]?.version === undefined ? null : (byKey.get(key) ?? null),
+    );
   };
   return async (run, shard, results, requests, fence, versionAt = null) => {
-    const tag = targetTag(importTarget(run));
-    const written = [
-      keys.marks(tag),
+    const target = importTarget(run);
+    const tag = targetTag(target);
+    const rows = redisRows(connection, keys, target, fence);
+    const others = [
       keys.bodies(tag),
       keys.jobKeys(tag),
       keys.outcomes(tag, run.id),
@@ -192,44 +159,67 @@ export function redisRecord({ client, ask }: RedisConnection, keys: RedisKeys): 
       keys.refusals(tag, run.id),
       keys.unsent(tag, run.id),
       keys.changedIds(tag, run.id),
-      keys.doubts(tag),
       keys.indexed(tag),
       keys.unindexed(tag),
       keys.versions(tag),
       keys.versionsOf(tag, run.id),
       keys.versionSizes(tag),
-      keys.serial(tag),
       keys.deletes(tag),
-      ...(fence === undefined ? [] : [keys.lock(fence.name)]),
     ];
-    const effects = results.map((result) => outcomeEffect(run.job, result));
+    const effects = results.map((result) => ledgerRules.outcomeEffect(run.job, result));
+    const recorded = results.map(({ operation }) => operation.key);
     // Under the lock of the target nobody else writes these bodies.
-    const replaced = versionAt === null ? [] : await replacedBodies(keys.bodies(tag), results, effects);
-    // Numbered in the order of sending: Redis counts the requests of a call only if its number is the highest so far.
-    calls += 1;
-    const args = [fence?.token ?? '', run.id, shard, requests, process, calls, run.kind === 'verify' ? 1 : 0];
-    const outcomes = results.flatMap((result, index) => {
-      const effect = effects[index] ?? { doubt: KEEP_AT_WORK };
-      const version =
-        versionAt === null ? '' : versionText(run.id, versionAt, effect, replaced[index] ?? null);
-      return [...outcomeArgs(shard, result, effect), effect.version === undefined ? '-' : version];
+    const replaced = versionAt === null ? [] : await replacedBodies(keys.bodies(tag), recorded, effects);
+    const doubts = effects.map(({ doubt }) => doubt);
+    const keepsSerial = ledgerRules.keepsSerials(run);
+    const dependent = recorded.filter(
+      (_, at) => keepsSerial || ledgerRules.dependsOnDoubt(doubts[at] ?? KEEP_AT_WORK),
+    );
+    await rows.repeat(async () => {
+      const { facts } = dependent.length === 0 ? NOTHING_READ : await rows.read(dependent, keepsSerial);
+      const args = results.flatMap((result, position) => {
+        const effect = effects[position] ?? { doubt: KEEP_AT_WORK };
+        const { mark } = facts.get(result.operation.key) ?? {};
+        const version =
+          versionAt === null ? '' : versionText(run.id, versionAt, effect, replaced[position] ?? null);
+        return [
+          ...outcomeArgs(shard, result, effect),
+          markArg(effect, keepsSerial ? (mark?.serial ?? 0) : PRESENT_SERIAL),
+          effect.version === undefined ? '-' : version,
+        ];
+      });
+      // Numbered in the order of sending: Redis counts the requests of a call only if its number is the highest so far.
+      calls += 1;
+      const { doubts: settled } = ledgerRules.settleDoubts(recorded, doubts, facts);
+      // Marks that keep their serials must still have them.
+      const marks = new Map(keepsSerial ? recorded.map((key) => [key, {}]) : []);
+      return await rows.write({
+        script: RECORD_SCRIPT,
+        changes: changesOf({ doubts: settled, marks }, facts),
+        others,
+        args: [run.id, shard, requests, process, calls, ...args],
+      });
     });
-    const answer = await ask(client.eval(RECORD_SCRIPT, written.length, ...written, ...args, ...outcomes));
-    if (answer !== 'written') throw lockLost(fence?.name ?? '');
   };
 }
 
-/** The arguments of the script for one outcome, without its version. */
+const NOTHING_READ: Pick<ReadRows, 'facts'> = { facts: new Map() };
+
+function markArg({ doubt, acknowledged }: OutcomeEffect, serial: number): string {
+  if (acknowledged !== undefined) return markText({ ...acknowledged.mark, serial });
+  return doubt === FORGET_KEY ? '' : '-';
+}
+
+/** The first arguments of the script for one outcome. */
 function outcomeArgs(
   shard: number,
   result: OperationResult,
-  { doubt, acknowledged }: OutcomeEffect,
+  { acknowledged }: OutcomeEffect,
 ): readonly (string | number | Buffer)[] {
   const { index, rows, key } = result.operation;
   const [code, payload] = codeAndPayload(shard, result, acknowledged?.body);
-  const mark = acknowledged === undefined ? '' : markText(acknowledged.mark);
   const changed = changedId(result);
-  return [code, index, rows, key, mark, payload, changed === undefined ? '' : JSON.stringify(changed), doubt];
+  return [code, index, rows, key, payload, changed === undefined ? '' : JSON.stringify(changed)];
 }
 
 function codeAndPayload(

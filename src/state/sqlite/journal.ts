@@ -87,9 +87,11 @@ export function createJournal(database: DatabaseSync, bodies: Bodies, keepVersio
     mergeIfLarge() {
       if (appended >= MERGE_AT) mergeAll();
     },
-    /** Call before reading marks. Uses its own transaction, if there is anything to do. */
+    /** Call before reading marks. Uses its own transaction, unless there is one. */
     merge() {
-      if (any.get() !== undefined) inTransaction(database, mergeAll);
+      if (any.get() === undefined) return;
+      if (database.isTransaction) mergeAll();
+      else inTransaction(database, mergeAll);
     },
   };
 }

@@ -193,18 +193,14 @@ function ledger(calls: RemoteCalls, target: LedgerTarget, witness: WitnessFile):
     sharedIds: (ids) => calls.sharedIds(target, [...ids]),
     proveIdsAgain: () => calls.proveIdsAgain(target),
     unconfirmed: (job) => pages<string>((last) => calls.unconfirmedAfter(target, job, last ?? '')),
-    async doubtedOnlyBy(job, keys) {
-      const positions = await calls.doubtedOnlyBy(target, job, keysJson(keys));
-      return new Set(positions.map((position) => keys[position] ?? ''));
-    },
+    doubtedOnlyBy: async (job, keys) => new Set(await calls.doubtedOnlyBy(target, job, keys)),
     hasDoubts: () => calls.hasDoubts(target),
     async writtenSince(position, keys) {
       const value = serialSince(position, await calls.position(target));
       if (value === undefined) return new Set(keys);
-      const positions = await calls.writtenSince(target, value, keysJson(keys));
-      return new Set(positions.map((at) => keys[at] ?? ''));
+      return new Set(await calls.writtenSince(target, value, keys));
     },
-    confirm: (keys) => calls.confirm(target, keysJson(keys)),
+    confirm: (keys) => calls.confirm(target, keys),
     position: () => calls.position(target),
     lostSince: async ({ id }) => await calls.lostSince(target, id, await witness.all()),
     async reconcile(mode) {
@@ -265,7 +261,7 @@ function sendingStore(calls: RemoteCalls, target: LedgerTarget, refuse: () => vo
   return {
     async begin(group) {
       refuse();
-      return await calls.begin({ target, ...group });
+      return await calls.begin(target, group);
     },
     connections: () => 0,
     async heartbeat(sender, attemptMs) {
@@ -274,7 +270,7 @@ function sendingStore(calls: RemoteCalls, target: LedgerTarget, refuse: () => vo
     },
     async withdraw(sender, keys) {
       refuse();
-      await calls.withdraw(target, sender, keysJson(keys));
+      await calls.withdraw(target, sender, keys);
     },
     end: (sender) => calls.endSender(target, sender),
   };

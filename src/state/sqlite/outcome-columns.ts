@@ -1,7 +1,7 @@
 import type { Operation, Outcome } from '../../model/operation.ts';
 import type { Refusal } from '../../model/reason.ts';
 import type { ChangedId, Run } from '../../model/run.ts';
-import { type DoubtEffect, outcomeEffect } from '../outcome-effect.ts';
+import { type DoubtEffect, ledgerRules } from '../ledger-rules.ts';
 import {
   changedId,
   type IdProof,
@@ -24,7 +24,7 @@ export const UNSENT = 3;
 export const LEFT = 4;
 
 /** `marks.id_proof`. */
-const ID_PROOFS: readonly IdProof[] = ['proven', 'once', 'changed'];
+export const ID_PROOFS: readonly IdProof[] = ['proven', 'once', 'changed'];
 export const PROVEN = ID_PROOFS.indexOf('proven');
 export const ONCE = ID_PROOFS.indexOf('once');
 export const CHANGED = ID_PROOFS.indexOf('changed');
@@ -65,8 +65,8 @@ export interface OutcomeColumns {
   readonly job: string;
   readonly shard: number;
   readonly requests: number;
-  /** What was acknowledged before is sent again: it is no later version. */
-  readonly isRepeat: boolean;
+  /** As in the rules. */
+  readonly keepsSerials: boolean;
   /** The time of the versions; null where none are kept. */
   readonly versionAt: number | null;
   readonly operations: number[];
@@ -111,7 +111,7 @@ export function outcomeColumns(
     shard,
     requests,
     versionAt,
-    isRepeat: run.kind === 'verify',
+    keepsSerials: ledgerRules.keepsSerials(run),
     operations: [],
     kinds: [],
     rows: [],
@@ -136,7 +136,7 @@ export function outcomeColumns(
 
 function append(columns: OutcomeColumns, result: OperationResult): void {
   const { operation, outcome } = result;
-  const { doubt, acknowledged, version } = outcomeEffect(columns.job, result);
+  const { doubt, acknowledged, version } = ledgerRules.outcomeEffect(columns.job, result);
   columns.operations.push(operation.index);
   columns.kinds.push(storedKind(result));
   columns.rows.push(operation.rows);

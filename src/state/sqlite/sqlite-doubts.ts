@@ -1,44 +1,43 @@
 import { randomUUID } from 'node:crypto';
 import type { DatabaseSync } from 'node:sqlite';
 import type { StateLoss } from '../../model/run.ts';
-import type { OperationGroup } from '../open-sending.ts';
 import {
+  type Doubt,
   type DoubtEffect,
-  END_DOUBT,
-  FORGET_KEY,
-  KEEP_IN_DOUBT,
-  RESTORE_PREVIOUS,
-} from '../outcome-effect.ts';
+  type FactsByKey,
+  KEEP_AT_WORK,
+  type KeyWrites,
+  ledgerRules,
+  type OperationGroup,
+  PRESENT_SERIAL,
+  type RunningRequests,
+  type StoredMark,
+  UNKNOWN,
+} from '../ledger-rules.ts';
 import { HEARTBEAT_VALID_MS, lossOf, positionOf, type Serial, type Witness } from '../serial.ts';
 import { type Begun, IN_DOUBT, type LedgerTarget } from '../state.ts';
 import { presentStoredMoment, remainingMs } from '../stored-moment.ts';
 import type { Journal } from './journal.ts';
 import { inTransaction, type Names } from './open-state-database.ts';
-import { CHANGED, keysJson, ONCE, PROVEN } from './outcome-columns.ts';
+import { CHANGED, ID_PROOFS, keysJson, proofOf } from './outcome-columns.ts';
 import { DamagedValue, integer, integerOrNull, refuseDisorder, text } from './sqlite-error.ts';
-
-/** A group of operations that are about to be sent to a target. */
-export interface BegunGroup extends OperationGroup {
-  readonly target: LedgerTarget;
-}
 
 /** The calls of the database thread about doubt. */
 export interface SqliteDoubts {
   /** When it returns, it survives the death of the process; the witness detects what a power failure takes. */
-  begin(group: BegunGroup): Begun & { readonly serial: Serial };
+  begin(target: LedgerTarget, group: OperationGroup): Begun & { readonly serial: Serial };
   /** Records that the sender is alive now, and that each of its requests lasts at most `attemptMs`. */
   heartbeat(target: LedgerTarget, sender: string, attemptMs: number): void;
   /** Records that the sender has stopped sending. */
   endSender(target: LedgerTarget, sender: string): void;
-  withdraw(target: LedgerTarget, sender: string, keys: string): void;
+  withdraw(target: LedgerTarget, sender: string, keys: readonly string[]): void;
   /** A page of the keys after this one, in order; empty at the end. */
   unconfirmedAfter(target: LedgerTarget, job: string, after: string): string[];
-  /** Positions of the keys. */
-  doubtedOnlyBy(target: LedgerTarget, job: string, keys: string): number[];
+  doubtedOnlyBy(target: LedgerTarget, job: string, keys: readonly string[]): string[];
   hasDoubts(target: LedgerTarget): boolean;
-  /** Positions of the keys with a higher serial. */
-  writtenSince(target: LedgerTarget, serial: number, keys: string): number[];
-  confirm(target: LedgerTarget, keys: string): void;
+  /** Those of the keys with a higher serial. */
+  writtenSince(target: LedgerTarget, serial: number, keys: readonly string[]): string[];
+  confirm(target: LedgerTarget, keys: readonly string[]): void;
   position(target: LedgerTarget): string;
   lostSince(target: LedgerTarget, run: string, witnesses: readonly Witness[]): boolean;
   /** The loss, and the serial with which the state continues. */
@@ -59,40 +58,37 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 /** Replaces the number of a job for a key in doubt that several jobs have sent. */
 const NO_JOB = 0;
 
-/** SQL: whether this sender is among the senders of a row. */
-function hasSender(sender: string): string {
-  return `instr(' ' || sender || ' ', ' ' || ${sender} || ' ') > 0`;
-}
-
 /**
- * One row per key in doubt. `prior`: already in doubt before this attempt; only an acknowledgement ends it.
- * `at_work`: a request of one of `sender` may still run. `sender`: ids separated by blanks; several if one sender
- * took the key over while waiting for another.
+ * The facts about keys in doubt, and the writes of the rules about them: within one transaction nobody changes a fact between. One row
+ * per key in doubt (`Doubt`): `sender` has the senders, separated by blanks. Statements that concern all keys of a target
+ * (`unconfirmed`, `doubtAll`, and `proveIdsAgain` of sqlite-ledger.ts) apply their rules in SQL: they would move a whole ledger through the process.
  */
 export function createSqliteDoubts(
   database: DatabaseSync,
   names: Names,
   journal: Journal,
 ): SqliteDoubts & { readonly endDoubts: EndDoubts } {
-  const insert = database.prepare(
-    `INSERT INTO doubts (target, key, job, sender, at_work, prior, serial)
-       SELECT ?, value, ?, ?, 1, 0, ? FROM json_each(?) WHERE TRUE
-     ON CONFLICT DO UPDATE SET job = CASE WHEN job = excluded.job THEN job ELSE ${NO_JOB} END,
-       sender = CASE WHEN at_work = 0 THEN excluded.sender WHEN ${hasSender('excluded.sender')} THEN sender
-         ELSE excluded.sender || ' ' || sender END,
-       at_work = 1, prior = 1, serial = excluded.serial`,
+  const selectDoubts = database.prepare(
+    `SELECT wanted.key, doubts.prior, doubts.at_work, doubts.sender, doubts.job, doubts.serial
+     FROM json_each(?) AS wanted CROSS JOIN doubts WHERE doubts.target = ? AND doubts.key = wanted.value`,
   );
-  const selectDoubted = database.prepare(
-    `SELECT wanted.key AS position, doubts.sender, doubts.at_work FROM json_each(?) AS wanted
-     CROSS JOIN doubts WHERE doubts.target = ? AND doubts.key = wanted.value`,
+  const selectMarks = database.prepare(
+    `SELECT wanted.key, marks.fingerprint, marks.id, marks.id_proof, marks.job, marks.serial
+     FROM json_each(?) AS wanted CROSS JOIN marks WHERE marks.target = ? AND marks.key = wanted.value`,
   );
-  const selectOwner = database.prepare(
-    `SELECT jobs.name AS job, id, id_proof FROM marks JOIN jobs ON jobs.number = marks.job
-     WHERE target = ? AND key = ?`,
+  const selectDeletes = database.prepare(
+    `SELECT wanted.key, deletes.serial
+     FROM json_each(?) AS wanted CROSS JOIN deletes WHERE deletes.target = ? AND deletes.key = wanted.value`,
   );
-  const doubtOfOthers = database.prepare(
-    `SELECT 1 FROM doubts WHERE target = ? AND key = ?
-       AND job IS NOT (SELECT number FROM jobs WHERE name = ?)`,
+  for (const select of [selectDoubts, selectMarks, selectDeletes]) select.setReturnArrays(true);
+  const listed = 'key IN (SELECT value FROM json_each(?))';
+  const putDoubts = database.prepare(
+    `INSERT OR REPLACE INTO doubts (target, prior, at_work, sender, job, serial, key)
+     SELECT ?, ?, ?, ?, ?, ?, value FROM json_each(?)`,
+  );
+  const removeDoubts = database.prepare(`DELETE FROM doubts WHERE target = ? AND ${listed}`);
+  const updateMark = database.prepare(
+    'UPDATE marks SET id_proof = ?, serial = ? WHERE target = ? AND key = ?',
   );
   const selectSenders = database.prepare('SELECT * FROM senders WHERE target = ?');
   const raiseSerial = database.prepare(
@@ -108,41 +104,8 @@ export function createSqliteDoubts(
   );
   const removeSender = database.prepare('DELETE FROM senders WHERE target = ? AND sender = ?');
   const isAtWork = database.prepare(
-    `SELECT 1 FROM doubts WHERE target = ? AND ${hasSender('?')} AND at_work = 1 LIMIT 1`,
+    `SELECT 1 FROM doubts WHERE target = ? AND instr(' ' || sender || ' ', ' ' || ? || ' ') > 0 AND at_work = 1 LIMIT 1`,
   );
-  const listed = 'key IN (SELECT value FROM json_each(?))';
-  const doubtIds = ['marks', 'journal'].map((table) =>
-    database.prepare(
-      `UPDATE ${table} SET id_proof = ${ONCE} WHERE target = ? AND id_proof = ${PROVEN} AND ${listed}`,
-    ),
-  );
-  const remove = database.prepare(`DELETE FROM doubts WHERE target = ? AND ${listed}`);
-  const removeNew = database.prepare(`DELETE FROM doubts WHERE target = ? AND prior = 0 AND ${listed}`);
-  const removeBegun = database.prepare(
-    `DELETE FROM doubts WHERE target = ? AND prior = 0 AND ${hasSender('?')} AND ${listed}`,
-  );
-  const notAtWork = database.prepare(`UPDATE doubts SET at_work = 0 WHERE target = ? AND ${listed}`);
-  const leave = database.prepare(
-    `UPDATE doubts SET sender = trim(replace(' ' || sender || ' ', ' ' || ? || ' ', ' ')) WHERE target = ? AND ${listed}`,
-  );
-  const clearAtWork = database.prepare(
-    `UPDATE doubts SET at_work = 0 WHERE target = ? AND sender = '' AND ${listed}`,
-  );
-  const doubtedOnlyBy = database.prepare(
-    `SELECT wanted.key AS position FROM json_each(?) AS wanted
-     CROSS JOIN doubts ON doubts.target = ? AND doubts.key = wanted.value
-     LEFT JOIN marks ON marks.target = doubts.target AND marks.key = doubts.key
-     WHERE marks.fingerprint IS NOT '${IN_DOUBT}' AND doubts.job = (SELECT number FROM jobs WHERE name = ?)`,
-  );
-  const selectWritten = database.prepare(
-    `SELECT wanted.key AS position FROM json_each(:keys) AS wanted WHERE ${['marks', 'doubts', 'deletes']
-      .map(
-        (table) =>
-          `EXISTS (SELECT 1 FROM ${table} WHERE target = :target AND key = wanted.value AND serial > :value)`,
-      )
-      .join(' OR ')}`,
-  );
-  const confirm = database.prepare(`UPDATE marks SET serial = ? WHERE target = ? AND ${listed}`);
   const any = database.prepare('SELECT 1 FROM doubts WHERE target = ? LIMIT 1');
   const unconfirmed = database.prepare(
     `SELECT key FROM doubts WHERE target = :target AND key > :after
@@ -162,7 +125,6 @@ export function createSqliteDoubts(
 
   const serialOf = (target: number): number =>
     integer(selectSerial.get(target)?.['serial'] ?? 0, 'targets.serial');
-  const raised = (target: number): number => integer(raiseSerial.get(target)?.['serial'], 'targets.serial');
   const knownLineage = (): string | null => {
     const id = selectLineage.get()?.['id'];
     if (id === undefined) return null;
@@ -181,13 +143,15 @@ export function createSqliteDoubts(
     insertLineage.run(made);
     return made;
   };
-  /**
-   * Milliseconds until the last request of each sender has ended. Senders whose keys are unknown are combined under
-   * ''.
-   */
-  const remainingOf = (target: number): ReadonlyMap<string, number> => {
+  const raised = (target: number): Serial => ({
+    lineage: lineage(),
+    value: integer(raiseSerial.get(target)?.['serial'], 'targets.serial'),
+  });
+  /** Removes senders whose requests have ended. */
+  const runningRequests = (target: number): RunningRequests => {
     const now = presentStoredMoment();
-    const remaining = new Map<string, number>();
+    const bySender = new Map<string, number>();
+    let ofAnyKey = 0;
     for (const row of selectSenders.all(target)) {
       const sender = text(row['sender'], 'senders.sender');
       const from = {
@@ -197,47 +161,79 @@ export function createSqliteDoubts(
       const endWithinMs = integer(row['lasts_ms'], 'senders.lasts_ms');
       if (endWithinMs > MAX_REQUESTS_END_WITHIN_MS) throw new DamagedValue('senders.lasts_ms');
       const ms = remainingMs(from, endWithinMs, now);
-      const name = row['everything'] === 1 ? '' : sender;
-      remaining.set(name, Math.max(remaining.get(name) ?? 0, ms));
       if (ms === 0) removeSender.run(target, sender);
+      else if (row['everything'] === 1) ofAnyKey = Math.max(ofAnyKey, ms);
+      else bySender.set(sender, ms);
     }
-    return remaining;
+    return { bySender, ofAnyKey };
   };
-  /** How long each key must wait; marks ids that are no longer proven. Call before the group itself is put in doubt. */
-  const waits = (target: number, { sender, keys, deletes }: BegunGroup): number[] => {
-    const remaining = remainingOf(target);
-    const waitMs = new Array<number>(keys.length).fill(remaining.get('') ?? 0);
-    const over: string[] = [];
-    const doubted = selectDoubted.all(keysJson(keys), target);
-    const deleted = new Set(deletes.map(({ position }) => position));
-    const upserted: string[] = [];
-    for (const row of doubted) {
-      const position = integer(row['position'], 'doubts.key');
-      if (!deleted.has(position)) upserted.push(keys[position] ?? '');
-      if (row['at_work'] === 0) continue;
-      const others = text(row['sender'], 'doubts.sender')
-        .split(' ')
-        .filter((other) => other !== sender);
-      const ms = Math.max(0, ...others.map((other) => remaining.get(other) ?? 0));
-      waitMs[position] = Math.max(waitMs[position] ?? 0, ms);
-      if (ms === 0) over.push(keys[position] ?? '');
-    }
-    if (over.length > 0) notAtWork.run(target, keysJson(over));
-    // The request in doubt may be a delete: then this upsert creates the product again, with another id.
-    if (upserted.length > 0) for (const doubtId of doubtIds) doubtId.run(target, keysJson(upserted));
-    return waitMs;
+  const readDoubts = (target: number, keys: readonly string[]): Map<string, Doubt> => {
+    const rows = keys.length === 0 ? [] : selectDoubts.all(keysJson(keys), target);
+    return new Map(
+      rows.map(({ 0: position, 1: prior, 2: atWork, 3: senders, 4: job, 5: serial }) => {
+        const number = integer(job, 'doubts.job');
+        const doubt: Doubt = {
+          isPrior: prior === 1,
+          isAtWork: atWork === 1,
+          senders: text(senders, 'doubts.sender').split(' '),
+          job: number === NO_JOB ? null : names.jobName(number),
+          serial: integer(serial, 'doubts.serial'),
+        };
+        return [keys[integer(position, 'doubts.key')] ?? '', doubt];
+      }),
+    );
   };
-  const isOvertaken = (
+  /** Without their memos. */
+  const readMarks = (target: number, keys: readonly string[]): Map<string, StoredMark> => {
+    if (keys.length === 0) return new Map();
+    journal.merge();
+    const rows = selectMarks.all(keysJson(keys), target);
+    return new Map(
+      rows.map(({ 0: position, 1: fingerprint, 2: id, 3: proof, 4: job, 5: serial }) => {
+        const mark: StoredMark = {
+          fingerprint: text(fingerprint, 'marks.fingerprint'),
+          id: integerOrNull(id, 'marks.id'),
+          ...proofOf(integer(proof, 'marks.id_proof')),
+          job: names.jobName(integer(job, 'marks.job')),
+          serial: integer(serial, 'marks.serial'),
+        };
+        return [keys[integer(position, 'marks.key')] ?? '', mark];
+      }),
+    );
+  };
+  const readFacts = (
     target: number,
-    { job, keys }: BegunGroup,
-    { position, id, looksUpId }: BegunGroup['deletes'][number],
-  ): boolean => {
-    const key = keys[position] ?? '';
-    const owner = selectOwner.get(target, key);
-    if (doubtOfOthers.get(target, key, job) !== undefined) return true;
-    if (owner === undefined || owner['job'] !== job || owner['id_proof'] === CHANGED) return true;
-    if (owner['id_proof'] === ONCE && !looksUpId) return true;
-    return integerOrNull(owner['id'], 'marks.id') !== id;
+    keys: readonly string[],
+    needsMark: (key: string, isDoubted: boolean) => boolean,
+  ): FactsByKey => {
+    const doubts = readDoubts(target, keys);
+    const marks = readMarks(
+      target,
+      keys.filter((key) => needsMark(key, doubts.has(key))),
+    );
+    const known = new Set([...doubts.keys(), ...marks.keys()]);
+    return new Map(
+      Array.from(known, (key) => [key, { mark: marks.get(key) ?? null, doubt: doubts.get(key) ?? null }]),
+    );
+  };
+  /** Within the transaction that has read the facts. `present`: the serial that stands for PRESENT_SERIAL. */
+  const apply = (target: number, { doubts, marks }: KeyWrites, facts: FactsByKey, present: number): void => {
+    const serialOf = (serial: number) => (serial === PRESENT_SERIAL ? present : serial);
+    for (const [doubt, keys] of doubts) {
+      if (keys.length === 0) continue;
+      if (doubt === null) {
+        removeDoubts.run(target, keysJson(keys));
+        continue;
+      }
+      const { isPrior, isAtWork, senders, job, serial } = doubt;
+      const columns = [Number(isPrior), Number(isAtWork), senders.join(' ')];
+      const number = job === null ? NO_JOB : names.job(job);
+      putDoubts.run(target, ...columns, number, serialOf(serial), keysJson(keys));
+    }
+    for (const [key, change] of marks) {
+      const { idProof = 'proven', serial = 0 } = { ...facts.get(key)?.mark, ...change };
+      updateMark.run(ID_PROOFS.indexOf(idProof), serialOf(serial), target, key);
+    }
   };
   /** Its commit survives a power failure; other commits survive only the death of the process. */
   const durably = <Result>(work: () => Result): Result => {
@@ -250,21 +246,17 @@ export function createSqliteDoubts(
   };
 
   return {
-    begin(group) {
-      if (group.deletes.length > 0) journal.merge();
-      return inTransaction(database, () => {
-        const target = names.target(group.target);
-        const overtaken = new Array<boolean>(group.keys.length).fill(false);
-        for (const planned of group.deletes) {
-          overtaken[planned.position] = isOvertaken(target, group, planned);
-        }
-        const waitMs = waits(target, group);
-        const sent = group.keys.filter((_, position) => !overtaken[position]);
-        const value = raised(target);
-        insert.run(target, names.job(group.job), group.sender, value, keysJson(sent));
-        return { waitMs, overtaken, serial: { lineage: lineage(), value } };
-      });
-    },
+    begin: (to, group) =>
+      inTransaction(database, () => {
+        const target = names.target(to);
+        const deleted = new Set(group.deletes.map(({ position }) => group.keys[position]));
+        const needsMark = (key: string, isDoubted: boolean) => isDoubted || deleted.has(key);
+        const facts = readFacts(target, group.keys, needsMark);
+        const { writes, ...begun } = ledgerRules.beginKeys(group, facts, runningRequests(target));
+        const serial = raised(target);
+        apply(target, writes, facts, serial.value);
+        return { ...begun, serial };
+      }),
     heartbeat(target, sender, attemptMs) {
       const { wallMs, bootMs } = presentStoredMoment();
       inTransaction(database, () => {
@@ -278,9 +270,8 @@ export function createSqliteDoubts(
     withdraw(target, sender, keys) {
       const number = names.findTarget(target) ?? 0;
       inTransaction(database, () => {
-        removeBegun.run(number, sender, keys);
-        leave.run(sender, number, keys);
-        clearAtWork.run(number, keys);
+        const facts = readFacts(number, keys, () => false);
+        apply(number, ledgerRules.withdrawKeys(sender, facts), facts, serialOf(number));
       });
     },
     unconfirmedAfter(target, job, after) {
@@ -291,21 +282,30 @@ export function createSqliteDoubts(
       return keys;
     },
     doubtedOnlyBy(target, job, keys) {
-      journal.merge();
-      const rows = doubtedOnlyBy.all(keys, names.findTarget(target) ?? 0, job);
-      return rows.map(({ position }) => integer(position, 'doubts.key'));
+      const facts = readFacts(names.findTarget(target) ?? 0, keys, (_, isDoubted) => isDoubted);
+      return keys.filter((key) => ledgerRules.isDoubtedOnlyBy(job, facts.get(key) ?? UNKNOWN));
     },
     hasDoubts: (target) => any.get(names.findTarget(target) ?? 0) !== undefined,
     writtenSince(target, value, keys) {
-      journal.merge();
-      const rows = selectWritten.all({ keys, target: names.findTarget(target) ?? 0, value });
-      return rows.map(({ position }) => integer(position, 'marks.key'));
+      const number = names.findTarget(target) ?? 0;
+      const facts = readFacts(number, keys, () => true);
+      const deletedAt = new Map(
+        selectDeletes
+          .all(keysJson(keys), number)
+          .map(({ 0: position, 1: serial }) => [
+            integer(position, 'deletes.key'),
+            integer(serial, 'deletes.serial'),
+          ]),
+      );
+      return keys.filter((key, position) =>
+        ledgerRules.wasWrittenSince(value, facts.get(key) ?? UNKNOWN, deletedAt.get(position) ?? 0),
+      );
     },
     confirm(target, keys) {
-      journal.merge();
       inTransaction(database, () => {
         const number = names.target(target);
-        confirm.run(raised(number), number, keys);
+        const facts = readFacts(number, keys, () => true);
+        apply(number, ledgerRules.confirmKeys(facts), facts, raised(number).value);
       });
     },
     position: (target) => positionOf(known(names.findTarget(target) ?? 0)),
@@ -333,13 +333,11 @@ export function createSqliteDoubts(
       });
     },
     endDoubts(target, keys, effects) {
-      const keysWith = (...wanted: readonly (DoubtEffect | undefined)[]) =>
-        keysJson(keys.filter((_, position) => wanted.includes(effects[position])));
-      const ended = keysWith(END_DOUBT, FORGET_KEY);
-      if (ended !== '[]') remove.run(target, ended);
-      if (effects.every((effect) => effect === END_DOUBT)) return;
-      removeNew.run(target, keysWith(RESTORE_PREVIOUS));
-      notAtWork.run(target, keysWith(RESTORE_PREVIOUS, KEEP_IN_DOUBT));
+      const changed = keys.filter((_, position) =>
+        ledgerRules.dependsOnDoubt(effects[position] ?? KEEP_AT_WORK),
+      );
+      const facts = readFacts(target, changed, () => false);
+      apply(target, ledgerRules.settleDoubts(keys, effects, facts), facts, 0);
     },
   };
 }

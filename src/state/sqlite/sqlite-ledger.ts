@@ -84,7 +84,7 @@ export function createSqliteLedger(database: DatabaseSync, names: Names, journal
      WHERE target = ? AND id IN (SELECT value FROM json_each(?)) GROUP BY id HAVING count(*) > 1`,
   );
   const doubtIds = database.prepare(
-    `UPDATE marks SET id_proof = ${ONCE} WHERE target = ? AND id_proof = ${PROVEN}`,
+    `UPDATE marks SET id_proof = ${ONCE} WHERE target = ? AND id_proof = ${PROVEN} AND id IS NOT NULL`,
   );
 
   /** A target without writes has number 0, which no row has. */

@@ -2,7 +2,7 @@ import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
 import type { Outcome } from '../../model/operation.ts';
 import type { ChangedId, Run } from '../../model/run.ts';
 import { StateError } from '../../model/storeferry-error.ts';
-import { FORGET_KEY } from '../outcome-effect.ts';
+import { FORGET_KEY } from '../ledger-rules.ts';
 import {
   FORGOTTEN_MESSAGE,
   MAX_DELETES_KEPT,
@@ -209,11 +209,11 @@ export function createSqliteOutcomes(
           id: ids[position] ?? null,
           idProof: idProofs[position] ?? 0,
           memo: memos[position] ?? null,
-          serial: batch.isRepeat ? 0 : serial,
+          serial: batch.keepsSerials ? 0 : serial,
           body: bodyAt(position),
         };
         journal.append(target, ownerAt(position), key, mark, version);
-      } else if (kind === DELETED || doubts[position] === FORGET_KEY) {
+      } else if (doubts[position] === FORGET_KEY) {
         journal.append(target, job, key, null, version);
         insertDelete.run(target, key, serial);
       }

@@ -1,0 +1,335 @@
+import type { Applied, Operation, Outcome, Rejected, Unsent } from '../model/operation.ts';
+import type { Run } from '../model/run.ts';
+import {
+  type Begun,
+  type IdProof,
+  IN_DOUBT,
+  type LedgerMark,
+  type OperationResult,
+  type VersionKind,
+} from './state.ts';
+import { versionHead } from './stored-version.ts';
+
+/*
+ * The rules of docs/architecture.md, What the ledger may believe, once for every state: facts of keys in, writes out. A state
+ * reads the facts, asks a rule, and applies its writes in one step: only under the fence, and only if the facts are unchanged.
+ */
+
+/** In a write: the serial of the target at the moment when the write is applied. */
+export const PRESENT_SERIAL = -1;
+
+/** What is stored of a key in doubt. */
+export interface Doubt {
+  /** It was in doubt before the last attempt: only an acknowledgement ends this doubt. */
+  readonly isPrior: boolean;
+  /** A request of one of the senders may still run. */
+  readonly isAtWork: boolean;
+  readonly senders: readonly string[];
+  /** The job that has sent the key since it is in doubt; null: several jobs have. */
+  readonly job: string | null;
+  /** Of the group that put it in doubt. */
+  readonly serial: number;
+}
+
+/** A mark with the serial of the target at which it was written. */
+export interface StoredMark extends LedgerMark {
+  readonly serial: number;
+}
+
+/** Everything that the rules know of a key; null: nothing is stored. */
+export interface KeyFacts {
+  readonly mark: StoredMark | null;
+  readonly doubt: Doubt | null;
+}
+
+export const UNKNOWN: KeyFacts = { mark: null, doubt: null };
+
+/** The facts of a group of keys; a key without facts is unknown. */
+export type FactsByKey = ReadonlyMap<string, KeyFacts>;
+
+/** What a rule changes. */
+export interface KeyWrites {
+  /** The keys with each doubt that is stored from now on; null: their doubts end. */
+  readonly doubts: ReadonlyMap<Doubt | null, readonly string[]>;
+  /** The fields to replace in marks. If there are none, the mark must still be as it was read. */
+  readonly marks: ReadonlyMap<string, MarkChange>;
+}
+
+/** The fields of a mark to replace. One in doubt also loses its memo. */
+interface MarkChange {
+  readonly fingerprint?: typeof IN_DOUBT;
+  readonly idProof?: Exclude<IdProof, 'proven'>;
+  readonly serial?: number;
+}
+
+/** A group of operations that are about to be sent. No key is in it twice. */
+export interface OperationGroup {
+  readonly job: string;
+  readonly sender: string;
+  readonly keys: readonly string[];
+  readonly deletes: readonly PlannedDelete[];
+}
+
+/** A delete of a group. */
+interface PlannedDelete {
+  /** Of its key in the group. */
+  readonly position: number;
+  readonly id: number;
+  /** The store is asked for the id once more before it deletes. */
+  readonly looksUpId: boolean;
+}
+
+/** The milliseconds until the last requests of other senders have certainly ended. */
+export interface RunningRequests {
+  /** By sender. */
+  readonly bySender: ReadonlyMap<string, number>;
+  /** Of senders that may have sent any key. */
+  readonly ofAnyKey: number;
+}
+
+/** Puts the keys of a group in doubt, except those of deletes that must not be sent (rules 1, 4 and 6). */
+function beginKeys(
+  { job, sender, keys, deletes }: OperationGroup,
+  facts: FactsByKey,
+  { bySender, ofAnyKey }: RunningRequests,
+): Begun & { readonly writes: KeyWrites } {
+  const planned = new Map(deletes.map((operation) => [operation.position, operation]));
+  const waitMs = new Array<number>(keys.length).fill(ofAnyKey);
+  const overtaken = new Array<boolean>(keys.length).fill(false);
+  const first: Doubt = { isPrior: false, isAtWork: true, senders: [sender], job, serial: PRESENT_SERIAL };
+  const firstKeys: string[] = [];
+  const doubts = new Map<Doubt, readonly string[]>([[first, firstKeys]]);
+  const marks = new Map<string, MarkChange>();
+  for (const [position, key] of keys.entries()) {
+    const known = facts.get(key) ?? UNKNOWN;
+    const deletion = planned.get(position);
+    if (deletion !== undefined && !mayDelete(job, deletion, known)) {
+      overtaken[position] = true;
+      continue;
+    }
+    const { mark, doubt } = known;
+    if (deletion !== undefined) marks.set(key, {});
+    if (doubt === null) {
+      firstKeys.push(key);
+      continue;
+    }
+    const running = doubt.isAtWork
+      ? doubt.senders.filter((other) => other !== sender && bySender.has(other))
+      : [];
+    waitMs[position] = Math.max(ofAnyKey, ...running.map((other) => bySender.get(other) ?? 0));
+    const senders = [sender, ...running];
+    doubts.set({ ...first, isPrior: true, senders, job: doubt.job === job ? job : null }, [key]);
+    // What is in doubt may be a delete: then this upsert creates the product again, with another id.
+    if (deletion === undefined && mark !== null && isProven(mark)) marks.set(key, { idProof: 'once' });
+  }
+  return { waitMs, overtaken, writes: { doubts, marks } };
+}
+
+/** A delete needs ownership and a proven id: nobody else may have sent the key, and the id is the one in the ledger. */
+function mayDelete(job: string, { id, looksUpId }: PlannedDelete, { mark, doubt }: KeyFacts): boolean {
+  if (doubt !== null && doubt.job !== job) return false;
+  if (mark?.job !== job || mark.id !== id) return false;
+  return mark.idProof === undefined || (mark.idProof === 'once' && looksUpId);
+}
+
+function isProven({ id, idProof }: LedgerMark): boolean {
+  return id !== null && idProof === undefined;
+}
+
+const NO_MARKS: KeyWrites['marks'] = new Map();
+
+/** Whether a request of this sender for a key in doubt may still run. */
+function mayRun(sender: string, { isAtWork, senders }: Doubt): boolean {
+  return isAtWork && senders.includes(sender);
+}
+
+/** Ends what `beginKeys` wrote for operations of this sender that were never sent (rule 3). */
+function withdrawKeys(sender: string, facts: FactsByKey): KeyWrites {
+  const ended: string[] = [];
+  const doubts = new Map<Doubt | null, readonly string[]>([[null, ended]]);
+  for (const [key, { doubt }] of facts) {
+    if (!doubt?.senders.includes(sender)) continue;
+    const senders = doubt.senders.filter((other) => other !== sender);
+    if (doubt.isPrior)
+      doubts.set({ ...doubt, senders, isAtWork: doubt.isAtWork && senders.length > 0 }, [key]);
+    else ended.push(key);
+  }
+  return { doubts, marks: NO_MARKS };
+}
+
+/** The operation is acknowledged: its key is no longer in doubt. */
+export const END_DOUBT = 0;
+/** The operation certainly had no effect: its key is in doubt only if it was before the operation began. */
+export const RESTORE_PREVIOUS = 1;
+/** The operation may have arrived and its requests have ended: its key stays in doubt, and nothing waits for it. */
+export const KEEP_IN_DOUBT = 2;
+/** The doubt is unchanged: the store may still be processing the operation, or the doubt belongs to another sender. */
+export const KEEP_AT_WORK = 3;
+/** The store has nothing under the key, after a delete too: its mark is removed and its doubt ends. */
+export const FORGET_KEY = 4;
+
+/** The effect of an outcome on the doubt about its key; numbers, because they are passed to the database thread. */
+export type DoubtEffect =
+  | typeof END_DOUBT
+  | typeof RESTORE_PREVIOUS
+  | typeof KEEP_IN_DOUBT
+  | typeof KEEP_AT_WORK
+  | typeof FORGET_KEY;
+
+/** The changes of an outcome in the ledger, equal in SQLite and Redis. */
+export interface OutcomeEffect {
+  readonly doubt: DoubtEffect;
+  /** For an applied upsert. */
+  readonly acknowledged?: { readonly mark: LedgerMark; readonly body: string };
+  /** The version that the history keeps of it, as `versionHead` makes it; absent where the ledger keeps its mark. */
+  readonly version?: string;
+}
+
+/** A verification repeats what was acknowledged, which is no later version: its marks keep their serials. */
+function keepsSerials({ kind }: Run): boolean {
+  return kind === 'verify';
+}
+
+/** The effect of an operation of this job (rules 2 and 3). */
+function outcomeEffect(job: string, { operation, outcome }: OperationResult): OutcomeEffect {
+  const doubt = doubtEffect(operation, outcome);
+  const version = (kind: VersionKind, id: number | null, owner?: string) =>
+    versionHead({ kind, id, spans: operation.spans, owner });
+  if (doubt === FORGET_KEY) {
+    return { doubt, version: version(outcome.kind === 'applied' ? 'deleted' : 'absent', null) };
+  }
+  if (outcome.kind !== 'applied' || operation.kind === 'delete-product') return { doubt };
+  const { fingerprint, body, memo } = operation;
+  const { id, idProof } = acknowledgedId(operation, outcome);
+  const owner = ownerAfter(job, operation);
+  const mark = {
+    fingerprint,
+    id,
+    job: owner,
+    ...(idProof === 'proven' ? {} : { idProof }),
+    ...(memo === undefined ? {} : { memo }),
+  };
+  return {
+    doubt,
+    acknowledged: { mark, body },
+    version: version('acknowledged', id, owner === job ? undefined : owner),
+  };
+}
+
+function ownerAfter(job: string, operation: Operation): string {
+  return (operation.kind === 'upsert-product' ? operation.owner : undefined) ?? job;
+}
+
+function doubtEffect(operation: Operation, outcome: Outcome): DoubtEffect {
+  switch (outcome.kind) {
+    case 'applied':
+      return operation.kind === 'delete-product' ? FORGET_KEY : END_DOUBT;
+    case 'left':
+      return KEEP_AT_WORK;
+    case 'rejected':
+      if (outcome.absent && !outcome.atWork) return FORGET_KEY;
+      return unlessApplied(outcome);
+    case 'unsent':
+      return unlessApplied(outcome);
+    default:
+      return outcome satisfies never;
+  }
+}
+
+function unlessApplied({ atWork, inDoubt }: Rejected | Unsent): DoubtEffect {
+  if (atWork) return KEEP_AT_WORK;
+  return inDoubt ? KEEP_IN_DOUBT : RESTORE_PREVIOUS;
+}
+
+/** The id in the ledger after an applied upsert; an answer without an id keeps the known one. */
+function acknowledgedId(
+  operation: Operation,
+  { id, answeredUrl }: Applied,
+): { readonly id: number | null; readonly idProof: IdProof } {
+  const knownId = operation.kind === 'upsert-product' ? operation.knownId : null;
+  if (id === null || id === knownId) return { id: knownId, idProof: 'proven' };
+  if (knownId !== null) return { id, idProof: 'changed' };
+  return { id, idProof: answeredUrl === undefined ? 'proven' : 'once' };
+}
+
+/** Whether an effect changes a doubt into another one, so that the doubt must be read first. */
+function dependsOnDoubt(effect: DoubtEffect): boolean {
+  return effect === RESTORE_PREVIOUS || effect === KEEP_IN_DOUBT;
+}
+
+/** The doubts of keys after outcomes with these effects, in their order: the last effect of a key counts. */
+function settleDoubts(
+  keys: readonly string[],
+  effects: readonly DoubtEffect[],
+  facts: FactsByKey,
+): KeyWrites {
+  if (effects.every((effect) => effect === END_DOUBT)) {
+    return { doubts: new Map([[null, keys]]), marks: NO_MARKS };
+  }
+  const ended: string[] = [];
+  const doubts = new Map<Doubt | null, readonly string[]>([[null, ended]]);
+  for (const [key, effect] of new Map(keys.map((key, position) => [key, effects[position]]))) {
+    const { doubt } = facts.get(key) ?? UNKNOWN;
+    if (effect === END_DOUBT || effect === FORGET_KEY) ended.push(key);
+    else if (effect === undefined || effect === KEEP_AT_WORK || doubt === null) continue;
+    else if (effect === RESTORE_PREVIOUS && !doubt.isPrior) ended.push(key);
+    else doubts.set({ ...doubt, isAtWork: false }, [key]);
+  }
+  return { doubts, marks: NO_MARKS };
+}
+
+/** A run has found the acknowledged versions of these keys in its source: they count as written now (rule 8). */
+function confirmKeys(facts: FactsByKey): KeyWrites {
+  return changeMarks(facts, () => true, { serial: PRESENT_SERIAL });
+}
+
+/** Whether the store may have another version of the key than at this serial (rule 8). `deletedAt`: 0 if it was not deleted. */
+function wasWrittenSince(serial: number, { mark, doubt }: KeyFacts, deletedAt: number): boolean {
+  return Math.max(mark?.serial ?? 0, doubt?.serial ?? 0, deletedAt) > serial;
+}
+
+/** Whether only this job has sent the key in doubt since it was acknowledged. Of a lost state nobody can say. */
+function isDoubtedOnlyBy(job: string, { mark, doubt }: KeyFacts): boolean {
+  return doubt?.job === job && mark?.fingerprint !== IN_DOUBT;
+}
+
+/** Whether the store may have the key, sent by this job or several, under an unknown id. */
+function isUnconfirmed(job: string, { mark, doubt }: KeyFacts): boolean {
+  return mark === null && doubt !== null && (doubt.job === null || doubt.job === job);
+}
+
+/** The marks of a state that has lost requests: any job may have sent their keys since, and their ids may be those of others. */
+function loseMarks(facts: FactsByKey, serial: number): KeyWrites {
+  return changeMarks(facts, () => true, { fingerprint: IN_DOUBT, idProof: 'changed', serial });
+}
+
+/** What the store must answer again, after it has changed the id of any other key (rule 6). */
+function proveIdsAgain(facts: FactsByKey): KeyWrites {
+  return changeMarks(facts, isProven, { idProof: 'once' });
+}
+
+function changeMarks(
+  facts: FactsByKey,
+  isChanged: (mark: StoredMark) => boolean,
+  change: MarkChange,
+): KeyWrites {
+  const changed = [...facts].filter(([, { mark }]) => mark !== null && isChanged(mark));
+  return { doubts: new Map(), marks: new Map(changed.map(([key]) => [key, change])) };
+}
+
+/** The rules, as the states ask them. */
+export const ledgerRules = {
+  beginKeys,
+  mayRun,
+  withdrawKeys,
+  keepsSerials,
+  outcomeEffect,
+  dependsOnDoubt,
+  settleDoubts,
+  confirmKeys,
+  wasWrittenSince,
+  isDoubtedOnlyBy,
+  isUnconfirmed,
+  loseMarks,
+  proveIdsAgain,
+};

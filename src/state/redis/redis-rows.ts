@@ -1,0 +1,295 @@
+import { randomUUID } from 'node:crypto';
+import { lockLost, StateError } from '../../model/storeferry-error.ts';
+import {
+  type Doubt,
+  type FactsByKey,
+  type KeyFacts,
+  type KeyWrites,
+  PRESENT_SERIAL,
+  type StoredMark,
+} from '../ledger-rules.ts';
+import { type Fence, IN_DOUBT, type LedgerTarget, targetTag } from '../state.ts';
+import type { RedisConnection } from './redis-connection.ts';
+import type { RedisKeys } from './redis-keys.ts';
+
+/*
+ * The rows of a target: marks, doubts and senders, each a text in a hash. Rules read them as facts (READ_SCRIPT); their writes
+ * are applied by one script, and only while the fence is held and each row is still the one that was read.
+ */
+
+/** A safe integer, or nothing, the sign after it, and the serial. */
+const ID = /^(\d{0,15})([~!]?)(?: (\d+))?$/;
+/** The sign after an id that is not proven. */
+const PROOF_SIGNS = { once: '~', changed: '!' } as const;
+/** Stands for the present serial in a row; no row has it otherwise. */
+const PRESENT = '\0';
+
+function serialText(serial: number): string {
+  return serial === PRESENT_SERIAL ? PRESENT : String(serial);
+}
+
+/**
+ * A mark as Redis stores it, in three lines: id (with a sign if it is not proven) and serial, fingerprint (with a blank and the memo, if
+ * there is one) and job. COMPARE_SCRIPT finds memo and job together at the end.
+ */
+export function markText({ id, idProof, fingerprint, job, memo, serial }: StoredMark): string {
+  const sign = idProof === undefined ? '' : PROOF_SIGNS[idProof];
+  const print = memo === undefined || fingerprint === IN_DOUBT ? fingerprint : `${fingerprint} ${memo}`;
+  return `${id ?? ''}${sign} ${serialText(serial)}\n${print}\n${job}`;
+}
+
+/** The mark in a text of `markText`; undefined, as for an unknown key, for any other text. */
+export function parseMark(text: string): StoredMark | undefined {
+  const first = text.indexOf('\n');
+  const second = text.indexOf('\n', first + 1);
+  const [whole, id = '', sign = '', serial = '0'] = ID.exec(text.slice(0, Math.max(0, first))) ?? [];
+  if (first < 0 || second < 0 || whole === undefined) return undefined;
+  const line = text.slice(first + 1, second);
+  const blank = line.indexOf(' ');
+  return {
+    fingerprint: blank < 0 ? line : line.slice(0, blank),
+    ...(blank < 0 ? {} : { memo: line.slice(blank + 1) }),
+    id: id === '' ? null : Number(id),
+    ...(sign === PROOF_SIGNS.once ? { idProof: 'once' } : {}),
+    ...(sign === PROOF_SIGNS.changed ? { idProof: 'changed' } : {}),
+    job: text.slice(second + 1),
+    serial: Number(serial),
+  };
+}
+
+/** Replaces the job in the row of a doubt if several jobs have sent the key. */
+const SEVERAL_JOBS = '*';
+const DOUBT = /^(\d)(\d) ?(\d*)\n([^\n]*)\n(.*)$/s;
+/** A row that cannot be read shows only that something was sent. */
+const UNREADABLE: Doubt = { isPrior: true, isAtWork: false, senders: [], job: null, serial: 0 };
+
+/** A doubt in three lines: `isPrior` and `isAtWork`, one digit each, and the serial; the senders, separated by blanks; the job. */
+function doubtText({ isPrior, isAtWork, senders, job, serial }: Doubt): string {
+  const digits = `${Number(isPrior)}${Number(isAtWork)}`;
+  return `${digits} ${serialText(serial)}\n${senders.join(' ')}\n${job ?? SEVERAL_JOBS}`;
+}
+
+/** The doubt in a row. */
+export function parseDoubt(row: string): Doubt {
+  const [whole, prior, atWork, serial, senders = '', job = ''] = DOUBT.exec(row) ?? [];
+  if (whole === undefined) return UNREADABLE;
+  return {
+    isPrior: prior === '1',
+    isAtWork: atWork === '1',
+    senders: senders.split(' '),
+    job: job === SEVERAL_JOBS ? null : job,
+    serial: Number(serial),
+  };
+}
+
+/**
+ * KEYS: marks, doubts, senders. ARGV: `1` for the marks of all keys, else only of those in doubt; keys of the ledger. Milliseconds by the
+ * clock of Redis; the senders with their rows; position, doubt and mark of each key that has one of them.
+ */
+const READ_SCRIPT = `
+local time = redis.call('TIME')
+local now = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
+local found = {}
+for first = 2, #ARGV, 1000 do
+  local last = math.min(#ARGV, first + 999)
+  local marks = ARGV[1] == '1' and redis.call('HMGET', KEYS[1], unpack(ARGV, first, last)) or {}
+  for at, doubt in ipairs(redis.call('HMGET', KEYS[2], unpack(ARGV, first, last))) do
+    local mark = marks[at]
+    if doubt and ARGV[1] ~= '1' then mark = redis.call('HGET', KEYS[1], ARGV[first + at - 1]) end
+    if doubt or mark then
+      local next = #found
+      found[next + 1], found[next + 2], found[next + 3] = first + at - 3, doubt or '', mark or ''
+    end
+  end
+end
+return { now, redis.call('HGETALL', KEYS[3]), found }`;
+
+/**
+ * Lua that applies the writes of a rule; `serial` is the present one then, and `nextArg` the first further argument. Returns 'lost' without
+ * the fence, and 'changed' if a row is not the one that was read. KEYS: marks, doubts, senders, serial, lock. ARGV: token (empty without a fence),
+ * a lineage for a target without one (empty if the serial stays), the number of groups of rows, then for each group its hash, the row as it
+ * was read (\`*\`: any), the new row, the number of fields, and the fields. An empty row is none.
+ */
+export const APPLY_ROWS = `
+if ARGV[1] ~= '' and redis.call('HGET', KEYS[5], 'token') ~= ARGV[1] then return 'lost' end
+local serial, nextArg
+for pass = 1, 2 do
+  if pass == 2 then
+    -- The first write is one that a full Redis refuses: after another one it would accept all.
+    if ARGV[2] ~= '' then redis.call('HSETNX', KEYS[4], 'lineage', ARGV[2]) end
+    serial = string.format('%.0f', redis.call('HINCRBY', KEYS[4], 'value', ARGV[2] ~= '' and 1 or 0))
+  end
+  nextArg = 4
+  for _ = 1, tonumber(ARGV[3]) do
+    local hash, before, first = KEYS[tonumber(ARGV[nextArg])], ARGV[nextArg + 1], nextArg + 4
+    local after = ARGV[nextArg + 2]
+    nextArg = first + tonumber(ARGV[nextArg + 3])
+    if pass == 1 and before ~= '*' then
+      for _, row in ipairs(redis.call('HMGET', hash, unpack(ARGV, first, nextArg - 1))) do
+        if (row or '') ~= before then return 'changed' end
+      end
+    elseif pass == 2 and after == '' then
+      redis.call('HDEL', hash, unpack(ARGV, first, nextArg - 1))
+    elseif pass == 2 then
+      local row, rows = string.gsub(after, '%z', serial, 1), {}
+      for at = first, nextArg - 1 do
+        rows[#rows + 1] = ARGV[at]
+        rows[#rows + 1] = row
+      end
+      redis.call('HSET', hash, unpack(rows))
+    end
+  end
+end`;
+
+const WRITE_SCRIPT = `${APPLY_ROWS}
+return { redis.call('HGET', KEYS[4], 'lineage') or '', serial }`;
+
+/** The hashes of rows by their positions in KEYS. */
+const MARKS = 1;
+const DOUBTS = 2;
+const SENDERS = 3;
+const ANY_ROW = '*';
+/** Each repetition means that another process has written; more mean that a row cannot be read as it is stored. */
+const MAX_ATTEMPTS = 100;
+
+/** The facts about a key, with the rows that they were read from; an empty row is none. */
+interface RowFacts extends KeyFacts {
+  readonly markRow: string;
+  readonly doubtRow: string;
+}
+
+/** The rows that a rule has read. */
+export interface ReadRows {
+  readonly facts: ReadonlyMap<string, RowFacts>;
+  /** Milliseconds by the clock of Redis. */
+  readonly now: number;
+  /** The rows of all senders. */
+  readonly senders: ReadonlyMap<string, string>;
+}
+
+/** Fields of a hash that all have one row, and get another one. */
+interface RowChange {
+  readonly hash: number;
+  readonly before: string;
+  readonly after: string;
+  readonly fields: readonly string[];
+}
+
+/** The rows to change for the writes of a rule. A key without facts has no doubt, or ends one that it did not read. */
+export function changesOf({ doubts, marks }: KeyWrites, facts: ReadRows['facts']): RowChange[] {
+  const changes: RowChange[] = [];
+  for (const [doubt, keys] of doubts) {
+    const after = doubt === null ? '' : doubtText(doubt);
+    const unread = doubt === null ? ANY_ROW : '';
+    for (const [before, fields] of Map.groupBy(keys, (key) => facts.get(key)?.doubtRow ?? unread)) {
+      changes.push({ hash: DOUBTS, before, after, fields });
+    }
+  }
+  for (const [key, change] of marks) {
+    const { mark, markRow = '' } = facts.get(key) ?? {};
+    const after = mark ? markText({ ...mark, ...change }) : markRow;
+    changes.push({ hash: MARKS, before: markRow, after, fields: [key] });
+  }
+  return changes;
+}
+
+/** The row of a sender that begins a group after this heartbeat; without one it is removed. */
+export function senderChange(sender: string, before: string, heartbeat?: string): RowChange {
+  const after = heartbeat === undefined ? '' : `${heartbeat} ${PRESENT}`;
+  return { hash: SENDERS, before, after, fields: [sender] };
+}
+
+/** The rows of a target, written under the fence, if there is one. */
+export function redisRows(
+  { client, ask }: RedisConnection,
+  keys: RedisKeys,
+  target: LedgerTarget,
+  fence?: Fence,
+) {
+  const tag = targetTag(target);
+  const hashes = [keys.marks(tag), keys.doubts(tag), keys.senders(tag)];
+  const serial = keys.serial(tag);
+  const written = [...hashes, serial, fence === undefined ? serial : keys.lock(fence.name)];
+
+  const read = async (wanted: readonly string[], needsMarks: boolean): Promise<ReadRows> => {
+    const answer = await ask(client.eval(READ_SCRIPT, 3, ...hashes, Number(needsMarks), ...wanted));
+    const [now, senders, found]: unknown[] = Array.isArray(answer) ? answer : [];
+    if (!Array.isArray(senders) || !Array.isArray(found)) {
+      throw new StateError('Redis gave an unexpected answer to a request for the ledger.');
+    }
+    const facts = new Map<string, RowFacts>();
+    for (let at = 0; at < found.length; at += 3) {
+      const [doubtRow, markRow] = [String(found[at + 1]), String(found[at + 2])];
+      const doubt = doubtRow === '' ? null : parseDoubt(doubtRow);
+      facts.set(wanted[Number(found[at])] ?? '', {
+        mark: parseMark(markRow) ?? null,
+        doubt,
+        markRow,
+        doubtRow,
+      });
+    }
+    const rows = senders.flatMap((sender, at) =>
+      at % 2 === 0 ? [[String(sender), String(senders[at + 1])] as const] : [],
+    );
+    return { facts, now: Number(now), senders: new Map(rows) };
+  };
+  const repeat = async <Result>(attempt: () => Promise<Result | undefined>): Promise<Result> => {
+    for (let attempts = 0; attempts < MAX_ATTEMPTS; attempts++) {
+      const result = await attempt();
+      if (result !== undefined) return result;
+    }
+    throw new StateError('Redis holds a row of the ledger that cannot be read as it is stored.', {
+      hint: 'It is damaged, or another program wrote it.',
+    });
+  };
+  const write = async ({
+    changes,
+    raises = false,
+    script = WRITE_SCRIPT,
+    others = [],
+    args = [],
+  }: RowWrite) => {
+    const groups = changes.filter(({ fields }) => fields.length > 0);
+    const given: (string | number | Buffer)[] = [
+      fence?.token ?? '',
+      raises ? randomUUID() : '',
+      groups.length,
+    ];
+    for (const { hash, before, after, fields } of groups)
+      given.push(hash, before, after, fields.length, ...fields);
+    const names = [...written, ...others];
+    const answer = await ask(client.eval(script, names.length, ...names, ...given, ...args));
+    if (answer === 'lost') throw lockLost(fence?.name ?? '');
+    return answer === 'changed' ? undefined : answer;
+  };
+  return {
+    /** The facts about keys of which there are any; without `needsMarks` marks only of keys in doubt. */
+    read,
+    /** Calls it until it gives a result: undefined says that a row had changed since it was read. */
+    repeat,
+    /** Writes rows that were read, with what the script does besides; undefined if one has changed. */
+    write,
+    /** Reads keys and writes what a rule makes of them. */
+    update: (
+      wanted: readonly string[],
+      rule: (facts: FactsByKey) => KeyWrites,
+      raises = false,
+    ): Promise<unknown> =>
+      repeat(async () => {
+        const { facts } = await read(wanted, true);
+        return await write({ changes: changesOf(rule(facts), facts), raises });
+      }),
+  };
+}
+
+/** What `write` writes in one step. */
+interface RowWrite {
+  readonly changes: readonly RowChange[];
+  /** Raises the serial of the target. */
+  readonly raises?: boolean;
+  /** Begins with APPLY_ROWS. Its answer is neither 'lost' nor 'changed'. */
+  readonly script?: string;
+  /** Further KEYS and ARGV of the script. */
+  readonly others?: readonly string[];
+  readonly args?: readonly (string | number | Buffer)[];
+}
