@@ -73,7 +73,7 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
     // For `schema`, and for the files of a new job.
     ...['json-schema.ts', 'yaml-text.ts', 'environment.ts'],
   ],
-  source: ['stage-source.ts', 'snapshot.ts'],
+  source: ['snapshot.ts'],
   remote: [...['remote-kinds.ts', 'remote-client.ts', 'fetch-file.ts'], 'image-checker.ts'],
   isolation: ['run-isolated.ts'],
   tables: ['open-table.ts', 'csv/read-csv.ts'],

@@ -7,7 +7,7 @@ import type { RecordRows } from './record-rows.ts';
 import { given, resolveName, type Scope, unknownName } from './scope.ts';
 import type { ContactSpec, PropertiesSpec } from './spec/mapping-spec.ts';
 import { type Cell, type Expression, type Item, isList, refuse } from './values/cell.ts';
-import { compileField, compileFlag } from './values/compile-field.ts';
+import { compileField, compileFlag } from './values/compile-value.ts';
 
 type Draft = { -readonly [K in keyof Contact]: Contact[K] };
 

@@ -29,8 +29,7 @@ import {
 import type { Value } from './spec/value.ts';
 import type { Trace } from './trace.ts';
 import { compileCondition } from './values/compile-condition.ts';
-import { compileField } from './values/compile-field.ts';
-import { compileAs } from './values/compile-value.ts';
+import { compileAs, compileField } from './values/compile-value.ts';
 import { withHtmlPolicy } from './with-html-policy.ts';
 
 export { headerPlaces } from './columns/bind-table.ts';

@@ -2,11 +2,10 @@ import type { DeferredRecord, Mapped } from '../model/mapped-record.ts';
 import type { Reason } from '../model/reason.ts';
 import type { Joins } from './compile-joins.ts';
 import type { DamageCheck } from './damage-check.ts';
-import type { Faults } from './faults.ts';
 import type { Clock } from './product/pricing.ts';
 import { memoOf, type RecordRows } from './record-rows.ts';
 import { slugify } from './transforms/slug.ts';
-import { attempt, type Cell, type Expression, Unreadable } from './values/cell.ts';
+import { attempt, type Cell, type Expression, type Faults, Unreadable } from './values/cell.ts';
 
 /** A body that can be sent, or why the record is left out on purpose. */
 export type Built =

@@ -3,11 +3,10 @@ import { didYouMean } from '../text/nearest.ts';
 import { quote } from '../text/printable.ts';
 import { Columns, type Family } from './columns/columns.ts';
 import { CurrencyWatch } from './currency-watch.ts';
-import { Faults } from './faults.ts';
 import type { LookupTable } from './lookup-table.ts';
 import { type MappingSpec, paramProblems } from './spec/mapping-spec.ts';
 import type { Trace } from './trace.ts';
-import { cleanCell, cleanContactCell } from './values/cell.ts';
+import { cleanCell, cleanContactCell, Faults } from './values/cell.ts';
 
 /** An error in a mapping, with its path in the file. */
 export interface MappingProblem {

@@ -25,7 +25,7 @@ import {
   TableChoiceError,
   UsageError,
 } from '../model/storeferry-error.ts';
-import { stageSource } from '../source/stage-source.ts';
+import { stageSource } from '../source/snapshot.ts';
 import { SampleFolder } from '../state/artifacts.ts';
 import { type AllowedPath, allowedPath, type FileAccess } from '../state/file-access.ts';
 import { openRowScratch } from '../state/sqlite/open-row-scratch.ts';

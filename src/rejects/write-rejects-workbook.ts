@@ -8,7 +8,7 @@ import { pipeline } from 'node:stream/promises';
 import yazl from 'yazl';
 import { formatRow, inertCell, type Table, withoutInertMark } from '../model/row.ts';
 import { SourceError, temporaryFolderError } from '../model/storeferry-error.ts';
-import { isZip, stageSource } from '../source/stage-source.ts';
+import { isZip, stageSource } from '../source/snapshot.ts';
 import { type RunFolder, SampleFolder } from '../state/artifacts.ts';
 import { readCsv } from '../tables/csv/read-csv.ts';
 import { openTable } from '../tables/open-table.ts';

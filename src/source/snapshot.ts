@@ -1,11 +1,23 @@
 import { createHash } from 'node:crypto';
+import type { FileHandle } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { z } from 'zod';
+import type { SourceSpec } from '../config/job/job.ts';
+import { SMALL_INPUT_BYTES } from '../isolation/run-isolated.ts';
+import { DEFAULT_LIMITS, fileLimitError, type InputLimits } from '../model/input-limits.ts';
 import type { Stored } from '../model/json-object.ts';
 import { releaseBuffer } from '../model/read-next.ts';
+import type { RemoteAddress } from '../model/remote-address.ts';
 import { stagedTableSchema } from '../model/row.ts';
-import { StateError } from '../model/storeferry-error.ts';
+import { SourceError, StateError } from '../model/storeferry-error.ts';
+import { bytesOf } from '../remote/fetch-file.ts';
+import { CHANGING_FILE_HINT, type RetryPolicy } from '../remote/remote-client.ts';
 import { type RunFolder, readSealed, sealedJson } from '../state/artifacts.ts';
+import { type FileAccess, findFiles, openFound } from '../state/file-access.ts';
+import { stageTable, TABLE_FORMATS } from '../tables/open-table.ts';
+import { fetchSource } from './fetch-source.ts';
+import { RECOGNISED_BYTES, recognise } from './recognise.ts';
+import { openZip, peek, refuseTooMuch, unpack } from './unpack.ts';
 
 const SNAPSHOT_FILE = 'snapshot.json';
 
@@ -101,7 +113,7 @@ async function* verified(
 }
 
 /** The name of a copy in the run's folder. */
-export function copyName(number: number, beginning = 'source'): string {
+function copyName(number: number, beginning = 'source'): string {
   return `${beginning}-${String(number).padStart(4, '0')}`;
 }
 
@@ -140,4 +152,277 @@ export async function stageContents(
     files.push(await writeCopy(folder, copyName(files.length + 1), name, content()));
   }
   return { ...snapshotOf(files), readAs };
+}
+
+export interface StageOptions extends FileAccess {
+  readonly folder: RunFolder;
+  /** What the names of the copies begin with, where they are not the source of the run. */
+  readonly copyAs?: string | undefined;
+  readonly limits?: Partial<InputLimits> | undefined;
+  readonly signal?: AbortSignal | undefined;
+  /** Shorter in tests. */
+  readonly retryPolicy?: RetryPolicy | undefined;
+  /** Called with the number of unpacked bytes and the current file, whenever bytes arrive. */
+  readonly onProgress?: ((progress: { readonly file: string; readonly bytes: number }) => void) | undefined;
+}
+
+type TableFile = Parameters<typeof stageTable>[0];
+
+/** The fields of a source that select its files and the table in them. */
+export type SourcePlace = Pick<SourceSpec, 'path' | 'remote'> &
+  TableFile['choice'] & { readonly files?: number | undefined };
+
+/**
+ * The step `stage`: copies the source into the run's folder, unpacked, and for a file other than CSV its rows. The
+ * caller completes the snapshot with `saveSnapshot`. SourceError for a file that has no table, is damaged, changes
+ * while it is read, or exceeds a limit; then no copy remains.
+ */
+export async function stageSource(source: SourcePlace, options: StageOptions): Promise<Snapshot> {
+  const snapshot = await stageSourceUnless(null, source, options);
+  if (snapshot === undefined) throw new TypeError('a source without a known version cannot be unchanged');
+  return snapshot;
+}
+
+/** The same, but undefined, with nothing copied, if the source still has this version. */
+export async function stageSourceUnless(
+  version: string | null,
+  source: SourcePlace,
+  options: StageOptions,
+): Promise<Snapshot | undefined> {
+  const limits = { ...DEFAULT_LIMITS, ...options.limits };
+  const { sheet, records } = source;
+  const staging: Staging = { options, limits, choice: { sheet, records }, files: [], bytes: 0 };
+  try {
+    const found =
+      source.remote === undefined
+        ? await stagePath(source.path ?? '', staging)
+        : await stageRemote(source.remote, version, staging);
+    if (found === undefined) return undefined;
+    const { files } = staging;
+    if (source.files !== undefined && files.length !== source.files) {
+      const name = source.remote?.location ?? source.path ?? '';
+      throw new SourceError(
+        `The source \`${name}\` gives ${files.length} file(s) where the job says \`files: ${source.files}\`: ${files.map((file) => file.name).join(', ')}.`,
+        { place: { file: name }, hint: 'Wait until all files are there, or correct `files`.' },
+      );
+    }
+    return found === null ? snapshotOf(files) : { ...snapshotOf(files), version: found };
+  } catch (error) {
+    // An error of the clean-up must not hide its cause; leftovers are deleted with the run's folder.
+    await options.folder.remove(staging.files.map(({ stored }) => stored)).catch(() => undefined);
+    throw error;
+  }
+}
+
+/** Whether the content is a zip, like every workbook. */
+export async function isZip(content: AsyncIterable<Uint8Array>): Promise<boolean> {
+  const { beginning, whole } = await peek(content, RECOGNISED_BYTES);
+  await whole.close();
+  return recognise(beginning).kind === 'zip';
+}
+
+async function stagePath(path: string, staging: Staging): Promise<null> {
+  for (const file of await findFiles(path, staging.options)) {
+    const handle = await openFound(file);
+    try {
+      await stageFile(file.path, handle, staging);
+    } finally {
+      await handle.close();
+    }
+  }
+  return null;
+}
+
+const NEVER = new AbortController().signal;
+
+async function stageRemote(
+  remote: RemoteAddress,
+  unless: string | null,
+  staging: Staging,
+): Promise<string | null | undefined> {
+  const { signal = NEVER, retryPolicy, onProgress } = staging.options;
+  return await fetchSource(
+    remote,
+    {
+      signal,
+      unless,
+      limits: staging.limits,
+      retryPolicy,
+      onProgress: (file, bytes) => onProgress?.({ file, bytes: staging.bytes + bytes }),
+    },
+    (name, { spool }) => stageFile(name, spool.handle, staging),
+  );
+}
+
+interface Staging {
+  readonly options: StageOptions;
+  readonly limits: InputLimits;
+  readonly choice: TableFile['choice'];
+  readonly files: SnapshotFile[];
+  /** Unpacked bytes of all files so far. */
+  bytes: number;
+}
+
+/** The file that stored files are unpacked from, perhaps an archive. */
+interface Archive {
+  readonly bytes: number;
+  unpacked: number;
+}
+
+async function stageFile(path: string, handle: FileHandle, staging: Staging): Promise<void> {
+  const before = await handle.stat({ bigint: true });
+  const archive: Archive = { bytes: Number(before.size), unpacked: 0 };
+  const { beginning, whole } = await peek(bytesOf(handle), RECOGNISED_BYTES);
+  if (recognise(beginning).kind === 'zip') {
+    await whole.close();
+    const zip = await openZip(handle, path, staging.limits);
+    if (zip.workbook === undefined) {
+      for (const { label, content } of zip.files) {
+        await store(`${path}/${label}`, content(), archive, staging);
+      }
+    } else {
+      const parts = countedParts(path, zip.parts, archive, staging);
+      const isSmall = zip.bytes <= SMALL_INPUT_BYTES;
+      await storeTable(
+        { name: path, format: zip.workbook, content: nothing, parts },
+        isSmall,
+        archive,
+        staging,
+      );
+    }
+  } else {
+    await store(path, whole, archive, staging);
+  }
+  const after = await handle.stat({ bigint: true });
+  if (before.size !== after.size || before.mtimeNs !== after.mtimeNs) {
+    throw new SourceError(`The source ${path} changed while Storeferry read it.`, {
+      place: { file: path },
+      hint: CHANGING_FILE_HINT,
+    });
+  }
+}
+
+/** Writes the text of a file into the folder, unpacked. */
+async function store(
+  name: string,
+  content: AsyncIterable<Uint8Array>,
+  archive: Archive,
+  staging: Staging,
+): Promise<void> {
+  refuseTooMany(name, staging);
+  const { format, content: unpacked } = await unpack(content, name);
+  if (format !== undefined) {
+    const { beginning, whole } = await peek(unpacked, SMALL_INPUT_BYTES + 1);
+    const isSmall = beginning.length <= SMALL_INPUT_BYTES;
+    const read = () => watched(name, whole, archive, staging);
+    await storeTable({ name, format, content: read, parts: new Map() }, isSmall, archive, staging);
+    return;
+  }
+  refuseOtherChoice(name, undefined, staging);
+  const { files, options } = staging;
+  const bytes = watched(name, unpacked, archive, staging);
+  files.push(await writeCopy(options.folder, nextCopy(staging), unique(name, files), bytes));
+}
+
+function nextCopy({ options: { copyAs }, files }: Staging): string {
+  return copyName(files.length + 1, copyAs);
+}
+
+function refuseTooMany(file: string, { files, limits }: Staging): void {
+  if (files.length >= limits.fileCount) throw fileLimitError(SourceError, limits, 'fileCount', { file });
+}
+
+/** Refuses a file that cannot have the table that the job names, instead of ignoring that setting. */
+function refuseOtherChoice(file: string, format: TableFile['format'] | undefined, { choice }: Staging): void {
+  const own = format === undefined ? undefined : TABLE_FORMATS[format].choice;
+  const wrong = (['sheet', 'records'] as const).find((key) => choice[key] !== undefined && key !== own);
+  if (wrong === undefined) return;
+  const what = own === 'sheet' ? 'a workbook' : format === undefined ? 'CSV' : format.toUpperCase();
+  throw new SourceError(`The source ${file} is ${what}, which has no \`${wrong}\`.`, {
+    place: { file },
+    hint: `Remove \`${wrong}\` from the source of the job. A link of a Google Sheet names its sheet itself: copy it while that sheet is open.`,
+  });
+}
+
+/** The same bytes, counted until they are too many. */
+async function* watched(
+  name: string,
+  content: AsyncIterable<Uint8Array>,
+  archive: Archive,
+  staging: Staging,
+): AsyncGenerator<Uint8Array> {
+  for await (const chunk of content) {
+    count(name, chunk.length, archive, staging);
+    yield chunk;
+  }
+}
+
+function count(name: string, bytes: number, archive: Archive, staging: Staging): void {
+  const { limits, options } = staging;
+  options.signal?.throwIfAborted();
+  staging.bytes += bytes;
+  archive.unpacked += bytes;
+  const { bytes: packedBytes, unpacked: unpackedBytes } = archive;
+  refuseTooMuch(name, { packedBytes, unpackedBytes, totalBytes: staging.bytes }, limits);
+  options.onProgress?.({ file: name, bytes: staging.bytes });
+}
+
+/** Writes the rows of a table in a format other than CSV into the folder. */
+async function storeTable(
+  file: Pick<TableFile, 'name' | 'format' | 'content' | 'parts'>,
+  isSmall: boolean,
+  archive: Archive,
+  staging: Staging,
+): Promise<void> {
+  const { files, limits, choice, options } = staging;
+  refuseTooMany(file.name, staging);
+  refuseOtherChoice(file.name, file.format, staging);
+  const table = stageTable({ ...file, limits, choice }, { isSmall, signal: options.signal });
+  // A few bytes may repeat a row a million times.
+  let unpackedBytes = 0;
+  async function* counted(): AsyncGenerator<string> {
+    for await (const text of table.content) {
+      unpackedBytes += text.length;
+      const totalBytes = staging.bytes + unpackedBytes;
+      refuseTooMuch(file.name, { packedBytes: archive.bytes, unpackedBytes, totalBytes }, limits);
+      yield text;
+    }
+  }
+  const copy = await writeCopy(options.folder, nextCopy(staging), unique(file.name, files), counted());
+  files.push({ ...copy, table: table.describe() });
+}
+
+/** The parts of a workbook; each counts once, however often it is read. */
+function countedParts(
+  name: string,
+  parts: TableFile['parts'],
+  archive: Archive,
+  staging: Staging,
+): TableFile['parts'] {
+  const counted = [...parts].map(([path, content]) => {
+    let known = 0;
+    async function* read(): AsyncGenerator<Uint8Array> {
+      let bytes = 0;
+      for await (const chunk of content()) {
+        bytes += chunk.length;
+        const more = Math.max(0, bytes - known);
+        known += more;
+        count(name, more, archive, staging);
+        yield chunk;
+      }
+    }
+    return [path, read] as const;
+  });
+  return new Map(counted);
+}
+
+async function* nothing(): AsyncGenerator<Uint8Array> {}
+
+/** A repeated label, as in archives, gets a number, because labels identify the file of a row. */
+function unique(name: string, files: readonly SnapshotFile[]): string {
+  const taken = (candidate: string) => files.some((file) => file.name === candidate);
+  if (!taken(name)) return name;
+  let number = 2;
+  while (taken(`${name} (${number})`)) number += 1;
+  return `${name} (${number})`;
 }

@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { type GoogleAccount, googleAccount, isGoogleAddress } from '../../src/remote/google-account.ts';
-import { stageSource } from '../../src/source/stage-source.ts';
+import { stageSource } from '../../src/source/snapshot.ts';
 import { workspace } from '../config/support.ts';
 import { workspaceWith } from '../source/folder-on-disk.ts';
 import { type FileServer, startFileServer } from '../support/file-server.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { SourceError } from '../../src/model/storeferry-error.ts';
-import { type StageOptions, stageSource, stageSourceUnless } from '../../src/source/stage-source.ts';
+import { type StageOptions, stageSource, stageSourceUnless } from '../../src/source/snapshot.ts';
 import { httpAddress } from '../remote/http-address.ts';
 import { startFileServer } from '../support/file-server.ts';
 import { workspaceWith } from './folder-on-disk.ts';

@@ -5,8 +5,13 @@ import { join, resolve } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { SourceError, StateError } from '../../src/model/storeferry-error.ts';
-import { loadSnapshot, saveSnapshot, stageContents } from '../../src/source/snapshot.ts';
-import { type StageOptions, stageSource } from '../../src/source/stage-source.ts';
+import {
+  loadSnapshot,
+  type StageOptions,
+  saveSnapshot,
+  stageContents,
+  stageSource,
+} from '../../src/source/snapshot.ts';
 import { figure } from '../support/figure.ts';
 import { none } from '../support/measure.ts';
 import { workspaceWith } from './folder-on-disk.ts';

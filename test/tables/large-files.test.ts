@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { InterruptedError, SourceError, TableChoiceError } from '../../src/model/storeferry-error.ts';
-import { stageSource } from '../../src/source/stage-source.ts';
+import { stageSource } from '../../src/source/snapshot.ts';
 import { workspaceWith } from '../source/folder-on-disk.ts';
 import { readStaged } from './read-staged.ts';
 import { makeOds, makeXlsx } from './workbooks.ts';

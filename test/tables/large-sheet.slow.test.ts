@@ -42,7 +42,7 @@ function* rows() {
 /** Stages the workbook in a process of its own, whose memory is that of a command, and prints its rows and the most memory that it took. */
 const STAGE = `
 import { boundHeap } from './src/cli/bound-heap.ts';
-import { stageSource } from './src/source/stage-source.ts';
+import { stageSource } from './src/source/snapshot.ts';
 import { folderOnDisk } from './test/source/folder-on-disk.ts';
 boundHeap();
 const dir = process.env.SHEET_DIR;

@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs';
 import { join } from 'node:path';
-import { type SourcePlace, type StageOptions, stageSource } from '../../src/source/stage-source.ts';
+import { type SourcePlace, type StageOptions, stageSource } from '../../src/source/snapshot.ts';
 import { openTable } from '../../src/tables/open-table.ts';
 import { workspaceWith } from '../source/folder-on-disk.ts';
 

@@ -10,18 +10,19 @@ import { given, type Named, type Path, resolveName, type Scope, unknownName } fr
 import type { ProductMappingSpec, WholeProductSpec } from '../spec/mapping-spec.ts';
 import { cleanCell, type Expression } from '../values/cell.ts';
 import { compileCondition } from '../values/compile-condition.ts';
-import { compileRowField } from '../values/compile-field.ts';
+import { compileRowField } from '../values/compile-value.ts';
 import { chooseVariants, combine, type OptionRules } from './choose-variants.ts';
 import { compileWeight, type WeightUnit } from './compile-weight.ts';
 import {
   childOptionReader,
   compileOptionReader,
+  compileSpread,
   noOptions,
   type OptionReader,
   type OptionTable,
+  type SpreadColumns,
 } from './option-table.ts';
 import { type Clock, compilePricing, type Prices, type Pricing } from './pricing.ts';
-import { compileSpread, type SpreadColumns } from './spread-columns.ts';
 
 /** The options and variants of a product; of an update, only what changes in its variants. */
 export interface ProductVariants {

@@ -1,8 +1,7 @@
 import type { StoreList } from '../../mapping/lookup-table.ts';
 import { type FilePlace, storeIdentity } from '../../model/remote-address.ts';
 import { type Run, type RunTotals, SENDING_KINDS } from '../../model/run.ts';
-import { type Snapshot, saveSnapshot } from '../../source/snapshot.ts';
-import { stageSourceUnless } from '../../source/stage-source.ts';
+import { type Snapshot, saveSnapshot, stageSourceUnless } from '../../source/snapshot.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
 import { importTarget } from '../../state/state.ts';
 import { digestOf } from '../digest-of.ts';

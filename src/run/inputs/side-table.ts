@@ -5,8 +5,13 @@ import type { Resource } from '../../model/mapped-record.ts';
 import type { FilePlace } from '../../model/remote-address.ts';
 import type { Row, Table, TableOptions } from '../../model/row.ts';
 import { CsvError, SourceError } from '../../model/storeferry-error.ts';
-import { readSnapshotFile, type Snapshot, type SnapshotFile } from '../../source/snapshot.ts';
-import { type StageOptions, stageSourceUnless } from '../../source/stage-source.ts';
+import {
+  readSnapshotFile,
+  type Snapshot,
+  type SnapshotFile,
+  type StageOptions,
+  stageSourceUnless,
+} from '../../source/snapshot.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
 import type { FileAccess } from '../../state/file-access.ts';
 import { openTable } from '../../tables/open-table.ts';

@@ -1,3 +1,4 @@
+import { fileLimitError, type InputLimits } from '../../model/input-limits.ts';
 import type { Dialect } from '../../model/row.ts';
 import { CsvError } from '../../model/storeferry-error.ts';
 
@@ -291,4 +292,113 @@ export function columnOf(bytes: Uint8Array, offset: number): number {
   let characters = 0;
   for (let at = start; at < offset; at += 1) if (((bytes[at] ?? 0) & 0xc0) !== 0x80) characters += 1;
   return characters + 1;
+}
+
+/** The most that one CSV file may hold. */
+export type CsvLimits = Pick<InputLimits, 'rowBytes' | 'cellBytes' | 'rows' | 'columns' | 'headerBytes'>;
+
+/** The state of reading one file. */
+export interface Reading {
+  readonly name: string;
+  readonly file: number;
+  readonly delimiter: string;
+  readonly quotes: 'standard' | 'none';
+  readonly limits: CsvLimits;
+  readonly blockBytes: number;
+  /** The physical line, and the offset in the UTF-8 text, where the window starts. */
+  line: number;
+  offset: number;
+  /** The kinds of line end so far, as bits. */
+  newlines: number;
+  /** Blank lines so far, also those with only delimiters and blanks. */
+  blankLines: number;
+}
+
+/** Refuses a row with a cell beyond its limit. */
+export function refuseLongCell(cells: readonly string[], line: number, { name, limits }: Reading): void {
+  const long = cells.findIndex((cell) => Buffer.byteLength(cell) > limits.cellBytes);
+  if (long >= 0)
+    throw fileLimitError(CsvError, limits, 'cellBytes', { file: name, line }, { cell: long + 1 });
+}
+
+/** Refuses rows and cells beyond their limits before they are read to their end. */
+export function refuseTooLong(bytes: Uint8Array, scan: RowScan, reading: Reading): void {
+  const { limits, line, name: file } = reading;
+  const { openCell, end, nextLine } = scan;
+  // Every character of the cell may be a doubled quote.
+  if (openCell >= 0 && bytes.length - openCell > limits.cellBytes * 2 + 1) {
+    const place = { file, line: lineAt(bytes, 0, line, openCell), column: columnOf(bytes, openCell) };
+    const cell = cellsIn(bytes.subarray(end, openCell), reading);
+    throw fileLimitError(CsvError, limits, 'cellBytes', place, { cell });
+  }
+  if (scan.longestRow > limits.rowBytes) {
+    throw fileLimitError(CsvError, limits, 'rowBytes', { file, line: lineOfLongestRow(bytes, scan, line) });
+  }
+  if (
+    scan.longestRow > MAX_QUOTES_PER_ROW &&
+    reading.quotes === 'standard' &&
+    quotesIn(bytes.subarray(0, end)) > MAX_QUOTES_PER_ROW
+  ) {
+    throw new CsvError(`The row that begins here has more than ${MAX_QUOTES_PER_ROW} quotes.`, {
+      place: { file, line: lineOfLongestRow(bytes, scan, line) },
+      hint: 'No usual export writes such a row: export the file again, or set `quotes: none` in the source of the job if it never quotes cells.',
+    });
+  }
+  // Cells are counted before they are created: 30 MB of commas would be 30 million strings.
+  if (bytes.length - end > limits.columns) {
+    const cells = cellsIn(bytes.subarray(end), reading);
+    if (cells > limits.columns)
+      throw fileLimitError(CsvError, limits, 'columns', { file, line: nextLine }, { cells });
+  }
+  // The rest after the last complete row may end with half a line end.
+  if (bytes.length - end > limits.rowBytes + 1) {
+    throw fileLimitError(CsvError, limits, 'rowBytes', { file, line: nextLine });
+  }
+}
+
+/** Papa Parse takes 25 bytes of memory for each doubled quote of a cell. */
+const MAX_QUOTES_PER_ROW = 2_000_000;
+
+function quotesIn(bytes: Uint8Array): number {
+  let count = 0;
+  for (let at = bytes.indexOf(QUOTE); at >= 0; at = bytes.indexOf(QUOTE, at + 1)) count += 1;
+  return count;
+}
+
+/**
+ * The number of cells of a row so far; stops just above the limit. The quotes of the row are paired, as `scanRows` has
+ * checked. Quoted text is skipped at once: a cell may have many megabytes.
+ */
+function cellsIn(row: Uint8Array, { delimiter, quotes, limits }: Reading): number {
+  const separator = delimiter.charCodeAt(0);
+  let cells = 1;
+  for (let at = 0; at < row.length && cells <= limits.columns; at += 1) {
+    if (row[at] === separator) cells += 1;
+    if (row[at] !== QUOTE || quotes !== 'standard') continue;
+    const end = row.indexOf(QUOTE, at + 1);
+    if (end < 0) break;
+    at = end;
+  }
+  return cells;
+}
+
+/** Row positions are computed only here, for the message. */
+function lineOfLongestRow(bytes: Uint8Array, { lines, end }: RowScan, line: number): number {
+  let longest = { line, bytes: 0 };
+  let at = 0;
+  let reached = line;
+  for (const [index, begins] of lines.entries()) {
+    const from = at;
+    const next = lines[index + 1];
+    if (next === undefined) at = end;
+    else for (; reached < next; reached += 1) at = behindLineEnd(bytes, at);
+    if (at - from > longest.bytes) longest = { line: begins, bytes: at - from };
+  }
+  return longest.line;
+}
+
+function behindLineEnd(bytes: Uint8Array, from: number): number {
+  let at = from;
+  while (at < bytes.length && bytes[at] !== LF && bytes[at] !== CR) at += 1;
+  return at + (bytes[at] === CR && bytes[at + 1] === LF ? 2 : 1);
 }
