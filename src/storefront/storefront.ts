@@ -1,8 +1,9 @@
 import { type Clock, systemClock } from '../model/clock.ts';
+import { isJsonObject, type JsonObject } from '../model/json-object.ts';
 import type { Outcome } from '../model/operation.ts';
 import { StoreRefusedError, StoreUnavailableError } from '../model/storeferry-error.ts';
 import { abortListeners } from './abortable.ts';
-import { type Doubt, exchange, type StoreRequest } from './exchange.ts';
+import { type Doubt, exchange } from './exchange.ts';
 import { type GateStats, gate, type OnStorefrontEvent, type SharedPause } from './gate/gate.ts';
 import type { SharedRate } from './gate/rate-limit.ts';
 import { expectContact, expectDeleted, expectProduct } from './proof.ts';
@@ -68,6 +69,10 @@ export interface Storefront extends AsyncDisposable {
   orders(page: PageQuery, options: SendOptions): Promise<Page>;
   /** `GET /api/site/contacts`, which some stores have beyond the document; as `orders`. */
   contacts(page: PageQuery, options: SendOptions): Promise<Page>;
+  /** `GET /api/site/products`, likewise. */
+  products(page: PageQuery, options: SendOptions): Promise<Page>;
+  /** `GET /api/site/products/{id}`, likewise; null where the store has no such product. Also StoreRefusedError. */
+  product(id: number, options: SendOptions): Promise<JsonObject | null>;
   /**
    * Announces that many pages will be read. A client without any answer yet then begins with several concurrent
    * requests, because reading changes nothing; before writes it begins with one.
@@ -105,6 +110,10 @@ function isAbsent(sent: Sent): boolean {
   return sent.kind === 'refused' && sent.status === 404 && sent.isFromApi;
 }
 
+function queryOf({ limit, skip }: PageQuery): string {
+  return `?limit=${limit}&skip=${skip}`;
+}
+
 function withAdvice(sent: Sent, advice: string): Sent {
   if (sent.kind !== 'refused') return sent;
   const { code, message } = sent.reason;
@@ -134,12 +143,10 @@ export function createStorefront(options: StorefrontOptions): Storefront {
   const { onAttempt } = options;
   const send = sender({ exchange: wire, gate: access, apiKey, clock, random, onAttempt });
 
-  const read = async (path: string, sendOptions: SendOptions): Promise<Page> => {
-    const request: StoreRequest = { method: 'GET', path, body: null };
-    const sent = await send(request, sendOptions);
+  const answeredBy = (path: string, sent: Sent): Extract<Sent, { readonly kind: 'ok' }> => {
     switch (sent.kind) {
       case 'ok':
-        return readPage(sent.value, sent.text, path);
+        return sent;
       case 'refused':
         throw new StoreRefusedError(`GET ${path}: ${sent.reason.message} (${sent.status})`, {
           unquoted: `GET ${path}: the store refused it (${sent.status})`,
@@ -151,6 +158,12 @@ export function createStorefront(options: StorefrontOptions): Storefront {
       default:
         throw new Error(`Unknown result: ${sent satisfies never}`);
     }
+  };
+  const get = (path: string, sendOptions: SendOptions) =>
+    send({ method: 'GET', path, body: null }, sendOptions);
+  const readList = async (path: string, sendOptions: SendOptions): Promise<Page> => {
+    const { value, text } = answeredBy(path, await get(path, sendOptions));
+    return readPage(value, text, path);
   };
 
   let closed: Promise<void> | null = null;
@@ -183,14 +196,19 @@ export function createStorefront(options: StorefrontOptions): Storefront {
       return outcomeOf(isForeign ? withAdvice(sent, NOT_OF_API) : sent, sendOptions);
     },
     subscriberLists({ page, ...sendOptions }) {
-      const query = page === undefined ? '' : `?limit=${page.limit}&skip=${page.skip}`;
-      return read(`/api/site/subscriber-lists${query}`, sendOptions);
+      const query = page === undefined ? '' : queryOf(page);
+      return readList(`/api/site/subscriber-lists${query}`, sendOptions);
     },
-    orders({ limit, skip }, sendOptions) {
-      return read(`/api/site/orders?limit=${limit}&skip=${skip}`, sendOptions);
-    },
-    contacts({ limit, skip }, sendOptions) {
-      return read(`/api/site/contacts?limit=${limit}&skip=${skip}`, sendOptions);
+    orders: (page, sendOptions) => readList(`/api/site/orders${queryOf(page)}`, sendOptions),
+    contacts: (page, sendOptions) => readList(`/api/site/contacts${queryOf(page)}`, sendOptions),
+    products: (page, sendOptions) => readList(`${PRODUCTS}${queryOf(page)}`, sendOptions),
+    async product(id, sendOptions) {
+      const path = `${PRODUCTS}/${id}`;
+      const sent = await get(path, sendOptions);
+      if (isAbsent(sent)) return null;
+      const { value } = answeredBy(path, sent);
+      if (isJsonObject(value) && value['id'] === id) return value;
+      throw new StoreRefusedError(`GET ${path}: expected the product with this id, but got something else`);
     },
     expectPages: () => access.startAt(PAGES_AT_ONCE),
     stats: () => access.stats(),

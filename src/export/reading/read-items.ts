@@ -130,12 +130,12 @@ interface ReadPagedOptions extends SendOptions {
   /** The configured limit of requests in flight; the client finds out how many are useful. */
   readonly concurrency: number;
   readonly onProgress: (items: number, totalCount: number | null) => void;
-  readonly what: 'orders' | 'contacts';
+  readonly what: 'orders' | 'contacts' | 'products';
 }
 
-/** All orders of a store (storefront-api.md, section 4.5), or all contacts, each once: see `readAllItems`. */
+/** All orders of a store (storefront-api.md, section 4.5), or all contacts or products, each once: see `readAllItems`. */
 export async function* readPaged(
-  storefront: Pick<Storefront, 'orders' | 'contacts' | 'expectPages'>,
+  storefront: Pick<Storefront, 'orders' | 'contacts' | 'products' | 'expectPages'>,
   { concurrency, onProgress, what, ...options }: ReadPagedOptions,
 ): AsyncGenerator<readonly Item[], AllRead> {
   // Requests ahead are cancelled when reading ends.
