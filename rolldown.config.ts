@@ -64,7 +64,7 @@ function sourcesDigest(): string {
   const digest = createHash('sha256');
   for (const folder of ['mapping', 'model', 'text', join('tables', 'csv')]) {
     for (const name of readdirSync(join(SRC, folder), { recursive: true, encoding: 'utf8' }).sort()) {
-      if (name.endsWith('.ts')) digest.update(name).update(readFileSync(join(SRC, folder, name)));
+      if (/\.(?:ts|json)$/.test(name)) digest.update(name).update(readFileSync(join(SRC, folder, name)));
     }
   }
   for (const name of MAPPING_PACKAGES) digest.update(readFileSync(join(MODULES, name, 'package.json')));

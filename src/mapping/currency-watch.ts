@@ -1,165 +1,33 @@
+import currencyNames from './currency-names.json' with { type: 'json' };
 import { refuse } from './values/cell.ts';
 
 /** Codes of ISO 4217, as the runtime knows them. */
 export const CURRENCIES: ReadonlySet<string> = new Set(Intl.supportedValuesOf('currency'));
-
-const codes = (text: string): readonly string[] => text.split(' ');
-
-const DOLLARS = codes(
-  'USD CAD AUD NZD HKD SGD TWD MXN ARS CLP COP UYU DOP BBD BMD BND BSD BZD FJD GYD JMD KYD LRD NAD SBD SRD TTD XCD',
-);
-const CROWNS = codes('SEK NOK DKK ISK');
-const YEN = codes('JPY CNY');
-const POUNDS = codes('GBP EGP FKP GIP LBP SDG SHP SSP SYP');
-const RUPEES = codes('INR PKR LKR NPR MUR SCR');
-const DINARS = codes('KWD BHD JOD TND DZD IQD LYD RSD MKD');
-const RIYALS = codes('SAR QAR OMR YER IRR');
 
 /**
  * Signs, usual abbreviations and names besides the codes, in lower case and without a final dot, with the currencies that each may
  * mean.
  */
 const NAMES: ReadonlyMap<string, readonly string[]> = new Map(
-  Object.entries({
-    '€': ['EUR'],
-    $: DOLLARS,
-    '£': POUNDS,
-    '¥': YEN,
-    '￥': YEN,
-    '＄': DOLLARS,
-    '￡': POUNDS,
-    '₩': ['KRW', 'KPW'],
-    '￦': ['KRW', 'KPW'],
-    '₹': ['INR'],
-    '₨': RUPEES,
-    '₽': ['RUB'],
-    '₺': ['TRY'],
-    '₴': ['UAH'],
-    '₫': ['VND'],
-    '₪': ['ILS'],
-    '₦': ['NGN'],
-    '₱': ['PHP'],
-    '฿': ['THB'],
-    '₡': ['CRC'],
-    '₲': ['PYG'],
-    '₵': ['GHS'],
-    '₸': ['KZT'],
-    '₮': ['MNT'],
-    '₭': ['LAK'],
-    '₼': ['AZN'],
-    '₾': ['GEL'],
-    '៛': ['KHR'],
-    '৳': ['BDT'],
-    '؋': ['AFN'],
-    '֏': ['AMD'],
-    '﷼': RIYALS,
-    ...named('BRL', 'r$ reais'),
-    ...named('USD', 'us$'),
-    ...named('CAD', 'ca$ c$'),
-    ...named('AUD', 'a$ au$'),
-    ...named('NZD', 'nz$'),
-    ...named('HKD', 'hk$'),
-    ...named('SGD', 's$ sg$'),
-    ...named('TWD', 'nt$'),
-    ...named('MXN', 'mx$'),
-    ...named('ARS', 'ar$'),
-    ...named('TTD', 'tt$'),
-    ...named('BZD', 'bz$'),
-    ...named('JMD', 'j$'),
-    ...named('NAD', 'n$'),
-    ...named('ZWL ZWG', 'z$'),
-    ...named(RUPEES.join(' '), 'rs rupee rupees'),
-    ...named('IDR', 'rp'),
-    ...named('MYR', 'rm'),
-    ...named(CROWNS.join(' '), 'kr kronor kroner'),
-    ...named('DKK', 'dkr'),
-    ...named('NOK', 'nkr'),
-    ...named('SEK', 'skr'),
-    ...named('PLN', 'zł zl'),
-    ...named('CZK', 'kč kc'),
-    ...named('CZK SKK', 'koruna'),
-    ...named('HUF', 'ft forint'),
-    ...named('RON MDL', 'lei leu'),
-    ...named('BGN KGS', 'лв lv'),
-    ...named('RUB BYN', 'руб рубль рублей р'),
-    ...named('UAH', 'грн'),
-    ...named('KZT', 'тг тенге'),
-    ...named('UZS KGS', 'сум сом'),
-    ...named('MKD', 'ден'),
-    ...named('RSD MKD', 'дин din'),
-    ...named('HRK', 'kn'),
-    ...named('CHF XAF XOF XPF', 'fr franken'),
-    ...named('CHF', 'sfr'),
-    ...named('TRY', 'tl lira'),
-    ...named('ZAR', 'r'),
-    ...named('PEN', 's/'),
-    ...named('GTQ', 'q'),
-    ...named('BOB VES', 'bs'),
-    ...named('PYG', 'gs'),
-    ...named('KES', 'ksh'),
-    ...named('TZS', 'tsh'),
-    ...named('UGX', 'ush'),
-    ...named('ETB', 'birr'),
-    ...named('NGN', 'naira'),
-    ...named('AED MAD', 'dh dhs درهم'),
-    ...named('SAR', 'sr ر.س'),
-    ...named('QAR', 'qr ر.ق'),
-    ...named('KWD', 'kd د.ك'),
-    ...named('BHD', 'bd د.ب'),
-    ...named('JOD', 'jd د.أ'),
-    ...named('TND', 'dt د.ت'),
-    ...named('DZD', 'da'),
-    ...named('SLE EGP', 'le'),
-    ...named('BDT', 'tk'),
-    ...named('THB', 'baht บาท'),
-    ...named('CNY', 'yuan rmb 元'),
-    ...named('JPY', '円 yen'),
-    ...named('KRW', '원 won'),
-    ...named('ILS', 'nis'),
-    ...named('EUR', 'euro euros'),
-    ...named(DOLLARS.join(' '), 'dollar dollars'),
-    ...named(POUNDS.join(' '), 'pound pounds'),
-    ...named('MXN ARS CLP COP UYU DOP PHP CUP', 'peso pesos'),
-    ...named('BRL', 'real'),
-    ...named(RIYALS.join(' '), 'rial riyal ریال ريال'),
-    ...named('IRR', 'تومان'),
-    ...named(DINARS.join(' '), 'دينار'),
-    ...named('EGP', 'جنيه ج.م'),
-    ...named('AED', 'د.إ'),
-    ...named('MAD', 'د.م'),
-    ...named('OMR', 'ر.ع'),
-    ...named('LBP', 'ل.ل'),
-    ...named('LYD', 'ل.د'),
-    ...named('IQD', 'ع.د'),
-    ...named('DZD', 'د.ج'),
-  }),
-);
-
-function named(meant: string, words: string): Record<string, readonly string[]> {
-  return Object.fromEntries(words.split(' ').map((word) => [word, codes(meant)]));
-}
-
-/** Codes that people also write in lower case. Others are words in some language: try, all, cup, top. */
-const WRITTEN_LOOSELY: ReadonlySet<string> = new Set(
-  codes(
-    'EUR USD GBP CHF JPY CNY CAD AUD NZD SEK NOK DKK PLN CZK HUF RON BGN INR BRL MXN ZAR AED SAR RUB UAH',
+  currencyNames.names.flatMap(({ words, currencies }) =>
+    words.split(' ').map((word) => [word, currencies.split(' ')] as const),
   ),
 );
 
+/** Codes that people also write in lower case. Others are words in some language: try, all, cup, top. */
+const WRITTEN_LOOSELY: ReadonlySet<string> = new Set(currencyNames.writtenLoosely.split(' '));
+
 /** The sign of a currency, but neither of its subunit (10¢ is not 10 dollars) nor the generic one (¤). */
 const SIGN = /^(?![¢￠₥₰¤])\p{Sc}$/u;
-
-/** Codes that were replaced and that feeds still write. */
-const REPLACED: ReadonlyMap<string, string> = new Map([['RUR', 'RUB']]);
 
 /**
  * The currencies that a code, a sign, or a usual abbreviation or name may mean; undefined for other words. A sign that is not listed
  * means only itself.
  */
 export function currenciesNamed(text: string): readonly string[] | undefined {
+  // A code that was replaced and that feeds still write.
+  if (text === 'RUR') return ['RUB'];
   const code = text.toUpperCase();
-  const replaced = REPLACED.get(text);
-  if (replaced !== undefined) return [replaced];
   if (CURRENCIES.has(code) && (text === code || WRITTEN_LOOSELY.has(code))) return [code];
   const word = text.toLowerCase().replace(/\.$/, '');
   return NAMES.get(word) ?? (SIGN.test(text) ? [text] : undefined);

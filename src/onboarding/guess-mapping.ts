@@ -1,4 +1,4 @@
-import { type ColumnReport, reportColumns, requiredColumns } from '../mapping/columns/bind-table.ts';
+import { type ColumnReport, reportColumns, requiredColumns } from '../mapping/compile-mapping.ts';
 import type { MappingSpec } from '../mapping/spec/mapping-spec.ts';
 import { MappingError } from '../model/storeferry-error.ts';
 import { loosened } from '../text/nearest.ts';

@@ -18,6 +18,9 @@ import { joinSchema } from './join-spec.ts';
 import { optionsSchema, type PricingSpec, productSchema, variantsSchema } from './product-spec.ts';
 import { conditionSchema, flagSchema, type Value, valueSchema } from './value.ts';
 
+export type { CategoriesSpec, OptionsSpec, PricingSpec, ProductSpec, VariantsSpec } from './product-spec.ts';
+export type { Condition, Flag, Value } from './value.ts';
+
 const scalar = z.union([z.string(), z.number(), z.boolean()]);
 
 const refusal = z.strictObject({

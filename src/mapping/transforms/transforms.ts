@@ -30,7 +30,13 @@ import { unique } from './unique.ts';
 import { unquote } from './unquote.ts';
 import { upper } from './upper.ts';
 
+// What a guess tries with the cells of a file.
+export { currenciesNamed } from '../currency-watch.ts';
+export { cleanContactCell } from '../values/cell.ts';
+export { spellingsOf } from './boolean.ts';
+export { compilePattern } from './compile-pattern.ts';
 export { FALLBACK } from './define-transform.ts';
+export { slugify } from './slug.ts';
 
 /** The transforms, in the order in which the documentation shows them. */
 export const TRANSFORMS: readonly TransformDefinition[] = [

@@ -1,5 +1,4 @@
-import type { PricingSpec } from '../../mapping/spec/product-spec.ts';
-import type { Value } from '../../mapping/spec/value.ts';
+import type { PricingSpec, Value } from '../../mapping/spec/mapping-spec.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
 import type { ProductConcept } from '../column-fields.ts';
 import { SIZE } from './draft-spread.ts';

@@ -1,5 +1,4 @@
-import type { CategoriesSpec } from '../../mapping/spec/product-spec.ts';
-import type { Value } from '../../mapping/spec/value.ts';
+import type { CategoriesSpec, Value } from '../../mapping/spec/mapping-spec.ts';
 import { named } from './draft-images.ts';
 import type { ProductColumn, ProductGuess } from './guess.ts';
 import { isMostly, isText, type SampledColumn } from './sampled-column.ts';

@@ -1,4 +1,4 @@
-import type { Value } from '../../mapping/spec/value.ts';
+import type { Value } from '../../mapping/spec/mapping-spec.ts';
 import type { ProductConcept } from '../column-fields.ts';
 import { countedShare, meaningOf, type ProductGuess } from './guess.ts';
 import {

@@ -1,7 +1,5 @@
-import { currenciesNamed } from '../../mapping/currency-watch.ts';
-import type { PricingSpec } from '../../mapping/spec/product-spec.ts';
-import type { Condition, Value } from '../../mapping/spec/value.ts';
-import { FALLBACK, type Transform } from '../../mapping/transforms/transforms.ts';
+import type { Condition, PricingSpec, Value } from '../../mapping/spec/mapping-spec.ts';
+import { currenciesNamed, FALLBACK, type Transform } from '../../mapping/transforms/transforms.ts';
 import type { ProductConcept } from '../column-fields.ts';
 import {
   countedShare,

@@ -1,9 +1,12 @@
-import type { ProductMappingSpec } from '../../mapping/spec/mapping-spec.ts';
-import type { PricingSpec, ProductSpec, VariantsSpec } from '../../mapping/spec/product-spec.ts';
-import type { Condition, Value } from '../../mapping/spec/value.ts';
-import { compilePattern } from '../../mapping/transforms/compile-pattern.ts';
-import { slugify } from '../../mapping/transforms/slug.ts';
-import type { Transform } from '../../mapping/transforms/transforms.ts';
+import type {
+  Condition,
+  PricingSpec,
+  ProductMappingSpec,
+  ProductSpec,
+  Value,
+  VariantsSpec,
+} from '../../mapping/spec/mapping-spec.ts';
+import { compilePattern, slugify, type Transform } from '../../mapping/transforms/transforms.ts';
 import { askUnused } from './ask-unused.ts';
 import { draftCategories } from './draft-categories.ts';
 import { draftImages } from './draft-images.ts';

@@ -1,5 +1,4 @@
-import type { VariantsSpec } from '../../mapping/spec/product-spec.ts';
-import type { Value } from '../../mapping/spec/value.ts';
+import type { Value, VariantsSpec } from '../../mapping/spec/mapping-spec.ts';
 import { FALLBACK, type Transform } from '../../mapping/transforms/transforms.ts';
 import { styleOf } from './draft-prices.ts';
 import { countedShare, meaningOf, type ProductColumn, type ProductGuess } from './guess.ts';

@@ -1,5 +1,4 @@
-import type { OptionsSpec } from '../../mapping/spec/product-spec.ts';
-import type { Value } from '../../mapping/spec/value.ts';
+import type { OptionsSpec, Value } from '../../mapping/spec/mapping-spec.ts';
 import { meaningOf, type ProductColumn, type ProductGuess } from './guess.ts';
 import { readProductHeader } from './header-reading.ts';
 import { booleanOf, isMissingValue, readAmount } from './sampled-column.ts';

@@ -1,6 +1,4 @@
-import type { MappingSpec } from '../../mapping/spec/mapping-spec.ts';
-import type { OptionsSpec, VariantsSpec } from '../../mapping/spec/product-spec.ts';
-import type { Value } from '../../mapping/spec/value.ts';
+import type { MappingSpec, OptionsSpec, Value, VariantsSpec } from '../../mapping/spec/mapping-spec.ts';
 import type { ProductConcept } from '../column-fields.ts';
 import { meaningOf, nameOf, type ProductColumn, type ProductGuess } from './guess.ts';
 import { isCode, isMostly, isText } from './sampled-column.ts';

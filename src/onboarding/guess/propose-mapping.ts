@@ -2,12 +2,13 @@ import { isSectionHeading } from '../../mapping/map-tables.ts';
 import type {
   ContactMappingSpec,
   ContactSpec,
+  Flag,
   MappingFile,
   MappingSpec,
   ProductMappingSpec,
+  Value,
 } from '../../mapping/spec/mapping-spec.ts';
-import type { Flag, Value } from '../../mapping/spec/value.ts';
-import { cleanContactCell } from '../../mapping/values/cell.ts';
+import { cleanContactCell } from '../../mapping/transforms/transforms.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
 import { didYouMean, loosened } from '../../text/nearest.ts';
 import {

@@ -1,4 +1,4 @@
-import { spellingsOf } from '../../mapping/transforms/boolean.ts';
+import { spellingsOf } from '../../mapping/transforms/transforms.ts';
 import { currencyCode, oneOf, weightUnit, words } from './words.ts';
 
 /** A column of a file, as far as rows were sampled. */
