@@ -48,7 +48,7 @@ export const COMMANDS: readonly RegisteredCommand[] = [
     name: 'run',
     summary: 'run a job in this process: apply an import, write an export; continues an unfinished run',
     load: async () => (await import('./commands/run-command.ts')).runCommand,
-    alias: ['import', 'export', 'sync'],
+    alias: ['import', 'sync'],
   },
   {
     name: 'approve',
@@ -124,6 +124,12 @@ export const COMMANDS: readonly RegisteredCommand[] = [
     name: 'stats',
     summary: 'draw the history of the subscriber lists: subscribers, open and click rate',
     load: async () => (await import('./commands/stats-command.ts')).statsCommand,
+  },
+  {
+    name: 'export',
+    summary: 'compare the files of an export of new orders with their manifests and with the store',
+    load: async () => (await import('./commands/export-command.ts')).exportCommand,
+    alias: ['reconcile'],
   },
   {
     name: 'enqueue',

@@ -37,7 +37,10 @@ export async function readRequest(
 ): Promise<RunRequest> {
   const job = workspace.job(name);
   if (job.kind === 'import') return { ...(await readImportRequest(workspace, name, resend)), sample };
-  if (!resend && sample === undefined) return { job, store: workspace.store(job.store) };
+  const store = workspace.store(job.store);
+  if (!resend && sample === undefined) return { job, store };
+  if (!resend && sample?.limit !== undefined && sample.only === undefined && job.destination.mode === 'new')
+    return { job, store, limit: sample.limit };
   throw new UsageError(
     `${resend ? '--resend' : sampleFlags(sample ?? {})} is for imports, and the job ${name} is an export.`,
     { hint: `Leave it out: storeferry run ${name}` },

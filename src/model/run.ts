@@ -346,7 +346,7 @@ export type AnswersFound = Stored<typeof answersFoundSchema>;
 export const exportedSchema = z.object({
   /** Where the file is: relative to the workspace if it is inside, else as an address or an absolute path. */
   location: z.string(),
-  mode: z.enum(['replace', 'append']),
+  mode: z.enum(['replace', 'append', 'new']),
   /** There was nothing to add to: the file is new. */
   begun: z.literal(true).exactOptional(),
   format: z.enum(['csv', 'excel-csv', 'jsonl']),

@@ -105,6 +105,10 @@ export interface ImportRequest {
 export interface ExportRequest {
   readonly job: ExportJob;
   readonly store: StoreConfig;
+  /** A trial of `mode: new`: the most orders of its file; the next run writes them again. */
+  readonly limit?: number | undefined;
+  /** Write lost files of `mode: new` again instead, from those of this run or time on. */
+  readonly since?: string | undefined;
 }
 
 /** The input of a verification. */

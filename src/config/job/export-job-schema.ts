@@ -9,8 +9,12 @@ import { jobFields, valueWords } from './job-fields.ts';
 /** What an export does with its file in each mode. */
 export const DESTINATION_WORDS = {
   replace: 'writes the whole file again',
-  append: 'adds to the file: a line per list and run, or the orders that it does not have yet',
+  append: 'adds to the file: a line per list and run, or the orders that it does not have like that',
+  new: 'writes the orders that are new or changed since the last run into a file of their own',
 } as const;
+
+/** One of these makes the name of every file another one. */
+const DISTINCT_NAMES = ['run', 'number'];
 
 /** What each format of an export is for. */
 export const FORMAT_WORDS = {
@@ -24,7 +28,12 @@ const destinationSchema = z
   .strictObject({
     path: optional(workspacePathSchema, 'The file to write.'),
     ...remoteFields('destination'),
-    mode: z.enum(['replace', 'append']).default('replace').describe(valueWords(DESTINATION_WORDS)),
+    mode: z
+      .enum(['replace', 'append', 'new'])
+      .default('replace')
+      .describe(
+        `${valueWords(DESTINATION_WORDS)} With \`new\` the name has \`{number}\` (of the file, without gaps) or \`{run}\`, and may have \`{date}\` and \`{time}\` (UTC).`,
+      ),
     format: z
       .enum(['csv', 'excel-csv', 'jsonl'])
       .default('csv')
@@ -35,23 +44,107 @@ const destinationSchema = z
   .superRefine(exactlyOnePlace)
   .superRefine(oneFile);
 
+const columnSchema = z.union([
+  z.string().min(1),
+  z.strictObject({
+    path: z.string().min(1).describe('The path of the field.'),
+    as: z.string().min(1).describe('The name of the column.'),
+  }),
+]);
+
+const valueSchema = z.union([z.string(), z.number(), z.boolean()]);
+
+const maskSchema = z.union([
+  z.enum(['redact', 'hash']),
+  z.strictObject({ keepLast: z.int().min(1).max(20).describe('How many characters stay at the end.') }),
+]);
+
 /** A job that reads a store into a file. */
 export const exportJobSchema = z
   .strictObject({
     export: z.enum(['subscriber-lists', 'orders']).describe('What to read from the store.'),
     store: jobFields.store,
     destination: destinationSchema.describe('Where it goes.'),
+    rows: optional(
+      z.enum(['orders', 'items']),
+      'What a line of a table is: an order, or an item of it with the fields of the order repeated. Default `orders`.',
+    ),
     columns: optional(
-      z.array(z.string().min(1)).min(1),
-      'The columns and their order, nested fields by their path: `customer.email`, `items.0.sku` for the first of a list, `items.sku` for all. Left out: all that are found.',
+      z.array(columnSchema).min(1),
+      'The columns and their order, nested fields by their path: `customer.email`, `items.0.sku` for the first of a list, `items.sku` for all; `created_iso` is the date of `created`. `{ path, as }` gives a column another name. Left out: all that are found.',
+    ),
+    filter: optional(
+      z.record(z.string().min(1), z.union([valueSchema, z.array(valueSchema).min(1)])),
+      'Only orders whose fields have these values, such as `status: [pending, shipped]`.',
+    ),
+    mask: optional(
+      z.record(z.string().min(1), maskSchema),
+      'Fields whose values nobody shall read: `redact`, `hash` (SHA-256: equal values stay equal, and who knows a value recognises it), or `{ keepLast: 4 }`.',
     ),
     schedule: jobFields.schedule,
     notify: jobFields.notify,
   })
-  .superRefine(({ export: what, destination, columns }, context) => {
-    for (const { at, message } of columnProblems(what, destination, columns ?? []))
+  .superRefine((job, context) => {
+    const { export: what, destination, columns = [] } = job;
+    for (const { at, message } of columnProblems(what, destination, columns))
       addProblem(context, message, 'columns', ...at);
+    for (const { at, message } of orderProblems(job)) addProblem(context, message, ...at);
   });
+
+/** The problems of settings that only orders have, or only files of their own. */
+function orderProblems({
+  export: what,
+  destination,
+  rows,
+  filter,
+  mask,
+}: {
+  readonly export: 'subscriber-lists' | 'orders';
+  readonly destination: z.infer<typeof destinationSchema>;
+  readonly rows?: string | undefined;
+  readonly filter?: object | undefined;
+  readonly mask?: object | undefined;
+}): { readonly at: readonly string[]; readonly message: string }[] {
+  const { mode, format, path, url } = destination;
+  const problems: { readonly at: readonly string[]; readonly message: string }[] = [];
+  if (what !== 'orders') {
+    for (const [name, value] of Object.entries({ rows, filter, mask }))
+      if (value !== undefined) problems.push({ at: [name], message: `\`${name}\` is for exports of orders` });
+    if (mode === 'new') {
+      const message = 'mode: new is for exports of orders; subscriber lists have append and replace';
+      problems.push({ at: ['destination', 'mode'], message });
+    }
+    return problems;
+  }
+  if (rows === 'items' && format === 'jsonl')
+    problems.push({
+      at: ['rows'],
+      message: 'JSON Lines keep orders whole: leave `rows` out, or choose a table',
+    });
+  if (rows === 'items' && mode === 'append') {
+    const message = 'mode: append compares whole orders: choose mode: new or replace for lines of items';
+    problems.push({ at: ['rows'], message });
+  }
+  if (mode !== 'new') return problems;
+  if (url !== undefined) {
+    const message = 'mode: new writes many files, and a web address is one: give path, s3 or sftp';
+    problems.push({ at: ['destination', 'url'], message });
+  }
+  if (path !== undefined && !DISTINCT_NAMES.some((name) => path.includes(`{${name}}`))) {
+    const message =
+      'mode: new writes a file for each run: put {number} or {run} into its name, as in orders-{date}-{number}.csv';
+    problems.push({ at: ['destination', 'path'], message });
+  }
+  return problems;
+}
+
+/** A column as a job names it: the path of its field, and its name in the file. */
+export function columnOfJob(column: z.infer<typeof columnSchema>): {
+  readonly path: string;
+  readonly name: string;
+} {
+  return typeof column === 'string' ? { path: column, name: column } : { path: column.path, name: column.as };
+}
 
 interface ColumnProblem {
   /** Which of the columns; empty for all of them. */
@@ -63,8 +156,9 @@ interface ColumnProblem {
 function columnProblems(
   what: 'subscriber-lists' | 'orders',
   { mode, format }: { readonly mode: string; readonly format: string },
-  columns: readonly string[],
+  written: readonly z.infer<typeof columnSchema>[],
 ): ColumnProblem[] {
+  const columns = written.map((column) => columnOfJob(column).name);
   if (columns.length === 0) return [];
   if (format === 'jsonl') {
     return [{ at: [], message: 'JSON Lines keep everything: leave the columns out, or choose format: csv' }];
@@ -74,13 +168,14 @@ function columnProblems(
   for (const [at, name] of columns.entries()) {
     if (columns.indexOf(name) < at)
       problems.push({ at: [at], message: `the column '${name}' is named twice` });
-    if (what === 'subscriber-lists' && !known.includes(name)) {
-      const message = `a list has no column '${name}'${didYouMean(name, known)} (known: ${known.join(', ')})`;
+    const { path } = columnOfJob(written[at] ?? name);
+    if (what === 'subscriber-lists' && !known.includes(path)) {
+      const message = `a list has no column '${path}'${didYouMean(path, known)} (known: ${known.join(', ')})`;
       problems.push({ at: [at], message });
     }
   }
   const keys = what === 'orders' ? ['id'] : ['id', 'read_at'];
-  const lacking = keys.filter((name) => !columns.includes(name));
+  const lacking = keys.filter((key) => !written.some((column) => columnOfJob(column).path === key));
   if (mode === 'append' && lacking.length > 0) {
     const message = `mode: append needs ${lacking.join(' and ')} among the columns, so that no line is added twice`;
     problems.push({ at: [], message });

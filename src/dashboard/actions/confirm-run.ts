@@ -96,9 +96,11 @@ function exportEffects({ job, store }: StartFacts): Slot[] {
   const { destination } = job;
   return [
     html`Reads from the store ${storeWords(store)}, and changes nothing there.`,
-    destination.mode === 'append'
-      ? html`Adds to ${placeWords(destination)}; its content stays.`
-      : html`Replaces ${placeWords(destination)}, whole or not at all.`,
+    {
+      append: html`Adds to ${placeWords(destination)}; its content stays.`,
+      new: html`Writes what is new or changed to ${placeWords(destination)}, a file of its own.`,
+      replace: html`Replaces ${placeWords(destination)}, whole or not at all.`,
+    }[destination.mode],
   ];
 }
 

@@ -211,7 +211,7 @@ export function scheduleWords(cron: string): string {
 /** What a job moves, from where and to where. */
 export function describeMove(job: Job): Markup {
   if (job.kind === 'export') {
-    const how = job.destination.mode === 'append' ? 'adds to' : 'writes';
+    const how = { append: 'adds to', new: 'writes what is new to', replace: 'writes' }[job.destination.mode];
     return html`Reads the ${exportedWords(job)} of the store <b>${job.store}</b> and ${how} ${placeWords(job.destination)}`;
   }
   const { mode } = job;

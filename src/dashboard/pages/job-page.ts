@@ -1,4 +1,5 @@
 import {
+  columnOfJob,
   DESTINATION_WORDS,
   DUPLICATES_WORDS,
   type ExportJob,
@@ -112,7 +113,10 @@ function exportSettings(job: ExportJob): Slot {
     fact('Mode', `${destination.mode}: ${DESTINATION_WORDS[destination.mode]}`),
     fact('Format', `${destination.format}: ${FORMAT_WORDS[destination.format]}`),
     columns !== undefined &&
-      fact('Columns', html`${columns.map((name, index) => html`${index > 0 && ', '}<code>${name}</code>`)}`),
+      fact(
+        'Columns',
+        html`${columns.map((column, index) => html`${index > 0 && ', '}<code>${columnOfJob(column).name}</code>`)}`,
+      ),
   ];
 }
 

@@ -5,8 +5,10 @@ import type { Destination } from '../open-destination.ts';
 import {
   alreadyThere,
   csvLine,
+  hasLine,
   type Items,
   lineKey,
+  linePrint,
   markOf,
   overVersion,
   readAgain,
@@ -42,13 +44,14 @@ interface Found {
   readonly version: string | null;
   readonly header: readonly string[];
   readonly style: TableStyle;
-  readonly keys: ReadonlySet<string>;
+  /** What `linePrint` gives for the last line of each key, of the columns that the file and the job have. */
+  readonly lines: ReadonlyMap<string, string>;
   readonly notes: readonly string[];
 }
 
 /** The destination is empty or does not exist. `version`: `ifVersion` for `Destination.write`. */
 interface Nothing {
-  readonly keys: null;
+  readonly lines: null;
   readonly version: string | null | undefined;
 }
 
@@ -65,7 +68,7 @@ const CORRECT_LINE =
 export async function appendTable(destination: Destination, options: AppendTableOptions): Promise<Written> {
   const { items, shape, signal } = options;
   const found = await inspect(destination, options);
-  if (found.keys === null) {
+  if (found.lines === null) {
     return { ...(await replaceFile(destination, { ...options, ifVersion: found.version })), begun: true };
   }
   const added = shape.columns.filter((name) => !found.header.includes(name));
@@ -73,6 +76,7 @@ export async function appendTable(destination: Destination, options: AppendTable
   const width = found.header.length;
   const places = header.map((name) => shape.columns.indexOf(name));
   const keyPlaces = shape.keyColumns.map((name) => shape.columns.indexOf(name));
+  const common = found.header.map((name) => shape.columns.indexOf(name)).filter((place) => place >= 0);
   const notes = [...found.notes];
   if (added.length > 0)
     notes.push(`The file had no column ${added.join(', ')}. It was added, and is blank in earlier lines.`);
@@ -82,7 +86,7 @@ export async function appendTable(destination: Destination, options: AppendTable
   const bytes = await destination.write(content(found), overVersion(found.version, signal));
   return { lines, bytes, notes: [...notes, ...alreadyThere(there, shape)] };
 
-  async function* content({ style, keys, version }: Found): AsyncGenerator<string> {
+  async function* content({ style, lines: known, version }: Found): AsyncGenerator<string> {
     yield markOf(style) + csvLine(header, style);
     const again = await readAgain(destination, version, signal);
     const blanks = added.map(() => '');
@@ -99,7 +103,8 @@ export async function appendTable(destination: Destination, options: AppendTable
         const cells = shape.cells(item);
         const key = keyPlaces.map((place) => cells[place] ?? '');
         if (key[0] === '') throw withoutId(destination);
-        if (keys.has(lineKey(key))) {
+        const compared = lineKey(common.map((place) => cells[place] ?? ''));
+        if (hasLine(known, lineKey(key), compared, shape)) {
           there++;
           continue;
         }
@@ -124,7 +129,7 @@ async function inspect(destination: Destination, options: AppendTableOptions): P
   const { shape, style, openTable, signal } = options;
   const name = destination.location;
   const before = await destination.read(signal);
-  if (before === undefined) return { keys: null, version: null };
+  if (before === undefined) return { lines: null, version: null };
   const bytes = watchBytes(before.content);
   try {
     const table = await openTable(bytes.content, { name });
@@ -133,13 +138,16 @@ async function inspect(destination: Destination, options: AppendTableOptions): P
     const header = table.header.map(plain);
     refuseHeader(header, shape, name);
     const keyPlaces = shape.keyColumns.map((column) => header.indexOf(column));
-    const keys = new Set<string>();
+    const common = header.flatMap((column, place) => (shape.columns.includes(column) ? [place] : []));
+    const lines = new Map<string, string>();
     const odd: number[] = [];
     let last: Row | undefined;
     for await (const rows of table.batches()) {
       for (const { line, cells } of rows) {
         if (cells.length !== header.length) odd.push(line);
-        keys.add(lineKey(keyPlaces.map((place) => plain(cells[place] ?? ''))));
+        const textOf = (places: readonly number[]) =>
+          lineKey(places.map((place) => plain(cells[place] ?? '')));
+        lines.set(textOf(keyPlaces), linePrint(textOf(common), shape));
       }
       last = rows.at(-1) ?? last;
     }
@@ -149,13 +157,13 @@ async function inspect(destination: Destination, options: AppendTableOptions): P
       version: before.version,
       header,
       style: { ...style, delimiter: dialect.delimiter, newline, bom: style.bom || dialect.bom },
-      keys,
+      lines,
       notes: oddNotes(odd, header.length),
     };
   } catch (error) {
     bytes.content.destroy();
     if (bytes.isEmpty() && error instanceof CsvError) {
-      return { keys: null, version: before.version ?? undefined };
+      return { lines: null, version: before.version ?? undefined };
     }
     if (!(error instanceof CsvError)) throw error;
     throw new DestinationError(`Nothing can be added to the file: ${error.message}`, {

@@ -5,11 +5,14 @@ import type { HistoryPoint, ListHistory } from '../../model/subscriber-list.ts';
 import type { FileAccess } from '../../state/file-access.ts';
 import { exactJson, exactText, isMembers } from '../exact-json.ts';
 import { type Destination, openDestination } from '../open-destination.ts';
+import { arrangeOrders, filterOrders } from '../order-fields.ts';
 import { appendTable, type OpenTable } from './append-table.ts';
 import {
   alreadyThere,
+  hasLine,
   type Items,
   lineKey,
+  linePrint,
   newStyle,
   overVersion,
   readAgain,
@@ -57,9 +60,11 @@ export async function openExportFile(access: FileAccess, job: ExportJob): Promis
 async function writeItems(
   job: ExportJob,
   destination: Destination,
-  { items: open, readAt, signal, openTable, formatRow, onProgress }: WriteItemsOptions,
+  { items, readAt, signal, openTable, formatRow, onProgress }: WriteItemsOptions,
 ): Promise<Written> {
   const { mode, format } = job.destination;
+  const open = (): Items =>
+    job.export === 'orders' ? arrangeOrders(filterOrders(items(), job), job) : items();
   const shape = await shapeOf(job, readAt, open);
   const style = format === 'jsonl' ? null : newStyle(format, formatRow);
   const options = { items: withProgress(open(), onProgress), shape, signal };
@@ -95,11 +100,11 @@ export async function appendLines(destination: Destination, options: AppendLines
   }
   let lines = 0;
   let there = 0;
-  const { version, keys } = found;
+  const { version, lines: known } = found;
   const isThere = (line: string): boolean => {
     const key = keyOf(line, shape);
     if (key === undefined || key === '') throw withoutId(destination);
-    return keys.has(key);
+    return hasLine(known, key, line, shape);
   };
   const bytes = await destination.write(content(), overVersion(version, signal));
   return { lines, bytes, notes: [...found.notes, ...alreadyThere(there, shape)] };
@@ -133,14 +138,14 @@ async function inspect(destination: Destination, { shape, signal }: AppendLinesO
   const before = await destination.read(signal);
   if (before === undefined) return null;
   const file = destination.location;
-  const keys = new Set<string>();
+  const lines = new Map<string, string>();
   const odd: number[] = [];
   for await (const batch of textLines(before.content, file)) {
     for (const { number, text, ended } of batch) {
       if (text.trim() === '') continue;
       const key = keyOf(text, shape);
       if (key !== undefined) {
-        keys.add(key);
+        lines.set(key, linePrint(text, shape));
         continue;
       }
       if (!ended) {
@@ -155,7 +160,7 @@ async function inspect(destination: Destination, { shape, signal }: AppendLinesO
       odd.push(number);
     }
   }
-  if (keys.size === 0 && odd.length > 0) {
+  if (lines.size === 0 && odd.length > 0) {
     throw new DestinationError(
       'The file has no JSON objects: this job did not write it, or wrote it in another format.',
       {
@@ -168,7 +173,7 @@ async function inspect(destination: Destination, { shape, signal }: AppendLinesO
     odd.length === 0
       ? []
       : [`These lines of the file are not JSON objects and were not changed: ${odd.slice(0, 5).join(', ')}.`];
-  return { version: before.version, keys, notes };
+  return { version: before.version, lines, notes };
 }
 
 async function readHistory(

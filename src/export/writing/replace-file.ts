@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { inertCell } from '../../model/row.ts';
 import { DestinationError } from '../../model/storeferry-error.ts';
@@ -87,6 +88,22 @@ export function csvLine(cells: readonly string[], style: TableStyle): string {
 /** The key of a line, from the values of its key columns. */
 export function lineKey(values: readonly string[]): string {
   return values.join('\u001f');
+}
+
+/** What is kept of a line of the file, to see later whether an order has changed; nothing of a history, whose lines never change. */
+export function linePrint(text: string, { isHistory }: RowShape): string {
+  return isHistory ? '' : hash('sha256', text, 'base64url');
+}
+
+/** Whether the file has this line: one with its key that is, for orders, the last one with it and equal. */
+export function hasLine(
+  known: ReadonlyMap<string, string>,
+  key: string,
+  text: string,
+  shape: RowShape,
+): boolean {
+  const print = known.get(key);
+  return print !== undefined && print === linePrint(text, shape);
 }
 
 /** Reads the content again, to be written with the new lines. DestinationChangedError if it has changed. */

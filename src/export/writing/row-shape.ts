@@ -1,7 +1,10 @@
 import type { ExportJob } from '../../config/job/job.ts';
+import { columnOfJob } from '../../config/job/job.ts';
 import { DestinationError } from '../../model/storeferry-error.ts';
 import { LIST_COLUMNS, type ListReading, type SubscriberList } from '../../model/subscriber-list.ts';
 import { exactJson, exactStringify, exactText, isMembers } from '../exact-json.ts';
+import { CHANGE_FIELD } from '../order-changes.ts';
+import { pathOf, valueAt } from '../order-fields.ts';
 import { readKeptList } from '../reading/read-items.ts';
 
 /** How items become lines of a file. */
@@ -19,37 +22,56 @@ export interface RowShape {
 
 /** The shape that a job requests; columns that it does not name are found in the items. */
 export async function shapeOf(
-  job: Pick<ExportJob, 'export' | 'columns' | 'destination'>,
+  job: Pick<ExportJob, 'export' | 'columns' | 'destination' | 'rows'>,
   readAt: string,
   items: () => AsyncIterable<readonly string[]>,
 ): Promise<RowShape> {
+  const { format, mode } = job.destination;
+  const named = job.columns?.map(columnOfJob);
+  const hasDates = format === 'csv' && (mode === 'new' || job.rows === 'items');
   switch (job.export) {
     case 'subscriber-lists':
-      return listShape(readAt, job.columns);
-    case 'orders':
-      return orderShape(
-        job.columns ?? (job.destination.format === 'jsonl' ? [] : await columnsOf(items())),
-        job.destination.format === 'excel-csv',
-      );
+      return listShape(readAt, named);
+    case 'orders': {
+      const found = named ?? (format === 'jsonl' ? [] : await foundColumns(items(), hasDates));
+      return orderShape(mode === 'new' ? withChange(found) : found, format === 'excel-csv');
+    }
     default:
       return job.export satisfies never;
   }
 }
 
-async function columnsOf(items: AsyncIterable<readonly string[]>): Promise<string[]> {
+/** A column of a table: the path of its field, and its name. */
+type NamedColumn = ReturnType<typeof columnOfJob>;
+
+/** The columns with the one that says whether an order is new or changed, as the last one. */
+function withChange(columns: readonly NamedColumn[]): NamedColumn[] {
+  return [...columns.filter(({ path }) => path !== CHANGE_FIELD), columnOfJob(CHANGE_FIELD)];
+}
+
+/** The columns of orders; `hasDates`: beside each time there is its date. */
+async function foundColumns(
+  items: AsyncIterable<readonly string[]>,
+  hasDates: boolean,
+): Promise<NamedColumn[]> {
   const found = new FoundColumns();
   for await (const batch of items) for (const item of batch) found.add(exactJson(item));
   // A store without orders: the one column that every order has.
-  return found.names().length === 0 ? ['id'] : found.names();
+  const names = found.names().length === 0 ? ['id'] : found.names();
+  const isTime = (name: string) => hasDates && ORDER_TIMES.has(pathOf(name).at(-1) ?? '');
+  return names.flatMap((name) => (isTime(name) ? [name, name + DATE_SUFFIX] : [name])).map(columnOfJob);
 }
 
 /** Lines of list statistics, one per list and reading. */
-function listShape(readAt: string, columns: readonly string[] = LIST_COLUMNS): RowShape {
+function listShape(
+  readAt: string,
+  columns: readonly NamedColumn[] = LIST_COLUMNS.map(columnOfJob),
+): RowShape {
   const reading = (item: string) => listReading(readKeptList(item), readAt);
-  const paths = columns.map(pathOf);
+  const paths = columns.map(({ path }) => pathOf(path));
   return {
-    columns,
-    keyColumns: ['id', 'read_at'],
+    columns: columns.map(({ name }) => name),
+    keyColumns: namesOf(['id', 'read_at'], columns),
     isHistory: true,
     cells(item) {
       const value = reading(item);
@@ -80,15 +102,17 @@ const ORDER_TIMES: ReadonlySet<string> = new Set(['createdOn', 'created']);
  * Lines of orders, one per order; the JSON is passed on unchanged. `forSpreadsheet`: the time of an order is a date, which spreadsheets
  * recognise, instead of a number of seconds.
  */
-function orderShape(columns: readonly string[], forSpreadsheet = false): RowShape {
-  const paths = columns.map(pathOf);
+function orderShape(columns: readonly NamedColumn[], forSpreadsheet = false): RowShape {
+  const paths = columns.map(({ path }) => pathOf(path));
   return {
-    columns,
-    keyColumns: ['id'],
+    columns: columns.map(({ name }) => name),
+    keyColumns: namesOf(['id'], columns),
     isHistory: false,
     cells(item) {
       const order = exactJson(item);
       return paths.map((path) => {
+        const time = timeOfDate(path);
+        if (time !== undefined) return isoText(cellText(valueAt(order, time)));
         const text = cellText(valueAt(order, path));
         return forSpreadsheet && ORDER_TIMES.has(path.at(-1) ?? '') ? momentText(text) : text;
       });
@@ -97,11 +121,30 @@ function orderShape(columns: readonly string[], forSpreadsheet = false): RowShap
   };
 }
 
-/** `2026-11-01 06:00:00` in UTC, for a number of seconds; any other text as it is. */
-function momentText(text: string): string {
+/** The names of the columns with these paths. */
+function namesOf(paths: readonly string[], columns: readonly NamedColumn[]): string[] {
+  return paths.map((path) => columns.find((column) => column.path === path)?.name ?? path);
+}
+
+const DATE_SUFFIX = '_iso';
+
+/** The path of the time whose date a column such as `created_iso` has; undefined for all other columns. */
+function timeOfDate(path: readonly string[]): readonly string[] | undefined {
+  const name = path.at(-1) ?? '';
+  const time = name.slice(0, -DATE_SUFFIX.length);
+  return name.endsWith(DATE_SUFFIX) && ORDER_TIMES.has(time) ? [...path.slice(0, -1), time] : undefined;
+}
+
+/** `2026-11-01T06:00:00Z`, for a number of seconds; any other text as it is. */
+function isoText(text: string): string {
   const seconds = /^\d{1,12}$/.test(text) ? Number(text) : Number.NaN;
-  if (!(seconds <= LAST_SECOND)) return text;
-  return new Date(seconds * 1_000).toISOString().slice(0, -'.000Z'.length).replace('T', ' ');
+  return seconds <= LAST_SECOND ? new Date(seconds * 1_000).toISOString().replace('.000Z', 'Z') : text;
+}
+
+/** The same as spreadsheets recognise it: `2026-11-01 06:00:00`, in UTC. */
+function momentText(text: string): string {
+  const iso = isoText(text);
+  return iso === text ? text : iso.replace('T', ' ').replace('Z', '');
 }
 
 /** Separates the values of a list in one cell. */
@@ -124,47 +167,12 @@ function listText(values: readonly unknown[]): string {
 }
 
 /**
- * The value of a column within an order. In a list a number selects one item (`items.0.sku`, from 0), a name selects
- * this member of each (`items.sku`). Undefined if there is none.
- */
-function valueAt(value: unknown, path: readonly string[]): unknown {
-  const [name, ...rest] = path;
-  if (name === undefined) return value;
-  if (Array.isArray(value)) {
-    if (/^\d+$/.test(name)) return valueAt(value[Number(name)], rest);
-    const values = value.map((element: unknown) => valueAt(element, path));
-    return values.some((element) => element !== undefined) ? values : undefined;
-  }
-  if (!isMembers(value) || !Object.hasOwn(value, name)) return undefined;
-  return valueAt(value[name], rest);
-}
-
-/**
  * The name of the column for a nested value: the names of the objects joined by dots. A dot or backslash in a name is
  * written `\.` or `\\`, an empty name `\e`, so that no two values share a column.
  */
 function columnName(parent: string | null, name: string): string {
   const escaped = name === '' ? '\\e' : name.replaceAll(/[\\.]/g, '\\$&');
   return parent === null ? escaped : `${parent}.${escaped}`;
-}
-
-/** The names that lead to the value of a column. */
-function pathOf(column: string): readonly string[] {
-  const names: string[] = [];
-  let name = '';
-  for (let at = 0; at < column.length; at++) {
-    const char = column.charAt(at);
-    if (char === '.') {
-      names.push(name);
-      name = '';
-    } else if (char === '\\') {
-      at++;
-      if (column.charAt(at) !== 'e') name += column.charAt(at);
-    } else {
-      name += char;
-    }
-  }
-  return [...names, name];
 }
 
 /** With more fields than this, orders have data as field names, such as ids. */

@@ -1,3 +1,4 @@
+import { filesSince, readPosition } from '../../export/order-changes.ts';
 import {
   EXPORTED_FILE,
   hasWholeReading,
@@ -9,6 +10,8 @@ import {
   saveReading,
 } from '../../export/reading/read-items.ts';
 import { openExportFile } from '../../export/writing/export-file.ts';
+import { placeFile, writeNewFile } from '../../export/writing/write-new-file.ts';
+import { storeIdentity } from '../../model/remote-address.ts';
 import { formatRow } from '../../model/row.ts';
 import { type Run, type RunStatus, UNFINISHED } from '../../model/run.ts';
 import { InterruptedError, lockLost } from '../../model/storeferry-error.ts';
@@ -25,7 +28,7 @@ import { abortingWith, type ExportRequest, type RunContext, runErrorOf } from '.
 import { continueInstead, newRun, runPipeline, supersede } from '../run-pipeline.ts';
 import { RunTraffic, trafficFiles } from '../traffic/run-traffic.ts';
 import { elapsedFigures } from '../watched-run.ts';
-import { exportHistory } from './export-history.ts';
+import { exportFolder, exportHistory } from './export-history.ts';
 
 /**
  * Runs an export job: read, write, finish. Rejects as `runPipeline`. After any failure the destination is unchanged.
@@ -44,6 +47,11 @@ export async function exportRun(surroundings: RunContext, request: ExportRequest
     async steps(work) {
       const context = whileHeld(work.context, work.lock);
       await context.state.runs.create(work.run);
+      if (request.since !== undefined) {
+        work.begin(work.run);
+        work.run = await writeFilesAgain(context, request, work.run);
+        return;
+      }
       work.begin(await continueOrBeginExport(context, request, work.run));
       work.run = await readStep(context, request, work.run);
       await writeEarlierReadings(context, request, work.run);
@@ -99,9 +107,82 @@ async function writeEarlierReadings(context: RunContext, request: ExportRequest,
   }
 }
 
+/** Writes what is new or changed since the last file into a file of its own; see `writeNewFile`. */
+async function writeNewStep(
+  context: RunContext,
+  { job, store, limit }: ExportRequest,
+  run: Run,
+): Promise<Run> {
+  const folder = context.artifacts.run(run.id);
+  const readAt = new Date(run.stagedAt ?? context.clock()).toISOString();
+  const written = await writeNewFile({
+    job,
+    access: context,
+    kept: exportFolder(context, job),
+    store: storeIdentity(store),
+    run: run.id,
+    readAt,
+    reading: () => readReading(folder),
+    limit,
+    formatRow,
+    signal: context.signal,
+  });
+  const totals = { ...(run.totals ?? NO_TOTALS), rows: written.lines };
+  const { mode, format, path, remote } = job.destination;
+  await saveExported(folder, {
+    location: pathFrom(context.workspaceDir, written.location ?? remote?.location ?? path ?? ''),
+    mode,
+    format,
+    readAt,
+    items: totals.records,
+    lines: written.lines,
+    bytes: written.bytes,
+    notes: [...(await readReadingNotes(folder)), ...written.notes],
+  });
+  return await context.state.runs.update(run.id, { totals });
+}
+
+/** Writes the files of a job with `mode: new` again that are lost, from those of a run or a time on. */
+async function writeFilesAgain(context: RunContext, request: ExportRequest, run: Run): Promise<Run> {
+  const { job, since = '' } = request;
+  const { destination } = job;
+  const kept = exportFolder(context, job);
+  const notes: string[] = [];
+  let lines = 0;
+  let bytes = 0;
+  const files = filesSince(await readPosition(kept, storeIdentity(request.store)), since);
+  for (const file of files) {
+    const { signal } = context;
+    const done = await placeFile({ access: context, job, kept, signal }, file);
+    notes.push(
+      `${pathFrom(context.workspaceDir, file.file)}: ${done === 'there' ? 'is there' : 'written again'}.`,
+    );
+    if (done === 'there') continue;
+    lines += file.lines;
+    bytes += file.bytes;
+  }
+  const readAt = files.at(-1)?.readAt ?? new Date(context.clock()).toISOString();
+  const location = destination.remote?.location ?? destination.path ?? '';
+  const { mode, format } = destination;
+  const items = files.reduce((sum, { count }) => sum + count, 0);
+  await saveExported(context.artifacts.run(run.id), {
+    location,
+    mode,
+    format,
+    readAt,
+    items,
+    lines,
+    bytes,
+    notes,
+  });
+  return await context.state.runs.update(run.id, { totals: { ...NO_TOTALS, records: items, rows: lines } });
+}
+
 /** Writes the reading to the destination: completely, or the destination is unchanged. */
-async function writeStep(context: RunContext, { job }: ExportRequest, run: Run): Promise<Run> {
+async function writeStep(context: RunContext, request: ExportRequest, run: Run): Promise<Run> {
+  const { job } = request;
   await context.state.runs.update(run.id, { step: 'write' });
+  if (job.destination.mode === 'new') return await writeNewStep(context, request, run);
   const { location, write } = await openExportFile(context, job);
   await using lock = await lockDestination(context, run, location);
   const folder = context.artifacts.run(run.id);
@@ -195,17 +276,23 @@ const FRESH_MS = 15 * 60 * 1_000;
  * A digest of the settings that decide where readings are written. An unfinished run with the same digest wrote to
  * the same place.
  */
-export function exportDigest({ job, store }: ExportRequest): string {
+export function exportDigest({ job, store, limit }: ExportRequest): string {
   const { remote, ...rest } = job.destination;
+  const { columns, rows, filter, mask } = job;
   // A new password does not change the place: readings that could not be written with the old password must not be
   // lost.
   const place = remote === undefined ? null : [remote.location, remote.endpoint ?? null];
-  return digestOf([job.export, store.baseUrl, { ...rest, place }]);
+  const written = rest.mode === 'new' ? { columns, rows, filter, mask, limit } : {};
+  return digestOf([job.export, store.baseUrl, { ...rest, place, ...written }]);
 }
 
-/** Whether a reading is kept if it could not be written: only a history cannot be read again later. */
+/**
+ * Whether a reading is kept if it could not be written: a history cannot be read again later, and a file of its own may be in place
+ * already, to be made again from the same reading.
+ */
 function keepsReading({ job }: ExportRequest): boolean {
-  return job.export === 'subscriber-lists' && job.destination.mode === 'append';
+  const { mode } = job.destination;
+  return mode === 'new' || (job.export === 'subscriber-lists' && mode === 'append');
 }
 
 /** Whether the run did not end well and has a complete reading for the job's present destination. */

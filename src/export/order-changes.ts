@@ -1,0 +1,184 @@
+import { hash } from 'node:crypto';
+import { pipeline, Readable } from 'node:stream';
+import { createGunzip, createGzip } from 'node:zlib';
+import { z } from 'zod';
+import type { Stored } from '../model/json-object.ts';
+import { StateError, UsageError } from '../model/storeferry-error.ts';
+import { type RunFolder, readSealed, sealedJson } from '../state/artifacts.ts';
+import { exactJson, exactText, isMembers } from './exact-json.ts';
+import { textLines } from './writing/text-lines.ts';
+
+/** The field of an order in a file of its own: whether it is `new` or `changed`. */
+export const CHANGE_FIELD = 'storeferry_change';
+
+/** What is written beside each file of `mode: new`, and kept. */
+export const manifestSchema = z.object({
+  /** Of the file, from 1, without gaps. */
+  number: z.int(),
+  job: z.string(),
+  run: z.string(),
+  /** As `destination` of the job names it, with its placeholders filled. */
+  file: z.string(),
+  sha256: z.string(),
+  bytes: z.int(),
+  /** When the store was read, ISO 8601 in UTC. */
+  readAt: z.string(),
+  /** Orders in the file; its lines may be more with `rows: items`. */
+  count: z.int(),
+  lines: z.int(),
+  new: z.int(),
+  changed: z.int(),
+  firstId: z.string(),
+  lastId: z.string(),
+  /** The orders that the store had, in the file or not. */
+  totalCount: z.int(),
+});
+export type Manifest = Stored<typeof manifestSchema>;
+
+const positionSchema = z.object({
+  /** The store whose orders are known. */
+  store: z.string(),
+  /** Name of the file with their fingerprints; null while none is known. */
+  prints: z.string().nullable(),
+  files: z.array(manifestSchema),
+});
+
+/** What the files of a job have so far: a file is in place before the position knows it. */
+export type ExportPosition = Stored<typeof positionSchema>;
+
+const POSITION_FILE = 'position.json';
+/** So many files of a job can be written again byte for byte. */
+const KEPT_FILES = 20;
+
+/** The position of a job; without any file where it has written none from this store. */
+export async function readPosition(folder: RunFolder, store: string): Promise<ExportPosition> {
+  if (!(await folder.exists(POSITION_FILE))) return { store, prints: null, files: [] };
+  const position = await readSealed(folder, POSITION_FILE, positionSchema, [
+    'was damaged',
+    'Remove it to export all orders again, as new ones.',
+  ]);
+  // The numbers of files go on; the ids of another store mean other orders.
+  return position.store === store ? position : { ...position, store, prints: null };
+}
+
+/** The files from that of a run on, or from a time on (ISO 8601). UsageError where there is none. */
+export function filesSince({ files }: ExportPosition, since: string): readonly Manifest[] {
+  const first = files.findIndex(({ run }) => run === since);
+  if (first >= 0) return files.slice(first);
+  const time = Date.parse(since);
+  const later = Number.isNaN(time) ? [] : files.filter(({ readAt }) => Date.parse(readAt) >= time);
+  if (later.length > 0) return later;
+  throw new UsageError(`No file of the job was written by a run ${since}, or since such a time.`, {
+    hint: 'Give the id of a run that `storeferry runs` shows, or a time such as 2026-11-24.',
+  });
+}
+
+/** Moves the position behind a file that is in place, and drops what only earlier positions need. */
+export async function movePosition(
+  folder: RunFolder,
+  { store, files }: ExportPosition,
+  manifest: Manifest,
+  known: ReadonlyMap<string, string>,
+): Promise<void> {
+  const prints = `prints-${manifest.number}`;
+  await folder.write(prints, printLines(known));
+  const next: ExportPosition = { store, prints, files: [...files, manifest] };
+  await folder.write(POSITION_FILE, [sealedJson(next)]);
+  const kept = new Set([POSITION_FILE, prints, ...next.files.slice(-KEPT_FILES).map(copyName)]);
+  await folder.remove((await folder.list()).filter((name) => !kept.has(name)));
+}
+
+function* printLines(known: ReadonlyMap<string, string>): Generator<string> {
+  for (const [key, print] of known) yield `${print} ${key}\n`;
+}
+
+/** The fingerprints of the orders that the files have, by their keys. StateError if they are lost. */
+export async function readPrints(
+  folder: RunFolder,
+  { prints }: ExportPosition,
+): Promise<Map<string, string>> {
+  const known = new Map<string, string>();
+  if (prints === null) return known;
+  if (!(await folder.exists(prints))) {
+    throw new StateError(`${folder.location}/${prints} is gone: which orders were exported is not known.`, {
+      hint: `Restore it, or remove ${POSITION_FILE} beside it to export all orders again, as new ones.`,
+    });
+  }
+  for await (const batch of textLines(await folder.read(prints), prints)) {
+    for (const { text } of batch) {
+      const space = text.indexOf(' ');
+      known.set(text.slice(space + 1), text.slice(0, space));
+    }
+  }
+  return known;
+}
+
+/** The orders of a reading that the files do not have like that. Counts grow while `orders` are read. */
+export function selectChanges(
+  reading: AsyncIterable<readonly string[]>,
+  before: ReadonlyMap<string, string>,
+) {
+  const found = {
+    known: new Map(before),
+    new: 0,
+    changed: 0,
+    firstId: '',
+    lastId: '',
+  };
+  async function* orders(): AsyncGenerator<readonly string[]> {
+    for await (const batch of reading) {
+      yield batch.flatMap((order) => {
+        const fields = exactJson(order);
+        const print = hash('sha256', canonicalText(fields), 'base64url');
+        const id = isMembers(fields) ? (exactText(fields['id']) ?? '') : '';
+        // An order without an id is its content.
+        const key = id === '' ? `#${print}` : id;
+        const known = found.known.get(key);
+        if (known === print) return [];
+        found.known.set(key, print);
+        const change = known === undefined ? 'new' : 'changed';
+        found[change]++;
+        if (found.firstId === '') found.firstId = id;
+        found.lastId = id;
+        // The order itself stays as the store wrote it.
+        const rest = order.slice(order.indexOf('{') + 1).trimStart();
+        return [`{"${CHANGE_FIELD}":"${change}"${rest.startsWith('}') ? '' : ','}${rest}`];
+      });
+    }
+  }
+  return { found, orders: orders() };
+}
+
+/** JSON that is equal for equal values, in whatever order a store sends their fields. */
+function canonicalText(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonicalText).join(',')}]`;
+  if (!isMembers(value)) return JSON.stringify(exactText(value) ?? null) + typeof value;
+  const names = Object.keys(value).sort();
+  return `{${names.map((name) => `${JSON.stringify(name)}:${canonicalText(value[name])}`).join(',')}}`;
+}
+
+/** Keeps the bytes of a file before it is written, so that it can be written again. */
+export async function keepCopy(
+  folder: RunFolder,
+  file: Pick<Manifest, 'number'>,
+  content: AsyncIterable<Uint8Array | string>,
+): Promise<void> {
+  await folder.write(
+    copyName(file),
+    pipeline(Readable.from(content), createGzip(), () => {}),
+  );
+}
+
+/** The kept bytes of a file; undefined for one that is older than those kept. */
+export async function openCopy(
+  folder: RunFolder,
+  file: Pick<Manifest, 'number'>,
+): Promise<Readable | undefined> {
+  const name = copyName(file);
+  if (!(await folder.exists(name))) return undefined;
+  return pipeline(await folder.read(name), createGunzip(), () => {});
+}
+
+function copyName({ number }: Pick<Manifest, 'number'>): string {
+  return `file-${number}.gz`;
+}

@@ -1,0 +1,110 @@
+import { hash } from 'node:crypto';
+import type { ExportJob } from '../config/job/job.ts';
+import { exactJson, exactStringify, exactText, isMembers } from './exact-json.ts';
+
+/** The names that lead to the value of a column. */
+export function pathOf(column: string): readonly string[] {
+  const names: string[] = [];
+  let name = '';
+  for (let at = 0; at < column.length; at++) {
+    const char = column.charAt(at);
+    if (char === '.') {
+      names.push(name);
+      name = '';
+    } else if (char === '\\') {
+      at++;
+      if (column.charAt(at) !== 'e') name += column.charAt(at);
+    } else {
+      name += char;
+    }
+  }
+  return [...names, name];
+}
+
+/**
+ * The value of a column within an order. In a list a number selects one item (`items.0.sku`, from 0), a name selects
+ * this member of each (`items.sku`). Undefined if there is none.
+ */
+export function valueAt(value: unknown, path: readonly string[]): unknown {
+  const [name, ...rest] = path;
+  if (name === undefined) return value;
+  if (Array.isArray(value)) {
+    if (/^\d+$/.test(name)) return valueAt(value[Number(name)], rest);
+    const values = value.map((element: unknown) => valueAt(element, path));
+    return values.some((element) => element !== undefined) ? values : undefined;
+  }
+  if (!isMembers(value) || !Object.hasOwn(value, name)) return undefined;
+  return valueAt(value[name], rest);
+}
+
+type Orders = AsyncIterable<readonly string[]>;
+
+/** Orders, as JSON, that have the values of the job's `filter`. */
+export async function* filterOrders(orders: Orders, { filter }: Pick<ExportJob, 'filter'>): Orders {
+  const wanted = Object.entries(filter ?? {}).map(([path, values]) => ({
+    path: pathOf(path),
+    texts: new Set([values].flat().map(String)),
+  }));
+  for await (const batch of orders) {
+    if (wanted.length === 0) yield batch;
+    else
+      yield batch.filter((order) => {
+        const fields = exactJson(order);
+        return wanted.every(({ path, texts }) =>
+          [valueAt(fields, path)].flat().some((value) => texts.has(exactText(value) ?? '')),
+        );
+      });
+  }
+}
+
+/** Orders, as JSON, as the lines of the job have them: masked, and one for each item where it says `rows: items`. */
+export async function* arrangeOrders(
+  orders: Orders,
+  { mask = {}, rows }: Pick<ExportJob, 'mask' | 'rows'>,
+): Orders {
+  const masks = Object.entries(mask).map(([path, way]) => ({ path: pathOf(path), way }));
+  if (masks.length === 0 && rows !== 'items') {
+    yield* orders;
+    return;
+  }
+  for await (const batch of orders) {
+    yield batch.flatMap((order) => {
+      const masked = masks.reduce((value, { path, way }) => maskedAt(value, path, way), exactJson(order));
+      return (rows === 'items' ? itemsOf(masked) : [masked]).map(exactStringify);
+    });
+  }
+}
+
+/** The order once for each of its items, which takes the place of the list; once without any. */
+function itemsOf(order: unknown): unknown[] {
+  if (!isMembers(order) || !Array.isArray(order['items'])) return [order];
+  const { items, ...rest } = order;
+  return items.length === 0 ? [rest] : items.map((item: unknown) => ({ ...order, items: item }));
+}
+
+type Mask = NonNullable<ExportJob['mask']>[string];
+
+function maskedAt(value: unknown, path: readonly string[], way: Mask): unknown {
+  const [name, ...rest] = path;
+  if (Array.isArray(value)) {
+    if (name === undefined || !/^\d+$/.test(name))
+      return value.map((part: unknown) => maskedAt(part, path, way));
+    return value.map((part: unknown, at) => (at === Number(name) ? maskedAt(part, rest, way) : part));
+  }
+  if (isMembers(value)) {
+    // Whatever a masked field contains is masked.
+    const names = name === undefined ? Object.keys(value) : [name].filter((one) => Object.hasOwn(value, one));
+    const changed = names.map((one) => [one, maskedAt(value[one], rest, way)]);
+    return { ...value, ...Object.fromEntries(changed) };
+  }
+  const text = name === undefined ? exactText(value) : undefined;
+  return text === undefined || text === '' ? value : maskedText(text, way);
+}
+
+function maskedText(text: string, way: Mask): string {
+  if (way === 'redact') return '***';
+  if (way === 'hash') return hash('sha256', text);
+  const characters = Array.from(text);
+  // A short text would be left whole.
+  return characters.length <= way.keepLast ? '***' : `***${characters.slice(-way.keepLast).join('')}`;
+}

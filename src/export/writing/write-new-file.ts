@@ -1,0 +1,231 @@
+import { createHash } from 'node:crypto';
+import { Readable } from 'node:stream';
+import type { ExportJob } from '../../config/job/job.ts';
+import type { FilePlace } from '../../model/remote-address.ts';
+import { DestinationError } from '../../model/storeferry-error.ts';
+import { type RunFolder, sha256OfBytes } from '../../state/artifacts.ts';
+import type { FileAccess } from '../../state/file-access.ts';
+import { type Destination, openDestination } from '../open-destination.ts';
+import {
+  keepCopy,
+  type Manifest,
+  movePosition,
+  openCopy,
+  readPosition,
+  readPrints,
+  selectChanges,
+} from '../order-changes.ts';
+import { arrangeOrders, filterOrders } from '../order-fields.ts';
+import { type Items, newStyle, replaceFile, type TableStyle } from './replace-file.ts';
+import { shapeOf } from './row-shape.ts';
+
+/** The input of writing what is new or changed into a file of its own. */
+export interface NewFileOptions {
+  readonly job: ExportJob;
+  readonly access: FileAccess;
+  /** The folder of the job with its position and copies. */
+  readonly kept: RunFolder;
+  /** The identity of the store. */
+  readonly store: string;
+  readonly run: string;
+  /** When the store was read, ISO 8601 in UTC. */
+  readonly readAt: string;
+  /** Opens what was read, from the first order each time. */
+  readonly reading: () => Items;
+  /** A trial: the most orders of a file beside the others, after which the position stays. */
+  readonly limit: number | undefined;
+  readonly formatRow: TableStyle['formatRow'];
+  readonly signal: AbortSignal;
+}
+
+/** What was written; without a location nothing was new or changed, and there is no file. */
+export interface NewFile {
+  readonly location: string | null;
+  readonly lines: number;
+  readonly bytes: number;
+  readonly notes: readonly string[];
+}
+
+/**
+ * Writes the orders that no earlier file of the job has like that, the manifest beside the file, and then moves the
+ * position. A process that dies before that leaves a file which the same reading makes again, byte for byte.
+ */
+export async function writeNewFile(options: NewFileOptions): Promise<NewFile> {
+  const { job, access, kept, store, run, readAt, signal, limit } = options;
+  const position = await readPosition(kept, store);
+  const last = position.files.at(-1);
+  if (last?.run === run) return { location: last.file, lines: last.lines, bytes: last.bytes, notes: [] };
+  const before = await readPrints(kept, position);
+  let selected = selectChanges(options.reading(), before);
+  let totalCount = 0;
+  const items = (): Items => {
+    totalCount = 0;
+    selected = selectChanges(filterOrders(counted(), job), before);
+    return arrangeOrders(limit === undefined ? selected.orders : firstOf(selected.orders, limit), job);
+  };
+  for await (const batch of items()) if (batch.length > 0) break;
+  const { found } = selected;
+  if (found.new + found.changed === 0) {
+    return { location: null, lines: 0, bytes: 0, notes: ['Nothing is new or changed, so there is no file.'] };
+  }
+  const number = (last?.number ?? 0) + 1;
+  const place = filledPlace(job.destination, { number, run, readAt });
+  if (limit !== undefined) {
+    const trial = await openDestination(suffixed(place, '.trial'), access);
+    return { ...(await write(trial)), location: trial.location };
+  }
+  const destination = await openDestination(place, access);
+  const digest = createHash('sha256');
+  const { lines, bytes, notes } = await write({
+    ...destination,
+    async write(content) {
+      let size = 0;
+      await keepCopy(kept, { number }, measured());
+      return size;
+      async function* measured() {
+        for await (const chunk of content) {
+          digest.update(chunk);
+          size += Buffer.byteLength(chunk);
+          yield chunk;
+        }
+      }
+    },
+  });
+  const manifest: Manifest = {
+    number,
+    job: job.name,
+    run,
+    file: place.remote?.location ?? place.path ?? '',
+    sha256: digest.digest('hex'),
+    bytes,
+    readAt,
+    count: selected.found.new + selected.found.changed,
+    lines,
+    new: selected.found.new,
+    changed: selected.found.changed,
+    firstId: selected.found.firstId,
+    lastId: selected.found.lastId,
+    totalCount,
+  };
+  await placeFile({ access, job, kept, signal }, manifest);
+  await movePosition(kept, position, manifest, selected.found.known);
+  return { location: destination.location, lines, bytes, notes };
+
+  async function write(to: Destination) {
+    const { format } = job.destination;
+    const shape = await shapeOf(job, readAt, items);
+    const style = format === 'jsonl' ? null : newStyle(format, options.formatRow);
+    return await replaceFile(to, { items: items(), shape, style, signal });
+  }
+
+  async function* counted(): Items {
+    for await (const batch of options.reading()) {
+      totalCount += batch.length;
+      yield batch;
+    }
+  }
+}
+
+async function* firstOf(items: Items, limit: number): AsyncGenerator<readonly string[]> {
+  let left = limit;
+  for await (const batch of items) {
+    yield batch.slice(0, left);
+    left -= batch.length;
+    if (left <= 0) return;
+  }
+}
+
+/** How the file of a manifest is, compared with its checksum. */
+export type FileState = 'whole' | 'missing' | 'damaged';
+
+type FilesOptions = Pick<NewFileOptions, 'access' | 'job' | 'kept' | 'signal'>;
+
+/** Looks for the file of a manifest, where the job writes now. */
+export async function inspectFile(
+  { access, job, signal }: Omit<FilesOptions, 'kept'>,
+  manifest: Manifest,
+): Promise<FileState> {
+  const { read } = await openDestination(filledPlace(job.destination, manifest), access);
+  return await stateOf(await read(signal), manifest);
+}
+
+async function stateOf(
+  file: Awaited<ReturnType<Destination['read']>>,
+  { sha256 }: Manifest,
+): Promise<FileState> {
+  if (file === undefined) return 'missing';
+  return (await sha256OfBytes(file.content)) === sha256 ? 'whole' : 'damaged';
+}
+
+/**
+ * Puts the kept bytes of a manifest, and the manifest, where the job writes now; a whole file stays. DestinationError where
+ * another file is, or where the bytes are kept no more.
+ */
+export async function placeFile(
+  { access, job, kept, signal }: FilesOptions,
+  manifest: Manifest,
+): Promise<'written' | 'there'> {
+  const place = filledPlace(job.destination, manifest);
+  const destination = await openDestination(place, access);
+  const state = await stateOf(await destination.read(signal), manifest);
+  if (state === 'damaged') {
+    throw new DestinationError(
+      `${destination.location} is there, with other content than file ${manifest.number}.`,
+      {
+        hint: 'Move it away, then run again: nothing was written over it.',
+      },
+    );
+  }
+  if (state === 'missing') {
+    const copy = await openCopy(kept, manifest);
+    if (copy === undefined) {
+      throw new DestinationError(`File ${manifest.number} is too old: its content is kept no more.`, {
+        hint: 'Name a later run or time.',
+      });
+    }
+    await destination.write(copy, { signal, ifVersion: null });
+  }
+  const beside = await openDestination(suffixed(place, '.manifest.json'), access);
+  await beside.write(Readable.from([`${JSON.stringify(manifest, null, 2)}\n`]), { signal });
+  return state === 'missing' ? 'written' : 'there';
+}
+
+/** The place of a file: `{date}`, `{time}` (UTC), `{run}` and `{number}` have their values. */
+function filledPlace(
+  place: FilePlace,
+  { number, run, readAt }: Pick<Manifest, 'number' | 'run' | 'readAt'>,
+): FilePlace {
+  const values: Readonly<Record<string, string>> = {
+    date: readAt.slice(0, 10),
+    time: readAt.slice(11, 19).replaceAll(':', ''),
+    run,
+    number: String(number),
+  };
+  const filled = renamed(place, (name) =>
+    name.replaceAll(/\{(date|time|run|number)\}/g, (_, key) => values[key] ?? ''),
+  );
+  const other = renamed(place, (name) => name.replaceAll(/\{(run|number)\}/g, ''));
+  if (JSON.stringify(other) === JSON.stringify(place)) {
+    throw new DestinationError('Every run would write the same file.', {
+      hint: 'Put {number} or {run} into its name, as in orders-{date}-{number}.csv.',
+    });
+  }
+  return filled;
+}
+
+function suffixed(place: FilePlace, suffix: string): FilePlace {
+  return renamed(place, (name) => name + suffix);
+}
+
+/** The members of an address that have the name of the file. */
+const NAMING: ReadonlySet<string> = new Set(['location', 'address', 'key', 'path']);
+
+function renamed({ path, remote }: FilePlace, change: (name: string) => string): FilePlace {
+  if (remote === undefined) return { path: change(path) };
+  const changed = Object.entries(remote).filter(
+    (entry): entry is [string, string] => NAMING.has(entry[0]) && typeof entry[1] === 'string',
+  );
+  return {
+    remote: { ...remote, ...Object.fromEntries(changed.map(([name, value]) => [name, change(value)])) },
+  };
+}

@@ -1,0 +1,193 @@
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { manifestSchema } from '../../src/export/order-changes.ts';
+import { type Exports, manyOrders, setupExports } from '../support/exports.ts';
+import { patience } from '../support/pace.ts';
+import { until } from '../support/until.ts';
+
+const JOBS = {
+  fresh:
+    'export: orders\ndestination: { path: "out/orders-{date}-{number}.csv", mode: new }\ncolumns: [id, total, storeferry_change]\n',
+  lines: 'export: orders\ndestination: { path: "lines/{number}-{run}.jsonl", mode: new, format: jsonl }\n',
+  items:
+    'export: orders\ndestination: { path: items.csv }\nrows: items\nfilter: { status: [paid, sent] }\nmask: { customer.email: hash, phone: { keepLast: 3 }, note: redact }\n',
+  added: 'export: orders\ndestination: { path: added.csv, mode: append }\ncolumns: [id, total]\n',
+};
+
+/** The lines of all files of a job, without headers, and their manifests in the order of their numbers. */
+async function filesOf(workspaceDir: string, folder: string) {
+  const dir = join(workspaceDir, folder);
+  const names = (await readdir(dir)).filter((name) => name.endsWith('.manifest.json'));
+  const manifests = await Promise.all(
+    names.map(async (name) => manifestSchema.parse(JSON.parse(await readFile(join(dir, name), 'utf8')))),
+  );
+  manifests.sort((one, other) => one.number - other.number);
+  const files = await Promise.all(
+    manifests.map(async (manifest) => ({
+      manifest,
+      path: join(workspaceDir, manifest.file),
+      text: await readFile(join(workspaceDir, manifest.file), 'utf8'),
+    })),
+  );
+  for (const { manifest, text } of files)
+    expect(createHash('sha256').update(text).digest('hex')).toBe(manifest.sha256);
+  expect(await readdir(dir)).toHaveLength(2 * names.length);
+  return files;
+}
+
+function linesOf(files: readonly { readonly text: string }[]): string[] {
+  return files.flatMap(({ text }) => text.trimEnd().split('\n').slice(1));
+}
+
+/** 300 orders more, and 40 with another total, half of them of the oldest. */
+function change({ store }: Exports): void {
+  const { orders } = store.shop;
+  const added = manyOrders(orders.length + 300).slice(orders.length);
+  for (const [index, order] of [...orders.slice(0, 20), ...orders.slice(-20)].entries())
+    order['total'] = 1_000 + index;
+  orders.push(...added);
+}
+
+describe('exporting new orders', () => {
+  it('writes each new or changed version once, through kills at twenty points', {
+    timeout: patience(240_000),
+  }, async () => {
+    await using setup = await setupExports(JOBS);
+    const { store, workspace } = setup;
+    store.shop.orders.push(...manyOrders(3_000));
+    expect((await workspace.storeferry('run', 'fresh', '--json')).json()).toMatchObject({
+      status: 'done',
+      rows: 3_000,
+    });
+    const none = await workspace.storeferry('run', 'fresh');
+    expect(none.stdout).toContain('Nothing is new or changed');
+    change(setup);
+    for (let point = 0; point < 20; point++) {
+      const before = store.requests.length;
+      const files = (await readdir(join(workspace.dir, 'out'))).length;
+      const command = workspace.start('run', 'fresh');
+      // Most in the middle of reading, the last ones as soon as a file is there, before or after the position has moved.
+      if (point < 14) await until(() => store.requests.length > before + point * 5);
+      else
+        await Promise.race([
+          command.ended,
+          until(async () => (await readdir(join(workspace.dir, 'out'))).length > files),
+        ]);
+      command.process.kill('SIGKILL');
+      await command.ended;
+    }
+    const last = await workspace.storeferry('run', 'fresh', '--json');
+    expect(last.code).toBe(0);
+    const files = await filesOf(workspace.dir, 'out');
+    expect(files.map(({ manifest }) => manifest.number)).toEqual(files.map((_, index) => index + 1));
+    const versions = linesOf(files.slice(1));
+    expect(versions).toHaveLength(340);
+    expect(new Set(versions).size).toBe(340);
+    expect(versions.filter((line) => line.endsWith(',changed'))).toHaveLength(40);
+    expect(versions.filter((line) => line.endsWith(',new'))).toHaveLength(300);
+    expect((await workspace.storeferry('export', 'reconcile', 'fresh', '--json')).json()).toEqual({
+      files: files.length,
+      records: 3_340,
+      missing: 0,
+      damaged: 0,
+    });
+  });
+
+  it('writes lost files again byte for byte, and never over others', async () => {
+    await using setup = await setupExports(JOBS);
+    const { store, workspace } = setup;
+    store.shop.orders.push(...manyOrders(200));
+    await workspace.storeferry('run', 'lines');
+    change(setup);
+    await workspace.storeferry('run', 'lines');
+    const [first, second] = await filesOf(workspace.dir, 'lines');
+    if (first === undefined || second === undefined) throw new Error('two files were expected');
+    expect(second.manifest).toMatchObject({ number: 2, count: 340, new: 300, changed: 40, totalCount: 500 });
+    await rm(second.path);
+    const found = await workspace.storeferry('export', 'reconcile', 'lines');
+    expect(found.code).toBe(1);
+    expect(found.stdout).toContain(`Missing: file 2, ${second.manifest.file}`);
+    store.shop.orders.length = 0;
+    const again = await workspace.storeferry('run', 'lines', '--since', second.manifest.run);
+    expect(again.code).toBe(0);
+    expect(await readFile(second.path, 'utf8')).toBe(second.text);
+    await writeFile(first.path, 'mine');
+    const refused = await workspace.storeferry('run', 'lines', '--since', '2000-01-01');
+    expect(refused.code).toBe(1);
+    expect(refused.stderr + refused.stdout).toContain('with other content');
+    expect(await readFile(first.path, 'utf8')).toBe('mine');
+  });
+
+  it('leaves the position where it is after a trial', async () => {
+    await using setup = await setupExports(JOBS);
+    const { store, workspace } = setup;
+    store.shop.orders.push(...manyOrders(120));
+    expect((await workspace.storeferry('run', 'fresh', '--limit', '5', '--json')).json()).toMatchObject({
+      rows: 5,
+    });
+    const [trial] = await readdir(join(workspace.dir, 'out'));
+    expect(trial).toMatch(/^orders-.*-1\.csv\.trial$/);
+    await rm(join(workspace.dir, 'out'), { recursive: true });
+    expect((await workspace.storeferry('run', 'fresh', '--json')).json()).toMatchObject({ rows: 120 });
+    expect(existsSync(join(workspace.dir, 'out'))).toBe(true);
+    await filesOf(workspace.dir, 'out');
+  });
+
+  it('writes a line per item of the orders that a filter names, and masks personal data', async () => {
+    await using setup = await setupExports(JOBS);
+    setup.store.shop.orders.push(
+      {
+        id: 1,
+        created: 1_700_000_000,
+        status: 'paid',
+        total: 19.9,
+        customer: { email: 'a@mail.example' },
+        phone: '+44 123 456',
+        note: 'ring twice',
+        items: [
+          { sku: 'A', quantity: 2 },
+          { sku: 'B', quantity: 1 },
+        ],
+      },
+      { id: 2, created: 1_700_000_001, status: 'paid', total: 0.1, items: [] },
+      { id: 3, created: 1_700_000_002, status: 'open', total: 5, items: [{ sku: 'C', quantity: 1 }] },
+    );
+    expect((await setup.workspace.storeferry('run', 'items')).code).toBe(0);
+    const hashed = createHash('sha256').update('a@mail.example').digest('hex');
+    expect((await setup.read('items.csv')).trimEnd().split('\n')).toEqual([
+      'id,created,created_iso,status,total,customer.email,phone,note,items.sku,items.quantity',
+      `1,1700000000,2023-11-14T22:13:20Z,paid,19.9,${hashed},***456,***,A,2`,
+      `1,1700000000,2023-11-14T22:13:20Z,paid,19.9,${hashed},***456,***,B,1`,
+      '2,1700000001,2023-11-14T22:13:21Z,paid,0.1,,,,,',
+    ]);
+  });
+
+  it('adds an order again to a file that grows when it has changed, once', async () => {
+    await using setup = await setupExports(JOBS);
+    const { orders } = setup.store.shop;
+    orders.push(...manyOrders(3));
+    await setup.workspace.storeferry('run', 'added');
+    const [first] = orders;
+    if (first !== undefined) first['total'] = 99;
+    await setup.workspace.storeferry('run', 'added');
+    await setup.workspace.storeferry('run', 'added');
+    expect(await setup.read('added.csv')).toBe('id,total\n1,12.5\n2,12.5\n3,12.5\n1,99\n');
+  });
+
+  it.each([
+    ['export: orders\ndestination: { path: out.csv, mode: new }\n', 'put {number} or {run} into its name'],
+    [
+      'export: subscriber-lists\ndestination: { path: "{number}.csv", mode: new }\n',
+      'is for exports of orders',
+    ],
+    ['export: orders\nrows: items\ndestination: { path: o.csv, mode: append }\n', 'compares whole orders'],
+  ])('refuses %s', async (job, message) => {
+    await using setup = await setupExports({ wrong: job });
+    const run = await setup.workspace.storeferry('run', 'wrong');
+    expect(run.code).toBe(2);
+    expect(run.stderr).toContain(message);
+  });
+});
