@@ -38,7 +38,8 @@ export async function reconcileExport(
     await readPrints(kept, position),
   );
   for await (const _ of orders);
-  const inState = (wanted: FileState) => states.filter(({ state }) => state === wanted).map(({ file }) => file);
+  const inState = (wanted: FileState) =>
+    states.filter(({ state }) => state === wanted).map(({ file }) => file);
   return {
     files: position.files,
     missing: inState('missing'),
