@@ -93,7 +93,7 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
   run: [
     // What a run needs from the edge, what is done with a job, how its shards are sent, what became of it.
     ...['run-context.ts', 'execute-run.ts', 'import/apply-step.ts'],
-    ...['report/read-stored-report.ts', 'export/export-history.ts'],
+    ...['report/read-stored-report.ts', 'export/export-folder.ts'],
     // Corrected rejects, which the dashboard takes.
     ...['read-corrections.ts', 'show-record.ts'],
     ...['inputs/open-mapping.ts', 'online/online-checks.ts', 'store-properties.ts', 'scan-contacts.ts'],

@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers';
 import type { FastifyInstance } from 'fastify';
 import { REJECTS_FILE, REJECTS_WORKBOOK, UNMATCHED_FILE } from '../rejects/rejects-file.ts';
 import { STYLESHEET_URL } from '../report/html/document-sections.ts';
-import { openExport } from '../run/export/export-history.ts';
+import { openExport } from '../run/export/export-folder.ts';
 import { audit } from './audit.ts';
 import { notFound } from './guard/page-error.ts';
 import { accessTo, actionRoute } from './pages/link-button.ts';

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { manifestSchema } from '../../src/export/order-changes.ts';
+import { manifestSchema } from '../../src/export/export-position.ts';
 import { type Exports, manyOrders, setupExports } from '../support/exports.ts';
 import { patience } from '../support/pace.ts';
 import { until } from '../support/until.ts';

@@ -6,7 +6,15 @@ export function orderShape(
   { format = 'csv', columns }: { format?: 'csv' | 'excel-csv'; columns?: readonly string[] } = {},
 ) {
   const destination = { path: 'orders.csv', mode: 'replace', format } as const;
-  return shapeOf({ export: 'orders', destination, ...(columns && { columns }) }, '', async function* () {
-    yield orders;
-  });
+  return shapeOf(
+    {
+      export: 'orders',
+      destination,
+      ...(columns && { columns: columns.map((path) => ({ path, name: path })) }),
+    },
+    '',
+    async function* () {
+      yield orders;
+    },
+  );
 }

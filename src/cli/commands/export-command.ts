@@ -1,5 +1,5 @@
 import { UsageError } from '../../model/storeferry-error.ts';
-import { reconcileExport } from '../../run/export/reconcile-export.ts';
+import { reconcileExport } from '../../run/export/export-folder.ts';
 import { isExportRequest } from '../../run/run-context.ts';
 import { counted } from '../../text/printable.ts';
 import { defineCommand, JSON_FLAG, requiredArgument } from '../define-command.ts';

@@ -44,13 +44,18 @@ const destinationSchema = z
   .superRefine(exactlyOnePlace)
   .superRefine(oneFile);
 
-const columnSchema = z.union([
-  z.string().min(1),
-  z.strictObject({
-    path: z.string().min(1).describe('The path of the field.'),
-    as: z.string().min(1).describe('The name of the column.'),
-  }),
-]);
+/** A column as a job names it: the path of its field, and its name in the file. */
+const columnSchema = z
+  .union([
+    z.string().min(1),
+    z.strictObject({
+      path: z.string().min(1).describe('The path of the field.'),
+      as: z.string().min(1).describe('The name of the column.'),
+    }),
+  ])
+  .transform((column) =>
+    typeof column === 'string' ? { path: column, name: column } : { path: column.path, name: column.as },
+  );
 
 const valueSchema = z.union([z.string(), z.number(), z.boolean()]);
 
@@ -138,14 +143,6 @@ function orderProblems({
   return problems;
 }
 
-/** A column as a job names it: the path of its field, and its name in the file. */
-export function columnOfJob(column: z.infer<typeof columnSchema>): {
-  readonly path: string;
-  readonly name: string;
-} {
-  return typeof column === 'string' ? { path: column, name: column } : { path: column.path, name: column.as };
-}
-
 interface ColumnProblem {
   /** Which of the columns; empty for all of them. */
   readonly at: readonly number[];
@@ -158,7 +155,7 @@ function columnProblems(
   { mode, format }: { readonly mode: string; readonly format: string },
   written: readonly z.infer<typeof columnSchema>[],
 ): ColumnProblem[] {
-  const columns = written.map((column) => columnOfJob(column).name);
+  const columns = written.map(({ name }) => name);
   if (columns.length === 0) return [];
   if (format === 'jsonl') {
     return [{ at: [], message: 'JSON Lines keep everything: leave the columns out, or choose format: csv' }];
@@ -168,14 +165,14 @@ function columnProblems(
   for (const [at, name] of columns.entries()) {
     if (columns.indexOf(name) < at)
       problems.push({ at: [at], message: `the column '${name}' is named twice` });
-    const { path } = columnOfJob(written[at] ?? name);
+    const path = written[at]?.path ?? name;
     if (what === 'subscriber-lists' && !known.includes(path)) {
       const message = `a list has no column '${path}'${didYouMean(path, known)} (known: ${known.join(', ')})`;
       problems.push({ at: [at], message });
     }
   }
   const keys = what === 'orders' ? ['id'] : ['id', 'read_at'];
-  const lacking = keys.filter((key) => !written.some((column) => columnOfJob(column).path === key));
+  const lacking = keys.filter((key) => !written.some(({ path }) => path === key));
   if (mode === 'append' && lacking.length > 0) {
     const message = `mode: append needs ${lacking.join(' and ')} among the columns, so that no line is added twice`;
     problems.push({ at: [], message });

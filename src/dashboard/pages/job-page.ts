@@ -1,5 +1,4 @@
 import {
-  columnOfJob,
   DESTINATION_WORDS,
   DUPLICATES_WORDS,
   type ExportJob,
@@ -115,7 +114,7 @@ function exportSettings(job: ExportJob): Slot {
     columns !== undefined &&
       fact(
         'Columns',
-        html`${columns.map((column, index) => html`${index > 0 && ', '}<code>${columnOfJob(column).name}</code>`)}`,
+        html`${columns.map(({ name }, index) => html`${index > 0 && ', '}<code>${name}</code>`)}`,
       ),
   ];
 }

@@ -9,7 +9,7 @@ import {
   listSection,
   listTrends,
 } from '../../report/sections/lists-section.ts';
-import { exportHistory } from '../../run/export/export-history.ts';
+import { exportHistory } from '../../run/export/export-folder.ts';
 import { counted } from '../../text/printable.ts';
 import type { Viewer } from '../access/sessions.ts';
 import type { DashboardContext } from '../dashboard-context.ts';

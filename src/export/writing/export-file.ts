@@ -3,9 +3,9 @@ import { withoutInertMark } from '../../model/row.ts';
 import { CsvError, DestinationError } from '../../model/storeferry-error.ts';
 import type { HistoryPoint, ListHistory } from '../../model/subscriber-list.ts';
 import type { FileAccess } from '../../state/file-access.ts';
+import { arrangeOrders, filterOrders } from '../arrange-orders.ts';
 import { exactJson, exactText, isMembers } from '../exact-json.ts';
 import { type Destination, openDestination } from '../open-destination.ts';
-import { arrangeOrders, filterOrders } from '../order-fields.ts';
 import { appendTable, type OpenTable } from './append-table.ts';
 import {
   alreadyThere,
@@ -23,6 +23,14 @@ import {
 } from './replace-file.ts';
 import { type RowShape, shapeOf } from './row-shape.ts';
 import { textLines, watchBytes } from './text-lines.ts';
+
+export {
+  openNewest,
+  placeFilesSince,
+  type Reconciliation,
+  reconcileFiles,
+  writeNewFile,
+} from './write-new-file.ts';
 
 /** The input of writing an export. */
 interface WriteItemsOptions {

@@ -1,10 +1,9 @@
 import type { ExportJob } from '../../config/job/job.ts';
-import { columnOfJob } from '../../config/job/job.ts';
 import { DestinationError } from '../../model/storeferry-error.ts';
 import { LIST_COLUMNS, type ListReading, type SubscriberList } from '../../model/subscriber-list.ts';
+import { pathOf, valueAt } from '../arrange-orders.ts';
 import { exactJson, exactStringify, exactText, isMembers } from '../exact-json.ts';
-import { CHANGE_FIELD } from '../order-changes.ts';
-import { pathOf, valueAt } from '../order-fields.ts';
+import { CHANGE_FIELD } from '../export-position.ts';
 import { readKeptList } from '../reading/read-items.ts';
 
 /** How items become lines of a file. */
@@ -27,7 +26,7 @@ export async function shapeOf(
   items: () => AsyncIterable<readonly string[]>,
 ): Promise<RowShape> {
   const { format, mode } = job.destination;
-  const named = job.columns?.map(columnOfJob);
+  const named = job.columns;
   const hasDates = format === 'csv' && (mode === 'new' || job.rows === 'items');
   switch (job.export) {
     case 'subscriber-lists':
@@ -42,11 +41,15 @@ export async function shapeOf(
 }
 
 /** A column of a table: the path of its field, and its name. */
-type NamedColumn = ReturnType<typeof columnOfJob>;
+type NamedColumn = NonNullable<ExportJob['columns']>[number];
+
+function columnAt(path: string): NamedColumn {
+  return { path, name: path };
+}
 
 /** The columns with the one that says whether an order is new or changed, as the last one. */
 function withChange(columns: readonly NamedColumn[]): NamedColumn[] {
-  return [...columns.filter(({ path }) => path !== CHANGE_FIELD), columnOfJob(CHANGE_FIELD)];
+  return [...columns.filter(({ path }) => path !== CHANGE_FIELD), columnAt(CHANGE_FIELD)];
 }
 
 /** The columns of orders; `hasDates`: beside each time there is its date. */
@@ -59,14 +62,11 @@ async function foundColumns(
   // A store without orders: the one column that every order has.
   const names = found.names().length === 0 ? ['id'] : found.names();
   const isTime = (name: string) => hasDates && ORDER_TIMES.has(pathOf(name).at(-1) ?? '');
-  return names.flatMap((name) => (isTime(name) ? [name, name + DATE_SUFFIX] : [name])).map(columnOfJob);
+  return names.flatMap((name) => (isTime(name) ? [name, name + DATE_SUFFIX] : [name])).map(columnAt);
 }
 
 /** Lines of list statistics, one per list and reading. */
-function listShape(
-  readAt: string,
-  columns: readonly NamedColumn[] = LIST_COLUMNS.map(columnOfJob),
-): RowShape {
+function listShape(readAt: string, columns: readonly NamedColumn[] = LIST_COLUMNS.map(columnAt)): RowShape {
   const reading = (item: string) => listReading(readKeptList(item), readAt);
   const paths = columns.map(({ path }) => pathOf(path));
   return {

@@ -5,8 +5,9 @@ import type { FilePlace } from '../../model/remote-address.ts';
 import { DestinationError } from '../../model/storeferry-error.ts';
 import { type RunFolder, sha256OfBytes } from '../../state/artifacts.ts';
 import type { FileAccess } from '../../state/file-access.ts';
-import { type Destination, openDestination } from '../open-destination.ts';
+import { arrangeOrders, filterOrders } from '../arrange-orders.ts';
 import {
+  filesSince,
   keepCopy,
   type Manifest,
   movePosition,
@@ -14,13 +15,13 @@ import {
   readPosition,
   readPrints,
   selectChanges,
-} from '../order-changes.ts';
-import { arrangeOrders, filterOrders } from '../order-fields.ts';
+} from '../export-position.ts';
+import { type Destination, openDestination } from '../open-destination.ts';
 import { type Items, newStyle, replaceFile, type TableStyle } from './replace-file.ts';
 import { shapeOf } from './row-shape.ts';
 
 /** The input of writing what is new or changed into a file of its own. */
-export interface NewFileOptions {
+interface NewFileOptions {
   readonly job: ExportJob;
   readonly access: FileAccess;
   /** The folder of the job with its position and copies. */
@@ -39,7 +40,7 @@ export interface NewFileOptions {
 }
 
 /** What was written; without a location nothing was new or changed, and there is no file. */
-export interface NewFile {
+interface NewFile {
   readonly location: string | null;
   readonly lines: number;
   readonly bytes: number;
@@ -136,17 +137,56 @@ async function* firstOf(items: Items, limit: number): AsyncGenerator<readonly st
 }
 
 /** How the file of a manifest is, compared with its checksum. */
-export type FileState = 'whole' | 'missing' | 'damaged';
+type FileState = 'whole' | 'missing' | 'damaged';
 
-type FilesOptions = Pick<NewFileOptions, 'access' | 'job' | 'kept' | 'signal'>;
+type FilesOptions = Pick<NewFileOptions, 'access' | 'job' | 'kept' | 'store' | 'signal'>;
 
-/** Looks for the file of a manifest, where the job writes now. */
-export async function inspectFile(
-  { access, job, signal }: Omit<FilesOptions, 'kept'>,
-  manifest: Manifest,
-): Promise<FileState> {
-  const { read } = await openDestination(filledPlace(job.destination, manifest), access);
-  return await stateOf(await read(signal), manifest);
+/** The files of a job, compared with their manifests and with the store. */
+export interface Reconciliation {
+  readonly files: readonly Manifest[];
+  readonly missing: readonly Manifest[];
+  readonly damaged: readonly Manifest[];
+  /** Orders of the store that no file has like that: the next run writes them. */
+  readonly waiting: number;
+}
+
+/** Compares each file with its checksum, and what was read with the orders that the files have. Changes nothing. */
+export async function reconcileFiles({
+  access,
+  job,
+  kept,
+  store,
+  signal,
+  reading,
+}: FilesOptions & Pick<NewFileOptions, 'reading'>): Promise<Reconciliation> {
+  const position = await readPosition(kept, store);
+  const states: Record<FileState, Manifest[]> = { whole: [], missing: [], damaged: [] };
+  for (const file of position.files) {
+    const { read } = await openDestination(filledPlace(job.destination, file), access);
+    states[await stateOf(await read(signal), file)].push(file);
+  }
+  const { found, orders } = selectChanges(filterOrders(reading(), job), await readPrints(kept, position));
+  for await (const _ of orders);
+  const { missing, damaged } = states;
+  return { files: position.files, missing, damaged, waiting: found.new + found.changed };
+}
+
+/** The bytes of the newest file of a job; undefined where it has written none, or they are kept no more. */
+export async function openNewest(kept: RunFolder) {
+  const newest = (await readPosition(kept, '')).files.at(-1);
+  const content = newest === undefined ? undefined : await openCopy(kept, newest);
+  return newest === undefined || content === undefined ? undefined : { location: newest.file, content };
+}
+
+/**
+ * Writes the files of a job that are lost again, from that of a run or time on. UsageError where there is none; DestinationError where
+ * another file is, or where the bytes are kept no more.
+ */
+export async function placeFilesSince(options: FilesOptions, since: string) {
+  const placed: { readonly file: Manifest; readonly isWritten: boolean }[] = [];
+  for (const file of filesSince(await readPosition(options.kept, options.store), since))
+    placed.push({ file, isWritten: await placeFile(options, file) });
+  return placed;
 }
 
 async function stateOf(
@@ -157,14 +197,11 @@ async function stateOf(
   return (await sha256OfBytes(file.content)) === sha256 ? 'whole' : 'damaged';
 }
 
-/**
- * Puts the kept bytes of a manifest, and the manifest, where the job writes now; a whole file stays. DestinationError where
- * another file is, or where the bytes are kept no more.
- */
-export async function placeFile(
-  { access, job, kept, signal }: FilesOptions,
+/** Puts the kept bytes of a manifest, and the manifest, where the job writes now; false for a whole file, which stays. */
+async function placeFile(
+  { access, job, kept, signal }: Omit<FilesOptions, 'store'>,
   manifest: Manifest,
-): Promise<'written' | 'there'> {
+): Promise<boolean> {
   const place = filledPlace(job.destination, manifest);
   const destination = await openDestination(place, access);
   const state = await stateOf(await destination.read(signal), manifest);
@@ -187,7 +224,7 @@ export async function placeFile(
   }
   const beside = await openDestination(suffixed(place, '.manifest.json'), access);
   await beside.write(Readable.from([`${JSON.stringify(manifest, null, 2)}\n`]), { signal });
-  return state === 'missing' ? 'written' : 'there';
+  return state === 'missing';
 }
 
 /** The place of a file: `{date}`, `{time}` (UTC), `{run}` and `{number}` have their values. */

@@ -1,4 +1,3 @@
-import { filesSince, readPosition } from '../../export/order-changes.ts';
 import {
   EXPORTED_FILE,
   hasWholeReading,
@@ -9,8 +8,7 @@ import {
   saveExported,
   saveReading,
 } from '../../export/reading/read-items.ts';
-import { openExportFile } from '../../export/writing/export-file.ts';
-import { placeFile, writeNewFile } from '../../export/writing/write-new-file.ts';
+import { openExportFile, placeFilesSince, writeNewFile } from '../../export/writing/export-file.ts';
 import { storeIdentity } from '../../model/remote-address.ts';
 import { formatRow } from '../../model/row.ts';
 import { type Run, type RunStatus, UNFINISHED } from '../../model/run.ts';
@@ -28,7 +26,7 @@ import { abortingWith, type ExportRequest, type RunContext, runErrorOf } from '.
 import { continueInstead, newRun, runPipeline, supersede } from '../run-pipeline.ts';
 import { RunTraffic, trafficFiles } from '../traffic/run-traffic.ts';
 import { elapsedFigures } from '../watched-run.ts';
-import { exportFolder, exportHistory } from './export-history.ts';
+import { exportFolder, exportHistory } from './export-folder.ts';
 
 /**
  * Runs an export job: read, write, finish. Rejects as `runPipeline`. After any failure the destination is unchanged.
@@ -144,38 +142,35 @@ async function writeNewStep(
 
 /** Writes the files of a job with `mode: new` again that are lost, from those of a run or a time on. */
 async function writeFilesAgain(context: RunContext, request: ExportRequest, run: Run): Promise<Run> {
-  const { job, since = '' } = request;
-  const { destination } = job;
-  const kept = exportFolder(context, job);
-  const notes: string[] = [];
-  let lines = 0;
-  let bytes = 0;
-  const files = filesSince(await readPosition(kept, storeIdentity(request.store)), since);
-  for (const file of files) {
-    const { signal } = context;
-    const done = await placeFile({ access: context, job, kept, signal }, file);
-    notes.push(
-      `${pathFrom(context.workspaceDir, file.file)}: ${done === 'there' ? 'is there' : 'written again'}.`,
-    );
-    if (done === 'there') continue;
-    lines += file.lines;
-    bytes += file.bytes;
-  }
-  const readAt = files.at(-1)?.readAt ?? new Date(context.clock()).toISOString();
-  const location = destination.remote?.location ?? destination.path ?? '';
-  const { mode, format } = destination;
-  const items = files.reduce((sum, { count }) => sum + count, 0);
+  const { job, store, since = '' } = request;
+  const { mode, format, path, remote } = job.destination;
+  const placed = await placeFilesSince(
+    {
+      job,
+      access: context,
+      kept: exportFolder(context, job),
+      store: storeIdentity(store),
+      signal: context.signal,
+    },
+    since,
+  );
+  const written = placed.filter(({ isWritten }) => isWritten).map(({ file }) => file);
+  const sum = (what: 'lines' | 'bytes' | 'count') => written.reduce((total, file) => total + file[what], 0);
   await saveExported(context.artifacts.run(run.id), {
-    location,
+    location: remote?.location ?? path ?? '',
     mode,
     format,
-    readAt,
-    items,
-    lines,
-    bytes,
-    notes,
+    readAt: placed.at(-1)?.file.readAt ?? '',
+    items: sum('count'),
+    lines: sum('lines'),
+    bytes: sum('bytes'),
+    notes: placed.map(
+      ({ file, isWritten }) =>
+        `${pathFrom(context.workspaceDir, file.file)} ${isWritten ? 'is written again' : 'is there'}.`,
+    ),
   });
-  return await context.state.runs.update(run.id, { totals: { ...NO_TOTALS, records: items, rows: lines } });
+  const totals = { ...NO_TOTALS, records: sum('count'), rows: sum('lines') };
+  return await context.state.runs.update(run.id, { totals });
 }
 
 /** Writes the reading to the destination: completely, or the destination is unchanged. */

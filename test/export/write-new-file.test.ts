@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { ExportJob } from '../../src/config/job/job.ts';
-import { filesSince, readPosition } from '../../src/export/order-changes.ts';
+import { filesSince, readPosition } from '../../src/export/export-position.ts';
 import { writeNewFile } from '../../src/export/writing/write-new-file.ts';
 import { formatRow } from '../../src/model/row.ts';
 import type { RunFolder } from '../../src/state/artifacts.ts';

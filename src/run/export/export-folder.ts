@@ -1,14 +1,20 @@
 import type { Readable } from 'node:stream';
 import type { ExportJob } from '../../config/job/job.ts';
-import { openCopy, readPosition } from '../../export/order-changes.ts';
-import { openExportFile } from '../../export/writing/export-file.ts';
+import { readItems } from '../../export/reading/read-items.ts';
+import {
+  openExportFile,
+  openNewest,
+  type Reconciliation,
+  reconcileFiles,
+} from '../../export/writing/export-file.ts';
+import { storeIdentity } from '../../model/remote-address.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
 import type { ListHistory } from '../../model/subscriber-list.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
 import type { FileAccess } from '../../state/file-access.ts';
 import { readCsv } from '../../tables/csv/read-csv.ts';
 import { pathFrom } from '../../text/printable.ts';
-import type { RunContext } from '../run-context.ts';
+import type { ExportRequest, RunContext } from '../run-context.ts';
 
 /** The history of a job and its path. */
 export interface ExportHistory {
@@ -59,10 +65,12 @@ export async function openExport(
   job: ExportJob,
   signal: AbortSignal,
 ): Promise<{ readonly location: string; readonly content: Readable }> {
-  const { location, read } =
-    job.destination.mode === 'new'
-      ? await openNewest(exportFolder(access, job))
-      : await openExportFile(access, job);
+  if (job.destination.mode === 'new') {
+    const newest = await openNewest(exportFolder(access, job));
+    if (newest !== undefined) return newest;
+    throw new UsageError('There is no file yet.', { hint: `Write it with: storeferry run ${job.name}` });
+  }
+  const { location, read } = await openExportFile(access, job);
   const found = await read(signal);
   if (found !== undefined) return { location, content: found.content };
   throw new UsageError(`There is no file yet: ${pathFrom(access.workspaceDir, location)} does not exist.`, {
@@ -70,13 +78,27 @@ export async function openExport(
   });
 }
 
-async function openNewest(folder: RunFolder) {
-  const newest = (await readPosition(folder, '')).files.at(-1);
-  return {
-    location: newest?.file ?? 'a file',
-    read: async () => {
-      const content = newest === undefined ? undefined : await openCopy(folder, newest);
-      return content === undefined ? undefined : { content };
+/** Compares the files of a job with `mode: new` with their manifests, and with the orders of the store. */
+export async function reconcileExport(
+  context: RunContext,
+  { job, store }: ExportRequest,
+): Promise<Reconciliation> {
+  const { signal } = context;
+  const storefront = await context.openStorefront(store);
+  return await reconcileFiles({
+    job,
+    access: context,
+    kept: exportFolder(context, job),
+    store: storeIdentity(store),
+    signal,
+    reading: async function* () {
+      const items = readItems(job.export, storefront, {
+        signal,
+        concurrency: store.limits.concurrency,
+        onProgress: () => {},
+        onNotes: () => {},
+      });
+      for await (const batch of items) yield batch.map(({ text }) => text);
     },
-  };
+  });
 }
