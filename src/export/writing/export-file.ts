@@ -24,14 +24,6 @@ import {
 import { type RowShape, shapeOf } from './row-shape.ts';
 import { textLines, watchBytes } from './text-lines.ts';
 
-export {
-  openNewest,
-  placeFilesSince,
-  type Reconciliation,
-  reconcileFiles,
-  writeNewFile,
-} from './write-new-file.ts';
-
 /** The input of writing an export. */
 interface WriteItemsOptions {
   /** Opens the items, from the first one each time. */

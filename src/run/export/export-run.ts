@@ -8,7 +8,8 @@ import {
   saveExported,
   saveReading,
 } from '../../export/reading/read-items.ts';
-import { openExportFile, placeFilesSince, writeNewFile } from '../../export/writing/export-file.ts';
+import { openExportFile } from '../../export/writing/export-file.ts';
+import { placeFilesSince, writeNewFile } from '../../export/writing/write-new-file.ts';
 import { storeIdentity } from '../../model/remote-address.ts';
 import { formatRow } from '../../model/row.ts';
 import { type Run, type RunStatus, UNFINISHED } from '../../model/run.ts';
