@@ -71,15 +71,16 @@ describe('exporting orders', () => {
     ]);
   });
 
-  it('adds the orders that the file does not have yet', async () => {
+  it('adds the orders that the file does not have, or not like that', async () => {
     await using setup = await setupExports(JOBS);
     const { orders } = setup.store.shop;
     orders.push({ id: 1, status: 'new' }, { id: 2, status: 'new' });
     await setup.workspace.storeferry('run', 'added');
     orders.splice(0, 2, { id: 3, status: 'new', coupon: 'X' }, { id: 2, status: 'shipped' });
     const run = await setup.workspace.storeferry('run', 'added', '--json');
-    expect(run.json()).toMatchObject({ status: 'done', rows: 1, records: 2 });
-    expect(await setup.read('out/added.csv')).toBe('id,status,coupon\n1,new,\n2,new,\n3,new,X\n');
+    expect(run.json()).toMatchObject({ status: 'done', rows: 2, records: 2 });
+    const lines = '1,new,\n2,new,\n3,new,X\n2,shipped,\n';
+    expect(await setup.read('out/added.csv')).toBe(`id,status,coupon\n${lines}`);
   });
 
   it('writes a header where the store has no orders', async () => {
