@@ -32,8 +32,13 @@ import { compileCondition } from './values/compile-condition.ts';
 import { compileAs, compileField } from './values/compile-value.ts';
 import { withHtmlPolicy } from './with-html-policy.ts';
 
-export { type ColumnReport, headerPlaces, reportColumns, requiredColumns } from './columns/bind-table.ts';
-export { CurrencyWatch, type KnownCurrency } from './currency-watch.ts';
+export {
+  type ColumnReport,
+  headerPlaces,
+  reportColumns,
+  requiredColumns,
+} from './columns/bind-table.ts';
+export { CurrencyWatch, currenciesNamed, type KnownCurrency } from './currency-watch.ts';
 
 /** The input for compiling a mapping, besides its file. */
 export interface MappingContext {

@@ -68,11 +68,6 @@ export class CurrencyWatch {
     return [...this.#words];
   }
 
-  /** Whether a code or sign may mean a currency. */
-  mayMean(word: string, code: string): boolean {
-    return currenciesNamed(word)?.includes(code) === true;
-  }
-
   /** Whether no currency fits all amounts. */
   get isMixed(): boolean {
     return this.#isMixed;

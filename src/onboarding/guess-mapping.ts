@@ -86,6 +86,11 @@ export interface MappingCandidate {
   readonly shipped: boolean;
 }
 
+/** What a thread can be sent of a mapping. */
+export function candidateOf({ name, spec, shipped }: MappingCandidate): MappingCandidate {
+  return { name, spec, shipped };
+}
+
 /** A mapping compared with a header line. */
 export interface MappingFit extends HeaderFit {
   readonly name: string;

@@ -195,6 +195,9 @@ interface StarterMapping {
   readonly spec: MappingSpec;
 }
 
+/** Nobody looks through more. */
+const MAX_COLUMNS_LISTED = 500;
+
 /** A mapping file with the evidence of each guess as a comment, and the columns that are not used, to be added. */
 export function mappingText({ file, header, proposal, spec }: StarterMapping): string {
   const { import: imports, columns, tests: _, ...parts } = spec;
@@ -223,7 +226,10 @@ export function mappingText({ file, header, proposal, spec }: StarterMapping): s
     ...(others.length === 0
       ? []
       : ['  # The other columns of the file; remove the # where you use one below.']),
-    ...others.map((text) => `  # ${yamlTemplate(wordFor(text, words))}: ${yamlText(text)}`),
+    ...others
+      .slice(0, MAX_COLUMNS_LISTED)
+      .map((text) => `  # ${yamlTemplate(wordFor(text, words))}: ${yamlText(text)}`),
+    ...(others.length > MAX_COLUMNS_LISTED ? [`  # ${others.length - MAX_COLUMNS_LISTED} more columns`] : []),
     ...Object.entries(parts).flatMap(([key, part]) => partLines(key, part)),
     '# There is more: price rules, look-ups, conditions, and products over several rows (docs/mappings.md of Storeferry).',
     '',

@@ -59,7 +59,9 @@ export interface SourceLook {
 /** Files up to this size are read completely first; of a larger file only the beginning. */
 const SAMPLE_BYTES = 32 * 1024 * 1024;
 /** Enough to see how values are written; of a larger file a run refuses later rows that are written otherwise. */
-const ROWS_KEPT = 5000;
+const MAX_ROWS_KEPT = 5000;
+/** Of a wide file fewer rows: whoever examines a column needs a cell of each row, also where the row is shorter. */
+const MAX_CELLS_KEPT = 1_000_000;
 
 export interface LookOptions extends Omit<CsvOptions, 'name' | 'file' | 'limits' | 'blockBytes'> {
   readonly sheet?: string | number | undefined;
@@ -98,8 +100,13 @@ export async function lookAtSource(
   using table = await openTable(bytes, first.table, { ...dialect, name });
   if (table.doubt !== null) throw table.doubt;
   const rows: Row[] = [];
+  let cellsLeft = MAX_CELLS_KEPT;
   for await (const batch of table.batches()) {
-    if (rows.length < ROWS_KEPT) rows.push(...batch.slice(0, ROWS_KEPT - rows.length));
+    for (const row of batch) {
+      if (cellsLeft <= 0 || rows.length === MAX_ROWS_KEPT) break;
+      cellsLeft -= Math.max(row.cells.length, table.header.length);
+      rows.push(row);
+    }
     // The sample of a larger file may end within a row.
     if (cut) break;
   }
@@ -335,11 +342,11 @@ interface PreviewOptions {
  * Maps the rows of a look, as a plan would. Contacts without an id in the source get one, because the crosswalk is read by
  * a plan only. MappingError if the mapping does not fit the file, or reads other tables.
  */
-export async function previewSource(
+export async function previewRecords(
   { header, rows }: SourceLook,
   spec: MappingSpec,
   options: PreviewOptions,
-): Promise<SourcePreview & { readonly currencies: CurrencyWatch }> {
+): Promise<SourcePreview> {
   const currencies = new CurrencyWatch({ store: options.currency });
   const mapping = compileForPreview(spec, options, currencies);
   const counts = { record: 0, rejected: 0, skipped: 0 };
@@ -355,7 +362,8 @@ export async function previewSource(
       else if (mapped.kind === 'rejected' && rejected.length < REJECTED_SHOWN) rejected.push(shown(mapped));
     }
   }
-  return { records, counts, rejected, currencies };
+  const { words, isMixed, found } = currencies;
+  return { records, counts, rejected, currencies: { words, isMixed, found } };
 }
 
 /** What is chosen about the import of a file that no job reads yet; undefined where it is to be guessed. */
@@ -406,13 +414,6 @@ export async function guessSource(request: GuessRequest): Promise<SourceGuess> {
   return { recognised, imports, mapping: chosen?.name ?? null, proposal, refused, spec, params, preview };
 }
 
-/** The part of a preview that a thread can send. */
-export async function previewRecords(...given: Parameters<typeof previewSource>): Promise<SourcePreview> {
-  const { currencies, ...preview } = await previewSource(...given);
-  const { words, isMixed, found } = currencies;
-  return { ...preview, currencies: { words, isMixed, found } };
-}
-
 function proposeOrRefuse(
   propose: (answers: MappingAnswers) => MappingProposal,
   answers: MappingAnswers,
@@ -430,32 +431,50 @@ function sentenceOfProblem(error: unknown): string {
   throw error;
 }
 
-/** What guess-thread.ts can do. */
-export type GuessTask =
-  | { readonly kind: 'guess'; readonly request: GuessRequest }
-  | {
-      readonly kind: 'preview';
-      readonly look: SourceLook;
-      readonly spec: MappingSpec;
-      readonly options: PreviewOptions;
-    };
+/** What may take long for a hostile file. Each works on the first rows of a file, and gives what a thread can send. */
+const examinations = {
+  guess: guessSource,
+  preview: previewRecords,
+  recognise: async (file: FileToGuess, known: readonly MappingCandidate[]) => recogniseFile(file, known),
+  propose: async (...given: Parameters<typeof proposeMapping>) => proposeMapping(...given),
+};
 
-/** The same as `guessSource`; for a larger look in a thread. SourceError where it takes too much time or memory. */
-export async function guessIsolated(request: GuessRequest, signal: AbortSignal): Promise<SourceGuess> {
-  const known = request.known.map(({ name, spec, shipped }) => ({ name, spec, shipped }));
-  if (isSmall(request.look)) return await guessSource(request);
-  return await inThread({ kind: 'guess', request: { ...request, known } }, request.look, signal);
+type Examinations = typeof examinations;
+
+/** An examination for a thread. */
+export interface ExaminationTask<Kind extends keyof Examinations = keyof Examinations> {
+  readonly kind: Kind;
+  readonly given: Parameters<Examinations[Kind]>;
 }
 
-/** The same as `previewRecords`; for a larger look in a thread. SourceError where it takes too much time or memory. */
-export async function previewIsolated(
+const runByKind: {
+  readonly [Kind in keyof Examinations]: (
+    ...given: Parameters<Examinations[Kind]>
+  ) => ReturnType<Examinations[Kind]>;
+} = examinations;
+
+/** Examines the first rows of a file in this thread. */
+export function runExamination<Kind extends keyof Examinations>({
+  kind,
+  given,
+}: ExaminationTask<Kind>): ReturnType<Examinations[Kind]> {
+  return runByKind[kind](...given);
+}
+
+/**
+ * Examines the first rows of a file: in this thread if they are few, else in another one. SourceError where it takes too much
+ * time or memory.
+ */
+export async function examineIsolated<Kind extends keyof Examinations>(
   look: SourceLook,
-  spec: MappingSpec,
-  options: PreviewOptions,
   signal: AbortSignal,
-): Promise<SourcePreview> {
-  if (isSmall(look)) return await previewRecords(look, spec, options);
-  return await inThread({ kind: 'preview', look, spec, options }, look, signal);
+  kind: Kind,
+  ...given: Parameters<Examinations[Kind]>
+): Promise<Awaited<ReturnType<Examinations[Kind]>>> {
+  signal.throwIfAborted();
+  const task: ExaminationTask<Kind> = { kind, given };
+  if (isSmall(look)) return await runExamination(task);
+  return await inThread<Awaited<ReturnType<Examinations[Kind]>>>(task, look, signal);
 }
 
 function isSmall({ header, rows }: SourceLook): boolean {
@@ -469,11 +488,7 @@ function isSmall({ header, rows }: SourceLook): boolean {
 const CPU_MS = 20_000;
 const HEAP_MIB = 512;
 
-async function inThread<Result>(
-  task: GuessTask,
-  { files }: SourceLook,
-  signal: AbortSignal,
-): Promise<Result> {
+async function inThread<Result>(task: unknown, { files }: SourceLook, signal: AbortSignal): Promise<Result> {
   return await isolatedResult<Result>(['guess-thread', import.meta.url], task, {
     cpuMs: CPU_MS,
     heapMib: HEAP_MIB,

@@ -134,7 +134,8 @@ async function answerAll<Result>(
 
 function askingOf(options: Partial<InitOptions>, prompter: Prompter | null, dir = tmpdir()): Asking {
   const known = { url: undefined, apiKey: undefined };
-  return { options: { ...NO_OPTIONS, ...options }, prompter, known, dir, say: () => undefined };
+  const { signal } = new AbortController();
+  return { options: { ...NO_OPTIONS, ...options }, prompter, known, dir, say: () => undefined, signal };
 }
 
 /** The mapping, and what the store sells in. */

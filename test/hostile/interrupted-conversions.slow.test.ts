@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openContext } from '../../src/cli/open-context.ts';
 import { openRunQueue } from '../../src/queue/run-queue.ts';
@@ -6,15 +7,16 @@ import { serveDashboard } from '../dashboard/server/running-dashboard.ts';
 import { patience } from '../support/pace.ts';
 import { until } from '../support/until.ts';
 import { makeWorkspace, type RunningCommand, type Workspace } from '../support/workspace.ts';
-import { manyRows } from './corpus.ts';
+import { hostileSamples, manyRows } from './corpus.ts';
 import { HOSTILE_WORKSPACE, usageFile, writeHostileJob } from './hostile-jobs.ts';
 
 /** Less than the grace of each, and than what the conversion takes. */
 const ENDS_WITHIN_MS = 5_000;
 const { content } = manyRows();
+const wide = hostileSamples().find(({ name }) => name === 'columns');
 
-/** SIGTERM while a thread converts the file: each process ends at once, and the thread with it. */
-describe('SIGTERM in the middle of a conversion', { timeout: patience(60_000) }, () => {
+/** SIGTERM while a thread converts or examines the file: each process ends at once, and the thread with it. */
+describe('SIGTERM in the middle of it', { timeout: patience(60_000) }, () => {
   let workspace: Workspace;
   let usages: ReturnType<typeof usageFile>;
 
@@ -39,6 +41,14 @@ describe('SIGTERM in the middle of a conversion', { timeout: patience(60_000) },
     expect(code).toBe(130);
     const runs = await workspace.storeferry('runs', 'large', '--json');
     expect(runs.json()).toMatchObject({ runs: [{ status: 'interrupted', rows: 0 }] });
+  });
+
+  it('ends an init, which has written nothing', async () => {
+    await writeHostileJob(workspace, 'wide', wide?.content ?? '');
+    const options = ['--sandbox', '--source', `${workspace.dir}/wide.source`, '--yes'];
+    const { code, stderr } = await endWhileBusy(workspace.start('init', `${workspace.dir}/new`, ...options));
+    expect({ code, stderr }).toMatchObject({ code: 130, stderr: expect.stringContaining('SIGTERM') });
+    expect(existsSync(`${workspace.dir}/new`)).toBe(false);
   });
 
   it('ends a worker, which leaves the run to the next one', async () => {

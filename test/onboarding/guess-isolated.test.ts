@@ -1,12 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { availableMappings } from '../../src/config/workspace.ts';
 import { InterruptedError } from '../../src/model/storeferry-error.ts';
+import { proposeMapping } from '../../src/onboarding/guess/propose-mapping.ts';
+import { candidateOf, recogniseFile } from '../../src/onboarding/guess-mapping.ts';
 import {
+  examineIsolated,
   explainGuess,
-  guessIsolated,
+  fileToGuess,
   guessSource,
   lookAtSource,
-  previewIsolated,
   previewRecords,
 } from '../../src/onboarding/preview-source.ts';
 import { workspaceWith } from '../source/folder-on-disk.ts';
@@ -19,20 +21,30 @@ const FILES = {
 };
 
 describe('a large file, which is examined in a thread', () => {
-  it.each(Object.keys(FILES))('gets the same guess and preview (%s)', async (name) => {
+  it.each(Object.keys(FILES))('gets the same guesses and preview (%s)', async (name) => {
     await using workspace = await workspaceWith(FILES);
     const look = await lookAtSource(`${workspace.workspaceDir}/${name}`);
-    const known = availableMappings(workspace.workspaceDir, {});
+    const known = availableMappings(workspace.workspaceDir, {}).map(candidateOf);
     const options = { params: {}, weightUnit: 'kg', now: 0 } as const;
     const request = { look, known, ...options, mapping: undefined, imports: undefined, answers: {} };
-    const guess = await guessIsolated(request, NEVER);
+    const guess = await examineIsolated(look, NEVER, 'guess', request);
     expect(guess).toEqual(await guessSource(request));
     // It tells the best of the fitting mappings by identity.
     expect(explainGuess(guess.recognised)).toEqual(explainGuess((await guessSource(request)).recognised));
     const { spec = known[0]?.spec } = guess;
     if (spec === undefined) throw new Error('no mapping');
-    const preview = await previewIsolated(look, spec, options, NEVER).catch(String);
+    const preview = await examineIsolated(look, NEVER, 'preview', look, spec, options).catch(String);
     expect(preview).toEqual(await previewRecords(look, spec, options).catch(String));
+    const file = fileToGuess(look);
+    expect(await examineIsolated(look, NEVER, 'recognise', file, known)).toEqual(recogniseFile(file, known));
+    expect(await examineIsolated(look, NEVER, 'propose', 'products', file)).toEqual(
+      proposeMapping('products', file),
+    );
+    const wrong = examineIsolated(look, NEVER, 'propose', 'products', file, { 'column.pirce': 'x' });
+    await expect(wrong).rejects.toMatchObject({
+      message: expect.stringContaining("mean 'price'"),
+      hint: expect.stringContaining('Fields: '),
+    });
   });
 
   it('ends at a signal', async () => {
@@ -41,7 +53,7 @@ describe('a large file, which is examined in a thread', () => {
     const stop = new AbortController();
     const options = { params: {}, weightUnit: 'kg', now: 0 } as const;
     const request = { look, known: [], ...options, mapping: undefined, imports: undefined, answers: {} };
-    const guess = guessIsolated(request, stop.signal);
+    const guess = examineIsolated(look, stop.signal, 'guess', request);
     const reason = new InterruptedError('Interrupted by SIGTERM.');
     stop.abort(reason);
     await expect(guess).rejects.toBe(reason);

@@ -55,6 +55,7 @@ export const initCommand = defineCommand({
       known: knownStore(dir, process.env),
       dir,
       say: (line) => terminal.err(`${printable(line)}\n`),
+      signal,
     };
     refuseMissingFlags(asking, existing.stores);
     await confirmAdding(asking, existing.workspace);
@@ -211,13 +212,12 @@ async function askAll(asking: Asking, hasStores: boolean): Promise<NewWorkspace>
 
 /** Prints whether the store has the products that the job would change. */
 async function sayKnownProducts(
-  { dir, say }: Asking,
+  { dir, say, signal }: Asking,
   store: StoreAnswer,
   spec: MappingSpec,
   look: SourceLook,
 ): Promise<void> {
   const { openContext } = await import('../open-context.ts');
-  const { signal } = new AbortController();
   await using open = store.kind === 'known' ? await openContext(dir, () => undefined, signal) : null;
   const config = store.kind === 'known' && open !== null ? open.workspace.store(store.name) : null;
   const text = await knownProducts(open?.context.state ?? null, config, spec, look);

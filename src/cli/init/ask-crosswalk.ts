@@ -2,12 +2,12 @@ import { isAbsolute, relative, sep } from 'node:path';
 import { matchableFields } from '../../config/job/job.ts';
 import type { ContactMappingSpec } from '../../mapping/spec/mapping-spec.ts';
 import { explainError, InterruptedError, StoreferryError, UsageError } from '../../model/storeferry-error.ts';
+import { isEmail } from '../../onboarding/guess/propose-mapping.ts';
 import { describeLook, lookAtSource, type SourceLook } from '../../onboarding/preview-source.ts';
 import { loosened } from '../../text/nearest.ts';
 import { askPath } from './ask-source.ts';
 import type { Asking } from './asking.ts';
 
-const ADDRESS = /^[^\s@<>,;"]+@[^\s@<>,;"]+\.[^\s@<>,;"]+$/;
 /** Names of the e-mail column if a file has only one; without accents, loosened. */
 const CALLED_EMAIL =
   /^(?:(?:contact|customer|user|primary|work|business)?(?:e?mail)(?:address|adresse|adres|id|1|1value)?|adresse(?:e|de)?(?:mail|messagerie)|correo(?:electronico)?|direcciondecorreo(?:electronico)?|courriel|postaelettronica|indirizzo(?:di)?email|enderecodeemail|epost(?:adress|a|aadresi)?|sahkoposti|электроннаяпочта|почта|メール(?:アドレス)?|邮箱|电子邮件|電子郵件|이메일)$/;
@@ -48,7 +48,7 @@ function columnCalled(columns: readonly CrosswalkColumn[], name: string): Crossw
 /** Whether a column has e-mail addresses: decided by its cells, or by its header if they are blank. */
 function isEmailColumn({ header, values }: CrosswalkColumn): boolean {
   if (values.length === 0) return isCalledEmail(header);
-  return values.filter((value) => ADDRESS.test(value)).length >= values.length * MOSTLY;
+  return values.filter(isEmail).length >= values.length * MOSTLY;
 }
 
 /**
@@ -192,7 +192,7 @@ export async function askCrosswalk(
 
 async function readCrosswalk(asking: Asking, fields: readonly string[]): Promise<CrosswalkAnswer> {
   const file = await askPath(asking, asking.options.crosswalk, 'The crosswalk (CSV):');
-  const look = await lookAtSource(file);
+  const look = await lookAtSource(file, { signal: asking.signal });
   asking.say(describeLook(look, file));
   const columns = columnsOf(look);
   const { match, field } = await askMatch(asking, columns, fields);

@@ -1,21 +1,28 @@
 import { availableMappings } from '../../config/workspace.ts';
-import type { MappingFile, MappingSpec } from '../../mapping/spec/mapping-spec.ts';
+import type { MappingSpec } from '../../mapping/spec/mapping-spec.ts';
 import { explainError, UsageError } from '../../model/storeferry-error.ts';
 import { truncate } from '../../model/truncate.ts';
-import {
-  type MappingProposal,
-  type MappingQuestion,
-  proposeMapping,
+import type {
+  MappingAnswers,
+  MappingProposal,
+  MappingQuestion,
 } from '../../onboarding/guess/propose-mapping.ts';
 import {
+  candidateOf,
   fitHeader,
   guessMapping,
+  type MappingCandidate,
   type MappingFit,
   type MappingGuess,
   type RecognisedFile,
-  recogniseFile,
 } from '../../onboarding/guess-mapping.ts';
-import { explainGuess, fileToGuess, type SourceLook } from '../../onboarding/preview-source.ts';
+import {
+  examineIsolated,
+  explainGuess,
+  fileToGuess,
+  type SourceGuess,
+  type SourceLook,
+} from '../../onboarding/preview-source.ts';
 import { didYouMean } from '../../text/nearest.ts';
 import { listed, sentence } from '../../text/printable.ts';
 import type { Asking, CheckAnswer } from './asking.ts';
@@ -38,38 +45,49 @@ export const NEW_MAPPING = 'new';
 
 /** Guesses from the header which shop or CRM the file comes from, prints the reasons, and lets the user decide. */
 export async function askMapping(asking: Asking, look: SourceLook): Promise<MappingAnswer> {
-  const { options, prompter, say, dir } = asking;
+  const { options, prompter, say, dir, signal } = asking;
   const { header } = look;
-  const known = availableMappings(dir, process.env);
-  if (options.mapping === NEW_MAPPING) return await askNew(asking, look, known);
-  if (options.mapping !== undefined) return given(options.mapping, header, known);
+  const known = availableMappings(dir, process.env).map(candidateOf);
+  if (options.mapping !== undefined && options.mapping !== NEW_MAPPING)
+    return given(options.mapping, header, known);
+  const guessed = await examineIsolated(look, signal, 'guess', {
+    look,
+    known,
+    mapping: options.mapping === NEW_MAPPING ? null : undefined,
+    imports: readImport(options.import),
+    answers: answersOf(options),
+    params: options.param ?? {},
+    weightUnit: 'kg',
+    now: 0,
+  });
+  if (options.mapping === NEW_MAPPING) return await askNew(asking, look, known, guessed);
 
-  const recognised = recogniseFile(fileToGuess(look), known);
+  const { recognised } = guessed;
   for (const line of explainGuess(recognised)) say(line);
   const { guess, best } = recognised;
   if (best !== undefined && options.yes) return { kind: 'known', ...found(known, best.name) };
   if (options.yes && (prompter === null || guess.fitting.length === 0 || guess.best !== best))
-    return await askNew(asking, look, known);
+    return await askNew(asking, look, known, guessed);
   if (prompter === null) throw cannotTell(guess);
   const chosen = await prompter.choose(
     'Which mapping reads this file?',
     choices(recognised, known),
     best?.name ?? NEW_MAPPING,
   );
-  if (chosen === NEW_MAPPING) return await askNew(asking, look, known);
+  if (chosen === NEW_MAPPING) return await askNew(asking, look, known, guessed);
   return { kind: 'known', ...found(known, chosen) };
 }
 
-function found(known: readonly MappingFile[], name: string): Pick<MappingFile, 'name' | 'spec' | 'shipped'> {
+function found(known: readonly MappingCandidate[], name: string): MappingCandidate {
   const mapping = known.find((one) => one.name === name);
-  if (mapping !== undefined) return { name, spec: mapping.spec, shipped: mapping.shipped };
+  if (mapping !== undefined) return mapping;
   const names = known.map((one) => one.name);
   throw new UsageError(`There is no mapping '${name}'${didYouMean(name, names) || '.'}`, {
     hint: `Known mappings: ${names.join(', ')}; '${NEW_MAPPING}' proposes a new one.`,
   });
 }
 
-function given(name: string, header: readonly string[], known: readonly MappingFile[]): MappingAnswer {
+function given(name: string, header: readonly string[], known: readonly MappingCandidate[]): MappingAnswer {
   const mapping = found(known, name);
   const { obstacle } = fitHeader(mapping.spec, header);
   if (obstacle === null) return { kind: 'known', ...mapping };
@@ -82,7 +100,7 @@ function given(name: string, header: readonly string[], known: readonly MappingF
   });
 }
 
-function choices({ guess, best, lost }: RecognisedFile, known: readonly MappingFile[]) {
+function choices({ guess, best, lost }: RecognisedFile, known: readonly MappingCandidate[]) {
   const about = (name: string) => {
     const left = (lost.get(name) ?? []).map(({ header, field }) => `'${header}' (${field})`);
     const without = left.length === 0 ? undefined : `Leaves out ${listed(left)}.`;
@@ -116,19 +134,22 @@ function cannotTell({ best, fitting }: MappingGuess): UsageError {
 async function askNew(
   asking: Asking,
   look: SourceLook,
-  known: readonly MappingFile[],
+  known: readonly MappingCandidate[],
+  guessed: SourceGuess,
 ): Promise<MappingAnswer> {
-  const { options, prompter, say } = asking;
-  const file = fileToGuess(look);
-  const imports = await askImport(asking, recogniseFile(file, []).imports);
+  const { options, prompter, say, signal } = asking;
+  const imports = await askImport(asking, guessed.recognised.imports);
+  const propose = (given: MappingAnswers) =>
+    examineIsolated(look, signal, 'propose', imports, fileToGuess(look), given, known);
   const answers: Record<string, string> = { ...answersOf(options) };
+  const isAnswered = guessed.refused === null && guessed.proposal?.imports === imports;
+  let proposal = (isAnswered ? guessed.proposal : undefined) ?? (await propose(answers));
   for (;;) {
-    const proposal = proposeMapping(imports, file, answers, known);
     const [question] = proposal.questions;
     if (question !== undefined && prompter !== null) {
-      const whyNot = (answer: string) => {
+      const whyNot = async (answer: string) => {
         try {
-          proposeMapping(imports, file, { ...answers, [question.id]: answer }, known);
+          await propose({ ...answers, [question.id]: answer });
           return undefined;
         } catch (error) {
           if (error instanceof UsageError) return explainError(error);
@@ -136,6 +157,7 @@ async function askNew(
         }
       };
       answers[question.id] = await askQuestion(prompter, question, whyNot);
+      proposal = await propose(answers);
       continue;
     }
     for (const line of describeProposal(proposal)) say(line);
@@ -160,10 +182,15 @@ async function askImport(
           ],
           guessed,
         ));
-  if (wanted === 'products' || wanted === 'contacts') return wanted;
+  const read = readImport(wanted);
+  if (read !== undefined) return read;
   throw new UsageError('It is not clear whether the file has products or contacts.', {
     hint: `Give --import products or --import contacts. ${OTHER_HEADER}`,
   });
+}
+
+function readImport(text: string | undefined): MappingSpec['import'] | undefined {
+  return text === 'products' || text === 'contacts' ? text : undefined;
 }
 
 async function askQuestion(

@@ -13,10 +13,11 @@ import {
   UsageError,
 } from '../../model/storeferry-error.ts';
 import { charsetsOf } from '../../onboarding/guess/propose-mapping.ts';
-import { recogniseFile } from '../../onboarding/guess-mapping.ts';
+import { candidateOf } from '../../onboarding/guess-mapping.ts';
 import type { NewSource } from '../../onboarding/new-workspace.ts';
 import {
   describeLook,
+  examineIsolated,
   fileToGuess,
   lookAtSource,
   lookForNewJob,
@@ -98,7 +99,7 @@ async function lookUntilClear(
   asking: Asking,
   file: string,
 ): Promise<Reading & { readonly look: SourceLook }> {
-  const { options } = asking;
+  const { options, signal } = asking;
   let reading: Reading = {
     sheet: dialect('--sheet', tableFields.sheet, options.sheet)?.toString(),
     records: dialect('--records', tableFields.records, options.records),
@@ -109,7 +110,7 @@ async function lookUntilClear(
   };
   for (;;) {
     try {
-      const look = await lookForNewJob(file, reading);
+      const look = await lookForNewJob(file, { ...reading, signal });
       const { delimiter } = reading;
       return { look, ...reading, delimiter: delimiter && (delimiterName(delimiter) ?? delimiter) };
     } catch (error) {
@@ -123,13 +124,13 @@ async function lookUntilClear(
 
 /** `quotes: none` for a file with faulty quotes in which no cell begins with one: they are inches. */
 async function unquoted(
-  { say }: Asking,
+  { say, signal }: Asking,
   error: unknown,
   known: Reading,
   file: string,
 ): Promise<Reading | undefined> {
   if (!(error instanceof CsvError) || known.quotes !== undefined) return undefined;
-  const look = await lookAtSource(file, { ...known, quotes: 'none' }).catch(() => undefined);
+  const look = await lookAtSource(file, { ...known, quotes: 'none', signal }).catch(() => undefined);
   if (look === undefined || look.rowCount !== look.rows.length) return undefined;
   const { header } = look;
   const rows = look.rows.map(({ cells }) => cells);
@@ -179,17 +180,18 @@ const SHEET_NAME = /^(?:products?|items?|catalog(?:ue)?|contacts?|customers?|sub
 
 /** The only sheet that has a usual name and the columns of a known format. */
 async function likelySheet(
-  { dir, say }: Asking,
+  { dir, say, signal }: Asking,
   { choices, likely }: ReadingQuestion,
   known: Reading,
   file: string,
 ): Promise<string | undefined> {
-  const mappings = availableMappings(dir, process.env);
+  const mappings = availableMappings(dir, process.env).map(candidateOf);
   const fitting: string[] = [];
   for (const { value: sheet } of choices.filter(({ value }) => SHEET_NAME.test(value))) {
-    const look = await lookAtSource(file, { ...known, sheet }).catch(() => undefined);
-    if (look !== undefined && recogniseFile(fileToGuess(look), mappings).best !== undefined)
-      fitting.push(sheet);
+    const look = await lookAtSource(file, { ...known, sheet, signal }).catch(() => undefined);
+    if (look === undefined) continue;
+    const { best } = await examineIsolated(look, signal, 'recognise', fileToGuess(look), mappings);
+    if (best !== undefined) fitting.push(sheet);
   }
   const [only, second] = fitting;
   if (only === undefined || second !== undefined) return likely;
@@ -199,7 +201,7 @@ async function likelySheet(
 
 /** The charset in which most headers are words of a language that is written in it; undefined where two do alike. */
 async function likelyEncoding(
-  { options, say }: Asking,
+  { options, say, signal }: Asking,
   candidates: readonly string[],
   known: Reading,
   file: string,
@@ -207,7 +209,7 @@ async function likelyEncoding(
   if (!options.yes) return undefined;
   const scores: { readonly encoding: string; readonly score: number; readonly text: string }[] = [];
   for (const encoding of candidates) {
-    const look = await lookAtSource(file, { ...known, encoding }).catch(() => undefined);
+    const look = await lookAtSource(file, { ...known, encoding, signal }).catch(() => undefined);
     if (look === undefined) continue;
     const fitting = charsetsOf(look.header).filter((charsets) => charsets.has(encoding));
     scores.push({ encoding, score: fitting.length, text: JSON.stringify([look.header, look.rows]) });

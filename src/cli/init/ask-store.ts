@@ -1,10 +1,10 @@
 import { baseUrlSchema, type StoreConfig, storeSchema } from '../../config/store-config.ts';
 import { openWorkspace } from '../../config/workspace.ts';
-import type { CurrencyWatch } from '../../mapping/compile-mapping.ts';
+import { currenciesNamed } from '../../mapping/compile-mapping.ts';
 import type { MappingSpec } from '../../mapping/spec/mapping-spec.ts';
 import { MappingError, UsageError } from '../../model/storeferry-error.ts';
 import { type NewWorkspace, STORE_VARIABLES } from '../../onboarding/new-workspace.ts';
-import { previewSource, type SourceLook } from '../../onboarding/preview-source.ts';
+import { examineIsolated, type SourceLook, type SourcePreview } from '../../onboarding/preview-source.ts';
 import { looksSecret } from '../../text/masked.ts';
 import { SANDBOX_DEFAULTS } from '../commands/sandbox-command.ts';
 import type { Asking } from './asking.ts';
@@ -168,10 +168,10 @@ export async function askCurrency(
     store.kind === 'known'
       ? openWorkspace(asking.dir, process.env).inspection.store(store.name)?.value?.currency
       : given;
-  const found = await currenciesOf(file);
+  const found = await currenciesOf(file, asking.signal);
   const named = found?.words.join(', ');
   if (known !== undefined) {
-    const others = (found?.words ?? []).filter((word) => !found?.mayMean(word, known));
+    const others = (found?.words ?? []).filter((word) => currenciesNamed(word)?.includes(known) !== true);
     if (others.length > 0) {
       asking.say(`Prices in ${others.join(', ')} are rejected: the store sells in ${known}.`);
     }
@@ -194,7 +194,9 @@ export async function askCurrency(
   return code;
 }
 
-async function choose({ prompter }: Asking, { words }: CurrencyWatch): Promise<string> {
+type Currencies = SourcePreview['currencies'];
+
+async function choose({ prompter }: Asking, { words }: Currencies): Promise<string> {
   const named = words.join(', ');
   const codes = words.flatMap((word) => readCode(word) ?? []);
   const chosen = await prompter?.choose(
@@ -219,10 +221,13 @@ function readCode(text: string | undefined): string | undefined {
 }
 
 /** What the prices of the file name; undefined where only a plan can read them: with other tables, or without a parameter. */
-async function currenciesOf({ look, spec, params }: ReadFile): Promise<CurrencyWatch | undefined> {
+async function currenciesOf(
+  { look, spec, params }: ReadFile,
+  signal: AbortSignal,
+): Promise<Currencies | undefined> {
+  const options = { params, weightUnit: 'kg', now: 0 } as const;
   try {
-    const { currencies } = await previewSource(look, spec, { params, weightUnit: 'kg', now: 0 });
-    return currencies;
+    return (await examineIsolated(look, signal, 'preview', look, spec, options)).currencies;
   } catch (error) {
     if (error instanceof MappingError) return undefined;
     throw error;

@@ -100,4 +100,6 @@ export interface Asking {
   /** The workspace folder, an absolute path. */
   readonly dir: string;
   readonly say: (line: string) => void;
+  /** Aborts when the command is interrupted. */
+  readonly signal: AbortSignal;
 }

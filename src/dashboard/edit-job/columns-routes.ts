@@ -16,8 +16,8 @@ import type { MappingFile, MappingSpec } from '../../mapping/spec/mapping-spec.t
 import { type ConfigurationProblem, formatPlace } from '../../model/storeferry-error.ts';
 import {
   browserAccess,
+  examineIsolated,
   lookAtSource,
-  previewIsolated,
   type SourceLook,
 } from '../../onboarding/preview-source.ts';
 import { checkMappings } from '../../run/inputs/open-mapping.ts';
@@ -137,7 +137,8 @@ export function columnsRoutes(app: FastifyInstance, { dashboard, log }: RoutePar
     );
     const { weightUnit, currency } = workspace.store(job.store);
     const options = { params, weightUnit, currency, now: dashboard.context.clock() };
-    return await previewIsolated(look, spec, options, dashboard.context.signal).catch(sentenceOf);
+    const { signal } = dashboard.context;
+    return await examineIsolated(look, signal, 'preview', look, spec, options).catch(sentenceOf);
   };
 
   app.get<OfJob>('/jobs/:job/columns', FOR_ACTORS, async (request, reply) => {

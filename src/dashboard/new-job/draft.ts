@@ -2,8 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { basename } from 'node:path';
 import type { MappingFile, MappingSpec } from '../../mapping/spec/mapping-spec.ts';
 import type { MappingAnswers, MappingQuestion } from '../../onboarding/guess/propose-mapping.ts';
+import { candidateOf } from '../../onboarding/guess-mapping.ts';
 import {
-  guessIsolated,
+  examineIsolated,
   lookForNewJob,
   type ReadingQuestion,
   readingQuestion,
@@ -162,18 +163,15 @@ async function readMapping(draft: Draft, look: SourceLook, dashboard: DashboardC
   const store = fields['store'] ?? workspace.inspection.stores().names?.[0];
   const config = store === undefined ? undefined : workspace.inspection.store(store)?.value;
   const { weightUnit = 'kg', currency } = config ?? {};
-  const guess = await guessIsolated(
-    {
-      ...draftedChoices(draft, known),
-      look,
-      known,
-      params: paramsOf(fields),
-      weightUnit,
-      currency,
-      now: dashboard.context.clock(),
-    },
-    dashboard.context.signal,
-  );
+  const guess = await examineIsolated(look, dashboard.context.signal, 'guess', {
+    ...draftedChoices(draft, known),
+    look,
+    known: known.map(candidateOf),
+    params: paramsOf(fields),
+    weightUnit,
+    currency,
+    now: dashboard.context.clock(),
+  });
   const { preview, refused } = guess;
   for (const question of guess.proposal?.questions ?? []) draft.asked.set(question.id, question);
   if (refused !== null) draft.answers = {};

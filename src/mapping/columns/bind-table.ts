@@ -2,7 +2,7 @@ import { MappingError } from '../../model/storeferry-error.ts';
 import { didYouMean, listHeaders, loosened, quotableHeaders } from '../../text/nearest.ts';
 import { type BoundTable, memoDigest } from '../record-rows.ts';
 import type { MappingSpec } from '../spec/mapping-spec.ts';
-import { type Captured, type Column, Columns, type Family, matchHeader } from './columns.ts';
+import { type Column, Columns, type Family, type FoundHeader, HeaderLine } from './columns.ts';
 
 /** How the columns of a mapping match a header line. */
 export interface ColumnReport {
@@ -28,11 +28,6 @@ export interface Binding {
   readonly report: ColumnReport;
 }
 
-interface Found {
-  readonly index: number;
-  readonly captured: Captured;
-}
-
 const OURS = /^storeferry_/;
 const SURPLUS = /^storeferry_extra_[0-9]+$/;
 
@@ -53,14 +48,15 @@ export function bindTable(
 ): Binding {
   const rest = spec.import === 'contacts' ? (spec.contact.properties?.rest ?? false) : false;
   const except = typeof rest === 'object' ? rest.except : [];
-  const trimmed = trimmedHeader(header);
+  const line = new HeaderLine(header);
+  const { headers: trimmed } = line;
   const bySlot = new Map<number, number>();
   const constants: { slot: number; text: string }[] = [];
   const usedIndexes = new Set<number>();
   const watchedIndexes = new Set<number>();
   const used: { name: string; headers: string[] }[] = [];
   const missing: string[] = [];
-  const take = (slot: number, { index, captured }: Found) => {
+  const take = (slot: number, { index, captured }: FoundHeader) => {
     bySlot.set(slot, index);
     usedIndexes.add(index);
     for (const [name, text] of captured) {
@@ -72,7 +68,7 @@ export function bindTable(
   };
   for (const column of columns.declared.values()) {
     if (column.joined !== undefined) continue;
-    const found = column.family === undefined ? findSingle(column, trimmed) : findMembers(column, trimmed);
+    const found = column.family === undefined ? findSingle(column, line) : findMembers(column, line);
     for (const [number, one] of found) {
       take(column.family === undefined ? (column.slot ?? -1) : columns.member(column.family, number), one);
     }
@@ -85,17 +81,20 @@ export function bindTable(
     }
   }
   for (const name of options.required) {
-    if (missing.includes(name)) throw missingColumn(columns, name, trimmed, spec);
+    if (missing.includes(name)) throw missingColumn(columns, name, line, spec);
   }
   const unused: string[] = [];
+  const seen = new Set<string>();
   for (const [index, text] of trimmed.entries()) {
+    const isRepeated = seen.has(text);
+    seen.add(text);
     if (watchedIndexes.has(index)) {
       unused.push(text);
       continue;
     }
     if (usedIndexes.has(index) || OURS.test(text) || text === '') continue;
     if (rest !== false && !except.includes(text)) {
-      if (trimmed.indexOf(text) !== index) throw repeatedProperty(index, trimmed);
+      if (isRepeated) throw repeatedProperty(index, trimmed);
       bySlot.set(columns.restSlot(text), index);
     } else {
       unused.push(text);
@@ -130,27 +129,27 @@ export function reportColumns(spec: MappingSpec, header: readonly string[]): Col
   return bindTable(new Columns(spec.columns), spec, header, 0, { required: [] }).report;
 }
 
-function findSingle(column: Column, headers: readonly string[]): Map<number, Found> {
-  const [all] = candidates(column, headers);
+function findSingle(column: Column, line: HeaderLine): Map<number, FoundHeader> {
+  const [all] = candidates(column, line);
   if (all === undefined) return new Map();
   if (typeof column.occurrence === 'number') {
     const chosen = all[column.occurrence - 1];
     return new Map(chosen === undefined ? [] : [[1, chosen]]);
   }
   const [only] = all;
-  if (only === undefined || all.length > 1) throw repeated(headers[only?.index ?? 0] ?? '', headers);
+  if (only === undefined || all.length > 1) throw repeated(only?.index ?? 0, line);
   return new Map([[1, only]]);
 }
 
-function findMembers(column: Column, headers: readonly string[]): Map<number, Found> {
+function findMembers(column: Column, line: HeaderLine): Map<number, FoundHeader> {
   const { family } = column;
-  if (column.occurrence === 'all' && family !== undefined) return findAll(column, family, headers);
-  const members = new Map<number, Found>();
-  for (const all of candidates(column, headers)) {
-    const added = new Map<number, Found>();
+  if (column.occurrence === 'all' && family !== undefined) return findAll(column, family, line);
+  const members = new Map<number, FoundHeader>();
+  for (const all of candidates(column, line)) {
+    const added = new Map<number, FoundHeader>();
     for (const one of all) {
       const number = Number(one.captured.get('n'));
-      if (added.has(number)) throw repeated(headers[one.index] ?? '', headers);
+      if (added.has(number)) throw repeated(one.index, line);
       if (!members.has(number)) added.set(number, one);
     }
     for (const [number, one] of added) members.set(number, one);
@@ -159,18 +158,18 @@ function findMembers(column: Column, headers: readonly string[]): Map<number, Fo
 }
 
 /** All columns of a header. A column of another file has the number of the column here that is called the same. */
-function findAll(column: Column, { labels }: Family, headers: readonly string[]): Map<number, Found> {
-  const exact = matching(column, headers, false);
-  const found = exact.length > 0 ? exact : matching(column, headers, true).slice(0, 1);
+function findAll(column: Column, { labels }: Family, line: HeaderLine): Map<number, FoundHeader> {
+  const exact = matching(column, line, false);
+  const found = exact.length > 0 ? exact : matching(column, line, true).slice(0, 1);
   const byIndex = new Map(
     found
       .flat()
       .toReversed()
       .map((one) => [one.index, one]),
   );
-  const members = new Map<number, Found>();
+  const members = new Map<number, FoundHeader>();
   for (const one of [...byIndex.values()].sort((a, b) => a.index - b.index)) {
-    const label = [...one.captured.values()].at(-1) ?? headers[one.index] ?? '';
+    const label = [...one.captured.values()].at(-1) ?? line.headers[one.index] ?? '';
     const known = [...labels].find(([number, text]) => text === label && !members.has(number))?.[0];
     const number = known ?? labels.size + 1;
     labels.set(number, label);
@@ -187,10 +186,10 @@ export function headerPlaces(
   specs: MappingSpec['columns'],
   header: readonly string[],
 ): ReadonlyMap<string, readonly number[]> {
-  const trimmed = trimmedHeader(header);
+  const line = new HeaderLine(header);
   return new Map(
     [...new Columns(specs).declared.values()].map((column) => {
-      const all = candidates(column, trimmed);
+      const all = candidates(column, line);
       const isSingle = column.occurrence === undefined && column.captures.length === 0 && !column.family;
       const found = isSingle ? (all[0] ?? []).slice(0, 1) : all.flat();
       return [column.name, [...new Set(found.map(({ index }) => index))].sort((a, b) => a - b)];
@@ -198,40 +197,39 @@ export function headerPlaces(
   );
 }
 
-function trimmedHeader(header: readonly string[]): string[] {
-  return header.map((text) => text.replace(/^[\s\ufeff]+|[\s\ufeff]+$/g, ''));
-}
-
 /** Headers that match, by alternative: exactly, then loosely; alternatives without a match are left out. */
-function candidates(column: Column, headers: readonly string[]): Found[][] {
-  return [false, true].flatMap((loose) => matching(column, headers, loose));
+function candidates(column: Column, line: HeaderLine): readonly (readonly FoundHeader[])[] {
+  return [false, true].flatMap((loose) => matching(column, line, loose));
 }
 
-function matching(column: Column, headers: readonly string[], loose: boolean): Found[][] {
-  const found = column.patterns.map((pattern) =>
-    headers.flatMap((header, index) => {
-      const captured = header === '' ? undefined : matchHeader(pattern, header, loose);
-      return captured === undefined ? [] : [{ index, captured }];
-    }),
-  );
-  return found.filter(({ length }) => length > 0);
+function matching(
+  { patterns }: Column,
+  line: HeaderLine,
+  loose: boolean,
+): readonly (readonly FoundHeader[])[] {
+  return patterns.map((pattern) => line.matching(pattern, loose)).filter(({ length }) => length > 0);
 }
 
 /** A header that the mapping does not know becomes the name of a property. It is not named: it may be the data of a person. */
 function repeatedProperty(index: number, headers: readonly string[]): MappingError {
   const places = headers.flatMap((text, at) => (text === headers[index] ? [at + 1] : []));
   return new MappingError(
-    `All other columns become properties, but the file has one of them more than once: columns ${places.join(', ')} have the same header.`,
+    `All other columns become properties, but the file has one of them more than once: columns ${places.slice(0, MAX_PLACES_NAMED).join(', ')} have the same header.`,
     { hint: 'Rename or remove all but one of them.' },
   );
 }
 
-function repeated(header: string, headers: readonly string[]): MappingError {
-  const places = headers.flatMap((text, index) =>
-    loosened(text) === loosened(header) ? [`${index + 1} ('${text}')`] : [],
+const MAX_PLACES_NAMED = 10;
+
+function repeated(index: number, { headers }: HeaderLine): MappingError {
+  const header = headers[index] ?? '';
+  const places = headers.flatMap((text, at) =>
+    loosened(text) === loosened(header) ? [`${at + 1} ('${text}')`] : [],
   );
+  const more = places.length - MAX_PLACES_NAMED;
+  const named = `${places.slice(0, MAX_PLACES_NAMED).join(', ')}${more > 0 ? `, and ${more} more` : ''}`;
   return new MappingError(
-    `The mapping uses the column '${header}', but the file has it more than once: columns ${places.join(', ')}.`,
+    `The mapping uses the column '${header}', but the file has it more than once: columns ${named}.`,
     { hint: 'Choose one in the mapping: { header: …, occurrence: 1 }.' },
   );
 }
@@ -239,20 +237,20 @@ function repeated(header: string, headers: readonly string[]): MappingError {
 function missingColumn(
   columns: Columns,
   name: string,
-  headers: readonly string[],
+  line: HeaderLine,
   { import: resource }: MappingSpec,
 ): MappingError {
   const { patterns = [] } = columns.declared.get(name) ?? {};
   const accepted = patterns.map(({ written }) => `'${written}'`);
-  const isKnown = (header: string) =>
-    [...columns.declared.values()].some((column) =>
-      column.patterns.some(
-        (pattern) =>
-          pattern.captures.every((capture) => capture === 'n') &&
-          matchHeader(pattern, header, true) !== undefined,
-      ),
-    );
-  const quotable = quotableHeaders(resource, headers, isKnown);
+  const { headers } = line;
+  const known = new Set(
+    [...columns.declared.values()].flatMap(({ patterns }) =>
+      patterns
+        .filter(({ captures }) => captures.every((capture) => capture === 'n'))
+        .flatMap((pattern) => line.matching(pattern, true).map(({ index }) => headers[index] ?? '')),
+    ),
+  );
+  const quotable = quotableHeaders(resource, headers, (header) => known.has(header));
   const near = patterns.map(({ written }) => didYouMean(written, quotable)).find((text) => text !== '');
   return new MappingError(
     `The file lacks the required column ${name}: expected the header ${accepted.join(' or ')}${near ?? '.'} Headers found: ${listHeaders(headers, quotable)}.`,

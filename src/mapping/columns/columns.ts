@@ -4,9 +4,11 @@ import type { ColumnSpec } from '../spec/mapping-spec.ts';
 /** A header as a mapping writes it: literal text with `{n}` for a number and `{word}` for a capture. */
 interface HeaderPattern {
   readonly written: string;
-  readonly parts: readonly (string | { readonly capture: string })[];
+  readonly parts: readonly HeaderPart[];
   readonly captures: readonly string[];
 }
+
+type HeaderPart = string | { readonly capture: string };
 
 /** The text of a header at the positions of `{…}`. */
 export type Captured = ReadonlyMap<string, string>;
@@ -26,32 +28,74 @@ function parseHeaderPattern(written: string): HeaderPattern {
   return { written, parts, captures };
 }
 
-/** The captures of a header; undefined if it does not match. Both sides are loosened if `loose`. */
-export function matchHeader(pattern: HeaderPattern, header: string, loose: boolean): Captured | undefined {
-  const text = loose ? loosened(header) : header.trim();
-  const captured = new Map<string, string>();
-  return matchFrom(pattern.parts, 0, text, 0, loose, captured) ? captured : undefined;
+/** A header that matches a pattern. */
+export interface FoundHeader {
+  readonly index: number;
+  readonly captured: Captured;
 }
 
+/** The headers of a file, found by the patterns of a mapping: exactly, or without case, white space, hyphens and underscores. */
+export class HeaderLine {
+  /** Trimmed. */
+  readonly headers: readonly string[];
+  readonly #exact: HeaderTexts;
+  readonly #loose: HeaderTexts;
+
+  constructor(header: readonly string[]) {
+    this.headers = header.map((text) => text.replace(/^[\s\ufeff]+|[\s\ufeff]+$/g, ''));
+    this.#exact = textsOf(this.headers);
+    this.#loose = textsOf(this.headers.map(loosened));
+  }
+
+  /** The headers that match, in their order, with what they capture. A blank header matches nothing. */
+  matching({ parts }: HeaderPattern, loose: boolean): readonly FoundHeader[] {
+    const compared = loose ? parts.map((part) => (typeof part === 'string' ? loosened(part) : part)) : parts;
+    const { texts, places } = loose ? this.#loose : this.#exact;
+    const [first = '', ...others] = compared;
+    if (typeof first === 'string' && others.length === 0)
+      return (places.get(first) ?? []).map((index) => ({ index, captured: NO_CAPTURES }));
+    return texts.flatMap((text, index) => {
+      const captured = new Map<string, string>();
+      return text !== '' && matchFrom(compared, 0, text, 0, captured) ? [{ index, captured }] : [];
+    });
+  }
+}
+
+const NO_CAPTURES: Captured = new Map();
+
+interface HeaderTexts {
+  readonly texts: readonly string[];
+  /** The indexes of each text that is not blank. */
+  readonly places: ReadonlyMap<string, readonly number[]>;
+}
+
+function textsOf(texts: readonly string[]): HeaderTexts {
+  const places = new Map<string, number[]>();
+  for (const [index, text] of texts.entries()) {
+    const known = places.get(text);
+    if (known !== undefined) known.push(index);
+    else if (text !== '') places.set(text, [index]);
+  }
+  return { texts, places };
+}
+
+/** A unit or a language is shorter. Without a bound, a long header would take time with the power of its captures. */
+const MAX_CAPTURE_LENGTH = 200;
+
 function matchFrom(
-  parts: HeaderPattern['parts'],
+  parts: readonly HeaderPart[],
   index: number,
   text: string,
   at: number,
-  loose: boolean,
   captured: Map<string, string>,
 ): boolean {
   const part = parts[index];
   if (part === undefined) return at === text.length;
-  if (typeof part === 'string') {
-    const literal = loose ? loosened(part) : part;
-    return (
-      text.startsWith(literal, at) && matchFrom(parts, index + 1, text, at + literal.length, loose, captured)
-    );
-  }
-  const longest = part.capture === 'n' ? digitsAt(text, at) : text.length - at;
+  if (typeof part === 'string')
+    return text.startsWith(part, at) && matchFrom(parts, index + 1, text, at + part.length, captured);
+  const longest = part.capture === 'n' ? digitsAt(text, at) : Math.min(text.length - at, MAX_CAPTURE_LENGTH);
   for (let length = longest; length > 0; length--) {
-    if (matchFrom(parts, index + 1, text, at + length, loose, captured)) {
+    if (matchFrom(parts, index + 1, text, at + length, captured)) {
       captured.set(part.capture, text.slice(at, at + length));
       return true;
     }

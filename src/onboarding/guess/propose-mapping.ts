@@ -46,6 +46,7 @@ export type { ColumnField } from '../column-fields.ts';
 export { columnOf, fieldLabel, fieldsOf, fieldValue, valueAt } from '../column-fields.ts';
 export type { MappingAnswers, MappingQuestion, ProposedColumn } from './guess.ts';
 export { MAPPING_QUESTIONS } from './guess.ts';
+export { isEmail } from './sampled-column.ts';
 
 /** The proposed mapping for a file of an unknown format, and the open questions. */
 export interface MappingProposal {
@@ -189,7 +190,8 @@ export function understoodColumns(
  */
 export function headerBelow(header: readonly string[], rows: FileToGuess['rows']): number | undefined {
   const known = (cells: readonly string[]) => {
-    const texts = [...new Set(cells.map((cell) => cell.trim()).filter((cell) => cell !== ''))];
+    const filled = new Set(cells.map((cell) => cell.trim()).filter((cell) => cell !== ''));
+    const texts = [...filled].slice(0, MAX_HEADERS_READ);
     const understood = texts.filter((text) =>
       [...readProductHeader(text).meanings, ...readContactHeader(text).meanings].some(
         ({ how }) => how === 'exact',
@@ -206,12 +208,15 @@ export function headerBelow(header: readonly string[], rows: FileToGuess['rows']
 }
 
 const MAX_PREAMBLE_ROWS = 20;
+/** They show which row is the header, and in which charset it is. */
+const MAX_HEADERS_READ = 100;
 
 /** For each known header with characters beyond ASCII the charsets in which its languages are written. */
 export function charsetsOf(header: readonly string[]): readonly ReadonlySet<string>[] {
   const charsets = new Map(Object.values(words().languages).map((one) => [one.name, one.charsets]));
   return header
     .filter((text) => /[^\p{ASCII}]/u.test(text) && /\p{L}/u.test(text))
+    .slice(0, MAX_HEADERS_READ)
     .flatMap((text) => {
       const meanings = [...readProductHeader(text).meanings, ...readContactHeader(text).meanings];
       const languages = meanings.flatMap((meaning) => (meaning.how === 'exact' ? meaning.languages : []));

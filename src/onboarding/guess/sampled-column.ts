@@ -22,11 +22,12 @@ export function sampleColumns(
   rows: readonly (readonly string[])[],
 ): readonly SampledColumn[] {
   const names = header.map((text) => text.replace(/^[\s\ufeff]+|[\s\ufeff]+$/g, ''));
+  const places = Map.groupBy(names.keys(), (index) => names[index] ?? '');
   return names.map((name, index) => {
     const cells = rows.map((row) => (row[index] ?? '').trim());
     const values = cells.filter((cell) => cell !== '');
-    const repeats = names.filter((other) => other === name).length > 1;
-    const occurrence = repeats ? names.slice(0, index + 1).filter((other) => other === name).length : 0;
+    const alike = places.get(name) ?? [];
+    const occurrence = alike.length > 1 ? alike.indexOf(index) + 1 : 0;
     return { header: name, index, occurrence, cells, values, distinct: new Set(values).size };
   });
 }
@@ -177,9 +178,12 @@ export function isPictureFile(value: string): boolean {
   return !isAddresses(value) && value.split(/[,;|\n]/).every((one) => PICTURE.test(one.trim()));
 }
 
+/** No address of e-mail is longer (RFC 5321). */
+const MAX_EMAIL_LENGTH = 254;
+
 /** Whether a cell holds one e-mail address. */
 export function isEmail(value: string): boolean {
-  return /^[^\s@<>,;"]+@[^\s@<>,;"]+\.[^\s@<>,;"]+$/.test(value);
+  return value.length <= MAX_EMAIL_LENGTH && /^[^\s@<>,;"]+@[^\s@<>,;"]+\.[^\s@<>,;"]+$/.test(value);
 }
 
 /** Whether a cell is a telephone number. */
