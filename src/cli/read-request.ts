@@ -1,5 +1,6 @@
 import { sentFields } from '../config/check-workspace.ts';
 import type { Workspace } from '../config/workspace.ts';
+import { headersOfMappings } from '../mapping/compile-mapping.ts';
 import { storeIdentity } from '../model/remote-address.ts';
 import type { Sample } from '../model/run.ts';
 import { UsageError } from '../model/storeferry-error.ts';
@@ -22,7 +23,16 @@ export async function readImportRequest(
   const store = workspace.store(job.store);
   const mapping = openMapping(workspace.mapping(job.mapping), job, workspace.fileAccess());
   const senders = sentFields(workspace).get(storeIdentity(store)) ?? [];
-  return { job, store, mapping, senders, resend };
+  const knownContactHeaders = (headers: readonly string[]) => {
+    const specs = workspace
+      .mappingNames()
+      .flatMap((one) => workspace.inspection.mapping(one)?.value?.spec ?? []);
+    return headersOfMappings(
+      specs.filter((spec) => spec.import === 'contacts'),
+      headers,
+    );
+  };
+  return { job, store, mapping, senders, knownContactHeaders, resend };
 }
 
 /**

@@ -35,9 +35,11 @@ import { withHtmlPolicy } from './with-html-policy.ts';
 export {
   type ColumnReport,
   headerPlaces,
+  headersOfMappings,
   reportColumns,
   requiredColumns,
 } from './columns/bind-table.ts';
+export { CurrencyWatch, currenciesNamed, type KnownCurrency } from './currency-watch.ts';
 export { CurrencyWatch, currenciesNamed, type KnownCurrency } from './currency-watch.ts';
 
 /** The input for compiling a mapping, besides its file. */

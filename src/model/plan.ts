@@ -187,6 +187,8 @@ const planSource = z.object({
   ),
   /** Headers of columns that the mapping does not use. */
   columnsNotUsed: z.array(z.string()),
+  /** How many more there are, which no mapping names: in a file of contacts they may be the data of a person. */
+  columnsNotNamed: z.int().exactOptional(),
   /** The second tables that the mapping joins; absent where it joins none. */
   joins: z.array(joinFacts).exactOptional(),
   /** Null if no record depends on the time of staging. */

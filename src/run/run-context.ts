@@ -95,6 +95,8 @@ export interface ImportRequest {
   readonly mapping: MappingSource;
   /** What the product imports of the workspace send to this store, this job included; left out: unknown. */
   readonly senders?: readonly SentFields[];
+  /** Of these headers the ones that some mapping for contacts names; left out: none. */
+  readonly knownContactHeaders?: (headers: readonly string[]) => ReadonlySet<string>;
   /** Ignore fingerprints: send every record, even if it is unchanged. */
   readonly resend: boolean;
   /** Plan only this part of the source. */

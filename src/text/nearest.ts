@@ -66,9 +66,9 @@ const MAX_HEADERS_NAMED = 60;
 export function quotableHeaders(
   resource: Resource,
   headers: readonly string[],
-  isKnown: (header: string) => boolean = () => false,
+  known: ReadonlySet<string> = new Set(),
 ): readonly string[] {
-  return resource === 'products' ? headers : headers.filter(isKnown);
+  return resource === 'products' ? headers : headers.filter((header) => known.has(header));
 }
 
 /** The headers that a message may name, and the number of the others. */

@@ -80,3 +80,23 @@ it('nor does the error of a run repeat a name that no mask knows', async () => {
   const all = (await textsOf(s.workspace.dir)).filter((text) => text.includes('<html'));
   for (const text of [ended.stdout, ended.stderr, webhook, ...all]) expect(text).not.toContain('zebedee');
 });
+
+it('columns not used are named only where some mapping for contacts knows them', async () => {
+  await using s = await scene();
+  const csv = await readFile(join(s.workspace.dir, 'crm.csv'), 'utf8');
+  await s.workspace.write('crm.csv', csv.replace(',City,Tags', ',Peter van Miller,Grunewald'));
+  await s.workspace.write(
+    'mappings/plain.yaml',
+    'import: contacts\ncolumns: { email: Email, name: First Name }\ncontact: { email: email, name: name }\n',
+  );
+  const job = await readFile(join(s.workspace.dir, 'jobs/crm.yaml'), 'utf8');
+  await s.workspace.write('jobs/crm.yaml', job.replace('hubspot-contacts', 'plain'));
+  const planned = await s.workspace.storeferry('plan', 'crm');
+  expect(planned.stdout).toMatch(/Columns not used.*2 columns that no mapping knows.*Phone Number/s);
+  const ended = await s.workspace.storeferry('run', 'crm', '--json');
+  const webhook = JSON.stringify(s.webhook.calls.map(({ body }) => body));
+  const all = await textsOf(s.workspace.dir);
+  expect(all.filter((text) => text.includes('<html'))).toHaveLength(2);
+  for (const text of [planned.stdout, ended.stdout, webhook, ...all])
+    expect(text).not.toMatch(/miller|grunewald/i);
+});

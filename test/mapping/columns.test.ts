@@ -45,6 +45,20 @@ describe('columns', () => {
     expect(await texts(mapping('text: [New, Old]'), ['Id', 'Old'], ['1', 'a'])).toEqual(['a']);
   });
 
+  it('capture a unit or a language, and no long text', async () => {
+    const long = 'a'.repeat(201);
+    const spec = mapping("text: 'Text ({what}) {more}'");
+    expect(await texts(spec, ['Id', 'Text (kg) net'], ['1', 'x'])).toEqual(['x']);
+    expect(await texts(spec, ['Id', `Text (${long}) net`], ['1', 'x'])).toEqual([undefined]);
+  });
+
+  it('that are repeated in thousands of places name the first ones', async () => {
+    const header = ['Id', ...Array.from({ length: 16_000 }, () => 'Text')];
+    await expect(mapAll(mapping('text: Text'), [table(header, [])])).rejects.toThrow(
+      /columns 2 \('Text'\), .*, 11 \('Text'\), and 15990 more\.$/,
+    );
+  });
+
   it('may be missing unless they are required', async () => {
     expect(await texts(mapping('text: Text'), ['Id'], ['1'])).toEqual([undefined]);
   });

@@ -20,6 +20,13 @@ const FILES = {
   'unknown.csv': `Artikelnummer,Bezeichnung,Preis,Größe\n${'A-1,Lampe,"1,50",M\n'.repeat(2_000)}`,
 };
 
+it('of a wide file fewer rows are looked at', async () => {
+  const header = Array.from({ length: 10_000 }, (_, index) => `c${index}`).join(',');
+  await using workspace = await workspaceWith({ 'wide.csv': `${header}\n${'a,b\n'.repeat(5_000)}` });
+  const { rows, rowCount } = await lookAtSource(`${workspace.workspaceDir}/wide.csv`);
+  expect({ rows: rows.length, rowCount }).toEqual({ rows: 100, rowCount: 5_000 });
+});
+
 describe('a large file, which is examined in a thread', () => {
   it.each(Object.keys(FILES))('gets the same guesses and preview (%s)', async (name) => {
     await using workspace = await workspaceWith(FILES);

@@ -243,19 +243,32 @@ function missingColumn(
   const { patterns = [] } = columns.declared.get(name) ?? {};
   const accepted = patterns.map(({ written }) => `'${written}'`);
   const { headers } = line;
-  const known = new Set(
-    [...columns.declared.values()].flatMap(({ patterns }) =>
-      patterns
-        .filter(({ captures }) => captures.every((capture) => capture === 'n'))
-        .flatMap((pattern) => line.matching(pattern, true).map(({ index }) => headers[index] ?? '')),
-    ),
-  );
-  const quotable = quotableHeaders(resource, headers, (header) => known.has(header));
+  const quotable = quotableHeaders(resource, headers, knownHeaders(columns, line));
   const near = patterns.map(({ written }) => didYouMean(written, quotable)).find((text) => text !== '');
   return new MappingError(
     `The file lacks the required column ${name}: expected the header ${accepted.join(' or ')}${near ?? '.'} Headers found: ${listHeaders(headers, quotable)}.`,
     { hint: 'Is this the right mapping for the file? A renamed header can be added to `columns`.' },
   );
+}
+
+/** The headers that the columns name, apart from those that match by a capture, which may be anything. */
+function knownHeaders(columns: Columns, line: HeaderLine): ReadonlySet<string> {
+  return new Set(
+    [...columns.declared.values()].flatMap(({ patterns }) =>
+      patterns
+        .filter(({ captures }) => captures.every((capture) => capture === 'n'))
+        .flatMap((pattern) => line.matching(pattern, true).map(({ index }) => line.headers[index] ?? '')),
+    ),
+  );
+}
+
+/** Of these headers the ones that a mapping names. */
+export function headersOfMappings(
+  specs: readonly MappingSpec[],
+  headers: readonly string[],
+): ReadonlySet<string> {
+  const line = new HeaderLine(headers);
+  return new Set(specs.flatMap((spec) => [...knownHeaders(new Columns(spec.columns), line)]));
 }
 
 /** The columns, by the mapping's names, that every file of its format has. */

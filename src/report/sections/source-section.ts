@@ -10,9 +10,10 @@ const MAX_NAME_LENGTH = 120;
 export function sourceSection(facts: RunFacts): Section | null {
   const { plan } = facts;
   if (plan === null || plan.source.files.length === 0) return null;
-  const { files, columnsNotUsed } = plan.source;
+  const { files, columnsNotUsed, columnsNotNamed = 0 } = plan.source;
   const withBlank = files.some(({ blankLines }) => blankLines > 0);
-  const unused: Block[] = columnsNotUsed.length === 0 ? [] : [unusedColumns(columnsNotUsed)];
+  const unused: Block[] =
+    columnsNotUsed.length + columnsNotNamed === 0 ? [] : [unusedColumns(columnsNotUsed, columnsNotNamed)];
   return {
     id: 'source',
     title: 'What was read',
@@ -110,13 +111,17 @@ function tableWords(table: TablePlaces): string {
   return `${format}, ${isSheet(table) ? 'sheet' : 'records at'} ${title}`;
 }
 
-function unusedColumns(columns: readonly string[]): Block {
+function unusedColumns(columns: readonly string[], notNamed: number): Block {
+  const others = `${counted(notNamed, 'column')} that no mapping knows, not named here: ${notNamed === 1 ? 'its header' : 'their headers'} may be the data of a person`;
   return {
     kind: 'list',
     style: 'names',
     title: 'Columns not used',
     explanation: 'The mapping does not use them; their values are not sent.',
-    items: columns.map((column) => ({ words: foreign(column, MAX_NAME_LENGTH) })),
+    items: [
+      ...(notNamed === 0 ? [] : [{ words: others }]),
+      ...columns.map((column) => ({ words: foreign(column, MAX_NAME_LENGTH) })),
+    ],
     shown: { page: 60, text: 30 },
     more: (left) => `and ${grouped(left)} more`,
   };

@@ -14,6 +14,7 @@ import { readSnapshotFile, type Snapshot, type SnapshotFile } from '../../source
 import type { RunFolder } from '../../state/artifacts.ts';
 import { openRowScratch } from '../../state/sqlite/open-row-scratch.ts';
 import { type OpenedTable, openTable } from '../../tables/open-table.ts';
+import { quotableHeaders } from '../../text/nearest.ts';
 import type { MappingTables } from '../inputs/open-mapping.ts';
 import type { ImportRequest } from '../run-context.ts';
 
@@ -94,13 +95,23 @@ export function readSnapshotThroughMapping(reading: SnapshotReading): {
       const joins = mapping?.mapper.joins.facts() ?? [];
       return {
         files,
-        columnsNotUsed: [...columnsNotUsed],
+        ...nameColumns(reading.request, [...columnsNotUsed]),
         ...(joins.length === 0 ? {} : { joins }),
         dates: mapping?.mapper.clock.judged() ?? null,
         ...(snapshot.readAs?.ofWorkbook === true ? { ofWorkbook: true } : {}),
       };
     },
   };
+}
+
+function nameColumns(
+  { mapping, knownContactHeaders }: ImportRequest,
+  headers: readonly string[],
+): Pick<PlanSource, 'columnsNotUsed' | 'columnsNotNamed'> {
+  const known = headers.length === 0 ? undefined : knownContactHeaders?.(headers);
+  const columnsNotUsed = quotableHeaders(mapping.spec.import, headers, known);
+  const columnsNotNamed = headers.length - columnsNotUsed.length;
+  return { columnsNotUsed, ...(columnsNotNamed === 0 ? {} : { columnsNotNamed }) };
 }
 
 /** Reads a snapshot again, and traces the records that `wanted` chooses; all others give null. */
