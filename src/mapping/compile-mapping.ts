@@ -40,7 +40,6 @@ export {
   requiredColumns,
 } from './columns/bind-table.ts';
 export { CurrencyWatch, currenciesNamed, type KnownCurrency } from './currency-watch.ts';
-export { CurrencyWatch, currenciesNamed, type KnownCurrency } from './currency-watch.ts';
 
 /** The input for compiling a mapping, besides its file. */
 export interface MappingContext {
