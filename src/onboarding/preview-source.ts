@@ -342,7 +342,7 @@ interface PreviewOptions {
  * Maps the rows of a look, as a plan would. Contacts without an id in the source get one, because the crosswalk is read by
  * a plan only. MappingError if the mapping does not fit the file, or reads other tables.
  */
-export async function previewRecords(
+export async function previewSource(
   { header, rows }: SourceLook,
   spec: MappingSpec,
   options: PreviewOptions,
@@ -410,7 +410,7 @@ export async function guessSource(request: GuessRequest): Promise<SourceGuess> {
   const params = Object.fromEntries(
     Object.entries(request.params).filter(([name]) => Object.hasOwn(spec?.params ?? {}, name)),
   );
-  const preview = spec && (await previewRecords(look, spec, { ...request, params }).catch(sentenceOfProblem));
+  const preview = spec && (await previewSource(look, spec, { ...request, params }).catch(sentenceOfProblem));
   return { recognised, imports, mapping: chosen?.name ?? null, proposal, refused, spec, params, preview };
 }
 
@@ -434,7 +434,7 @@ function sentenceOfProblem(error: unknown): string {
 /** What may take long for a hostile file. Each works on the first rows of a file, and gives what a thread can send. */
 const examinations = {
   guess: guessSource,
-  preview: previewRecords,
+  preview: previewSource,
   recognise: async (file: FileToGuess, known: readonly MappingCandidate[]) => recogniseFile(file, known),
   propose: async (...given: Parameters<typeof proposeMapping>) => proposeMapping(...given),
 };

@@ -9,7 +9,7 @@ import {
   fileToGuess,
   guessSource,
   lookAtSource,
-  previewRecords,
+  previewSource,
 } from '../../src/onboarding/preview-source.ts';
 import { workspaceWith } from '../source/folder-on-disk.ts';
 import { manyProducts, shopifyCatalog } from '../support/catalog.ts';
@@ -41,7 +41,7 @@ describe('a large file, which is examined in a thread', () => {
     const { spec = known[0]?.spec } = guess;
     if (spec === undefined) throw new Error('no mapping');
     const preview = await examineIsolated(look, NEVER, 'preview', look, spec, options).catch(String);
-    expect(preview).toEqual(await previewRecords(look, spec, options).catch(String));
+    expect(preview).toEqual(await previewSource(look, spec, options).catch(String));
     const file = fileToGuess(look);
     expect(await examineIsolated(look, NEVER, 'recognise', file, known)).toEqual(recogniseFile(file, known));
     expect(await examineIsolated(look, NEVER, 'propose', 'products', file)).toEqual(
