@@ -5,6 +5,7 @@ import { reportedField, type SentFields } from '../model/mapped-record.ts';
 import { isLoopback, normalisedAddress, storeIdentity } from '../model/remote-address.ts';
 import { ConfigurationError, type ConfigurationProblem } from '../model/storeferry-error.ts';
 import { likelySecrets } from './complete-places.ts';
+import { overriddenText } from './environment.ts';
 import { type Interpretation, whyUnset } from './interpret.ts';
 import { CROSSWALK_AT, type Job, SOURCE_AT } from './job/job.ts';
 import type { Settings } from './settings.ts';
@@ -64,6 +65,9 @@ export function checkWorkspace(
       ...jobs.values.flatMap((job) => absentFiles(workspace, job)),
       ...mappings.values.flatMap(absentLookups),
       ...openToOthers(workspace, shownPath),
+      ...workspace
+        .overriddenVariables()
+        .map((name) => ({ place: { file: '.env' }, message: overriddenText(name) })),
       ...files.ignored.map(({ file, why }) => ({ place: { file }, message: why })),
     ],
     unset: [...new Set(unset.map(({ name }) => name))].sort(),

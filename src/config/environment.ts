@@ -36,12 +36,22 @@ export function loadEnvironment(dir: string, variables: Variables) {
       const value = Object.hasOwn(source, name) ? source[name] : undefined;
       return value === '' ? undefined : value;
     },
+    /** The variables in `.env` that have another value in the environment, which is used instead. */
+    overridden: (): readonly string[] =>
+      Object.keys(dotEnv)
+        .filter((name) => (variables[name] ?? dotEnv[name]) !== dotEnv[name])
+        .sort(),
     /** The values in `.env` that are secrets according to their names, even if unused. */
     secretsInFile: (): readonly string[] =>
       Object.entries(dotEnv).flatMap(([name, value = '']) =>
         looksSecret(name) && value.length >= MIN_SECRET_LENGTH ? [value] : [],
       ),
   };
+}
+
+/** What a person must know of a variable that `.env` and the environment set to different values. */
+export function overriddenText(name: string): string {
+  return `${name} has another value in the environment, which has priority over .env: that one is used. Unset it there, or correct .env`;
 }
 
 /** A secret field; `refused`: the value did not come from the environment. */

@@ -45,6 +45,8 @@ export interface Workspace {
   fill(written: string): string;
   /** The place of a web address that a visitor typed, without placeholders. ConfigurationError where a job could not name it. */
   webPlace(address: string): FilePlace;
+  /** The variables in `.env` that have another value in the environment. */
+  overriddenVariables(): readonly string[];
   /** The secrets that were read so far from the environment, and those in `.env`, for redaction. */
   secrets(): readonly string[];
   /** The same without throwing, for checks. */
@@ -105,6 +107,7 @@ export function openWorkspace(
       fillTemplate(parseTemplate(written) ?? [written], (name) => environment.get(name)).text,
     webPlace: (address) =>
       usable(completeWebAddress(address, { environment, onSecret: (secret) => void secrets.add(secret) })),
+    overriddenVariables: environment.overridden,
     secrets: () => [...new Set([...secrets, ...environment.secretsInFile()])],
   };
 }

@@ -8,7 +8,7 @@ const PATHS_CHOSEN_FROM = 12;
 
 /** Usual names of the elements and keys that hold a record, in several languages, without namespace. */
 const RECORD_NAME =
-  /^(?:products?|produits?|produkte?|productos?|prodotti|prodotto|items?|offers?|articles?|artikel|articulos?|goods|entry|entries|records?|rows?|contacts?|customers?|subscribers?|people|persons?|users?)$/i;
+  /^(?:products?|produits?|produkte?|productos?|prodotti|prodotto|items?|offers?|articles?|artikel|articulos?|goods|entry|entries|records?|rows?|contacts?|customers?|subscribers?|people|persons?|users?|members?|clients?|clientes?|leads?|kontakte?|kunden?)$/i;
 /** Usual names of the variants within a record. */
 const VARIANT_NAME =
   /^(?:variants?|variations?|varianten?|variantes?|combinations?|skus?|child(?:ren)?|models?|sizes?)$/i;
@@ -61,29 +61,35 @@ export class RecordPaths {
 
   /**
    * The error for a file without records at the requested path. The likely path is that of the most leaves, with the list
-   * of variants within its records; none is likely if another list has half as many, unless only one has a usual name.
+   * of variants within its records; none is likely if another list has half as many, unless only one has a usual name. Where
+   * no path repeats, the file may have a single record: then those with leaves are named, and only one with a usual name is likely.
    */
   unclear({ name: file }: Pick<TableFile, 'name'>, message: string, hint: string): TableChoiceError {
-    const repeated = this.#repeated();
-    const options = optionsOf(repeated);
-    const shown = repeated.slice(0, PATHS_NAMED);
-    const repeats = shown.map(({ path, count }) => `\`${path}\` (${count} times)`).join(', ');
+    const repeated = this.#pathsIn(this.#repeats);
+    const doRepeat = repeated.length > 0;
+    const paths = doRepeat ? repeated : this.#pathsIn(this.#lists).filter(({ leaves }) => leaves.length > 0);
+    const options = optionsOf(paths);
+    const shown = paths.slice(0, PATHS_NAMED);
+    const named = shown
+      .map(({ path, count }) => `\`${path}\`${doRepeat ? ` (${count} times)` : ''}`)
+      .join(', ');
     const all = [
       ...options.map(({ value, records }) => ({ value, records })),
-      ...repeated.map(({ path, count }) => ({ value: path, records: count })),
+      ...paths.map(({ path, count }) => ({ value: path, records: count })),
     ];
-    return new TableChoiceError(shown.length === 0 ? message : `${message} Repeated paths: ${repeats}.`, {
+    const others = `${doRepeat ? 'Repeated' : 'Possible'} paths: ${named}.`;
+    return new TableChoiceError(shown.length === 0 ? message : `${message} ${others}`, {
       key: 'records',
       place: { file },
       hint,
       candidates: [...new Map(all.map((one) => [one.value, one])).values()].slice(0, PATHS_CHOSEN_FROM),
-      likely: likelyOf(options),
+      likely: likelyOf(doRepeat ? options : options.filter(({ path }) => RECORD_NAME.test(lastOf(path)))),
     });
   }
 
-  /** The repeated paths, those with most leaves first. */
-  #repeated(): readonly RepeatedPath[] {
-    const paths = new Map([...this.#counts].filter(([path]) => path !== '' && this.#repeats.has(path)));
+  /** These paths, those with most leaves first. */
+  #pathsIn(some: ReadonlySet<string>): readonly RepeatedPath[] {
+    const paths = new Map([...this.#counts].filter(([path]) => path !== '' && some.has(path)));
     const above = (path: string, among: ReadonlyMap<string, unknown>) => {
       let up = parentOf(path);
       while (up !== '' && !among.has(up)) up = parentOf(up);

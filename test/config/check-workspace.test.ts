@@ -27,6 +27,18 @@ describe('the check of a workspace', () => {
     );
   });
 
+  it('warns of variables in .env that the environment overrides, without their values', () => {
+    const dotEnv = 'STORE_URL=https://secret.example\nSTORE_API_KEY=secret-key\nSAME=1\nALONE=2\nOFF=3\n';
+    const check = checkWorkspace(workspace({ '.env': dotEnv }, { ...VARIABLES, SAME: '1', OFF: '' }));
+    const warnings = lines(check.warnings).filter((line) => line.includes('has another value'));
+    expect(warnings.map((line) => line.split(' ').slice(0, 2))).toEqual([
+      ['.env', 'OFF'],
+      ['.env', 'STORE_API_KEY'],
+      ['.env', 'STORE_URL'],
+    ]);
+    expect(warnings.join()).not.toContain('secret');
+  });
+
   it('does not judge what an unset variable is yet to say', () => {
     const job = JOB.replace('store: main', `store: \${STORE}`).replace('goods', `\${MAPPING}`);
     const check = checkWorkspace(workspace({ 'jobs/nightly.yaml': job }));

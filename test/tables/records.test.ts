@@ -94,6 +94,12 @@ describe('JSON', () => {
       'Repeated paths: `data.products` (2 times). Set `records`',
     ],
     ['has none at the path', '{"data": [{"a": 1}]}', { records: 'items' }, 'no records at `items`'],
+    [
+      'has a list with a single record',
+      '{"contacts": [{"email": "a@b.example"}], "page": {"total": 1}}',
+      {},
+      'Possible paths: `contacts`. Set `records`',
+    ],
     ['is broken in a line', '{"a": 1}\n{"a": \n', {}, 'The JSON is broken in line 2'],
     ['is nested without end', '['.repeat(1000), {}, 'more than 200 levels'],
     [
@@ -262,6 +268,12 @@ describe('XML', () => {
       '<rss><channel><item><a>1</a></item></channel></rss>',
       { records: 'rss.item' },
       'no records at `rss.item`',
+    ],
+    [
+      'has a single record',
+      '<crm><contacts><contact><email>a@b.example</email></contact></contacts></crm>',
+      {},
+      'Possible paths: `crm.contacts.contact`. Set `records`',
     ],
     [
       'names an unknown charset',

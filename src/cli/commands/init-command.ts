@@ -2,6 +2,7 @@ import { existsSync, statSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import pc from 'picocolors';
 import { freeName, writeTogether } from '../../config/edit-file.ts';
+import { loadEnvironment, overriddenText } from '../../config/environment.ts';
 import { whyNoSchedule } from '../../config/job/job.ts';
 import { isName } from '../../config/store-config.ts';
 import { isWorkspace } from '../../config/workspace.ts';
@@ -68,7 +69,8 @@ export const initCommand = defineCommand({
     const { bold, dim, yellow } = pc.createColors(terminal.colors);
     terminal.out(`${bold(`Written into ${dir}`)}\n`);
     for (const { name, what } of files) terminal.out(`  ${name.padEnd(28)} ${dim(what)}\n`);
-    for (const warning of overridden(answers.variables)) terminal.out(`${yellow(warning)}\n`);
+    for (const name of loadEnvironment(dir, process.env).overridden())
+      terminal.out(`${yellow(`${overriddenText(name)}.`)}\n`);
     return await planIfReady({ ...invocation, directory: dir, program }, answers);
   },
 });
@@ -138,16 +140,6 @@ async function confirmWriting({ options, prompter, say }: Asking, files: readonl
   if (!(await prompter.confirm('Write these files?', true))) {
     throw new InterruptedError('Cancelled; nothing has been written.');
   }
-}
-
-/** Warns about variables of the process, which have priority over `.env`: the answers would have no effect. */
-function overridden(variables: Readonly<Record<string, string>>): string[] {
-  return Object.entries(variables)
-    .filter(([name, value]) => process.env[name] !== undefined && process.env[name] !== value)
-    .map(
-      ([name]) =>
-        `${name} is set in the environment, which has priority over .env. Unset it; otherwise its value is used.`,
-    );
 }
 
 /** Asks all questions, and writes nothing. `hasStores`: there is a stores.yaml, which will not be changed. */
