@@ -116,11 +116,6 @@ function compileShifted(scope: Scope, condition: Condition | undefined): CellsCh
       : undefined;
 }
 
-/** Texts that are known to fit; a pattern costs ten times as much as a look-up. */
-const MAX_FITTED = 64;
-/** A longer text is a slice of the block that it was read in, so remembering it would keep the whole block. */
-const SHORT = 12;
-
 function fitting(
   scope: Scope,
   name: string,
@@ -133,12 +128,5 @@ function fitting(
   const pattern = compilePattern(expected, scope.limits.patternLength, (message) =>
     scope.problems.add(['expect', name], message),
   );
-  // Some columns have few values.
-  const fitted = new Set<string>();
-  return rememberingLast((text) => {
-    if (text.length <= SHORT && fitted.has(text)) return true;
-    const fits = pattern?.testExact(text) ?? false;
-    if (fits && text.length <= SHORT && fitted.size < MAX_FITTED) fitted.add(text);
-    return fits;
-  });
+  return rememberingLast((text) => pattern?.testExact(text) ?? false);
 }

@@ -470,9 +470,7 @@ function toRows(
 }
 
 function isBlank(cells: readonly string[]): boolean {
-  const [first = ''] = cells;
-  if (first.charCodeAt(0) > 0x20 && first.charCodeAt(0) < 0x7f) return false;
-  return cells.every((cell) => cell === '' || cell.trim() === '');
+  return cells.every((cell) => cell.trim() === '');
 }
 
 function refuseNul(block: Uint8Array, reading: Reading): void {
