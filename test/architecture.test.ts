@@ -19,7 +19,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   // The schemas of mapping files, and those of files on other machines.
   config: ['mapping', 'remote'],
   source: ['state', 'remote', 'tables', 'isolation'],
-  tables: ['isolation'],
+  // Buffers of files, which it gives back.
+  tables: ['isolation', 'remote'],
   // The keys of a lookup that name its file.
   mapping: ['remote'],
   plan: ['state'],
@@ -74,7 +75,7 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
     ...['json-schema.ts', 'yaml-text.ts', 'environment.ts'],
   ],
   source: ['snapshot.ts'],
-  remote: [...['remote-kinds.ts', 'remote-client.ts', 'fetch-file.ts'], 'image-checker.ts'],
+  remote: [...['remote-kinds.ts', 'remote-client.ts', 'fetch-file.ts'], 'image-checker.ts', 'read-next.ts'],
   isolation: ['run-isolated.ts'],
   tables: ['open-table.ts', 'csv/read-csv.ts'],
   mapping: [

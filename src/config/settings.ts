@@ -2,8 +2,9 @@ import { delimiter, isAbsolute, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import { optional } from '../model/json-object.ts';
-import { type ArtifactsPlace, completeS3Place, parseRedisUrl } from '../model/remote-address.ts';
+import { type ArtifactsPlace, parseRedisUrl } from '../model/remote-address.ts';
 import { ConfigurationError } from '../model/storeferry-error.ts';
+import { completeS3Place } from '../remote/remote-kinds.ts';
 import type { Environment } from './environment.ts';
 import { expectation, explainIssues } from './explain-issues.ts';
 

@@ -29,59 +29,6 @@ export interface S3Place {
   readonly allowPrivateAddresses: boolean;
 }
 
-/** The settings of a bucket without its name; with unset variables they are usable for checks only. */
-type CompletedPlace =
-  | {
-      readonly place: Omit<S3Place, 'bucket' | 'allowPrivateAddresses'>;
-      readonly unset: readonly string[];
-      readonly secrets: readonly string[];
-    }
-  | { readonly problem: string };
-
-/** The settings of a bucket that a job gives itself. */
-interface OwnS3Settings {
-  readonly endpoint?: string | undefined;
-  readonly region?: string | undefined;
-  readonly pathStyle?: boolean | undefined;
-  readonly accessKeyId?: string | undefined;
-  readonly secretAccessKey?: string | undefined;
-  readonly sessionToken?: string | undefined;
-}
-
-/** The settings for S3: from the job, else from the usual variables. */
-export function completeS3Place(
-  own: OwnS3Settings,
-  variable: (name: string) => string | undefined,
-): CompletedPlace {
-  const first = (...names: readonly string[]) =>
-    names.map((name) => variable(name)).find((value) => value !== undefined);
-  const endpoint = own.endpoint ?? first('AWS_ENDPOINT_URL_S3', 'AWS_ENDPOINT_URL') ?? null;
-  if (endpoint !== null && !isHttpUrl(endpoint)) {
-    return { problem: 'AWS_ENDPOINT_URL: expected an http or https address' };
-  }
-  const ownKeys = own.accessKeyId !== undefined || own.secretAccessKey !== undefined;
-  const accessKeyId = own.accessKeyId ?? first('AWS_ACCESS_KEY_ID');
-  const secretAccessKey = own.secretAccessKey ?? first('AWS_SECRET_ACCESS_KEY');
-  const sessionToken = own.sessionToken ?? (ownKeys ? undefined : first('AWS_SESSION_TOKEN'));
-  return {
-    place: {
-      endpoint,
-      region: own.region ?? first('AWS_REGION', 'AWS_DEFAULT_REGION') ?? 'us-east-1',
-      credentials: {
-        accessKeyId: accessKeyId ?? '',
-        secretAccessKey: secretAccessKey ?? '',
-        sessionToken: sessionToken ?? null,
-      },
-      pathStyle: own.pathStyle ?? endpoint !== null,
-    },
-    unset: [
-      ...(accessKeyId === undefined ? ['AWS_ACCESS_KEY_ID'] : []),
-      ...(secretAccessKey === undefined ? ['AWS_SECRET_ACCESS_KEY'] : []),
-    ],
-    secrets: [secretAccessKey, sessionToken].filter((secret) => secret !== undefined),
-  };
-}
-
 /** The place for files of runs: a folder, or a bucket with a prefix. */
 export type ArtifactsPlace =
   | {
@@ -234,32 +181,6 @@ function numbersBetween(first: string, last: string): readonly string[] | undefi
 /** Whether the text is an absolute http or https address. */
 export function isHttpUrl(text: string): boolean {
   return /^https?:\/\/[^/]/i.test(text) && URL.canParse(text);
-}
-
-/** The id of a document, or of its published version. */
-const GOOGLE_SHEET =
-  /^https:\/\/docs\.google\.com\/spreadsheets\/(?:u\/\d+\/)?d\/((?:e\/)?[\w-]+)(?:\/(\w*))?(?:[?#]|$)/;
-
-/**
- * The CSV address of a Google Sheet that is shared by link: its link from the browser (`…/edit#gid=0`) leads to a
- * page. The sheet is the one of the link's `gid`, else the first. Any other address is returned unchanged.
- */
-export function googleSheetExport(address: string): string {
-  const [link, id = '', page = ''] = GOOGLE_SHEET.exec(address) ?? [];
-  if (link === undefined || !['', 'edit', 'view', 'htmlview', 'pubhtml', 'preview', 'copy'].includes(page))
-    return address;
-  const gid = /[?&#]gid=(\d+)/.exec(address)?.[1];
-  const sheet = gid === undefined ? '' : `&gid=${gid}`;
-  const base = `https://docs.google.com/spreadsheets/d/${id}`;
-  return id.startsWith('e/')
-    ? `${base}/pub?output=csv&single=true${sheet}`
-    : `${base}/export?format=csv${sheet}`;
-}
-
-/** What to do if a Google Sheet cannot be read; undefined for any other address. */
-export function googleSheetHint(location: string): string | undefined {
-  if (!GOOGLE_SHEET.test(location)) return undefined;
-  return 'Share it by link: in Google Sheets choose Share, then under General access "Anyone with the link" as Viewer. If it must stay private, use a service account: `auth: { serviceAccount: … }` (docs/sources.md).';
 }
 
 /** What identifies a store: its address, and the optional `id` in stores.yaml. */

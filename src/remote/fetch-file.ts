@@ -2,9 +2,9 @@ import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { readNext } from '../model/read-next.ts';
 import type { RemoteAddress } from '../model/remote-address.ts';
 import { errorCode, SourceError, TEMPORARY_FOLDER_HINT } from '../model/storeferry-error.ts';
+import { readNext } from './read-next.ts';
 import {
   connectionFailure,
   type FoundFile,
@@ -16,6 +16,8 @@ import {
 } from './remote-client.ts';
 import { REMOTE_DEADLINES, type RemoteDeadlines, watchPace } from './remote-deadlines.ts';
 import { openRemote } from './remote-kinds.ts';
+
+export { googleSheetHint } from './google-account.ts';
 
 interface FetchOptions {
   readonly signal: AbortSignal;

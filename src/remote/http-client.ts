@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import { Agent, type Dispatcher } from 'undici';
-import { googleSheetHint, type RemoteAddress } from '../model/remote-address.ts';
-import { type GoogleAccount, tokenRequest } from './google-account.ts';
+import type { RemoteAddress } from '../model/remote-address.ts';
+import { type GoogleAccount, googleSheetHint, tokenRequest } from './google-account.ts';
 import { guardedLookup, refusePrivateHost } from './guarded-lookup.ts';
 import {
   changedMeanwhile,

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { addProblem, optional } from '../model/json-object.ts';
-import { googleSheetExport, isHttpUrl } from '../model/remote-address.ts';
+import { isHttpUrl } from '../model/remote-address.ts';
 import { looksSecret } from '../text/masked.ts';
-import { GOOGLE_TOKEN_URL, googleAccount, isGoogleAddress } from './google-account.ts';
+import { GOOGLE_TOKEN_URL, googleAccount, googleSheetExport, isGoogleAddress } from './google-account.ts';
 import type { HttpAddress } from './http-client.ts';
 import { allowPrivateAddresses, remoteKind, secretField } from './remote-kind.ts';
 

@@ -13,6 +13,8 @@ import type { RemoteKind } from './remote-kind.ts';
 import { s3Kind } from './s3-kind.ts';
 import { sftpKind } from './sftp-kind.ts';
 
+export { completeS3Place } from './s3-kind.ts';
+
 /** Whether a written path stays inside its base folder; an absolute path is the owner's own choice. */
 function staysInside(path: string): boolean {
   const paths = expandBraces(path) ?? [];

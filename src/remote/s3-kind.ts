@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { addProblem, optional } from '../model/json-object.ts';
-import { completeS3Place, isHttpUrl } from '../model/remote-address.ts';
+import { isHttpUrl, type S3Place } from '../model/remote-address.ts';
 import { isPattern } from './matches-pattern.ts';
 import { allowPrivateAddresses, newest, remoteKind, secretField } from './remote-kind.ts';
 import type { S3Address } from './s3-client.ts';
@@ -90,3 +90,56 @@ export const s3Kind = remoteKind<z.infer<typeof schema>, S3Address>({
   hasExactVersions: true,
   open: async (at) => (await import('./s3-client.ts')).s3Client(at),
 });
+
+/** The settings of a bucket without its name; with unset variables they are usable for checks only. */
+type CompletedPlace =
+  | {
+      readonly place: Omit<S3Place, 'bucket' | 'allowPrivateAddresses'>;
+      readonly unset: readonly string[];
+      readonly secrets: readonly string[];
+    }
+  | { readonly problem: string };
+
+/** The settings of a bucket that a job gives itself. */
+interface OwnS3Settings {
+  readonly endpoint?: string | undefined;
+  readonly region?: string | undefined;
+  readonly pathStyle?: boolean | undefined;
+  readonly accessKeyId?: string | undefined;
+  readonly secretAccessKey?: string | undefined;
+  readonly sessionToken?: string | undefined;
+}
+
+/** The settings for S3: from the job, else from the usual variables. */
+export function completeS3Place(
+  own: OwnS3Settings,
+  variable: (name: string) => string | undefined,
+): CompletedPlace {
+  const first = (...names: readonly string[]) =>
+    names.map((name) => variable(name)).find((value) => value !== undefined);
+  const endpoint = own.endpoint ?? first('AWS_ENDPOINT_URL_S3', 'AWS_ENDPOINT_URL') ?? null;
+  if (endpoint !== null && !isHttpUrl(endpoint)) {
+    return { problem: 'AWS_ENDPOINT_URL: expected an http or https address' };
+  }
+  const ownKeys = own.accessKeyId !== undefined || own.secretAccessKey !== undefined;
+  const accessKeyId = own.accessKeyId ?? first('AWS_ACCESS_KEY_ID');
+  const secretAccessKey = own.secretAccessKey ?? first('AWS_SECRET_ACCESS_KEY');
+  const sessionToken = own.sessionToken ?? (ownKeys ? undefined : first('AWS_SESSION_TOKEN'));
+  return {
+    place: {
+      endpoint,
+      region: own.region ?? first('AWS_REGION', 'AWS_DEFAULT_REGION') ?? 'us-east-1',
+      credentials: {
+        accessKeyId: accessKeyId ?? '',
+        secretAccessKey: secretAccessKey ?? '',
+        sessionToken: sessionToken ?? null,
+      },
+      pathStyle: own.pathStyle ?? endpoint !== null,
+    },
+    unset: [
+      ...(accessKeyId === undefined ? ['AWS_ACCESS_KEY_ID'] : []),
+      ...(secretAccessKey === undefined ? ['AWS_SECRET_ACCESS_KEY'] : []),
+    ],
+    secrets: [secretAccessKey, sessionToken].filter((secret) => secret !== undefined),
+  };
+}

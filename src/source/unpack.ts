@@ -4,9 +4,9 @@ import { pipeline } from 'node:stream/promises';
 import { crc32, createGunzip } from 'node:zlib';
 import { type Entry, fromFdPromise, getFileNameLowLevel, type ZipFile } from 'yauzl';
 import { fileLimitError, type InputLimits } from '../model/input-limits.ts';
-import { googleSheetHint } from '../model/remote-address.ts';
 import type { TableFormat } from '../model/row.ts';
 import { errorCode, SourceError } from '../model/storeferry-error.ts';
+import { googleSheetHint } from '../remote/fetch-file.ts';
 import { RECOGNISED_BYTES, type Recognised, recognise, recogniseDocument, SAVE_AS_CSV } from './recognise.ts';
 
 /** The limits on an unpacked source: they protect the disk from a damaged or hostile archive. */

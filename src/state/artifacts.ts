@@ -3,8 +3,8 @@ import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { setImmediate } from 'node:timers/promises';
 import type { z } from 'zod';
-import { releaseBuffer } from '../model/read-next.ts';
 import { StateError } from '../model/storeferry-error.ts';
+import { releaseBuffer } from '../remote/read-next.ts';
 
 /** Marks a file that is still being written. */
 const TEMPORARY = /^\..*\.tmp$/;

@@ -3,8 +3,8 @@ import { constants } from 'node:fs';
 import { type FileHandle, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { READ_BYTES, readNext, releaseBuffer } from '../model/read-next.ts';
 import { codeOf, StateError } from '../model/storeferry-error.ts';
+import { READ_BYTES, readNext, releaseBuffer } from '../remote/read-next.ts';
 import {
   type Artifacts,
   checkedName,

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
-import { googleSheetExport } from '../../src/model/remote-address.ts';
+import { googleSheetExport } from '../../src/remote/google-account.ts';
 import { httpKind } from '../../src/remote/http-kind.ts';
 import { unpack } from '../../src/source/unpack.ts';
 

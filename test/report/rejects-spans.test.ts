@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { RejectedSpans } from '../../src/rejects/rejected-spans.ts';
+import { RejectedSpans } from '../../src/rejects/rejects-file.ts';
 import { rejection } from './rejects-fixture.ts';
 
 describe('rejected spans', () => {

@@ -38,7 +38,6 @@ const AMOUNT = { ...PLAIN_NUMBER, fallback: 'blank' } as const;
 
 /** Weights are sent with a precision of a millionth of the store's unit: further digits are noise of the conversion. */
 const DIGITS = 6;
-/** A quotient with more digits is rounded to 15 of them. */
 
 /** Compiles the weight of a variant into the store's unit. */
 export function compileWeight(

@@ -10,9 +10,9 @@ import {
   type TextPlace,
 } from '../../model/block-index.ts';
 import { DEFAULT_LIMITS, fileLimitError } from '../../model/input-limits.ts';
-import { releaseBuffer } from '../../model/read-next.ts';
 import { DELIMITER_CHARACTERS, type Dialect, type Row, type Table } from '../../model/row.ts';
 import { CsvError } from '../../model/storeferry-error.ts';
+import { releaseBuffer } from '../../remote/read-next.ts';
 import { headingRows, titleAbove } from '../heading-rows.ts';
 import { ByteWindow } from './byte-window.ts';
 import {
