@@ -19,9 +19,8 @@ import type { RunFolder } from '../state/artifacts.ts';
 import { IN_DOUBT, type Ledger, type LedgerMark, MAX_BODY_BYTES, type MemoFact } from '../state/state.ts';
 import { fieldChanges, type VariantPairs } from './changes/field-changes.ts';
 import { GuardWatch, holdingAlways, type RecordHits } from './changes/guard-watch.ts';
-import { HELD_FILE, heldLine, LineWriter, REJECTIONS_FILE, rejectionLine } from './line-writer.ts';
 import { keepFields } from './patch-product.ts';
-import { BLOCKS_FILE } from './plan-file.ts';
+import { BLOCKS_FILE, HELD_FILE, heldLine, LineWriter, REJECTIONS_FILE, rejectionLine } from './plan-file.ts';
 import { PlanTally, type Standing, type TalliedRecord } from './plan-tally.ts';
 import { fingerprintOf, ShardWriter, type UnplacedOperation } from './shard-writer.ts';
 

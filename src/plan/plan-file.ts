@@ -1,39 +1,30 @@
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { PassThrough } from 'node:stream';
+import { z } from 'zod';
+import { type GuardHit, guardHitSchema } from '../model/guard.ts';
 import { isJsonObject } from '../model/json-object.ts';
 import type { Operation } from '../model/operation.ts';
 import {
   type Plan,
   type PlannedRejection,
-  type PlannedShard,
   planSchema,
+  rejectionSchema,
   type SafetyVerdict,
 } from '../model/plan.ts';
 import type { Reason } from '../model/reason.ts';
 import type { RowSpan } from '../model/row.ts';
 import type { SafetyFigures, SafetyLimits } from '../model/safety-limits.ts';
 import { StateError } from '../model/storeferry-error.ts';
-import {
-  type RunFolder,
-  readSealed,
-  readWhole,
-  sealedJson,
-  sha256Of,
-  sha256OfFile,
-} from '../state/artifacts.ts';
+import { type RunFolder, readSealed, sealedJson, sha256OfFile } from '../state/artifacts.ts';
 import { IN_DOUBT, type Ledger } from '../state/state.ts';
 import { valueChanges } from './changes/field-changes.ts';
 import { judgeLimit } from './judge-safety.ts';
-import {
-  HELD_FILE,
-  type HeldRecord,
-  parseHeldLine,
-  parseRejectionLine,
-  REJECTIONS_FILE,
-} from './line-writer.ts';
-import { packedBodies, parseShardLine, shardLines } from './shard-writer.ts';
+import { damagedLine, parseShardLine, readShard, shardLine, type UnplacedOperation } from './shard-writer.ts';
 
 // What differs between two versions of a record, also for the history.
 export { fieldChanges, type VariantPairs, variantName } from './changes/field-changes.ts';
-export type { HeldRecord } from './line-writer.ts';
+export { readShard, verifyShard } from './shard-writer.ts';
 
 /** The blocks of the source, in the folder of its run: words of 32 bits, as `encodeBlock` makes them. */
 export const BLOCKS_FILE = 'blocks.bin';
@@ -55,42 +46,6 @@ export async function readPlan(folder: RunFolder): Promise<Plan | undefined> {
     'is not a plan of this version',
     'The file was damaged or edited, or another version wrote it. Run the job again: it makes a new plan.',
   ]);
-}
-
-/**
- * The operations of a shard in order, each with its index. StateError if its file is missing or differs by a byte
- * from the planned content; then no operation is returned.
- */
-export async function readShard(folder: RunFolder, shard: PlannedShard): Promise<Operation[]> {
-  const content = await verifiedShard(folder, shard);
-  const packed = packedBodies(content);
-  return shardLines(content).map((line, index) => {
-    try {
-      const operation = parseShardLine(line, index);
-      return operation.kind === 'delete-product' ? operation : { ...operation, packed: packed[index] };
-    } catch (cause) {
-      throw damagedLine(folder, shard.name, index + 1, cause);
-    }
-  });
-}
-
-/** The bytes of a shard's file; StateError unless they are those that the plan has written. */
-export async function verifiedShard(folder: RunFolder, shard: PlannedShard): Promise<Buffer> {
-  const content = await readWhole(folder, shard.name, shard.bytes);
-  refuseOther(sha256Of(content), folder, shard);
-  return content;
-}
-
-/** StateError unless the bytes of a shard's file are those that the plan has written. */
-export async function verifyShard(folder: RunFolder, shard: PlannedShard): Promise<void> {
-  refuseOther(await sha256OfFile(folder, shard.name), folder, shard);
-}
-
-function refuseOther(found: string, folder: RunFolder, { name, sha256 }: PlannedShard): void {
-  if (sha256 === found) return;
-  throw new StateError(`${folder.location}/${name} was changed after planning: its checksum differs.`, {
-    hint: 'Run the job again: it is planned again.',
-  });
 }
 
 /**
@@ -158,7 +113,7 @@ async function verifyFile(folder: RunFolder, name: string, sha256: string | unde
 }
 
 /** The lines of an artifact with one JSON value per line, in batches; StateError if it cannot be read. */
-export async function* readLines(folder: RunFolder, name: string): AsyncGenerator<readonly string[]> {
+async function* readLines(folder: RunFolder, name: string): AsyncGenerator<readonly string[]> {
   const stream = await folder.read(name);
   let rest = '';
   stream.setEncoding('utf8');
@@ -174,16 +129,8 @@ export async function* readLines(folder: RunFolder, name: string): AsyncGenerato
   }
 }
 
-/** The error for a damaged line of an artifact. */
-export function damagedLine(folder: RunFolder, name: string, line: number, cause: unknown): StateError {
-  return new StateError(`Line ${line} of ${folder.location}/${name} is not a line of a plan.`, {
-    cause,
-    hint: 'The file was damaged or edited. Run the job again.',
-  });
-}
-
 /** What a plan does with a record of the source. */
-export type PlannedStanding = 'new' | 'changed' | 'resent' | 'unchanged' | 'rejected' | 'skipped' | 'held';
+type PlannedStanding = 'new' | 'changed' | 'resent' | 'unchanged' | 'rejected' | 'skipped' | 'held';
 
 /** What a plan has for a key, beside what the store acknowledged for it. */
 export interface PlannedRecord {
@@ -256,4 +203,93 @@ export async function plannedRecord(
 
 function isWithin({ file, from, to }: RowSpan, whole: RowSpan): boolean {
   return file === whole.file && whole.from <= from && to <= whole.to;
+}
+
+/** The file of a plan's rejections in the folder of its run. */
+export const REJECTIONS_FILE = 'rejections.jsonl';
+
+/** Streams lines or bytes to a file of a plan immediately, because every row of a source may be rejected, or held. */
+export class LineWriter {
+  readonly #lines = new PassThrough();
+  /** Taken since the last `room()`: a write for each of them takes longer than to make it. */
+  #taken: Uint8Array[] = [];
+  readonly #written: Promise<number>;
+  readonly #hash = createHash('sha256');
+
+  constructor(folder: RunFolder, name: string) {
+    this.#written = folder.write(name, this.#lines);
+    this.#written.catch((error: unknown) => this.#lines.destroy(error instanceof Error ? error : undefined));
+    // `room()` and `finish()` reject with the error of the folder.
+    this.#lines.on('error', () => {});
+  }
+
+  /** Takes a line with its line break, or bytes. */
+  add(line: string | Uint8Array): void {
+    this.#taken.push(typeof line === 'string' ? Buffer.from(line) : line);
+  }
+
+  #write(): void {
+    if (this.#taken.length === 0) return;
+    const bytes = Buffer.concat(this.#taken);
+    this.#taken = [];
+    this.#hash.update(bytes);
+    this.#lines.write(bytes);
+  }
+
+  /** Waits while more is in memory than the disk has accepted. */
+  async room(): Promise<void> {
+    this.#write();
+    if (this.#lines.writableNeedDrain) await Promise.race([once(this.#lines, 'drain'), this.#written]);
+  }
+
+  /** Returns the SHA-256 of the file, in hexadecimal, when it is complete on disk. */
+  async finish(): Promise<string> {
+    this.#write();
+    this.#lines.end();
+    await this.#written;
+    return this.#hash.digest('hex');
+  }
+
+  /** Leaves no file. */
+  async abandon(): Promise<void> {
+    this.#lines.destroy(new Error('the plan was given up'));
+    await this.#written.catch(() => {});
+  }
+}
+
+/** A rejection as a line of JSON. */
+export function rejectionLine({ key, records, rows, spans, reason }: PlannedRejection): string {
+  return `${JSON.stringify({ key, records, rows, spans, reason } satisfies PlannedRejection)}\n`;
+}
+
+/** The rejection of a line. Throws if the line was not made by `rejectionLine`. */
+function parseRejectionLine(line: string): PlannedRejection {
+  return rejectionSchema.parse(JSON.parse(line));
+}
+
+/** The file of the records that guards hold, in the folder of their run. It stays when the run closes. */
+export const HELD_FILE = 'held.jsonl';
+
+/** A record that guards hold. */
+export interface HeldRecord<Of = Operation> {
+  /** What would be sent. */
+  readonly operation: Of;
+  /** Fingerprint of the body that the store had acknowledged then; null if there was none. */
+  readonly before: string | null;
+  /** The values that guards have hit. */
+  readonly hits: readonly GuardHit[];
+}
+
+const metaSchema = z.object({ before: z.string().nullable(), hits: z.array(guardHitSchema) });
+
+/** A held record as a line: what is known of it as JSON, a tab, and the line of its operation. */
+export function heldLine({ operation, before, hits }: HeldRecord<UnplacedOperation>): string {
+  return `${JSON.stringify({ before, hits })}\t${shardLine(operation)}`;
+}
+
+/** The held record of a line (without its line break). Throws if the line was not made by `heldLine`. */
+function parseHeldLine(line: string, index: number): HeldRecord {
+  const tab = line.indexOf('\t');
+  const meta = metaSchema.parse(JSON.parse(line.slice(0, tab)));
+  return { ...meta, operation: parseShardLine(line.slice(tab + 1), index) };
 }

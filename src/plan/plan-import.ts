@@ -25,7 +25,7 @@ import type { RunFolder } from '../state/artifacts.ts';
 import type { Ledger, OwnedKey } from '../state/state.ts';
 import { judgeGuards, judgeSafety } from './judge-safety.ts';
 import type { BlockOptions } from './plan-draft.ts';
-import { verifiedShard, writePlan } from './plan-file.ts';
+import { writePlan } from './plan-file.ts';
 import type { PlanTally } from './plan-tally.ts';
 import { cutIntoWaves, ShardWriter } from './shard-writer.ts';
 import { draftPlan, type FullDraft, type PlanProgress, takeSample } from './source-pass.ts';
@@ -155,8 +155,7 @@ export async function planImport(options: PlanOptions): Promise<Plan> {
     waves,
     drafts.reduce((sum, { operations }) => sum + operations, 0),
   );
-  const read = (shard: PlannedShard) => verifiedShard(folder, shard);
-  const upserts = waves.length === 0 ? drafts : await cutIntoWaves(folder, drafts, ends, read);
+  const upserts = waves.length === 0 ? drafts : await cutIntoWaves(folder, drafts, ends);
   const deletes = await planDeletes(
     {
       folder,

@@ -2,7 +2,8 @@ import { hash } from 'node:crypto';
 import { z } from 'zod';
 import { type Operation, type PackedBody, SHARD_SIZE } from '../model/operation.ts';
 import type { PlannedShard } from '../model/plan.ts';
-import { type RunFolder, sha256Of } from '../state/artifacts.ts';
+import { StateError } from '../model/storeferry-error.ts';
+import { type RunFolder, readWhole, sha256Of, sha256OfFile } from '../state/artifacts.ts';
 import { bodiesIn, packBodies } from '../state/state.ts';
 
 /** A shard is read as a whole when it is applied, so bodies of a megabyte must not make it half a gigabyte. */
@@ -98,13 +99,12 @@ async function writeLines(
 
 /**
  * Cuts shards where a wave ends, so that each wave is a number of whole shards, and numbers them from 1. `ends`: how many of the
- * operations have been sent at the end of each wave. `read`: the content of a shard's file.
+ * operations have been sent at the end of each wave.
  */
 export async function cutIntoWaves(
   folder: RunFolder,
   shards: readonly PlannedShard[],
   ends: readonly number[],
-  read: (shard: PlannedShard) => Promise<Buffer>,
 ): Promise<PlannedShard[]> {
   const cut: Omit<PlannedShard, 'number'>[] = [];
   let from = 0;
@@ -118,7 +118,7 @@ export async function cutIntoWaves(
     if (parts.length === 1) {
       cut.push({ ...shard, wave: waveOf(shard.operations) });
     } else {
-      const lines = shardLines(await read({ number: 0, ...shard }));
+      const lines = shardLines(await verifiedShard(folder, { number: 0, ...shard }));
       for (const [index, { start, end }] of parts.entries()) {
         const name = shard.name.replace('.jsonl', `-${index + 1}.jsonl`);
         const ofPart = lines.slice(start, end).map((line) => Buffer.from(`${line}\n`));
@@ -133,14 +133,14 @@ export async function cutIntoWaves(
 }
 
 /** The lines of a shard file, each without its line break. */
-export function shardLines(content: Buffer): string[] {
+function shardLines(content: Buffer): string[] {
   const end = content.indexOf(END_OF_LINES);
   const text = content.toString('utf8', 0, end === -1 ? content.length : end);
   return text.split('\n').slice(0, -1);
 }
 
 /** Where the bodies of its lines are packed, in order; nothing in files of deletes. */
-export function packedBodies(content: Buffer): PackedBody[] {
+function packedBodies(content: Buffer): PackedBody[] {
   const end = content.indexOf(END_OF_LINES);
   if (end === -1) return [];
   let start = content.indexOf('\n', end) + 1;
@@ -233,4 +233,48 @@ const FINGERPRINT_LENGTH = 22;
 /** Identifies a request body: sha-256, shortened (0.6 µs for a body of 600 characters). */
 export function fingerprintOf(body: string): string {
   return hash('sha256', body, 'base64url').slice(0, FINGERPRINT_LENGTH);
+}
+
+/**
+ * The operations of a shard in order, each with its index. StateError if its file is missing or differs by a byte
+ * from the planned content; then no operation is returned.
+ */
+export async function readShard(folder: RunFolder, shard: PlannedShard): Promise<Operation[]> {
+  const content = await verifiedShard(folder, shard);
+  const packed = packedBodies(content);
+  return shardLines(content).map((line, index) => {
+    try {
+      const operation = parseShardLine(line, index);
+      return operation.kind === 'delete-product' ? operation : { ...operation, packed: packed[index] };
+    } catch (cause) {
+      throw damagedLine(folder, shard.name, index + 1, cause);
+    }
+  });
+}
+
+/** The bytes of a shard's file; StateError unless they are those that the plan has written. */
+async function verifiedShard(folder: RunFolder, shard: PlannedShard): Promise<Buffer> {
+  const content = await readWhole(folder, shard.name, shard.bytes);
+  refuseOther(sha256Of(content), folder, shard);
+  return content;
+}
+
+/** StateError unless the bytes of a shard's file are those that the plan has written. */
+export async function verifyShard(folder: RunFolder, shard: PlannedShard): Promise<void> {
+  refuseOther(await sha256OfFile(folder, shard.name), folder, shard);
+}
+
+function refuseOther(found: string, folder: RunFolder, { name, sha256 }: PlannedShard): void {
+  if (sha256 === found) return;
+  throw new StateError(`${folder.location}/${name} was changed after planning: its checksum differs.`, {
+    hint: 'Run the job again: it is planned again.',
+  });
+}
+
+/** The error for a damaged line of an artifact. */
+export function damagedLine(folder: RunFolder, name: string, line: number, cause: unknown): StateError {
+  return new StateError(`Line ${line} of ${folder.location}/${name} is not a line of a plan.`, {
+    cause,
+    hint: 'The file was damaged or edited. Run the job again.',
+  });
 }

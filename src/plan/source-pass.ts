@@ -17,9 +17,8 @@ import type { RunFolder } from '../state/artifacts.ts';
 import { sampleFlags } from '../text/printable.ts';
 import { CopySpool, CopyTally } from './copies/copy-spool.ts';
 import { type ResolvedCopy, resolveCopies } from './copies/resolve-copies.ts';
-import { HELD_FILE, REJECTIONS_FILE } from './line-writer.ts';
 import { type BlockOptions, type DraftOptions, PlanDraft } from './plan-draft.ts';
-import { BLOCKS_FILE, PLAN_FILE } from './plan-file.ts';
+import { BLOCKS_FILE, HELD_FILE, PLAN_FILE, REJECTIONS_FILE } from './plan-file.ts';
 import { fingerprintOf } from './shard-writer.ts';
 
 /** The progress of planning: rows read, and the distinct keys among them. */

@@ -2,8 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Guard, isTriggered, matchesGuard } from '../../src/model/guard.ts';
 import type { Mapped } from '../../src/model/mapped-record.ts';
-import { HELD_FILE } from '../../src/plan/line-writer.ts';
-import { readHeld, verifyHeld } from '../../src/plan/plan-file.ts';
+import { HELD_FILE, readHeld, verifyHeld } from '../../src/plan/plan-file.ts';
 import type { RunFolder } from '../../src/state/artifacts.ts';
 import { ledgerOf, NO_LIMITS, type PlanMade, planOf, product, products, record } from './plan-of.ts';
 
