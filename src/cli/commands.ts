@@ -158,6 +158,11 @@ export const COMMANDS: readonly RegisteredCommand[] = [
     load: async () => (await import('./commands/schema-command.ts')).schemaCommand,
   },
   {
+    name: 'completion',
+    summary: 'print the script by which a shell completes commands, options and jobs: bash, zsh, fish',
+    load: async () => (await import('./commands/completion-command.ts')).completionCommand,
+  },
+  {
     name: 'demo',
     summary:
       'import a sample catalog twice, then contacts, and export list statistics, in a temporary folder',

@@ -108,7 +108,7 @@ describe('exporting new orders', () => {
     expect(second.manifest).toMatchObject({ number: 2, count: 340, new: 300, changed: 40, totalCount: 500 });
     await rm(second.path);
     const found = await workspace.storeferry('export', 'reconcile', 'lines');
-    expect(found.code).toBe(1);
+    expect(found.code).toBe(3);
     expect(found.stdout).toContain(`Missing: file 2, ${second.manifest.file}`);
     store.shop.orders.length = 0;
     const again = await workspace.storeferry('run', 'lines', '--since', second.manifest.run);

@@ -15,7 +15,7 @@ export const exportCommand = defineCommand({
   },
   options: { json: JSON_FLAG },
   notes: `Each file must be there, with the checksum of its manifest; then the orders of the store are read, and those that no
-file has like that are counted: the next run writes them. Nothing is changed. Exit code 1 if a file is missing or damaged.`,
+file has like that are counted: the next run writes them. Nothing is changed. Exit code 3 if a file is missing or damaged.`,
   examples: ['export reconcile new-orders', 'export reconcile new-orders --json'],
   json: 'the number of files and of the orders in them, and how many files are missing or damaged',
   run: (invocation, { action, job }, { json }) =>
@@ -54,6 +54,6 @@ file has like that are counted: the next run writes them. Nothing is changed. Ex
             : `${counted(waiting, 'order')} of the store ${waiting === 1 ? 'is' : 'are'} new or changed since; the next run writes ${waiting === 1 ? 'it' : 'them'}.\n`,
         );
       }
-      return missing.length + damaged.length > 0 ? 1 : 0;
+      return missing.length + damaged.length > 0 ? 3 : 0;
     }),
 });

@@ -1,0 +1,40 @@
+import { execFileSync } from 'node:child_process';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { COMMANDS } from '../../src/cli/commands.ts';
+import { makeWorkspace } from '../support/workspace.ts';
+
+it('completes commands, options and jobs in bash', async () => {
+  await using workspace = await makeWorkspace({});
+  const { stdout } = await workspace.storeferry('completion', 'bash');
+  await mkdir(join(workspace.dir, 'jobs'));
+  for (const name of ['nightly', 'night-shift', 'lists'])
+    await writeFile(join(workspace.dir, `jobs/${name}.yaml`), '');
+  const complete = (...words: readonly string[]): string[] => {
+    const script = `${stdout}
+COMP_WORDS=(storeferry "$@"); COMP_CWORD=$#; _storeferry; printf '%s\\n' "\${COMPREPLY[@]}"`;
+    const printed = execFileSync('bash', ['-c', script, 'bash', ...words], {
+      cwd: workspace.dir,
+      encoding: 'utf8',
+    });
+    return printed.trimEnd().split('\n').sort();
+  };
+  expect(complete('')).toEqual(
+    expect.arrayContaining([...COMMANDS.map(({ name }) => name), '--help', '--version']),
+  );
+  expect(complete('un')).toEqual(['undo']);
+  expect(complete('run', 'night')).toEqual(['night-shift', 'nightly']);
+  expect(complete('-C', '.', 'run', '--re')).toEqual(['--resend']);
+  expect(complete('show', 'night')).toEqual(['']);
+});
+
+it('prints scripts for zsh and fish, and refuses other shells', async () => {
+  await using workspace = await makeWorkspace({});
+  const { stdout: fish } = await workspace.storeferry('completion', 'fish');
+  for (const { name } of COMMANDS) expect(fish).toContain(`-a ${name} -d '`);
+  expect((await workspace.storeferry('completion', 'zsh')).stdout).toContain('bashcompinit');
+  const refused = await workspace.storeferry('completion', 'tcsh');
+  expect(refused.code).toBe(2);
+  expect(refused.stderr).toContain('bash, zsh, fish');
+});
