@@ -1,13 +1,4 @@
-import type { CommandDefinition } from './define-command.ts';
-
-/** A command by its name: its line in `storeferry --help`, and its definition, which is loaded on first use. */
-export interface RegisteredCommand {
-  readonly name: string;
-  readonly summary: string;
-  readonly load: () => Promise<CommandDefinition>;
-  /** Names of the command in other programs, for suggestions. */
-  readonly alias?: readonly string[];
-}
+import type { RegisteredCommand } from './define-command.ts';
 
 /**
  * All commands, in the order of help. To add one, add a file to commands/ and an entry here. A definition is loaded

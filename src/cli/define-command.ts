@@ -11,6 +11,8 @@ export interface Invocation {
   /** The beginning of further commands for the same workspace, as it was typed: `storeferry -C shop`. */
   readonly program: string;
   readonly interruptSignal: InterruptSignal;
+  /** All commands of the program. */
+  readonly commands: readonly RegisteredCommand[];
 }
 
 /** An argument of a command. */
@@ -66,6 +68,15 @@ type AnyOptions = Readonly<Record<string, CommandOption<unknown>>>;
 export interface CommandDefinition extends Omit<CommandParts<AnyArguments, AnyOptions>, 'run'> {
   /** Adds arguments, options and help; `finish` is called with the exit code. */
   addTo(command: Command, invocation: () => Invocation, finish: (code: number) => void): void;
+}
+
+/** A command by its name: its line in `storeferry --help`, and its definition, which is loaded on first use. */
+export interface RegisteredCommand {
+  readonly name: string;
+  readonly summary: string;
+  readonly load: () => Promise<CommandDefinition>;
+  /** Names of the command in other programs, for suggestions. */
+  readonly alias?: readonly string[];
 }
 
 /** Defines a command. The keys of arguments and options determine the types of `run`. */

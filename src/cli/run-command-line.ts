@@ -31,7 +31,13 @@ export async function runCommandLine(args: readonly string[], terminal: Terminal
       const finish = (given: number) => {
         code = given;
       };
-      (await load()).addTo(command, () => ({ terminal, interruptSignal: interrupted, ...place() }), finish);
+      const invocation = () => ({
+        terminal,
+        interruptSignal: interrupted,
+        commands: COMMANDS,
+        ...place(),
+      });
+      (await load()).addTo(command, invocation, finish);
     }
     await program.parseAsync(args, { from: 'user' });
     return code;

@@ -1,8 +1,8 @@
-import { execFileSync } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { COMMANDS } from '../../src/cli/commands.ts';
+import { runOrThrow } from '../support/processes.ts';
 import { makeWorkspace } from '../support/workspace.ts';
 
 it('completes commands, options and jobs in bash', async () => {
@@ -11,22 +11,21 @@ it('completes commands, options and jobs in bash', async () => {
   await mkdir(join(workspace.dir, 'jobs'));
   for (const name of ['nightly', 'night-shift', 'lists'])
     await writeFile(join(workspace.dir, `jobs/${name}.yaml`), '');
-  const complete = (...words: readonly string[]): string[] => {
+  const complete = async (...words: readonly string[]): Promise<string[]> => {
     const script = `${stdout}
 COMP_WORDS=(storeferry "$@"); COMP_CWORD=$#; _storeferry; printf '%s\\n' "\${COMPREPLY[@]}"`;
-    const printed = execFileSync('bash', ['-c', script, 'bash', ...words], {
+    const { stdout: printed } = await runOrThrow('bash', ['-c', script, 'bash', ...words], {
       cwd: workspace.dir,
-      encoding: 'utf8',
     });
     return printed.trimEnd().split('\n').sort();
   };
-  expect(complete('')).toEqual(
+  expect(await complete('')).toEqual(
     expect.arrayContaining([...COMMANDS.map(({ name }) => name), '--help', '--version']),
   );
-  expect(complete('un')).toEqual(['undo']);
-  expect(complete('run', 'night')).toEqual(['night-shift', 'nightly']);
-  expect(complete('-C', '.', 'run', '--re')).toEqual(['--resend']);
-  expect(complete('show', 'night')).toEqual(['']);
+  expect(await complete('un')).toEqual(['undo']);
+  expect(await complete('run', 'night')).toEqual(['night-shift', 'nightly']);
+  expect(await complete('-C', '.', 'run', '--re')).toEqual(['--resend']);
+  expect(await complete('show', 'night')).toEqual(['']);
 });
 
 it('prints scripts for zsh and fish, and refuses other shells', async () => {

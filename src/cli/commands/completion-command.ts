@@ -1,5 +1,4 @@
 import { UsageError } from '../../model/storeferry-error.ts';
-import { COMMANDS } from '../commands.ts';
 import { defineCommand, flagsOf, requiredArgument } from '../define-command.ts';
 
 /** A command as a shell completes it. */
@@ -19,7 +18,7 @@ export const completionCommand = defineCommand({
   notes: `bash: put source <(storeferry completion bash) into ~/.bashrc; zsh: the same with zsh in ~/.zshrc;
 fish: storeferry completion fish > ~/.config/fish/completions/storeferry.fish.`,
   examples: ['completion bash', 'completion fish > storeferry.fish'],
-  async run({ terminal }, { shell }) {
+  async run({ terminal, commands: registered }, { shell }) {
     const script = new Map(Object.entries(SCRIPTS)).get(shell);
     if (script === undefined) {
       throw new UsageError(`There is no completion for '${shell}'.`, {
@@ -27,7 +26,7 @@ fish: storeferry completion fish > ~/.config/fish/completions/storeferry.fish.`,
       });
     }
     const commands = await Promise.all(
-      COMMANDS.map(async ({ name, summary, load }): Promise<CompletedCommand> => {
+      registered.map(async ({ name, summary, load }): Promise<CompletedCommand> => {
         const definition = await load();
         const options = Object.entries(definition.options).map(([key, option]) => ({
           name: flagsOf(key, { value: null }),
@@ -83,7 +82,7 @@ function fishScript(commands: readonly CompletedCommand[]): string {
     return [
       `complete -c storeferry -f -n __fish_use_subcommand -a ${name} -d ${quoted(summary)}`,
       ...options.map((option) => `${seen} -l ${option.name.slice('--'.length)} -d ${quoted(option.what)}`),
-      ...(takesJob ? [`${seen} -f -a '(path basename -E jobs/*.yaml)'`] : []),
+      ...(takesJob ? [`${seen} -f -a '(path change-extension "" (path basename jobs/*.yaml))'`] : []),
     ];
   });
   return `complete -c storeferry -s C -l directory -r -d 'the workspace'\n${lines.join('\n')}\n`;
