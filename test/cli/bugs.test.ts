@@ -9,7 +9,8 @@ it('shows the stack of a bug of our own on standard error, and still ends with t
   await setup.workspace.write('.env', `STORE_API_KEY=${setup.store.apiKey}\n`);
   const { terminal, out, err } = memoryTerminal();
   const interruptSignal = () => new AbortController().signal;
-  const invocation = { terminal, directory: setup.workspace.dir, program: 'storeferry', interruptSignal };
+  const directory = setup.workspace.dir;
+  const invocation = { terminal, directory, program: 'storeferry', commands: [], interruptSignal };
   const code = await runInWorkspace(
     invocation,
     { json: true, action: 'run', about: 'nightly' },
