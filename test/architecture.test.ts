@@ -189,7 +189,7 @@ const IMPORTED_IN: Readonly<Record<string, readonly string[]>> = {
   ],
   'node:child_process': ['cli'],
   'node:net': ['sandbox', 'remote', 'dashboard'],
-  'node:sqlite': ['state', 'sandbox', 'plan'],
+  'node:sqlite': ['state', 'sandbox', 'plan', 'run'],
   'node:worker_threads': ['isolation', 'state'],
 };
 

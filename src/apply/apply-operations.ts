@@ -12,7 +12,10 @@ import { stopOn } from './stop.ts';
 const GRACE_MS = 5_000;
 
 /** The part of a storefront that writes. */
-export type WritingStorefront = Pick<Storefront, 'upsertProduct' | 'updateContact' | 'deleteProduct'>;
+export type WritingStorefront = Pick<
+  Storefront,
+  'upsertProduct' | 'updateContact' | 'upsertContact' | 'deleteProduct'
+>;
 
 /** An operation, the same object as the given one, and its outcome. */
 export interface ApplyResult<Op extends Operation> {
@@ -239,6 +242,8 @@ export function sendOperation(
       return storefront.upsertProduct({ url: operation.key, body: operation.body }, options);
     case 'update-contact':
       return storefront.updateContact(operation.key, operation.body, options);
+    case 'upsert-contact':
+      return storefront.upsertContact(operation.key, operation.body, options);
     case 'delete-product': {
       const { id, idLookupBody } = operation;
       if (idLookupBody === undefined) return storefront.deleteProduct(id, options);

@@ -180,7 +180,7 @@ function absentFiles(workspace: Workspace, job: Job): ConfigurationProblem[] {
   const yaml = workspace.files.job(job.name);
   const places = [
     { at: 'source', path: job.source.path },
-    { at: 'crosswalk', path: job.crosswalk?.path },
+    { at: 'crosswalk', path: job.crosswalk?.isOfStore === true ? undefined : job.crosswalk?.path },
   ];
   return places
     .filter(({ path }) => isAbsent(path, workspace.dir))

@@ -276,6 +276,10 @@ function checkContacts(job: ImportJob, { contact }: ContactMappingSpec, quote: Q
     const message = `contacts are updated by id, and the mapping '${job.mapping}' does not map the id; add a crosswalk`;
     return [{ path: ['crosswalk'], message }];
   }
+  if (job.createsContacts === true && contact.email === undefined) {
+    const message = `contacts are created by their e-mail address, and the mapping '${job.mapping}' does not map it; map contact.email, or remove mode`;
+    return [{ path: ['mode'], message }];
+  }
   if (crosswalkField(job.crosswalk, contact) !== undefined) return [];
   const { match, field = match } = job.crosswalk;
   const path = ['crosswalk', job.crosswalk.field === undefined ? 'match' : 'field'];

@@ -142,6 +142,7 @@ function compileFamily(scope: Scope, key: 'names' | 'values', name: string | und
 }
 
 const NO_MATCH: UnmatchedCode = 'crosswalk-no-match';
+const SEVERAL: UnmatchedCode = 'ambiguous-match';
 const NOTHING_TO_MATCH: UnmatchedCode = 'crosswalk-nothing-to-match';
 
 /** Compiles the id of a contact: from the crosswalk if the job has one, otherwise from the mapping's `id`. */
@@ -170,7 +171,11 @@ export function compileContactId(
   }
   const path = ['contact', ...(sent === undefined ? ['match'] : []), crosswalk.match];
   const matched = compileField(scope, path, value, { wanted: 'text', blank: 'leave-out' });
-  const { match, file } = crosswalk;
+  const { match, file, isOfStore, keyOfNew, whyNotNew } = crosswalk;
+  const absent =
+    isOfStore === true
+      ? `no contact of the store has this ${match}; create it there, then retry${whyNotNew === undefined ? '' : ` (${whyNotNew})`}`
+      : `no contact in ${file} has this ${match}; create it in the store, or add it to the crosswalk, then retry`;
   return (rows) => {
     const found = matched(rows, 0);
     if (typeof found !== 'string' || found.trim() === '') {
@@ -181,16 +186,15 @@ export function compileContactId(
       );
     }
     const id = crosswalk.find(found);
-    if (id === undefined) {
-      return refuse(
-        NO_MATCH,
-        `no contact in ${file} has this ${match}; create it in the store, or add it to the crosswalk, then retry`,
-        rows.head?.line,
-      );
-    }
-    return Number.isNaN(id)
-      ? refuse('id-not-a-number', `the id in ${file} for this ${match} is not a whole number`)
-      : String(id);
+    if (id === undefined) return keyOfNew?.(found) ?? refuse(NO_MATCH, absent, rows.head?.line);
+    if (!Number.isNaN(id)) return String(id);
+    return isOfStore === true
+      ? refuse(
+          SEVERAL,
+          `several contacts of the store have this ${match}; leave one of them`,
+          rows.head?.line,
+        )
+      : refuse('id-not-a-number', `the id in ${file} for this ${match} is not a whole number`);
   };
 }
 

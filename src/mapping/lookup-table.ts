@@ -126,4 +126,10 @@ export interface Crosswalk {
   readonly file: string;
   /** The id for a value, compared in lower case and trimmed; undefined if it is missing, NaN if it is not a number. */
   readonly find: (value: string) => number | undefined;
+  /** Set where the contacts are those of the store itself: NaN means several of them. */
+  readonly isOfStore?: true;
+  /** The key of a contact that is created; without it a contact that is not found is rejected. */
+  readonly keyOfNew?: ((value: string) => string) | undefined;
+  /** Why contacts that are not found are not created, though the job asks for it. */
+  readonly whyNotNew?: string | undefined;
 }

@@ -1,9 +1,10 @@
+import { hash } from 'node:crypto';
 import { isJsonObject, type JsonObject, member } from './json-object.ts';
 import type { Reason } from './reason.ts';
 import type { RowSpan } from './row.ts';
 
 /** One planned request. */
-export type Operation = UpsertProduct | UpdateContact | DeleteProduct;
+export type Operation = UpsertProduct | UpdateContact | UpsertContact | DeleteProduct;
 
 /** `POST /api/site/products?update_existing_product_by_url=true` (storefront-api.md, section 4.1). */
 export interface UpsertProduct extends FromRecord {
@@ -27,6 +28,30 @@ export interface UpdateContact extends FromRecord {
   readonly fingerprint: string;
   readonly memo?: string | undefined;
   readonly packed?: PackedBody | undefined;
+}
+
+/**
+ * `POST /api/site/contacts`, which some stores have beyond the document: changes the contact with the e-mail address of the
+ * body, or creates it. The ledger has what it acknowledges under the answered id.
+ */
+export interface UpsertContact extends FromRecord {
+  readonly kind: 'upsert-contact';
+  readonly body: string;
+  readonly fingerprint: string;
+  readonly memo?: string | undefined;
+  readonly packed?: PackedBody | undefined;
+}
+
+const NEW_CONTACT = 'new-';
+
+/** The key of a contact that has no id yet; its e-mail address, trimmed and in lower case, cannot be read from it. */
+export function newContactKey(email: string): string {
+  return `${NEW_CONTACT}${hash('sha256', email, 'hex').slice(0, 24)}`;
+}
+
+/** Whether a key of a contact is no id. */
+export function isNewContactKey(key: string): boolean {
+  return key.startsWith(NEW_CONTACT);
 }
 
 /** Where a body is among those that were packed together when they were planned, as the ledger keeps them. */

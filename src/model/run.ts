@@ -225,7 +225,7 @@ export const runSchema = z.looseObject({
       done: z.number(),
       /** Null while it is not known. */
       total: z.number().nullable(),
-      unit: z.enum(['bytes', 'rows', 'requests', 'orders']),
+      unit: z.enum(['bytes', 'rows', 'requests', 'orders', 'contacts']),
       /** Records that the store has accepted so far, and records that the store or the mapping has refused. */
       applied: z.number(),
       rejected: z.number(),

@@ -26,6 +26,8 @@ export interface SafetyFigures {
   /** Rows of the last completed run; null when there was none. */
   readonly previousRows: number | null;
   readonly changed: number;
+  /** Contacts that are created, or may be. */
+  readonly created: number;
   /** Records of this source that the ledger knows. */
   readonly known: number;
   /** Known products with at least one price move. */
@@ -170,6 +172,22 @@ const SAFETY_LIMITS = {
     measure: ({ changed, known }) => ({ figure: changed, base: known }),
     setting: { of: 'of the known records', what: 'changed' },
     ...counting(() => ({ one: 'known record changes', more: 'known records change', of: 'known records' })),
+  },
+  maxCreates: {
+    title: 'New contacts',
+    default: 'off',
+    description:
+      'Most contacts that may be created, of all records (`crosswalk: store` with `mode: upsert`). Where the store can neither list nor search contacts, all that Storeferry does not know count.',
+    resources: ['contacts'],
+    bound: 'most',
+    floor: FEW_RECORDS,
+    measure: ({ created, records }) => ({ figure: created, base: records }),
+    setting: { of: 'of the records', what: 'created' },
+    ...counting(() => ({
+      one: 'contact would be created',
+      more: 'contacts would be created',
+      of: 'records',
+    })),
   },
   maxPriceMoves: {
     title: 'Price moves',

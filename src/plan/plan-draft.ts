@@ -13,11 +13,12 @@ import type {
   Resource,
   SourceItem,
 } from '../model/mapped-record.ts';
+import { isNewContactKey } from '../model/operation.ts';
 import type { Plan, PlannedShard } from '../model/plan.ts';
 import { StateError } from '../model/storeferry-error.ts';
 import type { RunFolder } from '../state/artifacts.ts';
 import { IN_DOUBT, type Ledger, type LedgerMark, MAX_BODY_BYTES, type MemoFact } from '../state/state.ts';
-import { fieldChanges, type VariantPairs } from './changes/field-changes.ts';
+import { type FieldChange, fieldChanges, type VariantPairs } from './changes/field-changes.ts';
 import { GuardWatch, holdingAlways, type RecordHits } from './changes/guard-watch.ts';
 import { keepFields } from './patch-product.ts';
 import { BLOCKS_FILE, HELD_FILE, heldLine, LineWriter, REJECTIONS_FILE, rejectionLine } from './plan-file.ts';
@@ -45,6 +46,11 @@ export interface DraftOptions {
   readonly keep?: readonly ProductField[] | undefined;
   /** What the mapping says of `options[].advanced`. */
   readonly advanced?: boolean | undefined;
+  /**
+   * The fields of a body that the store has otherwise; undefined where what the store has was not read. Asked for records that the
+   * ledger does not know.
+   */
+  readonly changesInStore?: ((key: string, body: string) => readonly FieldChange[] | undefined) | undefined;
   /** Send unchanged records as well. */
   readonly resend: boolean;
   readonly guards?: readonly Guard[] | undefined;
@@ -359,7 +365,11 @@ export class PlanDraft {
   ): Judged {
     const { key, body } = record;
     this.watch.count(mark === undefined);
-    if (mark === undefined) return { standing: 'new', ...this.watch.ofNew(key, body) };
+    if (mark === undefined) {
+      const changes = this.#options.resend ? undefined : this.#options.changesInStore?.(key, body);
+      if (changes === undefined) return { standing: 'new', ...this.watch.ofNew(key, body) };
+      return { standing: this.tally.changes.add(key, changes) ? 'changed' : 'unchanged', ...NO_HITS };
+    }
     const same = this.#options.resend || mark.fingerprint === IN_DOUBT ? 'resent' : 'unchanged';
     if (mark.fingerprint === record.fingerprint) return { standing: same, ...NO_HITS };
     const acknowledged = bodies.get(record);
@@ -443,7 +453,9 @@ export class PlanDraft {
     this.#count(record, mark, standing);
     if (standing !== 'unchanged') {
       if (this.#options.resource === 'contacts') this.tally.sentContact(record.key, JSON.parse(record.body));
-      this.#shards.add(this.#operation(record, mark));
+      const operation = this.#operation(record, mark);
+      if (operation.kind === 'upsert-contact') this.tally.created++;
+      this.#shards.add(operation);
       return;
     }
     const { key, fingerprint, memo } = record;
@@ -485,7 +497,7 @@ export class PlanDraft {
           owner: record.owner ?? (this.#options.mode === 'update' ? mark?.job : undefined),
         };
       case 'contacts':
-        return { kind: 'update-contact', ...upsert };
+        return { kind: isNewContactKey(key) ? 'upsert-contact' : 'update-contact', ...upsert };
       default:
         return this.#options.resource satisfies never;
     }

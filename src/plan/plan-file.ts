@@ -113,7 +113,7 @@ async function verifyFile(folder: RunFolder, name: string, sha256: string | unde
 }
 
 /** The lines of an artifact with one JSON value per line, in batches; StateError if it cannot be read. */
-async function* readLines(folder: RunFolder, name: string): AsyncGenerator<readonly string[]> {
+export async function* readLines(folder: RunFolder, name: string): AsyncGenerator<readonly string[]> {
   const stream = await folder.read(name);
   let rest = '';
   stream.setEncoding('utf8');

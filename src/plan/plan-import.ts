@@ -24,7 +24,7 @@ import { waveEnds } from '../model/wave-limits.ts';
 import type { RunFolder } from '../state/artifacts.ts';
 import type { Ledger, OwnedKey } from '../state/state.ts';
 import { judgeGuards, judgeSafety } from './judge-safety.ts';
-import type { BlockOptions } from './plan-draft.ts';
+import type { BlockOptions, DraftOptions } from './plan-draft.ts';
 import { writePlan } from './plan-file.ts';
 import type { PlanTally } from './plan-tally.ts';
 import { cutIntoWaves, ShardWriter } from './shard-writer.ts';
@@ -65,6 +65,8 @@ export interface PlanOptions {
   readonly advanced?: boolean | undefined;
   /** What the jobs that write products to the same store send, this one included; left out: unknown. */
   readonly senders?: readonly SentFields[] | undefined;
+  /** How records that the ledger does not know differ from those of the store (DraftOptions). */
+  readonly changesInStore?: DraftOptions['changesInStore'];
   readonly ledger: Ledger;
   readonly folder: RunFolder;
   /** Ignore fingerprints: send unchanged records as well. */
@@ -280,6 +282,7 @@ async function figuresOf(
     rows: sample === undefined && undo === undefined ? counts.rows : null,
     previousRows: previous.rows,
     changed: counts.changed.records - draft.tally.changes.advancedOnly,
+    created: draft.tally.created,
     known: draft.tally.known,
     priceMoves,
     prices: moves.prices,

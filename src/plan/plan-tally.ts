@@ -170,6 +170,8 @@ export class PlanTally {
     removed: [],
   };
   unreadableKeys = 0;
+  /** Contacts without an id that are sent. */
+  created = 0;
   /** Records that the ledger knows. */
   known = 0;
   readonly #notices = new Map<string, { records: number; keys: string[] }>();

@@ -165,7 +165,7 @@ const lineSchema = z.discriminatedUnion('kind', [
     knownId: z.int().nullable(),
     owner: z.string().exactOptional(),
   }),
-  z.object({ kind: z.literal('update-contact'), ...fromRecord, ...upserted }),
+  z.object({ kind: z.enum(['update-contact', 'upsert-contact']), ...fromRecord, ...upserted }),
   // Strict: a line of another version must not lose the look-up of its id.
   z.strictObject({
     kind: z.literal('delete-product'),
@@ -195,7 +195,8 @@ export function shardLine(operation: UnplacedOperation): string {
       const { fingerprint, memo, knownId, owner, body } = operation;
       return `${JSON.stringify({ kind, key, rows, spans, fingerprint, memo, knownId, owner })}\t${body}\n`;
     }
-    case 'update-contact': {
+    case 'update-contact':
+    case 'upsert-contact': {
       const { fingerprint, memo, body } = operation;
       return `${JSON.stringify({ kind, key, rows, spans, fingerprint, memo })}\t${body}\n`;
     }
@@ -219,6 +220,7 @@ export function parseShardLine(line: string, index: number): Operation {
   switch (parsed.kind) {
     case 'upsert-product':
     case 'update-contact':
+    case 'upsert-contact':
       return { ...parsed, index, body };
     case 'delete-product':
       return { ...parsed, index };

@@ -26,7 +26,7 @@ export interface Progress {
   readonly done: number;
   /** Null while unknown. */
   readonly total: number | null;
-  readonly unit: 'bytes' | 'rows' | 'requests' | 'orders';
+  readonly unit: 'bytes' | 'rows' | 'requests' | 'orders' | 'contacts';
   /** Null while unknown. */
   readonly ratePerSecond: number | null;
   readonly etaMs: number | null;
@@ -96,6 +96,7 @@ function figuresOf({ done, total, unit }: Progress): string {
     case 'rows':
     case 'requests':
     case 'orders':
+    case 'contacts':
       return known ? `${grouped(done)} of ${grouped(total)} ${unit}` : `${grouped(done)} ${unit}`;
     default:
       return unit satisfies never;

@@ -92,7 +92,10 @@ function answersWith({ altered, dropped, respelled = 0 }: AnsweredField): number
 export function withAnswers(
   storefront: Storefront,
   onAnswer: (key: string, body: string, answer: unknown) => void,
-): Pick<Storefront, 'upsertProduct' | 'updateContact' | 'deleteProduct' | 'subscriberLists'> {
+): Pick<
+  Storefront,
+  'upsertProduct' | 'updateContact' | 'upsertContact' | 'deleteProduct' | 'subscriberLists'
+> {
   return {
     upsertProduct: (product, options) =>
       storefront.upsertProduct(product, {
@@ -101,6 +104,8 @@ export function withAnswers(
       }),
     updateContact: (id, body, options) =>
       storefront.updateContact(id, body, { ...options, onAnswer: (answer) => onAnswer(id, body, answer) }),
+    upsertContact: (key, body, options) =>
+      storefront.upsertContact(key, body, { ...options, onAnswer: (answer) => onAnswer(key, body, answer) }),
     deleteProduct: (id, options) => storefront.deleteProduct(id, options),
     subscriberLists: (options) => storefront.subscriberLists(options),
   };

@@ -5,6 +5,7 @@ import { crosswalkOfStore } from '../config/job/job.ts';
 import type { StoreConfig } from '../config/store-config.ts';
 import { readPaged } from '../export/reading/read-items.ts';
 import { isJsonObject } from '../model/json-object.ts';
+import { storeIdentity } from '../model/remote-address.ts';
 import { formatRow } from '../model/row.ts';
 import {
   LockedError,
@@ -13,6 +14,7 @@ import {
   UsageError,
 } from '../model/storeferry-error.ts';
 import type { Storefront } from '../storefront/storefront.ts';
+import { forEachConcurrently } from './for-each-concurrently.ts';
 import type { RunContext } from './run-context.ts';
 import { readProbe } from './store-properties.ts';
 
@@ -90,10 +92,10 @@ export async function scanContacts(context: RunContext, request: ScanRequest): P
     const body = emptyBody(probe?.emptyContactPutAnswersWhole, store.name);
     const known = journal.found;
     const isGrowing = ranges === null;
-    const begin = isGrowing ? await idsToGrowFrom(client, context, path) : idsIn(ranges);
+    const begin = isGrowing ? await idsToGrowFrom(client, context, store, path) : idsIn(ranges);
     let waiting = isGrowing ? idsAround(begin, known) : [...begin].filter((id) => !known.has(id));
     while (waiting.length > 0) {
-      await askEach(waiting, store.limits.concurrency, async (id) => {
+      await forEachConcurrently(waiting, store.limits.concurrency, async (id) => {
         journal.note(
           id,
           await askContact(client, id, body, { signal: context.signal, onRequest: countRequest }),
@@ -190,32 +192,6 @@ function contactIn(value: unknown): { readonly id: number | null; readonly email
   return { id: typeof id === 'number' ? id : null, email: typeof email === 'string' ? email : '' };
 }
 
-/** Asks for the first alone, since a store that refuses it refuses all; then for several at once. */
-async function askEach(
-  ids: readonly number[],
-  concurrency: number,
-  ask: (id: number) => Promise<void>,
-): Promise<void> {
-  const [first, ...rest] = ids;
-  if (first === undefined) return;
-  await ask(first);
-  const waiting = rest.values();
-  let failed = false;
-  const slot = async () => {
-    for (const id of waiting) {
-      if (failed) return;
-      try {
-        await ask(id);
-      } catch (error) {
-        failed = true;
-        throw error;
-      }
-    }
-  };
-  const ended = await Promise.allSettled(Array.from({ length: Math.min(concurrency, rest.length) }, slot));
-  for (const end of ended) if (end.status === 'rejected') throw end.reason;
-}
-
 function* idsIn(ranges: readonly IdRange[]): Iterable<number> {
   for (const { from, to } of ranges) for (let id = from; id <= to; id += 1) yield id;
 }
@@ -231,13 +207,16 @@ function idsAround(seeds: Iterable<number>, known: ReadonlyMap<number, Found>): 
   return [...near].sort((left, right) => left - right);
 }
 
-/** The contacts that orders name, and those of the last table. */
+/** The contacts that orders name, and those of earlier runs and of the last table. */
 async function idsToGrowFrom(
   client: Storefront,
-  { signal }: RunContext,
+  { signal, state }: RunContext,
+  store: StoreConfig,
   table: string,
 ): Promise<Set<number>> {
   const ids = new Set<number>();
+  const ledger = state.ledger({ storeId: storeIdentity(store), resource: 'contacts' });
+  for await (const batch of ledger.allBodies()) for (const { key } of batch) ids.add(Number(key));
   if (existsSync(table)) {
     for (const [, id] of readFileSync(table, 'utf8').matchAll(/^(\d{1,15}),/gm)) ids.add(Number(id));
   }

@@ -179,6 +179,8 @@ export type DoubtEffect =
 /** The changes of an outcome in the ledger, equal in SQLite and Redis. */
 export interface OutcomeEffect {
   readonly doubt: DoubtEffect;
+  /** The key of mark, body and version; the doubt belongs to that of the operation. They differ for a contact that had no id. */
+  readonly key: string;
   /** For an applied upsert. */
   readonly acknowledged?: { readonly mark: LedgerMark; readonly body: string };
   /** The version that the history keeps of it, as `versionHead` makes it; absent where the ledger keeps its mark. */
@@ -193,12 +195,13 @@ function keepsSerials({ kind }: Run): boolean {
 /** The effect of an operation of this job (rules 2 and 3). */
 function outcomeEffect(job: string, { operation, outcome }: OperationResult): OutcomeEffect {
   const doubt = doubtEffect(operation, outcome);
+  const key = acknowledgedKey(operation, outcome);
   const version = (kind: VersionKind, id: number | null, owner?: string) =>
     versionHead({ kind, id, spans: operation.spans, owner });
   if (doubt === FORGET_KEY) {
-    return { doubt, version: version(outcome.kind === 'applied' ? 'deleted' : 'absent', null) };
+    return { doubt, key, version: version(outcome.kind === 'applied' ? 'deleted' : 'absent', null) };
   }
-  if (outcome.kind !== 'applied' || operation.kind === 'delete-product') return { doubt };
+  if (outcome.kind !== 'applied' || operation.kind === 'delete-product') return { doubt, key };
   const { fingerprint, body, memo } = operation;
   const { id, idProof } = acknowledgedId(operation, outcome);
   const owner = ownerAfter(job, operation);
@@ -211,9 +214,15 @@ function outcomeEffect(job: string, { operation, outcome }: OperationResult): Ou
   };
   return {
     doubt,
+    key,
     acknowledged: { mark, body },
     version: version('acknowledged', id, owner === job ? undefined : owner),
   };
+}
+
+function acknowledgedKey(operation: Operation, outcome: Outcome): string {
+  const isNew = operation.kind === 'upsert-contact' && outcome.kind === 'applied' && outcome.id !== null;
+  return isNew ? String(outcome.id) : operation.key;
 }
 
 function ownerAfter(job: string, operation: Operation): string {

@@ -60,6 +60,25 @@ export function expectContact(id: string, body: string): Expectation {
   };
 }
 
+/** Expects the contact with the e-mail address that was sent, and its id. */
+export function expectContactByEmail(body: string): Expectation {
+  const sent = emailIn(JSON.parse(body));
+  return {
+    personalData: () => textsIn(JSON.parse(body)),
+    prove(answer) {
+      const id = isJsonObject(answer) ? idIn(answer) : null;
+      if (id === null || sent === undefined || emailIn(answer) !== sent)
+        return 'the contact with the e-mail address that was sent, with an integer id';
+      return { id };
+    },
+  };
+}
+
+function emailIn(contact: unknown): string | undefined {
+  const email = isJsonObject(contact) ? contact['email'] : undefined;
+  return typeof email === 'string' ? email.trim().toLowerCase() : undefined;
+}
+
 /**
  * Expects no body, or an object that names no other product (section 4.4). `success: false` was already handled as a
  * failure.

@@ -6,8 +6,8 @@ import { abortListeners } from './abortable.ts';
 import { type Doubt, exchange } from './exchange.ts';
 import { type GateStats, gate, type OnStorefrontEvent, type SharedPause } from './gate/gate.ts';
 import type { SharedRate } from './gate/rate-limit.ts';
-import { expectContact, expectDeleted, expectProduct } from './proof.ts';
-import { type Page, type PageQuery, readPage } from './read-page.ts';
+import { expectContact, expectContactByEmail, expectDeleted, expectProduct } from './proof.ts';
+import { type Page, type PageItem, type PageQuery, readPage } from './read-page.ts';
 import { type OnAttempt, type SendOptions, type Sent, sender } from './sender.ts';
 
 export type { StorefrontEvent } from './gate/gate.ts';
@@ -61,6 +61,11 @@ export interface Storefront extends AsyncDisposable {
   upsertProduct(product: SentProduct, options: SendOptions): Promise<Outcome>;
   /** `PUT /api/site/contacts/{id}` (section 4.2). */
   updateContact(id: string, body: string, options: SendOptions): Promise<Outcome>;
+  /**
+   * `POST /api/site/contacts`, which some stores have beyond the document: changes the contact with the `email` of the
+   * body, or creates it; the outcome has its id. `key` is not sent.
+   */
+  upsertContact(key: string, body: string, options: SendOptions): Promise<Outcome>;
   /** `DELETE /api/site/products/{id}` (section 4.4). A 404 with the API's error body counts as deleted. */
   deleteProduct(id: number, options: SendOptions): Promise<Outcome>;
   /** `GET /api/site/subscriber-lists` (section 4.3), bare or in an envelope. Also StoreRefusedError. */
@@ -73,6 +78,8 @@ export interface Storefront extends AsyncDisposable {
   products(page: PageQuery, options: SendOptions): Promise<Page>;
   /** `GET /api/site/products/{id}`, likewise; null where the store has no such product. Also StoreRefusedError. */
   product(id: number, options: SendOptions): Promise<JsonObject | null>;
+  /** `GET /api/site/contacts/search-by-email`, as `contacts`: those with this address, mostly one or none. */
+  contactsByEmail(email: string, options: SendOptions): Promise<readonly PageItem[]>;
   /**
    * Announces that many pages will be read. A client without any answer yet then begins with several concurrent
    * requests, because reading changes nothing; before writes it begins with one.
@@ -187,6 +194,11 @@ export function createStorefront(options: StorefrontOptions): Storefront {
       const outcome = outcomeOf(withAdvice(sent, WRONG_CONTACT_ID), sendOptions);
       return outcome.kind === 'rejected' ? { ...outcome, absent: true } : outcome;
     },
+    async upsertContact(_key, body, sendOptions) {
+      const expected = expectContactByEmail(body);
+      const request = { method: 'POST', path: '/api/site/contacts', body, expected } as const;
+      return outcomeOf(await send(request, sendOptions), sendOptions);
+    },
     async deleteProduct(id, sendOptions) {
       const path = `${PRODUCTS}/${id}`;
       const expected = expectDeleted(id);
@@ -209,6 +221,14 @@ export function createStorefront(options: StorefrontOptions): Storefront {
       const { value } = answeredBy(path, sent);
       if (isJsonObject(value) && value['id'] === id) return value;
       throw new StoreRefusedError(`GET ${path}: expected the product with this id, but got something else`);
+    },
+    async contactsByEmail(email, sendOptions) {
+      const path = '/api/site/contacts/search-by-email';
+      const sent = await get(`${path}?email=${encodeURIComponent(email)}`, sendOptions);
+      if (isAbsent(sent)) return [];
+      // Without the address, which is personal data.
+      const { value, text } = answeredBy(path, sent);
+      return isJsonObject(value) && !('items' in value) ? [value] : readPage(value, text, path).items;
     },
     expectPages: () => access.startAt(PAGES_AT_ONCE),
     stats: () => access.stats(),

@@ -18,6 +18,10 @@ function storefront(upserted: Outcome = { kind: 'applied', id: 7 }) {
       sent.push(`contact ${id}`);
       return { kind: 'applied', id: 3 };
     },
+    async upsertContact(key) {
+      sent.push(`new contact ${key}`);
+      return { kind: 'applied', id: 4 };
+    },
     async deleteProduct(id) {
       sent.push(`delete ${id}`);
       return DONE;

@@ -28,6 +28,7 @@ describe('an import job', () => {
         maxSkipped: { kind: 'percent', percent: 50 },
         minRows: { kind: 'percent', percent: 80 },
         maxChanges: { kind: 'off' },
+        maxCreates: { kind: 'off' },
         maxPriceMoves: { kind: 'percent', percent: 5 },
       },
       html: 'keep',

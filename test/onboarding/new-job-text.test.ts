@@ -61,7 +61,7 @@ describe('the file of a new job', () => {
     );
     const contacts = jobText({ ...JOB, imports: 'contacts', mapping: 'hubspot-contacts' });
     expect(contacts).toContain(
-      '\nsafety: { maxRejects: 10%, maxSkipped: 50%, minRows: 80%, maxChanges: off }\n',
+      '\nsafety: { maxRejects: 10%, maxSkipped: 50%, minRows: 80%, maxChanges: off, maxCreates: off }\n',
     );
     for (const text of [products, contacts]) {
       expect(importJobSchema.parse(parse(text)).safety).toEqual(safetySchema.parse({}));

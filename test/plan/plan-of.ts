@@ -20,6 +20,7 @@ export const NO_LIMITS = {
   maxSkipped: { kind: 'off' },
   minRows: { kind: 'count', count: 0 },
   maxChanges: { kind: 'off' },
+  maxCreates: { kind: 'off' },
   maxPriceMoves: { kind: 'off' },
 } as const;
 

@@ -20,6 +20,7 @@ const USUAL: SafetyFigures = {
   rows: 1000,
   previousRows: 1000,
   changed: 0,
+  created: 0,
   known: 50,
   priceMoves: 0,
   prices: [],

@@ -60,6 +60,7 @@ async function setup() {
         maxSkipped: { kind: 'off' },
         minRows: { kind: 'off' },
         maxChanges: { kind: 'off' },
+        maxCreates: { kind: 'off' },
         maxPriceMoves: { kind: 'off' },
       },
       html: 'keep',

@@ -23,13 +23,13 @@ const PRODUCTS = 'import: products\nstore: main\nsource: { path: a.csv }\nmappin
 
 async function digestOf(mapping: string, job = PRODUCTS): Promise<string> {
   const spec = mappingOf(mapping);
-  const { crosswalk: _crosswalk, ...read } = importJobSchema.parse({ ...parse(job) });
+  const { crosswalk: _crosswalk, mode = 'upsert', ...read } = importJobSchema.parse({ ...parse(job) });
   const opened = openMapping(
     {
       ...{ name: 'own', spec, shipped: false, dir, placeOf: () => ({ file: 'own.yaml' }) },
       lookupPlaces: new Map([['shops', { path: 'shops.csv' }]]),
     },
-    { ...read, name: 'nightly', kind: 'import' },
+    { ...read, mode, name: 'nightly', kind: 'import' },
     { workspaceDir: dir },
   );
   return opened.keyDigest;

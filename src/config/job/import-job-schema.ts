@@ -262,10 +262,10 @@ const fields = z.strictObject({
     .record(z.string(), z.union([z.string(), z.number(), z.boolean()]))
     .default({})
     .describe('Values for the parameters that the mapping declares.'),
-  mode: z
-    .enum(IMPORT_MODES)
-    .default('upsert')
-    .describe(`${valueWords(MODE_WORDS)} All except \`upsert\` are for products only.`),
+  mode: optional(
+    z.enum(IMPORT_MODES).meta({ default: 'upsert' }),
+    `${valueWords(MODE_WORDS)} All except \`upsert\` are for products only. Contacts are created only where this says \`upsert\`, with \`crosswalk: store\`.`,
+  ),
   match: optional(
     z.enum(UPDATE_MATCHES),
     'With `mode: update`, by what products are found: `url` (default), the `sku` of a variant, or the `id` that the store has given.',
@@ -282,7 +282,7 @@ const fields = z.strictObject({
     ),
   crosswalk: optional(
     z.union([z.literal('store'), crosswalkSchema]),
-    'Contacts only: finds the ids that the store uses, because the API updates contacts by id only. `store`: the table that `contacts scan` has written, `contacts-of-STORE.csv`, by e-mail address.',
+    'Contacts only: finds the ids that the store uses, because the API updates contacts by id only. `store`: by e-mail address, from the store where `probe` has seen that it lists or searches contacts, else from `contacts-of-STORE.csv`, which `contacts scan` writes. With `mode: upsert`, contacts that the store lacks are created where `probe` has seen that it can.',
   ),
   safety: safetySchema.prefault({}).describe(`Limits that stop a run before its first write. ${FLOOR_TEXT}`),
   guards: optional(

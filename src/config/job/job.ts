@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { ContactMappingSpec } from '../../mapping/spec/mapping-spec.ts';
 import type { DeepReadonly } from '../../model/json-object.ts';
-import { CONTACT_TEXT_FIELDS, type UpdateMatch } from '../../model/mapped-record.ts';
+import { CONTACT_TEXT_FIELDS, type ImportMode, type UpdateMatch } from '../../model/mapped-record.ts';
 import type { FilePlace } from '../../model/remote-address.ts';
 import { loosened } from '../../text/nearest.ts';
 import { withoutPlace } from '../complete-places.ts';
@@ -20,7 +20,10 @@ type ImportFields = z.infer<typeof importJobSchema>;
 type ExportFields = z.infer<typeof exportJobSchema>;
 
 /** An import job with its defaults filled in. `notify` is absent if its address is empty. */
-export type ImportJob = DeepReadonly<Omit<ImportFields, 'source' | 'crosswalk' | 'notify'>> & {
+export type ImportJob = DeepReadonly<Omit<ImportFields, 'source' | 'crosswalk' | 'notify' | 'mode'>> & {
+  readonly mode: ImportMode;
+  /** Contacts that the store lacks are created, where it can. */
+  readonly createsContacts?: true;
   readonly kind: 'import';
   readonly name: string;
   readonly source: SourceSpec;
@@ -43,11 +46,20 @@ export type SourceSpec = DeepReadonly<ReturnType<typeof withoutPlace<ImportField
 export type CrosswalkSpec = DeepReadonly<
   ReturnType<typeof withoutPlace<Exclude<NonNullable<ImportFields['crosswalk']>, 'store'>>>
 > &
-  FilePlace;
+  FilePlace & {
+    /** It is `crosswalk: store`: the file need not be there. */
+    readonly isOfStore?: true;
+  };
 
 /** The crosswalk that `contacts scan` writes for a store: relative to the workspace. */
 export function crosswalkOfStore(store: string) {
-  return { path: `contacts-of-${store}.csv`, match: 'email', id: 'id', quotes: 'standard' } as const;
+  return {
+    path: `contacts-of-${store}.csv`,
+    match: 'email',
+    id: 'id',
+    quotes: 'standard',
+    isOfStore: true,
+  } as const;
 }
 
 /** A destination with its address completed. */
@@ -63,7 +75,7 @@ export const CROSSWALK_AT = ['crosswalk'];
 /** An import job by the name of its file, reading from these places. */
 export function toImportJob(
   name: string,
-  { notify, source, crosswalk, ...fields }: ImportFields,
+  { notify, source, crosswalk, mode, ...fields }: ImportFields,
   placeAt: (at: readonly string[]) => FilePlace,
 ): ImportJob {
   return {
@@ -71,7 +83,9 @@ export function toImportJob(
     name,
     ...fields,
     source: { ...withoutPlace(source), ...placeAt(SOURCE_AT) },
+    mode: mode ?? 'upsert',
     ...(crosswalk === 'store' && { crosswalk: crosswalkOfStore(fields.store) }),
+    ...(crosswalk === 'store' && mode === 'upsert' && { createsContacts: true }),
     ...(typeof crosswalk === 'object' && {
       crosswalk: { ...withoutPlace(crosswalk), ...placeAt(CROSSWALK_AT) },
     }),

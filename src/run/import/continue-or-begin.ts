@@ -177,7 +177,9 @@ export async function discardPlan(context: RunContext, run: Run): Promise<void> 
   const names = await folder.list();
   await folder.remove(
     names.filter((name) =>
-      /^(source|table|shard|delete)-\d+|^(snapshot|subscriber-lists)\.json$|^blocks\.bin$/.test(name),
+      /^(source|table|shard|delete)-\d+|^(snapshot|subscriber-lists)\.json$|^(blocks\.bin|contacts\.jsonl)$/.test(
+        name,
+      ),
     ),
   );
 }

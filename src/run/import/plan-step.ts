@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { CurrencyWatch, type KnownCurrency, type MappingContext } from '../../mapping/compile-mapping.ts';
-import type { StoreList } from '../../mapping/lookup-table.ts';
+import { lookupKey, type StoreList } from '../../mapping/lookup-table.ts';
 import type { SourceItem } from '../../model/mapped-record.ts';
 import type { ImageFindings, Plan, PlannedShard, PlanSource } from '../../model/plan.ts';
 import { withMessages } from '../../model/reason.ts';
@@ -23,6 +23,7 @@ import { planPosition } from './continue-or-begin.ts';
 import { keptBlocks } from './kept-blocks.ts';
 import { readSnapshotThroughMapping, type SnapshotReading } from './snapshot-reading.ts';
 import { stagedLists, withStoreLists } from './staged-lists.ts';
+import { storeContacts } from './store-contacts.ts';
 import { undecidedKeys } from './undecided-keys.ts';
 
 /** The plan of the run: its completed plan, or a new one from snapshot and ledger. Sends nothing. */
@@ -43,7 +44,12 @@ export async function planStep(context: RunContext, request: ImportRequest, stag
   const nameSource = await sourceNamer(folder);
   const { redact } = context;
   const hasBlocks =
-    guard === undefined && run.sample === undefined && job.mode !== 'update' && job.mode !== 'create';
+    guard === undefined &&
+    run.sample === undefined &&
+    job.mode !== 'update' &&
+    job.mode !== 'create' &&
+    // Which contacts its rows are about changes with the store.
+    source.contacts === undefined;
   const position = await ledger.position();
   const index = hasBlocks && !run.resend ? await keptBlocks(context, run, position) : undefined;
   const blocks = { index, position, open: () => withRedactedReasons(reading.openBlocks(index), redact) };
@@ -63,6 +69,7 @@ export async function planStep(context: RunContext, request: ImportRequest, stag
       ),
     mustReadAgain: () => settleCurrency(context, run, source.currencies),
     describeSource: () => redactedSource(nameSource(reading.describe()), redact),
+    changesInStore: source.contacts?.changesOf,
     ledger,
     folder,
     resend: run.resend,
@@ -138,7 +145,7 @@ async function openReading(context: RunContext, request: ImportRequest, run: Run
   const lists = await stagedLists(request.mapping, folder);
   const { limits } = request.job;
   const tables = await readMappingTables(request.mapping, snapshot, folder, limits);
-  return {
+  const reading = {
     snapshot,
     folder,
     request,
@@ -147,6 +154,30 @@ async function openReading(context: RunContext, request: ImportRequest, run: Run
     currencies: new CurrencyWatch(await knownCurrency(context, request, run)),
     memoContext: memoContext(context.version, request, snapshot, lists?.lists ?? null),
   };
+  const readEmails = (note: (email: string) => void) => readMatched(context, reading, note);
+  const contacts = await storeContacts(context, request, run, {
+    table: tables.crosswalk,
+    folder,
+    readEmails,
+  });
+  return contacts === undefined
+    ? reading
+    : { ...reading, contacts, tables: { ...reading.tables, crosswalk: contacts } };
+}
+
+/** Reads the source once to learn the values by which its contacts are matched. */
+async function readMatched(
+  { signal }: RunContext,
+  reading: SnapshotReading,
+  note: (value: string) => void,
+): Promise<void> {
+  const find = (value: string): number => {
+    note(lookupKey(value));
+    return 1;
+  };
+  const crosswalk = { match: 'email', file: '', find };
+  const collecting = { ...reading, tables: { ...reading.tables, crosswalk } };
+  for await (const _ of readSnapshotThroughMapping(collecting).open()) signal.throwIfAborted();
 }
 
 /** What the store sells in; if stores.yaml does not say it, what the last run named that may have sent prices to it. */

@@ -17,12 +17,15 @@ import { type OpenedTable, openTable } from '../../tables/open-table.ts';
 import { quotableHeaders } from '../../text/nearest.ts';
 import type { MappingTables } from '../inputs/open-mapping.ts';
 import type { ImportRequest } from '../run-context.ts';
+import type { StoreContacts } from './store-contacts.ts';
 
 /** A staged source, and how to read it. */
 export interface SnapshotReading {
   readonly snapshot: Snapshot;
   readonly folder: RunFolder;
   readonly request: ImportRequest;
+  /** Set where contacts are found in the store itself. */
+  readonly contacts?: StoreContacts;
   /** The mapping's, with the store's lists among the lookups. */
   readonly tables: MappingTables;
   /** The time at which dated sales are judged. */

@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { crosswalkField, type ImportJob, type Job, updateMatch } from '../../config/job/job.ts';
 import {
@@ -140,8 +142,16 @@ export function sideTablesOf(
     },
   );
   const { crosswalk } = job;
-  if (crosswalk === undefined) return lookups;
+  if (crosswalk === undefined || !isThere(crosswalk, access)) return lookups;
   return [...lookups, { kind: 'crosswalk', at: crosswalk, columns: withField(crosswalk, spec), access }];
+}
+
+/** What `crosswalk: store` reads may be in the store alone. */
+function isThere(
+  { isOfStore, path = '' }: NonNullable<ImportJob['crosswalk']>,
+  { workspaceDir }: FileAccess,
+) {
+  return isOfStore !== true || existsSync(join(workspaceDir, path));
 }
 
 /** The tables that rows are compared with. */

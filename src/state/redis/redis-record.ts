@@ -136,16 +136,13 @@ export function redisRecord(connection: RedisConnection, keys: RedisKeys): Runs[
   /** The packed bodies that the outcomes replace; null for an outcome that replaces none. */
   const replacedBodies = async (
     bodies: string,
-    recorded: readonly string[],
     effects: readonly OutcomeEffect[],
   ): Promise<readonly (Buffer | null)[]> => {
-    const wanted = recorded.filter((_, index) => effects[index]?.version !== undefined);
+    const wanted = effects.filter(({ version }) => version !== undefined);
     if (wanted.length === 0) return [];
-    const found = await ask(client.hmgetBuffer(bodies, ...wanted));
-    const byKey = new Map(wanted.map((key, index) => [key, found[index] ?? null]));
-    return recorded.map((key, index) =>
-      effects[index]?.version === undefined ? null : (byKey.get(key) ?? null),
-    );
+    const found = await ask(client.hmgetBuffer(bodies, ...wanted.map(({ key }) => key)));
+    const byEffect = new Map(wanted.map((effect, index) => [effect, found[index] ?? null]));
+    return effects.map((effect) => byEffect.get(effect) ?? null);
   };
   return async (run, shard, results, requests, fence, versionAt = null) => {
     const target = importTarget(run);
@@ -169,7 +166,7 @@ export function redisRecord(connection: RedisConnection, keys: RedisKeys): Runs[
     const effects = results.map((result) => ledgerRules.outcomeEffect(run.job, result));
     const recorded = results.map(({ operation }) => operation.key);
     // Under the lock of the target nobody else writes these bodies.
-    const replaced = versionAt === null ? [] : await replacedBodies(keys.bodies(tag), recorded, effects);
+    const replaced = versionAt === null ? [] : await replacedBodies(keys.bodies(tag), effects);
     const doubts = effects.map(({ doubt }) => doubt);
     const keepsSerial = ledgerRules.keepsSerials(run);
     const dependent = recorded.filter(
@@ -178,7 +175,7 @@ export function redisRecord(connection: RedisConnection, keys: RedisKeys): Runs[
     await rows.repeat(async () => {
       const { facts } = dependent.length === 0 ? NOTHING_READ : await rows.read(dependent, keepsSerial);
       const args = results.flatMap((result, position) => {
-        const effect = effects[position] ?? { doubt: KEEP_AT_WORK };
+        const effect = effects[position] ?? { doubt: KEEP_AT_WORK, key: result.operation.key };
         const { mark } = facts.get(result.operation.key) ?? {};
         const version =
           versionAt === null ? '' : versionText(run.id, versionAt, effect, replaced[position] ?? null);
@@ -214,9 +211,9 @@ function markArg({ doubt, acknowledged }: OutcomeEffect, serial: number): string
 function outcomeArgs(
   shard: number,
   result: OperationResult,
-  { acknowledged }: OutcomeEffect,
+  { key, acknowledged }: OutcomeEffect,
 ): readonly (string | number | Buffer)[] {
-  const { index, rows, key } = result.operation;
+  const { index, rows } = result.operation;
   const [code, payload] = codeAndPayload(shard, result, acknowledged?.body);
   const changed = changedId(result);
   return [code, index, rows, key, payload, changed === undefined ? '' : JSON.stringify(changed)];

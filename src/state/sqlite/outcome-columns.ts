@@ -73,6 +73,8 @@ export interface OutcomeColumns {
   readonly kinds: number[];
   readonly rows: number[];
   readonly keys: string[];
+  /** Where mark and version have another key (OutcomeEffect); null for the same. */
+  readonly acknowledgedKeys: (string | null)[];
   readonly doubts: DoubtEffect[];
   /** With `owners`, `ids`, `idProofs`, `memos` and `bodies`: set for an applied upsert. */
   readonly fingerprints: (string | null)[];
@@ -116,6 +118,7 @@ export function outcomeColumns(
     kinds: [],
     rows: [],
     keys: [],
+    acknowledgedKeys: [],
     doubts: [],
     fingerprints: [],
     owners: [],
@@ -136,11 +139,12 @@ export function outcomeColumns(
 
 function append(columns: OutcomeColumns, result: OperationResult): void {
   const { operation, outcome } = result;
-  const { doubt, acknowledged, version } = ledgerRules.outcomeEffect(columns.job, result);
+  const { doubt, key, acknowledged, version } = ledgerRules.outcomeEffect(columns.job, result);
   columns.operations.push(operation.index);
   columns.kinds.push(storedKind(result));
   columns.rows.push(operation.rows);
   columns.keys.push(operation.key);
+  columns.acknowledgedKeys.push(key === operation.key ? null : key);
   columns.doubts.push(doubt);
   columns.fingerprints.push(acknowledged?.mark.fingerprint ?? null);
   columns.owners.push(acknowledged?.mark.job ?? null);

@@ -190,7 +190,7 @@ export function createSqliteOutcomes(
     const target = names.target(batch.target);
     const job = names.job(batch.job);
     const { shard, kinds, rows, keys, fingerprints, owners, ids, idProofs, memos, details, doubts } = batch;
-    const { versionAt, versions } = batch;
+    const { acknowledgedKeys, versionAt, versions } = batch;
     const bodyAt = bodyNumbers(batch);
     const serial = integer(selectSerial.get(target)?.['serial'], 'targets.serial');
     const ownerAt = (position: number) => {
@@ -212,7 +212,7 @@ export function createSqliteOutcomes(
           serial: batch.keepsSerials ? 0 : serial,
           body: bodyAt(position),
         };
-        journal.append(target, ownerAt(position), key, mark, version);
+        journal.append(target, ownerAt(position), acknowledgedKeys[position] ?? key, mark, version);
       } else if (doubts[position] === FORGET_KEY) {
         journal.append(target, job, key, null, version);
         insertDelete.run(target, key, serial);

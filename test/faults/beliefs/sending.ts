@@ -116,6 +116,7 @@ function simulatedStorefront(
       );
     },
     updateContact: () => Promise.reject(new Error('the model has products only')),
+    upsertContact: () => Promise.reject(new Error('the model has products only')),
     subscriberLists: () => Promise.reject(new Error('the model has no lists')),
   };
 }

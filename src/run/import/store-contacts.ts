@@ -1,0 +1,230 @@
+import { DatabaseSync } from 'node:sqlite';
+import type { StoreConfig } from '../../config/store-config.ts';
+import { readPaged } from '../../export/reading/read-items.ts';
+import { type Crosswalk, lookupKey } from '../../mapping/lookup-table.ts';
+import { isJsonObject, member } from '../../model/json-object.ts';
+import { answeredDifferences, newContactKey } from '../../model/operation.ts';
+import type { Run } from '../../model/run.ts';
+import { UsageError } from '../../model/storeferry-error.ts';
+import { readLines } from '../../plan/plan-file.ts';
+import type { RunFolder } from '../../state/artifacts.ts';
+import { importTarget, type Ledger } from '../../state/state.ts';
+import type { StoreProperties } from '../../storefront/storefront.ts';
+import { forEachConcurrently } from '../for-each-concurrently.ts';
+import type { ImportRequest, RunContext } from '../run-context.ts';
+import { readProbe } from '../store-properties.ts';
+
+/** The contacts that were read for a run, one per line, so that it is planned and shown with the same ones. */
+const CONTACTS_FILE = 'contacts.jsonl';
+
+/** A field of a contact that the store has otherwise. */
+interface StoredDifference {
+  readonly field: string;
+  readonly old: unknown;
+  readonly new: unknown;
+}
+
+/** The contacts of a store, found by their e-mail addresses. */
+export interface StoreContacts extends Crosswalk {
+  /** The fields of a body that the contact with this id has otherwise; undefined where the contact was not read. */
+  readonly changesOf: (id: string, body: string) => readonly StoredDifference[] | undefined;
+}
+
+/** What decides how contacts are found. */
+interface ContactsSource {
+  /** The table that `contacts scan` has written; undefined if there is none. */
+  readonly table: Crosswalk | undefined;
+  readonly folder: RunFolder;
+  /** Calls back with each e-mail address of the job's source, as far as `isKnown` does not know it. */
+  readonly readEmails: (note: (email: string) => void) => Promise<void>;
+}
+
+/**
+ * The contacts of the store of a job with `crosswalk: store`: read where a probe has seen that the store lists contacts, else
+ * those of the scan's table and the ledger, and those that a search finds. Undefined for other jobs.
+ *
+ * @throws UsageError where the contacts cannot be found in any of these ways.
+ */
+export async function storeContacts(
+  context: RunContext,
+  request: ImportRequest,
+  run: Run,
+  source: ContactsSource,
+): Promise<StoreContacts | undefined> {
+  const { job, store } = request;
+  if (job.crosswalk?.isOfStore !== true) return undefined;
+  const probe = (await readProbe(context.artifacts, store))?.properties;
+  const { table, folder } = source;
+  const ledger = context.state.ledger(importTarget(run));
+  const creates = job.createsContacts === true && probe?.upsertsContactsByEmail === true;
+  const lists = probe?.readsContacts === true;
+  const searches = probe?.searchesContactsByEmail === true;
+  if (!lists && !searches && !creates && table === undefined) throw noWayToFind(store, probe);
+  const read = new ContactDirectory();
+  const known = new ContactDirectory();
+  if (!lists) await addAcknowledged(known, ledger);
+  const findKnown = (email: string) => table?.find(email) ?? known.find(email);
+  if (lists || (searches && !creates)) {
+    if (!(await folder.exists(CONTACTS_FILE))) {
+      const found = lists
+        ? listedContacts(context, store)
+        : searchedContacts(context, store, (note) =>
+            source.readEmails((email) => findKnown(email) === undefined && note(email)),
+          );
+      await folder.write(CONTACTS_FILE, linesOf(found));
+    }
+    await addRead(read, folder);
+  }
+  const doubted = creates ? await keysInDoubt(ledger, run.job) : NO_KEYS;
+  return {
+    match: 'email',
+    file: job.crosswalk.path ?? '',
+    isOfStore: true,
+    find: (value) => {
+      const email = lookupKey(value);
+      // Sent again under the same key: the store may have created it, and only its answer ends the doubt.
+      if (doubted.size > 0 && doubted.has(newContactKey(email))) return undefined;
+      return read.find(email) ?? (lists ? undefined : findKnown(email));
+    },
+    keyOfNew: creates ? (value) => newContactKey(lookupKey(value)) : undefined,
+    whyNotNew: creates || job.createsContacts !== true ? undefined : whyNotCreated(store, probe),
+    changesOf: (id, body) => {
+      const stored = read.bodyOf(Number(id));
+      return stored === undefined ? undefined : differences(body, stored);
+    },
+  };
+}
+
+const NO_KEYS: ReadonlySet<string> = new Set();
+
+function noWayToFind({ name }: StoreConfig, probe: StoreProperties | undefined): UsageError {
+  return probe === undefined
+    ? new UsageError(`It is not known how the contacts of ${name} can be found: it was never probed.`, {
+        hint: `Type: storeferry probe ${name}. If it can neither list nor search contacts: storeferry contacts scan --store ${name}`,
+      })
+    : new UsageError(
+        `The ids of the contacts of ${name} are not known: it can neither list nor search them.`,
+        {
+          hint: `Type: storeferry contacts scan --store ${name}`,
+        },
+      );
+}
+
+function whyNotCreated({ name }: StoreConfig, probe: StoreProperties | undefined): string {
+  return probe?.upsertsContactsByEmail === false
+    ? `a probe has seen that ${name} does not create contacts by e-mail address`
+    : `whether ${name} creates contacts by e-mail address is not known; type: storeferry probe ${name} --contact ID`;
+}
+
+async function keysInDoubt(ledger: Ledger, job: string): Promise<ReadonlySet<string>> {
+  const keys = new Set<string>();
+  for await (const batch of ledger.unconfirmed(job)) for (const key of batch) keys.add(key);
+  return keys;
+}
+
+async function* listedContacts(context: RunContext, store: StoreConfig): AsyncGenerator<readonly string[]> {
+  const { signal, openStorefront, onEvent } = context;
+  const client = await openStorefront(store);
+  const { concurrency } = store.limits;
+  const onProgress = (done: number, total: number | null) =>
+    onEvent({ type: 'progress', step: 'plan', done, total, unit: 'contacts' });
+  for await (const batch of readPaged(client, { signal, concurrency, what: 'contacts', onProgress }))
+    yield batch.map(({ text }) => text);
+}
+
+async function* searchedContacts(
+  { signal, openStorefront }: RunContext,
+  store: StoreConfig,
+  readEmails: ContactsSource['readEmails'],
+): AsyncGenerator<readonly string[]> {
+  const emails = new Set<string>();
+  await readEmails((email) => emails.add(email));
+  const client = await openStorefront(store);
+  const found: string[] = [];
+  await forEachConcurrently([...emails], store.limits.concurrency, async (email) => {
+    const contacts = await client.contactsByEmail(email, { signal });
+    found.push(...contacts.map((contact) => JSON.stringify(contact)));
+  });
+  yield found;
+}
+
+async function* linesOf(batches: AsyncIterable<readonly string[]>): AsyncGenerator<string> {
+  for await (const batch of batches) if (batch.length > 0) yield `${batch.join('\n')}\n`;
+}
+
+/** Contacts by id and e-mail address, in a temporary SQLite database: on disk when they are many, and gone with the process. */
+class ContactDirectory {
+  readonly #database = new DatabaseSync('');
+  readonly #insert;
+  readonly #byEmail;
+  readonly #byId;
+
+  constructor() {
+    this.#database.exec(`
+      PRAGMA journal_mode = OFF;
+      PRAGMA synchronous = OFF;
+      CREATE TABLE contacts (id INTEGER PRIMARY KEY, email TEXT NOT NULL, body TEXT);
+      CREATE INDEX contacts_by_email ON contacts (email);
+      BEGIN;
+    `);
+    this.#insert = this.#database.prepare('INSERT OR REPLACE INTO contacts VALUES (?, ?, ?)');
+    this.#byEmail = this.#database.prepare('SELECT id FROM contacts WHERE email = ? LIMIT 2');
+    this.#byId = this.#database.prepare('SELECT body FROM contacts WHERE id = ?');
+  }
+
+  /** `body`: as JSON; null if it is not known. */
+  add({
+    id,
+    email,
+    body,
+  }: {
+    readonly id: number;
+    readonly email: string;
+    readonly body: string | null;
+  }): void {
+    this.#insert.run(id, email, body);
+  }
+
+  /** The id of the contact with exactly this address; NaN if several have it. */
+  find(email: string): number | undefined {
+    const [found, other] = email === '' ? [] : this.#byEmail.all(email);
+    if (found === undefined) return undefined;
+    return other === undefined ? Number(found['id']) : Number.NaN;
+  }
+
+  bodyOf(id: number): string | undefined {
+    const body = this.#byId.get(id)?.['body'];
+    return typeof body === 'string' ? body : undefined;
+  }
+}
+
+/** Adds the contacts that the store has acknowledged. */
+async function addAcknowledged(directory: ContactDirectory, ledger: Ledger): Promise<void> {
+  for await (const batch of ledger.allBodies())
+    for (const { key, body } of batch) addContact(directory, Number(key), JSON.parse(body), null);
+}
+
+/** Adds the contacts that were read for the run. */
+async function addRead(directory: ContactDirectory, folder: RunFolder): Promise<void> {
+  for await (const lines of readLines(folder, CONTACTS_FILE)) {
+    for (const line of lines) {
+      const contact: unknown = JSON.parse(line);
+      addContact(directory, isJsonObject(contact) ? contact['id'] : undefined, contact, line);
+    }
+  }
+}
+
+function addContact(directory: ContactDirectory, id: unknown, contact: unknown, body: string | null): void {
+  const email = isJsonObject(contact) ? contact['email'] : undefined;
+  if (typeof email !== 'string' || typeof id !== 'number' || !Number.isSafeInteger(id)) return;
+  directory.add({ id, email: lookupKey(email), body });
+}
+
+/** A field that is missing in the store is empty there. */
+function differences(body: string, stored: string): readonly StoredDifference[] {
+  const [sent, held]: unknown[] = [JSON.parse(body), JSON.parse(stored)];
+  if (!isJsonObject(sent) || !isJsonObject(held)) return [];
+  const empty = Object.fromEntries(Object.keys(sent).map((name) => [name, null]));
+  const { altered } = answeredDifferences(body, { ...empty, ...held });
+  return altered.map((field) => ({ field, old: member(held, field) ?? null, new: member(sent, field) }));
+}

@@ -1,0 +1,215 @@
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { SandboxOptions } from '../../src/sandbox/start-sandbox.ts';
+import type { StoreProperties } from '../../src/storefront/storefront.ts';
+import { API_KEY, type Client, setup } from '../sandbox/setup.ts';
+import { describeWithRedis, type RedisServer, startRedis } from '../support/redis.ts';
+import { until } from '../support/until.ts';
+import { makeWorkspace, type Workspace } from '../support/workspace.ts';
+
+const JOB =
+  'import: contacts\nstore: main\nsource: { path: crm.csv }\nmapping: crm\ncrosswalk: store\nsafety: { maxRejects: off }\n';
+const FILES = {
+  'stores.yaml': `main: { baseUrl: "\${STORE_URL}", apiKey: "\${STORE_API_KEY}", limits: { concurrency: 8, timeoutSeconds: 2 } }\n`,
+  'jobs/crm.yaml': `${JOB}mode: upsert\n`,
+  'mappings/crm.yaml':
+    'import: contacts\ncolumns: { email: E-mail, phone: Phone }\ncontact: { email: email, phone: phone }\n',
+};
+
+interface Scene extends AsyncDisposable {
+  readonly store: Client;
+  readonly folder: Workspace;
+  /** Writes the CRM: the contacts of the store, some of them left as they are, and new ones. */
+  crm(options: { known: number; added: number; kept?: number }): Promise<readonly string[]>;
+  /** What the probe learns, changed. */
+  probe(changes?: Partial<StoreProperties>): Promise<void>;
+}
+
+async function scene(
+  options: Partial<SandboxOptions> = {},
+  env: Readonly<Record<string, string>> = {},
+): Promise<Scene> {
+  const store = await setup({ profiles: ['extended'], ...options });
+  const folder = await makeWorkspace(FILES, { STORE_URL: store.url, STORE_API_KEY: API_KEY, ...env });
+  return {
+    store,
+    folder,
+    async crm({ known, added, kept = 0 }) {
+      const contacts = await store.list('/_sandbox/contacts');
+      const rows = contacts
+        .slice(0, known)
+        .map((contact, index) => [
+          String(contact.email).toUpperCase(),
+          index < kept && 'phone' in contact ? String(contact.phone) : `+44 ${index}`,
+        ])
+        .map((cells, index) => (index < kept ? [String(contacts[index]?.email), cells[1]] : cells));
+      for (let index = 0; index < added; index += 1) rows.push([`new-${index}@mail.example`, `+43 ${index}`]);
+      await folder.write('crm.csv', ['E-mail,Phone', ...rows.map((row) => row.join(',')), ''].join('\n'));
+      return rows.map(([email = '']) => email.toLowerCase());
+    },
+    async probe(changes = {}) {
+      expect((await folder.storeferry('probe', 'main', '--contact', '1001')).code).toBe(0);
+      const probes = join(folder.dir, '.storeferry', 'artifacts', 'probes');
+      const [name = ''] = (await readdir(probes)).filter((file) => !file.includes('-open'));
+      const probe = JSON.parse(await readFile(join(probes, name), 'utf8'));
+      await writeFile(
+        join(probes, name),
+        JSON.stringify({ ...probe, properties: { ...probe.properties, ...changes } }),
+      );
+    },
+    async [Symbol.asyncDispose]() {
+      await folder[Symbol.asyncDispose]();
+      await store[Symbol.asyncDispose]();
+    },
+  };
+}
+
+async function requestsOf(store: Client): Promise<number> {
+  return Number(Reflect.get((await store.send('GET', '/_sandbox/requests')).body, 'total'));
+}
+
+async function emailsOf(store: Client): Promise<readonly string[]> {
+  return (await store.list('/_sandbox/contacts')).map(({ email }) => String(email).toLowerCase());
+}
+
+const BY_UPSERT = { readsContacts: false, searchesContactsByEmail: false };
+const BY_LIST = {};
+const KILLS = 2;
+
+function suite(env: () => Readonly<Record<string, string>>) {
+  it.each([
+    ['by upsert', BY_UPSERT, { new: 500, changed: 0 }],
+    ['by list', BY_LIST, { new: 100, changed: 400 }],
+  ])('updates known contacts and creates the others, %s', async (_, properties, counts) => {
+    await using shop = await scene({ seedSize: { contacts: 400 } }, env());
+    await shop.probe(properties);
+    const emails = await shop.crm({ known: 400, added: 100 });
+    const run = (await shop.folder.storeferry('run', 'crm', '--json')).json();
+    expect(run).toMatchObject({ status: 'done', applied: 500, requests: 500, ...counts });
+    expect((await emailsOf(shop.store)).toSorted()).toEqual(emails.toSorted());
+
+    const before = await requestsOf(shop.store);
+    expect((await shop.folder.storeferry('run', 'crm', '--json')).json()).toMatchObject({ unchanged: 500 });
+    expect(await requestsOf(shop.store)).toBe(before);
+    // In another order it is another source, in which nothing has changed.
+    const [header = '', ...rows] = (await readFile(join(shop.folder.dir, 'crm.csv'), 'utf8'))
+      .trim()
+      .split('\n');
+    await shop.folder.write('crm.csv', [header, ...rows.reverse(), ''].join('\n'));
+    const again = (await shop.folder.storeferry('run', 'crm', '--json')).json();
+    expect(again).toMatchObject({ status: 'done', unchanged: 500, requests: 0 });
+  });
+
+  it('goes on after kills without a double', async () => {
+    await using shop = await scene({ seedSize: { contacts: 100 }, latencyMs: 10 }, env());
+    await shop.probe(BY_UPSERT);
+    const emails = await shop.crm({ known: 80, added: 120 });
+    for (let kills = 0; kills < KILLS; kills += 1) {
+      const from = await requestsOf(shop.store);
+      let running = shop.folder.start('run', 'crm');
+      await until(async () => {
+        // In the shared state the lock of a process that was killed stays for its lease.
+        if (running.process.exitCode !== null) running = shop.folder.start('run', 'crm');
+        return (await requestsOf(shop.store)) >= from + 12;
+      });
+      running.process.kill('SIGKILL');
+      await running.ended;
+      // Another source: it is planned anew, with contacts in doubt.
+      await shop.folder.write(
+        'crm.csv',
+        `${await readFile(join(shop.folder.dir, 'crm.csv'), 'utf8')}late-${kills}@mail.example,1\n`,
+      );
+    }
+    await until(async () => (await shop.folder.storeferry('run', 'crm')).code === 0);
+    const held = await emailsOf(shop.store);
+    expect(held).toHaveLength(100 + 120 + KILLS);
+    expect(new Set(held).size).toBe(held.length);
+    expect(emails.every((email) => held.includes(email))).toBe(true);
+    const before = await requestsOf(shop.store);
+    expect((await shop.folder.storeferry('run', 'crm', '--json')).code).toBe(0);
+    expect(await requestsOf(shop.store)).toBe(before);
+  });
+}
+
+describe('contacts by e-mail address, with the embedded state', () => {
+  suite(() => ({}));
+
+  it('compares what it has read: only a difference is sent', async () => {
+    await using shop = await scene();
+    await shop.probe();
+    await shop.crm({ known: 320, added: 0, kept: 300 });
+    const run = (await shop.folder.storeferry('run', 'crm', '--json')).json();
+    expect(run).toMatchObject({ new: 0, changed: 20, unchanged: 300, applied: 20, requests: 20 });
+  });
+
+  it('rejects unknown contacts where the job does not create any', async () => {
+    await using shop = await scene();
+    await shop.folder.write('jobs/crm.yaml', JOB);
+    await shop.probe();
+    await shop.crm({ known: 10, added: 3 });
+    const run = (await shop.folder.storeferry('run', 'crm', '--json')).json();
+    expect(run).toMatchObject({ status: 'done-with-rejects', applied: 10, rejected: 3 });
+    expect(await emailsOf(shop.store)).toHaveLength(320);
+  });
+
+  it('searches for each address once where the store does not list', async () => {
+    await using shop = await scene();
+    await shop.folder.write('jobs/crm.yaml', JOB);
+    await shop.probe({ readsContacts: false });
+    await shop.crm({ known: 10, added: 3 });
+    const before = await requestsOf(shop.store);
+    const run = (await shop.folder.storeferry('run', 'crm', '--json')).json();
+    expect(run).toMatchObject({ status: 'done-with-rejects', applied: 10, rejected: 3 });
+    expect(await requestsOf(shop.store)).toBe(before + 13 + 10);
+  });
+
+  it('sends no contact whose address occurs twice, in the source or in the store', async () => {
+    await using shop = await scene();
+    await shop.probe();
+    const [first = '', second = ''] = await emailsOf(shop.store);
+    await shop.store.send('PUT', '/api/site/contacts/1003', { email: first });
+    await shop.folder.write(
+      'crm.csv',
+      `E-mail,Phone\n${first},1\n${second},2\nx@mail.example,3\nX@mail.example ,4\n`,
+    );
+    const run = (await shop.folder.storeferry('run', 'crm', '--json')).json();
+    expect(run).toMatchObject({ status: 'done-with-rejects', applied: 1, rejected: 2 });
+    expect(await emailsOf(shop.store)).toHaveLength(320);
+  });
+
+  it('stops where more contacts would be created than the job allows', async () => {
+    await using shop = await scene();
+    await shop.folder.write(
+      'jobs/crm.yaml',
+      `${JOB.replace('maxRejects: off', 'maxCreates: 5')}mode: upsert\n`,
+    );
+    await shop.probe();
+    await shop.crm({ known: 10, added: 6 });
+    const { code, stderr, stdout } = await shop.folder.storeferry('run', 'crm');
+    expect([code, stdout + stderr]).toEqual([4, expect.stringContaining('maxCreates')]);
+    expect(await emailsOf(shop.store)).toHaveLength(320);
+  });
+
+  it('says what to type where nothing is known of the store', async () => {
+    await using shop = await scene();
+    await shop.crm({ known: 10, added: 6 });
+    const { code, stdout } = await shop.folder.storeferry('run', 'crm');
+    expect([code, stdout]).toEqual([
+      1,
+      expect.stringMatching(/never probed\. Type: storeferry .*probe main/s),
+    ]);
+    await shop.probe({ upsertsContactsByEmail: null });
+    const run = await shop.folder.storeferry('run', 'crm');
+    expect([run.code, run.stdout]).toEqual([3, expect.stringMatching(/probe\s+main\s+--contact/)]);
+  });
+});
+
+describeWithRedis('contacts by e-mail address, with the shared state', () => {
+  let redis: RedisServer;
+  beforeAll(async () => {
+    redis = await startRedis({});
+  });
+  afterAll(() => redis.stop());
+  suite(() => ({ REDIS_URL: redis.url }));
+});
