@@ -135,7 +135,12 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
   ],
   // What a run writes of its rejects, and what comes back.
   rejects: ['rejects-file.ts', 'corrected-rejects.ts', 'rejects-edits.ts', 'write-rejects-workbook.ts'],
-  onboarding: ['new-workspace.ts', 'preview-source.ts', 'guess-mapping.ts', 'guess/propose-mapping.ts'],
+  onboarding: [
+    // The draft of a new job, and the files that are written for it.
+    ...['job-draft.ts', 'new-workspace.ts'],
+    // What a file is, also for jobs that exist.
+    ...['preview-source.ts', 'guess-mapping.ts', 'guess/propose-mapping.ts'],
+  ],
   dashboard: [
     // The server of a worker knows its own addresses as the context of the dashboard does.
     ...['start-dashboard.ts', 'dashboard-context.ts'],

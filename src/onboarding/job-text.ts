@@ -4,25 +4,27 @@ import type { MappingSpec } from '../mapping/spec/mapping-spec.ts';
 import type { UpdateMatch } from '../model/mapped-record.ts';
 import { limitsFor, safetyLimit } from '../model/safety-limits.ts';
 
-/** The source of a new job, as its file writes it. */
-export type NewSource = (
+/** Where the source of a new job is, as its file writes it. */
+export type WrittenPlace =
   | { readonly path: string; readonly url?: undefined }
-  | { readonly url: string; readonly path?: undefined }
-) & {
+  | { readonly url: string; readonly path?: undefined };
+
+/** How a file is read, as far as somebody has said it. */
+export interface Reading {
   readonly sheet?: string | undefined;
   readonly records?: string | undefined;
   readonly headerRow?: number | undefined;
   readonly encoding?: string | undefined;
   readonly delimiter?: string | undefined;
   readonly quotes?: 'none' | undefined;
-};
+}
 
 /** The values of a new import job. */
 export interface NewJob {
   readonly name: string;
   readonly imports: ImportJob['import'];
   readonly store: string;
-  readonly source: NewSource;
+  readonly source: WrittenPlace & Reading;
   readonly mapping: string;
   /** By what an update finds its products; undefined for a job that sends whole products. */
   readonly match?: UpdateMatch | undefined;

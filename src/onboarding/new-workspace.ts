@@ -9,9 +9,7 @@ import { flow, placeholder, SCHEMA_FOLDER, schemaLine, yamlTemplate, yamlText } 
 import type { MappingSpec } from '../mapping/spec/mapping-spec.ts';
 import { UsageError } from '../model/storeferry-error.ts';
 import type { MappingProposal } from './guess/propose-mapping.ts';
-import { jobText, type NewJob, type NewSource } from './job-text.ts';
-
-export type { NewSource };
+import { jobText, type NewJob } from './job-text.ts';
 
 /** The name of the store in a new workspace. */
 export const NEW_STORE = 'main';
@@ -31,7 +29,7 @@ export function knownStore(dir: string, variables: Readonly<Record<string, strin
   };
 }
 
-/** A new workspace, or a new job in an existing one: the answers to all questions of `init`. */
+/** A new workspace, or a new job in an existing one: the answers to all questions of a draft. */
 export interface NewWorkspace {
   readonly dir: string;
   /** Undefined if there is already a stores.yaml. */
@@ -48,8 +46,8 @@ export interface NewWorkspace {
   /** Whether the crosswalk of the job does not exist yet. */
   readonly crosswalkToCome: boolean;
   readonly starter: StarterMapping | undefined;
-  /** The source, if it must be copied to the path that the job names. */
-  readonly copyOf: string | undefined;
+  /** Files that are copied to paths that the job names. */
+  readonly copies: readonly { readonly path: string; readonly from: string }[];
 }
 
 /** A file to write, and its purpose. */
@@ -70,7 +68,7 @@ const ONLY_ITS_OWNER = 0o600;
 
 /** The files to write; existing files that need no change are left out. */
 export function composeFiles(workspace: NewWorkspace): NewFile[] {
-  const { dir, weightUnit, currency, variables, job, starter, copyOf } = workspace;
+  const { dir, weightUnit, currency, variables, job, starter, copies } = workspace;
   const files: NewFile[] = [];
   const add = (name: string, what: string, file: Omit<NewFile, 'name' | 'what' | 'path'>) =>
     files.push({ name, what, path: join(dir, name), ...file });
@@ -104,8 +102,8 @@ export function composeFiles(workspace: NewWorkspace): NewFile[] {
       'the mapping, with the evidence of each guess',
       mappingText(starter),
     );
-  if (copyOf !== undefined && job.source.path !== undefined)
-    add(job.source.path, `a copy of ${copyOf}`, { content: { copyOf }, existing: 'refuse' });
+  for (const { path, from } of copies)
+    add(path, `a copy of ${from}`, { content: { copyOf: from }, existing: 'refuse' });
   addText(`jobs/${job.name}.yaml`, 'the job', jobText(job));
   return files;
 }

@@ -5,6 +5,7 @@ import {
   type CompiledMapping,
   CurrencyWatch,
   compileMapping,
+  currenciesNamed,
   lookupsOfStoreLists,
 } from '../mapping/compile-mapping.ts';
 import { storeListsTable } from '../mapping/lookup-table.ts';
@@ -15,14 +16,10 @@ import type { Reason } from '../model/reason.ts';
 import { expandBraces, type FilePlace } from '../model/remote-address.ts';
 import { type Dialect, delimiterName, isSheet, type Row, type TablePlaces } from '../model/row.ts';
 import {
-  DelimiterError,
-  EncodingError,
   explainError,
-  HeaderRowError,
   MappingError,
   SourceError,
   StoreferryError,
-  TableChoiceError,
   UsageError,
 } from '../model/storeferry-error.ts';
 import { stageSource } from '../source/snapshot.ts';
@@ -30,11 +27,10 @@ import { SampleFolder } from '../state/artifacts.ts';
 import { type AllowedPath, allowedPath, type FileAccess } from '../state/file-access.ts';
 import { openRowScratch } from '../state/sqlite/open-row-scratch.ts';
 import type { CsvOptions } from '../tables/csv/read-csv.ts';
-import { openTable, variantsWithin } from '../tables/open-table.ts';
+import { openTable } from '../tables/open-table.ts';
 import { counted, listed } from '../text/printable.ts';
 import {
   type FileToGuess,
-  headerBelow,
   type MappingAnswers,
   type MappingProposal,
   proposeMapping,
@@ -67,8 +63,6 @@ export interface LookOptions extends Omit<CsvOptions, 'name' | 'file' | 'limits'
   readonly sheet?: string | number | undefined;
   readonly records?: string | undefined;
   readonly sampleBytes?: number | undefined;
-  /** Refuses variants within records, unless `records` names them: their values would share cells. */
-  readonly refuseNested?: boolean | undefined;
   /** For the path of a job: what it may read. Otherwise the user has typed the path, and may read its target. */
   readonly access?: FileAccess | undefined;
   /** Ends a download. */
@@ -85,7 +79,7 @@ export async function lookAtSource(
   options: LookOptions = {},
 ): Promise<SourceLook> {
   const { path, remote } = typeof place === 'string' ? { path: place } : place;
-  const { sampleBytes = SAMPLE_BYTES, sheet, records, refuseNested, signal, access, ...dialect } = options;
+  const { sampleBytes = SAMPLE_BYTES, sheet, records, signal, access, ...dialect } = options;
   const real = path === undefined || access ? path : await realpath(path).catch(() => path);
   const folder = new SampleFolder(sampleBytes);
   const { files } = await stageSource(
@@ -110,8 +104,6 @@ export async function lookAtSource(
     // The sample of a larger file may end within a row.
     if (cut) break;
   }
-  if (refuseNested === true && records === undefined && table.places !== undefined && !isSheet(table.places))
-    refuseVariants(name, table.header, rows, table.places);
   return {
     files: files.map(({ name }) => name),
     header: table.header,
@@ -139,51 +131,6 @@ export async function placeInWorkspace(path: string, workspaceDir: string): Prom
     if ('refused' in place) return place;
   }
   return await allowedPath(path, access);
-}
-
-/** TableChoiceError if the records have lists of variants, which `records` must name to become rows. */
-function refuseVariants(
-  file: string,
-  header: readonly string[],
-  rows: readonly Row[],
-  { format, title }: TablePlaces,
-): void {
-  const list = variantsWithin(
-    header,
-    rows.map(({ cells }) => cells),
-  );
-  if (list === undefined) return;
-  const likely = `${title} > ${list}`.trim();
-  // Each line of JSON Lines is a record, whatever the path.
-  const whole = format === 'jsonl' ? [] : [{ value: title === '' ? '[]' : title, records: null }];
-  throw new TableChoiceError(`The records have several \`${list}\` each, whose values would share a cell.`, {
-    key: 'records',
-    place: { file },
-    hint: `Set \`records: '${likely}'\` in the source of the job to make a row of each.`,
-    candidates: [{ value: likely, records: null }, ...whole],
-    likely,
-  });
-}
-
-/**
- * Looks at the file of a new job. TableChoiceError if its records have lists of variants; HeaderRowError also where a later row
- * has more words that headers are known to have.
- */
-export async function lookForNewJob(
-  place: string | FilePlace,
-  options: LookOptions = {},
-): Promise<SourceLook> {
-  const look = await lookAtSource(place, { ...options, refuseNested: true });
-  const { header, rows, files, places } = look;
-  if (options.headerRow !== undefined || (places !== undefined && !isSheet(places))) return look;
-  const below = headerBelow(header, fileToGuess(look).rows);
-  const row = below === undefined ? undefined : rows[below];
-  if (row === undefined) return look;
-  throw new HeaderRowError(
-    `The first row does not look like a header, and row ${row.line} does: ${listed(row.cells.filter((cell) => cell.trim() !== '').map((cell) => `'${cell}'`))}.`,
-    row.line,
-    { place: { file: files[0] ?? '', line: 1 } },
-  );
 }
 
 /** `prices.csv reads as CSV: 1,234 rows, 47 columns, separated by comma, utf-8.` */
@@ -253,54 +200,6 @@ export function fileToGuess({ header, rows }: SourceLook): FileToGuess {
   return { header, rows: rows.map(({ cells }) => cells) };
 }
 
-/** What a person must say before a file can be read. */
-export interface ReadingQuestion {
-  /** The key of a source that says it. */
-  readonly key: 'sheet' | 'records' | 'headerRow' | 'encoding' | 'delimiter';
-  readonly text: string;
-  readonly error: StoreferryError;
-  readonly choices: readonly {
-    readonly value: string;
-    readonly name: string;
-    readonly note?: string | undefined;
-  }[];
-  /** The choice that is meant most probably; undefined where none stands out. */
-  readonly likely?: string | undefined;
-}
-
-/** The question whose answer resolves an error of `lookAtSource`; undefined for errors that no answer resolves. */
-export function readingQuestion(error: unknown): ReadingQuestion | undefined {
-  if (error instanceof EncodingError && error.candidates.length > 0) {
-    const { words } = error;
-    const choices = error.candidates.map((value) => {
-      const word = words.get(value);
-      return { value, name: value, note: word && `a word in it: ${word}` };
-    });
-    return { key: 'encoding', text: 'Which charset is it in?', error, choices };
-  }
-  if (error instanceof DelimiterError) {
-    const choices = error.candidates.map((value) => ({ value, name: delimiterName(value) ?? value }));
-    return { key: 'delimiter', text: 'What separates the columns?', error, choices };
-  }
-  if (error instanceof TableChoiceError && error.candidates.length > 0) {
-    const { key, candidates, likely } = error;
-    const text = key === 'sheet' ? 'Which sheet?' : 'Which path leads to the records?';
-    const choices = candidates.map(({ value, records }) => ({
-      value,
-      name: value,
-      note: records === null ? undefined : `${records} times`,
-    }));
-    return { key, text, error, choices, likely };
-  }
-  if (error instanceof HeaderRowError) {
-    const likely = String(error.headerRow);
-    const first = String(error.place?.line ?? 1);
-    const choices = [likely, first].map((value) => ({ value, name: `row ${value}` }));
-    return { key: 'headerRow', text: 'Which row is the header?', error, choices, likely };
-  }
-  return undefined;
-}
-
 /** What the first records of a source become. */
 export interface SourcePreview {
   readonly records: readonly PreviewedRecord[];
@@ -309,7 +208,10 @@ export interface SourcePreview {
   /** Of records after the first ones, the first that are rejected. */
   readonly rejected: readonly PreviewedRecord[];
   /** What the prices of all rows named. */
-  readonly currencies: Pick<CurrencyWatch, 'words' | 'isMixed' | 'found'>;
+  readonly currencies: Pick<CurrencyWatch, 'words' | 'isMixed' | 'found'> & {
+    /** Of the words, those that do not mean what the store sells in. */
+    readonly foreign: readonly string[];
+  };
 }
 
 /** A record with its request body, or why there is none. */
@@ -363,11 +265,14 @@ export async function previewSource(
     }
   }
   const { words, isMixed, found } = currencies;
-  return { records, counts, rejected, currencies: { words, isMixed, found } };
+  const { currency } = options;
+  const foreign =
+    currency === undefined ? [] : words.filter((word) => currenciesNamed(word)?.includes(currency) !== true);
+  return { records, counts, rejected, currencies: { words, isMixed, found, foreign } };
 }
 
 /** What is chosen about the import of a file that no job reads yet; undefined where it is to be guessed. */
-interface GuessRequest extends PreviewOptions {
+export interface GuessRequest extends PreviewOptions {
   readonly look: SourceLook;
   readonly known: readonly MappingCandidate[];
   /** The name of a known mapping, or null for a new one. */
@@ -384,8 +289,8 @@ export interface SourceGuess {
   /** The name of a known mapping, or null for one that is proposed for the file. */
   readonly mapping: string | null;
   readonly proposal: MappingProposal | undefined;
-  /** Why the answers cannot be followed: the proposal is made without them. */
-  readonly refused: string | null;
+  /** Why answers cannot be followed, by their ids: the proposal is made without them. */
+  readonly refused: Readonly<Record<string, string>>;
   /** Undefined while a question is open. */
   readonly spec: MappingSpec | undefined;
   /** Those that the mapping has. */
@@ -404,8 +309,8 @@ export async function guessSource(request: GuessRequest): Promise<SourceGuess> {
   const imports = chosen?.spec.import ?? request.imports ?? recognised.imports;
   const { proposal, refused } =
     chosen !== undefined || imports === undefined
-      ? { proposal: undefined, refused: null }
-      : proposeOrRefuse((given) => proposeMapping(imports, file, given, known), answers);
+      ? { proposal: undefined, refused: {} }
+      : proposeByAnswers((given) => proposeMapping(imports, file, given, known), answers);
   const spec = chosen?.spec ?? proposal?.spec ?? undefined;
   const params = Object.fromEntries(
     Object.entries(request.params).filter(([name]) => Object.hasOwn(spec?.params ?? {}, name)),
@@ -414,16 +319,33 @@ export async function guessSource(request: GuessRequest): Promise<SourceGuess> {
   return { recognised, imports, mapping: chosen?.name ?? null, proposal, refused, spec, params, preview };
 }
 
-function proposeOrRefuse(
+/** The proposal by the answers that can be followed, and why each of the others cannot. */
+function proposeByAnswers(
   propose: (answers: MappingAnswers) => MappingProposal,
   answers: MappingAnswers,
-): { readonly proposal: MappingProposal; readonly refused: string | null } {
-  try {
-    return { proposal: propose(answers), refused: null };
-  } catch (error) {
-    if (!(error instanceof UsageError)) throw error;
-    return { proposal: propose({}), refused: explainError(error) };
+): Pick<SourceGuess, 'refused'> & { readonly proposal: MappingProposal } {
+  const refused: Record<string, string> = {};
+  const attempt = (followed: MappingAnswers) => {
+    try {
+      return propose(followed);
+    } catch (error) {
+      if (error instanceof UsageError) return explainError(error);
+      throw error;
+    }
+  };
+  const whole = attempt(answers);
+  if (typeof whole !== 'string') return { proposal: whole, refused };
+  let followed: MappingAnswers = {};
+  let proposal = propose(followed);
+  for (const [id, answer] of Object.entries(answers)) {
+    const next = attempt({ ...followed, [id]: answer });
+    if (typeof next === 'string') refused[id] = next;
+    else {
+      followed = { ...followed, [id]: answer };
+      proposal = next;
+    }
   }
+  return { proposal, refused };
 }
 
 function sentenceOfProblem(error: unknown): string {
@@ -436,7 +358,6 @@ const examinations = {
   guess: guessSource,
   preview: previewSource,
   recognise: async (file: FileToGuess, known: readonly MappingCandidate[]) => recogniseFile(file, known),
-  propose: async (...given: Parameters<typeof proposeMapping>) => proposeMapping(...given),
 };
 
 type Examinations = typeof examinations;

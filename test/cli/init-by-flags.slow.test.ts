@@ -146,7 +146,7 @@ describe('init by flags', () => {
     );
     const taken = await shop.storeferry('init', ...source, '--job', 'shopify-products');
     expect(taken.code).toBe(2);
-    expect(taken.stderr).toContain('there is a job shopify-products already');
+    expect(taken.stderr).toContain('There is a job shopify-products already');
     const other = await shop.storeferry('init', ...source, '--store-url', 'https://other.example');
     expect(other.stderr).toContain('There is a stores.yaml already, and it is not changed');
     expect(
@@ -240,19 +240,19 @@ describe('init by flags', () => {
   );
 
   it.each([
-    ['id,Name\n4711,Ada Byron\n', [], 'Give --crosswalk-match with one of Name'],
+    ['id,Name\n4711,Ada Byron\n', [], 'Give --crosswalk-match with one of: Name'],
     ['id,Email,Name\n4711,yes,Ada Byron\n', ['--crosswalk-match', 'Telephone'], 'it has id, Email, Name'],
-    ['id,A,B\n4711,ada@example.com,b@example.com\n', [], 'Give --crosswalk-match with one of A, B'],
-    ['Age,Shoe size,E-mail\n36,41,ada@example.com\n', [], 'Give --crosswalk-id with one of Age, Shoe size'],
+    ['id,A,B\n4711,ada@example.com,b@example.com\n', [], 'Give --crosswalk-match with one of: A, B'],
+    ['Age,Shoe size,E-mail\n36,41,ada@example.com\n', [], 'Give --crosswalk-id with one of: Age, Shoe size'],
     ['E-mail,Points\nada@example.com,7\n', [], 'Give --crosswalk-id with one of'],
     ['E-mail,Invoice No.\nada@example.com,7\n', [], 'Give --crosswalk-id with one of'],
     ['E-mail,Order ID\nada@example.com,7\n', [], 'Give --crosswalk-id with one of'],
-    ['memberId,E-mail\n4,ada@example.com\n', [], 'Give --crosswalk-id with one of memberId'],
-    ['HubSpot ID,E-mail\n4,ada@example.com\n', [], 'Give --crosswalk-id with one of HubSpot ID'],
-    ['Phone number,E-mail\n4,ada@example.com\n', [], 'Give --crosswalk-id with one of Phone number'],
-    ['id,Store contact id,E-mail\n4,9,ada@example.com\n', [], 'Give --crosswalk-id with one of id, Store'],
-    ['id,Referrer\n4,a@example.com\n', [], 'Give --crosswalk-match with one of Referrer'],
-    ['id,Who\n4,a@example.com\n5,a@example.com\n', [], 'Give --crosswalk-match with one of Who'],
+    ['memberId,E-mail\n4,ada@example.com\n', [], 'Give --crosswalk-id with one of: memberId'],
+    ['HubSpot ID,E-mail\n4,ada@example.com\n', [], 'Give --crosswalk-id with one of: HubSpot ID'],
+    ['Phone number,E-mail\n4,ada@example.com\n', [], 'Give --crosswalk-id with one of: Phone number'],
+    ['id,Store contact id,E-mail\n4,9,ada@example.com\n', [], 'Give --crosswalk-id with one of: id, Store'],
+    ['id,Referrer\n4,a@example.com\n', [], 'Give --crosswalk-match with one of: Referrer'],
+    ['id,Who\n4,a@example.com\n5,a@example.com\n', [], 'Give --crosswalk-match with one of: Who'],
     ['id,Newsletter,Town\n4711,yes,Ely\n', [], 'it needs a column of e-mail addresses'],
   ] as const)('refuses to guess from the crosswalk %j', async (ids, flags, expected) => {
     await using crm = await folder({ 'crm.csv': CONTACTS, 'ids.csv': ids });

@@ -2,19 +2,17 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { askSchedule } from '../../src/cli/commands/init-command.ts';
-import { askCrosswalk } from '../../src/cli/init/ask-crosswalk.ts';
-import { askMapping, NEW_MAPPING } from '../../src/cli/init/ask-mapping.ts';
-import { askSource } from '../../src/cli/init/ask-source.ts';
-import { askCurrency, askStore, askWeightUnit, SANDBOX } from '../../src/cli/init/ask-store.ts';
-import type { Asking, Prompter } from '../../src/cli/init/asking.ts';
-import { answersOf, INIT_OPTIONS, type InitOptions } from '../../src/cli/init/init-options.ts';
+import { type Asking, askJob } from '../../src/cli/init/ask-job.ts';
+import { draftOf, INIT_OPTIONS, type InitOptions } from '../../src/cli/init/init-options.ts';
+import type { Prompter } from '../../src/cli/init/prompter.ts';
+import { availableMappings } from '../../src/config/workspace.ts';
 import { COLUMN_FIELDS } from '../../src/onboarding/column-fields.ts';
 import {
   MAPPING_QUESTIONS,
   type MappingQuestion,
   proposeMapping,
 } from '../../src/onboarding/guess/propose-mapping.ts';
+import { isMappingQuestion } from '../../src/onboarding/job-draft.ts';
 import { fileToGuess, lookAtSource, type SourceLook } from '../../src/onboarding/preview-source.ts';
 import { makeXlsx } from '../tables/workbooks.ts';
 import { ASKING_COLUMNS, ASKING_FILES, FURTHER_FILES, TYPED_ANSWERS } from './asking-files.ts';
@@ -30,11 +28,15 @@ const FILES = [
   ),
 ];
 
-async function lookAt(text: string): Promise<SourceLook> {
+/** Uses a folder with some files. */
+async function inFolder<Result>(
+  files: Readonly<Record<string, string | Uint8Array>>,
+  use: (dir: string) => Promise<Result>,
+): Promise<Result> {
   const dir = await mkdtemp(join(tmpdir(), 'storeferry-questions-'));
   try {
-    await writeFile(join(dir, 'file.csv'), text);
-    return await lookAtSource(join(dir, 'file.csv'));
+    for (const [name, content] of Object.entries(files)) await writeFile(join(dir, name), content);
+    return await use(dir);
   } finally {
     await rm(dir, { recursive: true, force: true });
   }
@@ -59,13 +61,17 @@ function optionsOf(answers: ReadonlyMap<MappingQuestion['id'], string>): InitOpt
   return { ...NO_OPTIONS, ...Object.fromEntries([...once, ...named]) };
 }
 
+function mappingAnswers(options: InitOptions) {
+  return Object.fromEntries(Object.entries(draftOf(options).answers).filter(([id]) => isMappingQuestion(id)));
+}
+
 /** Gives every answer to every question by options; the questions, and how many ways there are to answer them. */
 function walk(imports: Imports, look: SourceLook): { readonly asked: Set<string>; readonly ways: number } {
   const file = fileToGuess(look);
   const asked = new Set<string>();
   let ways = 0;
   const follow = (answers: ReadonlyMap<MappingQuestion['id'], string>): void => {
-    const { questions, spec } = proposeMapping(imports, file, answersOf(optionsOf(answers)));
+    const { questions, spec } = proposeMapping(imports, file, mappingAnswers(optionsOf(answers)));
     for (const { id } of questions) {
       asked.add(id);
       expect(answers.has(id), `${id} is asked again after ${answers.get(id)}`).toBe(false);
@@ -132,36 +138,48 @@ async function answerAll<Result>(
   return results;
 }
 
-function askingOf(options: Partial<InitOptions>, prompter: Prompter | null, dir = tmpdir()): Asking {
-  const known = { url: undefined, apiKey: undefined };
-  const { signal } = new AbortController();
-  return { options: { ...NO_OPTIONS, ...options }, prompter, known, dir, say: () => undefined, signal };
+const SHIPPED = availableMappings(tmpdir(), {});
+
+function askingOf(options: Partial<InitOptions>, prompter: Prompter | null, dir: string): Asking {
+  return {
+    options: { ...NO_OPTIONS, ...options },
+    prompter,
+    setting: {
+      dir,
+      mappings: SHIPPED,
+      stores: undefined,
+      known: { url: undefined, apiKey: undefined, overridden: () => [] },
+      sandbox: { url: 'http://127.0.0.1:4010', apiKey: 'sandbox-key' },
+      isVisitor: false,
+      now: 0,
+    },
+    knownProducts: () => Promise.resolve(null),
+    say: () => undefined,
+    signal: new AbortController().signal,
+  };
 }
 
-/** The mapping, and what the store sells in. */
-async function askFile(asking: Asking, look: SourceLook) {
-  const mapping = await askMapping(asking, look);
-  const answered = mapping.kind === 'new' ? mapping.currency : undefined;
-  const store = { kind: 'new', ...SANDBOX, sandbox: true } as const;
-  const currency = await askCurrency(asking, store, { look, spec: mapping.spec, params: {}, answered });
-  return { kind: mapping.kind, currency, answered };
-}
+const IDS = 'id,email\n4711,ada@example.com\n';
+/** Answers everything but the questions about the file. */
+const SETTLED = { sandbox: true, job: 'a', weightUnit: 'kg', schedule: '15 2 * * *' };
 
 describe('every question about a mapping', () => {
   it('is asked by some file, and each of its answers ends it, by options and at a terminal alike', async () => {
     const asked = new Set<string>();
     for (const [imports, text] of FILES) {
-      const look = await lookAt(text);
-      const byOptions = walk(imports, look);
-      expect(byOptions.asked.size, `${text} leaves no question open`).toBeGreaterThan(0);
-      const options = { mapping: NEW_MAPPING, import: imports, yes: true };
-      const made = await answerAll((prompter) => askFile(askingOf(options, prompter), look));
-      expect(made.length, text).toBe(byOptions.ways);
-      for (const { kind, answered, currency } of made) {
-        expect(kind).toBe('new');
-        if (answered !== undefined) expect(currency).toBe(answered);
-      }
-      for (const id of byOptions.asked) asked.add(id.startsWith('column.') ? `${imports} ${id}` : id);
+      await inFolder({ 'file.csv': text, 'ids.csv': IDS }, async (dir) => {
+        const source = join(dir, 'file.csv');
+        const byOptions = walk(imports, await lookAtSource(source));
+        expect(byOptions.asked.size, `${text} leaves no question open`).toBeGreaterThan(0);
+        const crosswalk = imports === 'contacts' ? join(dir, 'ids.csv') : undefined;
+        const options = { ...SETTLED, source, crosswalk, mapping: 'new', import: imports };
+        const made = await answerAll((prompter) => askJob(askingOf(options, prompter, dir)));
+        expect(made.length, text).toBe(byOptions.ways);
+        for (const { starter } of made) expect(starter?.spec.import).toBe(imports);
+        if (byOptions.asked.has('currency'))
+          expect(new Set(made.map(({ currency }) => currency)).size).toBeGreaterThan(1);
+        for (const id of byOptions.asked) asked.add(id.startsWith('column.') ? `${imports} ${id}` : id);
+      });
     }
     const isAsked = (id: string) => [...asked].some((one) => one === id || one.startsWith(`${id}.`));
     const kinds = [
@@ -195,68 +213,65 @@ const READING: readonly (readonly [key: keyof InitOptions, file: string, content
   ['delimiter', 'a.csv', 'Name,a;Price,b\nMug,1;4,2\nJug,3;5,4\n'],
 ];
 
+/** What is typed where a header is not understood. */
+const TYPED = [...Object.values(TYPED_ANSWERS), 'Prices', 'May'];
+
 describe('every question about the file, the store and the job', () => {
   it.each(READING)('%s: each answer reads the file, by its option too', async (key, name, content) => {
-    const dir = await mkdtemp(join(tmpdir(), 'storeferry-questions-'));
-    try {
-      const source = join(dir, name);
-      await writeFile(source, content);
-      const made = await answerAll((prompter) => askSource(askingOf({ source }, prompter, dir)));
-      expect(made.length).toBeGreaterThan(1);
-      for (const { written } of made) {
-        const answers = Object.entries(written).flatMap(([option, value]) =>
+    await inFolder({ [name]: content }, async (dir) => {
+      const options = { ...SETTLED, source: join(dir, name), mapping: 'new', import: 'products' };
+      const made = await answerAll((prompter) => askJob(askingOf(options, prompter, dir)), TYPED);
+      const sources = new Map(made.map(({ job: { source } }) => [JSON.stringify(source), source]));
+      expect(sources.size).toBeGreaterThan(1);
+      for (const source of sources.values()) {
+        const given = Object.entries(source).flatMap(([option, value]) =>
           value === undefined || option === 'path' ? [] : [[option, String(value)]],
         );
-        expect(answers.map(([option]) => option)).toContain(key);
-        const options = { source, ...Object.fromEntries(answers) };
-        expect((await askSource(askingOf(options, null, dir))).written).toEqual(written);
+        expect(given.map(([option]) => option)).toContain(key);
+        const { prompter } = follower([], TYPED);
+        const byOptions = { ...options, ...Object.fromEntries(given) };
+        expect((await askJob(askingOf(byOptions, prompter, dir))).job.source).toEqual(source);
       }
-      expect(new Set(made.map(({ written }) => JSON.stringify(written))).size).toBe(made.length);
-    } finally {
-      await rm(dir, { recursive: true, force: true });
-    }
+    });
   });
 
   it('crosswalk: each of its columns is taken, by options too', async () => {
-    const dir = await mkdtemp(join(tmpdir(), 'storeferry-questions-'));
-    try {
+    const ids = 'Mail A,Mail B,No A,No B\na@x.example,b@x.example,1,2\nc@x.example,d@x.example,3,4\n';
+    await inFolder({ 'a.csv': 'Name,Email\nAda,ada@example.com\n', 'ids.csv': ids }, async (dir) => {
       const crosswalk = join(dir, 'ids.csv');
-      await writeFile(
-        crosswalk,
-        'Mail A,Mail B,No A,No B\na@x.example,b@x.example,1,2\nc@x.example,d@x.example,3,4\n',
-      );
-      const made = await answerAll(
-        (prompter) => askCrosswalk(askingOf({}, prompter, dir), undefined),
-        [crosswalk],
-      );
-      const there = made.flatMap((answer) => (answer?.there === true ? [answer] : []));
-      expect(there.length).toBe(2 * 3);
+      const options = { ...SETTLED, source: join(dir, 'a.csv'), mapping: 'new', import: 'contacts' };
+      const made = await answerAll((prompter) => askJob(askingOf(options, prompter, dir)), [crosswalk]);
+      const there = made.flatMap(({ job, crosswalkToCome }) => (crosswalkToCome ? [] : [job.crosswalk]));
+      expect([made.length, there.length]).toEqual([2 * 3 + 1, 2 * 3]);
       for (const answer of there) {
-        const options = { crosswalk, crosswalkMatch: answer.match, crosswalkId: answer.id };
-        expect(await askCrosswalk(askingOf(options, null, dir), undefined)).toEqual(answer);
+        const byOptions = { ...options, crosswalk, crosswalkMatch: answer?.match, crosswalkId: answer?.id };
+        expect((await askJob(askingOf(byOptions, null, dir))).job.crosswalk).toEqual(answer);
       }
-    } finally {
-      await rm(dir, { recursive: true, force: true });
-    }
+    });
   });
 
   it('store, weight unit and schedule: each answer is taken', async () => {
-    const typed = ['https://shop.example', '15 2 * * *'];
-    const stores = await answerAll((prompter) => askStore(askingOf({}, prompter), false), typed);
-    expect(stores).toMatchObject([{ sandbox: false }, { sandbox: true }]);
-    const units = await answerAll((prompter) => askWeightUnit(askingOf({}, prompter), 'products'));
-    expect(new Set(units)).toEqual(new Set(['kg', 'g', 'lb', 'oz']));
-    for (const weightUnit of units)
-      expect(await askWeightUnit(askingOf({ weightUnit }, null), 'products')).toBe(weightUnit);
-    const schedules = await answerAll(
-      (prompter) => askSchedule(askingOf({}, prompter)),
-      [...typed].reverse(),
-    );
-    expect(schedules).toContain(undefined);
-    for (const made of schedules) {
-      if (made === undefined) continue;
-      const options = { schedule: made.cron, timezone: made.timezone };
-      expect(await askSchedule(askingOf(options, null))).toEqual(made);
-    }
+    await inFolder({ 'a.csv': 'Name,Price\nMug,4.00\n' }, async (dir) => {
+      const options = { ...SETTLED, source: join(dir, 'a.csv'), mapping: 'new', import: 'products' };
+      const typed = ['https://shop.example', '15 3 * * *'];
+      const answersTo = async (without: Partial<InitOptions>, texts: readonly string[] = typed) =>
+        await answerAll((prompter) => askJob(askingOf({ ...options, ...without }, prompter, dir)), texts);
+      const stores = await answersTo({ sandbox: false });
+      expect(stores.map(({ sandbox }) => sandbox)).toEqual([false, true]);
+      const units = (await answersTo({ weightUnit: undefined })).map(({ weightUnit }) => weightUnit);
+      expect(new Set(units)).toEqual(new Set(['kg', 'g', 'lb', 'oz']));
+      for (const weightUnit of units)
+        expect((await askJob(askingOf({ ...options, weightUnit }, null, dir))).weightUnit).toBe(weightUnit);
+      const schedules = (await answersTo({ schedule: undefined }, [...typed].reverse())).map(
+        ({ job }) => job.schedule,
+      );
+      expect(schedules).toContain(undefined);
+      expect(schedules).toContainEqual(expect.objectContaining({ cron: '15 3 * * *' }));
+      for (const made of schedules) {
+        if (made === undefined) continue;
+        const given = { ...options, schedule: made.cron, timezone: made.timezone };
+        expect((await askJob(askingOf(given, null, dir))).job.schedule).toEqual(made);
+      }
+    });
   });
 });

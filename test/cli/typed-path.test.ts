@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { typedPath } from '../../src/cli/init/ask-source.ts';
+import { typedPath } from '../../src/cli/init/ask-job.ts';
 
 const here = { cwd: '/shop', home: '/home/ada', windows: false };
 

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { availableMappings } from '../../src/config/workspace.ts';
 import { InterruptedError } from '../../src/model/storeferry-error.ts';
-import { proposeMapping } from '../../src/onboarding/guess/propose-mapping.ts';
 import { candidateOf, recogniseFile } from '../../src/onboarding/guess-mapping.ts';
 import {
   examineIsolated,
@@ -44,14 +43,6 @@ describe('a large file, which is examined in a thread', () => {
     expect(preview).toEqual(await previewSource(look, spec, options).catch(String));
     const file = fileToGuess(look);
     expect(await examineIsolated(look, NEVER, 'recognise', file, known)).toEqual(recogniseFile(file, known));
-    expect(await examineIsolated(look, NEVER, 'propose', 'products', file)).toEqual(
-      proposeMapping('products', file),
-    );
-    const wrong = examineIsolated(look, NEVER, 'propose', 'products', file, { 'column.pirce': 'x' });
-    await expect(wrong).rejects.toMatchObject({
-      message: expect.stringContaining("mean 'price'"),
-      hint: expect.stringContaining('Fields: '),
-    });
   });
 
   it('ends at a signal', async () => {

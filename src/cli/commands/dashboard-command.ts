@@ -20,7 +20,6 @@ import { type SecretRedactor, secretRedactor } from '../../text/masked.ts';
 import { actionRunner, type EnqueuedRun } from '../dashboard/action-runner.ts';
 import { argumentsOf, startChildCommand } from '../dashboard/child-command.ts';
 import { defineCommand, flag, parsedOption, text } from '../define-command.ts';
-import { SANDBOX } from '../init/ask-store.ts';
 import { untilAborted } from '../interrupt-signal.ts';
 import { listJobs } from '../list-jobs.ts';
 import { type OpenContext, openContext } from '../open-context.ts';
@@ -28,6 +27,7 @@ import { readRequest } from '../read-request.ts';
 import { recordCommand } from '../record-command.ts';
 import { withProgram } from '../typed-program.ts';
 import { logStoreTraffic, workerLogger } from '../worker/worker-logger.ts';
+import { SANDBOX } from './sandbox-command.ts';
 
 /** `storeferry dashboard`: serves until it is stopped. Then it interrupts the runs that it started. */
 export const dashboardCommand = defineCommand({

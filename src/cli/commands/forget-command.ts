@@ -9,7 +9,7 @@ import {
 import type { FoundRecord } from '../../run/records/record-history.ts';
 import { printable, shellWord } from '../../text/printable.ts';
 import { defineCommand, flag, JSON_FLAG, requiredArgument, text } from '../define-command.ts';
-import { terminalPrompter } from '../init/asking.ts';
+import { terminalPrompter } from '../init/prompter.ts';
 import { recordCommand } from '../record-command.ts';
 import { withRecord } from '../with-record.ts';
 

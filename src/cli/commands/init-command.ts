@@ -1,35 +1,29 @@
 import { existsSync, statSync } from 'node:fs';
-import { basename, join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import pc from 'picocolors';
-import { freeName, writeTogether } from '../../config/edit-file.ts';
+import { writeTogether } from '../../config/edit-file.ts';
 import { loadEnvironment, overriddenText } from '../../config/environment.ts';
-import { whyNoSchedule } from '../../config/job/job.ts';
-import { isName } from '../../config/store-config.ts';
-import { isWorkspace } from '../../config/workspace.ts';
-import { type MappingSpec, unsetParams, updateMatch } from '../../mapping/spec/mapping-spec.ts';
-import { isTimezone } from '../../model/clock.ts';
+import { availableMappings, isWorkspace, openWorkspace } from '../../config/workspace.ts';
+import type { MappingSpec } from '../../mapping/spec/mapping-spec.ts';
 import { InterruptedError, UsageError } from '../../model/storeferry-error.ts';
+import { type DraftSetting, settingOf } from '../../onboarding/job-draft.ts';
 import {
   composeFiles,
   knownStore,
   leftToDo,
-  NEW_STORE,
   type NewFile,
   type NewWorkspace,
-  USUAL_SCHEDULES,
 } from '../../onboarding/new-workspace.ts';
 import type { SourceLook } from '../../onboarding/preview-source.ts';
 import { knownProducts } from '../../run/records/known-products.ts';
 import { printable, shellWord } from '../../text/printable.ts';
 import { defineCommand, type Invocation, optionalArgument } from '../define-command.ts';
-import { askCrosswalk } from '../init/ask-crosswalk.ts';
-import { askMapping } from '../init/ask-mapping.ts';
-import { askSource } from '../init/ask-source.ts';
-import { askCurrency, askStore, askVariables, askWeightUnit, type StoreAnswer } from '../init/ask-store.ts';
-import { type Asking, terminalPrompter } from '../init/asking.ts';
+import { type Asking, askJob } from '../init/ask-job.ts';
 import { INIT_OPTIONS } from '../init/init-options.ts';
+import { terminalPrompter } from '../init/prompter.ts';
 import { typedProgram } from '../typed-program.ts';
 import { planCommand } from './plan-command.ts';
+import { SANDBOX } from './sandbox-command.ts';
 
 /**
  * `storeferry init`: asks questions, then creates a workspace or adds a job to one. It writes all files at the end,
@@ -50,17 +44,18 @@ export const initCommand = defineCommand({
     const program = folder === undefined ? invocation.program : typedProgram(folder, process.env);
     const signal = invocation.interruptSignal();
     const existing = findExisting(dir);
+    if (existing.stores && (options.storeUrl !== undefined || options.sandbox)) throw storesAreKept();
     const asking: Asking = {
       options,
-      prompter: terminal.interactive && process.stdin.isTTY ? terminalPrompter(signal) : null,
-      known: knownStore(dir, process.env),
-      dir,
-      say: (line) => terminal.err(`${printable(line)}\n`),
       signal,
+      prompter: terminal.interactive && process.stdin.isTTY ? terminalPrompter(signal) : null,
+      setting: settingIn(dir, existing),
+      knownProducts: async (store, ...file) => await productsKnownIn(dir, store, ...file),
+      say: (line) => terminal.err(`${printable(line)}\n`),
     };
     refuseMissingFlags(asking, existing.stores);
     await confirmAdding(asking, existing.workspace);
-    const answers = await askAll(asking, existing.stores);
+    const answers = await askJob(asking);
     const files = composeFiles(answers);
     await confirmWriting(asking, files);
     signal.throwIfAborted();
@@ -84,6 +79,41 @@ function findExisting(dir: string): { readonly workspace: boolean; readonly stor
     );
   const stores = statSync(resolve(dir, 'stores.yaml'), { throwIfNoEntry: false }) !== undefined;
   return { workspace: isWorkspace(dir), stores };
+}
+
+function storesAreKept(): UsageError {
+  return new UsageError('There is a stores.yaml already, and it is not changed.', {
+    hint: 'Leave out --store-url and --sandbox; --store NAME chooses one of its stores.',
+  });
+}
+
+/** What the questions depend on in a folder. ConfigurationError for a stores.yaml with errors. */
+function settingIn(dir: string, existing: ReturnType<typeof findExisting>): DraftSetting {
+  const workspace = existing.workspace ? openWorkspace(dir, process.env) : null;
+  if (existing.stores) workspace?.storeNames();
+  return {
+    dir,
+    ...(workspace === null
+      ? { mappings: availableMappings(dir, process.env), stores: undefined }
+      : settingOf(workspace)),
+    known: knownStore(dir, process.env),
+    sandbox: SANDBOX,
+    isVisitor: false,
+    now: Date.now(),
+  };
+}
+
+/** What the state of a workspace knows of the products that a file changes. */
+async function productsKnownIn(
+  dir: string,
+  store: string | undefined,
+  spec: MappingSpec,
+  look: SourceLook,
+): Promise<string | null> {
+  if (store === undefined) return await knownProducts(null, null, spec, look);
+  const { openContext } = await import('../open-context.ts');
+  await using open = await openContext(dir, () => undefined, new AbortController().signal);
+  return await knownProducts(open.context.state, open.workspace.store(store), spec, look);
 }
 
 /** Plans the new job and prints the steps before its first run, or prints what is missing before it can be planned. */
@@ -118,7 +148,10 @@ async function planIfReady(invocation: Invocation, answers: NewWorkspace): Promi
 }
 
 /** Announces what will happen. A job is added to an existing workspace only after confirmation. */
-async function confirmAdding({ options, prompter, dir, say }: Asking, workspace: boolean): Promise<void> {
+async function confirmAdding(
+  { options, prompter, setting: { dir }, say }: Asking,
+  workspace: boolean,
+): Promise<void> {
   if (!workspace) {
     say(
       `This creates a workspace in ${dir}. Files are written only at the end; Ctrl-C cancels and leaves nothing behind.`,
@@ -142,87 +175,8 @@ async function confirmWriting({ options, prompter, say }: Asking, files: readonl
   }
 }
 
-/** Asks all questions, and writes nothing. `hasStores`: there is a stores.yaml, which will not be changed. */
-async function askAll(asking: Asking, hasStores: boolean): Promise<NewWorkspace> {
-  const { dir } = asking;
-  const store = await askStore(asking, hasStores);
-  const source = await askSource(asking);
-  const mapping = await askMapping(asking, source.look);
-  const { spec } = mapping;
-  if (updateMatch(spec) !== undefined) await sayKnownProducts(asking, store, spec, source.look);
-  const imports = spec.import;
-  const params = spec.params ?? {};
-  const paramValues = await askParams(asking, params);
-  const contact = spec.import === 'contacts' ? spec.contact : undefined;
-  const crosswalk = imports === 'contacts' ? await askCrosswalk(asking, contact) : undefined;
-  const weightUnit = store.kind === 'known' ? undefined : await askWeightUnit(asking, imports);
-  const currency = await askCurrency(asking, store, {
-    look: source.look,
-    spec,
-    params: paramValues,
-    answered: mapping.kind === 'new' ? mapping.currency : undefined,
-  });
-  const name = await askJobName(asking, mapping.kind === 'known' ? mapping.name : `my-${imports}`);
-  const schedule = await askSchedule(asking);
-  const variables = await askVariables(asking, store);
-
-  const mappingName = mapping.kind === 'known' ? mapping.name : newMappingName(dir, name);
-  return {
-    dir,
-    weightUnit,
-    currency,
-    variables,
-    unset: store.kind === 'known' ? store.unset.filter((variable) => variables[variable] === undefined) : [],
-    sandbox: store.kind === 'new' && store.sandbox,
-    copyOf: source.copyOf,
-    job: {
-      name,
-      imports,
-      store: store.kind === 'known' ? store.name : NEW_STORE,
-      source: source.written,
-      mapping: mappingName,
-      match: updateMatch(spec),
-      params,
-      paramValues,
-      crosswalk,
-      schedule,
-      timezone: schedule?.timezone ?? localTimezone(),
-    },
-    crosswalkToCome: crosswalk?.there === false,
-    starter:
-      mapping.kind === 'known'
-        ? undefined
-        : {
-            name: mappingName,
-            file: basename(source.written.path),
-            header: source.look.header,
-            proposal: mapping.proposal,
-            spec,
-          },
-  };
-}
-
-/** Prints whether the store has the products that the job would change. */
-async function sayKnownProducts(
-  { dir, say, signal }: Asking,
-  store: StoreAnswer,
-  spec: MappingSpec,
-  look: SourceLook,
-): Promise<void> {
-  const { openContext } = await import('../open-context.ts');
-  await using open = store.kind === 'known' ? await openContext(dir, () => undefined, signal) : null;
-  const config = store.kind === 'known' && open !== null ? open.workspace.store(store.name) : null;
-  const text = await knownProducts(open?.context.state ?? null, config, spec, look);
-  if (text !== null) say(text);
-}
-
-/** A name that no mapping of the workspace has. */
-function newMappingName(dir: string, job: string): string {
-  return freeName(resolve(dir, 'mappings'), `${job}.yaml`).replace(/\.yaml$/, '');
-}
-
 /** Without a terminal no question can be asked: UsageError that names every missing option. */
-function refuseMissingFlags({ options, prompter, known }: Asking, existing: boolean): void {
+function refuseMissingFlags({ options, prompter, setting: { known } }: Asking, existing: boolean): void {
   if (prompter !== null) return;
   const missing: string[] = [];
   if (!existing && !options.sandbox) {
@@ -242,84 +196,4 @@ function refuseMissingFlags({ options, prompter, known }: Asking, existing: bool
   throw new UsageError(
     `There is no terminal for questions. Missing:\n${missing.map((flag) => `  ${flag}`).join('\n')}`,
   );
-}
-
-/** Asks for the name of the job, which is the name of a new file in jobs/. */
-async function askJobName(asking: Asking, usual: string): Promise<string> {
-  const { options, prompter, dir } = asking;
-  const whyNot = (name: string): string | undefined => {
-    if (!isName(name)) return 'only letters, digits, dots, - and _, beginning with a letter or digit';
-    return existsSync(jobPath(dir, name)) ? `there is a job ${name} already` : undefined;
-  };
-  const free = freeName(join(dir, 'jobs'), `${usual}.yaml`).replace(/\.yaml$/, '');
-  const name =
-    options.job ??
-    (options.yes ? free : await prompter?.text('Name of the job:', { fallback: free, check: whyNot })) ??
-    free;
-  const wrong = whyNot(name);
-  if (wrong !== undefined) throw new UsageError(`The job cannot be called '${name}': ${wrong}.`);
-  return name;
-}
-
-/** The path of a job file. */
-function jobPath(dir: string, name: string): string {
-  return join(dir, 'jobs', `${name}.yaml`);
-}
-
-type Schedule = { readonly cron: string; readonly timezone: string };
-
-/** Asks when workers run the job; undefined for never. */
-export async function askSchedule({ options, prompter }: Asking): Promise<Schedule | undefined> {
-  const timezone = options.timezone ?? localTimezone();
-  if (options.schedule !== undefined) return schedule(options.schedule, timezone);
-  if (options.yes || prompter === null) return undefined;
-  const chosen = await prompter.choose(
-    'Run it on a schedule? (needs `storeferry worker`)',
-    [
-      { value: 'no', name: 'No: by hand, or by cron of this machine' },
-      ...USUAL_SCHEDULES.map((one) => ({ ...one, name: `${one.name}, ${timezone}` })),
-      { value: 'other', name: 'At other times' },
-    ],
-    'no',
-  );
-  if (chosen === 'no') return undefined;
-  if (chosen !== 'other') return schedule(chosen, timezone);
-  const cron = await prompter.text('Minute, hour, day, month, weekday (cron):', {
-    fallback: '15 2 * * *',
-    check: (text) => whyNoSchedule(text, timezone),
-  });
-  return schedule(cron, timezone);
-}
-
-function schedule(cron: string, timezone: string): Schedule {
-  const wrong = whyNoSchedule(cron, timezone);
-  if (wrong !== undefined) throw new UsageError(`The schedule '${cron}' in ${timezone}: ${wrong}.`);
-  return { cron, timezone };
-}
-
-/** The name of this machine's time zone. */
-function localTimezone(): string {
-  const { timeZone } = new Intl.DateTimeFormat().resolvedOptions();
-  return isTimezone(timeZone) ? timeZone : 'UTC';
-}
-
-/** Asks for the parameters of a mapping that have no default. */
-async function askParams(
-  { options, prompter }: Asking,
-  params: NonNullable<MappingSpec['params']>,
-): Promise<Record<string, string>> {
-  const values: Record<string, string> = { ...options.param };
-  const unknown = Object.keys(values).find((name) => !Object.hasOwn(params, name));
-  if (unknown !== undefined) throw new UsageError(`--param ${unknown}: the mapping has no such parameter.`);
-  for (const { name, description } of unsetParams({ params }, values)) {
-    const about = description === undefined ? '' : ` (${description})`;
-    const value = await prompter?.text(`${name}${about}:`);
-    if (value === undefined) {
-      throw new UsageError(`The mapping needs the parameter ${name}${about}.`, {
-        hint: `Give --param ${name}=VALUE.`,
-      });
-    }
-    values[name] = value;
-  }
-  return values;
 }

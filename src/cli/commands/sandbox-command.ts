@@ -3,8 +3,9 @@ import { isProfile, PROFILES, type Profile } from '../../sandbox/profiles.ts';
 import { defineCommand, parsedOption, text, wholeNumber } from '../define-command.ts';
 import { untilAborted } from '../interrupt-signal.ts';
 
-/** The default port and key of the sandbox. */
-export const SANDBOX_DEFAULTS = { port: 4010, apiKey: 'sandbox-key' } as const;
+const DEFAULT_PORT = 4010;
+/** The sandbox with its default address and key. */
+export const SANDBOX = { url: `http://127.0.0.1:${DEFAULT_PORT}`, apiKey: 'sandbox-key' } as const;
 
 /** `storeferry sandbox`: serves a storefront until it is interrupted. */
 export const sandboxCommand = defineCommand({
@@ -13,16 +14,11 @@ export const sandboxCommand = defineCommand({
     port: parsedOption(
       'n',
       'the port to listen on, on this machine only',
-      SANDBOX_DEFAULTS.port,
+      DEFAULT_PORT,
       wholeNumber(0, 65_535),
     ),
     data: text('dir', 'the folder for its data; default: in memory'),
-    apiKey: parsedOption(
-      'key',
-      'the API key that every request must have',
-      SANDBOX_DEFAULTS.apiKey,
-      (key) => key,
-    ),
+    apiKey: parsedOption('key', 'the API key that every request must have', SANDBOX.apiKey, (key) => key),
     failRate: parsedOption('share', 'answer this share of requests with 503', 0, share),
     latency: parsedOption('ms', 'delay every answer', 0, wholeNumber(0, 600_000)),
     requestsPerSecond: parsedOption<number | undefined>(
@@ -61,7 +57,7 @@ export const sandboxCommand = defineCommand({
       profiles: profile,
     });
     terminal.out(`The sandbox listens at ${server.url}\n`);
-    if (apiKey === SANDBOX_DEFAULTS.apiKey) terminal.out(`Its API key:     ${apiKey}\n`);
+    if (apiKey === SANDBOX.apiKey) terminal.out(`Its API key:     ${apiKey}\n`);
     terminal.out(`Its data:        ${server.url}/_sandbox/products and /_sandbox/contacts (same key)\n`);
     terminal.out(`Its description: ${server.url}/openapi.json\n`);
     terminal.out('Stop it with Ctrl-C.\n');

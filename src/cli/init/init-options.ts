@@ -1,5 +1,14 @@
 import { InvalidArgumentError } from 'commander';
-import { MAPPING_QUESTIONS, type MappingAnswers } from '../../onboarding/guess/propose-mapping.ts';
+import { delimiterSchema, encodingSchema, tableFields } from '../../model/row.ts';
+import { UsageError } from '../../model/storeferry-error.ts';
+import {
+  answerDraft,
+  EMPTY_DRAFT,
+  type JobDraft,
+  type JobQuestionId,
+  type JobQuestionKind,
+  questionKind,
+} from '../../onboarding/job-draft.ts';
 import { flag, parsedOption, text, type ValuesOf } from '../define-command.ts';
 
 /** The options of `init`: each answers a question. */
@@ -73,18 +82,99 @@ export const INIT_OPTIONS = {
 /** The answers that options give. */
 export type InitOptions = ValuesOf<typeof INIT_OPTIONS>;
 
-/** The answers that options give to the questions about a new mapping, by their ids (`MappingQuestion`). */
-export function answersOf(options: InitOptions): MappingAnswers {
-  const { once, byName } = MAPPING_QUESTIONS;
-  return Object.fromEntries([
-    ...once.flatMap((id) => {
-      const answer = options[id];
-      return answer === undefined ? [] : [[id, answer] as const];
-    }),
-    ...byName.flatMap((kind) =>
-      Object.entries(options[kind] ?? {}).map(([name, answer]) => [`${kind}.${name}`, answer] as const),
-    ),
-  ]);
+/** The option that answers each kind of question; null where none does. */
+const OPTION_OF: Readonly<Record<JobQuestionKind, keyof InitOptions | null>> = {
+  storeKind: 'sandbox',
+  url: 'storeUrl',
+  apiKey: null,
+  store: 'store',
+  file: 'source',
+  place: 'copy',
+  sheet: 'sheet',
+  records: 'records',
+  headerRow: 'headerRow',
+  encoding: 'encoding',
+  delimiter: 'delimiter',
+  mapping: 'mapping',
+  imports: 'import',
+  decimal: 'decimal',
+  currency: 'currency',
+  weightIn: 'weightIn',
+  group: 'group',
+  fromPrices: 'fromPrices',
+  imageBase: 'imageBase',
+  separator: 'separator',
+  crosswalk: 'crosswalk',
+  crosswalkFile: 'crosswalk',
+  crosswalkMatch: 'crosswalkMatch',
+  crosswalkId: 'crosswalkId',
+  weightUnit: 'weightUnit',
+  name: 'job',
+  schedule: 'schedule',
+  cron: 'schedule',
+  timezone: 'timezone',
+  column: 'column',
+  word: 'word',
+  unused: 'unused',
+  param: 'param',
+  variable: null,
+};
+
+/** The option that answers a question, as it is typed. */
+export function optionFor(id: JobQuestionId): string {
+  const key = OPTION_OF[questionKind(id)];
+  return key === null ? id : `--${key.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+}
+
+/** The draft of a job that options describe. UsageError for one that no file is read by. */
+export function draftOf(options: InitOptions): JobDraft {
+  const answers = Object.entries(OPTION_OF).flatMap(([kind, key]): (readonly [string, string])[] => {
+    const value = key === null ? undefined : options[key];
+    if (typeof value === 'string') return [[kind, value]];
+    if (typeof value !== 'object') return [];
+    return Object.entries(value).map(([name, answer]) => [`${kind}.${name}`, answer]);
+  });
+  const { sandbox, storeUrl, copy, crosswalk, schedule } = options;
+  const chosen = {
+    storeKind: sandbox ? 'sandbox' : storeUrl && 'own',
+    place: copy ? 'copy' : undefined,
+    crosswalk: crosswalk && 'file',
+    schedule: schedule && 'other',
+  };
+  return answerDraft(
+    { ...EMPTY_DRAFT, reading: readingOf(options) },
+    { ...Object.fromEntries(answers), ...chosen },
+  );
+}
+
+function readingOf(options: InitOptions): JobDraft['reading'] {
+  const { headerRow, quotes } = options;
+  if (quotes !== undefined && quotes !== 'none') throw new UsageError('--quotes: expected none.');
+  return {
+    sheet: readBy(tableFields.sheet, '--sheet', options.sheet)?.toString(),
+    records: readBy(tableFields.records, '--records', options.records),
+    headerRow: readBy(tableFields.headerRow, '--header-row', headerRow && Number(headerRow)),
+    encoding: readBy(encodingSchema, '--encoding', options.encoding),
+    delimiter: readBy(delimiterSchema, '--delimiter', options.delimiter),
+    quotes,
+  };
+}
+
+interface Schema<Value> {
+  safeParse(given: unknown):
+    | { readonly success: true; readonly data: Value }
+    | {
+        readonly success: false;
+        readonly error: { readonly issues: readonly { readonly message: string }[] };
+      };
+}
+
+/** An option read by the schema of the key that it is for. */
+function readBy<Value>(schema: Schema<Value>, option: string, given: unknown): Value | undefined {
+  if (given === undefined) return undefined;
+  const read = schema.safeParse(given);
+  if (read.success) return read.data;
+  throw new UsageError(`${option}: ${read.error.issues[0]?.message ?? 'not valid'}.`);
 }
 
 /** Parses one of several `NAME=VALUE` and adds it to the previous ones. */

@@ -1,15 +1,25 @@
-import { unsetParams } from '../../mapping/spec/mapping-spec.ts';
+import { basename } from 'node:path';
 import { isSheet, rowPlace } from '../../model/row.ts';
+import { explainError } from '../../model/storeferry-error.ts';
 import {
   fieldsOf,
-  type MappingQuestion,
+  type MappingProposal,
   type ProposedColumn,
 } from '../../onboarding/guess/propose-mapping.ts';
-import { USUAL_SCHEDULES } from '../../onboarding/new-workspace.ts';
+import {
+  type AskedQuestion,
+  type DraftFile,
+  type DraftState,
+  type JobQuestionKind,
+  questionKind,
+  SCHEDULE_CHOICES,
+} from '../../onboarding/job-draft.ts';
 import {
   describeLook,
   explainGuess,
   type PreviewedRecord,
+  type SourceGuess,
+  type SourceLook,
   type SourcePreview,
 } from '../../onboarding/preview-source.ts';
 import { foreign, html, type Markup } from '../../report/html/markup.ts';
@@ -17,11 +27,9 @@ import { valueText } from '../../report/record-view.ts';
 import { counted, grouped, listed, printable, sentence } from '../../text/printable.ts';
 import type { Viewer } from '../access/sessions.ts';
 import { scheduleWords } from '../pages/job-card.ts';
-import { serverTimezone } from '../pages/moment.ts';
 import type { Page } from '../pages/page.ts';
 import { type Choice, field, note, postForm, select, uploadForm } from '../pages/post-form.ts';
-import { type AskedReading, type Draft, type DraftFile, type DraftState, OWN_MAPPING } from './draft.ts';
-import { type FieldProblem, needsCrosswalk } from './new-files.ts';
+import { type DraftSession, shownOf } from './draft.ts';
 import { UPLOADS_FOLDER } from './upload-targets.ts';
 
 /** What the page of a draft shows besides the draft. */
@@ -29,143 +37,259 @@ export interface DraftPageFacts {
   readonly state: DraftState;
   /** What is missing or wrong, after the job was to be created. */
   readonly problems: readonly FieldProblem[];
-  /** The stores of the workspace; undefined where there is no stores.yaml. */
-  readonly stores: readonly string[] | undefined;
-  readonly known: { readonly url: string | undefined; readonly apiKey: string | undefined };
-  readonly sandboxUrl: string;
-  /** A name that no job has. */
-  readonly jobName: string;
   readonly program: string;
   /** Whether a worker in the process of the dashboard keeps schedules. */
   readonly hasWorker: boolean;
 }
 
+/** A sentence about what is missing or wrong, and the field of the form; null for none. */
+export interface FieldProblem {
+  readonly field: string | null;
+  readonly text: string;
+}
+
+/** What is missing or wrong in the answers, by their fields. */
+export function problemsOf({ questions, problem }: DraftState): readonly FieldProblem[] {
+  const found = questions.flatMap((question): FieldProblem[] => {
+    const { text, answer, missing = `Answer: ${text}` } = question;
+    const wrong = answer === undefined ? missing : question.problem;
+    return wrong === undefined ? [] : [{ field: fieldName(question), text: sentence(wrong) }];
+  });
+  if (found.length > 0 || problem === null) return found;
+  return [{ field: null, text: 'The file cannot be imported.' }];
+}
+
+/** The part of the page that shows a kind of question. */
+const PARTS: Readonly<
+  Record<JobQuestionKind, 'upload' | 'file' | 'columns' | 'params' | 'ids' | 'job' | 'schedule'>
+> = {
+  file: 'upload',
+  // An uploaded file has no other place than its copy.
+  place: 'upload',
+  sheet: 'file',
+  records: 'file',
+  headerRow: 'file',
+  encoding: 'file',
+  delimiter: 'file',
+  mapping: 'file',
+  imports: 'file',
+  column: 'columns',
+  word: 'columns',
+  unused: 'columns',
+  decimal: 'columns',
+  weightIn: 'columns',
+  group: 'columns',
+  fromPrices: 'columns',
+  imageBase: 'columns',
+  separator: 'columns',
+  param: 'params',
+  crosswalk: 'ids',
+  crosswalkFile: 'ids',
+  crosswalkMatch: 'ids',
+  crosswalkId: 'ids',
+  storeKind: 'job',
+  url: 'job',
+  apiKey: 'job',
+  store: 'job',
+  variable: 'job',
+  weightUnit: 'job',
+  // Where the mapping asks it, it is among the columns.
+  currency: 'job',
+  name: 'job',
+  schedule: 'schedule',
+  cron: 'schedule',
+  timezone: 'schedule',
+};
+
+type Part = (typeof PARTS)[JobQuestionKind];
+
+function partOf({ id, flag }: AskedQuestion): Part {
+  return flag === undefined ? PARTS[questionKind(id)] : 'columns';
+}
+
+/** The name of the field of a question. A choice of an empty text is another than none. */
+function fieldName(question: AskedQuestion): string {
+  return partOf(question) === 'columns' ? `answer.${question.id}` : question.id;
+}
+
 /** The page that makes a job: how the file is read, its columns, its first records, the store and the schedule. */
-export function draftPage(draft: Draft, facts: DraftPageFacts, viewer: Viewer): Page {
+export function draftPage(session: DraftSession, facts: DraftPageFacts, viewer: Viewer): Page {
   const { state, problems } = facts;
+  const name = session.source.kind === 'file' ? basename(session.source.upload.path) : session.source.url;
   return {
-    title: `New job from ${state.name}`,
+    title: `New job from ${name}`,
     section: 'jobs',
     form: true,
     heading: html`New job`,
-    body: html`<p class="page-lead">From ${foreign(state.name)}. Nothing is written before the last button, and nothing is sent before you approve the plan. <a href="/new">Another file</a></p>
+    body: html`<p class="page-lead">From ${foreign(name)}. Nothing is written before the last button, and nothing is sent before you approve the plan. <a href="/new">Another file</a></p>
 ${problems.length > 0 && html`<div class="notice bad" role="alert"><h2>The job was not created</h2><ul>${problems.map(({ field: name, text }) => html`<li>${name === null ? text : html`<a href="#${name}">${text}</a>`}</li>`)}</ul></div>`}
 ${postForm(
   {
-    action: `/new/${draft.id}`,
+    action: `/new/${session.id}`,
     style: 'draft',
-    body: html`<div id="matching" data-rendered aria-live="off">${matching(draft, state, problems)}</div>
+    body: html`<div id="matching" data-rendered aria-live="off">${matching(session, facts)}</div>
 ${
   state.file !== undefined &&
-  html`<div id="settings">${settings(draft, state.file, facts)}</div>
+  html`<div id="settings">${settings(session, facts)}</div>
 <p class="actions"><button type="submit" name="do" value="create" class="button primary">Create the job and plan it</button> <a class="button" href="/">Cancel</a></p>
 <p class="hint">Writes <code>jobs/</code> and, for a mapping of your own, <code>mappings/</code>: files that can be edited and kept in git. Then it plans the job: the page of the plan shows what would be sent, with a button to approve it.</p>`
 }`,
   },
   viewer,
-)}`,
+)}
+${
+  state.questions.some(({ id }) => id === 'crosswalkFile') &&
+  uploadForm(
+    {
+      action: `/new/${session.id}/crosswalk`,
+      label: 'The file with the ids of the store (CSV)',
+      button: 'Upload the ids',
+    },
+    viewer,
+  )
+}`,
   };
 }
 
 /** Everything that changes with the answers: rendered again after each of them. */
-function matching(
-  draft: Draft,
-  { name, asked, reading, problem, file }: DraftState,
-  problems: readonly FieldProblem[],
-): Markup {
+function matching(session: DraftSession, { state, problems }: DraftPageFacts): Markup {
+  const { file, problem, notes } = state;
+  const fieldsIn = (part: Part) =>
+    state.questions
+      .filter((question) => partOf(question) === part && question.id !== 'headerRow')
+      .map((question) => questionField(question, problems, true));
+  const params = state.questions.filter((question) => partOf(question) === 'params');
+  const needed = params.filter(({ example }) => example === undefined);
+  const others = params.filter(({ example }) => example !== undefined);
+  const ids = fieldsIn('ids');
+  const why = problem === null ? undefined : shownOf(session, explainError(problem));
   return html`<fieldset><legend>The file</legend>
-${file !== undefined && html`<p>${describeLook(file.look, name)}</p>`}
-${problem !== null && html`<p class="notice bad" role="alert">This file cannot be imported. ${problem}</p>`}
-${asked.filter(({ question }) => question.key !== 'headerRow').map(readingSelect)}
-${(file === undefined ? problem !== null : hasHeaderRow(file.look)) && headerRowField(asked, reading.headerRow)}
-${file !== undefined && mappingSelect(draft, file)}
+${file !== undefined && html`<p>${describeLook(file.look, file.name)}</p>`}
+${notes.map((line) => html`<p>${line}</p>`)}
+${why !== undefined && html`<p class="notice bad" role="alert">This file cannot be imported. ${why}</p>`}
+${(file === undefined ? problem !== null || hasQuestion(state, 'headerRow') : hasHeaderRow(file)) && headerRowField(session, state)}
+${file !== undefined && explainGuess(file.guess.recognised).map((line) => html`<p>${line}</p>`)}
+${fieldsIn('file')}
 </fieldset>
-${file?.proposal !== undefined && columnsPart(draft, file, file.proposal.columns)}
+${file?.guess.proposal !== undefined && columnsPart(file, file.guess.proposal, fieldsIn('columns'))}
 ${file?.updates != null && html`<p class="notice">${file.updates}</p>`}
-${file?.spec !== undefined && paramsPart(file, problems)}
-${file !== undefined && previewPart(file)}
+${needed.length > 0 && html`<fieldset><legend>What the mapping needs</legend>${needed.map((question) => questionField(question, problems, true))}</fieldset>`}
+${others.length > 0 && html`<details class="worth-knowing"><summary>${counted(others.length, 'setting')} of the mapping</summary>${others.map((question) => questionField(question, problems, true))}</details>`}
+${ids.length > 0 && html`<fieldset><legend>The ids of the store</legend>${ids}</fieldset>`}
+${file !== undefined && previewPart({ look: file.look, preview: shownPreview(session, file) })}
 <p class="actions"><button type="submit" name="do" value="update" class="button" data-without-script>Show the records again</button></p>`;
 }
 
+function shownPreview(
+  session: DraftSession,
+  { guess: { preview } }: DraftFile,
+): SourcePreview | string | undefined {
+  return typeof preview === 'string' ? shownOf(session, preview) : preview;
+}
+
+function hasQuestion({ questions }: DraftState, id: JobQuestionKind): boolean {
+  return questions.some((question) => question.id === id);
+}
+
 /** Whether the header of a file is one of its rows. */
-function hasHeaderRow({ places }: DraftFile['look']): boolean {
+function hasHeaderRow({ look: { places } }: DraftFile): boolean {
   return places === undefined || isSheet(places);
 }
 
 /** The row of the header can always be chosen: a file may begin with a title or a comment that does not look like one. */
-function headerRowField(asked: readonly AskedReading[], row: string | undefined): Markup {
-  const found = asked.find(({ question }) => question.key === 'headerRow');
-  const input = html`<input id="headerRow" name="headerRow" type="number" min="1" inputmode="numeric" value="${row ?? ''}" placeholder="the first with content" data-renders>`;
-  return field('headerRow', 'Row with the names of the columns', input, note(found?.question.error.message));
+function headerRowField({ draft }: DraftSession, { questions }: DraftState): Markup {
+  const found = questions.find(({ id }) => id === 'headerRow');
+  const row = draft.reading.headerRow ?? found?.answer ?? '';
+  const input = html`<input id="headerRow" name="headerRow" type="number" min="1" inputmode="numeric" value="${row}" placeholder="the first with content" data-renders>`;
+  return field('headerRow', 'Row with the names of the columns', input, note(found?.reason));
 }
 
-function readingSelect({ question, value }: AskedReading): Markup {
-  const { key, text, error, choices } = question;
-  const named = choices.map(
-    ({ value: one, name, note: more }): Choice => [one, `${name}${more === undefined ? '' : ` (${more})`}`],
-  );
-  return field(key, text, rendering(key, named, value), note(error.message));
+/** Attributes of the fields for kinds of text. */
+const INPUTS: Readonly<Partial<Record<JobQuestionKind, Markup>>> = {
+  url: html` type="url" inputmode="url" placeholder="https://shop.example"`,
+  name: html` required pattern="[A-Za-z0-9][A-Za-z0-9._\\-]*" title="Letters, digits, dots, - and _"`,
+  currency: html` placeholder="EUR" maxlength="3"`,
+};
+
+/** The fields that are shown only while another has, or has not, a value. */
+const SHOWN: Readonly<Partial<Record<JobQuestionKind, Markup>>> = {
+  url: html` data-when="storeKind=own"`,
+  apiKey: html` data-when="storeKind=own"`,
+  cron: html` data-when="schedule=other"`,
+  timezone: html` data-unless="schedule=no"`,
+};
+
+/** The field of a question with what is wrong with it; `rerenders`: each answer renders the page again. */
+function questionField(
+  question: AskedQuestion,
+  problems: readonly FieldProblem[],
+  rerenders: boolean,
+): Markup {
+  const { id, text, form, usual, choices, example } = question;
+  const kind = questionKind(id);
+  const name = fieldName(question);
+  const isOfColumns = partOf(question) === 'columns';
+  const own = problems.filter((problem) => problem.field === name);
+  const hint = hintOf(question);
+  const ids = [...(own.length > 0 ? [`wrong-${name}`] : []), ...(hint === '' ? [] : [`hint-${name}`])];
+  const isOpen = question.answer === undefined;
+  const answer = isOpen ? '' : question.answer;
+  const attributes = html` id="${name}"${rerenders && html` data-renders`}${ids.length > 0 && html` aria-describedby="${ids.join(' ')}"`}${(own.length > 0 || (rerenders && isOpen && form === 'choice')) && html` aria-invalid="true"`}`;
+  const encoded = (value: string) => (isOfColumns ? `=${value}` : value);
+  const offered = choices.map((choice): Choice => [encoded(choice.value), choice.name]);
+  const typed = html`<input${attributes} name="${name}" autocomplete="off" spellcheck="false"`;
+  const control =
+    form === 'choice'
+      ? select(
+          name,
+          isOpen ? [['', 'Choose'], ...offered] : offered,
+          isOpen ? '' : encoded(answer ?? ''),
+          attributes,
+        )
+      : form === 'secret'
+        ? html`${typed} type="password">`
+        : form === 'file'
+          ? html`<span id="${name}">${isOpen ? 'Upload it at the end of this page.' : 'It was uploaded; another upload replaces it.'}</span>`
+          : html`${typed} value="${answer ?? ''}"${example !== undefined && html` placeholder="${example}"`}${INPUTS[kind]}${kind === 'timezone' && answer === usual && html` data-browser-timezone`}>`;
+  const about = html`${own.length > 0 && html`<span class="field-error" id="wrong-${name}">${own.map((problem) => problem.text).join(' ')}</span>`}${hint !== '' && html` <span class="quiet" id="hint-${name}">${hint}</span>`}`;
+  const shown = SHOWN[kind];
+  const label = html`<label for="${name}">${text}</label>${control}${about}`;
+  if (isOfColumns) return html`<p class="field question${isOpen && ' open'}">${label}</p>`;
+  return shown === undefined
+    ? html`<p class="field">${label}</p>`
+    : html`<div${shown}><p class="field">${label}</p></div>`;
 }
 
-/** A choice that renders the page again; while it is open, it says so. */
-function rendering(name: string, choices: readonly Choice[], chosen: string | undefined): Markup {
-  const isOpen = chosen === undefined;
-  const all: readonly Choice[] = isOpen ? [['', 'Choose'], ...choices] : choices;
-  const invalid = isOpen && html` aria-invalid="true"`;
-  return select(name, all, chosen ?? '', html` id="${name}" data-renders${invalid}`);
-}
-
-const KINDS = [
-  ['products', 'Products'],
-  ['contacts', 'Contacts'],
-] as const;
-
-function mappingSelect({ fields }: Draft, { recognised, known, mapping, imports }: DraftFile): Markup {
-  const { guess, best } = recognised;
-  const fitting = guess.fitting.map((fit) => fit.name);
-  const own = known.find(({ name }) => name === mapping);
-  const names = [...new Set([...fitting, ...(own === undefined ? [] : [own.name])])];
-  const formats: Choice[] = [
-    [OWN_MAPPING, 'Match the columns yourself'],
-    ...names.map((name): Choice => [name, `${name}${name === best?.name ? ' (recognised)' : ''}`]),
-  ];
-  return html`${explainGuess(recognised).map((line) => html`<p>${line}</p>`)}
-${field('mapping', 'Format of the file (mapping)', rendering('mapping', formats, mapping))}
-${
-  own === undefined &&
-  field(
-    'imports',
-    'What is in the file?',
-    rendering('imports', KINDS, imports),
-    imports === undefined && fields['imports'] === undefined && note('Its columns do not show it.'),
-  )
-}`;
+function hintOf({ id, reason, usual, answer, problem, flag }: AskedQuestion): string {
+  switch (questionKind(id)) {
+    case 'apiKey':
+      return `${usual === undefined && answer === undefined ? '' : 'A key is known for this address; leave this blank to use it. '}It is written into .env of the workspace, which only its owner can read, and nowhere else.`;
+    case 'currency':
+      return flag === undefined
+        ? `${reason ?? ''} A price in another currency is rejected. Blank: all prices must be in one currency.`.trim()
+        : `${sentence(reason ?? '')}.`;
+    case 'cron':
+      return problem === undefined ? scheduleWords(answer ?? '') : '';
+    default:
+      return reason === undefined ? '' : /[.?!]$/.test(reason) ? sentence(reason) : `${sentence(reason)}.`;
+  }
 }
 
 function columnsPart(
-  draft: Draft,
-  { proposal, refused, imports, look }: DraftFile,
-  columns: readonly ProposedColumn[],
+  { guess: { refused, imports }, look }: DraftFile,
+  { columns, notes }: MappingProposal,
+  questions: readonly Markup[],
 ): Markup {
   const fields = Object.entries(imports === undefined ? {} : fieldsOf(imports)).map(
     ([name, { label }]): Choice => [name, label],
   );
-  const questions = [...draft.asked.values()].filter(
-    ({ id, answers }) =>
-      proposal?.questions.some((question) => question.id === id) === true ||
-      // It stays where the keyboard is, unless the table has given another answer.
-      (id.startsWith('column.')
-        ? answers.some(({ value }) => value === draft.answers[id])
-        : draft.answers[id] !== undefined),
-  );
-  const open = new Set(proposal?.questions.map(({ id }) => id));
   return html`<fieldset><legend>The columns</legend>
-${refused !== null && html`<p class="notice warning" role="alert">${refused}</p>`}
-${questions.map((question) => questionField(question, open.has(question.id) ? undefined : draft.answers[question.id]))}
+${Object.values(refused).map((why) => html`<p class="notice warning" role="alert">${why} This answer was left out.</p>`)}
+${questions}
 <div class="table-scroll"><table class="columns"><caption>Each column, and the field of the store that it fills. Change what is wrong.</caption>
 <thead><tr><th scope="col">Column</th><th scope="col">A value</th><th scope="col">Field</th><th scope="col">Why</th></tr></thead>
 <tbody>${columns.map((column) => columnRow(column, fields, look.header))}</tbody></table></div>
-${proposal !== undefined && proposal.notes.length > 0 && html`<ul class="does">${proposal.notes.map((note) => html`<li>${note}</li>`)}</ul>`}
+${notes.length > 0 && html`<ul class="does">${notes.map((line) => html`<li>${line}</li>`)}</ul>`}
 </fieldset>`;
 }
 
@@ -197,38 +321,14 @@ function columnName(headers: readonly string[], index: number): string {
   return alike.length < 2 ? header : `${header}#${alike.indexOf(index) + 1}`;
 }
 
-function questionField({ id, text, reason, answers }: MappingQuestion, answer: string | undefined): Markup {
-  const name = `answer.${id}`;
-  const isOpen = answer === undefined;
-  const control =
-    answers.length === 0
-      ? html`<input id="${name}" name="${name}" value="${answer ?? ''}" data-renders>`
-      : rendering(
-          name,
-          answers.map(({ value, label }): Choice => [`=${value}`, label]),
-          isOpen ? undefined : `=${answer}`,
-        );
-  return html`<p class="field question${isOpen && ' open'}"><label for="${name}">${text}</label>${control} <span class="quiet">${sentence(reason)}.</span></p>`;
-}
-
-function paramsPart({ spec, params }: DraftFile, problems: readonly FieldProblem[]): Markup | false {
-  const entries = Object.entries(spec?.params ?? {});
-  if (entries.length === 0) return false;
-  const unset = new Set(unsetParams(spec ?? {}).map(({ name }) => name));
-  const needed = entries.filter(([name]) => unset.has(name));
-  const fieldOf = ([name, param]: (typeof entries)[number]) => {
-    const { default: usual, description } = typeof param === 'object' ? param : { default: param };
-    const id = `param.${name}`;
-    const input = html`<input id="${id}" name="${id}" value="${params[name] ?? ''}" placeholder="${usual === undefined ? '' : String(usual)}" data-renders${invalid(problems, id)}>`;
-    return field(id, name, input, html`${wrong(problems, id)}${note(description)}`);
-  };
-  const others = entries.filter((entry) => !needed.includes(entry));
-  return html`${needed.length > 0 && html`<fieldset><legend>What the mapping needs</legend>${needed.map(fieldOf)}</fieldset>`}
-${others.length > 0 && html`<details class="worth-knowing"><summary>${counted(others.length, 'setting')} of the mapping</summary>${others.map(fieldOf)}</details>`}`;
-}
-
 /** The first records with their problems. */
-export function previewPart({ preview, look }: Pick<DraftFile, 'preview' | 'look'>): Markup | false {
+export function previewPart({
+  preview,
+  look,
+}: {
+  readonly preview: SourceGuess['preview'];
+  readonly look: SourceLook;
+}): Markup {
   const only = (text: Markup) => html`<fieldset><legend>The first records</legend>${text}</fieldset>`;
   if (preview === undefined)
     return only(html`<p>The first records are shown here once the questions above are answered.</p>`);
@@ -287,37 +387,18 @@ function summaryOf(fields: PreviewedRecord['fields']): Markup {
   return html`<b>${foreign(named.map(String).join(', '), 120)}</b>${parts.length > 0 && ` ${parts.join(', ')}`}`;
 }
 
-/** What says of a field that it is wrong. */
-function wrong(problems: readonly FieldProblem[], name: string): Markup | false {
-  const own = problems.filter((problem) => problem.field === name);
-  return (
-    own.length > 0 &&
-    html`<span class="field-error" id="wrong-${name}">${own.map(({ text }) => text).join(' ')}</span>`
-  );
-}
-
-/** Attributes of a field that may be wrong; `more`: the id of what else describes it. */
-function invalid(problems: readonly FieldProblem[], name: string, more = ''): Markup {
-  const isWrong = problems.some((problem) => problem.field === name);
-  const ids = [...(isWrong ? [`wrong-${name}`] : []), ...(more === '' ? [] : [more])];
-  return html`${ids.length > 0 && html` aria-describedby="${ids.join(' ')}"`}${isWrong && html` aria-invalid="true"`}`;
-}
-
-function settings(draft: Draft, file: DraftFile, facts: DraftPageFacts): Markup {
-  const { fields } = draft;
-  const { problems } = facts;
-  const schedule = fields['schedule'] ?? 'no';
-  const cron = fields['cron'] ?? '15 2 * * *';
+function settings(session: DraftSession, facts: DraftPageFacts): Markup {
+  const { questions } = facts.state;
+  const fieldsIn = (part: Part) =>
+    questions
+      .filter((question) => partOf(question) === part)
+      .map((question) => questionField(question, facts.problems, false));
   return html`<fieldset><legend>The job</legend>
-${field('name', 'Name', html`<input id="name" name="name" value="${fields['name'] ?? facts.jobName}" required autocomplete="off" spellcheck="false" pattern="[A-Za-z0-9][A-Za-z0-9._\\-]*" title="Letters, digits, dots, - and _"${invalid(problems, 'name')}>`, wrong(problems, 'name'))}
-${facts.stores === undefined ? newStoreFields(draft, file, facts) : field('store', 'Store', select('store', alike(facts.stores), fields['store']), wrong(problems, 'store'))}
-${needsCrosswalk(file) && html`<p class="notice">The store updates contacts by its own ids. After the job is created, upload a file with them on its page: with the columns <code>id</code> and <code>email</code>. Contacts that it lacks are rejected.</p>`}
+${fieldsIn('job')}
 </fieldset>
 <fieldset><legend>The schedule</legend>
-${field('schedule', 'When does it run?', select('schedule', scheduleChoices(), schedule))}
-<div data-when="schedule=other">${field('cron', 'Minute, hour, day, month, weekday', html`<input id="cron" name="cron" value="${cron}" autocomplete="off" spellcheck="false"${invalid(problems, 'cron')}>`, wrong(problems, 'cron') || note(schedule === 'other' && scheduleWords(cron)))}</div>
-<div data-unless="schedule=no">${field('timezone', 'Time zone', html`<input id="timezone" name="timezone" value="${fields['timezone'] ?? serverTimezone()}"${fields['timezone'] === undefined && html` data-browser-timezone`} autocomplete="off" spellcheck="false"${invalid(problems, 'timezone')}>`, wrong(problems, 'timezone'))}</div>
-<p class="hint">${draft.source.kind === 'file' ? html`The file is copied into <code>${UPLOADS_FOLDER}/</code>. A scheduled run reads that copy again: for new data, upload a new file on the page of the job, or give the job an address or a folder where a new file is put.` : 'Each run reads what is at the address then.'} ${workerNote(facts)}</p>
+${fieldsIn('schedule')}
+<p class="hint">${session.source.kind === 'file' ? html`The file is copied into <code>${UPLOADS_FOLDER}/</code>. A scheduled run reads that copy again: for new data, upload a new file on the page of the job, or give the job an address or a folder where a new file is put.` : 'Each run reads what is at the address then.'} ${workerNote(facts)}</p>
 </fieldset>`;
 }
 
@@ -328,40 +409,10 @@ export function workerNote({ program, hasWorker }: Pick<DraftPageFacts, 'program
     : html`Schedules need a worker: <code>${program} dashboard --worker</code> keeps them in this process.`;
 }
 
-/** Choices that people read as they are. */
-function alike(values: readonly string[]): Choice[] {
-  return values.map((value) => [value, value]);
-}
-
 /** The choices of a schedule, with others between the first and the usual ones. */
 export function scheduleChoices(between: readonly Choice[] = []): readonly Choice[] {
-  return [
-    ['no', 'Only when somebody starts it'],
-    ...between,
-    ...USUAL_SCHEDULES.map(({ value, name }): Choice => [value, name]),
-    ['other', 'At other times (cron)'],
-  ];
-}
-
-function newStoreFields(
-  { fields, apiKey }: Draft,
-  { imports, preview }: DraftFile,
-  { known, sandboxUrl, problems }: DraftPageFacts,
-): Markup {
-  const found = typeof preview === 'object' ? preview.currencies.found : undefined;
-  const currency = fields['currency'] ?? (/^[A-Z]{3}$/.test(found ?? '') ? found : '');
-  const kind = fields['storeKind'] ?? 'own';
-  const hasKey = apiKey !== undefined || (known.apiKey !== undefined && known.url !== undefined);
-  const unit = fields['weightUnit'] ?? 'kg';
-  const kinds: Choice[] = [
-    ['own', 'My store: I have its address and an API key'],
-    ['sandbox', `None yet: the sandbox at ${sandboxUrl}`],
-  ];
-  return html`${field('storeKind', 'Which store is it for?', select('storeKind', kinds, kind))}
-<div data-when="storeKind=own">${field('url', 'Address of the store', html`<input id="url" name="url" type="url" inputmode="url" value="${fields['url'] ?? known.url ?? ''}" placeholder="https://shop.example" autocomplete="off"${invalid(problems, 'url')}>`, wrong(problems, 'url'))}
-${field('apiKey', 'API key', html`<input id="apiKey" name="apiKey" type="password" autocomplete="off" spellcheck="false"${invalid(problems, 'apiKey', 'key-hint')}>`, html`${wrong(problems, 'apiKey')} <span class="quiet" id="key-hint">${hasKey ? 'A key is known for this address; leave this blank to use it. ' : ''}It is written into <code>.env</code> of the workspace, which only its owner can read, and nowhere else.</span>`)}</div>
-${field('weightUnit', 'Unit in which the store shows weights', select('weightUnit', alike(['kg', 'g', 'lb', 'oz']), unit))}
-${imports === 'products' && field('currency', 'Currency in which the store sells', html`<input id="currency" name="currency" value="${currency}" placeholder="EUR" maxlength="3" autocomplete="off" spellcheck="false"${invalid(problems, 'currency', 'currency-hint')}>`, html`${wrong(problems, 'currency')} <span class="quiet" id="currency-hint">A price in another currency is rejected. Blank: all prices must be in one currency.</span>`)}`;
+  const [first, ...others] = SCHEDULE_CHOICES.map(({ value, name }): Choice => [value, name]);
+  return [...(first === undefined ? [] : [first]), ...between, ...others];
 }
 
 interface NewJobPageFacts {

@@ -4,6 +4,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { writeTogether, writeWhole } from '../../config/edit-file.ts';
 import type { Workspace } from '../../config/workspace.ts';
 import { ConfigurationError, SourceError } from '../../model/storeferry-error.ts';
+import { answerDraft, type DraftState } from '../../onboarding/job-draft.ts';
 import { composeFiles, leftToDo } from '../../onboarding/new-workspace.ts';
 import { lookAtSource, placeInWorkspace } from '../../onboarding/preview-source.ts';
 import { html } from '../../report/html/markup.ts';
@@ -17,17 +18,8 @@ import { jobHref } from '../pages/link-button.ts';
 import type { Page } from '../pages/page.ts';
 import { uploadForm } from '../pages/post-form.ts';
 import { FOR_ACTORS, formFields, type OfJob, type RouteParts, sentenceOf } from '../route-parts.ts';
-import {
-  createDrafts,
-  type Draft,
-  type DraftState,
-  NEW_JOB,
-  OWN_MAPPING,
-  readDraft,
-  takeAnswers,
-} from './draft.ts';
-import { draftPage, newJobPage } from './draft-page.ts';
-import { type FieldProblem, freeJobName, newFilesOf } from './new-files.ts';
+import { createDrafts, type DraftSession, NEW_JOB, readDraft, takeAnswers } from './draft.ts';
+import { draftPage, type FieldProblem, newJobPage, problemsOf } from './draft-page.ts';
 import { type UploadTarget, uploadTargets } from './upload-targets.ts';
 
 interface OfDraft {
@@ -38,32 +30,27 @@ interface OfDraft {
 export function newJobRoutes(app: FastifyInstance, { dashboard, uploads, log }: RouteParts): void {
   const drafts = createDrafts(uploads);
   const limit = formatBytes(UPLOAD_LIMIT_BYTES);
-  const draftOf = ({ params }: FastifyRequest<OfDraft>): Draft => {
-    const draft = drafts.find(params.draft);
-    if (draft === undefined) throw notFound('This new job is no longer remembered. Upload the file again.');
-    return draft;
+  const sessionOf = ({ params }: FastifyRequest<OfDraft>): DraftSession => {
+    const session = drafts.find(params.draft);
+    if (session === undefined) throw notFound('This new job is no longer remembered. Upload the file again.');
+    return session;
   };
   const pageOf = (
     request: FastifyRequest,
-    draft: Draft,
+    session: DraftSession,
     state: DraftState,
     problems: readonly FieldProblem[],
-  ) => {
-    const workspace = dashboard.openWorkspace();
-    const { mapping = OWN_MAPPING, imports = 'products' } = state.file ?? {};
-    const facts = {
-      state,
-      problems,
-      program: dashboard.program,
-      hasWorker: dashboard.workerHealth !== undefined,
-      stores:
-        workspace.files.stores() === undefined ? undefined : (workspace.inspection.stores().names ?? []),
-      known: dashboard.newStore.known(),
-      sandboxUrl: dashboard.newStore.sandbox.url,
-      jobName: freeJobName(workspace.dir, mapping === OWN_MAPPING ? `my-${imports}` : mapping),
-    };
-    return draftPage(draft, facts, request.viewer);
-  };
+  ) =>
+    draftPage(
+      session,
+      {
+        state,
+        problems: problems.map(({ field, text }) => ({ field, text: dashboard.redact(text) })),
+        program: dashboard.program,
+        hasWorker: dashboard.workerHealth !== undefined,
+      },
+      request.viewer,
+    );
 
   app.get('/new', FOR_ACTORS, (request, reply) =>
     reply.sendPage(newJobPage({ limit, address: '', problem: null }, request.viewer)),
@@ -94,27 +81,36 @@ export function newJobRoutes(app: FastifyInstance, { dashboard, uploads, log }: 
   });
 
   app.get<OfDraft>('/new/:draft', FOR_ACTORS, async (request, reply) => {
-    const draft = draftOf(request);
-    return reply.sendPage(pageOf(request, draft, await readDraft(draft, dashboard), []));
+    const session = sessionOf(request);
+    return reply.sendPage(pageOf(request, session, await readDraft(session, dashboard), []));
+  });
+
+  app.post<OfDraft>('/new/:draft/crosswalk', { config: { streamed: true } }, async (request, reply) => {
+    const session = sessionOf(request);
+    const hint = 'Leave out the columns that it does not need.';
+    const upload = await receiveUpload(request, uploads, { run: NEW_JOB, hint });
+    if (session.crosswalk !== undefined) await uploads.drop(session.crosswalk);
+    session.crosswalk = upload;
+    session.draft = answerDraft(session.draft, { crosswalk: 'file', crosswalkFile: upload.id });
+    return reply.redirect(`/new/${session.id}`, 303);
   });
 
   app.post<OfDraft>('/new/:draft', async (request, reply) => {
-    const draft = draftOf(request);
+    const session = sessionOf(request);
     const { do: what = 'update', ...fields } = formFields(request.body);
-    takeAnswers(draft, fields);
-    if (what !== 'create') return reply.redirect(`/new/${draft.id}`, 303);
-    const state = await readDraft(draft, dashboard);
-    const made = newFilesOf(draft, state, dashboard);
-    if ('problems' in made) return reply.sendPage(pageOf(request, draft, state, made.problems), 422);
-    const { workspace } = made;
-    const { job } = workspace;
-    writeTogether(composeFiles(workspace));
+    takeAnswers(session, fields);
+    if (what !== 'create') return reply.redirect(`/new/${session.id}`, 303);
+    const state = await readDraft(session, dashboard);
+    const { made } = state;
+    if (made === undefined) return reply.sendPage(pageOf(request, session, state, problemsOf(state)), 422);
+    const { job } = made;
+    writeTogether(composeFiles(made));
     log.info({ job: job.name }, 'made a job');
     await audit(dashboard, request, { action: 'make-job', job: job.name });
-    await drafts.drop(draft);
-    if (leftToDo(workspace).length > 0) return reply.redirect(jobHref(job.name), 303);
+    await drafts.drop(session);
+    if (leftToDo(made).length > 0) return reply.redirect(jobHref(job.name), 303);
     const action = { does: 'plan', job: job.name } as const;
-    return await beginAction(dashboard, request, reply, { action, once: draft.id });
+    return await beginAction(dashboard, request, reply, { action, once: session.id });
   });
 }
 

@@ -46,7 +46,6 @@ export type { ColumnField } from '../column-fields.ts';
 export { columnOf, fieldLabel, fieldsOf, fieldValue, valueAt } from '../column-fields.ts';
 export type { MappingAnswers, MappingQuestion, ProposedColumn } from './guess.ts';
 export { MAPPING_QUESTIONS } from './guess.ts';
-export { isEmail } from './sampled-column.ts';
 
 /** The proposed mapping for a file of an unknown format, and the open questions. */
 export interface MappingProposal {

@@ -68,7 +68,7 @@ it('marks each field that is wrong, keeps the values, and writes nothing', async
   const links = [...refused.document.querySelectorAll('[role="alert"] a')].map((link) =>
     link.getAttribute('href'),
   );
-  expect(links).toEqual(['#name', '#url', '#apiKey', '#cron']);
+  expect(links).toEqual(['#url', '#apiKey', '#name', '#cron']);
 
   const zone = await client.submit(refused, actionOf(page), {
     ...fields,

@@ -27,6 +27,7 @@ const POSTS = [
   '/new/upload',
   '/new/address',
   '/new/abc',
+  '/new/abc/crosswalk',
   '/jobs/nightly/upload',
   '/jobs/nightly/edit',
   '/sign-out',

@@ -3,9 +3,7 @@ import askInput from '@inquirer/input';
 import askPassword from '@inquirer/password';
 import askSelect from '@inquirer/select';
 import { InterruptedError } from '../../model/storeferry-error.ts';
-import type { knownStore } from '../../onboarding/new-workspace.ts';
 import { printable } from '../../text/printable.ts';
-import type { InitOptions } from './init-options.ts';
 
 /** Validates an answer: describes what is wrong, or returns undefined. */
 export type CheckAnswer = (answer: string) => string | undefined | Promise<string | undefined>;
@@ -88,18 +86,4 @@ export function terminalPrompter(signal: AbortSignal): Prompter {
 
 function nothingWritten(): InterruptedError {
   return new InterruptedError('Cancelled; nothing has been written.');
-}
-
-/** The source of answers: options, a person, or defaults. */
-export interface Asking {
-  readonly options: InitOptions;
-  /** Null without a terminal, or if no questions may be asked. */
-  readonly prompter: Prompter | null;
-  /** The store that the environment or `.env` already names. */
-  readonly known: Pick<ReturnType<typeof knownStore>, 'url' | 'apiKey'>;
-  /** The workspace folder, an absolute path. */
-  readonly dir: string;
-  readonly say: (line: string) => void;
-  /** Aborts when the command is interrupted. */
-  readonly signal: AbortSignal;
 }
