@@ -139,7 +139,7 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
     // The draft of a new job, and the files that are written for it.
     ...['job-draft.ts', 'new-workspace.ts'],
     // What a file is, also for jobs that exist.
-    ...['preview-source.ts', 'guess-mapping.ts', 'guess/propose-mapping.ts'],
+    ...['preview-source.ts', 'guess/propose-mapping.ts'],
   ],
   dashboard: [
     // The server of a worker knows its own addresses as the context of the dashboard does.

@@ -37,7 +37,7 @@ import {
   USUAL_SCHEDULES,
 } from './new-workspace.ts';
 import type { GuessRequest, SourceGuess, SourceLook } from './preview-source.ts';
-import { type ReadingQuestion, readUntilClear } from './read-new-source.ts';
+import { type ReadingQuestion, readUntilClear } from './read-until-clear.ts';
 
 /** The kinds of questions about a new job: asked once, or for each name (`param.currency`). */
 export const JOB_QUESTIONS = {

@@ -37,6 +37,8 @@ import {
 } from './guess/propose-mapping.ts';
 import { type MappingCandidate, type RecognisedFile, recogniseFile } from './guess-mapping.ts';
 
+export { fitHeader } from './guess-mapping.ts';
+
 /** What a file contains when it is read like an import. */
 export interface SourceLook {
   /** The files in it: one, or those of a zip. */

@@ -3,8 +3,7 @@ import type { ImportJob } from '../../config/job/job.ts';
 import type { Workspace } from '../../config/workspace.ts';
 import type { Resource } from '../../model/mapped-record.ts';
 import { MappingError } from '../../model/storeferry-error.ts';
-import { fitHeader } from '../../onboarding/guess-mapping.ts';
-import type { LookOptions } from '../../onboarding/preview-source.ts';
+import { fitHeader, type LookOptions } from '../../onboarding/preview-source.ts';
 import { sideTablesOf } from '../../run/inputs/open-mapping.ts';
 import { listHeaders, loosened, quotableHeaders } from '../../text/nearest.ts';
 
