@@ -24,7 +24,7 @@ import { checkMappings } from '../../run/inputs/open-mapping.ts';
 import { keepNewest } from '../actions/uploads.ts';
 import { audit } from '../audit.ts';
 import { notFound } from '../guard/page-error.ts';
-import { FETCH_WITHIN_MS } from '../new-job/draft.ts';
+import { FETCH_WITHIN_MS } from '../new-job/draft-session.ts';
 import { readingOf } from '../new-job/upload-targets.ts';
 import { jobHref } from '../pages/link-button.ts';
 import {

@@ -29,7 +29,7 @@ import type { Viewer } from '../access/sessions.ts';
 import { scheduleWords } from '../pages/job-card.ts';
 import type { Page } from '../pages/page.ts';
 import { type Choice, field, note, postForm, select, uploadForm } from '../pages/post-form.ts';
-import { type DraftSession, shownOf } from './draft.ts';
+import { type DraftSession, shownOf } from './draft-session.ts';
 import { UPLOADS_FOLDER } from './upload-targets.ts';
 
 /** What the page of a draft shows besides the draft. */

@@ -18,8 +18,8 @@ import { jobHref } from '../pages/link-button.ts';
 import type { Page } from '../pages/page.ts';
 import { uploadForm } from '../pages/post-form.ts';
 import { FOR_ACTORS, formFields, type OfJob, type RouteParts, sentenceOf } from '../route-parts.ts';
-import { createDrafts, type DraftSession, NEW_JOB, readDraft, takeAnswers } from './draft.ts';
 import { draftPage, type FieldProblem, newJobPage, problemsOf } from './draft-page.ts';
+import { createDrafts, type DraftSession, NEW_JOB, readDraft, takeAnswers } from './draft-session.ts';
 import { type UploadTarget, uploadTargets } from './upload-targets.ts';
 
 interface OfDraft {
