@@ -61,6 +61,10 @@ export interface MappingContext {
   readonly match?: UpdateMatch | undefined;
   /** What amounts are checked against; default: they may be in any one currency. */
   readonly currencies?: CurrencyWatch | undefined;
+  /** What `options[].advanced` is where the mapping does not say it; default: it follows from the variants. */
+  readonly advanced?: boolean | undefined;
+  /** The store takes `quantity: null` for stock that is not tracked; otherwise such a quantity is left out. */
+  readonly nullQuantity?: boolean | undefined;
   /** The job's HTML policy; default: the mapping decides. */
   readonly html?: HtmlPolicy | undefined;
 }
@@ -133,7 +137,7 @@ function compile(spec: MappingSpec, context: CompileContext): CompiledMapping {
   const { key, keyField, build } =
     spec.import === 'contacts'
       ? contactParts(scope, spec, context)
-      : productParts(scope, spec, { clock, weightUnit: context.weightUnit }, context.match);
+      : productParts(scope, spec, { ...context, clock }, context.match);
   const grouping = compileGrouping(scope, spec.group, keyExpression(scope, spec, context.match));
   const skips = (spec.skip ?? []).map(({ when, reason }, index) => ({
     test: compileCondition(scope, ['skip', index, 'when'], when),

@@ -202,7 +202,8 @@ export interface Variant {
   /** Absent if the variant is not on sale: a 0 would read as free. */
   readonly salePrice?: number;
   /** Absent if stock is not tracked: a 0 would show as sold out. */
-  readonly quantity?: number;
+  /** Null: not tracked, in a store that takes it. */
+  readonly quantity?: number | null;
   readonly sku?: string;
   readonly weight?: number;
 }

@@ -34,6 +34,8 @@ export interface SafetyFigures {
   readonly priceMoves: number;
   /** The largest changes of prices, a product once, price moves first. */
   readonly prices: readonly Move[];
+  /** Products that the store would give one price for all variants, with the keys of the first ones. */
+  readonly lostPrices: { readonly products: number; readonly examples: readonly string[] };
   /** New records and missing keys, if keys are made differently than in the last completed run; otherwise null. */
   readonly keyChange: { readonly new: number; readonly missing: number } | null;
 }
@@ -222,12 +224,12 @@ function isLimitName(name: string): name is SafetyLimitName {
 
 /**
  * Everything that stops a plan: the limits, the guards of the job, and `key`, which no setting allows: keys are made
- * differently.
+ * differently; and `prices`: the store loses prices of variants, as a probe has seen.
  */
-type SafetyRuleName = SafetyLimitName | 'key' | 'guard';
+type SafetyRuleName = SafetyLimitName | 'key' | 'guard' | 'prices';
 
 /** All names of rules. */
-export const SAFETY_RULE_NAMES: readonly SafetyRuleName[] = [...SAFETY_LIMIT_NAMES, 'key', 'guard'];
+export const SAFETY_RULE_NAMES: readonly SafetyRuleName[] = [...SAFETY_LIMIT_NAMES, 'key', 'guard', 'prices'];
 
 const KEY_RULE: SafetyRule = {
   title: 'Changed key',
@@ -248,6 +250,15 @@ const GUARD_RULE: SafetyRule = {
   })),
 };
 
+const PRICES_RULE: SafetyRule = {
+  title: 'Prices of variants',
+  ...counting((resource) => ({
+    one: `${resourceNoun(resource)} would lose prices of its variants: the store gives all variants of a product one price`,
+    more: `${resource} would lose prices of their variants: the store gives all variants of a product one price`,
+    of: 'records',
+  })),
+};
+
 /** The limit of a name. */
 export function safetyLimit(name: SafetyLimitName): SafetyLimit {
   return SAFETY_LIMITS[name];
@@ -256,6 +267,7 @@ export function safetyLimit(name: SafetyLimitName): SafetyLimit {
 /** The texts of a rule. */
 export function safetyRule(name: SafetyRuleName): SafetyRule {
   if (name === 'guard') return GUARD_RULE;
+  if (name === 'prices') return PRICES_RULE;
   return name === 'key' ? KEY_RULE : safetyLimit(name);
 }
 

@@ -42,7 +42,7 @@ export function judgeSafety(limits: SafetyLimits, figures: SafetyFigures, run: s
     const named = examples?.(figures) ?? [];
     return judgeLimit({ name, setting: limits[name], measured, resource, run, examples: named });
   });
-  return [judgeKey(figures, run), ...verdicts]
+  return [judgeKey(figures, run), judgePrices(figures, run), ...verdicts]
     .filter((verdict) => verdict !== null)
     .sort((a, b) => Number(b.exceeded) - Number(a.exceeded));
 }
@@ -98,6 +98,16 @@ export function judgeLimit({
   const message = `${found}${exampleText(examples, figure)}${wayOut(run)}`;
   const kept = examples.length === 0 ? {} : { examples: examples.slice(0, EXAMPLES_KEPT) };
   return { ...verdict, ...kept, message };
+}
+
+/** Products that the store would give one price for all variants. */
+function judgePrices({ resource, lostPrices, records }: SafetyFigures, run: string): SafetyVerdict | null {
+  const { products: figure, examples } = lostPrices;
+  if (figure === 0) return null;
+  const measured = { figure, base: records };
+  const found = safetyRule('prices').detail(measured, resource);
+  const message = `${found}${exampleText(examples, figure)}. To send them always, set \`options.advanced\` in the mapping${wayOut(run)}`;
+  return { limit: 'prices', exceeded: true, ...measured, examples, message };
 }
 
 /** New keys while others are missing, or known keys with other contents: records have changed places. */

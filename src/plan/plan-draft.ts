@@ -1,6 +1,6 @@
 import { type BlockEnd, type BlockIndex, encodeBlock, type KnownBlocks } from '../model/block-index.ts';
 import type { Guard, GuardHit } from '../model/guard.ts';
-import { isJsonObject } from '../model/json-object.ts';
+import { isJsonObject, objectsIn } from '../model/json-object.ts';
 import type { KeySet } from '../model/key-set.ts';
 import type {
   DeferredRecord,
@@ -51,6 +51,8 @@ export interface DraftOptions {
    * ledger does not know.
    */
   readonly changesInStore?: ((key: string, body: string) => readonly FieldChange[] | undefined) | undefined;
+  /** The store gives all variants of a product one price: products that lose some are counted. */
+  readonly losesPrices?: boolean | undefined;
   /** Send unchanged records as well. */
   readonly resend: boolean;
   readonly guards?: readonly Guard[] | undefined;
@@ -455,6 +457,8 @@ export class PlanDraft {
       if (this.#options.resource === 'contacts') this.tally.sentContact(record.key, JSON.parse(record.body));
       const operation = this.#operation(record, mark);
       if (operation.kind === 'upsert-contact') this.tally.created++;
+      if (this.#options.losesPrices === true && hasSeveralPrices(record.body))
+        this.tally.losesPrices(record.key);
       this.#shards.add(operation);
       return;
     }
@@ -522,6 +526,11 @@ function serialise({
 }: MappedRecord): SerialisedRecord {
   const body = JSON.stringify(unserialised);
   return { kind: 'serialised', key, rows, spans, notes, memo, owner, body, fingerprint: fingerprintOf(body) };
+}
+
+function hasSeveralPrices(body: string): boolean {
+  const prices = [...objectsIn(JSON.parse(body), 'variants')].map((variant) => variant['price']);
+  return new Set(prices).size > 1;
 }
 
 /** A body that the ledger could not unpack again is not sent. */

@@ -63,6 +63,8 @@ export interface PlanOptions {
   readonly describeSource: () => PlanSource;
   /** What the mapping says of `options[].advanced`; left out: it follows from the variants. */
   readonly advanced?: boolean | undefined;
+  /** The store gives all variants of a product one price: a plan with variants of different prices stops. */
+  readonly losesPrices?: boolean | undefined;
   /** What the jobs that write products to the same store send, this one included; left out: unknown. */
   readonly senders?: readonly SentFields[] | undefined;
   /** How records that the ledger does not know differ from those of the store (DraftOptions). */
@@ -286,6 +288,7 @@ async function figuresOf(
     known: draft.tally.known,
     priceMoves,
     prices: moves.prices,
+    lostPrices: draft.tally.lostPrices,
     keyChange: keyChanged ? { new: counts.new.records, missing } : null,
   };
 }

@@ -170,6 +170,8 @@ export class PlanTally {
     removed: [],
   };
   unreadableKeys = 0;
+  /** Products that are sent with several prices to a store that keeps one of them. */
+  readonly lostPrices: { products: number; readonly examples: string[] } = { products: 0, examples: [] };
   /** Contacts without an id that are sent. */
   created = 0;
   /** Records that the ledger knows. */
@@ -222,6 +224,11 @@ export class PlanTally {
   /** Skipped rows turn out to share their key with a record or rejection: they count as one record, there. */
   skippedBelongsToOther(): void {
     this.counts.skipped.records--;
+  }
+
+  losesPrices(key: string): void {
+    this.lostPrices.products++;
+    if (this.lostPrices.examples.length < EXAMPLES_KEPT) this.lostPrices.examples.push(key);
   }
 
   takenOver(job: string, key: string, standing: Standing): void {

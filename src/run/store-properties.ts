@@ -226,12 +226,17 @@ function leftWords(left: readonly string[]): string {
   return `Could not be removed; the next probe tries again: ${listed(left.map(printable))}.`;
 }
 
-/** What a shop loses by such a store, whatever is sent. */
-function warningsOf({
+/** Whether the store gives all variants of a product one price, whatever is sent. */
+export function flattensPrices({
   advancedKeepsVariantPrices,
   plainKeepsVariantPrices,
-}: StoreProperties): readonly string[] {
-  return advancedKeepsVariantPrices === false && plainKeepsVariantPrices !== true
+}: Pick<StoreProperties, 'advancedKeepsVariantPrices' | 'plainKeepsVariantPrices'>): boolean {
+  return advancedKeepsVariantPrices === false && plainKeepsVariantPrices !== true;
+}
+
+/** What a shop loses by such a store, whatever is sent. */
+function warningsOf(properties: StoreProperties): readonly string[] {
+  return flattensPrices(properties)
     ? ['This store gives all variants of a product one price, whatever is sent.']
     : [];
 }

@@ -406,6 +406,14 @@ function isOfGateway(status: number): boolean {
   return status === 502 || status === 504 || status >= 520;
 }
 
+/** The address of a store, as a configuration has it, that a redirect of an API request leads to; undefined where it names none. */
+export function redirectedBase(location: string | undefined): string | undefined {
+  const to = location === undefined ? null : URL.parse(location);
+  if (to === null || !/^https?:$/.test(to.protocol)) return undefined;
+  const [path = ''] = to.pathname.split('/api/site');
+  return `${to.origin}${path.replace(/\/+$/, '')}`;
+}
+
 /**
  * Classifies an answer:
  *
@@ -420,7 +428,8 @@ export function readAnswer(answer: RawAnswer, reader: Reader): Verdict {
   if (status >= 200 && status < 300) return readSuccess(answer, reader);
   if (status >= 300 && status < 400) {
     const to = answer.location === undefined ? '' : ` to ${cleanMessage(answer.location, reader.apiKey)}`;
-    const message = `the store answered ${status}, a redirect${to}; set baseUrl to the final address`;
+    const base = redirectedBase(answer.location);
+    const message = `the store answered ${status}, a redirect${to}; set baseUrl to ${base === undefined ? 'the final address' : cleanMessage(base, reader.apiKey)}`;
     return failed(answer, reader, {
       code: 'store-redirect',
       message,

@@ -3,7 +3,7 @@ import { isJsonObject } from '../model/json-object.ts';
 import { isPassingStatus } from '../remote/remote-client.ts';
 import { abortListeners } from './abortable.ts';
 import { cleanMessage } from './clean-message.ts';
-import { exchange, NoAnswer } from './exchange.ts';
+import { exchange, NoAnswer, redirectedBase } from './exchange.ts';
 import { isDeeperThan, MAX_LEVELS, parseJson } from './read-page.ts';
 
 /** The result of one harmless request to a store. */
@@ -20,7 +20,13 @@ export type StoreProbe =
   | { readonly kind: 'wrong-key'; readonly status: number; readonly message: string }
   /** Another service answers at the address; `what` describes the answer. */
   | { readonly kind: 'not-the-api'; readonly status: number; readonly what: string }
-  | { readonly kind: 'redirect'; readonly status: number; readonly to: string }
+  /** `base`: the address of the store that it leads to; undefined where it names none. */
+  | {
+      readonly kind: 'redirect';
+      readonly status: number;
+      readonly to: string;
+      readonly base: string | undefined;
+    }
   | { readonly kind: 'failing'; readonly status: number; readonly message: string }
   /** No answer; `code` is the code of the system, such as ECONNREFUSED or CERT_HAS_EXPIRED. */
   | { readonly kind: 'unreachable'; readonly code: string };
@@ -81,7 +87,13 @@ export function judgeAnswer(
     return { kind: 'wrong-key', status, message: isForeign ? foreign : message };
   }
   if (status >= 300 && status < 400) {
-    return { kind: 'redirect', status, to: cleanMessage(answer.location ?? '', ours.apiKey) };
+    const base = redirectedBase(answer.location);
+    return {
+      kind: 'redirect',
+      status,
+      to: cleanMessage(answer.location ?? '', ours.apiKey),
+      base: base === undefined ? undefined : cleanMessage(base, ours.apiKey),
+    };
   }
   if (isPassingStatus(status)) return { kind: 'failing', status, message };
   const items = isJsonObject(json) ? json['items'] : json;

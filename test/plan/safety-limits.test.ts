@@ -24,6 +24,7 @@ const USUAL: SafetyFigures = {
   known: 50,
   priceMoves: 0,
   prices: [],
+  lostPrices: { products: 0, examples: [] },
   keyChange: null,
 };
 

@@ -55,6 +55,17 @@ describe('what an answer of a store says', () => {
     });
   });
 
+  it.each([
+    ['https://www.shop.example/api/site/subscriber-lists', 'to https://www.shop.example,'],
+    ['https://shop.example/store/api/site/subscriber-lists?x=1', 'to https://shop.example/store,'],
+    ['/elsewhere', 'to the address that it redirects to,'],
+  ])('names the address of the store that %s redirects to', (location, named) => {
+    expect(judge({ status: 301, location, text: '' })[0]).toMatchObject({
+      verdict: 'error',
+      hint: expect.stringContaining(named),
+    });
+  });
+
   it('takes lists bare or in an envelope, and nothing else', () => {
     expect(judge({ text: '{"items":[{}],"totalCount":1}' })[0]?.message).toContain('1 subscriber list)');
     expect(judge({ text: '{"items":{}}' })[0]?.verdict).toBe('error');

@@ -50,6 +50,8 @@ interface VariantFields {
   /** Whether a row has no price of any kind. */
   readonly isUnpriced: Pricing['isBlank'] | undefined;
   readonly quantity: Expression | undefined;
+  /** What stands for stock that is not tracked. */
+  readonly untracked: null | undefined;
   readonly sku: Expression | undefined;
   readonly weight: Expression | undefined;
   readonly notes: string[];
@@ -79,7 +81,7 @@ export function compileVariants(
       reader,
       rules,
       combines,
-      advanced: options?.advanced,
+      advanced: options?.advanced ?? context.advanced,
     });
   };
 }
@@ -135,6 +137,8 @@ function chosen(
 interface VariantContext {
   readonly clock: Clock;
   readonly weightUnit: WeightUnit;
+  readonly advanced?: boolean | undefined;
+  readonly nullQuantity?: boolean | undefined;
 }
 
 function compileVariantFields(
@@ -160,6 +164,7 @@ function compileVariantFields(
     faults,
     trace: scope.trace,
     quantity: row('quantity', 'number'),
+    untracked: context.nullQuantity === true ? null : undefined,
     sku: row('sku', 'text'),
     weight: given(variants.weight, (spec) =>
       faults.field('variants.weight', compileWeight(scope, [...path, 'weight'], spec, context.weightUnit)),
@@ -279,10 +284,10 @@ function withoutShared(part: Partial<VariantParts>, notes: string[]): Partial<Va
   const { quantity = 0, sku = '', ...others } = part;
   const isList = sku.includes(',');
   if (isList) notes.push('variants.sku: a list of SKUs for several variants, left out');
-  if (quantity > 0) notes.push('variants.quantity: one stock for several variants together, left out');
+  if ((quantity ?? 0) > 0) notes.push('variants.quantity: one stock for several variants together, left out');
   return {
     ...others,
-    ...(part.quantity === undefined || quantity > 0 ? {} : { quantity }),
+    ...(part.quantity === undefined || (quantity ?? 0) > 0 ? {} : { quantity }),
     ...(part.sku === undefined || isList ? {} : { sku }),
   };
 }
@@ -305,7 +310,7 @@ function hasPrices(part: Partial<VariantParts>): part is VariantParts {
 }
 
 function readParts(
-  { prices, isUnpriced, quantity, sku, weight, notes }: VariantFields,
+  { prices, isUnpriced, quantity, untracked, sku, weight, notes }: VariantFields,
   row: SourceRow,
   blankPrice: 'reject' | 'leave-out' = 'reject',
 ): Partial<VariantParts> {
@@ -316,6 +321,7 @@ function readParts(
   if (part.price === 0) notes.push('variants.price: 0, sent as a price');
   const stock = quantity?.(row, 0);
   if (typeof stock === 'number') part.quantity = stock;
+  else if (quantity !== undefined && untracked === null && blankPrice === 'reject') part.quantity = null;
   const code = sku?.(row, 0);
   if (typeof code === 'string') part.sku = code;
   const weighs = weight?.(row, 0);

@@ -124,7 +124,7 @@ export const optionsSchema = z.strictObject({
   ),
   advanced: optional(
     z.boolean(),
-    'Whether the store keeps price, stock, SKU and weight for each combination of values. Left out: `true` where the variants of a product differ in one of them.',
+    'Whether the store keeps price, stock, SKU and weight for each combination of values. Left out: `true` where the variants of a product differ in one of them, unless `probe` has seen that the store keeps prices of variants only without it.',
   ),
 });
 
@@ -203,7 +203,10 @@ export const variantsSchema = z.strictObject({
     pricingSchema,
     'Fills price, onSale, regularPrice and salePrice at once. Only a mapping for `mode: update` may leave it out.',
   ),
-  quantity: optional(valueSchema, 'Stock. Blank: not tracked, and not sent.'),
+  quantity: optional(
+    valueSchema,
+    'Stock. Blank: not tracked; not sent, or `null` where `probe` has seen that the store takes it.',
+  ),
   weight: optional(
     z.strictObject({
       value: valueSchema.describe('A number, or with `unit: cell` a number and its unit.'),

@@ -73,6 +73,7 @@ export function safetyVerdicts({ run, plan, totals }: RunFacts): SafetyVerdict[]
 /** `at most 5%`; null if unknown, because plans of earlier versions did not store their limits. */
 function limitWords({ limit, figure, allowed }: SafetyVerdict): string | null {
   if (limit === 'key') return 'must not change';
+  if (limit === 'prices') return 'must be kept';
   if (limit === 'guard') return allowed === undefined ? '0' : `at most ${allowed.text}`;
   const { bound } = safetyLimit(limit);
   if (allowed === undefined) return bound === 'fewest' && figure === 0 ? 'not empty' : null;
@@ -81,7 +82,9 @@ function limitWords({ limit, figure, allowed }: SafetyVerdict): string | null {
 
 /** A limit that is a minimum cannot be exceeded, and neither can the key. */
 function isMinimum({ limit }: SafetyVerdict): boolean {
-  return limit === 'key' || (limit !== 'guard' && safetyLimit(limit).bound === 'fewest');
+  return (
+    limit === 'key' || (limit !== 'guard' && limit !== 'prices' && safetyLimit(limit).bound === 'fewest')
+  );
 }
 
 function meter({ limit, figure, base, allowed, exceeded }: SafetyVerdict): Words {

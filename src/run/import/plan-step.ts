@@ -11,6 +11,7 @@ import { planImport, takeSample } from '../../plan/plan-import.ts';
 import { loadSnapshot, type Snapshot } from '../../source/snapshot.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
 import { importTarget } from '../../state/state.ts';
+import type { StoreProperties } from '../../storefront/storefront.ts';
 import { digestOf } from '../digest-of.ts';
 import { comparableKeyDigest, readMappingTables } from '../inputs/open-mapping.ts';
 import { tablesDigest } from '../inputs/side-table.ts';
@@ -18,6 +19,7 @@ import { sourceNamer } from '../read-corrections.ts';
 import { planRelease } from '../records/plan-release.ts';
 import { guardRetry, loadRetryGuard } from '../retry-guard.ts';
 import type { ImportRequest, RunContext } from '../run-context.ts';
+import { flattensPrices, readProbe } from '../store-properties.ts';
 import { planUndo } from '../undo/plan-undo.ts';
 import { planPosition } from './continue-or-begin.ts';
 import { keptBlocks } from './kept-blocks.ts';
@@ -56,7 +58,8 @@ export async function planStep(context: RunContext, request: ImportRequest, stag
   return await planImport({
     run: run.id,
     job,
-    ...advancedOf(request),
+    advanced: advancedOf(request, source),
+    losesPrices: await losesPrices(context, request),
     senders: request.senders,
     openMapped: reading.open,
     ...(hasBlocks ? { blocks } : {}),
@@ -84,9 +87,19 @@ export async function planStep(context: RunContext, request: ImportRequest, stag
   });
 }
 
-/** What the mapping says of `options[].advanced`. */
-function advancedOf({ mapping: { spec } }: ImportRequest): { readonly advanced?: boolean | undefined } {
-  return spec.import === 'products' ? { advanced: spec.options?.advanced } : {};
+/** What `options[].advanced` is, whatever the variants are; undefined where it follows from them. */
+function advancedOf({ mapping: { spec } }: ImportRequest, { forms }: SnapshotReading): boolean | undefined {
+  return spec.import === 'products' ? (spec.options?.advanced ?? forms.advanced) : undefined;
+}
+
+/** Whether the store gives all variants of a product one price, and the mapping does not decide what is sent all the same. */
+async function losesPrices(
+  { artifacts }: RunContext,
+  { store, mapping: { spec } }: ImportRequest,
+): Promise<boolean> {
+  if (spec.import !== 'products' || spec.options?.advanced !== undefined) return false;
+  const probe = await readProbe(artifacts, store);
+  return probe !== undefined && flattensPrices(probe.properties);
 }
 
 /** Rejects with UnknownKeysError where the source lacks a key that the sample of the run names. */
@@ -145,14 +158,17 @@ async function openReading(context: RunContext, request: ImportRequest, run: Run
   const lists = await stagedLists(request.mapping, folder);
   const { limits } = request.job;
   const tables = await readMappingTables(request.mapping, snapshot, folder, limits);
+  const probe = (await readProbe(context.artifacts, request.store))?.properties;
+  const forms = formsOf(probe);
   const reading = {
+    forms,
     snapshot,
     folder,
     request,
     tables: { ...tables, lookups: withStoreLists(tables.lookups, request.mapping, lists) },
     stagedAt: run.stagedAt ?? run.startedAt,
     currencies: new CurrencyWatch(await knownCurrency(context, request, run)),
-    memoContext: memoContext(context.version, request, snapshot, lists?.lists ?? null),
+    memoContext: memoContext(context.version, request, snapshot, lists?.lists ?? null, forms),
   };
   const readEmails = (note: (email: string) => void) => readMatched(context, reading, note);
   const contacts = await storeContacts(context, request, run, {
@@ -163,6 +179,16 @@ async function openReading(context: RunContext, request: ImportRequest, run: Run
   return contacts === undefined
     ? reading
     : { ...reading, contacts, tables: { ...reading.tables, crosswalk: contacts } };
+}
+
+/** By default prices of variants are kept where an option is `advanced`, as the fields of the API suggest. */
+function formsOf(probe: StoreProperties | undefined): SnapshotReading['forms'] {
+  if (probe === undefined) return {};
+  const { advancedKeepsVariantPrices: advanced, plainKeepsVariantPrices: plain, nullQuantity } = probe;
+  return {
+    ...(advanced === false && plain === true && { advanced: false }),
+    ...(nullQuantity === true && { nullQuantity }),
+  };
 }
 
 /** Reads the source once to learn the values by which its contacts are matched. */
@@ -232,6 +258,7 @@ function memoContext(
   { mapping, store, job }: ImportRequest,
   { tables = [] }: Snapshot,
   lists: readonly StoreList[] | null,
+  { advanced, nullQuantity }: SnapshotReading['forms'],
 ): string {
   const context: Record<Exclude<keyof MappingContext, 'now'>, unknown> = {
     // In the digest of the mapping.
@@ -245,6 +272,8 @@ function memoContext(
     currencies: store.currency ?? null,
     limits: job.limits ?? null,
     html: job.html ?? null,
+    advanced: advanced ?? null,
+    nullQuantity: nullQuantity ?? null,
     match: job.match ?? null,
   };
   const { keep = null } = job;

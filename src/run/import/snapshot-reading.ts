@@ -1,5 +1,10 @@
 import { updateMatch } from '../../config/job/job.ts';
-import { type CompiledMapping, type CurrencyWatch, compileMapping } from '../../mapping/compile-mapping.ts';
+import {
+  type CompiledMapping,
+  type CurrencyWatch,
+  compileMapping,
+  type MappingContext,
+} from '../../mapping/compile-mapping.ts';
 import {
   deferTables,
   readBlocks,
@@ -24,6 +29,8 @@ export interface SnapshotReading {
   readonly snapshot: Snapshot;
   readonly folder: RunFolder;
   readonly request: ImportRequest;
+  /** How this store takes products, as a probe has seen it. */
+  readonly forms: Pick<MappingContext, 'advanced' | 'nullQuantity'>;
   /** Set where contacts are found in the store itself. */
   readonly contacts?: StoreContacts;
   /** The mapping's, with the store's lists among the lookups. */
@@ -128,14 +135,14 @@ export function traceSnapshot(
 }
 
 function compileFor(
-  { request, tables, stagedAt, currencies }: SnapshotReading,
+  { request, tables, stagedAt, currencies, forms }: SnapshotReading,
   trace?: Parameters<typeof compileMapping>[2],
 ): CompiledMapping {
   const { spec, params } = request.mapping;
   const { job } = request;
   const { limits, html } = job;
   const { weightUnit } = request.store;
-  const context = { params, ...tables, weightUnit, currencies, limits, html };
+  const context = { ...forms, params, ...tables, weightUnit, currencies, limits, html };
   return compileMapping(spec, { ...context, now: stagedAt, match: updateMatch(job) }, trace);
 }
 

@@ -93,7 +93,7 @@ export function judgeStore(
     case 'redirect':
       return error(
         `${baseUrl} redirects (${probe.status}${probe.to === '' ? '' : ` to ${probe.to}`}); redirects are not followed, because they would pass on the key`,
-        `Set ${address} to the address that it redirects to, if that is your store.`,
+        `Set ${address} to ${probe.base ?? 'the address that it redirects to'}, if that is your store.`,
       );
     case 'failing': {
       const said = probe.message === '' ? '' : `: ${probe.message}`;

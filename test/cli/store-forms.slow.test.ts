@@ -1,0 +1,90 @@
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import type { SandboxOptions } from '../../src/sandbox/start-sandbox.ts';
+import type { StoreProperties } from '../../src/storefront/storefront.ts';
+import { API_KEY, setup } from '../sandbox/setup.ts';
+import { makeWorkspace } from '../support/workspace.ts';
+
+const FILES = {
+  'stores.yaml': `main: { baseUrl: "\${STORE_URL}", apiKey: "\${STORE_API_KEY}" }\n`,
+  'jobs/shop.yaml': 'import: products\nstore: main\nsource: { path: shop.csv }\nmapping: shop\n',
+  'mappings/shop.yaml': `import: products
+columns: { url: Url, title: Title, size: Size, price: Price, stock: Stock }
+group: { by: url, rows: anywhere }
+product: { url: url, title: title, type: { const: physical } }
+options: { columns: { Size: size } }
+variants: { rows: all, pricing: { price: price }, quantity: [stock, number] }
+`,
+  'shop.csv': 'Url,Title,Size,Price,Stock\ntee,Tee,S,10,3\ntee,Tee,L,12,\nmug,Mug,S,5,1\nmug,Mug,L,5,1\n',
+};
+
+async function scene(options: Partial<SandboxOptions>, changes: Partial<StoreProperties> = {}) {
+  const store = await setup(options);
+  const folder = await makeWorkspace(FILES, { STORE_URL: store.url, STORE_API_KEY: API_KEY });
+  expect((await folder.storeferry('probe')).code).toBe(0);
+  const probes = join(folder.dir, '.storeferry', 'artifacts', 'probes');
+  const [name = ''] = await readdir(probes);
+  const probe = JSON.parse(await readFile(join(probes, name), 'utf8'));
+  const properties: StoreProperties = { ...probe.properties, ...changes };
+  await writeFile(join(probes, name), JSON.stringify({ ...probe, properties }));
+  return {
+    store,
+    folder,
+    properties,
+    products: async (): Promise<unknown> => await store.list('/_sandbox/products'),
+    async [Symbol.asyncDispose]() {
+      await folder[Symbol.asyncDispose]();
+      await store[Symbol.asyncDispose]();
+    },
+  };
+}
+
+const TEE = {
+  url: 'tee',
+  options: [{ name: 'Size', values: ['S', 'L'], advanced: true }],
+  variants: [expect.objectContaining({ price: 10 }), expect.objectContaining({ price: 12 })],
+};
+
+it('sends `advanced` as the store keeps prices of variants', async () => {
+  await using shop = await scene({ profiles: ['flattens-variants'] });
+  expect(shop.properties).toMatchObject({ advancedKeepsVariantPrices: true, plainKeepsVariantPrices: false });
+  expect((await shop.folder.storeferry('run', 'shop')).code).toBe(0);
+  expect(await shop.products()).toContainEqual(expect.objectContaining(TEE));
+
+  await using plain = await scene({}, { advancedKeepsVariantPrices: false, plainKeepsVariantPrices: true });
+  expect((await plain.folder.storeferry('run', 'shop')).code).toBe(0);
+  const options = [{ name: 'Size', values: ['S', 'L'], advanced: false }];
+  expect(await plain.products()).toContainEqual(expect.objectContaining({ ...TEE, options }));
+});
+
+it('stops before a store loses prices of variants, and goes on once that is approved', async () => {
+  await using shop = await scene({}, { advancedKeepsVariantPrices: false, plainKeepsVariantPrices: false });
+  const { code, stdout } = await shop.folder.storeferry('run', 'shop');
+  expect([code, stdout.replaceAll(/\s+/g, ' ')]).toEqual([
+    4,
+    expect.stringContaining('1 of 2 products would lose prices of their variants'),
+  ]);
+  expect(await shop.products()).toEqual([]);
+  const stopped = (await shop.folder.storeferry('run', 'shop', '--json')).json();
+  expect((await shop.folder.storeferry('approve', String(stopped['run']))).code).toBe(0);
+  expect(await shop.products()).toHaveLength(2);
+  // A mapping that says how options are sent has decided.
+  await shop.folder.write(
+    'mappings/shop.yaml',
+    FILES['mappings/shop.yaml'].replace(
+      '{ columns: { Size: size } }',
+      '{ columns: { Size: size }, advanced: true }',
+    ),
+  );
+  await shop.folder.write('shop.csv', FILES['shop.csv'].replace('12', '13'));
+  expect((await shop.folder.storeferry('run', 'shop')).code).toBe(0);
+});
+
+it('sends null for stock that is not tracked where the store takes it', async () => {
+  await using shop = await scene({ profiles: ['extended'] });
+  expect(shop.properties).toMatchObject({ nullQuantity: true });
+  expect((await shop.folder.storeferry('run', 'shop')).code).toBe(0);
+  const variants = [expect.objectContaining({ quantity: 3 }), expect.objectContaining({ quantity: null })];
+  expect(await shop.products()).toContainEqual(expect.objectContaining({ url: 'tee', variants }));
+});
