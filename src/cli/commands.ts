@@ -77,6 +77,12 @@ export const COMMANDS: readonly RegisteredCommand[] = [
     load: async () => (await import('./commands/verify-command.ts')).verifyCommand,
   },
   {
+    name: 'drift',
+    summary: 'find what was edited, deleted or made again in the store since it last answered',
+    load: async () => (await import('./commands/drift-command.ts')).driftCommand,
+    alias: ['diff', 'compare'],
+  },
+  {
     name: 'runs',
     summary: 'list the jobs, when each runs next, and the latest runs; or show one run',
     load: async () => (await import('./commands/runs-command.ts')).runsCommand,

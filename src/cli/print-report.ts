@@ -1,9 +1,9 @@
 import { skipsMany } from '../model/plan.ts';
-import { hasDifferences, type RunStatus } from '../model/run.ts';
+import { hasDifferences, hasDrifted, type RunStatus } from '../model/run.ts';
 import { documentText } from '../report/document-text.ts';
 import { runDocument } from '../report/run-document.ts';
 import type { Pace, RunFacts } from '../report/run-facts.ts';
-import { runSummary, verificationSummary } from '../report/run-summary.ts';
+import { driftSummary, runSummary, verificationSummary } from '../report/run-summary.ts';
 import { withFilesFrom, withShownFiles } from '../run/report/read-stored-report.ts';
 import { printableLines } from '../text/printable.ts';
 import { packageVersion } from './package-version.ts';
@@ -16,7 +16,8 @@ export function exitCodeOf({ run, plan, totals }: RunFacts): number {
   const leavesSome =
     (run.status === 'planned' &&
       (totals.rejected + totals.held > 0 || (plan !== null && run.undo === undefined && skipsMany(plan)))) ||
-    (run.status === 'done' && run.verification !== undefined && hasDifferences(run.verification));
+    (run.status === 'done' && run.verification !== undefined && hasDifferences(run.verification)) ||
+    (run.kind === 'drift' && run.status === 'done' && run.drift !== undefined && hasDrifted(run.drift));
   return leavesSome ? EXIT_CODES['done-with-rejects'] : EXIT_CODES[run.status];
 }
 
@@ -58,9 +59,11 @@ export function printReport(terminal: Terminal, report: RunFacts, options: Print
   if (json) {
     if (run.error !== null) terminal.err(`${printableLines(withProgram(run.error, program))}\n`);
     const summary =
-      run.verification === undefined
-        ? runSummary(withShownFiles(report, workspaceDir), now)
-        : verificationSummary(run, run.verification);
+      run.kind === 'drift'
+        ? driftSummary(run, run.drift)
+        : run.verification === undefined
+          ? runSummary(withShownFiles(report, workspaceDir), now)
+          : verificationSummary(run, run.verification);
     terminal.out(`${JSON.stringify({ ...summary, ...instead?.members })}\n`);
     return;
   }

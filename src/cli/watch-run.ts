@@ -83,6 +83,9 @@ export function watchRun(terminal: Terminal, clock: () => number): RunWatch {
         case 'sampled':
           line(sampledText(event));
           break;
+        case 'touching':
+          line(touchingText(event));
+          break;
         case 'wave':
           line(waveText(event));
           break;
@@ -103,6 +106,12 @@ export function watchRun(terminal: Terminal, clock: () => number): RunWatch {
 }
 
 /** Announces what a verification will send. */
+function touchingText({ run, records }: Extract<RunEvent, { type: 'touching' }>): string {
+  return run.resource === 'contacts'
+    ? `Asks the store ${run.store} for ${counted(records, 'contact')} by updates without fields. The store may do what it does after any update, such as start an automation.`
+    : `Asks the store ${run.store} for ${counted(records, 'product')} by updates with the title alone: a title that was edited there by hand is overwritten, and a product that was deleted there exists for a moment, until it is removed again by its id.`;
+}
+
 function sampledText({ run, records, known }: Extract<RunEvent, { type: 'sampled' }>): string {
   const [resourceNoun, effect] =
     run.resource === 'contacts'

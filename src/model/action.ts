@@ -82,6 +82,7 @@ export const ACTIONS = {
     audit: 'sent corrected rejects',
   },
   verify: { to: 'job', command: 'verify', audit: 'started a verification' },
+  drift: { to: 'job', command: 'drift', audit: 'compared the store with what it last answered' },
   enqueue: { to: 'job', command: 'enqueue', audit: 'enqueued a run' },
   stats: { to: 'job', command: 'stats', who: 'viewers', button: { label: 'See the trends' } },
   see: { to: 'run', command: 'runs', who: 'viewers', page: '', button: { label: 'See run' } },
@@ -142,6 +143,7 @@ export type Action =
       readonly sample?: Sample | undefined;
     }
   | { readonly does: 'verify' | 'stats'; readonly job: string }
+  | { readonly does: 'drift'; readonly job: string; readonly then?: 'accept' | 'restore' }
   | { readonly does: 'undo' | 'release'; readonly run: string; readonly only?: readonly string[] | undefined }
   | { readonly does: 'approve' | 'retry'; readonly run: string }
   | { readonly does: 'discard' | 'see' | 'download-rejects' | 'cancel'; readonly run: string };
@@ -172,6 +174,8 @@ export function commandFor(action: Action): CommandLine {
       return { name, words, options: action.only === undefined ? [] : sampleOptions({ only: action.only }) };
     case 'release':
       return { name, words: [...words, ...(action.only ?? [])], options: [] };
+    case 'drift':
+      return { name, words, options: action.then === undefined ? [] : [`--${action.then}`] };
     default:
       return { name, words, options: [] };
   }

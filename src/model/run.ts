@@ -126,6 +126,58 @@ const verification = z.looseObject({
 });
 export type Verification = Stored<typeof verification>;
 
+/** In how many edited records a field differs. */
+const driftField = z.looseObject({ field: z.string(), records: count });
+
+/** How a store differs from what it last answered about the records of a job. */
+const drift = z.looseObject({
+  /** `touching`: by writes that change nothing, whose answers have the record. */
+  by: z.enum(['reading', 'touching']),
+  /** Records of the job that can be compared. */
+  known: count,
+  /** Records of the job that are in doubt or have no id. */
+  notComparable: count,
+  checked: count,
+  edited: count,
+  /** Fields that differ, over all edited records. */
+  fields: count,
+  byField: z.array(driftField),
+  /** The store no longer has them. */
+  deleted: count,
+  /** The store has them under another id. */
+  recreated: count,
+  /** Products that no job has sent; null where they were not listed. */
+  strangers: count.nullable(),
+  /** The first of each kind. */
+  examples: z.array(
+    z.looseObject({
+      kind: z.enum(['edited', 'deleted', 'recreated', 'stranger']),
+      key: z.string(),
+      fields: z.array(
+        z.looseObject({
+          path: z.string(),
+          believed: z.string().exactOptional(),
+          found: z.string().exactOptional(),
+        }),
+      ),
+    }),
+  ),
+  /** The table of all findings; absent where there are none. */
+  file: z.string().exactOptional(),
+  /** Which part of the records of the job was checked; absent: a sample, or all. */
+  slice: z.looseObject({ number: count, of: count }).exactOptional(),
+});
+export type Drift = Stored<typeof drift>;
+
+/** Whether the store differs in any record that a job has sent. */
+export function hasDrifted({
+  edited,
+  deleted,
+  recreated,
+}: Pick<Drift, 'edited' | 'deleted' | 'recreated'>): boolean {
+  return edited + deleted + recreated > 0;
+}
+
 /** One execution of a job, with the unknown fields of newer versions. Times are milliseconds since the epoch. */
 export const runSchema = z.looseObject({
   id: z.string(),
@@ -137,10 +189,10 @@ export const runSchema = z.looseObject({
   job: z.string(),
   /**
    * `plan` only plans, `retry` sends a corrected rejects file, `export` reads the store, `verify` sends a sample of
-   * acknowledged records again, `undo` sends what was there before another run, `release` sends records that guards held
+   * acknowledged records again, `drift` compares the store with what it last answered, `undo` sends what was there before another run, `release` sends records that guards held
    * in another run.
    */
-  kind: z.enum(['run', 'plan', 'retry', 'export', 'verify', 'undo', 'release']),
+  kind: z.enum(['run', 'plan', 'retry', 'export', 'verify', 'drift', 'undo', 'release']),
   resource: z.enum([...RESOURCES, 'subscriber-lists', 'orders']),
   /** The name of the store and its address when the run began, for people. */
   store: z.string(),
@@ -197,6 +249,8 @@ export const runSchema = z.looseObject({
   unchangedSince: z.string().exactOptional(),
   /** The result of a verification; absent in other runs, and before it has ended. */
   verification: verification.exactOptional(),
+  /** How the store differs; absent in runs that do not compare it, and before they have. */
+  drift: drift.exactOptional(),
   /**
    * The lost records that an earlier verification, `run`, found when it sent records again, if not everything was sent
    * again since; otherwise absent.
@@ -250,10 +304,10 @@ export type RunWaiting = NonNullable<Run['waiting']>;
 export type FoundLimits = NonNullable<Run['limits']>;
 export type FoundGone = NonNullable<Run['foundGone']>;
 
-/** The kinds that execute the job; a plan and a verification do not. */
+/** The kinds that execute the job; plans, verifications and comparisons do not. */
 export const KINDS_BUT_PLAN: readonly RunKind[] = ['run', 'retry', 'export', 'undo', 'release'];
 /** The kinds that write to the store. */
-export const SENDING_KINDS: readonly RunKind[] = ['run', 'retry', 'verify', 'undo', 'release'];
+export const SENDING_KINDS: readonly RunKind[] = ['run', 'retry', 'verify', 'drift', 'undo', 'release'];
 
 /**
  * How long a run has lasted, in milliseconds: the working time, without waiting and interruptions. For a running run

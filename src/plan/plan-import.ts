@@ -31,7 +31,8 @@ import { cutIntoWaves, ShardWriter } from './shard-writer.ts';
 import { draftPlan, type FullDraft, type PlanProgress, takeSample } from './source-pass.ts';
 import { UpdatePass } from './update-pass.ts';
 
-// Exported to show a single record as its plan has it.
+// Exported to show a single record as its plan has it, and to compare one with its store.
+export { fingerprintOf } from './shard-writer.ts';
 export { takeSample } from './source-pass.ts';
 
 /** What a source gives, in batches. */

@@ -27,6 +27,8 @@ export function logRunEvents(log: WorkerLog, job: string, clock: () => number): 
         return log.info({ run, job, continued: event.continued }, 'run begun');
       case 'sampled':
         return log.info({ run, job, records: event.records, known: event.known }, 'sample is sent again');
+      case 'touching':
+        return log.info({ run, job, records: event.records }, 'store is asked by writes that change nothing');
       case 'waiting':
         return log.info({ run, job, heldBy: event.heldBy, needs: event.needs }, 'run waits');
       case 'waiting-for-requests':

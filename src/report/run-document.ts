@@ -5,6 +5,7 @@ import type { RunFacts, View } from './run-facts.ts';
 import { type RunSummary, runSummary } from './run-summary.ts';
 import { type Paragraph, plainWords, type Section, shownIn } from './section.ts';
 import { aboutSection } from './sections/about-section.ts';
+import { driftSection } from './sections/drift-section.ts';
 import { exportedSection } from './sections/exported-section.ts';
 import { fieldsSection } from './sections/fields-section.ts';
 import { heldSection } from './sections/held-section.ts';
@@ -63,6 +64,7 @@ const SECTIONS: readonly ((facts: RunFacts, view: View) => Section | null)[] = [
   recordsSection,
   undoSection,
   verificationSection,
+  driftSection,
   wavesSection,
   safetySection,
   heldSection,
@@ -108,6 +110,7 @@ const SUBJECTS: Readonly<Record<DocumentHead['kind'], string>> = {
   retry: 'Retry of',
   export: 'Export by',
   verify: 'Verification of',
+  drift: 'Comparison of the store with',
   undo: 'Undo of a run of',
   release: 'Release of held records of',
 };
@@ -140,11 +143,11 @@ export interface Notification {
 }
 
 /**
- * The outcome of a run for notifications. Null for plans and verifications, and for a run that another run continues
+ * The outcome of a run for notifications. Null for plans, verifications and comparisons, and for a run that another run continues
  * (interrupted, superseded).
  */
 export function notifiedEnd({ kind, status }: Pick<Run, 'kind' | 'status'>): NotifiedEnd | null {
-  return kind === 'plan' || kind === 'verify' ? null : ENDS[status];
+  return kind === 'plan' || kind === 'verify' || kind === 'drift' ? null : ENDS[status];
 }
 
 const ENDS: Readonly<Record<Run['status'], NotifiedEnd | null>> = {

@@ -1,5 +1,12 @@
 import type { Plan } from '../model/plan.ts';
-import { lastedMs, type Run, type RunStatus, type RunTotals, type Verification } from '../model/run.ts';
+import {
+  type Drift,
+  lastedMs,
+  type Run,
+  type RunStatus,
+  type RunTotals,
+  type Verification,
+} from '../model/run.ts';
 import type { JudgedWave } from '../model/wave-limits.ts';
 import { type ClockKeeper, type JobFacts, NO_TOTALS, type RunFacts } from './run-facts.ts';
 
@@ -153,6 +160,20 @@ export function verificationSummary(
 ) {
   const figures = { sampled, known, asKnown, recreated, altered, rejected, unsent };
   return { job, store, ...figures, forgottenShare, error };
+}
+
+/** The object that `drift --json` prints as the last line. */
+export function driftSummary(
+  { job, store, error }: Pick<Run, 'error'> & Readonly<Record<'job' | 'store', string | null>>,
+  found: Partial<Pick<Drift, 'checked' | 'edited' | 'fields' | 'deleted' | 'recreated' | 'strangers'>> = {},
+) {
+  const { checked = 0, edited = 0, fields = 0, deleted = 0, recreated = 0, strangers = null } = found;
+  return { job, store, checked, edited, fields, deleted, recreated, strangers, error };
+}
+
+/** The same of a comparison that could not begin, or has no report. */
+export function failedDrift({ job, error }: Pick<FailedCommand, 'job' | 'error'>) {
+  return driftSummary({ job, store: null, error });
 }
 
 /** The same of a verification that could not begin, or has no report. */

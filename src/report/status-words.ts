@@ -1,4 +1,5 @@
 import {
+  type Drift,
   forgotten,
   type Run,
   type RunKind,
@@ -228,7 +229,7 @@ export function statusTone(status: RunStatus): Tone {
 }
 
 type Ended = Pick<Run, 'kind' | 'status' | 'totals'> &
-  Partial<Pick<Run, 'verification' | 'error' | 'resend' | 'progress'>>;
+  Partial<Pick<Run, 'verification' | 'drift' | 'error' | 'resend' | 'progress'>>;
 
 /**
  * The figures that are not zero: `12 applied, 498 unchanged, 1 rejected`; for a verification `50 verified, 0
@@ -237,6 +238,7 @@ type Ended = Pick<Run, 'kind' | 'status' | 'totals'> &
 export function totalsWords(run: Ended): string {
   const { kind, status, totals, verification } = run;
   if (verification !== undefined) return verifiedWords(verification);
+  if (kind === 'drift' && run.drift !== undefined) return driftWords(run.drift);
   if (totals === null) return soFarWords(run);
   const why = whyLeft(run, totals);
   if (why !== null) return why;
@@ -302,6 +304,15 @@ function whyLeft({ status, error = null }: Ended, { records, applied, requests }
 function verifiedWords(found: Verification): string {
   const { sampled, unsent } = found;
   return `${grouped(sampled - unsent)} verified, ${grouped(forgotten(found))} forgotten${unsent > 0 ? `, ${grouped(unsent)} unsent` : ''}`;
+}
+
+function driftWords({ checked, edited, deleted, recreated }: Drift): string {
+  return figuresList([
+    [checked, 'compared'],
+    [edited, 'edited'],
+    [deleted, 'deleted'],
+    [recreated, 'made again'],
+  ]);
 }
 
 /** The word for operations that were not sent: `planned` for a plan that was not applied. */

@@ -15,6 +15,7 @@ import { type ImportTask, importRun } from './import-run.ts';
 import { lockJob } from './lock-job.ts';
 import { withShownFiles } from './report/read-stored-report.ts';
 import {
+  type DriftRequest,
   type ExportRequest,
   isExportRequest,
   type RunContext,
@@ -27,6 +28,8 @@ export type RunTask =
   | ImportTask
   /** Sends a sample of acknowledged records again, to estimate how many records the store has lost. */
   | { readonly kind: 'verify'; readonly request: VerifyRequest }
+  /** Compares the store with what it last answered. */
+  | { readonly kind: 'drift'; readonly request: DriftRequest }
   /** Reads the store and writes a file. */
   | { readonly kind: 'export'; readonly request: ExportRequest };
 
@@ -36,6 +39,10 @@ export async function executeRun(context: RunContext, task: RunTask): Promise<Ru
     case 'verify': {
       const { verifyRun } = await import('./verify/verify-run.ts');
       return await verifyRun(context, task.request);
+    }
+    case 'drift': {
+      const { driftRun } = await import('./drift/drift-run.ts');
+      return await driftRun(context, task.request);
     }
     case 'export': {
       const { exportRun } = await import('./export/export-run.ts');

@@ -59,6 +59,8 @@ export type RunEvent =
   | { readonly type: 'begun'; readonly run: Run; readonly continued: boolean }
   /** A verification is about to send this many of the job's known records again. */
   | { readonly type: 'sampled'; readonly run: Run; readonly records: number; readonly known: number }
+  /** A comparison is about to ask for this many records by writes that change nothing. */
+  | { readonly type: 'touching'; readonly run: Run; readonly records: number }
   /** A wave was sent and judged; `number` counts from 1. */
   | {
       readonly type: 'wave';
@@ -121,6 +123,12 @@ export interface VerifyRequest {
   readonly sample: number;
   /** In [0, 1), like Math.random. */
   readonly random: () => number;
+}
+
+/** The input of a comparison of the store with what it last answered. */
+export interface DriftRequest extends Omit<VerifyRequest, 'sample'> {
+  /** The most records to compare; null: all. */
+  readonly sample: number | null;
 }
 
 /** A bug of Storeferry that ended a run. The run is recorded as failed; this is its report. */

@@ -28,6 +28,11 @@ interface SendOptions
   /** The shard for requests without an outcome. */
   readonly firstShard: number;
   readonly storefront: WritingStorefront & Pick<Storefront, 'subscriberLists'>;
+  /**
+   * The requests leave the records as the ledger has them: outcomes are not recorded, and each doubt is again as before. Doubts about
+   * these keys are of such requests, too: an answer ends them.
+   */
+  readonly changesNothing?: { readonly doubted: ReadonlySet<string> };
   /** Called with recorded outcomes. */
   readonly onRecorded?: (results: readonly ApplyResult<ShardOperation>[]) => void;
 }
@@ -37,7 +42,7 @@ interface SendOptions
  * recorded. Rejects as `applyOperations`.
  */
 export async function sendOperations(context: RunContext, options: SendOptions): Promise<void> {
-  const { run, store, lock, storefront, firstShard, onRecorded, turn = 0 } = options;
+  const { run, store, lock, storefront, firstShard, onRecorded, changesNothing, turn = 0 } = options;
   const { onEnded, judge, onProgress } = options;
   const { runs } = context.state;
   const { fence } = lock;
@@ -79,6 +84,15 @@ export async function sendOperations(context: RunContext, options: SendOptions):
     concurrency: store.limits.concurrency,
     about: run.id,
     async record(results, requests) {
+      if (changesNothing !== undefined) {
+        const { doubted } = changesNothing;
+        const isSeen = ({ operation, outcome }: OperationResult) =>
+          doubted.has(operation.key) && outcome.kind === 'applied' && outcome.id !== null;
+        const ended = results.filter((result) => !isSeen(result) && !leavesDoubt(result));
+        await sending.withdraw(ended.map(({ operation }) => operation));
+        await record(results.filter(isSeen), firstShard, requests);
+        return;
+      }
       const byShard = Map.groupBy(results, ({ operation }) => operation.shard);
       if (byShard.size === 0) byShard.set(firstShard, []);
       let unrecorded = requests;
@@ -99,6 +113,13 @@ export async function sendOperations(context: RunContext, options: SendOptions):
       await storefront.subscriberLists({ signal });
     },
   });
+}
+
+function leavesDoubt({ outcome }: OperationResult): boolean {
+  return (
+    (outcome.kind === 'rejected' || outcome.kind === 'unsent') &&
+    (outcome.inDoubt === true || outcome.atWork === true)
+  );
 }
 
 /** The time of versions that are recorded now; null where the store keeps none. */

@@ -136,6 +136,7 @@ export const RUN_NOUNS: Readonly<Record<Run['kind'], string>> = {
   export: 'Run',
   plan: 'Plan',
   verify: 'Verification',
+  drift: 'Comparison',
   retry: 'Retry',
   undo: 'Undo',
   release: 'Release',

@@ -85,6 +85,7 @@ const STEPS = {
     ['finish', 'Write the reports'],
   ],
   verify: [['apply', 'Send a sample again']],
+  drift: [['apply', 'Compare the store']],
   export: [
     ['read', 'Read the store'],
     ['write', 'Write the file'],
@@ -121,6 +122,6 @@ ${interruptAskedAt !== null && html`<p class="notice">It was asked to stop ${rel
 }
 
 function stepsOf({ kind }: Run): readonly (readonly [RunStep, string])[] {
-  const steps = STEPS[kind === 'export' || kind === 'verify' ? kind : 'import'];
+  const steps = STEPS[kind === 'export' || kind === 'verify' || kind === 'drift' ? kind : 'import'];
   return kind === 'plan' ? steps.filter(([step]) => step !== 'apply') : steps;
 }

@@ -36,6 +36,7 @@ const KINDS: Readonly<Record<RunFacts['run']['kind'], string>> = {
   retry: 'retry',
   export: 'export',
   verify: 'verification',
+  drift: 'comparison with the store',
   undo: 'undo',
   release: 'release',
 };

@@ -5,6 +5,7 @@ import { stoppedWave, waveSizes } from '../../model/wave-limits.ts';
 import { counted, grouped, listed, pastTenseOf, resourceNoun, sampleFlags } from '../../text/printable.ts';
 import { isOnlyPlanned, type RunFacts, type View } from '../run-facts.ts';
 import { type Block, foreign, only, paragraph, type Section, type Words } from '../section.ts';
+import { driftHeadline } from './drift-section.ts';
 import { formatChange, formatNumber, moveFieldWords } from './prices-section.ts';
 import { safetyVerdicts } from './safety-section.ts';
 import { verificationHeadline } from './verification-section.ts';
@@ -87,6 +88,8 @@ const STAYS_SENT = 'Requests sent before remain in effect.';
 function headline(facts: RunFacts): Headline {
   const { kind, resource, status, verification } = facts.run;
   if (verification !== undefined) return verificationHeadline(verification, { resource, status });
+  const { drift } = facts.run;
+  if (kind === 'drift' && drift !== undefined) return driftHeadline(drift, { resource });
   return kind === 'export' ? ofExport(facts) : ofImport(facts);
 }
 

@@ -264,6 +264,7 @@ const AGAIN: Readonly<Record<Run['kind'], string>> = {
   plan: 'To plan again:',
   export: 'To export again:',
   verify: 'To verify again:',
+  drift: 'To continue where it stopped:',
   undo: 'To plan the rest of the undo:',
   release: 'To release the rest:',
   run: 'To continue where it stopped:',
@@ -279,7 +280,7 @@ function againAction({ kind, job, retryOf, resend, sample, undo, release }: Run)
   if (undo !== undefined) return { does: 'undo', run: undo.of, only: undo.only };
   if (release !== undefined) return { does: 'release', run: release.of, only: release.only };
   if (retryOf !== null && kind === 'retry') return { does: 'retry', run: retryOf };
-  if (kind === 'verify') return { does: 'verify', job };
+  if (kind === 'verify' || kind === 'drift') return { does: kind, job };
   // With its options: otherwise another run would begin, which sends less, instead of continuing this one.
   return kind === 'plan' || kind === 'run' ? { does: kind, job, resend, sample } : { does: 'run', job };
 }

@@ -22,7 +22,7 @@ const ALWAYS: ReadonlySet<Outcome['kind']> = new Set(['new', 'changed', 'applied
 /** The actual or planned outcomes of all records: one bar, and figures that add up. Null while nothing is known. */
 export function recordsSection(facts: RunFacts): Section | null {
   const { run, totals } = facts;
-  if (run.verification !== undefined) return null;
+  if (run.verification !== undefined || run.kind === 'drift') return null;
   const outcomes = outcomesOf(facts);
   const all = outcomes.reduce((sum, outcome) => sum + outcome.records, 0);
   const rows = outcomes.reduce((sum, outcome) => sum + outcome.rows, 0);

@@ -138,7 +138,7 @@ async function hasOpen(
 
 /** All other unfinished runs and waiting plans of the job expire, because this run is about to send. */
 export async function supersedeOthers(context: RunContext, by: Run): Promise<void> {
-  const runs = await context.state.runs.list({ job: by.job, kinds: [...KINDS_BUT_PLAN, 'verify'] });
+  const runs = await context.state.runs.list({ job: by.job, kinds: [...KINDS_BUT_PLAN, 'verify', 'drift'] });
   for (const run of runs) {
     if (run.id === by.id) continue;
     if (mayContinue(run)) await supersedeEmptied(context, run);

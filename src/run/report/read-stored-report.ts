@@ -172,7 +172,7 @@ export async function readRunReport(context: RunContext, run: Run, plan: Plan | 
 
 /** Whether the figures are stored with the run itself, because it has no plan. */
 function isCountedInRun({ kind, unchangedSince }: Run): boolean {
-  return kind === 'verify' || unchangedSince !== undefined;
+  return kind === 'verify' || kind === 'drift' || unchangedSince !== undefined;
 }
 
 /** The report of an export run, running or ended. */

@@ -15,6 +15,8 @@ interface Sampling {
   readonly resource: Resource;
   /** The most keys to draw. */
   readonly size: number;
+  /** Which keys count; left out: all. */
+  readonly includes?: ((key: string) => boolean) | undefined;
   /** In [0, 1), like Math.random. */
   readonly random: () => number;
   readonly signal: AbortSignal;
@@ -23,7 +25,7 @@ interface Sampling {
 /** Draws keys of a job at random with equal probability. Memory is used for the sample only (a reservoir). */
 export async function sampleLedger(
   ledger: Pick<Ledger, 'keysOf' | 'marks'>,
-  { job, resource, size, random, signal }: Sampling,
+  { job, resource, size, includes = () => true, random, signal }: Sampling,
 ): Promise<LedgerSample> {
   const keys: string[] = [];
   let known = 0;
@@ -32,6 +34,7 @@ export async function sampleLedger(
     signal.throwIfAborted();
     const marks = await ledger.marks(batch.map(({ key }) => key));
     for (const [position, { key }] of batch.entries()) {
+      if (!includes(key)) continue;
       if (!isComparable(marks[position], resource)) {
         notComparable++;
         continue;

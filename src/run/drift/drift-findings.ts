@@ -1,0 +1,136 @@
+import { text } from 'node:stream/consumers';
+import { z } from 'zod';
+import { formatRow, inertCell } from '../../model/row.ts';
+import type { Drift } from '../../model/run.ts';
+import { truncate } from '../../model/truncate.ts';
+import type { RunFolder } from '../../state/artifacts.ts';
+
+const differenceSchema = z.object({
+  /** As reports name it: `variants.price`. */
+  path: z.string(),
+  believed: z.unknown(),
+  found: z.unknown(),
+});
+
+const findingSchema = z.object({
+  /** `stranger`: a product of the store that no job has sent. */
+  kind: z.enum(['edited', 'deleted', 'recreated', 'stranger']),
+  /** Of a stranger its url. */
+  key: z.string(),
+  /** In the store; of a deleted record its last one. */
+  id: z.int().nullable(),
+  differences: z.array(differenceSchema),
+  /** The whole top-level fields that differ, as the store has them. */
+  values: z.record(z.string(), z.unknown()),
+});
+
+/** A record in which a store differs from what it last answered. */
+export type DriftFinding = z.infer<typeof findingSchema>;
+
+/** The findings of a part of the checked records. */
+function partName(part: number): string {
+  return `drift-${part}.jsonl`;
+}
+
+export async function hasFindings(folder: RunFolder, part: number): Promise<boolean> {
+  return await folder.exists(partName(part));
+}
+
+/** Writes the findings of a part, counted from 1, which is then not checked again. */
+export async function writeFindings(
+  folder: RunFolder,
+  part: number,
+  findings: readonly DriftFinding[],
+): Promise<void> {
+  await folder.write(
+    partName(part),
+    findings.map((finding) => `${JSON.stringify(finding)}\n`),
+  );
+}
+
+/** The findings of all parts, in batches. */
+export async function* readFindings(folder: RunFolder): AsyncGenerator<readonly DriftFinding[]> {
+  for (let part = 1; await hasFindings(folder, part); part += 1) {
+    const lines = (await text(await folder.read(partName(part)))).split('\n').slice(0, -1);
+    yield lines.map((line) => findingSchema.parse(JSON.parse(line)));
+  }
+}
+
+/** The finding about a record; undefined where it was as it had been answered, or was not checked. */
+export async function findingOf(folder: RunFolder, key: string): Promise<DriftFinding | undefined> {
+  for await (const batch of readFindings(folder)) {
+    const found = batch.find((finding) => finding.key === key && finding.kind !== 'stranger');
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+const EXAMPLES_KEPT = 20;
+const VALUE_LENGTH = 60;
+
+/** The figures of all findings, with the first of each kind. `quotes`: with values, which are personal data of contacts. */
+export async function tallyFindings(
+  folder: RunFolder,
+  { quotes }: { readonly quotes: boolean },
+): Promise<
+  Pick<Drift, 'edited' | 'fields' | 'deleted' | 'recreated' | 'strangers' | 'byField' | 'examples'>
+> {
+  const counts = { edited: 0, deleted: 0, recreated: 0, stranger: 0 };
+  const byField = new Map<string, number>();
+  const examples: Drift['examples'][number][] = [];
+  for await (const batch of readFindings(folder)) {
+    for (const { kind, key, differences } of batch) {
+      counts[kind] += 1;
+      if (kind === 'edited') {
+        for (const { path } of differences) byField.set(path, (byField.get(path) ?? 0) + 1);
+      }
+      if (counts[kind] > EXAMPLES_KEPT) continue;
+      const fields = differences.map(({ path, believed, found }) => ({
+        path,
+        ...(quotes ? { believed: valueText(believed), found: valueText(found) } : {}),
+      }));
+      examples.push({ kind, key, fields });
+    }
+  }
+  const { stranger: strangers, ...records } = counts;
+  return {
+    ...records,
+    strangers,
+    fields: [...byField.values()].reduce((sum, one) => sum + one, 0),
+    byField: [...byField]
+      .map(([field, found]) => ({ field, records: found }))
+      .sort((one, other) => other.records - one.records || (one.field < other.field ? -1 : 1)),
+    examples,
+  };
+}
+
+/** The table of all findings, for a spreadsheet. */
+export const DRIFT_FILE = 'drift.csv';
+
+/** Writes the table of all findings. `quotes`: with values, which are personal data of contacts. */
+export async function writeDriftTable(
+  folder: RunFolder,
+  { quotes }: { readonly quotes: boolean },
+): Promise<void> {
+  await folder.write(DRIFT_FILE, rows());
+
+  async function* rows(): AsyncGenerator<string> {
+    yield `\uFEFF${formatRow(['finding', 'key', 'id', 'field', 'last answered', 'now'], ',')}\n`;
+    for await (const batch of readFindings(folder)) {
+      for (const { kind, key, id, differences } of batch) {
+        const cells = [kind, key, String(id ?? '')];
+        const lines = kind === 'edited' || kind === 'recreated' ? differences : [];
+        for (const { path, believed, found } of lines) {
+          const values = quotes ? [valueText(believed), valueText(found)] : ['', ''];
+          yield `${formatRow([...cells, path, ...values].map(inertCell), ',')}\n`;
+        }
+        if (lines.length === 0) yield `${formatRow([...cells, '', '', ''].map(inertCell), ',')}\n`;
+      }
+    }
+  }
+}
+
+function valueText(value: unknown): string {
+  if (value === null || value === undefined) return '';
+  return truncate(typeof value === 'string' ? value : JSON.stringify(value), VALUE_LENGTH);
+}

@@ -1,0 +1,559 @@
+import { json } from 'node:stream/consumers';
+import { z } from 'zod';
+import type { ImportJob } from '../../config/job/job.ts';
+import type { StoreConfig } from '../../config/store-config.ts';
+import { readPaged } from '../../export/reading/read-items.ts';
+import { isJsonObject, type JsonObject, member } from '../../model/json-object.ts';
+import type { Resource } from '../../model/mapped-record.ts';
+import {
+  type Applied,
+  isEmpty,
+  isNormalisedUrl,
+  type Outcome,
+  SHARD_SIZE,
+  storeDifferences,
+} from '../../model/operation.ts';
+import type { Drift, Run } from '../../model/run.ts';
+import { StateError, UsageError } from '../../model/storeferry-error.ts';
+import { fingerprintOf } from '../../plan/plan-import.ts';
+import type { RunFolder } from '../../state/artifacts.ts';
+import {
+  FORGOTTEN_BODY,
+  IN_DOUBT,
+  importTarget,
+  type Ledger,
+  type LedgerMark,
+  type Lock,
+} from '../../state/state.ts';
+import type { SendOptions, Storefront } from '../../storefront/storefront.ts';
+import type { RunContext } from '../run-context.ts';
+import { type ShardOperation, sendOperations } from '../send-operations.ts';
+import { readProbe } from '../store-properties.ts';
+import { isComparable, sampleLedger } from '../verify/sample-ledger.ts';
+import {
+  DRIFT_FILE,
+  type DriftFinding,
+  hasFindings,
+  tallyFindings,
+  writeDriftTable,
+  writeFindings,
+} from './drift-findings.ts';
+
+/** Which records of a job are compared. */
+export interface DriftSelection {
+  /** At most this many, drawn at random; null: all. */
+  readonly sample: number | null;
+  /** Only the keys of this part. */
+  readonly slice?: NonNullable<Drift['slice']> | undefined;
+}
+
+/** What compares a store with its ledger. */
+export interface DriftSearch extends DriftSelection {
+  readonly run: Run;
+  readonly job: ImportJob;
+  readonly store: StoreConfig;
+  /** The lock of the target, which allows writing. */
+  readonly lock: Lock;
+  /** In [0, 1), like Math.random. */
+  readonly random: () => number;
+}
+
+/** How the records of a store can be seen. */
+type DriftWay = Drift['by'];
+
+/**
+ * How the records of a store can be seen, as its last probe has learned.
+ *
+ * @throws UsageError where there is no way, or none is known.
+ */
+export async function driftWay(
+  { artifacts }: Pick<RunContext, 'artifacts'>,
+  store: StoreConfig,
+  { import: resource, name }: Pick<ImportJob, 'import' | 'name'>,
+): Promise<DriftWay> {
+  const probe = (await readProbe(artifacts, store))?.properties;
+  const isProduct = resource === 'products';
+  const [reads, answers] = isProduct
+    ? [probe?.readsProducts, probe?.partialProductAnswersWhole === true && probe.absentFieldsStay === true]
+    : [probe?.readsContacts, probe?.emptyContactPutAnswersWhole];
+  if (reads === true) return 'reading';
+  if (answers === true || answers === 'email') return 'touching';
+  if (probe === undefined) {
+    throw new UsageError(`Nothing is known of how the ${resource} of ${store.name} can be seen.`, {
+      hint: `Learn it first: storeferry probe ${store.name}`,
+    });
+  }
+  throw new UsageError(
+    `The ${resource} of ${store.name} cannot be seen: its last probe found that it neither lists them nor answers an update that changes nothing with the whole ${isProduct ? 'product' : 'contact'}.`,
+    {
+      hint: `To probe it again: storeferry probe ${store.name}${isProduct ? '' : ' --contact ID'}. What is lost can be estimated: storeferry verify ${name}`,
+    },
+  );
+}
+
+const SELECTION_FILE = 'drift-keys.json';
+const selectionSchema = z.object({
+  by: z.enum(['reading', 'touching']),
+  sample: z.int().nullable(),
+  known: z.int(),
+  notComparable: z.int(),
+  keys: z.array(z.string()),
+});
+type SelectedKeys = z.infer<typeof selectionSchema>;
+
+/** The keys that a run has chosen to compare; undefined before that. */
+export async function readSelection(folder: RunFolder): Promise<SelectedKeys | undefined> {
+  if (!(await folder.exists(SELECTION_FILE))) return undefined;
+  return selectionSchema.safeParse(await json(await folder.read(SELECTION_FILE))).data;
+}
+
+/**
+ * Compares records of a job with the store, field by field with what it last answered. The ledger stays as it is.
+ * What was compared before the run was interrupted is not compared again.
+ *
+ * @throws UsageError and StateError where there is nothing to compare, and as `sendOperations`.
+ */
+export async function findDrift(
+  context: RunContext,
+  search: DriftSearch,
+): Promise<{ readonly drift: Drift; readonly requests: number }> {
+  const { run, job } = search;
+  const folder = context.artifacts.run(run.id);
+  const selected = (await readSelection(folder)) ?? (await select(context, search));
+  const looking = new Looking(context, search, selected);
+  if (selected.by === 'reading') await looking.read();
+  else await looking.touch();
+  const quotes = job.import === 'products';
+  const tally = await tallyFindings(folder, { quotes });
+  const { known, notComparable, keys, by } = selected;
+  const isFound = tally.edited + tally.deleted + tally.recreated + (tally.strangers ?? 0) > 0;
+  if (isFound) await writeDriftTable(folder, { quotes });
+  const drift: Drift = {
+    by,
+    known,
+    notComparable,
+    checked: keys.length - looking.unchecked,
+    ...tally,
+    strangers: looking.isListed && quotes ? tally.strangers : null,
+    ...(isFound && { file: `${folder.location}/${DRIFT_FILE}` }),
+    ...(search.slice !== undefined && { slice: search.slice }),
+  };
+  return { drift, requests: looking.requests };
+}
+
+async function select(context: RunContext, search: DriftSearch): Promise<SelectedKeys> {
+  const { run, job, store, sample, slice, random } = search;
+  const by = await driftWay(context, store, job);
+  const { keys, known, notComparable } = await sampleLedger(context.state.ledger(importTarget(run)), {
+    job: job.name,
+    resource: job.import,
+    size: sample ?? Number.MAX_SAFE_INTEGER,
+    includes: slice && ((key) => sliceOf(key, slice.of) === slice.number),
+    random,
+    signal: context.signal,
+  });
+  if (keys.length === 0 && slice === undefined) {
+    throw new StateError(
+      notComparable > 0
+        ? `Nothing of the job ${job.name} can be compared: its records are in doubt or have no id.`
+        : `The ledger has no acknowledged record of the job ${job.name}.`,
+      { hint: `Run it first: storeferry run ${job.name}` },
+    );
+  }
+  const selected = { by, sample, known, notComparable, keys: [...keys] };
+  await context.artifacts.run(run.id).write(SELECTION_FILE, [JSON.stringify(selected)]);
+  return selected;
+}
+
+/** The part of a catalog, of so many, that a key belongs to. */
+function sliceOf(key: string, of: number): number {
+  let sum = 0;
+  for (let at = 0; at < key.length; at += 1) sum = (Math.imul(sum, 31) + key.charCodeAt(at)) >>> 0;
+  return (Math.imul(sum ^ (sum >>> 15), 0x85ebca6b) >>> 0) % of;
+}
+
+/** What the ledger has of a key. */
+interface KnownRecord {
+  readonly key: string;
+  readonly mark: LedgerMark;
+  readonly body: string;
+}
+
+const ITEMS_PER_PAGE = 50;
+const KEYS_AT_ONCE = 500;
+
+/** Looks at the records of a selection. */
+class Looking {
+  readonly #context: RunContext;
+  readonly #search: DriftSearch;
+  readonly #selected: SelectedKeys;
+  readonly #ledger: Ledger;
+  readonly #folder: RunFolder;
+  readonly #resource: Resource;
+  requests = 0;
+  /** Records that changed in the ledger meanwhile, or that the store did not answer. */
+  unchecked = 0;
+  isListed = false;
+
+  constructor(context: RunContext, search: DriftSearch, selected: SelectedKeys) {
+    this.#context = context;
+    this.#search = search;
+    this.#selected = selected;
+    const target = importTarget(search.run);
+    this.#ledger = context.state.ledger(target);
+    this.#resource = target.resource;
+    this.#folder = context.artifacts.run(search.run.id);
+  }
+
+  /** By reading pages; a few products by their ids. */
+  async read(): Promise<void> {
+    if (await hasFindings(this.#folder, 1)) return;
+    const { keys, known } = this.#selected;
+    const client = await this.#context.openStorefront(this.#search.store);
+    const isFew = this.#resource === 'products' && keys.length * ITEMS_PER_PAGE < known;
+    const findings = isFew ? await this.#readEach(client) : undefined;
+    await writeFindings(this.#folder, 1, findings ?? (await this.#readList(client)));
+  }
+
+  /** Undefined where a product is gone: only the list says whether it was made again. */
+  async #readEach(client: Storefront): Promise<DriftFinding[] | undefined> {
+    const findings: DriftFinding[] = [];
+    let isGone = false;
+    for await (const records of this.#records()) {
+      await inParallel(records, this.#search.store.limits.concurrency, async (record) => {
+        const { id } = record.mark;
+        const found = id === null || isGone ? null : await client.product(id, this.#sending());
+        if (found === null) isGone = true;
+        else findings.push(...comparedRecord(record, found));
+        this.#onProgress(this.requests, this.#selected.keys.length);
+      });
+      if (isGone) return undefined;
+    }
+    return findings;
+  }
+
+  async #readList(client: Storefront): Promise<DriftFinding[]> {
+    this.isListed = true;
+    const what = this.#resource;
+    const wanted = new Map<string, KnownRecord>();
+    const byId = new Map<string, string>();
+    for await (const records of this.#records()) {
+      for (const record of records) {
+        wanted.set(record.key, record);
+        byId.set(what === 'contacts' ? record.key : String(record.mark.id), record.key);
+      }
+    }
+    const findings: DriftFinding[] = [];
+    /** Products with the url of a record, and another id: strangers if the record itself is found. */
+    const others = new Map<string, JsonObject[]>();
+    const reading = {
+      ...this.#sending(),
+      concurrency: this.#search.store.limits.concurrency,
+      what,
+      onProgress: (items: number, total: number | null) => this.#onProgress(items, total),
+    };
+    for await (const batch of readPaged(client, reading)) {
+      const items = batch.map(({ text }): unknown => JSON.parse(text)).filter(isJsonObject);
+      const unknown: JsonObject[] = [];
+      for (const item of items) {
+        const key = byId.get(String(item['id']));
+        const record = key === undefined ? undefined : wanted.get(key);
+        const url = urlOf(item);
+        if (record !== undefined) {
+          findings.push(...comparedRecord(record, item));
+          wanted.delete(record.key);
+          byId.delete(String(item['id']));
+        } else if (what === 'products' && this.#isOwn(url, byId)) {
+          others.set(url, [...(others.get(url) ?? []), item]);
+        } else unknown.push(item);
+      }
+      if (what === 'products') findings.push(...(await this.#strangers(unknown)));
+    }
+    for (const record of wanted.values()) {
+      const again = [...others].find(([url]) => url === record.key)?.[1].shift();
+      findings.push(again === undefined ? goneRecord(record) : recreatedRecord(record, again));
+    }
+    findings.push(...[...others.values()].flat().map(stranger));
+    return findings;
+  }
+
+  #ownKeys: Set<string> | null = null;
+
+  #isOwn(url: string, byId: ReadonlyMap<string, string>): boolean {
+    this.#ownKeys ??= new Set(byId.values());
+    return this.#ownKeys.has(url);
+  }
+
+  /** Those of the products that no job has sent. */
+  async #strangers(items: readonly JsonObject[]): Promise<DriftFinding[]> {
+    if (items.length === 0) return [];
+    const [marks, byId, unconfirmed] = await Promise.all([
+      this.#ledger.marks(items.map(urlOf)),
+      this.#ledger.keysBy(
+        'id',
+        items.map(({ id }) => String(id)),
+      ),
+      this.#unconfirmed(),
+    ]);
+    return items
+      .filter(
+        (item, index) =>
+          marks[index] === undefined && (byId[index]?.length ?? 0) === 0 && !unconfirmed.has(urlOf(item)),
+      )
+      .map(stranger);
+  }
+
+  #inFlight: Promise<ReadonlySet<string>> | null = null;
+
+  /** Keys that a run of the job may have sent when it died. */
+  #unconfirmed(): Promise<ReadonlySet<string>> {
+    this.#inFlight ??= (async () => {
+      const keys = new Set<string>();
+      for await (const batch of this.#ledger.unconfirmed(this.#search.job.name)) {
+        for (const key of batch) keys.add(key);
+      }
+      return keys;
+    })();
+    return this.#inFlight;
+  }
+
+  /** By writes that change nothing, part by part. */
+  async touch(): Promise<void> {
+    const { keys } = this.#selected;
+    this.#context.onEvent({ type: 'touching', run: this.#search.run, records: keys.length });
+    let part = 1;
+    for (let from = 0; from < keys.length; from += SHARD_SIZE, part += 1) {
+      if (await hasFindings(this.#folder, part)) continue;
+      await writeFindings(
+        this.#folder,
+        part,
+        await this.#touchPart(keys.slice(from, from + SHARD_SIZE), from),
+      );
+    }
+  }
+
+  async #touchPart(keys: readonly string[], done: number): Promise<DriftFinding[]> {
+    const { run, store, lock, job } = this.#search;
+    const storefront = await this.#context.openStorefront(store);
+    const records = await this.#known(keys);
+    const byKey = new Map(records.map((record) => [record.key, record]));
+    const findings: DriftFinding[] = [];
+    const look = async (
+      key: string,
+      send: (record: KnownRecord, onAnswer: (answer: unknown) => void) => Promise<Outcome>,
+      options: SendOptions,
+    ): Promise<Outcome> => {
+      const record = byKey.get(key);
+      if (record === undefined) throw new Error(`${key} is not looked at`);
+      let answer: unknown;
+      const outcome = await send(record, (value) => {
+        answer = value;
+      });
+      if (outcome.kind === 'rejected' && outcome.absent === true && outcome.atWork !== true) {
+        findings.push(goneRecord(record));
+        return UNSEEN;
+      }
+      if (outcome.kind === 'rejected') this.unchecked += 1;
+      if (outcome.kind !== 'applied' || !isJsonObject(answer)) return outcome;
+      if (this.#resource === 'contacts' || outcome.id === record.mark.id) {
+        findings.push(...comparedRecord(record, answer));
+        return outcome;
+      }
+      if (outcome.id === null || !isBare(answer)) {
+        findings.push(recreatedRecord(record, answer));
+        return UNSEEN;
+      }
+      // The touch itself has created it.
+      const removed = await storefront.deleteProduct(outcome.id, options);
+      if (removed.kind === 'applied') findings.push(goneRecord(record));
+      if (removed.kind === 'applied') return UNSEEN;
+      return removed.kind === 'left' ? removed : { ...removed, inDoubt: true };
+    };
+    const empty = JSON.stringify(
+      (await readProbe(this.#context.artifacts, store))?.properties.emptyContactPutAnswersWhole === 'email'
+        ? { email: '' }
+        : {},
+    );
+    const before = this.requests;
+    await sendOperations(this.#context, {
+      run,
+      store,
+      lock,
+      operations: (async function* () {
+        yield records.map((record, index) => operationOf(record, index, job.import));
+      })(),
+      firstShard: 1,
+      changesNothing: {
+        doubted: new Set(records.flatMap(({ key, mark }) => (mark.fingerprint === IN_DOUBT ? [key] : []))),
+      },
+      storefront: {
+        upsertProduct: ({ url }, options) =>
+          look(
+            url,
+            (record, onAnswer) =>
+              storefront.upsertProduct({ url, body: touchOf(record) }, { ...options, onAnswer }),
+            options,
+          ),
+        updateContact: (id, _body, options) =>
+          look(
+            id,
+            (_record, onAnswer) => storefront.updateContact(id, empty, { ...options, onAnswer }),
+            options,
+          ),
+        deleteProduct: storefront.deleteProduct,
+        subscriberLists: storefront.subscriberLists,
+      },
+      onProgress: (tally) => {
+        this.requests = before + tally.requests;
+        this.#onProgress(done + tally.applied, this.#selected.keys.length);
+      },
+    });
+    return findings;
+  }
+
+  #onProgress(done: number, total: number | null): void {
+    this.#context.onEvent({ type: 'progress', step: 'apply', done, total, unit: 'requests' });
+  }
+
+  #sending(): SendOptions {
+    return {
+      signal: this.#context.signal,
+      onRequest: () => {
+        this.requests += 1;
+        return undefined;
+      },
+    };
+  }
+
+  async *#records(): AsyncGenerator<readonly KnownRecord[]> {
+    const { keys } = this.#selected;
+    for (let from = 0; from < keys.length; from += KEYS_AT_ONCE) {
+      yield await this.#known(keys.slice(from, from + KEYS_AT_ONCE));
+    }
+  }
+
+  /** What the ledger has of the keys; without those that another run has put in doubt since they were chosen. */
+  async #known(keys: readonly string[]): Promise<KnownRecord[]> {
+    const [marks, bodies] = await Promise.all([this.#ledger.marks(keys), this.#ledger.bodies(keys)]);
+    const doubted = keys.filter((_, index) => marks[index]?.fingerprint === IN_DOUBT);
+    // An earlier process of this run may have put them in doubt.
+    const own = await this.#ledger.doubtedOnlyBy(this.#search.job.name, doubted);
+    const records = keys.flatMap((key, index) => {
+      const [mark, body] = [marks[index], bodies[index]];
+      const isKnown = mark !== undefined && (isComparable(mark, this.#resource) || own.has(key));
+      return isKnown && body !== undefined && body !== FORGOTTEN_BODY ? [{ key, mark, body }] : [];
+    });
+    this.unchecked += keys.length - records.length;
+    return records;
+  }
+}
+
+/** The store was asked, and does not have the record as the ledger knows it. */
+const UNSEEN: Applied = { kind: 'applied', id: null };
+
+function operationOf({ key, mark, body }: KnownRecord, index: number, resource: Resource): ShardOperation {
+  const { memo } = mark;
+  const fingerprint = mark.fingerprint === IN_DOUBT ? fingerprintOf(body) : mark.fingerprint;
+  const operation = { index, key, rows: 0, spans: [], body, fingerprint, memo, shard: 1 };
+  return resource === 'contacts'
+    ? { kind: 'update-contact', ...operation }
+    : { kind: 'upsert-product', ...operation, knownId: mark.id };
+}
+
+/** An upsert that changes nothing. The blank keeps an answer from repeating it as it is: it must be parsed. */
+function touchOf({ key, body }: KnownRecord): string {
+  const whole: unknown = JSON.parse(body);
+  const title = isJsonObject(whole) ? member(whole, 'title') : undefined;
+  return `{ "url":${JSON.stringify(key)},"title":${JSON.stringify(title ?? key)}}`;
+}
+
+const CONTENT = ['description', 'images', 'categories', 'options', 'variants', 'subscription', 'file'];
+
+/** Whether a product has nothing but a title and a url. */
+function isBare(product: JsonObject): boolean {
+  return CONTENT.every((name) => isEmpty(member(product, name) ?? null));
+}
+
+function urlOf(product: JsonObject): string {
+  const url = member(product, 'url');
+  return typeof url === 'string' ? url : '';
+}
+
+function idOf(record: JsonObject): number | null {
+  const id = Number(member(record, 'id'));
+  return Number.isSafeInteger(id) ? id : null;
+}
+
+/** A finding where the store has other values than it last answered. */
+function comparedRecord(record: KnownRecord, found: JsonObject): DriftFinding[] {
+  const finding = differencesOf(record, found);
+  return finding.differences.length === 0 ? [] : [{ kind: 'edited', ...finding }];
+}
+
+function recreatedRecord(record: KnownRecord, found: JsonObject): DriftFinding {
+  return { kind: 'recreated', ...differencesOf(record, found) };
+}
+
+function goneRecord({ key, mark }: KnownRecord): DriftFinding {
+  return { kind: 'deleted', key, id: mark.id, differences: [], values: {} };
+}
+
+function stranger(product: JsonObject): DriftFinding {
+  return { kind: 'stranger', key: urlOf(product), id: idOf(product), differences: [], values: {} };
+}
+
+/** Stock does not count: sales change it. */
+const SALES_CHANGE = 'variants.quantity';
+
+function differencesOf({ key, body }: KnownRecord, found: JsonObject): Omit<DriftFinding, 'kind'> {
+  const believed: unknown = JSON.parse(body);
+  const differing = isJsonObject(believed) ? storeDifferences(believed, found) : [];
+  const url = urlOf(found);
+  const isMoved = url !== '' && !isNormalisedUrl(key, url) && isJsonObject(believed) && 'url' in believed;
+  const differences = differing
+    .filter(({ field }) => field !== 'url')
+    .flatMap(({ paths, ...one }) =>
+      paths
+        .filter((path) => path !== SALES_CHANGE)
+        .map((path) => ({ path, believed: valueAt(one.believed, path), found: valueAt(one.found, path) })),
+    );
+  const fields = new Set(differences.map(({ path }) => path.split('.', 1)[0]));
+  return {
+    key,
+    id: idOf(found),
+    differences: [...(isMoved ? [{ path: 'url', believed: key, found: url }] : []), ...differences],
+    values: Object.fromEntries(
+      differing.flatMap(({ field, found: value }) => (fields.has(field) ? [[field, value]] : [])),
+    ),
+  };
+}
+
+/** Of variants the values of the member that a path names. */
+function valueAt(value: unknown, path: string): unknown {
+  const [, name] = path.split('.', 2);
+  if (name === undefined || !Array.isArray(value)) return value;
+  return value.map((one: unknown) => (isJsonObject(one) ? (member(one, name) ?? null) : null));
+}
+
+/** Does the work for each item, for several at once; rejects with the first failure, after the others have ended. */
+async function inParallel<Item>(
+  items: readonly Item[],
+  concurrency: number,
+  work: (item: Item) => Promise<void>,
+): Promise<void> {
+  const waiting = items.values();
+  let failed = false;
+  const slot = async () => {
+    for (const item of waiting) {
+      if (failed) return;
+      try {
+        await work(item);
+      } catch (error) {
+        failed = true;
+        throw error;
+      }
+    }
+  };
+  const ended = await Promise.allSettled(Array.from({ length: Math.min(concurrency, items.length) }, slot));
+  for (const end of ended) if (end.status === 'rejected') throw end.reason;
+}

@@ -1,0 +1,141 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { API_KEY, setup } from '../sandbox/setup.ts';
+import { catalogWorkspace, manyProducts, shopifyCatalog } from '../support/catalog.ts';
+import { describeWithRedis, startRedis } from '../support/redis.ts';
+import { makeWorkspace } from '../support/workspace.ts';
+
+type Profiles = NonNullable<NonNullable<Parameters<typeof setup>[0]>['profiles']>;
+
+/** A store with so many products of a job, probed. */
+async function probedShop(
+  count: number,
+  profiles: Profiles,
+  { redis, latencyMs = 0 }: { readonly redis?: string; readonly latencyMs?: number } = {},
+) {
+  const store = await setup({ profiles, latencyMs });
+  const files = catalogWorkspace(store.url, shopifyCatalog(manyProducts(count)));
+  const workspace = await makeWorkspace(files, {
+    STORE_API_KEY: API_KEY,
+    ...(redis !== undefined && { REDIS_URL: redis }),
+  });
+  expect((await workspace.storeferry('run', 'nightly')).code).toBe(0);
+  expect((await workspace.storeferry('probe', 'main')).code).toBe(0);
+  return {
+    store,
+    workspace,
+    products: async () =>
+      new Map((await store.list('/_sandbox/products')).map((one) => [String(one.url), one])),
+    async [Symbol.asyncDispose]() {
+      await workspace[Symbol.asyncDispose]();
+      await store[Symbol.asyncDispose]();
+    },
+  };
+}
+
+type Shop = Awaited<ReturnType<typeof probedShop>>;
+
+/** 51 fields in 37 products edited, 3 deleted, 2 made again, 4 strangers. */
+async function handEdits({ store, products }: Shop): Promise<void> {
+  const held = await products();
+  const edit = async (number: number, fields: object) => {
+    const url = `product-${number}`;
+    await store.upsert({ url, title: held.get(url)?.title, ...fields });
+  };
+  for (let number = 1; number <= 37; number += 1) {
+    const images = ['https://images.example/by-hand.jpg'];
+    await edit(number, {
+      description: `<p>By hand ${number}</p>`,
+      ...(number <= 7 && { images, hidden: true }),
+    });
+  }
+  const remove = (number: number) =>
+    store.send('DELETE', `/api/site/products/${held.get(`product-${number}`)?.id}`);
+  for (const number of [41, 42, 43, 51, 52]) await remove(number);
+  for (const number of [51, 52]) await edit(number, { description: '<p>Made again</p>' });
+  for (const url of ['one', 'two', 'three', 'four']) await store.upsert({ url, title: url });
+}
+
+const FOUND = { edited: 37, fields: 51, deleted: 3, recreated: 2 };
+
+const STATES: readonly (readonly [
+  name: string,
+  describe: typeof describeWithRedis,
+  start: typeof startRedis | null,
+])[] = [
+  ['the embedded state', describe, null],
+  ['Redis', describeWithRedis, startRedis],
+];
+
+for (const [state, describeState, start] of STATES) {
+  describeState(`drift, with ${state}`, () => {
+    it.each([
+      ['reads', ['extended'] as const, 4, 43],
+      ['asks by writes that change nothing', [] as const, null, 2_003],
+    ])('%s, and finds exactly what was done by hand', async (_way, profiles, strangers, requests) => {
+      await using redis = start === null ? undefined : await start();
+      await using shop = await probedShop(2_000, [...profiles], redis && { redis: redis.url });
+      const { workspace, products } = shop;
+      const none = await workspace.storeferry('drift', 'nightly', '--json');
+      const base = { checked: 2_000, strangers: strangers === null ? null : 0, error: null };
+      expect(none.json()).toMatchObject({ ...base, edited: 0, fields: 0, deleted: 0, recreated: 0 });
+      expect(none.code).toBe(0);
+      await handEdits(shop);
+      const before = await products();
+      const found = await workspace.storeferry('drift', 'nightly', '--json');
+      expect(found.json()).toMatchObject({ ...base, ...FOUND, strangers });
+      expect(found.code).toBe(3);
+      expect(await products()).toEqual(before);
+      const shown = await workspace.storeferry('runs', '--json');
+      expect(shown.json()['runs']).toMatchObject([{ kind: 'drift' }, { kind: 'drift' }, { kind: 'run' }]);
+      const [{ requests: sent }] = shown.json()['runs'] as [{ requests: number }];
+      expect(sent).toBeLessThanOrEqual(requests);
+      const planned = (await workspace.storeferry('plan', 'nightly', '--json')).json();
+      expect(planned).toMatchObject({ new: 0, changed: 0 });
+    });
+  });
+}
+
+it('drift says what it has found, and where', async () => {
+  await using shop = await probedShop(60, ['extended']);
+  await handEdits(shop);
+  const { stdout } = await shop.workspace.storeferry('drift', 'nightly');
+  expect(stdout.replaceAll(/\s+/g, ' ')).toContain(
+    'Of 60 products, 37 were edited (51 fields), 3 were deleted and 2 were made again under another id in the store.',
+  );
+  expect(stdout).toMatch(/edited +37 +51 fields: description \(37\), hidden \(7\) and images \(7\)/);
+  expect(stdout).toMatch(/strangers +4/);
+  const [, file = ''] = /as a table: (\S+)/.exec(stdout) ?? [];
+  const table = await readFile(join(shop.workspace.dir, file), 'utf8');
+  expect(table.split('\n').filter((line) => line.startsWith('edited'))).toHaveLength(51);
+  expect(table).toContain('stranger,four');
+});
+
+it('drift continues where it was killed, and leaves nothing behind', async () => {
+  await using shop = await probedShop(1_200, [], { latencyMs: 2 });
+  await handEdits(shop);
+  const before = await shop.products();
+  for (let kills = 0; kills < 3; kills += 1) {
+    const drifting = shop.workspace.start('drift', 'nightly');
+    await drifting.printed('updates with the title alone');
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    drifting.process.kill('SIGKILL');
+    await drifting.ended;
+  }
+  const ended = await shop.workspace.storeferry('drift', 'nightly', '--json');
+  expect(ended.json()).toMatchObject({ checked: 1_200, ...FOUND, error: null });
+  expect(await shop.products()).toEqual(before);
+  expect((await shop.workspace.storeferry('plan', 'nightly', '--json')).json()).toMatchObject({ new: 0 });
+});
+
+it('drift refuses where nothing is known of the store', async () => {
+  await using store = await setup();
+  await using workspace = await makeWorkspace(catalogWorkspace(store.url, shopifyCatalog(manyProducts(3))), {
+    STORE_API_KEY: API_KEY,
+  });
+  await workspace.storeferry('run', 'nightly');
+  const { code, stderr } = await workspace.storeferry('drift', 'nightly');
+  expect(code).toBe(2);
+  expect(stderr).toMatch(/storeferry -C \S+ probe main/);
+});
