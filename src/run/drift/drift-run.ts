@@ -9,6 +9,7 @@ import { writeReport } from '../report/write-report.ts';
 import { type DriftRequest, type RunContext, runErrorOf } from '../run-context.ts';
 import { continueInstead, newRun, runPipeline, supersede } from '../run-pipeline.ts';
 import { elapsedFigures } from '../watched-run.ts';
+import { DRIFT_FILE } from './drift-finding.ts';
 import { driftWay, findDrift, readSelection } from './find-drift.ts';
 
 /**
@@ -74,7 +75,8 @@ async function recordDrift(
   const { requests: touched } = await context.state.runs.tally(run.id);
   const status: RunStatus =
     failure === null ? 'done' : failure instanceof InterruptedError ? 'interrupted' : 'failed';
-  const file = found?.drift.file;
+  const folder = context.artifacts.run(run.id);
+  const file = (await folder.exists(DRIFT_FILE)) ? `${folder.location}/${DRIFT_FILE}` : undefined;
   const ended = await context.state.runs.update(run.id, {
     status,
     error: failure === null ? null : runErrorOf(failure, run, context),

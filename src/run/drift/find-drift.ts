@@ -26,18 +26,18 @@ import {
   type Lock,
 } from '../../state/state.ts';
 import type { SendOptions, Storefront } from '../../storefront/storefront.ts';
+import { forEachConcurrently } from '../for-each-concurrently.ts';
 import type { RunContext } from '../run-context.ts';
 import { type ShardOperation, sendOperations } from '../send-operations.ts';
 import { readProbe } from '../store-properties.ts';
 import { isComparable, sampleLedger } from '../verify/sample-ledger.ts';
 import {
-  DRIFT_FILE,
   type DriftFinding,
   hasFindings,
   tallyFindings,
   writeDriftTable,
   writeFindings,
-} from './drift-findings.ts';
+} from './drift-finding.ts';
 
 /** Which records of a job are compared. */
 export interface DriftSelection {
@@ -135,7 +135,6 @@ export async function findDrift(
     checked: keys.length - looking.unchecked,
     ...tally,
     strangers: looking.isListed && quotes ? tally.strangers : null,
-    ...(isFound && { file: `${folder.location}/${DRIFT_FILE}` }),
     ...(search.slice !== undefined && { slice: search.slice }),
   };
   return { drift, requests: looking.requests };
@@ -220,7 +219,7 @@ class Looking {
     const findings: DriftFinding[] = [];
     let isGone = false;
     for await (const records of this.#records()) {
-      await inParallel(records, this.#search.store.limits.concurrency, async (record) => {
+      await forEachConcurrently(records, this.#search.store.limits.concurrency, async (record) => {
         const { id } = record.mark;
         const found = id === null || isGone ? null : await client.product(id, this.#sending());
         if (found === null) isGone = true;
@@ -400,6 +399,7 @@ class Looking {
             (_record, onAnswer) => storefront.updateContact(id, empty, { ...options, onAnswer }),
             options,
           ),
+        upsertContact: storefront.upsertContact,
         deleteProduct: storefront.deleteProduct,
         subscriberLists: storefront.subscriberLists,
       },
@@ -533,27 +533,4 @@ function valueAt(value: unknown, path: string): unknown {
   const [, name] = path.split('.', 2);
   if (name === undefined || !Array.isArray(value)) return value;
   return value.map((one: unknown) => (isJsonObject(one) ? (member(one, name) ?? null) : null));
-}
-
-/** Does the work for each item, for several at once; rejects with the first failure, after the others have ended. */
-async function inParallel<Item>(
-  items: readonly Item[],
-  concurrency: number,
-  work: (item: Item) => Promise<void>,
-): Promise<void> {
-  const waiting = items.values();
-  let failed = false;
-  const slot = async () => {
-    for (const item of waiting) {
-      if (failed) return;
-      try {
-        await work(item);
-      } catch (error) {
-        failed = true;
-        throw error;
-      }
-    }
-  };
-  const ended = await Promise.allSettled(Array.from({ length: Math.min(concurrency, items.length) }, slot));
-  for (const end of ended) if (end.status === 'rejected') throw end.reason;
 }

@@ -56,15 +56,6 @@ export async function* readFindings(folder: RunFolder): AsyncGenerator<readonly 
   }
 }
 
-/** The finding about a record; undefined where it was as it had been answered, or was not checked. */
-export async function findingOf(folder: RunFolder, key: string): Promise<DriftFinding | undefined> {
-  for await (const batch of readFindings(folder)) {
-    const found = batch.find((finding) => finding.key === key && finding.kind !== 'stranger');
-    if (found !== undefined) return found;
-  }
-  return undefined;
-}
-
 const EXAMPLES_KEPT = 20;
 const VALUE_LENGTH = 60;
 
