@@ -1,3 +1,5 @@
+import builtInFormats from './built-in-formats.json' with { type: 'json' };
+
 /** How a sheet shows a number, as far as it matters here. */
 export type NumberFormat =
   | { readonly kind: 'general' }
@@ -18,42 +20,7 @@ export const NO_RESULT = '#FORMULA!';
 const GENERAL: NumberFormat = { kind: 'general' };
 
 /** The formats that Excel identifies only by number; a file need not define them. */
-const BUILT_IN: Readonly<Record<number, string>> = {
-  1: '0',
-  2: '0.00',
-  3: '#,##0',
-  4: '#,##0.00',
-  5: '0',
-  6: '0',
-  7: '0.00',
-  8: '0.00',
-  9: '0%',
-  10: '0.00%',
-  11: '0.00E+00',
-  12: '# ?/?',
-  13: '# ??/??',
-  14: 'mm-dd-yy',
-  15: 'd-mmm-yy',
-  16: 'd-mmm',
-  17: 'mmm-yy',
-  18: 'h:mm AM/PM',
-  19: 'h:mm:ss AM/PM',
-  20: 'h:mm',
-  21: 'h:mm:ss',
-  22: 'm/d/yy h:mm',
-  37: '#,##0',
-  38: '#,##0',
-  39: '#,##0.00',
-  40: '#,##0.00',
-  41: '#,##0',
-  42: '#,##0',
-  43: '#,##0.00',
-  44: '#,##0.00',
-  45: 'mm:ss',
-  46: '[h]:mm:ss',
-  47: 'mm:ss.0',
-  48: '##0.0E+0',
-};
+const BUILT_IN: Readonly<Record<number, string>> = builtInFormats;
 
 /** The format of this number, defined in the file or built into Excel. */
 export function formatById(id: number, spelledOut: ReadonlyMap<number, string>): NumberFormat {

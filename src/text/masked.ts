@@ -1,3 +1,5 @@
+import maskingWords from './masked-words.json' with { type: 'json' };
+
 /** Shorter values are not secrets, and redacting them would damage ordinary words. */
 const SHORTEST = 4;
 /** A shorter text could occur by chance in base64, in hexadecimal, or in other case. */
@@ -87,49 +89,7 @@ const ESCAPE = new RegExp(
 );
 
 /** The HTML references for the characters of keys. */
-const NAMED: Readonly<Record<string, string>> = {
-  amp: '&',
-  lt: '<',
-  gt: '>',
-  quot: '"',
-  apos: "'",
-  plus: '+',
-  sol: '/',
-  equals: '=',
-  bsol: '\\',
-  num: '#',
-  percnt: '%',
-  excl: '!',
-  quest: '?',
-  colon: ':',
-  semi: ';',
-  comma: ',',
-  period: '.',
-  commat: '@',
-  dollar: '$',
-  ast: '*',
-  lpar: '(',
-  rpar: ')',
-  lowbar: '_',
-  vert: '|',
-  tab: '\t',
-  lsqb: '[',
-  lbrack: '[',
-  rsqb: ']',
-  rbrack: ']',
-  lcub: '{',
-  lbrace: '{',
-  rcub: '}',
-  rbrace: '}',
-  hat: '^',
-  grave: '`',
-  newline: '\n',
-  nbsp: ' ',
-  verbar: '|',
-  hyphen: '-',
-  dash: '-',
-  tilde: '~',
-};
+const NAMED: Readonly<Record<string, string>> = maskingWords.htmlCharacters;
 const CONTROLS: Readonly<Record<string, string>> = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' };
 
 /** The text with each escape decoded once; undefined if there is none. */
@@ -272,22 +232,9 @@ const QUOTED = /"[^"]*"|“[^“”]*”|„[^„“”]*[“”]|«[^«»]*»|�
 const CAPITALISED = /^\p{Lu}[\p{L}\p{M}'’.•-]*$/u;
 const DOUBLE_NAME = /^\p{Lu}[\p{Ll}•]+-\p{Lu}[\p{Ll}•]+/u;
 /** Between the parts of a name. */
-const PARTICLES = new Set(
-  'van von de der den da di do du dos la le del della bin al ter zu zur of y e'.split(' '),
-);
+const PARTICLES = new Set(maskingWords.particles.split(' '));
 /** Capitalised words of messages that are not names. */
-const ORDINARY = new Set(
-  `a an the this that these no not is are was be must may cannot can field fields value values invalid unknown missing required error errors
-  contact contacts email e-mail mail address name names first last full phone note city state zip country company property properties tag tags
-  list lists subscriber subscribers subscribed member id api key token json http https html url uri crm sku
-  authorization bearer header send unauthorized forbidden bad request conflict unprocessable entity content too many large long short gateway timeout service unavailable
-  internal server resource found empty format valid wrong blank null given set least short number string text boolean date allowed supported expected
-  somebody someone else store site system us you your its it user customer account internal server resource found another other already exists taken used by for with in on to duplicate record records validation failed
-  please contact try again use check access denied permission rate limit exceeded message code status only at most least
-  monday tuesday wednesday thursday friday saturday sunday january february march april june july august september october november december`
-    .split(/\s+/)
-    .filter((word) => word !== ''),
-);
+const ORDINARY = new Set(maskingWords.ordinary.flatMap((line) => line.split(' ')));
 /** Shorter words occur in other words. */
 const MIN_VALUE_LENGTH = 2;
 const MIN_WORD_LENGTH = 3;

@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { LEGACY_ENCODINGS } from '../../model/row.ts';
 import type { EncodingCandidate } from '../../model/storeferry-error.ts';
+import encodingLetters from './encoding-letters.json' with { type: 'json' };
 
 /**
  * The lower-case letters of a language beyond ASCII, most frequent first. They distinguish encodings: bytes that are
@@ -13,66 +14,17 @@ interface Language {
   readonly share: number;
 }
 
-const LATIN = /\p{Script=Latin}/u;
-
-function latin(letters: string, share = 0.95): Language {
-  return { letters, script: LATIN, share };
-}
-
-/** Of two encodings that fit a word equally well, the western one is likelier. */
-const WESTERN: readonly Language[] = [
-  latin('üäöß', 1),
-  latin('éèàêçôîùûâïëœ', 1),
-  latin('óíáéñúü', 1),
-  latin('ãçéáõíóêúâàô', 1),
-  latin('èàùòìé', 1),
-  latin('äåöé', 1),
-  latin('åøæéö', 1),
-  latin('ëéïöüè', 1),
-  latin('íáðéóúýþæö', 0.9),
-];
-
-const CENTRAL: readonly Language[] = [
-  latin('íáěéšřčžýůúťóňď'),
-  latin('áíéčšýžúťôňľóäďĺŕ'),
-  latin('łąężśóćńź'),
-  latin('áéöóőíüúű'),
-  latin('čšžćđ'),
-  latin('ăîşţâ', 0.9),
-];
-
-const CYRILLIC = /\p{Script=Cyrillic}/u;
-
-/** The languages of each single-byte encoding. */
-const LANGUAGES: ReadonlyMap<string, readonly Language[]> = new Map([
-  ['windows-1252', WESTERN],
-  ['macintosh', WESTERN],
-  ['windows-1250', CENTRAL],
-  ['iso-8859-2', CENTRAL],
-  [
-    'windows-1251',
-    [
-      { letters: 'оеаинтсрвлкмдпуяыьгзбчйхжшюцщэфёъ', script: CYRILLIC, share: 1 },
-      { letters: 'оаинвітеркслумдпяьзйбгчхюжцшїфщєґ', script: CYRILLIC, share: 1 },
-      { letters: 'аоиенјртусвклдпмзбгшњжчћљхцђџф', script: CYRILLIC, share: 1 },
-    ],
-  ],
-  ['koi8-r', [{ letters: 'оеаинтсрвлкмдпуяыьгзбчйхжшюцщэфёъ', script: CYRILLIC, share: 1 }]],
-  [
-    'windows-1253',
-    [{ letters: 'αοιτεσνηυρπκμλςίόάγήέδωχθύφώβξζψϊϋΐΰ', script: /\p{Script=Greek}/u, share: 1 }],
-  ],
-  ['windows-1254', [{ ...latin('ıüşçöğâîû'), letters: 'ıüşçöği̇âîû' }]],
-  ['windows-1255', [{ letters: 'יוהלארתבמםשנכדעקןחפטגסזצךץף', script: /\p{Script=Hebrew}/u, share: 1 }]],
-  [
-    'windows-1256',
-    [
-      { letters: 'اليمنرتبوةعدفسكهحقجشطصخضذأىزثغظءئإؤآ', script: /\p{Script=Arabic}/u, share: 1 },
-      { letters: 'ايرندهمتوبسشزلكگقفجخعحصپچطضغثظذژئآ', script: /\p{Script=Arabic}/u, share: 1 },
-    ],
-  ],
-  ['windows-1257', [latin('ėžšųįūčąę'), latin('āīēšūņļžčķģ'), latin('äõüöšž', 0.9)]],
-]);
+/**
+ * The languages of each single-byte encoding. Of two encodings that fit a word equally well, the western one is likelier: its
+ * languages have the larger shares.
+ */
+const LANGUAGES: ReadonlyMap<string, readonly Language[]> = new Map(
+  encodingLetters.flatMap(({ encodings, script, languages }) => {
+    const isOfScript = new RegExp(`\\p{Script=${script}}`, 'u');
+    const found = languages.map((language) => ({ ...language, script: isOfScript }));
+    return encodings.map((encoding) => [encoding, found] as const);
+  }),
+);
 
 /** The length of the character that begins with these bytes, and how common it is, in a multi-byte encoding. */
 type UsualPair = (lead: number, trail: number) => { readonly length: number; readonly worth: number };
