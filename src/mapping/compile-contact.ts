@@ -53,7 +53,7 @@ export function compileContact(scope: Scope, contact: ContactSpec): (rows: Recor
   };
 }
 
-/** `match` is used only by a crosswalk; its errors should be reported before. */
+/** Reports errors of `match` in mappings of jobs without a crosswalk too, which alone uses it. */
 function checkMatch(scope: Scope, contact: ContactSpec): void {
   for (const [name, value] of Object.entries(contact.match ?? {})) {
     const path = ['contact', 'match', name];

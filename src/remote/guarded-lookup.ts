@@ -72,17 +72,15 @@ function isIsatap(address: string): boolean {
 
 /** A refusal to connect to a private address; it is not retried. */
 function privateAddress(host: string, address: string): RemoteFailure {
-  if (isMetadataAddress(address)) {
-    const leads = host === address ? 'is a private address' : `leads to the private address ${address}`;
-    return new RemoteFailure(
-      'final',
-      `${host} ${leads} that is link-local or of a cloud's metadata service, which is never allowed`,
-      { hint: 'If that is intended, write this address itself into the job.' },
-    );
-  }
   const leads = host === address ? 'is a private address' : `leads to the private address ${address}`;
-  return new RemoteFailure('final', `${host} ${leads}, which is not allowed`, {
-    hint: 'If that is intended, write `{ address: …, allowPrivateAddresses: true }`.',
+  const [why, whatToWrite] = isMetadataAddress(address)
+    ? [
+        " that is link-local or of a cloud's metadata service, which is never allowed",
+        'this address itself into the job',
+      ]
+    : [', which is not allowed', '`{ address: …, allowPrivateAddresses: true }`'];
+  return new RemoteFailure('final', `${host} ${leads}${why}`, {
+    hint: `If that is intended, write ${whatToWrite}.`,
   });
 }
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { TrafficSample } from '../../src/model/run.ts';
-import { trafficWords } from '../../src/report/sections/traffic-section.ts';
+import { trafficSection } from '../../src/report/sections/traffic-section.ts';
+import { facts } from './run-facts.ts';
 
 const sample = (changes: Partial<TrafficSample> = {}): TrafficSample => ({
   at: 0,
@@ -14,6 +15,12 @@ const sample = (changes: Partial<TrafficSample> = {}): TrafficSample => ({
   pausedMs: 0,
   ...changes,
 });
+
+/** The sentences of the page about a run with this traffic. */
+function trafficWords(samples: readonly TrafficSample[]) {
+  const [words] = trafficSection(facts({}, { traffic: { samples } }))?.blocks ?? [];
+  return words?.kind === 'paragraph' ? words.sentences : [];
+}
 
 describe('the traffic of a run in words', () => {
   it('gives rate and answers, and problems only where there were some', () => {

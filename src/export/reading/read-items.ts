@@ -96,7 +96,7 @@ const LIMIT = 50;
 /** More concurrency does not make any store faster, and waiting pages cost memory. */
 const MAX_CONCURRENT = 64;
 /** The default and maximum number of items per page (storefront-api.md, section 8). */
-const PAGE_SIZES: readonly number[] = [30, 50];
+const PAGE_SIZES: readonly number[] = [30, LIMIT];
 
 interface ReadItemsOptions extends Omit<ReadPagedOptions, 'what'> {
   /** Called at the end with facts that a person should know about the reading. */

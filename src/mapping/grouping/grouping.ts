@@ -80,26 +80,13 @@ export function trustedKey({ columns }: Scope, key: TypedExpression): (row: Sour
 
 /** Runs of consecutive rows of one file, as spans. The rows are in source order. */
 export function spansOf(rows: readonly SourceRow[]): readonly RowSpan[] {
-  const [only, second] = rows;
-  if (only !== undefined && second === undefined) {
-    return [{ file: only.table.file, from: only.line, to: only.line }];
-  }
-  const spans: RowSpan[] = [];
-  let first: SourceRow | undefined;
-  let last: SourceRow | undefined;
-  for (const row of rows) {
-    if (first !== undefined && last !== undefined) {
-      if (row.seq === last.seq + 1 && row.table.file === last.table.file) {
-        last = row;
-        continue;
-      }
-      spans.push({ file: first.table.file, from: first.line, to: last.line });
-    }
-    first = row;
-    last = row;
-  }
-  if (first !== undefined && last !== undefined) {
-    spans.push({ file: first.table.file, from: first.line, to: last.line });
+  const spans: { file: number; from: number; to: number }[] = [];
+  let next = Number.NaN;
+  for (const { seq, line, table } of rows) {
+    const last = spans.at(-1);
+    if (last !== undefined && seq === next && last.file === table.file) last.to = line;
+    else spans.push({ file: table.file, from: line, to: line });
+    next = seq + 1;
   }
   return spans;
 }

@@ -23,7 +23,7 @@ export function trafficSection(facts: RunFacts): Section | null {
 }
 
 /** Sentences about the requests of a run and the answers of the store. */
-export function trafficWords(samples: readonly TrafficSample[]): string[] {
+function trafficWords(samples: readonly TrafficSample[]): string[] {
   const sum = (of: (sample: TrafficSample) => number) =>
     samples.reduce((whole, sample) => whole + of(sample), 0);
   const [requests, failed, retries] = [
