@@ -215,8 +215,8 @@ interface Difference {
 }
 
 /** If a record is completely different, the first few differences are enough. */
-const MOST = 10;
-const LONGEST = 200;
+const MAX_PROBLEMS = 10;
+const MAX_TEXT_LENGTH = 200;
 
 /**
  * The differences between a JSON value and the expectation, member by member; empty if there are none. `partial`:
@@ -229,8 +229,11 @@ function differences(
 ): Difference[] {
   const all: Difference[] = [];
   collect(found, wanted, [], partial, all);
-  if (all.length <= MOST) return all;
-  return [...all.slice(0, MOST), { path: [], message: `and ${all.length - MOST} more differences` }];
+  if (all.length <= MAX_PROBLEMS) return all;
+  return [
+    ...all.slice(0, MAX_PROBLEMS),
+    { path: [], message: `and ${all.length - MAX_PROBLEMS} more differences` },
+  ];
 }
 
 function collect(
@@ -268,5 +271,5 @@ function placeWords(path: Difference['path']): string {
 
 function shownValue(value: unknown): string {
   const text = value === undefined ? 'nothing' : JSON.stringify(value);
-  return truncate(text, LONGEST);
+  return truncate(text, MAX_TEXT_LENGTH);
 }

@@ -137,8 +137,8 @@ const PAINTS = {
   quiet: 'dim',
   strong: 'bold',
 } as const satisfies Readonly<Record<Tone, keyof Paint>>;
-const NARROWEST = 40;
-const WIDEST = 120;
+const MIN_WIDTH = 40;
+const MAX_WIDTH = 120;
 
 /** Builds text for people from top to bottom: headings, sentences, and figures in columns. */
 export class Page {
@@ -148,7 +148,7 @@ export class Page {
 
   constructor({ colors, width }: PageOptions) {
     this.#paint = createColors(colors);
-    this.#width = Math.min(WIDEST, Math.max(NARROWEST, width));
+    this.#width = Math.min(MAX_WIDTH, Math.max(MIN_WIDTH, width));
   }
 
   /** A heading with an empty line before it. */
@@ -265,7 +265,7 @@ export function findingsText(findings: readonly Finding[], { colors, width }: Pa
   const paint = createColors(colors);
   const tones = { ok: paint.green, warning: paint.yellow, error: paint.red, 'not-checked': paint.dim };
   const lines = findings.flatMap(({ subject, verdict, message, hint }) => {
-    const room = Math.max(NARROWEST, width - MARGIN);
+    const room = Math.max(MIN_WIDTH, width - MARGIN);
     const [first = '', ...more] = wrap(printable(`${subject}: ${message}`), room);
     const advice = hint === undefined || verdict === 'ok' ? [] : wrap(printable(hint), room);
     return [

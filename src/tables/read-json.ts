@@ -275,10 +275,10 @@ class Walker {
   #begin(isArray: boolean): void {
     const inArray = this.#open.at(-1)?.isArray === true;
     const path = this.#path();
-    if (this.#open.length >= DEEPEST) {
+    if (this.#open.length >= MAX_DEPTH) {
       throw tableError(
         this.#file,
-        `Record ${this.line ?? this.#rows.count + 1} of the JSON file has more than ${DEEPEST} levels of lists and objects.`,
+        `Record ${this.line ?? this.#rows.count + 1} of the JSON file has more than ${MAX_DEPTH} levels of lists and objects.`,
         'Export the file again with fewer levels.',
       );
     }
@@ -313,7 +313,7 @@ class Walker {
   }
 }
 
-const DEEPEST = 200;
+const MAX_DEPTH = 200;
 
 async function* linesOf(file: TableFile, rows: RecordsAsRows): AsyncGenerator<readonly TableRow[]> {
   if (recordsIn(file.choice).path !== undefined) {

@@ -10,7 +10,7 @@ export interface XmlHandlers {
 }
 
 /** More levels than any feed has. */
-const DEEPEST = 200;
+const MAX_DEPTH = 200;
 const MAX_ATTRIBUTES = 20_000;
 
 interface XmlOptions {
@@ -52,10 +52,10 @@ export async function* readXml(
     sinceEvent = 0;
     attributeCount = 0;
     depth += 1;
-    if (depth > DEEPEST) {
+    if (depth > MAX_DEPTH) {
       throw broken(
         file,
-        `${parser.line}:${parser.column}: elements are nested more than ${DEEPEST} levels deep`,
+        `${parser.line}:${parser.column}: elements are nested more than ${MAX_DEPTH} levels deep`,
       );
     }
     handlers.open?.(nameOf(name), attributes);

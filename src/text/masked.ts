@@ -1,7 +1,7 @@
 import maskingWords from './masked-words.json' with { type: 'json' };
 
 /** Shorter values are not secrets, and redacting them would damage ordinary words. */
-const SHORTEST = 4;
+const MIN_SECRET_LENGTH = 4;
 /** A shorter text could occur by chance in base64, in hexadecimal, or in other case. */
 const MIN_ENCODED_LENGTH = 8;
 /** Nested encodings are decoded this many times. */
@@ -177,8 +177,8 @@ function decoded(part: string): string {
 
 /** A secret as it is, with its own escapes decoded, in hexadecimal and in base64. */
 function formsOf(secret: string): string[] {
-  if (secret.length < SHORTEST) return [];
-  const written = [secret, fullyDecoded(secret)].filter(({ length }) => length >= SHORTEST);
+  if (secret.length < MIN_SECRET_LENGTH) return [];
+  const written = [secret, fullyDecoded(secret)].filter(({ length }) => length >= MIN_SECRET_LENGTH);
   return secret.length < MIN_ENCODED_LENGTH
     ? written
     : [...written, Buffer.from(secret).toString('hex'), ...base64FormsOf(secret)];

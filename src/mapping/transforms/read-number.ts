@@ -31,7 +31,7 @@ export const PLAIN_NUMBER: NumberFormat = {
 };
 
 /** The longest amount; a longer text is refused without a closer look. */
-const LONGEST = 64;
+const MAX_AMOUNT_LENGTH = 64;
 
 /** Longer digit strings lose digits as a number: they are codes, not amounts. */
 const MAX_DIGITS = 15;
@@ -53,13 +53,14 @@ export function readNumber(
   if (isPlain && !(format.refusesThousandths && THREE_DECIMALS.test(text))) return Number(text);
   const refused = (code: string, message: string) =>
     format.fallback === 'blank' ? undefined : refuse(code, `${quote(text)} ${message}`);
-  const amount = text.length > LONGEST ? { digits: text, words: [] } : withoutCurrency(text, format.currency);
+  const amount =
+    text.length > MAX_AMOUNT_LENGTH ? { digits: text, words: [] } : withoutCurrency(text, format.currency);
   if (amount === 'differs') return refused('currency-differs', `is not in ${format.currency}`);
   if (amount === 'unknown') {
     return refused('not-a-number', 'is not an amount: the word beside the digits is not a currency');
   }
   const plain =
-    text.length > LONGEST
+    text.length > MAX_AMOUNT_LENGTH
       ? undefined
       : toPlain(asciiDigits(amount.digits), format, hasThousandths(amount.words, format.currency));
   if (plain === 'ambiguous') {

@@ -40,13 +40,13 @@ import {
 export { historyPlot } from '../plots/history-plot.ts';
 
 /** Minimum width of a small share, in percent of the bar. */
-const NARROWEST = 2;
+const MIN_SHARE_WIDTH = 2;
 /** From this width on there is room for a percentage in the bar. */
 const ROOM_FOR_TEXT = 9;
 /**
  * A factor of 1,000 fills half of the bar. The scale is logarithmic: a tenth is as far from the middle as ten times.
  */
-const FARTHEST = 3;
+const MAX_DECADES = 3;
 
 /** Shares of a whole as one bar, in proportion. Empty shares are left out. */
 function shareBar(shares: readonly Share[], title: string): Markup {
@@ -75,10 +75,10 @@ ${parts}
 /** Each figure's share of 100. Small shares are widened to be visible, at the cost of the others. */
 export function widths(figures: readonly number[]): number[] {
   const whole = figures.reduce((sum, figure) => sum + figure, 0);
-  const isNarrow = (figure: number) => (figure / whole) * 100 < NARROWEST;
+  const isNarrow = (figure: number) => (figure / whole) * 100 < MIN_SHARE_WIDTH;
   const wide = figures.filter((figure) => !isNarrow(figure)).reduce((sum, figure) => sum + figure, 0);
-  const room = 100 - NARROWEST * figures.filter(isNarrow).length;
-  return figures.map((figure) => (isNarrow(figure) ? NARROWEST : (figure / wide) * room));
+  const room = 100 - MIN_SHARE_WIDTH * figures.filter(isNarrow).length;
+  return figures.map((figure) => (isNarrow(figure) ? MIN_SHARE_WIDTH : (figure / wide) * room));
 }
 
 /** A drawing beside a number. It is hidden from screen readers, which read the number. */
@@ -108,7 +108,7 @@ function changeBar({ old, new: now, unusual }: Extract<Drawing, { readonly of: '
 function reachOf(old: number, now: number): number {
   if (old === now) return 0;
   if (old <= 0 || now <= 0) return now > old ? 1 : -1;
-  return Math.max(-1, Math.min(1, Math.log10(now / old) / FARTHEST));
+  return Math.max(-1, Math.min(1, Math.log10(now / old) / MAX_DECADES));
 }
 
 /** The distance of a figure from its limit. */

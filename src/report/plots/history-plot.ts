@@ -284,7 +284,7 @@ function unusual(odd: readonly boolean[], runs: readonly PastRun[]): string[] {
 }
 
 /** With fewer values the usual value is unknown. */
-const FEWEST = 5;
+const MIN_VALUES = 5;
 /**
  * The minimum distance of an outlier from the median: this many times the median distance, and at least this share of
  * the median.
@@ -294,7 +294,7 @@ const SHARE = 0.5;
 
 /** Which values are outliers; none where there are too few values. */
 export function findOutliers(values: readonly number[]): boolean[] {
-  if (values.length < FEWEST) return values.map(() => false);
+  if (values.length < MIN_VALUES) return values.map(() => false);
   const middle = median(values);
   const usual = median(values.map((value) => Math.abs(value - middle)));
   const far = Math.max(usual * DISTANCES, Math.abs(middle) * SHARE, Number.MIN_VALUE);
@@ -315,13 +315,13 @@ export function labelled(values: readonly number[], wanted: readonly boolean[], 
 }
 
 /** A value that is this many times the median would leave no room for the others. */
-const TALLEST = 5;
+const MAX_MEDIANS = 5;
 
 /** The height of the plot, chosen so that usual values can be compared. Larger values reach the top. */
 export function plotHeight(values: readonly number[]): number {
   const most = Math.max(1, ...values);
   const middle = median(values);
-  return middle > 0 ? Math.min(most, middle * TALLEST) : most;
+  return middle > 0 ? Math.min(most, middle * MAX_MEDIANS) : most;
 }
 
 function median(values: readonly number[]): number {
