@@ -216,7 +216,7 @@ export type SafetyLimitName = keyof typeof SAFETY_LIMITS;
 export type SafetyLimits = Readonly<Record<SafetyLimitName, Limit>>;
 
 /** All names, in the order in which limits are listed. */
-const SAFETY_LIMIT_NAMES: readonly SafetyLimitName[] = Object.keys(SAFETY_LIMITS).filter(isLimitName);
+export const SAFETY_LIMIT_NAMES: readonly SafetyLimitName[] = Object.keys(SAFETY_LIMITS).filter(isLimitName);
 
 function isLimitName(name: string): name is SafetyLimitName {
   return Object.hasOwn(SAFETY_LIMITS, name);

@@ -38,6 +38,8 @@ const AMOUNT = { ...PLAIN_NUMBER, fallback: 'blank' } as const;
 
 /** Weights are sent with a precision of a millionth of the store's unit: further digits are noise of the conversion. */
 const DIGITS = 6;
+/** A quotient with more digits is rounded to 15 of them. */
+const MAX_GRAMS = 1e15;
 
 /** Compiles the weight of a variant into the store's unit. */
 export function compileWeight(
@@ -103,6 +105,10 @@ function inStoreUnit(
   if (weight < 0) refuse('weight-negative', 'the weight is below 0');
   const name = unit.trim().toLowerCase();
   if (name === storeUnit) return weight;
+  // The usual case, without a decimal: a quotient of integers is the nearest number to it, as below.
+  if (name === 'g' && storeUnit === 'kg' && Number.isInteger(weight) && weight > 0 && weight < MAX_GRAMS) {
+    return weight / 1000;
+  }
   const from = UNIT_GRAMS.get(name);
   const to = UNIT_GRAMS.get(storeUnit);
   return from === undefined || to === undefined
