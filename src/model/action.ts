@@ -115,6 +115,8 @@ export const ACTIONS = {
   },
   'download-export': { to: 'job', page: 'export', audit: 'downloaded an export' },
   'download-report': { to: 'run', who: 'viewers', page: 'report.html', audit: 'downloaded a report' },
+  probe: { command: 'probe', audit: 'probed a store' },
+  'scan-contacts': { command: 'contacts', audit: 'searched the ids of contacts' },
   'make-job': { audit: 'made a job' },
   edit: { to: 'job', audit: 'edited a job' },
   'replace-source': { to: 'job', page: 'upload', audit: 'replaced the source file of a job' },

@@ -223,7 +223,7 @@ export function probeMarkdown(
 }
 
 function leftWords(left: readonly string[]): string {
-  return `Could not be removed; the next probe tries again: ${listed(left.map(printable))}.`;
+  return `Could not be removed: ${listed(left.map(printable))}. The next probe tries products again; remove a contact in the store.`;
 }
 
 /** Whether the store gives all variants of a product one price, whatever is sent. */

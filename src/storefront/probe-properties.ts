@@ -59,7 +59,7 @@ export interface ProbeTraces {
 interface ProbedStore {
   readonly properties: StoreProperties;
   readonly requests: number;
-  /** Urls of products that could not be removed. */
+  /** Urls of products, and contacts (`contact 7`), that could not be removed. */
   readonly left: readonly string[];
   /** For each property the request that showed it, and what was answered; no values of contacts. */
   readonly evidence: Readonly<Partial<Record<PropertyName, string>>>;
@@ -91,6 +91,8 @@ const RESERVED_REQUESTS = 4;
 const MAX_ATTEMPTS = 3;
 const RETRY_WAIT_MS = 1_000;
 const MAX_RETRY_WAIT_MS = 20_000;
+/** How far the clock of a store and ours may differ. */
+const NEW_WITHIN_MS = 60_000;
 
 const SITE = '/api/site';
 const PRODUCTS = `${SITE}/products`;
@@ -154,6 +156,8 @@ class Probe {
   /** `probeStore` has sent one before. */
   #requests = 1;
   #traces: ProbeTraces;
+  /** Contacts that the store made and does not remove. */
+  readonly #left: string[] = [];
   /** The request and the answer that the next conclusion rests on. */
   #last = '';
 
@@ -174,7 +178,12 @@ class Probe {
     } finally {
       left.push(...(await this.#removeTraces(left)));
     }
-    return { properties: this.#properties, requests: this.#requests, left, evidence: this.#evidence };
+    return {
+      properties: this.#properties,
+      requests: this.#requests,
+      left: [...left, ...this.#left],
+      evidence: this.#evidence,
+    };
   }
 
   /** Removes the products of this and of earlier probes, and restores a contact; gives what could not be removed. */
@@ -238,12 +247,28 @@ class Probe {
     if (named === undefined || contactId === null) return;
     if (textOf(named['email']) !== null) {
       const posted = await this.#call('POST', CONTACTS, { email });
-      // Another id is another contact with this e-mail address, or a new one: neither is ours to remove.
       if (posted !== null) {
         this.#learn('upsertsContactsByEmail', posted.ok && idIn(posted) === named['id']);
+        await this.#removeMade(posted, named);
       }
     }
     await this.#tryEmptyList(contactId, named);
+  }
+
+  /**
+   * Removes the contact that a store made although it has one with this e-mail address. Another one that was there before is not
+   * ours: only a contact of this minute that has nothing but the address is removed.
+   */
+  async #removeMade(posted: Answer, named: JsonObject): Promise<void> {
+    const id = idIn(posted);
+    if (id === null || id === named['id'] || !isJsonObject(posted.json)) return;
+    const { id: _id, email: _email, createdOn, ...others } = posted.json;
+    const isEmpty = Object.values(others).every((value) => !value || itemCount(value) === 0);
+    const isNew =
+      typeof createdOn === 'number' && Math.abs(createdOn * 1_000 - this.#options.now()) < NEW_WITHIN_MS;
+    if (!isEmpty || !isNew) return;
+    const removed = await this.#call('DELETE', `${CONTACTS}/${id}`, undefined, true);
+    if (removed?.ok !== true) this.#left.push(`contact ${id}`);
   }
 
   /** The contact as an update that changes nothing answers it, or a read. */

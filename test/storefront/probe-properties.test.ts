@@ -1,44 +1,8 @@
-import { createServer } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import type { Profile } from '../../src/sandbox/profiles.ts';
-import {
-  MAX_PROBE_REQUESTS,
-  type ProbeTraces,
-  probeProperties,
-  type StoreProperties,
-} from '../../src/storefront/storefront.ts';
-import { API_KEY, type Client, setup } from '../sandbox/setup.ts';
-
-const NO_TRACES: ProbeTraces = { urls: [], contact: null };
-
-/** Probes with what an earlier probe left, and gives what this one leaves. */
-async function probe(
-  store: Client,
-  {
-    traces = NO_TRACES,
-    contactId = null as string | null,
-    signal = new AbortController().signal,
-    unique = 'a1',
-  } = {},
-) {
-  let kept = traces;
-  const probed = probeProperties({
-    baseUrl: store.url,
-    apiKey: API_KEY,
-    userAgent: 'storeferry/test',
-    attemptMs: 10_000,
-    signal,
-    contactId,
-    traces,
-    keepTraces: async (now) => {
-      kept = now;
-    },
-    unique,
-    wait: async () => {},
-    now: () => 0,
-  });
-  return { probed: await probed.catch(() => undefined), kept: () => kept };
-}
+import { MAX_PROBE_REQUESTS, type StoreProperties } from '../../src/storefront/storefront.ts';
+import { setup } from '../sandbox/setup.ts';
+import { forwarding, NO_TRACES, probe } from './probe-setup.ts';
 
 const ALONE: StoreProperties = {
   readsProducts: false,
@@ -144,74 +108,25 @@ describe('the properties of a store', () => {
     const { probed } = await probe(store, { contactId: '1001' });
     expect(JSON.stringify(probed)).not.toMatch(/@|%40/);
   });
-});
 
-describe('a probe that dies', () => {
-  it('at any of its requests leaves nothing after the next one', async () => {
-    await using store = await setup({ profiles: ['extended', 'clears-lists'] });
-    await store.send('PUT', '/api/site/contacts/1001', { tags: ['a', 'b'] });
-    const contacts = await store.list('/_sandbox/contacts');
-    const { probed: whole } = await probe(store, { contactId: '1001' });
-    for (let count = 1; count < (whole?.requests ?? 0); count += 1) {
-      for (const isAnswered of [true, false]) {
-        const died = await dieAt(store, count, isAnswered);
-        const { probed, kept } = await probe(store, { traces: died, contactId: '1001', unique: `n${count}` });
-        expect([count, probed?.left, kept()]).toEqual([count, [], NO_TRACES]);
-        expect([count, await store.list('/_sandbox/products')]).toEqual([count, []]);
-        expect([count, await store.list('/_sandbox/contacts')]).toEqual([count, contacts]);
-      }
-    }
-  });
-});
-
-/** The traces that a process leaves which dies before, or right after, its request of this number takes effect. */
-async function dieAt(store: Client, count: number, isAnswered: boolean): Promise<ProbeTraces> {
-  let kept = NO_TRACES;
-  let sent = 0;
-  const died = Promise.withResolvers<never>();
-  const line = createServer((request, response) => {
-    const chunks: Buffer[] = [];
-    request.on('data', (chunk: Buffer) => chunks.push(chunk));
-    request.on('end', async () => {
-      sent += 1;
-      if (sent > count || (sent === count && !isAnswered)) return died.reject(new Error('died'));
-      const headers = new Headers();
-      for (const name of ['authorization', 'user-agent', 'content-type']) {
-        const value = request.headers[name];
-        if (typeof value === 'string') headers.set(name, value);
-      }
-      const answer = await fetch(`${store.url}${request.url}`, {
-        method: request.method ?? 'GET',
-        headers,
-        ...(chunks.length > 0 && { body: Buffer.concat(chunks) }),
+  it.each([true, false])(
+    'do not keep a contact that the store makes of a known address, if it removes contacts (%s)',
+    async (removes) => {
+      await using store = await setup({ profiles: ['extended'] });
+      const deleted: string[] = [];
+      await using line = await forwarding(store.url, ({ method, path, body }) => {
+        if (method === 'POST' && path === '/api/site/contacts')
+          return { status: 200, json: { id: 9000, ...JSON.parse(body), name: '', tags: [], createdOn: 0 } };
+        if (method !== 'DELETE' || !path.startsWith('/api/site/contacts/')) return undefined;
+        deleted.push(path);
+        return removes
+          ? { status: 200, json: { success: true, message: '' } }
+          : { status: 404, json: { success: false, message: 'No' } };
       });
-      const body = await answer.text();
-      if (sent === count) return died.reject(new Error('died'));
-      response.writeHead(answer.status, { 'content-type': 'application/json' }).end(body);
-    });
-  });
-  await new Promise<void>((resolve) => line.listen(0, '127.0.0.1', resolve));
-  const address = line.address();
-  const port = typeof address === 'object' && address !== null ? address.port : 0;
-  const probing = probeProperties({
-    baseUrl: `http://127.0.0.1:${port}`,
-    apiKey: API_KEY,
-    userAgent: 'storeferry/test',
-    attemptMs: 10_000,
-    signal: new AbortController().signal,
-    contactId: '1001',
-    traces: NO_TRACES,
-    // What is kept after the death is not.
-    keepTraces: async (traces) => {
-      if (sent < count) kept = traces;
+      const { probed } = await probe(line, { contactId: '1001' });
+      expect(probed?.properties.upsertsContactsByEmail).toBe(false);
+      expect(deleted).toEqual(['/api/site/contacts/9000']);
+      expect(probed?.left).toEqual(removes ? [] : ['contact 9000']);
     },
-    unique: `d${count}${isAnswered}`,
-    wait: async () => {},
-    now: () => 0,
-  });
-  await Promise.race([probing, died.promise]).catch(() => {});
-  line.closeAllConnections();
-  line.close();
-  await probing.catch(() => {});
-  return kept;
-}
+  );
+});

@@ -4,6 +4,7 @@ import { type IdRange, MAX_SCANNED_IDS, scanContacts } from '../../run/scan-cont
 import { counted } from '../../text/printable.ts';
 import { defineCommand, JSON_FLAG, parsedOption, requiredArgument, text } from '../define-command.ts';
 import { openCommandContext, selectStore } from '../open-context.ts';
+import { recordCommand } from '../record-command.ts';
 import { withJsonError } from '../with-json-result.ts';
 
 const PROGRESS_EVERY_MS = 2_000;
@@ -38,6 +39,7 @@ first. An interrupted scan goes on where it was. The file has e-mail addresses: 
       await using open = await openCommandContext(invocation);
       const { context, workspace } = open;
       const store = selectStore(workspace, name, (names) => `Name one with --store: ${names.join(', ')}.`);
+      await recordCommand(context, { action: 'scan-contacts' });
       let shownAt = performance.now();
       const { file, ...scan } = await scanContacts(context, {
         store,

@@ -4,6 +4,7 @@ import { writeWhole } from '../../config/edit-file.ts';
 import { probeMarkdown, probeStoreProperties, probeText } from '../../run/store-properties.ts';
 import { defineCommand, JSON_FLAG, optionalArgument, parsedOption, text } from '../define-command.ts';
 import { openCommandContext, selectStore } from '../open-context.ts';
+import { recordCommand } from '../record-command.ts';
 import { currentFolder } from '../typed-program.ts';
 import { withJsonError } from '../with-json-result.ts';
 
@@ -38,6 +39,11 @@ contact, such as start an automation. The result is kept and shown by \`check\`.
         name,
         ([first = 'STORE']) => `Name one: storeferry probe ${first}.`,
       );
+      if (contact !== null && !json)
+        terminal.err(
+          `The store may do what it does after any update of contact ${contact}. If it makes a contact of every e-mail address that is sent, it makes one with that of ${contact}, which is removed again where the store removes contacts.\n`,
+        );
+      await recordCommand(context, { action: 'probe' });
       const probe = await probeStoreProperties(context, { store, contactId: contact });
       if (report !== undefined)
         await writeWhole(resolve(currentFolder(), report), [probeMarkdown(store, probe)]);
