@@ -9,7 +9,7 @@ import { until } from '../support/until.ts';
 import { makeWorkspace, type Workspace } from '../support/workspace.ts';
 
 const JOB =
-  'import: contacts\nstore: main\nsource: { path: crm.csv }\nmapping: crm\ncrosswalk: store\nsafety: { maxRejects: off }\n';
+  'import: contacts\nstore: main\nsource: { path: crm.csv }\nmapping: crm\ncrosswalk: store\nsafety: { maxRejects: off, minRows: off }\n';
 const FILES = {
   'stores.yaml': `main: { baseUrl: "\${STORE_URL}", apiKey: "\${STORE_API_KEY}", limits: { concurrency: 8, timeoutSeconds: 2 } }\n`,
   'jobs/crm.yaml': `${JOB}mode: upsert\n`,
