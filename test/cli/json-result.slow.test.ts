@@ -1,6 +1,6 @@
 import { open, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { catalogWorkspace, manyProducts, shopifyCatalog } from '../support/catalog.ts';
 import { setupNightly } from '../support/nightly.ts';
 import { describeWithRedis, startRedis } from '../support/redis.ts';
@@ -89,7 +89,8 @@ describe('--json prints its object', () => {
 });
 
 describeWithRedis('--json prints its object when Redis', () => {
-  it('goes away in the middle of a run: with the id of the run', async () => {
+  // Side by side, because they wait for the deadlines of Redis.
+  it.concurrent('goes away in the middle of a run: with the id of the run', async ({ onTestFinished }) => {
     await using redis = await startRedis();
     const store = await startStore({ seed: 1, latencyMs: 20 });
     onTestFinished(() => store.close());
@@ -105,7 +106,7 @@ describeWithRedis('--json prints its object when Redis', () => {
     expect(ended.json()).toMatchObject({ run: expect.stringMatching(/^[a-z0-9]{8}$/), job: 'nightly' });
   });
 
-  it('cannot be reached by `enqueue --follow`', async () => {
+  it.concurrent('cannot be reached by `enqueue --follow`', async () => {
     await using workspace = await makeWorkspace(
       catalogWorkspace('http://127.0.0.1:9', shopifyCatalog(manyProducts(1))),
       { STORE_API_KEY: 'key', REDIS_URL: 'redis://127.0.0.1:1' },
@@ -115,7 +116,7 @@ describeWithRedis('--json prints its object when Redis', () => {
     expect(ended.json()).toEqual(failed({ job: 'nightly', error: expect.any(String) }));
   });
 
-  it('does not answer `enqueue --follow` any more', async () => {
+  it.concurrent('does not answer `enqueue --follow` any more', async () => {
     await using redis = await startRedis();
     await using workspace = await makeWorkspace(
       catalogWorkspace('http://127.0.0.1:9', shopifyCatalog(manyProducts(1))),
@@ -127,7 +128,7 @@ describeWithRedis('--json prints its object when Redis', () => {
     expectFailure(await following.ended, 1, 'cannot be reached');
   });
 
-  it('is no more followed, with the status interrupted', async () => {
+  it.concurrent('is no more followed, with the status interrupted', async () => {
     await using redis = await startRedis();
     await using workspace = await makeWorkspace(
       catalogWorkspace('http://127.0.0.1:9', shopifyCatalog(manyProducts(1))),

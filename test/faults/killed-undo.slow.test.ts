@@ -8,6 +8,11 @@ import { describeWithRedis, startRedis } from '../support/redis.ts';
 import { seedOf } from '../support/seed.ts';
 import { seededRandom } from '../support/store/random.ts';
 
+/** Of each history; after each kill a run waits for the deadline of the requests. */
+const ROUNDS = 3;
+/** Side by side, because they mostly wait. */
+const HISTORIES = [1, 2];
+
 /** Products that the store holds otherwise than it should. */
 function differences(held: ReadonlyMap<string, unknown>, wanted: ReadonlyMap<string, unknown>): number {
   const keys = new Set([...held.keys(), ...wanted.keys()]);
@@ -15,9 +20,9 @@ function differences(held: ReadonlyMap<string, unknown>, wanted: ReadonlyMap<str
 }
 
 /** Random runs, each killed and continued, are undone in reverse order, each undo killed and planned again. */
-async function undoesDespiteKills(context: TestContext, redis: Redis | undefined, rounds: number) {
+async function undoesDespiteKills(context: TestContext, redis: Redis | undefined, history: number) {
   const seed = seedOf(context);
-  const random = seededRandom(seed);
+  const random = seededRandom(seed + history);
   await using shop = await openShop(redis, 40);
   const fired = { 'killed run': 0, 'killed undo': 0 };
   /** Gives the run that ended before it could be killed. */
@@ -37,7 +42,7 @@ async function undoesDespiteKills(context: TestContext, redis: Redis | undefined
   await shop.sends(lamps);
   const states = [shop.held()];
   const runs: string[] = [];
-  for (let round = 1; round <= rounds; round++) {
+  for (let round = 1; round <= ROUNDS; round++) {
     lamps = nextLamps(lamps, round, random);
     await shop.workspace.write('catalog.csv', catalogOf(lamps));
     const ended = await killed('killed run', 'run', 'catalog');
@@ -73,14 +78,14 @@ async function undoesDespiteKills(context: TestContext, redis: Redis | undefined
 }
 
 describe('runs and undos that are killed', () => {
-  it('leave the store as it was before each run', async (context) => {
-    await undoesDespiteKills(context, undefined, 5);
+  it.concurrent.for(HISTORIES)('leave the store as it was before each run (%i)', async (history, context) => {
+    await undoesDespiteKills(context, undefined, history);
   });
 });
 
 describeWithRedis('runs and undos that are killed, with Redis,', () => {
-  it('leave the store as it was before each run', async (context) => {
+  it.concurrent.for(HISTORIES)('leave the store as it was before each run (%i)', async (history, context) => {
     await using redis = await startRedis();
-    await undoesDespiteKills(context, redis, 4);
+    await undoesDespiteKills(context, redis, history);
   });
 });
