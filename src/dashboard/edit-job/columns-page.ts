@@ -5,7 +5,7 @@ import { describeLook, type SourceLook, type SourcePreview } from '../../onboard
 import { foreign, html, type Markup } from '../../report/html/markup.ts';
 import { counted, listed, printable } from '../../text/printable.ts';
 import type { Viewer } from '../access/sessions.ts';
-import { fieldSelect, previewPart } from '../new-job/draft-page.ts';
+import { columnsNotShown, fieldSelect, MAX_COLUMNS_SHOWN, previewPart } from '../new-job/draft-page.ts';
 import { placeWords } from '../pages/job-card.ts';
 import { jobHref } from '../pages/link-button.ts';
 import type { Notice, Page } from '../pages/page.ts';
@@ -90,13 +90,18 @@ function matching(facts: ColumnsPageFacts): Markup {
   const needed = missing.filter(({ name }) => required.has(name));
   const others = missing.filter((one) => !needed.includes(one));
   const lines = changedLines(text, edited);
+  const used = new Set(columns.flatMap(({ at }) => at));
+  const shown = [...look.header.keys()].filter(
+    (index) => index < MAX_COLUMNS_SHOWN || (wanted[index] ?? '') !== '' || used.has(index),
+  );
   return html`${problems.length > 0 && html`<div class="notice bad" role="alert"><h2>This cannot be saved</h2><ul>${problems.map((problem) => html`<li>${problem}</li>`)}</ul></div>`}
 ${needed.length > 0 && html`<p class="notice bad" role="alert">No column of the file fills ${listed(needed.map(named))}, which the mapping needs: choose the column below.</p>`}
 <fieldset><legend>The columns</legend>
 <p>${describeLook(look, job.source.path ?? job.name)}</p>
 <div class="table-scroll"><table class="columns"><caption>Each column of the file, and the field of the store that it fills. Change what is wrong.</caption>
 <thead><tr><th scope="col">Column</th><th scope="col">A value</th><th scope="col">Field</th></tr></thead>
-<tbody>${look.header.map((header, index) => columnRow(header, index, columns, facts))}</tbody></table></div>
+<tbody>${shown.map((index) => columnRow(index, columns, facts))}</tbody></table></div>
+${columnsNotShown(look.header.length - shown.length)}
 ${others.length > 0 && html`<details class="worth-knowing"><summary>${counted(others.length, 'more column')} that the mapping knows</summary><p>The file does not have them, or none of its columns fills them: ${listed(others.map(named))}.</p></details>`}
 <p class="hint">Prices, weights, options and values made of several columns have settings of their own: change them in the file.</p>
 </fieldset>
@@ -115,11 +120,11 @@ function named({ label, headers }: MappedColumn): string {
 }
 
 function columnRow(
-  header: string,
   index: number,
   columns: readonly MappedColumn[],
   { mapping, look, wanted }: ColumnsPageFacts,
 ): Markup {
+  const header = look.header[index] ?? '';
   const chosen = wanted[index] ?? '';
   const fixed = columns.find(({ isFixed, at }) => isFixed && at.includes(index));
   const sample = look.rows.find(({ cells }) => (cells[index] ?? '').trim() !== '')?.cells[index] ?? '';

@@ -283,14 +283,25 @@ function columnsPart(
   const fields = Object.entries(imports === undefined ? {} : fieldsOf(imports)).map(
     ([name, { label }]): Choice => [name, label],
   );
+  const shown = columns.filter(({ index, field }) => index < MAX_COLUMNS_SHOWN || field !== null);
   return html`<fieldset><legend>The columns</legend>
 ${Object.values(refused).map((why) => html`<p class="notice warning" role="alert">${why} This answer was left out.</p>`)}
 ${questions}
 <div class="table-scroll"><table class="columns"><caption>Each column, and the field of the store that it fills. Change what is wrong.</caption>
 <thead><tr><th scope="col">Column</th><th scope="col">A value</th><th scope="col">Field</th><th scope="col">Why</th></tr></thead>
-<tbody>${columns.map((column) => columnRow(column, fields, look.header))}</tbody></table></div>
+<tbody>${shown.map((column) => columnRow(column, fields, look.header))}</tbody></table></div>
+${columnsNotShown(columns.length - shown.length)}
 ${notes.length > 0 && html`<ul class="does">${notes.map((line) => html`<li>${line}</li>`)}</ul>`}
 </fieldset>`;
+}
+
+/** Of a file with more columns those that are used are shown as well. Each row has a choice of all fields. */
+export const MAX_COLUMNS_SHOWN = 300;
+
+/** Says how many columns a page leaves out. */
+export function columnsNotShown(count: number): Markup | null {
+  if (count === 0) return null;
+  return html`<p class="notice">${counted(count, 'more column')} of the file, not used and not shown here. To use one of them, edit the file of the mapping.</p>`;
 }
 
 function columnRow(
