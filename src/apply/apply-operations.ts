@@ -238,8 +238,10 @@ export function sendOperation(
   options: SendOptions,
 ): Promise<Outcome> {
   switch (operation.kind) {
-    case 'upsert-product':
-      return storefront.upsertProduct({ url: operation.key, body: operation.body }, options);
+    case 'upsert-product': {
+      const { key: url, body, putId: id } = operation;
+      return storefront.upsertProduct({ url, body, ...(id === undefined ? {} : { id }) }, options);
+    }
     case 'update-contact':
       return storefront.updateContact(operation.key, operation.body, options);
     case 'upsert-contact':

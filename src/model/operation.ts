@@ -19,6 +19,10 @@ export interface UpsertProduct extends FromRecord {
   readonly knownId: number | null;
   /** The job that keeps the key although this run sends it: an update changes fields of a product of another job. Left out: the run's. */
   readonly owner?: string | undefined;
+  /** The key that the product had before. */
+  readonly renames?: string | undefined;
+  /** Set if the product gets its new url by its id: `PUT /api/site/products/{id}`, which some stores have beyond the document. */
+  readonly putId?: number | undefined;
 }
 
 /** `PUT /api/site/contacts/{id}` (section 4.2); the id is the key. */
@@ -70,6 +74,8 @@ export interface DeleteProduct extends FromRecord {
   readonly kind: 'delete-product';
   readonly id: number;
   readonly idLookupBody?: string | undefined;
+  /** The key that the product has now: it is deleted only if that one is acknowledged. */
+  readonly renamedTo?: string | undefined;
 }
 
 interface FromRecord {

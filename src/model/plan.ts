@@ -44,6 +44,17 @@ const fieldChanges = z.object({
 });
 export type FieldChanges = Stored<typeof fieldChanges>;
 
+/** New records that are known products under other keys. */
+const continuedProducts = z.object({
+  records: z.int(),
+  /** The store changes their urls: a shard of renames has pairs, each of an upsert and the delete that needs no request. */
+  byId: z.boolean(),
+  /** Held, because they may be one of several. */
+  waiting: z.int(),
+  /** The first of them. */
+  examples: z.array(z.object({ from: z.string(), to: z.string(), by: z.string() })),
+});
+
 /** Records of this plan whose key another job last sent. */
 const takeover = z.object({
   job: z.string(),
@@ -136,7 +147,7 @@ const plannedShard = z.object({
   /** Counts from 1 over all shards of the plan, deletes last; the shard's number in `Runs.record`. */
   number: z.int(),
   name: z.string(),
-  kind: z.enum(['upserts', 'deletes']),
+  kind: z.enum(['upserts', 'renames', 'deletes']),
   /** Counts from 1; absent where the job sends in one go. */
   wave: z.int().exactOptional(),
   operations: z.int(),
@@ -270,6 +281,8 @@ export const planSchema = z.object({
   }),
   duplicates: duplicatesFound.nullable(),
   takeovers: z.array(takeover),
+  /** Products that get a new url; counted as changed. Absent if there are none. */
+  renamed: continuedProducts.exactOptional(),
   /** Fields that other jobs of the store send as well. */
   sharedFields: z.array(sharedField),
   /** The position of the ledger (`Ledger.position`) before it was read; absent if another run was sending. */

@@ -64,6 +64,8 @@ export const runTotalsSchema = z.looseObject({
   requests: count,
   ...inRows,
   fieldsChanged: z.record(z.string(), count),
+  /** Products with a new url, counted as changed; absent if there are none. */
+  renamed: count.exactOptional(),
   inRows: z.looseObject(inRows),
 });
 export type RunTotals = Stored<typeof runTotalsSchema>;

@@ -17,12 +17,20 @@ import { isNewContactKey } from '../model/operation.ts';
 import type { Plan, PlannedShard } from '../model/plan.ts';
 import { StateError } from '../model/storeferry-error.ts';
 import type { RunFolder } from '../state/artifacts.ts';
-import { IN_DOUBT, type Ledger, type LedgerMark, MAX_BODY_BYTES, type MemoFact } from '../state/state.ts';
+import {
+  IN_DOUBT,
+  type Ledger,
+  type LedgerMark,
+  MAX_BODY_BYTES,
+  type MemoFact,
+  type OwnedKey,
+} from '../state/state.ts';
 import { type FieldChange, fieldChanges, type VariantPairs } from './changes/field-changes.ts';
 import { GuardWatch, holdingAlways, type RecordHits } from './changes/guard-watch.ts';
 import { keepFields } from './patch-product.ts';
 import { BLOCKS_FILE, HELD_FILE, heldLine, LineWriter, REJECTIONS_FILE, rejectionLine } from './plan-file.ts';
 import { PlanTally, type Standing, type TalliedRecord } from './plan-tally.ts';
+import type { Predecessor, Predecessors } from './predecessors.ts';
 import { fingerprintOf, ShardWriter, type UnplacedOperation } from './shard-writer.ts';
 
 /**
@@ -60,6 +68,8 @@ export interface DraftOptions {
   readonly holding?: readonly Guard[];
   /** Of these, the draft lists those that are unchanged (`confirmed`). */
   readonly undecided?: KeySet | undefined;
+  /** What new records continue. */
+  readonly predecessors?: Predecessors | null | undefined;
   /** Set where the blocks of the source are written to `BLOCKS_FILE`. */
   readonly blocks?: BlockOptions | undefined;
 }
@@ -110,14 +120,27 @@ interface Query {
 /** An entry with the answer of the ledger. `known`: unchanged, and not even mapped. */
 type ComparedEntry =
   | { readonly kind: 'known'; readonly record: DeferredRecord; readonly mark: LedgerMark | undefined }
-  | { readonly kind: 'compared'; readonly record: SerialisedRecord; readonly mark: LedgerMark | undefined }
+  | ComparedRecord
   | LeftOut
   | EndedBlock
   | KnownBlocks;
 
+interface ComparedRecord {
+  readonly kind: 'compared';
+  readonly record: SerialisedRecord;
+  readonly mark: LedgerMark | undefined;
+}
+
+/** A product of this job that gets a new url. */
+export interface RenamedProduct extends OwnedKey {
+  readonly to: string;
+}
+
 /** The files of a draft. */
-interface DraftFiles extends Pick<Plan, 'rejectionsSha256' | 'heldSha256'> {
+export interface DraftFiles extends Pick<Plan, 'rejectionsSha256' | 'heldSha256'> {
   readonly upserts: readonly PlannedShard[];
+  /** Products that get a new url by their ids. */
+  readonly renames: readonly PlannedShard[];
 }
 
 /**
@@ -130,8 +153,11 @@ export class PlanDraft {
   readonly watch: GuardWatch;
   /** The undecided keys that are unchanged. */
   readonly confirmed: string[] = [];
+  /** The products that get a new url, with the new keys. */
+  readonly renamed: RenamedProduct[] = [];
   readonly #options: DraftOptions;
   readonly #shards: ShardWriter;
+  readonly #renames: ShardWriter;
   readonly #rejections: LineWriter;
   /** Most plans hold nothing. */
   #held: LineWriter | undefined;
@@ -156,6 +182,7 @@ export class PlanDraft {
     this.#options = options;
     this.tally = new PlanTally(options.resource);
     this.#shards = new ShardWriter(options.folder, 'upserts');
+    this.#renames = new ShardWriter(options.folder, 'renames');
     this.#rejections = new LineWriter(options.folder, REJECTIONS_FILE);
     this.#blocks = options.blocks && new LineWriter(options.folder, BLOCKS_FILE);
     const { guards = [], holding = [] } = options;
@@ -208,6 +235,7 @@ export class PlanDraft {
   async drain(): Promise<void> {
     if (this.#batch.length > 0) await this.#ask();
     await this.#shards.room();
+    await this.#renames.room();
     await this.#rejections.room();
     await this.#held?.room();
     await this.#blocks?.room();
@@ -220,11 +248,12 @@ export class PlanDraft {
       await this.drain();
       await this.#processBatch(this.#asked);
       const upserts = await this.#shards.finish();
+      const renames = await this.#renames.finish();
       const rejectionsSha256 = await this.#rejections.finish();
       const heldSha256 = await this.#held?.finish();
       await this.#blocks?.finish();
       await this.#remember(1);
-      return { upserts, rejectionsSha256, ...(heldSha256 === undefined ? {} : { heldSha256 }) };
+      return { upserts, renames, rejectionsSha256, ...(heldSha256 === undefined ? {} : { heldSha256 }) };
     } catch (error) {
       await this.abandon();
       throw error;
@@ -237,6 +266,7 @@ export class PlanDraft {
     await this.#held?.abandon();
     await this.#blocks?.abandon();
     await this.#shards.abandon();
+    await this.#renames.abandon();
   }
 
   /** Passes the found memos to the ledger when there are enough. */
@@ -334,13 +364,27 @@ export class PlanDraft {
     compared: readonly ComparedEntry[],
   ): Promise<Map<SerialisedRecord, string | undefined>> {
     const differing: SerialisedRecord[] = [];
+    const continued: SerialisedRecord[] = [];
     for (const one of compared) {
-      if (one.kind !== 'compared' || one.mark === undefined) continue;
-      if (one.mark.fingerprint !== one.record.fingerprint) differing.push(one.record);
+      if (one.kind !== 'compared') continue;
+      if (one.mark === undefined) {
+        if (this.#predecessorOf(one.record) !== undefined) continued.push(one.record);
+      } else if (one.mark.fingerprint !== one.record.fingerprint) differing.push(one.record);
     }
-    if (differing.length === 0) return new Map();
-    const bodies = await this.#readBodies(differing.map(({ key }) => key));
-    return new Map(differing.map((record, index) => [record, bodies[index]]));
+    const acknowledged = new Map<SerialisedRecord, string | undefined>();
+    const set = (records: readonly SerialisedRecord[], bodies: readonly (string | undefined)[]) => {
+      for (const [index, record] of records.entries()) acknowledged.set(record, bodies[index]);
+    };
+    if (differing.length > 0) set(differing, await this.#readBodies(differing.map(({ key }) => key)));
+    if (continued.length > 0) {
+      const keys = continued.map((record) => this.#predecessorOf(record)?.key ?? '');
+      set(continued, (await this.#options.predecessors?.bodies(keys)) ?? []);
+    }
+    return acknowledged;
+  }
+
+  #predecessorOf({ key }: Pick<SerialisedRecord, 'key'>): Predecessor | undefined {
+    return this.#options.predecessors?.certain.get(key);
   }
 
   /** Price moves need them; a resend writes them again. */
@@ -366,14 +410,21 @@ export class PlanDraft {
     bodies: ReadonlyMap<SerialisedRecord, string | undefined>,
   ): Judged {
     const { key, body } = record;
-    this.watch.count(mark === undefined);
-    if (mark === undefined) {
+    const isNew = mark === undefined && this.#predecessorOf(record) === undefined;
+    this.watch.count(isNew);
+    if (isNew) {
       const changes = this.#options.resend ? undefined : this.#options.changesInStore?.(key, body);
-      if (changes === undefined) return { standing: 'new', ...this.watch.ofNew(key, body) };
-      return { standing: this.tally.changes.add(key, changes) ? 'changed' : 'unchanged', ...NO_HITS };
+      if (changes !== undefined)
+        return { standing: this.tally.changes.add(key, changes) ? 'changed' : 'unchanged', ...NO_HITS };
+      const found = this.watch.ofNew(key, body);
+      const candidates = this.#options.predecessors?.waiting.get(key) ?? [];
+      if (candidates.length === 0) return { standing: 'new', ...found };
+      this.tally.waits(key, candidates);
+      const hits = candidates.map((one) => ({ field: 'url', what: null, old: one.key, new: key }));
+      return { standing: 'new', hits: [...hits, ...found.hits], held: true };
     }
-    const same = this.#options.resend || mark.fingerprint === IN_DOUBT ? 'resent' : 'unchanged';
-    if (mark.fingerprint === record.fingerprint) return { standing: same, ...NO_HITS };
+    const same = standingOfEqual(mark, this.#options.resend);
+    if (mark?.fingerprint === record.fingerprint) return { standing: same, ...NO_HITS };
     const acknowledged = bodies.get(record);
     if (acknowledged === undefined) return { standing: 'changed', ...this.watch.ofNew(key, body) };
     let variants: VariantPairs | undefined;
@@ -455,17 +506,36 @@ export class PlanDraft {
     this.#count(record, mark, standing);
     if (standing !== 'unchanged') {
       if (this.#options.resource === 'contacts') this.tally.sentContact(record.key, JSON.parse(record.body));
-      const operation = this.#operation(record, mark);
-      if (operation.kind === 'upsert-contact') this.tally.created++;
       if (this.#options.losesPrices === true && hasSeveralPrices(record.body))
         this.tally.losesPrices(record.key);
-      this.#shards.add(operation);
+      this.#send(record, mark);
       return;
     }
     const { key, fingerprint, memo } = record;
     if (memo !== undefined && mark?.fingerprint === fingerprint && mark.memo !== memo) {
       this.#facts.push({ key, fingerprint, memo });
     }
+  }
+
+  #send(record: SerialisedRecord, mark: LedgerMark | undefined): void {
+    const operation = this.#operation(record, mark);
+    if (operation.kind === 'upsert-contact') this.tally.created++;
+    const predecessor = mark === undefined ? this.#predecessorOf(record) : undefined;
+    if (predecessor !== undefined)
+      this.tally.continues(record.key, predecessor, 'putId' in operation && operation.putId !== undefined);
+    const renamed = predecessor?.renamed;
+    if (renamed === undefined || operation.kind !== 'upsert-product') {
+      this.#shards.add(operation);
+      return;
+    }
+    if (operation.putId === undefined) {
+      this.renamed.push({ ...renamed, to: record.key });
+      this.#shards.add(operation);
+      return;
+    }
+    // The two lines belong together: they are begun and recorded as one.
+    this.#renames.add(operation);
+    this.#renames.add(deleteOfRenamed({ ...renamed, to: record.key }, operation.putId, undefined));
   }
 
   #hold(
@@ -493,19 +563,30 @@ export class PlanDraft {
     const { key, rows, spans, body, fingerprint, memo } = record;
     const upsert = { key, rows, spans, body, fingerprint, memo };
     switch (this.#options.resource) {
-      case 'products':
+      case 'products': {
+        const { method } = this.#options.predecessors ?? {};
+        const renamed = mark === undefined ? this.#predecessorOf(record)?.renamed : undefined;
         return {
           kind: 'upsert-product',
           ...upsert,
           knownId: mark?.id ?? null,
           owner: record.owner ?? (this.#options.mode === 'update' ? mark?.job : undefined),
+          ...(renamed === undefined ? {} : { renames: renamed.key }),
+          ...(method === 'put' && renamed?.id != null ? { putId: renamed.id, knownId: renamed.id } : {}),
         };
+      }
       case 'contacts':
         return { kind: isNewContactKey(key) ? 'upsert-contact' : 'update-contact', ...upsert };
       default:
         return this.#options.resource satisfies never;
     }
   }
+}
+
+/** What a record is whose body the store has acknowledged. Under another key it is sent all the same. */
+function standingOfEqual(mark: LedgerMark | undefined, resend: boolean): Standing {
+  if (mark === undefined) return 'changed';
+  return resend || mark.fingerprint === IN_DOUBT ? 'resent' : 'unchanged';
 }
 
 interface Judged extends RecordHits {
@@ -531,6 +612,15 @@ function serialise({
 function hasSeveralPrices(body: string): boolean {
   const prices = [...objectsIn(JSON.parse(body), 'variants')].map((variant) => variant['price']);
   return new Set(prices).size > 1;
+}
+
+/** The delete of a product under its old key; with `idLookupBody`, its id must be proved again. */
+export function deleteOfRenamed(
+  { key, to }: RenamedProduct,
+  id: number,
+  idLookupBody: string | undefined,
+): UnplacedOperation {
+  return { kind: 'delete-product', key, id, idLookupBody, renamedTo: to, rows: 0, spans: [] };
 }
 
 /** A body that the ledger could not unpack again is not sent. */

@@ -80,7 +80,7 @@ export async function* readRejections(folder: RunFolder): AsyncGenerator<readonl
 /** Every held record of a plan in batches, in order; StateError if the file is missing or damaged. */
 export async function* readHeld(
   folder: RunFolder,
-  { counts }: Pick<Plan, 'counts'>,
+  { counts }: { readonly counts: Pick<Plan['counts'], 'held'> },
 ): AsyncGenerator<readonly HeldRecord[]> {
   if (counts.held.records === 0) return;
   let line = 0;

@@ -24,9 +24,10 @@ import { waveEnds } from '../model/wave-limits.ts';
 import type { RunFolder } from '../state/artifacts.ts';
 import type { Ledger, OwnedKey } from '../state/state.ts';
 import { judgeGuards, judgeSafety } from './judge-safety.ts';
-import type { BlockOptions, DraftOptions } from './plan-draft.ts';
+import { type BlockOptions, type DraftOptions, deleteOfRenamed, type RenamedProduct } from './plan-draft.ts';
 import { writePlan } from './plan-file.ts';
 import type { PlanTally } from './plan-tally.ts';
+import { missingKeys, type Predecessors } from './predecessors.ts';
 import { cutIntoWaves, ShardWriter } from './shard-writer.ts';
 import { draftPlan, type FullDraft, type PlanProgress, takeSample } from './source-pass.ts';
 import { UpdatePass } from './update-pass.ts';
@@ -58,6 +59,8 @@ export interface PlanOptions {
   readonly plannedAt?: string | undefined;
   /** Asked when the source has been read: whether it must be read again, because its end says how its beginning is read. */
   readonly mustReadAgain?: (() => Promise<boolean>) | undefined;
+  /** Asked when the source has been read: what new records continue; null: nothing, and the draft is the plan's. */
+  readonly predecessorsIn?: ((draft: ReadDraft) => Promise<Predecessors | null>) | undefined;
   /** Keys that earlier runs have rejected or held; the plan names those that are unchanged. */
   readonly undecided?: KeySet | undefined;
   /** Called after the source has been read completely. */
@@ -93,6 +96,11 @@ export interface PlanOptions {
   readonly checkImages?: ((upserts: readonly PlannedShard[]) => Promise<ImageFindings>) | undefined;
   /** Replaces the usual hash. Tests use a poor one to show that equal hashes do not lose records. */
   readonly hashKey?: HashKey;
+}
+
+/** A draft that has read the whole source, with its upserts. */
+export interface ReadDraft extends Pick<FullDraft, 'draft' | 'seen'> {
+  readonly upserts: readonly PlannedShard[];
 }
 
 /** The part of an undo that is no record. */
@@ -147,20 +155,29 @@ export async function planImport(options: PlanOptions): Promise<Plan> {
     drafted = await draftPlan(drafting);
     draftFiles = await drafted.draft.finish();
   }
+  const predecessors = await options.predecessorsIn?.({ ...drafted, upserts: draftFiles.upserts });
+  if (predecessors != null) {
+    drafted = await draftPlan({ ...drafting, predecessors });
+    draftFiles = await drafted.draft.finish();
+  }
   const holding = drafted.draft.watch.furtherHolding();
   if (holding.length > 0) {
     // Some were placed before their share was known.
-    drafted = await draftPlan({ ...drafting, holding });
+    drafted = await draftPlan({ ...drafting, predecessors, holding });
     draftFiles = await drafted.draft.finish();
   }
   const full = { ...drafted, duplicates: updates?.duplicates ?? drafted.duplicates };
-  const { upserts: drafts, ...checksums } = draftFiles;
+  const { upserts: drafts, renames: puts, ...checksums } = draftFiles;
   const { waves = [] } = retry ? {} : (job.apply ?? {});
   const ends = waveEnds(
     waves,
     drafts.reduce((sum, { operations }) => sum + operations, 0),
   );
   const upserts = waves.length === 0 ? drafts : await cutIntoWaves(folder, drafts, ends);
+  const renames = [
+    ...puts.map((shard, index) => ({ ...shard, number: upserts.length + index + 1 })),
+    ...(await planRenameDeletes(folder, ledger, full.draft.renamed, upserts.length + puts.length + 1)),
+  ];
   const deletes = await planDeletes(
     {
       folder,
@@ -170,12 +187,13 @@ export async function planImport(options: PlanOptions): Promise<Plan> {
       undo,
       signal,
       partial: retry ? 'retry' : sample === undefined ? null : 'sample',
+      spared: sparedKeys(predecessors ?? null),
     },
     full.seen,
     full.draft.tally,
-    upserts.length + 1,
+    upserts.length + renames.length + 1,
   );
-  const files = { shards: [...upserts, ...deletes.shards], ...checksums };
+  const files = { shards: [...upserts, ...renames, ...deletes.shards], ...checksums };
   const unjudged = assemble(options, full, deletes, files);
   const safety = retry
     ? []
@@ -207,6 +225,7 @@ function assemble(
   files: Pick<Plan, 'shards' | 'rejectionsSha256' | 'heldSha256'>,
 ): Omit<Plan, 'safety'> {
   const fieldsChanged = tally.changes.changes();
+  const renamed = tally.continued();
   const records = Object.values(tally.counts).reduce((sum, count) => sum + count.records, 0);
   return {
     job: job.name,
@@ -223,6 +242,7 @@ function assemble(
     examples: tally.examples,
     duplicates,
     takeovers: tally.takeovers(),
+    ...(renamed === undefined ? {} : { renamed }),
     sharedFields: sharedFields(job, senders, fieldsChanged),
     ...(plannedAt === undefined ? {} : { plannedAt }),
     ...(confirmed.length === 0 ? {} : { confirmed }),
@@ -300,6 +320,33 @@ function skippedOf(plan: Omit<Plan, 'safety'>, mode: ImportMode, isPart: boolean
   return skipped.records === records ? records : skippedUnasked(plan);
 }
 
+/** Keys that a plan does not delete, because a new record is the same product, or may be. */
+function sparedKeys(predecessors: Predecessors | null): ReadonlySet<string> {
+  const { certain = new Map(), waiting = new Map() } = predecessors ?? {};
+  return new Set([...certain.values(), ...[...waiting.values()].flat()].map(({ key }) => key));
+}
+
+const RENAMES_AT_ONCE = 500;
+
+/** The deletes of renamed products under their old keys, of a store that cannot change a url. */
+async function planRenameDeletes(
+  folder: RunFolder,
+  ledger: Ledger,
+  renamed: readonly RenamedProduct[],
+  firstShard: number,
+): Promise<readonly PlannedShard[]> {
+  const writer = new ShardWriter(folder, 'renames', firstShard);
+  for (let from = 0; from < renamed.length; from += RENAMES_AT_ONCE) {
+    const some = renamed.slice(from, from + RENAMES_AT_ONCE);
+    const bodies = await idLookupBodies(ledger, some);
+    for (const one of some) {
+      if (one.id !== null) writer.add(deleteOfRenamed(one, one.id, bodies.get(one.key)));
+    }
+    await writer.room();
+  }
+  return await writer.finish();
+}
+
 /** The input for planning the deletes of a mirror. */
 interface DeleteOptions {
   readonly folder: RunFolder;
@@ -308,6 +355,8 @@ interface DeleteOptions {
   readonly mode: ImportMode;
   /** The plan has only a part of the source: other keys are not missing. */
   readonly partial: 'retry' | 'sample' | null;
+  /** Keys that are not missing, but renamed, or may be. */
+  readonly spared: ReadonlySet<string>;
   readonly undo: UndoSource | undefined;
   readonly signal: AbortSignal;
 }
@@ -335,7 +384,7 @@ async function planDeletes(
   tally: PlanTally,
   firstShard: number,
 ): Promise<PlannedDeletes> {
-  const { folder, ledger, job, mode, partial, undo, signal } = options;
+  const { folder, ledger, job, mode, partial, undo, signal, spared } = options;
   const none = { removed: 0, deletes: 0, withoutId: 0, withheld: null, shards: [] };
   const unconfirmed: { keys: number; examples: string[] } = { keys: 0, examples: [] };
   if (mode !== 'mirror') return { ...none, unconfirmed };
@@ -346,8 +395,9 @@ async function planDeletes(
   let removed = 0;
   let deletes = 0;
   let withoutId = 0;
-  for await (const missing of undo?.deletes() ?? missingKeys(ledger, job, seen)) {
+  for await (const gone of undo?.deletes() ?? missingKeys(ledger, job, seen)) {
     signal.throwIfAborted();
+    const missing = gone.filter(({ key }) => !spared.has(key));
     const bodies = await idLookupBodies(ledger, missing);
     for (const { key, id, idProof } of missing) {
       removed++;
@@ -375,13 +425,6 @@ async function planDeletes(
   const unknown = isEmpty && unconfirmed.keys === 0 && undo === undefined;
   const withheld = unreadable ? 'key-unreadable' : unknown ? 'ledger-empty' : null;
   return { removed, deletes, withoutId, unconfirmed, withheld, shards };
-}
-
-/** The keys that this job last sent and the source no longer has, in batches. Keys of other jobs are ignored. */
-async function* missingKeys(ledger: Ledger, job: string, seen: KeySet): AsyncGenerator<readonly OwnedKey[]> {
-  for await (const batch of ledger.keysOf(job)) {
-    yield batch.filter(({ key }) => !seen.has(key));
-  }
 }
 
 /**

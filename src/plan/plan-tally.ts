@@ -142,12 +142,16 @@ const ADDRESS_PARTS = ['address', 'zip', 'city'] as const;
 
 type Counted = Standing | 'rejected' | 'skipped' | 'held';
 type OpenCount = { -readonly [Figure in keyof Count]: Count[Figure] };
+type OpenContinued = {
+  -readonly [Figure in keyof NonNullable<Plan['renamed']>]: NonNullable<Plan['renamed']>[Figure];
+} & { readonly examples: NonNullable<Plan['renamed']>['examples'][number][] };
 type OpenTakeover = { sent: number; left: number; examples: string[] };
 
 const EXAMPLES_KEPT = 5;
 /** A mapping has few notes. This limits the memory if a mapping inserts values into them. */
 const NOTICES_KEPT = 200;
 const NOTICE_KEYS_KEPT = 3;
+const PAIRS_KEPT = 100;
 
 /** The findings of a plan so far: figures, first examples and reasons, in constant memory. */
 export class PlanTally {
@@ -174,6 +178,7 @@ export class PlanTally {
   readonly lostPrices: { products: number; readonly examples: string[] } = { products: 0, examples: [] };
   /** Contacts without an id that are sent. */
   created = 0;
+  readonly #continued: OpenContinued = { records: 0, byId: false, waiting: 0, examples: [] };
   /** Records that the ledger knows. */
   known = 0;
   readonly #notices = new Map<string, { records: number; keys: string[] }>();
@@ -188,6 +193,30 @@ export class PlanTally {
     if (standing !== 'new') this.known++;
     if (standing === 'new' || standing === 'changed') this.example(standing, record.key, record);
     if (record.notes !== undefined) for (const note of record.notes) this.#notice(note, record.key);
+  }
+
+  /** A new record that is a product under another key. */
+  continues(
+    key: string,
+    { key: from, by }: { readonly key: string; readonly by: string },
+    byId: boolean,
+  ): void {
+    this.#continued.records++;
+    this.#continued.byId = byId;
+    if (this.#continued.examples.length < PAIRS_KEPT) this.#continued.examples.push({ from, to: key, by });
+  }
+
+  /** A new record that is held, because it may be one of these products. */
+  waits(key: string, candidates: readonly { readonly key: string }[]): void {
+    this.#continued.waiting++;
+    const named = candidates.map((one) => one.key).join(', ');
+    if (this.#continued.waiting <= NOTICE_KEYS_KEPT)
+      this.#notice(`held, because it may be a product under another url: ${named}`, key);
+  }
+
+  /** Records that are products under other keys; undefined if there are none. */
+  continued(): Plan['renamed'] {
+    return this.#continued.records + this.#continued.waiting === 0 ? undefined : this.#continued;
   }
 
   /** A contact that is sent, perhaps with a part of its address. Of one that is not sent the store keeps the whole. */

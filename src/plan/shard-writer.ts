@@ -65,13 +65,19 @@ export class ShardWriter {
   }
 
   async #write(ordinal: number, lines: readonly Buffer[]): Promise<PlannedShard> {
-    const prefix = this.#kind === 'upserts' ? 'shard' : 'delete';
+    const prefix = FILE_PREFIXES[this.#kind];
     const name = `${prefix}-${String(ordinal).padStart(5, '0')}.jsonl`;
     const number = this.#firstNumber + ordinal - 1;
     const written = await writeLines(this.#folder, name, lines);
     return { number, kind: this.#kind, operations: lines.length, ...written };
   }
 }
+
+const FILE_PREFIXES = { upserts: 'shard', renames: 'rename', deletes: 'delete' } as const satisfies Readonly<
+  Record<PlannedShard['kind'], string>
+>;
+/** The files of shards, also of those that a wave ends in. */
+export const SHARD_FILE = /^(shard|rename|delete)-\d+(-\d+)?\.jsonl$/;
 
 /** Ends the lines of a shard; no JSON has this byte. */
 const END_OF_LINES = 0;
@@ -164,6 +170,8 @@ const lineSchema = z.discriminatedUnion('kind', [
     ...upserted,
     knownId: z.int().nullable(),
     owner: z.string().exactOptional(),
+    renames: z.string().exactOptional(),
+    putId: z.int().exactOptional(),
   }),
   z.object({ kind: z.enum(['update-contact', 'upsert-contact']), ...fromRecord, ...upserted }),
   // Strict: a line of another version must not lose the look-up of its id.
@@ -172,6 +180,7 @@ const lineSchema = z.discriminatedUnion('kind', [
     ...fromRecord,
     id: z.int(),
     idLookupBody: z.string().exactOptional(),
+    renamedTo: z.string().exactOptional(),
   }),
 ]);
 
@@ -192,8 +201,8 @@ export function shardLine(operation: UnplacedOperation): string {
   const { kind, key, rows } = operation;
   switch (operation.kind) {
     case 'upsert-product': {
-      const { fingerprint, memo, knownId, owner, body } = operation;
-      return `${JSON.stringify({ kind, key, rows, spans, fingerprint, memo, knownId, owner })}\t${body}\n`;
+      const { fingerprint, memo, knownId, owner, renames, putId, body } = operation;
+      return `${JSON.stringify({ kind, key, rows, spans, fingerprint, memo, knownId, owner, renames, putId })}\t${body}\n`;
     }
     case 'update-contact':
     case 'upsert-contact': {
@@ -201,8 +210,8 @@ export function shardLine(operation: UnplacedOperation): string {
       return `${JSON.stringify({ kind, key, rows, spans, fingerprint, memo })}\t${body}\n`;
     }
     case 'delete-product': {
-      const { id, idLookupBody } = operation;
-      return `${JSON.stringify({ kind, key, rows, spans, id, idLookupBody })}\t\n`;
+      const { id, idLookupBody, renamedTo } = operation;
+      return `${JSON.stringify({ kind, key, rows, spans, id, idLookupBody, renamedTo })}\t\n`;
     }
     default:
       return operation satisfies never;

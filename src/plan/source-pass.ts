@@ -19,7 +19,7 @@ import { CopySpool, CopyTally } from './copies/copy-spool.ts';
 import { type ResolvedCopy, resolveCopies } from './copies/resolve-copies.ts';
 import { type BlockOptions, type DraftOptions, PlanDraft } from './plan-draft.ts';
 import { BLOCKS_FILE, HELD_FILE, PLAN_FILE, REJECTIONS_FILE } from './plan-file.ts';
-import { fingerprintOf } from './shard-writer.ts';
+import { fingerprintOf, SHARD_FILE } from './shard-writer.ts';
 
 /** The progress of planning: rows read, and the distinct keys among them. */
 export interface PlanProgress {
@@ -105,7 +105,7 @@ async function passOver(
  */
 async function removePlanFiles(folder: RunFolder): Promise<void> {
   await folder.remove([PLAN_FILE]);
-  const shards = (await folder.list()).filter((name) => /^(shard|delete)-\d+(-\d+)?\.jsonl$/.test(name));
+  const shards = (await folder.list()).filter((name) => SHARD_FILE.test(name));
   await folder.remove([...shards, REJECTIONS_FILE, HELD_FILE, BLOCKS_FILE]);
 }
 

@@ -152,9 +152,9 @@ export const NO_TOTALS: RunTotals = {
 
 /**
  * The totals of a whole run: the result of the plan, and what was done so far. Upserts without a final outcome count
- * as unsent. Without a plan nothing is known.
+ * as unsent. Without a plan nothing is known. `renamedKeys`: the old keys of renamed products that are gone.
  */
-export function runTotals(plan: Plan | null, tally: OutcomeTally): RunTotals {
+export function runTotals(plan: Plan | null, tally: OutcomeTally, renamedKeys = 0): RunTotals {
   if (plan === null) return { ...NO_TOTALS, requests: tally.requests };
   const { counts } = plan;
   const planned = plannedUpserts(plan);
@@ -166,15 +166,16 @@ export function runTotals(plan: Plan | null, tally: OutcomeTally): RunTotals {
     changed: counts.changed.records,
     unchanged: counts.unchanged.records,
     removed: counts.removed,
-    operations: planned.records + counts.deletes,
+    operations: planned.records + counts.deletes + deletesOfRenamed(plan),
     applied: tally.applied,
-    deleted: tally.deleted,
+    deleted: tally.deleted - renamedKeys,
     rejected: counts.rejected.records + refused,
     skipped: counts.skipped.records,
     unsent: planned.records - tally.applied - refused,
     held: counts.held.records,
     requests: tally.requests,
     fieldsChanged: Object.fromEntries(plan.fieldsChanged.map(({ field, records }) => [field, records])),
+    ...(plan.renamed === undefined ? {} : { renamed: plan.renamed.records }),
     inRows: {
       applied: tally.appliedRows,
       unchanged: counts.unchanged.rows,
@@ -196,7 +197,13 @@ export function refusedDeletes(plan: Plan, tally: Pick<OutcomeTally, 'applied' |
 
 /** Planned deletes without a final outcome. */
 export function unsentDeletes(plan: Plan, tally: OutcomeTally): number {
-  return plan.counts.deletes - tally.deleted - tally.left - refusedDeletes(plan, tally);
+  const planned = plan.counts.deletes + (plan.renamed?.records ?? 0);
+  return planned - tally.deleted - tally.left - refusedDeletes(plan, tally);
+}
+
+/** The requests that delete products under their old urls; none where the store changes urls. */
+function deletesOfRenamed({ renamed }: Plan): number {
+  return renamed === undefined || renamed.byId ? 0 : renamed.records;
 }
 
 function plannedUpserts({ counts }: Plan): { readonly records: number; readonly rows: number } {

@@ -6,17 +6,28 @@ import {
 } from '../apply/apply-operations.ts';
 import type { StoreConfig } from '../config/store-config.ts';
 import { type Clock, sleep, systemClock } from '../model/clock.ts';
-import { type Operation, SHARD_SIZE } from '../model/operation.ts';
+import { type DeleteProduct, type Operation, type Outcome, SHARD_SIZE } from '../model/operation.ts';
 import type { PlannedShard } from '../model/plan.ts';
 import type { Run } from '../model/run.ts';
 import { lockLost } from '../model/storeferry-error.ts';
 import { readShard } from '../plan/plan-file.ts';
-import { changedId, importTarget, type Lock, type OperationResult, type Sending } from '../state/state.ts';
+import {
+  type Begun,
+  changedId,
+  importTarget,
+  type Lock,
+  type OperationResult,
+  type Sending,
+} from '../state/state.ts';
 import type { Storefront } from '../storefront/storefront.ts';
 import type { RunContext } from './run-context.ts';
 
 /** An operation with the shard for which its outcome is recorded. */
-export type ShardOperation = Operation & { readonly shard: number };
+export type ShardOperation = Operation & {
+  readonly shard: number;
+  /** Of an upsert that gives a product a new url: the end of its old key, which needs no request of its own. */
+  readonly ending?: DeleteProduct & { readonly shard: number };
+};
 
 interface SendOptions
   extends Pick<ApplyOptions<ShardOperation>, 'turn' | 'onEnded' | 'judge' | 'onProgress'> {
@@ -49,6 +60,8 @@ export async function sendOperations(context: RunContext, options: SendOptions):
   const signal = AbortSignal.any([context.signal, lock.lost]);
   const attemptMs = store.limits.timeoutSeconds * 1_000;
 
+  /** Of products whose new url the store certainly refused: they have the old one. */
+  const refusedEndings = new Set<Operation>();
   let hasChangedIds = false;
   const record = async (results: readonly OperationResult[], shard: number, requests: number) => {
     if (!hasChangedIds && results.some((result) => changedId(result) !== undefined)) {
@@ -57,16 +70,22 @@ export async function sendOperations(context: RunContext, options: SendOptions):
       await context.state.ledger(importTarget(run)).proveIdsAgain();
     }
     await runs.record(run, shard, results, requests, fence, versionTime(context, store));
+    const refused = results.map(({ operation }) => operation).filter((one) => refusedEndings.delete(one));
+    if (refused.length > 0) await opened.withdraw(refused);
   };
-  await using sending = await context.state.sending({ run, attemptMs, fence });
+  await using opened = await context.state.sending({ run, attemptMs, fence });
+  const sending = sendingPairs(opened);
   const operations = beginGroups({
     operations: options.operations,
     sending,
     concurrency: store.limits.concurrency,
     leave: async (overtaken) => {
       for (const [shard, ofShard] of Map.groupBy(overtaken, ({ shard }) => shard)) {
-        const left = ofShard.map((operation) => ({ operation, outcome: { kind: 'left' as const } }));
-        await record(left, shard, 0);
+        await record(
+          ofShard.flatMap((operation) => resultsOf({ operation, outcome: overtakenOutcome(operation) })),
+          shard,
+          0,
+        );
       }
     },
     onWait: (waiting, ms) => context.onEvent({ type: 'waiting-for-requests', operations: waiting, ms }),
@@ -99,14 +118,19 @@ export async function sendOperations(context: RunContext, options: SendOptions):
       const records = [...byShard].map(([shard, ofShard]) => {
         const requestsOfCall = unrecorded;
         unrecorded = 0;
-        return record(ofShard, shard, requestsOfCall);
+        const all = ofShard.flatMap(resultsOf);
+        for (const { operation, outcome } of ofShard) {
+          if (operation.ending !== undefined && outcome.kind === 'rejected' && outcome.inDoubt !== true)
+            refusedEndings.add(operation.ending);
+        }
+        return record(all, shard, requestsOfCall);
       });
       await Promise.all(records);
       onRecorded?.(results);
     },
     permit() {
       if (!lock.isHeld()) throw lockLost(fence.name);
-      return sending.permit();
+      return opened.permit();
     },
     onNotApplied: (operations) => sending.withdraw(operations),
     async confirmKey() {
@@ -122,6 +146,59 @@ function leavesDoubt({ outcome }: OperationResult): boolean {
   );
 }
 
+/** A sending that puts both keys of a product that gets a new url in doubt, and ends both doubts. */
+function sendingPairs(sending: Sending): GroupSending<ShardOperation> {
+  const keysOf = (operation: ShardOperation) =>
+    operation.ending === undefined ? [operation] : [operation, operation.ending];
+  return {
+    async begin(operations) {
+      const pairs = operations.map(keysOf);
+      const { waitMs, overtaken } = await sending.begin(pairs.flat());
+      let next = 0;
+      const places = pairs.map((pair) => pair.map(() => next++));
+      return {
+        waitMs: places.map((pair) => Math.max(...pair.map((place) => waitMs[place] ?? 0))),
+        overtaken: places.map((pair) => pair.some((place) => overtaken[place] === true)),
+      };
+    },
+    withdraw: (operations) => sending.withdraw(operations.flatMap(keysOf)),
+  };
+}
+
+/** The outcomes of an operation and, of a product that gets a new url, of the end of its old key. */
+function resultsOf({ operation, outcome }: ApplyResult<ShardOperation>): readonly OperationResult[] {
+  const { ending } = operation;
+  if (ending === undefined) return [{ operation, outcome }];
+  switch (outcome.kind) {
+    case 'applied':
+      return [
+        { operation, outcome },
+        { operation: ending, outcome: { kind: 'applied', id: null } },
+      ];
+    case 'rejected': {
+      // The store has nothing under the id.
+      const isGone = outcome.absent === true && outcome.atWork !== true;
+      const { absent: _, ...rejected } = outcome;
+      return [
+        { operation, outcome: rejected },
+        { operation: ending, outcome: isGone ? { kind: 'applied', id: null } : { kind: 'left' } },
+      ];
+    }
+    case 'unsent':
+    case 'left':
+      return [{ operation, outcome }];
+    default:
+      return outcome satisfies never;
+  }
+}
+
+/** Of an operation that is not sent, because the ledger no longer has what its delete was planned with. */
+function overtakenOutcome({ ending }: ShardOperation): Outcome {
+  if (ending === undefined) return { kind: 'left' };
+  const message = 'not sent: the id of the product is no longer certain; run the job again';
+  return { kind: 'rejected', reason: { code: 'rename-overtaken', message } };
+}
+
 /** The time of versions that are recorded now; null where the store keeps none. */
 export function versionTime({ clock }: Pick<RunContext, 'clock'>, { history }: StoreConfig): number | null {
   return history.keep === null ? null : clock();
@@ -134,10 +211,16 @@ const GROUP_MS = 100;
 /** The most operations that are kept back because they wait for earlier requests; all others are sent first. */
 const MAX_POSTPONED = 2_000;
 
+/** The part of a sending that groups need. */
+interface GroupSending<Op extends Operation> {
+  begin(operations: readonly Op[]): Promise<Begun>;
+  withdraw(operations: readonly Op[]): Promise<void>;
+}
+
 interface BeginGroupsOptions<Op extends Operation> {
   /** In batches, such as shards; a group is never larger than one batch. */
   readonly operations: AsyncIterable<readonly Op[]>;
-  readonly sending: Sending;
+  readonly sending: GroupSending<Op>;
   /** The smallest group. */
   readonly concurrency: number;
   /** Records deletes that must no longer be sent. */

@@ -143,6 +143,11 @@ export async function readProbe(artifacts: Artifacts, store: StoreConfig): Promi
   return await readJson(artifacts.run(PROBES_FOLDER), `${tagOf(store)}.json`, probeSchema);
 }
 
+/** Whether the store was seen to change a product by its id, its url included. */
+export async function changesUrls(artifacts: Artifacts, store: StoreConfig): Promise<boolean> {
+  return (await readProbe(artifacts, store))?.properties.updatesProductById === true;
+}
+
 async function readJson<Schema extends z.ZodType>(
   folder: RunFolder,
   name: string,

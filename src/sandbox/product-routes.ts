@@ -205,7 +205,7 @@ export function openProductTable(
   );
   const byUrl = database.prepare('SELECT id, body FROM products WHERE url = ?');
   const insert = database.prepare('INSERT INTO products (url, body) VALUES (?, ?)');
-  const update = database.prepare('UPDATE products SET body = ? WHERE id = ?');
+  const update = database.prepare("UPDATE products SET body = ?1, url = ?1 ->> '$.url' WHERE id = ?2");
   const remove = database.prepare('DELETE FROM products WHERE id = ?');
   const after = database.prepare(
     `SELECT id, body FROM products WHERE id > ? ORDER BY id LIMIT ${BATCH_SIZE}`,
@@ -252,7 +252,9 @@ export function openProductTable(
     const id = numberColumn(row, 'id');
     const stored: StoredProduct = JSON.parse(textColumn(row, 'body'));
     const kept = profiles.has('replace-whole') ? { ...DEFAULTS, url: stored['url'] } : stored;
-    const json = JSON.stringify({ ...kept, ...storable(body) });
+    const taken = body.url === undefined ? undefined : byUrl.get(body.url);
+    const url = taken === undefined || numberColumn(taken, 'id') === id ? body.url : freeUrl(body.url ?? '');
+    const json = JSON.stringify({ ...kept, ...storable(body), ...(url !== undefined && { url }) });
     update.run(json, id);
     return { created: false, json: withId(id, json) };
   }

@@ -197,7 +197,7 @@ function outcomeEffect(job: string, { operation, outcome }: OperationResult): Ou
   const doubt = doubtEffect(operation, outcome);
   const key = acknowledgedKey(operation, outcome);
   const version = (kind: VersionKind, id: number | null, owner?: string) =>
-    versionHead({ kind, id, spans: operation.spans, owner });
+    versionHead({ kind, id, spans: operation.spans, owner, renamed: otherKey(operation) });
   if (doubt === FORGET_KEY) {
     return { doubt, key, version: version(outcome.kind === 'applied' ? 'deleted' : 'absent', null) };
   }
@@ -223,6 +223,21 @@ function outcomeEffect(job: string, { operation, outcome }: OperationResult): Ou
 function acknowledgedKey(operation: Operation, outcome: Outcome): string {
   const isNew = operation.kind === 'upsert-contact' && outcome.kind === 'applied' && outcome.id !== null;
   return isNew ? String(outcome.id) : operation.key;
+}
+
+/** The key before of a product that is renamed, or the new one. */
+function otherKey(operation: Operation): string | undefined {
+  switch (operation.kind) {
+    case 'upsert-product':
+      return operation.renames;
+    case 'delete-product':
+      return operation.renamedTo;
+    case 'update-contact':
+    case 'upsert-contact':
+      return undefined;
+    default:
+      return operation satisfies never;
+  }
 }
 
 function ownerAfter(job: string, operation: Operation): string {

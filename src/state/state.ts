@@ -236,6 +236,8 @@ export interface Version {
   readonly before: string | null | undefined;
   /** The job that the record belongs to from then on; absent where it is that of the run. */
   readonly owner?: string;
+  /** The other key of a renamed product: the one before of a new key, and the new one of a deleted key. */
+  readonly renamed?: string;
 }
 
 /** How much the history of a target holds; `bytes` is an estimate of its size in the state. */

@@ -12,6 +12,8 @@ interface VersionParts {
   readonly spans: readonly RowSpan[];
   /** The job that the record belongs to, if it is not that of the run. */
   readonly owner?: string | undefined;
+  /** The other key of a renamed product: the one before of a new key, and the new one of a deleted key. */
+  readonly renamed?: string | undefined;
   /** The body that this version replaced, as `encodeBefore` packed it; null where the ledger knew none. */
   readonly before: Uint8Array | null;
 }
@@ -22,14 +24,15 @@ const MAX_SPANS = 20;
 const LINE_BREAK = 10;
 
 /**
- * The first part of a stored version: kind, id, rows, and perhaps the owner, as in `a1234 4-6,1:9 catalog`; file 0 and a single row
- * are left out.
+ * The first part of a stored version: kind, id, rows, and perhaps the owner and, after `<`, the other key of a renamed product, as
+ * in `a1234 4-6,1:9 catalog <old-key`; file 0 and a single row are left out.
  */
-export function versionHead({ kind, id, spans, owner }: Omit<VersionParts, 'before'>): string {
+export function versionHead({ kind, id, spans, owner, renamed }: Omit<VersionParts, 'before'>): string {
   const rows = spans
     .slice(0, MAX_SPANS)
     .map(({ file, from, to }) => `${file === 0 ? '' : `${file}:`}${from}${to === from ? '' : `-${to}`}`);
-  return `${CODES[kind]}${id ?? ''} ${rows.join(',')}${owner === undefined ? '' : ` ${encodeURIComponent(owner)}`}`;
+  const other = renamed === undefined ? '' : ` <${encodeURIComponent(renamed.toWellFormed())}`;
+  return `${CODES[kind]}${id ?? ''} ${rows.join(',')}${owner === undefined ? '' : ` ${encodeURIComponent(owner)}`}${other}`;
 }
 
 /** A version as it is stored: its head, and the body before it. */
@@ -37,13 +40,14 @@ export function encodeVersion(head: string, before: Uint8Array | null): Buffer {
   return before === null ? Buffer.from(head) : Buffer.concat([Buffer.from(`${head}\n`), before]);
 }
 
-const HEAD = /^([adx])(-?\d{0,16}) ((?:(?:\d+:)?\d+(?:-\d+)?,?)*)(?: ([\w!'()*.~%-]+))?$/;
+const HEAD =
+  /^([adx])(-?\d{0,16}) ((?:(?:\d+:)?\d+(?:-\d+)?,?)*)(?: ([\w!'()*.~%-]+))?(?: <([\w!'()*.~%-]+))?$/;
 
 /** The version that `encodeVersion` stored. Of a damaged one nothing is known, nor of the body before it. */
 function decodeVersion(stored: Uint8Array): VersionParts {
   const end = stored.indexOf(LINE_BREAK);
   const head = Buffer.from(end === -1 ? stored : stored.subarray(0, end)).toString('latin1');
-  const [whole, code, id = '', rows = '', owner] = HEAD.exec(head) ?? [];
+  const [whole, code, id = '', rows = '', owner, renamed] = HEAD.exec(head) ?? [];
   if (whole === undefined)
     return { kind: 'acknowledged', id: null, spans: [], before: stored.subarray(0, 0) };
   const kind = code === CODES.acknowledged ? 'acknowledged' : code === CODES.deleted ? 'deleted' : 'absent';
@@ -52,6 +56,7 @@ function decodeVersion(stored: Uint8Array): VersionParts {
     id: id === '' ? null : Number(id),
     spans: rows === '' ? [] : rows.split(',').map(spanOf),
     owner: owner && decoded(owner),
+    renamed: renamed && decoded(renamed),
     before: end === -1 ? null : stored.subarray(end + 1),
   };
 }
@@ -125,11 +130,21 @@ export interface StoredVersion {
 export function restoreVersions(rows: readonly StoredVersion[], ledgerBody: string | null): Version[] {
   let known: string | null | undefined = ledgerBody;
   return rows.map(({ run, at, content }) => {
-    const { kind, id, spans, owner, before: packed } = decodeVersion(content);
+    const { kind, id, spans, owner, renamed, before: packed } = decodeVersion(content);
     const body = kind === 'acknowledged' ? (known ?? undefined) : null;
     const before = packed === null ? null : readableBefore(packed, body);
     known = before;
-    return { kind, run, at, id, spans, body, before, ...(owner === undefined ? {} : { owner }) };
+    return {
+      kind,
+      run,
+      at,
+      id,
+      spans,
+      body,
+      before,
+      ...(owner === undefined ? {} : { owner }),
+      ...(renamed === undefined ? {} : { renamed }),
+    };
   });
 }
 

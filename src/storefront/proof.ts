@@ -45,6 +45,18 @@ export function expectProduct(url: string, body: string): Expectation {
   };
 }
 
+/** The same of the product with this id. */
+export function expectSameProduct(id: number, url: string, body: string): Expectation {
+  const expected = expectProduct(url, body);
+  return {
+    personalData: null,
+    prove(answer) {
+      const proof = expected.prove(answer);
+      return typeof proof === 'string' || proof.id === id ? proof : `the product with the id ${id}`;
+    },
+  };
+}
+
 /** Expects the contact with this id (section 4.2). */
 export function expectContact(id: string, body: string): Expectation {
   return {

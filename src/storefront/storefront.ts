@@ -6,7 +6,13 @@ import { abortListeners } from './abortable.ts';
 import { type Doubt, exchange } from './exchange.ts';
 import { type GateStats, gate, type OnStorefrontEvent, type SharedPause } from './gate/gate.ts';
 import type { SharedRate } from './gate/rate-limit.ts';
-import { expectContact, expectContactByEmail, expectDeleted, expectProduct } from './proof.ts';
+import {
+  expectContact,
+  expectContactByEmail,
+  expectDeleted,
+  expectProduct,
+  expectSameProduct,
+} from './proof.ts';
 import { type Page, type PageItem, type PageQuery, readPage } from './read-page.ts';
 import { type OnAttempt, type SendOptions, type Sent, sender } from './sender.ts';
 
@@ -49,6 +55,8 @@ interface SentProduct {
   readonly url: string;
   /** JSON, sent byte for byte. */
   readonly body: string;
+  /** Of the product that gets this body, whatever its url is. */
+  readonly id?: number | undefined;
 }
 
 /**
@@ -57,7 +65,10 @@ interface SentProduct {
  * also with 403), StoreUnavailableError (no proper answer for 15 minutes) or the signal's reason.
  */
 export interface Storefront extends AsyncDisposable {
-  /** `POST /api/site/products?update_existing_product_by_url=true` (section 4.1). */
+  /**
+   * `POST /api/site/products?update_existing_product_by_url=true` (section 4.1); with an id `PUT /api/site/products/{id}`, which some
+   * stores have beyond the document.
+   */
   upsertProduct(product: SentProduct, options: SendOptions): Promise<Outcome>;
   /** `PUT /api/site/contacts/{id}` (section 4.2). */
   updateContact(id: string, body: string, options: SendOptions): Promise<Outcome>;
@@ -130,6 +141,7 @@ function withAdvice(sent: Sent, advice: string): Sent {
 /** The API finds contacts by id only, and its 'not found' does not say where the id came from. */
 const WRONG_CONTACT_ID =
   'no contact in the store has this id; correct it in the crosswalk or in the source, then retry';
+const GONE_PRODUCT = 'the store no longer has this product; the next run creates it under its new url';
 const NOT_OF_API = 'it is not an answer of the API ("success": false), so the product counts as not deleted';
 
 /** Does not connect yet. Close it when done. */
@@ -181,10 +193,17 @@ export function createStorefront(options: StorefrontOptions): Storefront {
   };
 
   return {
-    async upsertProduct({ url, body }, sendOptions) {
-      const path = `${PRODUCTS}?update_existing_product_by_url=true`;
-      const expected = expectProduct(url, body);
-      return outcomeOf(await send({ method: 'POST', path, body, expected }, sendOptions), sendOptions);
+    async upsertProduct({ url, body, id }, sendOptions) {
+      if (id === undefined) {
+        const path = `${PRODUCTS}?update_existing_product_by_url=true`;
+        const expected = expectProduct(url, body);
+        return outcomeOf(await send({ method: 'POST', path, body, expected }, sendOptions), sendOptions);
+      }
+      const expected = expectSameProduct(id, url, body);
+      const sent = await send({ method: 'PUT', path: `${PRODUCTS}/${id}`, body, expected }, sendOptions);
+      if (!isAbsent(sent)) return outcomeOf(sent, sendOptions);
+      const outcome = outcomeOf(withAdvice(sent, GONE_PRODUCT), sendOptions);
+      return outcome.kind === 'rejected' ? { ...outcome, absent: true } : outcome;
     },
     async updateContact(id, body, sendOptions) {
       const path = `/api/site/contacts/${encodeURIComponent(id)}`;

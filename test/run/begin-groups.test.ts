@@ -39,7 +39,7 @@ function setup({ operations, concurrency = 4, answer = () => ({}), failAt }: Set
     operations: (async function* () {
       yield operations;
     })(),
-    sending: { ...sending, permit: () => undefined, [Symbol.asyncDispose]: async () => {} },
+    sending,
     concurrency,
     leave: async (group) => void left.push(...group.map(({ key }) => key)),
     onWait: (count, ms) => waits.push([count, ms]),

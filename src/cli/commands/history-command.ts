@@ -87,10 +87,13 @@ function row(version: RecordVersion, field: string | undefined) {
 }
 
 /** What a version changed, in one line; of a new record only the field that was asked for. */
-function whatChanged({ kind, created, changes, id }: RecordVersion, field: string | undefined): string {
+function whatChanged(
+  { kind, created, changes, id, renamed }: RecordVersion,
+  field: string | undefined,
+): string {
   switch (kind) {
     case 'deleted':
-      return 'deleted';
+      return renamed === undefined ? 'deleted' : `renamed to ${renamed}`;
     case 'absent':
       return 'the store no longer has it';
     case 'acknowledged': {

@@ -274,6 +274,10 @@ const fields = z.strictObject({
     z.array(z.enum(PRODUCT_FIELDS)).min(1),
     'Fields that another job owns: of products that the store has, they stay as it last acknowledged them. `variants.pricing` (or `variants.price`) is price, regular price, sale price and whether it is on sale.',
   ),
+  renames: optional(
+    z.boolean(),
+    'Products with a new `url`, found by all of their SKUs, or by title and pictures: `true` gives the known product its new url, also with `mode: upsert`; `false` takes them for new ones. Default: with `mode: mirror`, and where the store changes a url by the id, as `true`; else they are held until somebody decides.',
+  ),
   duplicates: z
     .enum(['reject', 'first', 'last', 'merge'])
     .default('reject')
@@ -343,6 +347,11 @@ export const importJobSchema = fields.superRefine((job, context) => {
       'guards are for products only: they watch prices, stock and texts of products; for contacts limit `safety.maxChanges`, or send in waves (`apply`)',
     );
     only(
+      'renames' in job,
+      'renames',
+      'renames is for products only: contacts are identified by the id of the store; remove it',
+    );
+    only(
       'images' in job,
       'images',
       'images are checked for products only, because contacts have none; remove it',
@@ -352,6 +361,11 @@ export const importJobSchema = fields.superRefine((job, context) => {
     'match' in job && mode !== 'update',
     'match',
     'match goes with mode: update; remove it, or set the mode',
+  );
+  only(
+    'renames' in job && (mode === 'update' || mode === 'create'),
+    'renames',
+    'renames goes with mode: upsert or mirror; remove it',
   );
   const instead = mode === 'update' ? 'leave the field out of the mapping' : 'remove it';
   only(

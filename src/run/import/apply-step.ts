@@ -6,12 +6,13 @@ import type { FoundLimits, Run } from '../../model/run.ts';
 import { SafetyLimitError, StateError } from '../../model/storeferry-error.ts';
 import { type JudgedWave, judgeWave, type WaveFigures } from '../../model/wave-limits.ts';
 import { judgeRejectsWhileApplying, readPlan, readShard } from '../../plan/plan-file.ts';
-import { importTarget, type Lock } from '../../state/state.ts';
+import { IN_DOUBT, importTarget, type Lock } from '../../state/state.ts';
 import type { Storefront } from '../../storefront/storefront.ts';
 import { withAnswers } from '../answer-tally.ts';
 import type { RunContext } from '../run-context.ts';
 import { type ShardOperation, sendOperations, unsentOperations, versionTime } from '../send-operations.ts';
 import { RunTraffic, readTraffic } from '../traffic/run-traffic.ts';
+import { hasOpen } from './continue-or-begin.ts';
 
 /** A planned run while it is applied. */
 export interface Delivery {
@@ -57,9 +58,15 @@ export async function applyStep(
       judged = await judgedWith(context, delivery, { judged, index, of: waves.length, shards });
     }
   }
-  if (deletes.length === 0) return;
   const { applied, rejected } = await context.state.runs.tally(run.id);
   if (applied + rejected < operationsIn(upserts)) return;
+  const renames = plan.shards.filter(({ kind }) => kind === 'renames');
+  if (renames.length > 0) {
+    await spareUnrenamed(context, delivery, renames);
+    await deliver(context, delivery, renames);
+  }
+  if (deletes.length === 0) return;
+  for (const shard of renames) if (await hasOpen(context, run, shard)) return;
   await spareSharedIds(context, delivery, deletes);
   await deliver(context, delivery, deletes);
 }
@@ -166,6 +173,38 @@ async function spareSharedIds(
   }
 }
 
+/**
+ * Removes deletes of renamed products from the plan whose new url the store has not acknowledged, or has answered with the id of the
+ * old one: the product would be under no url.
+ */
+async function spareUnrenamed(
+  context: RunContext,
+  { run, store, lock }: Delivery,
+  shards: readonly PlannedShard[],
+): Promise<void> {
+  const ledger = context.state.ledger(importTarget(run));
+  for (const shard of shards) {
+    const open = await unsentOperations(context, run, shard);
+    const deletes = open.filter((operation) => operation.kind === 'delete-product');
+    const single = deletes.filter(({ renamedTo }) => open.every(({ key }) => key !== renamedTo));
+    const marks = await ledger.marks(single.map(({ renamedTo = '' }) => renamedTo));
+    const results = single.flatMap((operation, index) => {
+      const mark = marks[index];
+      const isKnown = mark !== undefined && mark.fingerprint !== IN_DOUBT;
+      if (isKnown && mark.id !== operation.id) return [];
+      const isSame = isKnown && mark.id === operation.id;
+      return [
+        {
+          operation,
+          outcome: isSame ? ({ kind: 'applied', id: null } as const) : ({ kind: 'left' } as const),
+        },
+      ];
+    });
+    if (results.length === 0) continue;
+    await context.state.runs.record(run, shard.number, results, 0, lock.fence, versionTime(context, store));
+  }
+}
+
 /** Equal for urls that a store may treat as one: without case, accents and punctuation. */
 function spelling(url: string): string {
   return url
@@ -187,8 +226,25 @@ async function* openOperations(
 ): AsyncGenerator<readonly ShardOperation[]> {
   for (const shard of shards) {
     const open = await unsentOperations(context, run, shard);
-    yield open.map((operation) => ({ ...operation, shard: shard.number }));
+    yield joinPairs(open.map((operation) => ({ ...operation, shard: shard.number })));
   }
+}
+
+/** Operations with each upsert that gives a product a new url together with the end of its old key. */
+function joinPairs(operations: readonly ShardOperation[]): readonly ShardOperation[] {
+  const endings = new Map<string, ShardOperation['ending']>();
+  for (const one of operations) {
+    if (one.kind === 'delete-product' && one.renamedTo !== undefined) endings.set(one.renamedTo, one);
+  }
+  if (endings.size === 0) return operations;
+  const paired = operations.flatMap((one) => {
+    const ending =
+      one.kind === 'upsert-product' && one.putId !== undefined ? endings.get(one.key) : undefined;
+    return ending === undefined ? [] : [{ ...one, ending }];
+  });
+  const joined = new Set<ShardOperation>(paired.map(({ ending }) => ending));
+  const keys = new Set(paired.map(({ key }) => key));
+  return [...paired, ...operations.filter((one) => !joined.has(one) && !keys.has(one.key))];
 }
 
 /** The error that ends a run because the store has refused more records than the limit allows. */

@@ -127,7 +127,8 @@ export function passedDate({ source: { dates } }: Plan, now: number): number | u
   return since !== null && now < since ? since : undefined;
 }
 
-async function hasOpen(
+/** Whether operations of a shard have no final outcome. */
+export async function hasOpen(
   { state }: RunContext,
   { id }: Run,
   { number, operations }: PlannedShard,
@@ -177,7 +178,7 @@ export async function discardPlan(context: RunContext, run: Run): Promise<void> 
   const names = await folder.list();
   await folder.remove(
     names.filter((name) =>
-      /^(source|table|shard|delete)-\d+|^(snapshot|subscriber-lists)\.json$|^(blocks\.bin|contacts\.jsonl)$/.test(
+      /^(source|table|shard|rename|delete)-\d+|^(snapshot|subscriber-lists)\.json$|^(blocks\.bin|contacts\.jsonl)$/.test(
         name,
       ),
     ),

@@ -1,10 +1,10 @@
 import { buffer } from 'node:stream/consumers';
 import { hasRejectsWorkbook, type Plan, skipsMany } from '../../model/plan.ts';
 import { isUnmatched, KEY_NOT_REJECTED } from '../../model/reason.ts';
-import { formatRow, MAX_SHEET_ROWS } from '../../model/row.ts';
+import { formatRow, inertCell, MAX_SHEET_ROWS } from '../../model/row.ts';
 import type { Run, RunStatus } from '../../model/run.ts';
 import { InterruptedError, SafetyLimitError } from '../../model/storeferry-error.ts';
-import { readRejections } from '../../plan/plan-file.ts';
+import { readRejections, readShard } from '../../plan/plan-file.ts';
 import {
   REJECTS_FILE,
   type RejectedKey,
@@ -15,6 +15,7 @@ import {
 } from '../../rejects/rejects-file.ts';
 import { editedWorkbook, writeRejectsWorkbook } from '../../rejects/write-rejects-workbook.ts';
 import type { RunFacts } from '../../report/run-facts.ts';
+import { REDIRECTS_FILE } from '../../report/sections/renamed-section.ts';
 import { loadSnapshot } from '../../source/snapshot.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
 import type { Lock } from '../../state/state.ts';
@@ -57,6 +58,7 @@ export async function finishStep(
   const hasRows = run.undo === undefined && run.release === undefined;
   if (plan !== null && before.totals.rejected > 0 && rejects && hasRows)
     await writeRunRejects(context, request, ending, plan);
+  if (plan?.renamed !== undefined && before.totals.applied > 0) await writeRedirects(context, ending, plan);
   const end = {
     status,
     error: errorOf(context, request, before, failure, status),
@@ -82,6 +84,23 @@ export async function finishStep(
   await pruneRuns(context.state, context.artifacts, ended.job);
   await pruneHistory(context, ended, request.store);
   return { ...collected, run: ended, reportFile };
+}
+
+/** Writes the old and new urls of the products that have their new ones. */
+async function writeRedirects({ artifacts, state }: RunContext, run: Run, { shards }: Plan): Promise<void> {
+  const folder = artifacts.run(run.id);
+  const rows = async function* () {
+    yield 'old_url,new_url\n';
+    for (const shard of shards.filter(({ kind }) => kind === 'renames')) {
+      const outcomes = await state.runs.outcomes(run.id, shard.number);
+      for (const operation of await readShard(folder, shard)) {
+        if (operation.kind !== 'delete-product' || outcomes.get(operation.index) !== 'applied') continue;
+        const { key, renamedTo = '' } = operation;
+        yield `${formatRow([key, renamedTo].map(inertCell), ',')}\n`;
+      }
+    }
+  };
+  await folder.write(REDIRECTS_FILE, rows());
 }
 
 /** The end of an import. */

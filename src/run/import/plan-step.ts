@@ -7,7 +7,8 @@ import { withMessages } from '../../model/reason.ts';
 import { COMPLETED, type Run, SENDING_KINDS } from '../../model/run.ts';
 import { SafetyLimitError, StateError } from '../../model/storeferry-error.ts';
 import { readPlan } from '../../plan/plan-file.ts';
-import { planImport, takeSample } from '../../plan/plan-import.ts';
+import { type PlanOptions, planImport, takeSample } from '../../plan/plan-import.ts';
+import { findRenamed } from '../../plan/predecessors.ts';
 import { loadSnapshot, type Snapshot } from '../../source/snapshot.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
 import { importTarget } from '../../state/state.ts';
@@ -19,7 +20,7 @@ import { sourceNamer } from '../read-corrections.ts';
 import { planRelease } from '../records/plan-release.ts';
 import { guardRetry, loadRetryGuard } from '../retry-guard.ts';
 import type { ImportRequest, RunContext } from '../run-context.ts';
-import { flattensPrices, readProbe } from '../store-properties.ts';
+import { changesUrls, flattensPrices, readProbe } from '../store-properties.ts';
 import { planUndo } from '../undo/plan-undo.ts';
 import { planPosition } from './continue-or-begin.ts';
 import { keptBlocks } from './kept-blocks.ts';
@@ -70,6 +71,7 @@ export async function planStep(context: RunContext, request: ImportRequest, stag
         guard === undefined ? records : guardRetry(records, guard, ledger, job.mode),
         redact,
       ),
+    predecessorsIn: await renamesIn(context, request, run),
     mustReadAgain: () => settleCurrency(context, run, source.currencies),
     describeSource: () => redactedSource(nameSource(reading.describe()), redact),
     changesInStore: source.contacts?.changesOf,
@@ -100,6 +102,23 @@ async function losesPrices(
   if (spec.import !== 'products' || spec.options?.advanced !== undefined) return false;
   const probe = await readProbe(artifacts, store);
   return probe !== undefined && flattensPrices(probe.properties);
+}
+
+/** Looks for products with a new url; undefined where the job takes none for such. */
+async function renamesIn(
+  { artifacts, state, signal }: RunContext,
+  { job, store }: ImportRequest,
+  run: Run,
+): Promise<PlanOptions['predecessorsIn']> {
+  if (run.kind === 'retry' || job.import !== 'products' || job.renames === false) return undefined;
+  if (job.mode !== 'mirror' && job.mode !== 'upsert') return undefined;
+  const isMirror = job.mode === 'mirror';
+  const otherwise = isMirror || job.renames === true ? 'create' : 'hold';
+  const method = (await changesUrls(artifacts, store)) ? 'put' : otherwise;
+  const folder = artifacts.run(run.id);
+  const ledger = state.ledger(importTarget(run));
+  return async ({ draft: { tally }, seen, upserts }) =>
+    await findRenamed({ folder, ledger, job: job.name, method, isMirror, upserts, tally, seen, signal });
 }
 
 /** Rejects with UnknownKeysError where the source lacks a key that the sample of the run names. */

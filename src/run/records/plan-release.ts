@@ -5,9 +5,11 @@ import { COMPLETED, type Run, type RunPart } from '../../model/run.ts';
 import { StateError, UsageError } from '../../model/storeferry-error.ts';
 import { type HeldRecord, readHeld, readPlan, readRejections, verifyHeld } from '../../plan/plan-file.ts';
 import { planImport } from '../../plan/plan-import.ts';
+import { predecessorsOf } from '../../plan/predecessors.ts';
 import { importTarget, type LedgerMark, type LedgerTarget } from '../../state/state.ts';
 import { passedDate } from '../import/continue-or-begin.ts';
 import type { ImportRequest, RunContext } from '../run-context.ts';
+import { changesUrls } from '../store-properties.ts';
 import { ownAttempts } from './own-attempts.ts';
 
 /**
@@ -67,7 +69,7 @@ export async function refuseUnlessReleasable(
 /** Plans to send held records with exactly their bodies. Call it while the store's lock is held. */
 export async function planRelease(
   context: RunContext,
-  { job }: ImportRequest,
+  { job, store }: ImportRequest,
   run: Run,
   { of, only }: RunPart,
 ): Promise<Plan> {
@@ -77,9 +79,17 @@ export async function planRelease(
   if (plan === undefined || held === undefined) throw new StateError(`The plan of run ${of} is gone.`);
   const ledger = context.state.ledger(importTarget(run));
   const wanted = only && new Set(only);
+  const renamed = new Map<string, string>();
   const openMapped = async function* (): AsyncGenerator<readonly Mapped[]> {
-    for await (const batch of releasableRecords(context, held, plan, wanted)) yield batch.flatMap(released);
+    for await (const batch of releasableRecords(context, held, plan, wanted)) {
+      for (const { operation } of batch) {
+        if (operation.kind === 'upsert-product' && operation.renames !== undefined)
+          renamed.set(operation.key, operation.renames);
+      }
+      yield batch.flatMap(released);
+    }
   };
+  const method = (await changesUrls(context.artifacts, store)) ? 'put' : 'create';
   // What the job keeps was kept, and what its guards hold was judged, when the record was held.
   const { keep: _kept, ...settings } = { ...job, guards: [] };
   const { files, dates } = plan.source;
@@ -88,6 +98,7 @@ export async function planRelease(
     run: run.id,
     job: { ...settings, mode: plan.mode === 'update' ? 'update' : 'upsert' },
     openMapped,
+    predecessorsIn: () => predecessorsOf(ledger, job.name, method, renamed),
     whole: true,
     describeSource: () => ({ files, columnsNotUsed: [], dates }),
     ledger,

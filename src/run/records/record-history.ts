@@ -5,6 +5,7 @@ import { storeIdentity } from '../../model/remote-address.ts';
 import { type RowSpan, rowPlace } from '../../model/row.ts';
 import { fieldChanges, type VariantPairs, variantName } from '../../plan/plan-file.ts';
 import {
+  type History,
   type HistoryRun,
   IN_DOUBT,
   type LedgerTarget,
@@ -166,6 +167,8 @@ export interface RecordVersion {
   readonly place: string | null;
   /** Whether the ledger knew no body before it. */
   readonly created: boolean;
+  /** Of a product that got a new url the other key: the one before, or after a delete the new one. */
+  readonly renamed?: string;
   /** Null where the bodies cannot be read. Empty where the same body was acknowledged again. */
   readonly changes: readonly RecordChange[] | null;
   /** The acknowledged body; null after a delete, undefined where it cannot be read. */
@@ -179,13 +182,38 @@ export async function recordHistory(
   key: string,
   field?: string,
 ): Promise<readonly RecordVersion[]> {
-  const [versions = []] = await state.history(target).versions([key]);
-  const all = versions.map(recordVersion);
+  const all = (await versionsAcrossKeys(state.history(target), key)).map(recordVersion);
   if (field === undefined) return all;
   return all.flatMap((version) => {
     const changes = version.changes?.filter((change) => isWithin(change.field, field)) ?? null;
     return changes?.length === 0 ? [] : [{ ...version, changes }];
   });
+}
+
+/** A product may be renamed back and forth. */
+const MAX_KEYS = 50;
+
+/** The versions of a record, newest first, and before them those of the keys that it had. */
+async function versionsAcrossKeys(history: History, newest: string): Promise<readonly Version[]> {
+  const all: Version[] = [];
+  let key = newest;
+  let [versions = []] = await history.versions([key]);
+  for (let keys = 1; keys < MAX_KEYS; keys++) {
+    const begins = versions.findIndex(
+      ({ kind, renamed }) => kind === 'acknowledged' && renamed !== undefined,
+    );
+    const begun = versions[begins];
+    if (begun?.renamed === undefined) break;
+    const [ofOld = []] = await history.versions([begun.renamed]);
+    // The old key is deleted after the new one is acknowledged, and may have been sent again since.
+    const end = ofOld.findLastIndex(({ at, renamed }) => renamed === key && at >= begun.at);
+    const earlier = end === -1 ? ofOld.filter(({ at }) => at <= begun.at) : ofOld.slice(end + 1);
+    const before = end === -1 ? earlier[0]?.body : ofOld[end]?.before;
+    all.push(...versions.slice(0, begins), { ...begun, before: before ?? begun.before });
+    key = begun.renamed;
+    versions = earlier;
+  }
+  return [...all, ...versions];
 }
 
 function isWithin(field: string, asked: string): boolean {
@@ -194,7 +222,7 @@ function isWithin(field: string, asked: string): boolean {
 
 /** A version as it is shown to people. */
 export function recordVersion(version: Version): RecordVersion {
-  const { at, run, kind, id, spans, body, before } = version;
+  const { at, run, kind, id, spans, body, before, renamed } = version;
   const [first] = spans;
   return {
     at,
@@ -206,7 +234,8 @@ export function recordVersion(version: Version): RecordVersion {
     file: first === undefined ? null : (run.files[first.file]?.name ?? null),
     line: first?.from ?? null,
     place: placeOf(spans, run.files),
-    created: before === null && kind === 'acknowledged',
+    created: before === null && kind === 'acknowledged' && renamed === undefined,
+    ...(renamed === undefined ? {} : { renamed }),
     changes: changesOf(before, body),
   };
 }

@@ -15,7 +15,15 @@ import { type ReleasableRecord, refuseUnlessReleasable, releasableRecords } from
 import { ledgersOf, placeOf, type RecordChange, recordVersion } from './record-history.ts';
 
 /** The outcome of a record in a run; `planned` where the plan waits for approval. Unchanged records are not listed. */
-export const RECORD_OUTCOMES = ['applied', 'deleted', 'rejected', 'held', 'unsent', 'planned'] as const;
+export const RECORD_OUTCOMES = [
+  'applied',
+  'renamed',
+  'deleted',
+  'rejected',
+  'held',
+  'unsent',
+  'planned',
+] as const;
 /** One of them. */
 export type RecordOutcome = (typeof RECORD_OUTCOMES)[number];
 
@@ -184,10 +192,17 @@ async function* acknowledgedRecords(
         (versions[index] ?? []).flatMap((version): RunRecord[] => {
           // A record that the store does not have was refused, so it is among the rejected ones.
           if (version.run.id !== id || version.kind === 'absent') return [];
-          const { at, place, created, changes: all } = recordVersion(version);
-          const outcome = version.kind === 'deleted' ? 'deleted' : 'applied';
-          const changes = outcome === 'deleted' || created ? null : all;
-          return [{ ...NOTHING, key, outcome, place, at, id: version.id, created, changes }];
+          const { at, place, created, changes: all, renamed } = recordVersion(version);
+          const base = { ...NOTHING, key, place, at, id: version.id };
+          if (version.kind === 'deleted') {
+            // The pair is listed once, under its new key.
+            return renamed === undefined ? [{ ...base, outcome: 'deleted' }] : [];
+          }
+          if (renamed !== undefined) {
+            const changes = [{ field: 'url', variant: null, old: renamed, new: key }];
+            return [{ ...base, outcome: 'renamed', changes }];
+          }
+          return [{ ...base, outcome: 'applied', created, changes: created ? null : all }];
         }),
       );
     }

@@ -155,7 +155,9 @@ export async function readRunReport(context: RunContext, run: Run, plan: Plan | 
   return {
     run,
     plan,
-    totals: (isCountedInRun(run) ? run.totals : null) ?? runTotals(plan, tally),
+    totals:
+      (isCountedInRun(run) ? run.totals : null) ??
+      runTotals(plan, tally, await renamedKeys(context, run, plan)),
     unsentDeletes: plan === null ? 0 : unsentDeletes(plan, tally),
     refusedDeletes: plan === null ? 0 : refusedDeletes(plan, tally),
     leftDeletes: tally.left,
@@ -168,6 +170,18 @@ export async function readRunReport(context: RunContext, run: Run, plan: Plan | 
     traffic: await readTraffic(folder),
     reportFile: await reportFileIn(folder),
   };
+}
+
+/** How many old keys of renamed products are gone. */
+async function renamedKeys({ state }: RunContext, { id }: Run, plan: Plan | null): Promise<number> {
+  let gone = 0;
+  for (const { kind, number } of plan?.shards ?? []) {
+    if (kind !== 'renames') continue;
+    for (const [index, outcome] of await state.runs.outcomes(id, number)) {
+      if (outcome === 'applied' && (plan?.renamed?.byId !== true || index % 2 === 1)) gone++;
+    }
+  }
+  return gone;
 }
 
 /** Whether the figures are stored with the run itself, because it has no plan. */

@@ -5,6 +5,7 @@ import { type Run, type RunPart, UNFINISHED } from '../../model/run.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
 import { readPlan } from '../../plan/plan-file.ts';
 import { planImport, type UndoSource } from '../../plan/plan-import.ts';
+import { type Predecessors, predecessorsOf } from '../../plan/predecessors.ts';
 import { saveSnapshot, snapshotOf } from '../../source/snapshot.ts';
 import {
   FORGOTTEN_BODY,
@@ -20,6 +21,7 @@ import { planPosition } from '../import/continue-or-begin.ts';
 import { openOperations, ownAttempts } from '../records/own-attempts.ts';
 import { withLiveStatus } from '../report/read-stored-report.ts';
 import type { ImportRequest, RunContext } from '../run-context.ts';
+import { changesUrls } from '../store-properties.ts';
 
 /**
  * UsageError if the run cannot be undone: it is a plan or an export, it is still running, the job now writes elsewhere, or the
@@ -72,7 +74,7 @@ export async function stageNoSource({ artifacts, state, clock }: RunContext, run
 /** Plans the inverse of a run: its changed and deleted records get their earlier bodies, those that it created are deleted. */
 export async function planUndo(
   context: RunContext,
-  { job }: ImportRequest,
+  { job, store }: ImportRequest,
   run: Run,
   undo: RunPart,
 ): Promise<Plan> {
@@ -81,12 +83,18 @@ export async function planUndo(
   const { keep: _kept, ...settings } = { ...job, guards: [] };
   const source = new UndoneRecords(context, run, undo, job.schedule?.cron ?? null);
   const plannedAt = await planPosition(context, run);
+  const method = (await changesUrls(context.artifacts, store)) ? 'put' : 'create';
   return await planImport({
     // A mirror, since it may delete.
     run: run.id,
     job: { ...settings, mode: 'mirror' },
     openMapped: () => source.records(),
     undo: source,
+    predecessorsIn: async () => {
+      const found = await predecessorsOf(ledger, job.name, method, source.renamed());
+      if (method === 'put') source.keepsIds(found);
+      return found;
+    },
     plannedAt,
     describeSource: () => ({ files: [], columnsNotUsed: [], dates: null }),
     ledger,
@@ -122,6 +130,8 @@ class UndoneRecords implements UndoSource {
   #undos: ReadonlyMap<string, string> = new Map();
   #deletes: OwnedKey[] = [];
   #recreated: { readonly key: string; readonly id: number | null }[] = [];
+  #renamed = new Map<string, string>();
+  #sameIds: ReadonlySet<string> = new Set();
   #kept = new Map<string, number>();
   #left = new Map<string, { code: string; message: string; records: number; keys: string[] }>();
 
@@ -136,6 +146,7 @@ class UndoneRecords implements UndoSource {
   async *records(): AsyncGenerator<readonly Mapped[]> {
     this.#deletes = [];
     this.#recreated = [];
+    this.#renamed = new Map();
     this.#kept = new Map();
     this.#left = new Map();
     const { only, of } = this.#undo;
@@ -165,6 +176,17 @@ class UndoneRecords implements UndoSource {
     yield* this.#inFlight(ledger, seen, isNew);
   }
 
+  /** Products that the run gave new urls: the keys that come back, with those of the run. */
+  renamed(): ReadonlyMap<string, string> {
+    const back = new Set(this.#recreated.map(({ key }) => key));
+    return new Map([...this.#renamed].filter(([key]) => back.has(key)));
+  }
+
+  /** These are not created again, but get their old urls. */
+  keepsIds(renamed: Predecessors | null): void {
+    this.#sameIds = new Set(renamed?.certain.keys());
+  }
+
   async *deletes(): AsyncGenerator<readonly OwnedKey[]> {
     for (let from = 0; from < this.#deletes.length; from += KEYS_AT_ONCE) {
       yield this.#deletes.slice(from, from + KEYS_AT_ONCE);
@@ -172,10 +194,11 @@ class UndoneRecords implements UndoSource {
   }
 
   facts() {
+    const recreated = this.#recreated.filter(({ key }) => !this.#sameIds.has(key));
     return {
       of: this.#undo.of,
       schedule: this.#schedule,
-      recreated: { records: this.#recreated.length, examples: this.#recreated.slice(0, KEYS_NAMED) },
+      recreated: { records: recreated.length, examples: recreated.slice(0, KEYS_NAMED) },
       kept: [...this.#kept].map(([field, records]) => ({ field, records })),
       left: [...this.#left.values()].sort((one, other): number => other.records - one.records),
     };
@@ -220,6 +243,8 @@ class UndoneRecords implements UndoSource {
     }
     const { id, idProof } = mark;
     this.#deletes.push(idProof === undefined ? { key, id } : { key, id, idProof });
+    const { renamed } = versions[oldest] ?? {};
+    if (renamed !== undefined) this.#renamed.set(renamed, key);
     return [];
   }
 

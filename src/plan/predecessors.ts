@@ -1,0 +1,204 @@
+import { isJsonObject, type JsonObject } from '../model/json-object.ts';
+import type { KeySet } from '../model/key-set.ts';
+import type { PlannedShard } from '../model/plan.ts';
+import type { RunFolder } from '../state/artifacts.ts';
+import type { Ledger, LedgerMark, OwnedKey } from '../state/state.ts';
+import { type MatchCandidate, type MatchKind, ProductMatcher, skusOf } from './match-products.ts';
+import { readHeld, readShard } from './plan-file.ts';
+import type { PlanTally } from './plan-tally.ts';
+
+/** How a product gets a new url: by its id, or created under it and then deleted under the old one; `hold`: a person decides. */
+export type RenameMethod = 'put' | 'create' | 'hold';
+
+/** The product that a new record continues: this job sent it under another key, or the store had it before the first import. */
+export interface Predecessor {
+  readonly key: string;
+  /** `history`: an undo brings back the key that the history has. */
+  readonly by: MatchKind | 'history';
+  /** What deletes it under the old key; absent where the key stays the same. */
+  readonly renamed?: OwnedKey;
+}
+
+/** What new records may continue. */
+export interface Predecessors {
+  readonly method: RenameMethod;
+  /** By the key of the new record. */
+  readonly certain: ReadonlyMap<string, Predecessor>;
+  /** Of new records that wait for a decision. */
+  readonly waiting: ReadonlyMap<string, readonly MatchCandidate[]>;
+  /** The last acknowledged bodies of predecessors, in the order of their keys. */
+  readonly bodies: (keys: readonly string[]) => Promise<readonly (string | undefined)[]>;
+}
+
+/** A source that lacks more of what its job sent is a part of a catalog. */
+const MAX_MISSING_SHARE = 0.2;
+
+/** What the search for renamed products reads. */
+interface RenameSearch {
+  readonly folder: RunFolder;
+  readonly ledger: Ledger;
+  readonly job: string;
+  readonly method: RenameMethod;
+  /** What the source lacks is gone. */
+  readonly isMirror: boolean;
+  readonly upserts: readonly PlannedShard[];
+  readonly tally: PlanTally;
+  readonly seen: KeySet;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Finds products that have a new url: a new record, and one that this job sent before and the source no longer has, which only
+ * belong together by all of their SKUs, or by title and pictures. Null if there are none.
+ */
+export async function findRenamed(search: RenameSearch): Promise<Predecessors | null> {
+  const { ledger, job, seen, isMirror, tally, signal } = search;
+  const news = tally.counts.new.records + tally.counts.held.records;
+  const sent = await ledger.count(job);
+  if (news === 0 || sent === 0 || !(await hasMissing(search, sent))) return null;
+  // Of a part of a catalog, only what has the same SKUs is looked at.
+  const isWhole = isMirror || sent - tally.known <= sent * MAX_MISSING_SHARE;
+  using matcher = new ProductMatcher(isWhole ? ['skus', 'pictures'] : ['skus']);
+  const missing = new Map<string, OwnedKey>();
+  const skus = new Map<string, readonly string[]>();
+  const addMissing = async (owned: readonly OwnedKey[]) => {
+    const bodies = await ledger.bodies(owned.map(({ key }) => key));
+    for (const [index, one] of owned.entries()) {
+      const body: unknown = JSON.parse(bodies[index] ?? 'null');
+      if (isJsonObject(body) && matcher.addKnown(one.key, body)) missing.set(one.key, one);
+    }
+  };
+  for await (const records of newRecords(search)) {
+    for (const [key, body] of records) {
+      matcher.addNew(key, body);
+      skus.set(key, skusOf(body));
+    }
+    if (!isWhole)
+      await addMissing(
+        await missingWith(
+          search,
+          records.flatMap(([, body]) => skusOf(body)),
+        ),
+      );
+  }
+  for await (const owned of isWhole ? missingKeys(ledger, job, seen) : []) {
+    signal.throwIfAborted();
+    await addMissing(owned);
+  }
+  const matches = matcher.matches();
+  const shared = await sharedSkus(
+    search,
+    matches.flatMap(({ key }) => skus.get(key) ?? []),
+  );
+  const certain = new Map<string, Predecessor>();
+  const waiting = new Map<string, readonly MatchCandidate[]>();
+  for (const { key, candidates, isCertain } of matches) {
+    // What a product has that is still in the source identifies none.
+    const isShared = skus.get(key)?.some((sku) => shared.has(sku)) === true;
+    const open = isShared ? candidates.filter(({ by }) => by !== 'skus') : candidates;
+    const [first] = open;
+    const known = first && missing.get(first.key);
+    if (first === undefined || known === undefined) continue;
+    if (isCertain && tally.unreadableKeys === 0 && mayRename(search.method, known))
+      certain.set(key, { key: known.key, by: first.by, renamed: known });
+    else waiting.set(key, open);
+  }
+  if (certain.size + waiting.size === 0) return null;
+  return { method: search.method, certain, waiting, bodies: (keys) => ledger.bodies(keys) };
+}
+
+/**
+ * The predecessors that are known already, by the keys of the new records: those that this job still has in the ledger, and that may be
+ * renamed. Null if there are none.
+ */
+export async function predecessorsOf(
+  ledger: Ledger,
+  job: string,
+  method: RenameMethod,
+  known: ReadonlyMap<string, string>,
+): Promise<Predecessors | null> {
+  const marks = await ledger.marks([...known.values()]);
+  const certain = new Map<string, Predecessor>();
+  for (const [index, [to, key]] of [...known].entries()) {
+    const mark = marks[index];
+    if (mark?.job !== job) continue;
+    const renamed = ownedKey(key, mark);
+    if (mayRename(method, renamed)) certain.set(to, { key, by: 'history', renamed });
+  }
+  if (certain.size === 0) return null;
+  return { method, certain, waiting: new Map(), bodies: (keys) => ledger.bodies(keys) };
+}
+
+function ownedKey(key: string, { id, idProof }: LedgerMark): OwnedKey {
+  return idProof === undefined ? { key, id } : { key, id, idProof };
+}
+
+/** What a new url must not cost: the product under its old one, because its id is not known for certain. */
+function mayRename(method: RenameMethod, { id, idProof }: OwnedKey): boolean {
+  if (id === null || idProof === 'changed' || method === 'hold') return false;
+  return method === 'create' || idProof === undefined;
+}
+
+async function hasMissing({ ledger, job, seen, tally }: RenameSearch, sent: number): Promise<boolean> {
+  // Where no other job's products are among them, the figures say it without reading the keys.
+  if (tally.takeovers().length === 0) return sent > tally.known;
+  for await (const batch of missingKeys(ledger, job, seen)) if (batch.length > 0) return true;
+  return false;
+}
+
+/** The keys that this job last sent and the source no longer has, in batches. Keys of other jobs are ignored. */
+export async function* missingKeys(
+  ledger: Ledger,
+  job: string,
+  seen: KeySet,
+): AsyncGenerator<readonly OwnedKey[]> {
+  for await (const batch of ledger.keysOf(job)) {
+    yield batch.filter(({ key }) => !seen.has(key));
+  }
+}
+
+/** Those of them that have any of these SKUs. */
+async function missingWith(
+  { ledger, job, seen }: RenameSearch,
+  skus: readonly string[],
+): Promise<readonly OwnedKey[]> {
+  const keys = (await ledger.keysBy('sku', skus)).flat().filter((key) => !seen.has(key));
+  const distinct = [...new Set(keys)];
+  const marks = await ledger.marks(distinct);
+  return distinct.flatMap((key, index) => {
+    const mark = marks[index];
+    return mark?.job === job ? [ownedKey(key, mark)] : [];
+  });
+}
+
+/** Those of the SKUs that a product has which is still in the source. */
+async function sharedSkus(
+  { ledger, seen }: RenameSearch,
+  skus: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const keys = await ledger.keysBy('sku', skus);
+  return new Set(skus.filter((_, index) => keys[index]?.some((key) => seen.has(key)) === true));
+}
+
+/** The records of a draft that the ledger does not know, with their bodies, in batches; those that guards hold, too. */
+async function* newRecords({
+  folder,
+  ledger,
+  upserts,
+  tally,
+  signal,
+}: RenameSearch): AsyncGenerator<readonly (readonly [key: string, body: JsonObject])[]> {
+  const read = async function* () {
+    for (const shard of upserts) yield await readShard(folder, shard);
+    for await (const held of readHeld(folder, tally)) yield held.map(({ operation }) => operation);
+  };
+  for await (const operations of read()) {
+    signal.throwIfAborted();
+    const upserted = operations.filter((operation) => operation.kind === 'upsert-product');
+    const marks = await ledger.marks(upserted.map(({ key }) => key));
+    yield upserted.flatMap(({ key, body }, index) => {
+      const product: unknown = marks[index] === undefined ? JSON.parse(body) : undefined;
+      return isJsonObject(product) ? [[key, product] as const] : [];
+    });
+  }
+}

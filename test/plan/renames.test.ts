@@ -1,0 +1,146 @@
+import { describe, expect, it } from 'vitest';
+import type { RenameMethod } from '../../src/plan/predecessors.ts';
+import { findRenamed } from '../../src/plan/predecessors.ts';
+import { MemoryRunFolder } from './memory-run-folder.ts';
+import {
+  ledgerOf,
+  NO_LIMITS,
+  type PlanCase,
+  planOf,
+  product,
+  products,
+  record,
+  rejected,
+} from './plan-of.ts';
+
+const PICTURES = { images: ['https://images.example/a.jpg'] };
+
+/** Plans with a search for renamed products. */
+async function planRenames(given: PlanCase, method: RenameMethod = 'create') {
+  const { ledger = ledgerOf(0, 5), mode = 'mirror' } = given;
+  const folder = new MemoryRunFolder();
+  return await planOf({
+    ...given,
+    ledger,
+    mode,
+    folder,
+    options: {
+      ...given.options,
+      predecessorsIn: ({ draft: { tally }, seen, upserts }) =>
+        findRenamed({
+          ledger,
+          folder,
+          job: 'nightly',
+          method,
+          isMirror: mode === 'mirror',
+          upserts,
+          tally,
+          seen,
+          signal: new AbortController().signal,
+        }),
+    },
+  });
+}
+
+/** The product `p4` under another url, with changes. */
+const renamed = (url: string, changes = {}) =>
+  record(url, product(url, { title: 'The p4', variants: product('p4').variants, ...changes }), { line: 9 });
+
+describe('a product with a new url', () => {
+  it('is renamed where all of its SKUs are the same: created, then deleted, and no delete of the mirror', async () => {
+    const { plan, operations } = await planRenames({ mapped: [...products(0, 4), renamed('q4')] });
+    expect(plan).toMatchObject({
+      counts: { new: { records: 0 }, changed: { records: 1 }, removed: 0, deletes: 0 },
+      renamed: { records: 1, waiting: 0, byId: false, examples: [{ from: 'p4', to: 'q4', by: 'skus' }] },
+      fieldsChanged: [{ field: 'url', records: 1 }],
+    });
+    expect(operations).toMatchObject([
+      { kind: 'upsert-product', key: 'q4', renames: 'p4' },
+      { kind: 'delete-product', key: 'p4', id: 1004, renamedTo: 'q4' },
+    ]);
+    expect(plan.shards.map(({ kind }) => kind)).toEqual(['upserts', 'renames']);
+  });
+
+  it('keeps its id where the store changes urls: the two lines are one request', async () => {
+    const { plan, operations } = await planRenames({ mapped: [...products(0, 4), renamed('q4')] }, 'put');
+    expect(plan.renamed).toMatchObject({ records: 1, byId: true });
+    expect(operations).toMatchObject([
+      { kind: 'upsert-product', key: 'q4', renames: 'p4', putId: 1004, knownId: 1004 },
+      { kind: 'delete-product', key: 'p4', renamedTo: 'q4' },
+    ]);
+  });
+
+  it('is found by its title and pictures, if its SKUs are others', async () => {
+    const ledger = ledgerOf(0, 4).put('p4', product('p4', PICTURES), { id: 7, job: 'nightly' });
+    const mapped = [...products(0, 4), renamed('q4', { ...PICTURES, variants: product('q4').variants })];
+    const { plan } = await planRenames({ mapped, ledger });
+    expect(plan.renamed?.examples).toEqual([{ from: 'p4', to: 'q4', by: 'pictures' }]);
+    const { plan: without } = await planRenames({ mapped, ledger: ledgerOf(0, 5) });
+    expect(without).toMatchObject({ counts: { new: { records: 1 }, deletes: 1 } });
+    expect(without.renamed).toBeUndefined();
+  });
+
+  it('is compared with its earlier values: guards see how its price changes', async () => {
+    const dearer = { variants: [{ ...product('p4').variants[0], options: [], price: 90, sku: 'sku-p4' }] };
+    const { plan, operations } = await planRenames({
+      mapped: [...products(0, 4), renamed('q4', dearer)],
+      options: {
+        job: {
+          name: 'nightly',
+          import: 'products',
+          mode: 'mirror',
+          duplicates: 'reject',
+          safety: NO_LIMITS,
+          guards: [{ field: 'variants.price', changeBy: 50, action: 'hold' }],
+        },
+      },
+    });
+    expect(plan.counts).toMatchObject({ held: { records: 1 }, removed: 0, deletes: 0 });
+    expect(operations).toEqual([]);
+  });
+
+  it.each([
+    ['two new ones have its SKUs', [renamed('q4'), renamed('r4')], 2],
+    ['the key of a row cannot be read', [renamed('q4'), rejected(null, 'no-key', { line: 20 })], 1],
+  ])('waits if %s, and the old one is not deleted', async (_why, more, waiting) => {
+    const { plan, operations } = await planRenames({ mapped: [...products(0, 4), ...more] });
+    expect(plan).toMatchObject({
+      counts: { held: { records: waiting }, new: { records: 0 }, deletes: 0 },
+      renamed: { records: 0, waiting },
+    });
+    expect(operations).toEqual([]);
+  });
+
+  it('is new if a product that is still in the source has its SKUs, too', async () => {
+    const ledger = ledgerOf(0, 5).put('p3', product('p3', { variants: product('p4').variants }), {
+      id: 1003,
+    });
+    const { plan } = await planRenames({ mapped: [...products(0, 4), renamed('q4')], ledger });
+    expect(plan.renamed).toBeUndefined();
+    expect(plan.counts).toMatchObject({ new: { records: 1 }, deletes: 1 });
+  });
+
+  it.each(['id: null', 'id changed'])('waits if its old id deletes nothing: %s', async (why) => {
+    const mark = why === 'id: null' ? { id: null } : { id: 1004, idProof: 'changed' as const };
+    const ledger = ledgerOf(0, 4).put('p4', product('p4'), { ...mark, job: 'nightly' });
+    const { plan } = await planRenames({ mapped: [...products(0, 4), renamed('q4')], ledger });
+    expect(plan).toMatchObject({ renamed: { records: 0, waiting: 1 }, counts: { deletes: 0 } });
+  });
+
+  it('is held with mode upsert, where renaming would delete; a part of a catalog is matched by SKUs only', async () => {
+    const { plan } = await planRenames({ mapped: [renamed('q4')], mode: 'upsert' }, 'hold');
+    expect(plan).toMatchObject({ counts: { held: { records: 1 } }, renamed: { records: 0, waiting: 1 } });
+    const ledger = ledgerOf(0, 4).put('p4', product('p4', PICTURES), { id: 7, job: 'nightly' });
+    const other = renamed('q4', { ...PICTURES, variants: product('q4').variants });
+    expect((await planRenames({ mapped: [other], ledger, mode: 'upsert' })).plan.renamed).toBeUndefined();
+    const { plan: whole } = await planRenames({ mapped: [...products(0, 4), other], ledger, mode: 'upsert' });
+    expect(whole.renamed?.records).toBe(1);
+  });
+
+  it('is of this job only', async () => {
+    const ledger = ledgerOf(0, 4).put('p4', product('p4'), { id: 7, job: 'other' });
+    const { plan } = await planRenames({ mapped: [...products(0, 4), renamed('q4')], ledger });
+    expect(plan.renamed).toBeUndefined();
+    expect(plan.counts.new.records).toBe(1);
+  });
+});
