@@ -32,7 +32,12 @@ export async function readImportRequest(
       headers,
     );
   };
-  return { job, store, mapping, senders, knownContactHeaders, resend };
+  const { adopt } = job;
+  const baseline =
+    typeof adopt === 'object'
+      ? openMapping(workspace.mapping(adopt.mapping), { ...job, source: adopt }, workspace.fileAccess())
+      : undefined;
+  return { job, store, mapping, baseline, senders, knownContactHeaders, resend };
 }
 
 /**

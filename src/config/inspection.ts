@@ -17,6 +17,7 @@ import { type Interpretation, interpret } from './interpret.ts';
 import { exportJobSchema } from './job/export-job-schema.ts';
 import { importJobSchema } from './job/import-job-schema.ts';
 import {
+  ADOPT_AT,
   CROSSWALK_AT,
   crosswalkField,
   type ImportJob,
@@ -135,7 +136,7 @@ export function inspectFiles(
   });
 
   function readJob(name: string, yaml: YamlFile): Interpretation<Job> {
-    const at = isExport(yaml.content) ? [DESTINATION_AT] : [SOURCE_AT, CROSSWALK_AT];
+    const at = isExport(yaml.content) ? [DESTINATION_AT] : [SOURCE_AT, CROSSWALK_AT, ADOPT_AT];
     const base = { ...context, at: [], secretFields: [...JOB_SECRETS, ...placeSecrets(yaml, at)] };
     return isExport(yaml.content)
       ? completePlaces(
@@ -151,8 +152,11 @@ export function inspectFiles(
           yaml,
           at,
           context,
-          ({ source, crosswalk }, part) =>
-            part === SOURCE_AT ? source : crosswalk === 'store' ? undefined : crosswalk,
+          ({ source, crosswalk, adopt }, part) => {
+            if (part === SOURCE_AT) return source;
+            const written = part === ADOPT_AT ? adopt : crosswalk;
+            return written === 'store' ? undefined : written;
+          },
           (value, placeAt) => toImportJob(name, value, placeAt),
         );
   }

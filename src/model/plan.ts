@@ -55,6 +55,9 @@ const continuedProducts = z.object({
   examples: z.array(z.object({ from: z.string(), to: z.string(), by: z.string() })),
 });
 
+/** The old and new urls of products that the store has renamed, in the folder of the run. */
+export const REDIRECTS_FILE = 'redirects.csv';
+
 /** Records of this plan whose key another job last sent. */
 const takeover = z.object({
   job: z.string(),
@@ -283,6 +286,8 @@ export const planSchema = z.object({
   takeovers: z.array(takeover),
   /** Products that get a new url; counted as changed. Absent if there are none. */
   renamed: continuedProducts.exactOptional(),
+  /** Products that the store had before the first import; counted as changed. Absent if there are none. */
+  adopted: continuedProducts.exactOptional(),
   /** Fields that other jobs of the store send as well. */
   sharedFields: z.array(sharedField),
   /** The position of the ledger (`Ledger.position`) before it was read; absent if another run was sending. */

@@ -66,6 +66,8 @@ export const runTotalsSchema = z.looseObject({
   fieldsChanged: z.record(z.string(), count),
   /** Products with a new url, counted as changed; absent if there are none. */
   renamed: count.exactOptional(),
+  /** Products that the store had before, counted as changed; absent if there are none. */
+  adopted: count.exactOptional(),
   inRows: z.looseObject(inRows),
 });
 export type RunTotals = Stored<typeof runTotalsSchema>;

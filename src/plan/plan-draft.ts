@@ -419,7 +419,7 @@ export class PlanDraft {
       const found = this.watch.ofNew(key, body);
       const candidates = this.#options.predecessors?.waiting.get(key) ?? [];
       if (candidates.length === 0) return { standing: 'new', ...found };
-      this.tally.waits(key, candidates);
+      this.tally.waits(key, candidates, this.#options.predecessors?.adopting?.has(key) === true);
       const hits = candidates.map((one) => ({ field: 'url', what: null, old: one.key, new: key }));
       return { standing: 'new', hits: [...hits, ...found.hits], held: true };
     }

@@ -32,6 +32,16 @@ import { cutIntoWaves, ShardWriter } from './shard-writer.ts';
 import { draftPlan, type FullDraft, type PlanProgress, takeSample } from './source-pass.ts';
 import { UpdatePass } from './update-pass.ts';
 
+// What a plan compares new records with, to which runs add what they know.
+export {
+  findRenamed,
+  joinPredecessors,
+  newRecords,
+  type Predecessor,
+  type Predecessors,
+  predecessorsOf,
+} from './predecessors.ts';
+export { MATCH_KINDS, MATCH_SCORES, type MatchCandidate, ProductMatcher } from './product-matcher.ts';
 // Exported to show a single record as its plan has it, and to compare one with its store.
 export { fingerprintOf } from './shard-writer.ts';
 export { takeSample } from './source-pass.ts';
@@ -225,7 +235,7 @@ function assemble(
   files: Pick<Plan, 'shards' | 'rejectionsSha256' | 'heldSha256'>,
 ): Omit<Plan, 'safety'> {
   const fieldsChanged = tally.changes.changes();
-  const renamed = tally.continued();
+  const { renamed, adopted } = tally;
   const records = Object.values(tally.counts).reduce((sum, count) => sum + count.records, 0);
   return {
     job: job.name,
@@ -243,6 +253,7 @@ function assemble(
     duplicates,
     takeovers: tally.takeovers(),
     ...(renamed === undefined ? {} : { renamed }),
+    ...(adopted === undefined ? {} : { adopted }),
     sharedFields: sharedFields(job, senders, fieldsChanged),
     ...(plannedAt === undefined ? {} : { plannedAt }),
     ...(confirmed.length === 0 ? {} : { confirmed }),

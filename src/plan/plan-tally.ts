@@ -129,6 +129,14 @@ function excerpt(text: string | null, differsFrom: number): string | null {
  */
 export type Standing = 'new' | 'changed' | 'resent' | 'unchanged';
 
+/** The product that a record continues; `renamed` is absent where the store had it before. */
+interface ContinuedProduct {
+  readonly key: string;
+  readonly by: string;
+  readonly renamed?: object;
+  readonly origin?: string;
+}
+
 /** The counted facts of a record. */
 export interface TalliedRecord extends Pick<MappedRecord, 'key' | 'rows' | 'spans'> {
   readonly notes?: MappedRecord['notes'] | undefined;
@@ -178,7 +186,8 @@ export class PlanTally {
   readonly lostPrices: { products: number; readonly examples: string[] } = { products: 0, examples: [] };
   /** Contacts without an id that are sent. */
   created = 0;
-  readonly #continued: OpenContinued = { records: 0, byId: false, waiting: 0, examples: [] };
+  readonly #renamed: OpenContinued = { records: 0, byId: false, waiting: 0, examples: [] };
+  readonly #adopted: OpenContinued = { records: 0, byId: false, waiting: 0, examples: [] };
   /** Records that the ledger knows. */
   known = 0;
   readonly #notices = new Map<string, { records: number; keys: string[] }>();
@@ -195,28 +204,34 @@ export class PlanTally {
     if (record.notes !== undefined) for (const note of record.notes) this.#notice(note, record.key);
   }
 
-  /** A new record that is a product under another key. */
-  continues(
-    key: string,
-    { key: from, by }: { readonly key: string; readonly by: string },
-    byId: boolean,
-  ): void {
-    this.#continued.records++;
-    this.#continued.byId = byId;
-    if (this.#continued.examples.length < PAIRS_KEPT) this.#continued.examples.push({ from, to: key, by });
+  /** A new record that is a known product: under another key, or one that the store had before. */
+  continues(key: string, { key: from, by, renamed, origin }: ContinuedProduct, byId: boolean): void {
+    const found = renamed === undefined ? this.#adopted : this.#renamed;
+    found.records++;
+    found.byId = byId;
+    if (found.examples.length >= PAIRS_KEPT) return;
+    found.examples.push(
+      renamed === undefined ? { from: origin ?? key, to: from, by } : { from, to: key, by },
+    );
   }
 
   /** A new record that is held, because it may be one of these products. */
-  waits(key: string, candidates: readonly { readonly key: string }[]): void {
-    this.#continued.waiting++;
+  waits(key: string, candidates: readonly { readonly key: string }[], isAdopting: boolean): void {
+    const found = isAdopting ? this.#adopted : this.#renamed;
+    found.waiting++;
     const named = candidates.map((one) => one.key).join(', ');
-    if (this.#continued.waiting <= NOTICE_KEYS_KEPT)
+    if (found.waiting <= NOTICE_KEYS_KEPT)
       this.#notice(`held, because it may be a product under another url: ${named}`, key);
   }
 
   /** Records that are products under other keys; undefined if there are none. */
-  continued(): Plan['renamed'] {
-    return this.#continued.records + this.#continued.waiting === 0 ? undefined : this.#continued;
+  get renamed(): Plan['renamed'] {
+    return this.#renamed.records + this.#renamed.waiting === 0 ? undefined : this.#renamed;
+  }
+
+  /** The same of products that the store had before. */
+  get adopted(): Plan['adopted'] {
+    return this.#adopted.records + this.#adopted.waiting === 0 ? undefined : this.#adopted;
   }
 
   /** A contact that is sent, perhaps with a part of its address. Of one that is not sent the store keeps the whole. */

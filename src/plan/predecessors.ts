@@ -3,9 +3,9 @@ import type { KeySet } from '../model/key-set.ts';
 import type { PlannedShard } from '../model/plan.ts';
 import type { RunFolder } from '../state/artifacts.ts';
 import type { Ledger, LedgerMark, OwnedKey } from '../state/state.ts';
-import { type MatchCandidate, type MatchKind, ProductMatcher, skusOf } from './match-products.ts';
 import { readHeld, readShard } from './plan-file.ts';
 import type { PlanTally } from './plan-tally.ts';
+import { type MatchCandidate, type MatchKind, ProductMatcher, skusOf } from './product-matcher.ts';
 
 /** How a product gets a new url: by its id, or created under it and then deleted under the old one; `hold`: a person decides. */
 export type RenameMethod = 'put' | 'create' | 'hold';
@@ -13,10 +13,12 @@ export type RenameMethod = 'put' | 'create' | 'hold';
 /** The product that a new record continues: this job sent it under another key, or the store had it before the first import. */
 export interface Predecessor {
   readonly key: string;
-  /** `history`: an undo brings back the key that the history has. */
-  readonly by: MatchKind | 'history';
+  /** `history`: an undo brings back the key that the history has. `table`: a person has decided it. */
+  readonly by: MatchKind | 'history' | 'table';
   /** What deletes it under the old key; absent where the key stays the same. */
   readonly renamed?: OwnedKey;
+  /** The key that the source has, where the record is sent under the key of the store. */
+  readonly origin?: string;
 }
 
 /** What new records may continue. */
@@ -26,6 +28,8 @@ export interface Predecessors {
   readonly certain: ReadonlyMap<string, Predecessor>;
   /** Of new records that wait for a decision. */
   readonly waiting: ReadonlyMap<string, readonly MatchCandidate[]>;
+  /** Those of them that may be products which the store had before the first import. */
+  readonly adopting?: ReadonlySet<string>;
   /** The last acknowledged bodies of predecessors, in the order of their keys. */
   readonly bodies: (keys: readonly string[]) => Promise<readonly (string | undefined)[]>;
 }
@@ -181,13 +185,15 @@ async function sharedSkus(
 }
 
 /** The records of a draft that the ledger does not know, with their bodies, in batches; those that guards hold, too. */
-async function* newRecords({
+export async function* newRecords({
   folder,
   ledger,
   upserts,
   tally,
   signal,
-}: RenameSearch): AsyncGenerator<readonly (readonly [key: string, body: JsonObject])[]> {
+}: Pick<RenameSearch, 'folder' | 'ledger' | 'upserts' | 'tally' | 'signal'>): AsyncGenerator<
+  readonly (readonly [key: string, body: JsonObject])[]
+> {
   const read = async function* () {
     for (const shard of upserts) yield await readShard(folder, shard);
     for await (const held of readHeld(folder, tally)) yield held.map(({ operation }) => operation);
@@ -201,4 +207,22 @@ async function* newRecords({
       return isJsonObject(product) ? [[key, product] as const] : [];
     });
   }
+}
+
+/** What either of two searches has found, the first before the second. */
+export function joinPredecessors(
+  first: Predecessors | null,
+  second: Predecessors | null,
+): Predecessors | null {
+  if (first === null || second === null) return first ?? second;
+  return {
+    method: second.method,
+    certain: new Map([...second.certain, ...first.certain]),
+    waiting: new Map([...second.waiting, ...first.waiting]),
+    ...(first.adopting === undefined ? {} : { adopting: first.adopting }),
+    bodies: async (keys) => {
+      const [ofFirst, ofSecond] = await Promise.all([first.bodies(keys), second.bodies(keys)]);
+      return keys.map((_, index) => ofFirst[index] ?? ofSecond[index]);
+    },
+  };
 }

@@ -17,7 +17,7 @@ import { notesSection } from './sections/notes-section.ts';
 import { pricesSection, stockSection } from './sections/prices-section.ts';
 import { recordsSection } from './sections/records-section.ts';
 import { rejectedSection, skippedSection, unsentSection } from './sections/rejected-section.ts';
-import { renamedSection } from './sections/renamed-section.ts';
+import { adoptedSection, renamedSection } from './sections/renamed-section.ts';
 import { safetySection } from './sections/safety-section.ts';
 import { sourceSection } from './sections/source-section.ts';
 import { trafficSection } from './sections/traffic-section.ts';
@@ -68,6 +68,7 @@ const SECTIONS: readonly ((facts: RunFacts, view: View) => Section | null)[] = [
   driftSection,
   wavesSection,
   safetySection,
+  adoptedSection,
   renamedSection,
   heldSection,
   pricesSection,

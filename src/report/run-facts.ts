@@ -176,6 +176,7 @@ export function runTotals(plan: Plan | null, tally: OutcomeTally, renamedKeys = 
     requests: tally.requests,
     fieldsChanged: Object.fromEntries(plan.fieldsChanged.map(({ field, records }) => [field, records])),
     ...(plan.renamed === undefined ? {} : { renamed: plan.renamed.records }),
+    ...(plan.adopted === undefined ? {} : { adopted: plan.adopted.records }),
     inRows: {
       applied: tally.appliedRows,
       unchanged: counts.unchanged.rows,

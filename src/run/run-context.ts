@@ -95,6 +95,8 @@ export interface ImportRequest {
   readonly job: ImportJob;
   readonly store: StoreConfig;
   readonly mapping: MappingSource;
+  /** Reads the export of the store whose products the job adopts. */
+  readonly baseline?: MappingSource | undefined;
   /** What the product imports of the workspace send to this store, this job included; left out: unknown. */
   readonly senders?: readonly SentFields[];
   /** Of these headers the ones that some mapping for contacts names; left out: none. */

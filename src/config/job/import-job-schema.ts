@@ -61,6 +61,15 @@ const crosswalkSchema = z
   })
   .superRefine(exactlyOnePlace);
 
+const adoptSchema = z
+  .strictObject({
+    path: optional(workspacePathSchema, 'An export of the store, in any format of a source.'),
+    ...remoteFields('source'),
+    ...tableFields,
+    mapping: z.string().min(1).describe('The mapping that reads it; one without lookups.'),
+  })
+  .superRefine(exactlyOnePlace);
+
 const EXPECTED = 'expected a whole number, a percentage such as 5%, or off';
 const PATTERN = /^(off|\d+|(100(\.0+)?|\d{1,2}(\.\d+)?)\s*%)$/;
 
@@ -274,6 +283,10 @@ const fields = z.strictObject({
     z.array(z.enum(PRODUCT_FIELDS)).min(1),
     'Fields that another job owns: of products that the store has, they stay as it last acknowledged them. `variants.pricing` (or `variants.price`) is price, regular price, sale price and whether it is on sale.',
   ),
+  adopt: optional(
+    z.union([z.literal('store'), adoptSchema]),
+    'Products that the store had before the first import: new records are matched with them by url, SKUs, and title, so that nothing is created twice. `store`: the store lists them (`probe`); else an export of the store, with the mapping that reads it. The pairs are in `adopted-STORE-JOB.csv`.',
+  ),
   renames: optional(
     z.boolean(),
     'Products with a new `url`, found by all of their SKUs, or by title and pictures: `true` gives the known product its new url, also with `mode: upsert`; `false` takes them for new ones. Default: with `mode: mirror`, and where the store changes a url by the id, as `true`; else they are held until somebody decides.',
@@ -346,6 +359,7 @@ export const importJobSchema = fields.superRefine((job, context) => {
       'guards',
       'guards are for products only: they watch prices, stock and texts of products; for contacts limit `safety.maxChanges`, or send in waves (`apply`)',
     );
+    only('adopt' in job, 'adopt', 'adopt is for products only; for contacts, use a crosswalk');
     only(
       'renames' in job,
       'renames',
@@ -361,6 +375,11 @@ export const importJobSchema = fields.superRefine((job, context) => {
     'match' in job && mode !== 'update',
     'match',
     'match goes with mode: update; remove it, or set the mode',
+  );
+  only(
+    'adopt' in job && (mode === 'update' || mode === 'create'),
+    'adopt',
+    'adopt goes with mode: upsert or mirror; remove it',
   );
   only(
     'renames' in job && (mode === 'update' || mode === 'create'),

@@ -20,7 +20,9 @@ type ImportFields = z.infer<typeof importJobSchema>;
 type ExportFields = z.infer<typeof exportJobSchema>;
 
 /** An import job with its defaults filled in. `notify` is absent if its address is empty. */
-export type ImportJob = DeepReadonly<Omit<ImportFields, 'source' | 'crosswalk' | 'notify' | 'mode'>> & {
+export type ImportJob = DeepReadonly<
+  Omit<ImportFields, 'source' | 'crosswalk' | 'adopt' | 'notify' | 'mode'>
+> & {
   readonly mode: ImportMode;
   /** Contacts that the store lacks are created, where it can. */
   readonly createsContacts?: true;
@@ -28,6 +30,7 @@ export type ImportJob = DeepReadonly<Omit<ImportFields, 'source' | 'crosswalk' |
   readonly name: string;
   readonly source: SourceSpec;
   readonly crosswalk?: CrosswalkSpec;
+  readonly adopt?: 'store' | AdoptSpec;
   readonly notify?: Notify;
 };
 
@@ -51,6 +54,12 @@ export type CrosswalkSpec = DeepReadonly<
     readonly isOfStore?: true;
   };
 
+/** An export of a store with its address completed, and the mapping that reads it. */
+type AdoptSpec = DeepReadonly<
+  ReturnType<typeof withoutPlace<Exclude<NonNullable<ImportFields['adopt']>, 'store'>>>
+> &
+  FilePlace;
+
 /** The crosswalk that `contacts scan` writes for a store: relative to the workspace. */
 export function crosswalkOfStore(store: string) {
   return {
@@ -71,11 +80,12 @@ export type Notify = DeepReadonly<z.infer<typeof jobFields.notify>>;
 /** The paths of the parts of an import job that name a file to read. */
 export const SOURCE_AT = ['source'];
 export const CROSSWALK_AT = ['crosswalk'];
+export const ADOPT_AT = ['adopt'];
 
 /** An import job by the name of its file, reading from these places. */
 export function toImportJob(
   name: string,
-  { notify, source, crosswalk, mode, ...fields }: ImportFields,
+  { notify, source, crosswalk, adopt, mode, ...fields }: ImportFields,
   placeAt: (at: readonly string[]) => FilePlace,
 ): ImportJob {
   return {
@@ -89,6 +99,8 @@ export function toImportJob(
     ...(typeof crosswalk === 'object' && {
       crosswalk: { ...withoutPlace(crosswalk), ...placeAt(CROSSWALK_AT) },
     }),
+    ...(adopt === 'store' && { adopt }),
+    ...(typeof adopt === 'object' && { adopt: { ...withoutPlace(adopt), ...placeAt(ADOPT_AT) } }),
     ...notification(notify),
   };
 }

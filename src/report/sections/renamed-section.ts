@@ -1,9 +1,8 @@
+import { type Plan, REDIRECTS_FILE } from '../../model/plan.ts';
 import { counted, grouped } from '../../text/printable.ts';
 import { isOnlyPlanned, type RunFacts } from '../run-facts.ts';
 import { type Block, columns, foreign, paragraph, type Section } from '../section.ts';
 
-/** The old and new urls of products that the store has renamed, in the folder of the run. */
-export const REDIRECTS_FILE = 'redirects.csv';
 const REPORT_FILE = 'report.html';
 const PAIRS_SHOWN = { page: 100, text: 10 };
 const MAX_KEY_LENGTH = 80;
@@ -15,6 +14,7 @@ const BY_WORDS: Readonly<Record<string, string>> = {
   pictures: 'the same title and pictures',
   title: 'the same title',
   history: 'the history',
+  table: 'the table',
 };
 
 /** Products with a new url, as pairs, and those that wait for a decision; null if there are none. */
@@ -35,22 +35,48 @@ export function renamedSection(facts: RunFacts): Section | null {
         `${counted(waiting, 'product')} may have a new url, and ${waiting === 1 ? 'is' : 'are'} held. To create ${waiting === 1 ? 'it' : 'them'} as new, release ${waiting === 1 ? 'it' : 'them'}.`,
     ]),
   ];
-  if (records > 0) {
-    blocks.push({
-      kind: 'table',
-      caption: 'Products with a new url',
-      captionHidden: true,
-      columns: columns('Old url', 'New url', ['Found by', 'bare']),
-      rows: examples.map(({ from, to, by }) => ({
-        cells: [
-          { as: 'text', words: foreign(from, MAX_KEY_LENGTH) },
-          { as: 'text', words: foreign(to, MAX_KEY_LENGTH) },
-          BY_WORDS[by] ?? by,
-        ],
-      })),
-      shown: PAIRS_SHOWN,
-    });
-  }
+  if (records > 0) blocks.push(pairsTable('Products with a new url', ['Old url', 'New url'], examples));
   const title = records > 0 ? `${grouped(records)} renamed` : 'Renamed';
   return { id: 'renamed', title, blocks };
+}
+
+/** Products that the store had before the first import, as pairs, and those that wait for a decision; null if there are none. */
+export function adoptedSection({ run, plan }: RunFacts): Section | null {
+  if (plan?.adopted === undefined) return null;
+  const { records, waiting, examples } = plan.adopted;
+  const table = `adopted-${run.store}-${run.job}.csv`;
+  const blocks: Block[] = [
+    paragraph([
+      records > 0 && 'The store had them before. Each gets the values of the source, and keeps its url.',
+      `The pairs are in ${table}.`,
+      waiting > 0 &&
+        `${counted(waiting, 'record')} may be a product that the store has, and ${waiting === 1 ? 'is' : 'are'} held: write \`adopt\` or \`new\` into the column decision, and run the job again; or release ${waiting === 1 ? 'it' : 'them'} to create ${waiting === 1 ? 'it' : 'them'} as new.`,
+    ]),
+  ];
+  if (records > 0)
+    blocks.push(
+      pairsTable('Products of the store that are adopted', ['In the source', 'In the store'], examples),
+    );
+  return { id: 'adopted', title: records > 0 ? `${grouped(records)} adopted` : 'Adoption', blocks };
+}
+
+function pairsTable(
+  caption: string,
+  headers: readonly [string, string],
+  pairs: NonNullable<Plan['renamed']>['examples'],
+): Block {
+  return {
+    kind: 'table',
+    caption,
+    captionHidden: true,
+    columns: columns(...headers, ['Found by', 'bare']),
+    rows: pairs.map(({ from, to, by }) => ({
+      cells: [
+        { as: 'text', words: foreign(from, MAX_KEY_LENGTH) },
+        { as: 'text', words: foreign(to, MAX_KEY_LENGTH) },
+        BY_WORDS[by] ?? by,
+      ],
+    })),
+    shown: PAIRS_SHOWN,
+  };
 }

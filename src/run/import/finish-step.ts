@@ -1,5 +1,5 @@
 import { buffer } from 'node:stream/consumers';
-import { hasRejectsWorkbook, type Plan, skipsMany } from '../../model/plan.ts';
+import { hasRejectsWorkbook, type Plan, REDIRECTS_FILE, skipsMany } from '../../model/plan.ts';
 import { isUnmatched, KEY_NOT_REJECTED } from '../../model/reason.ts';
 import { formatRow, inertCell, MAX_SHEET_ROWS } from '../../model/row.ts';
 import type { Run, RunStatus } from '../../model/run.ts';
@@ -15,7 +15,6 @@ import {
 } from '../../rejects/rejects-file.ts';
 import { editedWorkbook, writeRejectsWorkbook } from '../../rejects/write-rejects-workbook.ts';
 import type { RunFacts } from '../../report/run-facts.ts';
-import { REDIRECTS_FILE } from '../../report/sections/renamed-section.ts';
 import { loadSnapshot } from '../../source/snapshot.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
 import type { Lock } from '../../state/state.ts';

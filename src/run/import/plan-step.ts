@@ -7,8 +7,13 @@ import { withMessages } from '../../model/reason.ts';
 import { COMPLETED, type Run, SENDING_KINDS } from '../../model/run.ts';
 import { SafetyLimitError, StateError } from '../../model/storeferry-error.ts';
 import { readPlan } from '../../plan/plan-file.ts';
-import { type PlanOptions, planImport, takeSample } from '../../plan/plan-import.ts';
-import { findRenamed } from '../../plan/predecessors.ts';
+import {
+  findRenamed,
+  joinPredecessors,
+  type PlanOptions,
+  planImport,
+  takeSample,
+} from '../../plan/plan-import.ts';
 import { loadSnapshot, type Snapshot } from '../../source/snapshot.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
 import { importTarget } from '../../state/state.ts';
@@ -46,7 +51,13 @@ export async function planStep(context: RunContext, request: ImportRequest, stag
   const guard = run.kind === 'retry' ? await loadRetryGuard(folder) : undefined;
   const nameSource = await sourceNamer(folder);
   const { redact } = context;
+  const renames = await renamesIn(context, request, run);
+  const adoption =
+    request.job.adopt === undefined
+      ? undefined
+      : await (await import('./adoption.ts')).Adoption.open(context, request, run);
   const hasBlocks =
+    adoption === undefined &&
     guard === undefined &&
     run.sample === undefined &&
     job.mode !== 'update' &&
@@ -62,7 +73,7 @@ export async function planStep(context: RunContext, request: ImportRequest, stag
     advanced: advancedOf(request, source),
     losesPrices: await losesPrices(context, request),
     senders: request.senders,
-    openMapped: reading.open,
+    openMapped: () => (adoption === undefined ? reading.open() : adoption.rekey(reading.open())),
     ...(hasBlocks ? { blocks } : {}),
     plannedAt,
     undecided: run.kind === 'retry' ? undefined : await undecidedKeys(context, run),
@@ -71,7 +82,11 @@ export async function planStep(context: RunContext, request: ImportRequest, stag
         guard === undefined ? records : guardRetry(records, guard, ledger, job.mode),
         redact,
       ),
-    predecessorsIn: await renamesIn(context, request, run),
+    predecessorsIn: async (draft) =>
+      joinPredecessors(
+        run.kind === 'retry' ? null : ((await adoption?.predecessorsIn(draft)) ?? null),
+        (await renames?.(draft)) ?? null,
+      ),
     mustReadAgain: () => settleCurrency(context, run, source.currencies),
     describeSource: () => redactedSource(nameSource(reading.describe()), redact),
     changesInStore: source.contacts?.changesOf,

@@ -7,6 +7,7 @@ import { importTarget } from '../../state/state.ts';
 import { digestOf } from '../digest-of.ts';
 import { stageWithSideTables } from '../inputs/side-table.ts';
 import type { ImportRequest, RunContext } from '../run-context.ts';
+import { adoptedDigest } from './adopted-row.ts';
 import { stageStoreLists } from './staged-lists.ts';
 
 /** Copies the source into the run's folder and gives the snapshot; undefined when it still has the known version. */
@@ -30,7 +31,7 @@ export async function stageStep(
   const folder = context.artifacts.run(run.id);
   const settled = await settledRun(context, request, run);
   const digest = (sha256: string, lists: readonly StoreList[] | null) =>
-    runDigest(context.version, request, run, sha256, lists);
+    runDigest(context.version, request, run, sha256, lists, adoptedDigest(context, request));
   const known = settled?.source;
   const isKnown = known !== undefined && digest(known.sha256, null) === settled?.digest;
   const snapshot = await stageWithSideTables(
@@ -88,14 +89,21 @@ export function runDigest(
   run: Run,
   sourceSha256: string,
   lists: readonly StoreList[] | null,
+  adopted: string | null = null,
 ): string {
   // Looking at images changes nothing that is sent.
-  const { schedule: _when, notify: _whom, images: _looked, source, crosswalk, ...rest } = job;
+  const { schedule: _when, notify: _whom, images: _looked, source, crosswalk, adopt, ...rest } = job;
   return digestOf({
     source: sourceSha256,
     mapping: mapping.digest,
     lists,
-    job: { ...rest, source: withoutSecrets(source), crosswalk: crosswalk && withoutSecrets(crosswalk) },
+    job: {
+      ...rest,
+      source: withoutSecrets(source),
+      crosswalk: crosswalk && withoutSecrets(crosswalk),
+      ...(adopt === undefined ? {} : { adopt: typeof adopt === 'object' ? withoutSecrets(adopt) : adopt }),
+    },
+    ...(adopted === null ? {} : { adopted }),
     store: [storeIdentity(store), store.weightUnit, store.currency ?? null],
     version,
     kind: run.kind === 'retry' ? run.retryOf : null,

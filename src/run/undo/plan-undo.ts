@@ -4,8 +4,7 @@ import type { Plan } from '../../model/plan.ts';
 import { type Run, type RunPart, UNFINISHED } from '../../model/run.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
 import { readPlan } from '../../plan/plan-file.ts';
-import { planImport, type UndoSource } from '../../plan/plan-import.ts';
-import { type Predecessors, predecessorsOf } from '../../plan/predecessors.ts';
+import { type Predecessors, planImport, predecessorsOf, type UndoSource } from '../../plan/plan-import.ts';
 import { saveSnapshot, snapshotOf } from '../../source/snapshot.ts';
 import {
   FORGOTTEN_BODY,

@@ -1,0 +1,206 @@
+import { readPaged } from '../../export/reading/read-items.ts';
+import { CurrencyWatch } from '../../mapping/compile-mapping.ts';
+import { isJsonObject, type JsonObject, member } from '../../model/json-object.ts';
+import type { DeferredRecord, Mapped } from '../../model/mapped-record.ts';
+import type { Run } from '../../model/run.ts';
+import { UsageError } from '../../model/storeferry-error.ts';
+import {
+  MATCH_KINDS,
+  MATCH_SCORES,
+  type MatchCandidate,
+  newRecords,
+  type PlanOptions,
+  type Predecessor,
+  ProductMatcher,
+} from '../../plan/plan-import.ts';
+import { stageSource } from '../../source/snapshot.ts';
+import { importTarget } from '../../state/state.ts';
+import type { ImportRequest, RunContext } from '../run-context.ts';
+import { readProbe } from '../store-properties.ts';
+import { type AdoptedRow, adoptedFile, readDecisions, writeDecisions } from './adopted-row.ts';
+import { readSnapshotThroughMapping } from './snapshot-reading.ts';
+
+/** The products that a store had before the first import of a job, as far as they were matched with its records. */
+export class Adoption {
+  readonly #context: RunContext;
+  readonly #request: ImportRequest;
+  readonly #run: Run;
+  readonly #rows: AdoptedRow[];
+  /** The urls of the store by those of records. */
+  readonly #adopted = new Map<string, string>();
+
+  private constructor(context: RunContext, request: ImportRequest, run: Run, rows: AdoptedRow[]) {
+    this.#context = context;
+    this.#request = request;
+    this.#run = run;
+    this.#rows = rows;
+    for (const { url, storeUrl, decision } of rows)
+      if (decision === 'adopt') this.#adopted.set(url, storeUrl);
+  }
+
+  /** UsageError where the table is not as it was written, or as a person may edit it. */
+  static async open(context: RunContext, request: ImportRequest, run: Run): Promise<Adoption> {
+    return new Adoption(
+      context,
+      request,
+      run,
+      await readDecisions(context.workspaceDir, adoptedFile(request)),
+    );
+  }
+
+  /** The key that a record is sent under. */
+  keyOf(key: string): string {
+    return this.#adopted.get(key) ?? key;
+  }
+
+  /** Records under the urls that their products have in the store. */
+  async *rekey(
+    batches: AsyncIterable<readonly (Mapped | DeferredRecord)[]>,
+  ): AsyncGenerator<readonly (Mapped | DeferredRecord)[]> {
+    for await (const batch of batches) {
+      yield this.#adopted.size === 0 ? batch : batch.map((item) => this.#rekeyed(item));
+    }
+  }
+
+  #rekeyed(item: Mapped | DeferredRecord): Mapped | DeferredRecord {
+    const key = item.key === null ? undefined : this.#adopted.get(item.key);
+    if (key === undefined) return item;
+    return item.kind === 'deferred'
+      ? { ...item, key, map: () => withKey(item.map(), key) }
+      : withKey(item, key);
+  }
+
+  /** What the new records of a draft are in the store. The store is read only where a record is not in the table yet. */
+  readonly predecessorsIn: NonNullable<PlanOptions['predecessorsIn']> = async (draft) => {
+    const { artifacts, state, signal } = this.#context;
+    const folder = artifacts.run(this.#run.id);
+    const ledger = state.ledger(importTarget(this.#run));
+    const rowsOf = Map.groupBy(this.#rows, ({ url }) => url);
+    const origins = new Map([...this.#adopted].map(([url, storeUrl]) => [storeUrl, url]));
+    const certain = new Map<string, Predecessor>();
+    const waiting = new Map<string, readonly MatchCandidate[]>();
+    using matcher = new ProductMatcher(MATCH_KINDS);
+    let unknown = 0;
+    const search = { folder, ledger, upserts: draft.upserts, tally: draft.draft.tally, signal };
+    for await (const records of newRecords(search)) {
+      for (const [key, body] of records) {
+        const origin = origins.get(key);
+        const rows = rowsOf.get(key);
+        if (origin !== undefined) {
+          certain.set(key, { key, by: 'table', origin });
+        } else if (rows === undefined) {
+          matcher.addNew(key, body);
+          unknown++;
+        } else if (rows.every(({ decision }) => decision !== 'new')) {
+          waiting.set(key, rows.map(candidateOf));
+        }
+      }
+    }
+    const known = new Map<string, JsonObject>();
+    const listed = this.#rows.length;
+    if (unknown > 0) {
+      for await (const products of this.#baseline()) {
+        signal.throwIfAborted();
+        const keyed = products.flatMap((body): (readonly [string, JsonObject])[] => {
+          const url = member(body, 'url');
+          return typeof url === 'string' && url !== '' ? [[url, body]] : [];
+        });
+        const marks = await ledger.marks(keyed.map(([url]) => url));
+        for (const [index, [url, body]] of keyed.entries()) {
+          if (marks[index] === undefined && matcher.addKnown(url, body)) known.set(url, body);
+        }
+      }
+      for (const { key, candidates, isCertain } of matcher.matches()) {
+        const [first] = candidates;
+        if (isCertain && first !== undefined) {
+          certain.set(first.key, { key: first.key, by: first.by, origin: key });
+          this.#adopted.set(key, first.key);
+        } else waiting.set(key, candidates);
+        for (const { key: storeUrl, by } of candidates) {
+          this.#rows.push({
+            url: key,
+            storeUrl,
+            storeId: String(known.get(storeUrl)?.['id'] ?? ''),
+            foundBy: by,
+            score: String(MATCH_SCORES[by]),
+            decision: isCertain ? 'adopt' : '',
+          });
+        }
+      }
+      if (this.#rows.length > listed)
+        await writeDecisions(this.#context.workspaceDir, adoptedFile(this.#request), this.#rows);
+    }
+    if (certain.size + waiting.size === 0) return null;
+    return {
+      method: 'hold',
+      certain,
+      waiting,
+      adopting: new Set(waiting.keys()),
+      bodies: async (keys) =>
+        keys.map((key) => {
+          const body = known.get(key);
+          return body === undefined ? undefined : JSON.stringify(body);
+        }),
+    };
+  };
+
+  /** The products of the store, as it lists them, or as the file of the job has them. */
+  async *#baseline(): AsyncGenerator<readonly JsonObject[]> {
+    const { job, store, baseline } = this.#request;
+    const { artifacts, signal, workspaceDir, allowedFolders } = this.#context;
+    const { adopt } = job;
+    if (adopt === 'store') {
+      if ((await readProbe(artifacts, store))?.properties.readsProducts !== true) {
+        throw new UsageError(
+          `It is not known that ${store.name} lists its products, so none can be adopted.`,
+          {
+            hint: `Find out: storeferry probe ${store.name}. If it does not, name an export of the store: adopt: { path: …, mapping: … }`,
+          },
+        );
+      }
+      const client = await this.#context.openStorefront(store);
+      const options = { signal, concurrency: store.limits.concurrency, onProgress: () => {} };
+      for await (const batch of readPaged(client, { ...options, what: 'products' })) {
+        yield batch.map(({ text }): unknown => JSON.parse(text)).filter(isJsonObject);
+      }
+      return;
+    }
+    if (adopt === undefined || baseline === undefined) return;
+    const folder = artifacts.run(this.#run.id);
+    const snapshot = await stageSource(adopt, {
+      folder,
+      workspaceDir,
+      allowedFolders,
+      copyAs: 'baseline',
+      limits: job.limits,
+      signal,
+    });
+    const { open } = readSnapshotThroughMapping({
+      snapshot,
+      folder,
+      request: { ...this.#request, job: { ...job, source: adopt, mode: 'upsert' }, mapping: baseline },
+      tables: { lookups: new Map(), joins: new Map(), crosswalk: undefined },
+      stagedAt: this.#run.stagedAt ?? this.#run.startedAt,
+      currencies: new CurrencyWatch({}),
+      memoContext: '',
+    });
+    for await (const batch of open()) {
+      yield batch.flatMap((item) => {
+        const mapped = item.kind === 'deferred' ? item.map() : item;
+        return mapped.kind === 'record' ? [{ ...mapped.body }] : [];
+      });
+    }
+    await folder.remove(snapshot.files.map(({ stored }) => stored));
+  }
+}
+
+function candidateOf({ storeUrl, foundBy }: AdoptedRow): MatchCandidate {
+  return { key: storeUrl, by: MATCH_KINDS.find((kind) => kind === foundBy) ?? 'url' };
+}
+
+function withKey(item: Mapped, key: string): Mapped {
+  if (item.kind !== 'record') return { ...item, key };
+  return 'title' in item.body && 'url' in item.body
+    ? { ...item, key, body: { ...item.body, url: key } }
+    : item;
+}

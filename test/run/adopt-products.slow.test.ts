@@ -1,0 +1,110 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { API_KEY, setup } from '../sandbox/setup.ts';
+import { makeWorkspace } from '../support/workspace.ts';
+
+const FILES = {
+  'stores.yaml': `main: { baseUrl: "\${STORE_URL}", apiKey: "\${STORE_API_KEY}" }\n`,
+  'mappings/lamps.yaml': `import: products
+columns: { url: Url, title: Title, price: Price, sku: SKU }
+product: { url: url, title: title }
+variants: { sku: sku, pricing: { price: [price, number] } }
+`,
+};
+const TABLE = 'adopted-main-lamps.csv';
+
+interface Lamp {
+  readonly url: string;
+  readonly title: string;
+  readonly sku: string;
+}
+
+const lamps = (from: number, to: number, made: (index: number) => Lamp) =>
+  Array.from({ length: to - from }, (_, index) => made(from + index));
+
+/** What somebody has entered by hand: 430 with SKUs, 50 without, and 10 pairs of a title. */
+const THERE = [
+  ...lamps(0, 430, (index) => ({ url: `hand-${index}`, title: `By hand ${index}`, sku: `SKU-${index}` })),
+  ...lamps(430, 480, (index) => ({ url: `hand-${index}`, title: `Lamp ${index}`, sku: '' })),
+  ...lamps(480, 500, (index) => ({ url: `hand-${index}`, title: `Twin ${Math.floor(index / 2)}`, sku: '' })),
+];
+const IN_FILE = [
+  ...lamps(0, 480, (index) => ({ url: `lamp-${index}`, title: `Lamp ${index}`, sku: `SKU-${index}` })),
+  ...lamps(480, 500, (index) => ({
+    url: `lamp-${index}`,
+    title: `Twin ${Math.floor(index / 2)}`,
+    sku: `SKU-${index}`,
+  })),
+  ...lamps(500, 520, (index) => ({ url: `lamp-${index}`, title: `Lamp ${index}`, sku: `SKU-${index}` })),
+];
+
+function csvOf(rows: readonly Lamp[]): string {
+  return `Url,Title,Price,SKU\n${rows.map(({ url, title, sku }) => [url, title, 10, sku].join()).join('\n')}\n`;
+}
+
+async function openShop(adopt: string) {
+  const store = await setup({ profiles: ['extended'] });
+  for (const { url, title, sku } of THERE)
+    await store.upsert({
+      url,
+      title,
+      type: 'physical',
+      variants: [{ options: [], price: 10, ...(sku && { sku }) }],
+    });
+  const folder = await makeWorkspace(
+    {
+      ...FILES,
+      'jobs/lamps.yaml': `import: products\nstore: main\nsource: { path: lamps.csv }\nmapping: lamps\nadopt: ${adopt}\n`,
+      'lamps.csv': csvOf(IN_FILE),
+      'there.csv': csvOf(THERE),
+    },
+    { STORE_URL: store.url, STORE_API_KEY: API_KEY },
+  );
+  return {
+    store,
+    folder,
+    run: async (...args: readonly string[]) => (await folder.storeferry(...args, '--json')).json(),
+    urls: async () => (await store.list('/_sandbox/products')).map(({ url }) => String(url)),
+    async [Symbol.asyncDispose]() {
+      await folder[Symbol.asyncDispose]();
+      await store[Symbol.asyncDispose]();
+    },
+  };
+}
+
+it.each([
+  ['that the store lists', 'store'],
+  ['that an export of the store has', '{ path: there.csv, mapping: lamps }'],
+])(
+  'a first import adopts the products %s, holds what is ambiguous, and creates nothing twice',
+  async (_what, adopt) => {
+    await using shop = await openShop(adopt);
+    const { run, urls, folder } = shop;
+    await run('probe');
+    expect(await run('plan', 'lamps')).toMatchObject({ adopted: 480, held: 20, new: 20, changed: 480 });
+    expect(await run('run', 'lamps')).toMatchObject({ status: 'done-with-rejects', applied: 500, held: 20 });
+    const all = await urls();
+    expect([all.length, new Set(all).size]).toEqual([520, 520]);
+    expect(all.filter((url) => url.startsWith('lamp-'))).toHaveLength(20);
+    expect(await run('run', 'lamps')).toMatchObject({ requests: 0, unchanged: 500, held: 20 });
+    // A person decides: the first twin is the product that the store has, the second is new.
+    const table = await readFile(join(folder.dir, TABLE), 'utf8');
+    expect(table.split('\n')[0]).toBe('url,store_url,store_id,found_by,score,decision');
+    const decided = table
+      .split('\n')
+      .map((line) => (line.startsWith('lamp-480,hand-480,') ? `${line}adopt` : line))
+      .map((line) => (line.startsWith('lamp-481,') ? `${line}new` : line));
+    await folder.write(TABLE, decided.join('\n'));
+    expect(await run('run', 'lamps')).toMatchObject({ applied: 2, held: 18, unchanged: 500 });
+    expect(await urls()).toHaveLength(521);
+    expect(await urls()).toContain('lamp-481');
+  },
+);
+
+it('a store that is not known to list its products is not guessed: the plan says what to do', async () => {
+  await using shop = await openShop('store');
+  const { code, stderr } = await shop.folder.storeferry('plan', 'lamps');
+  expect(code).toBe(1);
+  expect(stderr).toContain('storeferry probe main');
+});
