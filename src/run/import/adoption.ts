@@ -181,6 +181,7 @@ export class Adoption {
       request: { ...this.#request, job: { ...job, source: adopt, mode: 'upsert' }, mapping: baseline },
       tables: { lookups: new Map(), joins: new Map(), crosswalk: undefined },
       stagedAt: this.#run.stagedAt ?? this.#run.startedAt,
+      forms: {},
       currencies: new CurrencyWatch({}),
       memoContext: '',
     });
