@@ -209,6 +209,26 @@ export function describeLedger(fresh: () => Promise<Opening>): void {
       }
     });
 
+    it('has a contact that was created under the answered id, and ends the doubt of its first key', async () => {
+      const run = sampleRun({ resource: 'contacts' });
+      await processes.state.runs.create(run);
+      const target = { ...TARGET, resource: 'contacts' } as const;
+      const created = { ...updateContact(0, 'new-0f'), kind: 'upsert-contact' } as const;
+      await using sending = await processes.state.sending({ run, attemptMs: 1_000 });
+      await sending.begin([created]);
+      const ledger = processes.other.ledger(target);
+      expect(await collected(ledger.unconfirmed('nightly'))).toEqual(['new-0f']);
+      await processes.state.runs.record(run, 1, [applied(created, 41)], 1, undefined, 5);
+      expect(await ledger.marks(['new-0f', '41'])).toEqual([
+        undefined,
+        { fingerprint: 'print-of-new-0f', id: 41, job: 'nightly' },
+      ]);
+      expect(await ledger.bodies(['41'])).toEqual([created.body]);
+      expect(await ledger.hasDoubts()).toBe(false);
+      const [versions = []] = await processes.other.history(target).versions(['41']);
+      expect(versions.map(({ id, body }) => [id, body])).toEqual([[41, created.body]]);
+    });
+
     it('gives each of many keys once', async () => {
       const run = sampleRun();
       await processes.state.runs.create(run);
