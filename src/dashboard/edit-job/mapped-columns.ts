@@ -90,10 +90,8 @@ export function matchingOf(columns: readonly MappedColumn[], header: readonly st
 
 /** The wanted matching where a field that was moved leaves the column that had it. */
 export function settled(before: Matching, wanted: Matching): Matching {
-  return wanted.map((name, index) => {
-    const isMoved = wanted.some((other, at) => at !== index && other === name && before[at] !== name);
-    return name !== '' && before[index] === name && isMoved ? '' : name;
-  });
+  const moved = new Set(wanted.filter((name, index) => before[index] !== name));
+  return wanted.map((name, index) => (before[index] === name && moved.has(name) ? '' : name));
 }
 
 /** The changes of a mapping file for another matching, or why there can be none. */
@@ -134,8 +132,9 @@ export function matchingEdits(
   if (left.length < required.length)
     edits.push(left.length === 0 ? { set: ['required'], to: undefined } : { set: ['required'], value: left });
   const taken = new Set(Object.keys(spec.columns));
+  const open = new Map(openFields(spec).map((field) => [`+${field.name}`, field]));
   for (const [index, name] of wanted.entries()) {
-    const field = openFields(spec).find((one) => name === `+${one.name}`);
+    const field = open.get(name);
     if (field === undefined) continue;
     if (names.filter((one) => one === name).length > 1)
       return { problem: `Two columns are matched to ${field.label}: choose one of them.` };
