@@ -145,7 +145,7 @@ export type Action =
       readonly sample?: Sample | undefined;
     }
   | { readonly does: 'verify' | 'stats'; readonly job: string }
-  | { readonly does: 'drift'; readonly job: string; readonly then?: 'accept' | 'restore' }
+  | { readonly does: 'drift'; readonly job: string; readonly restore?: boolean }
   | { readonly does: 'undo' | 'release'; readonly run: string; readonly only?: readonly string[] | undefined }
   | { readonly does: 'approve' | 'retry'; readonly run: string }
   | { readonly does: 'discard' | 'see' | 'download-rejects' | 'cancel'; readonly run: string };
@@ -177,7 +177,7 @@ export function commandFor(action: Action): CommandLine {
     case 'release':
       return { name, words: [...words, ...(action.only ?? [])], options: [] };
     case 'drift':
-      return { name, words, options: action.then === undefined ? [] : [`--${action.then}`] };
+      return { name, words, options: action.restore === true ? ['--restore'] : [] };
     default:
       return { name, words, options: [] };
   }

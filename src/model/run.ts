@@ -241,6 +241,8 @@ export const runSchema = z.looseObject({
   discarded: z.literal(true).exactOptional(),
   /** Set if it undoes another run; its plan has the kind `plan` until it is approved. */
   undo: runPart.exactOptional(),
+  /** Set if it sends again what a comparison, `of`, has found changed in the store; its plan has the kind `plan` until it is approved. */
+  restore: runPart.exactOptional(),
   /** Set if it releases records that guards held in another run. */
   release: runPart.exactOptional(),
   /**

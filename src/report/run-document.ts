@@ -87,7 +87,7 @@ const SECTIONS: readonly ((facts: RunFacts, view: View) => Section | null)[] = [
 /** The document of a run. */
 export function runDocument(facts: RunFacts, view: View): RunDocument {
   const { run } = facts;
-  const { id, job, store, kind, status, undo } = run;
+  const { id, job, store, kind, status, undo, restore } = run;
   return {
     head: {
       job,
@@ -96,7 +96,7 @@ export function runDocument(facts: RunFacts, view: View): RunDocument {
       kind,
       status,
       version: view.version,
-      what: SUBJECTS[undo === undefined ? kind : 'undo'],
+      what: restore === undefined ? SUBJECTS[undo === undefined ? kind : 'undo'] : 'Restore of records of',
       outcome: statusWords(status, facts.totals),
       at: run.finishedAt ?? view.now,
       lastedMs: lastedMs(run, view.now),

@@ -51,6 +51,7 @@ export async function executeRun(context: RunContext, task: RunTask): Promise<Ru
     case 'run':
     case 'plan':
     case 'undo':
+    case 'restore':
     case 'release':
     case 'approve':
     case 'retry':

@@ -50,6 +50,8 @@ export type ImportTask =
   | (OfImport & { readonly kind: 'plan' })
   /** The same for the inverse of an earlier run. */
   | (OfImport & { readonly kind: 'undo'; readonly undo: RunPart })
+  /** The same for the values of the job that a comparison has found changed in the store. */
+  | (OfImport & { readonly kind: 'restore'; readonly restore: RunPart })
   /** Applies exactly the plan of a planned or stopped run. */
   | (Sending & { readonly kind: 'approve'; readonly planned: Run })
   /** Sends exactly the records that guards held in a run. */
@@ -91,7 +93,7 @@ export async function importRun(surroundings: RunContext, task: ImportTask): Pro
       } else {
         work.run = await createReconciled(context, work.run);
         work.run =
-          task.kind === 'undo' || task.kind === 'release'
+          task.kind === 'undo' || task.kind === 'release' || task.kind === 'restore'
             ? await stageNoSource(context, work.run)
             : await stageStep(context, request, work.run, stageOf(task));
         // Before other runs and plans are superseded.
@@ -161,13 +163,16 @@ function runOf(context: RunContext, task: ImportTask): Run {
     retryOf,
     ...(sample === undefined ? {} : { sample }),
     ...(task.kind === 'undo' ? { undo: task.undo } : {}),
+    ...(task.kind === 'restore' ? { restore: task.restore, resend: true } : {}),
     // Whoever releases values has looked at them.
     ...(task.kind === 'release' ? { release: task.release, approved: true } : {}),
   });
 }
 
-function isPlanning(task: ImportTask): task is Extract<ImportTask, { readonly kind: 'plan' | 'undo' }> {
-  return task.kind === 'plan' || task.kind === 'undo';
+function isPlanning(
+  task: ImportTask,
+): task is Extract<ImportTask, { readonly kind: 'plan' | 'undo' | 'restore' }> {
+  return task.kind === 'plan' || task.kind === 'undo' || task.kind === 'restore';
 }
 
 function stageOf(task: ImportTask): Stage {
@@ -184,6 +189,7 @@ async function continued(context: RunContext, { kind }: ImportTask, staged: Run)
       return await continueSame(context, staged);
     case 'plan':
     case 'undo':
+    case 'restore':
     case 'release':
     case 'approve':
       return staged;
@@ -225,7 +231,7 @@ async function approvePlan(
   await reconcileState(context, planned);
   const plan = await wholePlan(context, planned, hint);
   const run = await runs.update(planned.id, {
-    kind: planned.undo !== undefined ? 'undo' : planned.kind === 'plan' ? 'run' : planned.kind,
+    kind: approvedKind(planned),
     approved: true,
     status: 'running',
     error: null,
@@ -239,6 +245,12 @@ async function approvePlan(
       : { waves: planned.waves.map((wave) => ({ ...wave, approved: wave.approved || wave.stop !== null })) }),
   });
   return { run, plan };
+}
+
+function approvedKind({ kind, undo, restore }: Run): Run['kind'] {
+  if (undo !== undefined) return 'undo';
+  if (restore !== undefined) return 'release';
+  return kind === 'plan' ? 'run' : kind;
 }
 
 /** StateError if the plan is damaged or missing, UsageError if it would now be a different plan. */

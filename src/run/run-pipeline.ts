@@ -106,7 +106,9 @@ async function recordingEnd<Ended>(failure: unknown, record: () => Promise<Ended
 
 /** The differences between kinds of runs when they begin. */
 type Beginning = Pick<Run, 'job' | 'kind' | 'resource' | 'step'> &
-  Partial<Pick<Run, 'approved' | 'digest' | 'release' | 'resend' | 'retryOf' | 'sample' | 'undo'>>;
+  Partial<
+    Pick<Run, 'approved' | 'digest' | 'release' | 'resend' | 'restore' | 'retryOf' | 'sample' | 'undo'>
+  >;
 
 /** A run that is about to begin; the state does not have it until it is created there. */
 export function newRun(context: RunContext, store: StoreConfig, beginning: Beginning): Run {

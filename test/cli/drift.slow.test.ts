@@ -112,6 +112,31 @@ it('drift says what it has found, and where', async () => {
   expect(table).toContain('stranger,four');
 });
 
+it.each([[['extended'] as const], [[] as const]])(
+  'drift --restore plans to send what the job sent, and approve sends it (profiles %s)',
+  async (profiles) => {
+    await using shop = await probedShop(60, [...profiles]);
+    const { workspace, products } = shop;
+    const before = await products();
+    const none = await workspace.storeferry('drift', 'nightly', '--restore');
+    expect(none).toMatchObject({ code: 2 });
+    expect(none.stderr).toMatch(/was not compared .*drift nightly/s);
+    await handEdits(shop);
+    expect((await workspace.storeferry('drift', 'nightly')).stdout).toMatch(/drift nightly --restore\n/);
+    const planned = (await workspace.storeferry('drift', 'nightly', '--restore', '--json')).json();
+    expect(planned).toMatchObject({ status: 'planned', records: 42, operations: 42, requests: 0 });
+    const sent = await workspace.storeferry('approve', String(planned['run']), '--json');
+    expect(sent.json()).toMatchObject({ status: 'done', applied: 42, requests: 42 });
+    const after = await products();
+    for (const [url, product] of before) expect({ ...after.get(url), id: 0 }).toEqual({ ...product, id: 0 });
+    expect((await workspace.storeferry('drift', 'nightly', '--json')).json()).toMatchObject({
+      ...{ edited: 0, deleted: 0, recreated: 0 },
+    });
+    const plan = await workspace.storeferry('plan', 'nightly', '--json');
+    expect(plan.json()).toMatchObject({ new: 0, changed: 0 });
+  },
+);
+
 it('drift continues where it was killed, and leaves nothing behind', async () => {
   await using shop = await probedShop(1_200, [], { latencyMs: 2 });
   await handEdits(shop);

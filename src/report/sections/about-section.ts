@@ -41,8 +41,11 @@ const KINDS: Readonly<Record<RunFacts['run']['kind'], string>> = {
   release: 'release',
 };
 
-function kindWords({ kind, retryOf, undo, release }: RunFacts['run']): Words {
-  const of = undo?.of ?? release?.of ?? retryOf;
-  const name = KINDS[undo !== undefined ? 'undo' : release !== undefined ? 'release' : kind];
+function kindWords({ kind, retryOf, undo, release, restore }: RunFacts['run']): Words {
+  const of = undo?.of ?? release?.of ?? restore?.of ?? retryOf;
+  const name =
+    restore !== undefined
+      ? 'restore after comparison'
+      : KINDS[undo !== undefined ? 'undo' : release !== undefined ? 'release' : kind];
   return of === null ? name : [`${name} of `, { as: 'code', words: foreign(of) }];
 }

@@ -1,7 +1,7 @@
 import type { Action } from '../../model/action.ts';
 import type { Plan } from '../../model/plan.ts';
 import { isUnmatched, KEY_NOT_REJECTED } from '../../model/reason.ts';
-import { type Exported, forgotten, type Run } from '../../model/run.ts';
+import { type Exported, forgotten, hasDrifted, type Run } from '../../model/run.ts';
 import { stoppedWave } from '../../model/wave-limits.ts';
 import { commandText, counted, formatDuration, grouped } from '../../text/printable.ts';
 import { isOnlyPlanned, type Pace, type RunFacts, type View } from '../run-facts.ts';
@@ -87,9 +87,14 @@ export function stepsAfter(
       return [
         { what: 'To send this plan:', action: approve },
         ...download,
-        buttons || run.undo !== undefined
+        buttons || run.undo !== undefined || run.restore !== undefined
           ? {
-              what: run.undo === undefined ? 'To re-plan with the current file:' : 'To plan the undo again:',
+              what:
+                run.restore !== undefined
+                  ? 'To compare the store again:'
+                  : run.undo === undefined
+                    ? 'To re-plan with the current file:'
+                    : 'To plan the undo again:',
               action: again,
             }
           : {
@@ -136,6 +141,7 @@ export function stepsAfter(
     }
     case 'done-with-rejects':
       if (run.undo !== undefined) return [{ what: 'To plan again what the store refused:', action: again }];
+      if (run.restore !== undefined) return [{ what: 'To compare the store again:', action: again }];
       if (run.release !== undefined)
         return [{ what: 'To plan what the source now has:', action: { does: 'plan', job } }];
       return [
@@ -173,10 +179,27 @@ export function stepsAfter(
         ? [{ what: 'To plan and run again:', action: again }]
         : see('A later run replaced this one:');
     case 'done':
-      return [...wholeSteps(run), ...resendSteps(run), ...verify, ...statsSteps(exported, run)];
+      return [
+        ...driftSteps(run),
+        ...wholeSteps(run),
+        ...resendSteps(run),
+        ...verify,
+        ...statsSteps(exported, run),
+      ];
     default:
       return status satisfies never;
   }
+}
+
+/** After a comparison that found changes. */
+function driftSteps({ kind, job, drift }: Run): Step[] {
+  if (kind !== 'drift' || drift === undefined || !hasDrifted(drift)) return [];
+  return [
+    {
+      what: 'To plan to send the values of the job again, where the store has others:',
+      action: { does: 'drift', job, restore: true },
+    },
+  ];
 }
 
 /** After a sample: the rest. */
@@ -276,7 +299,8 @@ function againText({ kind, stateLoss }: Run): string {
   return isLost ? 'To continue; records that the state has lost are sent again:' : AGAIN[kind];
 }
 
-function againAction({ kind, job, retryOf, resend, sample, undo, release }: Run): Action {
+function againAction({ kind, job, retryOf, resend, sample, undo, release, restore }: Run): Action {
+  if (restore !== undefined) return { does: 'drift', job };
   if (undo !== undefined) return { does: 'undo', run: undo.of, only: undo.only };
   if (release !== undefined) return { does: 'release', run: release.of, only: release.only };
   if (retryOf !== null && kind === 'retry') return { does: 'retry', run: retryOf };

@@ -1,9 +1,16 @@
 import { text } from 'node:stream/consumers';
 import { z } from 'zod';
+import type { Contact, Mapped, Product } from '../../model/mapped-record.ts';
+import type { Plan } from '../../model/plan.ts';
 import { formatRow, inertCell } from '../../model/row.ts';
-import type { Drift } from '../../model/run.ts';
+import type { Drift, Run, RunPart } from '../../model/run.ts';
+import { StateError } from '../../model/storeferry-error.ts';
 import { truncate } from '../../model/truncate.ts';
+import { planImport } from '../../plan/plan-import.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
+import { FORGOTTEN_BODY, importTarget } from '../../state/state.ts';
+import { planPosition } from '../import/continue-or-begin.ts';
+import type { ImportRequest, RunContext } from '../run-context.ts';
 
 const differenceSchema = z.object({
   /** As reports name it: `variants.price`. */
@@ -49,7 +56,7 @@ export async function writeFindings(
 }
 
 /** The findings of all parts, in batches. */
-export async function* readFindings(folder: RunFolder): AsyncGenerator<readonly DriftFinding[]> {
+async function* readFindings(folder: RunFolder): AsyncGenerator<readonly DriftFinding[]> {
   for (let part = 1; await hasFindings(folder, part); part += 1) {
     const lines = (await text(await folder.read(partName(part)))).split('\n').slice(0, -1);
     yield lines.map((line) => findingSchema.parse(JSON.parse(line)));
@@ -124,4 +131,74 @@ export async function writeDriftTable(
 function valueText(value: unknown): string {
   if (value === null || value === undefined) return '';
   return truncate(typeof value === 'string' ? value : JSON.stringify(value), VALUE_LENGTH);
+}
+
+/**
+ * Plans to send what the ledger has of records that a comparison has found edited, deleted or made again in the store. What
+ * was sent since is left out, and so are products whose url was changed there: they would be created a second time.
+ */
+export async function planRestore(
+  context: RunContext,
+  { job }: ImportRequest,
+  run: Run,
+  { of }: RunPart,
+): Promise<Plan> {
+  const { artifacts, signal, state } = context;
+  const compared = await state.runs.get(of);
+  if (compared === undefined) throw new StateError(`The comparison ${of} is gone.`);
+  const ledger = state.ledger(importTarget(run));
+  const folder = artifacts.run(of);
+  const openMapped = async function* (): AsyncGenerator<readonly Mapped[]> {
+    for await (const batch of readFindings(folder)) {
+      signal.throwIfAborted();
+      const findings = batch.filter(({ kind }) => kind !== 'stranger');
+      const keys = findings.map(({ key }) => key);
+      const [bodies, since] = await Promise.all([
+        ledger.bodies(keys),
+        ledger.writtenSince(compared.endPosition ?? '', keys),
+      ]);
+      yield findings.flatMap((finding, index) => restored(finding, bodies[index], since.has(finding.key)));
+    }
+  };
+  // What the job keeps was kept, and what its guards hold was judged, when the values were sent.
+  const { keep: _kept, ...settings } = { ...job, guards: [] };
+  return await planImport({
+    run: run.id,
+    job: { ...settings, mode: job.mode === 'update' ? 'update' : 'upsert' },
+    openMapped,
+    whole: true,
+    plannedAt: await planPosition(context, run),
+    describeSource: () => ({ files: [], columnsNotUsed: [], dates: null }),
+    ledger,
+    folder: artifacts.run(run.id),
+    resend: true,
+    retry: true,
+    keyDigest: null,
+    previous: { rows: null, keyDigest: null },
+    signal,
+    onProgress: ({ keys }) =>
+      context.onEvent({ type: 'progress', step: 'plan', done: keys, total: null, unit: 'rows' }),
+  });
+}
+
+function restored(
+  { key, differences }: DriftFinding,
+  body: string | undefined,
+  isWritten: boolean,
+): readonly Mapped[] {
+  const left = (code: string, message: string): readonly Mapped[] => [
+    { kind: 'skipped', key, rows: 0, spans: [], reason: { code, message } },
+  ];
+  if (body === undefined || body === FORGOTTEN_BODY)
+    return left('forgotten', 'its values are no longer known');
+  if (isWritten) return left('changed-since', 'it was sent since the comparison');
+  if (differences.some(({ path }) => path === 'url')) {
+    return left(
+      'other-url',
+      'its url was changed in the store, so that sending it would create a second product',
+    );
+  }
+  // The body was acknowledged, so it is what it claims to be; it is serialised to the same bytes again.
+  const value: Product | Contact = JSON.parse(body);
+  return [{ kind: 'record', key, body: value, rows: 0, spans: [] }];
 }

@@ -1,6 +1,7 @@
 import { type Drift, type Run, type RunStatus, UNFINISHED } from '../../model/run.ts';
 import { InterruptedError } from '../../model/storeferry-error.ts';
 import { NO_TOTALS, type RunFacts } from '../../report/run-facts.ts';
+import { importTarget } from '../../state/state.ts';
 import { lockJob, lockTarget } from '../lock-job.ts';
 import { pruneRuns } from '../prune-runs.ts';
 import { createReconciled } from '../reconcile-state.ts';
@@ -35,6 +36,8 @@ export async function driftRun(surroundings: RunContext, request: DriftRequest):
       const { run } = work;
       await using lock = await lockTarget(context, run);
       found = await findDrift(context, { ...request, run, lock });
+      const endPosition = await context.state.ledger(importTarget(run)).position();
+      work.run = await context.state.runs.update(run.id, { endPosition });
     },
     finish: ({ context, run }, failure) => recordDrift(context, { run, request, found, failure }),
   });

@@ -116,7 +116,8 @@ function plannedBefore(run: Run): UsageError {
 }
 
 /** How to make the plan of a run anew. */
-export function planAgain({ job, undo }: Run): string {
+export function planAgain({ job, undo, restore }: Run): string {
+  if (restore !== undefined) return `Compare the store again: storeferry drift ${job}`;
   return `Plan it again: storeferry ${undo === undefined ? `plan ${job}` : `undo ${undo.of}`}`;
 }
 

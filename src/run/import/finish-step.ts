@@ -54,7 +54,7 @@ export async function finishStep(
   const status = statusOf(before, failure);
   const { rejects, planFiles } = KEPT[status];
   // The records of an undo or a release have no rows to correct.
-  const hasRows = run.undo === undefined && run.release === undefined;
+  const hasRows = run.undo === undefined && run.release === undefined && run.restore === undefined;
   if (plan !== null && before.totals.rejected > 0 && rejects && hasRows)
     await writeRunRejects(context, request, ending, plan);
   if (plan?.renamed !== undefined && before.totals.applied > 0) await writeRedirects(context, ending, plan);

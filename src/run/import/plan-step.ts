@@ -19,6 +19,7 @@ import type { RunFolder } from '../../state/artifacts.ts';
 import { importTarget } from '../../state/state.ts';
 import type { StoreProperties } from '../../storefront/storefront.ts';
 import { digestOf } from '../digest-of.ts';
+import { planRestore } from '../drift/drift-finding.ts';
 import { comparableKeyDigest, readMappingTables } from '../inputs/open-mapping.ts';
 import { tablesDigest } from '../inputs/side-table.ts';
 import { sourceNamer } from '../read-corrections.ts';
@@ -42,6 +43,7 @@ export async function planStep(context: RunContext, request: ImportRequest, stag
   context.signal.throwIfAborted();
   const run = await context.state.runs.update(staged.id, { step: 'plan' });
   if (run.undo !== undefined) return await planUndo(context, request, run, run.undo);
+  if (run.restore !== undefined) return await planRestore(context, request, run, run.restore);
   if (run.release !== undefined) return await planRelease(context, request, run, run.release);
   const source = await snapshotReading(context, request, run);
   const reading = readSnapshotThroughMapping(source);
