@@ -8,6 +8,7 @@ import { NO_TRACES, probe } from './probe-setup.ts';
 describe('a probe that dies', () => {
   it.each<readonly [readonly Profile[]]>([
     [['extended', 'clears-lists']],
+    [['extended']],
     [[]],
     [['replace-whole', 'flattens-variants']],
     [['extended', 'replace-whole', 'refuses-empty-put']],
