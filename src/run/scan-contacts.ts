@@ -45,6 +45,8 @@ export interface ScanRequest {
 /** Without named ids, a scan grows until this many ids in a row are of no contact. */
 const MAX_ABSENT_IN_ROW = 200;
 export const MAX_SCANNED_IDS = 1_000_000;
+/** As many digits as an id may be typed with. Beyond the safe integers the next id would be the same one. */
+const MAX_CONTACT_ID = 999_999_999_999_999;
 
 /** The e-mail address of a contact; null where there is no contact with the id, '' for one without an address. */
 type Found = string | null;
@@ -93,8 +95,11 @@ export async function scanContacts(context: RunContext, request: ScanRequest): P
     const known = journal.found;
     const isGrowing = ranges === null;
     const begin = isGrowing ? await idsToGrowFrom(client, context, store, path) : idsIn(ranges);
-    let waiting = isGrowing ? idsAround(begin, known) : [...begin].filter((id) => !known.has(id));
+    let waiting = isGrowing
+      ? idsAround([...begin, ...presentIds(known)], known)
+      : [...begin].filter((id) => !known.has(id));
     while (waiting.length > 0) {
+      if (isGrowing && known.size + waiting.length > MAX_SCANNED_IDS) throw tooManyIds(store.name);
       await forEachConcurrently(waiting, store.limits.concurrency, async (id) => {
         journal.note(
           id,
@@ -102,8 +107,8 @@ export async function scanContacts(context: RunContext, request: ScanRequest): P
         );
         onProgress(known.size, requests);
       });
-      const there = [...known].flatMap(([id, email]) => (email === null ? [] : [id]));
-      waiting = isGrowing ? idsAround(there, known) : [];
+      const found = waiting.filter((id) => known.get(id) !== null);
+      waiting = isGrowing ? idsAround(found, known) : [];
     }
   }
   const { found, absent, ambiguous, rows } = tableOf(journal.found);
@@ -145,6 +150,13 @@ function lineIn(line: string): readonly unknown[] {
   } catch {
     return [];
   }
+}
+
+function tooManyIds(store: string): StoreRefusedError {
+  return new StoreRefusedError(
+    `The orders and contacts of ${store} lead to more than ${MAX_SCANNED_IDS} ids of contacts.`,
+    { hint: 'Name those to ask for, such as --ids 1000-1400.' },
+  );
 }
 
 function emptyBody(answersWhole: boolean | 'email' | null | undefined, store: string): string {
@@ -189,18 +201,27 @@ async function askContact(
 
 function contactIn(value: unknown): { readonly id: number | null; readonly email: string } {
   const { id, email } = isJsonObject(value) ? value : {};
-  return { id: typeof id === 'number' ? id : null, email: typeof email === 'string' ? email : '' };
+  return { id: isContactId(id) ? id : null, email: typeof email === 'string' ? email : '' };
+}
+
+function isContactId(value: unknown): value is number {
+  return typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= MAX_CONTACT_ID;
 }
 
 function* idsIn(ranges: readonly IdRange[]): Iterable<number> {
   for (const { from, to } of ranges) for (let id = from; id <= to; id += 1) yield id;
 }
 
+function presentIds(known: ReadonlyMap<number, Found>): number[] {
+  return [...known].flatMap(([id, email]) => (email === null ? [] : [id]));
+}
+
 /** Ids near known contacts that were not asked for yet. */
 function idsAround(seeds: Iterable<number>, known: ReadonlyMap<number, Found>): number[] {
   const near = new Set<number>();
   for (const seed of seeds) {
-    for (let id = Math.max(1, seed - MAX_ABSENT_IN_ROW); id <= seed + MAX_ABSENT_IN_ROW; id += 1) {
+    const last = Math.min(seed + MAX_ABSENT_IN_ROW, MAX_CONTACT_ID);
+    for (let id = Math.max(1, seed - MAX_ABSENT_IN_ROW); id <= last; id += 1) {
       if (!known.has(id)) near.add(id);
     }
   }
@@ -216,7 +237,9 @@ async function idsToGrowFrom(
 ): Promise<Set<number>> {
   const ids = new Set<number>();
   const ledger = state.ledger({ storeId: storeIdentity(store), resource: 'contacts' });
-  for await (const batch of ledger.allBodies()) for (const { key } of batch) ids.add(Number(key));
+  for await (const batch of ledger.allBodies()) {
+    for (const { key } of batch) if (isContactId(Number(key))) ids.add(Number(key));
+  }
   if (existsSync(table)) {
     for (const [, id] of readFileSync(table, 'utf8').matchAll(/^(\d{1,15}),/gm)) ids.add(Number(id));
   }
@@ -225,7 +248,7 @@ async function idsToGrowFrom(
     for (const { text } of batch) {
       const order: unknown = JSON.parse(text);
       const id = isJsonObject(order) ? order['contactId'] : undefined;
-      if (typeof id === 'number' && Number.isSafeInteger(id) && id > 0) ids.add(id);
+      if (isContactId(id)) ids.add(id);
     }
   }
   if (ids.size > 0) return ids;

@@ -2,6 +2,7 @@ import { isJsonObject, type JsonObject, objectsIn } from '../model/json-object.t
 import { retryAfterMs } from '../remote/remote-client.ts';
 import { abortListeners } from './abortable.ts';
 import { type Exchange, exchange, NoAnswer, type StoreRequest } from './exchange.ts';
+import { expectDeleted, expectProduct, reportsFailure } from './proof.ts';
 import { parseJson } from './read-page.ts';
 
 /**
@@ -129,7 +130,14 @@ const UNKNOWN: StoreProperties = {
 interface Answer {
   readonly status: number;
   readonly json: unknown;
+  /** A success, as JSON or without a body. */
   readonly ok: boolean;
+}
+
+/** The answer to an upsert of a product of the probe. */
+interface ProductAnswer extends Answer {
+  /** Of the product that was sent, as the answer proves it; any other id may be that of a product of the shop. */
+  readonly id: number | null;
 }
 
 /**
@@ -195,7 +203,7 @@ class Probe {
     }
     const left: string[] = [];
     for (const url of this.#traces.urls.filter((trace) => !known.includes(trace))) {
-      const id = idIn(await this.#upsert(url, {}, true));
+      const id = (await this.#upsert(url, {}, true))?.id ?? null;
       if (id === null || !(await this.#remove(id))) left.push(url);
       else await this.#keep({ ...this.#traces, urls: this.#traces.urls.filter((trace) => trace !== url) });
     }
@@ -215,7 +223,8 @@ class Probe {
     const some = itemsOf(first?.json);
     if (!first?.ok || some === null) return;
     const limit = isJsonObject(all.json) ? all.json['limit'] : undefined;
-    this.#learn('listPageLimit', some.length > 1 ? false : typeof limit === 'number' ? limit : lists.length);
+    const counted = typeof limit === 'number' && Number.isSafeInteger(limit) && limit > 0;
+    this.#learn('listPageLimit', some.length > 1 ? false : counted ? limit : lists.length);
   }
 
   /** Reads that change nothing: gives a category, and the contact to search for. */
@@ -262,7 +271,8 @@ class Probe {
   async #removeMade(posted: Answer, named: JsonObject): Promise<void> {
     const id = idIn(posted);
     if (id === null || id === named['id'] || !isJsonObject(posted.json)) return;
-    const { id: _id, email: _email, createdOn, ...others } = posted.json;
+    const { id: _id, email, createdOn, ...others } = posted.json;
+    if (textOf(email)?.toLowerCase() !== textOf(named['email'])?.toLowerCase()) return;
     const isEmpty = Object.values(others).every((value) => !value || itemCount(value) === 0);
     const isNew =
       typeof createdOn === 'number' && Math.abs(createdOn * 1_000 - this.#options.now()) < NEW_WITHIN_MS;
@@ -314,7 +324,7 @@ class Probe {
     await this.#keep({ ...this.#traces, urls: [...this.#traces.urls, url] });
     const whole = wholeProduct(true);
     const created = await this.#upsert(url, whole);
-    const id = idIn(created);
+    const id = created?.id ?? null;
     if (id === null || !isJsonObject(created?.json)) return;
     this.#learn('advancedKeepsVariantPrices', keepsPrices(created.json, whole));
     this.#learn('htmlAltered', created.json['description'] !== whole.description);
@@ -332,7 +342,7 @@ class Probe {
     if (!(await this.#remove(id))) return;
     const again = await this.#call('DELETE', `${PRODUCTS}/${id}`);
     if (again !== null) this.#learn('unknownDeleteStatus', again.status);
-    const recreated = idIn(await this.#upsert(url, {}));
+    const recreated = (await this.#upsert(url, {}))?.id ?? null;
     if (recreated === null) return;
     this.#learn('idSurvivesRecreation', recreated === id);
     if (await this.#remove(recreated)) {
@@ -377,14 +387,18 @@ class Probe {
   }
 
   /** A hidden product in every request, since a store may empty what a body does not have. */
-  #upsert(url: string, fields: object, isCleaning = false): Promise<Answer | null> {
-    return this.#call('POST', UPSERT, { url, title: TITLE, hidden: true, ...fields }, isCleaning);
+  async #upsert(url: string, fields: object, isCleaning = false): Promise<ProductAnswer | null> {
+    const body = { url, title: TITLE, hidden: true, ...fields };
+    const answer = await this.#call('POST', UPSERT, body, isCleaning);
+    if (answer === null) return null;
+    const proof = expectProduct(url, JSON.stringify(body)).prove(answer.json);
+    return { ...answer, id: answer.ok && typeof proof !== 'string' ? proof.id : null };
   }
 
   async #remove(id: number): Promise<boolean> {
     const answer = await this.#call('DELETE', `${PRODUCTS}/${id}`, undefined, true);
     if (answer?.status === 404) return true;
-    return answer?.ok === true && !(isJsonObject(answer.json) && answer.json['success'] === false);
+    return answer?.ok === true && typeof expectDeleted(id).prove(answer.json) !== 'string';
   }
 
   #learn<Name extends PropertyName>(name: Name, value: StoreProperties[Name]): void {
@@ -412,8 +426,10 @@ class Probe {
         const asked = retryAfterMs(answer.retryAfter, this.#options.now());
         if (answer.status === 503) this.#learn('retryAfterOn503', asked !== undefined);
         if (answer.status !== 429 && answer.status < 500) {
-          const json = parseJson(answer.body)?.value;
-          return { status: answer.status, json, ok: answer.status >= 200 && answer.status < 300 };
+          const parsed = parseJson(answer.body);
+          const isReadable = parsed !== undefined || answer.body.trim() === '';
+          const ok = answer.status >= 200 && answer.status < 300 && isReadable;
+          return { status: answer.status, json: parsed?.value, ok: ok && !reportsFailure(parsed?.value) };
         }
         waitMs = Math.min(asked ?? waitMs, MAX_RETRY_WAIT_MS);
       } catch (error) {

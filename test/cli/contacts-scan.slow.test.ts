@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import type { SandboxOptions } from '../../src/sandbox/start-sandbox.ts';
 import { API_KEY, type Client, setup } from '../sandbox/setup.ts';
+import { lyingStore } from '../support/lying-store.ts';
 import { makeWorkspace } from '../support/workspace.ts';
 
 const FILES = {
@@ -89,6 +90,37 @@ it('grows from the contacts of orders, and reads a store that lists contacts', a
   const scan = (await extended.folder.storeferry('contacts', 'scan', '--json')).json();
   expect(scan).toMatchObject({ found: 320, absent: 0, ambiguous: 0 });
   expect(Number(scan['requests'])).toBeLessThan(20);
+});
+
+/** A store with these contacts, whose orders name one of an id. */
+async function storeOf(contactId: number, isThere: (id: number) => boolean) {
+  return await lyingStore((_, path) => {
+    if (path.startsWith('/api/site/orders')) return [{ id: 1, contactId }];
+    const id = Number(/contacts\/(\d+)$/.exec(path)?.[1]);
+    return isThere(id) ? { id, email: `${id}@shop.example` } : undefined;
+  });
+}
+
+it('grows beyond what an interrupted scan has asked for', async () => {
+  await using store = await storeOf(1_000, (id) => id >= 1_000 && id < 1_300);
+  await using folder = await makeWorkspace(FILES, { STORE_URL: store.url, STORE_API_KEY: API_KEY });
+  const asked = Array.from({ length: 401 }, (_, index) => 800 + index);
+  const journal = asked.map((id) => JSON.stringify([id, id < 1_000 ? null : `${id}@shop.example`]));
+  await folder.write('.storeferry/contacts-scan-main.jsonl', `${journal.join('\n')}\n`);
+  const { code, stderr } = await folder.storeferry('contacts', 'scan');
+  expect([code, stderr]).toEqual([0, '']);
+  const table = await readFile(join(folder.dir, 'contacts-of-main.csv'), 'utf8');
+  expect(table.trim().split('\n')).toHaveLength(301);
+});
+
+it('ends, whatever ids the orders of a store name', async () => {
+  await using store = await storeOf(Number.MAX_SAFE_INTEGER, () => false);
+  await using folder = await makeWorkspace(FILES, { STORE_URL: store.url, STORE_API_KEY: API_KEY });
+  const { code, stderr } = await folder.storeferry('contacts', 'scan');
+  expect([code, stderr]).toEqual([
+    2,
+    expect.stringContaining('No order and no earlier scan names a contact'),
+  ]);
 });
 
 it.each([

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Profile } from '../../src/sandbox/profiles.ts';
 import { MAX_PROBE_REQUESTS, type StoreProperties } from '../../src/storefront/storefront.ts';
 import { setup } from '../sandbox/setup.ts';
+import { lyingStore } from '../support/lying-store.ts';
 import { forwarding, NO_TRACES, probe } from './probe-setup.ts';
 
 const ALONE: StoreProperties = {
@@ -129,4 +130,45 @@ describe('the properties of a store', () => {
       expect(probed?.left).toEqual(removes ? [] : ['contact 9000']);
     },
   );
+});
+
+describe('a probe of a store that lies', () => {
+  it.each([
+    ['another product', { id: 42, url: 'best-seller', title: 'Best seller' }],
+    ['an id without the product', { id: 42 }],
+    ['a failure with an id', { id: 42, success: false }],
+    ['prototype keys', '{"__proto__":{"ok":true},"id":42,"url":{"a":1},"constructor":{"name":"x"}}'],
+  ])('renames and deletes no product of the shop: %s', async (_, answer) => {
+    await using store = await lyingStore((method, path) => {
+      if (method === 'POST' && path.startsWith('/api/site/products')) return answer;
+      if (method === 'GET' && path.startsWith('/api/site/products')) return { items: [{ id: 42 }] };
+      return undefined;
+    });
+    const { probed, kept } = await probe(store);
+    expect(probed?.left).toEqual(['storeferry-probe-a1']);
+    expect(kept().urls).toEqual(['storeferry-probe-a1']);
+    expect(store.sent.filter((line) => /^(PUT|DELETE|PATCH)/.test(line))).toEqual([]);
+  });
+
+  it('removes no contact of another address', async () => {
+    const named = { id: 1001, email: 'ann@mail.example', tags: [] };
+    await using store = await lyingStore((method, path) => {
+      if (method === 'PUT' && path.endsWith('/contacts/1001')) return named;
+      if (method !== 'POST' || !path.endsWith('/contacts')) return undefined;
+      return { id: 5, email: 'bob@mail.example', createdOn: 0 };
+    });
+    const { probed } = await probe(store, { contactId: '1001' });
+    expect(probed?.properties.upsertsContactsByEmail).toBe(false);
+    expect(store.sent.filter((line) => line.startsWith('DELETE'))).toEqual([]);
+  });
+
+  it('keeps nothing that the next one cannot read, and believes no page of HTML', async () => {
+    await using store = await lyingStore((_, path) => {
+      if (path.includes('/search-by-email')) return '<html>Welcome</html>';
+      if (path.endsWith('/subscriber-lists')) return { items: [{ id: 1 }, { id: 2 }], limit: 1.5 };
+      return path.includes('/subscriber-lists?') ? { items: [{ id: 1 }], limit: 1.5 } : undefined;
+    });
+    const { probed } = await probe(store);
+    expect(probed?.properties).toMatchObject({ listPageLimit: 2, searchesContactsByEmail: false });
+  });
 });
