@@ -1,5 +1,5 @@
-import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { writeWhole } from '../config/edit-file.ts';
 import { crosswalkOfStore } from '../config/job/job.ts';
 import type { StoreConfig } from '../config/store-config.ts';
@@ -16,6 +16,7 @@ import {
 import type { Storefront } from '../storefront/storefront.ts';
 import { forEachConcurrently } from './for-each-concurrently.ts';
 import type { RunContext } from './run-context.ts';
+import { type Found, ScanJournal } from './scan-journal.ts';
 import { readProbe } from './store-properties.ts';
 
 /** Ids from one to another, both included. */
@@ -48,9 +49,6 @@ export const MAX_SCANNED_IDS = 1_000_000;
 /** As many digits as an id may be typed with. Beyond the safe integers the next id would be the same one. */
 const MAX_CONTACT_ID = 999_999_999_999_999;
 
-/** The e-mail address of a contact; null where there is no contact with the id, '' for one without an address. */
-type Found = string | null;
-
 /**
  * Finds the ids of contacts by their e-mail addresses, and writes them as a crosswalk (`crosswalk: store`). A store that
  * lists contacts is read. In any other, each id is asked by an update that changes nothing (storefront-api.md, section
@@ -71,7 +69,7 @@ export async function scanContacts(context: RunContext, request: ScanRequest): P
   const probe = (await readProbe(artifacts, store))?.properties;
   const file = crosswalkOfStore(store.name).path;
   const path = join(workspaceDir, file);
-  const journal = new ScanJournal(join(workspaceDir, '.storeferry', `contacts-scan-${store.name}.jsonl`));
+  const journal = new ScanJournal(workspaceDir, store.name);
   let requests = 0;
   const countRequest = () => {
     requests += 1;
@@ -115,41 +113,6 @@ export async function scanContacts(context: RunContext, request: ScanRequest): P
   await writeWhole(path, ['id,email\n', ...rows], { mode: 0o600 });
   journal.remove();
   return { requests, found, absent, ambiguous, file };
-}
-
-/** The results of a scan that has not ended, on disk before the next request of its slot. */
-class ScanJournal {
-  readonly found = new Map<number, Found>();
-  readonly #path: string;
-
-  constructor(path: string) {
-    this.#path = path;
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-    if (!existsSync(path)) return;
-    for (const line of readFileSync(path, 'utf8').split('\n')) {
-      const [id, email] = lineIn(line);
-      if (typeof id === 'number') this.found.set(id, typeof email === 'string' ? email : null);
-    }
-  }
-
-  note(id: number, email: Found): void {
-    this.found.set(id, email);
-    appendFileSync(this.#path, `${JSON.stringify([id, email])}\n`, { mode: 0o600 });
-  }
-
-  remove(): void {
-    rmSync(this.#path, { force: true });
-  }
-}
-
-/** The last line may be cut. */
-function lineIn(line: string): readonly unknown[] {
-  try {
-    const entry: unknown = JSON.parse(line);
-    return Array.isArray(entry) ? entry : [];
-  } catch {
-    return [];
-  }
 }
 
 function tooManyIds(store: string): StoreRefusedError {

@@ -106,7 +106,7 @@ export async function probeStoreProperties(context: RunContext, request: ProbeRe
   );
   if (verdict === 'error') throw new StoreUnavailableError(`${message}.`, { hint });
   const id = newRunId();
-  const tag = tagOf(store);
+  const tag = tagOf(storeIdentity(store));
   const lock = await state.locks.tryAcquire(`probe:${tag}`, { job: 'probe', run: id });
   if ('heldBy' in lock)
     throw new LockedError(`Another probe of ${store.name} is running.`, { hint: 'Wait until it ends.' });
@@ -138,9 +138,26 @@ async function keepTraces(folder: RunFolder, name: string, traces: ProbeTraces):
   else await folder.write(name, [JSON.stringify(traces)]);
 }
 
+/**
+ * Removes what a probe that died has noted of a contact of this store (`storeIdentity`), so that no later one writes it back. False
+ * where it has noted nothing of it.
+ */
+export async function forgetTrace(
+  artifacts: Artifacts,
+  storeId: string,
+  contactId: string,
+): Promise<boolean> {
+  const folder = artifacts.run(PROBES_FOLDER);
+  const name = tracesName(tagOf(storeId));
+  const traces = await readJson(folder, name, tracesSchema);
+  if (traces?.contact?.id !== contactId) return false;
+  await keepTraces(folder, name, { ...traces, contact: null });
+  return true;
+}
+
 /** What the last probe of a store has learned; undefined if there was none. */
 export async function readProbe(artifacts: Artifacts, store: StoreConfig): Promise<KeptProbe | undefined> {
-  return await readJson(artifacts.run(PROBES_FOLDER), `${tagOf(store)}.json`, probeSchema);
+  return await readJson(artifacts.run(PROBES_FOLDER), `${tagOf(storeIdentity(store))}.json`, probeSchema);
 }
 
 /** Whether the store was seen to change a product by its id, its url included. */
@@ -169,8 +186,8 @@ function parsed(json: string): unknown {
   }
 }
 
-function tagOf(store: StoreConfig): string {
-  return hash('sha256', storeIdentity(store)).slice(0, 16);
+function tagOf(storeId: string): string {
+  return hash('sha256', storeId).slice(0, 16);
 }
 
 function tracesName(tag: string): string {

@@ -1,9 +1,11 @@
+import { hash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { Redis } from 'ioredis';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { storeIdentity } from '../../src/model/remote-address.ts';
 import { decodeBodies } from '../../src/state/encode-body.ts';
 import { crmExport, setupCrm } from '../support/contacts.ts';
 import { describeWithRedis, startRedis } from '../support/redis.ts';
@@ -173,6 +175,28 @@ describe('a contact that is forgotten', () => {
     );
     expect(code).toBe(0);
     expect(json()).toMatchObject({ superseded: [run], erased: true });
+  });
+
+  it('is not in the notes of an interrupted scan or probe', async () => {
+    await using crm = await openCrm();
+    const { workspace, json } = crm;
+    expect(await json('run', 'crm')).toMatchObject({ code: 0, applied: 20 });
+    const scan = '.storeferry/contacts-scan-main.jsonl';
+    await workspace.write(
+      scan,
+      '[1001,"Contact-1@mail.example"]\n[1002,"contact-2@mail.example"]\n[1003,null]\n',
+    );
+    const tag = hash('sha256', storeIdentity({ baseUrl: crm.store.baseUrl })).slice(0, 16);
+    const trace = `.storeferry/artifacts/probes/${tag}-open.json`;
+    const contact = { id: '1001', field: 'tags', value: ['Tromso'] };
+    await workspace.write(trace, JSON.stringify({ urls: ['storeferry-probe-a'], contact }));
+    expect(await json('forget', '1001', '--yes')).toMatchObject({ code: 0, noted: true });
+    for (const [path, text] of await filesOf(workspace.dir))
+      expect([path, PERSON.test(text)]).toEqual([path, false]);
+    expect(await readFile(join(workspace.dir, scan), 'utf8')).toBe(
+      '[1002,"contact-2@mail.example"]\n[1003,null]\n',
+    );
+    expect(await readFile(join(workspace.dir, trace), 'utf8')).toContain('storeferry-probe-a');
   });
 
   it('is not claimed to be erased while another process reads the database, and is once that has ended', async () => {

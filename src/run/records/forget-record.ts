@@ -11,6 +11,8 @@ import { counted } from '../../text/printable.ts';
 import { supersedeEmptied } from '../import/continue-or-begin.ts';
 import { withLiveStatus } from '../report/read-stored-report.ts';
 import type { RunContext } from '../run-context.ts';
+import { forgetScanned } from '../scan-journal.ts';
+import { forgetTrace } from '../store-properties.ts';
 import type { FoundRecord } from './record-history.ts';
 
 /** What was removed of a record that is forgotten. */
@@ -25,6 +27,8 @@ export interface Forgotten {
   readonly files: readonly string[];
   /** Runs whose plan or remainder can no longer be sent, because their files had the whole source. */
   readonly superseded: readonly string[];
+  /** Whether an interrupted scan or probe of the store had noted it. */
+  readonly noted: boolean;
   /** False where another process reads the state: the log of the database has the values until this is repeated. */
   readonly erased: boolean;
 }
@@ -39,7 +43,7 @@ export async function forgetRecord(
   context: RunContext,
   { target, key }: Pick<FoundRecord, 'target' | 'key'>,
 ): Promise<Forgotten> {
-  const { state, artifacts } = context;
+  const { state, artifacts, workspaceDir } = context;
   const name = targetLockName(target);
   const lock = await state.locks.tryAcquire(name, { job: 'forget', run: 'forget' });
   if ('heldBy' in lock) throw busy(lock.heldBy?.run);
@@ -78,16 +82,23 @@ export async function forgetRecord(
     files.push(...removed.files.map((file) => `${run.id}/${file}`));
     await state.runs.forgetRefusals(run, key);
   }
+  const scanned = await forgetScanned(
+    workspaceDir,
+    (id, email) => id === key || isTheirs(Buffer.from(email).toString('latin1')),
+  );
+  const noted = (await forgetTrace(artifacts, target.storeId, key)) || scanned > 0;
   // Last: what it has shows which rows are to be removed, also when this is repeated after a failure.
   const erased = await ledger.forget(key);
   // What an earlier attempt removed may still be on disk.
-  if (erased && !isKnown && rejectedRows + files.length + superseded.length === 0) throw unknownContact(key);
+  if (erased && !isKnown && !noted && rejectedRows + files.length + superseded.length === 0)
+    throw unknownContact(key);
   return {
     acknowledged: body !== undefined,
     versions: versions.length,
     rejectedRows,
     files,
     superseded,
+    noted,
     erased,
   };
 }
@@ -110,12 +121,13 @@ export const REMAINS = [
 
 /** What was removed, a sentence each. */
 export function forgottenWords(forgotten: Forgotten): string[] {
-  const { acknowledged, versions, rejectedRows, files, superseded, erased } = forgotten;
+  const { acknowledged, versions, rejectedRows, files, superseded, noted, erased } = forgotten;
   const parts = [
     ...(acknowledged ? ['its acknowledged values'] : []),
     `${counted(versions, 'version')} of its history`,
     `${counted(rejectedRows, 'rejected row')}`,
     `${counted(files.length, 'file')} of runs${files.length === 0 ? '' : ` (${files.join(', ')})`}`,
+    ...(noted ? ['the notes of an interrupted scan or probe'] : []),
   ];
   return [
     `Removed: ${parts.join(', ')}.`,
