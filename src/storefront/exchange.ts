@@ -411,7 +411,7 @@ export function redirectedBase(location: string | undefined): string | undefined
   const to = location === undefined ? null : URL.parse(location);
   if (to === null || !/^https?:$/.test(to.protocol)) return undefined;
   const [path = ''] = to.pathname.split('/api/site');
-  return `${to.origin}${path.replace(/\/+$/, '')}`;
+  return `${to.origin}${path.replace(/(?<!\/)\/+$/, '')}`;
 }
 
 /**

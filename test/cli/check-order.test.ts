@@ -51,7 +51,7 @@ it('check prints the safety limits of import jobs, of jobs that have the same to
   ).toEqual([
     'Safety limits of a and b: maxRejects 10%, maxSkipped 50%, minRows 80%, maxChanges off, maxPriceMoves 5%',
     'Safety limits of c: maxDeletes 5%, maxRejects 10%, maxSkipped 50%, minRows 80%, maxChanges off, maxPriceMoves 20',
-    'Safety limits of d: maxRejects 10%, maxSkipped 50%, minRows off, maxChanges off',
+    'Safety limits of d: maxRejects 10%, maxSkipped 50%, minRows off, maxChanges off, maxCreates off',
     'Guard of b: holds records whose variants.price changes by at least 50%',
     'Guard of b: stops the run before its first request if variants.quantity becomes 0, in more than 20% of the records',
     'Waves of b: 10, 1%, 100%; maxRejects 10%, maxUnsent 1%, maxAltered off',

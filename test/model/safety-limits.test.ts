@@ -30,8 +30,16 @@ describe('every safety limit', () => {
   });
 
   it('is judged on the records it is for, and on deletes only where the mode deletes', () => {
-    expect(limitsFor('products', 'mirror')).toEqual(SAFETY_LIMIT_NAMES);
+    expect(limitsFor('products', 'mirror')).toEqual(
+      SAFETY_LIMIT_NAMES.filter((name) => name !== 'maxCreates'),
+    );
     expect(limitsFor('products', 'upsert')).not.toContain('maxDeletes');
-    expect(limitsFor('contacts')).toEqual(['maxRejects', 'maxSkipped', 'minRows', 'maxChanges']);
+    expect(limitsFor('contacts')).toEqual([
+      'maxRejects',
+      'maxSkipped',
+      'minRows',
+      'maxChanges',
+      'maxCreates',
+    ]);
   });
 });
