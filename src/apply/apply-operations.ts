@@ -1,5 +1,13 @@
 import { type Clock, systemClock } from '../model/clock.ts';
-import type { DeleteProduct, Operation, Outcome } from '../model/operation.ts';
+import {
+  bodyOfPart,
+  type DeleteProduct,
+  fieldsOfPart,
+  type Operation,
+  type Outcome,
+  type ProductPart,
+  type UpsertProduct,
+} from '../model/operation.ts';
 import { type SafetyLimitError, UnauthorizedError } from '../model/storeferry-error.ts';
 import type { OutcomeTally } from '../state/state.ts';
 import type { OnEnded, SendOptions, Storefront } from '../storefront/storefront.ts';
@@ -14,7 +22,7 @@ const GRACE_MS = 5_000;
 /** The part of a storefront that writes. */
 export type WritingStorefront = Pick<
   Storefront,
-  'upsertProduct' | 'updateContact' | 'upsertContact' | 'deleteProduct'
+  'upsertProduct' | 'updateProduct' | 'updateContact' | 'upsertContact' | 'deleteProduct'
 >;
 
 /** An operation, the same object as the given one, and its outcome. */
@@ -239,7 +247,8 @@ export function sendOperation(
 ): Promise<Outcome> {
   switch (operation.kind) {
     case 'upsert-product': {
-      const { key: url, body, putId: id } = operation;
+      const { key: url, body, putId: id, part } = operation;
+      if (part !== undefined) return sendPart(storefront, operation, part, options);
       return storefront.upsertProduct({ url, body, ...(id === undefined ? {} : { id }) }, options);
     }
     case 'update-contact':
@@ -254,6 +263,29 @@ export function sendOperation(
     default:
       throw new Error(`Unknown operation: ${operation satisfies never}`);
   }
+}
+
+/**
+ * Sends a part of a product. Where the store no longer has the product, an upsert by url has made one of this part alone, which another
+ * id than the known one shows, and an update by id has done nothing: then the whole body is sent at once.
+ */
+async function sendPart(
+  storefront: WritingStorefront,
+  { key: url, body: whole, knownId }: UpsertProduct,
+  part: ProductPart,
+  options: SendOptions,
+): Promise<Outcome> {
+  const body = bodyOfPart(whole, part);
+  const outcome =
+    part.byId === true && knownId !== null
+      ? await storefront.updateProduct(knownId, { url, body }, options)
+      : await storefront.upsertProduct({ url, body, isPart: true }, options);
+  const isGone =
+    outcome.kind === 'rejected' ? outcome.absent : outcome.kind === 'applied' && outcome.id !== knownId;
+  if (isGone !== true) return outcome.kind === 'applied' ? { ...outcome, part: fieldsOfPart(part) } : outcome;
+  const { onNotApplied: _, ...further } = options;
+  const again = await storefront.upsertProduct({ url, body: whole }, further);
+  return again.kind === 'rejected' || again.kind === 'unsent' ? { ...again, inDoubt: true } : again;
 }
 
 type LookedUpDelete = DeleteProduct & { readonly idLookupBody: string };

@@ -93,6 +93,8 @@ export const guardHitSchema = z.object({
   /** Null if there is none. */
   old: guardValueSchema.nullable(),
   new: guardValueSchema,
+  /** Set where it is no guard that was hit: `old` is what somebody has given the field in the store. */
+  edited: z.literal(true).exactOptional(),
 });
 export type GuardHit = Stored<typeof guardHitSchema>;
 

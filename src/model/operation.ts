@@ -17,12 +17,37 @@ export interface UpsertProduct extends FromRecord {
   readonly packed?: PackedBody | undefined;
   /** The id in the store's last answer for this url, if the ledger knows it. */
   readonly knownId: number | null;
+  /** Sends only a part of the body, where the store keeps the rest; left out: the whole body. */
+  readonly part?: ProductPart | undefined;
   /** The job that keeps the key although this run sends it: an update changes fields of a product of another job. Left out: the run's. */
   readonly owner?: string | undefined;
   /** The key that the product had before. */
   readonly renames?: string | undefined;
   /** Set if the product gets its new url by its id: `PUT /api/site/products/{id}`, which some stores have beyond the document. */
   readonly putId?: number | undefined;
+}
+
+/** The part of a product that is sent: its changed top-level fields. */
+export interface ProductPart {
+  readonly fields: readonly string[];
+  /** `PUT /api/site/products/{id}` by the known id; left out: an upsert, which also sends the title, because it must. */
+  readonly byId?: true | undefined;
+  /** The title that somebody gave it in the store, which an upsert repeats. */
+  readonly title?: string | undefined;
+}
+
+/** The request body of a part: in the order of the whole body. */
+export function bodyOfPart(body: string, { fields, byId, title }: ProductPart): string {
+  const whole: unknown = JSON.parse(body);
+  if (!isJsonObject(whole)) return body;
+  const sent = new Set([...fields, 'url', ...(byId === true ? [] : ['title'])]);
+  const part = Object.fromEntries(Object.entries(whole).filter(([name]) => sent.has(name)));
+  return JSON.stringify(byId === true || title === undefined ? part : { ...part, title });
+}
+
+/** The fields of the ledger's body that a part has sent. */
+export function fieldsOfPart({ fields, byId, title }: ProductPart): readonly string[] {
+  return byId === true || title !== undefined ? fields : [...fields, 'title'];
 }
 
 /** `PUT /api/site/contacts/{id}` (section 4.2); the id is the key. */
@@ -101,6 +126,8 @@ export interface Applied {
   readonly kind: 'applied';
   readonly id: number | null;
   readonly answeredUrl?: string;
+  /** The top-level fields that were sent; absent: the whole body. */
+  readonly part?: readonly string[] | undefined;
 }
 
 /** The store refused the operation with a 4xx; it is not sent again by this run. */

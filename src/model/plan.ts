@@ -4,6 +4,7 @@ import type { Stored } from './json-object.ts';
 import { IMPORT_MODES, RESOURCES } from './mapped-record.ts';
 import { countSchema, NO_PRICE, reasonGroupSchema, reasonSchema } from './reason.ts';
 import { isSheet, rowSpanSchema, tablePlacesSchema } from './row.ts';
+import { editedFoundSchema } from './run.ts';
 import { movesSchema, SAFETY_RULE_NAMES, safetyRule } from './safety-limits.ts';
 
 /** The first of many keys. */
@@ -308,6 +309,10 @@ export const planSchema = z.object({
   safety: z.array(safetyVerdict),
   /** One for each guard of the job, in its order. */
   guards: z.array(guardFinding),
+  /** What is known of edits in the store before anything is sent; absent: nothing. */
+  edited: editedFoundSchema.exactOptional(),
+  /** Set where the store replaces whole products, so that what somebody edited there is overwritten. */
+  replacesEdits: z.literal(true).exactOptional(),
   /** Set where the job has image addresses checked. */
   images: imageFindings.exactOptional(),
   /** Set if it undoes a run. */

@@ -182,6 +182,25 @@ export function hasDrifted({
   return edited + deleted + recreated > 0;
 }
 
+/** How many edited records reports name. */
+export const EDITED_SHOWN = 100;
+
+/** Records that somebody edited in the store and that a run changes: in how many the edit stays, and which. */
+export const editedFoundSchema = z.object({
+  kept: z.int(),
+  held: z.int(),
+  /** The store replaces whole products. */
+  overwritten: z.int(),
+  records: z.array(
+    z.object({
+      key: z.string(),
+      how: z.enum(['kept', 'held', 'overwritten']),
+      fields: z.array(z.string()),
+    }),
+  ),
+});
+export type EditedFound = Stored<typeof editedFoundSchema>;
+
 /** One execution of a job, with the unknown fields of newer versions. Times are milliseconds since the epoch. */
 export const runSchema = z.looseObject({
   id: z.string(),
@@ -212,6 +231,8 @@ export const runSchema = z.looseObject({
   keyDigest: z.string().nullable(),
   /** What the prices named (`CurrencyWatch.found`), for the next run; absent if none was read, or the store has a currency. */
   currency: z.string().exactOptional(),
+  /** Records of the run that somebody edited in the store, as it was known when the run ended; absent: none. */
+  edited: editedFoundSchema.exactOptional(),
   /** For people, like all times of a run: nothing depends on it. */
   startedAt: moment,
   /** When the source was staged, or staged again to continue the run; dated sales are judged at this moment. */

@@ -13,7 +13,8 @@ import type {
   Resource,
   SourceItem,
 } from '../model/mapped-record.ts';
-import { isNewContactKey } from '../model/operation.ts';
+import type { Observation } from '../model/observation.ts';
+import { isNewContactKey, type ProductPart } from '../model/operation.ts';
 import type { Plan, PlannedShard } from '../model/plan.ts';
 import { StateError } from '../model/storeferry-error.ts';
 import type { RunFolder } from '../state/artifacts.ts';
@@ -23,10 +24,13 @@ import {
   type LedgerMark,
   MAX_BODY_BYTES,
   type MemoFact,
+  type ObservedKey,
   type OwnedKey,
+  type StoredView,
 } from '../state/state.ts';
 import { type FieldChange, fieldChanges, type VariantPairs } from './changes/field-changes.ts';
 import { GuardWatch, holdingAlways, type RecordHits } from './changes/guard-watch.ts';
+import { type PlannedUpdate, planUpdate, type UpdateRules } from './changes/plan-update.ts';
 import { keepFields } from './patch-product.ts';
 import { BLOCKS_FILE, HELD_FILE, heldLine, LineWriter, REJECTIONS_FILE, rejectionLine } from './plan-file.ts';
 import { PlanTally, type Standing, type TalliedRecord } from './plan-tally.ts';
@@ -61,6 +65,8 @@ export interface DraftOptions {
   readonly changesInStore?: ((key: string, body: string) => readonly FieldChange[] | undefined) | undefined;
   /** The store gives all variants of a product one price: products that lose some are counted. */
   readonly losesPrices?: boolean | undefined;
+  /** Of products, where the store was probed: how changes are sent, and what is known of edits in the store. */
+  readonly updates?: UpdateOptions | undefined;
   /** Send unchanged records as well. */
   readonly resend: boolean;
   readonly guards?: readonly Guard[] | undefined;
@@ -72,6 +78,26 @@ export interface DraftOptions {
   readonly predecessors?: Predecessors | null | undefined;
   /** Set where the blocks of the source are written to `BLOCKS_FILE`. */
   readonly blocks?: BlockOptions | undefined;
+}
+
+/** How changes of products are sent to a store that was probed. */
+export interface UpdateOptions extends UpdateRules {
+  /** Whole products overwrite what somebody edited in the store. */
+  readonly replaces: boolean;
+  /** What the store now has, of the products that it still has; left out: it cannot be read. */
+  readonly observe?:
+    | ((products: readonly ProductToRead[]) => Promise<ReadonlyMap<string, Observation>>)
+    | undefined;
+  /** The plan has the lock of the target: what it reads is kept. */
+  readonly isLocked: boolean;
+}
+
+/** A product to read, and what is known of it. */
+export interface ProductToRead extends StoredView {
+  readonly key: string;
+  readonly id: number;
+  /** The body in the ledger. */
+  readonly body: string;
 }
 
 /** Reads a source in blocks. */
@@ -169,6 +195,7 @@ export class PlanDraft {
    * sent before the mapping was edited would be mapped in every run.
    */
   readonly #facts: MemoFact[] = [];
+  readonly #observed: ObservedKey[] = [];
   /**
    * Whether the ledger knew no record of the last batch, as in a first import. Then rows are mapped at once: while they wait for the
    * answer, the garbage collector copies all of their cells, and moves those of two batches to the old generation.
@@ -272,6 +299,7 @@ export class PlanDraft {
   /** Passes the found memos to the ledger when there are enough. */
   async #remember(least: number): Promise<void> {
     if (this.#facts.length >= least) await this.#options.ledger.remember(this.#facts.splice(0));
+    if (this.#observed.length >= least) await this.#options.ledger.observe(this.#observed.splice(0));
   }
 
   async #ask(): Promise<void> {
@@ -317,7 +345,12 @@ export class PlanDraft {
       }
     });
     const bodies = await this.#acknowledgedBodies(compared);
-    for (const one of compared) this.#place(refuseOversized(this.#withKept(one, bodies)), bodies);
+    const kept = compared.map((one) => this.#withKept(one, bodies));
+    const updates = await this.#planUpdates(kept, bodies);
+    for (const one of kept) {
+      const update = one.kind === 'compared' ? updates.get(one.record) : undefined;
+      this.#place(refuseOversized(withUpdate(one, update, bodies)), bodies, update);
+    }
   }
 
   #compared(record: SerialisedRecord, answer: Answer): ComparedEntry {
@@ -357,6 +390,43 @@ export class PlanDraft {
     const record = { ...one.record, body, fingerprint: fingerprintOf(body) };
     bodies.set(record, acknowledged);
     return { ...one, record };
+  }
+
+  /** How the changed ones among the records are sent. */
+  async #planUpdates(
+    entries: readonly ComparedEntry[],
+    bodies: ReadonlyMap<SerialisedRecord, string | undefined>,
+  ): Promise<ReadonlyMap<SerialisedRecord, PlannedUpdate>> {
+    const { updates, ledger, resend } = this.#options;
+    if (updates === undefined || resend) return new Map();
+    const changed = entries.flatMap((one) => {
+      if (one.kind !== 'compared' || one.mark === undefined) return [];
+      const { record, mark } = one;
+      const acknowledged = bodies.get(record);
+      if (acknowledged === undefined || mark.fingerprint === record.fingerprint) return [];
+      const isChanged = mark.fingerprint === IN_DOUBT || fieldChanges(acknowledged, record.body).length > 0;
+      return isChanged ? [{ record, mark, acknowledged }] : [];
+    });
+    if (changed.length === 0) return new Map();
+    const views = await ledger.views(changed.map(({ record }) => record.key));
+    const known = changed.map((change, index) => ({
+      ...change,
+      ...(views[index] ?? { observation: undefined, doubted: null }),
+    }));
+    const toRead = known.flatMap(({ record: { key }, mark: { id }, acknowledged: body, ...view }) =>
+      id === null || view.doubted === null ? [] : [{ key, id, body, ...view }],
+    );
+    const found = (await updates.observe?.(toRead)) ?? new Map<string, Observation>();
+    return new Map(
+      known.map(({ record, ...change }) => {
+        const { key, body } = record;
+        const observation = found.get(key) ?? change.observation;
+        const { fingerprint } = change.mark;
+        if (updates.isLocked && found.has(key) && observation !== undefined && fingerprint !== IN_DOUBT)
+          this.#observed.push({ key, fingerprint, observation });
+        return [record, planUpdate({ ...change, body, observation }, updates)];
+      }),
+    );
   }
 
   /** The acknowledged bodies of the records that differ from them. */
@@ -438,7 +508,11 @@ export class PlanDraft {
     return { standing: this.tally.changes.add(key, changes) ? 'changed' : same, ...found };
   }
 
-  #place(one: ComparedEntry, bodies: ReadonlyMap<SerialisedRecord, string | undefined>): void {
+  #place(
+    one: ComparedEntry,
+    bodies: ReadonlyMap<SerialisedRecord, string | undefined>,
+    update?: PlannedUpdate,
+  ): void {
     switch (one.kind) {
       case 'known':
         this.watch.count(false);
@@ -446,7 +520,7 @@ export class PlanDraft {
         if (one.mark !== undefined) this.#settleUnless(one.mark.job !== this.#options.job);
         break;
       case 'compared':
-        this.#placeCompared(one.record, one.mark, bodies);
+        this.#placeCompared(one.record, one.mark, bodies, update);
         break;
       case 'left-out':
         this.#settleUnless(true);
@@ -490,8 +564,12 @@ export class PlanDraft {
     record: SerialisedRecord,
     mark: LedgerMark | undefined,
     bodies: ReadonlyMap<SerialisedRecord, string | undefined>,
+    update: PlannedUpdate | undefined,
   ): void {
-    const { standing, hits, held } = this.#standing(record, mark, bodies);
+    const { standing, ...guarded } = this.#standing(record, mark, bodies);
+    const conflicts = standing === 'unchanged' ? [] : (update?.hits ?? []);
+    const hits = [...guarded.hits, ...conflicts];
+    const held = guarded.held || conflicts.length > 0;
     const { job } = this.#options;
     this.#settleUnless(
       held ||
@@ -499,6 +577,7 @@ export class PlanDraft {
         // A contact with an emptied field, which the store keeps, is unchanged and noted in every run.
         (standing === 'unchanged' && (mark?.job !== job || mark.fingerprint !== record.fingerprint)),
     );
+    if (standing !== 'unchanged' && update !== undefined) this.tally.edited(record.key, update, held);
     if (held) {
       this.#hold(record, mark, standing, hits);
       return;
@@ -508,7 +587,7 @@ export class PlanDraft {
       if (this.#options.resource === 'contacts') this.tally.sentContact(record.key, JSON.parse(record.body));
       if (this.#options.losesPrices === true && hasSeveralPrices(record.body))
         this.tally.losesPrices(record.key);
-      this.#send(record, mark);
+      this.#send(record, mark, update?.part);
       return;
     }
     const { key, fingerprint, memo } = record;
@@ -517,8 +596,8 @@ export class PlanDraft {
     }
   }
 
-  #send(record: SerialisedRecord, mark: LedgerMark | undefined): void {
-    const operation = this.#operation(record, mark);
+  #send(record: SerialisedRecord, mark: LedgerMark | undefined, part: ProductPart | undefined): void {
+    const operation = this.#operation(record, mark, part);
     if (operation.kind === 'upsert-contact') this.tally.created++;
     const predecessor = mark === undefined ? this.#predecessorOf(record) : undefined;
     if (predecessor !== undefined)
@@ -559,7 +638,7 @@ export class PlanDraft {
     }
   }
 
-  #operation(record: SerialisedRecord, mark: LedgerMark | undefined): UnplacedOperation {
+  #operation(record: SerialisedRecord, mark: LedgerMark | undefined, part?: ProductPart): UnplacedOperation {
     const { key, rows, spans, body, fingerprint, memo } = record;
     const upsert = { key, rows, spans, body, fingerprint, memo };
     switch (this.#options.resource) {
@@ -570,6 +649,7 @@ export class PlanDraft {
           kind: 'upsert-product',
           ...upsert,
           knownId: mark?.id ?? null,
+          part,
           owner: record.owner ?? (this.#options.mode === 'update' ? mark?.job : undefined),
           ...(renamed === undefined ? {} : { renames: renamed.key }),
           ...(method === 'put' && renamed?.id != null ? { putId: renamed.id, knownId: renamed.id } : {}),
@@ -621,6 +701,19 @@ export function deleteOfRenamed(
   idLookupBody: string | undefined,
 ): UnplacedOperation {
   return { kind: 'delete-product', key, id, idLookupBody, renamedTo: to, rows: 0, spans: [] };
+}
+
+/** The record with the fields that stay as the store has them. Its rows do not make this body without the edit: it has no memo. */
+function withUpdate(
+  one: ComparedEntry,
+  update: PlannedUpdate | undefined,
+  bodies: Map<SerialisedRecord, string | undefined>,
+): ComparedEntry {
+  if (one.kind !== 'compared' || update === undefined || update.body === one.record.body) return one;
+  const { body } = update;
+  const record = { ...one.record, body, fingerprint: fingerprintOf(body), memo: undefined };
+  bodies.set(record, bodies.get(one.record));
+  return { ...one, record };
 }
 
 /** A body that the ledger could not unpack again is not sent. */

@@ -24,7 +24,7 @@ import { damagedLine, parseShardLine, readShard, shardLine, type UnplacedOperati
 
 // What differs between two versions of a record, also for the history.
 export { fieldChanges, type VariantPairs, variantName } from './changes/field-changes.ts';
-export { readShard, verifyShard } from './shard-writer.ts';
+export { damagedLine, readShard, verifyShard } from './shard-writer.ts';
 
 /** The blocks of the source, in the folder of its run: words of 32 bits, as `encodeBlock` makes them. */
 export const BLOCKS_FILE = 'blocks.bin';

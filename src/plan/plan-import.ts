@@ -9,6 +9,7 @@ import {
   reportedField,
   type SentFields,
 } from '../model/mapped-record.ts';
+import type { ConflictRules } from '../model/observation.ts';
 import {
   consideredRecords,
   type ImageFindings,
@@ -24,7 +25,13 @@ import { waveEnds } from '../model/wave-limits.ts';
 import type { RunFolder } from '../state/artifacts.ts';
 import type { Ledger, OwnedKey } from '../state/state.ts';
 import { judgeGuards, judgeSafety } from './judge-safety.ts';
-import { type BlockOptions, type DraftOptions, deleteOfRenamed, type RenamedProduct } from './plan-draft.ts';
+import {
+  type BlockOptions,
+  type DraftOptions,
+  deleteOfRenamed,
+  type RenamedProduct,
+  type UpdateOptions,
+} from './plan-draft.ts';
 import { writePlan } from './plan-file.ts';
 import type { PlanTally } from './plan-tally.ts';
 import { missingKeys, type Predecessors } from './predecessors.ts';
@@ -32,6 +39,8 @@ import { cutIntoWaves, ShardWriter } from './shard-writer.ts';
 import { draftPlan, type FullDraft, type PlanProgress, takeSample } from './source-pass.ts';
 import { UpdatePass } from './update-pass.ts';
 
+// Exported to show a single record as its plan has it, and to compare one with its store.
+export type { ProductToRead } from './plan-draft.ts';
 // What a plan compares new records with, to which runs add what they know.
 export {
   findRenamed,
@@ -42,7 +51,6 @@ export {
   predecessorsOf,
 } from './predecessors.ts';
 export { MATCH_KINDS, MATCH_SCORES, type MatchCandidate, ProductMatcher } from './product-matcher.ts';
-// Exported to show a single record as its plan has it, and to compare one with its store.
 export { fingerprintOf } from './shard-writer.ts';
 export { takeSample } from './source-pass.ts';
 
@@ -55,7 +63,7 @@ export interface PlanOptions {
   readonly run: string;
   readonly job: Pick<
     ImportJob,
-    'name' | 'import' | 'mode' | 'match' | 'keep' | 'duplicates' | 'safety' | 'guards' | 'apply'
+    'name' | 'import' | 'mode' | 'match' | 'keep' | 'duplicates' | 'safety' | 'guards' | 'conflicts' | 'apply'
   > & {
     readonly limits?: Pick<InputLimits, 'mergedCopies'>;
   };
@@ -79,6 +87,8 @@ export interface PlanOptions {
   readonly advanced?: boolean | undefined;
   /** The store gives all variants of a product one price: a plan with variants of different prices stops. */
   readonly losesPrices?: boolean | undefined;
+  /** Of products, where the store was probed; left out: whole products are sent. */
+  readonly updates?: Omit<UpdateOptions, 'conflicts'> | undefined;
   /** What the jobs that write products to the same store send, this one included; left out: unknown. */
   readonly senders?: readonly SentFields[] | undefined;
   /** How records that the ledger does not know differ from those of the store (DraftOptions). */
@@ -149,6 +159,7 @@ export async function planImport(options: PlanOptions): Promise<Plan> {
     resource: job.import,
     mode: undo === undefined ? job.mode : 'update',
     keep: job.keep,
+    updates: options.updates && { ...options.updates, conflicts: conflictsOf(options) },
     openMapped: () =>
       blocks?.open() ?? admit(updates === undefined ? openMapped() : updates.records(openMapped())),
     duplicates: job.duplicates,
@@ -228,14 +239,21 @@ export async function planImport(options: PlanOptions): Promise<Plan> {
   return plan;
 }
 
+/** An undo gives back what its run sent, and nothing that somebody edited since; whoever releases a record has looked at its edits. */
+function conflictsOf({ job, undo, whole }: PlanOptions): ConflictRules | undefined {
+  if (undo !== undefined) return 'store';
+  return whole === true ? 'source' : job.conflicts;
+}
+
 function assemble(
-  { job, senders = [], describeSource, blocks, plannedAt }: PlanOptions,
+  { job, senders = [], describeSource, blocks, plannedAt, updates }: PlanOptions,
   { draft: { tally, watch, confirmed }, rows, duplicates }: FullDraft,
   { removed, deletes, withheld, withoutId, unconfirmed }: PlannedDeletes,
   files: Pick<Plan, 'shards' | 'rejectionsSha256' | 'heldSha256'>,
 ): Omit<Plan, 'safety'> {
   const fieldsChanged = tally.changes.changes();
   const { renamed, adopted } = tally;
+  const edited = tally.editedFound();
   const records = Object.values(tally.counts).reduce((sum, count) => sum + count.records, 0);
   return {
     job: job.name,
@@ -257,6 +275,8 @@ function assemble(
     sharedFields: sharedFields(job, senders, fieldsChanged),
     ...(plannedAt === undefined ? {} : { plannedAt }),
     ...(confirmed.length === 0 ? {} : { confirmed }),
+    ...(edited === undefined ? {} : { edited }),
+    ...(updates?.replaces === true && tally.counts.changed.records > 0 ? { replacesEdits: true } : {}),
     guards: watch.findings(),
     unreadableKeys: tally.unreadableKeys,
     deletesWithheld: withheld,

@@ -8,10 +8,12 @@ import {
 } from '../model/mapped-record.ts';
 import type { FieldChanges, KeyExample, Plan, Takeover } from '../model/plan.ts';
 import { type Count, ReasonTally } from '../model/reason.ts';
+import { EDITED_SHOWN, type EditedFound } from '../model/run.ts';
 import { truncate } from '../model/truncate.ts';
 import { hidden } from '../text/masked.ts';
 import { ADVANCED_FIELD, type FieldChange } from './changes/field-changes.ts';
 import { MoveTally } from './changes/move-tally.ts';
+import type { PlannedUpdate } from './changes/plan-update.ts';
 
 /** A page shows all of them, a terminal the first three. */
 const SAMPLES_KEPT = 10;
@@ -190,6 +192,12 @@ export class PlanTally {
   readonly #adopted: OpenContinued = { records: 0, byId: false, waiting: 0, examples: [] };
   /** Records that the ledger knows. */
   known = 0;
+  readonly #edited: { -readonly [Figure in keyof EditedFound]: EditedFound[Figure] } = {
+    kept: 0,
+    held: 0,
+    overwritten: 0,
+    records: [],
+  };
   readonly #notices = new Map<string, { records: number; keys: string[] }>();
   readonly #takeovers = new Map<string, OpenTakeover>();
 
@@ -251,6 +259,21 @@ export class PlanTally {
   held(record: TalliedRecord, standing: Standing): void {
     this.#count('held', 1, record.rows);
     if (standing !== 'new') this.known++;
+  }
+
+  /** A record that is sent or held, and that somebody may have edited in the store. */
+  edited(key: string, { kept, overwritten, hits }: PlannedUpdate, isHeld: boolean): void {
+    const fields = [...new Set([...hits.map(({ field }) => field), ...kept, ...overwritten])];
+    if (fields.length === 0) return;
+    const how = isHeld ? 'held' : overwritten.length > 0 ? 'overwritten' : 'kept';
+    this.#edited[how]++;
+    if (this.#edited.records.length < EDITED_SHOWN)
+      this.#edited.records = [...this.#edited.records, { key, how, fields }];
+  }
+
+  /** What is known of edits in the store; undefined if there are none. */
+  editedFound(): EditedFound | undefined {
+    return this.#edited.records.length === 0 ? undefined : this.#edited;
   }
 
   rejected(rejection: MappedRejection, records: 0 | 1): void {

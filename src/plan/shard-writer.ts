@@ -161,6 +161,11 @@ function packedBodies(content: Buffer): PackedBody[] {
 
 const spanSchema = z.tuple([z.int(), z.int(), z.int()]);
 const upserted = { fingerprint: z.string(), memo: z.string().exactOptional() };
+const partSchema = z.object({
+  fields: z.array(z.string()),
+  byId: z.literal(true).exactOptional(),
+  title: z.string().exactOptional(),
+});
 const fromRecord = { key: z.string(), rows: z.int(), spans: z.array(spanSchema) };
 
 const lineSchema = z.discriminatedUnion('kind', [
@@ -169,6 +174,7 @@ const lineSchema = z.discriminatedUnion('kind', [
     ...fromRecord,
     ...upserted,
     knownId: z.int().nullable(),
+    part: partSchema.exactOptional(),
     owner: z.string().exactOptional(),
     renames: z.string().exactOptional(),
     putId: z.int().exactOptional(),
@@ -201,8 +207,8 @@ export function shardLine(operation: UnplacedOperation): string {
   const { kind, key, rows } = operation;
   switch (operation.kind) {
     case 'upsert-product': {
-      const { fingerprint, memo, knownId, owner, renames, putId, body } = operation;
-      return `${JSON.stringify({ kind, key, rows, spans, fingerprint, memo, knownId, owner, renames, putId })}\t${body}\n`;
+      const { fingerprint, memo, knownId, part, owner, renames, putId, body } = operation;
+      return `${JSON.stringify({ kind, key, rows, spans, fingerprint, memo, knownId, part, owner, renames, putId })}\t${body}\n`;
     }
     case 'update-contact':
     case 'upsert-contact': {

@@ -6,6 +6,7 @@ import { type RunSummary, runSummary } from './run-summary.ts';
 import { type Paragraph, plainWords, type Section, shownIn } from './section.ts';
 import { aboutSection } from './sections/about-section.ts';
 import { driftSection } from './sections/drift-section.ts';
+import { editedSection } from './sections/edited-section.ts';
 import { exportedSection } from './sections/exported-section.ts';
 import { fieldsSection } from './sections/fields-section.ts';
 import { heldSection } from './sections/held-section.ts';
@@ -71,6 +72,7 @@ const SECTIONS: readonly ((facts: RunFacts, view: View) => Section | null)[] = [
   adoptedSection,
   renamedSection,
   heldSection,
+  editedSection,
   pricesSection,
   stockSection,
   fieldsSection,

@@ -9,6 +9,7 @@ import {
 } from '../model/run.ts';
 import type { JudgedWave } from '../model/wave-limits.ts';
 import { type ClockKeeper, type JobFacts, NO_TOTALS, type RunFacts } from './run-facts.ts';
+import { editedFacts } from './sections/edited-section.ts';
 
 /** The object that `--json` prints as the last line, with its members in the order of design.md. */
 export interface RunSummary extends Omit<RunTotals, 'inRows'> {
@@ -23,6 +24,8 @@ export interface RunSummary extends Omit<RunTotals, 'inRows'> {
   readonly error: string | null;
   /** What an undo leaves as it is; absent in other runs, and before its plan is made. */
   readonly left?: LeftRecords;
+  /** Records that somebody edited in the store, of those that the run changes or holds; absent if none is known. */
+  readonly edited?: number;
   /** The waves that were sent and judged; absent if the job sends in one go. */
   readonly waves?: readonly Omit<JudgedWave, 'answered'>[];
 }
@@ -77,6 +80,7 @@ export function runSummary(
   now: number,
 ): RunSummary {
   const { left } = plan?.undo ?? {};
+  const edited = editedFacts({ run, plan: plan ?? null });
   const { inRows: _, ...figures } = totals;
   return {
     run: run.id,
@@ -88,6 +92,7 @@ export function runSummary(
     durationMs: lastedMs(run, now),
     error: run.error,
     ...(left === undefined ? {} : { left: leftRecords(left) }),
+    ...(edited === null ? {} : { edited: edited.kept + edited.held + edited.overwritten }),
     ...(run.waves === undefined ? {} : { waves: run.waves.map(({ answered: _, ...wave }) => wave) }),
   };
 }

@@ -1,8 +1,9 @@
+import type { WritingStorefront } from '../apply/apply-operations.ts';
 import { isJsonObject, member } from '../model/json-object.ts';
 import { answeredDifferences } from '../model/operation.ts';
 import type { AnsweredField, AnswersFound } from '../model/run.ts';
 import { truncate } from '../model/truncate.ts';
-import type { Storefront } from '../storefront/storefront.ts';
+import type { SendOptions, Storefront } from '../storefront/storefront.ts';
 
 const SAMPLES_KEPT = 3;
 const SAMPLE_LENGTH = 60;
@@ -88,24 +89,25 @@ function answersWith({ altered, dropped, respelled = 0 }: AnsweredField): number
   return altered + dropped + respelled;
 }
 
-/** The storefront, which also gives each body that was sent with the answer that acknowledged it. */
+/** The storefront, which also gives each product or contact body that was sent with the answer that acknowledged it. */
 export function withAnswers(
-  storefront: Storefront,
+  storefront: WritingStorefront & Pick<Storefront, 'subscriberLists'>,
   onAnswer: (key: string, body: string, answer: unknown) => void,
-): Pick<
-  Storefront,
-  'upsertProduct' | 'updateContact' | 'upsertContact' | 'deleteProduct' | 'subscriberLists'
-> {
+): WritingStorefront & Pick<Storefront, 'subscriberLists'> {
+  const noting = (key: string, body: string, options: SendOptions): SendOptions => ({
+    ...options,
+    onAnswer(answer) {
+      onAnswer(key, body, answer);
+      options.onAnswer?.(answer);
+    },
+  });
   return {
     upsertProduct: (product, options) =>
-      storefront.upsertProduct(product, {
-        ...options,
-        onAnswer: (answer) => onAnswer(product.url, product.body, answer),
-      }),
-    updateContact: (id, body, options) =>
-      storefront.updateContact(id, body, { ...options, onAnswer: (answer) => onAnswer(id, body, answer) }),
-    upsertContact: (key, body, options) =>
-      storefront.upsertContact(key, body, { ...options, onAnswer: (answer) => onAnswer(key, body, answer) }),
+      storefront.upsertProduct(product, noting(product.url, product.body, options)),
+    updateProduct: (id, product, options) =>
+      storefront.updateProduct(id, product, noting(product.url, product.body, options)),
+    updateContact: (id, body, options) => storefront.updateContact(id, body, noting(id, body, options)),
+    upsertContact: (key, body, options) => storefront.upsertContact(key, body, noting(key, body, options)),
     deleteProduct: (id, options) => storefront.deleteProduct(id, options),
     subscriberLists: (options) => storefront.subscriberLists(options),
   };

@@ -6,6 +6,7 @@ import {
 } from '../apply/apply-operations.ts';
 import type { StoreConfig } from '../config/store-config.ts';
 import { type Clock, sleep, systemClock } from '../model/clock.ts';
+import { observeAnswer } from '../model/observation.ts';
 import { type DeleteProduct, type Operation, type Outcome, SHARD_SIZE } from '../model/operation.ts';
 import type { PlannedShard } from '../model/plan.ts';
 import type { Run } from '../model/run.ts';
@@ -20,7 +21,9 @@ import {
   type Sending,
 } from '../state/state.ts';
 import type { Storefront } from '../storefront/storefront.ts';
+import { withAnswers } from './answer-tally.ts';
 import type { RunContext } from './run-context.ts';
+import { productWrites } from './store-properties.ts';
 
 /** An operation with the shard for which its outcome is recorded. */
 export type ShardOperation = Operation & {
@@ -53,7 +56,7 @@ interface SendOptions
  * recorded. Rejects as `applyOperations`.
  */
 export async function sendOperations(context: RunContext, options: SendOptions): Promise<void> {
-  const { run, store, lock, storefront, firstShard, onRecorded, changesNothing, turn = 0 } = options;
+  const { run, store, lock, firstShard, onRecorded, changesNothing, turn = 0 } = options;
   const { onEnded, judge, onProgress } = options;
   const { runs } = context.state;
   const { fence } = lock;
@@ -62,8 +65,15 @@ export async function sendOperations(context: RunContext, options: SendOptions):
 
   /** Of products whose new url the store certainly refused: they have the old one. */
   const refusedEndings = new Set<Operation>();
+  const { observes, unaltered } = await productWrites(context, run, store);
+  const observed =
+    observes && changesNothing === undefined
+      ? observingResults(context, run, options.storefront, unaltered)
+      : undefined;
+  const storefront = observed?.storefront ?? options.storefront;
   let hasChangedIds = false;
-  const record = async (results: readonly OperationResult[], shard: number, requests: number) => {
+  const record = async (recorded: readonly OperationResult[], shard: number, requests: number) => {
+    const results = (await observed?.of(recorded)) ?? recorded;
     if (!hasChangedIds && results.some((result) => changedId(result) !== undefined)) {
       hasChangedIds = true;
       // Before it is recorded: no run may delete by ids from before a restore of the store.
@@ -197,6 +207,44 @@ function overtakenOutcome({ ending }: ShardOperation): Outcome {
   if (ending === undefined) return { kind: 'left' };
   const message = 'not sent: the id of the product is no longer certain; run the job again';
   return { kind: 'rejected', reason: { code: 'rename-overtaken', message } };
+}
+
+/** Adds to outcomes what the answers have shown of their records, against what the ledger knows of them. */
+function observingResults(
+  { state, clock }: Pick<RunContext, 'state' | 'clock'>,
+  run: Run,
+  storefront: SendOptions['storefront'],
+  unaltered: readonly string[],
+) {
+  const ledger = state.ledger(importTarget(run));
+  const answers = new Map<string, unknown>();
+  return {
+    storefront: withAnswers(storefront, (key, _body, answer) => answers.set(key, answer)),
+    async of(results: readonly OperationResult[]): Promise<readonly OperationResult[]> {
+      const parts = results.flatMap(({ operation, outcome }) =>
+        outcome.kind === 'applied' && outcome.part !== undefined ? [operation.key] : [],
+      );
+      const views = parts.length === 0 ? [] : await ledger.views(parts);
+      const before = new Map(parts.map((key, index) => [key, views[index]?.observation]));
+      return results.map((result) => {
+        const { operation, outcome } = result;
+        const answer = answers.get(operation.key);
+        answers.delete(operation.key);
+        if (outcome.kind !== 'applied' || operation.kind !== 'upsert-product' || answer === undefined)
+          return result;
+        const { part: sent = null } = outcome;
+        const observation = observeAnswer({
+          body: operation.body,
+          sent,
+          answer,
+          before: before.get(operation.key),
+          unaltered,
+          at: clock(),
+        });
+        return { ...result, observation };
+      });
+    },
+  };
 }
 
 /** The time of versions that are recorded now; null where the store keeps none. */

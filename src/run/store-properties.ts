@@ -5,6 +5,7 @@ import type { StoreConfig } from '../config/store-config.ts';
 import { sleep, systemClock } from '../model/clock.ts';
 import type { Stored } from '../model/json-object.ts';
 import { storeIdentity } from '../model/remote-address.ts';
+import type { Run } from '../model/run.ts';
 import { LockedError, StateError, StoreUnavailableError } from '../model/storeferry-error.ts';
 import { Page, type PageOptions } from '../report/document-text.ts';
 import type { Artifacts, RunFolder } from '../state/artifacts.ts';
@@ -163,6 +164,44 @@ export async function readProbe(artifacts: Artifacts, store: StoreConfig): Promi
 /** Whether the store was seen to change a product by its id, its url included. */
 export async function changesUrls(artifacts: Artifacts, store: StoreConfig): Promise<boolean> {
   return (await readProbe(artifacts, store))?.properties.updatesProductById === true;
+}
+
+/** How products are written to a store. Where nothing was probed, whole products are sent and nothing is known of the others' edits. */
+export interface ProductWrites {
+  /** A part of a product can be sent, by its url or by its id. */
+  readonly partByUrl: boolean;
+  readonly partById: boolean;
+  /** Whole products replace what somebody edited in the store. */
+  readonly replaces: boolean;
+  /** Products can be read. */
+  readonly reads: boolean;
+  /** Answers are compared with what the ledger believes. */
+  readonly observes: boolean;
+  /** Fields that the store answers as they are sent. */
+  readonly unaltered: readonly string[];
+}
+
+/** How a run writes products to its store, as the last probe allows. */
+export async function productWrites(
+  { artifacts }: Pick<RunContext, 'artifacts'>,
+  { resource }: Pick<Run, 'resource'>,
+  store: StoreConfig,
+): Promise<ProductWrites> {
+  const { properties } = (resource === 'products' && (await readProbe(artifacts, store))) || {};
+  const reads = properties?.readsProducts === true;
+  const partById = properties?.updatesProductById === true;
+  const partByUrl = properties?.absentFieldsStay === true;
+  return {
+    partByUrl,
+    partById,
+    replaces: properties?.absentFieldsStay === false && !partById,
+    reads,
+    observes: reads || partByUrl || partById,
+    unaltered: [
+      ...(properties?.htmlAltered === false ? ['title', 'description'] : []),
+      ...(properties?.pricesAltered === false ? ['variants'] : []),
+    ],
+  };
 }
 
 async function readJson<Schema extends z.ZodType>(

@@ -1,3 +1,4 @@
+import { isEdited, type Observation, observationText, parseObservation } from '../model/observation.ts';
 import type { Applied, Operation, Outcome, Rejected, Unsent } from '../model/operation.ts';
 import type { Run } from '../model/run.ts';
 import {
@@ -29,6 +30,8 @@ export interface Doubt {
   readonly job: string | null;
   /** Of the group that put it in doubt. */
   readonly serial: number;
+  /** The top-level fields that its requests may have changed; null: any of them. */
+  readonly fields: readonly string[] | null;
 }
 
 /** A mark with the serial of the target at which it was written. */
@@ -67,6 +70,8 @@ export interface OperationGroup {
   readonly job: string;
   readonly sender: string;
   readonly keys: readonly string[];
+  /** Of requests that change only a part of their record: its position, and the fields. */
+  readonly parts: readonly (readonly [position: number, fields: readonly string[]])[];
   readonly deletes: readonly PlannedDelete[];
 }
 
@@ -89,16 +94,24 @@ export interface RunningRequests {
 
 /** Puts the keys of a group in doubt, except those of deletes that must not be sent (rules 1, 4 and 6). */
 function beginKeys(
-  { job, sender, keys, deletes }: OperationGroup,
+  { job, sender, keys, parts, deletes }: OperationGroup,
   facts: FactsByKey,
   { bySender, ofAnyKey }: RunningRequests,
 ): Begun & { readonly writes: KeyWrites } {
   const planned = new Map(deletes.map((operation) => [operation.position, operation]));
   const waitMs = new Array<number>(keys.length).fill(ofAnyKey);
   const overtaken = new Array<boolean>(keys.length).fill(false);
-  const first: Doubt = { isPrior: false, isAtWork: true, senders: [sender], job, serial: PRESENT_SERIAL };
+  const first: Doubt = {
+    isPrior: false,
+    isAtWork: true,
+    senders: [sender],
+    job,
+    serial: PRESENT_SERIAL,
+    fields: null,
+  };
   const firstKeys: string[] = [];
   const doubts = new Map<Doubt, readonly string[]>([[first, firstKeys]]);
+  const fieldsAt = new Map(parts);
   const marks = new Map<string, MarkChange>();
   for (const [position, key] of keys.entries()) {
     const known = facts.get(key) ?? UNKNOWN;
@@ -109,8 +122,10 @@ function beginKeys(
     }
     const { mark, doubt } = known;
     if (deletion !== undefined) marks.set(key, {});
+    const fields = fieldsAt.get(position) ?? null;
     if (doubt === null) {
-      firstKeys.push(key);
+      if (fields === null) firstKeys.push(key);
+      else doubts.set({ ...first, fields }, [key]);
       continue;
     }
     const running = doubt.isAtWork
@@ -118,7 +133,11 @@ function beginKeys(
       : [];
     waitMs[position] = Math.max(ofAnyKey, ...running.map((other) => bySender.get(other) ?? 0));
     const senders = [sender, ...running];
-    doubts.set({ ...first, isPrior: true, senders, job: doubt.job === job ? job : null }, [key]);
+    const either =
+      fields === null || doubt.fields === null ? null : [...new Set([...doubt.fields, ...fields])];
+    doubts.set({ ...first, isPrior: true, senders, job: doubt.job === job ? job : null, fields: either }, [
+      key,
+    ]);
     // What is in doubt may be a delete: then this upsert creates the product again, with another id.
     if (deletion === undefined && mark !== null && isProven(mark)) marks.set(key, { idProof: 'once' });
   }
@@ -182,7 +201,14 @@ export interface OutcomeEffect {
   /** The key of mark, body and version; the doubt belongs to that of the operation. They differ for a contact that had no id. */
   readonly key: string;
   /** For an applied upsert. */
-  readonly acknowledged?: { readonly mark: LedgerMark; readonly body: string };
+  readonly acknowledged?: {
+    readonly mark: LedgerMark;
+    readonly body: string;
+    /** As `observationText` makes it; null: nothing is known of the answer. */
+    readonly observation: string | null;
+  };
+  /** The fields that it acknowledged; absent: the whole record. */
+  readonly part?: readonly string[];
   /** The version that the history keeps of it, as `versionHead` makes it; absent where the ledger keeps its mark. */
   readonly version?: string;
 }
@@ -193,7 +219,7 @@ function keepsSerials({ kind }: Run): boolean {
 }
 
 /** The effect of an operation of this job (rules 2 and 3). */
-function outcomeEffect(job: string, { operation, outcome }: OperationResult): OutcomeEffect {
+function outcomeEffect(job: string, { operation, outcome, observation }: OperationResult): OutcomeEffect {
   const doubt = doubtEffect(operation, outcome);
   const key = acknowledgedKey(operation, outcome);
   const version = (kind: VersionKind, id: number | null, owner?: string) =>
@@ -215,7 +241,12 @@ function outcomeEffect(job: string, { operation, outcome }: OperationResult): Ou
   return {
     doubt,
     key,
-    acknowledged: { mark, body },
+    acknowledged: {
+      mark,
+      body,
+      observation: observation === undefined ? null : observationText(observation),
+    },
+    ...(outcome.part === undefined ? {} : { part: outcome.part }),
     version: version('acknowledged', id, owner === job ? undefined : owner),
   };
 }
@@ -277,25 +308,46 @@ function acknowledgedId(
 }
 
 /** Whether an effect changes a doubt into another one, so that the doubt must be read first. */
-function dependsOnDoubt(effect: DoubtEffect): boolean {
-  return effect === RESTORE_PREVIOUS || effect === KEEP_IN_DOUBT;
+function dependsOnDoubt({ doubt, part }: SettledEffect): boolean {
+  return doubt === RESTORE_PREVIOUS || doubt === KEEP_IN_DOUBT || part !== undefined;
+}
+
+/** What an outcome says of the doubt about its key. */
+export type SettledEffect = Pick<OutcomeEffect, 'doubt' | 'part'>;
+
+/** The fields that stay in doubt when a part was acknowledged; null: any. */
+function fieldsLeft(doubt: Doubt | null, part: readonly string[]): readonly string[] | null {
+  if (doubt === null) return [];
+  return doubt.fields === null ? null : doubt.fields.filter((field) => !part.includes(field));
+}
+
+/** The fields of which nobody knows what the store has; null: any of them. */
+function doubtedFields({ mark, doubt }: KeyFacts): readonly string[] | null {
+  if (mark?.fingerprint === IN_DOUBT) return null;
+  return doubt === null ? [] : doubt.fields;
 }
 
 /** The doubts of keys after outcomes with these effects, in their order: the last effect of a key counts. */
 function settleDoubts(
   keys: readonly string[],
-  effects: readonly DoubtEffect[],
+  effects: readonly SettledEffect[],
   facts: FactsByKey,
 ): KeyWrites {
-  if (effects.every((effect) => effect === END_DOUBT)) {
+  if (effects.every(({ doubt, part }) => doubt === END_DOUBT && part === undefined)) {
     return { doubts: new Map([[null, keys]]), marks: NO_MARKS };
   }
   const ended: string[] = [];
   const doubts = new Map<Doubt | null, readonly string[]>([[null, ended]]);
-  for (const [key, effect] of new Map(keys.map((key, position) => [key, effects[position]]))) {
+  for (const [key, { doubt: effect = KEEP_AT_WORK, part } = {}] of new Map(
+    keys.map((key, position) => [key, effects[position]]),
+  )) {
     const { doubt } = facts.get(key) ?? UNKNOWN;
-    if (effect === END_DOUBT || effect === FORGET_KEY) ended.push(key);
-    else if (effect === undefined || effect === KEEP_AT_WORK || doubt === null) continue;
+    const left = part === undefined ? [] : fieldsLeft(doubt, part);
+    if (effect === END_DOUBT && left !== null && left.length === 0) ended.push(key);
+    else if (effect === END_DOUBT && doubt !== null)
+      doubts.set({ ...doubt, isAtWork: false, fields: left }, [key]);
+    else if (effect === FORGET_KEY) ended.push(key);
+    else if (effect === KEEP_AT_WORK || doubt === null) continue;
     else if (effect === RESTORE_PREVIOUS && !doubt.isPrior) ended.push(key);
     else doubts.set({ ...doubt, isAtWork: false }, [key]);
   }
@@ -341,6 +393,18 @@ function changeMarks(
   return { doubts: new Map(), marks: new Map(changed.map(([key]) => [key, change])) };
 }
 
+/** The key with its stored observation, where that has an edit. */
+export function editedKey({
+  key,
+  content,
+}: {
+  readonly key: string;
+  readonly content: string;
+}): readonly { readonly key: string; readonly observation: Observation }[] {
+  const observation = parseObservation(content);
+  return observation !== undefined && isEdited(observation) ? [{ key, observation }] : [];
+}
+
 /** The rules, as the states ask them. */
 export const ledgerRules = {
   beginKeys,
@@ -349,6 +413,7 @@ export const ledgerRules = {
   keepsSerials,
   outcomeEffect,
   dependsOnDoubt,
+  doubtedFields,
   settleDoubts,
   confirmKeys,
   wasWrittenSince,

@@ -1,3 +1,4 @@
+import { fieldsOfPart } from '../model/operation.ts';
 import { LockedError, StateError } from '../model/storeferry-error.ts';
 import type { OperationGroup } from './ledger-rules.ts';
 import { HEARTBEAT_VALID_MS, type Serial } from './serial.ts';
@@ -100,8 +101,13 @@ export async function openSending(
           ? [{ position, id: operation.id, looksUpId: operation.idLookupBody !== undefined }]
           : [],
       );
+      const parts = operations.flatMap((operation, position) =>
+        operation.kind === 'upsert-product' && operation.part !== undefined
+          ? [[position, fieldsOfPart(operation.part)] as const]
+          : [],
+      );
       const keys = operations.map(({ key }) => key);
-      const { serial, ...begun } = await beginAfter({ job: run.job, sender, keys, deletes });
+      const { serial, ...begun } = await beginAfter({ job: run.job, sender, keys, parts, deletes });
       // After the state, so that only a state that has lost data is behind its witness.
       await witness?.serial(serial, attemptMs);
       hasBegun = true;

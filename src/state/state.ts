@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import type { AuditLog } from '../model/audit-entry.ts';
 import type { Resource } from '../model/mapped-record.ts';
+import type { Observation } from '../model/observation.ts';
 import type { Operation, Outcome } from '../model/operation.ts';
 import type { Reason, Refusal } from '../model/reason.ts';
 import type { RowSpan } from '../model/row.ts';
@@ -120,6 +121,21 @@ export interface MemoFact {
   readonly memo: string;
 }
 
+/** What is known of what the store holds under a key, beside its acknowledged body. */
+export interface StoredView {
+  /** Undefined where no answer was observed since the body was acknowledged. */
+  readonly observation: Observation | undefined;
+  /** The fields in doubt: none, some, or null for any of them. */
+  readonly doubted: readonly string[] | null;
+}
+
+/** What a read has shown of a key, whose mark had this fingerprint. */
+export interface ObservedKey {
+  readonly key: string;
+  readonly fingerprint: string;
+  readonly observation: Observation;
+}
+
 /** The fingerprint of a mark in doubt; no body has it. */
 export const IN_DOUBT = '?';
 
@@ -145,6 +161,12 @@ export interface Ledger {
   remember(facts: readonly MemoFact[]): Promise<void>;
   /** Last acknowledged request bodies in the order of the keys. */
   bodies(keys: readonly string[]): Promise<(string | undefined)[]>;
+  /** What is known of the fields of each key, in the order of the keys. */
+  views(keys: readonly string[]): Promise<StoredView[]>;
+  /** Keeps what reads have shown of marks that still have the fingerprint. Call it under the lock of the target. */
+  observe(observed: readonly ObservedKey[]): Promise<void>;
+  /** The keys with fields that somebody edited in the store, in batches, each once, in no particular order. */
+  edited(): AsyncIterable<readonly { readonly key: string; readonly observation: Observation }[]>;
   /**
    * For each SKU or id, in their order, the keys of the products that have it in their acknowledged body: none, one or several.
    * The first call builds the index; later calls update it. For products only.
@@ -303,6 +325,8 @@ export interface SendingOptions {
 export interface OperationResult {
   readonly operation: Operation;
   readonly outcome: Outcome;
+  /** What the answer has shown of an applied upsert; left out: nothing is known of it. */
+  readonly observation?: Observation | undefined;
 }
 
 /** Set if the store answered another id for a url than before. */

@@ -57,6 +57,21 @@ export function expectSameProduct(id: number, url: string, body: string): Expect
   };
 }
 
+/** Expects the product with the id that was sent, with the sent url or a normalised form of it. */
+export function expectUpdatedProduct(id: number, url: string): Expectation {
+  return {
+    personalData: null,
+    prove(answer) {
+      if (!isJsonObject(answer) || idIn(answer) !== id) return 'the product with the id that was sent';
+      const answered = answer['url'] ?? url;
+      if (answered === url) return { id };
+      return typeof answered === 'string' && isNormalisedUrl(url, answered)
+        ? { id, answeredUrl: answered }
+        : 'the product with the id that was sent (different: url)';
+    },
+  };
+}
+
 /** Expects the contact with this id (section 4.2). */
 export function expectContact(id: string, body: string): Expectation {
   return {

@@ -12,6 +12,7 @@ import {
   expectDeleted,
   expectProduct,
   expectSameProduct,
+  expectUpdatedProduct,
 } from './proof.ts';
 import { type Page, type PageItem, type PageQuery, readPage } from './read-page.ts';
 import { type OnAttempt, type SendOptions, type Sent, sender } from './sender.ts';
@@ -57,6 +58,8 @@ interface SentProduct {
   readonly body: string;
   /** Of the product that gets this body, whatever its url is. */
   readonly id?: number | undefined;
+  /** The body is a part: what the answer has beyond it is read as well. */
+  readonly isPart?: boolean;
 }
 
 /**
@@ -70,6 +73,8 @@ export interface Storefront extends AsyncDisposable {
    * stores have beyond the document.
    */
   upsertProduct(product: SentProduct, options: SendOptions): Promise<Outcome>;
+  /** `PUT /api/site/products/{id}`, which some stores have beyond the document: sets the fields of the body. */
+  updateProduct(id: number, product: SentProduct, options: SendOptions): Promise<Outcome>;
   /** `PUT /api/site/contacts/{id}` (section 4.2). */
   updateContact(id: string, body: string, options: SendOptions): Promise<Outcome>;
   /**
@@ -193,10 +198,11 @@ export function createStorefront(options: StorefrontOptions): Storefront {
   };
 
   return {
-    async upsertProduct({ url, body, id }, sendOptions) {
+    async upsertProduct({ url, body, id, isPart = false }, sendOptions) {
       if (id === undefined) {
         const path = `${PRODUCTS}?update_existing_product_by_url=true`;
-        const expected = expectProduct(url, body);
+        const { proveRepeated, ...parsed } = expectProduct(url, body);
+        const expected = isPart || proveRepeated === undefined ? parsed : { ...parsed, proveRepeated };
         return outcomeOf(await send({ method: 'POST', path, body, expected }, sendOptions), sendOptions);
       }
       const expected = expectSameProduct(id, url, body);
@@ -204,6 +210,15 @@ export function createStorefront(options: StorefrontOptions): Storefront {
       if (!isAbsent(sent)) return outcomeOf(sent, sendOptions);
       const outcome = outcomeOf(withAdvice(sent, GONE_PRODUCT), sendOptions);
       return outcome.kind === 'rejected' ? { ...outcome, absent: true } : outcome;
+    },
+    async updateProduct(id, { url, body }, sendOptions) {
+      const path = `${PRODUCTS}/${id}`;
+      const sent = await send(
+        { method: 'PUT', path, body, expected: expectUpdatedProduct(id, url) },
+        sendOptions,
+      );
+      const outcome = outcomeOf(sent, sendOptions);
+      return isAbsent(sent) && outcome.kind === 'rejected' ? { ...outcome, absent: true } : outcome;
     },
     async updateContact(id, body, sendOptions) {
       const path = `/api/site/contacts/${encodeURIComponent(id)}`;

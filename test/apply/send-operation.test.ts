@@ -7,12 +7,16 @@ const OPTIONS = { signal: new AbortController().signal };
 const DONE: Outcome = { kind: 'applied', id: null };
 
 /** A store that answers upserts so, and notes what it was sent. */
-function storefront(upserted: Outcome = { kind: 'applied', id: 7 }) {
+function storefront(upserted: Outcome = { kind: 'applied', id: 7 }, updated: Outcome = upserted) {
   const sent: string[] = [];
   const writing: WritingStorefront = {
     async upsertProduct({ url, body }) {
       sent.push(`upsert ${url} ${body}`);
       return upserted;
+    },
+    async updateProduct(id, { body }) {
+      sent.push(`update ${id} ${body}`);
+      return updated;
     },
     async updateContact(id) {
       sent.push(`contact ${id}`);
@@ -45,6 +49,32 @@ describe('sending an operation', () => {
     expect(await sendOperation(writing, contact(3), OPTIONS)).toEqual({ kind: 'applied', id: 3 });
     expect(await sendOperation(writing, deletion(9), OPTIONS)).toEqual(DONE);
     expect(sent).toEqual(['upsert mug {}', 'contact 3', 'delete 9']);
+  });
+
+  it('sends a part by url or by id, and the whole body where the store no longer has the product', async () => {
+    const whole = '{"url":"mug","title":"Mug","description":"Blue"}';
+    const part = { fields: ['description'] };
+    const mug = product(1, { key: 'mug', body: whole, knownId: 7, part });
+    const known = storefront();
+    expect(await sendOperation(known.writing, mug, OPTIONS)).toEqual({
+      kind: 'applied',
+      id: 7,
+      part: ['description', 'title'],
+    });
+    const byId = { ...mug, part: { ...part, byId: true as const } };
+    expect(await sendOperation(known.writing, byId, OPTIONS)).toEqual({
+      kind: 'applied',
+      id: 7,
+      part: ['description'],
+    });
+    expect(known.sent).toEqual([`upsert mug ${whole}`, 'update 7 {"url":"mug","description":"Blue"}']);
+
+    const recreated = storefront({ kind: 'applied', id: 8 });
+    expect(await sendOperation(recreated.writing, mug, OPTIONS)).toEqual({ kind: 'applied', id: 8 });
+    expect(recreated.sent).toEqual([`upsert mug ${whole}`, `upsert mug ${whole}`]);
+    const gone: Outcome = { kind: 'rejected', reason: { code: 'store-404', message: 'gone' }, absent: true };
+    const absent = storefront({ kind: 'applied', id: 8 }, gone);
+    expect(await sendOperation(absent.writing, byId, OPTIONS)).toEqual({ kind: 'applied', id: 8 });
   });
 
   it('deletes by an id that was answered once only when it is answered again', async () => {

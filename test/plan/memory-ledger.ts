@@ -1,3 +1,4 @@
+import type { Observation } from '../../src/model/observation.ts';
 import { fingerprintOf } from '../../src/plan/shard-writer.ts';
 import { handlesOf, type ProductHandle, storedHandle } from '../../src/state/product-handle.ts';
 import {
@@ -6,7 +7,9 @@ import {
   type Ledger,
   type LedgerMark,
   type MemoFact,
+  type ObservedKey,
   type OwnedKey,
+  type StoredView,
 } from '../../src/state/state.ts';
 
 interface Entry {
@@ -17,6 +20,7 @@ interface Entry {
   readonly inDoubt?: true;
   readonly doubtedBy?: string | undefined;
   readonly idProof?: 'once' | 'changed' | undefined;
+  readonly observation?: Observation | undefined;
 }
 
 /** A ledger in memory, filled as if the store had acknowledged what is put into it. */
@@ -72,6 +76,22 @@ export class MemoryLedger implements Ledger {
       );
     });
   }
+
+  async views(keys: readonly string[]): Promise<StoredView[]> {
+    return keys.map((key) => {
+      const { observation, inDoubt } = this.entries.get(key) ?? {};
+      return { observation, doubted: inDoubt ? null : [] };
+    });
+  }
+
+  async observe(observed: readonly ObservedKey[]): Promise<void> {
+    for (const { key, observation } of observed) {
+      const entry = this.entries.get(key);
+      if (entry) this.entries.set(key, { ...entry, observation });
+    }
+  }
+
+  async *edited(): AsyncGenerator<never> {}
 
   async compare({ keys, memos, job }: CompareQuery): Promise<(LedgerMark | 'same' | undefined)[]> {
     const marks = await this.marks(keys);

@@ -22,7 +22,7 @@ it('the first Node 24 reads the ledger as later ones do', async () => {
   const run = sampleRun();
   calls.create(run);
   calls.record([outcomeColumns(run, 1, [applied(upsert(0, 'shirt'), 7)], 1, null)]);
-  calls.begin(TARGET, { job: run.job, sender: 'me', keys: ['hat'], deletes: [] });
+  calls.begin(TARGET, { job: run.job, sender: 'me', keys: ['hat'], parts: [], deletes: [] });
 
   expect(calls.marks(TARGET, keysJson(['hat', 'shirt']), 2)).toMatchObject({
     fingerprints: [null, 'print-of-shirt'],

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import type { Operation, Outcome } from '../../src/model/operation.ts';
+import { fieldsOfPart, type Operation, type Outcome } from '../../src/model/operation.ts';
 import {
   FORGET_KEY,
   type KeyFacts,
@@ -13,6 +13,7 @@ import { IN_DOUBT } from '../../src/state/state.ts';
 import { upsert } from './samples.ts';
 
 const KEYS = ['shirt', 'hat'] as const;
+const FIELDS = ['front', 'back'] as const;
 type Key = (typeof KEYS)[number];
 
 /**
@@ -29,7 +30,13 @@ type Fate =
 interface Send {
   readonly kind: 'send';
   readonly job: 'nightly' | 'weekly';
-  readonly requests: readonly { readonly key: Key; readonly body: string | null; readonly fate: Fate }[];
+  /** A body has two fields, of one character each. A partial request sends only what changes, and what is in doubt. */
+  readonly requests: readonly {
+    readonly key: Key;
+    readonly body: string | null;
+    readonly isPartial: boolean;
+    readonly fate: Fate;
+  }[];
   /** Its deletes were planned so many steps ago. */
   readonly plannedAgo: number;
 }
@@ -51,7 +58,12 @@ const send: fc.Arbitrary<Send> = fc.record({
   kind: fc.constant('send'),
   job: fc.constantFrom('nightly', 'weekly'),
   requests: fc.uniqueArray(
-    fc.record({ key: fc.constantFrom(...KEYS), body: fc.constantFrom('a', 'b', 'c', null), fate }),
+    fc.record({
+      key: fc.constantFrom(...KEYS),
+      body: fc.constantFrom('aa', 'ab', 'ba', 'bb', 'cc', null),
+      isPartial: fc.boolean(),
+      fate,
+    }),
     { selector: ({ key }) => key, minLength: 1 },
   ),
   plannedAgo: fc.nat(2),
@@ -119,31 +131,47 @@ class World {
   #send({ job, requests, plannedAgo }: Send): void {
     const sender = `sender-${++this.#senders}`;
     const planned = this.#copies.at(-1 - plannedAgo)?.facts ?? this.facts;
-    const sent = requests.flatMap(({ key, body, fate }): { operation: Operation; fate: Fate }[] => {
-      if (body !== null)
-        return [
-          {
-            operation: upsert(0, key, { fingerprint: body, knownId: planned.get(key)?.mark?.id ?? null }),
-            fate,
-          },
-        ];
-      const { id = null, idProof } = planned.get(key)?.mark ?? {};
-      const lookup = idProof === undefined ? {} : { idLookupBody: key };
-      return id === null
-        ? []
-        : [{ operation: { kind: 'delete-product', index: 0, key, rows: 0, spans: [], id, ...lookup }, fate }];
-    });
+    const sent = requests.flatMap(
+      ({ key, body, isPartial, fate }): { operation: Operation; fate: Fate }[] => {
+        if (body !== null)
+          return [
+            {
+              operation: upsert(0, key, {
+                fingerprint: body,
+                knownId: planned.get(key)?.mark?.id ?? null,
+                ...(isPartial ? this.#part(key, body) : {}),
+              }),
+              fate,
+            },
+          ];
+        const { id = null, idProof } = planned.get(key)?.mark ?? {};
+        const lookup = idProof === undefined ? {} : { idLookupBody: key };
+        return id === null
+          ? []
+          : [
+              {
+                operation: { kind: 'delete-product', index: 0, key, rows: 0, spans: [], id, ...lookup },
+                fate,
+              },
+            ];
+      },
+    );
     const keys = sent.map(({ operation }) => operation.key);
     const deletes = sent.flatMap(({ operation }, position) =>
       operation.kind === 'delete-product'
         ? [{ position, id: operation.id, looksUpId: operation.idLookupBody !== undefined }]
         : [],
     );
+    const parts = sent.flatMap(({ operation }, position) =>
+      operation.kind === 'upsert-product' && operation.part !== undefined
+        ? [[position, fieldsOfPart(operation.part)] as const]
+        : [],
+    );
     const running = {
       bySender: new Map(this.#late.map((late) => [late.sender, 1])),
       ofAnyKey: this.#isLoseWaiting ? 1 : 0,
     };
-    const group = { job, sender, keys, deletes };
+    const group = { job, sender, keys, parts, deletes };
     const { waitMs, overtaken, writes } = ledgerRules.beginKeys(group, this.facts, running);
     this.#apply(writes, ++this.serial);
     for (const [position, { operation, fate }] of sent.entries()) {
@@ -161,6 +189,15 @@ class World {
     }
   }
 
+  /** What a plan sends of a body: fields that differ from the mark's, and those in doubt; everything where any may be. */
+  #part(key: string, body: string): { readonly part?: { readonly fields: readonly string[] } } {
+    const { mark } = this.#of(key);
+    const doubted = ledgerRules.doubtedFields(this.#of(key));
+    if (mark === null || doubted === null) return {};
+    const fields = FIELDS.filter((field, at) => doubted.includes(field) || mark.fingerprint[at] !== body[at]);
+    return { part: { fields } };
+  }
+
   #request(
     operation: Operation,
     job: string,
@@ -172,7 +209,8 @@ class World {
     if (fate.kind !== 'refused') this.#changes.set(key, (this.#changes.get(key) ?? 0) + 1);
     const reason = { code: 'store-503', message: 'The store answered 503.' };
     if (fate.kind === 'acknowledged') {
-      this.#record(operation, job, { kind: 'applied', id: land() });
+      const part = operation.kind === 'upsert-product' ? operation.part?.fields : undefined;
+      this.#record(operation, job, { kind: 'applied', id: land(), part });
     } else if (fate.kind === 'refused') {
       this.#record(operation, job, { kind: 'rejected', reason });
     } else if (fate.kind === 'unanswered') {
@@ -191,8 +229,9 @@ class World {
 
   #record(operation: Operation, job: string, outcome: Outcome): void {
     const { key } = operation;
-    const { doubt, acknowledged } = ledgerRules.outcomeEffect(job, { operation, outcome });
-    this.#apply(ledgerRules.settleDoubts([key], [doubt], this.facts), this.serial);
+    const effect = ledgerRules.outcomeEffect(job, { operation, outcome });
+    const { doubt, acknowledged } = effect;
+    this.#apply(ledgerRules.settleDoubts([key], [effect], this.facts), this.serial);
     if (acknowledged !== undefined) {
       this.facts.set(key, { ...this.#of(key), mark: { ...acknowledged.mark, serial: this.serial } });
     }
@@ -214,8 +253,15 @@ class World {
       }
       return null;
     }
-    const id = this.#store.get(key)?.id ?? ++this.#ids;
-    this.#store.set(key, { id, print: operation.fingerprint, job });
+    const known = this.#store.get(key);
+    const id = known?.id ?? ++this.#ids;
+    // A part of a product that is gone makes one that has only this part, unless the caller then sends the whole.
+    const before = known?.print ?? operation.fingerprint;
+    const { fields = FIELDS } = (operation.kind === 'upsert-product' && operation.part) || {};
+    const print = FIELDS.map(
+      (field, at) => (fields.includes(field) ? operation.fingerprint : before)[at],
+    ).join('');
+    this.#store.set(key, { id, print, job });
     return id;
   }
 

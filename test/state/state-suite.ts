@@ -5,6 +5,7 @@ import { describeDoubts } from './doubts-suite.ts';
 import { describeHistory } from './history-suite.ts';
 import { describeLedger } from './ledger-suite.ts';
 import { describeLocks } from './locks-suite.ts';
+import { describeObservations } from './observations-suite.ts';
 import { describeRuns } from './runs-suite.ts';
 
 /** What holds for every implementation. `fresh` gives the opening of an empty state. */
@@ -13,6 +14,7 @@ export function describeState(fresh: () => Promise<Opening>): void {
   describeAudit(fresh);
   describeLedger(fresh);
   describeDoubts(fresh);
+  describeObservations(fresh);
   describeRuns(fresh);
   describeHistory(fresh);
   describeLocks(fresh);

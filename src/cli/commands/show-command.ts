@@ -2,7 +2,7 @@ import { truncate } from '../../model/truncate.ts';
 import { Page } from '../../report/document-text.ts';
 import { isoTime } from '../../report/run-summary.ts';
 import { type RecordField, type RecordState, recordState } from '../../run/records/record-history.ts';
-import { changeText } from '../../run/records/run-records.ts';
+import { changeText, valueText } from '../../run/records/run-records.ts';
 import { commandText, formatMoment, printable, shellWord } from '../../text/printable.ts';
 import { defineCommand, JSON_FLAG } from '../define-command.ts';
 import { RECORD_ARGUMENTS, STORE_OPTION, withRecord } from '../with-record.ts';
@@ -18,7 +18,7 @@ export const showCommand = defineCommand({
     json: JSON_FLAG,
   },
   examples: ['show red-shirt', 'show TL-9 --json'],
-  json: 'the record as the store last acknowledged it, the job that it belongs to, the run that last set each field, and the values that guards hold',
+  json: 'the record as the store last acknowledged it, the job that it belongs to, the run that last set each field, the fields that were edited in the store, and the values that are held',
   run: (invocation, { key }, { store, json }) =>
     withRecord(invocation, { key, store, json }, async ({ context }, record) => {
       const { terminal, program } = invocation;
@@ -45,8 +45,18 @@ export const showCommand = defineCommand({
       if (found.fields.length > 0) page.heading('Acknowledged body');
       if (found.fields.length > 0)
         page.table(['Field', 'Value', 'Last changed by'], found.fields.map(fieldRow));
+      if (found.edited.length > 0) {
+        page.heading('Edited in the store');
+        page.table(
+          ['Field', 'Value there', 'Seen since'],
+          found.edited.map(({ field, value, since }) => ({
+            cells: [printable(field), printable(truncate(valueText(value), VALUE_LENGTH)), since],
+            tone: 'strong' as const,
+          })),
+        );
+      }
       for (const { run, job, changes } of found.held) {
-        page.heading(printable(`Held by a guard of ${job}, in run ${run}`));
+        page.heading(printable(`Held by ${job}, in run ${run}`));
         page.say(changes.map(changeText).join('; '), { indent: 0 });
         page.say('If the values are right, to send the record:', { indent: 0, tone: 'quiet' });
         page.command(`${program} ${commandText({ does: 'release', run, only: [record.key] })}`);

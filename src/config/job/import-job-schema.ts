@@ -16,6 +16,7 @@ import {
   RESOURCES,
   UPDATE_MATCHES,
 } from '../../model/mapped-record.ts';
+import { CONFLICT_FIELDS, CONFLICT_POLICIES } from '../../model/observation.ts';
 import { tableFields } from '../../model/row.ts';
 import { FLOOR_TEXT, forEachLimit, type Limit, limitText, safetyLimit } from '../../model/safety-limits.ts';
 import { WAVE_LIMITS, type WaveSize } from '../../model/wave-limits.ts';
@@ -258,6 +259,23 @@ export const DUPLICATES_WORDS = {
   merge: 'merges the copies into one (contacts only)',
 } as const;
 
+/** What is done about a field that was changed on both sides. */
+const CONFLICT_WORDS = {
+  hold: 'keeps the record back until somebody releases it (default)',
+  source: "sends the source's value",
+  store: "leaves the store's value",
+} as const;
+
+const conflictsSchema = z.strictObject({
+  default: optional(z.enum(CONFLICT_POLICIES), 'For all fields that are not named.'),
+  ...Object.fromEntries(
+    CONFLICT_FIELDS.map((field) => [
+      field,
+      optional(z.enum(CONFLICT_POLICIES), 'For this field as a whole.'),
+    ]),
+  ),
+});
+
 /** The fields of an import job; `importJobSchema` checks the relations between them. */
 const fields = z.strictObject({
   import: z.enum(RESOURCES).describe('What to write into the store.'),
@@ -305,6 +323,10 @@ const fields = z.strictObject({
   guards: optional(
     z.array(guardSchema),
     'Products only: conditions on single values, of new records and of values that change. All conditions of a guard must be met.',
+  ),
+  conflicts: optional(
+    z.union([z.enum(CONFLICT_POLICIES), conflictsSchema]),
+    `Products only: what is done about a field that somebody changed in the store and that the source changes as well. ${valueWords(CONFLICT_WORDS)} For all fields, or by field, with \`default\` for the others. Edits are known where \`storeferry probe\` has found how.`,
   ),
   apply: optional(
     applySchema,
@@ -365,6 +387,7 @@ export const importJobSchema = fields.superRefine((job, context) => {
       'renames',
       'renames is for products only: contacts are identified by the id of the store; remove it',
     );
+    only('conflicts' in job, 'conflicts', 'conflicts are for products only; remove it');
     only(
       'images' in job,
       'images',

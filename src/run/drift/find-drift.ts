@@ -399,6 +399,7 @@ class Looking {
             (_record, onAnswer) => storefront.updateContact(id, empty, { ...options, onAnswer }),
             options,
           ),
+        updateProduct: storefront.updateProduct,
         upsertContact: storefront.upsertContact,
         deleteProduct: storefront.deleteProduct,
         subscriberLists: storefront.subscriberLists,

@@ -20,6 +20,7 @@ import type { RunFolder } from '../../state/artifacts.ts';
 import type { Lock } from '../../state/state.ts';
 import { refuseUnlessHeld } from '../lock-job.ts';
 import { pruneHistory, pruneRuns } from '../prune-runs.ts';
+import { editedByRun } from '../records/edited-record.ts';
 import { keepReport, readRunReport, rejectsFileOf } from '../report/read-stored-report.ts';
 import { writeReport } from '../report/write-report.ts';
 import { loadRetryGuard } from '../retry-guard.ts';
@@ -49,7 +50,12 @@ export async function finishStep(
   { run, plan, lock }: Ending,
   failure: unknown,
 ): Promise<RunFacts> {
-  const ending = await context.state.runs.update(run.id, { step: 'finish', progress: null });
+  const edited = await editedByRun(context, run, plan);
+  const ending = await context.state.runs.update(run.id, {
+    step: 'finish',
+    progress: null,
+    ...(edited === undefined ? {} : { edited }),
+  });
   const before = await readRunReport(context, ending, plan);
   const status = statusOf(before, failure);
   const { rejects, planFiles } = KEPT[status];

@@ -30,6 +30,7 @@ import { changesUrls, flattensPrices, readProbe } from '../store-properties.ts';
 import { planUndo } from '../undo/plan-undo.ts';
 import { planPosition } from './continue-or-begin.ts';
 import { keptBlocks } from './kept-blocks.ts';
+import { productUpdates } from './product-updates.ts';
 import { readSnapshotThroughMapping, type SnapshotReading } from './snapshot-reading.ts';
 import { stagedLists, withStoreLists } from './staged-lists.ts';
 import { storeContacts } from './store-contacts.ts';
@@ -74,6 +75,7 @@ export async function planStep(context: RunContext, request: ImportRequest, stag
     job,
     advanced: advancedOf(request, source),
     losesPrices: await losesPrices(context, request),
+    updates: await productUpdates(context, request, run),
     senders: request.senders,
     openMapped: () => (adoption === undefined ? reading.open() : adoption.rekey(reading.open())),
     ...(hasBlocks ? { blocks } : {}),

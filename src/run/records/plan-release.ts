@@ -7,6 +7,7 @@ import { type HeldRecord, readHeld, readPlan, readRejections, verifyHeld } from 
 import { planImport, predecessorsOf } from '../../plan/plan-import.ts';
 import { importTarget, type LedgerMark, type LedgerTarget } from '../../state/state.ts';
 import { passedDate } from '../import/continue-or-begin.ts';
+import { productUpdates } from '../import/product-updates.ts';
 import type { ImportRequest, RunContext } from '../run-context.ts';
 import { changesUrls } from '../store-properties.ts';
 import { ownAttempts } from './own-attempts.ts';
@@ -68,10 +69,11 @@ export async function refuseUnlessReleasable(
 /** Plans to send held records with exactly their bodies. Call it while the store's lock is held. */
 export async function planRelease(
   context: RunContext,
-  { job, store }: ImportRequest,
+  request: ImportRequest,
   run: Run,
   { of, only }: RunPart,
 ): Promise<Plan> {
+  const { job, store } = request;
   const held = await context.state.runs.get(of);
   const folder = context.artifacts.run(of);
   const plan = held && (await readPlan(folder));
@@ -99,6 +101,7 @@ export async function planRelease(
     openMapped,
     predecessorsIn: () => predecessorsOf(ledger, job.name, method, renamed),
     whole: true,
+    updates: await productUpdates(context, request, run),
     describeSource: () => ({ files, columnsNotUsed: [], dates }),
     ledger,
     folder: context.artifacts.run(run.id),

@@ -329,6 +329,13 @@ export interface RecordState {
   readonly held: readonly (Pick<RecordVersion, 'run' | 'job'> & {
     readonly changes: readonly RecordChange[];
   })[];
+  /** Fields that somebody edited in the store. */
+  readonly edited: readonly {
+    readonly field: string;
+    readonly value: unknown;
+    /** When it was first seen, ISO 8601. */
+    readonly since: string;
+  }[];
   readonly versions: readonly RecordVersion[];
 }
 
@@ -339,10 +346,11 @@ export async function recordState(
   key: string,
 ): Promise<RecordState> {
   const ledger = context.state.ledger(target);
-  const [versions, [mark], [body = null]] = await Promise.all([
+  const [versions, [mark], [body = null], [view]] = await Promise.all([
     recordHistory(context, target, key),
     ledger.marks([key]),
     ledger.bodies([key]),
+    ledger.views([key]),
   ]);
   const known = mark === undefined ? 'unknown' : 'acknowledged';
   const held = await heldValues(context, target, key, mark);
@@ -353,6 +361,11 @@ export async function recordState(
     body,
     fields:
       body === null ? [] : fieldsOf(body).map((field) => ({ ...field, setBy: setterOf(field, versions) })),
+    edited: Object.entries(view?.observation?.edited ?? {}).map(([field, { value, since }]) => ({
+      field,
+      value: value ?? null,
+      since: new Date(since).toISOString(),
+    })),
     held: held.map(({ hits, ...by }) => ({
       ...by,
       changes: hits.map(({ field, what, old, new: now }) => changeOf(field, what, old, now)),

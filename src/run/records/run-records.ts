@@ -5,22 +5,28 @@ import { faultsOf, type Reason } from '../../model/reason.ts';
 import { formatRow, inertCell, type RowSpan } from '../../model/row.ts';
 import type { Run } from '../../model/run.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
+import { truncate } from '../../model/truncate.ts';
 import { type HeldRecord, readHeld, readPlan, readRejections } from '../../plan/plan-file.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
 import { importTarget, type LedgerTarget } from '../../state/state.ts';
 import { printable } from '../../text/printable.ts';
 import type { RunContext } from '../run-context.ts';
 import { unsentOperations } from '../send-operations.ts';
+import { readEdited } from './edited-record.ts';
 import { type ReleasableRecord, refuseUnlessReleasable, releasableRecords } from './plan-release.ts';
 import { ledgersOf, placeOf, type RecordChange, recordVersion } from './record-history.ts';
 
-/** The outcome of a record in a run; `planned` where the plan waits for approval. Unchanged records are not listed. */
+/**
+ * The outcome of a record in a run; `planned` where the plan waits for approval. Unchanged records are not listed. `edited`: a record that was
+ * applied, listed once more, because fields that somebody edited in the store stayed as they are there.
+ */
 export const RECORD_OUTCOMES = [
   'applied',
   'renamed',
   'deleted',
   'rejected',
   'held',
+  'edited',
   'unsent',
   'planned',
 ] as const;
@@ -74,6 +80,7 @@ export async function* runRecords(
       yield* rejectedRecords(context, run, plan);
       if (plan !== undefined) yield* heldRecords(plan);
       yield* acknowledgedRecords(context, target, id);
+      if (plan !== undefined) yield* editedRecords(plan);
       if (plan !== undefined) yield* openRecords(context, run, plan);
     } else {
       yield* acknowledgedRecords(context, target, id);
@@ -139,6 +146,25 @@ async function* heldRecords(plan: PlanFolder): AsyncGenerator<readonly RunRecord
   for await (const batch of readHeld(plan.folder, plan)) yield batch.map((held) => heldRecord(held, plan));
 }
 
+async function* editedRecords({ folder }: PlanFolder): AsyncGenerator<readonly RunRecord[]> {
+  for await (const batch of readEdited(folder)) {
+    yield batch.map(({ key, edited }) => {
+      const values = Object.entries(edited).map(([field, { value }]) => `${field}: ${cutValue(value)}`);
+      const reason = {
+        code: 'edited-in-store',
+        message: `edited in the store, and kept: ${values.join('; ')}`,
+      };
+      return { ...NOTHING, key, outcome: 'edited' as const, place: null, reason };
+    });
+  }
+}
+
+const MAX_VALUE_LENGTH = 80;
+
+function cutValue(value: unknown): string {
+  return truncate(valueText(value ?? null), MAX_VALUE_LENGTH);
+}
+
 function heldRecord({ operation: { key, spans }, before, hits }: HeldRecord, plan: Pick<Plan, 'source'>) {
   return {
     ...NOTHING,
@@ -172,8 +198,16 @@ export async function* heldRunRecords(
 }
 
 function heldWords(hits: readonly GuardHit[]): string {
-  const values = hits.map(({ what, ...hit }) => changeText({ ...hit, variant: what }));
-  return `held by a guard: ${values.join('; ')}`;
+  const [edits, guarded] = [true, false].map((edited) =>
+    hits
+      .filter((hit) => (hit.edited === true) === edited)
+      .map(({ what, edited: _, ...hit }) => changeText({ ...hit, variant: what })),
+  );
+  const parts = [
+    ...(guarded?.length ? [`held by a guard: ${guarded.join('; ')}`] : []),
+    ...(edits?.length ? [`changed in the store and in the source: ${edits.join('; ')}`] : []),
+  ];
+  return parts.join('; ');
 }
 
 async function* acknowledgedRecords(

@@ -17,6 +17,7 @@ import {
 } from '../../state/state.ts';
 import { digestOf } from '../digest-of.ts';
 import { planPosition } from '../import/continue-or-begin.ts';
+import { productUpdates } from '../import/product-updates.ts';
 import { openOperations, ownAttempts } from '../records/own-attempts.ts';
 import { withLiveStatus } from '../report/read-stored-report.ts';
 import type { ImportRequest, RunContext } from '../run-context.ts';
@@ -73,10 +74,11 @@ export async function stageNoSource({ artifacts, state, clock }: RunContext, run
 /** Plans the inverse of a run: its changed and deleted records get their earlier bodies, those that it created are deleted. */
 export async function planUndo(
   context: RunContext,
-  { job, store }: ImportRequest,
+  request: ImportRequest,
   run: Run,
   undo: RunPart,
 ): Promise<Plan> {
+  const { job, store } = request;
   const ledger = context.state.ledger(importTarget(run));
   // What the job keeps was kept, and what its guards hold was judged, when the earlier body was sent.
   const { keep: _kept, ...settings } = { ...job, guards: [] };
@@ -94,6 +96,7 @@ export async function planUndo(
       if (method === 'put') source.keepsIds(found);
       return found;
     },
+    updates: await productUpdates(context, request, run),
     plannedAt,
     describeSource: () => ({ files: [], columnsNotUsed: [], dates: null }),
     ledger,

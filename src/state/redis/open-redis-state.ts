@@ -223,10 +223,8 @@ export async function openRedisState({
   let senders = 0;
   return {
     ledger(target) {
-      return {
-        ...redisLedger(connection, keys, target),
-        ...redisDoubts(connection, keys, target, witnesses?.of(target)),
-      };
+      const { doubtedFields, ...doubts } = redisDoubts(connection, keys, target, witnesses?.of(target));
+      return { ...redisLedger(connection, keys, target, doubtedFields), ...doubts };
     },
     history: (target) => redisHistory(connection, keys, target),
     sending(options) {

@@ -98,6 +98,10 @@ export function redisDoubts(
       const facts = await readFacts(wanted);
       return new Set(wanted.filter((key) => ledgerRules.isDoubtedOnlyBy(job, facts.get(key) ?? UNKNOWN)));
     },
+    async doubtedFields(wanted) {
+      const facts = await readFacts(wanted);
+      return wanted.map((key) => ledgerRules.doubtedFields(facts.get(key) ?? UNKNOWN));
+    },
     async hasDoubts() {
       return (await ask(client.hlen(keys.doubts(tag)))) > 0;
     },

@@ -18,6 +18,8 @@ export function redisKeys(prefix: string) {
     unindexed: (tag: string) => `${prefix}:${tag}:unindexed`,
     /** The state of the index: `begun`, or complete (WHOLE in redis-ledger.ts): each key outside `unindexed` is in the index. */
     indexed: (tag: string) => `${prefix}:${tag}:indexed`,
+    /** Hash: key of the ledger -> what answers have shown of its mark (observation.ts). */
+    observations: (tag: string) => `${prefix}:${tag}:observations`,
     /** Hash: key of the ledger in doubt -> its row (redis-rows.ts). */
     doubts: (tag: string) => `${prefix}:${tag}:doubts`,
     /** Sorted set: the newest deleted keys of the ledger, by the serial at that time. */

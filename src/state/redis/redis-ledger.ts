@@ -1,5 +1,7 @@
+import { observationText, parseObservation } from '../../model/observation.ts';
 import { StateError } from '../../model/storeferry-error.ts';
 import { decodeBody, encodeBody } from '../encode-body.ts';
+import { editedKey } from '../ledger-rules.ts';
 import { handlesOf, INDEXED_AT_ONCE, NAME_HANDLES, storedHandle } from '../product-handle.ts';
 import {
   type CompareQuery,
@@ -9,6 +11,8 @@ import {
   type LedgerMark,
   type LedgerTarget,
   type MemoFact,
+  type ObservedKey,
+  type StoredView,
   targetTag,
 } from '../state.ts';
 import type { RedisConnection } from './redis-connection.ts';
@@ -106,8 +110,18 @@ for at = 1, #ARGV, 3 do
 end
 `;
 
+/** Keeps observations of marks that still have their fingerprint. KEYS: marks, observations. ARGV: key, fingerprint and observation, repeated. */
+const OBSERVE_SCRIPT = `
+for first = 1, #ARGV, 3 do
+  local known = string.match(redis.call('HGET', KEYS[1], ARGV[first]) or '', '^[^\\n]*\\n([^ \\n]*)')
+  if known == ARGV[first + 1] then redis.call('HSET', KEYS[2], ARGV[first], ARGV[first + 2]) end
+end
+`;
+
 /** The operations of a ledger about doubt (redis-doubts.ts). */
-export type LedgerDoubts = Pick<
+export type LedgerDoubts = {
+  readonly doubtedFields: (keys: readonly string[]) => Promise<StoredView['doubted'][]>;
+} & Pick<
   Ledger,
   | 'unconfirmed'
   | 'sharedIds'
@@ -126,6 +140,7 @@ export function redisLedger(
   connection: RedisConnection,
   keys: RedisKeys,
   target: LedgerTarget,
+  doubtedFields: LedgerDoubts['doubtedFields'],
 ): Omit<Ledger, keyof LedgerDoubts> {
   const { client, ask } = connection;
   const tag = targetTag(target);
@@ -191,6 +206,40 @@ export function redisLedger(
       const stored = await ask(inChunks(wanted, (chunk) => client.hmgetBuffer(bodies, ...chunk)));
       return stored.map((body) => (body === null ? undefined : decodeBody(body)));
     },
+    async views(wanted) {
+      const [contents, doubted] = await Promise.all([
+        ask(inChunks(wanted, (chunk) => client.hmget(keys.observations(tag), ...chunk))),
+        doubtedFields(wanted),
+      ]);
+      return wanted.map((_, position) => {
+        const content = contents[position] ?? null;
+        return {
+          observation: content === null ? undefined : parseObservation(content),
+          doubted: doubted[position] ?? null,
+        };
+      });
+    },
+    async observe(observed) {
+      const write = async (chunk: readonly ObservedKey[]) => {
+        const args = chunk.flatMap(({ key, fingerprint, observation }) => [
+          key,
+          fingerprint,
+          observationText(observation),
+        ]);
+        await client.eval(OBSERVE_SCRIPT, 2, marks, keys.observations(tag), ...args);
+        return [];
+      };
+      await ask(inChunks(observed, write));
+    },
+    async *edited() {
+      const seen = new Set<string>();
+      for await (const page of hashPages(connection, keys.observations(tag))) {
+        const found = page.flatMap(([key, content]) => editedKey({ key, content }));
+        const fresh = found.filter(({ key }) => !seen.has(key));
+        for (const { key } of fresh) seen.add(key);
+        if (fresh.length > 0) yield fresh;
+      }
+    },
     async keysBy(handle, values) {
       await beginIndex();
       while (await index());
@@ -231,6 +280,7 @@ export function redisLedger(
       const list = keys.versions(tag) + key;
       const versions = await ask(client.lrangeBuffer(list, 0, -1));
       await ask(client.unlink(list));
+      await ask(client.hdel(keys.observations(tag), key));
       for (const version of versions) {
         const run = version.toString('latin1', 0, Math.max(0, version.indexOf(' ')));
         await ask(client.hincrby(keys.versionSizes(tag), `${run}:versions`, -1));

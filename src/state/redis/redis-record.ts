@@ -7,6 +7,7 @@ import {
   ledgerRules,
   type OutcomeEffect,
   PRESENT_SERIAL,
+  type SettledEffect,
 } from '../ledger-rules.ts';
 import {
   changedId,
@@ -30,15 +31,15 @@ export const OUTCOME_CODES = { applied: 'a', deleted: 'd', rejected: 'r', unsent
  * Redis receives twice, because the connection broke before its answer, counts its requests once.
  *
  * KEYS: those of APPLY_ROWS, bodies, keys of jobs, outcomes, tally, refusals, unsent, changed ids, whether products are indexed, the
- * keys to index, the prefix of the lists of versions, the run's list of keys, the sizes of versions, deletes.
+ * keys to index, the prefix of the lists of versions, the run's list of keys, the sizes of versions, deletes, observations.
  * ARGV: those of APPLY_ROWS, run, shard, requests, process, number of the call; then for each outcome its code, operation, rows, key, payload
- * (body, refusal or reason), changed id, mark (empty: it is removed; `-`: it stays), and its version: `-` if it is none, empty if the run
- * keeps no history, which removes the history of the key.
+ * (body, refusal or reason), changed id, mark (empty: it is removed; `-`: it stays), its version: `-` if it is none, empty if the run
+ * keeps no history, which removes the history of the key; and the observation of its mark (`-`: none).
  */
 const RECORD_SCRIPT = `${APPLY_ROWS}
 local marks, bodies, jobKeys, outcomes, tally = KEYS[1], KEYS[6], KEYS[7], KEYS[8], KEYS[9]
 local refusals, unsent, changedIds, unindexed = KEYS[10], KEYS[11], KEYS[12], KEYS[14]
-local versions, versionsOf, sizes, deletes = KEYS[15], KEYS[16], KEYS[17], KEYS[18]
+local versions, versionsOf, sizes, deletes, observations = KEYS[15], KEYS[16], KEYS[17], KEYS[18], KEYS[19]
 local isIndexed = redis.call('EXISTS', KEYS[13]) == 1
 local run, shard, requests = ARGV[nextArg], ARGV[nextArg + 1], tonumber(ARGV[nextArg + 2])
 local process, call = 'process:' .. ARGV[nextArg + 3], tonumber(ARGV[nextArg + 4])
@@ -64,7 +65,7 @@ end
 local function ownerIn(mark)
   return mark and string.match(mark, '^[^\\n]*\\n[^\\n]*\\n(.*)$')
 end
-local function setMark(key, mark, body)
+local function setMark(key, mark, body, observation)
   local owner, job = ownerIn(redis.call('HGET', marks, key)), ownerIn(mark)
   if owner and owner ~= job then redis.call('ZREM', jobKeys, owner .. '\\0' .. key) end
   if job and owner ~= job then redis.call('ZADD', jobKeys, 0, job .. '\\0' .. key) end
@@ -76,6 +77,11 @@ local function setMark(key, mark, body)
     redis.call('HDEL', bodies, key)
     redis.call('ZADD', deletes, serial, key)
     redis.call('ZREMRANGEBYRANK', deletes, 0, -${MAX_DELETES_KEPT + 1})
+  end
+  if observation == '-' then
+    redis.call('HDEL', observations, key)
+  else
+    redis.call('HSET', observations, key, observation)
   end
   if isIndexed then redis.call('SADD', unindexed, key) end
 end
@@ -93,9 +99,10 @@ local function addVersion(key, version)
 end
 
 local codes = redis.call('HGET', outcomes, shard) or ''
-for first = nextArg + 5, #ARGV, 8 do
+for first = nextArg + 5, #ARGV, 9 do
   local code, operation, rows, key = ARGV[first], tonumber(ARGV[first + 1]), tonumber(ARGV[first + 2]), ARGV[first + 3]
   local payload, changedId, mark, version = ARGV[first + 4], ARGV[first + 5], ARGV[first + 6], ARGV[first + 7]
+  local observation = ARGV[first + 8]
   local score = tonumber(shard) * 65536 + operation
   local unsentField = shard .. ':' .. operation
 
@@ -113,7 +120,7 @@ for first = nextArg + 5, #ARGV, 8 do
   end
   if code == 'r' then redis.call('ZADD', refusals, score, payload) end
   if code == 'u' then redis.call('HSET', unsent, unsentField, payload) end
-  if mark ~= '-' then setMark(key, mark, payload) end
+  if mark ~= '-' then setMark(key, mark, payload, observation) end
   if version ~= '-' then addVersion(key, version) end
 end
 if codes ~= '' then redis.call('HSET', outcomes, shard, codes) end
@@ -162,20 +169,20 @@ export function redisRecord(connection: RedisConnection, keys: RedisKeys): Runs[
       keys.versionsOf(tag, run.id),
       keys.versionSizes(tag),
       keys.deletes(tag),
+      keys.observations(tag),
     ];
     const effects = results.map((result) => ledgerRules.outcomeEffect(run.job, result));
     const recorded = results.map(({ operation }) => operation.key);
     // Under the lock of the target nobody else writes these bodies.
     const replaced = versionAt === null ? [] : await replacedBodies(keys.bodies(tag), effects);
-    const doubts = effects.map(({ doubt }) => doubt);
     const keepsSerial = ledgerRules.keepsSerials(run);
     const dependent = recorded.filter(
-      (_, at) => keepsSerial || ledgerRules.dependsOnDoubt(doubts[at] ?? KEEP_AT_WORK),
+      (_, at) => keepsSerial || ledgerRules.dependsOnDoubt(effects[at] ?? NO_EFFECT),
     );
     await rows.repeat(async () => {
       const { facts } = dependent.length === 0 ? NOTHING_READ : await rows.read(dependent, keepsSerial);
       const args = results.flatMap((result, position) => {
-        const effect = effects[position] ?? { doubt: KEEP_AT_WORK, key: result.operation.key };
+        const effect = effects[position] ?? { ...NO_EFFECT, key: result.operation.key };
         const { mark } = facts.get(result.operation.key) ?? {};
         const version =
           versionAt === null ? '' : versionText(run.id, versionAt, effect, replaced[position] ?? null);
@@ -183,11 +190,12 @@ export function redisRecord(connection: RedisConnection, keys: RedisKeys): Runs[
           ...outcomeArgs(shard, result, effect),
           markArg(effect, keepsSerial ? (mark?.serial ?? 0) : PRESENT_SERIAL),
           effect.version === undefined ? '-' : version,
+          effect.acknowledged?.observation ?? '-',
         ];
       });
       // Numbered in the order of sending: Redis counts the requests of a call only if its number is the highest so far.
       calls += 1;
-      const { doubts: settled } = ledgerRules.settleDoubts(recorded, doubts, facts);
+      const { doubts: settled } = ledgerRules.settleDoubts(recorded, effects, facts);
       // Marks that keep their serials must still have them.
       const marks = new Map(keepsSerial ? recorded.map((key) => [key, {}]) : []);
       return await rows.write({
@@ -200,6 +208,7 @@ export function redisRecord(connection: RedisConnection, keys: RedisKeys): Runs[
   };
 }
 
+const NO_EFFECT: SettledEffect = { doubt: KEEP_AT_WORK };
 const NOTHING_READ: Pick<ReadRows, 'facts'> = { facts: new Map() };
 
 function markArg({ doubt, acknowledged }: OutcomeEffect, serial: number): string {

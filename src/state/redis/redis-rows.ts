@@ -59,19 +59,23 @@ export function parseMark(text: string): StoredMark | undefined {
 
 /** Replaces the job in the row of a doubt if several jobs have sent the key. */
 const SEVERAL_JOBS = '*';
-const DOUBT = /^(\d)(\d) ?(\d*)\n([^\n]*)\n(.*)$/s;
+const DOUBT = /^(\d)(\d) ?(\d*)(?: ([^\n]*))?\n([^\n]*)\n(.*)$/s;
 /** A row that cannot be read shows only that something was sent. */
-const UNREADABLE: Doubt = { isPrior: true, isAtWork: false, senders: [], job: null, serial: 0 };
+const UNREADABLE: Doubt = { isPrior: true, isAtWork: false, senders: [], job: null, serial: 0, fields: null };
 
-/** A doubt in three lines: `isPrior` and `isAtWork`, one digit each, and the serial; the senders, separated by blanks; the job. */
-function doubtText({ isPrior, isAtWork, senders, job, serial }: Doubt): string {
+/**
+ * A doubt in three lines: `isPrior` and `isAtWork`, one digit each, the serial, and the fields if they are known, separated by commas; the
+ * senders, separated by blanks; the job.
+ */
+function doubtText({ isPrior, isAtWork, senders, job, serial, fields }: Doubt): string {
   const digits = `${Number(isPrior)}${Number(isAtWork)}`;
-  return `${digits} ${serialText(serial)}\n${senders.join(' ')}\n${job ?? SEVERAL_JOBS}`;
+  const part = fields === null ? '' : ` ${fields.join()}`;
+  return `${digits} ${serialText(serial)}${part}\n${senders.join(' ')}\n${job ?? SEVERAL_JOBS}`;
 }
 
 /** The doubt in a row. */
 export function parseDoubt(row: string): Doubt {
-  const [whole, prior, atWork, serial, senders = '', job = ''] = DOUBT.exec(row) ?? [];
+  const [whole, prior, atWork, serial, fields, senders = '', job = ''] = DOUBT.exec(row) ?? [];
   if (whole === undefined) return UNREADABLE;
   return {
     isPrior: prior === '1',
@@ -79,6 +83,7 @@ export function parseDoubt(row: string): Doubt {
     senders: senders.split(' '),
     job: job === SEVERAL_JOBS ? null : job,
     serial: Number(serial),
+    fields: fields === undefined ? null : fields.split(',').filter((field) => field !== ''),
   };
 }
 

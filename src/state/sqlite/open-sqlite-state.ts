@@ -1,10 +1,12 @@
 import { join } from 'node:path';
 import { storedAuditEntries } from '../../model/audit-entry.ts';
+import { observationText, parseObservation } from '../../model/observation.ts';
 import type { Run } from '../../model/run.ts';
 import { lockLost, StateError } from '../../model/storeferry-error.ts';
 import type { Artifacts } from '../artifacts.ts';
 import { makeFolders } from '../file-access.ts';
 import { folderArtifacts } from '../folder-artifacts.ts';
+import { editedKey } from '../ledger-rules.ts';
 import { openSending, type SendingStore } from '../open-sending.ts';
 import { storedHandle } from '../product-handle.ts';
 import { serialSince } from '../serial.ts';
@@ -169,6 +171,34 @@ function ledger(calls: RemoteCalls, target: LedgerTarget, witness: WitnessFile):
     async bodies(keys) {
       const bodies = await calls.bodies(target, keysJson(keys), keys.length);
       return bodies.map((body) => body ?? undefined);
+    },
+    async views(keys) {
+      const [contents, doubted] = await Promise.all([
+        calls.observations(target, keysJson(keys), keys.length),
+        calls.doubtedFields(target, keys),
+      ]);
+      return keys.map((_, position) => {
+        const content = contents[position] ?? null;
+        return {
+          observation: content === null ? undefined : parseObservation(content),
+          doubted: doubted[position] ?? null,
+        };
+      });
+    },
+    observe: (observed) =>
+      calls.observe(
+        target,
+        observed.map(({ key, fingerprint, observation }) => ({
+          key,
+          fingerprint,
+          content: observationText(observation),
+        })),
+      ),
+    async *edited() {
+      const found = pages<{ key: string; content: string }>((last) =>
+        calls.editedAfter(target, last?.key ?? ''),
+      );
+      for await (const page of found) yield page.flatMap(editedKey);
     },
     async keysBy(handle, values) {
       while (!(await calls.index(target)));

@@ -16,7 +16,7 @@ export const BUSY_TIMEOUT_MS = 30_000;
 const MAX_VERSIONS_AHEAD = 500;
 
 /** `user_version` of a database with this schema. */
-const VERSION = 13;
+const VERSION = 14;
 
 /**
  * - `marks`: every run compares each record with its row, so rows are small and in key order. Bodies are in their own table, in
@@ -30,7 +30,8 @@ const VERSION = 13;
  * - `id_proof`: 0 proven, 1 once, 2 changed (IdProof).
  * - `handles`: by which SKU or id a product is found (product-handle.ts), where `targets.indexed` is not 0. Merging the journal puts the
  *   keys that it changes into `unindexed`, and the next look-up brings their handles up to date.
- * - `doubts`: keys in doubt (sqlite-doubts.ts); `senders`: the last heartbeat of each sender. `targets.serial` grows with every group
+ * - `observations`: what answers have shown of marks (observation.ts); a mark without a row was acknowledged unobserved.
+ * - `doubts`: keys in doubt (sqlite-doubts.ts), with the fields in doubt as JSON, null for any; `senders`: the last heartbeat of each sender. `targets.serial` grows with every group
  *   of keys that is put in doubt; `targets.doubted_at` is the number of the newest run when the whole target was put in doubt.
  * - `locks`: the last holder of each lock, and its file (sqlite-locks.ts).
  * - `versions`: the history; `version_runs`: its runs, which stay when they are removed from `runs` (sqlite-history.ts).
@@ -66,6 +67,11 @@ const SCHEMA = `
     number INTEGER PRIMARY KEY, target INTEGER NOT NULL, key TEXT NOT NULL, serial INTEGER NOT NULL,
     UNIQUE (target, key)
   ) STRICT;
+  CREATE TABLE observations (
+    target INTEGER NOT NULL, key TEXT NOT NULL, content TEXT NOT NULL, edited INTEGER NOT NULL,
+    PRIMARY KEY (target, key)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX observations_edited ON observations (target, key) WHERE edited = 1;
   CREATE TABLE handles (
     target INTEGER NOT NULL, handle TEXT NOT NULL, key TEXT NOT NULL, PRIMARY KEY (target, handle, key)
   ) STRICT, WITHOUT ROWID;
@@ -75,7 +81,7 @@ const SCHEMA = `
   ) STRICT, WITHOUT ROWID;
   CREATE TABLE doubts (
     target INTEGER NOT NULL, key TEXT NOT NULL, job INTEGER NOT NULL, sender TEXT NOT NULL,
-    at_work INTEGER NOT NULL, prior INTEGER NOT NULL, serial INTEGER NOT NULL,
+    at_work INTEGER NOT NULL, prior INTEGER NOT NULL, serial INTEGER NOT NULL, fields TEXT,
     PRIMARY KEY (target, key)
   ) STRICT, WITHOUT ROWID;
   CREATE TABLE senders (

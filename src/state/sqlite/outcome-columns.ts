@@ -1,7 +1,7 @@
 import type { Operation, Outcome } from '../../model/operation.ts';
 import type { Refusal } from '../../model/reason.ts';
 import type { ChangedId, Run } from '../../model/run.ts';
-import { type DoubtEffect, ledgerRules } from '../ledger-rules.ts';
+import { ledgerRules, type SettledEffect } from '../ledger-rules.ts';
 import {
   changedId,
   type IdProof,
@@ -75,7 +75,7 @@ export interface OutcomeColumns {
   readonly keys: string[];
   /** Where mark and version have another key (OutcomeEffect); null for the same. */
   readonly acknowledgedKeys: (string | null)[];
-  readonly doubts: DoubtEffect[];
+  readonly doubts: SettledEffect[];
   /** With `owners`, `ids`, `idProofs`, `memos` and `bodies`: set for an applied upsert. */
   readonly fingerprints: (string | null)[];
   readonly owners: (string | null)[];
@@ -88,6 +88,8 @@ export interface OutcomeColumns {
   readonly blocks: Uint8Array[];
   /** Which places of each block are in `packed`, one bit each. */
   readonly places: number[];
+  /** Of an applied upsert: what its answer has shown, as the mark's; null: nothing is known. */
+  readonly observations: (string | null)[];
   /** Set where the history gets a version (OutcomeEffect). */
   readonly versions: (string | null)[];
   /** JSON: the RejectionDetail of a rejection, the Reason of an unsent operation. */
@@ -129,6 +131,7 @@ export function outcomeColumns(
     packed: [],
     blocks: [],
     places: [],
+    observations: [],
     versions: [],
     details: [],
     changedIds: [],
@@ -139,13 +142,13 @@ export function outcomeColumns(
 
 function append(columns: OutcomeColumns, result: OperationResult): void {
   const { operation, outcome } = result;
-  const { doubt, key, acknowledged, version } = ledgerRules.outcomeEffect(columns.job, result);
+  const { doubt, part, key, acknowledged, version } = ledgerRules.outcomeEffect(columns.job, result);
   columns.operations.push(operation.index);
   columns.kinds.push(storedKind(result));
   columns.rows.push(operation.rows);
   columns.keys.push(operation.key);
   columns.acknowledgedKeys.push(key === operation.key ? null : key);
-  columns.doubts.push(doubt);
+  columns.doubts.push(part === undefined ? { doubt } : { doubt, part });
   columns.fingerprints.push(acknowledged?.mark.fingerprint ?? null);
   columns.owners.push(acknowledged?.mark.job ?? null);
   columns.ids.push(acknowledged?.mark.id ?? null);
@@ -154,6 +157,7 @@ function append(columns: OutcomeColumns, result: OperationResult): void {
   const packed = acknowledged === undefined ? null : packedIn(columns, operation);
   columns.packed.push(packed);
   columns.bodies.push(packed === null ? (acknowledged?.body ?? null) : null);
+  columns.observations.push(acknowledged?.observation ?? null);
   columns.versions.push(version ?? null);
   columns.details.push(detail(operation, outcome));
   const changed = changedId(result);

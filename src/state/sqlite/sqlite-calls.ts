@@ -16,6 +16,7 @@ import { createSqliteDoubts, type SqliteDoubts } from './sqlite-doubts.ts';
 import { integer, text, textOrNull } from './sqlite-error.ts';
 import { createKeepVersions, createSqliteHistory, type SqliteHistory } from './sqlite-history.ts';
 import { createSqliteLedger, type SqliteLedger } from './sqlite-ledger.ts';
+import { createObservations, type SqliteObservations } from './sqlite-observations.ts';
 import {
   createSqliteOutcomes,
   createSqliteRuns,
@@ -130,6 +131,7 @@ function entryOf(row: Row): QueueEntry {
 export interface SqliteCalls
   extends SqliteLedger,
     SqliteDoubts,
+    SqliteObservations,
     SqliteHistory,
     SqliteRuns,
     SqliteOutcomes,
@@ -143,13 +145,15 @@ export function createSqliteCalls(database: DatabaseSync): SqliteCalls {
   const names = createNames(database);
   const bodies = createBodies(database);
   const journal = createJournal(database, bodies, createKeepVersions(database, bodies));
+  const observations = createObservations(database, names, journal);
   const { endDoubts, ...doubts } = createSqliteDoubts(database, names, journal);
   return {
     ...createSqliteLedger(database, names, journal, bodies),
     ...doubts,
+    ...observations.calls,
     ...createSqliteHistory(database, names, journal, bodies),
     ...createSqliteRuns(database),
-    ...createSqliteOutcomes(database, names, journal, bodies, endDoubts),
+    ...createSqliteOutcomes(database, names, journal, bodies, endDoubts, observations),
     ...createSqliteQueue(database),
     ...createLockRows(database),
     ...createSqliteAddresses(database),

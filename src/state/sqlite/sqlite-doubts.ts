@@ -3,14 +3,13 @@ import type { DatabaseSync } from 'node:sqlite';
 import type { StateLoss } from '../../model/run.ts';
 import {
   type Doubt,
-  type DoubtEffect,
   type FactsByKey,
-  KEEP_AT_WORK,
   type KeyWrites,
   ledgerRules,
   type OperationGroup,
   PRESENT_SERIAL,
   type RunningRequests,
+  type SettledEffect,
   type StoredMark,
   UNKNOWN,
 } from '../ledger-rules.ts';
@@ -20,7 +19,7 @@ import { presentStoredMoment, remainingMs } from '../stored-moment.ts';
 import type { Journal } from './journal.ts';
 import { inTransaction, type Names } from './open-state-database.ts';
 import { CHANGED, ID_PROOFS, keysJson, proofOf } from './outcome-columns.ts';
-import { DamagedValue, integer, integerOrNull, refuseDisorder, text } from './sqlite-error.ts';
+import { DamagedValue, integer, integerOrNull, refuseDisorder, text, textOrNull } from './sqlite-error.ts';
 
 /** The calls of the database thread about doubt. */
 export interface SqliteDoubts {
@@ -34,6 +33,8 @@ export interface SqliteDoubts {
   /** A page of the keys after this one, in order; empty at the end. */
   unconfirmedAfter(target: LedgerTarget, job: string, after: string): string[];
   doubtedOnlyBy(target: LedgerTarget, job: string, keys: readonly string[]): string[];
+  /** The fields in doubt of each key; null: any of them. */
+  doubtedFields(target: LedgerTarget, keys: readonly string[]): (readonly string[] | null)[];
   hasDoubts(target: LedgerTarget): boolean;
   /** Those of the keys with a higher serial. */
   writtenSince(target: LedgerTarget, serial: number, keys: readonly string[]): string[];
@@ -48,7 +49,7 @@ export interface SqliteDoubts {
 }
 
 /** Within the transaction of outcomes: applies their effects on the doubts about their keys. */
-export type EndDoubts = (target: number, keys: readonly string[], effects: readonly DoubtEffect[]) => void;
+export type EndDoubts = (target: number, keys: readonly string[], effects: readonly SettledEffect[]) => void;
 
 const PAGE_SIZE = 1_000;
 /** No request lasts this long. */
@@ -69,7 +70,7 @@ export function createSqliteDoubts(
   journal: Journal,
 ): SqliteDoubts & { readonly endDoubts: EndDoubts } {
   const selectDoubts = database.prepare(
-    `SELECT wanted.key, doubts.prior, doubts.at_work, doubts.sender, doubts.job, doubts.serial
+    `SELECT wanted.key, doubts.prior, doubts.at_work, doubts.sender, doubts.job, doubts.serial, doubts.fields
      FROM json_each(?) AS wanted CROSS JOIN doubts WHERE doubts.target = ? AND doubts.key = wanted.value`,
   );
   const selectMarks = database.prepare(
@@ -83,8 +84,8 @@ export function createSqliteDoubts(
   for (const select of [selectDoubts, selectMarks, selectDeletes]) select.setReturnArrays(true);
   const listed = 'key IN (SELECT value FROM json_each(?))';
   const putDoubts = database.prepare(
-    `INSERT OR REPLACE INTO doubts (target, prior, at_work, sender, job, serial, key)
-     SELECT ?, ?, ?, ?, ?, ?, value FROM json_each(?)`,
+    `INSERT OR REPLACE INTO doubts (target, prior, at_work, sender, job, serial, fields, key)
+     SELECT ?, ?, ?, ?, ?, ?, ?, value FROM json_each(?)`,
   );
   const removeDoubts = database.prepare(`DELETE FROM doubts WHERE target = ? AND ${listed}`);
   const updateMark = database.prepare(
@@ -170,7 +171,7 @@ export function createSqliteDoubts(
   const readDoubts = (target: number, keys: readonly string[]): Map<string, Doubt> => {
     const rows = keys.length === 0 ? [] : selectDoubts.all(keysJson(keys), target);
     return new Map(
-      rows.map(({ 0: position, 1: prior, 2: atWork, 3: senders, 4: job, 5: serial }) => {
+      rows.map(({ 0: position, 1: prior, 2: atWork, 3: senders, 4: job, 5: serial, 6: fields }) => {
         const number = integer(job, 'doubts.job');
         const doubt: Doubt = {
           isPrior: prior === 1,
@@ -178,6 +179,7 @@ export function createSqliteDoubts(
           senders: text(senders, 'doubts.sender').split(' '),
           job: number === NO_JOB ? null : names.jobName(number),
           serial: integer(serial, 'doubts.serial'),
+          fields: fieldNames(textOrNull(fields, 'doubts.fields')),
         };
         return [keys[integer(position, 'doubts.key')] ?? '', doubt];
       }),
@@ -225,10 +227,11 @@ export function createSqliteDoubts(
         removeDoubts.run(target, keysJson(keys));
         continue;
       }
-      const { isPrior, isAtWork, senders, job, serial } = doubt;
+      const { isPrior, isAtWork, senders, job, serial, fields } = doubt;
       const columns = [Number(isPrior), Number(isAtWork), senders.join(' ')];
       const number = job === null ? NO_JOB : names.job(job);
-      putDoubts.run(target, ...columns, number, serialOf(serial), keysJson(keys));
+      const partNames = fields === null ? null : JSON.stringify(fields);
+      putDoubts.run(target, ...columns, number, serialOf(serial), partNames, keysJson(keys));
     }
     for (const [key, change] of marks) {
       const { idProof = 'proven', serial = 0 } = { ...facts.get(key)?.mark, ...change };
@@ -285,6 +288,10 @@ export function createSqliteDoubts(
       const facts = readFacts(names.findTarget(target) ?? 0, keys, (_, isDoubted) => isDoubted);
       return keys.filter((key) => ledgerRules.isDoubtedOnlyBy(job, facts.get(key) ?? UNKNOWN));
     },
+    doubtedFields(target, keys) {
+      const facts = readFacts(names.findTarget(target) ?? 0, keys, () => true);
+      return keys.map((key) => ledgerRules.doubtedFields(facts.get(key) ?? UNKNOWN));
+    },
     hasDoubts: (target) => any.get(names.findTarget(target) ?? 0) !== undefined,
     writtenSince(target, value, keys) {
       const number = names.findTarget(target) ?? 0;
@@ -333,11 +340,18 @@ export function createSqliteDoubts(
       });
     },
     endDoubts(target, keys, effects) {
-      const changed = keys.filter((_, position) =>
-        ledgerRules.dependsOnDoubt(effects[position] ?? KEEP_AT_WORK),
-      );
+      const changed = keys.filter((_, position) => {
+        const effect = effects[position];
+        return effect !== undefined && ledgerRules.dependsOnDoubt(effect);
+      });
       const facts = readFacts(target, changed, () => false);
       apply(target, ledgerRules.settleDoubts(keys, effects, facts), facts, 0);
     },
   };
+}
+
+function fieldNames(json: string | null): readonly string[] | null {
+  if (json === null) return null;
+  const names: unknown = JSON.parse(json);
+  return Array.isArray(names) ? names.map(String) : null;
 }

@@ -177,6 +177,7 @@ export function createSqliteHistory(database: DatabaseSync, names: Names, journa
      ) AS gone WHERE version_runs.target = :target AND version_runs.run = gone.run`,
     `DELETE FROM versions WHERE ${ofKey}`,
     'DELETE FROM version_keys WHERE target = :target AND key = :key',
+    'DELETE FROM observations WHERE target = :target AND key = :key',
   ].map((step) => database.prepare(step));
 
   return {

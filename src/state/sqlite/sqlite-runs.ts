@@ -23,6 +23,7 @@ import {
 } from './outcome-columns.ts';
 import type { EndDoubts } from './sqlite-doubts.ts';
 import { DamagedValue, integer, jsonObject, text } from './sqlite-error.ts';
+import type { Observations } from './sqlite-observations.ts';
 
 /** Refusals of one page. */
 const PAGE_SIZE = 500;
@@ -119,6 +120,7 @@ export function createSqliteOutcomes(
   journal: Journal,
   bodies: Bodies,
   endDoubts: EndDoubts,
+  observations: Observations,
 ) {
   const selectRun = database.prepare('SELECT number FROM runs WHERE id = ?');
   const insertOutcome = database.prepare(
@@ -191,6 +193,7 @@ export function createSqliteOutcomes(
     const job = names.job(batch.job);
     const { shard, kinds, rows, keys, fingerprints, owners, ids, idProofs, memos, details, doubts } = batch;
     const { acknowledgedKeys, versionAt, versions } = batch;
+    const observing = observations.within(target);
     const bodyAt = bodyNumbers(batch);
     const serial = integer(selectSerial.get(target)?.['serial'], 'targets.serial');
     const ownerAt = (position: number) => {
@@ -212,9 +215,12 @@ export function createSqliteOutcomes(
           serial: batch.keepsSerials ? 0 : serial,
           body: bodyAt(position),
         };
-        journal.append(target, ownerAt(position), acknowledgedKeys[position] ?? key, mark, version);
-      } else if (doubts[position] === FORGET_KEY) {
+        const acknowledgedKey = acknowledgedKeys[position] ?? key;
+        journal.append(target, ownerAt(position), acknowledgedKey, mark, version);
+        observing.set(acknowledgedKey, batch.observations[position] ?? null);
+      } else if (doubts[position]?.doubt === FORGET_KEY) {
         journal.append(target, job, key, null, version);
+        observing.set(key, null);
         insertDelete.run(target, key, serial);
       }
     }

@@ -115,6 +115,7 @@ function simulatedStorefront(
         (fate) => store.delete(by, id, fate),
       );
     },
+    updateProduct: () => Promise.reject(new Error('no part is sent yet')),
     updateContact: () => Promise.reject(new Error('the model has products only')),
     upsertContact: () => Promise.reject(new Error('the model has products only')),
     subscriberLists: () => Promise.reject(new Error('the model has no lists')),

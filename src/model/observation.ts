@@ -1,0 +1,165 @@
+import { hash } from 'node:crypto';
+import { isJsonObject, member } from './json-object.ts';
+import { AS_SENT, changedFields, isEmpty } from './operation.ts';
+
+/** A field that somebody changed in the store since it was acknowledged. */
+export interface StoreEdit {
+  /** The whole top-level field as the store answered it. */
+  readonly value: unknown;
+  /** When an answer showed this value first, in milliseconds since the epoch. */
+  readonly since: number;
+}
+
+/**
+ * What answers of the store have shown of a record, against its body in the ledger. A field in neither was last answered as it was
+ * sent.
+ */
+export interface Observation {
+  /** Fields that the store answers otherwise than they were sent, with the digest of the answered value; empty where it answered none. */
+  readonly altered: Readonly<Record<string, string>>;
+  readonly edited: Readonly<Record<string, StoreEdit>>;
+}
+
+/** Every field was answered as it was sent. */
+export const AS_ACKNOWLEDGED: Observation = { altered: {}, edited: {} };
+
+/** Whether somebody has changed the record in the store. */
+export function isEdited({ edited }: Observation): boolean {
+  return Object.keys(edited).length > 0;
+}
+
+/** The text that the state keeps: empty where every field was answered as sent. */
+export function observationText({ altered, edited }: Observation): string {
+  const parts = {
+    ...(Object.keys(altered).length > 0 && { altered }),
+    ...(Object.keys(edited).length > 0 && { edited }),
+  };
+  return Object.keys(parts).length === 0 ? '' : JSON.stringify(parts);
+}
+
+/** The observation in a text of `observationText`; undefined, as if nothing was observed, where it is damaged. */
+export function parseObservation(text: string): Observation | undefined {
+  if (text === '') return AS_ACKNOWLEDGED;
+  try {
+    const { altered = {}, edited = {} }: Partial<Record<string, unknown>> = JSON.parse(text);
+    if (!isJsonObject(altered) || !isJsonObject(edited)) return undefined;
+    return {
+      altered: Object.fromEntries(Object.entries(altered).map(([name, digest]) => [name, String(digest)])),
+      edited: Object.fromEntries(
+        Object.entries(edited).flatMap(([name, edit]) =>
+          isJsonObject(edit) ? [[name, { value: edit['value'], since: Number(edit['since']) }]] : [],
+        ),
+      ),
+    };
+  } catch {
+    return undefined;
+  }
+}
+
+/** An answer of the store with what was sent. */
+export interface ObservedAnswer {
+  /** The whole body that the ledger has once the answer counts, as JSON. */
+  readonly body: string;
+  /** The fields that were sent; null: all of the body. Of a read: none. */
+  readonly sent: readonly string[] | null;
+  /** The answered record, or AS_SENT. */
+  readonly answer: unknown;
+  /** What was known before; undefined: nothing, so that this answer is the first to compare with. */
+  readonly before: Observation | undefined;
+  /** Fields that the store is known to answer as they are sent, also where nothing was observed. */
+  readonly unaltered: readonly string[];
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+}
+
+/**
+ * What is known after an answer. A field that was sent has the answered value from then on. One that was not sent is edited where the
+ * answer has neither its value in the ledger nor the one that the store has last made of it; fields that the ledger does not have are the
+ * store's own.
+ */
+export function observeAnswer({
+  body: json,
+  sent,
+  answer,
+  before,
+  unaltered,
+  at,
+}: ObservedAnswer): Observation {
+  if (answer === AS_SENT && sent === null) return AS_ACKNOWLEDGED;
+  const parsed: unknown = JSON.parse(json);
+  const body = isJsonObject(parsed) ? parsed : {};
+  const altered: Record<string, string> = {};
+  const edited: Record<string, StoreEdit> = {};
+  const answered = answer === AS_SENT ? body : isJsonObject(answer) ? answer : {};
+  for (const name of Object.keys(body)) {
+    if (name === 'url') continue;
+    const isSent = sent === null || sent.includes(name);
+    const known = isSent ? undefined : before?.altered[name];
+    const edit = isSent ? undefined : before?.edited[name];
+    const value = member(answered, name);
+    if (value === undefined) {
+      if (known !== undefined) altered[name] = known;
+      else if (!isEmpty(body[name]) && (isSent || before === undefined)) altered[name] = '';
+      if (edit !== undefined) edited[name] = edit;
+      continue;
+    }
+    const digest = valueDigest(name, value);
+    const isAlike = isSameValue(name, body[name], value);
+    const isFirst = isSent || known === '' || (before === undefined && !unaltered.includes(name));
+    if (isFirst) {
+      if (!isAlike) altered[name] = digest;
+      continue;
+    }
+    if (known !== undefined) altered[name] = known;
+    if (isAlike || digest === known) continue;
+    const isKnown = edit !== undefined && valueDigest(name, edit.value) === digest;
+    edited[name] = isKnown ? edit : { value, since: at };
+  }
+  return { altered, edited };
+}
+
+/** Whether a store that has `answered` in this field may have made it of `sent`. Stock does not count: sales change it. */
+export function isSameValue(name: string, sent: unknown, answered: unknown): boolean {
+  return (
+    changedFields({ [name]: withoutStock(name, sent) }, { [name]: withoutStock(name, answered) }).length === 0
+  );
+}
+
+const DIGEST_LENGTH = 12;
+
+function valueDigest(name: string, value: unknown): string {
+  const text = JSON.stringify(withoutStock(name, value), (_, part: unknown) =>
+    isJsonObject(part)
+      ? Object.fromEntries(Object.entries(part).sort(([one], [other]) => (one < other ? -1 : 1)))
+      : part,
+  );
+  return hash('sha256', text, 'base64url').slice(0, DIGEST_LENGTH);
+}
+
+function withoutStock(name: string, value: unknown): unknown {
+  if (name !== 'variants' || !Array.isArray(value)) return value;
+  return value.map((variant: unknown) => {
+    if (!isJsonObject(variant)) return variant;
+    const { quantity: _sold, ...rest } = variant;
+    return rest;
+  });
+}
+
+/** What is done about a field that was changed in the store and in the source. */
+export const CONFLICT_POLICIES = ['hold', 'source', 'store'] as const;
+type ConflictPolicy = (typeof CONFLICT_POLICIES)[number];
+
+/** The top-level fields that may have a policy of their own. */
+export const CONFLICT_FIELDS = [
+  ...['type', 'title', 'description', 'hidden', 'images', 'categories'],
+  ...['options', 'variants', 'subscription', 'file'],
+] as const;
+
+/** For all fields, or by field. */
+export type ConflictRules = ConflictPolicy | { readonly [field: string]: ConflictPolicy | undefined };
+
+/** The policy for a field. */
+export function conflictPolicy(rules: ConflictRules | undefined, field: string): ConflictPolicy {
+  if (rules === undefined) return 'hold';
+  return typeof rules === 'string' ? rules : (rules[field] ?? rules['default'] ?? 'hold');
+}

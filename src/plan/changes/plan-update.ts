@@ -1,0 +1,137 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { GuardHit, GuardValue } from '../../model/guard.ts';
+import { isJsonObject, type JsonObject, member } from '../../model/json-object.ts';
+import {
+  type ConflictRules,
+  conflictPolicy,
+  isSameValue,
+  type Observation,
+} from '../../model/observation.ts';
+import type { ProductPart } from '../../model/operation.ts';
+import { truncate } from '../../model/truncate.ts';
+import type { LedgerMark } from '../../state/state.ts';
+import { fieldChanges } from './field-changes.ts';
+
+/** How a store takes the changes of products. */
+export interface UpdateRules {
+  /** An update by url leaves fields alone that it does not have. */
+  readonly partByUrl: boolean;
+  /** An update by id does. */
+  readonly partById: boolean;
+  readonly conflicts: ConflictRules | undefined;
+}
+
+/** A product that the ledger knows, and what the source has for it. */
+export interface ProductChange {
+  readonly mark: LedgerMark;
+  /** The body in the ledger, and the one of the source, as JSON. */
+  readonly acknowledged: string;
+  readonly body: string;
+  readonly observation: Observation | undefined;
+  /** The fields in doubt; null: any. */
+  readonly doubted: readonly string[] | null;
+}
+
+/** How the change of a product is sent, if it is. */
+export interface PlannedUpdate {
+  /** The body of the source; a field that the store has its own value of may have the acknowledged value. */
+  readonly body: string;
+  /** Undefined: the whole body is sent. */
+  readonly part: ProductPart | undefined;
+  /** What keeps the record back: fields that were changed on both sides. */
+  readonly hits: readonly GuardHit[];
+  /** Fields edited in the store that stay there, and those that are overwritten although the source did not change them. */
+  readonly kept: readonly string[];
+  readonly overwritten: readonly string[];
+}
+
+/** Decides field by field what is sent of a changed product. */
+export function planUpdate(
+  { mark, acknowledged, body, observation, doubted }: ProductChange,
+  { partByUrl, partById, conflicts: rules }: UpdateRules,
+): PlannedUpdate {
+  const [before, source] = [objectIn(acknowledged), objectIn(body)];
+  const edited = observation?.edited ?? {};
+  const changed = changedFields(before, source);
+  const conflicts = changed.filter((name) => {
+    const edit = edited[name];
+    return edit !== undefined && !isSameValue(name, source[name], edit.value);
+  });
+  const byPolicy = Map.groupBy(conflicts, (name) => conflictPolicy(rules, name));
+  const left = withCompanions(byPolicy.get('store') ?? []);
+  const now = left.length === 0 ? source : withFieldsOf(source, before, left);
+  const hits = (byPolicy.get('hold') ?? []).flatMap((name) =>
+    hitsOf(name, edited[name]?.value, source[name]),
+  );
+  const fields = changed.filter((name) => !left.includes(name));
+  const names = Object.keys(edited);
+  // After the state has lost data, or before an id was answered again, nobody knows what such a request would change.
+  const byId = partById && mark.idProof === undefined;
+  const isPart = doubted !== null && mark.id !== null && mark.idProof !== 'changed' && (byId || partByUrl);
+  const text = left.length === 0 ? body : JSON.stringify(now);
+  if (!isPart) {
+    const overwritten = names.filter((name) => !changed.includes(name));
+    return { body: text, part: undefined, hits, kept: [], overwritten };
+  }
+  const sent = [...new Set([...fields, ...withCompanions(doubted)])].filter((name) =>
+    Object.hasOwn(now, name),
+  );
+  const kept = names.filter((name) => !sent.includes(name));
+  const title = kept.includes('title') ? edited['title']?.value : undefined;
+  const part: ProductPart = {
+    fields: sent,
+    ...(byId && { byId }),
+    ...(typeof title === 'string' && { title }),
+  };
+  return { body: text, part, hits, kept, overwritten: [] };
+}
+
+/** Options and variants describe each other: a store is sent both or neither. */
+const COMPANIONS = ['options', 'variants'];
+
+function withCompanions(names: readonly string[]): readonly string[] {
+  return names.some((name) => COMPANIONS.includes(name)) ? [...new Set([...names, ...COMPANIONS])] : names;
+}
+
+/** The fields of the source that the ledger has otherwise. */
+function changedFields(before: JsonObject, source: JsonObject): readonly string[] {
+  const changed = Object.keys(source).filter(
+    (name) => name !== 'url' && !isDeepStrictEqual(source[name], member(before, name)),
+  );
+  return withCompanions(changed).filter((name) => Object.hasOwn(source, name));
+}
+
+function withFieldsOf(source: JsonObject, before: JsonObject, names: readonly string[]): JsonObject {
+  return Object.fromEntries(
+    Object.entries(source).flatMap(([name, value]) => {
+      if (!names.includes(name)) return [[name, value]];
+      return Object.hasOwn(before, name) ? [[name, before[name]]] : [];
+    }),
+  );
+}
+
+/** The values of a field in the store, and in the source. */
+function hitsOf(name: string, edited: unknown, source: unknown): readonly GuardHit[] {
+  const changes = fieldChanges(JSON.stringify({ [name]: edited }), JSON.stringify({ [name]: source }));
+  const members = changes.filter(({ field }) => field !== 'variants.quantity');
+  return members.map((change) => ({
+    field: change.field,
+    what: null,
+    old: shown(change.old),
+    new: shown(change.new) ?? '',
+    edited: true,
+  }));
+}
+
+const MAX_TEXT_LENGTH = 60;
+
+function shown(value: unknown): GuardValue | null {
+  if (value === undefined || value === null) return null;
+  if (typeof value === 'number' || typeof value === 'boolean') return value;
+  return truncate(typeof value === 'string' ? value : JSON.stringify(value), MAX_TEXT_LENGTH);
+}
+
+function objectIn(json: string): JsonObject {
+  const value: unknown = JSON.parse(json);
+  return isJsonObject(value) ? value : {};
+}

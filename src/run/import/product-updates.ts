@@ -1,0 +1,136 @@
+import { isJsonObject, member } from '../../model/json-object.ts';
+import { isEdited, type Observation, observeAnswer } from '../../model/observation.ts';
+import type { Run } from '../../model/run.ts';
+import type { PlanOptions, ProductToRead } from '../../plan/plan-import.ts';
+import { importTarget, type Ledger } from '../../state/state.ts';
+import type { Storefront } from '../../storefront/storefront.ts';
+import type { ImportRequest, RunContext } from '../run-context.ts';
+import { productWrites } from '../store-properties.ts';
+
+/** The largest page that the API allows. */
+const PAGE_LIMIT = 50;
+/** Reads under way; the limits of the store hold them back. */
+const READS_AT_ONCE = 16;
+
+/** How the changes of products are sent to a store that was probed; undefined for whole records. */
+export async function productUpdates(
+  context: RunContext,
+  { store }: Pick<ImportRequest, 'store'>,
+  run: Run,
+): Promise<PlanOptions['updates']> {
+  const { reads, observes, unaltered, ...writes } = await productWrites(context, run, store);
+  if (!observes && !writes.replaces) return undefined;
+  const { state, clock, signal } = context;
+  const ledger = state.ledger(importTarget(run));
+  // Opened for the first product that is read: most plans change nothing.
+  let observe: ReturnType<typeof observeProducts> | undefined;
+  return {
+    ...writes,
+    isLocked: run.kind === 'run' || run.kind === 'retry' || run.kind === 'release',
+    ...(reads && {
+      async observe(products) {
+        const storefront = await context.openStorefront(store);
+        observe ??= observeProducts({ storefront, ledger, unaltered, clock, signal });
+        return await observe(products);
+      },
+    }),
+  };
+}
+
+/** What reading products of a store takes. */
+interface ObservingOptions {
+  readonly storefront: Pick<Storefront, 'product' | 'products' | 'expectPages'>;
+  readonly ledger: Ledger;
+  /** Fields that the store answers as they are sent. */
+  readonly unaltered: readonly string[];
+  readonly clock: () => number;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Reads what a plan is about to change. Single products are read until that has taken as many requests as the pages of the whole store
+ * have; then all pages are read once. So a plan takes at most twice the requests of the better way.
+ */
+function observeProducts(
+  options: ObservingOptions,
+): NonNullable<NonNullable<PlanOptions['updates']>['observe']> {
+  const { storefront, signal } = options;
+  let pages: Promise<number> | undefined;
+  let singles = 0;
+  let all: Promise<PagedObservations> | undefined;
+  return async (products) => {
+    if (products.length === 0) return new Map();
+    pages ??= pageCount(storefront, signal);
+    if (all === undefined && singles + products.length > (await pages)) all = readPages(options, await pages);
+    const paged = await all;
+    const found = new Map<string, Observation>();
+    const unseen = products.filter(({ key, id, observation }) => {
+      if (paged === undefined || !paged.seen.has(id)) return true;
+      // What is not edited is as it was observed last.
+      const now = paged.edited.get(key) ?? (observation && { ...observation, edited: {} });
+      if (now !== undefined) found.set(key, now);
+      return false;
+    });
+    singles += unseen.length;
+    for (let from = 0; from < unseen.length; from += READS_AT_ONCE) {
+      const read = unseen.slice(from, from + READS_AT_ONCE).map(async (product) => {
+        const answer = await storefront.product(product.id, { signal });
+        if (answer?.['url'] === product.key) found.set(product.key, observed(options, product, answer));
+      });
+      await Promise.all(read);
+    }
+    return found;
+  };
+}
+
+function observed(
+  { unaltered, clock }: ObservingOptions,
+  { body, observation: before, doubted }: Omit<ProductToRead, 'id'>,
+  answer: unknown,
+): Observation {
+  // What is in doubt is not compared: the difference may be of our own request.
+  return observeAnswer({ body, sent: doubted, answer, before, unaltered, at: clock() });
+}
+
+async function pageCount(storefront: ObservingOptions['storefront'], signal: AbortSignal): Promise<number> {
+  const { totalCount } = await storefront.products({ limit: 1, skip: 0 }, { signal });
+  return totalCount === null ? Number.POSITIVE_INFINITY : Math.ceil(totalCount / PAGE_LIMIT);
+}
+
+/** The products of all pages. Only edited ones are kept: a store may have very many. */
+interface PagedObservations {
+  /** Their ids. */
+  readonly seen: ReadonlySet<number>;
+  readonly edited: ReadonlyMap<string, Observation>;
+}
+
+async function readPages(options: ObservingOptions, count: number): Promise<PagedObservations> {
+  const { storefront, ledger, signal } = options;
+  const seen = new Set<number>();
+  const edited = new Map<string, Observation>();
+  storefront.expectPages();
+  const readOne = async (page: number): Promise<void> => {
+    const { items } = await storefront.products({ limit: PAGE_LIMIT, skip: page * PAGE_LIMIT }, { signal });
+    const byKey = new Map(items.map((item) => [String(member(item, 'url')), item]));
+    const keys = [...byKey.keys()];
+    const [bodies, views, marks] = await Promise.all([
+      ledger.bodies(keys),
+      ledger.views(keys),
+      ledger.marks(keys),
+    ]);
+    for (const [index, key] of keys.entries()) {
+      const [body, view, mark] = [bodies[index], views[index], marks[index]];
+      const answer = byKey.get(key);
+      if (body === undefined || view === undefined || !isJsonObject(answer) || answer['id'] !== mark?.id)
+        continue;
+      const now = observed(options, { key, body, ...view }, answer);
+      if (typeof answer['id'] === 'number') seen.add(answer['id']);
+      if (isEdited(now)) edited.set(key, now);
+    }
+  };
+  for (let from = 0; from < count; from += READS_AT_ONCE) {
+    const some = Array.from({ length: Math.min(READS_AT_ONCE, count - from) }, (_, index) => from + index);
+    await Promise.all(some.map(readOne));
+  }
+  return { seen, edited };
+}

@@ -1,0 +1,64 @@
+import type { Observation } from '../../model/observation.ts';
+import type { Plan } from '../../model/plan.ts';
+import type { Run } from '../../model/run.ts';
+import { EDITED_SHOWN, type EditedFound } from '../../model/run.ts';
+import { damagedLine, readLines, readShard } from '../../plan/plan-file.ts';
+import type { RunFolder } from '../../state/artifacts.ts';
+import { importTarget } from '../../state/state.ts';
+import type { RunContext } from '../run-context.ts';
+
+/** The records of a run that keep edits, one JSON object a line. */
+const EDITED_FILE = 'edited.jsonl';
+
+/** A record whose edits in the store a run has left there. */
+export interface EditedRecord {
+  readonly key: string;
+  readonly edited: Observation['edited'];
+}
+
+/**
+ * What a run has found of edits in the store when it ends: what its plan has held or overwritten, and the edits that the ledger now knows
+ * of records that it has sent, which it lists in its folder. Undefined if there are none.
+ */
+export async function editedByRun(
+  { state, artifacts }: Pick<RunContext, 'state' | 'artifacts'>,
+  run: Run,
+  plan: Plan | null,
+): Promise<EditedFound | undefined> {
+  if (plan === null || plan.resource !== 'products' || run.kind === 'plan') return plan?.edited;
+  const edits = new Map<string, Observation['edited']>();
+  for await (const page of state.ledger(importTarget(run)).edited())
+    for (const { key, observation } of page) edits.set(key, observation.edited);
+  const folder = artifacts.run(run.id);
+  const sent: EditedRecord[] = [];
+  for (const shard of edits.size === 0 ? [] : plan.shards.filter(({ kind }) => kind === 'upserts')) {
+    const outcomes = await state.runs.outcomes(run.id, shard.number);
+    for (const { key, index } of await readShard(folder, shard)) {
+      const edited = edits.get(key);
+      if (edited !== undefined && outcomes.get(index) === 'applied') sent.push({ key, edited });
+    }
+  }
+  const { held = 0, overwritten = 0, records = [] } = plan.edited ?? {};
+  if (sent.length > 0)
+    await folder.write(EDITED_FILE, [sent.map((record) => `${JSON.stringify(record)}\n`).join('')]);
+  if (sent.length + held + overwritten === 0) return undefined;
+  const kept = sent.map(({ key, edited }) => ({ key, how: 'kept' as const, fields: Object.keys(edited) }));
+  const others = records.filter(({ how }) => how !== 'kept');
+  return { kept: sent.length, held, overwritten, records: [...others, ...kept].slice(0, EDITED_SHOWN) };
+}
+
+/** The records of a run that keep edits, in batches. */
+export async function* readEdited(folder: RunFolder): AsyncGenerator<readonly EditedRecord[]> {
+  if (!(await folder.exists(EDITED_FILE))) return;
+  let number = 0;
+  for await (const lines of readLines(folder, EDITED_FILE)) {
+    yield lines.map((line): EditedRecord => {
+      number++;
+      try {
+        return JSON.parse(line);
+      } catch (cause) {
+        throw damagedLine(folder, EDITED_FILE, number, cause);
+      }
+    });
+  }
+}

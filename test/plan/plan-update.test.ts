@@ -1,0 +1,109 @@
+import { describe, expect, it } from 'vitest';
+import type { ConflictRules } from '../../src/model/observation.ts';
+import { AS_ACKNOWLEDGED, type Observation } from '../../src/model/observation.ts';
+import { bodyOfPart } from '../../src/model/operation.ts';
+import { planUpdate } from '../../src/plan/changes/plan-update.ts';
+
+const BEFORE = {
+  url: 'mug',
+  title: 'Mug',
+  description: 'Blue',
+  options: [{ name: 'Size', values: ['S'] }],
+  variants: [{ options: ['S'], price: 10 }],
+};
+const CHEAPER = { ...BEFORE, variants: [{ options: ['S'], price: 9 }] };
+const MARK = { fingerprint: 'print', id: 7, job: 'nightly' };
+
+interface Given {
+  readonly source?: object;
+  readonly edited?: Observation['edited'];
+  readonly doubted?: readonly string[] | null;
+  readonly idProof?: 'once' | 'changed';
+  readonly conflicts?: ConflictRules;
+  readonly partById?: boolean;
+  readonly partByUrl?: boolean;
+}
+
+function plan({
+  source = CHEAPER,
+  edited = {},
+  doubted = [],
+  idProof,
+  conflicts,
+  partById = false,
+  partByUrl = true,
+}: Given) {
+  return planUpdate(
+    {
+      mark: idProof === undefined ? MARK : { ...MARK, idProof },
+      acknowledged: JSON.stringify(BEFORE),
+      body: JSON.stringify(source),
+      observation: { ...AS_ACKNOWLEDGED, edited },
+      doubted,
+    },
+    { partByUrl, partById, conflicts },
+  );
+}
+
+const edit = (value: unknown) => ({ value, since: 1 });
+
+describe('the update of a product', () => {
+  it('has the changed fields, options and variants together, with url and title where it goes by url', () => {
+    const { part, body } = plan({});
+    expect(part).toEqual({ fields: ['variants', 'options'] });
+    expect(Object.keys(JSON.parse(bodyOfPart(body, part ?? { fields: [] })))).toEqual([
+      'url',
+      'title',
+      'options',
+      'variants',
+    ]);
+    const byId = plan({ partById: true, source: { ...BEFORE, description: 'Red' } });
+    expect(bodyOfPart(byId.body, byId.part ?? { fields: [] })).toBe('{"url":"mug","description":"Red"}');
+  });
+
+  it('also has what is in doubt, and is whole where anything may be', () => {
+    expect(plan({ source: BEFORE, doubted: ['description', 'title'] }).part?.fields).toEqual([
+      'description',
+      'title',
+    ]);
+    expect(plan({ doubted: null }).part).toBeUndefined();
+    expect(plan({ partByUrl: false }).part).toBeUndefined();
+  });
+
+  it('goes by url where the id is not certain, and is whole where it may be of another product', () => {
+    expect(plan({ partById: true, idProof: 'once' }).part).toEqual({ fields: ['variants', 'options'] });
+    expect(plan({ partById: true, partByUrl: false, idProof: 'once' }).part).toBeUndefined();
+    expect(plan({ partById: true, idProof: 'changed' }).part).toBeUndefined();
+  });
+
+  it('leaves edited fields that the source does not change, and repeats an edited title', () => {
+    const { part, kept, hits } = plan({ edited: { title: edit('Cup'), description: edit('Red') } });
+    expect(part).toMatchObject({ title: 'Cup' });
+    expect(kept).toEqual(['title', 'description']);
+    expect(hits).toEqual([]);
+  });
+
+  it('names what a whole body overwrites', () => {
+    expect(plan({ partByUrl: false, edited: { description: edit('Red') } }).overwritten).toEqual([
+      'description',
+    ]);
+  });
+
+  it('holds what both sides changed, sends it or leaves it, by field', () => {
+    const edited = { variants: edit([{ options: ['S'], price: 12, quantity: 1 }]) };
+    expect(plan({ edited }).hits).toEqual([
+      { field: 'variants.price', what: null, old: 12, new: 9, edited: true },
+    ]);
+    expect(plan({ edited, conflicts: 'source' })).toMatchObject({
+      hits: [],
+      part: { fields: ['variants', 'options'] },
+    });
+    const left = plan({ edited, conflicts: { default: 'source', variants: 'store' } });
+    expect(left).toMatchObject({ hits: [], part: { fields: [] }, kept: ['variants'] });
+    expect(JSON.parse(left.body)).toEqual(BEFORE);
+  });
+
+  it('is no conflict where both sides made the same change', () => {
+    expect(plan({ edited: { variants: edit([{ options: ['S'], price: '9', id: 3 }]) } }).hits).toEqual([]);
+  });
+});

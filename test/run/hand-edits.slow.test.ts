@@ -1,0 +1,293 @@
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { Profile } from '../../src/sandbox/profiles.ts';
+import { setup } from '../sandbox/setup.ts';
+import { describeWithRedis, startRedis } from '../support/redis.ts';
+import { makeWorkspace } from '../support/workspace.ts';
+
+const KEY = 'key-of-the-sandbox-tests';
+const FILES = {
+  'mappings/goods.yaml': `import: products
+columns: { url: Url, title: Title, text: Text, sku: SKU, price: Price }
+product: { url: url, title: title, description: text }
+variants: { sku: sku, pricing: { price: [price, number] } }
+`,
+  'jobs/goods.yaml': `import: products
+store: main
+source: { path: goods.csv }
+mapping: goods
+safety: { maxPriceMoves: off }
+`,
+};
+
+function catalog(count: number, price: number, title = 'Mug'): string {
+  const rows = Array.from(
+    { length: count },
+    (_, number) => `mug-${number},${title} ${number},Text ${number},sku-${number},${price}`,
+  );
+  return `Url,Title,Text,SKU,Price\n${rows.join('\n')}\n`;
+}
+
+interface StoredProduct {
+  readonly id: number;
+  readonly url: string;
+  readonly title: string;
+  readonly description: string;
+  readonly variants: readonly { readonly price: number; readonly sku: string; readonly quantity?: number }[];
+}
+
+interface ShopOptions {
+  readonly profiles: readonly Profile[];
+  readonly count: number;
+  readonly redisUrl?: string | undefined;
+  readonly jobLines?: string;
+  readonly latencyMs?: number;
+}
+
+/** A probed store with a first import behind it, and hands to edit products in it. */
+async function openShop({ profiles, count, redisUrl, jobLines = '', latencyMs = 0 }: ShopOptions) {
+  const store = await setup({ profiles, latencyMs });
+  const folder = await makeWorkspace(
+    {
+      ...FILES,
+      'jobs/goods.yaml': FILES['jobs/goods.yaml'] + jobLines,
+      'goods.csv': catalog(count, 10),
+      'stores.yaml': `main: { baseUrl: "${store.url}", apiKey: "\${STORE_API_KEY}", limits: { timeoutSeconds: 2 } }\n`,
+    },
+    { STORE_API_KEY: KEY, ...(redisUrl === undefined ? {} : { REDIS_URL: redisUrl }) },
+  );
+  const run = async (...words: readonly string[]) => {
+    const { code, stdout, stderr, json } = await folder.storeferry(...words, '--json');
+    if (stdout === '') throw new Error(stderr);
+    const said: Record<string, unknown> = { ...json(), code };
+    return said;
+  };
+  const held = async (): Promise<ReadonlyMap<string, StoredProduct>> => {
+    const products = new Map<string, StoredProduct>();
+    for (const product of (await store.list('/_sandbox/products')) as StoredProduct[])
+      products.set(product.url, product);
+    return products;
+  };
+  const edit = async (url: string, fields: object) => {
+    const { id } = (await held()).get(url) ?? {};
+    const response = await fetch(`${store.url}/api/site/products/${id}`, {
+      method: 'PUT',
+      headers: { authorization: `Bearer ${KEY}`, 'user-agent': 'hand/1', 'content-type': 'application/json' },
+      body: JSON.stringify(fields),
+    });
+    if (!response.ok) throw new Error(await response.text());
+  };
+  expect((await folder.storeferry('probe')).code).toBe(0);
+  return {
+    ...{ store, folder, run, held, edit },
+    /** What was learned is not all that there is. */
+    async unlearn(property: string) {
+      const probes = join(folder.dir, '.storeferry', 'artifacts', 'probes');
+      for (const name of await readdir(probes)) {
+        const probe = JSON.parse(await readFile(join(probes, name), 'utf8'));
+        probe.properties[property] = null;
+        await writeFile(join(probes, name), JSON.stringify(probe));
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      await folder[Symbol.asyncDispose]();
+      await store[Symbol.asyncDispose]();
+    },
+  };
+}
+
+const priceOf = (product: StoredProduct | undefined) => product?.variants[0]?.price;
+const variantsAt = (number: number, price: number) => [
+  { price, regularPrice: price, onSale: false, sku: `sku-${number}`, options: [] },
+];
+
+async function editDescriptions(shop: Awaited<ReturnType<typeof openShop>>, edits: number, prices: number) {
+  for (let number = 0; number < edits; number++) {
+    await shop.edit(`mug-${number}`, {
+      description: `By hand ${number}`,
+      ...(number < prices && { variants: variantsAt(number, 99) }),
+    });
+  }
+}
+
+describe('edits in the store', () => {
+  it.each(['by upsert', 'by PUT'] as const)('survive a change of all prices, %s', async (how) => {
+    await using shop = await openShop({ profiles: ['extended'], count: 1_000 });
+    if (how === 'by upsert') await shop.unlearn('updatesProductById');
+    expect(await shop.run('run', 'goods')).toMatchObject({ code: 0, applied: 1_000 });
+    await editDescriptions(shop, 40, 5);
+    await shop.folder.write('goods.csv', catalog(1_000, 11));
+
+    const planned = await shop.run('plan', 'goods');
+    expect(planned).toMatchObject({ code: 3, changed: 995, held: 5, edited: 40 });
+    const ended = await shop.run('run', 'goods');
+    expect(ended).toMatchObject({ code: 3, applied: 995, held: 5, edited: 40 });
+
+    const products = await shop.held();
+    const all = [...products.values()];
+    expect(all.filter(({ description }) => description.startsWith('By hand'))).toHaveLength(40);
+    expect(all.filter((product) => priceOf(product) === 11)).toHaveLength(995);
+    expect(all.filter((product) => priceOf(product) === 99)).toHaveLength(5);
+
+    const records = await shop.folder.storeferry('runs', String(ended['run']), '--records', '--json');
+    const outcomes = records.stdout
+      .trim()
+      .split('\n')
+      .map((line): { key: string; outcome: string } => JSON.parse(line));
+    expect(outcomes.filter(({ outcome }) => outcome === 'edited')).toHaveLength(35);
+    expect(outcomes.filter(({ outcome }) => outcome === 'held').map(({ key }) => key)).toEqual(
+      [0, 1, 2, 3, 4].map((number) => `mug-${number}`),
+    );
+    const { stdout } = await shop.folder.storeferry('runs', String(ended['run']));
+    const report = await readFile(
+      join(shop.folder.dir, '.storeferry/artifacts', String(ended['run']), 'report.html'),
+      'utf8',
+    );
+    for (let number = 0; number < 40; number++) {
+      expect(stdout).toMatch(new RegExp(`mug-${number}\\b`));
+      expect(report).toMatch(new RegExp(`mug-${number}\\b`));
+    }
+    const shown = (await shop.folder.storeferry('show', 'mug-20', '--json')).json();
+    expect(shown['edited']).toMatchObject([{ field: 'description', value: 'By hand 20' }]);
+    // Nothing is left to send, and the edits stay known.
+    expect(await shop.run('run', 'goods')).toMatchObject({ applied: 0, held: 5 });
+  });
+
+  it('are overwritten by a store that replaces whole products, which the plan says and names', async () => {
+    await using shop = await openShop({ profiles: ['extended', 'replace-whole'], count: 1_000 });
+    expect(await shop.run('run', 'goods')).toMatchObject({ code: 0, applied: 1_000 });
+    for (let number = 0; number < 40; number++) {
+      await shop.edit(`mug-${number}`, {
+        title: `Mug ${number}`,
+        description: `By hand ${number}`,
+        variants: variantsAt(number, number < 5 ? 99 : 10),
+      });
+    }
+    await shop.folder.write('goods.csv', catalog(1_000, 11));
+    const planned = await shop.folder.storeferry('plan', 'goods');
+    expect(planned.stdout).toContain(
+      'The store replaces whole products: what somebody edited there will be overwritten.',
+    );
+    for (let number = 0; number < 40; number++)
+      expect(planned.stdout).toMatch(new RegExp(`mug-${number}\\b`));
+    expect(await shop.run('run', 'goods')).toMatchObject({ code: 3, applied: 995, held: 5, edited: 40 });
+    const products = await shop.held();
+    for (let number = 5; number < 1_000; number++) {
+      expect(products.get(`mug-${number}`)).toMatchObject({
+        title: `Mug ${number}`,
+        description: `Text ${number}`,
+        variants: [{ sku: `sku-${number}`, price: 11 }],
+      });
+    }
+  });
+
+  it('are released, taken back by an undo, or overridden as the job says', async () => {
+    await using shop = await openShop({ profiles: ['extended'], count: 6 });
+    await shop.run('run', 'goods');
+    await editDescriptions(shop, 3, 2);
+    await shop.folder.write('goods.csv', catalog(6, 11));
+    const first = await shop.run('run', 'goods');
+    expect(first).toMatchObject({ code: 3, applied: 4, held: 2, edited: 3 });
+    expect(await shop.run('release', String(first['run']), 'mug-0')).toMatchObject({ code: 0, applied: 1 });
+    let products = await shop.held();
+    expect(priceOf(products.get('mug-0'))).toBe(11);
+    expect(products.get('mug-0')?.description).toBe('By hand 0');
+
+    await shop.folder.write(
+      'jobs/goods.yaml',
+      `${FILES['jobs/goods.yaml']}conflicts: { default: hold, variants: store }\n`,
+    );
+    expect(await shop.run('run', 'goods')).toMatchObject({ code: 0, held: 0 });
+    expect(priceOf((await shop.held()).get('mug-1'))).toBe(99);
+    await shop.folder.write('jobs/goods.yaml', `${FILES['jobs/goods.yaml']}conflicts: source\n`);
+    expect(await shop.run('run', 'goods')).toMatchObject({ code: 0, applied: 1 });
+    expect(priceOf((await shop.held()).get('mug-1'))).toBe(11);
+
+    await shop.edit('mug-4', { variants: variantsAt(4, 77) });
+    const undo = await shop.run('undo', String(first['run']));
+    expect(await shop.run('approve', String(undo['run']))).toMatchObject({ code: 0 });
+    products = await shop.held();
+    expect(priceOf(products.get('mug-5'))).toBe(10);
+    expect(priceOf(products.get('mug-4'))).toBe(77);
+    expect(products.get('mug-2')?.description).toBe('By hand 2');
+  });
+
+  it('of a product that was deleted there: it is made again as a whole', async () => {
+    for (const property of ['updatesProductById', 'nothing']) {
+      await using shop = await openShop({ profiles: ['extended'], count: 3 });
+      await shop.unlearn(property);
+      await shop.run('run', 'goods');
+      const { id } = (await shop.held()).get('mug-1') ?? {};
+      expect((await shop.store.send('DELETE', `/api/site/products/${id}`)).status).toBe(200);
+      await shop.folder.write('goods.csv', catalog(3, 11));
+      expect(await shop.run('run', 'goods')).toMatchObject({ code: 0, applied: 3 });
+      expect((await shop.held()).get('mug-1')).toMatchObject({
+        title: 'Mug 1',
+        description: 'Text 1',
+        variants: [{ price: 11, sku: 'sku-1' }],
+      });
+    }
+  });
+
+  it('survive kills, also where the source is another one afterwards', async () => {
+    await using shop = await openShop({ profiles: ['extended'], count: 60, latencyMs: 15 });
+    await shop.run('run', 'goods');
+    await editDescriptions(shop, 20, 0);
+    for (const price of [11, 12, 10, 13]) {
+      await shop.folder.write('goods.csv', catalog(60, price));
+      const { process, ended } = shop.folder.start('run', 'goods');
+      const isSending = async () =>
+        [...(await shop.held()).values()].some((product) => priceOf(product) === price);
+      while (process.exitCode === null && !(await isSending()))
+        await new Promise((resolve) => setTimeout(resolve, 5));
+      process.kill('SIGKILL');
+      await ended;
+    }
+    expect(await shop.run('run', 'goods')).toMatchObject({ code: 0, unsent: 0, held: 0, edited: 20 });
+    const all = [...(await shop.held()).values()];
+    expect(all.filter(({ description }) => description.startsWith('By hand'))).toHaveLength(20);
+    expect(all.filter((product) => priceOf(product) === 13)).toHaveLength(60);
+  });
+
+  it('are known from answers alone where the store cannot be read', async () => {
+    await using shop = await openShop({ profiles: ['extended'], count: 10 });
+    await shop.unlearn('readsProducts');
+    await shop.unlearn('updatesProductById');
+    await shop.run('run', 'goods');
+    await editDescriptions(shop, 4, 0);
+    await shop.edit('mug-9', { variants: [{ ...variantsAt(9, 10)[0], quantity: 3 }] });
+    await shop.folder.write('goods.csv', catalog(10, 11));
+    expect(await shop.run('run', 'goods')).toMatchObject({ code: 0, applied: 10, edited: 4, requests: 10 });
+    await shop.folder.write('goods.csv', catalog(10, 11, 'Cup').replaceAll(',Text ', ',New text '));
+    expect(await shop.run('run', 'goods')).toMatchObject({ code: 3, applied: 6, held: 4, edited: 4 });
+    expect((await shop.held()).get('mug-3')).toMatchObject({ title: 'Mug 3', description: 'By hand 3' });
+  });
+
+  it('are not asked for where nothing was probed: whole products are sent', async () => {
+    await using shop = await openShop({ profiles: [], count: 4 });
+    await shop.unlearn('absentFieldsStay');
+    await shop.run('run', 'goods');
+    await shop.folder.write('goods.csv', catalog(4, 11));
+    const ended = await shop.run('run', 'goods');
+    expect(ended).toMatchObject({ code: 0, applied: 4, requests: 4 });
+    expect(ended).not.toHaveProperty('edited');
+  });
+});
+
+describeWithRedis('edits in the store, with a shared state', () => {
+  it('survive a change of all prices', async () => {
+    await using redis = await startRedis();
+    await using shop = await openShop({ profiles: ['extended'], count: 100, redisUrl: redis.url });
+    expect(await shop.run('run', 'goods')).toMatchObject({ code: 0, applied: 100 });
+    await editDescriptions(shop, 12, 3);
+    await shop.folder.write('goods.csv', catalog(100, 11));
+    const ended = await shop.run('run', 'goods');
+    expect(ended).toMatchObject({ code: 3, applied: 97, held: 3, edited: 12 });
+    const all = [...(await shop.held()).values()];
+    expect(all.filter(({ description }) => description.startsWith('By hand'))).toHaveLength(12);
+    expect(all.filter((product) => priceOf(product) === 99)).toHaveLength(3);
+    expect(await shop.run('release', String(ended['run']))).toMatchObject({ code: 0, applied: 3 });
+    expect((await shop.folder.storeferry('show', 'mug-8', '--json')).json()['edited']).toHaveLength(1);
+  });
+});
