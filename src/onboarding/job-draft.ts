@@ -247,8 +247,8 @@ export interface DraftFile {
   readonly name: string;
   readonly look: SourceLook;
   readonly guess: SourceGuess;
-  /** What the store knows of the products that the file changes; null where it gives whole products. */
-  readonly updates: string | null;
+  /** What it means for the store, as sentences. */
+  readonly findings: readonly string[];
 }
 
 /** What follows from the answers of a draft. */
@@ -349,9 +349,10 @@ export async function examineDraft(
     const { look } = read;
     const { guess, spec } = await askMapping(inquiry, draft, look, { store, setting, effects });
     const file = { name: found.name, look, guess };
-    if (spec === undefined) return { ...state, file: { ...file, updates: null } };
+    if (spec === undefined) return { ...state, file: { ...file, findings: [] } };
     const updates =
       updateMatch(spec) === undefined ? null : await effects.knownProducts(store.known?.name, spec, look);
+    const findings = [...(updates === null ? [] : [updates]), ...foreignPrices(guess, inquiry, store)];
     const source = askPlace(inquiry, found);
     const crosswalk = spec.import === 'contacts' ? await askCrosswalk(inquiry, spec, effects) : null;
     const settings = askSettings(inquiry, { guess, spec, store, setting });
@@ -359,7 +360,7 @@ export async function examineDraft(
       source !== undefined && inquiry.isComplete
         ? composeWorkspace({ source, reading: read.reading, file, spec, store, crosswalk, settings, setting })
         : undefined;
-    return { ...state, file: { ...file, updates }, made };
+    return { ...state, file: { ...file, findings }, made };
   } catch (error) {
     if (!(error instanceof StoreferryError) || error instanceof InterruptedError) throw error;
     return { ...state, problem: error };
@@ -887,6 +888,19 @@ function askCurrency(
   return currencyOf(answer);
 }
 
+/** That prices of a file are not in what the store sells in. */
+function foreignPrices(
+  { preview }: SourceGuess,
+  inquiry: Inquiry,
+  { known }: StoreAnswer,
+): readonly string[] {
+  const { foreign = [] } = typeof preview === 'object' ? preview.currencies : {};
+  const sold = known === undefined ? currencyOf(inquiry.given('currency')) : known.currency;
+  return foreign.length === 0
+    ? []
+    : [`Prices in ${foreign.join(', ')} are rejected: the store sells in ${sold}.`];
+}
+
 function currencyOf(text: string | undefined): string | undefined {
   return text === undefined ? undefined : storeSchema.shape.currency.safeParse(text).data;
 }
@@ -951,7 +965,7 @@ interface WorkspaceParts extends Omit<SettingsParts, 'guess'> {
   readonly settings: Settings;
   readonly source: PlacedFile;
   readonly reading: Reading;
-  readonly file: Omit<DraftFile, 'updates'>;
+  readonly file: Omit<DraftFile, 'findings'>;
   readonly crosswalk: CrosswalkAnswer | null;
 }
 

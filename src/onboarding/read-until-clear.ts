@@ -209,23 +209,31 @@ async function likelySheet(
   return { value: only, why: `The sheet ${only} alone has the columns of a known format.` };
 }
 
+/** A page waits for the comparison of charsets: of larger files a part is compared. */
+const MAX_ROWS_COMPARED = 200;
+const MAX_CELLS_COMPARED = 200;
+
 /** The charset in which most headers are words of a language that is written in it; undefined where two do alike. */
 async function likelyEncoding(
   candidates: readonly string[],
   lookBy: LookByReading,
 ): Promise<LikelyChoice | undefined> {
   const scores: { readonly encoding: string; readonly score: number; readonly text: string }[] = [];
+  let isWhole = true;
   for (const encoding of candidates) {
     const look = await lookBy({ encoding }).catch(() => undefined);
     if (look === undefined) continue;
     const fitting = charsetsOf(look.header).filter((charsets) => charsets.has(encoding));
-    scores.push({ encoding, score: fitting.length, text: JSON.stringify([look.header, look.rows]) });
+    const rows = look.rows.slice(0, MAX_ROWS_COMPARED).map(({ cells }) => cells.slice(0, MAX_CELLS_COMPARED));
+    const text = JSON.stringify([look.header.slice(0, MAX_CELLS_COMPARED), rows]);
+    isWhole &&= look.rows.length <= MAX_ROWS_COMPARED && look.header.length <= MAX_CELLS_COMPARED;
+    scores.push({ encoding, score: fitting.length, text });
   }
   const most = Math.max(0, ...scores.map(({ score }) => score));
   const fitting = scores.filter(({ score }) => score === most && most > 0);
   const fewest = Math.min(...fitting.map(({ text }) => countStrangeCharacters(text)));
   const [best, ...others] = fitting.filter(({ text }) => countStrangeCharacters(text) === fewest);
-  if (best === undefined || others.some(({ text }) => text !== best.text)) return undefined;
+  if (best === undefined || others.some(({ text }) => !isWhole || text !== best.text)) return undefined;
   return {
     value: best.encoding,
     why: `Its charset is probably ${best.encoding}: ${counted(most, 'header')} with accents or of another script ${most === 1 ? 'is a word' : 'are words'} then.`,

@@ -224,7 +224,7 @@ function leftOpen(questions: readonly JobQuestion[]): UsageError {
 
 /** What was found out, in the order in which it is said; each part with a key, because it is said once. */
 function findingsOf(
-  { questions, notes, file, made }: DraftState,
+  { questions, notes, file }: DraftState,
   { options, prompter, setting }: Asking,
 ): readonly (readonly [key: string, lines: readonly string[]])[] {
   const { known } = setting;
@@ -243,33 +243,30 @@ function findingsOf(
       return [id, [`${reason} Taken: ${optionFor(id)} ${value}.`]] as const;
     }),
     ...(file === undefined ? [] : fileFindings(file, options, prompter === null)),
-    ...(made?.currency !== undefined && options.currency === undefined
-      ? [['currency', [`The store sells in ${made.currency}, as stores.yaml says (currency).`]] as const]
-      : []),
+    ...questions
+      .filter(({ id, answer, usual }) => id === 'currency' && answer !== '' && answer === usual)
+      .map(
+        ({ answer }) =>
+          [
+            'currency',
+            [`The prices are in ${answer}: stores.yaml says that the store sells in it (currency).`],
+          ] as const,
+      ),
   ];
 }
 
 function fileFindings(
-  { name, look, guess, updates }: DraftFile,
+  { name, look, guess, findings }: DraftFile,
   options: InitOptions,
   isLast: boolean,
 ): readonly (readonly [key: string, lines: readonly string[]])[] {
-  const { proposal, preview, mapping, recognised } = guess;
+  const { proposal, mapping, recognised } = guess;
   const isWhole = proposal !== undefined && (isLast || proposal.spec !== null);
-  const foreign = typeof preview === 'object' ? preview.currencies.foreign : [];
   return [
     ['look', [describeLook(look, name)]],
     ...(options.mapping === undefined ? [['guess', explainGuess(recognised)] as const] : []),
     ...(isWhole ? [[`proposal ${mapping}`, describeProposal(proposal)] as const] : []),
-    ...(updates === null ? [] : [['updates', [updates]] as const]),
-    ...(foreign.length === 0
-      ? []
-      : [
-          [
-            'foreign',
-            [`Prices in ${foreign.join(', ')} are rejected: the store sells in another currency.`],
-          ] as const,
-        ]),
+    ...findings.map((finding) => [finding, [finding]] as const),
   ];
 }
 

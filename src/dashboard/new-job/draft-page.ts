@@ -172,7 +172,7 @@ ${file !== undefined && explainGuess(file.guess.recognised).map((line) => html`<
 ${fieldsIn('file')}
 </fieldset>
 ${file?.guess.proposal !== undefined && columnsPart(file, file.guess.proposal, fieldsIn('columns'))}
-${file?.updates != null && html`<p class="notice">${file.updates}</p>`}
+${file?.findings.map((finding) => html`<p class="notice">${finding}</p>`)}
 ${needed.length > 0 && html`<fieldset><legend>What the mapping needs</legend>${needed.map((question) => questionField(question, problems, true))}</fieldset>`}
 ${others.length > 0 && html`<details class="worth-knowing"><summary>${counted(others.length, 'setting')} of the mapping</summary>${others.map((question) => questionField(question, problems, true))}</details>`}
 ${ids.length > 0 && html`<fieldset><legend>The ids of the store</legend>${ids}</fieldset>`}
