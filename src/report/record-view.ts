@@ -61,7 +61,7 @@ const STANDINGS = {
   unchanged: 'Unchanged: the store has acknowledged this body. Nothing is sent.',
   rejected: 'Rejected. Nothing is sent.',
   skipped: 'Skipped by the mapping. Nothing is sent.',
-  held: 'Held by a guard of the job, or because it was edited in the store. Nothing is sent until somebody releases it.',
+  held: 'Held by a guard of the job. Nothing is sent until somebody releases it.',
   'not-in-sample': 'Not in the sample: this plan leaves the record out. Nothing is sent.',
 } as const;
 
