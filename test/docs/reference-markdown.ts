@@ -175,17 +175,21 @@ function leafOf(path: string): string {
   return path.slice(path.lastIndexOf('.') + 1);
 }
 
+function depthOf(path: string): number {
+  return path.split('.').length;
+}
+
 function parentOf(path: string): string {
   return path.slice(0, Math.max(path.lastIndexOf('.'), 0));
 }
 
-/** Of places whose keys are the same, the one with the shortest path describes them. */
+/** Of places whose keys are the same, the first of the outermost ones describes them. */
 function ownersOf(sections: readonly Section[]): Owners {
   const owners = new Map<string, { readonly section: Section; readonly path: string }>();
   for (const section of sections) {
     for (const key of section.keys) {
       const known = owners.get(signature(key));
-      if (known === undefined || key.path.length < known.path.length) {
+      if (known === undefined || depthOf(key.path) < depthOf(known.path)) {
         owners.set(signature(key), { section, path: key.path });
       }
     }

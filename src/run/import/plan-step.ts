@@ -132,8 +132,8 @@ async function renamesIn(
   if (run.kind === 'retry' || job.import !== 'products' || job.renames === false) return undefined;
   if (job.mode !== 'mirror' && job.mode !== 'upsert') return undefined;
   const isMirror = job.mode === 'mirror';
-  const otherwise = isMirror || job.renames === true ? 'create' : 'hold';
-  const method = (await changesUrls(artifacts, store)) ? 'put' : otherwise;
+  const withoutPut = isMirror || job.renames === true ? 'create' : 'hold';
+  const method = (await changesUrls(artifacts, store)) ? 'put' : withoutPut;
   const folder = artifacts.run(run.id);
   const ledger = state.ledger(importTarget(run));
   return async ({ draft: { tally }, seen, upserts }) =>
