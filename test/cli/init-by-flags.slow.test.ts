@@ -219,7 +219,7 @@ describe('init by flags', () => {
   ] as const)(
     'finds the columns of the crosswalk %j, and its contact by them',
     async (ids, flags, expected) => {
-      await using crm = await folder({ 'crm.csv': CONTACTS, 'ids.csv': ids });
+      await using crm = await folder({ 'crm.csv': CONTACTS, 'ids.csv': ids }, {});
       const made = await crm.storeferry(
         ...[
           'init',
@@ -270,7 +270,8 @@ describe('init by flags', () => {
   });
 
   it('proposes a mapping of one’s own where no format is known, and plans by it', async () => {
-    await using shop = await folder({ 'list.csv': 'Article,Name,Price,Colour of it\nA-1,Mug,9.90,blue\n' });
+    const list = { 'list.csv': 'Article,Name,Price,Colour of it\nA-1,Mug,9.90,blue\n' };
+    await using shop = await folder(list, {});
     const source = ['--sandbox', '--source', join(shop.dir, 'list.csv'), '--yes'];
     const made = await shop.storeferry('init', ...source);
     expect(made.code).toBe(0);
