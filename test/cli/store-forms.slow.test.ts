@@ -88,3 +88,25 @@ it('sends null for stock that is not tracked where the store takes it', async ()
   const variants = [expect.objectContaining({ quantity: 3 }), expect.objectContaining({ quantity: null })];
   expect(await shop.products()).toContainEqual(expect.objectContaining({ url: 'tee', variants }));
 });
+
+it('takes what the store makes of a product for no edit of it', async () => {
+  await using shop = await scene({ profiles: ['extended', 'flattens-variants'] });
+  const { folder } = shop;
+  await folder.write(
+    'mappings/shop.yaml',
+    FILES['mappings/shop.yaml'].replace('{ columns:', '{ advanced: false, columns:'),
+  );
+  expect((await folder.storeferry('run', 'shop')).code).toBe(0);
+  expect(await shop.products()).toContainEqual(
+    expect.objectContaining({
+      url: 'tee',
+      variants: [expect.objectContaining({ price: 10 }), expect.objectContaining({ price: 10 })],
+    }),
+  );
+  expect((await folder.storeferry('drift', 'shop', '--json')).json()).toMatchObject({
+    checked: 2,
+    edited: 0,
+  });
+  await shop.store.upsert({ url: 'tee', title: 'Tee by hand' });
+  expect((await folder.storeferry('drift', 'shop', '--json')).json()).toMatchObject({ edited: 1, fields: 1 });
+});

@@ -5,6 +5,7 @@ import type { StoreConfig } from '../../config/store-config.ts';
 import { readPaged } from '../../export/reading/read-items.ts';
 import { isJsonObject, type JsonObject, member } from '../../model/json-object.ts';
 import type { Resource } from '../../model/mapped-record.ts';
+import { AS_ACKNOWLEDGED, type Observation, observeAnswer } from '../../model/observation.ts';
 import {
   type Applied,
   isEmpty,
@@ -176,6 +177,8 @@ interface KnownRecord {
   readonly key: string;
   readonly mark: LedgerMark;
   readonly body: string;
+  /** What answers have shown beside the body. */
+  readonly observation: Observation;
 }
 
 const ITEMS_PER_PAGE = 50;
@@ -435,14 +438,21 @@ class Looking {
 
   /** What the ledger has of the keys; without those that another run has put in doubt since they were chosen. */
   async #known(keys: readonly string[]): Promise<KnownRecord[]> {
-    const [marks, bodies] = await Promise.all([this.#ledger.marks(keys), this.#ledger.bodies(keys)]);
+    const [marks, bodies, views] = await Promise.all([
+      this.#ledger.marks(keys),
+      this.#ledger.bodies(keys),
+      this.#ledger.views(keys),
+    ]);
     const doubted = keys.filter((_, index) => marks[index]?.fingerprint === IN_DOUBT);
     // An earlier process of this run may have put them in doubt.
     const own = await this.#ledger.doubtedOnlyBy(this.#search.job.name, doubted);
     const records = keys.flatMap((key, index) => {
       const [mark, body] = [marks[index], bodies[index]];
       const isKnown = mark !== undefined && (isComparable(mark, this.#resource) || own.has(key));
-      return isKnown && body !== undefined && body !== FORGOTTEN_BODY ? [{ key, mark, body }] : [];
+      const observation = views[index]?.observation ?? AS_ACKNOWLEDGED;
+      return isKnown && body !== undefined && body !== FORGOTTEN_BODY
+        ? [{ key, mark, body, observation }]
+        : [];
     });
     this.unchecked += keys.length - records.length;
     return records;
@@ -506,9 +516,12 @@ function stranger(product: JsonObject): DriftFinding {
 /** Stock does not count: sales change it. */
 const SALES_CHANGE = 'variants.quantity';
 
-function differencesOf({ key, body }: KnownRecord, found: JsonObject): Omit<DriftFinding, 'kind'> {
+function differencesOf(record: KnownRecord, found: JsonObject): Omit<DriftFinding, 'kind'> {
+  const { key, body } = record;
   const believed: unknown = JSON.parse(body);
-  const differing = isJsonObject(believed) ? storeDifferences(believed, found) : [];
+  const differing = isJsonObject(believed)
+    ? storeDifferences(believed, found).filter(({ field }) => !isMadeByStore(record, field, found))
+    : [];
   const url = urlOf(found);
   const isMoved = url !== '' && !isNormalisedUrl(key, url) && isJsonObject(believed) && 'url' in believed;
   const differences = differing
@@ -527,6 +540,13 @@ function differencesOf({ key, body }: KnownRecord, found: JsonObject): Omit<Drif
       differing.flatMap(({ field, found: value }) => (fields.has(field) ? [[field, value]] : [])),
     ),
   };
+}
+
+/** Whether the value of a field is the one that the store has made of what it was sent, as its answers have shown. */
+function isMadeByStore({ body, observation }: KnownRecord, field: string, found: JsonObject): boolean {
+  if (observation.altered[field] === undefined) return false;
+  const seen = { body, sent: [], answer: found, before: observation, unaltered: [], at: 0 };
+  return observeAnswer(seen).edited[field] === undefined;
 }
 
 /** Of variants the values of the member that a path names. */
