@@ -1,5 +1,5 @@
 import { skipsMany } from '../model/plan.ts';
-import { hasDifferences, hasDrifted, type RunStatus } from '../model/run.ts';
+import { hasDifferences, isDriftOpen, type RunStatus } from '../model/run.ts';
 import { documentText } from '../report/document-text.ts';
 import { runDocument } from '../report/run-document.ts';
 import type { Pace, RunFacts } from '../report/run-facts.ts';
@@ -17,7 +17,7 @@ export function exitCodeOf({ run, plan, totals }: RunFacts): number {
     (run.status === 'planned' &&
       (totals.rejected + totals.held > 0 || (plan !== null && run.undo === undefined && skipsMany(plan)))) ||
     (run.status === 'done' && run.verification !== undefined && hasDifferences(run.verification)) ||
-    (run.kind === 'drift' && run.status === 'done' && run.drift !== undefined && hasDrifted(run.drift));
+    (run.kind === 'drift' && run.status === 'done' && run.drift !== undefined && isDriftOpen(run.drift));
   return leavesSome ? EXIT_CODES['done-with-rejects'] : EXIT_CODES[run.status];
 }
 

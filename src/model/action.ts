@@ -145,7 +145,7 @@ export type Action =
       readonly sample?: Sample | undefined;
     }
   | { readonly does: 'verify' | 'stats'; readonly job: string }
-  | { readonly does: 'drift'; readonly job: string; readonly restore?: boolean }
+  | { readonly does: 'drift'; readonly job: string; readonly restore?: boolean; readonly accept?: boolean }
   | { readonly does: 'undo' | 'release'; readonly run: string; readonly only?: readonly string[] | undefined }
   | { readonly does: 'approve' | 'retry'; readonly run: string }
   | { readonly does: 'discard' | 'see' | 'download-rejects' | 'cancel'; readonly run: string };
@@ -177,7 +177,14 @@ export function commandFor(action: Action): CommandLine {
     case 'release':
       return { name, words: [...words, ...(action.only ?? [])], options: [] };
     case 'drift':
-      return { name, words, options: action.restore === true ? ['--restore'] : [] };
+      return {
+        name,
+        words,
+        options: [
+          ...(action.restore === true ? ['--restore'] : []),
+          ...(action.accept === true ? ['--accept'] : []),
+        ],
+      };
     default:
       return { name, words, options: [] };
   }

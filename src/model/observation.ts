@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { isJsonObject, member } from './json-object.ts';
+import { isJsonObject, type JsonObject, member } from './json-object.ts';
 import { AS_SENT, changedFields, isEmpty } from './operation.ts';
 
 /** A field that somebody changed in the store since it was acknowledged. */
@@ -8,6 +8,8 @@ export interface StoreEdit {
   readonly value: unknown;
   /** When an answer showed this value first, in milliseconds since the epoch. */
   readonly since: number;
+  /** Somebody has accepted it: comparisons with the store report it no more. */
+  readonly accepted?: true | undefined;
 }
 
 /**
@@ -47,13 +49,17 @@ export function parseObservation(text: string): Observation | undefined {
       altered: Object.fromEntries(Object.entries(altered).map(([name, digest]) => [name, String(digest)])),
       edited: Object.fromEntries(
         Object.entries(edited).flatMap(([name, edit]) =>
-          isJsonObject(edit) ? [[name, { value: edit['value'], since: Number(edit['since']) }]] : [],
+          isJsonObject(edit) ? [[name, parseEdit(edit)]] : [],
         ),
       ),
     };
   } catch {
     return undefined;
   }
+}
+
+function parseEdit({ value, since, accepted }: JsonObject): StoreEdit {
+  return { value, since: Number(since), ...(accepted === true && { accepted }) };
 }
 
 /** An answer of the store with what was sent. */

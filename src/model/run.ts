@@ -168,6 +168,8 @@ const drift = z.looseObject({
   ),
   /** The table of all findings; absent where there are none. */
   file: z.string().exactOptional(),
+  /** The ledger has taken what was found: later comparisons do not report it. */
+  accepted: z.literal(true).exactOptional(),
   /** Which part of the records of the job was checked; absent: a sample, or all. */
   slice: z.looseObject({ number: count, of: count }).exactOptional(),
 });
@@ -180,6 +182,11 @@ export function hasDrifted({
   recreated,
 }: Pick<Drift, 'edited' | 'deleted' | 'recreated'>): boolean {
   return edited + deleted + recreated > 0;
+}
+
+/** Whether it has found something that was not accepted. */
+export function isDriftOpen(found: Drift): boolean {
+  return hasDrifted(found) && found.accepted !== true;
 }
 
 /** How many edited records reports name. */

@@ -131,6 +131,8 @@ export interface VerifyRequest {
 export interface DriftRequest extends Omit<VerifyRequest, 'sample'> {
   /** The most records to compare; null: all. */
   readonly sample: number | null;
+  /** Take what is found into the ledger. */
+  readonly accept?: boolean | undefined;
 }
 
 /** A bug of Storeferry that ended a run. The run is recorded as failed; this is its report. */

@@ -137,6 +137,36 @@ it.each([[['extended'] as const], [[] as const]])(
   },
 );
 
+it.each([[['extended'] as const], [[] as const]])(
+  'drift --accept keeps what the store has: later runs change nothing (profiles %s)',
+  async (profiles) => {
+    await using shop = await probedShop(60, [...profiles]);
+    const { workspace, products } = shop;
+    await handEdits(shop);
+    const accepted = await workspace.storeferry('drift', 'nightly', '--accept', '--json');
+    expect(accepted.code).toBe(0);
+    expect(accepted.json()).toMatchObject(FOUND);
+    const after = await products();
+    expect((await workspace.storeferry('plan', 'nightly', '--json')).json()).toMatchObject({
+      new: 0,
+      changed: 0,
+    });
+    expect((await workspace.storeferry('drift', 'nightly', '--json')).json()).toMatchObject({
+      ...{ edited: 0, fields: 0, deleted: 3, recreated: 0 },
+    });
+    expect(await products()).toEqual(after);
+    await shop.store.upsert({
+      url: 'product-1',
+      title: String(after.get('product-1')?.title),
+      description: '<p>Again</p>',
+    });
+    expect((await workspace.storeferry('drift', 'nightly', '--json')).json()).toMatchObject({
+      edited: 1,
+      fields: 1,
+    });
+  },
+);
+
 it('drift continues where it was killed, and leaves nothing behind', async () => {
   await using shop = await probedShop(1_200, [], { latencyMs: 2 });
   await handEdits(shop);

@@ -23,6 +23,9 @@ export const driftCommand = defineCommand({
     restore: flag(
       'plan to send the values of the job again where the last comparison found others; sends nothing',
     ),
+    accept: flag(
+      'take what this comparison finds as known: later runs keep edited values, and later comparisons do not report them',
+    ),
     json: JSON_FLAG,
   },
   notes: `Needs a probe of the store. A store that lists products or contacts is read. Any other that answers an update of nothing
@@ -34,9 +37,10 @@ not what was sent. An interrupted comparison goes on where it was.
     'drift nightly-catalog',
     'drift nightly-catalog --sample 500',
     'drift nightly-catalog --restore',
+    'drift nightly-catalog --accept',
   ],
   json: 'how many records were compared, edited (and in how many fields), deleted and made again, and how many products no job has sent (null where the store does not list them); with --restore the same as `plan`',
-  run: (invocation, { job: name }, { sample, restore, json }) =>
+  run: (invocation, { job: name }, { sample, restore, accept, json }) =>
     runInWorkspace(
       invocation,
       { json, action: 'drift', about: name, ...(restore ? {} : { summarise: failedDrift }) },
@@ -46,6 +50,9 @@ not what was sent. An interrupted comparison goes on where it was.
           throw new UsageError(`The job ${name} is an export: it sends nothing that could differ.`, {
             hint: 'Name an import job.',
           });
+        }
+        if (restore && accept) {
+          throw new UsageError('--accept and --restore are opposites.', { hint: 'Give one of them.' });
         }
         if (restore) {
           const [compared] = await context.state.runs.list({
@@ -65,7 +72,7 @@ not what was sent. An interrupted comparison goes on where it was.
             restore: { of: compared.id },
           };
         }
-        const request = { job, store: workspace.store(job.store), sample, random: Math.random };
+        const request = { job, store: workspace.store(job.store), sample, random: Math.random, accept };
         return { kind: 'drift', request };
       },
     ),

@@ -83,7 +83,7 @@ function examplesOf({ examples }: Drift): Block[] {
   ];
 }
 
-function notesOf({ by, notComparable, checked, known, slice }: Drift, { resource }: Run): string[] {
+function notesOf({ by, notComparable, checked, known, slice, accepted }: Drift, { resource }: Run): string[] {
   const one = resourceNoun(resource);
   return [
     by === 'touching' &&
@@ -95,6 +95,8 @@ function notesOf({ by, notComparable, checked, known, slice }: Drift, { resource
     slice !== undefined &&
       `This was part ${grouped(slice.number + 1)} of ${grouped(slice.of)}: further runs compare the other parts.`,
     slice === undefined && checked < known && 'This was a sample: other records were not compared.',
+    accepted === true &&
+      'Accepted: the ledger has these values, later runs keep them, and later comparisons do not report them. Deleted records stay deleted until the source changes.',
     'Stock does not count as edited, because sales change it; neither do fields that the job does not send.',
   ].filter((note) => note !== false);
 }

@@ -1,7 +1,7 @@
 import type { Action } from '../../model/action.ts';
 import type { Plan } from '../../model/plan.ts';
 import { isUnmatched, KEY_NOT_REJECTED } from '../../model/reason.ts';
-import { type Exported, forgotten, hasDrifted, type Run } from '../../model/run.ts';
+import { type Exported, forgotten, isDriftOpen, type Run } from '../../model/run.ts';
 import { stoppedWave } from '../../model/wave-limits.ts';
 import { commandText, counted, formatDuration, grouped } from '../../text/printable.ts';
 import { isOnlyPlanned, type Pace, type RunFacts, type View } from '../run-facts.ts';
@@ -193,11 +193,15 @@ export function stepsAfter(
 
 /** After a comparison that found changes. */
 function driftSteps({ kind, job, drift }: Run): Step[] {
-  if (kind !== 'drift' || drift === undefined || !hasDrifted(drift)) return [];
+  if (kind !== 'drift' || drift === undefined || !isDriftOpen(drift)) return [];
   return [
     {
       what: 'To plan to send the values of the job again, where the store has others:',
       action: { does: 'drift', job, restore: true },
+    },
+    {
+      what: 'To accept what the store has, so that later runs keep it:',
+      action: { does: 'drift', job, accept: true },
     },
   ];
 }

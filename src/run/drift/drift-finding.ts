@@ -1,6 +1,9 @@
 import { text } from 'node:stream/consumers';
 import { z } from 'zod';
+import type { StoreConfig } from '../../config/store-config.ts';
 import type { Contact, Mapped, Product } from '../../model/mapped-record.ts';
+import { AS_ACKNOWLEDGED, type StoreEdit } from '../../model/observation.ts';
+import type { UpsertProduct } from '../../model/operation.ts';
 import type { Plan } from '../../model/plan.ts';
 import { formatRow, inertCell } from '../../model/row.ts';
 import type { Drift, Run, RunPart } from '../../model/run.ts';
@@ -8,9 +11,10 @@ import { StateError } from '../../model/storeferry-error.ts';
 import { truncate } from '../../model/truncate.ts';
 import { planImport } from '../../plan/plan-import.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
-import { FORGOTTEN_BODY, importTarget } from '../../state/state.ts';
+import { FORGOTTEN_BODY, IN_DOUBT, importTarget, type Lock } from '../../state/state.ts';
 import { planPosition } from '../import/continue-or-begin.ts';
 import type { ImportRequest, RunContext } from '../run-context.ts';
+import { versionTime } from '../send-operations.ts';
 
 const differenceSchema = z.object({
   /** As reports name it: `variants.price`. */
@@ -60,6 +64,72 @@ async function* readFindings(folder: RunFolder): AsyncGenerator<readonly DriftFi
   for (let part = 1; await hasFindings(folder, part); part += 1) {
     const lines = (await text(await folder.read(partName(part)))).split('\n').slice(0, -1);
     yield lines.map((line) => findingSchema.parse(JSON.parse(line)));
+  }
+}
+
+/** What may write the ledger after a comparison. */
+interface Accepting {
+  readonly run: Run;
+  readonly store: StoreConfig;
+  /** The lock of the target. */
+  readonly lock: Lock;
+}
+
+/**
+ * Takes what the findings of a run show into the ledger, without a request: edited fields are known as edits that somebody has
+ * accepted, and a record that was made again has its new id. Deleted records and strangers stay as they are.
+ */
+export async function acceptFindings(context: RunContext, { run, store, lock }: Accepting): Promise<void> {
+  const { state, artifacts, clock } = context;
+  const ledger = state.ledger(importTarget(run));
+  for await (const batch of readFindings(artifacts.run(run.id))) {
+    const findings = batch.filter(({ kind }) => kind === 'edited' || kind === 'recreated');
+    const keys = findings.map(({ key }) => key);
+    const [marks, bodies, views] = await Promise.all([
+      ledger.marks(keys),
+      ledger.bodies(keys),
+      ledger.views(keys),
+    ]);
+    const seen = findings.flatMap((finding, index) => {
+      const [mark, body] = [marks[index], bodies[index]];
+      if (mark === undefined || body === undefined || mark.fingerprint === IN_DOUBT) return [];
+      const { altered, edited } = views[index]?.observation ?? AS_ACKNOWLEDGED;
+      const accepted = Object.entries(finding.values).map(([field, value]): [string, StoreEdit] => [
+        field,
+        { value, since: edited[field]?.since ?? clock(), accepted: true },
+      ]);
+      return [
+        {
+          finding,
+          mark,
+          body,
+          observation: { altered, edited: { ...edited, ...Object.fromEntries(accepted) } },
+        },
+      ];
+    });
+    const again = seen.filter(({ finding }) => finding.kind === 'recreated' && finding.id !== null);
+    const results = again.map(({ finding: { key, id }, mark: { fingerprint, memo }, body }, index) => {
+      const operation: UpsertProduct = {
+        kind: 'upsert-product',
+        index,
+        key,
+        rows: 0,
+        spans: [],
+        body,
+        fingerprint,
+        memo,
+        knownId: id,
+      };
+      return { operation, outcome: { kind: 'applied' as const, id } };
+    });
+    await state.runs.record(run, 1, results, 0, lock.fence, versionTime(context, store));
+    await ledger.observe(
+      seen.map(({ finding: { key }, mark: { fingerprint }, observation }) => ({
+        key,
+        fingerprint,
+        observation,
+      })),
+    );
   }
 }
 

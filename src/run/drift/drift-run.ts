@@ -10,12 +10,12 @@ import { writeReport } from '../report/write-report.ts';
 import { type DriftRequest, type RunContext, runErrorOf } from '../run-context.ts';
 import { continueInstead, newRun, runPipeline, supersede } from '../run-pipeline.ts';
 import { elapsedFigures } from '../watched-run.ts';
-import { DRIFT_FILE } from './drift-finding.ts';
+import { acceptFindings, DRIFT_FILE } from './drift-finding.ts';
 import { driftWay, findDrift, readSelection } from './find-drift.ts';
 
 /**
  * Compares the records of a job with the store, field by field with what it last answered, and records what differs.
- * Neither the ledger nor the store changes. Continues an interrupted comparison of the same sample. Rejects as
+ * The store does not change, and the ledger only where the request accepts what is found. Continues an interrupted comparison of the same sample. Rejects as
  * `runPipeline`, and with UsageError where the store cannot be seen.
  */
 export async function driftRun(surroundings: RunContext, request: DriftRequest): Promise<RunFacts> {
@@ -36,6 +36,10 @@ export async function driftRun(surroundings: RunContext, request: DriftRequest):
       const { run } = work;
       await using lock = await lockTarget(context, run);
       found = await findDrift(context, { ...request, run, lock });
+      if (request.accept === true) {
+        await acceptFindings(context, { run, store, lock });
+        found = { ...found, drift: { ...found.drift, accepted: true } };
+      }
       const endPosition = await context.state.ledger(importTarget(run)).position();
       work.run = await context.state.runs.update(run.id, { endPosition });
     },

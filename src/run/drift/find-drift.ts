@@ -520,7 +520,7 @@ function differencesOf(record: KnownRecord, found: JsonObject): Omit<DriftFindin
   const { key, body } = record;
   const believed: unknown = JSON.parse(body);
   const differing = isJsonObject(believed)
-    ? storeDifferences(believed, found).filter(({ field }) => !isMadeByStore(record, field, found))
+    ? storeDifferences(believed, found).filter(({ field }) => !isExpected(record, field, found))
     : [];
   const url = urlOf(found);
   const isMoved = url !== '' && !isNormalisedUrl(key, url) && isJsonObject(believed) && 'url' in believed;
@@ -542,11 +542,13 @@ function differencesOf(record: KnownRecord, found: JsonObject): Omit<DriftFindin
   };
 }
 
-/** Whether the value of a field is the one that the store has made of what it was sent, as its answers have shown. */
-function isMadeByStore({ body, observation }: KnownRecord, field: string, found: JsonObject): boolean {
-  if (observation.altered[field] === undefined) return false;
+/** Whether the value of a field is the one that the store has made of what it was sent, or an edit that was accepted. */
+function isExpected({ body, observation }: KnownRecord, field: string, found: JsonObject): boolean {
+  const { altered, edited } = observation;
+  if (altered[field] === undefined && edited[field]?.accepted !== true) return false;
   const seen = { body, sent: [], answer: found, before: observation, unaltered: [], at: 0 };
-  return observeAnswer(seen).edited[field] === undefined;
+  const edit = observeAnswer(seen).edited[field];
+  return edit === undefined ? altered[field] !== undefined : edit === edited[field] && edit.accepted === true;
 }
 
 /** Of variants the values of the member that a path names. */
