@@ -175,7 +175,7 @@ describe('release', () => {
     const [, id = ''] = /release (\w+)/.exec(stdout) ?? [];
     expect(stdout).toContain('If the held values are right, to send the record');
     const shown = await shop.workspace.storeferry('show', 'product-2');
-    expect(shown.stdout).toContain(`Held by a guard of nightly, in run ${id}`);
+    expect(shown.stdout).toContain(`Held by nightly, in run ${id}`);
     expect(shown.stdout).toContain('variants.price: 12 → 240');
     expect(shown.stdout).toContain(`release ${id} product-2`);
     expect(await shop.run('show', 'product-2')).toMatchObject({
