@@ -89,8 +89,12 @@ describeWithRedis('a slow store, with state on Redis', () => {
     await client.flushall();
     client.disconnect();
     scene.count('FLUSHALL while a slow store works');
-    const { code, stderr } = await runWith(scene, PRODUCTS);
+    const first = await runWith(scene, PRODUCTS);
     await running.ended;
+    // The run that was at work may note its loss only after the other one has begun, which then sends nothing and says so.
+    const { code, stderr } = first.stderr.includes('Run the job again')
+      ? await runWith(scene, PRODUCTS)
+      : first;
     expect(code, stderr).toBe(0);
     judge(context, scene);
   });
