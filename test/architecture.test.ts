@@ -25,7 +25,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   mapping: ['remote'],
   plan: ['state'],
   apply: ['state', 'storefront'],
-  export: ['state', 'storefront', 'remote'],
+  export: ['state', 'storefront', 'remote', 'tables'],
   rejects: ['state', 'source', 'tables'],
   // The names of the files of rejects.
   report: ['state', 'rejects'],
@@ -77,7 +77,7 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
   source: ['snapshot.ts'],
   remote: [...['remote-kinds.ts', 'remote-client.ts', 'fetch-file.ts'], 'image-checker.ts', 'read-next.ts'],
   isolation: ['run-isolated.ts'],
-  tables: ['open-table.ts', 'csv/read-csv.ts'],
+  tables: ['open-table.ts', 'csv/read-csv.ts', 'write-table.ts', 'written-table.ts'],
   mapping: [
     ...['spec/mapping-spec.ts', 'compile-mapping.ts', 'map-tables.ts'],
     // For the checks; and the tables that a run reads for a mapping.
@@ -172,6 +172,7 @@ const IMPORTED_IN: Readonly<Record<string, readonly string[]>> = {
   'entities/escape': ['report'],
   'fastest-levenshtein': ['text', 'onboarding'],
   fastify: ['sandbox', 'dashboard'],
+  'hyparquet-writer': ['tables'],
   ioredis: ['state'],
   'p-retry': ['remote', 'run', 'storefront'],
   papaparse: ['tables'],
@@ -187,7 +188,7 @@ const IMPORTED_IN: Readonly<Record<string, readonly string[]>> = {
   undici: ['storefront', 'remote', 'run'],
   yaml: ['config'],
   yauzl: ['source'],
-  yazl: ['rejects'],
+  yazl: ['tables'],
   zod: [
     ...['config', 'dashboard', 'export', 'mapping', 'model', 'onboarding', 'plan', 'queue'],
     ...['remote', 'rejects', 'run', 'sandbox', 'source', 'state'],

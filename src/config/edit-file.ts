@@ -21,7 +21,6 @@ import {
 } from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join, parse } from 'node:path';
-import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import {
   type ConfigurationProblem,
@@ -143,7 +142,7 @@ function replaceFile(path: string, text: string, expectedSha256: string): boolea
  */
 export async function writeWhole(
   path: string,
-  content: Readable | Iterable<string>,
+  content: AsyncIterable<Uint8Array | string> | Iterable<string>,
   { mode = 0o666 }: { readonly mode?: number } = {},
 ): Promise<void> {
   const temporary = join(dirname(path), `.${basename(path)}.${randomUUID()}.tmp`);

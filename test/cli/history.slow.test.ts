@@ -6,6 +6,7 @@ import { openShop } from '../queue/workers-setup.ts';
 import { manyProducts, shopifyCatalog } from '../support/catalog.ts';
 import { type Nightly, setupNightly } from '../support/nightly.ts';
 import { describeWithRedis } from '../support/redis.ts';
+import { readStaged } from '../tables/read-staged.ts';
 
 const changes = z.array(
   z.looseObject({ field: z.string(), variant: z.string().nullable(), old: z.unknown(), new: z.unknown() }),
@@ -80,6 +81,10 @@ describe('history', () => {
       { key: 'product-3', outcome: 'applied', created: false },
       { key: 'product-9', outcome: 'deleted' },
     ]);
+    const out = join(setup.workspace.dir, 'records.xlsx');
+    expect((await storeferry('runs', first, '--records', '--out', out)).stdout).toContain('are written to');
+    const { header } = await readStaged('records.xlsx', await readFile(out));
+    expect(header.join()).toBe('key,outcome,code,reason,place,at,id,changes');
     const csv = (await storeferry('runs', first, '--records', '--csv', '--outcome', 'applied')).stdout;
     expect(csv.split('\n')[0]).toBe('key,outcome,code,reason,place,at,id,changes');
     expect(csv.trim().split('\n')).toHaveLength(10);

@@ -2,11 +2,13 @@ import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { parquetReadObjects } from 'hyparquet';
 import { describe, expect, it } from 'vitest';
 import { manifestSchema } from '../../src/export/export-position.ts';
 import { type Exports, manyOrders, setupExports } from '../support/exports.ts';
 import { patience } from '../support/pace.ts';
 import { until } from '../support/until.ts';
+import { readStaged } from '../tables/read-staged.ts';
 
 const JOBS = {
   fresh:
@@ -15,6 +17,9 @@ const JOBS = {
   items:
     'export: orders\ndestination: { path: items.csv }\nrows: items\nfilter: { status: [paid, sent] }\nmask: { customer.email: hash, phone: { keepLast: 3 }, note: redact }\n',
   added: 'export: orders\ndestination: { path: added.csv, mode: append }\ncolumns: [id, total]\n',
+  workbook: 'export: orders\ndestination: { path: "sheets/{number}.xlsx", mode: new, format: xlsx }\n',
+  parquet: 'export: orders\ndestination: { path: orders.parquet, format: parquet }\n',
+  european: 'export: orders\ndestination: { path: eu.csv, format: excel-csv, decimal: "," }\n',
 };
 
 /** The lines of all files of a job, without headers, and their manifests in the order of their numbers. */
@@ -165,6 +170,38 @@ describe('exporting new orders', () => {
     ]);
   });
 
+  it('writes typed cells: a workbook, Parquet, and CSV with decimal commas', async () => {
+    await using setup = await setupExports(JOBS);
+    const { store, workspace } = setup;
+    const created = 1_700_000_000;
+    store.shop.orders.push(
+      { id: 1, created, total: 19.9, paid: true, note: '=1+1', code: '007' },
+      { id: 2, created, total: '0.10', paid: false, note: '', code: '08' },
+    );
+    for (const job of ['workbook', 'parquet', 'european'])
+      expect((await workspace.storeferry('run', job)).code).toBe(0);
+    const { header, cells } = await readStaged(
+      '1.xlsx',
+      await readFile(join(workspace.dir, 'sheets/1.xlsx')),
+    );
+    expect(header.join()).toBe('id,created,total,paid,note,code,storeferry_change');
+    expect(cells).toEqual([
+      ['1', '2023-11-14T22:13:20', '19.9', 'TRUE', '=1+1', '007', 'new'],
+      ['2', '2023-11-14T22:13:20', '0.1', 'FALSE', '', '08', 'new'],
+    ]);
+    const bytes = new Uint8Array(await readFile(join(workspace.dir, 'orders.parquet')));
+    const read = await parquetReadObjects({ file: bytes.buffer });
+    expect(read).toMatchObject([
+      { id: 1n, created: new Date(created * 1_000), total: 19.9, paid: true, code: '007' },
+      { id: 2n, total: 0.1, paid: false },
+    ]);
+    expect((await setup.read('eu.csv')).split('\r\n')[1]).toBe(
+      '1;2023-11-14 22:13:20;"19,9";true;\'=1+1;007',
+    );
+    const reconciled = await workspace.storeferry('export', 'reconcile', 'workbook', '--json');
+    expect(reconciled.json()).toEqual({ files: 1, records: 2, missing: 0, damaged: 0 });
+  });
+
   it('adds an order again to a file that grows when it has changed, once', async () => {
     await using setup = await setupExports(JOBS);
     const { orders } = setup.store.shop;
@@ -184,6 +221,8 @@ describe('exporting new orders', () => {
       'is for exports of orders',
     ],
     ['export: orders\nrows: items\ndestination: { path: o.csv, mode: append }\n', 'compares whole orders'],
+    ['export: orders\ndestination: { path: o.xlsx, mode: append, format: xlsx }\n', 'choose mode: replace'],
+    ['export: orders\ndestination: { path: o.jsonl, format: jsonl, decimal: "," }\n', 'csv and excel-csv'],
   ])('refuses %s', async (job, message) => {
     await using setup = await setupExports({ wrong: job });
     const run = await setup.workspace.storeferry('run', 'wrong');

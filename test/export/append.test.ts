@@ -6,11 +6,9 @@ import { describe, expect, it } from 'vitest';
 import { type Destination, openDestination } from '../../src/export/open-destination.ts';
 import { appendTable } from '../../src/export/writing/append-table.ts';
 import { appendLines } from '../../src/export/writing/export-file.ts';
-import { newStyle, type Written } from '../../src/export/writing/replace-file.ts';
+import type { Written } from '../../src/export/writing/replace-file.ts';
 import { shapeOf } from '../../src/export/writing/row-shape.ts';
-import { formatRow } from '../../src/model/row.ts';
 import { DestinationChangedError } from '../../src/model/storeferry-error.ts';
-import { readCsv } from '../../src/tables/csv/read-csv.ts';
 import { aList } from '../support/exports.ts';
 
 /** Absolute paths say themselves where they may be. */
@@ -30,17 +28,17 @@ const ways: readonly (readonly [string, Append, string])[] = [
     'a table',
     (destination, items) =>
       appendTable(destination, {
-        items,
+        items: () => items,
         shape,
         signal,
-        style: newStyle('csv', formatRow),
-        openTable: readCsv,
+        file: { format: 'csv' },
       }),
     'id,read_at\n1,2030-01-01T06:00:00.000Z\n',
   ],
   [
     'JSON Lines',
-    (destination, items) => appendLines(destination, { items, shape, signal }),
+    (destination, items) =>
+      appendLines(destination, { items: () => items, shape, signal, file: { format: 'jsonl' } }),
     '{"id":1,"read_at":"2030-01-01T06:00:00.000Z"}\n',
   ],
 ];

@@ -2,14 +2,14 @@ import { Readable } from 'node:stream';
 import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { csvLine, markOf, newStyle } from '../../src/export/writing/replace-file.ts';
-import { formatRow, inertCell, withoutInertMark } from '../../src/model/row.ts';
+import { inertCell, withoutInertMark } from '../../src/model/row.ts';
 import { readCsv } from '../../src/tables/csv/read-csv.ts';
+import { csvLine, csvStyle, markOf } from '../../src/tables/write-table.ts';
 
 const HEADER = ['id', 'name', 'note'];
 
 function fileOf(rows: readonly (readonly string[])[], format: 'csv' | 'excel-csv'): string {
-  const style = newStyle(format, formatRow);
+  const style = csvStyle({ format });
   return markOf(style) + [HEADER, ...rows].map((row) => csvLine(row, style)).join('');
 }
 
@@ -81,7 +81,7 @@ describe('a table that was written', () => {
   });
 
   it('keeps a row whose only cell is empty', () => {
-    expect(csvLine([''], newStyle('csv', formatRow))).toBe('""\n');
+    expect(csvLine([''], csvStyle({ format: 'csv' }))).toBe('""\n');
   });
 });
 

@@ -5,7 +5,6 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { ExportJob } from '../../src/config/job/job.ts';
 import { filesSince, readPosition } from '../../src/export/export-position.ts';
 import { writeNewFile } from '../../src/export/writing/write-new-file.ts';
-import { formatRow } from '../../src/model/row.ts';
 import type { RunFolder } from '../../src/state/artifacts.ts';
 import { folderArtifacts } from '../../src/state/folder-artifacts.ts';
 
@@ -48,7 +47,6 @@ function write(run: string, orders: readonly object[], kept: RunFolder) {
       yield orders.map((order) => JSON.stringify(order));
     },
     limit: undefined,
-    formatRow,
     signal: new AbortController().signal,
   });
 }

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { it } from 'vitest';
-import { csvLine, markOf, newStyle } from '../../src/export/writing/replace-file.ts';
-import { formatRow } from '../../src/model/row.ts';
+import { csvLine, csvStyle, markOf } from '../../src/tables/write-table.ts';
 import { measureProperty } from '../support/measure-property.ts';
 import { readReference } from '../tables/csv/reference-reader.ts';
 
@@ -58,7 +57,7 @@ function showsSignFirst(shown: string): boolean {
 }
 
 it('starts no formula in the flavour for spreadsheets, whatever the cells', async (context) => {
-  const style = newStyle('excel-csv', formatRow);
+  const style = csvStyle({ format: 'excel-csv' });
   await measureProperty(
     context,
     { invariant: 20, tried: 'tables of cells that start formulas', wrong: 'live cells' },
@@ -72,7 +71,7 @@ it('starts no formula in the flavour for spreadsheets, whatever the cells', asyn
 });
 
 it('starts none where a spreadsheet splits by another character than the file does', async (context) => {
-  const style = newStyle('excel-csv', formatRow);
+  const style = csvStyle({ format: 'excel-csv' });
   const splitting = fc.array(fc.oneof(cell, fc.constantFrom(';', '|', '\t', ',', '\n', '"')), {
     maxLength: 5,
   });
@@ -119,7 +118,7 @@ function piecesOf(text: string, delimiter: string): string[] {
 }
 
 it('is read back equal in the flavour for programs, formulas included', async (context) => {
-  const style = newStyle('csv', formatRow);
+  const style = csvStyle({ format: 'csv' });
   await measureProperty(
     context,
     {

@@ -1,20 +1,15 @@
-import { extname, resolve } from 'node:path';
-import { Writable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
 import { InvalidArgumentError } from 'commander';
 import { storeIdentity } from '../../model/remote-address.ts';
-import { UsageError } from '../../model/storeferry-error.ts';
 import {
   CATALOG_FORMATS,
   type CatalogFound,
   catalogAsOf,
   catalogContent,
-  writeCatalog,
 } from '../../run/records/catalog-as-of.ts';
 import { counted } from '../../text/printable.ts';
 import { defineCommand, parsedOption, text } from '../define-command.ts';
 import { openCommandContext, selectStore } from '../open-context.ts';
-import { currentFolder } from '../typed-program.ts';
+import { formatOf, writeOut } from '../write-out.ts';
 
 /** A day, and perhaps a time with or without a zone. */
 const TIME = /^(\d{4}-\d\d-\d\d)(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?$/;
@@ -42,7 +37,7 @@ export const catalogCommand = defineCommand({
       `the file to write, by its ending: ${CATALOG_FORMATS.join(', ')}; default: CSV to standard output`,
     ),
   },
-  notes: `A date alone is its beginning in UTC, a time without a zone is of this machine. CSV and XLSX have a row per variant, JSONL has the
+  notes: `A date alone is its beginning in UTC, a time without a zone is of this machine. Tables have a row per variant, JSONL has the
 request body of a product per line. The history has what the store acknowledged, not what somebody changed there by hand.`,
   examples: [
     'catalog --as-of 2026-11-01 --out before-black-friday.xlsx',
@@ -51,31 +46,21 @@ request body of a product per line. The history has what the store acknowledged,
   ],
   async run(invocation, _arguments, { asOf, store: name, out }) {
     const { terminal } = invocation;
-    const ending = out === undefined ? 'csv' : extname(out).slice(1).toLowerCase();
-    const format = CATALOG_FORMATS.find((known) => known === ending);
-    if (format === undefined) {
-      throw new UsageError(`The format of ${out} is not known.`, {
-        hint: `The name of the file must end in ${CATALOG_FORMATS.map((known) => `.${known}`).join(', ')}.`,
-      });
-    }
+    const format = out === undefined ? 'csv' : formatOf(out, CATALOG_FORMATS);
     await using open = await openCommandContext(invocation);
     const { context, workspace } = open;
     const store = selectStore(workspace, name, (names) => `Name one with --store: ${names.join(', ')}.`);
     const found: CatalogFound = { products: 0, damaged: 0, older: 0 };
     const target = { storeId: storeIdentity(store), resource: 'products' } as const;
-    const bodies = catalogAsOf(context, target, asOf ?? context.clock(), found);
-    const content = catalogContent(bodies, format);
+    const at = asOf ?? context.clock();
+    const content = catalogContent(() => {
+      Object.assign(found, { products: 0, damaged: 0, older: 0 });
+      return catalogAsOf(context, target, at, found);
+    }, format);
     if (out === undefined) {
-      const printing = new Writable({
-        decodeStrings: false,
-        write(chunk, _encoding, done) {
-          terminal.out(String(chunk));
-          done();
-        },
-      });
-      await pipeline(content, printing);
+      for await (const chunk of content) terminal.out(String(chunk));
     } else {
-      await writeCatalog(resolve(currentFolder(), out), content);
+      await writeOut(out, content);
       terminal.out(`${counted(found.products, 'product')} written to ${out}.\n`);
     }
     if (found.older > 0) {

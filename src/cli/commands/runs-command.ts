@@ -8,7 +8,13 @@ import type { ClockKeeper, JobFacts, RunFacts, View } from '../../report/run-fac
 import { isoTime, listedRun, runsSummary } from '../../report/run-summary.ts';
 import { requestsWaitText } from '../../report/sections/notes-section.ts';
 import { kindOf, schedulesNote, statusTone, totalsWords } from '../../report/status-words.ts';
-import { findLedgerOf, RECORD_OUTCOMES, recordLines, runRecords } from '../../run/records/run-records.ts';
+import {
+  findLedgerOf,
+  RECORD_FORMATS,
+  RECORD_OUTCOMES,
+  recordContent,
+  runRecords,
+} from '../../run/records/run-records.ts';
 import {
   readStoredReport,
   withFilesFrom,
@@ -39,6 +45,7 @@ import {
 import { withTypedCommands } from '../print-report.ts';
 import { currentFolder } from '../typed-program.ts';
 import { withJsonError } from '../with-json-result.ts';
+import { formatOf, writeOut } from '../write-out.ts';
 
 const OPTIONS = {
   limit: parsedOption('n', 'how many to list', 20, wholeNumber(1, 1000)),
@@ -46,6 +53,7 @@ const OPTIONS = {
   records: flag('list the records of the run: the outcome of each, its reason, and the changes'),
   outcome: oneOf('outcome', 'with --records: only records with this outcome', RECORD_OUTCOMES),
   csv: flag('with --records: as CSV'),
+  out: text('file', `with --records: the file to write, by its ending: ${RECORD_FORMATS.join(', ')}`),
   audit: flag('list who did what and when, of all runs or of one'),
   json: JSON_FLAG,
 };
@@ -67,6 +75,7 @@ also where the run itself is no longer kept. Unchanged records are not listed. W
     'runs k3v --json',
     'runs k3v --records --outcome rejected',
     'runs k3v --records --csv',
+    'runs k3v --records --out records.xlsx',
     'runs --audit --job nightly-catalog',
   ],
   json: 'the jobs with their next runs, the latest runs, and those that wait for a worker; or everything about one run; with --records, a line per record; with --audit, `{"audit": […]}`',
@@ -167,7 +176,7 @@ async function listRecords(
   { context, workspace }: OpenContext,
   { terminal }: Invocation,
   id: string | undefined,
-  { json, csv, outcome }: ValuesOf<typeof OPTIONS>,
+  { json, csv, out, outcome }: ValuesOf<typeof OPTIONS>,
 ): Promise<void> {
   if (id === undefined)
     throw new UsageError('--records needs the id of a run: storeferry runs RUN --records');
@@ -177,9 +186,14 @@ async function listRecords(
     throw new UsageError(`Run ${run.id} of ${run.job} exports ${run.resource}: it has no records.`);
   }
   if (found === undefined) return refuseUnknownRun(id);
-  const records = runRecords(context, { ...found, run, outcome });
+  const open = () => runRecords(context, { ...found, run, outcome });
+  if (out !== undefined) {
+    await writeOut(out, recordContent(open, formatOf(out, RECORD_FORMATS)));
+    terminal.out(`The records of run ${id} are written to ${out}.\n`);
+    return;
+  }
   const format = json ? 'jsonl' : csv ? 'csv' : 'text';
-  for await (const lines of recordLines(records, format)) terminal.out(lines);
+  for await (const lines of recordContent(open, format)) terminal.out(String(lines));
 }
 
 /** What the queue knows of a run that has not begun. */

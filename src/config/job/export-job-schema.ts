@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { addProblem, optional } from '../../model/json-object.ts';
+import { delimiterSchema } from '../../model/row.ts';
 import { LIST_COLUMNS } from '../../model/subscriber-list.ts';
 import { remoteFields, workspacePathSchema } from '../../remote/remote-kinds.ts';
 import { didYouMean } from '../../text/nearest.ts';
@@ -20,6 +21,8 @@ const DISTINCT_NAMES = ['run', 'number'];
 export const FORMAT_WORDS = {
   csv: 'for programs',
   'excel-csv': 'for spreadsheets',
+  xlsx: 'a workbook of Excel, whose cells have types, with a filter',
+  parquet: 'for analytics: typed columns, amounts as exact decimals',
   jsonl: 'JSON Lines, which keep orders whole, one per line',
 } as const;
 
@@ -35,11 +38,16 @@ const destinationSchema = z
         `${valueWords(DESTINATION_WORDS)} With \`new\` the name has \`{number}\` (of the file, without gaps) or \`{run}\`, and may have \`{date}\` and \`{time}\` (UTC).`,
       ),
     format: z
-      .enum(['csv', 'excel-csv', 'jsonl'])
+      .enum(['csv', 'excel-csv', 'xlsx', 'parquet', 'jsonl'])
       .default('csv')
       .describe(
-        `${valueWords(FORMAT_WORDS)} \`excel-csv\` has a byte order mark, and an apostrophe before what would start a formula, by whichever character the spreadsheet splits; \`created\` and \`createdOn\` of orders are dates in UTC instead of seconds.`,
+        `${valueWords(FORMAT_WORDS)} \`excel-csv\` has a byte order mark, and an apostrophe before what would start a formula, by whichever character the spreadsheet splits. Except in \`csv\` and \`jsonl\`, \`created\` and \`createdOn\` of orders are times in UTC instead of seconds.`,
       ),
+    delimiter: optional(
+      delimiterSchema,
+      'What separates the columns of CSV. Default: the comma, with `decimal: ","` the semicolon.',
+    ),
+    decimal: optional(z.enum(['.', ',']), 'The sign of decimals in CSV. Default: the point.'),
   })
   .superRefine(exactlyOnePlace)
   .superRefine(oneFile);
@@ -94,7 +102,22 @@ export const exportJobSchema = z
     for (const { at, message } of columnProblems(what, destination, columns))
       addProblem(context, message, 'columns', ...at);
     for (const { at, message } of orderProblems(job)) addProblem(context, message, ...at);
+    for (const { at, message } of formatProblems(destination))
+      addProblem(context, message, 'destination', at);
   });
+
+/** The problems of settings that the format of a file does not have. */
+function formatProblems({ mode, format, delimiter, decimal }: z.infer<typeof destinationSchema>) {
+  const problems: { readonly at: string; readonly message: string }[] = [];
+  if (mode === 'append' && (format === 'xlsx' || format === 'parquet')) {
+    const message = `nothing can be added to a file of the format ${format}: choose mode: replace, or format: excel-csv`;
+    problems.push({ at: 'format', message });
+  }
+  if (format === 'csv' || format === 'excel-csv') return problems;
+  for (const [at, value] of Object.entries({ delimiter, decimal }))
+    if (value !== undefined) problems.push({ at, message: `\`${at}\` is for the formats csv and excel-csv` });
+  return problems;
+}
 
 /** The problems of settings that only orders have, or only files of their own. */
 function orderProblems({

@@ -1,49 +1,34 @@
-import type { Readable } from 'node:stream';
-import { type Dialect, type Row, withoutInertMark } from '../../model/row.ts';
+import { type Row, withoutInertMark } from '../../model/row.ts';
 import { CsvError, DestinationError } from '../../model/storeferry-error.ts';
+import { readCsv } from '../../tables/csv/read-csv.ts';
+import { type CsvStyle, csvLine, csvStyle, markOf } from '../../tables/write-table.ts';
+import { cellAsText } from '../../tables/written-table.ts';
 import type { Destination } from '../open-destination.ts';
 import {
   alreadyThere,
-  csvLine,
+  type FileContent,
   hasLine,
-  type Items,
   lineKey,
   linePrint,
-  markOf,
   overVersion,
   readAgain,
   replaceFile,
-  type TableStyle,
   type Written,
   withoutId,
 } from './replace-file.ts';
 import type { RowShape } from './row-shape.ts';
 import { watchBytes } from './text-lines.ts';
 
-/** Opens a CSV file. Injected, because `export/` may not import `tables/`. */
-export type OpenTable = (
-  input: Readable,
-  options: { readonly name: string },
-) => Promise<{
-  readonly header: readonly string[];
-  readonly dialect: Dialect;
-  batches(): AsyncIterable<readonly Row[]>;
-}>;
-
-interface AppendTableOptions {
-  readonly items: Items;
-  readonly shape: RowShape;
-  /** The style of a new file; an existing one keeps its delimiter and line ends. */
-  readonly style: TableStyle;
-  readonly openTable: OpenTable;
-  readonly signal: AbortSignal;
+/** An existing file keeps its delimiter and line ends. */
+interface AppendTableOptions extends FileContent {
+  readonly file: FileContent['file'] & { readonly format: 'csv' | 'excel-csv' };
 }
 
 /** The present content of the destination. */
 interface Found {
   readonly version: string | null;
   readonly header: readonly string[];
-  readonly style: TableStyle;
+  readonly style: CsvStyle;
   /** What `linePrint` gives for the last line of each key, of the columns that the file and the job have. */
   readonly lines: ReadonlyMap<string, string>;
   readonly notes: readonly string[];
@@ -67,6 +52,7 @@ const CORRECT_LINE =
  */
 export async function appendTable(destination: Destination, options: AppendTableOptions): Promise<Written> {
   const { items, shape, signal } = options;
+  const { decimal } = options.file;
   const found = await inspect(destination, options);
   if (found.lines === null) {
     return { ...(await replaceFile(destination, { ...options, ifVersion: found.version })), begun: true };
@@ -90,17 +76,17 @@ export async function appendTable(destination: Destination, options: AppendTable
     yield markOf(style) + csvLine(header, style);
     const again = await readAgain(destination, version, signal);
     const blanks = added.map(() => '');
-    const table = await options.openTable(again, { name: destination.location });
+    const table = await readCsv(again, { name: destination.location });
     for await (const rows of table.batches()) {
       yield rows
         .map(({ cells }) => cells.map(plainCell(style)))
         .map((cells) => csvLine(cells.length === width ? [...cells, ...blanks] : cells, style))
         .join('');
     }
-    for await (const batch of items) {
+    for await (const batch of items()) {
       let text = '';
       for (const item of batch) {
-        const cells = shape.cells(item);
+        const cells = shape.cells(item).map((cell) => cellAsText(cell, decimal));
         const key = keyPlaces.map((place) => cells[place] ?? '');
         if (key[0] === '') throw withoutId(destination);
         const compared = lineKey(common.map((place) => cells[place] ?? ''));
@@ -120,19 +106,20 @@ export async function appendTable(destination: Destination, options: AppendTable
 }
 
 /** The original of a cell, before it was written in this style. */
-function plainCell({ forSpreadsheets }: TableStyle): (cell: string) => string {
+function plainCell({ forSpreadsheets }: CsvStyle): (cell: string) => string {
   return forSpreadsheets ? withoutInertMark : (cell) => cell;
 }
 
 /** Reads the present content. */
 async function inspect(destination: Destination, options: AppendTableOptions): Promise<Found | Nothing> {
-  const { shape, style, openTable, signal } = options;
+  const { shape, file, signal } = options;
+  const style = csvStyle(file);
   const name = destination.location;
   const before = await destination.read(signal);
   if (before === undefined) return { lines: null, version: null };
   const bytes = watchBytes(before.content);
   try {
-    const table = await openTable(bytes.content, { name });
+    const table = await readCsv(bytes.content, { name });
     const { dialect } = table;
     const plain = plainCell(style);
     const header = table.header.map(plain);

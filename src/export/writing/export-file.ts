@@ -3,21 +3,21 @@ import { withoutInertMark } from '../../model/row.ts';
 import { CsvError, DestinationError } from '../../model/storeferry-error.ts';
 import type { HistoryPoint, ListHistory } from '../../model/subscriber-list.ts';
 import type { FileAccess } from '../../state/file-access.ts';
+import { readCsv } from '../../tables/csv/read-csv.ts';
 import { arrangeOrders, filterOrders } from '../arrange-orders.ts';
 import { exactJson, exactText, isMembers } from '../exact-json.ts';
 import { type Destination, openDestination } from '../open-destination.ts';
-import { appendTable, type OpenTable } from './append-table.ts';
+import { appendTable } from './append-table.ts';
 import {
   alreadyThere,
+  type FileContent,
   hasLine,
   type Items,
   lineKey,
   linePrint,
-  newStyle,
   overVersion,
   readAgain,
   replaceFile,
-  type TableStyle,
   type Written,
   withoutId,
 } from './replace-file.ts';
@@ -31,8 +31,6 @@ interface WriteItemsOptions {
   /** When the store was read, ISO 8601 in UTC. */
   readonly readAt: string;
   readonly signal: AbortSignal;
-  readonly openTable: OpenTable;
-  readonly formatRow: TableStyle['formatRow'];
   /** Called with the number of written items. */
   readonly onProgress: (items: number) => void;
 }
@@ -42,7 +40,7 @@ export interface ExportFile extends Pick<Destination, 'location' | 'read'> {
   /** Writes items as the destination of the job requests: completely, or the file stays unchanged. */
   write(options: WriteItemsOptions): Promise<Written>;
   /** Reads a history in the format of the job; undefined if there is no file. DestinationError. */
-  history(openTable: OpenTable, signal: AbortSignal): Promise<ListHistory | undefined>;
+  history(signal: AbortSignal): Promise<ListHistory | undefined>;
 }
 
 /** The file of a job; nothing is written or connected yet. DestinationError if it can never be written. */
@@ -53,24 +51,35 @@ export async function openExportFile(access: FileAccess, job: ExportJob): Promis
     location,
     read,
     write: (options) => writeItems(job, destination, options),
-    history: (openTable, signal) => readHistory(job, destination, { openTable, signal }),
+    history: (signal) => readHistory(job, destination, signal),
   };
 }
 
 async function writeItems(
   job: ExportJob,
   destination: Destination,
-  { items, readAt, signal, openTable, formatRow, onProgress }: WriteItemsOptions,
+  { items, readAt, signal, onProgress }: WriteItemsOptions,
 ): Promise<Written> {
   const { mode, format } = job.destination;
   const open = (): Items =>
     job.export === 'orders' ? arrangeOrders(filterOrders(items(), job), job) : items();
   const shape = await shapeOf(job, readAt, open);
-  const style = format === 'jsonl' ? null : newStyle(format, formatRow);
-  const options = { items: withProgress(open(), onProgress), shape, signal };
-  if (mode === 'replace') return await replaceFile(destination, { ...options, style });
-  if (style === null) return await appendLines(destination, options);
-  return await appendTable(destination, { ...options, style, openTable });
+  const content = { items: () => withProgress(open(), onProgress), shape, file: job.destination, signal };
+  if (mode === 'replace') return await replaceFile(destination, content);
+  switch (format) {
+    case 'jsonl':
+      return await appendLines(destination, content);
+    case 'csv':
+    case 'excel-csv':
+      return await appendTable(destination, { ...content, file: { ...job.destination, format } });
+    case 'xlsx':
+    case 'parquet':
+      throw new DestinationError(`A file of the format ${format} is written whole.`, {
+        hint: 'Set `mode: replace` under destination in the job.',
+      });
+    default:
+      return format satisfies never;
+  }
 }
 
 async function* withProgress(
@@ -85,18 +94,12 @@ async function* withProgress(
   }
 }
 
-interface AppendLinesOptions {
-  readonly items: Items;
-  readonly shape: RowShape;
-  readonly signal: AbortSignal;
-}
-
 /** Adds lines to JSON Lines, completely or not at all. Existing lines are not changed, and none is added twice. */
-export async function appendLines(destination: Destination, options: AppendLinesOptions): Promise<Written> {
+export async function appendLines(destination: Destination, options: FileContent): Promise<Written> {
   const { items, shape, signal } = options;
   const found = await inspect(destination, options);
   if (found === null) {
-    return { ...(await replaceFile(destination, { ...options, style: null, ifVersion: null })), begun: true };
+    return { ...(await replaceFile(destination, { ...options, ifVersion: null })), begun: true };
   }
   let lines = 0;
   let there = 0;
@@ -114,7 +117,7 @@ export async function appendLines(destination: Destination, options: AppendLines
     for await (const batch of textLines(content, destination.location)) {
       yield `${batch.map(({ text }) => text).join('\n')}\n`;
     }
-    for await (const batch of items) {
+    for await (const batch of items()) {
       const fresh = batch.map((item) => shape.json(item)).filter((line) => !isThere(line));
       lines += fresh.length;
       there += batch.length - fresh.length;
@@ -134,7 +137,7 @@ function keyOf(line: string, { keyColumns }: RowShape): string | undefined {
   return isMembers(value) ? lineKey(keyColumns.map((name) => exactText(value[name]) ?? '')) : undefined;
 }
 
-async function inspect(destination: Destination, { shape, signal }: AppendLinesOptions) {
+async function inspect(destination: Destination, { shape, signal }: FileContent) {
   const before = await destination.read(signal);
   if (before === undefined) return null;
   const file = destination.location;
@@ -179,7 +182,7 @@ async function inspect(destination: Destination, { shape, signal }: AppendLinesO
 async function readHistory(
   job: ExportJob,
   destination: Destination,
-  { openTable, signal }: Pick<WriteItemsOptions, 'openTable' | 'signal'>,
+  signal: AbortSignal,
 ): Promise<ListHistory | undefined> {
   const file = await destination.read(signal);
   if (file === undefined) return undefined;
@@ -200,12 +203,14 @@ async function readHistory(
     }
     return { points, unreadable };
   }
+  const { decimal = '.' } = job.destination;
+  const plainFigure = (cell: string) => (/^\d+,\d+$/.test(cell) ? cell.replace(decimal, '.') : cell);
   const bytes = watchBytes(file.content);
   try {
-    const { header, batches } = await openTable(bytes.content, { name: destination.location });
+    const { header, batches } = await readCsv(bytes.content, { name: destination.location });
     for await (const rows of batches()) {
       for (const { cells } of rows) {
-        add((column) => withoutInertMark(cells[header.indexOf(column)] ?? ''));
+        add((column) => plainFigure(withoutInertMark(cells[header.indexOf(column)] ?? '')));
       }
     }
     return { points, unreadable };

@@ -1,7 +1,8 @@
 import { hash } from 'node:crypto';
 import type { Readable } from 'node:stream';
-import { inertCell } from '../../model/row.ts';
+import type { ExportJob } from '../../config/job/job.ts';
 import { DestinationError } from '../../model/storeferry-error.ts';
+import { csvStyle, csvText, writeTable } from '../../tables/write-table.ts';
 import { changedMeanwhile, type Destination, type DestinationWriteOptions } from '../open-destination.ts';
 import type { RowShape } from './row-shape.ts';
 
@@ -20,23 +21,19 @@ export interface Written {
   readonly notes: readonly string[];
 }
 
-/** Replaces the destination. With a style it is a table, without one JSON Lines. */
+/** What a file is written from. */
+export interface FileContent {
+  /** Opens the items, from the first one each time: Parquet reads them twice. */
+  readonly items: () => Items;
+  readonly shape: RowShape;
+  readonly file: Pick<ExportJob['destination'], 'format' | 'delimiter' | 'decimal'>;
+  readonly signal: AbortSignal;
+}
+
+/** Replaces the destination. `ifVersion` as for `Destination.write`: null if no file may exist yet. */
 export async function replaceFile(
   destination: Destination,
-  {
-    items,
-    shape,
-    style,
-    signal,
-    ifVersion,
-  }: {
-    readonly items: Items;
-    readonly shape: RowShape;
-    readonly style: TableStyle | null;
-    readonly signal: AbortSignal;
-    /** As for `Destination.write`: null if no file may exist yet. */
-    readonly ifVersion?: string | null | undefined;
-  },
+  { items, shape, file, signal, ifVersion }: FileContent & { readonly ifVersion?: string | null | undefined },
 ): Promise<Written> {
   let lines = 0;
   const bytes = await destination.write(
@@ -45,44 +42,34 @@ export async function replaceFile(
   );
   return { lines, bytes, notes: [] };
 
-  async function* content(): AsyncGenerator<string> {
-    if (style !== null) yield markOf(style) + csvLine(shape.columns, style);
-    for await (const batch of items) {
-      lines += batch.length;
-      yield batch
-        .map((item) => (style === null ? `${shape.json(item)}\n` : csvLine(shape.cells(item), style)))
-        .join('');
+  function content(): AsyncIterable<Uint8Array | string> {
+    const { format, decimal } = file;
+    const table = { name: 'Export', columns: shape.columns, rows: () => converted(shape.cells) };
+    switch (format) {
+      case 'jsonl':
+        return jsonLines();
+      case 'csv':
+      case 'excel-csv':
+        return csvText(table, csvStyle({ ...file, format }), decimal);
+      case 'xlsx':
+      case 'parquet':
+        return writeTable(table, format);
+      default:
+        return format satisfies never;
     }
   }
-}
 
-/** The style of the lines of a table; `formatRow` makes a row of cells; injected like `OpenTable`. */
-export interface TableStyle {
-  readonly delimiter: string;
-  readonly newline: '\n' | '\r\n';
-  /** Whether the file begins with a byte order mark. */
-  readonly bom: boolean;
-  /** For spreadsheets: no cell starts a formula. */
-  readonly forSpreadsheets: boolean;
-  readonly formatRow: (cells: readonly string[], delimiter: string) => string;
-}
+  async function* converted<Line>(convert: (item: string) => Line): AsyncGenerator<Line[]> {
+    lines = 0;
+    for await (const batch of items()) {
+      lines += batch.length;
+      yield batch.map(convert);
+    }
+  }
 
-/** The style of a new file: `excel-csv` is for spreadsheets, `csv` for everything else. */
-export function newStyle(format: 'csv' | 'excel-csv', formatRow: TableStyle['formatRow']): TableStyle {
-  const forSpreadsheets = format === 'excel-csv';
-  const newline = forSpreadsheets ? '\r\n' : '\n';
-  return { delimiter: ',', newline, bom: forSpreadsheets, forSpreadsheets, formatRow };
-}
-
-/** The text before the header. */
-export function markOf({ bom }: TableStyle): string {
-  return bom ? '\ufeff' : '';
-}
-
-/** One row with its line end. A single empty cell is quoted, because an empty line is not a row. */
-export function csvLine(cells: readonly string[], style: TableStyle): string {
-  const line = style.formatRow(style.forSpreadsheets ? cells.map(inertCell) : cells, style.delimiter);
-  return `${line === '' ? '""' : line}${style.newline}`;
+  async function* jsonLines(): AsyncGenerator<string> {
+    for await (const batch of converted(shape.json)) yield batch.map((line) => `${line}\n`).join('');
+  }
 }
 
 /** The key of a line, from the values of its key columns. */

@@ -1,6 +1,7 @@
 import type { ExportJob } from '../../config/job/job.ts';
 import { DestinationError } from '../../model/storeferry-error.ts';
 import { LIST_COLUMNS, type ListReading, type SubscriberList } from '../../model/subscriber-list.ts';
+import { cellAsText, type TypedCell } from '../../tables/written-table.ts';
 import { pathOf, valueAt } from '../arrange-orders.ts';
 import { exactJson, exactStringify, exactText, isMembers } from '../exact-json.ts';
 import { CHANGE_FIELD } from '../export-position.ts';
@@ -14,7 +15,7 @@ export interface RowShape {
   /** Whether each line should be new, so that an existing line is noted. */
   readonly isHistory: boolean;
   /** Converts an item, as JSON, to cells in the order of the columns. */
-  cells(item: string): readonly string[];
+  cells(item: string): readonly TypedCell[];
   /** Converts an item, as JSON, to a line of JSON. */
   json(item: string): string;
 }
@@ -30,14 +31,19 @@ export async function shapeOf(
   const hasDates = format === 'csv' && (mode === 'new' || job.rows === 'items');
   switch (job.export) {
     case 'subscriber-lists':
-      return listShape(readAt, named);
+      return listShape(readAt, named, hasTypes(format));
     case 'orders': {
       const found = named ?? (format === 'jsonl' ? [] : await foundColumns(items(), hasDates));
-      return orderShape(mode === 'new' ? withChange(found) : found, format === 'excel-csv');
+      return orderShape(mode === 'new' ? withChange(found) : found, format !== 'csv');
     }
     default:
       return job.export satisfies never;
   }
+}
+
+/** Whether cells of a format have types; those of CSV are texts. */
+function hasTypes(format: ExportJob['destination']['format']): boolean {
+  return format === 'xlsx' || format === 'parquet';
 }
 
 /** A column of a table: the path of its field, and its name. */
@@ -66,7 +72,11 @@ async function foundColumns(
 }
 
 /** Lines of list statistics, one per list and reading. */
-function listShape(readAt: string, columns: readonly NamedColumn[] = LIST_COLUMNS.map(columnAt)): RowShape {
+function listShape(
+  readAt: string,
+  columns: readonly NamedColumn[] = LIST_COLUMNS.map(columnAt),
+  hasTimes = false,
+): RowShape {
   const reading = (item: string) => listReading(readKeptList(item), readAt);
   const paths = columns.map(({ path }) => pathOf(path));
   return {
@@ -75,7 +85,9 @@ function listShape(readAt: string, columns: readonly NamedColumn[] = LIST_COLUMN
     isHistory: true,
     cells(item) {
       const value = reading(item);
-      return paths.map((path) => cellText(valueAt(value, path)));
+      return paths.map((path) =>
+        hasTimes && path[0] === 'read_at' ? new Date(readAt) : typedCell(valueAt(value, path)),
+      );
     },
     json: (item) => JSON.stringify(reading(item)),
   };
@@ -99,10 +111,10 @@ function dateOf(seconds: number | null): string | null {
 const ORDER_TIMES: ReadonlySet<string> = new Set(['createdOn', 'created']);
 
 /**
- * Lines of orders, one per order; the JSON is passed on unchanged. `forSpreadsheet`: the time of an order is a date, which spreadsheets
+ * Lines of orders, one per order; the JSON is passed on unchanged. `hasDates`: the time of an order is a time, which spreadsheets
  * recognise, instead of a number of seconds.
  */
-function orderShape(columns: readonly NamedColumn[], forSpreadsheet = false): RowShape {
+function orderShape(columns: readonly NamedColumn[], hasDates = false): RowShape {
   const paths = columns.map(({ path }) => pathOf(path));
   return {
     columns: columns.map(({ name }) => name),
@@ -111,10 +123,10 @@ function orderShape(columns: readonly NamedColumn[], forSpreadsheet = false): Ro
     cells(item) {
       const order = exactJson(item);
       return paths.map((path) => {
-        const time = timeOfDate(path);
-        if (time !== undefined) return isoText(cellText(valueAt(order, time)));
-        const text = cellText(valueAt(order, path));
-        return forSpreadsheet && ORDER_TIMES.has(path.at(-1) ?? '') ? momentText(text) : text;
+        const dated = timeOfDate(path);
+        if (dated !== undefined) return isoCell(typedCell(valueAt(order, dated)));
+        const cell = typedCell(valueAt(order, path), path.at(-1));
+        return hasDates && ORDER_TIMES.has(path.at(-1) ?? '') ? (timeOf(cell) ?? cell) : cell;
       });
     },
     json: (item) => item,
@@ -135,35 +147,42 @@ function timeOfDate(path: readonly string[]): readonly string[] | undefined {
   return name.endsWith(DATE_SUFFIX) && ORDER_TIMES.has(time) ? [...path.slice(0, -1), time] : undefined;
 }
 
-/** `2026-11-01T06:00:00Z`, for a number of seconds; any other text as it is. */
-function isoText(text: string): string {
+/** The time of a cell with a number of seconds; undefined for any other. */
+function timeOf(cell: TypedCell): Date | undefined {
+  const text = cellAsText(cell);
   const seconds = /^\d{1,12}$/.test(text) ? Number(text) : Number.NaN;
-  return seconds <= LAST_SECOND ? new Date(seconds * 1_000).toISOString().replace('.000Z', 'Z') : text;
+  return seconds <= LAST_SECOND ? new Date(seconds * 1_000) : undefined;
 }
 
-/** The same as spreadsheets recognise it: `2026-11-01 06:00:00`, in UTC. */
-function momentText(text: string): string {
-  const iso = isoText(text);
-  return iso === text ? text : iso.replace('T', ' ').replace('Z', '');
+/** `2026-11-01T06:00:00Z`, for a number of seconds; any other cell as it is. */
+function isoCell(cell: TypedCell): TypedCell {
+  return timeOf(cell)?.toISOString().replace('.000Z', 'Z') ?? cell;
 }
 
 /** Separates the values of a list in one cell. */
 const LIST_SEPARATOR = '; ';
 
+/** Fields of orders that are amounts; some stores send them as text. */
+const AMOUNT = /^(?:total|subTotal|price|amount|[a-z]+Amount)$/;
+const DECIMAL = /^-?(?:0|[1-9][0-9]{0,14})(?:\.[0-9]{1,8})?$/;
+
 /**
- * A value of an order as one cell: text and numbers unchanged, nothing for null, the items of a list joined by `; `,
- * and JSON for deeper values.
+ * A value of an order as one cell: texts, numbers and booleans unchanged, nothing for null, the items of a list joined by `; `,
+ * and JSON for deeper values. `field`: its name, where amounts that are texts are numbers.
  */
-function cellText(value: unknown): string {
-  if (value === null || value === undefined) return '';
+function typedCell(value: unknown, field = ''): TypedCell {
+  if (value === null || value === undefined) return null;
+  if (typeof value === 'boolean') return value;
+  if (typeof value === 'string') return AMOUNT.test(field) && DECIMAL.test(value) ? { number: value } : value;
   if (Array.isArray(value)) return listText(value);
-  if (isMembers(value)) return Object.keys(value).length === 0 ? '' : exactStringify(value);
-  return exactText(value) ?? '';
+  if (isMembers(value)) return Object.keys(value).length === 0 ? null : exactStringify(value);
+  const number = exactText(value);
+  return number === undefined ? null : { number };
 }
 
 function listText(values: readonly unknown[]): string {
   if (values.some((value) => Array.isArray(value) || isMembers(value))) return exactStringify(values);
-  return values.map(cellText).join(LIST_SEPARATOR);
+  return values.map((value) => cellAsText(typedCell(value))).join(LIST_SEPARATOR);
 }
 
 /**

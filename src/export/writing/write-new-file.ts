@@ -17,7 +17,7 @@ import {
   selectChanges,
 } from '../export-position.ts';
 import { type Destination, openDestination } from '../open-destination.ts';
-import { type Items, newStyle, replaceFile, type TableStyle } from './replace-file.ts';
+import { type Items, replaceFile } from './replace-file.ts';
 import { shapeOf } from './row-shape.ts';
 
 /** The input of writing what is new or changed into a file of its own. */
@@ -35,7 +35,6 @@ interface NewFileOptions {
   readonly reading: () => Items;
   /** A trial: the most orders of a file beside the others, after which the position stays. */
   readonly limit: number | undefined;
-  readonly formatRow: TableStyle['formatRow'];
   readonly signal: AbortSignal;
 }
 
@@ -113,10 +112,8 @@ export async function writeNewFile(options: NewFileOptions): Promise<NewFile> {
   return { location: destination.location, lines, bytes, notes };
 
   async function write(to: Destination) {
-    const { format } = job.destination;
     const shape = await shapeOf(job, readAt, items);
-    const style = format === 'jsonl' ? null : newStyle(format, options.formatRow);
-    return await replaceFile(to, { items: items(), shape, style, signal });
+    return await replaceFile(to, { items, shape, file: job.destination, signal });
   }
 
   async function* counted(): Items {

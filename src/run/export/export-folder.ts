@@ -8,7 +8,6 @@ import { UsageError } from '../../model/storeferry-error.ts';
 import type { ListHistory } from '../../model/subscriber-list.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
 import type { FileAccess } from '../../state/file-access.ts';
-import { readCsv } from '../../tables/csv/read-csv.ts';
 import { pathFrom } from '../../text/printable.ts';
 import type { ExportRequest, RunContext } from '../run-context.ts';
 
@@ -40,7 +39,7 @@ export async function exportHistory(
   }
   const file = await openExportFile(access, job);
   const location = pathFrom(access.workspaceDir, file.location);
-  const history = await file.history(readCsv, signal);
+  const history = await file.history(signal);
   if (history !== undefined) return { location, history };
   throw new UsageError(`There is no history yet: ${location} does not exist.`, {
     hint: `Take the first reading with: storeferry run ${job.name}`,

@@ -11,12 +11,10 @@ import {
 import { openExportFile } from '../../export/writing/export-file.ts';
 import { placeFilesSince, writeNewFile } from '../../export/writing/write-new-file.ts';
 import { storeIdentity } from '../../model/remote-address.ts';
-import { formatRow } from '../../model/row.ts';
 import { type Run, type RunStatus, UNFINISHED } from '../../model/run.ts';
 import { InterruptedError, lockLost } from '../../model/storeferry-error.ts';
 import type { ListHistory } from '../../model/subscriber-list.ts';
 import { NO_TOTALS, type RunFacts } from '../../report/run-facts.ts';
-import { readCsv } from '../../tables/csv/read-csv.ts';
 import { pathFrom } from '../../text/printable.ts';
 import { digestOf } from '../digest-of.ts';
 import { lockDestination, lockJob, whileHeld } from '../lock-job.ts';
@@ -123,7 +121,6 @@ async function writeNewStep(
     readAt,
     reading: () => readReading(folder),
     limit,
-    formatRow,
     signal: context.signal,
   });
   const totals = { ...(run.totals ?? NO_TOTALS), rows: written.lines };
@@ -190,8 +187,6 @@ async function writeStep(context: RunContext, request: ExportRequest, run: Run):
       context.signal,
       abortingWith(lock.lost, () => lockLost('on the destination', 'nothing more is written.')),
     ]),
-    openTable: readCsv,
-    formatRow,
     onProgress: (done) =>
       context.onEvent({
         type: 'progress',

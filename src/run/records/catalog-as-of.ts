@@ -1,10 +1,7 @@
-import { Readable } from 'node:stream';
-import { writeWhole } from '../../config/edit-file.ts';
 import { isJsonObject, type JsonObject, member, objectsIn } from '../../model/json-object.ts';
-import { formatRow, inertCell } from '../../model/row.ts';
-import { DestinationError } from '../../model/storeferry-error.ts';
-import { writeXlsx } from '../../rejects/write-rejects-workbook.ts';
 import type { LedgerTarget, Version } from '../../state/state.ts';
+import { csvText, INERT_CSV, writeTable } from '../../tables/write-table.ts';
+import { cellAsText, type TypedCell } from '../../tables/written-table.ts';
 import type { RunContext } from '../run-context.ts';
 
 /** What a catalog of an earlier time has, and what is missing. Counts grow while the products are read. */
@@ -80,42 +77,23 @@ function readable(body: string | null | undefined, found: CatalogFound): string 
 }
 
 /** The formats of a catalog file, by the ending of its name. */
-export const CATALOG_FORMATS = ['csv', 'jsonl', 'xlsx'] as const;
+export const CATALOG_FORMATS = ['csv', 'jsonl', 'xlsx', 'parquet'] as const;
 /** One of them. */
 export type CatalogFormat = (typeof CATALOG_FORMATS)[number];
 
-/** The bytes of a catalog: a JSON object per product, or a table with a row per variant. */
-export function catalogContent(bodies: AsyncIterable<readonly string[]>, format: CatalogFormat): Readable {
-  switch (format) {
-    case 'jsonl':
-      return Readable.from(jsonLines(bodies));
-    case 'csv':
-      return Readable.from(csvLines(bodies));
-    case 'xlsx':
-      return writeXlsx('Catalog', tableOf(bodies));
-    default:
-      return format satisfies never;
-  }
-}
-
-/** Writes a file completely, or not at all. DestinationError if it cannot be written. */
-export async function writeCatalog(path: string, content: Readable): Promise<void> {
-  try {
-    await writeWhole(path, content, { mode: 0o600 });
-  } catch (cause) {
-    if (cause instanceof Error && 'syscall' in cause) {
-      throw new DestinationError(`${path} cannot be written: ${cause.message}`, { cause });
-    }
-    throw cause;
-  }
+/** The bytes of a catalog: a JSON object per product, or a table with a row per variant. `open` opens the bodies, each time from the first. */
+export function catalogContent(
+  open: () => AsyncIterable<readonly string[]>,
+  format: CatalogFormat,
+): AsyncIterable<Uint8Array | string> {
+  if (format === 'jsonl') return jsonLines(open());
+  const columns = [...PRODUCT_COLUMNS, 'options', ...VARIANT_COLUMNS];
+  const table = { name: 'Catalog', columns, rows: () => rowsOfAll(open()) };
+  return format === 'csv' ? csvText(table, INERT_CSV) : writeTable(table, format);
 }
 
 async function* jsonLines(bodies: AsyncIterable<readonly string[]>): AsyncGenerator<string> {
   for await (const batch of bodies) yield batch.map((body) => `${body}\n`).join('');
-}
-
-async function* csvLines(bodies: AsyncIterable<readonly string[]>): AsyncGenerator<string> {
-  for await (const cells of tableOf(bodies)) yield `${formatRow(cells.map(inertCell), ',')}\n`;
 }
 
 const PRODUCT_COLUMNS = [
@@ -123,23 +101,22 @@ const PRODUCT_COLUMNS = [
 ];
 const VARIANT_COLUMNS = ['sku', 'price', 'onSale', 'regularPrice', 'salePrice', 'quantity', 'weight'];
 
-async function* tableOf(bodies: AsyncIterable<readonly string[]>): AsyncGenerator<readonly string[]> {
-  yield [...PRODUCT_COLUMNS, 'options', ...VARIANT_COLUMNS];
+async function* rowsOfAll(bodies: AsyncIterable<readonly string[]>) {
   for await (const batch of bodies) {
-    for (const body of batch) {
+    yield batch.flatMap((body) => {
       const product: unknown = JSON.parse(body);
-      if (isJsonObject(product)) yield* rowsOf(product);
-    }
+      return isJsonObject(product) ? rowsOf(product) : [];
+    });
   }
 }
 
-function* rowsOf(product: JsonObject): Generator<readonly string[]> {
-  const cells = PRODUCT_COLUMNS.map((column) => cellText(member(product, column)));
+function rowsOf(product: JsonObject): (readonly TypedCell[])[] {
+  const cells = PRODUCT_COLUMNS.map((column) => typedCell(member(product, column)));
   const found = objectsIn(product, 'variants');
-  for (const variant of found.length === 0 ? [{}] : found) {
-    const own = VARIANT_COLUMNS.map((column) => cellText(member(variant, column)));
-    yield [...cells, optionsText(member(product, 'options'), member(variant, 'options')), ...own];
-  }
+  return (found.length === 0 ? [{}] : found).map((variant) => {
+    const own = VARIANT_COLUMNS.map((column) => typedCell(member(variant, column)));
+    return [...cells, optionsText(member(product, 'options'), member(variant, 'options')), ...own];
+  });
 }
 
 /** `Size: L; Colour: Red`. */
@@ -147,16 +124,17 @@ function optionsText(options: unknown, chosen: unknown): string {
   if (!Array.isArray(options) || !Array.isArray(chosen)) return '';
   return options
     .map((option, index) => {
-      const name = isJsonObject(option) ? cellText(member(option, 'name')) : '';
-      return `${name}: ${cellText(chosen[index])}`;
+      const name = isJsonObject(option) ? typedCell(member(option, 'name')) : null;
+      return `${cellAsText(name)}: ${cellAsText(typedCell(chosen[index]))}`;
     })
     .join('; ');
 }
 
-/** A text as it is, a list of texts with `; ` between them, everything else as JSON. */
-function cellText(value: unknown): string {
-  if (value === undefined || value === null) return '';
-  if (typeof value === 'string') return value;
+/** A text as it is, a number, a list of texts with `; ` between them, everything else as JSON. */
+function typedCell(value: unknown): TypedCell {
+  if (value === undefined || value === null) return null;
+  if (typeof value === 'string' || typeof value === 'boolean') return value;
+  if (typeof value === 'number') return { number: String(value) };
   if (Array.isArray(value) && value.every((item) => typeof item === 'string')) return value.join('; ');
   return JSON.stringify(value);
 }

@@ -2,13 +2,15 @@ import type { Workspace } from '../../config/workspace.ts';
 import type { GuardHit } from '../../model/guard.ts';
 import type { Plan } from '../../model/plan.ts';
 import { faultsOf, type Reason } from '../../model/reason.ts';
-import { formatRow, inertCell, type RowSpan } from '../../model/row.ts';
+import type { RowSpan } from '../../model/row.ts';
 import type { Run } from '../../model/run.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
 import { truncate } from '../../model/truncate.ts';
 import { type HeldRecord, readHeld, readPlan, readRejections } from '../../plan/plan-file.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
 import { importTarget, type LedgerTarget } from '../../state/state.ts';
+import { csvText, INERT_CSV, writeTable } from '../../tables/write-table.ts';
+import type { TypedCell, WrittenTable } from '../../tables/written-table.ts';
 import { printable } from '../../text/printable.ts';
 import type { RunContext } from '../run-context.ts';
 import { unsentOperations } from '../send-operations.ts';
@@ -262,29 +264,46 @@ async function* openRecords(
   }
 }
 
-/** Records as lines: CSV with a header, a JSON object each, or for people. */
-export async function* recordLines(
-  records: AsyncIterable<readonly RunRecord[]>,
-  format: keyof typeof LINES,
-): AsyncGenerator<string> {
-  if (format === 'csv') yield `${CSV_COLUMNS.join(',')}\n`;
-  for await (const batch of records) yield batch.map(LINES[format]).join('');
+/** The formats of a list of records in a file, by the ending of its name. */
+export const RECORD_FORMATS = ['csv', 'jsonl', 'xlsx', 'parquet'] as const;
+
+/** Records as a table, a JSON object each, or lines for people. `open` opens them, each time from the first. */
+export function recordContent(
+  open: () => AsyncIterable<readonly RunRecord[]>,
+  format: (typeof RECORD_FORMATS)[number] | 'text',
+): AsyncIterable<Uint8Array | string> {
+  switch (format) {
+    case 'text':
+      return linesOf(open(), textLine);
+    case 'jsonl':
+      return linesOf(open(), (record) => `${JSON.stringify(shown(record))}\n`);
+    case 'csv':
+      return csvText(tableOf(open, false), INERT_CSV);
+    case 'xlsx':
+    case 'parquet':
+      return writeTable(tableOf(open, true), format);
+    default:
+      return format satisfies never;
+  }
 }
 
-const LINES = {
-  csv: csvLine,
-  jsonl: (record: RunRecord) => `${JSON.stringify(shown(record))}\n`,
-  text({ key, outcome, reason, place, created, changes }: RunRecord) {
-    const changed = created ? 'new' : (changes ?? []).map(changeText).join('; ');
-    const parts = [
-      outcome.padEnd(8),
-      key ?? '(no key)',
-      place ?? '',
-      reason === null ? changed : allMessages(reason),
-    ];
-    return `${printable(parts.filter((part) => part !== '').join('  '))}\n`;
-  },
-} as const;
+async function* linesOf(
+  records: AsyncIterable<readonly RunRecord[]>,
+  line: (record: RunRecord) => string,
+): AsyncGenerator<string> {
+  for await (const batch of records) yield batch.map(line).join('');
+}
+
+function textLine({ key, outcome, reason, place, created, changes }: RunRecord): string {
+  const changed = created ? 'new' : (changes ?? []).map(changeText).join('; ');
+  const parts = [
+    outcome.padEnd(8),
+    key ?? '(no key)',
+    place ?? '',
+    reason === null ? changed : allMessages(reason),
+  ];
+  return `${printable(parts.filter((part) => part !== '').join('  '))}\n`;
+}
 
 function allMessages(reason: NonNullable<RunRecord['reason']>): string {
   return faultsOf(reason)
@@ -292,19 +311,26 @@ function allMessages(reason: NonNullable<RunRecord['reason']>): string {
     .join(' / ');
 }
 
-const CSV_COLUMNS = ['key', 'outcome', 'code', 'reason', 'place', 'at', 'id', 'changes'] as const;
+const COLUMNS = ['key', 'outcome', 'code', 'reason', 'place', 'at', 'id', 'changes'];
 
-function csvLine(record: RunRecord): string {
-  const { key, outcome, reason, place, id, created, changes } = record;
-  const cells = [
-    ...[key ?? '', outcome, reason?.code ?? '', reason === null ? '' : allMessages(reason), place ?? ''],
-    ...[
-      shown(record).at ?? '',
-      id === null ? '' : String(id),
+/** `hasTypes`: times are times, and not their text. */
+function tableOf(open: () => AsyncIterable<readonly RunRecord[]>, hasTypes: boolean): WrittenTable {
+  const cellsOf = (record: RunRecord): readonly TypedCell[] => {
+    const { key, outcome, reason, place, at, id, created, changes } = record;
+    return [
+      ...[key, outcome, reason?.code ?? null, reason && allMessages(reason), place],
+      hasTypes && at !== null ? new Date(at) : shown(record).at,
+      id === null ? null : { number: String(id) },
       created ? 'new' : (changes ?? []).map(changeText).join('; '),
-    ],
-  ];
-  return `${formatRow(cells.map(inertCell), ',')}\n`;
+    ];
+  };
+  return {
+    name: 'Records',
+    columns: COLUMNS,
+    rows: async function* () {
+      for await (const batch of open()) yield batch.map(cellsOf);
+    },
+  };
 }
 
 function shown({ key, outcome, at, ...more }: RunRecord) {

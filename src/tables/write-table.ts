@@ -1,0 +1,191 @@
+import { PassThrough, Readable } from 'node:stream';
+import yazl from 'yazl';
+import { formatRow, inertCell, MAX_SHEET_ROWS } from '../model/row.ts';
+import { DestinationError } from '../model/storeferry-error.ts';
+import { cellAsText, type TypedCell, type WrittenTable } from './written-table.ts';
+
+/** The formats of tables that Storeferry writes. */
+export const WRITTEN_FORMATS = ['csv', 'excel-csv', 'xlsx', 'parquet'] as const;
+export type WrittenFormat = (typeof WRITTEN_FORMATS)[number];
+
+/** The style of the lines of a CSV file. */
+export interface CsvStyle {
+  readonly delimiter: string;
+  readonly newline: '\n' | '\r\n';
+  /** Whether the file begins with a byte order mark. */
+  readonly bom: boolean;
+  /** For spreadsheets: no cell starts a formula. */
+  readonly forSpreadsheets: boolean;
+}
+
+/** How a job writes CSV. */
+export interface CsvOptions {
+  readonly format: 'csv' | 'excel-csv';
+  readonly delimiter?: string | undefined;
+  /** The sign of decimals. Default: the point. */
+  readonly decimal?: '.' | ',' | undefined;
+}
+
+/** The style of a new CSV file: `excel-csv` is for spreadsheets, `csv` for everything else. */
+export function csvStyle({ format, decimal, delimiter = decimal === ',' ? ';' : ',' }: CsvOptions): CsvStyle {
+  const forSpreadsheets = format === 'excel-csv';
+  return { delimiter, newline: forSpreadsheets ? '\r\n' : '\n', bom: forSpreadsheets, forSpreadsheets };
+}
+
+/** For programs, but no cell starts a formula where somebody opens it in a spreadsheet. */
+export const INERT_CSV: CsvStyle = { ...csvStyle({ format: 'csv' }), forSpreadsheets: true };
+
+/** The text before the header. */
+export function markOf({ bom }: CsvStyle): string {
+  return bom ? '\ufeff' : '';
+}
+
+/** One row with its line end. A single empty cell is quoted, because an empty line is not a row. */
+export function csvLine(cells: readonly string[], style: CsvStyle): string {
+  const line = formatRow(style.forSpreadsheets ? cells.map(inertCell) : cells, style.delimiter);
+  return `${line === '' ? '""' : line}${style.newline}`;
+}
+
+/** The bytes of a CSV file. */
+export async function* csvText(
+  { columns, rows }: WrittenTable,
+  style: CsvStyle,
+  decimal: '.' | ',' = '.',
+): AsyncGenerator<string> {
+  yield markOf(style) + csvLine(columns, style);
+  for await (const batch of rows()) {
+    yield batch
+      .map((cells) =>
+        csvLine(
+          cells.map((cell) => cellAsText(cell, decimal)),
+          style,
+        ),
+      )
+      .join('');
+  }
+}
+
+/** The bytes of a table in a format. DestinationError for a table that a format cannot hold. */
+export function writeTable(table: WrittenTable, format: WrittenFormat): AsyncIterable<Uint8Array | string> {
+  switch (format) {
+    case 'csv':
+    case 'excel-csv':
+      return csvText(table, csvStyle({ format }));
+    case 'xlsx':
+      return writeXlsx(table);
+    case 'parquet':
+      return parquetBytes(table);
+    default:
+      return format satisfies never;
+  }
+}
+
+/** Excel cuts texts after this many characters, and repairs files with longer ones. */
+export const MAX_CELL_LENGTH = 32_767;
+/** Excel keeps no more digits of a number. */
+const MAX_SHEET_DIGITS = 15;
+
+const XML = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n';
+const MAIN = 'http://schemas.openxmlformats.org/spreadsheetml/2006/main';
+const OFFICE = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships';
+const PACKAGE = 'http://schemas.openxmlformats.org/package/2006';
+const TYPE = 'application/vnd.openxmlformats-officedocument.spreadsheetml';
+/** The earliest time in a zip, so that equal rows give equal bytes. */
+const MODIFIED = new Date(1980, 0, 1);
+
+/** The places of `cellXfs` in the styles. */
+const STYLE = { number: 0, text: 1, header: 2, time: 3 } as const;
+
+/** The parts of a workbook with one sheet, except the sheet. */
+const PARTS: Readonly<Record<string, string>> = {
+  '[Content_Types].xml': `<Types xmlns="${PACKAGE}/content-types"><Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/><Default Extension="xml" ContentType="application/xml"/><Override PartName="/xl/workbook.xml" ContentType="${TYPE}.sheet.main+xml"/><Override PartName="/xl/worksheets/sheet1.xml" ContentType="${TYPE}.worksheet+xml"/><Override PartName="/xl/styles.xml" ContentType="${TYPE}.styles+xml"/></Types>`,
+  '_rels/.rels': `<Relationships xmlns="${PACKAGE}/relationships"><Relationship Id="rId1" Type="${OFFICE}/officeDocument" Target="xl/workbook.xml"/></Relationships>`,
+  'xl/_rels/workbook.xml.rels': `<Relationships xmlns="${PACKAGE}/relationships"><Relationship Id="rId1" Type="${OFFICE}/worksheet" Target="worksheets/sheet1.xml"/><Relationship Id="rId2" Type="${OFFICE}/styles" Target="styles.xml"/></Relationships>`,
+  'xl/styles.xml': `<styleSheet xmlns="${MAIN}"><numFmts count="1"><numFmt numFmtId="164" formatCode="yyyy\\-mm\\-dd\\ hh:mm:ss"/></numFmts><fonts count="2"><font><sz val="11"/><name val="Calibri"/></font><font><b/><sz val="11"/><name val="Calibri"/></font></fonts><fills count="2"><fill><patternFill patternType="none"/></fill><fill><patternFill patternType="gray125"/></fill></fills><borders count="1"><border/></borders><cellStyleXfs count="1"><xf/></cellStyleXfs><cellXfs count="4"><xf/><xf numFmtId="49" applyNumberFormat="1"/><xf numFmtId="49" fontId="1" applyNumberFormat="1" applyFont="1"/><xf numFmtId="164" applyNumberFormat="1"/></cellXfs></styleSheet>`,
+};
+
+/**
+ * The bytes of an .xlsx with one sheet: the header stays in view and filters the rows. A spreadsheet changes no text and
+ * runs none as a formula.
+ */
+function writeXlsx(table: WrittenTable): Readable {
+  const zip = new yazl.ZipFile();
+  const options = { mtime: MODIFIED };
+  for (const [name, content] of Object.entries(PARTS))
+    zip.addBuffer(Buffer.from(XML + content), name, options);
+  const workbook = `${XML}<workbook xmlns="${MAIN}" xmlns:r="${OFFICE}"><sheets><sheet name="${escaped(table.name)}" sheetId="1" r:id="rId1"/></sheets></workbook>`;
+  zip.addBuffer(Buffer.from(workbook), 'xl/workbook.xml', options);
+  const content = Readable.from(sheetXml(table), { objectMode: false });
+  zip.addReadStream(content, 'xl/worksheets/sheet1.xml', options);
+  zip.end();
+  const output = new PassThrough();
+  content.on('error', (error) => output.destroy(error));
+  zip.outputStream.pipe(output);
+  return output;
+}
+
+async function* sheetXml({ columns, rows }: WrittenTable): AsyncGenerator<string> {
+  yield `${XML}<worksheet xmlns="${MAIN}"><sheetViews><sheetView workbookViewId="0"><pane ySplit="1" topLeftCell="A2" activePane="bottomLeft" state="frozen"/></sheetView></sheetViews><sheetData>`;
+  yield `<row>${columns.map((name) => textXml(name, STYLE.header)).join('')}</row>`;
+  let count = 1;
+  for await (const batch of rows()) {
+    count += batch.length;
+    if (count > MAX_SHEET_ROWS) {
+      throw new DestinationError(`A sheet has at most ${MAX_SHEET_ROWS} rows.`, {
+        hint: 'Choose format: csv or parquet.',
+      });
+    }
+    yield batch.map((cells) => `<row>${cells.map(cellXml).join('')}</row>`).join('');
+  }
+  yield '</sheetData>';
+  if (columns.length > 0) yield `<autoFilter ref="A1:${columnLetters(columns.length)}${count}"/>`;
+  yield '</worksheet>';
+}
+
+function cellXml(cell: TypedCell): string {
+  if (cell === null || cell === '') return `<c s="${STYLE.text}"/>`;
+  if (typeof cell === 'string') return textXml(cell, STYLE.text);
+  if (typeof cell === 'boolean') return `<c t="b"><v>${cell ? 1 : 0}</v></c>`;
+  if (cell instanceof Date) return `<c s="${STYLE.time}"><v>${daysOf(cell)}</v></c>`;
+  const isKept = cell.number.replaceAll(/\D|^-?0[.]0*|[eE].*/g, '').length <= MAX_SHEET_DIGITS;
+  return isKept ? `<c><v>${cell.number}</v></c>` : textXml(cell.number, STYLE.text);
+}
+
+function textXml(text: string, style: number): string {
+  if (text === '') return `<c s="${style}"/>`;
+  return `<c s="${style}" t="inlineStr"><is><t xml:space="preserve">${escaped(text.slice(0, MAX_CELL_LENGTH))}</t></is></c>`;
+}
+
+const MS_PER_DAY = 86_400_000;
+/** Spreadsheets count days from here. */
+const FIRST_DAY = Date.UTC(1899, 11, 30);
+
+function daysOf(time: Date): number {
+  return (time.getTime() - FIRST_DAY) / MS_PER_DAY;
+}
+
+/** `A` for the first column, `AA` for the 27th. */
+function columnLetters(column: number): string {
+  const before = Math.floor((column - 1) / 26);
+  return (before === 0 ? '' : columnLetters(before)) + String.fromCharCode(65 + ((column - 1) % 26));
+}
+
+/** Characters that XML cannot contain are written as `_x000B_`; text that already looks like this is marked. */
+function escaped(text: string): string {
+  return text
+    .replaceAll(/_x(?=[0-9A-Fa-f]{4}_)/g, '_x005F_x')
+    .replaceAll(/[^\P{Cc}\t\n]|[\ufffe\uffff]/gu, (character) => {
+      return `_x${character.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}_`;
+    })
+    .toWellFormed()
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('"', '&quot;');
+}
+
+async function* parquetBytes(table: WrittenTable): AsyncGenerator<Uint8Array> {
+  // Loaded on first use.
+  const { writeParquet } = await import('./write-parquet.ts');
+  yield* writeParquet(table);
+}
