@@ -8,9 +8,7 @@ import {
   printable,
   sentence,
 } from '../../text/printable.ts';
-import { plotFigure } from '../plots/draw-plot.ts';
-import { trafficPlots } from '../plots/traffic-plots.ts';
-import { trendPlot } from '../plots/trend-plot.ts';
+import { linePlots } from '../plots/line-plots.ts';
 import type { RunDocument } from '../run-document.ts';
 import {
   type Block,
@@ -197,7 +195,7 @@ function blockMarkup(block: Block, buttonOf: ButtonOf = () => null): Markup {
     case 'bars':
       return shareBar(block.shares, block.title);
     case 'plot':
-      return plotMarkup(block.of);
+      return linePlots(block.of);
     case 'command':
       return html`<div class="step"><p>${block.what}</p>${buttonOf(block.action) ?? html`<pre class="command"><code>${printable(block.command)}</code></pre>`}</div>\n`;
     case 'list':
@@ -244,12 +242,6 @@ ${explanation !== undefined && html`<p class="explanation">${explanation}</p>\n`
     default:
       return style satisfies never;
   }
-}
-
-function plotMarkup(plot: Extract<Block, { readonly kind: 'plot' }>['of']): Markup {
-  if (plot.figure === 'traffic') return html`${trafficPlots(plot.samples)}`;
-  const figures = plot.trends.map(({ title, series }) => plotFigure(title, trendPlot(series)));
-  return html`<div class="plots">${figures}</div>\n`;
 }
 
 /** Words of a document with their markup. All text is escaped, so nothing in it can act. */

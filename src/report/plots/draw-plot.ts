@@ -1,5 +1,5 @@
 import { DAY, HOUR, MINUTE, printable } from '../../text/printable.ts';
-import { html, type Markup } from '../html/markup.ts';
+import { html, type Markup, type Slot } from '../html/markup.ts';
 
 /** A value of an axis, with its label. */
 export interface Tick {
@@ -32,7 +32,7 @@ export interface PlotSpec {
   readonly x: Axis & { readonly label?: string };
   readonly y: Axis;
   /** What is drawn above the grid. */
-  readonly marks: (scales: Scales) => readonly Markup[];
+  readonly marks: (scales: Scales) => Slot;
   /** The figures in words, for readers who do not see the plot. */
   readonly description: string;
 }
@@ -74,66 +74,22 @@ interface Label {
   readonly label: string;
   readonly anchor?: 'start' | 'middle' | 'end';
   readonly dy?: number;
-  /** The ink of figures instead of that of axes. `outlined`: readable above a bar. */
-  readonly tone?: 'ink' | 'outlined';
+  /** The ink of figures, readable above a bar, instead of that of axes. */
+  readonly outlined?: boolean;
 }
 
-export function labelAt({ x, y, label, anchor = 'middle', dy = 0, tone }: Label): Markup {
+export function labelAt({ x, y, label, anchor = 'middle', dy = 0, outlined }: Label): Markup {
   return html`<text x="${x}" y="${round(y + dy)}"${anchor !== 'middle' && html` text-anchor="${anchor}"`}${
-    tone !== undefined && html` fill="var(--ink)"`
-  }${
-    tone === 'outlined' &&
-    html` font-weight="600" stroke="var(--panel)" stroke-width="4" stroke-linejoin="round" paint-order="stroke"`
+    outlined === true &&
+    html` fill="var(--ink)" font-weight="600" stroke="var(--panel)" stroke-width="4" stroke-linejoin="round" paint-order="stroke"`
   }>${label}</text>`;
-}
-
-/** A corner of a line; null interrupts the line. */
-export interface Corner {
-  readonly x: number;
-  readonly y: number | null;
-}
-
-interface LineStyle {
-  readonly stroke: string;
-  readonly width?: number;
-  readonly dashes?: string;
-}
-
-export function line(scales: Scales, corners: readonly Corner[], { stroke, width = 1.5, dashes }: LineStyle) {
-  const path = stretches(corners).map((stretch) => `M${pathOf(scales, stretch)}`);
-  return html`<path d="${path.join('')}" fill="none" stroke="${stroke}" stroke-width="${width}"${
-    dashes !== undefined && html` stroke-dasharray="${dashes}"`
-  }/>`;
-}
-
-/** The area between a line and zero. */
-export function area(scales: Scales, corners: readonly Corner[], fill: string, opacity: number): Markup {
-  const base = scales.y(0);
-  const path = stretches(corners).map(
-    (stretch) => `M${scales.x(stretch[0]?.x ?? 0)} ${base}L${pathOf(scales, stretch)}V${base}Z`,
-  );
-  return html`<path d="${path.join('')}" fill="${fill}" fill-opacity="${opacity}"/>`;
-}
-
-/** The parts of a line between its interruptions. */
-function stretches(corners: readonly Corner[]): Corner[][] {
-  const found: Corner[][] = [[]];
-  for (const corner of corners) {
-    if (corner.y === null) found.push([]);
-    else found.at(-1)?.push(corner);
-  }
-  return found.filter(({ length }) => length > 0);
-}
-
-function pathOf({ x, y }: Scales, stretch: readonly Corner[]): string {
-  return stretch.map((corner) => `${x(corner.x)} ${y(corner.y ?? 0)}`).join('L');
 }
 
 /** Zero and at most this many ticks above it. */
 const MAX_TICKS = 4;
 
 /** The finest of round steps that gives a range at most this many ticks. */
-function stepOf(range: number, steps: readonly number[]): number | undefined {
+export function stepOf(range: number, steps: readonly number[]): number | undefined {
   return steps.find((step) => range / step <= MAX_TICKS);
 }
 

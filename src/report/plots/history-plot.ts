@@ -20,6 +20,7 @@ import {
   numberTicks,
   plotFigure,
   round,
+  stepOf,
   type Tick,
   ticksEvery,
 } from './draw-plot.ts';
@@ -39,7 +40,7 @@ const SIZE = { width: 416, height: 124, left: 48, right: 26, top: 22, bottom: 22
 /** Bars of few runs would be too wide to compare. */
 const MIN_BANDS = 12;
 /** The space at each side of a bar, as a share of its band. */
-const BAND_GAP = 0.08;
+const BAR_GAP = 0.08;
 /** With at most this many runs, each bar has its value if there is room. */
 const FEW_RUNS = 6;
 /** Approximate width of a character in a label, and of the space between two labels, in pixels of the plot. */
@@ -72,141 +73,106 @@ export function historyPlot(
 
 function durationPlot(runs: readonly PastRun[], timezone: string): Markup {
   const values = runs.map(({ durationMs }) => durationMs);
-  const height = plotHeight(values);
-  const odd = findOutliers(values);
-  const bars = runs.map((run, index) => ({
-    index,
-    from: 0,
-    to: Math.min(height, run.durationMs),
-    fill: ENDINGS[run.status].fill,
-    opacity: odd[index] === true || ENDINGS[run.status] !== FINISHED ? 1 : 0.6,
-    title: titleOf(run),
-  }));
-  const signs = runs.map((run) => ENDINGS[run.status].sign);
-  const unfinished = runs.filter((run) => ENDINGS[run.status] !== FINISHED);
+  const unfinished = runs.filter(({ status }) => ENDINGS[status] !== FINISHED);
+  const outliers = findOutliers(values);
+  const unusual = runs.filter((_, index) => outliers[index]);
   const endings = new Set(runs.map(({ status }) => ENDINGS[status]));
-  const text = [
-    `The last ${counted(runs.length, 'run')} took ${formatDuration(Math.min(...values))} to ${formatDuration(Math.max(...values))}.`,
-    ...unusual(odd, runs),
-    ...(unfinished.length > 0
-      ? [
-          `Not finished: ${listed(unfinished.slice(-5).map(({ at, status }) => `${formatMoment(at)}, ${status}`))}.`,
-        ]
-      : []),
-  ].join(' ');
-  const plot = barPlot({
+  return barFigure({
+    title: 'How long it took',
+    text: [
+      `The last ${counted(runs.length, 'run')} took ${formatDuration(Math.min(...values))} to ${formatDuration(Math.max(...values))}.`,
+      ...named('Unusual', unusual, (run) => `${formatDuration(run.durationMs)} on ${formatMoment(run.at)}`),
+      ...named('Not finished', unfinished, ({ at, status }) => `${formatMoment(at)}, ${status}`),
+    ].join(' '),
     runs,
     timezone,
-    bars,
     values,
-    height,
-    odd,
-    signs,
-    ticks: durationTicks(height),
+    partsOf: ({ status, durationMs }) => [{ kind: ENDINGS[status].kind, value: durationMs }],
+    signs: runs.map(({ status }) => ENDINGS[status].sign),
+    ticksOf: durationTicks,
     words: formatDuration,
-    description: `How long it took. ${text}`,
+    legend: [FAILED, STOPPED].filter((ending) => endings.has(ending)),
   });
-  return plotFigure('How long it took', plot, [
-    ...(endings.has(FAILED) ? [{ kind: 'bad', label: '✕ failed' } as const] : []),
-    ...(endings.has(STOPPED) ? [{ kind: 'quiet', label: '! stopped or interrupted' } as const] : []),
-    ...higherEntry(values, height),
-  ]);
 }
 
 function recordsPlot(runs: readonly PastRun[], timezone: string): Markup {
   const values = runs.map(handled);
-  const height = plotHeight(values);
-  const odd = findOutliers(values);
-  const bars = runs.flatMap((run, index) => {
-    // A run that exceeds the height of the plot fills it, with its parts in proportion.
-    const scale = Math.min(1, height / Math.max(1, handled(run)));
-    let from = 0;
-    return PARTS.flatMap(({ of, fill }) => {
-      const value = of(run) * scale;
-      if (value === 0) return [];
-      const opacity = odd[index] === true ? 1 : 0.7;
-      const bar = { index, from, to: from + value, fill, opacity, title: titleOf(run) };
-      from += value;
-      return [bar];
-    });
-  });
-  const shown = PARTS.filter(({ of }) => runs.some((run) => of(run) > 0));
-  const legend: LegendEntry[] = shown.map(({ kind, label }) => ({ kind, label }));
-  const text = `Of the last run ${counted(values.at(-1) ?? 0, 'record')}, at most ${grouped(Math.max(0, ...values))}.`;
-  const title = 'Records sent, deleted, rejected or held';
-  const plot = barPlot({
+  return barFigure({
+    title: 'Records sent, deleted, rejected or held',
+    text: `Of the last run ${counted(values.at(-1) ?? 0, 'record')}, at most ${grouped(Math.max(0, ...values))}.`,
     runs,
     timezone,
-    bars,
     values,
-    height,
-    odd,
-    signs: runs.map(() => ''),
-    ticks: countTicks(height),
+    partsOf: (run) => PARTS.map(({ kind, label }) => ({ kind, value: run[label] })),
+    ticksOf: countTicks,
     words: grouped,
-    description: `${title}. ${text}`,
+    legend: PARTS.filter(({ label }) => runs.some((run) => run[label] > 0)),
   });
-  return plotFigure(title, plot, [...legend, ...higherEntry(values, height)]);
 }
 
 /** The outcomes of the records of a run, from the bottom of its bar. */
 const PARTS = [
-  { kind: 'good', label: 'applied', of: (run: PastRun) => run.applied, fill: 'var(--share-applied)' },
-  { kind: 'second', label: 'deleted', of: (run: PastRun) => run.deleted, fill: 'var(--plot-second)' },
-  { kind: 'bad', label: 'rejected', of: (run: PastRun) => run.rejected, fill: 'var(--share-rejected)' },
-  { kind: 'held', label: 'held', of: (run: PastRun) => run.held, fill: 'var(--share-unsent)' },
-  { kind: 'quiet', label: 'unsent', of: (run: PastRun) => run.unsent, fill: 'var(--quiet)' },
-] as const;
+  { kind: 'good', label: 'applied' },
+  { kind: 'second', label: 'deleted' },
+  { kind: 'bad', label: 'rejected' },
+  { kind: 'held', label: 'held' },
+  { kind: 'quiet', label: 'unsent' },
+] as const satisfies readonly LegendEntry[];
 
-/** A part of the bar of a run. */
-interface Bar {
-  /** The position of the run. */
-  readonly index: number;
-  readonly from: number;
-  readonly to: number;
-  readonly fill: string;
-  readonly opacity: number;
+interface BarFigure {
   readonly title: string;
-}
-
-interface BarPlotParts {
+  /** The figures in words. */
+  readonly text: string;
   readonly runs: readonly PastRun[];
   readonly timezone: string;
-  readonly bars: readonly Bar[];
   /** The full height of each run, also above the plot. */
   readonly values: readonly number[];
-  readonly height: number;
-  readonly odd: readonly boolean[];
+  /** The parts of a bar, from the bottom. */
+  readonly partsOf: (
+    run: PastRun,
+  ) => readonly { readonly kind: LegendEntry['kind']; readonly value: number }[];
   /** A prefix for each value; empty for none. */
-  readonly signs: readonly string[];
-  readonly ticks: readonly Tick[];
+  readonly signs?: readonly string[];
+  readonly ticksOf: (height: number) => readonly Tick[];
   readonly words: (value: number) => string;
-  readonly description: string;
+  readonly legend: readonly LegendEntry[];
 }
 
 /** Bars with an axis of round values, the last run at the right, and the days of both ends below. */
-function barPlot(parts: BarPlotParts): Markup {
-  const { runs, timezone, bars, values, height, odd, signs, ticks, words, description } = parts;
+function barFigure(figure: BarFigure): Markup {
+  const { title, text, runs, timezone, values, partsOf, signs = [], ticksOf, words, legend } = figure;
+  const height = plotHeight(values);
+  const outliers = findOutliers(values);
   const bands = Math.max(MIN_BANDS, runs.length);
   const bandWidth = (SIZE.width - SIZE.left - SIZE.right) / bands;
   const longest = Math.max(...values.map((value) => words(value).length + 2));
   const apart = Math.ceil((longest * CHARACTER_WIDTH + LABEL_GAP) / bandWidth);
-  const withValue = valued(values, odd, apart);
+  const withValue = valued(values, outliers, apart);
   const ends = endTicks(
     runs.map(({ at }) => at),
     timezone,
   );
-  return drawPlot({
+  const plot = drawPlot({
     size: SIZE,
     // A unit for each run, with the last one at the right.
     x: { domain: [runs.length - bands, runs.length], ticks: [] },
-    y: { domain: [0, height], ticks },
-    description,
+    y: { domain: [0, height], ticks: ticksOf(height) },
+    description: `${title}. ${text}`,
     marks: ({ x, y }) => [
-      ...bars.map(({ index, from, to, fill, opacity, title }) => {
-        const [left, right] = [x(index + BAND_GAP), x(index + 1 - BAND_GAP)];
-        const [top, base] = [y(to), y(from)];
-        return html`<rect x="${left}" y="${top}" width="${round(right - left)}" height="${round(base - top)}" fill="${fill}" fill-opacity="${opacity}"><title>${title}</title></rect>`;
+      ...runs.map((run, index) => {
+        const [left, right] = [x(index + BAR_GAP), x(index + 1 - BAR_GAP)];
+        const isNoted = outliers[index] === true || (signs[index] ?? '') !== '';
+        // A run that exceeds the height of the plot fills it, with its parts in proportion.
+        const scale = Math.min(1, height / Math.max(1, values[index] ?? 0));
+        let from = 0;
+        return partsOf(run).map(({ kind, value }) => {
+          const base = y(from);
+          from += value * scale;
+          return (
+            value > 0 &&
+            html`<rect class="plot-${kind}" x="${left}" y="${y(from)}" width="${round(right - left)}" height="${round(base - y(from))}" fill="var(--share)" fill-opacity="${isNoted ? 1 : 0.65}"><title>${titleOf(run)}</title></rect>`
+          );
+        });
       }),
       ...values.map((value, index) => {
         const label = [
@@ -215,7 +181,7 @@ function barPlot(parts: BarPlotParts): Markup {
           value > height ? '↑' : '',
         ].filter((part) => part !== '');
         const place = { x: x(index + 0.5), y: y(Math.min(height, value)), dy: -4 };
-        return html`${label.length > 0 && labelAt({ ...place, label: label.join(' '), tone: 'outlined' })}`;
+        return label.length > 0 && labelAt({ ...place, label: label.join(' '), outlined: true });
       }),
       ...ends.map(({ value, label }) => {
         const anchor = value === 0 ? 'start' : 'end';
@@ -223,27 +189,38 @@ function barPlot(parts: BarPlotParts): Markup {
       }),
     ],
   });
+  const isCut = values.some((value) => value > height);
+  return plotFigure(title, plot, [
+    ...legend,
+    ...(isCut ? [{ kind: 'none', label: '↑ higher than drawn' } as const] : []),
+  ]);
+}
+
+/** The last ones of these runs, in words. */
+function named(what: string, runs: readonly PastRun[], words: (run: PastRun) => string): string[] {
+  return runs.length === 0 ? [] : [`${what}: ${listed(runs.slice(-5).map(words))}.`];
 }
 
 /**
  * Which bars have their value above them: all if there are few, otherwise the last, then outliers, then the tallest.
  */
-function valued(values: readonly number[], odd: readonly boolean[], apart: number): boolean[] {
+function valued(values: readonly number[], outliers: readonly boolean[], apart: number): boolean[] {
   const last = values.length - 1;
   const tallest = values.indexOf(Math.max(...values));
   const wanted = values.map(
     (value, index) =>
-      value > 0 && (index === last || odd[index] === true || index === tallest || values.length <= FEW_RUNS),
+      value > 0 &&
+      (index === last || outliers[index] === true || index === tallest || values.length <= FEW_RUNS),
   );
   // Readers look for the last bar, so it takes precedence over a larger neighbour.
   return labelled(values.with(last, Number.POSITIVE_INFINITY), wanted, apart);
 }
 
 /** Only unfinished runs have a colour and a sign; rejects are in the other plot. */
-const FINISHED = { fill: 'var(--plot-main)', sign: '' };
-const FAILED = { fill: 'var(--plot-bad)', sign: '✕' };
-const STOPPED = { fill: 'var(--quiet)', sign: '!' };
-const ENDINGS: Readonly<Record<RunStatus, typeof FINISHED>> = {
+const FINISHED = { kind: 'main', sign: '', label: '' } as const;
+const FAILED = { kind: 'bad', sign: '✕', label: '✕ failed' } as const;
+const STOPPED = { kind: 'quiet', sign: '!', label: '! stopped or interrupted' } as const;
+const ENDINGS: Readonly<Record<RunStatus, LegendEntry & { readonly sign: string }>> = {
   done: FINISHED,
   'done-with-rejects': FINISHED,
   running: FINISHED,
@@ -253,10 +230,6 @@ const ENDINGS: Readonly<Record<RunStatus, typeof FINISHED>> = {
   interrupted: STOPPED,
   superseded: STOPPED,
 };
-
-function higherEntry(values: readonly number[], height: number): LegendEntry[] {
-  return values.some((value) => value > height) ? [{ kind: 'none', label: '↑ higher than drawn' }] : [];
-}
 
 function handled({ applied, deleted, rejected, held, unsent }: PastRun): number {
   return applied + deleted + rejected + held + unsent;
@@ -273,14 +246,6 @@ function titleOf({ at, status, durationMs, unchanged, ...run }: PastRun): string
   ]);
   const what = `${formatMoment(at)}: ${statusWords(status, run).replace(/,$/, '')}, ${formatDuration(durationMs)}`;
   return figures === '' ? what : `${what}, ${figures}`;
-}
-
-function unusual(odd: readonly boolean[], runs: readonly PastRun[]): string[] {
-  const found = runs.filter((_, index) => odd[index] === true);
-  if (found.length === 0) return [];
-  return [
-    `Unusual: ${listed(found.slice(-5).map(({ at, durationMs }) => `${formatDuration(durationMs)} on ${formatMoment(at)}`))}.`,
-  ];
 }
 
 /** With fewer values the usual value is unknown. */
@@ -331,26 +296,18 @@ function median(values: readonly number[]): number {
   return rising.length % 2 === 1 ? upper : ((rising[half - 1] ?? upper) + upper) / 2;
 }
 
-/** Zero and at most this many ticks above it. */
-const MAX_TICKS = 4;
+const DURATION_STEPS = [
+  ...[1, 2, 5, 10, 20, 50, 100, 200, 500],
+  ...[1, 2, 5, 10, 15, 30].map((step) => step * SECOND),
+  ...[1, 2, 5, 10, 15, 30].map((step) => step * MINUTE),
+  ...[1, 2, 3, 6, 12].map((step) => step * HOUR),
+  ...[1, 2, 5, 10, 20, 50].map((step) => step * DAY),
+];
 
-const DURATION_UNITS = [
-  { name: 'd', ms: DAY, steps: [1, 2, 5, 10, 20, 50] },
-  { name: 'h', ms: HOUR, steps: [1, 2, 3, 6, 12] },
-  { name: 'min', ms: MINUTE, steps: [1, 2, 5, 10, 15, 30] },
-  { name: 's', ms: SECOND, steps: [0.2, 0.5, 1, 2, 5, 10, 15, 30] },
-  { name: 'ms', ms: 1, steps: [1, 2, 5, 10, 20, 50, 100, 200, 500] },
-] as const;
-
-/** `0`, `2 min`, `4 min`: round durations up to `most` milliseconds, in one unit and all different. */
+/** `0`, `2 min`, `4 min`: round durations up to `most` milliseconds, all different. */
 export function durationTicks(most: number): Tick[] {
-  const [finest] = DURATION_UNITS.flatMap(({ name, ms, steps }) =>
-    steps.map((step) => ({ name, ms, size: ms * step })),
-  )
-    .filter(({ size }) => most / size <= MAX_TICKS)
-    .sort((one, other) => one.size - other.size);
-  if (finest === undefined) return [{ value: 0, label: '0' }];
-  return fromZero(ticksEvery(finest.size, [0, most], (value) => `${value / finest.ms} ${finest.name}`));
+  const step = stepOf(most, DURATION_STEPS) ?? most;
+  return ticksEvery(step, [0, most], (value) => (value === 0 ? '0' : formatDuration(value)));
 }
 
 /** `0`, `200`, `400`, or `0`, `2K`, `4K`: round counts up to `most`, all different. */
@@ -358,11 +315,6 @@ export function countTicks(most: number): Tick[] {
   // Not with the module, which every report loads: the first use of Intl takes 14 ms and 7 MiB.
   const compact = new Intl.NumberFormat('en', { notation: 'compact' });
   return numberTicks([0, most], (value) => compact.format(value), 1);
-}
-
-/** Zero needs no unit. */
-function fromZero(ticks: readonly Tick[]): Tick[] {
-  return ticks.map((tick) => (tick.value === 0 ? { ...tick, label: '0' } : tick));
 }
 
 /**

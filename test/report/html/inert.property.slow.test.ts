@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { type DefaultTreeAdapterTypes, parseFragment } from 'parse5';
 import { describe, expect, it } from 'vitest';
 import { documentSections } from '../../../src/report/html/document-sections.ts';
-import { trendPlot } from '../../../src/report/plots/trend-plot.ts';
+import { linePlots } from '../../../src/report/plots/line-plots.ts';
 import { runDocument } from '../../../src/report/run-document.ts';
 import { REPORTS, type Sample } from './report-samples.ts';
 
@@ -101,12 +101,18 @@ describe('the report of a hostile catalog', () => {
       shape(
         parseFragment(
           String(
-            trendPlot(
-              ['', ' II'].map((suffix, index) => ({
-                name: name + suffix,
-                points: [0, 1].map((at) => ({ at: at * 86_400_000, value: at + index })),
-              })),
-            ),
+            linePlots({
+              figure: 'trends',
+              trends: [
+                {
+                  title: name,
+                  series: ['', ' II'].map((suffix, index) => ({
+                    name: name + suffix,
+                    points: [0, 1].map((at) => ({ at: at * 86_400_000, value: at + index })),
+                  })),
+                },
+              ],
+            }),
           ),
         ).childNodes,
       );

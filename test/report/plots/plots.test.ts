@@ -13,9 +13,9 @@ import {
   labelled,
   plotHeight,
 } from '../../../src/report/plots/history-plot.ts';
-import { steps } from '../../../src/report/plots/traffic-plots.ts';
-import { spreadLabels, trendPlot } from '../../../src/report/plots/trend-plot.ts';
+import { linePlots, steps } from '../../../src/report/plots/line-plots.ts';
 import { NO_TOTALS } from '../../../src/report/run-facts.ts';
+import type { TrendSeries } from '../../../src/report/section.ts';
 import { someTraffic } from '../html/report-samples.ts';
 import { aRun } from '../run-facts.ts';
 
@@ -91,7 +91,7 @@ describe('the history of a job', () => {
         'UTC',
       ),
     );
-    expect(markup).not.toMatch(/--warning|--share-unsent/);
+    expect(markup).not.toMatch(/--warning|plot-held/);
   });
 
   it('is nothing without runs, and leaves out records where none were sent', () => {
@@ -170,28 +170,33 @@ describe('the ticks of an axis', () => {
 });
 
 describe('trends', () => {
+  const trendPlot = (title: string, series: readonly TrendSeries[]) =>
+    linePlots({ figure: 'trends', trends: [{ title, series }] });
   const points = (values: readonly number[]) => values.map((value, index) => ({ at: index * DAY, value }));
 
-  it('name lines at their ends where there are several, and say everything in words', () => {
-    const one = elementsOf(trendPlot([{ name: 'subscribers', points: points([4, 8]) }]));
-    expect(one.querySelector('svg')?.getAttribute('aria-label')).toBe('Over time: subscribers from 4 to 8.');
-    expect([...one.querySelectorAll('text')].map(({ textContent }) => textContent)).not.toContain(
-      'subscribers',
+  it('name lines below where there are several, and say everything in words', () => {
+    const one = elementsOf(trendPlot('Subscribers', [{ name: 'subscribers', points: points([4, 8]) }]));
+    expect(one.querySelector('svg')?.getAttribute('aria-label')).toBe(
+      'Subscribers. Over time: subscribers from 4 to 8.',
     );
+    expect(one.querySelector('.plot-legend')).toBeNull();
     const two = elementsOf(
-      trendPlot([
+      trendPlot('Rates', [
         { name: 'opens', points: points([30, 31]) },
         { name: 'clicks', points: points([3, 4]) },
       ]),
     );
-    const words = [...two.querySelectorAll('text')].map(({ textContent }) => textContent);
-    expect(words).toEqual(expect.arrayContaining(['opens', 'clicks']));
+    const names = [...two.querySelectorAll('.plot-legend li')].map(({ textContent }) => textContent);
+    expect(names).toEqual(['opens', 'clicks']);
   });
 
   it('can be drawn of a single reading, of one that never moves, and of none', () => {
-    expect(String(trendPlot([{ name: 'a', points: points([3]) }]))).toContain('<circle');
-    expect(String(trendPlot([{ name: 'a', points: points([0, 0, 0]) }]))).not.toContain('NaN');
-    expect(String(trendPlot([{ name: 'a', points: [] }]))).toBe('');
+    const single = elementsOf(trendPlot('A', [{ name: 'a', points: points([3]) }]));
+    expect(single.querySelector('path[stroke="var(--share)"]')?.getAttribute('d')).toMatch(
+      /^M[\d.]+ [\d.]+h0$/,
+    );
+    expect(String(trendPlot('A', [{ name: 'a', points: points([0, 0, 0]) }]))).not.toMatch(/NaN|Infinity/);
+    expect(String(trendPlot('A', [{ name: 'a', points: [] }]))).not.toContain('<svg');
   });
 });
 
@@ -209,18 +214,6 @@ describe('what plots are made of', () => {
     expect(findOutliers([0, 0, 0, 0, 0])).toEqual([false, false, false, false, false]);
     expect(plotHeight([10, 11, 10, 12, 900])).toBe(55);
     expect(plotHeight([0, 0, 7])).toBe(7);
-  });
-
-  it('keeps names of lines apart, whatever their places', () => {
-    fc.assert(
-      fc.property(fc.array(fc.integer({ min: -200, max: 200 }), { minLength: 1, maxLength: 8 }), (places) => {
-        const moved = spreadLabels(places, 14);
-        const shown = places.map((place, index) => place + (moved[index] ?? 0)).sort((a, b) => a - b);
-        for (const [index, place] of shown.entries()) {
-          expect(place - (shown[index - 1] ?? Number.NEGATIVE_INFINITY)).toBeGreaterThan(13.999);
-        }
-      }),
-    );
   });
 
   it('fills the bar of shares, and lets the smallest be seen', () => {
