@@ -94,7 +94,7 @@ function prepare({ path, content, mode, existing }: FileToWrite, undo: (() => vo
     // The copy belongs to the user, even if the original was not writable.
     chmodSync(temporary, statSync(temporary).mode | OWNER_WRITES);
   } else {
-    writeFileSync(temporary, content.text, { flag: 'wx', ...(mode === undefined ? {} : { mode }) });
+    writeFileSync(temporary, content.text, { flag: 'wx', mode });
   }
   sync(temporary);
   return () => {

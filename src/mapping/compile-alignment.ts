@@ -1,3 +1,4 @@
+import { withoutUndefined } from '../model/json-object.ts';
 import type { Reason } from '../model/reason.ts';
 import { booleanWord, isErrorValue, type Row } from '../model/row.ts';
 import type { Binding } from './columns/bind-table.ts';
@@ -86,13 +87,12 @@ function compileExpectations(scope: Scope, spec: NonNullable<MappingSpec['expect
         const text = cleanCell(cells[slot]);
         // The error of a spreadsheet replaces the value: its record is wrong, but the row has not shifted.
         if (text !== undefined && !fits(text) && !isErrorValue(text)) {
-          const column = table.headers[slot];
-          return {
+          return withoutUndefined({
             code: 'cell-unexpected',
             message: `${scope.quote(text)} does not fit this column${words}: has the row shifted?`,
             line,
-            ...(column === undefined ? {} : { column }),
-          };
+            column: table.headers[slot],
+          });
         }
       }
     }

@@ -1,3 +1,4 @@
+import { withoutUndefined } from '../model/json-object.ts';
 import type { Reason } from '../model/reason.ts';
 import { isErrorValue } from '../model/row.ts';
 import type { RecordRows, SourceRow } from './record-rows.ts';
@@ -127,13 +128,13 @@ export function compileDamageCheck(scope: Scope) {
           for (const damage of damagesOf(cell)) {
             const { code, treatment, explanation, note } = damage;
             if (fields.some((field) => treatment(field) === 'refuse')) {
-              const column = row.table.headers[slot];
-              const message = `${quote(printed(cell.trim()))} ${explanation}`;
-              const place = { line: row.line, ...(column === undefined ? {} : { column }) };
-              return {
-                refused: { code, message, ...place },
-                keyIsKnown: !fields.some((field) => KEYS.has(field)),
-              };
+              const refused: Reason = withoutUndefined({
+                code,
+                message: `${quote(printed(cell.trim()))} ${explanation}`,
+                line: row.line,
+                column: row.table.headers[slot],
+              });
+              return { refused, keyIsKnown: !fields.some((field) => KEYS.has(field)) };
             }
             const noted = fields.find((field) => treatment(field) === 'note');
             if (noted !== undefined) {

@@ -1,3 +1,4 @@
+import { withoutUndefined } from '../model/json-object.ts';
 /** The rows of a lookup file by the value of their matched column, in lower case and trimmed; each row by column. */
 export interface LookupTable {
   readonly columns: readonly string[];
@@ -56,11 +57,11 @@ export function lookupTable(
     const [pair, rate] = [ratePair(key, cells[toAt] ?? ''), (cells[rateAt] ?? '').trim()];
     rates.set(pair, (rates.get(pair) ?? rate) === rate ? rate : SEVERAL_RATES);
   }
-  return {
+  return withoutUndefined({
     columns: [...columns.slice(at, at + 1), ...columns.filter((_, index) => index !== at)],
     rows: byKey,
-    ...(rates === undefined ? {} : { rates }),
-  };
+    rates,
+  });
 }
 
 function newRates(): Map<string, string | typeof SEVERAL_RATES> {

@@ -1,3 +1,4 @@
+import { withoutUndefined } from '../model/json-object.ts';
 import type { Leaf, Mapped, RecordTrace, TracedCell, TracedField } from '../model/mapped-record.ts';
 import { leavesOf } from '../model/mapped-record.ts';
 import { truncate } from '../model/truncate.ts';
@@ -80,11 +81,11 @@ export class Trace {
         return run(...args);
       };
     const { exact } = step;
-    return {
+    return withoutUndefined({
       ...step,
       run: reported(step.run),
-      ...(exact === undefined ? {} : { exact: { ...exact, run: reported(exact.run) } }),
-    };
+      exact: exact && { ...exact, run: reported(exact.run) },
+    });
   }
 
   /** The rows with cells that report when they are read. */

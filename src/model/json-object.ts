@@ -43,6 +43,15 @@ export function textsIn(value: unknown): string[] {
   return Object.values(value).flatMap(textsIn);
 }
 
+/** Members of which those that may be left out may also be undefined. */
+type MaybeUndefined<T> = { [K in keyof T]: T[K] | (object extends Pick<T, K> ? undefined : never) };
+
+/** The same object without the members that are undefined, as the type of the place where it goes. */
+export function withoutUndefined<T extends object>(members: MaybeUndefined<NoInfer<T>>): T;
+export function withoutUndefined(members: object): object {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
+}
+
 /** A field of a file that may be left out, and what its documentation says. */
 export function optional<Schema extends z.ZodType>(
   schema: Schema,

@@ -1,4 +1,5 @@
 import { beyondLimit, type InputLimits, raiseLimit } from '../model/input-limits.ts';
+import { withoutUndefined } from '../model/json-object.ts';
 import { rowPlace, type TableFormat } from '../model/row.ts';
 import { SourceError } from '../model/storeferry-error.ts';
 import { columnLetters } from './number-text.ts';
@@ -95,7 +96,7 @@ export function tableLimitError(
   const where = line === undefined ? undefined : rowPlace(line, header, { format, title, letters });
   const beyond = beyondLimit(limit, limits[limit], found, LIMIT_WORDS[limit]);
   return new SourceError(`${where ?? 'The file'} is ${beyond}`, {
-    place: { file: name, ...(line === undefined ? {} : { line }) },
+    place: withoutUndefined({ file: name, line }),
     hint: raiseLimit(limit),
   });
 }

@@ -1,3 +1,4 @@
+import { withoutUndefined } from '../../model/json-object.ts';
 import type { Reason } from '../../model/reason.ts';
 import type { ProductRows, RecordRows, SourceRow } from '../record-rows.ts';
 
@@ -47,14 +48,13 @@ export class Unreadable {
 
   /** As the reason of a rejection. */
   reason(fallbackLine?: number): Reason {
-    const line = this.#line ?? fallbackLine;
-    return {
+    return withoutUndefined({
       code: this.code,
       message: this.message,
-      ...(this.#field === undefined ? {} : { field: this.#field }),
-      ...(line === undefined ? {} : { line }),
-      ...(this.#column === undefined ? {} : { column: this.#column }),
-    };
+      field: this.#field,
+      line: this.#line ?? fallbackLine,
+      column: this.#column,
+    });
   }
 }
 

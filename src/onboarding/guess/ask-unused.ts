@@ -14,7 +14,7 @@ import {
 } from './sampled-column.ts';
 
 /** What the mapping reads from unused columns, according to answers. */
-interface AppliedColumns {
+export interface AppliedColumns {
   readonly discount: Pick<PricingSpec, 'percent' | 'amount'>;
   readonly during: Pick<PricingSpec, 'from' | 'to'>;
   readonly quantity: Value | undefined;

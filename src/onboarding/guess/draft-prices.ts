@@ -1,5 +1,6 @@
 import type { Condition, PricingSpec, Value } from '../../mapping/spec/mapping-spec.ts';
 import { currenciesNamed, FALLBACK, type Transform } from '../../mapping/transforms/transforms.ts';
+import { withoutUndefined } from '../../model/json-object.ts';
 import type { ProductConcept } from '../column-fields.ts';
 import {
   countedShare,
@@ -24,7 +25,7 @@ import { currencyCode } from './words.ts';
 export interface PriceDraft {
   readonly pricing: PricingSpec;
   /** Rows that are left out on purpose: in another currency than the one that was answered. */
-  readonly skip: readonly { readonly when: Condition; readonly reason: string }[];
+  readonly skip: { when: Condition; reason: string }[];
 }
 
 const isAmount = (value: string) => readAmount(value) !== undefined;
@@ -54,7 +55,7 @@ export function draftPrices(guess: ProductGuess, known: ProductColumn | undefine
   const sale = read('sale', others.sale);
   if (main === undefined || guess.questions.length > 0) return undefined;
   const prices: PricingSpec =
-    sale === undefined ? { price: main, ...(was === undefined ? {} : { was }) } : { regular: main, sale };
+    sale === undefined ? withoutUndefined({ price: main, was }) : { regular: main, sale };
   return { pricing: { ...prices, ...currency }, skip };
 }
 

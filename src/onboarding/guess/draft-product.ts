@@ -7,10 +7,11 @@ import type {
   VariantsSpec,
 } from '../../mapping/spec/mapping-spec.ts';
 import { compilePattern, slugify, type Transform } from '../../mapping/transforms/transforms.ts';
-import { askUnused } from './ask-unused.ts';
+import { withoutUndefined } from '../../model/json-object.ts';
+import { type AppliedColumns, askUnused } from './ask-unused.ts';
 import { draftCategories } from './draft-categories.ts';
 import { draftImages } from './draft-images.ts';
-import { draftPrices } from './draft-prices.ts';
+import { draftPrices, type PriceDraft } from './draft-prices.ts';
 import { draftQuantity, draftWeight } from './draft-quantity.ts';
 import { draftSpread } from './draft-spread.ts';
 import { draftVariants, isKey, type VariantDraft } from './draft-variants.ts';
@@ -61,53 +62,56 @@ export function draftProduct(
   if (url === undefined || guess.questions.length > 0) return undefined;
 
   const title = guess.use('title', titleColumn);
-  const product: ProductSpec = {
+  const product: ProductSpec = withoutUndefined({
     url,
     title: variants.group?.starts === undefined ? title : { value: title, from: 'any' },
-    ...(description === undefined ? {} : { description: guess.use('description', description) }),
-    ...(hidden === undefined ? {} : { hidden }),
-    ...(images === undefined ? {} : { images }),
-    ...(categories === undefined ? {} : { categories }),
-  };
-  const variantsSpec: VariantsSpec = {
-    rows: variants.rows,
-    ...(variants.inherit.length === 0 ? {} : { inherit: [...variants.inherit] }),
-    ...(sku === undefined || isShared ? {} : { sku: guess.use('sku', sku) }),
-    pricing: { ...datedSale(prices.pricing, applied.during), ...applied.discount },
-    ...(stock === undefined ? {} : { quantity: stock }),
-    ...(weight === undefined ? {} : { weight }),
-  };
+    description: description && guess.use('description', description),
+    hidden,
+    images,
+    categories,
+  });
+  const { rows, inherit, group, options } = variants;
+  const variantsSpec: VariantsSpec = withoutUndefined({
+    rows,
+    inherit: inherit.length === 0 ? undefined : [...inherit],
+    sku: sku === undefined || isShared ? undefined : guess.use('sku', sku),
+    pricing: pricingOf(prices, applied),
+    quantity: stock,
+    weight,
+  });
   const skip = [...prices.skip, ...totalRows(guess, titleColumn)];
   const [heading] = headings;
   if (heading !== undefined) {
     const text = heading.find((cell) => cell.trim() !== '');
     guess.notes.push(`Rows with one text only, such as '${text}', are headings: they are left out.`);
   }
-  return {
+  return withoutUndefined({
     import: 'products',
     columns: guess.columnSpecs(),
-    required: [title, ...[...guess.used.keys()].filter((name) => REQUIRED.includes(name))],
-    ...(skip.length === 0 ? {} : { skip: [...skip] }),
-    ...(heading === undefined ? {} : { headings: 'skip' }),
-    ...(variants.group === undefined ? {} : { group: variants.group }),
+    required: [title, ...requiredOf(guess)],
+    skip: skip.length === 0 ? undefined : skip,
+    headings: heading && 'skip',
+    group,
     product,
-    ...(variants.options === undefined && spread === undefined
-      ? {}
-      : { options: { ...variants.options, ...spread?.options } }),
+    options: options && spread ? { ...options, ...spread.options } : (options ?? spread?.options),
     variants: variantsSpec,
     tests: [],
-  };
+  });
 }
 
 /** Columns without which a file must not be read; `stock` and `offered` are families. */
 const REQUIRED: readonly string[] = ['price', 'sku', 'stock', 'offered'];
 
-/** Prices with the dates of their sale, which go with a sale price. */
-function datedSale(pricing: PricingSpec, during: Pick<PricingSpec, 'from' | 'to'>): PricingSpec {
+function requiredOf({ used }: ProductGuess, ...more: readonly string[]): string[] {
+  return [...used.keys()].filter((name) => REQUIRED.includes(name) || more.includes(name));
+}
+
+/** Prices with what unused columns say of them. The dates of a sale go with a sale price. */
+function pricingOf({ pricing }: PriceDraft, { during, discount }: AppliedColumns): PricingSpec {
   const { price, was, ...rest } = pricing;
-  if (Object.keys(during).length === 0 || price === undefined || was === undefined)
-    return { ...pricing, ...during };
-  return { ...rest, regular: { first: [was, price] }, sale: price, ...during };
+  return Object.keys(during).length === 0 || price === undefined || was === undefined
+    ? { ...pricing, ...during, ...discount }
+    : { ...rest, regular: { first: [was, price] }, sale: price, ...during, ...discount };
 }
 
 /** The SKU; if no header means that, the EAN. */
@@ -216,25 +220,22 @@ function draftUpdate(guess: ProductGuess, sku: ProductColumn): ProductMappingSpe
   guess.notes.push(
     `The file has no names of products: it changes products that the store has, found by '${sku.header}' (mode: update, match: sku).`,
   );
-  const column = guess.use('sku', sku);
-  const variants: VariantsSpec = {
+  const variants: VariantsSpec = withoutUndefined({
     rows: 'all',
-    sku: column,
-    ...(prices === undefined
-      ? {}
-      : { pricing: { ...datedSale(prices.pricing, applied.during), ...applied.discount } }),
-    ...(stock === undefined ? {} : { quantity: stock }),
-    ...(weight === undefined ? {} : { weight }),
-  };
-  return {
+    sku: guess.use('sku', sku),
+    pricing: prices && pricingOf(prices, applied),
+    quantity: stock,
+    weight,
+  });
+  return withoutUndefined({
     import: 'products',
     columns: guess.columnSpecs(),
-    required: [...guess.used.keys()].filter((name) => REQUIRED.includes(name) || name === 'quantity'),
-    ...(prices === undefined || prices.skip.length === 0 ? {} : { skip: [...prices.skip] }),
+    required: requiredOf(guess, 'quantity'),
+    skip: prices?.skip.length === 0 ? undefined : prices?.skip,
     product: {},
     variants,
     tests: [],
-  };
+  });
 }
 
 const MAX_NAME_LENGTH = 80;

@@ -2,13 +2,13 @@ import { isSectionHeading } from '../../mapping/map-tables.ts';
 import type {
   ContactMappingSpec,
   ContactSpec,
-  Flag,
   MappingFile,
   MappingSpec,
   ProductMappingSpec,
   Value,
 } from '../../mapping/spec/mapping-spec.ts';
 import { cleanContactCell } from '../../mapping/transforms/transforms.ts';
+import { withoutUndefined } from '../../model/json-object.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
 import { didYouMean, loosened } from '../../text/nearest.ts';
 import {
@@ -276,11 +276,11 @@ function draftContact(guess: Guess<ContactConcept>): ContactMappingSpec | undefi
   const pick = (
     field: keyof typeof COLUMN_FIELDS.contacts,
     fits: (column: SampledColumn) => boolean = (column) => column.values.length > 0,
-    shown?: (column: SampledColumn) => string,
+    shown: (column: SampledColumn) => string = () => '',
   ) =>
     guess.pick(field, {
       fits,
-      ...(shown === undefined ? {} : { shown }),
+      shown,
       isRequired: field === 'email',
       prefer: ({ reading }) => (reading.qualifiers.number ?? 1) === 1 && reading.meanings.length === 1,
     });
@@ -342,53 +342,32 @@ function draftContact(guess: Guess<ContactConcept>): ContactMappingSpec | undefi
     for (const word of unknown)
       spellings[guess.askWord(word, flag, { yes: 'yes', no: 'no' }) === 'yes' ? 'yes' : 'no'].push(word);
   if (email === undefined || guess.questions.length > 0) return undefined;
-  const use = <Made>(
-    field: string,
-    column: SampledColumn | undefined,
-    make: (name: string) => Made,
-  ): Made | undefined => (column === undefined ? undefined : make(guess.use(field, column)));
-  const same = (name: string) => name;
+  const use = (field: string, column: SampledColumn | undefined) => column && guess.use(field, column);
   const list = (['|', ';', ','] as const).find((sign) => tags?.values.some((value) => value.includes(sign)));
-  const contact: ContactSpec = {
+  const names = first && last && [guess.use('firstName', first), guess.use('lastName', last)];
+  const street = use('address', address);
+  const number = street && use('houseNumber', house);
+  const tagged = use('tags', tags);
+  const said = use(subscribed === undefined ? 'unsubscribed' : 'subscribed', flag);
+  const contact: ContactSpec = withoutUndefined({
     email: [guess.use('email', email), 'email'],
-    ...optional(
-      'name',
-      first !== undefined && last !== undefined
-        ? {
-            join: guess.languages.some(isFamilyNameFirst)
-              ? [guess.use('lastName', last), guess.use('firstName', first)]
-              : [guess.use('firstName', first), guess.use('lastName', last)],
-          }
-        : use('name', name, same),
-    ),
-    ...optional('phone', firstOf([phone, mobile].flatMap((one) => use('phone', one, same) ?? []))),
-    ...optional(
-      'address',
-      use('address', address, (street): Value => {
-        return use('houseNumber', house, (number) => ({ join: [street, number] })) ?? street;
-      }),
-    ),
-    ...Object.fromEntries(
-      others.flatMap(([field, column]) => use(field, column, (name) => [[field, name] as const]) ?? []),
-    ),
-    ...optional(
-      'tags',
-      use('tags', tags, (column): Value => [column, { split: list ?? ';' }]),
-    ),
-    ...optional(
-      'subscribed',
-      use(
-        'subscribed',
-        subscribed,
-        (column): Flag => [column, unknown.size === 0 ? 'boolean' : { boolean: spellings }],
-      ) ??
-        use(
-          'unsubscribed',
-          unsubscribed,
-          (column): Flag => [column, { boolean: { yes: spellings.no, no: spellings.yes } }],
-        ),
-    ),
-  };
+    name:
+      names === undefined
+        ? use('name', name)
+        : { join: guess.languages.some(isFamilyNameFirst) ? names.reverse() : names },
+    phone: firstOf([phone, mobile].flatMap((one) => use('phone', one) ?? [])),
+    address: street && number ? { join: [street, number] } : street,
+    ...Object.fromEntries(others.map(([field, column]) => [field, use(field, column)])),
+    tags: tagged && [tagged, { split: list ?? ';' }],
+    subscribed: said && [
+      said,
+      subscribed === undefined
+        ? { boolean: { yes: spellings.no, no: spellings.yes } }
+        : unknown.size === 0
+          ? 'boolean'
+          : { boolean: spellings },
+    ],
+  });
   const required = [...guess.used].flatMap(([key, { column }]) =>
     column.index === email.index ? [key] : [],
   );
@@ -430,10 +409,6 @@ function isPostalCode(value: string): boolean {
 
 /** A column of flags has no more different values. */
 const MAX_FLAGS = 4;
-
-function optional<Key extends string, T>(key: Key, value: T | undefined): Partial<Record<Key, T>> {
-  return value === undefined ? {} : ({ [key]: value } as Partial<Record<Key, T>>);
-}
 
 function firstOf(values: readonly string[]): Value | undefined {
   const [only, second] = values;
