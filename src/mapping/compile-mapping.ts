@@ -42,6 +42,7 @@ export {
   requiredColumns,
 } from './columns/bind-table.ts';
 export { CurrencyWatch, currenciesNamed, type KnownCurrency } from './currency-watch.ts';
+export { weightUnit } from './product/compile-weight.ts';
 
 /** The input for compiling a mapping, besides its file. */
 export interface MappingContext {

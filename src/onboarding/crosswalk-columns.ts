@@ -1,6 +1,7 @@
 import { loosened } from '../text/nearest.ts';
 import { readContactHeader } from './guess/header-reading.ts';
 import { isEmail } from './guess/sampled-column.ts';
+import { words } from './guess/words.ts';
 import type { SourceLook } from './preview-source.ts';
 
 /** A few other cells, such as 'n/a', are allowed in a column of addresses. */
@@ -80,11 +81,9 @@ export function emailColumn(columns: readonly CrosswalkColumn[]): CrosswalkColum
 /** Addresses of owners or referrers repeat, and their headers say so. */
 function mayBeOwnEmail({ header, values }: CrosswalkColumn): boolean {
   const isDistinct = new Set(values).size >= values.length * MIN_EMAIL_SHARE;
-  return isDistinct && !wordsOf(header).some((word) => OTHER_PEOPLE.test(word));
+  const { otherPeople } = words().crosswalk;
+  return isDistinct && !wordsOf(header).some((word) => otherPeople.has(word));
 }
-
-const OTHER_PEOPLE =
-  /^(?:owner|referr?er|referred|agent|manager|sponsor|inviter|invited|sales|seller|rep|assignee|assigned|creator|created|parent|partner|emergency|second|secondary|other|alternative|old|previous|by|cc|bcc)$/;
 
 function isCalledEmail(header: string): boolean {
   const { meanings, qualifiers } = readContactHeader(header);
@@ -101,26 +100,22 @@ export function idColumn(columns: readonly CrosswalkColumn[]): CrosswalkColumn |
   const numbers = columns.filter(
     ({ values }) => values.every((value) => /^[0-9]+$/.test(value)) && new Set(values).size === values.length,
   );
-  const named = numbers.filter(({ header }) => isCalledId(header, ID_WORDS));
+  const { id, number } = words().crosswalk;
+  const named = numbers.filter(({ header }) => isCalledId(header, id));
   const [only, second] =
-    named.length > 0 ? named : numbers.filter(({ header }) => isCalledId(header, NUMBER_WORDS));
+    named.length > 0 ? named : numbers.filter(({ header }) => isCalledId(header, number));
   return second === undefined ? only : undefined;
 }
 
-const ID_WORDS = ['id', 'ids'];
-const NUMBER_WORDS = ['no', 'nr', 'num', 'number', 'nummer', 'numero'];
-const CONTACT_WORDS = ['contact', 'contacts', 'kontakt', 'customer', 'client', 'cliente', 'kunde', 'kunden'];
-/** `Store ID` alone is the id of a store. */
-const STORE_WORDS = ['store', 'storefront', 'shop', 'site', 'website'];
-
 /** Whether a header names the id, alone or of a contact: id, Customer ID, contact_id, Store contact id, Contact no. */
-function isCalledId(header: string, idWords: readonly string[]): boolean {
-  const words = wordsOf(header);
-  const others = words.filter((word) => !idWords.includes(word));
-  const isOfContact = others.some((word) => CONTACT_WORDS.includes(word));
+function isCalledId(header: string, idWords: ReadonlySet<string>): boolean {
+  const { contact, store } = words().crosswalk;
+  const all = wordsOf(header);
+  const others = all.filter((word) => !idWords.has(word));
+  const isOfContact = others.some((word) => contact.has(word));
   return (
-    others.length < words.length &&
-    others.every((word) => CONTACT_WORDS.includes(word) || (isOfContact && STORE_WORDS.includes(word)))
+    others.length < all.length &&
+    others.every((word) => contact.has(word) || (isOfContact && store.has(word)))
   );
 }
 

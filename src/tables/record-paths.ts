@@ -1,4 +1,5 @@
 import { type TableCandidate, TableChoiceError } from '../model/storeferry-error.ts';
+import recordNames from './record-names.json' with { type: 'json' };
 import type { TableFile } from './table-file.ts';
 
 const MAX_PATHS = 500;
@@ -6,17 +7,11 @@ const MAX_LEAVES = 2_000;
 const PATHS_NAMED = 5;
 const PATHS_CHOSEN_FROM = 12;
 
-/** Usual names of the elements and keys that hold a record, in several languages, without namespace. */
-const RECORD_NAME =
-  /^(?:products?|produits?|produkte?|productos?|prodotti|prodotto|items?|offers?|articles?|artikel|articulos?|goods|entry|entries|records?|rows?|contacts?|customers?|subscribers?|people|persons?|users?|members?|clients?|clientes?|leads?|kontakte?|kunden?)$/i;
-/** Usual names of the variants within a record. */
-const VARIANT_NAME =
-  /^(?:variants?|variations?|varianten?|variantes?|combinations?|skus?|child(?:ren)?|models?|sizes?)$/i;
-/** Leaves that each variant of a product has of its own. */
-const VARIANT_LEAF = /(?:price|sku|gtin|ean|barcode|stock|quantity|qty|preis|prix|precio|prezzo|cena)/i;
-/** Lists within a record that have amounts and are no variants. */
-const NO_VARIANTS =
-  /deliver|shipping|tax|tier|param|image|photo|picture|media|review|rating|discount|install?ment|spec|fee|cost/i;
+/** Usual names of the elements and keys that hold a record, and of the variants within it; in several languages, without namespace. */
+const RECORD_NAMES = new Set(recordNames.records.split(' '));
+const VARIANT_NAMES = new Set(recordNames.variants.split(' '));
+/** Parts of the names of leaves that each variant of a product has of its own, and of lists that have amounts and are no variants. */
+const { variantLeaves, otherLists } = recordNames;
 
 /** A path of objects or elements that repeat. */
 interface RepeatedPath {
@@ -83,7 +78,7 @@ export class RecordPaths {
       place: { file },
       hint,
       candidates: [...new Map(all.map((one) => [one.value, one])).values()].slice(0, PATHS_CHOSEN_FROM),
-      likely: likelyOf(doRepeat ? options : options.filter(({ path }) => RECORD_NAME.test(lastOf(path)))),
+      likely: likelyOf(doRepeat ? options : options.filter(({ path }) => RECORD_NAMES.has(lastOf(path)))),
     });
   }
 
@@ -143,7 +138,7 @@ function likelyOf(options: readonly RecordOption[]): string | undefined {
   const [best] = options;
   if (best === undefined || best.isDeep) return undefined;
   const rivals = options.filter(({ leaves }) => leaves * 2 >= best.leaves);
-  const named = rivals.filter(({ path }) => RECORD_NAME.test(lastOf(path)));
+  const named = rivals.filter(({ path }) => RECORD_NAMES.has(lastOf(path)));
   const [only, second] = rivals.length === 1 || named.length === 0 ? rivals : named;
   return second === undefined ? only?.value : undefined;
 }
@@ -151,11 +146,11 @@ function likelyOf(options: readonly RecordOption[]): string | undefined {
 /** Whether a list within records has variants of them, or records in a group, and not their images or taxes. */
 function mayBeVariants({ path, leaves }: RepeatedPath): boolean {
   const name = lastOf(path);
-  if (NO_VARIANTS.test(name)) return false;
+  if (hasPart(name, otherLists)) return false;
   return (
-    VARIANT_NAME.test(name) ||
-    RECORD_NAME.test(name) ||
-    (leaves.length > 1 && leaves.some((leaf) => VARIANT_LEAF.test(lastOf(leaf))))
+    VARIANT_NAMES.has(name) ||
+    RECORD_NAMES.has(name) ||
+    (leaves.length > 1 && leaves.some((leaf) => hasPart(lastOf(leaf), variantLeaves)))
   );
 }
 
@@ -172,7 +167,7 @@ export function variantsWithin(
     .map(([path, own]) => ({
       path,
       parent: undefined,
-      count: own.filter((one) => VARIANT_LEAF.test(lastOf(one.path)) && repeat(one)).length,
+      count: own.filter((one) => hasPart(lastOf(one.path), variantLeaves) && repeat(one)).length,
       leaves: own.map((one) => one.path),
     }))
     .filter((one) => one.path !== '' && one.count > 0 && one.leaves.length > 1 && mayBeVariants(one))
@@ -184,7 +179,11 @@ function parentOf(path: string): string {
   return path.slice(0, Math.max(0, path.lastIndexOf('.'), path.lastIndexOf('@')));
 }
 
-/** The last name of a path, without its namespace. */
+/** The last name of a path in lower case, without its namespace. */
 function lastOf(path: string): string {
-  return path.replace(/^.*[.@:]/, '');
+  return path.replace(/^.*[.@:]/, '').toLowerCase();
+}
+
+function hasPart(name: string, parts: string): boolean {
+  return parts.split(' ').some((part) => name.includes(part));
 }

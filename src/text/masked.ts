@@ -206,6 +206,12 @@ export function looksSecret(name: string): boolean {
   return /key|token|secret|passw|pwd|credential|webhook/i.test(name);
 }
 
+function anyOf(words: string): string {
+  return `(?:${words.split(' ').map(RegExp.escape).join('|')})`;
+}
+
+const { personal, streets } = maskingWords;
+
 // Each pattern takes linear time: a run is tried from its first character only, or has a bound.
 /** An e-mail address as stores quote it, also with its @ encoded or spelled out. */
 const ADDRESS =
@@ -213,17 +219,27 @@ const ADDRESS =
 /** As many digits as a telephone number has, with common separators. */
 const PHONE = /\+?\d(?:(?:[ ()./-]|%20|%2[dD]){0,2}\d){6,}/g;
 /** A personal value in a query or a form: `name=Zed&surname=Quux`. */
-const QUERY_VALUE =
-  /(?<=(?<![\p{L}])(?:(?:first|last|sur|full|given|family|nick|user|customer|contact|billing|shipping)?[_-]?name|e?-?mail|phone|tel|mobile|fax|(?:billing|shipping)?[_-]?address\d?|street|city|zip|postcode|birth(?:day|date)|dob)=)[^&\s"'<>]+/giu;
+const QUERY_VALUE = new RegExp(
+  String.raw`(?<=(?<!\p{L})${anyOf(personal.owners)}?[_-]?${anyOf(personal.fields)}\d?=)[^&\s"'<>]+`,
+  'giu',
+);
 /** A value after its label: `name: zed quux, email: …`. Only words that are not usual in messages are hidden. */
-const LABELLED =
-  /(?<=(?<![\p{L}])(?:name|user|customer|contact|member|city|street|address|note|company)["']?:\s{0,8})[^,;:\n"'<>{}]+/giu;
+const LABELLED = new RegExp(
+  String.raw`(?<=(?<!\p{L})${anyOf(personal.labels)}["']?:\s{0,8})[^,;:\n"'<>{}]+`,
+  'giu',
+);
 /** A name after a possessive phrase: `already used by bob smith`. */
 const OWNED =
   /(?<=\b(?:by|(?:belongs|assigned|registered) to|named|called) )\p{L}[\p{L}'’.-]*(?: \p{L}[\p{L}'’.-]*){0,2}/giu;
 /** A street with its number, as English and most other European addresses have it. */
-const STREET =
-  /\b\d+\p{L}?,?\s+(?:[\p{L}'’.-]+\s+){1,4}(?:street|st|road|rd|avenue|ave|lane|ln|drive|dr|boulevard|blvd|court|ct|terrace)\b|(?<!\p{L})\p{L}*(?:stra(?:ß|ss)e|str\.|gasse|straat|allee)\s*\d+\p{L}?|\b(?:rue|via|calle|avenida|boulevard)\s+(?:[\p{L}'’.-]+\s+){1,4}\d+/giu;
+const STREET = new RegExp(
+  [
+    String.raw`\b\d+\p{L}?,?\s+(?:[\p{L}'’.-]+\s+){1,4}${anyOf(streets.afterName)}\b`,
+    String.raw`(?<!\p{L})\p{L}*${anyOf(streets.endings)}\s*\d+\p{L}?`,
+    String.raw`\b${anyOf(streets.beforeName)}\s+(?:[\p{L}'’.-]+\s+){1,4}\d+`,
+  ].join('|'),
+  'giu',
+);
 /** An Irish name, also in lower case, and the first name after its comma. */
 const IRISH = /(?<!\p{L})o['’]\p{L}{3,}(?:,\s*\p{L}+)?/giu;
 /** Quoted text, which somebody has typed; an apostrophe within a word is not a quote. */

@@ -5,30 +5,26 @@ import { PLAIN_NUMBER, readNumber } from '../transforms/read-number.ts';
 import { type Expression, refuse, type TypedExpression } from '../values/cell.ts';
 import { coerce } from '../values/compile-steps.ts';
 import { compileAs, compileValue } from '../values/compile-value.ts';
+import weightUnits from './weight-units.json' with { type: 'json' };
 
 /** The units in which a store may weigh. */
 export type WeightUnit = 'g' | 'kg' | 'lb' | 'oz';
 
-const UNIT_GRAMS = new Map(
-  Object.entries({
-    mg: 0.001,
-    g: 1,
-    gr: 1,
-    gram: 1,
-    grams: 1,
-    kg: 1000,
-    kgs: 1000,
-    kilogram: 1000,
-    kilograms: 1000,
-    oz: 28.349523125,
-    ounce: 28.349523125,
-    ounces: 28.349523125,
-    lb: 453.59237,
-    lbs: 453.59237,
-    pound: 453.59237,
-    pounds: 453.59237,
-  }).map(([name, grams]) => [name, Decimal.of(grams)]),
+/** The units by their names in several languages, in lower case. */
+const UNITS = new Map(
+  weightUnits.flatMap(({ unit, grams, words }) =>
+    words.split(' ').map((word) => [word, { unit, grams: Decimal.of(grams) }] as const),
+  ),
 );
+
+function unitOf(word: string) {
+  return UNITS.get(word.trim().toLowerCase().replace(/\.$/, ''));
+}
+
+/** The unit of weight that a word names, as mappings write it; undefined for other words. */
+export function weightUnit(word: string): string | undefined {
+  return unitOf(word)?.unit;
+}
 
 /** The longest name of a unit. */
 const MAX_UNIT_LENGTH = 12;
@@ -38,9 +34,6 @@ const AMOUNT = { ...PLAIN_NUMBER, fallback: 'blank' } as const;
 
 /** Weights are sent with a precision of a millionth of the store's unit: further digits are noise of the conversion. */
 const DIGITS = 6;
-/** A quotient with more digits is rounded to 15 of them. */
-const MAX_GRAMS = 1e15;
-
 /** Compiles the weight of a variant into the store's unit. */
 export function compileWeight(
   outer: Scope,
@@ -64,7 +57,7 @@ export function compileWeight(
 
 function compileUnit(scope: Scope, path: Path, written: string, storeUnit: WeightUnit): Expression {
   if (written === 'store') return () => storeUnit;
-  if (UNIT_GRAMS.has(written.toLowerCase())) return () => written;
+  if (unitOf(written) !== undefined) return () => written;
   return compileAs(scope, path, written, 'text').read;
 }
 
@@ -89,7 +82,7 @@ function weightInCell(
       const unit = /(?<!\p{L})\p{L}+\.?$/u.exec(cell.slice(-MAX_UNIT_LENGTH))?.[0] ?? '';
       const amount = readNumber(cell.slice(0, cell.length - unit.length).trim(), AMOUNT, scope.quote);
       return typeof amount === 'number'
-        ? inStoreUnit(amount, unit === '' ? storeUnit : unit.replace('.', ''), storeUnit, scope.quote)
+        ? inStoreUnit(amount, unit === '' ? storeUnit : unit, storeUnit, scope.quote)
         : refuse('weight-unreadable', `${scope.quote(cell)} is not a weight such as 0.5 kg`);
     },
   };
@@ -103,15 +96,10 @@ function inStoreUnit(
   quote: (text: string) => string,
 ): number {
   if (weight < 0) refuse('weight-negative', 'the weight is below 0');
-  const name = unit.trim().toLowerCase();
-  if (name === storeUnit) return weight;
-  // The usual case, without a decimal: a quotient of integers is the nearest number to it, as below.
-  if (name === 'g' && storeUnit === 'kg' && Number.isInteger(weight) && weight > 0 && weight < MAX_GRAMS) {
-    return weight / 1000;
-  }
-  const from = UNIT_GRAMS.get(name);
-  const to = UNIT_GRAMS.get(storeUnit);
+  const from = unitOf(unit);
+  const to = unitOf(storeUnit);
+  if (from?.unit === storeUnit) return weight;
   return from === undefined || to === undefined
     ? refuse('weight-unit-unknown', `${quote(unit)} is not a unit of weight; expected g, kg, lb or oz`)
-    : Decimal.of(weight).times(from).dividedBy(to).rounded(DIGITS).toNumber();
+    : Decimal.of(weight).times(from.grams).dividedBy(to.grams).rounded(DIGITS).toNumber();
 }

@@ -5,24 +5,9 @@ import { z } from 'zod';
 import { grouped } from '../../model/decimal.ts';
 import { refuse } from '../values/cell.ts';
 import { defineTransform, type Step, textOrBlank, textStep } from './define-transform.ts';
+import harmlessHtml from './harmless-html.json' with { type: 'json' };
 
 const treatments = z.enum(['keep', 'strip', 'sanitize', 'decode', 'escape']);
-
-/** What `sanitize` keeps: text formatting, lists, tables, links and images; no scripts, styles or frames. */
-const HARMLESS: sanitizeHtml.IOptions = {
-  allowedTags: [
-    ...['p', 'br', 'hr', 'div', 'span', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'blockquote', 'pre', 'code'],
-    ...['b', 'strong', 'i', 'em', 'u', 's', 'small', 'sub', 'sup', 'ul', 'ol', 'li', 'dl', 'dt', 'dd'],
-    ...['table', 'caption', 'thead', 'tbody', 'tfoot', 'tr', 'th', 'td', 'a', 'img'],
-  ],
-  allowedAttributes: {
-    a: ['href', 'title'],
-    img: ['src', 'alt', 'title', 'width', 'height'],
-    th: ['colspan', 'rowspan'],
-    td: ['colspan', 'rowspan'],
-  },
-  allowedSchemes: ['http', 'https', 'mailto', 'tel'],
-};
 
 function htmlStep(treatment: z.infer<typeof treatments>): Step {
   switch (treatment) {
@@ -99,7 +84,7 @@ export function htmlCleaner() {
       // Encoded more often than any export does, or a tag for a browser only: without `<` there is none.
       return hasHtml(bare) ? bare.replaceAll('<', '') : bare;
     },
-    /** Only HTML of the allow-list. Unreadable if the text has too many tags. */
+    /** Only text formatting, lists, tables, links and images; no scripts, styles or frames. Unreadable if the text has too many tags. */
     harmless(text: string): string {
       const tags = text.match(OPENING)?.length ?? 0;
       if (tags > MAX_TAGS) {
@@ -108,7 +93,7 @@ export function htmlCleaner() {
           `its HTML has ${grouped(tags)} tags, at most ${grouped(MAX_TAGS)} are sanitized; take the HTML out with \`html: strip\`, or shorten it in the source`,
         );
       }
-      return sanitize(text, HARMLESS).trim();
+      return sanitize(text, harmlessHtml).trim();
     },
   };
 }

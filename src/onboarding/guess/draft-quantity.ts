@@ -1,3 +1,4 @@
+import { weightUnit } from '../../mapping/compile-mapping.ts';
 import type { Value, VariantsSpec } from '../../mapping/spec/mapping-spec.ts';
 import { FALLBACK, type Transform } from '../../mapping/transforms/transforms.ts';
 import { styleOf } from './draft-prices.ts';
@@ -13,7 +14,6 @@ import {
   shareOf,
   signsOf,
 } from './sampled-column.ts';
-import { weightUnit } from './words.ts';
 
 /** The stock: a number of pieces, or words that say whether there are any. */
 export function draftQuantity(guess: ProductGuess): Value | undefined {
@@ -167,12 +167,6 @@ export function draftWeight(guess: ProductGuess): VariantsSpec['weight'] {
   const hasSigns = signs.point.length + signs.comma.length + signs.either.length > 0;
   const steps: Transform[] = [
     ...(hasSigns ? POINT_STEPS[style.decimal] : []),
-    ...words.flatMap((word) => {
-      const canonical = weightUnit(word) ?? word;
-      return canonical === word.toLowerCase()
-        ? []
-        : [{ replace: `(?i) *${word}[.]?$`, with: ` ${canonical}` }];
-    }),
     ...(bare === 0 || unit === undefined ? [] : [{ replace: '^([0-9.]+)$', with: `$1 ${unit}` }]),
   ];
   return { value: steps.length === 0 ? name : [name, ...steps], unit: 'cell' };

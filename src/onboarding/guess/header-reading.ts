@@ -1,6 +1,7 @@
 import { distance } from 'fastest-levenshtein';
+import { weightUnit } from '../../mapping/compile-mapping.ts';
 import type { ContactConcept, ProductConcept } from '../column-fields.ts';
-import { currencyCode, oneOf, weightUnit, words } from './words.ts';
+import { currencyCode, oneOf, words } from './words.ts';
 
 /** The parts of a header other than the name of the field. */
 export interface Qualifiers {

@@ -1,5 +1,6 @@
+import { weightUnit } from '../../mapping/compile-mapping.ts';
 import { spellingsOf } from '../../mapping/transforms/transforms.ts';
-import { currencyCode, oneOf, weightUnit, words } from './words.ts';
+import { currencyCode, oneOf, words } from './words.ts';
 
 /** A column of a file, as far as rows were sampled. */
 export interface SampledColumn {

@@ -12,14 +12,6 @@ const list = z.string().transform(
     ),
 );
 const byLanguage = z.record(z.string(), list);
-/** Spellings by what they mean, turned round. */
-const spellings = z
-  .record(z.string(), list)
-  .transform(
-    (all): ReadonlyMap<string, string> =>
-      new Map(Object.entries(all).flatMap(([meaning, words]) => [...words].map((word) => [word, meaning]))),
-  );
-
 /** What words.yaml has. */
 const wordsSchema = z
   .strictObject({
@@ -80,8 +72,17 @@ const wordsSchema = z
       pieces: list,
       moreThan: list,
     }),
+    /** In the headers of a file with the ids of contacts. */
+    crosswalk: z.strictObject({
+      /** Whose e-mail address it may be instead. */
+      otherPeople: list,
+      id: list,
+      number: list,
+      contact: list,
+      /** Beside a word for a contact: `Store ID` alone is the id of a store. */
+      store: list,
+    }),
     currencies: z.record(z.string(), list),
-    weightUnits: spellings,
   })
   .refine(
     ({ languages, headers }) =>
@@ -110,11 +111,6 @@ export function words(): z.infer<typeof wordsSchema> {
 /** The currency that a code, a sign or a usual abbreviation names, as a code of ISO 4217. */
 export function currencyCode(word: string): string | undefined {
   return words().currencies.get(word.toLowerCase().replace(/\.$/, '').replace('ł', 'l').replace('č', 'c'));
-}
-
-/** The unit of weight that a word names, as mappings write it. */
-export function weightUnit(word: string): string | undefined {
-  return words().weightUnits.get(word.toLowerCase().replace(/\.$/, ''));
 }
 
 /** The words as alternatives of a pattern, the longest first; points are literal. */

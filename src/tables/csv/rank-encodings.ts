@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { LEGACY_ENCODINGS } from '../../model/row.ts';
 import type { EncodingCandidate } from '../../model/storeferry-error.ts';
-import encodingLetters from './encoding-letters.json' with { type: 'json' };
+import usualCharacters from './encodings.json' with { type: 'json' };
 
 /**
  * The lower-case letters of a language beyond ASCII, most frequent first. They distinguish encodings: bytes that are
@@ -19,74 +19,42 @@ interface Language {
  * languages have the larger shares.
  */
 const LANGUAGES: ReadonlyMap<string, readonly Language[]> = new Map(
-  encodingLetters.flatMap(({ encodings, script, languages }) => {
+  usualCharacters.singleByte.flatMap(({ encodings, script, languages }) => {
     const isOfScript = new RegExp(`\\p{Script=${script}}`, 'u');
     const found = languages.map((language) => ({ ...language, script: isOfScript }));
     return encodings.map((encoding) => [encoding, found] as const);
   }),
 );
 
-/** The length of the character that begins with these bytes, and how common it is, in a multi-byte encoding. */
-type UsualPair = (lead: number, trail: number) => { readonly length: number; readonly worth: number };
+/** Characters of a multi-byte encoding: the ranges of their first and second byte, their length, and how common they are. */
+interface Characters {
+  readonly lead: Range;
+  readonly trail: Range;
+  readonly length: number;
+  readonly worth: number;
+}
 
-const KANA = 1.8;
-const COMMON = 1.2;
-const SIGN = 0.2;
-const SELDOM = -0.3;
-const RARE = -1;
+type Range = readonly [from: number, to: number];
 
-const pair = (worth: number) => ({ length: 2, worth });
-const within = (byte: number, from: number, to: number) => byte >= from && byte <= to;
+function rangeOf(written: string): Range {
+  const [from = 0, to = 0] = written.split('-').map((byte) => Number.parseInt(byte, 16));
+  return [from, to];
+}
+
+function isWithin(byte: number, [from, to]: Range): boolean {
+  return byte >= from && byte <= to;
+}
 
 /**
  * Double-byte encodings put their most common characters first: the position of a character in the table shows how likely
- * it is.
+ * it is. The first entry that has a character counts.
  */
-const PAIRS: ReadonlyMap<string, UsualPair> = new Map<string, UsualPair>([
-  [
-    'shift_jis',
-    (lead) => {
-      if (within(lead, 0xa1, 0xdf)) return { length: 1, worth: SELDOM };
-      if (lead === 0x82 || lead === 0x83) return pair(KANA);
-      if (lead === 0x81) return pair(SIGN);
-      return pair(within(lead, 0x88, 0x97) ? COMMON : within(lead, 0xf0, 0xfc) ? -3 : SELDOM);
-    },
-  ],
-  [
-    'euc-jp',
-    (lead) => {
-      if (lead === 0x8f) return { length: 3, worth: RARE };
-      if (lead === 0x8e) return pair(SELDOM);
-      if (lead === 0xa4 || lead === 0xa5) return pair(KANA);
-      if (lead === 0xa1 || lead === 0xa3) return pair(SIGN);
-      return pair(within(lead, 0xb0, 0xcf) ? COMMON : SELDOM);
-    },
-  ],
-  [
-    'euc-kr',
-    (lead, trail) => {
-      if (trail < 0xa1 || lead < 0xa1) return pair(RARE);
-      if (within(lead, 0xb0, 0xc8)) return pair(COMMON + 0.2);
-      return pair(within(lead, 0xa1, 0xa3) ? SIGN : RARE);
-    },
-  ],
-  [
-    'gb18030',
-    (lead, trail) => {
-      if (within(trail, 0x30, 0x39)) return { length: 4, worth: RARE };
-      if (trail < 0xa1 || lead < 0xa1) return pair(RARE);
-      if (within(lead, 0xb0, 0xd7)) return pair(COMMON);
-      return pair(within(lead, 0xa1, 0xa3) ? SIGN : within(lead, 0xd8, 0xf7) ? SELDOM : RARE);
-    },
-  ],
-  [
-    'big5',
-    (lead) => {
-      if (within(lead, 0xa4, 0xc6)) return pair(COMMON);
-      return pair(within(lead, 0xa1, 0xa3) ? SIGN : within(lead, 0xc9, 0xf9) ? SELDOM : RARE);
-    },
-  ],
-]);
+const CHARACTERS: ReadonlyMap<string, readonly Characters[]> = new Map(
+  usualCharacters.multiByte.map(({ encoding, characters }) => [
+    encoding,
+    characters.map(({ lead, trail, ...one }) => ({ ...one, lead: rangeOf(lead), trail: rangeOf(trail) })),
+  ]),
+);
 
 const MAX_WORDS = 400;
 /** Judged bytes of a word: scripts without blanks have words of any length. */
@@ -157,8 +125,8 @@ function score(encoding: string, words: readonly Uint8Array[]): number {
       return Number.NEGATIVE_INFINITY;
     }
   }
-  const pairs = PAIRS.get(encoding);
-  if (pairs !== undefined) return average(words.flatMap((word) => pairWorths(word, pairs)));
+  const characters = CHARACTERS.get(encoding);
+  if (characters !== undefined) return average(words.flatMap((word) => characterWorths(word, characters)));
   const languages = LANGUAGES.get(encoding) ?? [];
   return Math.max(
     ...languages.map((language) => average(texts.flatMap((text) => letterWorths(text, language)))),
@@ -169,7 +137,7 @@ function average(worths: readonly number[]): number {
   return worths.length === 0 ? 0 : worths.reduce((sum, worth) => sum + worth, 0) / worths.length;
 }
 
-function pairWorths(word: Uint8Array, usual: UsualPair): number[] {
+function characterWorths(word: Uint8Array, characters: readonly Characters[]): number[] {
   const worths: number[] = [];
   const end = Math.min(word.length, WORD_BYTES);
   for (let at = 0; at < end; ) {
@@ -178,7 +146,9 @@ function pairWorths(word: Uint8Array, usual: UsualPair): number[] {
       at += 1;
       continue;
     }
-    const { length, worth } = usual(lead, word[at + 1] ?? 0);
+    const next = word[at + 1] ?? 0;
+    const { length = 2, worth = 0 } =
+      characters.find((one) => isWithin(lead, one.lead) && isWithin(next, one.trail)) ?? {};
     // A single character between Latin letters is a misread Latin letter.
     const alone = isLatin(word[at - 1]) && isLatin(word[at + length]);
     worths.push(alone ? -1.5 : worth);
