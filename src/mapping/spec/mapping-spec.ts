@@ -19,7 +19,7 @@ import { optionsSchema, type PricingSpec, productSchema, variantsSchema } from '
 import { conditionSchema, flagSchema, type Value, valueSchema } from './value.ts';
 
 export type { CategoriesSpec, OptionsSpec, PricingSpec, ProductSpec, VariantsSpec } from './product-spec.ts';
-export type { Condition, Flag, Value } from './value.ts';
+export type { Condition, Value } from './value.ts';
 
 const scalar = z.union([z.string(), z.number(), z.boolean()]);
 
