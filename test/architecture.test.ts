@@ -174,6 +174,7 @@ const IMPORTED_IN: Readonly<Record<string, readonly string[]>> = {
   fastify: ['sandbox', 'dashboard'],
   'hyparquet-writer': ['tables'],
   ioredis: ['state'],
+  nodemailer: ['run'],
   'p-retry': ['remote', 'run', 'storefront'],
   papaparse: ['tables'],
   picocolors: ['cli', 'report'],

@@ -48,7 +48,15 @@ export interface Inspection {
 
 const STORE_SECRETS: readonly SecretField[] = [{ path: ['apiKey'], literal: 'refused' }];
 const DESTINATION_AT = ['destination'];
-const JOB_SECRETS: readonly SecretField[] = [{ path: ['notify', 'url'], literal: 'allowed' }];
+/** The secrets of the recipients of notifications. */
+function notifySecrets({ content }: YamlFile): SecretField[] {
+  const written = valueAt(content, ['notify']);
+  const at = Array.isArray(written) ? written.map((_, index) => ['notify', index]) : [['notify']];
+  return at.flatMap((part): SecretField[] => [
+    ...['url', 'slack', 'teams'].map((key) => ({ path: [...part, key], literal: 'allowed' as const })),
+    ...['secret', 'server'].map((key) => ({ path: [...part, key], literal: 'refused' as const })),
+  ]);
+}
 
 /** Reads each file on first use. `onSecret` is called with each secret from the environment. */
 export function inspectFiles(
@@ -137,7 +145,7 @@ export function inspectFiles(
 
   function readJob(name: string, yaml: YamlFile): Interpretation<Job> {
     const at = isExport(yaml.content) ? [DESTINATION_AT] : [SOURCE_AT, CROSSWALK_AT, ADOPT_AT];
-    const base = { ...context, at: [], secretFields: [...JOB_SECRETS, ...placeSecrets(yaml, at)] };
+    const base = { ...context, at: [], secretFields: [...notifySecrets(yaml), ...placeSecrets(yaml, at)] };
     return isExport(yaml.content)
       ? completePlaces(
           interpret(yaml, { ...base, schema: exportJobSchema }),

@@ -3,6 +3,7 @@ import { type JobSchedule, nextTick } from '../config/job/job.ts';
 import type { JobSchedules } from '../config/workspace.ts';
 import { every } from '../model/clock.ts';
 import type { Locks } from '../state/state.ts';
+import { formatDuration } from '../text/printable.ts';
 import type { Queues, TickData } from './queues.ts';
 import type { WorkerLog } from './worker-settings.ts';
 
@@ -255,6 +256,7 @@ interface TickProcessorOptions {
   readonly isScheduled: (job: string) => boolean;
   readonly newRunId: () => string;
   readonly clock: () => number;
+  readonly onTick: (tick: TickOutcome) => void;
   readonly log: WorkerLog;
 }
 
@@ -262,7 +264,7 @@ interface TickProcessorOptions {
  * Turns a tick of a schedule into a run. If the job still runs or waits, the tick is dropped: at most one run of a
  * job is queued, so that a schedule that is faster than its job causes no backlog, and no two runs overlap.
  */
-export function tickProcessor({ queues, isScheduled, newRunId, clock, log }: TickProcessorOptions) {
+export function tickProcessor({ queues, isScheduled, newRunId, clock, onTick, log }: TickProcessorOptions) {
   return async ({ id: tick, data, timestamp, opts }: Job<TickData, null>): Promise<null> => {
     const { enqueueRun, isTickData, UNREADABLE_JOB } = await import('./queues.ts');
     if (!isTickData(data)) {
@@ -276,18 +278,31 @@ export function tickProcessor({ queues, isScheduled, newRunId, clock, log }: Tic
     }
     const lateMs = clock() - (timestamp + (opts.delay ?? 0));
     const { queued, added } = await enqueueRun(queues, { job, resend: false }, newRunId);
-    logTick(log, { job, queued, added, lateMs });
+    onTick({ job, queued, added, lateMs });
     return null;
   };
 }
 
-/** Logs the outcome of a tick. */
-export function logTick(
-  log: WorkerLog,
-  { added, ...tick }: { job: string; queued: string; added: boolean; lateMs: number },
-): void {
+/** What became of a tick of a schedule. */
+export interface TickOutcome {
+  readonly job: string;
+  /** The id of the run that it queued, or of the one that waits already. */
+  readonly queued: string;
+  readonly added: boolean;
+  readonly lateMs: number;
+}
+
+/** Logs the outcome of a tick. Returns why its run did not start in time; null if it did. */
+export function logTick(log: WorkerLog, { added, ...tick }: TickOutcome): string | null {
   const { lateMs, ...named } = tick;
-  if (!added) log.info(named, 'tick dropped: the job still runs or waits');
-  else if (lateMs < MISSED_AFTER_MS) log.info(named, 'tick: run queued');
-  else log.warn(tick, 'missed tick: run queued once');
+  if (!added) {
+    log.info(named, 'tick dropped: the job still runs or waits');
+    return 'The run before it had not ended.';
+  }
+  if (lateMs < MISSED_AFTER_MS) {
+    log.info(named, 'tick: run queued');
+    return null;
+  }
+  log.warn(tick, 'missed tick: run queued once');
+  return `No worker was running: it starts ${formatDuration(lateMs)} late.`;
 }

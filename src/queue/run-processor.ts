@@ -57,7 +57,7 @@ interface RunProcessorOptions {
   readonly context: RunContext;
   readonly requestFor: (data: Pick<TakenRun, 'job' | 'resend'>) => Promise<RunRequest>;
   /** The notifications that a job requests, if its file can be read. */
-  readonly notifyOf: (job: string) => Notify | undefined;
+  readonly notifyOf: (job: string) => readonly Notify[] | undefined;
   /** Sends the shards of imports; left out: this process does. */
   readonly deliver?: DeliverShards;
   /** Called for every run that ends in this worker, with any status. */
@@ -86,7 +86,7 @@ export function runProcessor({
       logEvent(event);
     };
     const own = { ...context, signal, onEvent, newRunId: await promisedId(context, taken.promised) };
-    const ended = async (notify: Notify | undefined, report: RunFacts): Promise<void> => {
+    const ended = async (notify: readonly Notify[] | undefined, report: RunFacts): Promise<void> => {
       const { id, status, error } = report.run;
       const { applied, deleted, rejected, unsent } = report.totals;
       const level = status === 'failed' ? 'error' : status === 'stopped' ? 'warn' : 'info';
@@ -94,7 +94,7 @@ export function runProcessor({
       onEnd(report.run);
       await notifyEnd(own, notify, report);
     };
-    let notify: Notify | undefined;
+    let notify: readonly Notify[] | undefined;
     try {
       const before = await endedBefore(context, taken);
       if (before !== undefined) {

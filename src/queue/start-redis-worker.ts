@@ -6,6 +6,7 @@ import { judgeRedisPolicy } from '../state/redis/redis-connection.ts';
 import { deliverByWorkers } from './deliver-by-workers.ts';
 import { bullScheduleStore, keepSchedules, type ScheduleKeeper, tickProcessor } from './keep-schedules.ts';
 import { countOutcomes, metricsReader, QUEUE_STATES, type QueueCounts } from './metrics.ts';
+import { noticeSender } from './notice-sender.ts';
 import { jobSignal, queueWorkers, watchProgress, workerHealth } from './queue-workers.ts';
 import {
   connectQueues,
@@ -125,7 +126,9 @@ export async function startRedisWorker(
   const onEnd = counts.runEnded;
   const processRun = runProcessor({ context, requestFor, notifyOf, deliver, onEnd, log });
   workers.take(queues.runs, RUNS_AT_ONCE, queuedRunProcessor(processRun, context, log));
-  workers.take(queues.ticks(), TICKS_AT_ONCE, tickProcessor({ queues, isScheduled, newRunId, clock, log }));
+  const { onTick } = noticeSender({ context, files, log }, ending);
+  const processTick = tickProcessor({ queues, isScheduled, newRunId, clock, onTick, log });
+  workers.take(queues.ticks(), TICKS_AT_ONCE, processTick);
   await workers.ready();
   const watch = ending.use(watchProgress(workers.all));
   return {

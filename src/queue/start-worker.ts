@@ -11,8 +11,9 @@ import {
   type StoredSchedule,
   WORKER_LOCK,
 } from '../state/state.ts';
-import { keepSchedules, logTick, type ScheduleStore } from './keep-schedules.ts';
+import { keepSchedules, type ScheduleStore, type TickOutcome } from './keep-schedules.ts';
 import { countOutcomes, metricsReader, type QueueCounts } from './metrics.ts';
+import { noticeSender } from './notice-sender.ts';
 import { HELD_MS, type ProcessedRun, type ProcessRun, runProcessor } from './run-processor.ts';
 import type { RunningWorker, WorkerLog, WorkerSettings } from './worker-settings.ts';
 
@@ -76,11 +77,12 @@ async function startEmbeddedWorker(
   const { requestFor, notifyOf, isScheduled } = files;
   const processRun = runProcessor({ context, requestFor, notifyOf, onEnd: counts.runEnded, log });
   const queueRunner = runQueue({ queue, processRun, signal, log });
+  const { onTick } = noticeSender({ context, files, log }, ending);
   let polledAt = performance.now();
   let failure: string | null = null;
   const poll = async (): Promise<void> => {
     try {
-      await enqueueDueTicks({ queue, isScheduled, newRunId, clock, log });
+      await enqueueDueTicks({ queue, isScheduled, newRunId, clock, onTick });
       await queueRunner.poll();
       polledAt = performance.now();
       failure = null;
@@ -161,7 +163,7 @@ interface TickOptions {
   readonly isScheduled: (job: string) => boolean;
   readonly newRunId: () => string;
   readonly clock: () => number;
-  readonly log: WorkerLog;
+  readonly onTick: (tick: TickOutcome) => void;
 }
 
 /** Queues the runs that are due. A job whose file has no schedule any more is left out: it will be removed. */
@@ -170,14 +172,14 @@ export async function enqueueDueTicks({
   isScheduled,
   newRunId,
   clock,
-  log,
+  onTick,
 }: TickOptions): Promise<void> {
   for (const { schedule, next, lateMs } of findDueTicks(await queue.schedules(), clock())) {
     const { job } = schedule;
     if (!isScheduled(job)) continue;
     const queued = newRunId();
     const became = await queue.tick(schedule, next, queued);
-    if (became !== 'changed') logTick(log, { job, queued, added: became === 'added', lateMs });
+    if (became !== 'changed') onTick({ job, queued, added: became === 'added', lateMs });
   }
 }
 

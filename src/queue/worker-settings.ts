@@ -87,7 +87,7 @@ export interface WorkerFiles {
   readonly schedulesVersion: () => Promise<string>;
   readonly requestFor: (data: { readonly job: string; readonly resend: boolean }) => Promise<RunRequest>;
   /** The notifications that a job requests, if its file can be read. */
-  readonly notifyOf: (job: string) => Notify | undefined;
+  readonly notifyOf: (job: string) => readonly Notify[] | undefined;
   readonly configurationOf: (run: Run) => RunConfiguration;
 }
 

@@ -1,4 +1,4 @@
-import { lastedMs, type Run, type RunStatus } from '../model/run.ts';
+import { hasDrifted, lastedMs, type Run, type RunStatus } from '../model/run.ts';
 import { truncate } from '../model/truncate.ts';
 import { commandText, formatDuration, PROGRAM, printable } from '../text/printable.ts';
 import type { RunFacts, View } from './run-facts.ts';
@@ -6,7 +6,7 @@ import { type RunSummary, runSummary } from './run-summary.ts';
 import { type Paragraph, plainWords, type Section, shownIn } from './section.ts';
 import { aboutSection } from './sections/about-section.ts';
 import { driftSection } from './sections/drift-section.ts';
-import { editedSection } from './sections/edited-section.ts';
+import { editedFacts, editedSection } from './sections/edited-section.ts';
 import { exportedSection } from './sections/exported-section.ts';
 import { fieldsSection } from './sections/fields-section.ts';
 import { heldSection } from './sections/held-section.ts';
@@ -128,8 +128,11 @@ export function nextSteps(facts: StepFacts, program = PROGRAM) {
   }));
 }
 
-/** An outcome of a run for which a job may request a notification. */
-export type NotifiedEnd = 'failed' | 'stopped' | 'rejects' | 'done';
+/** What a job may be notified of; `NOTIFY_WORDS` has them in words. */
+export type Condition = 'failed' | 'stopped' | 'rejects' | 'held' | 'edited' | 'drift' | 'missed' | 'done';
+
+/** What a message is about: a condition, or that none holds any more. */
+export type MessageKind = Condition | 'recovered';
 
 /**
  * The body of a webhook request. Slack, Mattermost and Rocket.Chat show `text`, Discord shows `content`; each ignores
@@ -142,46 +145,53 @@ export interface Notification {
   readonly allowed_mentions: { readonly parse: readonly [] };
   /** Identifies the end of a run: equal for repeated deliveries, different for each end, also of a continued run. */
   readonly id: string;
-  readonly end: NotifiedEnd;
+  readonly end: MessageKind;
   /** The object that `--json` prints; null if no run could begin. */
   readonly summary: RunSummary | null;
 }
 
 /**
- * The outcome of a run for notifications. Null for plans, verifications and comparisons, and for a run that another run continues
- * (interrupted, superseded).
+ * Whether each condition holds that the end of a run decides about. Undefined for plans and verifications, and for a run that another
+ * run continues (interrupted, superseded).
  */
-export function notifiedEnd({ kind, status }: Pick<Run, 'kind' | 'status'>): NotifiedEnd | null {
-  return kind === 'plan' || kind === 'verify' || kind === 'drift' ? null : ENDS[status];
+export function conditionsOf(
+  facts: Pick<RunFacts, 'run' | 'plan' | 'totals'>,
+): Partial<Record<Condition, boolean>> | undefined {
+  const { kind, status, drift } = facts.run;
+  const isFailed = status === 'failed';
+  if (kind === 'drift') return isFailed || drift == null ? undefined : { drift: hasDrifted(drift) };
+  if (kind === 'plan' || kind === 'verify') return undefined;
+  if (!isFailed && status !== 'stopped' && status !== 'done' && status !== 'done-with-rejects')
+    return undefined;
+  return {
+    failed: isFailed,
+    stopped: status === 'stopped',
+    rejects: facts.totals.rejected > 0,
+    held: facts.totals.held > 0,
+    edited: editedFacts(facts) !== null,
+    done: status === 'done',
+  };
 }
-
-const ENDS: Readonly<Record<Run['status'], NotifiedEnd | null>> = {
-  failed: 'failed',
-  stopped: 'stopped',
-  done: 'done',
-  'done-with-rejects': 'rejects',
-  running: null,
-  planned: null,
-  interrupted: null,
-  superseded: null,
-};
 
 /** Discord accepts 2,000 characters. A chat message should have only a few lines. */
 const MAX_ERROR_LENGTH = 600;
 
 /** States how a run ended, and what to do. */
-export function endNotification(end: NotifiedEnd, facts: RunFacts, { now, version }: Moment): Notification {
-  const { run } = facts;
+export function endNotification(end: MessageKind, facts: RunFacts, { now, version }: Moment): Notification {
   const { head, sections } = runDocument(facts, { now, version, program: PROGRAM });
   const figures = head.totals === '' ? '' : `. ${head.totals}`;
   const lines = [
-    `${head.job}: ${head.outcome} after ${formatDuration(head.lastedMs)}${figures} (store ${head.store}, run ${head.run})`,
+    `${head.job}: ${end === 'recovered' ? 'recovered, ' : ''}${head.outcome} after ${formatDuration(head.lastedMs)}${figures} (store ${head.store}, run ${head.run})`,
     ...paragraphsOf(sections),
     // A successful run needs no action.
-    ...(end === 'done' ? [] : commandsOf(sections).slice(0, 1)),
+    ...(end === 'done' || end === 'recovered' ? [] : commandsOf(sections).slice(0, 1)),
   ];
-  const id = `${run.id}-${run.status}-${run.finishedAt ?? now}`;
-  return { ...message(lines), id, end, summary: runSummary(facts, now) };
+  return { ...message(lines), id: endId(facts.run), end, summary: runSummary(facts, now) };
+}
+
+/** Identifies the end of a run: another one for each end, also of a continued run. */
+export function endId({ id, status, finishedAt }: Pick<Run, 'id' | 'status' | 'finishedAt'>): string {
+  return `${id}-${status}-${finishedAt ?? 0}`;
 }
 
 /** The time of a notification, and the version of Storeferry that made it. */
@@ -215,6 +225,20 @@ function commandsOf(sections: readonly Section[]): string[] {
 export function beginNotification(job: string, problem: string, id: string): Notification {
   const lines = [`${job}: could not start`, problem, 'To see all problems: storeferry check'];
   return { ...message(lines), id, end: 'failed', summary: null };
+}
+
+/** States that a scheduled run did not start in time, or that one did again (`problem` null). */
+export function missedNotification(
+  end: MessageKind,
+  job: string,
+  problem: string | null,
+  id: string,
+): Notification {
+  const lines =
+    problem === null
+      ? [`${job}: recovered, the scheduled run starts in time again`]
+      : [`${job}: a scheduled run did not start in time`, problem, 'To see all runs: storeferry runs'];
+  return { ...message(lines), id, end, summary: null };
 }
 
 function message(lines: readonly string[]): Pick<Notification, 'text' | 'content' | 'allowed_mentions'> {

@@ -1,19 +1,11 @@
 import type { Notify } from '../config/job/job.ts';
 import type { Run } from '../model/run.ts';
 import { UsageError } from '../model/storeferry-error.ts';
-import {
-  beginNotification,
-  endNotification,
-  type Notification,
-  notifiedEnd,
-} from '../report/run-document.ts';
-import { type RunFacts, reasonsForWebhook, withoutPersonalData } from '../report/run-facts.ts';
-import { masked } from '../text/masked.ts';
+import type { RunFacts } from '../report/run-facts.ts';
 import type { DeliverShards } from './import/apply-step.ts';
 import { supersedeEmptied } from './import/continue-or-begin.ts';
 import { type ImportTask, importRun } from './import-run.ts';
 import { lockJob } from './lock-job.ts';
-import { withShownFiles } from './report/read-stored-report.ts';
 import {
   type DriftRequest,
   type ExportRequest,
@@ -66,42 +58,51 @@ export function jobTask(request: RunRequest, workers?: DeliverShards): RunTask {
   return isExportRequest(request) ? { kind: 'export', request } : { kind: 'run', request, workers };
 }
 
-/** Sends the notifications that the job requests for this outcome, if any. Never rejects. */
+/** Notifies the recipients of a job of the end of a run. Never rejects. */
 export async function notifyEnd(
   context: RunContext,
-  notify: Notify | undefined,
+  recipients: readonly Notify[] | undefined,
   report: RunFacts,
 ): Promise<void> {
-  const shown = withShownFiles(withoutPersonalData(report), context.workspaceDir);
-  const { run, plan, refusals } = shown;
-  const facts = {
-    ...shown,
-    plan: plan && { ...plan, rejections: reasonsForWebhook(plan.rejections, run) },
-    refusals: reasonsForWebhook(refusals, run),
-  };
-  const end = notifiedEnd(facts.run);
-  if (notify === undefined || end === null || !notify.on.includes(end)) return;
-  const moment = { now: context.clock(), version: context.version };
-  await deliver(context, notify, endNotification(end, facts, moment));
+  if (recipients === undefined) return;
+  // Loaded only if there is somebody to notify: its HTTP client takes a tenth of a second to load.
+  const { endOccurrence, sendNotices } = await import('./notify/send-notices.ts');
+  const end = endOccurrence(context, report);
+  await sendNotices(context, report.run.job, recipients, end === undefined ? [] : [end]);
 }
 
-/** Sends the notifications that a job could not begin. Never rejects. */
+/** Notifies the recipients of a job that it could not begin. Never rejects. */
 export async function notifyNotBegun(
   context: RunContext,
-  notify: Notify | undefined,
+  recipients: readonly Notify[] | undefined,
   job: string,
   problem: string,
 ): Promise<void> {
-  if (notify === undefined || !notify.on.includes('failed')) return;
-  const text = masked(context.redact?.(problem) ?? problem);
-  await deliver(context, notify, beginNotification(job, text, context.newRunId()));
+  if (recipients === undefined) return;
+  const { failedStart, sendNotices } = await import('./notify/send-notices.ts');
+  await sendNotices(context, job, recipients, [failedStart(context, job, problem)]);
 }
 
-async function deliver(context: RunContext, { url }: Notify, notification: Notification): Promise<void> {
-  // Loaded only if there is something to send: its HTTP client takes a tenth of a second to load.
-  const { deliverNotification } = await import('./notify/deliver-notification.ts');
-  const problem = await deliverNotification(url, notification, context.signal);
-  if (problem !== null) context.onEvent({ type: 'not-notified', host: new URL(url).host, problem });
+/** Notifies the recipients of a job whether a scheduled run started in time. Never rejects. */
+export async function notifyTick(
+  context: RunContext,
+  recipients: readonly Notify[] | undefined,
+  { job, id, problem }: { readonly job: string; readonly id: string; readonly problem: string | null },
+): Promise<void> {
+  if (!recipients?.some(({ on }) => on.includes('missed'))) return;
+  const { scheduledStart, sendNotices } = await import('./notify/send-notices.ts');
+  await sendNotices(context, job, recipients, [scheduledStart(job, id, problem)]);
+}
+
+/** Delivers what waits for the recipients of a job, and notifies them of ends whose process died. Never rejects. */
+export async function deliverNotices(
+  context: RunContext,
+  recipients: readonly Notify[] | undefined,
+  job: string,
+): Promise<void> {
+  if (recipients === undefined) return;
+  const { sendNotices } = await import('./notify/send-notices.ts');
+  await sendNotices(context, job, recipients);
 }
 
 /**

@@ -1,7 +1,9 @@
 import { expect, it } from 'vitest';
 import { catalogWorkspace, manyProducts, shopifyCatalog } from '../support/catalog.ts';
+import { startMailServer } from '../support/mail-server.ts';
 import { errorAnswer, unauthorized } from '../support/store/faults.ts';
 import { startStore } from '../support/store.ts';
+import { until } from '../support/until.ts';
 import { startWebhook, WEBHOOK_SECRETS, type WebhookAnswer } from '../support/webhook.ts';
 import { makeWorkspace } from '../support/workspace.ts';
 
@@ -76,6 +78,44 @@ it.concurrent('a receiver that fails changes no exit code, and is one line witho
     expect.stringMatching(/^Warning: 127\.0\.0\.1:\d+ could not be notified .*it answered 500\.$/),
   ]);
   for (const secret of WEBHOOK_SECRETS) expect(stdout + stderr).not.toContain(secret);
+});
+
+it.concurrent('a message that nobody took is delivered once, after its process died', async () => {
+  await using shop = await setup({ on: '[done, failed]', answers: ['hang'] });
+  const { workspace, webhook } = shop;
+  const killed = workspace.start('run', 'nightly');
+  await until(() => webhook.calls.length === 1);
+  killed.process.kill('SIGKILL');
+  await killed.ended;
+  expect((await workspace.storeferry('run', 'nightly')).code).toBe(0);
+  const ids = webhook.calls.map(({ headers }) => headers['idempotency-key']);
+  expect(ids).toEqual([ids[0], ids[0], expect.stringContaining('-done-')]);
+  expect(new Set(ids).size).toBe(2);
+});
+
+it.concurrent('mail goes out with the report, also when its server was away, and recovery after an alarm only', async () => {
+  await using shop = await setup();
+  const { store, workspace } = shop;
+  const mail = await startMailServer();
+  const { url } = mail;
+  await mail[Symbol.asyncDispose]();
+  const notify = `[{ email: ops@shop.example, server: "\${SMTP_URL}", from: sf@shop.example, when: change, on: [failed, done] }]`;
+  const files = catalogWorkspace(store.baseUrl, shopifyCatalog(manyProducts(3)), { notify });
+  for (const [name, content] of Object.entries(files)) await workspace.write(name, content);
+  await workspace.write('.env', `SMTP_URL=${url}\n`);
+  expect((await workspace.storeferry('run', 'nightly')).code).toBe(0);
+  await workspace.write('catalog.csv', shopifyCatalog(manyProducts(4)));
+  store.misbehave({ does: unauthorized });
+  const away = await workspace.storeferry('run', 'nightly');
+  expect(away.stderr).toMatch(/could not be notified.*no connection/);
+  store.behave();
+  await using back = await startMailServer(Number(new URL(url).port));
+  expect((await workspace.storeferry('run', 'nightly')).code).toBe(0);
+  const [alarm, recovery] = back.mails;
+  expect(back.mails).toHaveLength(2);
+  expect(alarm?.to).toEqual(['ops@shop.example']);
+  expect(alarm?.content).toMatch(/Subject: nightly: failed[\s\S]*filename=report\.html/);
+  expect(recovery?.content).toContain('Subject: nightly: recovered, done');
 });
 
 it.concurrent('an empty address sends nothing', async () => {

@@ -200,11 +200,30 @@ variants: { pricing: { price: price } }
     const notify = `notify: { url: "\${OPS_WEBHOOK:}", on: [failed] }\n`;
     expect(job(JOB + notify)).not.toHaveProperty('notify');
     expect(job(JOB + notify, { ...VARIABLES, OPS_WEBHOOK: 'https://hooks.example/x' })).toMatchObject({
-      notify: { url: 'https://hooks.example/x', on: ['failed'] },
+      notify: [{ kind: 'url', address: 'https://hooks.example/x', on: ['failed'], when: 'always' }],
     });
     expect(problems(`${JOB}notify: { url: "\${OPS_WEBHOOK:}", on: [fialed] }\n`)).toEqual([
-      "5:40 notify.on.0: expected failed, stopped, rejects or done, found 'fialed'; did you mean 'failed'?",
+      "5:40 notify.on.0: expected failed, stopped, rejects, held, edited, drift, missed or done, found 'fialed'; did you mean 'failed'?",
     ]);
+  });
+
+  it('notifies a list of recipients, and refuses what has no address or more than one', () => {
+    const mail = `email: [a@b.example], server: "\${SMTP_URL}", from: sf@b.example`;
+    const variables = { ...VARIABLES, SMTP_URL: 'smtps://u:p@mail.example', HOOK_KEY: 'k' };
+    const list = `notify:\n  - { ${mail}, when: change }\n  - { url: https://x.example/, secret: "\${HOOK_KEY}" }\n`;
+    expect(job(JOB + list, variables)).toMatchObject({
+      notify: [
+        { kind: 'email', address: ['a@b.example'], server: 'smtps://u:p@mail.example', when: 'change' },
+        { kind: 'url', address: 'https://x.example/', secret: 'k' },
+      ],
+    });
+    expect(problems(`${JOB}notify: { on: [done] }\n`).join()).toContain(
+      'expected one of url, slack, teams, email',
+    );
+    expect(problems(`${JOB}notify: { email: a@b.example, from: c@d.example }\n`).join()).toContain(
+      'needs `server`',
+    );
+    expect(problems(`${JOB}notify: { url: https://x.example/, secret: plain }\n`).join()).toMatch(/secret/);
   });
 });
 

@@ -37,7 +37,7 @@ describe('the file of a new job', () => {
       parse(uncommented(text, ['schedule', 'notify']).replace(placeholder('OPS_WEBHOOK', ''), '')),
     );
     expect(more.schedule).toEqual({ cron: '15 2 * * *', timezone: 'Europe/Paris' });
-    expect(more.notify?.on).toEqual(['failed', 'stopped', 'rejects']);
+    expect(more.notify).toMatchObject({ on: ['failed', 'stopped', 'rejects'], when: 'always' });
   });
 
   it('has no placeholder that an answer or a file has brought', () => {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type JobSchedule, nextTick } from '../../src/config/job/job.ts';
-import { planScheduleChanges } from '../../src/queue/keep-schedules.ts';
+import { logTick, planScheduleChanges } from '../../src/queue/keep-schedules.ts';
 import { embeddedScheduleStore, enqueueDueTicks, findDueTicks } from '../../src/queue/start-worker.ts';
 import { openSqliteState } from '../../src/state/sqlite/open-sqlite-state.ts';
 import type { State, StateQueue } from '../../src/state/state.ts';
@@ -64,7 +64,7 @@ class TickingWorker {
       isScheduled: (job) => job === this.#schedule.job,
       newRunId: () => this.#newId(),
       clock: () => this.now,
-      log: LOG,
+      onTick: (tick) => logTick(LOG, tick),
     });
     await this.#runAll();
     return this.runs.length - before;

@@ -1,6 +1,8 @@
+import { createHmac } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { beginNotification, endNotification, notifiedEnd } from '../../src/report/run-document.ts';
+import { beginNotification, conditionsOf, endNotification } from '../../src/report/run-document.ts';
 import { deliverNotification } from '../../src/run/notify/deliver-notification.ts';
+import { decide } from '../../src/run/notify/send-notices.ts';
 import { startWebhook, WEBHOOK_SECRETS, type WebhookAnswer } from '../support/webhook.ts';
 import { aPlan, facts, NOW } from './run-facts.ts';
 
@@ -11,6 +13,8 @@ const { rejections } = aPlan();
 const ended = facts({ status: 'done-with-rejects', totals }, { rejectsFile: 'a/rejects.csv' });
 const moment = { now: NOW, version: '1.2.3' };
 const notification = endNotification('rejects', ended, moment);
+const message = { notification, report: null };
+const hook = (address: string) => ({ kind: 'url', address, on: [], when: 'always' }) as const;
 
 describe('a notification', () => {
   it('says in a few lines what became of the run and what to type, and carries all figures', () => {
@@ -67,24 +71,50 @@ describe('a notification', () => {
   });
 
   it.each([
-    ['failed', 'failed'],
-    ['stopped', 'stopped'],
-    ['done-with-rejects', 'rejects'],
-    ['done', 'done'],
-    ['interrupted', null],
-    ['superseded', null],
-    ['planned', null],
-    ['running', null],
-  ] as const)('of a run that is %s is one of: %s', (status, end) => {
-    expect(notifiedEnd({ kind: 'run', status })).toBe(end);
-    expect(notifiedEnd({ kind: 'plan', status })).toBeNull();
+    ['failed', ['failed']],
+    ['stopped', ['stopped']],
+    ['done-with-rejects', ['rejects', 'held']],
+    ['done', ['done']],
+    ['interrupted', undefined],
+    ['superseded', undefined],
+    ['planned', undefined],
+    ['running', undefined],
+  ] as const)('of a run that is %s is about %j', (status, holding) => {
+    const counted = { ...totals, rejected: 0, held: 0 };
+    const some = status === 'done-with-rejects' ? { ...counted, rejected: 1, held: 2 } : counted;
+    const found = conditionsOf({ ...facts({ status }), totals: some });
+    expect(
+      found &&
+        Object.keys(found).filter((name) => Object.entries(found).some(([key, is]) => key === name && is)),
+    ).toEqual(holding);
+    expect(conditionsOf(facts({ kind: 'plan', status }))).toBeUndefined();
+  });
+});
+
+describe('what a recipient is sent', () => {
+  const on = ['failed', 'rejects', 'done'] as const;
+  it('is each condition that it asked for, or only what changes', () => {
+    const failed = { failed: true, rejects: false, done: false };
+    const fine = { failed: false, rejects: false, done: true };
+    const always = { on: [...on], when: 'always' } as const;
+    expect(decide(always, [], failed)).toEqual({ kind: 'failed', alarms: [] });
+    expect(decide(always, [], fine)).toEqual({ kind: 'done', alarms: [] });
+    expect(decide(always, [], { held: true })).toEqual({ kind: null, alarms: [] });
+    const change = { on: [...on], when: 'change' } as const;
+    expect(decide(change, [], fine)).toEqual({ kind: null, alarms: [] });
+    expect(decide(change, [], failed)).toEqual({ kind: 'failed', alarms: ['failed'] });
+    expect(decide(change, ['failed'], failed)).toEqual({ kind: null, alarms: ['failed'] });
+    expect(decide(change, ['failed'], { ...failed, rejects: true })).toMatchObject({ kind: 'rejects' });
+    expect(decide(change, ['failed'], fine)).toEqual({ kind: 'recovered', alarms: [] });
+    // Something else goes on: it is not over.
+    expect(decide(change, ['failed', 'missed'], fine)).toEqual({ kind: null, alarms: ['missed'] });
   });
 });
 
 describe('its delivery', () => {
   const deliver = async (...answers: readonly WebhookAnswer[]) => {
     await using webhook = await startWebhook(...answers);
-    const problem = await deliverNotification(webhook.url, notification, signal, hurried);
+    const problem = await deliverNotification(hook(webhook.url), message, signal, hurried);
     return { problem, calls: webhook.calls };
   };
 
@@ -96,6 +126,27 @@ describe('its delivery', () => {
       headers: { 'content-type': 'application/json', 'idempotency-key': notification.id },
       body: { text: notification.text, end: 'rejects', summary: { status: 'done-with-rejects' } },
     });
+  });
+
+  it('is signed where there is a secret, and is what Slack and Teams show', async () => {
+    await using webhook = await startWebhook();
+    const address = webhook.url;
+    const shared = { address, on: [], when: 'always' } as const;
+    for (const recipient of [
+      { ...shared, kind: 'url', secret: 'key' },
+      { ...shared, kind: 'slack' },
+      { ...shared, kind: 'teams' },
+    ] as const)
+      expect(await deliverNotification(recipient, message, signal, hurried)).toBeNull();
+    const [signed, slack, teams] = webhook.calls;
+    const time = String(signed?.headers['storeferry-timestamp']);
+    expect(Math.abs(Number(time) - Date.now() / 1_000)).toBeLessThan(600);
+    const mac = createHmac('sha256', 'key')
+      .update(`${time}.${JSON.stringify(signed?.body)}`)
+      .digest('hex');
+    expect(signed?.headers['storeferry-signature']).toBe(`v1=${mac}`);
+    expect(slack?.body).toEqual({ text: notification.text });
+    expect(JSON.stringify(teams?.body)).toContain('nightly-catalog: done, with rejects');
   });
 
   it('tries again after lost connections, 5xx, 429 and silence', async () => {
@@ -112,8 +163,8 @@ describe('its delivery', () => {
     expect(problem).toBe('it answered 500');
     expect(calls).toHaveLength(4);
     const nobody = await deliverNotification(
-      `http://127.0.0.1:1/${WEBHOOK_SECRETS[0]}`,
-      notification,
+      hook(`http://127.0.0.1:1/${WEBHOOK_SECRETS[0]}`),
+      message,
       signal,
       hurried,
     );
@@ -124,14 +175,14 @@ describe('its delivery', () => {
     // An hour, if the receiver were obeyed.
     await using webhook = await startWebhook({ status: 429, headers: { 'retry-after': '3600' } });
     const patience = { ...hurried, wholeMs: 1_500 };
-    const problem = await deliverNotification(webhook.url, notification, signal, patience);
+    const problem = await deliverNotification(hook(webhook.url), message, signal, patience);
     expect(problem).toBe('no answer within 1.5 s');
   });
 
   it('ends at once when the process is asked to stop', async () => {
     await using webhook = await startWebhook({ status: 429, headers: { 'retry-after': '3600' } });
     const stop = AbortSignal.timeout(50);
-    expect(await deliverNotification(webhook.url, notification, stop)).toBe('the process was stopped');
+    expect(await deliverNotification(hook(webhook.url), message, stop)).toBe('the process was stopped');
   });
 
   it('is not tried again where it is refused, and follows no redirect', async () => {

@@ -23,7 +23,12 @@ const PRODUCTS = 'import: products\nstore: main\nsource: { path: a.csv }\nmappin
 
 async function digestOf(mapping: string, job = PRODUCTS): Promise<string> {
   const spec = mappingOf(mapping);
-  const { crosswalk: _crosswalk, mode = 'upsert', ...read } = importJobSchema.parse({ ...parse(job) });
+  const {
+    crosswalk: _crosswalk,
+    notify: _notify,
+    mode = 'upsert',
+    ...read
+  } = importJobSchema.parse({ ...parse(job) });
   const opened = openMapping(
     {
       ...{ name: 'own', spec, shipped: false, dir, placeOf: () => ({ file: 'own.yaml' }) },

@@ -58,29 +58,120 @@ export const scheduleSchema = z.strictObject({
   }),
 });
 
-/** The ends of a run that can send a notification, in words. */
+/** What can be notified, in words. */
 export const NOTIFY_WORDS = {
   failed: 'when a run fails',
   stopped: 'when a safety limit stops a run',
   rejects: 'when a run ends with rejects',
+  held: 'when a guard holds records',
+  edited: 'when records were edited in the store',
+  drift: 'when a comparison finds differences',
+  missed: 'when a scheduled run does not start in time',
   done: 'when a run is done',
+} as const;
+
+const WHEN_WORDS = {
+  always: 'each time',
+  change: 'the first time, and once more when it is over',
 } as const;
 
 const STORE_EXPECTED = 'expected the name of a store in stores.yaml';
 
-const notifySchema = z.strictObject({
-  url: z
-    .string()
-    .refine((url) => url === '' || isHttpUrl(url), 'expected an http or https address, or nothing')
-    .meta({
-      description: 'The webhook that receives a short text and the summary as JSON. Empty: no notification.',
-      examples: [placeholder('OPS_WEBHOOK', '')],
-    }),
-  on: z
-    .array(z.enum(['failed', 'stopped', 'rejects', 'done']))
-    .default(['failed', 'stopped', 'rejects'])
-    .describe(`When to send one. ${valueWords(NOTIFY_WORDS)}`),
-});
+const webAddress = (description: string, variable: string) =>
+  optional(
+    z
+      .string()
+      .refine((url) => url === '' || isHttpUrl(url), 'expected an http or https address, or nothing')
+      .meta({ examples: [placeholder(variable, '')] }),
+    description,
+  );
+
+const mailAddress = z
+  .string()
+  .regex(/^[^\s@<>,;]+@[^\s@<>,;]+$/, 'expected an e-mail address, such as ops@shop.example');
+
+const RECIPIENTS = ['url', 'slack', 'teams', 'email'] as const;
+
+const recipientSchema = z
+  .strictObject({
+    url: webAddress(
+      'A webhook, which gets a short text and the summary as JSON. Empty: no notification.',
+      'OPS_WEBHOOK',
+    ),
+    secret: optional(
+      z.string().min(1),
+      'With `url`: the key of the signature, HMAC-SHA256 over `storeferry-timestamp`, a point and the body, in `storeferry-signature`.',
+    ),
+    slack: webAddress('An incoming webhook of Slack. Empty: no notification.', 'SLACK_WEBHOOK'),
+    teams: webAddress('A webhook of a workflow in Microsoft Teams. Empty: no notification.', 'TEAMS_WEBHOOK'),
+    email: optional(
+      z.union([mailAddress, z.array(mailAddress).min(1)]),
+      'One or several e-mail addresses. The report is attached.',
+    ),
+    server: optional(
+      z
+        .string()
+        .refine(
+          (url) => url === '' || /^smtps?:\/\/[^/\s]+\/?$/.test(url),
+          'expected an address such as smtps://user:password@mail.example',
+        )
+        .meta({ examples: [placeholder('SMTP_URL')] }),
+      'With `email`: the mail server. Only over TLS, except on this machine. Empty: no notification.',
+    ),
+    from: optional(mailAddress, 'With `email`: the sender.'),
+    on: z
+      .array(z.enum(['failed', 'stopped', 'rejects', 'held', 'edited', 'drift', 'missed', 'done']))
+      .default(['failed', 'stopped', 'rejects'])
+      .describe(`What to notify. ${valueWords(NOTIFY_WORDS)}`),
+    when: z
+      .enum(['always', 'change'])
+      .default('always')
+      .describe(`How often. ${valueWords(WHEN_WORDS)}`),
+  })
+  .superRefine((recipient, context) => {
+    const named = RECIPIENTS.filter((kind) => recipient[kind] !== undefined);
+    if (named.length !== 1) addProblem(context, `expected one of ${RECIPIENTS.join(', ')}`);
+    for (const key of ['server', 'from'] as const) {
+      if (recipient.email !== undefined && recipient[key] === undefined)
+        addProblem(context, `\`email\` needs \`${key}\``);
+      if (recipient.email === undefined && recipient[key] !== undefined)
+        addProblem(context, `\`${key}\` is for \`email\``, key);
+    }
+    if (recipient.secret !== undefined && recipient.url === undefined)
+      addProblem(context, '`secret` is for `url`', 'secret');
+  });
+
+const notifySchema = z.union([recipientSchema, z.array(recipientSchema).min(1)]);
+
+/** A recipient of notifications, and what it is notified of. */
+export type Notify = {
+  readonly on: readonly (keyof typeof NOTIFY_WORDS)[];
+  readonly when: keyof typeof WHEN_WORDS;
+} & (
+  | { readonly kind: 'url'; readonly address: string; readonly secret?: string }
+  | { readonly kind: 'slack'; readonly address: string }
+  | { readonly kind: 'teams'; readonly address: string }
+  | {
+      readonly kind: 'email';
+      readonly address: readonly string[];
+      readonly server: string;
+      readonly from: string;
+    }
+);
+
+/** The recipients that a job names; those with an empty address are left out. */
+export function recipientsOf(written: z.infer<typeof notifySchema> | undefined): readonly Notify[] {
+  return [written ?? []]
+    .flat()
+    .flatMap(({ url, secret, slack, teams, email, server, from, on, when }): Notify[] => {
+      const shared = { on, when };
+      if (url) return [{ kind: 'url', address: url, ...(secret === undefined ? {} : { secret }), ...shared }];
+      if (slack) return [{ kind: 'slack', address: slack, ...shared }];
+      if (teams) return [{ kind: 'teams', address: teams, ...shared }];
+      if (email === undefined || !server || from === undefined) return [];
+      return [{ kind: 'email', address: [email].flat(), server, from, ...shared }];
+    });
+}
 
 /** The values of a setting with their words, for its description: `` `first`: uses the first copy. `` */
 export function valueWords(words: Readonly<Record<string, string>>): string {
@@ -93,5 +184,5 @@ export function valueWords(words: Readonly<Record<string, string>>): string {
 export const jobFields = {
   store: z.string(STORE_EXPECTED).min(1, STORE_EXPECTED).describe('The store, by its name in `stores.yaml`.'),
   schedule: optional(scheduleSchema, 'When workers run the job. Default: never; start it by hand.'),
-  notify: optional(notifySchema, 'Where to send a notification when a run ends.'),
+  notify: optional(notifySchema, 'Who is notified of what: one recipient, or a list.'),
 };

@@ -7,11 +7,11 @@ import { loosened } from '../../text/nearest.ts';
 import { withoutPlace } from '../complete-places.ts';
 import type { exportJobSchema } from './export-job-schema.ts';
 import type { importJobSchema } from './import-job-schema.ts';
-import { cronParser, type jobFields, scheduleSchema } from './job-fields.ts';
+import { cronParser, type Notify, recipientsOf, scheduleSchema } from './job-fields.ts';
 
 export { DESTINATION_WORDS, FORMAT_WORDS } from './export-job-schema.ts';
 export { DUPLICATES_WORDS, MODE_WORDS } from './import-job-schema.ts';
-export { NOTIFY_WORDS } from './job-fields.ts';
+export { NOTIFY_WORDS, type Notify } from './job-fields.ts';
 
 /** A file in `jobs/`: what to move, when, and with which safety limits. */
 export type Job = ImportJob | ExportJob;
@@ -19,7 +19,7 @@ export type Job = ImportJob | ExportJob;
 type ImportFields = z.infer<typeof importJobSchema>;
 type ExportFields = z.infer<typeof exportJobSchema>;
 
-/** An import job with its defaults filled in. `notify` is absent if its address is empty. */
+/** An import job with its defaults filled in. `notify` is absent if no recipient has an address. */
 export type ImportJob = DeepReadonly<
   Omit<ImportFields, 'source' | 'crosswalk' | 'adopt' | 'notify' | 'mode'>
 > & {
@@ -31,15 +31,15 @@ export type ImportJob = DeepReadonly<
   readonly source: SourceSpec;
   readonly crosswalk?: CrosswalkSpec;
   readonly adopt?: 'store' | AdoptSpec;
-  readonly notify?: Notify;
+  readonly notify?: readonly Notify[];
 };
 
-/** An export job with its defaults filled in. `notify` is absent if its address is empty. */
+/** An export job with its defaults filled in. `notify` is absent if no recipient has an address. */
 export type ExportJob = DeepReadonly<Omit<ExportFields, 'destination' | 'notify'>> & {
   readonly kind: 'export';
   readonly name: string;
   readonly destination: DestinationSpec;
-  readonly notify?: Notify;
+  readonly notify?: readonly Notify[];
 };
 
 /** A source with its address completed. `encoding` is the WHATWG name. */
@@ -73,9 +73,6 @@ export function crosswalkOfStore(store: string) {
 
 /** A destination with its address completed. */
 type DestinationSpec = DeepReadonly<ReturnType<typeof withoutPlace<ExportFields['destination']>>> & FilePlace;
-
-/** The webhook that receives a notification when a run ends. */
-export type Notify = DeepReadonly<z.infer<typeof jobFields.notify>>;
 
 /** The paths of the parts of an import job that name a file to read. */
 export const SOURCE_AT = ['source'];
@@ -120,8 +117,9 @@ export function toExportJob(
   };
 }
 
-function notification(notify: Notify | undefined): { notify?: Notify } {
-  return notify === undefined || notify.url === '' ? {} : { notify };
+function notification(written: ImportFields['notify']): { notify?: readonly Notify[] } {
+  const notify = recipientsOf(written);
+  return notify.length === 0 ? {} : { notify };
 }
 
 /** By what the job finds the products that it updates; undefined for all other jobs. */

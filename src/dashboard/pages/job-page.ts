@@ -145,7 +145,13 @@ function safetyWords(limits: readonly string[]): Slot {
 }
 
 /** The address may contain a token, so only its host is shown. */
-function notifyWords(notify: Notify | undefined): string {
-  if (notify === undefined) return 'Nobody';
-  return `${new URL(notify.url).host} ${listed(notify.on.map((end) => NOTIFY_WORDS[end]))}`;
+function notifyWords(recipients: readonly Notify[] | undefined): string {
+  if (recipients === undefined) return 'Nobody';
+  return recipients
+    .map((one) => `${recipientWords(one)} ${listed(one.on.map((end) => NOTIFY_WORDS[end]))}`)
+    .join('; ');
+}
+
+function recipientWords(recipient: Notify): string {
+  return recipient.kind === 'email' ? listed(recipient.address) : new URL(recipient.address).host;
 }

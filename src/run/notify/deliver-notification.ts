@@ -1,14 +1,25 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pRetry from 'p-retry';
 import { Agent, request } from 'undici';
+import type { Notify } from '../../config/job/job.ts';
 import { errorCode } from '../../model/storeferry-error.ts';
 import { retryAfterMs } from '../../remote/remote-client.ts';
-import type { Notification } from '../../report/run-document.ts';
-import { NotDelivered, type Post, type Transport } from './transport.ts';
-import { webhook } from './webhook.ts';
+import {
+  type AttemptOptions,
+  type Message,
+  NotDelivered,
+  type RecipientKind,
+  type Transport,
+} from './transport.ts';
+import { slack, teams, webhook } from './webhook.ts';
 
-/** All transports; the first that accepts an address is used. */
-const TRANSPORTS: readonly Transport[] = [webhook];
+/** How a message is sent to a kind of recipient. Mail is loaded on first use. */
+const TRANSPORTS: { readonly [Kind in RecipientKind]: Transport<Kind> } = {
+  url: webhook,
+  slack,
+  teams,
+  email: async (...sent) => (await import('./send-mail.ts')).sendMail(...sent),
+};
 
 /** Time limits of the delivery, which a run waits for. */
 export interface DeliveryPatience {
@@ -25,18 +36,16 @@ const PATIENCE: DeliveryPatience = { retries: 3, firstDelayMs: 500, attemptMs: 5
 const MAX_ANSWER_BYTES = 64 * 1024;
 
 /**
- * Delivers a notification to an address; returns null if it was delivered, otherwise the cause. Never rejects,
+ * Delivers a message to a recipient; returns null if it was delivered, otherwise the cause. Never rejects,
  * because the result of a run does not depend on its notification. Retries temporary failures, follows no redirects,
  * and ends within 15 seconds.
  */
 export async function deliverNotification(
-  url: string,
-  notification: Notification,
+  recipient: Notify,
+  message: Message,
   signal: AbortSignal,
   patience: DeliveryPatience = PATIENCE,
 ): Promise<string | null> {
-  const transport = TRANSPORTS.find(({ takes }) => takes(new URL(url)));
-  if (transport === undefined) return 'nothing delivers to this kind of address';
   const whole = AbortSignal.timeout(patience.wholeMs);
   // When the process is stopped, the current attempt may still end: it takes seconds at most.
   const waiting = AbortSignal.any([signal, whole]);
@@ -45,9 +54,21 @@ export async function deliverNotification(
     connect: { timeout: patience.attemptMs },
     maxResponseSize: MAX_ANSWER_BYTES,
   });
-  const post: Post = (body) => attempt(agent, url, notification.id, body, patience, whole);
+  const options: AttemptOptions = {
+    post: (address, body, headers = {}) =>
+      attempt(
+        agent,
+        address,
+        { 'idempotency-key': message.notification.id, ...headers },
+        body,
+        patience,
+        whole,
+      ),
+    attemptMs: patience.attemptMs,
+    signal: whole,
+  };
   try {
-    await pRetry(() => transport.send(post, notification), {
+    await pRetry(() => send(recipient, message, options), {
       retries: patience.retries,
       minTimeout: patience.firstDelayMs,
       randomize: true,
@@ -67,10 +88,25 @@ export async function deliverNotification(
   }
 }
 
+function send(recipient: Notify, message: Message, options: AttemptOptions): Promise<void> {
+  switch (recipient.kind) {
+    case 'url':
+      return TRANSPORTS.url(recipient, message, options);
+    case 'slack':
+      return TRANSPORTS.slack(recipient, message, options);
+    case 'teams':
+      return TRANSPORTS.teams(recipient, message, options);
+    case 'email':
+      return TRANSPORTS.email(recipient, message, options);
+    default:
+      return recipient satisfies never;
+  }
+}
+
 async function attempt(
   agent: Agent,
   url: string,
-  id: string,
+  headers: Readonly<Record<string, string>>,
   body: object | string,
   { attemptMs }: DeliveryPatience,
   signal: AbortSignal,
@@ -79,16 +115,16 @@ async function attempt(
   const answer = await request(url, {
     dispatcher: agent,
     method: 'POST',
-    headers: { 'content-type': isText ? 'text/plain' : 'application/json', 'idempotency-key': id },
+    headers: { 'content-type': isText ? 'text/plain' : 'application/json', ...headers },
     body: isText ? body : JSON.stringify(body),
     signal: AbortSignal.any([signal, AbortSignal.timeout(attemptMs)]),
   }).catch((error: unknown) => {
     throw signal.aborted ? error : new NotDelivered(connectionProblem(error), null);
   });
-  const { statusCode: status, headers } = answer;
+  const { statusCode: status, headers: answered } = answer;
   await answer.body.dump().catch(() => {});
   if (status >= 200 && status < 300) return;
-  throw new NotDelivered(`it answered ${status}`, status, waitOf(headers['retry-after']));
+  throw new NotDelivered(`it answered ${status}`, status, waitOf(answered['retry-after']));
 }
 
 function waitOf(header: string | string[] | undefined): number {

@@ -1,17 +1,35 @@
+import type { Notify } from '../../config/job/job.ts';
 import { isPassingStatus } from '../../remote/remote-client.ts';
 import type { Notification } from '../../report/run-document.ts';
 
-/** A transport of notifications: a file of its own, and an entry in TRANSPORTS (deliver-notification.ts). */
-export interface Transport {
-  readonly name: string;
-  /** Whether it accepts this address. */
-  readonly takes: (address: URL) => boolean;
-  /** Sends with `post`; called again after a temporary failure. */
-  readonly send: (post: Post, notification: Notification) => Promise<void>;
+/** The kind of a recipient: the key of `notify` that has its address. */
+export type RecipientKind = Notify['kind'];
+
+/** What a recipient gets. */
+export interface Message {
+  readonly notification: Notification;
+  /** The report of the run as a page; null if there is none. */
+  readonly report: string | null;
 }
 
-/** Posts a text, or an object as JSON, to the address; rejects with NotDelivered. */
-export type Post = (body: object | string) => Promise<void>;
+/** Time limits and means of one attempt. */
+export interface AttemptOptions {
+  /** Posts a text, or an object as JSON, to the address of the recipient; rejects with NotDelivered. */
+  readonly post: (
+    address: string,
+    body: object | string,
+    headers?: Readonly<Record<string, string>>,
+  ) => Promise<void>;
+  readonly attemptMs: number;
+  readonly signal: AbortSignal;
+}
+
+/** Sends to one kind of recipient; called again after a temporary failure. */
+export type Transport<Kind extends RecipientKind> = (
+  recipient: Extract<Notify, { readonly kind: Kind }>,
+  message: Message,
+  options: AttemptOptions,
+) => Promise<void>;
 
 /** A failed attempt. The message has neither path nor query of the address, because they are secret. */
 export class NotDelivered extends Error {

@@ -1,0 +1,237 @@
+import { hash } from 'node:crypto';
+import { text } from 'node:stream/consumers';
+import { z } from 'zod';
+import type { Notify } from '../../config/job/job.ts';
+import {
+  beginNotification,
+  type Condition,
+  conditionsOf,
+  endId,
+  endNotification,
+  type MessageKind,
+  missedNotification,
+  type Notification,
+} from '../../report/run-document.ts';
+import { type RunFacts, reasonsForWebhook, withoutPersonalData } from '../../report/run-facts.ts';
+import { type RunFolder, readSealed, sealedJson } from '../../state/artifacts.ts';
+import { masked } from '../../text/masked.ts';
+import { REPORT_FILE, readStoredReport, withShownFiles } from '../report/read-stored-report.ts';
+import type { RunContext } from '../run-context.ts';
+import { deliverNotification } from './deliver-notification.ts';
+
+const waitingSchema = z.object({
+  /** Which recipient of the job, without its address, which is secret. */
+  recipient: z.string(),
+  /** When it was written, in milliseconds since the epoch. */
+  at: z.number(),
+  /** Whose report is attached. */
+  run: z.string().nullable(),
+  /** As `Notification`. */
+  notification: z.custom<Notification>((value) => typeof value === 'object' && value !== null),
+});
+
+/** What a job has notified, and what it has yet to deliver: written before the first attempt. */
+const noticesSchema = z.object({
+  /** What ended before was not notified, and is not later. */
+  since: z.number(),
+  /** The newest events that were notified, by the ids of their messages. */
+  known: z.array(z.string()),
+  /** The conditions that each recipient knows to hold, for `when: change`. */
+  alarms: z.record(z.string(), z.array(z.string())),
+  waiting: z.array(waitingSchema),
+});
+type Notices = z.infer<typeof noticesSchema>;
+
+const NOTICES_FILE = 'notices.json';
+const MAX_KNOWN = 50;
+/** Of one job; the oldest are dropped. */
+const MAX_WAITING = 50;
+/** A message that nobody takes for this long is dropped. */
+const KEPT_MS = 3 * 86_400_000;
+
+/** Something that recipients may be notified of. */
+export interface Occurrence {
+  readonly id: string;
+  readonly run: string | null;
+  /** Whether each condition holds that this occurrence decides about. */
+  readonly conditions: Partial<Readonly<Record<Condition, boolean>>>;
+  readonly notify: (kind: MessageKind) => Notification;
+}
+
+/** The end of a run; undefined where nobody is notified of such an end. */
+export function endOccurrence(context: RunContext, report: RunFacts): Occurrence | undefined {
+  const conditions = conditionsOf(report);
+  if (conditions === undefined) return undefined;
+  const shown = withShownFiles(withoutPersonalData(report), context.workspaceDir);
+  const { run, plan, refusals } = shown;
+  const facts = {
+    ...shown,
+    plan: plan && { ...plan, rejections: reasonsForWebhook(plan.rejections, run) },
+    refusals: reasonsForWebhook(refusals, run),
+  };
+  const moment = { now: context.clock(), version: context.version };
+  return {
+    id: endId(run),
+    run: run.id,
+    conditions,
+    notify: (kind) => endNotification(kind, facts, moment),
+  };
+}
+
+/** A run that could not begin. */
+export function failedStart(context: RunContext, job: string, problem: string): Occurrence {
+  const id = context.newRunId();
+  const reason = masked(context.redact?.(problem) ?? problem);
+  return { id, run: null, conditions: { failed: true }, notify: () => beginNotification(job, reason, id) };
+}
+
+/** A tick of a schedule; `problem`: why its run did not start in time, null if it did. */
+export function scheduledStart(job: string, id: string, problem: string | null): Occurrence {
+  const conditions = { missed: problem !== null };
+  return { id, run: null, conditions, notify: (kind) => missedNotification(kind, job, problem, id) };
+}
+
+/**
+ * Notifies the recipients of a job of what has happened, and of ends of its runs whose process died before it did; then delivers all
+ * that waits. Never rejects. A message is written before it is sent, in one file with the conditions that it reports: it
+ * is sent though the process dies, and none is sent of the end of a condition of which nobody knew.
+ */
+export async function sendNotices(
+  context: RunContext,
+  job: string,
+  recipients: readonly Notify[],
+  occurrences: readonly Occurrence[] = [],
+): Promise<void> {
+  if (recipients.length === 0) return;
+  const warn = (host: string, problem: string) => context.onEvent({ type: 'not-notified', host, problem });
+  try {
+    const holder = { job, run: context.newRunId() };
+    const { signal } = context;
+    await using _lock = await context.state.locks.acquire(`notices:${job}`, holder, { signal, onWait() {} });
+    const folder = context.artifacts.run(`notices-${job}`);
+    const before = await readNotices(folder);
+    const forgotten = before === undefined ? [] : await unnotifiedEnds(context, job, before);
+    const found = [...forgotten, ...occurrences];
+    if (before === undefined && found.length === 0) return;
+    const start = before ?? { since: context.clock(), known: [], alarms: {}, waiting: [] };
+    const added = found.reduce(
+      (notices, one) => withOccurrence(notices, one, recipients, context.clock()),
+      start,
+    );
+    if (added !== before) await writeNotices(folder, added);
+    await deliverWaiting({ context, folder, recipients, warn }, added);
+  } catch (error) {
+    if (context.signal.aborted) return;
+    warn('Recipients', error instanceof Error ? error.message : String(error));
+  }
+}
+
+async function readNotices(folder: RunFolder): Promise<Notices | undefined> {
+  if (!(await folder.exists(NOTICES_FILE))) return undefined;
+  return await readSealed(folder, NOTICES_FILE, noticesSchema, [
+    'is damaged',
+    'Remove it: messages that it has are lost.',
+  ]);
+}
+
+async function writeNotices(folder: RunFolder, notices: Notices): Promise<void> {
+  await folder.write(NOTICES_FILE, [sealedJson(notices)]);
+}
+
+/** The newest runs of the job that have ended without a word, oldest first. */
+async function unnotifiedEnds(
+  context: RunContext,
+  job: string,
+  { since, known }: Notices,
+): Promise<readonly Occurrence[]> {
+  const runs = await context.state.runs.list({ job, limit: 5 });
+  const ended = runs.filter(
+    (run) => (run.finishedAt ?? 0) >= since && run.status !== 'running' && !known.includes(endId(run)),
+  );
+  const reports = await Promise.all(ended.reverse().map((run) => readStoredReport(context, run)));
+  return reports.flatMap((report) => endOccurrence(context, report) ?? []);
+}
+
+/** The notices with the messages about an occurrence, unless they have it already. */
+function withOccurrence(
+  notices: Notices,
+  { id, run, conditions, notify }: Occurrence,
+  recipients: readonly Notify[],
+  at: number,
+): Notices {
+  if (notices.known.includes(id)) return notices;
+  const decided = recipients.map((recipient) => {
+    const name = recipientName(recipient);
+    return { name, ...decide(recipient, notices.alarms[name] ?? [], conditions) };
+  });
+  const messages = decided.flatMap(({ name, kind }) =>
+    kind === null ? [] : [{ recipient: name, at, run, notification: notify(kind) }],
+  );
+  return {
+    ...notices,
+    known: [...notices.known, id].slice(-MAX_KNOWN),
+    alarms: Object.fromEntries(decided.map(({ name, alarms }) => [name, alarms])),
+    waiting: [...notices.waiting, ...messages].slice(-MAX_WAITING),
+  };
+}
+
+/** A recipient in files: equal for equal addresses, which it does not show. */
+function recipientName({ kind, address }: Notify): string {
+  return `${kind}-${hash('sha256', JSON.stringify(address), 'base64url').slice(0, 12)}`;
+}
+
+/** What a recipient is sent, and the conditions that it knows to hold then. */
+export function decide(
+  { on, when }: Pick<Notify, 'on' | 'when'>,
+  known: readonly string[],
+  conditions: Occurrence['conditions'],
+): { readonly kind: MessageKind | null; readonly alarms: string[] } {
+  const holding = on.filter((condition) => conditions[condition] === true);
+  if (when === 'always') return { kind: holding[0] ?? null, alarms: [] };
+  // Each end of a run is done or not: that is no condition that lasts.
+  const lasting = holding.filter((condition) => condition !== 'done');
+  const others = known.filter((condition) => !Object.hasOwn(conditions, condition));
+  const alarms = [...others, ...lasting];
+  const fresh = lasting.find((condition) => !known.includes(condition));
+  if (fresh !== undefined) return { kind: fresh, alarms };
+  return { kind: known.length > 0 && alarms.length === 0 ? 'recovered' : null, alarms };
+}
+
+interface Delivery {
+  readonly context: RunContext;
+  readonly folder: RunFolder;
+  readonly recipients: readonly Notify[];
+  readonly warn: (host: string, problem: string) => void;
+}
+
+/** Sends what waits, oldest first; what a recipient does not take waits on, and so does what follows for it. */
+async function deliverWaiting({ context, folder, recipients, warn }: Delivery, notices: Notices) {
+  const named = new Map(recipients.map((recipient) => [recipientName(recipient), recipient]));
+  const failed = new Set<string>();
+  let kept = notices;
+  for (const waiting of notices.waiting) {
+    const recipient = named.get(waiting.recipient);
+    if (failed.has(waiting.recipient) || context.signal.aborted) continue;
+    if (recipient !== undefined && context.clock() - waiting.at < KEPT_MS) {
+      const message = { notification: waiting.notification, report: await reportOf(context, waiting.run) };
+      const problem = await deliverNotification(recipient, message, context.signal);
+      if (problem !== null) {
+        failed.add(waiting.recipient);
+        warn(hostOf(recipient), problem);
+        continue;
+      }
+    }
+    kept = { ...kept, waiting: kept.waiting.filter((one) => one !== waiting) };
+    await writeNotices(folder, kept);
+  }
+}
+
+async function reportOf({ artifacts }: RunContext, run: string | null): Promise<string | null> {
+  if (run === null) return null;
+  const folder = artifacts.run(run);
+  return (await folder.exists(REPORT_FILE)) ? await text(await folder.read(REPORT_FILE)) : null;
+}
+
+function hostOf(recipient: Notify): string {
+  return new URL(recipient.kind === 'email' ? recipient.server : recipient.address).host;
+}
