@@ -1,7 +1,6 @@
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, expect, it, vi } from 'vitest';
 import { openStateDatabase } from '../../src/state/sqlite/open-state-database.ts';
-import { keysJson, outcomeColumns } from '../../src/state/sqlite/outcome-columns.ts';
 import { createSqliteCalls } from '../../src/state/sqlite/sqlite-calls.ts';
 import { applied, sampleRun, TARGET, upsert } from './samples.ts';
 
@@ -21,12 +20,11 @@ it('the first Node 24 reads the ledger as later ones do', async () => {
   const calls = createSqliteCalls(database);
   const run = sampleRun();
   calls.create(run);
-  calls.record([outcomeColumns(run, 1, [applied(upsert(0, 'shirt'), 7)], 1, null)]);
+  calls.record([{ run, shard: 1, results: [applied(upsert(0, 'shirt'), 7)], requests: 1, versionAt: null }]);
   calls.begin(TARGET, { job: run.job, sender: 'me', keys: ['hat'], parts: [], deletes: [] });
 
-  expect(calls.marks(TARGET, keysJson(['hat', 'shirt']), 2)).toMatchObject({
-    fingerprints: [null, 'print-of-shirt'],
-    ids: [null, 7],
-    jobs: [null, 'nightly'],
-  });
+  expect(calls.compare(TARGET, { job: '', keys: ['hat', 'shirt'], memos: [] })).toMatchObject([
+    undefined,
+    { fingerprint: 'print-of-shirt', id: 7, job: 'nightly' },
+  ]);
 });

@@ -123,15 +123,13 @@ export async function openDatabaseHere(path: string): Promise<DatabaseThread> {
   }
 }
 
-/** Calls that one function answers. */
+/** Calls that one function answers. They are no promise: a `then` would be called by each `await`. */
 export function remoteCalls(
   answer: (method: string, args: readonly unknown[]) => Promise<unknown>,
 ): RemoteCalls {
   return new Proxy(Object.create(null), {
-    get:
-      (_, method) =>
-      (...args: readonly unknown[]) =>
-        answer(String(method), args),
+    get: (_, method) =>
+      method === 'then' ? undefined : (...args: readonly unknown[]) => answer(String(method), args),
   });
 }
 

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { storedAuditEntries } from '../../model/audit-entry.ts';
-import { observationText, parseObservation } from '../../model/observation.ts';
+import { observationText } from '../../model/observation.ts';
 import type { Run } from '../../model/run.ts';
 import { lockLost, StateError } from '../../model/storeferry-error.ts';
 import type { Artifacts } from '../artifacts.ts';
@@ -11,17 +11,16 @@ import { openSending, type SendingStore } from '../open-sending.ts';
 import { storedHandle } from '../product-handle.ts';
 import { serialSince } from '../serial.ts';
 import {
+  type CompareQuery,
   type Fence,
   type History,
+  type HistoryRun,
   importTarget,
   type Ledger,
-  type LedgerMark,
   type LedgerTarget,
   type OwnedKey,
   type Runs,
   type State,
-  type StateQueue,
-  type Version,
 } from '../state.ts';
 import {
   storedHistoryRun,
@@ -30,7 +29,7 @@ import {
   storedRun,
   UnreadableRecord,
 } from '../stored-record.ts';
-import { restoreVersions, type StoredVersion, UNKNOWN_RUN } from '../stored-version.ts';
+import { restoreVersions, UNKNOWN_RUN } from '../stored-version.ts';
 import { type WitnessFile, witnessFiles } from '../witness-files.ts';
 import {
   type DatabaseThread,
@@ -38,12 +37,9 @@ import {
   type RemoteCalls,
   startDatabaseThread,
 } from './database-thread.ts';
-import { keysJson, type OutcomeColumns, outcomeColumns, proofOf, SAME } from './outcome-columns.ts';
 import { damagedDatabase } from './sqlite-error.ts';
-import type { VersionColumns } from './sqlite-history.ts';
-import type { Expected } from './sqlite-ledger.ts';
 import { createSqliteLocks, type SqliteLocks } from './sqlite-locks.ts';
-import type { UncheckedRefusal, UncheckedRun } from './sqlite-runs.ts';
+import type { RecordedOutcomes, UncheckedRefusal, UncheckedRun } from './sqlite-runs.ts';
 
 const MAX_TRUNCATIONS = 5;
 const TRUNCATION_WAIT_MS = 1_000;
@@ -113,7 +109,7 @@ export function sqliteState({ thread, path, locks, artifacts }: SqliteParts): St
       return openSending(options, store, witnesses.of(target), `${witnesses.process}-${senders}`);
     },
     checkedAddresses: {
-      find: (addresses) => calls.findAddresses(keysJson(addresses), addresses.length),
+      find: (addresses) => calls.findAddresses(addresses),
       remember: (checks, at) => calls.rememberAddresses(checks, at),
     },
     audit: {
@@ -121,7 +117,7 @@ export function sqliteState({ thread, path, locks, artifacts }: SqliteParts): St
       newest: async (offset, count) => storedAuditEntries(await calls.auditEntries(offset, count)),
     },
     sharedStore: () => undefined,
-    queue: stateQueue(calls),
+    queue: calls,
     async [Symbol.asyncDispose]() {
       await thread.close();
       locks.releaseAll();
@@ -129,61 +125,25 @@ export function sqliteState({ thread, path, locks, artifacts }: SqliteParts): St
   };
 }
 
-/** Not the calls themselves: they answer to every name, also to the `then` of a promise. */
-function stateQueue(calls: RemoteCalls): StateQueue {
-  return {
-    schedules: () => calls.schedules(),
-    setSchedule: (schedule, overdue) => calls.setSchedule(schedule, overdue),
-    removeSchedule: (job) => calls.removeSchedule(job),
-    tick: (due, next, id) => calls.tick(due, next, id),
-    addEntry: (entry) => calls.addEntry(entry),
-    entry: (id) => calls.entry(id),
-    openEntries: () => calls.openEntries(),
-    takeEntry: (id) => calls.takeEntry(id),
-    beginEntry: (id, run) => calls.beginEntry(id, run),
-    releaseEntry: (id) => calls.releaseEntry(id),
-    endEntry: (id, end) => calls.endEntry(id, end),
-    removeEntry: (id) => calls.removeEntry(id),
-  };
-}
-
 function ledger(calls: RemoteCalls, target: LedgerTarget, witness: WitnessFile): Ledger {
-  const compare = async (keys: readonly string[], expected?: Expected) => {
-    const columns = await calls.marks(target, keysJson(keys), keys.length, expected);
-    const { fingerprints, ids, idProofs, jobs, memos } = columns;
-    return fingerprints.map((fingerprint, position) => {
-      if (fingerprint === null) return undefined;
-      if (fingerprint === SAME) return 'same' as const;
-      const memo = memos[position] ?? null;
-      const mark: LedgerMark = {
-        fingerprint,
-        id: ids[position] ?? null,
-        job: jobs[position] ?? '',
-        ...proofOf(idProofs[position] ?? 0),
-      };
-      return memo === null ? mark : { ...mark, memo };
-    });
-  };
+  const compare = (question: CompareQuery) => calls.compare(target, question);
   return {
-    marks: async (keys) => (await compare(keys)).map((mark) => (mark === 'same' ? undefined : mark)),
-    compare: ({ keys, memos, job }) => compare(keys, { memos, job }),
-    remember: (facts) => calls.remember(target, facts),
-    async bodies(keys) {
-      const bodies = await calls.bodies(target, keysJson(keys), keys.length);
-      return bodies.map((body) => body ?? undefined);
+    async marks(keys) {
+      const marks = await compare({ job: '', keys, memos: [] });
+      return marks.map((mark) => (mark === 'same' ? undefined : mark));
     },
+    compare,
+    remember: (facts) => calls.remember(target, facts),
+    bodies: (keys) => calls.bodies(target, keys),
     async views(keys) {
-      const [contents, doubted] = await Promise.all([
-        calls.observations(target, keysJson(keys), keys.length),
+      const [observations, doubted] = await Promise.all([
+        calls.observations(target, keys),
         calls.doubtedFields(target, keys),
       ]);
-      return keys.map((_, position) => {
-        const content = contents[position] ?? null;
-        return {
-          observation: content === null ? undefined : parseObservation(content),
-          doubted: doubted[position] ?? null,
-        };
-      });
+      return keys.map((_, position) => ({
+        observation: observations[position],
+        doubted: doubted[position] ?? null,
+      }));
     },
     observe: (observed) =>
       calls.observe(
@@ -202,8 +162,10 @@ function ledger(calls: RemoteCalls, target: LedgerTarget, witness: WitnessFile):
     },
     async keysBy(handle, values) {
       while (!(await calls.index(target)));
-      const handles = keysJson(values.map((value) => storedHandle(handle, value)));
-      return await calls.keysBy(target, handles, values.length);
+      return await calls.keysBy(
+        target,
+        values.map((value) => storedHandle(handle, value)),
+      );
     },
     async keysNamed(part, limit) {
       while (!(await calls.index(target)));
@@ -249,8 +211,15 @@ function history(calls: RemoteCalls, target: LedgerTarget): History {
   return {
     begin: ({ id, job }, at, files) => calls.beginHistory(target, { id, job, at, files }),
     async versions(keys) {
-      const found = await calls.versions(target, keysJson(keys), keys.length);
-      return versionsIn(found, keys.length);
+      const runOf = new Map<string, HistoryRun>();
+      return (await calls.versions(target, keys)).map(({ body, rows }) => {
+        const versions = rows.map(({ run: document, ...version }) => {
+          const run = runOf.get(document) ?? storedHistoryRun(document) ?? UNKNOWN_RUN;
+          runOf.set(document, run);
+          return { run, ...version };
+        });
+        return restoreVersions(versions, body);
+      });
     },
     async *keysOf(run) {
       const found = pages<{ number: number; key: string }>((last) =>
@@ -262,17 +231,6 @@ function history(calls: RemoteCalls, target: LedgerTarget): History {
     prune: (before) => calls.pruneHistory(target, before),
     size: () => calls.historySize(target),
   };
-}
-
-function versionsIn(found: VersionColumns, count: number): Version[][] {
-  const runs = new Map([...found.documents].map(([number, json]) => [number, storedHistoryRun(json)]));
-  const rows = Array.from({ length: count }, (): StoredVersion[] => []);
-  for (const [index, position] of found.keys.entries()) {
-    const run = runs.get(found.runs[index] ?? 0) ?? UNKNOWN_RUN;
-    const content = found.contents[index] ?? new Uint8Array();
-    rows[position]?.push({ run, at: found.ats[index] ?? 0, content });
-  }
-  return rows.map((ofKey, position) => restoreVersions(ofKey, found.bodies[position] ?? null));
 }
 
 /** Reads page after page, each after the last item of the previous one, until one is empty. */
@@ -327,7 +285,7 @@ function runs(calls: RemoteCalls, refuseWithout: (fence: Fence | undefined) => v
     remove: (id) => calls.remove(id),
     async record(run, shard, results, requests, fence, versionAt = null) {
       refuseWithout(fence);
-      await record(outcomeColumns(run, shard, results, requests, versionAt));
+      await record({ run, shard, results, requests, versionAt });
     },
     outcomes: (id, shard) => calls.outcomes(id, shard),
     tally: (id) => calls.tally(id),
@@ -353,12 +311,12 @@ function runs(calls: RemoteCalls, refuseWithout: (fence: Fence | undefined) => v
 }
 
 /** Outcomes that arrive during a commit share the next one. */
-function recordInGroups(calls: Pick<RemoteCalls, 'record'>): (batch: OutcomeColumns) => Promise<void> {
-  let next: { readonly batches: OutcomeColumns[]; readonly written: Promise<void> } | undefined;
+function recordInGroups(calls: Pick<RemoteCalls, 'record'>): (batch: RecordedOutcomes) => Promise<void> {
+  let next: { readonly batches: RecordedOutcomes[]; readonly written: Promise<void> } | undefined;
   let last: Promise<unknown> = Promise.resolve();
   return (batch) => {
     if (next === undefined) {
-      const batches: OutcomeColumns[] = [];
+      const batches: RecordedOutcomes[] = [];
       const written = last.then(async () => {
         next = undefined;
         await calls.record(batches);

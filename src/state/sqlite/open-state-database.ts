@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { StateError } from '../../model/storeferry-error.ts';
-import type { LedgerTarget } from '../state.ts';
+import type { IdProof, LedgerTarget, OwnedKey } from '../state.ts';
 import { DamagedValue, damageBehind, integer, isBusy, sqliteError, text } from './sqlite-error.ts';
 
 /**
@@ -26,7 +26,7 @@ const VERSION = 14;
  * - `memo` belongs to the rows that made the body; null where the same rows may make another body.
  * - `serial` of a mark, a doubt or a delete is that of the target when it was written (`Ledger.writtenSince`); 0 in the journal keeps that
  *   of the mark. `deletes` has the newest deletes only.
- * - `outcomes.kind`: 0 applied upsert, 1 applied delete, 2 rejected, 3 unsent, 4 left. `detail` is JSON for 2 and 3.
+ * - `outcomes.kind`: 0 applied upsert, 1 applied delete, 2 rejected, 3 unsent, 4 left. `detail` is JSON for 2 and 3 (sqlite-runs.ts).
  * - `id_proof`: 0 proven, 1 once, 2 changed (IdProof).
  * - `handles`: by which SKU or id a product is found (product-handle.ts), where `targets.indexed` is not 0. Merging the journal puts the
  *   keys that it changes into `unindexed`, and the next look-up brings their handles up to date.
@@ -209,6 +209,24 @@ export function inTransaction<Result>(database: DatabaseSync, work: () => Result
     if (database.isTransaction) database.exec('ROLLBACK');
     throw error;
   }
+}
+
+/**
+ * Keys as a JSON array, which SQLite reads as a table. JSON keeps a lone surrogate, which SQLite would replace in a
+ * bound text.
+ */
+export function keysJson(keys: readonly string[]): string {
+  const json = JSON.stringify(keys);
+  return json.includes('\\ud') ? JSON.stringify(keys.map((key) => key.toWellFormed())) : json;
+}
+
+/** `marks.id_proof`: the position in this list. */
+export const ID_PROOFS: readonly IdProof[] = ['proven', 'once', 'changed'];
+
+/** The stored proof of an id as a mark has it: omitted if the id is proven. */
+export function proofOf(stored: number): Pick<OwnedKey, 'idProof'> {
+  const idProof = ID_PROOFS[stored] ?? 'changed';
+  return idProof === 'proven' ? {} : { idProof };
 }
 
 /** The numbers of targets and jobs in the large tables. They are assigned once and never change. */

@@ -11,7 +11,7 @@ import {
 } from '../state.ts';
 import { createBodies, createJournal } from './journal.ts';
 import { createLockRows, type LockRows } from './lock-rows.ts';
-import { createNames, inTransaction } from './open-state-database.ts';
+import { createNames, inTransaction, keysJson } from './open-state-database.ts';
 import { createSqliteDoubts, type SqliteDoubts } from './sqlite-doubts.ts';
 import { integer, text, textOrNull } from './sqlite-error.ts';
 import { createKeepVersions, createSqliteHistory, type SqliteHistory } from './sqlite-history.ts';
@@ -161,7 +161,7 @@ export function createSqliteCalls(database: DatabaseSync): SqliteCalls {
   };
 }
 
-/** The calls of the database thread about checks of image addresses. Addresses arrive as `keysJson`. */
+/** The calls of the database thread about checks of image addresses. */
 type SqliteAddresses = ReturnType<typeof createSqliteAddresses>;
 
 /** The calls on an open database. */
@@ -176,9 +176,9 @@ function createSqliteAddresses(database: DatabaseSync) {
   );
   const forget = database.prepare('DELETE FROM checked_addresses WHERE at < ?');
   return {
-    findAddresses(addresses: string, count: number): (AddressCheck | undefined)[] {
-      const found = Array.from({ length: count }, (): AddressCheck | undefined => undefined);
-      for (const { place, version, at } of select.all(addresses)) {
+    findAddresses(addresses: readonly string[]): (AddressCheck | undefined)[] {
+      const found = addresses.map((): AddressCheck | undefined => undefined);
+      for (const { place, version, at } of select.all(keysJson(addresses))) {
         const position = integer(place, 'key');
         found[position] = {
           version: textOrNull(version, 'checked_addresses.version'),

@@ -17,8 +17,7 @@ import { HEARTBEAT_VALID_MS, lossOf, positionOf, type Serial, type Witness } fro
 import { type Begun, IN_DOUBT, type LedgerTarget } from '../state.ts';
 import { presentStoredMoment, remainingMs } from '../stored-moment.ts';
 import type { Journal } from './journal.ts';
-import { inTransaction, type Names } from './open-state-database.ts';
-import { CHANGED, ID_PROOFS, keysJson, proofOf } from './outcome-columns.ts';
+import { ID_PROOFS, inTransaction, keysJson, type Names, proofOf } from './open-state-database.ts';
 import { DamagedValue, integer, integerOrNull, refuseDisorder, text, textOrNull } from './sqlite-error.ts';
 
 /** The calls of the database thread about doubt. */
@@ -115,7 +114,7 @@ export function createSqliteDoubts(
      ORDER BY key LIMIT ${PAGE_SIZE}`,
   );
   const doubtAll = database.prepare(
-    `UPDATE marks SET fingerprint = '${IN_DOUBT}', memo = NULL, id_proof = ${CHANGED}, serial = ? WHERE target = ?`,
+    `UPDATE marks SET fingerprint = '${IN_DOUBT}', memo = NULL, id_proof = ${ID_PROOFS.indexOf('changed')}, serial = ? WHERE target = ?`,
   );
   const noteDoubted = database.prepare(
     'UPDATE targets SET doubted_at = (SELECT coalesce(max(number), 0) FROM runs) WHERE number = ?',

@@ -3,24 +3,17 @@ import { StateError } from '../../model/storeferry-error.ts';
 import { FORGOTTEN_BODY, type HistoryRun, type HistorySize, type LedgerTarget } from '../state.ts';
 import { encodeBefore, encodeVersion } from '../stored-version.ts';
 import type { Bodies, Journal } from './journal.ts';
-import { BUSY_TIMEOUT_MS, inTransaction, type Names } from './open-state-database.ts';
+import { BUSY_TIMEOUT_MS, inTransaction, keysJson, type Names } from './open-state-database.ts';
 import { DamagedValue, integer, integerOrNull, text } from './sqlite-error.ts';
 
-/** Versions in columns, by position. */
-export interface VersionColumns {
-  /** The positions of their keys. */
-  readonly keys: number[];
-  /** The numbers of their runs. */
-  readonly runs: number[];
-  readonly ats: number[];
-  readonly contents: Uint8Array[];
-  /** The documents of the runs by their numbers. */
-  readonly documents: ReadonlyMap<number, string>;
-  /** The bodies of the ledger by the positions of their keys. */
-  readonly bodies: (string | null)[];
+/** The versions of a key, newest first, and the body that the ledger has at the same moment. */
+interface KeyVersions {
+  body: string | null;
+  /** `run`: its document. */
+  readonly rows: { readonly run: string; readonly at: number; readonly content: Uint8Array }[];
 }
 
-/** The calls of the database thread about the history. Keys arrive as `keysJson`. */
+/** The calls of the database thread about the history. */
 export type SqliteHistory = ReturnType<typeof createSqliteHistory>;
 
 /** What SQLite stores of a version besides its content: its row, and its entry of the index. */
@@ -136,13 +129,13 @@ export function createSqliteHistory(database: DatabaseSync, names: Names, journa
      SELECT ?, number, id, ?, ? FROM runs WHERE id = ?`,
   );
   const selectVersions = database.prepare(
-    `SELECT wanted.key, versions.run, versions.at, versions.content
-     FROM json_each(?) AS wanted CROSS JOIN version_keys CROSS JOIN versions
+    `SELECT wanted.key, coalesce(version_runs.document, ''), versions.at, versions.content
+     FROM json_each(?) AS wanted CROSS JOIN version_keys CROSS JOIN versions LEFT JOIN version_runs
+       ON version_runs.target = version_keys.target AND version_runs.run = versions.run
      WHERE version_keys.target = ? AND version_keys.key = wanted.value AND versions.key = version_keys.number
      ORDER BY wanted.key, versions.number DESC`,
   );
   selectVersions.setReturnArrays(true);
-  const selectRun = database.prepare('SELECT document FROM version_runs WHERE target = ? AND run = ?');
   const selectBodies = database.prepare(
     `SELECT wanted.key, marks.body FROM json_each(?) AS wanted
      CROSS JOIN marks WHERE marks.target = ? AND marks.key = wanted.value`,
@@ -209,42 +202,32 @@ export function createSqliteHistory(database: DatabaseSync, names: Names, journa
         insertRun.run(names.target(target), run.at, JSON.stringify(run), run.id);
       });
     },
-    /** The versions of each key, newest first, with the bodies of the ledger at the same moment. */
-    versions(target: LedgerTarget, keys: string, count: number): VersionColumns {
+    versions(target: LedgerTarget, wanted: readonly string[]): KeyVersions[] {
       journal.merge();
-      const found: VersionColumns = {
-        keys: [],
-        runs: [],
-        ats: [],
-        contents: [],
-        bodies: new Array<string | null>(count).fill(null),
-        documents: new Map(),
-      };
+      const keys = keysJson(wanted);
+      const found = wanted.map((): KeyVersions => ({ body: null, rows: [] }));
       const number = names.findTarget(target) ?? 0;
-      const documents = new Map<number, string>();
       // In one transaction: another process may merge between reading the rows and their bodies.
       database.exec('BEGIN');
       try {
         const read = bodies.reader();
         for (const row of selectBodies.all(keys, number)) {
-          found.bodies[integer(row[0], 'marks.key')] = read(integer(row[1], 'marks.body'));
+          const known = found[integer(row[0], 'marks.key')];
+          if (known !== undefined) known.body = read(integer(row[1], 'marks.body'));
         }
         for (const row of selectVersions.all(keys, number)) {
-          const run = integer(row[1], 'versions.run');
           const content = row[3];
           if (!(content instanceof Uint8Array)) throw new DamagedValue('versions.content');
-          found.keys.push(integer(row[0], 'version_keys.key'));
-          found.runs.push(run);
-          found.ats.push(integer(row[2], 'versions.at'));
-          found.contents.push(content);
-          if (documents.has(run)) continue;
-          const document = selectRun.get(number, run)?.['document'];
-          documents.set(run, document === undefined ? '' : text(document, 'version_runs.document'));
+          found[integer(row[0], 'version_keys.key')]?.rows.push({
+            run: text(row[1], 'version_runs.document'),
+            at: integer(row[2], 'versions.at'),
+            content,
+          });
         }
       } finally {
         database.exec('COMMIT');
       }
-      return { ...found, documents };
+      return found;
     },
     /** A page of the keys of a run after this number, each with its number; empty at the end. */
     keysOfRunAfter(target: LedgerTarget, run: string, after: number): { number: number; key: string }[] {

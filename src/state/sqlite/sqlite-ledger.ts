@@ -1,18 +1,18 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { handlesOf, INDEXED_AT_ONCE, NAME_HANDLES } from '../product-handle.ts';
-import { IN_DOUBT, type LedgerTarget, type MemoFact, type OwnedKey } from '../state.ts';
+import {
+  type CompareQuery,
+  IN_DOUBT,
+  type LedgerMark,
+  type LedgerTarget,
+  type MemoFact,
+  type OwnedKey,
+} from '../state.ts';
 import type { Bodies, Journal } from './journal.ts';
-import { inTransaction, type Names } from './open-state-database.ts';
-import { type MarkColumns, ONCE, PROVEN, proofOf, SAME } from './outcome-columns.ts';
+import { ID_PROOFS, inTransaction, keysJson, type Names, proofOf } from './open-state-database.ts';
 import { integer, integerOrNull, jsonObject, refuseDisorder, text, textOrNull } from './sqlite-error.ts';
 
-/** The comparison for marks: memos by position, null if there is none, and the job that asks. */
-export interface Expected {
-  readonly job: string;
-  readonly memos: readonly (string | null)[];
-}
-
-/** The calls of the database thread that read the ledger. Keys arrive as `keysJson`. */
+/** The calls of the database thread that read the ledger. */
 export type SqliteLedger = ReturnType<typeof createSqliteLedger>;
 
 const PAGE_SIZE = 1_000;
@@ -84,7 +84,8 @@ export function createSqliteLedger(database: DatabaseSync, names: Names, journal
      WHERE target = ? AND id IN (SELECT value FROM json_each(?)) GROUP BY id HAVING count(*) > 1`,
   );
   const doubtIds = database.prepare(
-    `UPDATE marks SET id_proof = ${ONCE} WHERE target = ? AND id_proof = ${PROVEN} AND id IS NOT NULL`,
+    `UPDATE marks SET id_proof = ${ID_PROOFS.indexOf('once')}
+     WHERE target = ? AND id_proof = ${ID_PROOFS.indexOf('proven')} AND id IS NOT NULL`,
   );
 
   /** A target without writes has number 0, which no row has. */
@@ -93,13 +94,11 @@ export function createSqliteLedger(database: DatabaseSync, names: Names, journal
     return names.findTarget(target) ?? 0;
   };
   return {
-    marks(target: LedgerTarget, keys: string, count: number, expected?: Expected): MarkColumns {
-      const fingerprints = new Array<string | null>(count).fill(null);
-      const ids = new Array<number | null>(count).fill(null);
-      const idProofs = new Array<number>(count).fill(0);
-      const jobs = new Array<string | null>(count).fill(null);
-      const memos = new Array<string | null>(count).fill(null);
+    /** `Ledger.compare`. */
+    compare(target: LedgerTarget, question: CompareQuery): (LedgerMark | 'same' | undefined)[] {
       const number = readable(target);
+      const keys = keysJson(question.keys);
+      const found = question.keys.map((): LedgerMark | 'same' | undefined => undefined);
       const doubted = new Set<number>();
       if (anyDoubt.get(number) !== undefined) {
         for (const row of selectDoubted.all(keys, number)) doubted.add(integer(row[0], 'doubts.key'));
@@ -109,17 +108,19 @@ export function createSqliteLedger(database: DatabaseSync, names: Names, journal
         const job = names.jobName(integer(row[3], 'marks.job'));
         const inDoubt = doubted.has(position);
         const memo = inDoubt ? null : textOrNull(row[4], 'marks.memo');
-        if (memo !== null && memo === expected?.memos[position] && job === expected.job) {
-          fingerprints[position] = SAME;
+        if (memo !== null && memo === question.memos[position] && job === question.job) {
+          found[position] = 'same';
           continue;
         }
-        fingerprints[position] = inDoubt ? IN_DOUBT : text(row[1], 'marks.fingerprint');
-        ids[position] = integerOrNull(row[2], 'marks.id');
-        idProofs[position] = integer(row[5], 'marks.id_proof');
-        jobs[position] = job;
-        memos[position] = memo;
+        found[position] = {
+          fingerprint: inDoubt ? IN_DOUBT : text(row[1], 'marks.fingerprint'),
+          id: integerOrNull(row[2], 'marks.id'),
+          job,
+          ...proofOf(integer(row[5], 'marks.id_proof')),
+          ...(memo === null ? {} : { memo }),
+        };
       }
-      return { fingerprints, ids, idProofs, jobs, memos };
+      return found;
     },
     remember(target: LedgerTarget, facts: readonly MemoFact[]) {
       const number = readable(target);
@@ -127,11 +128,11 @@ export function createSqliteLedger(database: DatabaseSync, names: Names, journal
         for (const { key, fingerprint, memo } of facts) updateMemo.run(memo, number, key, fingerprint);
       });
     },
-    bodies(target: LedgerTarget, keys: string, count: number): (string | null)[] {
-      const found = new Array<string | null>(count).fill(null);
+    bodies(target: LedgerTarget, keys: readonly string[]): (string | undefined)[] {
+      const found = keys.map((): string | undefined => undefined);
       const read = bodies.reader();
-      for (const { position, body } of selectBodies.all(keys, readable(target))) {
-        found[integer(position, 'marks.key')] = read(integer(body, 'marks.body'));
+      for (const { position, body } of selectBodies.all(keysJson(keys), readable(target))) {
+        found[integer(position, 'marks.key')] = read(integer(body, 'marks.body')) ?? undefined;
       }
       return found;
     },
@@ -174,9 +175,9 @@ export function createSqliteLedger(database: DatabaseSync, names: Names, journal
       });
     },
     /** For each stored handle the keys that have it, in order. */
-    keysBy(target: LedgerTarget, handles: string, count: number): string[][] {
-      const found = Array.from({ length: count }, (): string[] => []);
-      for (const { position, key } of selectByHandles.all(handles, readable(target))) {
+    keysBy(target: LedgerTarget, handles: readonly string[]): string[][] {
+      const found = handles.map((): string[] => []);
+      for (const { position, key } of selectByHandles.all(keysJson(handles), readable(target))) {
         found[integer(position, 'handles.handle')]?.push(text(key, 'handles.key'));
       }
       return found;

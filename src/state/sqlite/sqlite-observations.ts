@@ -1,8 +1,8 @@
 import type { DatabaseSync } from 'node:sqlite';
-import { isEdited, parseObservation } from '../../model/observation.ts';
+import { isEdited, type Observation, parseObservation } from '../../model/observation.ts';
 import type { LedgerTarget } from '../state.ts';
 import type { Journal } from './journal.ts';
-import { inTransaction, type Names } from './open-state-database.ts';
+import { inTransaction, keysJson, type Names } from './open-state-database.ts';
 import { integer, refuseDisorder, text } from './sqlite-error.ts';
 
 const PAGE_SIZE = 500;
@@ -52,10 +52,12 @@ export function createObservations(database: DatabaseSync, names: Names, journal
       };
     },
     calls: {
-      observations(target: LedgerTarget, keys: string, count: number): (string | null)[] {
-        const found = new Array<string | null>(count).fill(null);
-        for (const { position, content } of select.all(keys, names.findTarget(target) ?? 0))
-          found[integer(position, 'observations.key')] = text(content, 'observations.content');
+      observations(target: LedgerTarget, keys: readonly string[]): (Observation | undefined)[] {
+        const found = keys.map((): Observation | undefined => undefined);
+        for (const { position, content } of select.all(keysJson(keys), names.findTarget(target) ?? 0))
+          found[integer(position, 'observations.key')] = parseObservation(
+            text(content, 'observations.content'),
+          );
         return found;
       },
       observe(target: LedgerTarget, observed: readonly ObservedText[]) {
@@ -83,5 +85,5 @@ export function createObservations(database: DatabaseSync, names: Names, journal
   };
 }
 
-/** The calls of the database thread. Keys of reads arrive as `keysJson`. */
+/** The calls of the database thread. */
 export type SqliteObservations = Observations['calls'];

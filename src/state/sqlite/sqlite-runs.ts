@@ -1,26 +1,21 @@
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
 import type { Outcome } from '../../model/operation.ts';
+import type { Refusal } from '../../model/reason.ts';
 import type { ChangedId, Run } from '../../model/run.ts';
 import { StateError } from '../../model/storeferry-error.ts';
-import { FORGET_KEY } from '../ledger-rules.ts';
+import { FORGET_KEY, ledgerRules } from '../ledger-rules.ts';
 import {
+  changedId,
   FORGOTTEN_MESSAGE,
+  importTarget,
   MAX_DELETES_KEPT,
+  type OperationResult,
   type OutcomeTally,
   type RunChanges,
   type RunsFilter,
 } from '../state.ts';
 import type { Bodies, Journal } from './journal.ts';
-import { inTransaction, type Names } from './open-state-database.ts';
-import {
-  APPLIED,
-  DELETED,
-  LEFT,
-  type OutcomeColumns,
-  outcomeKind,
-  REJECTED,
-  UNSENT,
-} from './outcome-columns.ts';
+import { ID_PROOFS, inTransaction, type Names } from './open-state-database.ts';
 import type { EndDoubts } from './sqlite-doubts.ts';
 import { DamagedValue, integer, jsonObject, text } from './sqlite-error.ts';
 import type { Observations } from './sqlite-observations.ts';
@@ -107,6 +102,54 @@ function asJson(names: readonly string[] | undefined): string | null {
   return names === undefined ? null : JSON.stringify(names);
 }
 
+/** `outcomes.kind`. */
+const APPLIED = 0;
+const DELETED = 1;
+const REJECTED = 2;
+const UNSENT = 3;
+const LEFT = 4;
+
+/** The stored data of a rejection besides its shard, operation and rows. */
+type RejectionDetail = Pick<Refusal, 'key' | 'spans' | 'reason'>;
+
+/** The kind and the detail of an outcome, as they are stored. */
+function storedOutcome({
+  operation,
+  outcome,
+}: OperationResult): readonly [kind: number, detail: string | null] {
+  switch (outcome.kind) {
+    case 'applied':
+      return [operation.kind === 'delete-product' ? DELETED : APPLIED, null];
+    case 'rejected': {
+      const { key, spans } = operation;
+      return [REJECTED, JSON.stringify({ key, spans, reason: outcome.reason } satisfies RejectionDetail)];
+    }
+    case 'unsent':
+      return [UNSENT, JSON.stringify(outcome.reason)];
+    case 'left':
+      return [LEFT, null];
+    default:
+      return outcome satisfies never;
+  }
+}
+
+const OUTCOME_KINDS: readonly Outcome['kind'][] = ['applied', 'applied', 'rejected', 'unsent', 'left'];
+
+/** One call of `Runs.record`. */
+export interface RecordedOutcomes {
+  readonly run: Run;
+  readonly shard: number;
+  readonly results: readonly OperationResult[];
+  readonly requests: number;
+  /** The time of the versions; null where none are kept. */
+  readonly versionAt: number | null;
+}
+
+/** A body that the store has acknowledged. */
+interface AcknowledgedBody extends Pick<OperationResult, 'operation'> {
+  readonly body: string;
+}
+
 /** A Refusal whose key, spans and reason are still to be checked. */
 export type UncheckedRefusal = { readonly shard: number; readonly index: number } & object;
 
@@ -124,7 +167,7 @@ export function createSqliteOutcomes(
 ) {
   const selectRun = database.prepare('SELECT number FROM runs WHERE id = ?');
   const insertOutcome = database.prepare(
-    `INSERT INTO outcomes (run, shard, operation, kind, rows, detail) VALUES (?, ?, ?, ?, ?, ?)
+    `INSERT INTO outcomes (run, shard, operation, rows, kind, detail) VALUES (?, ?, ?, ?, ?, ?)
      ON CONFLICT DO UPDATE SET kind = excluded.kind, rows = excluded.rows, detail = excluded.detail`,
   );
   const insertChangedId = database.prepare(
@@ -171,69 +214,90 @@ export function createSqliteOutcomes(
   /** No run has number 0. */
   const numberOf = (run: string) => integer(selectRun.get(run)?.['number'] ?? 0, 'runs.number');
 
-  /** Stores the bodies of a batch; the number of each by the position of its outcome. */
-  const bodyNumbers = ({ bodies: texts, packed, blocks, places }: OutcomeColumns) => {
-    const firsts = blocks.map((block, index) => bodies.addPacked(block, places[index] ?? 0));
-    const numbers = bodies.add(texts.filter((body) => body !== null));
-    let added = 0;
-    return (position: number): number => {
-      const at = packed[position] ?? null;
-      return at === null ? (numbers[added++] ?? 0) : (firsts[at[0]] ?? 0) + at[1];
-    };
+  /**
+   * Stores acknowledged bodies; gives their numbers in order. A body that the plan has packed keeps its block, unless its place
+   * there is taken: each row needs its own body.
+   */
+  const storeBodies = (acknowledged: readonly AcknowledgedBody[]): number[] => {
+    const placesOf = new Map<Uint8Array, number>();
+    const packed = acknowledged.map(({ operation }) => {
+      if (operation.kind === 'delete-product' || operation.packed === undefined) return undefined;
+      const { block, place } = operation.packed;
+      const taken = placesOf.get(block) ?? 0;
+      if ((taken & (1 << place)) !== 0) return undefined;
+      placesOf.set(block, taken | (1 << place));
+      return operation.packed;
+    });
+    const firsts = new Map([...placesOf].map(([block, places]) => [block, bodies.addPacked(block, places)]));
+    const added = bodies.add(
+      acknowledged.flatMap(({ body }, at) => (packed[at] === undefined ? [body] : [])),
+    );
+    let next = 0;
+    return packed.map((place) =>
+      place === undefined ? (added[next++] ?? 0) : (firsts.get(place.block) ?? 0) + place.place,
+    );
   };
 
-  const write = (batch: OutcomeColumns) => {
-    const run = numberOf(batch.run);
-    if (run === 0) {
-      throw new StateError(`There is no run ${batch.run} to record outcomes for.`, {
+  const write = ({ run, shard, results, requests, versionAt }: RecordedOutcomes) => {
+    const number = numberOf(run.id);
+    if (number === 0) {
+      throw new StateError(`There is no run ${run.id} to record outcomes for.`, {
         hint: '`storeferry runs` lists them.',
       });
     }
-    const target = names.target(batch.target);
-    const job = names.job(batch.job);
-    const { shard, kinds, rows, keys, fingerprints, owners, ids, idProofs, memos, details, doubts } = batch;
-    const { acknowledgedKeys, versionAt, versions } = batch;
+    const target = names.target(importTarget(run));
+    const job = names.job(run.job);
     const observing = observations.within(target);
-    const bodyAt = bodyNumbers(batch);
     const serial = integer(selectSerial.get(target)?.['serial'], 'targets.serial');
-    const ownerAt = (position: number) => {
-      const owner = owners[position] ?? batch.job;
-      return owner === batch.job ? job : names.job(owner);
-    };
-    for (const [position, operation] of batch.operations.entries()) {
-      const kind = kinds[position] ?? UNSENT;
-      const key = keys[position] ?? '';
-      const head = versions[position] ?? null;
-      const version = versionAt === null || head === null ? null : { run, at: versionAt, head };
-      insertOutcome.run(run, shard, operation, kind, rows[position] ?? 0, details[position] ?? null);
-      if (kind === APPLIED) {
-        const mark = {
-          fingerprint: fingerprints[position] ?? '',
-          id: ids[position] ?? null,
-          idProof: idProofs[position] ?? 0,
-          memo: memos[position] ?? null,
-          serial: batch.keepsSerials ? 0 : serial,
-          body: bodyAt(position),
-        };
-        const acknowledgedKey = acknowledgedKeys[position] ?? key;
-        journal.append(target, ownerAt(position), acknowledgedKey, mark, version);
-        observing.set(acknowledgedKey, batch.observations[position] ?? null);
-      } else if (doubts[position]?.doubt === FORGET_KEY) {
+    const keepsSerial = ledgerRules.keepsSerials(run);
+    const effects = results.map((result) => ledgerRules.outcomeEffect(run.job, result));
+    const acknowledgedBodies = results.flatMap(({ operation }, at) => {
+      const body = effects[at]?.acknowledged?.body;
+      return body === undefined ? [] : [{ operation, body }];
+    });
+    const bodyNumbers = storeBodies(acknowledgedBodies).values();
+    for (const [at, { doubt, key, acknowledged, version: head }] of effects.entries()) {
+      const result = results[at];
+      if (result === undefined) continue;
+      const { index, rows } = result.operation;
+      const version = versionAt === null || head === undefined ? null : { run: number, at: versionAt, head };
+      insertOutcome.run(number, shard, index, rows, ...storedOutcome(result));
+      const changed = changedId(result);
+      if (changed !== undefined)
+        insertChangedId.run(number, shard, index, changed.key, changed.knownId, changed.answeredId);
+      if (acknowledged !== undefined) {
+        const { job: owner, idProof = 'proven', memo = null, ...mark } = acknowledged.mark;
+        journal.append(
+          target,
+          owner === run.job ? job : names.job(owner),
+          key,
+          {
+            ...mark,
+            memo,
+            idProof: ID_PROOFS.indexOf(idProof),
+            serial: keepsSerial ? 0 : serial,
+            body: bodyNumbers.next().value ?? 0,
+          },
+          version,
+        );
+        observing.set(key, acknowledged.observation);
+      } else if (doubt === FORGET_KEY) {
         journal.append(target, job, key, null, version);
         observing.set(key, null);
         insertDelete.run(target, key, serial);
       }
     }
-    for (const { operation, key, knownId, answeredId } of batch.changedIds) {
-      insertChangedId.run(run, shard, operation, key, knownId, answeredId);
-    }
-    endDoubts(target, keys, doubts);
-    if (batch.requests > 0) addRequests.run(run, batch.requests);
+    endDoubts(
+      target,
+      results.map(({ operation }) => operation.key),
+      effects,
+    );
+    if (requests > 0) addRequests.run(number, requests);
   };
 
   return {
     /** All or nothing, in one commit. */
-    record: (batches: readonly OutcomeColumns[]) =>
+    record: (batches: readonly RecordedOutcomes[]) =>
       inTransaction(database, () => {
         for (const batch of batches) write(batch);
         removeOldDeletes.run();
@@ -244,7 +308,7 @@ export function createSqliteOutcomes(
       return new Map(
         rows.map(({ operation, kind }) => [
           integer(operation, 'outcomes.operation'),
-          outcomeKind(integer(kind, 'outcomes.kind')),
+          OUTCOME_KINDS[integer(kind, 'outcomes.kind')] ?? 'applied',
         ]),
       );
     },
