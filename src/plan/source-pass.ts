@@ -212,9 +212,11 @@ export class SourcePass implements Disposable {
   /** The held copies, each sent, rejected or left out. */
   *heldBack(): Generator<ResolvedCopy> {
     if (this.#heldBack === null) return;
-    for (const group of this.#heldBack.spool.groups()) {
-      if (group.copies > 1) this.#copies.count(group);
-      yield* resolveCopies(group, this.#options);
+    for (const { groups } of this.#heldBack.spool.owners()) {
+      for (const group of groups) {
+        if (group.copies > 1) this.#copies.count(group);
+        yield* resolveCopies(group, this.#options);
+      }
     }
   }
 

@@ -1,4 +1,3 @@
-import { DatabaseSync } from 'node:sqlite';
 import { setImmediate } from 'node:timers/promises';
 import { isJsonObject } from '../model/json-object.ts';
 import type {
@@ -12,7 +11,7 @@ import type { DuplicatesFound, DuplicatesPolicy } from '../model/plan.ts';
 import type { Reason } from '../model/reason.ts';
 import { StateError } from '../model/storeferry-error.ts';
 import { IN_DOUBT, type Ledger, type LedgerMark } from '../state/state.ts';
-import { type CopyGroup, CopyTally } from './copies/copy-spool.ts';
+import { type CopyGroup, CopySpool, CopyTally } from './copies/copy-spool.ts';
 import { resolveCopies } from './copies/resolve-copies.ts';
 import { patchProduct } from './patch-product.ts';
 import { fingerprintOf } from './shard-writer.ts';
@@ -57,7 +56,7 @@ export class UpdatePass {
     batches: AsyncIterable<readonly (Mapped | DeferredRecord)[]>,
   ): AsyncGenerator<readonly Mapped[]> {
     this.#copies = new CopyTally();
-    using spool = new PatchSpool();
+    using spool = new CopySpool();
     for await (const batch of batches) {
       const mapped = batch.map((item) => (item.kind === 'deferred' ? item.map() : item));
       const patches = mapped.filter((item) => item.kind === 'record');
@@ -68,13 +67,25 @@ export class UpdatePass {
         const [key, ...others] = keys[index] ?? [];
         if (key === undefined) left.push(rejection([patch], this.#noMatch()));
         else if (others.length > 0) left.push(rejection([patch], this.#ambiguous([key, ...others])));
-        else spool.add(key, this.#unitOf(patch), patch);
+        else {
+          // Another patch of the product may have its other rows.
+          const { partial: _, ...whole } = patch;
+          spool.add(this.#unitOf(patch), whole, fingerprintOf(JSON.stringify(patch.body)), key);
+        }
       }
       yield left;
     }
-    for (const keys of spool.products()) {
+    for (const products = spool.owners(); ; ) {
+      // `take` would end the iterator of the spool.
+      const some = new Map<string, readonly CopyGroup[]>();
+      while (some.size < PRODUCTS_AT_ONCE) {
+        const { done, value } = products.next();
+        if (done === true) break;
+        some.set(value.owner, value.groups);
+      }
+      if (some.size === 0) return;
       this.#options.signal.throwIfAborted();
-      yield await this.#merged(spool, keys);
+      yield await this.#merged(some);
       // SQLite calls are synchronous: signals and locks are processed here.
       await setImmediate();
     }
@@ -93,14 +104,15 @@ export class UpdatePass {
     return JSON.stringify(body.variants.map(({ sku, options }) => [sku, options]));
   }
 
-  async #merged(spool: PatchSpool, keys: readonly string[]): Promise<Mapped[]> {
+  async #merged(products: ReadonlyMap<string, readonly CopyGroup[]>): Promise<Mapped[]> {
     const { ledger, name, advanced } = this.#options;
+    const keys = [...products.keys()];
     const [marks, bodies] = [await ledger.marks(keys), await ledger.bodies(keys)];
     const inDoubt = keys.filter((_, index) => marks[index]?.fingerprint === IN_DOUBT);
     // A whole body overwrites what an earlier run of this job may have sent, and only that.
     const own = inDoubt.length === 0 ? new Set() : await ledger.doubtedOnlyBy(name, inDoubt);
-    return keys.flatMap((key, index) => {
-      const copies = spool.groupsOf(key).map((group) => this.#resolve(key, group));
+    return [...products].flatMap(([key, groups], index) => {
+      const copies = groups.map((group) => this.#resolve(key, group));
       const patches = copies.flatMap(({ kept }) => kept);
       const left = copies.flatMap((resolved) => resolved.left);
       return [
@@ -213,82 +225,4 @@ function together(items: readonly Pick<MappedRecord, 'rows' | 'spans'>[]) {
     rows: items.reduce((sum, { rows }) => sum + rows, 0),
     spans: items.flatMap(({ spans }) => spans),
   };
-}
-
-/** Patches by product, in a temporary SQLite database: on disk when they are many, and gone with the process. */
-class PatchSpool implements Disposable {
-  readonly #database = new DatabaseSync('');
-  readonly #insert;
-  readonly #selectUnits;
-  readonly #selectItems;
-
-  constructor() {
-    this.#database.exec(`
-      PRAGMA journal_mode = OFF;
-      PRAGMA synchronous = OFF;
-      PRAGMA cache_size = -32000;
-      CREATE TABLE products (number INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE);
-      CREATE TABLE patches (
-        seq INTEGER PRIMARY KEY, product TEXT NOT NULL, unit TEXT NOT NULL, print TEXT NOT NULL, item TEXT NOT NULL);
-      CREATE INDEX patches_of_product ON patches (product, unit, seq);
-      BEGIN;
-    `);
-    const product = this.#database.prepare('INSERT OR IGNORE INTO products (key) VALUES (?)');
-    const patch = this.#database.prepare(
-      'INSERT INTO patches (product, unit, print, item) VALUES (?, ?, ?, ?)',
-    );
-    this.#insert = (key: string, unit: string, print: string, item: string) => {
-      product.run(key);
-      patch.run(key, unit, print, item);
-    };
-    this.#selectUnits = this.#database.prepare(
-      `SELECT unit, count(*) AS copies, count(DISTINCT print) AS prints FROM patches
-       WHERE product = ? GROUP BY unit ORDER BY min(seq)`,
-    );
-    this.#selectItems = this.#database.prepare(
-      'SELECT item FROM patches WHERE product = ? AND unit = ? ORDER BY seq',
-    );
-  }
-
-  add(key: string, unit: string, patch: MappedRecord): void {
-    this.#insert(key, unit, fingerprintOf(JSON.stringify(patch.body)), JSON.stringify(patch));
-  }
-
-  /** The keys of the products, in batches, in the order in which they were met. */
-  *products(): Generator<readonly string[]> {
-    const select = this.#database.prepare(
-      `SELECT number, key FROM products WHERE number > ? ORDER BY number LIMIT ${PRODUCTS_AT_ONCE}`,
-    );
-    for (let last = 0; ; ) {
-      const page = select.all(last);
-      if (page.length === 0) return;
-      last = Number(page.at(-1)?.['number']);
-      yield page.map(({ key }) => String(key));
-    }
-  }
-
-  /** The patches of a product, those of one unit together. */
-  groupsOf(key: string): readonly CopyGroup[] {
-    const items = this.#selectItems;
-    return this.#selectUnits.all(key).map(({ unit, copies, prints }) => ({
-      key: String(unit),
-      copies: Number(copies),
-      identical: prints === 1,
-      anyRejected: false,
-      hasPartial: false,
-      *read() {
-        for (const { item } of items.all(key, String(unit))) yield parsePatch(String(item));
-      },
-    }));
-  }
-
-  [Symbol.dispose](): void {
-    this.#database.close();
-  }
-}
-
-/** Reads what `add` has written in this process. */
-function parsePatch(item: string): MappedRecord {
-  const patch: MappedRecord = JSON.parse(item);
-  return patch;
 }

@@ -42,9 +42,10 @@ export class CopyTally {
 }
 
 /**
- * Holds the copies of repeated keys until all are known, in a temporary SQLite database: on disk, deleted by the
- * system when the process ends, however it ends. Keys are compared exactly. Totals of a key are updated with every
- * copy (6 to 10 µs each), because a sum at the end would block the process for seconds.
+ * Holds the copies of keys until all are known, in a temporary SQLite database: on disk, deleted by the system when the
+ * process ends, however it ends. Keys are compared exactly; several may have an owner, such as the product that they
+ * change. Totals of a key are updated with every copy (6 to 10 µs each), because a sum at the end would block the process
+ * for seconds.
  */
 export class CopySpool implements Disposable {
   readonly #database = new DatabaseSync('');
@@ -58,19 +59,23 @@ export class CopySpool implements Disposable {
       PRAGMA cache_size = -32000;
       CREATE TABLE keys (
         number INTEGER PRIMARY KEY,
-        key TEXT NOT NULL UNIQUE,
+        owner TEXT NOT NULL,
+        key TEXT NOT NULL,
+        first INTEGER NOT NULL,
         copies INTEGER NOT NULL,
         rejected INTEGER NOT NULL,
         partial INTEGER NOT NULL,
         print TEXT NOT NULL,
-        identical INTEGER NOT NULL);
+        identical INTEGER NOT NULL,
+        UNIQUE (owner, key));
       CREATE TABLE copies (seq INTEGER PRIMARY KEY, number INTEGER NOT NULL, item TEXT NOT NULL);
       CREATE INDEX copies_of_key ON copies (number, seq);
       BEGIN;
     `);
     this.#countCopy = this.#database.prepare(`
-      INSERT INTO keys (key, copies, rejected, partial, print, identical) VALUES (?, 1, ?, ?, ?, ?)
-      ON CONFLICT (key) DO UPDATE SET
+      INSERT INTO keys (owner, key, copies, rejected, partial, print, identical, first)
+      VALUES (?1, ?2, 1, ?3, ?4, ?5, ?6, NOT EXISTS (SELECT 1 FROM keys WHERE owner = ?1))
+      ON CONFLICT (owner, key) DO UPDATE SET
         copies = copies + 1,
         rejected = rejected + excluded.rejected,
         partial = partial + excluded.partial,
@@ -83,20 +88,22 @@ export class CopySpool implements Disposable {
   /**
    * `print` is the fingerprint of a record's body, which decides whether copies are identical; a rejection has none.
    */
-  add(key: string, copy: Copy, print: string | null): void {
+  add(key: string, copy: Copy, print: string | null, owner = key): void {
     const rejected = copy.kind === 'rejected' ? 1 : 0;
     const partial = copy.partial === true ? 1 : 0;
     const identical = print === null ? 0 : 1;
-    const counted = this.#countCopy.get(JSON.stringify(key), rejected, partial, print ?? '', identical);
+    const names = [JSON.stringify(owner), JSON.stringify(key)];
+    const counted = this.#countCopy.get(...names, rejected, partial, print ?? '', identical);
     this.#insertCopy.run(Number(counted?.['number']), JSON.stringify(copy));
   }
 
-  /** Every key with its copies, each key once, in order of first appearance. */
-  *groups(): Generator<CopyGroup> {
+  /** Every owner with its keys and their copies, in order of first appearance. */
+  *owners(): Generator<{ readonly owner: string; readonly groups: readonly CopyGroup[] }> {
     const copiesOf = this.#database.prepare('SELECT item FROM copies WHERE number = ? ORDER BY seq');
-    const keys = this.#database.prepare('SELECT * FROM keys ORDER BY number');
-    for (const { number, key, copies, rejected, partial, identical } of keys.iterate()) {
-      yield {
+    const keysOf = this.#database.prepare('SELECT * FROM keys WHERE owner = ? ORDER BY number');
+    const owners = this.#database.prepare('SELECT owner FROM keys WHERE first ORDER BY number');
+    for (const { owner = null } of owners.iterate()) {
+      const groups = keysOf.all(owner).map(({ number, key, copies, rejected, partial, identical }) => ({
         key: parseKey(String(key)),
         copies: Number(copies),
         identical: identical === 1,
@@ -105,7 +112,8 @@ export class CopySpool implements Disposable {
         *read() {
           for (const { item } of copiesOf.iterate(Number(number))) yield parseCopy(String(item));
         },
-      };
+      }));
+      yield { owner: parseKey(String(owner)), groups };
     }
   }
 
