@@ -97,108 +97,74 @@ export const exportJobSchema = z
     schedule: jobFields.schedule,
     notify: jobFields.notify,
   })
-  .superRefine((job, context) => {
-    const { export: what, destination, columns = [] } = job;
-    for (const { at, message } of columnProblems(what, destination, columns))
-      addProblem(context, message, 'columns', ...at);
-    for (const { at, message } of orderProblems(job)) addProblem(context, message, ...at);
-    for (const { at, message } of formatProblems(destination))
-      addProblem(context, message, 'destination', at);
-  });
-
-/** The problems of settings that the format of a file does not have. */
-function formatProblems({ mode, format, delimiter, decimal }: z.infer<typeof destinationSchema>) {
-  const problems: { readonly at: string; readonly message: string }[] = [];
-  if (mode === 'append' && (format === 'xlsx' || format === 'parquet')) {
-    const message = `nothing can be added to a file of the format ${format}: choose mode: replace, or format: excel-csv`;
-    problems.push({ at: 'format', message });
-  }
-  if (format === 'csv' || format === 'excel-csv') return problems;
-  for (const [at, value] of Object.entries({ delimiter, decimal }))
-    if (value !== undefined) problems.push({ at, message: `\`${at}\` is for the formats csv and excel-csv` });
-  return problems;
-}
-
-/** The problems of settings that only orders have, or only files of their own. */
-function orderProblems({
-  export: what,
-  destination,
-  rows,
-  filter,
-  mask,
-}: {
-  readonly export: 'subscriber-lists' | 'orders';
-  readonly destination: z.infer<typeof destinationSchema>;
-  readonly rows?: string | undefined;
-  readonly filter?: object | undefined;
-  readonly mask?: object | undefined;
-}): { readonly at: readonly string[]; readonly message: string }[] {
-  const { mode, format, path, url } = destination;
-  const problems: { readonly at: readonly string[]; readonly message: string }[] = [];
-  if (what !== 'orders') {
+  .superRefine(({ export: what, destination, rows, columns = [], filter, mask }, context) => {
+    const refuseIf = (isWrong: boolean, message: string, ...path: readonly PropertyKey[]) => {
+      if (isWrong) addProblem(context, message, ...path);
+    };
+    const { mode, format, path = '{run}', url } = destination;
+    const isOrders = what === 'orders';
+    const isLines = format === 'jsonl';
+    refuseIf(
+      isLines && columns.length > 0,
+      'JSON Lines keep everything: leave the columns out, or choose format: csv',
+      'columns',
+    );
+    const judged = isLines ? [] : columns;
+    const known: readonly string[] = LIST_COLUMNS;
+    for (const [at, column] of judged.entries()) {
+      const isRepeated = judged.findIndex(({ name }) => name === column.name) < at;
+      refuseIf(isRepeated, `the column '${column.name}' is named twice`, 'columns', at);
+      refuseIf(
+        !isOrders && !known.includes(column.path),
+        `a list has no column '${column.path}'${didYouMean(column.path, known)} (known: ${known.join(', ')})`,
+        ...['columns', at],
+      );
+    }
+    const keys = isOrders ? ['id'] : ['id', 'read_at'];
+    const lacking = keys.filter((key) => !judged.some((column) => column.path === key));
+    refuseIf(
+      judged.length > 0 && mode === 'append' && lacking.length > 0,
+      `mode: append needs ${lacking.join(' and ')} among the columns, so that no line is added twice`,
+      'columns',
+    );
     for (const [name, value] of Object.entries({ rows, filter, mask }))
-      if (value !== undefined) problems.push({ at: [name], message: `\`${name}\` is for exports of orders` });
-    if (mode === 'new') {
-      const message = 'mode: new is for exports of orders; subscriber lists have append and replace';
-      problems.push({ at: ['destination', 'mode'], message });
-    }
-    return problems;
-  }
-  if (rows === 'items' && format === 'jsonl')
-    problems.push({
-      at: ['rows'],
-      message: 'JSON Lines keep orders whole: leave `rows` out, or choose a table',
-    });
-  if (rows === 'items' && mode === 'append') {
-    const message = 'mode: append compares whole orders: choose mode: new or replace for lines of items';
-    problems.push({ at: ['rows'], message });
-  }
-  if (mode !== 'new') return problems;
-  if (url !== undefined) {
-    const message = 'mode: new writes many files, and a web address is one: give path, s3 or sftp';
-    problems.push({ at: ['destination', 'url'], message });
-  }
-  if (path !== undefined && !DISTINCT_NAMES.some((name) => path.includes(`{${name}}`))) {
-    const message =
-      'mode: new writes a file for each run: put {number} or {run} into its name, as in orders-{date}-{number}.csv';
-    problems.push({ at: ['destination', 'path'], message });
-  }
-  return problems;
-}
-
-interface ColumnProblem {
-  /** Which of the columns; empty for all of them. */
-  readonly at: readonly number[];
-  readonly message: string;
-}
-
-/** The problems of the columns that a job names. */
-function columnProblems(
-  what: 'subscriber-lists' | 'orders',
-  { mode, format }: { readonly mode: string; readonly format: string },
-  written: readonly z.infer<typeof columnSchema>[],
-): ColumnProblem[] {
-  const columns = written.map(({ name }) => name);
-  if (columns.length === 0) return [];
-  if (format === 'jsonl') {
-    return [{ at: [], message: 'JSON Lines keep everything: leave the columns out, or choose format: csv' }];
-  }
-  const known: readonly string[] = LIST_COLUMNS;
-  const problems: ColumnProblem[] = [];
-  for (const [at, name] of columns.entries()) {
-    if (columns.indexOf(name) < at)
-      problems.push({ at: [at], message: `the column '${name}' is named twice` });
-    const path = written[at]?.path ?? name;
-    if (what === 'subscriber-lists' && !known.includes(path)) {
-      const message = `a list has no column '${path}'${didYouMean(path, known)} (known: ${known.join(', ')})`;
-      problems.push({ at: [at], message });
-    }
-  }
-  const keys = what === 'orders' ? ['id'] : ['id', 'read_at'];
-  const lacking = keys.filter((key) => !written.some(({ path }) => path === key));
-  if (mode === 'append' && lacking.length > 0) {
-    const message = `mode: append needs ${lacking.join(' and ')} among the columns, so that no line is added twice`;
-    problems.push({ at: [], message });
-  }
-  return problems;
-}
+      refuseIf(!isOrders && value !== undefined, `\`${name}\` is for exports of orders`, name);
+    refuseIf(
+      !isOrders && mode === 'new',
+      'mode: new is for exports of orders; subscriber lists have append and replace',
+      ...['destination', 'mode'],
+    );
+    refuseIf(
+      isOrders && rows === 'items' && isLines,
+      'JSON Lines keep orders whole: leave `rows` out, or choose a table',
+      'rows',
+    );
+    refuseIf(
+      isOrders && rows === 'items' && mode === 'append',
+      'mode: append compares whole orders: choose mode: new or replace for lines of items',
+      'rows',
+    );
+    const isEachRun = isOrders && mode === 'new';
+    refuseIf(
+      isEachRun && url !== undefined,
+      'mode: new writes many files, and a web address is one: give path, s3 or sftp',
+      ...['destination', 'url'],
+    );
+    refuseIf(
+      isEachRun && !DISTINCT_NAMES.some((name) => path.includes(`{${name}}`)),
+      'mode: new writes a file for each run: put {number} or {run} into its name, as in orders-{date}-{number}.csv',
+      ...['destination', 'path'],
+    );
+    refuseIf(
+      mode === 'append' && (format === 'xlsx' || format === 'parquet'),
+      `nothing can be added to a file of the format ${format}: choose mode: replace, or format: excel-csv`,
+      ...['destination', 'format'],
+    );
+    const isText = format === 'csv' || format === 'excel-csv';
+    for (const name of ['delimiter', 'decimal'] as const)
+      refuseIf(
+        !isText && destination[name] !== undefined,
+        `\`${name}\` is for the formats csv and excel-csv`,
+        ...['destination', name],
+      );
+  });

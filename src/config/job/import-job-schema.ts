@@ -371,48 +371,28 @@ export const importJobSchema = fields.superRefine((job, context) => {
       `${mode} is for products only: contacts are always updated, by id; use upsert`,
     );
     only(mode === 'mirror', 'mode', 'mirror is for products only: the API deletes no contacts; use upsert');
-    only(
-      'keep' in job,
-      'keep',
-      'keep is for products only: of contacts only the fields that the mapping names are sent',
-    );
-    only(
-      'guards' in job,
-      'guards',
-      'guards are for products only: they watch prices, stock and texts of products; for contacts limit `safety.maxChanges`, or send in waves (`apply`)',
-    );
-    only('adopt' in job, 'adopt', 'adopt is for products only; for contacts, use a crosswalk');
-    only(
-      'renames' in job,
-      'renames',
-      'renames is for products only: contacts are identified by the id of the store; remove it',
-    );
-    only('conflicts' in job, 'conflicts', 'conflicts are for products only; remove it');
-    only(
-      'images' in job,
-      'images',
-      'images are checked for products only, because contacts have none; remove it',
-    );
+    for (const key of ['keep', 'guards', 'adopt', 'renames', 'conflicts', 'images'] as const)
+      only(key in job, key, FOR_PRODUCTS_ONLY[key]);
   }
   only(
     'match' in job && mode !== 'update',
     'match',
     'match goes with mode: update; remove it, or set the mode',
   );
-  only(
-    'adopt' in job && (mode === 'update' || mode === 'create'),
-    'adopt',
-    'adopt goes with mode: upsert or mirror; remove it',
-  );
-  only(
-    'renames' in job && (mode === 'update' || mode === 'create'),
-    'renames',
-    'renames goes with mode: upsert or mirror; remove it',
-  );
-  const instead = mode === 'update' ? 'leave the field out of the mapping' : 'remove it';
-  only(
-    'keep' in job && (mode === 'update' || mode === 'create'),
-    'keep',
-    `keep goes with mode: upsert or mirror; ${instead}`,
-  );
+  const changesKnownOnly = mode === 'update' || mode === 'create';
+  for (const key of ['adopt', 'renames', 'keep'] as const) {
+    const instead = key === 'keep' && mode === 'update' ? 'leave the field out of the mapping' : 'remove it';
+    only(key in job && changesKnownOnly, key, `${key} goes with mode: upsert or mirror; ${instead}`);
+  }
 });
+
+/** Why jobs for contacts cannot have these keys. */
+const FOR_PRODUCTS_ONLY = {
+  keep: 'keep is for products only: of contacts only the fields that the mapping names are sent',
+  guards:
+    'guards are for products only: they watch prices, stock and texts of products; for contacts limit `safety.maxChanges`, or send in waves (`apply`)',
+  adopt: 'adopt is for products only; for contacts, use a crosswalk',
+  renames: 'renames is for products only: contacts are identified by the id of the store; remove it',
+  conflicts: 'conflicts are for products only; remove it',
+  images: 'images are checked for products only, because contacts have none; remove it',
+} as const;
