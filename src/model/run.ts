@@ -170,8 +170,8 @@ const drift = z.looseObject({
   file: z.string().exactOptional(),
   /** The ledger has taken what was found: later comparisons do not report it. */
   accepted: z.literal(true).exactOptional(),
-  /** Which part of the records of the job was checked; absent: a sample, or all. */
-  slice: z.looseObject({ number: count, of: count }).exactOptional(),
+  /** Which parts of the records of the job were checked, from `number`, counted from 0; absent: a sample, or all. */
+  slice: z.looseObject({ number: count, of: count, parts: count }).exactOptional(),
 });
 export type Drift = Stored<typeof drift>;
 
@@ -285,6 +285,8 @@ export const runSchema = z.looseObject({
   verification: verification.exactOptional(),
   /** How the store differs; absent in runs that do not compare it, and before they have. */
   drift: drift.exactOptional(),
+  /** Why the comparison that the job asks for was not made. */
+  notCompared: z.string().exactOptional(),
   /**
    * The lost records that an earlier verification, `run`, found when it sent records again, if not everything was sent
    * again since; otherwise absent.

@@ -26,6 +26,8 @@ export interface RunSummary extends Omit<RunTotals, 'inRows'> {
   readonly left?: LeftRecords;
   /** Records that somebody edited in the store, of those that the run changes or holds; absent if none is known. */
   readonly edited?: number;
+  /** What the part of the records had in which the store was compared before; absent if the job asks for no comparison. */
+  readonly drift?: ReturnType<typeof driftFigures>;
   /** The waves that were sent and judged; absent if the job sends in one go. */
   readonly waves?: readonly Omit<JudgedWave, 'answered'>[];
 }
@@ -93,6 +95,7 @@ export function runSummary(
     error: run.error,
     ...(left === undefined ? {} : { left: leftRecords(left) }),
     ...(edited === null ? {} : { edited: edited.kept + edited.held + edited.overwritten }),
+    ...(run.drift === undefined ? {} : { drift: driftFigures(run.drift) }),
     ...(run.waves === undefined ? {} : { waves: run.waves.map(({ answered: _, ...wave }) => wave) }),
   };
 }
@@ -172,8 +175,17 @@ export function driftSummary(
   { job, store, error }: Pick<Run, 'error'> & Readonly<Record<'job' | 'store', string | null>>,
   found: Partial<Pick<Drift, 'checked' | 'edited' | 'fields' | 'deleted' | 'recreated' | 'strangers'>> = {},
 ) {
-  const { checked = 0, edited = 0, fields = 0, deleted = 0, recreated = 0, strangers = null } = found;
-  return { job, store, checked, edited, fields, deleted, recreated, strangers, error };
+  return { job, store, ...driftFigures(found), strangers: found.strangers ?? null, error };
+}
+
+function driftFigures({
+  checked = 0,
+  edited = 0,
+  fields = 0,
+  deleted = 0,
+  recreated = 0,
+}: Partial<Pick<Drift, 'checked' | 'edited' | 'fields' | 'deleted' | 'recreated'>>) {
+  return { checked, edited, fields, deleted, recreated };
 }
 
 /** The same of a comparison that could not begin, or has no report. */

@@ -40,7 +40,18 @@ export async function executeRun(context: RunContext, task: RunTask): Promise<Ru
       const { exportRun } = await import('./export/export-run.ts');
       return await exportRun(context, task.request);
     }
-    case 'run':
+    case 'run': {
+      const { job, sample } = task.request;
+      if (job.drift === undefined || sample !== undefined) return await importRun(context, task);
+      // The first id may be promised to whoever has enqueued the run.
+      const ids = [context.newRunId()];
+      const { compareSlice } = await import('./drift/drift-run.ts');
+      const compared = await compareSlice(context, task.request, job.drift);
+      return await importRun(
+        { ...context, newRunId: () => ids.pop() ?? context.newRunId() },
+        { ...task, compared },
+      );
+    }
     case 'plan':
     case 'undo':
     case 'restore':

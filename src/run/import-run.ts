@@ -7,6 +7,7 @@ import type { RejectsEdits } from '../rejects/rejects-edits.ts';
 import { nextSteps } from '../report/run-document.ts';
 import type { RunFacts } from '../report/run-facts.ts';
 import { importTarget, type Lock } from '../state/state.ts';
+import type { ComparedSlice } from './drift/drift-run.ts';
 import { applyStep, type DeliverShards, deliverHere } from './import/apply-step.ts';
 import {
   continueOrBegin,
@@ -45,7 +46,7 @@ interface Sending extends OfImport {
 /** The task for an import job. */
 export type ImportTask =
   /** All steps: stage, plan, apply. */
-  | (Sending & { readonly kind: 'run' })
+  | (Sending & { readonly kind: 'run'; readonly compared?: ComparedSlice })
   /** Sends nothing. The plan can be approved until another run or plan of the job begins. */
   | (OfImport & { readonly kind: 'plan' })
   /** The same for the inverse of an earlier run. */
@@ -99,6 +100,8 @@ export async function importRun(surroundings: RunContext, task: ImportTask): Pro
         // Before other runs and plans are superseded.
         await refuseUnknownKeys(context, request, work.run);
         work.begin(await continued(context, task, work.run));
+        if (task.kind === 'run' && task.compared !== undefined)
+          work.run = await context.state.runs.update(work.run.id, task.compared);
         if (work.run.unchangedSince !== undefined) return;
       }
       if (isPlanning(task)) {

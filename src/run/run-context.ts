@@ -4,7 +4,7 @@ import type { StoreConfig } from '../config/store-config.ts';
 import type { Resource, SentFields } from '../model/mapped-record.ts';
 import type { Outcome } from '../model/operation.ts';
 import { storeIdentity } from '../model/remote-address.ts';
-import type { Run, RunProgress, Sample, StateLoss } from '../model/run.ts';
+import type { Drift, Run, RunProgress, Sample, StateLoss } from '../model/run.ts';
 import { explainError, explainFailure, firstError, StoreferryError } from '../model/storeferry-error.ts';
 import type { JudgedWave } from '../model/wave-limits.ts';
 import type { Finding } from '../report/document-text.ts';
@@ -131,6 +131,8 @@ export interface VerifyRequest {
 export interface DriftRequest extends Omit<VerifyRequest, 'sample'> {
   /** The most records to compare; null: all. */
   readonly sample: number | null;
+  /** Compare only these parts of the records; left out: all. */
+  readonly slice?: Drift['slice'] | undefined;
   /** Take what is found into the ledger. */
   readonly accept?: boolean | undefined;
 }

@@ -12,6 +12,10 @@ product: { url: url, title: title }
 variants: { sku: sku, pricing: { price: [price, number] } }
 `,
 };
+/** An export that has the numbers of the store in place of SKUs. */
+const EXPORT_MAPPING = FILES['mappings/lamps.yaml']
+  .replace('columns', 'lookups: { numbers: { path: numbers.csv, match: number } }\ncolumns')
+  .replace('sku: sku', 'sku: [sku, { table: numbers, column: sku }]');
 const TABLE = 'adopted-main-lamps.csv';
 
 interface Lamp {
@@ -57,7 +61,9 @@ async function openShop(adopt: string) {
       ...FILES,
       'jobs/lamps.yaml': `import: products\nstore: main\nsource: { path: lamps.csv }\nmapping: lamps\nadopt: ${adopt}\n`,
       'lamps.csv': csvOf(IN_FILE),
-      'there.csv': csvOf(THERE),
+      'mappings/there.yaml': EXPORT_MAPPING,
+      'there.csv': csvOf(THERE.map(({ sku, ...lamp }) => ({ ...lamp, sku: sku.replace('SKU', 'Number') }))),
+      'numbers.csv': `number,sku\n${THERE.map(({ sku }) => `${sku.replace('SKU', 'Number')},${sku}`).join('\n')}\n`,
     },
     { STORE_URL: store.url, STORE_API_KEY: API_KEY },
   );
@@ -75,7 +81,7 @@ async function openShop(adopt: string) {
 
 it.each([
   ['that the store lists', 'store'],
-  ['that an export of the store has', '{ path: there.csv, mapping: lamps }'],
+  ['that an export of the store has', '{ path: there.csv, mapping: there }'],
 ])(
   'a first import adopts the products %s, holds what is ambiguous, and creates nothing twice',
   async (_what, adopt) => {

@@ -24,7 +24,7 @@ export const driftCommand = defineCommand({
       'plan to send the values of the job again where the last comparison found others; sends nothing',
     ),
     accept: flag(
-      'take what this comparison finds as known: later runs keep edited values, and later comparisons do not report them',
+      'accept what this comparison finds: later comparisons do not report edited values, and products made again are known by their new ids',
     ),
     json: JSON_FLAG,
   },

@@ -67,7 +67,7 @@ const adoptSchema = z
     path: optional(workspacePathSchema, 'An export of the store, in any format of a source.'),
     ...remoteFields('source'),
     ...tableFields,
-    mapping: z.string().min(1).describe('The mapping that reads it; one without lookups.'),
+    mapping: z.string().min(1).describe('The mapping that reads it.'),
   })
   .superRefine(exactlyOnePlace);
 
@@ -156,6 +156,9 @@ function sizeOf(size: WaveSize): number {
 }
 
 const SHARE = /^\d+(\.\d+)?\s*%$/;
+
+/** Smaller parts of a catalog are not worth a run. */
+const MIN_DRIFT_PERCENT = 0.01;
 
 /** A percentage, as its number. */
 function percentage(expected: string) {
@@ -343,6 +346,13 @@ const fields = z.strictObject({
     .describe(
       'Limits that protect memory and disk from a damaged or hostile source, crosswalk or lookup file.',
     ),
+  drift: optional(
+    percentage('expected a percentage of the records such as 1%').refine(
+      (share) => share >= MIN_DRIFT_PERCENT && share <= 100,
+      'expected from 0.01% to 100%',
+    ),
+    'Before each run, compare this share of the records that the job has sent with the store, as `storeferry drift` does: another part each time, so that 1% sees all of them in 100 runs. Needs a `probe` of the store.',
+  ),
   images: optional(
     imagesSchema,
     'Products only: looks at the image addresses of a plan before anything is sent.',

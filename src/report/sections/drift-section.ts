@@ -13,8 +13,15 @@ import {
 
 /** How the store differs from what it last answered; null for runs that have not compared it. */
 export function driftSection({ run, totals }: RunFacts): Section | null {
-  const { drift } = run;
-  if (drift === undefined) return null;
+  const { drift, notCompared } = run;
+  if (drift === undefined) {
+    if (notCompared === undefined) return null;
+    const words = {
+      as: 'tone-warning' as const,
+      words: ['The store was not compared: ', foreign(notCompared)],
+    };
+    return { id: 'drift', title: TITLE, blocks: [paragraph([words])] };
+  }
   const { checked, edited, fields, deleted, recreated, strangers, byField, file } = drift;
   const row = (name: string, figure: number, note: Words = ''): TableRow => ({
     cells: [name, grouped(figure), note],
@@ -40,8 +47,10 @@ export function driftSection({ run, totals }: RunFacts): Section | null {
       ? []
       : [paragraph([['All findings, as a table: ', foreign(file)]], { role: 'file' })]),
   ];
-  return { id: 'drift', title: 'The store and what it last answered', blocks };
+  return { id: 'drift', title: TITLE, blocks };
 }
+
+const TITLE = 'The store and what it last answered';
 
 const WAYS: Readonly<Record<Drift['by'], string>> = {
   reading: 'read from the store',
@@ -93,12 +102,17 @@ function notesOf({ by, notComparable, checked, known, slice, accepted }: Drift, 
     notComparable > 0 &&
       `${counted(notComparable, `further ${one}`)} of this job ${pastTenseOf(notComparable)} not compared, because ${notComparable === 1 ? 'it is' : 'they are'} in doubt or ${notComparable === 1 ? 'has' : 'have'} no id. The next run sends records in doubt again.`,
     slice !== undefined &&
-      `This was part ${grouped(slice.number + 1)} of ${grouped(slice.of)}: further runs compare the other parts.`,
+      `This was ${sliceWords(slice)} of ${grouped(slice.of)}: further runs compare the other parts.`,
     slice === undefined && checked < known && 'This was a sample: other records were not compared.',
     accepted === true &&
       'Accepted: the ledger has these values, later runs keep them, and later comparisons do not report them. Deleted records stay deleted until the source changes.',
     'Stock does not count as edited, because sales change it; neither do fields that the job does not send.',
   ].filter((note) => note !== false);
+}
+
+function sliceWords({ number, of, parts }: NonNullable<Drift['slice']>): string {
+  const names = Array.from({ length: parts }, (_, index) => grouped(((number + index) % of) + 1));
+  return `${parts === 1 ? 'part' : 'parts'} ${listed(names)}`;
 }
 
 /** What a comparison has found, in one sentence. */

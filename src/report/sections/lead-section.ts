@@ -1,5 +1,5 @@
 import { consideredRecords, type Plan, safetyFound, skippedUnasked, skipsMany } from '../../model/plan.ts';
-import type { Run } from '../../model/run.ts';
+import { hasDrifted, type Run } from '../../model/run.ts';
 import { isPriceMove, type Move, safetyRule } from '../../model/safety-limits.ts';
 import { stoppedWave, waveSizes } from '../../model/wave-limits.ts';
 import { counted, grouped, listed, pastTenseOf, resourceNoun, sampleFlags } from '../../text/printable.ts';
@@ -23,7 +23,7 @@ export function leadSection(facts: RunFacts, view: View): Section | null {
   // The sentence names the limit that stopped the run.
   const isExplained = run.error === null || (run.status === 'stopped' && plan !== null);
   const blocks: Block[] = [paragraph([sentence], { role: 'headline' })];
-  const explained = [...sampleWords(facts), ...explanation];
+  const explained = [...sampleWords(facts), ...explanation, ...comparedWords(facts)];
   if (explained.length > 0) blocks.push(paragraph(explained, { role: 'explanation' }));
   if (!isExplained) {
     const why = only('page', [{ as: 'strong', words: 'Why:' }, ' ']);
@@ -34,6 +34,12 @@ export function leadSection(facts: RunFacts, view: View): Section | null {
   if (reportFile !== null) blocks.push(paragraph([`Report: ${reportFile}`], { only: 'text' }));
   if (plan !== null) blocks.push(...unusualPrices(facts, plan));
   return { id: 'lead', title: null, blocks };
+}
+
+/** What a run has found in the part of its records that it has compared with the store. */
+function comparedWords({ run: { kind, drift, resource } }: RunFacts): string[] {
+  if (kind === 'drift' || drift === undefined || !hasDrifted(drift)) return [];
+  return [`Before, a part was compared with the store. ${driftHeadline(drift, { resource }).sentence}`];
 }
 
 /** That it was only a sample, and of how much. */

@@ -192,15 +192,15 @@ export function stepsAfter(
 }
 
 /** After a comparison that found changes. */
-function driftSteps({ kind, job, drift }: Run): Step[] {
-  if (kind !== 'drift' || drift === undefined || !isDriftOpen(drift)) return [];
+function driftSteps({ job, drift }: Run): Step[] {
+  if (drift === undefined || !isDriftOpen(drift)) return [];
   return [
     {
       what: 'To plan to send the values of the job again, where the store has others:',
       action: { does: 'drift', job, restore: true },
     },
     {
-      what: 'To accept what the store has, so that later runs keep it:',
+      what: `To ${drift.slice === undefined ? '' : 'compare all records and '}accept what the store has, so that later runs keep it:`,
       action: { does: 'drift', job, accept: true },
     },
   ];

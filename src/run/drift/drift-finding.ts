@@ -1,4 +1,5 @@
 import { text } from 'node:stream/consumers';
+import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import type { StoreConfig } from '../../config/store-config.ts';
 import type { Contact, Mapped, Product } from '../../model/mapped-record.ts';
@@ -68,69 +69,78 @@ async function* readFindings(folder: RunFolder): AsyncGenerator<readonly DriftFi
 }
 
 /** What may write the ledger after a comparison. */
-interface Accepting {
+interface Noting {
   readonly run: Run;
   readonly store: StoreConfig;
   /** The lock of the target. */
   readonly lock: Lock;
+  /** Somebody accepts what was found: edits are reported no more, and a record that was made again has its new id. */
+  readonly accept: boolean;
+  /** Records whose fields are again as the ledger has them. */
+  readonly unedited: readonly string[];
 }
 
 /**
- * Takes what the findings of a run show into the ledger, without a request: edited fields are known as edits that somebody has
- * accepted, and a record that was made again has its new id. Deleted records and strangers stay as they are.
+ * Takes what the findings of a run show into the ledger, without a request: later runs know edited fields as if an answer had shown
+ * them. Deleted records and strangers stay as they are.
  */
-export async function acceptFindings(context: RunContext, { run, store, lock }: Accepting): Promise<void> {
-  const { state, artifacts, clock } = context;
+export async function noteFindings(context: RunContext, noting: Noting): Promise<void> {
+  const { artifacts } = context;
+  await noteBatch(
+    context,
+    noting,
+    noting.unedited.map((key) => ({ key, id: null, kind: 'edited', differences: [], values: {} })),
+  );
+  for await (const batch of readFindings(artifacts.run(noting.run.id))) {
+    const findings = batch.filter(({ kind }) => kind === 'edited' || (noting.accept && kind === 'recreated'));
+    await noteBatch(context, noting, findings);
+  }
+}
+
+async function noteBatch(
+  context: RunContext,
+  { run, store, lock, accept }: Noting,
+  findings: readonly DriftFinding[],
+): Promise<void> {
+  if (findings.length === 0) return;
+  const { state, clock } = context;
   const ledger = state.ledger(importTarget(run));
-  for await (const batch of readFindings(artifacts.run(run.id))) {
-    const findings = batch.filter(({ kind }) => kind === 'edited' || kind === 'recreated');
-    const keys = findings.map(({ key }) => key);
-    const [marks, bodies, views] = await Promise.all([
-      ledger.marks(keys),
-      ledger.bodies(keys),
-      ledger.views(keys),
-    ]);
-    const seen = findings.flatMap((finding, index) => {
-      const [mark, body] = [marks[index], bodies[index]];
-      if (mark === undefined || body === undefined || mark.fingerprint === IN_DOUBT) return [];
-      const { altered, edited } = views[index]?.observation ?? AS_ACKNOWLEDGED;
-      const accepted = Object.entries(finding.values).map(([field, value]): [string, StoreEdit] => [
-        field,
-        { value, since: edited[field]?.since ?? clock(), accepted: true },
-      ]);
-      return [
-        {
-          finding,
-          mark,
-          body,
-          observation: { altered, edited: { ...edited, ...Object.fromEntries(accepted) } },
-        },
-      ];
+  const keys = findings.map(({ key }) => key);
+  const [marks, bodies, views] = await Promise.all([
+    ledger.marks(keys),
+    ledger.bodies(keys),
+    ledger.views(keys),
+  ]);
+  const seen = findings.flatMap((finding, index) => {
+    const [mark, body] = [marks[index], bodies[index]];
+    if (mark === undefined || body === undefined || mark.fingerprint === IN_DOUBT) return [];
+    const { altered, edited } = views[index]?.observation ?? AS_ACKNOWLEDGED;
+    const found = Object.entries(finding.values).map(([field, value]): [string, StoreEdit] => {
+      const known = edited[field];
+      const since = known !== undefined && isDeepStrictEqual(known.value, value) ? known.since : clock();
+      return [field, { value, since, ...(accept && { accepted: true }) }];
     });
-    const again = seen.filter(({ finding }) => finding.kind === 'recreated' && finding.id !== null);
+    // What was found before and is found no more is as the ledger has it.
+    const kept = Object.entries(edited).filter(([, edit]) => edit.accepted === true);
+    const observation = { altered, edited: Object.fromEntries([...kept, ...found]) };
+    return [{ finding, mark, body, observation }];
+  });
+  const again = seen.filter(({ finding }) => finding.kind === 'recreated' && finding.id !== null);
+  if (again.length > 0) {
     const results = again.map(({ finding: { key, id }, mark: { fingerprint, memo }, body }, index) => {
-      const operation: UpsertProduct = {
-        kind: 'upsert-product',
-        index,
-        key,
-        rows: 0,
-        spans: [],
-        body,
-        fingerprint,
-        memo,
-        knownId: id,
-      };
+      const known = { key, body, fingerprint, memo, knownId: id };
+      const operation: UpsertProduct = { kind: 'upsert-product', index, rows: 0, spans: [], ...known };
       return { operation, outcome: { kind: 'applied' as const, id } };
     });
     await state.runs.record(run, 1, results, 0, lock.fence, versionTime(context, store));
-    await ledger.observe(
-      seen.map(({ finding: { key }, mark: { fingerprint }, observation }) => ({
-        key,
-        fingerprint,
-        observation,
-      })),
-    );
   }
+  await ledger.observe(
+    seen.map(({ finding: { key }, mark: { fingerprint }, observation }) => ({
+      key,
+      fingerprint,
+      observation,
+    })),
+  );
 }
 
 const EXAMPLES_KEPT = 20;

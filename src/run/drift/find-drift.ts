@@ -44,8 +44,8 @@ import {
 export interface DriftSelection {
   /** At most this many, drawn at random; null: all. */
   readonly sample: number | null;
-  /** Only the keys of this part. */
-  readonly slice?: NonNullable<Drift['slice']> | undefined;
+  /** Only the keys of these parts. */
+  readonly slice?: Drift['slice'] | undefined;
 }
 
 /** What compares a store with its ledger. */
@@ -96,6 +96,7 @@ const SELECTION_FILE = 'drift-keys.json';
 const selectionSchema = z.object({
   by: z.enum(['reading', 'touching']),
   sample: z.int().nullable(),
+  slice: z.string().default(''),
   known: z.int(),
   notComparable: z.int(),
   keys: z.array(z.string()),
@@ -109,7 +110,8 @@ export async function readSelection(folder: RunFolder): Promise<SelectedKeys | u
 }
 
 /**
- * Compares records of a job with the store, field by field with what it last answered. The ledger stays as it is.
+ * Compares records of a job with the store, field by field with what it last answered. The ledger stays as it is. `unedited`: records
+ * that were edited when they were last seen, and are no more.
  * What was compared before the run was interrupted is not compared again.
  *
  * @throws UsageError and StateError where there is nothing to compare, and as `sendOperations`.
@@ -117,7 +119,7 @@ export async function readSelection(folder: RunFolder): Promise<SelectedKeys | u
 export async function findDrift(
   context: RunContext,
   search: DriftSearch,
-): Promise<{ readonly drift: Drift; readonly requests: number }> {
+): Promise<{ readonly drift: Drift; readonly requests: number; readonly unedited: readonly string[] }> {
   const { run, job } = search;
   const folder = context.artifacts.run(run.id);
   const selected = (await readSelection(folder)) ?? (await select(context, search));
@@ -135,10 +137,10 @@ export async function findDrift(
     notComparable,
     checked: keys.length - looking.unchecked,
     ...tally,
-    strangers: looking.isListed && quotes ? tally.strangers : null,
+    strangers: looking.isListed && quotes && search.slice === undefined ? tally.strangers : null,
     ...(search.slice !== undefined && { slice: search.slice }),
   };
-  return { drift, requests: looking.requests };
+  return { drift, requests: looking.requests, unedited: looking.unedited };
 }
 
 async function select(context: RunContext, search: DriftSearch): Promise<SelectedKeys> {
@@ -148,7 +150,7 @@ async function select(context: RunContext, search: DriftSearch): Promise<Selecte
     job: job.name,
     resource: job.import,
     size: sample ?? Number.MAX_SAFE_INTEGER,
-    includes: slice && ((key) => sliceOf(key, slice.of) === slice.number),
+    includes: slice && ((key) => isInSlice(key, slice)),
     random,
     signal: context.signal,
   });
@@ -160,16 +162,26 @@ async function select(context: RunContext, search: DriftSearch): Promise<Selecte
       { hint: `Run it first: storeferry run ${job.name}` },
     );
   }
-  const selected = { by, sample, known, notComparable, keys: [...keys] };
+  const selected = { by, sample, slice: sliceName(slice), known, notComparable, keys: [...keys] };
   await context.artifacts.run(run.id).write(SELECTION_FILE, [JSON.stringify(selected)]);
   return selected;
 }
 
-/** The part of a catalog, of so many, that a key belongs to. */
-function sliceOf(key: string, of: number): number {
+/** Parts of the records of a job, by name. */
+export function sliceName(slice: DriftSelection['slice']): string {
+  return slice === undefined ? '' : `${slice.number}+${slice.parts}/${slice.of}`;
+}
+
+/**
+ * Whether a key belongs to these parts. It depends on the key alone, so that products which come and go move no other one to a part
+ * that was compared already.
+ */
+export function isInSlice(key: string, { number, of, parts }: NonNullable<DriftSelection['slice']>): boolean {
   let sum = 0;
   for (let at = 0; at < key.length; at += 1) sum = (Math.imul(sum, 31) + key.charCodeAt(at)) >>> 0;
-  return (Math.imul(sum ^ (sum >>> 15), 0x85ebca6b) >>> 0) % of;
+  const mixed = Math.imul(sum ^ (sum >>> 15), 0x85ebca6b) >>> 0;
+  const part = Math.floor((((mixed ^ (mixed >>> 13)) >>> 0) * of) / 2 ** 32);
+  return (part - number + of) % of < parts;
 }
 
 /** What the ledger has of a key. */
@@ -196,6 +208,8 @@ class Looking {
   /** Records that changed in the ledger meanwhile, or that the store did not answer. */
   unchecked = 0;
   isListed = false;
+  /** Records that were edited when they were last seen, and are now as the ledger has them. */
+  readonly unedited: string[] = [];
 
   constructor(context: RunContext, search: DriftSearch, selected: SelectedKeys) {
     this.#context = context;
@@ -213,7 +227,7 @@ class Looking {
     const { keys, known } = this.#selected;
     const client = await this.#context.openStorefront(this.#search.store);
     const isFew = this.#resource === 'products' && keys.length * ITEMS_PER_PAGE < known;
-    const findings = isFew ? await this.#readEach(client) : undefined;
+    const findings = isFew || keys.length === 0 ? await this.#readEach(client) : undefined;
     await writeFindings(this.#folder, 1, findings ?? (await this.#readList(client)));
   }
 
@@ -226,7 +240,7 @@ class Looking {
         const { id } = record.mark;
         const found = id === null || isGone ? null : await client.product(id, this.#sending());
         if (found === null) isGone = true;
-        else findings.push(...comparedRecord(record, found));
+        else findings.push(...this.#compared(record, found));
         this.#onProgress(this.requests, this.#selected.keys.length);
       });
       if (isGone) return undefined;
@@ -262,21 +276,30 @@ class Looking {
         const record = key === undefined ? undefined : wanted.get(key);
         const url = urlOf(item);
         if (record !== undefined) {
-          findings.push(...comparedRecord(record, item));
+          findings.push(...this.#compared(record, item));
           wanted.delete(record.key);
           byId.delete(String(item['id']));
         } else if (what === 'products' && this.#isOwn(url, byId)) {
           others.set(url, [...(others.get(url) ?? []), item]);
         } else unknown.push(item);
       }
-      if (what === 'products') findings.push(...(await this.#strangers(unknown)));
+      findings.push(...(await this.#strangers(unknown)));
     }
     for (const record of wanted.values()) {
       const again = [...others].find(([url]) => url === record.key)?.[1].shift();
       findings.push(again === undefined ? goneRecord(record) : recreatedRecord(record, again));
     }
-    findings.push(...[...others.values()].flat().map(stranger));
+    if (this.#seeksStrangers) findings.push(...[...others.values()].flat().map(stranger));
     return findings;
+  }
+
+  /** A finding where the store has other values than it last answered. */
+  #compared(record: KnownRecord, found: JsonObject): DriftFinding[] {
+    const finding = differencesOf(record, found);
+    if (finding.differences.length > 0) return [{ kind: 'edited', ...finding }];
+    if (Object.values(record.observation.edited).some(({ accepted }) => accepted !== true))
+      this.unedited.push(record.key);
+    return [];
   }
 
   #ownKeys: Set<string> | null = null;
@@ -286,9 +309,14 @@ class Looking {
     return this.#ownKeys.has(url);
   }
 
+  /** A part of the records says nothing about products that no job has sent. */
+  get #seeksStrangers(): boolean {
+    return this.#resource === 'products' && this.#search.slice === undefined;
+  }
+
   /** Those of the products that no job has sent. */
   async #strangers(items: readonly JsonObject[]): Promise<DriftFinding[]> {
-    if (items.length === 0) return [];
+    if (items.length === 0 || !this.#seeksStrangers) return [];
     const [marks, byId, unconfirmed] = await Promise.all([
       this.#ledger.marks(items.map(urlOf)),
       this.#ledger.keysBy(
@@ -358,7 +386,7 @@ class Looking {
       if (outcome.kind === 'rejected') this.unchecked += 1;
       if (outcome.kind !== 'applied' || !isJsonObject(answer)) return outcome;
       if (this.#resource === 'contacts' || outcome.id === record.mark.id) {
-        findings.push(...comparedRecord(record, answer));
+        findings.push(...this.#compared(record, answer));
         return outcome;
       }
       if (outcome.id === null || !isBare(answer)) {
@@ -493,12 +521,6 @@ function urlOf(product: JsonObject): string {
 function idOf(record: JsonObject): number | null {
   const id = Number(member(record, 'id'));
   return Number.isSafeInteger(id) ? id : null;
-}
-
-/** A finding where the store has other values than it last answered. */
-function comparedRecord(record: KnownRecord, found: JsonObject): DriftFinding[] {
-  const finding = differencesOf(record, found);
-  return finding.differences.length === 0 ? [] : [{ kind: 'edited', ...finding }];
 }
 
 function recreatedRecord(record: KnownRecord, found: JsonObject): DriftFinding {

@@ -15,6 +15,8 @@ import {
 } from '../../plan/plan-import.ts';
 import { stageSource } from '../../source/snapshot.ts';
 import { importTarget } from '../../state/state.ts';
+import { readMappingTables } from '../inputs/open-mapping.ts';
+import { stageWithSideTables } from '../inputs/side-table.ts';
 import type { ImportRequest, RunContext } from '../run-context.ts';
 import { readProbe } from '../store-properties.ts';
 import { type AdoptedRow, adoptedFile, readDecisions, writeDecisions } from './adopted-row.ts';
@@ -167,19 +169,20 @@ export class Adoption {
     }
     if (adopt === undefined || baseline === undefined) return;
     const folder = artifacts.run(this.#run.id);
-    const snapshot = await stageSource(adopt, {
-      folder,
-      workspaceDir,
-      allowedFolders,
-      copyAs: 'baseline',
-      limits: job.limits,
-      signal,
-    });
+    const { limits } = job;
+    const staging = { folder, copyAs: 'baseline', limits, signal };
+    const snapshot = await stageWithSideTables(
+      baseline.tables,
+      null,
+      () => stageSource(adopt, { ...staging, workspaceDir, allowedFolders }),
+      staging,
+    );
+    if (snapshot === undefined) throw new TypeError('a source without a known version cannot be unchanged');
     const { open } = readSnapshotThroughMapping({
       snapshot,
       folder,
       request: { ...this.#request, job: { ...job, source: adopt, mode: 'upsert' }, mapping: baseline },
-      tables: { lookups: new Map(), joins: new Map(), crosswalk: undefined },
+      tables: await readMappingTables(baseline, snapshot, folder, limits),
       stagedAt: this.#run.stagedAt ?? this.#run.startedAt,
       forms: {},
       currencies: new CurrencyWatch({}),
@@ -191,7 +194,8 @@ export class Adoption {
         return mapped.kind === 'record' ? [{ ...mapped.body }] : [];
       });
     }
-    await folder.remove(snapshot.files.map(({ stored }) => stored));
+    const copies = [...snapshot.files, ...(snapshot.tables ?? [])];
+    await folder.remove(copies.map(({ stored }) => stored));
   }
 }
 

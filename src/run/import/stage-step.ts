@@ -91,8 +91,9 @@ export function runDigest(
   lists: readonly StoreList[] | null,
   adopted: string | null = null,
 ): string {
-  // Looking at images changes nothing that is sent.
-  const { schedule: _when, notify: _whom, images: _looked, source, crosswalk, adopt, ...rest } = job;
+  // Looking at images and at the store changes nothing that is sent.
+  const { schedule: _when, notify: _whom, images: _looked, drift: _compared, ...deciding } = job;
+  const { source, crosswalk, adopt, ...rest } = deciding;
   return digestOf({
     source: sourceSha256,
     mapping: mapping.digest,
@@ -137,9 +138,10 @@ export async function settledRun(
   if (request.job.images !== undefined) return undefined;
   const { runs } = state;
   const ofJob = await runs.list({ job: run.job, kinds: SENDING_KINDS });
-  // A run that could not read its source has done nothing.
+  // A run that could not read its source has done nothing, and a comparison changes no record.
   const last = ofJob.find(
-    ({ id, digest, status }) => id !== run.id && !(digest === null && status === 'failed'),
+    ({ id, kind, digest, status }) =>
+      id !== run.id && kind !== 'drift' && !(digest === null && status === 'failed'),
   );
   if (last === undefined || !isSettled(last)) return undefined;
   const wroteSince = await othersWroteSince({ state }, last);

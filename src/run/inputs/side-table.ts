@@ -88,8 +88,9 @@ export async function stageWithSideTables(
 ): Promise<Snapshot | undefined> {
   if (tables.length === 0) return await stage(known);
   const [knownSource = null, ...knownTables] = versionsIn(known);
+  const prefix = options.copyAs === undefined ? '' : `${options.copyAs}-`;
   const copy = (table: SideTable, index: number, version: string | null) =>
-    stageSideTable(table, version, { ...options, copyAs: `table-${index + 1}` });
+    stageSideTable(table, version, { ...options, copyAs: `${prefix}table-${index + 1}` });
   const staged: (StagedSideTable | undefined)[] = [];
   let isUnchanged = known !== null;
   for (const [index, table] of tables.entries()) {

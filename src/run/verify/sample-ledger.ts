@@ -15,7 +15,7 @@ interface Sampling {
   readonly resource: Resource;
   /** The most keys to draw. */
   readonly size: number;
-  /** Which keys count; left out: all. */
+  /** Which keys may be drawn; left out: all. */
   readonly includes?: ((key: string) => boolean) | undefined;
   /** In [0, 1), like Math.random. */
   readonly random: () => number;
@@ -29,19 +29,21 @@ export async function sampleLedger(
 ): Promise<LedgerSample> {
   const keys: string[] = [];
   let known = 0;
+  let chosen = 0;
   let notComparable = 0;
   for await (const batch of ledger.keysOf(job)) {
     signal.throwIfAborted();
     const marks = await ledger.marks(batch.map(({ key }) => key));
     for (const [position, { key }] of batch.entries()) {
-      if (!includes(key)) continue;
       if (!isComparable(marks[position], resource)) {
         notComparable++;
         continue;
       }
-      const place = known < size ? known : Math.floor(random() * (known + 1));
-      if (place < size) keys[place] = key;
       known++;
+      if (!includes(key)) continue;
+      const place = chosen < size ? chosen : Math.floor(random() * (chosen + 1));
+      if (place < size) keys[place] = key;
+      chosen++;
     }
   }
   return { keys, known, notComparable };
