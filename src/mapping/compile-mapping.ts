@@ -18,6 +18,7 @@ import type { RecordMapper } from './map-record.ts';
 import { compilePatch, compileProduct } from './product/compile-product.ts';
 import type { WeightUnit } from './product/compile-weight.ts';
 import { Clock } from './product/pricing.ts';
+import type { StoreCategories } from './product/store-categories.ts';
 import type { SourceRow } from './record-rows.ts';
 import { type MappingProblem, newScope, type Param, Problems, paramsOf, type Scope } from './scope.ts';
 import {
@@ -68,6 +69,8 @@ export interface MappingContext {
   readonly advanced?: boolean | undefined;
   /** The store takes `quantity: null` for stock that is not tracked; otherwise such a quantity is left out. */
   readonly nullQuantity?: boolean | undefined;
+  /** The categories of the store, where it lists them; otherwise categories are sent by their names. */
+  readonly categories?: StoreCategories | undefined;
   /** The job's HTML policy; default: the mapping decides. */
   readonly html?: HtmlPolicy | undefined;
 }

@@ -74,7 +74,7 @@ function identifyingField(body: MappedRecord['body']): string | undefined {
   if (('options' in body && anyHtml(body.options)) || anyHtml(variants.map((variant) => variant.options)))
     return 'options';
   if (anyHtml(variants)) return 'variants.sku';
-  if (anyHtml(categories?.map((category) => category.url))) return 'categories';
+  if (anyHtml(categories?.map((one) => (typeof one === 'number' ? one : one.url)))) return 'categories';
   return anyHtml(subscription) ? 'subscription' : undefined;
 }
 
@@ -93,8 +93,9 @@ function cleanProduct<Body extends ProductPatch>(
   }
   if (images !== undefined) cleaned.images = images.map(encoded);
   if (categories !== undefined) {
-    const named = categories.map((one) => ({ ...one, name: clean('categories', one.name) }));
-    cleaned.categories = named.filter(({ name }) => name !== '');
+    cleaned.categories = categories
+      .map((one) => (typeof one === 'number' ? one : { ...one, name: clean('categories', one.name) }))
+      .filter((one) => typeof one === 'number' || one.name !== '');
   }
   if (file !== undefined) cleaned.file = encoded(file);
   return cleaned;

@@ -150,7 +150,7 @@ export interface Product {
   readonly url: string;
   readonly hidden?: boolean;
   readonly images?: readonly string[];
-  readonly categories?: readonly Category[];
+  readonly categories?: readonly CategoryReference[];
   readonly options: readonly ProductOption[];
   readonly variants: readonly Variant[];
   readonly subscription?: Subscription;
@@ -207,6 +207,9 @@ export interface Variant {
   readonly sku?: string;
   readonly weight?: number;
 }
+
+/** A category as a product is sent with it: by its id alone where a store takes only that. */
+export type CategoryReference = Category | number;
 
 /** A category by reference; `parentCategory` 0 is "no parent" (storefront-api.md, section 2, Category). */
 export interface Category {

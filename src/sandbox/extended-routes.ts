@@ -206,7 +206,9 @@ export function openCategoryTable(database: DatabaseSync) {
   const all = database.prepare(
     'SELECT * FROM categories WHERE ?1 IS NULL OR parentCategory = ?1 ORDER BY id',
   );
-  const known = database.prepare('SELECT * FROM categories WHERE id = ?1 OR name = ?2 ORDER BY id = ?1 DESC');
+  const known = database.prepare(
+    'SELECT * FROM categories WHERE id = ?1 OR (name = ?2 AND url = coalesce(?3, url)) ORDER BY id = ?1 DESC, id',
+  );
   const insert = database.prepare(
     'INSERT INTO categories (name, url, parentCategory) VALUES (?, ?, ?) RETURNING *',
   );
@@ -220,7 +222,8 @@ export function openCategoryTable(database: DatabaseSync) {
     store: (sent: readonly SentCategory[]): readonly unknown[] =>
       sent.flatMap((entry) => {
         const { id, name, url, parentCategory } = typeof entry === 'number' ? { id: entry } : entry;
-        const found = known.get(id ?? null, name ?? null) ?? (name && add(name, url, parentCategory ?? 0));
+        const found =
+          known.get(id ?? null, name ?? null, url ?? null) ?? (name && add(name, url, parentCategory ?? 0));
         return found ? [found] : [];
       }),
   };

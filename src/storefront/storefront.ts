@@ -92,6 +92,8 @@ export interface Storefront extends AsyncDisposable {
   contacts(page: PageQuery, options: SendOptions): Promise<Page>;
   /** `GET /api/site/products`, likewise. */
   products(page: PageQuery, options: SendOptions): Promise<Page>;
+  /** `GET /api/site/products/categories`, likewise. */
+  categories(page: PageQuery, options: SendOptions): Promise<Page>;
   /** `GET /api/site/products/{id}`, likewise; null where the store has no such product. Also StoreRefusedError. */
   product(id: number, options: SendOptions): Promise<JsonObject | null>;
   /** `GET /api/site/contacts/search-by-email`, as `contacts`: those with this address, mostly one or none. */
@@ -248,6 +250,7 @@ export function createStorefront(options: StorefrontOptions): Storefront {
     orders: (page, sendOptions) => readList(`/api/site/orders${queryOf(page)}`, sendOptions),
     contacts: (page, sendOptions) => readList(`/api/site/contacts${queryOf(page)}`, sendOptions),
     products: (page, sendOptions) => readList(`${PRODUCTS}${queryOf(page)}`, sendOptions),
+    categories: (page, sendOptions) => readList(`${PRODUCTS}/categories${queryOf(page)}`, sendOptions),
     async product(id, sendOptions) {
       const path = `${PRODUCTS}/${id}`;
       const sent = await get(path, sendOptions);

@@ -1,6 +1,7 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { objectsIn } from '../../src/model/json-object.ts';
 import type { SandboxOptions } from '../../src/sandbox/start-sandbox.ts';
 import type { StoreProperties } from '../../src/storefront/storefront.ts';
 import { API_KEY, setup } from '../sandbox/setup.ts';
@@ -109,4 +110,58 @@ it('takes what the store makes of a product for no edit of it', async () => {
   });
   await shop.store.upsert({ url: 'tee', title: 'Tee by hand' });
   expect((await folder.storeferry('drift', 'shop', '--json')).json()).toMatchObject({ edited: 1, fields: 1 });
+});
+
+it('sends categories as the store lists them, and guesses none', async () => {
+  await using shop = await scene({ profiles: ['extended'] });
+  const { folder, store } = shop;
+  const add = async (name: string, url: string, parentCategory: number) => {
+    await store.upsert({ url: 'seed', title: 'Seed', categories: [{ name, url, parentCategory }] });
+    const seed = (await store.list('/_sandbox/products')).find((one) => one.url === 'seed');
+    const [made] = objectsIn(seed, 'categories');
+    return Number(made?.['id']);
+  };
+  const [men, women] = [await add('Men', 'men', 0), await add('Women', 'women', 0)];
+  const [mens, womens] = [await add('Tees', 'men-tees', men), await add('Tees', 'women-tees', women)];
+  await folder.write(
+    'mappings/shop.yaml',
+    `import: products
+columns: { url: Url, title: Title, category: Category, price: Price }
+product: { url: url, title: title, categories: { value: [category, { split: ';' }], path: '>' } }
+variants: { pricing: { price: price } }
+`,
+  );
+  await folder.write(
+    'shop.csv',
+    'Url,Title,Category,Price\na,A,Men > Tees,1\nb,B,Women > Tees;Kitchen,2\nc,C,Lamps,3\nd,D,Tees,4\n',
+  );
+  await folder.write('jobs/shop.yaml', `${FILES['jobs/shop.yaml']}safety: { maxRejects: 50% }\n`);
+  const first = await folder.storeferry('run', 'shop');
+  expect(first.code).toBe(3);
+  expect(first.stdout).toMatch(/the store has 2 categories of this name/);
+  const categories = async (): Promise<unknown> =>
+    new Map(
+      (await store.list('/_sandbox/products')).map((one) => [
+        one.url,
+        objectsIn(one, 'categories').map(({ id, name }) => `${id} ${name}`),
+      ]),
+    );
+  const sent = await categories();
+  expect(sent).toEqual(
+    new Map([
+      ['seed', expect.anything()],
+      ['a', [`${mens} Tees`]],
+      ['b', [`${womens} Tees`, '1 Kitchen']],
+      ['c', [expect.stringMatching(/^\d+ Lamps$/)]],
+    ]),
+  );
+  // The store has made a category of a name: it is the same from now on.
+  const again = (await folder.storeferry('run', 'shop', '--json')).json();
+  expect(again).toMatchObject({ unchanged: 3, rejected: 1, requests: 0 });
+  expect((await folder.storeferry('drift', 'shop', '--json')).json()).toMatchObject({
+    checked: 3,
+    edited: 0,
+  });
+  await folder.storeferry('run', 'shop', '--resend');
+  expect(await categories()).toEqual(sent);
 });

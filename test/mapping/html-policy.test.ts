@@ -123,7 +123,7 @@ describe('the HTML policy of a job', () => {
     for (const html of ['strip', 'sanitize'] as const) {
       const { title, description = '', categories } = await product(html, cells);
       expect(elementsIn(title)).toEqual([]);
-      expect(elementsIn(categories?.[0]?.name ?? '')).toEqual([]);
+      expect(elementsIn(JSON.stringify(categories))).toEqual([]);
       expect(harmIn(description)).toEqual([]);
       if (html === 'strip') expect(elementsIn(description)).toEqual([]);
     }

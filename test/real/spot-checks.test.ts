@@ -108,7 +108,10 @@ describe.skipIf(!dataPresent)(suiteName('products of real catalogs, read by a pe
       ['24-WG087', 21, 100],
       ['24-WG085', 14, 100],
     ]);
-    expect(strap.categories?.map(({ name }) => name)).toEqual(['Gear', 'Fitness Equipment']);
+    expect(strap.categories?.map((one) => (typeof one === 'object' ? one.name : one))).toEqual([
+      'Gear',
+      'Fitness Equipment',
+    ]);
     expect(products).toHaveLength(4);
     expect(skipped.map(({ reason }) => reason.line)).toEqual([5, 7, 8]);
   });

@@ -1,5 +1,6 @@
 import {
   type Category,
+  type CategoryReference,
   PRODUCT_TYPES,
   type Product,
   type ProductType,
@@ -24,12 +25,15 @@ import {
 } from './compile-variants.ts';
 import type { WeightUnit } from './compile-weight.ts';
 import type { Clock } from './pricing.ts';
+import { categoryFinder, type StoreCategories } from './store-categories.ts';
 
 type Draft = { -readonly [K in keyof Product]?: Product[K] };
 
 interface ProductContext {
   readonly clock: Clock;
   readonly weightUnit: WeightUnit;
+  /** Left out: categories are sent by their names. */
+  readonly categories?: StoreCategories | undefined;
 }
 
 /** Compiles a whole product (storefront-api.md, section 4.1). */
@@ -43,6 +47,7 @@ export function compileProduct(
     blankTitle: 'reject',
     typeOf: compileType(scope, spec),
     variantsOf,
+    storeCategories: context.categories,
   });
   return (rows, url) => {
     const draft: Draft = { type: 'physical' };
@@ -67,6 +72,7 @@ export function compilePatch(
     blankTitle: 'leave-out',
     typeOf: compileSaidType({ ...scope, problems: new Problems() }, spec.product.type),
     variantsOf,
+    storeCategories: context.categories,
   });
   return (rows) => {
     const draft: Draft = {};
@@ -79,6 +85,7 @@ interface FieldRules {
   readonly blankTitle: 'reject' | 'leave-out';
   readonly typeOf: Expression<ProductType | undefined, ProductRows>;
   readonly variantsOf: Expression<ProductVariants | SkippedProduct, RecordRows>;
+  readonly storeCategories: StoreCategories | undefined;
 }
 
 /**
@@ -114,7 +121,10 @@ function compileFields(
   );
   const images = asField('images', compile('images', 'text[]'));
   const categoriesOf = given(product.categories, (written) =>
-    faults.field('categories', compileCategories(scope, ['product', 'categories'], written)),
+    faults.field(
+      'categories',
+      compileCategories(scope, ['product', 'categories'], written, rules.storeCategories),
+    ),
   );
   const advice = unsetBases(scope, JSON.stringify(product.images ?? null));
   const subscriptionOf = given(product.subscription, (written) =>
@@ -257,24 +267,26 @@ function isByCondition(type: TypeSpec): type is Extract<TypeSpec, { readonly is:
 }
 
 /**
- * Compiles the categories: the last level of each path, by name and handle, without a parent. Ids cannot be read from
- * the API (storefront-api.md has no look-up of categories); only a lookup table has them.
+ * Compiles the categories: the last level of each path, by name and handle, without a parent, as the API document has them. Ids and
+ * parents come from a lookup table, else from the store where it lists its categories.
  */
 function compileCategories(
   scope: Scope,
   path: Path,
   written: NonNullable<ProductSpec['categories']>,
-): Expression<readonly Category[] | undefined, RecordRows> {
+  ofStore: StoreCategories | undefined,
+): Expression<readonly CategoryReference[] | undefined, RecordRows> {
   const spec: CategoriesSpec = isCategories(written) ? written : { value: written };
   const valuePath = isCategories(written) ? [...path, 'value'] : path;
   const field = compileField(scope, valuePath, spec.value, { wanted: 'text[]', blank: 'leave-out' });
   const separators = spec.path === undefined ? [] : typeof spec.path === 'string' ? [spec.path] : spec.path;
   const except = new Set((spec.except ?? []).map((name) => name.toLowerCase()));
   const table = given(spec.table, (name) => resolveLookup(scope, [...path, 'table'], name));
+  const findInStore = given(ofStore, categoryFinder);
   return (rows) => {
     const paths = field(rows, 0);
     if (!isList(paths)) return undefined;
-    const byUrl = new Map<string, Category>();
+    const found = new Map<string | number, CategoryReference>();
     for (const item of paths) {
       const levels =
         separators.length === 0 ? [String(item)] : splitText(String(item), separators, { escapedBy: '\\' });
@@ -286,10 +298,12 @@ function compileCategories(
       ) {
         continue;
       }
-      const category = known(table, levels, name) ?? { name, url: slugify(name), parentCategory: 0 };
-      if (category.url !== '' && !byUrl.has(category.url)) byUrl.set(category.url, category);
+      const category = known(table, levels, name) ??
+        findInStore?.(levels, name) ?? { name, url: slugify(name), parentCategory: 0 };
+      const by = typeof category === 'number' ? category : (category.id ?? category.url);
+      if (by !== '' && !found.has(by)) found.set(by, category);
     }
-    return byUrl.size === 0 && paths.length > 0 ? undefined : [...byUrl.values()];
+    return found.size === 0 && paths.length > 0 ? undefined : [...found.values()];
   };
 }
 

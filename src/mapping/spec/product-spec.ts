@@ -43,7 +43,10 @@ export const productSchema = z.strictObject({
     valueSchema,
     'A list of addresses; values that are not http addresses are left out and counted.',
   ),
-  categories: optional(z.union([valueSchema, categoriesSchema]), 'What the product belongs to.'),
+  categories: optional(
+    z.union([valueSchema, categoriesSchema]),
+    'What the product belongs to. Where `probe` has seen that the store lists its categories, they are found there by path or name, with ids and parents: an ambiguous name rejects the product, and an unknown one is sent by name.',
+  ),
   type: optional(
     z.union([
       valueSchema,

@@ -32,6 +32,7 @@ import { planPosition } from './continue-or-begin.ts';
 import { keptBlocks } from './kept-blocks.ts';
 import { productUpdates } from './product-updates.ts';
 import { readSnapshotThroughMapping, type SnapshotReading } from './snapshot-reading.ts';
+import { stagedCategories } from './staged-categories.ts';
 import { stagedLists, withStoreLists } from './staged-lists.ts';
 import { storeContacts } from './store-contacts.ts';
 import { undecidedKeys } from './undecided-keys.ts';
@@ -197,7 +198,8 @@ async function openReading(context: RunContext, request: ImportRequest, run: Run
   const { limits } = request.job;
   const tables = await readMappingTables(request.mapping, snapshot, folder, limits);
   const probe = (await readProbe(context.artifacts, request.store))?.properties;
-  const forms = formsOf(probe);
+  const categories = await stagedCategories(folder);
+  const forms = { ...formsOf(probe), ...(categories && { categories }) };
   const reading = {
     forms,
     snapshot,
@@ -296,7 +298,7 @@ function memoContext(
   { mapping, store, job }: ImportRequest,
   { tables = [] }: Snapshot,
   lists: readonly StoreList[] | null,
-  { advanced, nullQuantity }: SnapshotReading['forms'],
+  { advanced, nullQuantity, categories }: SnapshotReading['forms'],
 ): string {
   const context: Record<Exclude<keyof MappingContext, 'now'>, unknown> = {
     // In the digest of the mapping.
@@ -312,6 +314,7 @@ function memoContext(
     html: job.html ?? null,
     advanced: advanced ?? null,
     nullQuantity: nullQuantity ?? null,
+    categories: categories ?? null,
     match: job.match ?? null,
   };
   const { keep = null } = job;

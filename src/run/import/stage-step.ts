@@ -8,6 +8,7 @@ import { digestOf } from '../digest-of.ts';
 import { stageWithSideTables } from '../inputs/side-table.ts';
 import type { ImportRequest, RunContext } from '../run-context.ts';
 import { adoptedDigest } from './adopted-row.ts';
+import { stageCategories } from './staged-categories.ts';
 import { stageStoreLists } from './staged-lists.ts';
 
 /** Copies the source into the run's folder and gives the snapshot; undefined when it still has the known version. */
@@ -56,6 +57,7 @@ export async function stageStep(
   }
   await saveSnapshot(folder, snapshot);
   const lists = await stageStoreLists(context, request, folder);
+  await stageCategories(context, request, folder);
   const { version, sha256 } = snapshot;
   const found = digest(sha256, lists);
   return await runs.update(run.id, {

@@ -1,0 +1,64 @@
+import { z } from 'zod';
+import type { StoreCategories, StoreCategory } from '../../mapping/product/store-categories.ts';
+import { type RunFolder, readSealed, sealedJson } from '../../state/artifacts.ts';
+import type { SendOptions, Storefront } from '../../storefront/storefront.ts';
+import type { ImportRequest, RunContext } from '../run-context.ts';
+import { readProbe } from '../store-properties.ts';
+
+/** Stored beside the snapshot, so that the whole run is planned with the same categories. */
+const CATEGORIES_FILE = 'store-categories.json';
+
+const categoriesSchema = z.object({
+  form: z.enum(['objects', 'ids']),
+  list: z.array(z.object({ id: z.int(), name: z.string(), url: z.string(), parentCategory: z.int() })),
+});
+
+/**
+ * Reads the store's categories into the run's folder, if the mapping has categories of products and a probe has seen that the store
+ * lists its own and keeps them.
+ */
+export async function stageCategories(
+  { artifacts, openStorefront, signal }: RunContext,
+  { mapping: { spec }, store }: ImportRequest,
+  folder: RunFolder,
+): Promise<void> {
+  if (spec.import !== 'products' || spec.product.categories === undefined) return;
+  const properties = (await readProbe(artifacts, store))?.properties;
+  const { readsCategories, categoryForm } = properties ?? {};
+  if (readsCategories !== true || categoryForm == null) return;
+  const list = await readCategories(await openStorefront(store), { signal });
+  const form = categoryForm === 'ids' ? 'ids' : 'objects';
+  await folder.write(CATEGORIES_FILE, [sealedJson({ form, list })]);
+}
+
+/** The categories that were read for this run; undefined if there are none. StateError if the file was damaged. */
+export async function stagedCategories(folder: RunFolder): Promise<StoreCategories | undefined> {
+  if (!(await folder.exists(CATEGORIES_FILE))) return undefined;
+  return await readSealed(folder, CATEGORIES_FILE, categoriesSchema, [
+    'is not what was staged',
+    'The file was damaged or edited. Run the job again: it reads the categories again.',
+  ]);
+}
+
+const PAGE_LIMIT = 50;
+
+/** All categories, from a bare list or from pages: until a page has no further one. */
+async function readCategories(
+  storefront: Pick<Storefront, 'categories'>,
+  options: SendOptions,
+): Promise<readonly StoreCategory[]> {
+  const found = new Map<number, StoreCategory>();
+  for (let skip = 0; ; skip += PAGE_LIMIT) {
+    const { items, totalCount } = await storefront.categories({ limit: PAGE_LIMIT, skip }, options);
+    const before = found.size;
+    for (const { id, name, url, parentCategory } of items) {
+      if (typeof id !== 'number' || typeof name !== 'string') continue;
+      found.set(id, {
+        ...{ id, name, url: typeof url === 'string' ? url : '' },
+        parentCategory: typeof parentCategory === 'number' ? parentCategory : 0,
+      });
+    }
+    const isAll = totalCount === null ? items.length !== PAGE_LIMIT : found.size >= totalCount;
+    if (isAll || found.size === before) return [...found.values()].sort((one, other) => one.id - other.id);
+  }
+}
