@@ -44,6 +44,7 @@ export {
 } from './columns/bind-table.ts';
 export { CurrencyWatch, currenciesNamed, type KnownCurrency } from './currency-watch.ts';
 export { weightUnit } from './product/compile-weight.ts';
+export type { StoreCategories } from './product/store-categories.ts';
 
 /** The input for compiling a mapping, besides its file. */
 export interface MappingContext {

@@ -22,6 +22,8 @@ export function driftSection({ run, totals }: RunFacts): Section | null {
     };
     return { id: 'drift', title: TITLE, blocks: [paragraph([words])] };
   }
+  // Before the first import of a job there is nothing to compare.
+  if (drift.slice !== undefined && drift.known === 0) return null;
   const { checked, edited, fields, deleted, recreated, strangers, byField, file } = drift;
   const row = (name: string, figure: number, note: Words = ''): TableRow => ({
     cells: [name, grouped(figure), note],

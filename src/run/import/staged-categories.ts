@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { StoreCategories, StoreCategory } from '../../mapping/product/store-categories.ts';
+import type { StoreCategories } from '../../mapping/compile-mapping.ts';
 import { type RunFolder, readSealed, sealedJson } from '../../state/artifacts.ts';
 import type { SendOptions, Storefront } from '../../storefront/storefront.ts';
 import type { ImportRequest, RunContext } from '../run-context.ts';
@@ -46,15 +46,17 @@ const PAGE_LIMIT = 50;
 async function readCategories(
   storefront: Pick<Storefront, 'categories'>,
   options: SendOptions,
-): Promise<readonly StoreCategory[]> {
-  const found = new Map<number, StoreCategory>();
+): Promise<StoreCategories['list']> {
+  const found = new Map<number, StoreCategories['list'][number]>();
   for (let skip = 0; ; skip += PAGE_LIMIT) {
     const { items, totalCount } = await storefront.categories({ limit: PAGE_LIMIT, skip }, options);
     const before = found.size;
     for (const { id, name, url, parentCategory } of items) {
       if (typeof id !== 'number' || typeof name !== 'string') continue;
       found.set(id, {
-        ...{ id, name, url: typeof url === 'string' ? url : '' },
+        id,
+        name,
+        url: typeof url === 'string' ? url : '',
         parentCategory: typeof parentCategory === 'number' ? parentCategory : 0,
       });
     }
