@@ -6,6 +6,7 @@ import { counted, grouped, listed, pastTenseOf, resourceNoun, sampleFlags } from
 import { isOnlyPlanned, type RunFacts, type View } from '../run-facts.ts';
 import { type Block, foreign, only, paragraph, type Section, type Words } from '../section.ts';
 import { driftHeadline } from './drift-section.ts';
+import { editedFacts } from './edited-section.ts';
 import { formatChange, formatNumber, moveFieldWords } from './prices-section.ts';
 import { safetyVerdicts } from './safety-section.ts';
 import { verificationHeadline } from './verification-section.ts';
@@ -139,8 +140,16 @@ function leftOut(facts: RunFacts): string[] {
     ...(rejected > 0 || held + skipped === 0
       ? [`${partOf(rejected, facts)} that ${pastTenseOf(rejected)} rejected`]
       : []),
-    ...(held > 0 ? [`${partOf(held, facts)} that a guard holds`] : []),
+    ...(held > 0 ? [`${partOf(held, facts)} ${heldWords(facts)}`] : []),
   ];
+}
+
+/** Why records wait: for a guard, or because somebody edited them in the store. */
+function heldWords(facts: RunFacts): string {
+  const edited = editedFacts(facts)?.held ?? 0;
+  return edited < facts.totals.held
+    ? 'that a guard holds'
+    : 'held, because the source changes what somebody edited in the store';
 }
 
 function ofPlan(plan: Plan): Headline {

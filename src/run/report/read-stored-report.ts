@@ -45,16 +45,20 @@ interface FilesOfRun {
 }
 
 /** The files of a run, with paths that open from a folder, such as the current folder of a command. */
-export function withFilesFrom<Files extends FilesOfRun & { readonly exported: Exported | null }>(
-  files: Files,
-  workspaceDir: string,
-  folder: string,
-): Files {
+export function withFilesFrom<
+  Files extends FilesOfRun & { readonly run: Run; readonly exported: Exported | null },
+>(files: Files, workspaceDir: string, folder: string): Files {
   const shown = (file: string | null) => (file === null ? null : pathFrom(folder, file));
-  const { exported } = files;
+  const { exported, run } = files;
   const isLocal = exported !== null && !ADDRESS.test(exported.location);
+  const { drift } = run;
+  const table = drift?.file;
+  const isTableHere = drift !== undefined && table !== undefined && !ADDRESS.test(table);
   return {
     ...files,
+    run: isTableHere
+      ? { ...run, drift: { ...drift, file: pathFrom(folder, resolve(workspaceDir, table)) } }
+      : run,
     rejectsFile: shown(files.rejectsFile),
     reportFile: shown(files.reportFile),
     exported: isLocal
