@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { COMMANDS } from '../../src/cli/commands.ts';
@@ -9,7 +9,8 @@ it('completes commands, options and jobs in bash', async () => {
   await using workspace = await makeWorkspace({});
   const { stdout } = await workspace.storeferry('completion', 'bash');
   await mkdir(join(workspace.dir, 'jobs'));
-  for (const name of ['nightly', 'night-shift', 'lists'])
+  const hostile = ['$(touch made)', '`touch made`', "night';touch made;'", '-rf', 'night shift'];
+  for (const name of ['nightly', 'night-shift', 'lists', ...hostile])
     await writeFile(join(workspace.dir, `jobs/${name}.yaml`), '');
   const complete = async (...words: readonly string[]): Promise<string[]> => {
     const script = `${stdout}
@@ -26,6 +27,9 @@ COMP_WORDS=(storeferry "$@"); COMP_CWORD=$#; _storeferry; printf '%s\\n' "\${COM
   expect(await complete('run', 'night')).toEqual(['night-shift', 'nightly']);
   expect(await complete('-C', '.', 'run', '--re')).toEqual(['--resend']);
   expect(await complete('show', 'night')).toEqual(['']);
+  expect(await complete('run', '')).not.toEqual(expect.arrayContaining(['-rf']));
+  // The name of a file is no command.
+  expect(await readdir(workspace.dir)).not.toContain('made');
 });
 
 it('prints scripts for zsh and fish, and refuses other shells', async () => {

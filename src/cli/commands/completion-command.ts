@@ -65,12 +65,14 @@ function bashScript(commands: readonly CompletedCommand[]): string {
     '') words='${[...names, '-C', '--help', '--version'].join(' ')}' ;;
 ${cases.join('\n')}
   esac
-  if [[ -n $takes_job && $cur != -* ]]; then
-    for file in "$dir"/jobs/*.yaml; do
-      [[ -e $file ]] && file="\${file##*/}" && words="$words \${file%.yaml}"
-    done
-  fi
   COMPREPLY=($(compgen -W "$words" -- "$cur"))
+  [[ -n $takes_job ]] || return 0
+  # compgen would run the commands that the name of a file has.
+  for file in "$dir"/jobs/*.yaml; do
+    file="\${file##*/}" file="\${file%.yaml}"
+    [[ $file == "$cur"* && $file =~ ^[A-Za-z0-9][A-Za-z0-9._-]*$ ]] && COMPREPLY+=("$file")
+  done
+  return 0
 }
 complete -o default -F _storeferry storeferry
 `;
