@@ -268,7 +268,7 @@ export function masked(sentence: string): string {
  * looks like another person's name, address or number, are masked. Names of fields are kept.
  */
 export function withoutPeople(sentence: string, values: Iterable<string>): string {
-  const own = patternOfValues(values);
+  const own = patternOfValues(values, sentence.normalize('NFC'));
   // The shapes first: after a word of a street is hidden, the street is no longer recognised.
   const shapeless = masked(sentence.normalize('NFC'));
   const unnamed = own === null ? shapeless : shapeless.replaceAll(own, hidden);
@@ -276,14 +276,22 @@ export function withoutPeople(sentence: string, values: Iterable<string>): strin
   return [LABELLED, OWNED].reduce((text, pattern) => text.replaceAll(pattern, hideUnordinary), unquoted);
 }
 
-function patternOfValues(values: Iterable<string>): RegExp | null {
+/** In any case, whatever space is between words. */
+function folded(text: string): string {
+  return text.toUpperCase().toLowerCase().replaceAll('ς', 'σ').replaceAll(/\s+/g, ' ');
+}
+
+/** Of the values and their words, those that the sentence has: a value of a megabyte would make no pattern. */
+function patternOfValues(values: Iterable<string>, sentence: string): RegExp | null {
+  const within = folded(sentence);
   const whole = [...values]
     .map((value) => value.normalize('NFC').trim())
     .filter(({ length }) => length >= MIN_VALUE_LENGTH);
   const words = whole
     .flatMap((value) => value.split(/[^\p{L}\p{N}\p{M}]+/u))
     .filter((word) => word.length >= MIN_WORD_LENGTH && !ORDINARY.has(word.toLowerCase()));
-  const forms = [...new Set([...whole, ...words])].sort((one, other) => other.length - one.length);
+  const found = [...new Set([...whole, ...words])].filter((form) => within.includes(folded(form)));
+  const forms = found.sort((one, other) => other.length - one.length);
   if (forms.length === 0) return null;
   const either = forms.map((form) => RegExp.escape(form).replaceAll(/\\x20|\s+/g, '\\s+')).join('|');
   return new RegExp(`(?<![\\p{L}\\p{N}])(?:${either})(?:'?s|en|n)?(?![\\p{L}\\p{N}])`, 'giu');

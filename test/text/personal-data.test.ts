@@ -61,6 +61,15 @@ describe('the words of a store about a contact', () => {
     expect(withoutPeople(sentence, textsIn(ANNA))).toBe(sentence);
   });
 
+  it('are made from values of any length', () => {
+    const note = `${'lorem '.repeat(100_000)}Ghislaine ${'x'.repeat(1_000_000)}`;
+    const many = Array.from({ length: 20_000 }, (_, index) => `w${index}`).join(' ');
+    expect(withoutPeople('the note of ghislaine, w19999 is too long', [note, many])).toBe(
+      'the note of g••••••••, w••••• is too long',
+    );
+    expect(withoutPeople('Anna \t Smith', ['ANNA  SMITH'])).not.toMatch(/anna|smith/i);
+  });
+
   it('hold no value of the contact, whatever it is', () => {
     const value = fc
       .string({ unit: 'grapheme', minLength: 4, maxLength: 20 })
