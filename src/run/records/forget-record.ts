@@ -171,11 +171,13 @@ function matcherOf(key: string, bodies: readonly (string | null | undefined)[]):
   const needles = [...values, key]
     .filter((value) => typeof value === 'string')
     .filter((value) => value.includes('@') || value.replaceAll(/\D/g, '').length >= MIN_DIGITS)
-    .map((value) => Buffer.from(value.trim().toLowerCase()).toString('latin1'));
-  return (text) => {
-    const lower = text.toLowerCase();
-    return needles.some((needle) => lower.includes(needle));
-  };
+    .map((value) => value.trim().toLowerCase());
+  // A text in UTF-8 first; as latin1 it is what a spreadsheet may have saved.
+  return (text) =>
+    [Buffer.from(text, 'latin1').toString('utf8'), text].some((read) => {
+      const lower = read.toLowerCase();
+      return needles.some((needle) => lower.includes(needle));
+    });
 }
 
 /** The `storeferry_line` of the rows that were rejected under this key. */
