@@ -15,6 +15,11 @@ import type { RunFolder } from '../state/artifacts.ts';
 
 const ROWS_FILE = 'rejects-rows.jsonl';
 const WRITTEN_AT_ONCE = 256 * 1024;
+/**
+ * All rows are as wide as the widest, so a file of a megabyte could make one of gigabytes. Nobody corrects that: beyond this many
+ * cells that the rows do not have, there is no rejects file.
+ */
+const MAX_PADDING_CELLS = 50_000_000;
 
 /** A file of the snapshot, to be read again. */
 interface RejectsSource {
@@ -99,12 +104,15 @@ async function withRejectedRows(
     headers: [],
     index: {},
     rows: 0,
+    cells: 0,
     extras: 0,
     delimiter: undefined,
     newline: '\n',
   };
   try {
     await folder.write(ROWS_FILE, gather({ rejected, keyless }, options, gathered));
+    const width = uniteColumns(gathered.headers).header.length + gathered.extras;
+    if (width * gathered.rows - gathered.cells > MAX_PADDING_CELLS) return { rows: 0 };
     if (gathered.rows > 0) await write(gathered);
     return { rows: gathered.rows };
   } finally {
@@ -120,6 +128,8 @@ interface Gathered {
   /** The `storeferry_line` of rows that continue the record of the row before. */
   readonly continues: string[];
   rows: number;
+  /** Without blank ones at the end of a row. */
+  cells: number;
   extras: number;
   /** The header of the first file. */
   delimiter: string | undefined;
@@ -165,7 +175,9 @@ async function* gather(
         if (ragged || header > 0) {
           gathered.index[line] = { ...(ragged && { cells: cells.length }), ...(header > 0 && { header }) };
         }
-        text += `${JSON.stringify([header, line, reason, cells] satisfies GatheredRow | [number, string, string, readonly string[]])}\n`;
+        const values = cells.slice(0, cells.findLastIndex((cell) => cell !== '') + 1);
+        gathered.cells += values.length;
+        text += `${JSON.stringify([header, line, reason, values] satisfies GatheredRow | [number, string, string, readonly string[]])}\n`;
       }
       if (text !== '') yield text;
       if ((batch.at(-1)?.line ?? 0) >= lines.lastLine) break;

@@ -59,6 +59,15 @@ describe('the rejects file', () => {
     ]);
   });
 
+  it('is not written where one long row would make it a thousand times larger than its source', async () => {
+    const source = `a,b\n${','.repeat(16_000)}x\n${'1\n'.repeat(4_000)}`;
+    await using rejects = await rejectsOf({ 'a.csv': source }, [rejection(2, 4_002)]);
+    expect(rejects.rows).toBe(0);
+    expect(await rejects.folder.list()).toEqual([]);
+    await using shorter = await rejectsOf({ 'a.csv': source }, [rejection(2, 100)]);
+    expect(shorter.rows).toBe(99);
+  });
+
   it('is UTF-8 with a mark and keeps CRLF, whatever the charset of the source', async () => {
     await using rejects = await rejectsOf({ 'a.csv': Buffer.from('\ufeffname\r\nJörg\r\n', 'utf16le') }, [
       rejection(2),
