@@ -37,6 +37,8 @@ export const SMALL_INPUT_BYTES = 32 * 1024;
 const POLL_MS = 100;
 /** V8 may end the whole process if a thread reaches V8's own limit of memory; so that limit is this many times ours. */
 const BACKSTOP = 4;
+/** Buffers, and texts of more than a megabyte, are outside of the heap. They may take this many times the limit. */
+const MAX_EXTERNAL = 2;
 
 export interface IsolationOptions {
   /** Time of the processor, without what its content may take. Other processes of the machine do not count. */
@@ -102,14 +104,15 @@ export async function* runIsolated<Item, Result>(
   const onAbort = () => fail(signal?.reason);
   signal?.addEventListener('abort', onAbort, { once: true });
   const watch = async () => {
-    const [{ user, system }, { total_heap_size: heap }] = await Promise.all([
+    const [{ user, system }, { total_heap_size: heap, external_memory: external }] = await Promise.all([
       worker.cpuUsage(),
       worker.getHeapStatistics(),
     ]);
     const allowedMs = cpuMs + (bytes / MIB) * CPU_MS_PER_MIB;
     if ((user + system) / 1000 > allowedMs)
       fail(refused(`${Math.round(allowedMs / 1000)} s of processor time`));
-    if (heap > heapMib * MIB) fail(refused(`${heapMib} MiB of memory`));
+    if (heap > heapMib * MIB || external > MAX_EXTERNAL * heapMib * MIB)
+      fail(refused(`${heapMib} MiB of memory`));
   };
   let watching = false;
   const polling = setInterval(() => {

@@ -73,6 +73,8 @@ function convertInThread(
 }
 
 const BATCH_ROWS = 100;
+/** A file of a few kilobytes can have a million rows of one cell, and one name at the far right. */
+const MAX_PADDING_CELLS = 250_000_000;
 
 /** Table formats are converted to CSV of this dialect. */
 const DIALECT: Dialect = { delimiter: ',', encoding: 'utf-8', newline: '\n', bom: false };
@@ -98,9 +100,8 @@ async function openRows(
   staged: StagedTable,
   { name, file = 0, headerRow }: CsvOptions,
 ): Promise<OpenedTable> {
-  const rows = rowsOf(input, file, Math.max(staged.width, staged.header?.length ?? 0))[
-    Symbol.asyncIterator
-  ]();
+  const width = Math.max(staged.width, staged.header?.length ?? 0);
+  const rows = rowsOf(input, { file, name, width })[Symbol.asyncIterator]();
   let first: readonly Row[] = [];
   let header = staged.header;
   let headerLine = 0;
@@ -168,11 +169,23 @@ async function openRows(
 }
 
 /** Fills each row up to the widest one: cells cannot shift in these formats, so no row must count as shifted. */
-async function* rowsOf(input: Readable, file: number, width: number): AsyncGenerator<Row[]> {
+async function* rowsOf(
+  input: Readable,
+  { file, name, width }: { readonly file: number; readonly name: string; readonly width: number },
+): AsyncGenerator<Row[]> {
   let batch: Row[] = [];
+  let padding = 0;
   for await (const lines of linesOf(input)) {
     for (const text of lines) {
       const [line, ...cells]: [number, ...string[]] = JSON.parse(text);
+      padding += width - cells.length;
+      if (padding > MAX_PADDING_CELLS) {
+        throw tableError(
+          { name },
+          `The rows of the table have ${width} columns, and hardly a value in them: more than ${MAX_PADDING_CELLS} cells are blank.`,
+          'Remove the columns without values: a single name or value at the far right makes all rows as wide.',
+        );
+      }
       while (cells.length < width) cells.push('');
       batch.push({ file, line, cells });
       if (batch.length < BATCH_ROWS) continue;

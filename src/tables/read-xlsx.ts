@@ -4,6 +4,7 @@ import { readXml, type XmlHandlers } from './read-xml.ts';
 import { chooseSheet, type MergedCells, type SheetInfo, SheetRows } from './sheet-rows.ts';
 import {
   refuseColumns,
+  refuseRowBytes,
   type TableFile,
   type TableReader,
   type TableRow,
@@ -26,6 +27,9 @@ interface Workbook {
 /** The shared texts of a workbook are kept in memory. */
 const MAX_STRING_BYTES = 512 * 1024 * 1024;
 const GROWTH_BYTES = 1 << 20;
+/** Characters. */
+const LONG_TEXT = 4_096;
+const MAX_LONG_CHARACTERS = 1 << 26;
 /** Characters. Excel allows 255; other programs may allow more. */
 const MAX_FORMAT_LENGTH = 1_000;
 const LOCAL = { localNames: true } as const;
@@ -242,6 +246,7 @@ async function* rowsOf(
   let line = 0;
   let column = -1;
   let cells: string[] = [];
+  let characters = 0;
   let cell: Readonly<Record<string, string>> = {};
   let value = '';
   let [isValue, hasValue, hasFormula] = [false, false, false];
@@ -282,6 +287,7 @@ async function* rowsOf(
           if (!(line >= 1 && line <= MAX_SHEET_ROWS))
             throw tableLimitError(file, 'rows', { line: MAX_SHEET_ROWS });
           cells = [];
+          characters = 0;
           column = -1;
           break;
         case 'c':
@@ -314,9 +320,13 @@ async function* rowsOf(
           isValue = false;
           hasValue ||= value !== '';
           break;
-        case 'c':
-          cells[column] = read();
+        case 'c': {
+          const shown = read();
+          cells[column] = shown;
+          characters += shown.length;
+          refuseRowBytes(file, characters, line);
           break;
+        }
         case 'row':
           rows.end(line, cells);
           break;
@@ -397,6 +407,9 @@ class StringPool {
   /** Where each text ends. */
   readonly #ends = new Uint32Array(this.#endsBuffer);
   #size = 0;
+  /** Thousands of cells may refer to the same text: a long one is the same string in all of them. */
+  readonly #long = new Map<number, string>();
+  #longCharacters = 0;
 
   /** Returns false if the texts take too much memory. */
   add(text: string): boolean {
@@ -417,7 +430,18 @@ class StringPool {
   /** Undefined if there is no text with this number. */
   get(number: number): string | undefined {
     if (!Number.isInteger(number) || number < 0 || number >= this.#size) return undefined;
-    return this.#written.toString('utf8', this.#end(number - 1), this.#end(number));
+    const known = this.#long.get(number);
+    if (known !== undefined) return known;
+    const text = this.#written.toString('utf8', this.#end(number - 1), this.#end(number));
+    if (text.length > LONG_TEXT) {
+      this.#longCharacters += text.length;
+      if (this.#longCharacters > MAX_LONG_CHARACTERS) {
+        this.#long.clear();
+        this.#longCharacters = text.length;
+      }
+      this.#long.set(number, text);
+    }
+    return text;
   }
 
   #end(number: number): number {

@@ -3,14 +3,16 @@ import { columnLetters } from './number-text.ts';
 import {
   type LimitedTable,
   refuseColumns,
+  refuseRowBytes,
   type TableFile,
   type TableRow,
   tableError,
   tableLimitError,
 } from './table-file.ts';
 
-/** Cells of one batch. */
+/** Cells and characters of one batch. */
 const MAX_CELLS_HELD = 100_000;
+const MAX_CHARACTERS_HELD = 1 << 20;
 
 /** Merged cells: the value of the first belongs to all of them. Rows from 1, columns from 0, both ends included. */
 export interface MergedCells {
@@ -34,7 +36,7 @@ export class SheetRows {
   readonly #mergedUntil: number[] = [];
   #filled = 0;
   /** Only the cells that are set take memory until their rows are taken. */
-  #rows: (TableRow & { readonly copies: number })[] = [];
+  #rows: (TableRow & { readonly copies: number; readonly characters: number })[] = [];
 
   /**
    * @param merged in the order of their first rows.
@@ -87,12 +89,15 @@ export class SheetRows {
     refuseColumns(this.#file, cells.length, line);
     // Cells may be set in any order, and not all of them; `forEach` visits those that are.
     let width = 0;
+    let characters = 0;
     cells.forEach((cell, column) => {
       if (cell.length > limits.cellBytes) throw tableLimitError(this.#file, 'cellBytes', { line, column });
       if (cell !== '') width = Math.max(width, column + 1);
+      characters += cell.length;
     });
+    refuseRowBytes(this.#file, characters, line);
     cells.length = width;
-    if (width > 0) this.#rows.push({ line, cells, copies });
+    if (width > 0) this.#rows.push({ line, cells, copies, characters });
   }
 
   /** The rows so far that have not been taken, a few at a time: one may represent a million. */
@@ -100,16 +105,17 @@ export class SheetRows {
     const rows = this.#rows;
     this.#rows = [];
     let batch: TableRow[] = [];
-    let held = 0;
-    for (const { line, cells: set, copies } of rows) {
+    let [heldCells, heldCharacters] = [0, 0];
+    for (const { line, cells: set, copies, characters } of rows) {
       const cells = Array.from(set, (cell) => cell ?? '');
       for (let copy = 0; copy < copies; copy += 1) {
         batch.push({ line: line + copy, cells });
-        held += cells.length;
-        if (held < MAX_CELLS_HELD) continue;
+        heldCells += cells.length;
+        heldCharacters += characters;
+        if (heldCells < MAX_CELLS_HELD && heldCharacters < MAX_CHARACTERS_HELD) continue;
         yield batch;
         batch = [];
-        held = 0;
+        [heldCells, heldCharacters] = [0, 0];
       }
     }
     if (batch.length > 0) yield batch;

@@ -69,6 +69,11 @@ export function refuseColumns(file: LimitedTable, cells: number, line: number): 
   if (cells > file.limits.columns) throw tableLimitError(file, 'columns', { line, found: { cells } });
 }
 
+/** Refuses a row of more characters than the limit: a few bytes of a sheet may repeat one text in all its cells. */
+export function refuseRowBytes(file: LimitedTable, characters: number, line: number): void {
+  if (characters > file.limits.rowBytes) throw tableLimitError(file, 'rowBytes', { line });
+}
+
 /** What exceeds a limit in a table. Other words than for CSV, where an unclosed quote may be the reason. */
 const LIMIT_WORDS = {
   rowBytes: 'the row or the record is longer',

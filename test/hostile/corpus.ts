@@ -90,6 +90,14 @@ function sheetOf(rows: string): Readonly<Record<string, string>> {
   return { [SHEET]: `<worksheet><sheetData>${rows}</sheetData></worksheet>` };
 }
 
+function sharedTexts(count: number, length: number): Readonly<Record<string, string>> {
+  return { 'xl/sharedStrings.xml': `<sst>${`<si><t>${'y'.repeat(length)}</t></si>`.repeat(count)}</sst>` };
+}
+
+function longCells(length: number): string {
+  return odsCell('x'.repeat(length), 'table:number-columns-repeated="16384"');
+}
+
 function odsSample(name: string, rows: string, styles = ''): Sample {
   const header = HEADER.map((text) => odsCell(text)).join('');
   const xml = `<office:document-content xmlns:office="o" xmlns:table="t" xmlns:text="x" xmlns:style="s"><office:automatic-styles>${styles}</office:automatic-styles><office:body><office:spreadsheet><table:table table:name="S"><table:table-row>${header}</table:table-row>${rows}</table:table></office:spreadsheet></office:body></office:document-content>`;
@@ -134,6 +142,30 @@ export function hostileSamples(): readonly Sample[] {
     ),
     xlsxSample('unclosed-merge', { [SHEET]: `<worksheet><mergeCells>${'<mergeCell ref="A'.repeat(60_000)}` }),
     xlsxSample('last-column', sheetOf('<row><c r="XFD1"><v>1</v></c></row>'.repeat(20_000))),
+    xlsxSample(
+      'one-wide-row',
+      sheetOf(
+        `<row>${'<c/>'.repeat(3)}<c r="XFD1"><v>1</v></c></row>${'<row><c><v>1</v></c></row>'.repeat(20_000)}`,
+      ),
+    ),
+    xlsxSample('long-shared-text', {
+      ...sharedTexts(3, 1_500_000),
+      ...sheetOf(`<row>${'<c t="s"><v>1</v></c>'.repeat(16_000)}</row>`),
+    }),
+    xlsxSample('long-shared-texts', {
+      ...sharedTexts(3, 1_500_000),
+      ...sheetOf('<row><c t="s"><v>0</v></c><c t="s"><v>1</v></c><c t="s"><v>2</v></c></row>'.repeat(5_000)),
+    }),
+    {
+      ...xlsxSample('long-merged-text', {}),
+      content: makeXlsx([
+        {
+          name: 'S',
+          rows: [HEADER, ['z'.repeat(30_000)], ['x'.repeat(5)], times(9_999, () => 'y')],
+          merged: ['A2:NTO500'],
+        },
+      ]),
+    },
     xlsxSample('long-references', sheetOf(`<row><c r="${'A'.repeat(1_000_000)}1"><v>1</v></c></row>`)),
     xlsxSample('escaped-text', sheetOf(`<row><c t="str"><v>${'_x000D_'.repeat(150_000)}</v></c></row>`)),
     xlsxSample('styles', {
@@ -157,6 +189,8 @@ export function hostileSamples(): readonly Sample[] {
     ),
     odsSample('repeated-cells', odsRow(odsCell('x', 'table:number-columns-repeated="16000"')).repeat(2_000)),
     odsSample('repeated-rows', odsRow(odsCell('x'), 'table:number-rows-repeated="1000"').repeat(100)),
+    odsSample('long-repeated-cells', odsRow(longCells(31_000), 'table:number-rows-repeated="6"')),
+    odsSample('longest-repeated-cells', odsRow(longCells(2_000), 'table:number-rows-repeated="2"')),
     odsSample('blanks', odsRow(odsCell('<text:s text:c="16000000"/>')).repeat(20)),
     odsSample(
       'inherited-styles',
@@ -213,6 +247,16 @@ export function hostileSamples(): readonly Sample[] {
       'columns',
       'csv',
       `${HEADER.join(',')},${times(16_000, (index) => `c${index}`).join(',')}\n${`a,b,1\n`.repeat(5_000)}`,
+    ),
+    textSample(
+      'short-rows',
+      'csv',
+      `${HEADER.join(',')},${times(16_000, (index) => `c${index}`).join(',')}\n${'a\n'.repeat(100_000)}`,
+    ),
+    textSample(
+      'one-long-row',
+      'csv',
+      `${HEADER.join(',')}\n${','.repeat(16_000)}\n${',,x\n'.repeat(100_000)}`,
     ),
     textSample(
       'headers',
