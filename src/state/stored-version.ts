@@ -41,7 +41,7 @@ export function encodeVersion(head: string, before: Uint8Array | null): Buffer {
 }
 
 const HEAD =
-  /^([adx])(-?\d{0,16}) ((?:(?:\d+:)?\d+(?:-\d+)?,?)*)(?: ([\w!'()*.~%-]+))?(?: <([\w!'()*.~%-]+))?$/;
+  /^([adx])(-?\d{0,16}) ((?:(?:\d+:)?\d+(?:-\d+)?(?:,(?:\d+:)?\d+(?:-\d+)?)*)?)(?: ([\w!'()*.~%-]+))?(?: <([\w!'()*.~%-]+))?$/;
 
 /** The version that `encodeVersion` stored. Of a damaged one nothing is known, nor of the body before it. */
 function decodeVersion(stored: Uint8Array): VersionParts {

@@ -249,6 +249,11 @@ export function hostileSamples(): readonly Sample[] {
       `${HEADER.join(',')},${times(16_000, (index) => `c${index}`).join(',')}\n${`a,b,1\n`.repeat(5_000)}`,
     ),
     textSample(
+      'blanks-in-headers',
+      'csv',
+      `${HEADER.join(',')},${times(100, (index) => `c${index}${' '.repeat(8_000)}x`).join(',')}\na,b,1\n`,
+    ),
+    textSample(
       'short-rows',
       'csv',
       `${HEADER.join(',')},${times(16_000, (index) => `c${index}`).join(',')}\n${'a\n'.repeat(100_000)}`,

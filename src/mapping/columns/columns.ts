@@ -42,7 +42,7 @@ export class HeaderLine {
   readonly #loose: HeaderTexts;
 
   constructor(header: readonly string[]) {
-    this.headers = header.map((text) => text.replace(/^[\s\ufeff]+|[\s\ufeff]+$/g, ''));
+    this.headers = header.map((text) => text.replace(/^[\s\ufeff]+|(?<![\s\ufeff])[\s\ufeff]+$/g, ''));
     this.#exact = textsOf(this.headers);
     this.#loose = textsOf(this.headers.map(loosened));
   }

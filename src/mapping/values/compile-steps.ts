@@ -103,7 +103,7 @@ function compileCurrencyCheck(scope: Scope, at: Path): CurrencyCheck {
 /** As many as a number keeps exactly. */
 const MAX_DIGITS = 15;
 
-const OPERAND = /^\{([^{}]*(?:\{n\})?[^{}]*)\}$/;
+const OPERAND = /^\{([^{}]*(?:\{n\}[^{}]*)?)\}$/;
 
 /** A number to calculate with: as written, or that of the param or column in braces. */
 function compileOperand(scope: Scope, path: Path, written: number | string): Expression<Decimal | undefined> {
@@ -268,7 +268,7 @@ export function compileTemplate(
 ): Expression<string | undefined> {
   const parts: Expression<string | undefined>[] = [];
   let from = 0;
-  for (const { 0: whole, 1: name = '', index } of written.matchAll(/\{([^{}]*(?:\{n\})?[^{}]*)\}/g)) {
+  for (const { 0: whole, 1: name = '', index } of written.matchAll(/\{([^{}]*(?:\{n\}[^{}]*)?)\}/g)) {
     const literal = written.slice(from, index);
     if (literal !== '') parts.push(() => literal);
     from = index + whole.length;

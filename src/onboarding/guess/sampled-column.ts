@@ -22,7 +22,7 @@ export function sampleColumns(
   header: readonly string[],
   rows: readonly (readonly string[])[],
 ): readonly SampledColumn[] {
-  const names = header.map((text) => text.replace(/^[\s\ufeff]+|[\s\ufeff]+$/g, ''));
+  const names = header.map((text) => text.replace(/^[\s\ufeff]+|(?<![\s\ufeff])[\s\ufeff]+$/g, ''));
   const places = Map.groupBy(names.keys(), (index) => names[index] ?? '');
   return names.map((name, index) => {
     const cells = rows.map((row) => (row[index] ?? '').trim());
@@ -238,7 +238,7 @@ function patternsOf({ from, fromBehind, pieces, moreThan }: ReturnType<typeof wo
     from: new RegExp(`^(${oneOf(from)})\\s+`, 'iu'),
     fromBehind: new RegExp(`(?<!\\s)\\s*(${oneOf(fromBehind)})$`, 'iu'),
     count: new RegExp(
-      `^([>≥]|${oneOf(moreThan)})?\\s*(-?\\d[\\d.,' ]*?)\\s*(\\+)?\\s*(${oneOf(pieces)})?\\.?\\s*(\\+)?$`,
+      `^([>≥]|${oneOf(moreThan)})?\\s{0,4}(-?\\d[\\d.,' ]{0,24}?)\\s{0,4}(\\+)?\\s{0,4}(${oneOf(pieces)})?\\.?\\s{0,4}(\\+)?$`,
       'iu',
     ),
   };
