@@ -103,6 +103,7 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
       'records/catalog-as-of.ts',
       'records/forget-record.ts',
       'records/known-products.ts',
+      'records/plan-copy.ts',
       'records/record-history.ts',
       'records/run-records.ts',
     ],

@@ -71,6 +71,17 @@ export const COMMANDS: readonly RegisteredCommand[] = [
     alias: ['revert', 'rollback'],
   },
   {
+    name: 'promote',
+    summary: 'plan to send to another store what a run has sent; sends nothing',
+    load: async () => (await import('./commands/promote-command.ts')).promoteCommand,
+  },
+  {
+    name: 'clone',
+    summary: 'plan to rebuild in a store the catalog that it, or another one, had at a time; sends nothing',
+    load: async () => (await import('./commands/clone-command.ts')).cloneCommand,
+    alias: ['copy'],
+  },
+  {
     name: 'verify',
     summary:
       'estimate how many records the store has lost: send a random sample of acknowledged records again',

@@ -225,3 +225,21 @@ export function wholeNumber(min: number, max: number): (text: string) => number 
     throw new InvalidArgumentError(`Expected a whole number from ${min} to ${max}.`);
   };
 }
+
+/** A day, and perhaps a time with or without a zone. */
+const TIME = /^(\d{4}-\d\d-\d\d)(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?$/;
+
+/** A moment of the history, in milliseconds since the epoch. */
+export const AS_OF_OPTION = parsedOption<number | undefined>(
+  'time',
+  'the time, such as 2026-11-01 or 2026-11-01T06:00:00+01:00; default: now',
+  undefined,
+  (typed) => {
+    const at = Date.parse(typed);
+    const [, day = ''] = TIME.exec(typed) ?? [];
+    // Date.parse reads 30 February as 2 March.
+    if (day === '' || Number.isNaN(at) || !new Date(day).toISOString().startsWith(day))
+      throw new InvalidArgumentError('Expected a time such as 2026-11-01 or 2026-11-01T06:00:00+01:00.');
+    return at;
+  },
+);

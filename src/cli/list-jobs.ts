@@ -12,12 +12,12 @@ type Listing = Pick<OpenContext, 'workspace' | 'context' | 'redisUrl'> & { reado
 /** The jobs of the workspace, or one named job, and what keeps their schedules. */
 export async function listJobs(
   { workspace, context, redisUrl, queue }: Listing,
-  only: string | undefined,
+  only?: readonly string[] | undefined,
 ): Promise<{ readonly jobs: readonly JobFacts[]; readonly keeper: ClockKeeper }> {
   const { scheduled, broken } = readSchedules(workspace);
   const kept = await queue.nextTicks();
   const now = context.clock();
-  const names = workspace.jobNames().filter((name) => only === undefined || name === only);
+  const names = workspace.jobNames().filter((name) => only?.includes(name) !== false);
   const jobs = await Promise.all(
     names.map(async (job): Promise<JobFacts> => {
       const [last] = await context.state.runs.list({ job, kinds: KINDS_BUT_PLAN, limit: 1 });

@@ -32,6 +32,16 @@ const EXIT_CODES: Readonly<Record<RunStatus, number>> = {
   interrupted: 130,
 };
 
+/** From the best to the worst. */
+const CODES_BY_SEVERITY: readonly number[] = [0, 3, 4, 1, 2, 130];
+
+/** The worst of the exit codes of several runs. */
+export function worstCode(codes: readonly number[]): number {
+  return codes.reduce((worst, code) =>
+    CODES_BY_SEVERITY.indexOf(code) > CODES_BY_SEVERITY.indexOf(worst) ? code : worst,
+  );
+}
+
 /** How a report is printed. */
 export interface PrintOptions {
   readonly workspaceDir: string;
@@ -51,6 +61,15 @@ export function withTypedCommands(report: RunFacts, program: string): RunFacts {
   return run.error === null ? report : { ...report, run: { ...run, error: withProgram(run.error, program) } };
 }
 
+/** What `--json` prints of a run. */
+export function jsonSummary(report: RunFacts, workspaceDir: string) {
+  const { run } = report;
+  if (run.kind === 'drift') return driftSummary(run, run.drift);
+  return run.verification === undefined
+    ? runSummary(withShownFiles(report, workspaceDir), Date.now())
+    : verificationSummary(run, run.verification);
+}
+
 /** Prints the report of a run. */
 export function printReport(terminal: Terminal, report: RunFacts, options: PrintOptions): void {
   const { program, workspaceDir, json, pace = null, instead } = options;
@@ -58,13 +77,7 @@ export function printReport(terminal: Terminal, report: RunFacts, options: Print
   const now = Date.now();
   if (json) {
     if (run.error !== null) terminal.err(`${printableLines(withProgram(run.error, program))}\n`);
-    const summary =
-      run.kind === 'drift'
-        ? driftSummary(run, run.drift)
-        : run.verification === undefined
-          ? runSummary(withShownFiles(report, workspaceDir), now)
-          : verificationSummary(run, run.verification);
-    terminal.out(`${JSON.stringify({ ...summary, ...instead?.members })}\n`);
+    terminal.out(`${JSON.stringify({ ...jsonSummary(report, workspaceDir), ...instead?.members })}\n`);
     return;
   }
   if (instead !== undefined) {

@@ -14,13 +14,15 @@ export async function readImportRequest(
   name: string,
   resend: boolean,
 ): Promise<ImportRequest> {
-  const job = workspace.job(name);
-  if (job.kind !== 'import') {
+  const written = workspace.job(name);
+  if (written.kind !== 'import') {
     throw new UsageError(`The job ${name} is an export: it sends nothing that could be planned or retried.`, {
       hint: `Run it with: storeferry run ${name}`,
     });
   }
-  const store = workspace.store(job.store);
+  const store = workspace.store(written.store);
+  const prices = written.import === 'products' ? (written.prices ?? store.prices) : undefined;
+  const job = prices === undefined ? written : { ...written, prices };
   const mapping = openMapping(workspace.mapping(job.mapping), job, workspace.fileAccess());
   const senders = sentFields(workspace).get(storeIdentity(store)) ?? [];
   const knownContactHeaders = (headers: readonly string[]) => {

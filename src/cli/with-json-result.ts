@@ -86,7 +86,8 @@ export async function withJsonError(
   return await withJsonResult(invocation, { json, job: null, summarise: ({ error }) => ({ error }) }, work);
 }
 
-function statusOf(given: unknown): RunStatus {
+/** The status of a run that ended with an error before it had a report. */
+export function statusOf(given: unknown): RunStatus {
   const error = firstError(given);
   if (error instanceof InterruptedError) return 'interrupted';
   return error instanceof SafetyLimitError ? 'stopped' : 'failed';

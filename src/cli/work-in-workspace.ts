@@ -1,21 +1,24 @@
-import { openWorkspace } from '../config/workspace.ts';
+import { openWorkspace, type Workspace } from '../config/workspace.ts';
 import { actionOf } from '../model/action.ts';
 import type { AuditEntry } from '../model/audit-entry.ts';
-import type { Run } from '../model/run.ts';
+import { partOf, type Run } from '../model/run.ts';
 import { explainFailure, UsageError } from '../model/storeferry-error.ts';
+import { Page, type PageOptions } from '../report/document-text.ts';
 import { nextSteps } from '../report/run-document.ts';
 import type { RunFacts } from '../report/run-facts.ts';
+import { failureSummary, storesSummary } from '../report/run-summary.ts';
+import { statusTone, totalsWords } from '../report/status-words.ts';
 import type { RunTask } from '../run/execute-run.ts';
 import { RunBug, type RunEvent, type StoreListener } from '../run/run-context.ts';
 import type { Invocation } from './define-command.ts';
 import { findRun, knownRun, type OpenContext, openContext, refuseUnknownRun } from './open-context.ts';
 import { parentProcess } from './parent-process.ts';
 import { printError } from './print-error.ts';
-import { exitCodeOf, printReport } from './print-report.ts';
+import { exitCodeOf, jsonSummary, type PrintOptions, printReport, worstCode } from './print-report.ts';
 import { recordCommand } from './record-command.ts';
 import type { Terminal } from './terminal.ts';
 import { type RunWatch, watchRun } from './watch-run.ts';
-import type { Attempt, JsonResultOptions, RecordOutput } from './with-json-result.ts';
+import { type Attempt, type JsonResultOptions, type RecordOutput, statusOf } from './with-json-result.ts';
 
 /** Executes tasks, and reads what they need. */
 async function loadTools() {
@@ -26,8 +29,10 @@ async function loadTools() {
   return { ...execution, ...reading, findRun, knownRun, refuseUnknownRun };
 }
 
-/** What a command does in its workspace. */
-export type MakeTask = (open: OpenContext, tools: Awaited<ReturnType<typeof loadTools>>) => Promise<RunTask>;
+type Tools = Awaited<ReturnType<typeof loadTools>>;
+
+/** What a command does in its workspace; `job` is the job that it names, or one of its stores. */
+export type MakeTask = (open: OpenContext, tools: Tools, job: string) => Promise<RunTask>;
 
 /** How the work of a command is reported and recorded. */
 export interface WorkOptions extends Omit<JsonResultOptions, 'job'> {
@@ -46,18 +51,21 @@ export function jobOf({ action, about }: Pick<WorkOptions, 'action' | 'about'>):
 /** As `runInWorkspace`; returns what `--json` prints as the result. */
 export async function workInWorkspace(
   { terminal, directory, program, interruptSignal }: Invocation,
-  { json, action, about, onPlan }: WorkOptions,
+  { json, action, about, onPlan, summarise }: WorkOptions,
   makeTask: MakeTask,
   attempt: Attempt,
 ): Promise<number> {
   const job = jobOf({ action, about });
   const watch = watchRun(terminal, () => performance.now());
-  let begun: Run | null = null;
+  /** The runs under way: one, or one for each store of the job. */
+  const begun: Run[] = [];
   const onAgain = (): void => {
     watch.clear();
-    const [next] = begun === null ? [] : nextSteps({ run: { ...begun, status: 'interrupted' } }, program);
-    const goOn = next === undefined ? '' : ` ${next.what} ${next.command}`;
-    terminal.err(`Stopped at once; requests in flight may still reach the store.${goOn}\n`);
+    const goOn = begun.flatMap((run) => {
+      const [next] = nextSteps({ run: { ...run, status: 'interrupted' } }, program);
+      return next === undefined ? [] : [` ${next.what} ${next.command}`];
+    });
+    terminal.err(`Stopped at once; requests in flight may still reach the store.${goOn.join('')}\n`);
   };
   const interrupted = interruptSignal(
     (name) => {
@@ -70,30 +78,7 @@ export async function workInWorkspace(
   const signal = parent === undefined ? interrupted : AbortSignal.any([interrupted, parent.gone]);
   const { logLevel } = openWorkspace(directory, process.env).settings();
   const debug = await debugLog(logLevel, job, terminal, watch);
-  const onEvent = (event: RunEvent): void => {
-    watch.onEvent(event);
-    debug?.onEvent(event);
-    attempt.onEvent(event);
-    if (event.type !== 'begun') return;
-    begun = event.run;
-    void record(event.run);
-    parent?.sendRun(event.run.id);
-  };
-  let recorded: Promise<void> | null = null;
-  /** Once: when the run begins, so that it is recorded even if this process is killed, or when nothing began. */
-  const record = (run: Run | null): Promise<void> => {
-    const outcome = run === null ? 'refused' : 'done';
-    const subject =
-      run === null
-        ? { job, run: job === null ? about : null }
-        : { job: run.job, run: run.id, of: run.retryOf ?? (run.undo ?? run.release)?.of ?? null };
-    recorded ??= recordCommand(open.context, { action, outcome, ...subject }).catch((error: unknown) => {
-      watch.clear();
-      terminal.err(`Not added to the audit log: ${explainFailure(error)}\n`);
-    });
-    return recorded;
-  };
-  await using open = await openContext(directory, onEvent, signal, {
+  await using open = await openContext(directory, watch.onEvent, signal, {
     listener: debug?.listener ?? { onEvent: watch.onStoreEvent },
     async meanwhile(workspace) {
       await loadTools();
@@ -104,35 +89,172 @@ export async function workInWorkspace(
   });
   debug?.begin(open);
   const tools = await loadTools();
-  const carryOut = async () => await tools.executeRun(open.context, await makeTask(open, tools));
-  const { report, bug } = await reportedBug(carryOut()).catch(async (error: unknown) => {
+  const audit = async (run: Run | null, named: string | null): Promise<void> => {
+    const outcome = run === null ? 'refused' : 'done';
+    const subject =
+      run === null
+        ? { job: named, run: actionOf(action).to === 'run' ? about : null }
+        : { job: run.job, run: run.id, of: run.retryOf ?? partOf(run)?.of ?? null };
+    await recordCommand(open.context, { action, outcome, ...subject }).catch((error: unknown) => {
+      watch.clear();
+      terminal.err(`Not added to the audit log: ${explainFailure(error)}\n`);
+    });
+  };
+  /** Carries out the task for a job, or for what the command names. */
+  const carryOut = async (named: string, shown: RunWatch, progress: Pick<Attempt, 'onEvent'>) => {
+    /** Once: when the run begins, so that it is recorded even if this process is killed, or when nothing began. */
+    let recorded: Promise<void> | null = null;
+    const record = (run: Run | null): Promise<void> => {
+      recorded ??= audit(run, job === null ? null : named);
+      return recorded;
+    };
+    const onEvent = (event: RunEvent): void => {
+      shown.onEvent(event);
+      debug?.onEvent(event);
+      progress.onEvent(event);
+      if (event.type !== 'begun') return;
+      begun.push(event.run);
+      void record(event.run);
+      parent?.sendRun(event.run.id);
+    };
+    const context = { ...open.context, onEvent };
+    try {
+      const made = makeTask({ ...open, context }, tools, named);
+      const found = await reportedBug(made.then((task) => tools.executeRun(context, task)));
+      shown.clear();
+      await record(found.report.run);
+      return found;
+    } catch (error) {
+      shown.clear();
+      await record(null);
+      throw error;
+    }
+  };
+  const print = ({ report, bug }: ReportedRun, shown: Pick<PrintOptions, 'json' | 'instead'>): void => {
+    parent?.sendRun(report.run.id);
+    if (bug !== undefined) printError(terminal, bug, { program, directory });
+    const { requestsPerSecond } = open.workspace.store(report.run.store).limits;
+    const pace =
+      requestsPerSecond === undefined ? null : { requestsPerSecond, because: 'the limit in stores.yaml' };
+    printReport(terminal, report, { workspaceDir: open.workspace.dir, program, pace, ...shown });
+  };
+  const notify = async (report: RunFacts): Promise<void> =>
+    await tools.notifyEnd(open.context, open.workspace.job(report.run.job).notify, report);
+  const names = await jobsOf(open.workspace, job, about).catch(async (error: unknown) => {
     watch.clear();
-    await record(begun);
+    await audit(null, job);
     throw error;
   });
-  watch.clear();
-  await record(report.run);
-  const instead = report.plan === null ? undefined : await onPlan?.(open, report);
-  parent?.sendRun(report.run.id);
-  if (bug !== undefined) printError(terminal, bug, { program, directory });
-  const { requestsPerSecond } = open.workspace.store(report.run.store).limits;
-  printReport(terminal, report, {
-    workspaceDir: open.workspace.dir,
-    program,
-    json,
-    instead,
-    pace: requestsPerSecond === undefined ? null : { requestsPerSecond, because: 'the limit in stores.yaml' },
-  });
+  if (names.length > 1) {
+    const ended = await forEachStore(names, async (name): Promise<EndedStore> => {
+      const startedAt = performance.now();
+      const err = (text: string): void => {
+        watch.clear();
+        terminal.err(`${name}: ${text}`);
+      };
+      // Bars of several runs would overwrite each other.
+      const shown = watchRun({ ...terminal, interactive: false, err }, () => performance.now());
+      try {
+        const found = await carryOut(name, shown, { onEvent() {} });
+        if (!json) {
+          terminal.out(storeHeading(name, terminal));
+          print(found, { json });
+        }
+        await notify(found.report);
+        return { name, code: exitCodeOf(found.report), ...found };
+      } catch (error) {
+        const code = printError({ ...terminal, err }, error, { program, directory });
+        return { name, code, failure: error, durationMs: Math.round(performance.now() - startedAt) };
+      }
+    });
+    const summaries = ended.map((store) =>
+      'failure' in store
+        ? (summarise ?? failureSummary)(failedCommand(store))
+        : jsonSummary(store.report, open.workspace.dir),
+    );
+    terminal.out(json ? `${JSON.stringify(storesSummary(about, summaries))}\n` : storesText(ended, terminal));
+    attempt.printed();
+    return worstCode(ended.map(({ code }) => code));
+  }
+  const [only = about] = names;
+  const found = await carryOut(only, watch, attempt);
+  const instead = found.report.plan === null ? undefined : await onPlan?.(open, found.report);
+  print(found, { json, instead });
   attempt.printed();
-  await tools.notifyEnd(open.context, open.workspace.job(report.run.job).notify, report);
-  if (instead?.problem === undefined) return exitCodeOf(report);
+  await notify(found.report);
+  if (instead?.problem === undefined) return exitCodeOf(found.report);
   return printError(terminal, new UsageError(instead.problem), { program, directory });
 }
 
+/** The jobs that a command names; where it names a run, the run. */
+async function jobsOf(workspace: Workspace, job: string | null, about: string): Promise<readonly string[]> {
+  return job === null ? [about] : workspace.jobsNamed(job);
+}
+
+/** The end of the run of one store, of a job with several. */
+type EndedStore = { readonly name: string; readonly code: number } & (
+  | ReportedRun
+  | { readonly failure: unknown; readonly durationMs: number }
+);
+
+/** Stores that one process works on at a time; each plan needs memory of its own. */
+const STORES_AT_ONCE = 4;
+
+/** In the order of the names; at most some at a time, so that a slow store does not hold the others. */
+async function forEachStore<Ended>(
+  names: readonly string[],
+  work: (name: string) => Promise<Ended>,
+): Promise<readonly Ended[]> {
+  const ended = new Map<string, Ended>();
+  const waiting = names.values();
+  const slot = async () => {
+    for (const name of waiting) ended.set(name, await work(name));
+  };
+  await Promise.all(Array.from({ length: Math.min(STORES_AT_ONCE, names.length) }, slot));
+  return names.flatMap((name) => ended.get(name) ?? []);
+}
+
+function failedCommand({ name, failure, durationMs }: Extract<EndedStore, { failure: unknown }>) {
+  const facts = { run: null, job: name, applied: 0, rejected: 0 };
+  return { ...facts, status: statusOf(failure), durationMs, error: explainFailure(failure) };
+}
+
+function storeHeading(name: string, options: PageOptions): string {
+  const page = new Page(options);
+  page.heading(name);
+  return `${page}\n`;
+}
+
+/** All stores of a job, one per line. */
+function storesText(ended: readonly EndedStore[], options: PageOptions): string {
+  const page = new Page(options);
+  page.heading('All stores');
+  page.table(
+    ['job', 'run', 'status', 'records'],
+    ended.map((store) => {
+      if ('failure' in store)
+        return {
+          cells: [store.name, '', 'failed', explainFailure(store.failure)],
+          tone: statusTone('failed'),
+        };
+      const { run, totals } = store.report;
+      return {
+        cells: [store.name, run.id, run.status, run.error ?? totalsWords({ ...run, totals })],
+        tone: statusTone(run.status),
+      };
+    }),
+  );
+  return `${page}`;
+}
+
+/** How a run ended, and the bug that ended it. */
+interface ReportedRun {
+  readonly report: RunFacts;
+  readonly bug?: unknown;
+}
+
 /** A bug during a run still has a report, which `--json` must print. */
-async function reportedBug(
-  run: Promise<RunFacts>,
-): Promise<{ readonly report: RunFacts; readonly bug?: unknown }> {
+async function reportedBug(run: Promise<RunFacts>): Promise<ReportedRun> {
   try {
     return { report: await run };
   } catch (error) {

@@ -1,9 +1,10 @@
 import { existsSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { type MappingFile, mappedFields } from '../mapping/spec/mapping-spec.ts';
+import { jobFile } from '../model/job-file.ts';
 import { reportedField, type SentFields } from '../model/mapped-record.ts';
 import { isLoopback, normalisedAddress, storeIdentity } from '../model/remote-address.ts';
-import { ConfigurationError, type ConfigurationProblem } from '../model/storeferry-error.ts';
+import { ConfigurationError, type ConfigurationProblem, formatPlace } from '../model/storeferry-error.ts';
 import { likelySecrets } from './complete-places.ts';
 import { overriddenText } from './environment.ts';
 import { type Interpretation, whyUnset } from './interpret.ts';
@@ -46,14 +47,14 @@ export function checkWorkspace(
   const mappings = collect(mappingNames, (name) => inspection.mapping(name));
   const unset = [storesFound, jobs, mappings].flatMap((part) => part.unset);
   return {
-    problems: [
+    problems: distinct([
       ...settings.problems,
       ...stores.problems,
       ...storesFound.problems,
       ...jobs.problems,
       ...mappings.problems,
-    ],
-    warnings: [
+    ]),
+    warnings: distinct([
       ...unset.map(whyUnset),
       ...storesFound.values.flatMap((store) => plainHttp(workspace, store)),
       ...sameStores(workspace, storesFound.values),
@@ -69,13 +70,18 @@ export function checkWorkspace(
         .overriddenVariables()
         .map((name) => ({ place: { file: '.env' }, message: overriddenText(name) })),
       ...files.ignored.map(({ file, why }) => ({ place: { file }, message: why })),
-    ],
+    ]),
     unset: [...new Set(unset.map(({ name }) => name))].sort(),
     stores: storesFound.values,
     jobs: jobs.values,
     mappings: mappings.values,
     settings: settings.value,
   };
+}
+
+/** A problem of a job with several stores is found for each of them. */
+function distinct(problems: readonly ConfigurationProblem[]): ConfigurationProblem[] {
+  return [...new Map(problems.map((one) => [`${formatPlace(one.place)}\n${one.message}`, one])).values()];
 }
 
 function collect<T>(names: readonly string[], inspect: (name: string) => Interpretation<T> | undefined) {
@@ -149,8 +155,8 @@ function contestedFields(workspace: Workspace): ConfigurationProblem[] {
         if (!update.updates || other === update || (other.updates && place < index)) return [];
         const both = update.fields.filter((field) => other.fields.includes(field));
         if (both.length === 0) return [];
-        const message = `it sends ${both.join(', ')}, and so does the job ${other.job} for the same store: each undoes what the other sent. ${other.updates ? 'Let one of them leave it out of its mapping' : `Add to jobs/${other.job}.yaml: keep: [${both.join(', ')}]`}`;
-        return [{ place: { file: `jobs/${update.job}.yaml` }, message }];
+        const message = `it sends ${both.join(', ')}, and so does the job ${other.job} for the same store: each undoes what the other sent. ${other.updates ? 'Let one of them leave it out of its mapping' : `Add to ${jobFile(other.job)}: keep: [${both.join(', ')}]`}`;
+        return [{ place: { file: jobFile(update.job) }, message }];
       }),
     ),
   );
@@ -185,7 +191,7 @@ function absentFiles(workspace: Workspace, job: Job): ConfigurationProblem[] {
   return places
     .filter(({ path }) => isAbsent(path, workspace.dir))
     .map(({ at }) => ({
-      place: yaml?.placeOf([at, 'path'], 'value') ?? { file: `jobs/${job.name}.yaml` },
+      place: yaml?.placeOf([at, 'path'], 'value') ?? { file: jobFile(job.name) },
       message: `${at}.path: this file does not exist (yet)`,
     }));
 }

@@ -15,7 +15,7 @@ import { completePlaces, placeSecrets } from './complete-places.ts';
 import type { Environment, SecretField } from './environment.ts';
 import { type Interpretation, interpret } from './interpret.ts';
 import { exportJobSchema } from './job/export-job-schema.ts';
-import { importJobSchema } from './job/import-job-schema.ts';
+import { importJobSchema, storesJobSchema } from './job/import-job-schema.ts';
 import {
   ADOPT_AT,
   CROSSWALK_AT,
@@ -131,6 +131,11 @@ export function inspectFiles(
   const job = once((name): Interpretation<Job> | undefined => {
     const yaml = files.job(name);
     if (yaml === undefined) return undefined;
+    // Its jobs are those of its stores; what is wrong with the list itself is found here.
+    if (isMap(yaml.content) && 'stores' in yaml.content && !isExport(yaml.content)) {
+      const found = interpret(yaml, { ...context, schema: storesJobSchema, at: [], secretFields: [] });
+      return { ...found, value: undefined };
+    }
     const read = readJob(name, yaml);
     const known = { stores: stores().names, mappings: files.mappingNames };
     const quote: Quote = (path, value) => read.placeholders.get(pathKey(path)) ?? `'${value}'`;

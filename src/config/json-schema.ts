@@ -41,6 +41,7 @@ export function schemaFor(name: SchemaName): JsonSchema {
   const schema = generate(name, (context) => {
     tidy(context);
     allowPlaceholder(context);
+    allowStores(context);
   });
   return { title: `Storeferry: ${name}`, ...schema };
 }
@@ -52,6 +53,14 @@ function tidy({ jsonSchema }: Context): void {
   }
   if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
   if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
+}
+
+/** A job has one store or several. */
+function allowStores({ jsonSchema }: Context): void {
+  const { required = [], properties = {} } = jsonSchema;
+  if (properties['stores'] === undefined) return;
+  jsonSchema.required = required.filter((key) => key !== 'store');
+  jsonSchema.oneOf = [{ required: ['store'] }, { required: ['stores'] }];
 }
 
 /** Keywords that describe a value without limiting it. */

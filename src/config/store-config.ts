@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { addProblem, type DeepReadonly, optional } from '../model/json-object.ts';
+import { priceRulesSchema } from '../model/price-rules.ts';
 import { isHttpUrl } from '../model/remote-address.ts';
 import { placeholder } from './yaml-text.ts';
 
@@ -59,6 +60,10 @@ export const storeSchema = z.strictObject({
         'expected the code of a currency, such as EUR',
       ),
     'What the site sells in, a code such as EUR: a price in another currency is rejected. Left out: all prices of a job must be in one currency.',
+  ),
+  prices: optional(
+    priceRulesSchema,
+    'Rules by which the prices of this site are made from those of every source, in order, such as `[{ times: 1.19 }, { round: 0.05 }]`. A price of 0 stays 0.',
   ),
   limits: z
     .strictObject({

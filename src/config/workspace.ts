@@ -3,6 +3,7 @@ import { statSync } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { MappingFile } from '../mapping/spec/mapping-spec.ts';
+import { jobFileName, jobForStore } from '../model/job-file.ts';
 import type { FilePlace } from '../model/remote-address.ts';
 import { ConfigurationError, type ConfigurationProblem, UsageError } from '../model/storeferry-error.ts';
 import { didYouMean } from '../text/nearest.ts';
@@ -13,7 +14,7 @@ import { type Interpretation, whyUnset } from './interpret.ts';
 import type { Job, JobSchedule } from './job/job.ts';
 import { readSettings, type Settings } from './settings.ts';
 import type { StoreConfig } from './store-config.ts';
-import { filesOf, SHIPPED_MAPPINGS, type WorkspaceFiles } from './workspace-files.ts';
+import { filesOf, SHIPPED_MAPPINGS, storesOf, type WorkspaceFiles } from './workspace-files.ts';
 import { fillTemplate, parseTemplate } from './yaml-text.ts';
 
 /**
@@ -25,7 +26,10 @@ export interface Workspace {
   /** An absolute path. */
   readonly dir: string;
   storeNames(): readonly string[];
+  /** A job with `stores` is one for each of them, `JOB@STORE`. */
   jobNames(): readonly string[];
+  /** The jobs that a name means: itself, or those of all its stores. UsageError if there is none. */
+  jobsNamed(name: string): readonly string[];
   /** The names of the workspace's own mappings and the shipped ones. */
   mappingNames(): readonly string[];
   store(name: string): StoreConfig;
@@ -90,9 +94,23 @@ export function openWorkspace(
       inspectFiles(filesOf(dir, shippedMappings, texts), environment, (secret) => secrets.add(secret)),
     storeNames,
     jobNames: () => files.jobNames,
+    jobsNamed(name) {
+      const { jobNames } = files;
+      if (jobNames.includes(name)) return [name];
+      const ofStores = jobNames.filter((job) => job !== name && jobFileName(job) === name);
+      return ofStores.length > 0 ? ofStores : unknown('job', 'jobs/', name, jobNames);
+    },
     mappingNames: () => files.mappingNames,
     store: (name) => usable(inspection.store(name) ?? unknown('store', 'stores.yaml', name, storeNames())),
-    job: (name) => usable(inspection.job(name) ?? unknown('job', 'jobs/', name, files.jobNames)),
+    job(name) {
+      const found = inspection.job(name);
+      if (found === undefined) return unknown('job', 'jobs/', name, files.jobNames);
+      const stores = storesOf(files.job(name)?.content);
+      if (stores === undefined || jobFileName(name) !== name) return usable(found);
+      throw new UsageError(`The job ${name} has ${stores.length} stores.`, {
+        hint: `Name it with one of them: ${stores.map(({ store }) => jobForStore(name, store)).join(', ')}.`,
+      });
+    },
     mapping: (name) =>
       usable(inspection.mapping(name) ?? unknown('mapping', 'mappings/', name, files.mappingNames)),
     inspectJob(name) {
@@ -168,10 +186,12 @@ export function readSchedules({ jobNames, inspectJob }: Workspace): JobSchedules
 }
 
 /** Whether a tick of the job is still wanted: its file has a schedule, or is invalid and may have one. */
-export function isScheduled({ inspection }: Workspace, name: string): boolean {
+export function isScheduled({ inspection, files }: Workspace, name: string): boolean {
   const found = inspection.job(name);
   if (found === undefined) return false;
   const { value: job, problems, unset } = found;
+  // Its file no longer names the store.
+  if (job !== undefined && !files.jobNames.includes(name)) return false;
   return job?.schedule !== undefined || job === undefined || problems.length + unset.length > 0;
 }
 

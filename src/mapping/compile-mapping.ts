@@ -1,5 +1,6 @@
 import { DEFAULT_LIMITS, type MappingLimits } from '../model/input-limits.ts';
 import { UPDATE_MATCHES, type UpdateMatch } from '../model/mapped-record.ts';
+import { applyPriceRules, type PriceRules } from '../model/price-rules.ts';
 import { MappingError } from '../model/storeferry-error.ts';
 import { PLACES } from '../remote/remote-kinds.ts';
 import { didYouMean } from '../text/nearest.ts';
@@ -31,6 +32,7 @@ import {
 } from './spec/mapping-spec.ts';
 import type { Condition, Value } from './spec/value.ts';
 import type { Trace } from './trace.ts';
+import { Unreadable } from './values/cell.ts';
 import { columnsOf, compileCondition } from './values/compile-condition.ts';
 import { compileAs, compileField } from './values/compile-value.ts';
 import { withHtmlPolicy } from './with-html-policy.ts';
@@ -74,6 +76,8 @@ export interface MappingContext {
   readonly categories?: StoreCategories | undefined;
   /** The job's HTML policy; default: the mapping decides. */
   readonly html?: HtmlPolicy | undefined;
+  /** What the store's prices are made by, from those that the mapping gives; default: they are the same. */
+  readonly prices?: PriceRules | undefined;
 }
 
 /**
@@ -160,7 +164,7 @@ function compile(spec: MappingSpec, context: CompileContext): CompiledMapping {
     grouping,
     skipsHeadings: spec.headings === 'skip',
     mapper: withHtmlPolicy(context.html ?? 'keep', {
-      ...traced(context.trace, keyField, { key, build }),
+      ...traced(context.trace, keyField, { key, build: withPriceRules(context.prices, build) }),
       keyField,
       skips,
       notes: scope.notes,
@@ -173,6 +177,18 @@ function compile(spec: MappingSpec, context: CompileContext): CompiledMapping {
 }
 
 type Parts = Pick<RecordMapper, 'key' | 'keyField' | 'build'>;
+
+/** Finished products with their prices put through the rules of the store. */
+function withPriceRules(rules: PriceRules = [], build: Parts['build']): Parts['build'] {
+  if (rules.length === 0) return build;
+  return (rows, key) => {
+    const built = build(rows, key);
+    if (!('body' in built) || !('variants' in built.body)) return built;
+    const body = applyPriceRules(built.body, rules);
+    if ('code' in body) throw new Unreadable(body.code, body.message).in('variants.price');
+    return { ...built, body };
+  };
+}
 
 /** The parts that read cells, with the rows watched while a record is traced. */
 function traced(

@@ -1,4 +1,4 @@
-import type { Sample } from './run.ts';
+import type { RunCopy, Sample } from './run.ts';
 
 /** What is known about something that a person can do, whoever offers, carries out or records it. */
 interface ActionDefinition {
@@ -68,6 +68,8 @@ export const ACTIONS = {
     confirm: { label: 'Plan the undo', weight: 'primary' },
     audit: 'planned to undo a run',
   },
+  promote: { to: 'run', command: 'promote', audit: 'planned to promote a run to another store' },
+  clone: { command: 'clone', audit: 'planned to clone the catalog of a store' },
   release: {
     to: 'run',
     command: 'release',
@@ -147,6 +149,8 @@ export type Action =
   | { readonly does: 'verify' | 'stats'; readonly job: string }
   | { readonly does: 'drift'; readonly job: string; readonly restore?: boolean; readonly accept?: boolean }
   | { readonly does: 'undo' | 'release'; readonly run: string; readonly only?: readonly string[] | undefined }
+  | { readonly does: 'promote'; readonly run: string; readonly store: string }
+  | { readonly does: 'clone'; readonly from: string; readonly at: number; readonly store: string }
   | { readonly does: 'approve' | 'retry'; readonly run: string }
   | { readonly does: 'discard' | 'see' | 'download-rejects' | 'cancel'; readonly run: string };
 
@@ -157,9 +161,15 @@ export interface CommandLine {
   readonly options: readonly string[];
 }
 
-/** The job or the run that an action is about. */
+/** The job or the run that an action is about; of a clone, the store that it changes. */
 export function subjectOf(action: Action): string {
+  if (action.does === 'clone') return action.store;
   return 'run' in action ? action.run : action.job;
+}
+
+/** What plans again what a run sends from another store. */
+export function copyAction({ of, store: from, at }: RunCopy, store: string): Action {
+  return of === null ? { does: 'clone', from, at: at ?? 0, store } : { does: 'promote', run: of, store };
 }
 
 /** The command that does an action. */
@@ -174,6 +184,12 @@ export function commandFor(action: Action): CommandLine {
     }
     case 'undo':
       return { name, words, options: action.only === undefined ? [] : sampleOptions({ only: action.only }) };
+    case 'promote':
+      return { name, words, options: ['--to', action.store] };
+    case 'clone': {
+      const asOf = ['--as-of', new Date(action.at).toISOString()];
+      return { name, words: [], options: [...asOf, '--store', action.from, '--to', action.store] };
+    }
     case 'release':
       return { name, words: [...words, ...(action.only ?? [])], options: [] };
     case 'drift':

@@ -81,6 +81,27 @@ const runPart = z.looseObject({
 });
 export type RunPart = Stored<typeof runPart>;
 
+/** The run that another one undoes, releases or promotes. */
+export function partOf({
+  undo,
+  release,
+  copy,
+}: Pick<Run, 'undo' | 'release' | 'copy'>): { readonly of: string } | undefined {
+  return undo ?? release ?? (copy?.of == null ? undefined : { of: copy.of });
+}
+
+/** What a run sends to another store than it was acknowledged by. */
+const runCopy = z.looseObject({
+  /** The run that it promotes; null where it clones the catalog of a time. */
+  of: z.string().nullable(),
+  /** The name and the identity of the store that acknowledged it. */
+  store: z.string(),
+  storeId: z.string(),
+  /** The time of the catalog; null where it promotes a run. */
+  at: moment.nullable(),
+});
+export type RunCopy = Stored<typeof runCopy>;
+
 /** The state has lost data about what was sent to a store's resource. */
 const stateLoss = z.looseObject({
   /**
@@ -220,9 +241,9 @@ export const runSchema = z.looseObject({
   /**
    * `plan` only plans, `retry` sends a corrected rejects file, `export` reads the store, `verify` sends a sample of
    * acknowledged records again, `drift` compares the store with what it last answered, `undo` sends what was there before another run, `release` sends records that guards held
-   * in another run.
+   * in another run, `copy` sends what another store has acknowledged.
    */
-  kind: z.enum(['run', 'plan', 'retry', 'export', 'verify', 'drift', 'undo', 'release']),
+  kind: z.enum(['run', 'plan', 'retry', 'export', 'verify', 'drift', 'undo', 'release', 'copy']),
   resource: z.enum([...RESOURCES, 'subscriber-lists', 'orders']),
   /** The name of the store and its address when the run began, for people. */
   store: z.string(),
@@ -273,6 +294,8 @@ export const runSchema = z.looseObject({
   restore: runPart.exactOptional(),
   /** Set if it releases records that guards held in another run. */
   release: runPart.exactOptional(),
+  /** Set if it sends what another store has acknowledged; its plan has the kind `plan` until it is approved. */
+  copy: runCopy.exactOptional(),
   /**
    * The version of a remote source when this run read it, and the digest of its content; absent if it has no version.
    */
@@ -341,9 +364,11 @@ export type FoundLimits = NonNullable<Run['limits']>;
 export type FoundGone = NonNullable<Run['foundGone']>;
 
 /** The kinds that execute the job; plans, verifications and comparisons do not. */
-export const KINDS_BUT_PLAN: readonly RunKind[] = ['run', 'retry', 'export', 'undo', 'release'];
+export const KINDS_BUT_PLAN: readonly RunKind[] = ['run', 'retry', 'export', 'undo', 'release', 'copy'];
 /** The kinds that write to the store. */
-export const SENDING_KINDS: readonly RunKind[] = ['run', 'retry', 'verify', 'drift', 'undo', 'release'];
+export const SENDING_KINDS: readonly RunKind[] = [
+  ...(['run', 'retry', 'verify', 'drift', 'undo', 'release', 'copy'] as const),
+];
 
 /**
  * How long a run has lasted, in milliseconds: the working time, without waiting and interruptions. For a running run

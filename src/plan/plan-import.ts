@@ -103,6 +103,8 @@ export interface PlanOptions {
   readonly sample?: Sample | undefined;
   /** The records are those of an undo: what it deletes, and what it says. Asked after the records were read. */
   readonly undo?: UndoSource | undefined;
+  /** What is deleted in place of what the source no longer has, asked after the records were read: they have no rows. */
+  readonly deletes?: UndoSource['deletes'] | undefined;
   /** The records have their whole bodies, also for `mode: update`: nothing is merged into them. */
   readonly whole?: boolean | undefined;
   /** The source is a corrected rejects file, or records that are released: no deletes, no safety limits. */
@@ -205,7 +207,7 @@ export async function planImport(options: PlanOptions): Promise<Plan> {
       ledger,
       job: job.name,
       mode: job.mode,
-      undo,
+      listed: options.deletes ?? (undo && (() => undo.deletes())),
       signal,
       partial: retry ? 'retry' : sample === undefined ? null : 'sample',
       spared: sparedKeys(predecessors ?? null),
@@ -311,7 +313,7 @@ function sharedFields(
 }
 
 async function figuresOf(
-  { job, ledger, keyDigest, previous, sample, undo }: PlanOptions,
+  { job, ledger, keyDigest, previous, sample, undo, deletes = undo?.deletes }: PlanOptions,
   { draft, seen }: FullDraft,
   unjudged: Omit<Plan, 'safety'>,
 ): Promise<SafetyFigures> {
@@ -331,9 +333,9 @@ async function figuresOf(
     deletes: job.mode === 'mirror' ? counts.deletes : null,
     keysOfJob: await ledger.count(job.name),
     rejected: counts.rejected.records,
-    skipped: skippedOf(unjudged, job.mode, sample !== undefined || undo !== undefined),
+    skipped: skippedOf(unjudged, job.mode, sample !== undefined || deletes !== undefined),
     records: consideredRecords(unjudged),
-    rows: sample === undefined && undo === undefined ? counts.rows : null,
+    rows: sample === undefined && deletes === undefined ? counts.rows : null,
     previousRows: previous.rows,
     changed: counts.changed.records - draft.tally.changes.advancedOnly,
     created: draft.tally.created,
@@ -388,7 +390,8 @@ interface DeleteOptions {
   readonly partial: 'retry' | 'sample' | null;
   /** Keys that are not missing, but renamed, or may be. */
   readonly spared: ReadonlySet<string>;
-  readonly undo: UndoSource | undefined;
+  /** What is deleted in place of what the source no longer has. */
+  readonly listed: UndoSource['deletes'] | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -415,7 +418,7 @@ async function planDeletes(
   tally: PlanTally,
   firstShard: number,
 ): Promise<PlannedDeletes> {
-  const { folder, ledger, job, mode, partial, undo, signal, spared } = options;
+  const { folder, ledger, job, mode, partial, listed, signal, spared } = options;
   const none = { removed: 0, deletes: 0, withoutId: 0, withheld: null, shards: [] };
   const unconfirmed: { keys: number; examples: string[] } = { keys: 0, examples: [] };
   if (mode !== 'mirror') return { ...none, unconfirmed };
@@ -426,7 +429,7 @@ async function planDeletes(
   let removed = 0;
   let deletes = 0;
   let withoutId = 0;
-  for await (const gone of undo?.deletes() ?? missingKeys(ledger, job, seen)) {
+  for await (const gone of listed?.() ?? missingKeys(ledger, job, seen)) {
     signal.throwIfAborted();
     const missing = gone.filter(({ key }) => !spared.has(key));
     const bodies = await idLookupBodies(ledger, missing);
@@ -443,7 +446,7 @@ async function planDeletes(
     }
     await writer.room();
   }
-  for await (const keys of undo === undefined ? ledger.unconfirmed(job) : []) {
+  for await (const keys of listed === undefined ? ledger.unconfirmed(job) : []) {
     signal.throwIfAborted();
     for (const key of keys.filter((key) => !seen.has(key))) {
       removed++;
@@ -453,7 +456,7 @@ async function planDeletes(
     }
   }
   const shards = await writer.finish();
-  const unknown = isEmpty && unconfirmed.keys === 0 && undo === undefined;
+  const unknown = isEmpty && unconfirmed.keys === 0 && listed === undefined;
   const withheld = unreadable ? 'key-unreadable' : unknown ? 'ledger-empty' : null;
   return { removed, deletes, withoutId, unconfirmed, withheld, shards };
 }

@@ -25,7 +25,7 @@ import { trafficSection } from './sections/traffic-section.ts';
 import { undoSection } from './sections/undo-section.ts';
 import { verificationSection } from './sections/verification-section.ts';
 import { wavesSection } from './sections/waves-section.ts';
-import { figuresWords, statusWords } from './status-words.ts';
+import { figuresWords, kindOf, statusWords } from './status-words.ts';
 
 /** The subject of a document, for its title. */
 export interface DocumentHead {
@@ -89,16 +89,16 @@ const SECTIONS: readonly ((facts: RunFacts, view: View) => Section | null)[] = [
 /** The document of a run. */
 export function runDocument(facts: RunFacts, view: View): RunDocument {
   const { run } = facts;
-  const { id, job, store, kind, status, undo, restore } = run;
+  const { id, job, store, status } = run;
   return {
     head: {
       job,
       store,
       run: id,
-      kind,
+      kind: run.kind,
       status,
       version: view.version,
-      what: restore === undefined ? SUBJECTS[undo === undefined ? kind : 'undo'] : 'Restore of records of',
+      what: subjectOf(run),
       outcome: statusWords(status, facts.totals),
       at: run.finishedAt ?? view.now,
       lastedMs: lastedMs(run, view.now),
@@ -106,6 +106,12 @@ export function runDocument(facts: RunFacts, view: View): RunDocument {
     },
     sections: SECTIONS.map((section) => section(facts, view)).filter((section) => section !== null),
   };
+}
+
+function subjectOf(run: Run): string {
+  const { restore, copy } = run;
+  if (copy !== undefined) return `Copy from the store ${copy.store} by`;
+  return restore === undefined ? SUBJECTS[kindOf(run)] : 'Restore of records of';
 }
 
 /** The words before the name of the job. */
@@ -118,6 +124,7 @@ const SUBJECTS: Readonly<Record<DocumentHead['kind'], string>> = {
   drift: 'Comparison of the store with',
   undo: 'Undo of a run of',
   release: 'Release of held records of',
+  copy: 'Copy from another store by',
 };
 
 /** The commands that a person may type after a run, most useful first; empty if there is nothing to do. */

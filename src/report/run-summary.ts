@@ -100,6 +100,43 @@ export function runSummary(
   };
 }
 
+/**
+ * What a command prints of a job with several stores: the sums over the stores in place of the figures of a run, and the summary of
+ * each store in `stores`. The status is the worst.
+ */
+export function storesSummary(job: string, stores: readonly object[]) {
+  const summaries = stores.filter((store): store is RunSummary => 'fieldsChanged' in store);
+  const statuses = summaries.map(({ status }) => status);
+  const fieldsChanged: Record<string, number> = {};
+  const figures: Record<string, number> = {};
+  for (const summary of summaries) {
+    for (const [field, records] of Object.entries(summary.fieldsChanged))
+      fieldsChanged[field] = (fieldsChanged[field] ?? 0) + records;
+    for (const [name, value] of Object.entries(summary))
+      if (typeof value === 'number') figures[name] = (figures[name] ?? 0) + value;
+  }
+  if (summaries.length === 0) return { job, stores };
+  const status = STATUSES_BY_SEVERITY.findLast((one) => statuses.includes(one)) ?? 'failed';
+  const error = summaries.find((summary) => summary.status === status)?.error ?? null;
+  return {
+    run: null,
+    job,
+    status,
+    ...NO_FIGURES,
+    ...figures,
+    fieldsChanged,
+    rejectsFile: null,
+    error,
+    stores,
+  };
+}
+
+/** From the best to the worst. */
+const STATUSES_BY_SEVERITY: readonly RunStatus[] = [
+  ...(['planned', 'done', 'superseded', 'done-with-rejects', 'stopped'] as const),
+  ...(['running', 'failed', 'interrupted'] as const),
+];
+
 function leftRecords(groups: NonNullable<Plan['undo']>['left']): LeftRecords {
   return {
     records: groups.reduce((sum, { records }) => sum + records, 0),
@@ -116,7 +153,7 @@ export function listedRun(
   now: number,
 ) {
   const { kind, store, step, retryOf, startedAt, finishedAt, progress = null } = facts.run;
-  const { undo, release } = facts.run;
+  const { undo, release, copy } = facts.run;
   return {
     ...runSummary(facts, now),
     kind,
@@ -125,6 +162,7 @@ export function listedRun(
     retryOf,
     undoOf: undo?.of ?? null,
     releaseOf: release?.of ?? null,
+    ...(copy === undefined ? {} : { copyOf: copy.of ?? copy.store }),
     startedAt: isoTime(startedAt),
     finishedAt: finishedAt === null ? null : isoTime(finishedAt),
     progress: progress && { done: progress.done, total: progress.total, unit: progress.unit },

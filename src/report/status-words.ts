@@ -178,9 +178,9 @@ export class ProgressMeter {
   }
 }
 
-/** What a run does, for lists: a plan that undoes is an undo, whether it was approved or not. */
-export function kindOf({ kind, undo }: Pick<Run, 'kind' | 'undo'>): RunKind {
-  return undo === undefined ? kind : 'undo';
+/** What a run does, for lists: a plan that undoes is an undo, whether it was approved or not, and so is a copy. */
+export function kindOf({ kind, undo, copy }: Pick<Run, 'kind' | 'undo' | 'copy'>): RunKind {
+  return undo !== undefined ? 'undo' : copy !== undefined ? 'copy' : kind;
 }
 
 /** Each status as the beginning of a sentence that continues with a duration, and how it is emphasised. */

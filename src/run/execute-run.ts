@@ -55,6 +55,7 @@ export async function executeRun(context: RunContext, task: RunTask): Promise<Ru
     case 'plan':
     case 'undo':
     case 'restore':
+    case 'copy':
     case 'release':
     case 'approve':
     case 'retry':

@@ -1,6 +1,6 @@
 import type { Plan } from '../model/plan.ts';
 import { storeIdentity } from '../model/remote-address.ts';
-import type { Run, RunPart } from '../model/run.ts';
+import type { Run, RunCopy, RunPart } from '../model/run.ts';
 import { StateError, UsageError } from '../model/storeferry-error.ts';
 import { readPlan } from '../plan/plan-file.ts';
 import type { RejectsEdits } from '../rejects/rejects-edits.ts';
@@ -25,6 +25,7 @@ import { type Stage, stageJobSource, stageStep } from './import/stage-step.ts';
 import { lockJob, lockPlan, lockTarget, whileHeld } from './lock-job.ts';
 import { refuseUnlessRejected, stageCorrected } from './read-corrections.ts';
 import { createReconciled, reconcileState } from './reconcile-state.ts';
+import { refuseUnlessCopyable } from './records/plan-copy.ts';
 import { refuseUnlessReleasable } from './records/plan-release.ts';
 import { laterRun, withLiveStatus } from './report/read-stored-report.ts';
 import type { ImportRequest, RunContext } from './run-context.ts';
@@ -53,6 +54,8 @@ export type ImportTask =
   | (OfImport & { readonly kind: 'undo'; readonly undo: RunPart })
   /** The same for the values of the job that a comparison has found changed in the store. */
   | (OfImport & { readonly kind: 'restore'; readonly restore: RunPart })
+  /** The same for what another store has acknowledged. */
+  | (OfImport & { readonly kind: 'copy'; readonly copy: RunCopy })
   /** Applies exactly the plan of a planned or stopped run. */
   | (Sending & { readonly kind: 'approve'; readonly planned: Run })
   /** Sends exactly the records that guards held in a run. */
@@ -80,6 +83,7 @@ export async function importRun(surroundings: RunContext, task: ImportTask): Pro
     async admit(run) {
       if (task.kind === 'retry') await refuseUnlessRejected(surroundings, task.rejected);
       if (task.kind === 'undo') await refuseUnlessUndoable(surroundings, run, task.undo);
+      if (task.kind === 'copy') await refuseUnlessCopyable(surroundings, task.copy);
       if (task.kind === 'release') await refuseUnlessReleasable(surroundings, run, task.release);
       if (task.kind !== 'approve') return run;
       const approved = await approvePlan(surroundings, request, run);
@@ -94,7 +98,7 @@ export async function importRun(surroundings: RunContext, task: ImportTask): Pro
       } else {
         work.run = await createReconciled(context, work.run);
         work.run =
-          task.kind === 'undo' || task.kind === 'release' || task.kind === 'restore'
+          task.kind === 'undo' || task.kind === 'release' || task.kind === 'restore' || task.kind === 'copy'
             ? await stageNoSource(context, work.run)
             : await stageStep(context, request, work.run, stageOf(task));
         // Before other runs and plans are superseded.
@@ -166,6 +170,7 @@ function runOf(context: RunContext, task: ImportTask): Run {
     retryOf,
     ...(sample === undefined ? {} : { sample }),
     ...(task.kind === 'undo' ? { undo: task.undo } : {}),
+    ...(task.kind === 'copy' ? { copy: task.copy } : {}),
     ...(task.kind === 'restore' ? { restore: task.restore, resend: true } : {}),
     // Whoever releases values has looked at them.
     ...(task.kind === 'release' ? { release: task.release, approved: true } : {}),
@@ -174,8 +179,8 @@ function runOf(context: RunContext, task: ImportTask): Run {
 
 function isPlanning(
   task: ImportTask,
-): task is Extract<ImportTask, { readonly kind: 'plan' | 'undo' | 'restore' }> {
-  return task.kind === 'plan' || task.kind === 'undo' || task.kind === 'restore';
+): task is Extract<ImportTask, { readonly kind: 'plan' | 'undo' | 'restore' | 'copy' }> {
+  return task.kind === 'plan' || task.kind === 'undo' || task.kind === 'restore' || task.kind === 'copy';
 }
 
 function stageOf(task: ImportTask): Stage {
@@ -193,6 +198,7 @@ async function continued(context: RunContext, { kind }: ImportTask, staged: Run)
     case 'plan':
     case 'undo':
     case 'restore':
+    case 'copy':
     case 'release':
     case 'approve':
       return staged;
@@ -250,9 +256,10 @@ async function approvePlan(
   return { run, plan };
 }
 
-function approvedKind({ kind, undo, restore }: Run): Run['kind'] {
+function approvedKind({ kind, undo, restore, copy }: Run): Run['kind'] {
   if (undo !== undefined) return 'undo';
   if (restore !== undefined) return 'release';
+  if (copy !== undefined) return 'copy';
   return kind === 'plan' ? 'run' : kind;
 }
 

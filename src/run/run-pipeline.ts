@@ -107,7 +107,10 @@ async function recordingEnd<Ended>(failure: unknown, record: () => Promise<Ended
 /** The differences between kinds of runs when they begin. */
 type Beginning = Pick<Run, 'job' | 'kind' | 'resource' | 'step'> &
   Partial<
-    Pick<Run, 'approved' | 'digest' | 'release' | 'resend' | 'restore' | 'retryOf' | 'sample' | 'undo'>
+    Pick<
+      Run,
+      'approved' | 'copy' | 'digest' | 'release' | 'resend' | 'restore' | 'retryOf' | 'sample' | 'undo'
+    >
   >;
 
 /** A run that is about to begin; the state does not have it until it is created there. */

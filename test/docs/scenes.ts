@@ -74,6 +74,21 @@ export const SCENES: Readonly<Record<string, () => Promise<SceneSetting>>> = {
     const { url, close, stands } = await sandbox();
     return { folder: 'shop', files: inFolder('shop', await shippedWorkspace(url)), stands, close };
   },
+  /** The shipped workspace with a second store. */
+  'two stores': async () => {
+    const [main, outlet] = await Promise.all([sandbox(), sandbox()]);
+    const files = await shippedWorkspace(main.url);
+    const second = `outlet: { baseUrl: ${outlet.url}, apiKey: "\${STORE_API_KEY}" }\n`;
+    return {
+      folder: 'shop',
+      files: inFolder('shop', { ...files, 'stores.yaml': `${files['stores.yaml']}${second}` }),
+      stands: main.stands,
+      close: async () => {
+        await main.close();
+        await outlet.close();
+      },
+    };
+  },
   /** An own workspace, before a store that another tool has filled. */
   moving: async () => {
     const { url, close, stands } = await sandbox();

@@ -1,36 +1,21 @@
-import { InvalidArgumentError } from 'commander';
 import { storeIdentity } from '../../model/remote-address.ts';
 import {
   CATALOG_FORMATS,
   type CatalogFound,
   catalogAsOf,
+  catalogBodies,
   catalogContent,
 } from '../../run/records/catalog-as-of.ts';
 import { counted } from '../../text/printable.ts';
-import { defineCommand, parsedOption, text } from '../define-command.ts';
+import { AS_OF_OPTION, defineCommand, text } from '../define-command.ts';
 import { openCommandContext, selectStore } from '../open-context.ts';
 import { formatOf, writeOut } from '../write-out.ts';
-
-/** A day, and perhaps a time with or without a zone. */
-const TIME = /^(\d{4}-\d\d-\d\d)(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?$/;
 
 /** `storeferry catalog`: writes the products of a store as it had acknowledged them at a time. */
 export const catalogCommand = defineCommand({
   arguments: {},
   options: {
-    asOf: parsedOption<number | undefined>(
-      'time',
-      'the time, such as 2026-11-01 or 2026-11-01T06:00:00+01:00; default: now',
-      undefined,
-      (typed) => {
-        const at = Date.parse(typed);
-        const [, day = ''] = TIME.exec(typed) ?? [];
-        // Date.parse reads 30 February as 2 March.
-        if (day === '' || Number.isNaN(at) || !new Date(day).toISOString().startsWith(day))
-          throw new InvalidArgumentError('Expected a time such as 2026-11-01 or 2026-11-01T06:00:00+01:00.');
-        return at;
-      },
-    ),
+    asOf: AS_OF_OPTION,
     store: text('store', 'the store; needed where the workspace has several'),
     out: text(
       'file',
@@ -55,7 +40,7 @@ request body of a product per line. The history has what the store acknowledged,
     const at = asOf ?? context.clock();
     const content = catalogContent(() => {
       Object.assign(found, { products: 0, damaged: 0, older: 0 });
-      return catalogAsOf(context, target, at, found);
+      return catalogBodies(catalogAsOf(context, target, at), found);
     }, format);
     if (out === undefined) {
       for await (const chunk of content) terminal.out(String(chunk));

@@ -115,7 +115,11 @@ export const dashboardCommand = defineCommand({
         newStore: { known: () => knownStore(directory, process.env), sandbox: SANDBOX },
         redisUrl,
         program,
-        listJobs: (only) => listJobs({ workspace: reopen(), context, redisUrl, queue }, only),
+        listJobs: (only) =>
+          listJobs(
+            { workspace: reopen(), context, redisUrl, queue },
+            only === undefined ? undefined : [only],
+          ),
         actions,
         redact,
         workerHealth: worker?.health,

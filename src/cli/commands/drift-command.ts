@@ -40,11 +40,11 @@ not what was sent. An interrupted comparison goes on where it was.
     'drift nightly-catalog --accept',
   ],
   json: 'how many records were compared, edited (and in how many fields), deleted and made again, and how many products no job has sent (null where the store does not list them); with --restore the same as `plan`',
-  run: (invocation, { job: name }, { sample, restore, accept, json }) =>
+  run: (invocation, { job: named }, { sample, restore, accept, json }) =>
     runInWorkspace(
       invocation,
-      { json, action: 'drift', about: name, ...(restore ? {} : { summarise: failedDrift }) },
-      async ({ workspace, context }, tools) => {
+      { json, action: 'drift', about: named, ...(restore ? {} : { summarise: failedDrift }) },
+      async ({ workspace, context }, tools, name) => {
         const job = workspace.job(name);
         if (job.kind !== 'import') {
           throw new UsageError(`The job ${name} is an export: it sends nothing that could differ.`, {

@@ -1,11 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { InterruptedError, StateError, UsageError } from '../../model/storeferry-error.ts';
+import { explainFailure, InterruptedError, StateError, UsageError } from '../../model/storeferry-error.ts';
 import { openRunQueue, type RunQueue } from '../../queue/run-queue.ts';
+import type { RunFacts } from '../../report/run-facts.ts';
+import { failureSummary, storesSummary } from '../../report/run-summary.ts';
 import { readStoredReport } from '../../run/report/read-stored-report.ts';
 import type { RunContext, RunEvent } from '../../run/run-context.ts';
 import { defineCommand, flag, type Invocation, JOB_ARGUMENT, type ValuesOf } from '../define-command.ts';
 import { openContext } from '../open-context.ts';
-import { exitCodeOf, printReport } from '../print-report.ts';
+import { printError } from '../print-error.ts';
+import { exitCodeOf, jsonSummary, printReport, worstCode } from '../print-report.ts';
 import { readRequest } from '../read-request.ts';
 import { recordCommand } from '../record-command.ts';
 import { RUN_SUMMARY } from '../run-in-workspace.ts';
@@ -50,33 +53,66 @@ async function enqueueJob(
   };
   const signal = interruptSignal(() => watch.clear());
   await using open = await openContext(directory, onEvent, signal);
-  await readRequest(open.workspace, job, resend);
   await using queue = await openRunQueue(open);
-  const enqueued = await queue.enqueue(job, resend);
-  await recordCommand(open.context, { action: 'enqueue', job, run: enqueued.id });
-  terminal.err(
-    enqueued.added
-      ? `Enqueued ${job} as run ${enqueued.id}.\n`
-      : `${job} is waiting or running already, as run ${enqueued.id}.\n`,
-  );
-  if (!enqueued.workers) terminal.err(`No worker is running; start one with: ${program} worker\n`);
+  const names = open.workspace.jobsNamed(job);
+  for (const name of names) await readRequest(open.workspace, name, resend);
+  const queued: { readonly queued: string; readonly job: string }[] = [];
+  let hasWorkers = true;
+  for (const name of names) {
+    const { id, added, workers } = await queue.enqueue(name, resend);
+    await recordCommand(open.context, { action: 'enqueue', job: name, run: id });
+    terminal.err(
+      added ? `Enqueued ${name} as run ${id}.\n` : `${name} is waiting or running already, as run ${id}.\n`,
+    );
+    hasWorkers = workers;
+    queued.push({ queued: id, job: name });
+  }
+  if (!hasWorkers) terminal.err(`No worker is running; start one with: ${program} worker\n`);
   if (!follow) {
-    terminal.err(`Show its progress: ${program} runs ${enqueued.id}\n`);
-    terminal.err(`Cancel it: ${program} cancel ${enqueued.id}\n`);
+    for (const { queued: id } of queued) {
+      terminal.err(`Show its progress: ${program} runs ${id}\n`);
+      terminal.err(`Cancel it: ${program} cancel ${id}\n`);
+    }
     return 0;
   }
-  const id = await followRun(queue, { queued: enqueued.id, job }, open.context).finally(() => watch.clear());
-  if (id === null) throw new InterruptedError('No longer following; the workers continue.');
-  const run = await open.context.state.runs.get(id);
-  if (run === undefined) {
-    throw new StateError(`The state has lost run ${id}.`, {
-      hint: `${LOST} Enqueue the job again: storeferry enqueue ${job}`,
-    });
+  const summaries: object[] = [];
+  const codes: number[] = [];
+  for (const one of queued) {
+    const startedAt = performance.now();
+    const report = await followedReport(queue, one, open.context)
+      .finally(() => watch.clear())
+      .catch((error: unknown) => {
+        if (names.length === 1 || error instanceof InterruptedError) throw error;
+        codes.push(printError(terminal, error, { program, directory }));
+        const durationMs = Math.round(performance.now() - startedAt);
+        const failed = { run: one.queued, job: one.job, status: 'failed', applied: 0, rejected: 0 } as const;
+        summaries.push(failureSummary({ ...failed, durationMs, error: explainFailure(error) }));
+        return undefined;
+      });
+    if (report === undefined) continue;
+    if (!json || names.length === 1)
+      printReport(terminal, report, { workspaceDir: open.workspace.dir, program, json });
+    summaries.push(jsonSummary(report, open.workspace.dir));
+    codes.push(exitCodeOf(report));
   }
-  const report = await readStoredReport(open.context, run);
-  printReport(terminal, report, { workspaceDir: open.workspace.dir, program, json });
+  if (json && names.length > 1) terminal.out(`${JSON.stringify(storesSummary(job, summaries))}\n`);
   attempt.printed();
-  return exitCodeOf(report);
+  return worstCode(codes);
+}
+
+/** Waits for the end of a queued run. */
+async function followedReport(
+  queue: RunQueue,
+  queued: Parameters<typeof followRun>[1],
+  context: RunContext,
+): Promise<RunFacts> {
+  const id = await followRun(queue, queued, context);
+  if (id === null) throw new InterruptedError('No longer following; the workers continue.');
+  const run = await context.state.runs.get(id);
+  if (run !== undefined) return await readStoredReport(context, run);
+  throw new StateError(`The state has lost run ${id}.`, {
+    hint: `${LOST} Enqueue the job again: storeferry enqueue ${queued.job}`,
+  });
 }
 
 const LOST = 'Redis was emptied or evicts keys (see maxmemory-policy), or .storeferry was replaced.';

@@ -1,3 +1,4 @@
+import { UsageError } from '../../model/storeferry-error.ts';
 import type { ImportRequest } from '../../run/run-context.ts';
 import {
   defineCommand,
@@ -36,10 +37,20 @@ export const planCommand = defineCommand({
   run: (invocation, { job }, { json, resend, show, ...sample }) => {
     let request: ImportRequest | undefined;
     const onPlan = show === undefined ? undefined : showing(show, invocation.terminal, () => request);
-    return runInWorkspace(invocation, { json, action: 'plan', about: job, onPlan }, async (open, tools) => {
-      request = { ...(await tools.readImportRequest(open.workspace, job, resend)), sample: sampleOf(sample) };
-      return { kind: 'plan', request };
-    });
+    return runInWorkspace(
+      invocation,
+      { json, action: 'plan', about: job, onPlan },
+      async (open, tools, name) => {
+        if (show !== undefined && name !== job) {
+          throw new UsageError(`The job ${job} has several stores, and a record is that of one.`, {
+            hint: `Name the job of the store: storeferry plan ${name} --show ${show}`,
+          });
+        }
+        const read = await tools.readImportRequest(open.workspace, name, resend);
+        request = { ...read, sample: sampleOf(sample) };
+        return { kind: 'plan', request };
+      },
+    );
   },
 });
 

@@ -32,8 +32,8 @@ export const runCommand = defineCommand({
   ],
   json: RUN_SUMMARY,
   run: (invocation, { job }, { json, resend, since, ...sample }) =>
-    runInWorkspace(invocation, { json, action: 'run', about: job }, async ({ workspace }, tools) =>
-      tools.jobTask(writeAgain(await tools.readRequest(workspace, job, resend, sampleOf(sample)), since)),
+    runInWorkspace(invocation, { json, action: 'run', about: job }, async ({ workspace }, tools, name) =>
+      tools.jobTask(writeAgain(await tools.readRequest(workspace, name, resend, sampleOf(sample)), since)),
     ),
 });
 

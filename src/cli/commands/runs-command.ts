@@ -1,5 +1,6 @@
 import { type AuditEntry, auditWords, findAudited } from '../../model/audit-entry.ts';
-import { lastedMs, type Run } from '../../model/run.ts';
+import { jobFileName } from '../../model/job-file.ts';
+import { lastedMs, partOf, type Run } from '../../model/run.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
 import { openRunQueue } from '../../queue/run-queue.ts';
 import { documentText, Page, type PageOptions } from '../../report/document-text.ts';
@@ -96,8 +97,29 @@ also where the run itself is no longer kept. Unchanged records are not listed. W
 /** Whether a job has this name, or had it when it last ran. */
 async function isJobName({ context, workspace }: OpenContext, name: string): Promise<boolean> {
   return (
-    workspace.jobNames().includes(name) || (await context.state.runs.list({ job: name, limit: 1 })).length > 0
+    workspace.jobNames().some((job) => job === name || jobFileName(job) === name) ||
+    (await context.state.runs.list({ job: name, limit: 1 })).length > 0
   );
+}
+
+/** The jobs that a name means: those of its stores as well; undefined: all. */
+function namedJobs({ workspace }: OpenContext, job: string | undefined): readonly string[] | undefined {
+  if (job === undefined) return undefined;
+  return [job, ...workspace.jobNames().filter((name) => name !== job && jobFileName(name) === job)];
+}
+
+/** Their latest runs, newest first. */
+async function runsOf(
+  { context: { state } }: OpenContext,
+  jobs: readonly string[] | undefined,
+  limit: number,
+): Promise<readonly Run[]> {
+  if (jobs === undefined) return await state.runs.list({ limit });
+  const listed = await Promise.all(jobs.map((job) => state.runs.list({ job, limit })));
+  return listed
+    .flat()
+    .sort((one, other) => other.sequence - one.sequence)
+    .slice(0, limit);
 }
 
 async function list(
@@ -108,10 +130,11 @@ async function list(
   const { context, workspace } = open;
   await using queue = await openRunQueue(open);
   const options = { ...terminal, program, now: context.clock() };
-  const { jobs, keeper } = await listJobs({ ...open, queue }, job);
-  const listed = await context.state.runs.list({ limit, ...(job === undefined ? {} : { job }) });
+  const named = namedJobs(open, job);
+  const { jobs, keeper } = await listJobs({ ...open, queue }, named);
+  const listed = await runsOf(open, named, limit);
   if (job !== undefined && jobs.length + listed.length === 0) workspace.job(job);
-  const queued = (await queue.waiting()).filter((entry) => job === undefined || entry.job === job);
+  const queued = (await queue.waiting()).filter((entry) => named?.includes(entry.job) !== false);
   const standing = await Promise.all(listed.map((run) => withLiveStatus(context, run)));
   if (json) {
     terminal.out(`${JSON.stringify({ ...runsSummary(jobs, keeper, standing, options.now), queued })}\n`);
@@ -233,7 +256,7 @@ export function runsText(runs: readonly Run[], options: RunsTextOptions): string
 export function runText(facts: RunFacts, view: View, options: PageOptions): string {
   const { run } = facts;
   const page = new Page(options);
-  const of = run.undo?.of ?? run.release?.of ?? run.retryOf;
+  const of = partOf(run)?.of ?? run.retryOf;
   const how = of === null ? kindOf(run) : `${kindOf(run)} of ${of}`;
   page.say(`Run ${run.id} of ${run.job} (${how}) on the store ${run.store}, ${run.baseUrl}`, {
     tone: 'strong',

@@ -27,11 +27,11 @@ have another id; it cannot show an older value of a restored store, since the va
     'verify nightly-catalog --json',
   ],
   json: 'the sample, and how many of its records are as acknowledged, gone or changed',
-  run: (invocation, { job: name }, { sample, json }) =>
+  run: (invocation, { job: named }, { sample, json }) =>
     runInWorkspace(
       invocation,
-      { json, action: 'verify', about: name, summarise: failedVerification },
-      async ({ workspace }) => {
+      { json, action: 'verify', about: named, summarise: failedVerification },
+      async ({ workspace }, _tools, name) => {
         const job = workspace.job(name);
         if (job.kind !== 'import') {
           throw new UsageError(`The job ${name} is an export: it sends nothing that could be verified.`, {

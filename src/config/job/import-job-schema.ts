@@ -17,12 +17,13 @@ import {
   UPDATE_MATCHES,
 } from '../../model/mapped-record.ts';
 import { CONFLICT_FIELDS, CONFLICT_POLICIES } from '../../model/observation.ts';
+import { priceRulesSchema } from '../../model/price-rules.ts';
 import { tableFields } from '../../model/row.ts';
 import { FLOOR_TEXT, forEachLimit, type Limit, limitText, safetyLimit } from '../../model/safety-limits.ts';
 import { WAVE_LIMITS, type WaveSize } from '../../model/wave-limits.ts';
 import { remoteFields, workspacePathSchema } from '../../remote/remote-kinds.ts';
 import { exactlyOnePlace } from '../complete-places.ts';
-import { jobFields, valueWords } from './job-fields.ts';
+import { jobFields, storeName, valueWords } from './job-fields.ts';
 
 /** The source of an import: exactly one of `path`, `url`, `s3` and `sftp`. */
 const sourceSchema = z
@@ -279,10 +280,31 @@ const conflictsSchema = z.strictObject({
   ),
 });
 
+/** A store of a job with several: its name, or what the job has differently there. */
+const storeOfJobSchema = z.union([
+  storeName,
+  z
+    .looseObject({ store: storeName.describe('The store, by its name.') })
+    .describe('Any key of the job with its value for this store; `params` and `safety` by entry.'),
+]);
+
+const storesSchema = z
+  .array(storeOfJobSchema)
+  .min(1)
+  .superRefine((stores, context) => {
+    const names = stores.map((entry) => (typeof entry === 'string' ? entry : entry.store));
+    for (const [index, name] of names.entries())
+      if (names.indexOf(name) < index) addProblem(context, `the store '${name}' is named twice`, index);
+  });
+
 /** The fields of an import job; `importJobSchema` checks the relations between them. */
 const fields = z.strictObject({
   import: z.enum(RESOURCES).describe('What to write into the store.'),
   store: jobFields.store,
+  stores: optional(
+    storesSchema,
+    'Instead of `store`: the job is one for each of these stores, `JOB@STORE`, with plans, runs and history of its own. An entry is a name, or `{ store: de, params: { … }, prices: [ … ] }` with what differs there.',
+  ),
   source: sourceSchema.describe('Where the rows come from.'),
   mapping: z
     .string('expected the name of a mapping')
@@ -292,6 +314,10 @@ const fields = z.strictObject({
     .record(z.string(), z.union([z.string(), z.number(), z.boolean()]))
     .default({})
     .describe('Values for the parameters that the mapping declares.'),
+  prices: optional(
+    priceRulesSchema,
+    'Products only: rules in place of those of the store (`prices` in `stores.yaml`); `[]` for none.',
+  ),
   mode: optional(
     z.enum(IMPORT_MODES).meta({ default: 'upsert' }),
     `${valueWords(MODE_WORDS)} All except \`upsert\` are for products only. Contacts are created only where this says \`upsert\`, with \`crosswalk: store\`.`,
@@ -361,6 +387,13 @@ const fields = z.strictObject({
   notify: jobFields.notify,
 });
 
+/** A job file with `stores`; for each of them the file is read by `importJobSchema`. */
+export const storesJobSchema = fields
+  .partial({ store: true, source: true, mapping: true })
+  .superRefine((job, context) => {
+    if (job.store !== undefined) addProblem(context, 'the job has `stores`; remove one of the two', 'store');
+  });
+
 /** A job that moves rows into a store. */
 export const importJobSchema = fields.superRefine((job, context) => {
   const { mode } = job;
@@ -381,7 +414,7 @@ export const importJobSchema = fields.superRefine((job, context) => {
       `${mode} is for products only: contacts are always updated, by id; use upsert`,
     );
     only(mode === 'mirror', 'mode', 'mirror is for products only: the API deletes no contacts; use upsert');
-    for (const key of ['keep', 'guards', 'adopt', 'renames', 'conflicts', 'images'] as const)
+    for (const key of ['keep', 'guards', 'adopt', 'renames', 'conflicts', 'prices', 'images'] as const)
       only(key in job, key, FOR_PRODUCTS_ONLY[key]);
   }
   only(
@@ -404,5 +437,6 @@ const FOR_PRODUCTS_ONLY = {
   adopt: 'adopt is for products only; for contacts, use a crosswalk',
   renames: 'renames is for products only: contacts are identified by the id of the store; remove it',
   conflicts: 'conflicts are for products only; remove it',
+  prices: 'price rules are for products only; remove it',
   images: 'images are checked for products only, because contacts have none; remove it',
 } as const;

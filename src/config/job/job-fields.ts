@@ -77,6 +77,9 @@ const WHEN_WORDS = {
 
 const STORE_EXPECTED = 'expected the name of a store in stores.yaml';
 
+/** The name of a store in a job. */
+export const storeName = z.string(STORE_EXPECTED).min(1, STORE_EXPECTED);
+
 const webAddress = (description: string, variable: string) =>
   optional(
     z
@@ -182,7 +185,7 @@ export function valueWords(words: Readonly<Record<string, string>>): string {
 
 /** The keys that jobs of either kind have. */
 export const jobFields = {
-  store: z.string(STORE_EXPECTED).min(1, STORE_EXPECTED).describe('The store, by its name in `stores.yaml`.'),
+  store: storeName.describe('The store, by its name in `stores.yaml`.'),
   schedule: optional(scheduleSchema, 'When workers run the job. Default: never; start it by hand.'),
   notify: optional(notifySchema, 'Who is notified of what: one recipient, or a list.'),
 };

@@ -21,7 +21,7 @@ type ExportFields = z.infer<typeof exportJobSchema>;
 
 /** An import job with its defaults filled in. `notify` is absent if no recipient has an address. */
 export type ImportJob = DeepReadonly<
-  Omit<ImportFields, 'source' | 'crosswalk' | 'adopt' | 'notify' | 'mode'>
+  Omit<ImportFields, 'source' | 'crosswalk' | 'adopt' | 'notify' | 'mode' | 'stores'>
 > & {
   readonly mode: ImportMode;
   /** Contacts that the store lacks are created, where it can. */
@@ -82,7 +82,7 @@ export const ADOPT_AT = ['adopt'];
 /** An import job by the name of its file, reading from these places. */
 export function toImportJob(
   name: string,
-  { notify, source, crosswalk, adopt, mode, ...fields }: ImportFields,
+  { notify, source, crosswalk, adopt, mode, stores: _, ...fields }: ImportFields,
   placeAt: (at: readonly string[]) => FilePlace,
 ): ImportJob {
   return {

@@ -111,6 +111,7 @@ const AFTER_INTERRUPT: Readonly<Record<Run['kind'], string>> = {
   verify: 'The next verification draws another sample.',
   drift: 'The next comparison continues where it stopped.',
   undo: 'What is restored stays restored. To restore the rest, plan the undo again: it leaves out what is done.',
+  copy: 'What was sent stays sent. To send the rest, plan it again by the same command: it leaves out what is done.',
   release: 'What was released stays sent. To send the rest, release it again: nothing is sent twice.',
 };
 

@@ -13,6 +13,7 @@ import {
 import type { ImportJob } from '../../config/job/job.ts';
 import type { Workspace } from '../../config/workspace.ts';
 import type { MappingFile, MappingSpec } from '../../mapping/spec/mapping-spec.ts';
+import { jobFile } from '../../model/job-file.ts';
 import { type ConfigurationProblem, formatPlace } from '../../model/storeferry-error.ts';
 import {
   browserAccess,
@@ -237,7 +238,7 @@ function saveCopy(
   writeTogether([
     { path, content: { text: text.replace(/^# yaml-language-server:.*\n/, '') }, existing: 'refuse' },
   ]);
-  const file = `jobs/${job.name}.yaml`;
+  const file = jobFile(job.name);
   let saved: ReturnType<typeof editFile> | undefined;
   try {
     const { sha256 } = readEditable(workspace, file);

@@ -1,4 +1,5 @@
 import type { EditableFile } from '../../config/edit-file.ts';
+import { jobFile } from '../../model/job-file.ts';
 import { FLOOR_TEXT } from '../../model/safety-limits.ts';
 import { html, type Markup, type Slot } from '../../report/html/markup.ts';
 import { listed } from '../../text/printable.ts';
@@ -33,7 +34,7 @@ export interface EditPageFacts {
 /** The form for source, schedule and limits of a job. */
 export function editPage(facts: EditPageFacts, viewer: Viewer): Page {
   const { name, file, errors, outdated, text, removed } = facts;
-  const path = html`<code>jobs/${name}.yaml</code>`;
+  const path = html`<code>${jobFile(name)}</code>`;
   const form = file.problems.length === 0;
   return {
     title: `Edit ${name}`,

@@ -9,6 +9,7 @@ import {
 } from '../../config/edit-file.ts';
 import { whyNoSchedule } from '../../config/job/job.ts';
 import type { Workspace } from '../../config/workspace.ts';
+import { jobFile } from '../../model/job-file.ts';
 import { placeInWorkspace } from '../../onboarding/preview-source.ts';
 import { secretRedactor } from '../../text/masked.ts';
 import { audit } from '../audit.ts';
@@ -21,7 +22,7 @@ import { type EditPageFacts, editPage } from './edit-page.ts';
 /** Changes source, schedule and safety limits in the file of a job; the file stays as it is elsewhere. */
 export function editRoutes(app: FastifyInstance, { dashboard, log }: RouteParts): void {
   const factsOf = (workspace: Workspace, name: string): EditPageFacts => {
-    const file = readEditable(workspace, fileOf(name));
+    const file = readEditable(workspace, jobFile(name));
     // Reads the secrets of the file, which its text must not show.
     workspace.inspection.job(name);
     const redactor = secretRedactor(HIDDEN);
@@ -72,7 +73,7 @@ export function editRoutes(app: FastifyInstance, { dashboard, log }: RouteParts)
     const outside = await whyOutside(workspace, name, file, edits);
     if (outside !== undefined) return again(422, { errors: new Map([['location', [outside]]]) });
     const paths = pathsOf(file);
-    const saved = editFile(workspace, fileOf(name), {
+    const saved = editFile(workspace, jobFile(name), {
       sha256: file.sha256,
       edits,
       fields: [...paths.values()].flat(),
@@ -106,10 +107,6 @@ export function editRoutes(app: FastifyInstance, { dashboard, log }: RouteParts)
   });
 }
 
-function fileOf(name: string): string {
-  return `jobs/${name}.yaml`;
-}
-
 /** Replaces a secret in a file. */
 const HIDDEN = '[secret not shown]';
 
@@ -139,7 +136,7 @@ async function whyOutside(
   const edited = editedText(file, edits);
   // A text that is refused is not saved.
   if ('problem' in edited) return undefined;
-  const job = workspace.inspectionWith({ [fileOf(name)]: edited.text }).job(name)?.value;
+  const job = workspace.inspectionWith({ [jobFile(name)]: edited.text }).job(name)?.value;
   const path = job?.kind === 'import' ? job.source.path : undefined;
   if (path === undefined) return undefined;
   const place = await placeInWorkspace(path, workspace.dir).catch(() => ({ refused: 'cannot be followed' }));

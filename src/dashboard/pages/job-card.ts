@@ -140,6 +140,7 @@ export const RUN_NOUNS: Readonly<Record<Run['kind'], string>> = {
   retry: 'Retry',
   undo: 'Undo',
   release: 'Release',
+  copy: 'Copy',
 };
 
 const STARTED_BY: Readonly<Record<Activity['by'], string>> = {

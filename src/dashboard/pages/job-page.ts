@@ -10,6 +10,7 @@ import {
   type Notify,
 } from '../../config/job/job.ts';
 import { guardWords } from '../../model/guard.ts';
+import { jobFile } from '../../model/job-file.ts';
 import { FLOOR_TEXT, limitWords } from '../../model/safety-limits.ts';
 import { wavesText } from '../../model/wave-limits.ts';
 import { dataTable, html, type Markup, runBadge, type Slot, section } from '../../report/html/markup.ts';
@@ -83,7 +84,7 @@ function noRuns({ facts, job }: JobCardFacts, program: string): Markup {
 function jobSettings(job: Job): Markup {
   const own = job.kind === 'import' ? importSettings(job) : exportSettings(job);
   return html`<dl class="settings">${own}${fact('Notifies', notifyWords(job.notify))}</dl>
-<p class="quiet">From <code>jobs/${job.name}.yaml</code>. This page shows the file as it is now. To change the job, choose Edit (full access), or edit the file.</p>`;
+<p class="quiet">From <code>${jobFile(job.name)}</code>. This page shows the file as it is now. To change the job, choose Edit (full access), or edit the file.</p>`;
 }
 
 function importSettings(job: ImportJob): Slot {

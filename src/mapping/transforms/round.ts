@@ -1,21 +1,6 @@
 import { z } from 'zod';
-import { Decimal } from '../../model/decimal.ts';
-import { optional } from '../../model/json-object.ts';
+import { roundDecimal, roundingSchema, type WrittenRounding } from '../../model/price-rules.ts';
 import { calculatingStep, defineTransform, type TransformContext } from './define-transform.ts';
-
-const options = z.strictObject({
-  to: z.number().positive().describe('To multiples of this: 0.05, 1, 10.'),
-  ending: optional(
-    z.number().min(0),
-    'To numbers that end so: with `to: 1` and 0.99 to 0.99, 1.99, …; with `to: 10` and 9 to 9, 19, …',
-  ),
-  direction: optional(
-    z.enum(['nearest', 'up', 'down']),
-    '`nearest` (default): the middle goes up; `up` or `down`: always so.',
-  ),
-});
-
-type Options = z.infer<typeof options>;
 
 /** `round`: rounds a number to multiples, or to a price ending. */
 export const round = defineTransform({
@@ -23,7 +8,7 @@ export const round = defineTransform({
   map: {
     shape: {
       round: z
-        .union([z.number().positive(), options])
+        .union([z.number().positive(), roundingSchema])
         .describe(
           'Rounds to multiples of this number, half up, or as the options say; exact. 0 stays 0. Below 0 as without the sign.',
         ),
@@ -42,31 +27,9 @@ export const round = defineTransform({
   ],
 });
 
-function roundingStep(written: number | Options, { complain }: TransformContext) {
-  const given: Options = typeof written === 'number' ? { to: written } : written;
-  const { direction = 'nearest' } = given;
-  if (given.ending !== undefined && given.ending >= given.to) {
-    complain(['round', 'ending'], `expected a number below ${given.to} (\`to\`), found ${given.ending}`);
+function roundingStep(written: WrittenRounding, { complain }: TransformContext) {
+  if (typeof written === 'object' && written.ending !== undefined && written.ending >= written.to) {
+    complain(['round', 'ending'], `expected a number below ${written.to} (\`to\`), found ${written.ending}`);
   }
-  const to = Decimal.of(given.to);
-  const ending = Decimal.of(given.ending ?? 0);
-  return calculatingStep((value) => {
-    if (value.sign === 0) return value;
-    const rounded = roundedSize(value.sign < 0 ? value.negated() : value, { to, ending, direction });
-    return value.sign < 0 ? rounded.negated() : rounded;
-  });
-}
-
-/** Of a number above 0: the one below or above it that ends so. The smallest of them is the ending itself. */
-function roundedSize(
-  size: Decimal,
-  { to, ending, direction }: Record<'to' | 'ending', Decimal> & Required<Pick<Options, 'direction'>>,
-): Decimal {
-  const above = size.minus(ending);
-  if (above.sign <= 0) return ending;
-  const lower = ending.plus(above.wholeTimes(to).times(to));
-  const down = size.minus(lower);
-  if (down.sign === 0 || direction === 'down') return lower;
-  const upper = lower.plus(to);
-  return direction === 'up' || upper.minus(size).compare(down) <= 0 ? upper : lower;
+  return calculatingStep(roundDecimal(written));
 }

@@ -1,7 +1,8 @@
-import { lastedMs } from '../../model/run.ts';
+import { lastedMs, partOf } from '../../model/run.ts';
 import { formatDuration, formatMoment, grouped, sampleFlags } from '../../text/printable.ts';
 import type { RunFacts, View } from '../run-facts.ts';
 import { foreign, type Section, type Words } from '../section.ts';
+import { kindOf } from '../status-words.ts';
 
 /** Times, store, version. */
 export function aboutSection(facts: RunFacts, view: View): Section {
@@ -39,13 +40,16 @@ const KINDS: Readonly<Record<RunFacts['run']['kind'], string>> = {
   drift: 'comparison with the store',
   undo: 'undo',
   release: 'release',
+  copy: 'copy',
 };
 
-function kindWords({ kind, retryOf, undo, release, restore }: RunFacts['run']): Words {
-  const of = undo?.of ?? release?.of ?? restore?.of ?? retryOf;
+function kindWords(run: RunFacts['run']): Words {
+  const { release, restore, retryOf, copy } = run;
+  const of = partOf(run)?.of ?? restore?.of ?? retryOf;
+  if (copy !== undefined && of === null) return ['clone of ', foreign(copy.store)];
   const name =
     restore !== undefined
       ? 'restore after comparison'
-      : KINDS[undo !== undefined ? 'undo' : release !== undefined ? 'release' : kind];
+      : KINDS[release !== undefined ? 'release' : kindOf(run)];
   return of === null ? name : [`${name} of `, { as: 'code', words: foreign(of) }];
 }

@@ -1,4 +1,4 @@
-import type { Action } from '../../model/action.ts';
+import { type Action, copyAction } from '../../model/action.ts';
 import type { Plan } from '../../model/plan.ts';
 import { isUnmatched, KEY_NOT_REJECTED } from '../../model/reason.ts';
 import { type Exported, forgotten, isDriftOpen, type Run } from '../../model/run.ts';
@@ -87,14 +87,16 @@ export function stepsAfter(
       return [
         { what: 'To send this plan:', action: approve },
         ...download,
-        buttons || run.undo !== undefined || run.restore !== undefined
+        buttons || run.undo !== undefined || run.restore !== undefined || run.copy !== undefined
           ? {
               what:
-                run.restore !== undefined
-                  ? 'To compare the store again:'
-                  : run.undo === undefined
-                    ? 'To re-plan with the current file:'
-                    : 'To plan the undo again:',
+                run.copy !== undefined
+                  ? 'To plan it again:'
+                  : run.restore !== undefined
+                    ? 'To compare the store again:'
+                    : run.undo === undefined
+                      ? 'To re-plan with the current file:'
+                      : 'To plan the undo again:',
               action: again,
             }
           : {
@@ -127,11 +129,13 @@ export function stepsAfter(
         {
           // The plan was within the limits, so the store, or something in front of it, refused too many records.
           what:
-            run.undo !== undefined
-              ? 'To plan the undo again:'
-              : (totals?.requests ?? 0) > 0
-                ? 'Correct the cause of the refusals, then:'
-                : 'If the source is wrong, correct it, then:',
+            run.copy !== undefined
+              ? 'To plan it again:'
+              : run.undo !== undefined
+                ? 'To plan the undo again:'
+                : (totals?.requests ?? 0) > 0
+                  ? 'Correct the cause of the refusals, then:'
+                  : 'If the source is wrong, correct it, then:',
           action: again,
         },
         ...download,
@@ -140,7 +144,8 @@ export function stepsAfter(
       ];
     }
     case 'done-with-rejects':
-      if (run.undo !== undefined) return [{ what: 'To plan again what the store refused:', action: again }];
+      if (run.undo !== undefined || run.copy !== undefined)
+        return [{ what: 'To plan again what the store refused:', action: again }];
       if (run.restore !== undefined) return [{ what: 'To compare the store again:', action: again }];
       if (run.release !== undefined)
         return [{ what: 'To plan what the source now has:', action: { does: 'plan', job } }];
@@ -294,6 +299,7 @@ const AGAIN: Readonly<Record<Run['kind'], string>> = {
   drift: 'To continue where it stopped:',
   undo: 'To plan the rest of the undo:',
   release: 'To release the rest:',
+  copy: 'To plan the rest:',
   run: 'To continue where it stopped:',
   retry: 'To continue where it stopped:',
 };
@@ -303,7 +309,19 @@ function againText({ kind, stateLoss }: Run): string {
   return isLost ? 'To continue; records that the state has lost are sent again:' : AGAIN[kind];
 }
 
-function againAction({ kind, job, retryOf, resend, sample, undo, release, restore }: Run): Action {
+function againAction({
+  kind,
+  job,
+  store,
+  retryOf,
+  resend,
+  sample,
+  undo,
+  release,
+  restore,
+  copy,
+}: Run): Action {
+  if (copy !== undefined) return copyAction(copy, store);
   if (restore !== undefined) return { does: 'drift', job };
   if (undo !== undefined) return { does: 'undo', run: undo.of, only: undo.only };
   if (release !== undefined) return { does: 'release', run: release.of, only: release.only };

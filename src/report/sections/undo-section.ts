@@ -1,3 +1,4 @@
+import { jobFile } from '../../model/job-file.ts';
 import { truncate } from '../../model/truncate.ts';
 import { counted, grouped, listed, resourceNoun } from '../../text/printable.ts';
 import { isOnlyPlanned, type RunFacts } from '../run-facts.ts';
@@ -54,7 +55,7 @@ function sourceWords(job: string, schedule: string | null): Words {
   if (schedule === null) return `${again} To avoid this, correct the source first.`;
   return [
     `${again} To avoid this, correct the source first, or pause the schedule (${schedule}): choose Paused on the page Edit of the job in the dashboard, or put # before each line of \`schedule\` in `,
-    { as: 'code', words: `jobs/${job}.yaml` },
+    { as: 'code', words: jobFile(job) },
     '.',
   ];
 }

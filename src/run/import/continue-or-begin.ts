@@ -1,9 +1,11 @@
+import { copyAction } from '../../model/action.ts';
 import type { Plan, PlannedShard } from '../../model/plan.ts';
 import { KINDS_BUT_PLAN, type Run, SENDING_KINDS, UNFINISHED } from '../../model/run.ts';
 import { StateError, UsageError } from '../../model/storeferry-error.ts';
 import { readPlan, verifyRejections, verifyShard } from '../../plan/plan-file.ts';
 import { verifiedSnapshot } from '../../source/snapshot.ts';
 import { importTarget } from '../../state/state.ts';
+import { commandText } from '../../text/printable.ts';
 import { hasDied } from '../report/read-stored-report.ts';
 import type { RunContext } from '../run-context.ts';
 import { continueInstead, supersede } from '../run-pipeline.ts';
@@ -116,7 +118,8 @@ function plannedBefore(run: Run): UsageError {
 }
 
 /** How to make the plan of a run anew. */
-export function planAgain({ job, undo, restore }: Run): string {
+export function planAgain({ job, undo, restore, copy, store }: Run): string {
+  if (copy !== undefined) return `Plan it again: storeferry ${commandText(copyAction(copy, store))}`;
   if (restore !== undefined) return `Compare the store again: storeferry drift ${job}`;
   return `Plan it again: storeferry ${undo === undefined ? `plan ${job}` : `undo ${undo.of}`}`;
 }

@@ -2,7 +2,7 @@ import { buffer } from 'node:stream/consumers';
 import { hasRejectsWorkbook, type Plan, REDIRECTS_FILE, skipsMany } from '../../model/plan.ts';
 import { isUnmatched, KEY_NOT_REJECTED } from '../../model/reason.ts';
 import { formatRow, inertCell, MAX_SHEET_ROWS } from '../../model/row.ts';
-import type { Run, RunStatus } from '../../model/run.ts';
+import { partOf, type Run, type RunStatus } from '../../model/run.ts';
 import { InterruptedError, SafetyLimitError } from '../../model/storeferry-error.ts';
 import { readRejections, readShard } from '../../plan/plan-file.ts';
 import {
@@ -59,8 +59,8 @@ export async function finishStep(
   const before = await readRunReport(context, ending, plan);
   const status = statusOf(before, failure);
   const { rejects, planFiles } = KEPT[status];
-  // The records of an undo or a release have no rows to correct.
-  const hasRows = run.undo === undefined && run.release === undefined && run.restore === undefined;
+  // The records of an undo, a release or a copy have no rows to correct.
+  const hasRows = partOf(run) === undefined && run.copy === undefined && run.restore === undefined;
   if (plan !== null && before.totals.rejected > 0 && rejects && hasRows)
     await writeRunRejects(context, request, ending, plan);
   if (plan?.renamed !== undefined && before.totals.applied > 0) await writeRedirects(context, ending, plan);

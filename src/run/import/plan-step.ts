@@ -23,6 +23,7 @@ import { planRestore } from '../drift/drift-finding.ts';
 import { comparableKeyDigest, readMappingTables } from '../inputs/open-mapping.ts';
 import { tablesDigest } from '../inputs/side-table.ts';
 import { sourceNamer } from '../read-corrections.ts';
+import { planCopy } from '../records/plan-copy.ts';
 import { planRelease } from '../records/plan-release.ts';
 import { guardRetry, loadRetryGuard } from '../retry-guard.ts';
 import type { ImportRequest, RunContext } from '../run-context.ts';
@@ -46,6 +47,7 @@ export async function planStep(context: RunContext, request: ImportRequest, stag
   const run = await context.state.runs.update(staged.id, { step: 'plan' });
   if (run.undo !== undefined) return await planUndo(context, request, run, run.undo);
   if (run.restore !== undefined) return await planRestore(context, request, run, run.restore);
+  if (run.copy !== undefined) return await planCopy(context, request, run, run.copy);
   if (run.release !== undefined) return await planRelease(context, request, run, run.release);
   const source = await snapshotReading(context, request, run);
   const reading = readSnapshotThroughMapping(source);
@@ -312,6 +314,7 @@ function memoContext(
     currencies: store.currency ?? null,
     limits: job.limits ?? null,
     html: job.html ?? null,
+    prices: job.prices ?? null,
     advanced: advanced ?? null,
     nullQuantity: nullQuantity ?? null,
     categories: categories ?? null,

@@ -140,9 +140,9 @@ function compileFor(
 ): CompiledMapping {
   const { spec, params } = request.mapping;
   const { job } = request;
-  const { limits, html } = job;
+  const { limits, html, prices } = job;
   const { weightUnit } = request.store;
-  const context = { ...forms, params, ...tables, weightUnit, currencies, limits, html };
+  const context = { ...forms, params, ...tables, weightUnit, currencies, limits, html, prices };
   return compileMapping(spec, { ...context, now: stagedAt, match: updateMatch(job) }, trace);
 }
 

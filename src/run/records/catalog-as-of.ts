@@ -4,6 +4,17 @@ import { csvText, INERT_CSV, writeTable } from '../../tables/write-table.ts';
 import { cellAsText, type TypedCell } from '../../tables/written-table.ts';
 import type { RunContext } from '../run-context.ts';
 
+/** A product as it was at a time. */
+export interface CatalogEntry {
+  readonly key: string;
+  /** Null: deleted; undefined where the history cannot be read. */
+  readonly body: string | null | undefined;
+  /** The history begins after that time: it is as it was when it began. */
+  readonly isOlder: boolean;
+  /** The job that it belonged to; undefined where that is not known. */
+  readonly owner?: string | undefined;
+}
+
 /** What a catalog of an earlier time has, and what is missing. Counts grow while the products are read. */
 export interface CatalogFound {
   products: number;
@@ -15,13 +26,26 @@ export interface CatalogFound {
 
 const KEYS_AT_ONCE = 200;
 
-/** The bodies that the store had acknowledged at a time, in batches, in no particular order; those deleted since come last. */
+/** The bodies of a catalog; what is missing is counted. */
+export async function* catalogBodies(
+  entries: AsyncIterable<readonly CatalogEntry[]>,
+  found: CatalogFound,
+): AsyncGenerator<readonly string[]> {
+  for await (const batch of entries) {
+    const bodies = batch.flatMap(({ body }) => body ?? []);
+    found.products += bodies.length;
+    found.damaged += batch.filter(({ body }) => body === undefined).length;
+    found.older += batch.filter(({ isOlder }) => isOlder).length;
+    yield bodies;
+  }
+}
+
+/** What the store had acknowledged at a time, in batches, in no particular order; those deleted since come last. */
 export async function* catalogAsOf(
   { state, signal }: Pick<RunContext, 'state' | 'signal'>,
   target: LedgerTarget,
   at: number,
-  found: CatalogFound,
-): AsyncGenerator<readonly string[]> {
+): AsyncGenerator<readonly CatalogEntry[]> {
   const history = state.history(target);
   const ledger = state.ledger(target);
   async function* bodiesOf(keys: readonly string[], now: readonly (string | undefined)[]) {
@@ -29,12 +53,10 @@ export async function* catalogAsOf(
       signal.throwIfAborted();
       const some = keys.slice(from, from + KEYS_AT_ONCE);
       const versions = await history.versions(some);
-      const bodies = some.flatMap((_, index) => {
-        const body = bodyAt(versions[index] ?? [], at, now[from + index] ?? null, found);
-        return body === null ? [] : [body];
+      yield some.flatMap((key, index) => {
+        const entry = { key, ...bodyAt(versions[index] ?? [], at, now[from + index] ?? null) };
+        return entry.body === null ? [] : [entry];
       });
-      found.products += bodies.length;
-      yield bodies;
     }
   }
   for await (const page of ledger.allBodies()) {
@@ -55,25 +77,16 @@ export async function* catalogAsOf(
 }
 
 /** The body at a time; null where there was none. */
-function bodyAt(
-  versions: readonly Version[],
-  at: number,
-  now: string | null,
-  found: CatalogFound,
-): string | null {
+function bodyAt(versions: readonly Version[], at: number, now: string | null): Omit<CatalogEntry, 'key'> {
   const version = versions.find((known) => known.at <= at);
   // A damaged version of Redis has no time.
-  if (version !== undefined) return readable(version.at === 0 ? undefined : version.body, found);
+  if (version?.at === 0) return { body: undefined, isOlder: false };
+  if (version !== undefined) {
+    return { body: version.body, isOlder: false, owner: version.owner ?? version.run.job };
+  }
   const oldest = versions.at(-1);
-  const body = oldest === undefined ? now : readable(oldest.before, found);
-  if (body !== null) found.older++;
-  return body;
-}
-
-function readable(body: string | null | undefined, found: CatalogFound): string | null {
-  if (body !== undefined) return body;
-  found.damaged++;
-  return null;
+  const body = oldest === undefined ? now : oldest.before;
+  return { body, isOlder: body !== null };
 }
 
 /** The formats of a catalog file, by the ending of its name. */

@@ -88,7 +88,13 @@ export async function pagesOf(
     listJobs: async (only) => {
       const workspace = dashboard.openWorkspace();
       const queue = await openRunQueue({ redisUrl: undefined, context });
-      return { ...(await listJobs({ workspace, context, redisUrl: undefined, queue }, only)), keeper };
+      return {
+        ...(await listJobs(
+          { workspace, context, redisUrl: undefined, queue },
+          only === undefined ? undefined : [only],
+        )),
+        keeper,
+      };
     },
     actions: {
       begin: refuse,

@@ -1,0 +1,109 @@
+import { z } from 'zod';
+import { Decimal } from './decimal.ts';
+import { type DeepReadonly, optional } from './json-object.ts';
+import type { VariantPatch } from './mapped-record.ts';
+
+/** How a number is rounded to multiples, or to a price ending. */
+export const roundingSchema = z.strictObject({
+  to: z.number().positive().describe('To multiples of this: 0.05, 1, 10.'),
+  ending: optional(
+    z.number().min(0),
+    'To numbers that end so: with `to: 1` and 0.99 to 0.99, 1.99, …; with `to: 10` and 9 to 9, 19, …',
+  ),
+  direction: optional(
+    z.enum(['nearest', 'up', 'down']),
+    '`nearest` (default): the middle goes up; `up` or `down`: always so.',
+  ),
+});
+
+/** A rounding as a file has it; a number alone is `to`. */
+export type WrittenRounding = number | z.infer<typeof roundingSchema>;
+
+/** Rounds exact numbers; 0 stays 0, and a number below 0 is rounded as without its sign. */
+export function roundDecimal(written: WrittenRounding): (value: Decimal) => Decimal {
+  const given = typeof written === 'number' ? { to: written } : written;
+  const { direction = 'nearest', ending = 0 }: z.infer<typeof roundingSchema> = given;
+  const parts = { to: Decimal.of(given.to), ending: Decimal.of(ending), direction };
+  return (value) => {
+    if (value.sign === 0) return value;
+    const rounded = roundSize(value.sign < 0 ? value.negated() : value, parts);
+    return value.sign < 0 ? rounded.negated() : rounded;
+  };
+}
+
+/** Of a number above 0: the one below or above it that ends so. The smallest of them is the ending itself. */
+function roundSize(
+  size: Decimal,
+  {
+    to,
+    ending,
+    direction,
+  }: Record<'to' | 'ending', Decimal> & { readonly direction: 'nearest' | 'up' | 'down' },
+): Decimal {
+  const above = size.minus(ending);
+  if (above.sign <= 0) return ending;
+  const lower = ending.plus(above.wholeTimes(to).times(to));
+  const down = size.minus(lower);
+  if (down.sign === 0 || direction === 'down') return lower;
+  const upper = lower.plus(to);
+  return direction === 'up' || upper.minus(size).compare(down) <= 0 ? upper : lower;
+}
+
+/** The rules by which the prices of a store follow from those of a source, in order. */
+export const priceRulesSchema = z.array(
+  z.union([
+    z.strictObject({ times: z.number().positive().describe('Multiplies by this number.') }),
+    z.strictObject({ plus: z.number().describe('Adds this number.') }),
+    z.strictObject({
+      round: z
+        .union([z.number().positive(), roundingSchema])
+        .describe('Rounds to multiples of this number, or as the options say.'),
+    }),
+  ]),
+);
+
+/** What the prices of a store are made by. */
+export type PriceRules = DeepReadonly<z.infer<typeof priceRulesSchema>>;
+
+/** What is wrong with the body that the rules would give. */
+interface UnusablePrice {
+  readonly code: 'price-below-0';
+  readonly message: string;
+}
+
+type Priced = Pick<VariantPatch, 'price' | 'onSale' | 'regularPrice' | 'salePrice'>;
+
+/**
+ * Puts the prices of a product through rules, exactly. A price of 0 stays 0: what is free stays free. Where a sale price is no
+ * longer below the regular one, the variant is no longer on sale.
+ */
+export function applyPriceRules<Body extends { readonly variants: readonly Priced[] }>(
+  body: Body,
+  rules: PriceRules,
+): Body | UnusablePrice {
+  const steps = rules.map((rule): ((value: Decimal) => Decimal) => {
+    if ('times' in rule) return (value) => value.times(Decimal.of(rule.times));
+    if ('plus' in rule) return (value) => value.plus(Decimal.of(rule.plus));
+    return roundDecimal(rule.round);
+  });
+  const priceOf = (price: number) =>
+    price === 0 ? 0 : steps.reduce((value, step) => step(value), Decimal.of(price)).toNumber();
+  let below: number | undefined;
+  const variants = body.variants.map((variant) => {
+    const changed: { -readonly [Field in keyof Priced]: Priced[Field] } = { ...variant };
+    for (const field of ['price', 'regularPrice', 'salePrice'] as const) {
+      const price = variant[field];
+      if (price === undefined) continue;
+      changed[field] = priceOf(price);
+      if (changed[field] < 0) below = price;
+    }
+    const { salePrice, regularPrice } = changed;
+    if (changed.onSale !== true || salePrice === undefined || regularPrice === undefined) return changed;
+    if (salePrice < regularPrice) return changed;
+    const { salePrice: _, ...regular } = changed;
+    return { ...regular, price: regularPrice, onSale: false };
+  });
+  if (below === undefined) return { ...body, variants };
+  const message = `the price rules of the store make ${below} a price below 0`;
+  return { code: 'price-below-0', message };
+}

@@ -1,0 +1,243 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { StoreConfig } from '../../config/store-config.ts';
+import type { Mapped, Product } from '../../model/mapped-record.ts';
+import type { Plan } from '../../model/plan.ts';
+import { applyPriceRules, type PriceRules } from '../../model/price-rules.ts';
+import { storeIdentity } from '../../model/remote-address.ts';
+import type { Run, RunCopy } from '../../model/run.ts';
+import { UsageError } from '../../model/storeferry-error.ts';
+import { planImport } from '../../plan/plan-import.ts';
+import { importTarget, type LedgerTarget, type OwnedKey } from '../../state/state.ts';
+import { planPosition } from '../import/continue-or-begin.ts';
+import { productUpdates } from '../import/product-updates.ts';
+import { withLiveStatus } from '../report/read-stored-report.ts';
+import type { ImportRequest, RunContext } from '../run-context.ts';
+import { flattensPrices, readProbe } from '../store-properties.ts';
+import { type CatalogEntry, catalogAsOf } from './catalog-as-of.ts';
+
+/** The store whose products are sent to another one. */
+interface CopySource {
+  readonly store: StoreConfig;
+  /** The price rules of the jobs that sent them. */
+  readonly rules: readonly PriceRules[];
+  /** What their prices are in, where it is known. */
+  readonly currency?: string | undefined;
+}
+
+const CONTACTS = 'each store gives contacts ids of its own, and its owner the consent that they gave it';
+
+/**
+ * The request to send products of one store to another: its price rules are those that remain to be applied. UsageError where the meaning
+ * of prices or weights would change: other price rules were applied already, or currency or unit of weight differ.
+ */
+export function copyRequest(
+  request: ImportRequest,
+  { store: from, rules, currency = from.currency }: CopySource,
+): ImportRequest {
+  const { job, store } = request;
+  if (storeIdentity(from) === storeIdentity(store)) return { ...request, job: { ...job, prices: [] } };
+  const prices = job.prices ?? [];
+  if (job.import === 'contacts') {
+    throw new UsageError(
+      `${job.name} imports contacts, which are not copied to another store: ${CONTACTS}.`,
+      {
+        hint: 'Import them there from their source, with a crosswalk of that store.',
+      },
+    );
+  }
+  if (job.mode === 'update') {
+    throw new UsageError(
+      `${job.name} has \`mode: update\`: it changes single fields of products of other jobs.`,
+      {
+        hint: `Run it for ${store.name} as well: name both under \`stores\` in the job.`,
+      },
+    );
+  }
+  if (from.weightUnit !== store.weightUnit) {
+    throw new UsageError(
+      `${from.name} weighs in ${from.weightUnit}, ${store.name} in ${store.weightUnit}: the weights would be wrong.`,
+      { hint: `Import into ${store.name} from the source: name both under \`stores\` in a job.` },
+    );
+  }
+  const isRaw = rules.every((one) => one.length === 0);
+  if (!isRaw && !rules.every((one) => isDeepStrictEqual(one, prices))) {
+    throw new UsageError(
+      `The prices of ${from.name} were made by price rules, which ${store.name} does not have alike: they cannot be taken back.`,
+      { hint: `Import into ${store.name} from the source: name both stores under \`stores\` in a job.` },
+    );
+  }
+  const remaining = isRaw ? prices : [];
+  if (remaining.length === 0 && currency !== undefined && (store.currency ?? currency) !== currency) {
+    throw new UsageError(
+      `${from.name} sells in ${currency}, ${store.name} in ${store.currency}, which has no price rules.`,
+      { hint: `Add them to ${store.name} in stores.yaml: prices: [{ times: … }, { round: … }]` },
+    );
+  }
+  return { ...request, job: { ...job, prices: remaining } };
+}
+
+/** UsageError if the run has nothing that another store could get: it is a plan or an export, is running, or the history has nothing of it. */
+export async function refuseUnlessCopyable(context: RunContext, { of, storeId }: RunCopy): Promise<void> {
+  if (of === null) return;
+  const kept = await context.state.runs.get(of);
+  const run = kept && (await withLiveStatus(context, kept));
+  if (run?.kind === 'plan' || run?.kind === 'export') {
+    const what = run.kind === 'plan' ? 'is a plan: no store has acknowledged anything of it' : 'is an export';
+    throw new UsageError(`${of} ${what}.`, { hint: 'Name a run that has sent products.' });
+  }
+  if (run?.status === 'running') {
+    throw new UsageError(`The run ${of} has not ended.`, { hint: 'Wait until it has ended.' });
+  }
+  for await (const keys of context.state.history({ storeId, resource: 'products' }).keysOf(of))
+    if (keys.length > 0) return;
+  throw new UsageError(`The history has no version of the run ${of}: there is nothing to promote.`, {
+    hint: 'It changed nothing, or the history no longer goes back to it (`history` in stores.yaml).',
+  });
+}
+
+/**
+ * Plans to send to the store of the run what another one has acknowledged: the products of a run, or the catalog of a time. Ids of that store
+ * are left out, and its prices go through the rules of this one.
+ */
+export async function planCopy(
+  context: RunContext,
+  request: ImportRequest,
+  run: Run,
+  copy: RunCopy,
+): Promise<Plan> {
+  const { job, store } = request;
+  const { state, signal, artifacts } = context;
+  const target = importTarget(run);
+  const ledger = state.ledger(target);
+  const probe = (await readProbe(artifacts, store))?.properties;
+  const isSameStore = copy.storeId === storeIdentity(store);
+  const rules = job.prices ?? [];
+  const forStore = (product: Product) => {
+    const own = isSameStore
+      ? product
+      : withoutIds(product, {
+          plain: probe?.advancedKeepsVariantPrices === false,
+          takesNull: probe?.nullQuantity === true,
+        });
+    if (own === undefined) return ONLY_IDS;
+    return rules.length === 0 ? own : applyPriceRules(own, rules);
+  };
+  let deletes: OwnedKey[] = [];
+  const openMapped = async function* (): AsyncGenerator<readonly Mapped[]> {
+    deletes = [];
+    for await (const entries of copiedEntries(context, target, copy)) {
+      signal.throwIfAborted();
+      const marks = await ledger.marks(entries.map(({ key }) => key));
+      yield entries.flatMap(({ key, body, isOlder, owner }, index): Mapped[] => {
+        const place = { key, rows: 0, spans: [] };
+        const leave = (code: string, message: string): Mapped[] => [
+          { kind: 'skipped', ...place, reason: { code, message } },
+        ];
+        const mark = marks[index];
+        if (body === undefined) return leave('history-damaged', 'the history of the record cannot be read');
+        if (body === null) {
+          if (mark === undefined)
+            return leave('absent', `${copy.store} has deleted it, and ${store.name} has none`);
+          if (mark.job !== job.name)
+            return leave(
+              'other-job',
+              `${copy.store} has deleted it; in ${store.name} it belongs to the job ${mark.job}`,
+            );
+          const { id, idProof } = mark;
+          deletes.push(idProof === undefined ? { key, id } : { key, id, idProof });
+          return [];
+        }
+        // The body was acknowledged, so it is what it claims to be.
+        const product = forStore(JSON.parse(body));
+        if ('code' in product) return [{ kind: 'rejected', ...place, reason: product }];
+        const notes = isOlder ? [OLDER] : [];
+        // In the same store it stays with the job that has it.
+        return [
+          {
+            kind: 'record',
+            ...place,
+            body: product,
+            notes,
+            ...(isSameStore && { owner: owner ?? mark?.job }),
+          },
+        ];
+      });
+    }
+  };
+  return await planImport({
+    run: run.id,
+    job: { ...job, mode: job.mode === 'create' ? 'create' : 'mirror' },
+    openMapped,
+    async *deletes() {
+      yield deletes;
+    },
+    losesPrices: probe !== undefined && flattensPrices(probe),
+    updates: await productUpdates(context, request, run),
+    plannedAt: await planPosition(context, run),
+    describeSource: () => ({ files: [], columnsNotUsed: [], dates: null }),
+    ledger,
+    folder: artifacts.run(run.id),
+    resend: false,
+    retry: false,
+    keyDigest: null,
+    previous: { rows: null, keyDigest: null },
+    signal,
+    onProgress: ({ keys }) =>
+      context.onEvent({ type: 'progress', step: 'plan', done: keys, total: null, unit: 'rows' }),
+  });
+}
+
+const OLDER = 'the history begins after the time: as the product was when it began';
+
+const ONLY_IDS = {
+  code: 'category-ids',
+  message: 'its categories are sent as ids, which belong to the other store',
+};
+
+/** Categories go by name and url, and stock is as this store takes it; undefined where categories have only ids. */
+function withoutIds(
+  product: Product,
+  { plain, takesNull }: { plain: boolean; takesNull: boolean },
+): Product | undefined {
+  const { categories, options, variants } = product;
+  const named = categories?.filter((category) => typeof category !== 'number');
+  if (named?.length !== categories?.length) return undefined;
+  return {
+    ...product,
+    ...(named && { categories: named.map(({ name, url }) => ({ name, url, parentCategory: 0 })) }),
+    ...(plain && { options: options.map((option) => ({ ...option, advanced: false })) }),
+    variants: variants.map(({ quantity, ...variant }) =>
+      quantity === undefined || (quantity === null && !takesNull) ? variant : { ...variant, quantity },
+    ),
+  };
+}
+
+/** Keys of one question to the history. */
+const KEYS_AT_ONCE = 200;
+
+/** What the other store has acknowledged; null where it has acknowledged a delete. */
+async function* copiedEntries(
+  context: Pick<RunContext, 'state' | 'signal'>,
+  { resource }: LedgerTarget,
+  { of, storeId, at }: RunCopy,
+): AsyncGenerator<readonly CatalogEntry[]> {
+  const source = { storeId, resource };
+  if (of === null) {
+    yield* catalogAsOf(context, source, at ?? 0);
+    return;
+  }
+  const history = context.state.history(source);
+  const seen = new Set<string>();
+  for await (const page of history.keysOf(of)) {
+    const fresh = [...new Set(page)].filter((key) => !seen.has(key));
+    for (const key of fresh) seen.add(key);
+    for (let from = 0; from < fresh.length; from += KEYS_AT_ONCE) {
+      const keys = fresh.slice(from, from + KEYS_AT_ONCE);
+      const versions = await history.versions(keys);
+      yield keys.flatMap((key, index) => {
+        const version = versions[index]?.find(({ run, kind }) => run.id === of && kind !== 'absent');
+        return version === undefined ? [] : [{ key, body: version.body, isOlder: false }];
+      });
+    }
+  }
+}

@@ -1,0 +1,34 @@
+import { describe, expect, it } from 'vitest';
+import { applyPriceRules, priceRulesSchema } from '../../src/model/price-rules.ts';
+
+const variant = (regularPrice: number, salePrice?: number) => ({
+  options: [],
+  price: salePrice ?? regularPrice,
+  onSale: salePrice !== undefined,
+  regularPrice,
+  ...(salePrice !== undefined && { salePrice }),
+});
+
+const priced = (rules: unknown, ...variants: ReturnType<typeof variant>[]) =>
+  applyPriceRules({ variants }, priceRulesSchema.parse(rules));
+
+describe('the price rules of a store', () => {
+  it('are applied in order and exactly to all prices of a variant', () => {
+    expect(priced([{ times: 1.1 }, { plus: 0.05 }], variant(0.1), variant(20, 10))).toEqual({
+      variants: [variant(0.16), variant(22.05, 11.05)],
+    });
+    expect(priced([{ round: { to: 1, ending: 0.99 } }], variant(12.4))).toEqual({
+      variants: [variant(11.99)],
+    });
+    expect(priced([], variant(12.4))).toEqual({ variants: [variant(12.4)] });
+  });
+
+  it('leave a price of 0, and end a sale that is none any more', () => {
+    expect(priced([{ plus: 5 }], variant(0))).toEqual({ variants: [variant(0)] });
+    expect(priced([{ round: 10 }], variant(12, 11))).toEqual({ variants: [variant(10)] });
+  });
+
+  it('refuse a price below 0', () => {
+    expect(priced([{ plus: -5 }], variant(3))).toMatchObject({ code: 'price-below-0' });
+  });
+});
