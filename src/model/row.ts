@@ -225,6 +225,8 @@ export const stagedTableSchema = z.strictObject({
   header: z.array(z.string()).nullable(),
   /** The largest number of cells in a row. */
   width: z.int().min(0),
+  /** Merged cells of the first rows of a sheet: first and last row (from 1), first and last column (from 0). */
+  merged: z.array(z.tuple([count, count, count, count])).optional(),
 });
 export type StagedTable = Stored<typeof stagedTableSchema>;
 
@@ -287,6 +289,10 @@ export const tableFields = {
   headerRow: optional(
     z.int().min(1),
     'The row of a sheet, or the line of a CSV file, that is the header. Default: the first row with content.',
+  ),
+  dataRow: optional(
+    z.int().min(2),
+    'The first row of a sheet, or line of a CSV file, with data. The rows between it and the header, such as units, are not read. Default: the row after the header.',
   ),
   records: optional(
     z.string().min(1),

@@ -126,9 +126,9 @@ export function rememberQuestions(draft: JobDraft, { file }: Pick<DraftState, 'f
 
 /**
  * How far the usual answer to a question can be relied on. `settled`: it follows from other answers. `default`: it can be changed
- * later. `guess`: the file shows it. `preset`: somebody should see it.
+ * later. `guess`: the file shows it. `preset`: somebody should see it. `confirm`: somebody must see it with what it makes of the file.
  */
-export type Reliance = 'settled' | 'default' | 'guess' | 'preset';
+export type Reliance = 'settled' | 'default' | 'guess' | 'preset' | 'confirm';
 
 /** One of the answers that a question offers. */
 export interface JobChoice {
@@ -249,6 +249,8 @@ export interface DraftFile {
   readonly guess: SourceGuess;
   /** What it means for the store, as sentences. */
   readonly findings: readonly string[];
+  /** What the store sells in, or what the prices name; undefined if neither is known. */
+  readonly currency: string | undefined;
 }
 
 /** What follows from the answers of a draft. */
@@ -349,7 +351,7 @@ export async function examineDraft(
     const { look } = read;
     const { guess, spec } = await askMapping(inquiry, draft, look, { store, setting, effects });
     const file = { name: found.name, look, guess };
-    if (spec === undefined) return { ...state, file: { ...file, findings: [] } };
+    if (spec === undefined) return { ...state, file: { ...file, findings: [], currency: undefined } };
     const updates =
       updateMatch(spec) === undefined ? null : await effects.knownProducts(store.known?.name, spec, look);
     const findings = [...(updates === null ? [] : [updates]), ...foreignPrices(guess, inquiry, store)];
@@ -360,7 +362,7 @@ export async function examineDraft(
       source !== undefined && inquiry.isComplete
         ? composeWorkspace({ source, reading: read.reading, file, spec, store, crosswalk, settings, setting })
         : undefined;
-    return { ...state, file: { ...file, findings }, made };
+    return { ...state, file: { ...file, findings, currency: soldIn(inquiry, store, guess) }, made };
   } catch (error) {
     if (!(error instanceof StoreferryError) || error instanceof InterruptedError) throw error;
     return { ...state, problem: error };
@@ -488,7 +490,7 @@ async function askFile(
 
 function askReading(
   inquiry: Inquiry,
-  { key, text, error, choices, likely }: ReadingQuestion,
+  { key, text, error, choices, likely, probable }: ReadingQuestion,
 ): string | undefined {
   const named = choices.map(({ value, name, note }) => ({
     value,
@@ -499,8 +501,8 @@ function askReading(
     text,
     reason: error.message,
     place: error.place,
-    usual: likely,
-    reliance: 'guess',
+    usual: likely ?? probable,
+    reliance: likely === undefined ? 'confirm' : 'guess',
     choices: named,
   });
 }
@@ -889,16 +891,20 @@ function askCurrency(
 }
 
 /** That prices of a file are not in what the store sells in. */
-function foreignPrices(
-  { preview }: SourceGuess,
-  inquiry: Inquiry,
-  { known }: StoreAnswer,
-): readonly string[] {
+function foreignPrices({ preview }: SourceGuess, inquiry: Inquiry, store: StoreAnswer): readonly string[] {
   const { foreign = [] } = typeof preview === 'object' ? preview.currencies : {};
-  const sold = known === undefined ? currencyOf(inquiry.given('currency')) : known.currency;
+  const sold = soldIn(inquiry, store);
   return foreign.length === 0
     ? []
     : [`Prices in ${foreign.join(', ')} are rejected: the store sells in ${sold}.`];
+}
+
+/** What a store sells in; where nothing says it, what the prices of a file name. */
+function soldIn(inquiry: Inquiry, { known }: StoreAnswer, guess?: SourceGuess): string | undefined {
+  const preview = guess?.preview;
+  const found = typeof preview === 'object' ? preview.currencies.found : undefined;
+  const sold = known === undefined ? currencyOf(inquiry.given('currency')) : known.currency;
+  return sold ?? currencyOf(found ?? undefined);
 }
 
 function currencyOf(text: string | undefined): string | undefined {
@@ -965,7 +971,7 @@ interface WorkspaceParts extends Omit<SettingsParts, 'guess'> {
   readonly settings: Settings;
   readonly source: PlacedFile;
   readonly reading: Reading;
-  readonly file: Omit<DraftFile, 'findings'>;
+  readonly file: Omit<DraftFile, 'findings' | 'currency'>;
   readonly crosswalk: CrosswalkAnswer | null;
 }
 

@@ -14,6 +14,7 @@ export interface Reading {
   readonly sheet?: string | undefined;
   readonly records?: string | undefined;
   readonly headerRow?: number | undefined;
+  readonly dataRow?: number | undefined;
   readonly encoding?: string | undefined;
   readonly delimiter?: string | undefined;
   readonly quotes?: 'none' | undefined;
@@ -63,6 +64,9 @@ export function jobText(job: NewJob): string {
     ...(job.source.headerRow === undefined
       ? []
       : [`  headerRow: ${job.source.headerRow} # the row with the names of the columns`]),
+    ...(job.source.dataRow === undefined
+      ? []
+      : [`  dataRow: ${job.source.dataRow} # the first row with data`]),
     ...optional('  encoding', job.source.encoding, 'the charset of the file'),
     ...optional('  delimiter', job.source.delimiter, 'what separates the columns'),
     ...optional('  quotes', job.source.quotes, 'the file never quotes cells'),

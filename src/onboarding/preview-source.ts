@@ -14,7 +14,14 @@ import { type MappingSpec, updateMatch } from '../mapping/spec/mapping-spec.ts';
 import { leavesOf, type Mapped, type TracedField } from '../model/mapped-record.ts';
 import type { Reason } from '../model/reason.ts';
 import { expandBraces, type FilePlace } from '../model/remote-address.ts';
-import { type Dialect, delimiterName, isSheet, type Row, type TablePlaces } from '../model/row.ts';
+import {
+  type Dialect,
+  delimiterName,
+  isSheet,
+  type Row,
+  type StagedTable,
+  type TablePlaces,
+} from '../model/row.ts';
 import {
   explainError,
   MappingError,
@@ -48,7 +55,13 @@ export interface SourceLook {
   readonly dialect: Dialect;
   /** Set where the file is no CSV. */
   readonly places: TablePlaces | undefined;
-  /** The first rows. */
+  /** The line or row of the header; 0 where the header is none of the rows. */
+  readonly headerLine: number;
+  /** The file from its beginning, as it is: with what stands above the header and between it and the data. */
+  readonly beginning: readonly Row[];
+  /** Merged cells of the first rows of a sheet: first and last row (from 1), first and last column (from 0). */
+  readonly merged: NonNullable<StagedTable['merged']>;
+  /** The first rows with data. */
   readonly rows: readonly Row[];
   /** The number of rows; null if the file is too large to be read completely for this. */
   readonly rowCount: number | null;
@@ -60,6 +73,9 @@ const SAMPLE_BYTES = 32 * 1024 * 1024;
 const MAX_ROWS_KEPT = 5000;
 /** Of a wide file fewer rows: whoever examines a column needs a cell of each row, also where the row is shorter. */
 const MAX_CELLS_KEPT = 1_000_000;
+
+/** Rows that a person is shown to say what they are. */
+const MAX_ROWS_SHOWN = 30;
 
 export interface LookOptions extends Omit<CsvOptions, 'name' | 'file' | 'limits' | 'blockBytes'> {
   readonly sheet?: string | number | undefined;
@@ -81,7 +97,16 @@ export async function lookAtSource(
   options: LookOptions = {},
 ): Promise<SourceLook> {
   const { path, remote } = typeof place === 'string' ? { path: place } : place;
-  const { sampleBytes = SAMPLE_BYTES, sheet, records, signal, access, ...dialect } = options;
+  const {
+    sampleBytes = SAMPLE_BYTES,
+    sheet,
+    records,
+    signal,
+    access,
+    headerRow,
+    dataRow,
+    ...dialect
+  } = options;
   const real = path === undefined || access ? path : await realpath(path).catch(() => path);
   const folder = new SampleFolder(sampleBytes);
   const { files } = await stageSource(
@@ -93,7 +118,7 @@ export async function lookAtSource(
   const { cut } = folder.sampled(first.stored);
   const { name } = first;
   const bytes = await folder.read(first.stored);
-  using table = await openTable(bytes, first.table, { ...dialect, name });
+  using table = await openTable(bytes, first.table, { ...dialect, headerRow, dataRow, name });
   if (table.doubt !== null) throw table.doubt;
   const rows: Row[] = [];
   let cellsLeft = MAX_CELLS_KEPT;
@@ -106,8 +131,22 @@ export async function lookAtSource(
     // The sample of a larger file may end within a row.
     if (cut) break;
   }
+  const { headerLine } = table;
+  const readBeginning = async () => {
+    const { delimiter, encoding } = table.dialect;
+    const read = { ...dialect, delimiter, encoding, name };
+    using raw = await openTable(await folder.read(first.stored), first.table, read);
+    for await (const batch of raw.batches())
+      return [{ file: 0, line: raw.headerLine, cells: raw.header }, ...batch];
+    return [];
+  };
+  const own = [...(headerLine > 0 ? [{ file: 0, line: headerLine, cells: table.header }] : []), ...rows];
+  const isMoved = headerRow !== undefined || dataRow !== undefined;
   return {
     files: files.map(({ name }) => name),
+    headerLine,
+    beginning: (isMoved ? await readBeginning().catch(() => own) : own).slice(0, MAX_ROWS_SHOWN),
+    merged: first.table?.merged ?? [],
     header: table.header,
     dialect: table.dialect,
     places: table.places,
@@ -207,6 +246,8 @@ export interface SourcePreview {
   readonly records: readonly PreviewedRecord[];
   /** Of all rows that were looked at. */
   readonly counts: Readonly<Record<Mapped['kind'], number>>;
+  /** The rows at the beginning that become no record: the lines of each, and why. */
+  readonly leftOut: readonly LeftOutRows[];
   /** Of records after the first ones, the first that are rejected. */
   readonly rejected: readonly PreviewedRecord[];
   /** What the prices of all rows named. */
@@ -214,6 +255,14 @@ export interface SourcePreview {
     /** Of the words, those that do not mean what the store sells in. */
     readonly foreign: readonly string[];
   };
+}
+
+/** Rows that become no record. */
+export interface LeftOutRows {
+  readonly kind: Exclude<Mapped['kind'], 'record'>;
+  readonly from: number;
+  readonly to: number;
+  readonly reason: Reason;
 }
 
 /** A record with its request body, or why there is none. */
@@ -247,7 +296,7 @@ interface PreviewOptions {
  * a plan only. MappingError if the mapping does not fit the file, or reads other tables.
  */
 export async function previewSource(
-  { header, rows }: SourceLook,
+  { header, rows, beginning }: SourceLook,
   spec: MappingSpec,
   options: PreviewOptions,
 ): Promise<SourcePreview> {
@@ -256,12 +305,19 @@ export async function previewSource(
   const counts = { record: 0, rejected: 0, skipped: 0 };
   const records: PreviewedRecord[] = [];
   const rejected: PreviewedRecord[] = [];
+  const leftOut: LeftOutRows[] = [];
+  const lastShown = beginning.at(-1)?.line ?? 0;
   const byLine = new Map(rows.map((row) => [row.line, row]));
   const shown = (mapped: Mapped) => previewed(mapped, header, byLine);
   const tables = [{ header, file: 0, batches: onlyBatch(rows) }];
   for await (const batch of mapTables(mapping, tables, { openScratch: openRowScratch })) {
     for (const mapped of batch) {
       counts[mapped.kind]++;
+      if (mapped.kind !== 'record') {
+        const { kind, reason } = mapped;
+        const first = mapped.spans.filter(({ from }) => from <= lastShown);
+        leftOut.push(...first.map(({ from, to }) => ({ kind, from, to, reason })));
+      }
       if (records.length < RECORDS_SHOWN) records.push(shown(mapped));
       else if (mapped.kind === 'rejected' && rejected.length < REJECTED_SHOWN) rejected.push(shown(mapped));
     }
@@ -270,7 +326,7 @@ export async function previewSource(
   const { currency } = options;
   const foreign =
     currency === undefined ? [] : words.filter((word) => currenciesNamed(word)?.includes(currency) !== true);
-  return { records, counts, rejected, currencies: { words, isMixed, found, foreign } };
+  return { records, counts, leftOut, rejected, currencies: { words, isMixed, found, foreign } };
 }
 
 /** What is chosen about the import of a file that no job reads yet; undefined where it is to be guessed. */

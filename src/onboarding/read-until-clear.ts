@@ -67,6 +67,8 @@ export interface ReadingQuestion {
   }[];
   /** The choice that is meant most probably; undefined where none stands out. */
   readonly likely?: string | undefined;
+  /** Where none stands out, the choice that a person may confirm by the words that it makes. */
+  readonly probable?: string | undefined;
 }
 
 /** The question whose answer resolves an error of a look; undefined for errors that no answer resolves. */
@@ -77,7 +79,7 @@ function readingQuestion(error: unknown): ReadingQuestion | undefined {
       const word = words.get(value);
       return { value, name: value, note: word && `a word in it: ${word}` };
     });
-    return { key: 'encoding', text: 'Which charset is it in?', error, choices };
+    return { key: 'encoding', text: 'Which charset is it in?', error, choices, probable: choices[0]?.value };
   }
   if (error instanceof DelimiterError) {
     const choices = error.candidates.map((value) => ({ value, name: delimiterName(value) ?? value }));

@@ -20,7 +20,13 @@ export async function* convertTable(file: TableFile): AsyncGenerator<ConvertedRo
   let width = 0;
   let rows = 0;
   let columns = 0;
-  const table = () => ({ format: file.format, title: reader.title(), header: reader.header(), width });
+  const table = (): StagedTable => ({
+    format: file.format,
+    title: reader.title(),
+    header: reader.header(),
+    width,
+    ...(reader.merged === undefined || reader.merged.length === 0 ? {} : { merged: reader.merged }),
+  });
   for await (const batch of reader.batches) {
     const before = width;
     let text = '';

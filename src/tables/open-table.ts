@@ -98,11 +98,12 @@ export async function openTable(
 async function openRows(
   input: Readable,
   staged: StagedTable,
-  { name, file = 0, headerRow }: CsvOptions,
+  { name, file = 0, headerRow, dataRow = 0 }: CsvOptions,
 ): Promise<OpenedTable> {
   const width = Math.max(staged.width, staged.header?.length ?? 0);
   const rows = rowsOf(input, { file, name, width })[Symbol.asyncIterator]();
   let first: readonly Row[] = [];
+  let below: readonly Row[] = [];
   let header = staged.header;
   let headerLine = 0;
   if (header === null) {
@@ -125,7 +126,8 @@ async function openRows(
     }
     header = top.cells;
     headerLine = top.line;
-    first = others;
+    below = others;
+    first = others.filter(({ line }) => line >= dataRow);
   } else {
     const { value } = await rows.next();
     first = value ?? [];
@@ -137,6 +139,7 @@ async function openRows(
   const counts = { rows: 0, blankLines: 0 };
   return {
     header,
+    headerLine,
     dialect: DIALECT,
     places: {
       format: staged.format,
@@ -147,7 +150,7 @@ async function openRows(
           )
         : {},
     },
-    doubt: isSheet && headerRow === undefined ? titleAbove(withoutBlanks(top), first, name, 'row') : null,
+    doubt: isSheet && headerRow === undefined ? titleAbove(withoutBlanks(top), below, name, 'row') : null,
     counts,
     async *batches() {
       try {
@@ -156,7 +159,7 @@ async function openRows(
           if (batch.length > 0) yield batch.map(marked);
           const { done, value } = await rows.next();
           if (done === true) return;
-          batch = value;
+          batch = isSheet ? value.filter(({ line }) => line >= dataRow) : value;
         }
       } finally {
         input.destroy();

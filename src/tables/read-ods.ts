@@ -1,7 +1,7 @@
 import { MAX_SHEET_ROWS } from '../model/row.ts';
 import { NO_RESULT, numberText } from './number-text.ts';
 import { readXml, type XmlHandlers } from './read-xml.ts';
-import { chooseSheet, type SheetInfo, SheetRows } from './sheet-rows.ts';
+import { chooseSheet, type MergedFirst, type SheetInfo, SheetRows } from './sheet-rows.ts';
 import {
   refuseColumns,
   type TableFile,
@@ -25,10 +25,12 @@ export async function readOds(file: TableFile): Promise<TableReader> {
   await refusePassword(file);
   const { sheets, codes } = await readDocument(file);
   const sheet = await chooseSheet(file, sheets, async ({ filled }) => filled);
+  const merged: MergedFirst = [];
   return {
-    batches: rowsOf({ ...file, title: sheet.name }, sheet, codes),
+    batches: rowsOf({ ...file, title: sheet.name }, sheet, codes, merged),
     title: () => sheet.name,
     header: () => null,
+    merged,
   };
 }
 
@@ -115,8 +117,9 @@ async function* rowsOf(
   file: TableFile,
   sheet: OdsSheet,
   codes: OdsDocument['codes'],
+  mergedFirst: MergedFirst,
 ): AsyncGenerator<readonly TableRow[]> {
-  const rows = new SheetRows(file, { usedWidth: sheet.width });
+  const rows = new SheetRows(file, { usedWidth: sheet.width, mergedFirst });
   const { limits } = file;
   let table = -1;
   let line = 0;

@@ -1,7 +1,7 @@
 import { MAX_SHEET_ROWS } from '../model/row.ts';
 import { FIRST_DAY_1904, formatById, NO_RESULT, type NumberFormat, numberText } from './number-text.ts';
 import { readXml, type XmlHandlers } from './read-xml.ts';
-import { chooseSheet, type MergedCells, type SheetInfo, SheetRows } from './sheet-rows.ts';
+import { chooseSheet, type MergedCells, type MergedFirst, type SheetInfo, SheetRows } from './sheet-rows.ts';
 import {
   refuseColumns,
   refuseRowBytes,
@@ -47,10 +47,12 @@ export async function readXlsx(file: TableFile): Promise<TableReader> {
     filled.set(one.part, known);
     return known;
   });
+  const merged: MergedFirst = [];
   return {
-    batches: rowsOf({ ...file, title: sheet.name }, workbook, sheet),
+    batches: rowsOf({ ...file, title: sheet.name }, workbook, sheet, merged),
     title: () => sheet.name,
     header: () => null,
+    merged,
   };
 }
 
@@ -235,13 +237,14 @@ async function* rowsOf(
   file: TableFile,
   workbook: Workbook,
   sheet: XlsxSheet,
+  mergedFirst: MergedFirst,
 ): AsyncGenerator<readonly TableRow[]> {
   const formats = await readStyles(file, workbook.styles);
   const strings = await readStrings(file, workbook.strings);
   const merged = await mergedCells(file, sheet);
   const isWide = merged.some(({ firstColumn, lastColumn }) => lastColumn - firstColumn >= WIDE_COLUMNS);
   const usedWidth = isWide ? await widthOf(file, sheet) : Number.POSITIVE_INFINITY;
-  const rows = new SheetRows(file, { merged, usedWidth });
+  const rows = new SheetRows(file, { merged, mergedFirst, usedWidth });
   const firstDay = workbook.counts1904 ? FIRST_DAY_1904 : undefined;
   let line = 0;
   let column = -1;

@@ -22,6 +22,13 @@ export interface MergedCells {
   readonly lastColumn: number;
 }
 
+/** Merged cells are named to people in the first rows only. */
+const MAX_MERGED_ROWS = 60;
+const MAX_MERGED_NAMED = 200;
+
+/** The merged cells of the first rows of a sheet, as a snapshot stores them. */
+export type MergedFirst = [firstRow: number, lastRow: number, firstColumn: number, lastColumn: number][];
+
 /**
  * Collects the rows of a sheet from its cells, which come in order; merged cells all get the shown value. Each step fills
  * one of `limits.mergedCells`, so that no sheet takes longer than that, however few bytes its merged cells are.
@@ -30,6 +37,7 @@ export class SheetRows {
   readonly #file: LimitedTable;
   readonly #merged: readonly MergedCells[];
   readonly #usedWidth: number;
+  readonly #mergedFirst: MergedFirst;
   #nextMerged = 0;
   #spanning: { readonly cells: MergedCells; readonly text: string }[] = [];
   /** For each column the last row of the merged cells that reach it. */
@@ -40,14 +48,24 @@ export class SheetRows {
 
   /**
    * @param merged in the order of their first rows.
+   * @param mergedFirst gets those of the first rows.
    * @param usedWidth columns up to the last cell with a value; merged cells end there.
    */
   constructor(
     file: LimitedTable,
-    { merged = [], usedWidth }: { readonly merged?: readonly MergedCells[]; readonly usedWidth: number },
+    {
+      merged = [],
+      mergedFirst,
+      usedWidth,
+    }: {
+      readonly merged?: readonly MergedCells[];
+      readonly mergedFirst: MergedFirst;
+      readonly usedWidth: number;
+    },
   ) {
     this.#file = file;
     this.#merged = merged;
+    this.#mergedFirst = mergedFirst;
     this.#usedWidth = Math.min(usedWidth, file.limits.columns);
   }
 
@@ -66,7 +84,11 @@ export class SheetRows {
       }
       this.#mergedUntil[column] = cells.lastRow;
     }
-    if (lastColumn >= cells.firstColumn) this.#spanning.push({ cells: { ...cells, lastColumn }, text });
+    if (lastColumn < cells.firstColumn) return;
+    this.#spanning.push({ cells: { ...cells, lastColumn }, text });
+    const { firstRow, lastRow, firstColumn } = cells;
+    if (firstRow <= MAX_MERGED_ROWS && this.#mergedFirst.length < MAX_MERGED_NAMED)
+      this.#mergedFirst.push([firstRow, lastRow, firstColumn, lastColumn]);
   }
 
   /** Ends the row with this number (from 1), which may represent several equal ones. */

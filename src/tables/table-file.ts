@@ -1,6 +1,6 @@
 import { beyondLimit, type InputLimits, raiseLimit } from '../model/input-limits.ts';
 import { withoutUndefined } from '../model/json-object.ts';
-import { rowPlace, type TableFormat } from '../model/row.ts';
+import { rowPlace, type StagedTable, type TableFormat } from '../model/row.ts';
 import { SourceError } from '../model/storeferry-error.ts';
 import { columnLetters } from './number-text.ts';
 
@@ -52,6 +52,8 @@ export interface TableReader {
   readonly title: () => string;
   /** The names of the columns, if the format has them; a sheet has its header among its rows. */
   readonly header: () => readonly string[] | null;
+  /** Of a sheet, the merged cells of its first rows. */
+  readonly merged?: StagedTable['merged'];
 }
 
 /** The error for a file that does not conform to its format. */

@@ -8,16 +8,19 @@ import { workspaceWith } from '../source/folder-on-disk.ts';
 export async function readStaged(
   name: string,
   content: string | Uint8Array,
-  source: Omit<SourcePlace, 'path' | 'remote'> & { readonly headerRow?: number } = {},
+  source: Omit<SourcePlace, 'path' | 'remote'> & {
+    readonly headerRow?: number;
+    readonly dataRow?: number;
+  } = {},
   limits: StageOptions['limits'] = {},
 ) {
   await using workspace = await workspaceWith({ [name]: content });
-  const { headerRow, ...choice } = source;
+  const { headerRow, dataRow, ...choice } = source;
   const { files, sha256 } = await stageSource({ path: name, ...choice }, { ...workspace, limits });
   const [file] = files;
   if (file?.table === undefined) throw new Error(`${name} was not read as a table`);
   const bytes = createReadStream(join(workspace.folder.location, file.stored));
-  using table = await openTable(bytes, file.table, { name, file: 0, headerRow });
+  using table = await openTable(bytes, file.table, { name, file: 0, headerRow, dataRow });
   const rows: { line: number; cells: readonly string[]; heading?: true }[] = [];
   for await (const batch of table.batches()) {
     for (const { file: _, ...row } of batch) rows.push(row);

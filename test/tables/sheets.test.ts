@@ -267,6 +267,12 @@ describe('the header of a sheet', () => {
       doubt: null,
     });
   });
+  it('may have rows below it that are no data', async () => {
+    const bytes = makeXlsx([{ name: 'S', rows: titled }]);
+    const { rows } = await readStaged('a.xlsx', bytes, { headerRow: 3, dataRow: 5 });
+    expect(rows).toEqual([{ line: 5, cells: ['b', '2'] }]);
+    expect((await readStaged('a.xlsx', bytes, { dataRow: 5 })).doubt).toMatchObject({ headerRow: 3 });
+  });
   it('is doubted where a title stands in its place', async () => {
     const { doubt } = await readStaged('a.xlsx', makeXlsx([{ name: 'S', rows: titled }]));
     expect(doubt?.message).toContain('looks like a title');

@@ -135,6 +135,8 @@ function examiner(asking: Asking): (draft: JobDraft) => Promise<DraftState> {
           return options.yes;
         case 'preset':
           return prompter === null;
+        case 'confirm':
+          return false;
         default:
           return reliance satisfies never;
       }

@@ -5,7 +5,8 @@ import { describeLook, type SourceLook, type SourcePreview } from '../../onboard
 import { foreign, html, type Markup } from '../../report/html/markup.ts';
 import { counted, listed, printable } from '../../text/printable.ts';
 import type { Viewer } from '../access/sessions.ts';
-import { columnsNotShown, fieldSelect, MAX_COLUMNS_SHOWN, previewPart } from '../new-job/draft-page.ts';
+import { previewPart } from '../new-job/draft-page.ts';
+import { columnsNotShown, fieldSelect, MAX_COLUMNS_SHOWN } from '../new-job/file-grid.ts';
 import { placeWords } from '../pages/job-card.ts';
 import { jobHref } from '../pages/link-button.ts';
 import type { Notice, Page } from '../pages/page.ts';

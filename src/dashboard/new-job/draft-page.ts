@@ -1,11 +1,6 @@
 import { basename } from 'node:path';
-import { isSheet, rowPlace } from '../../model/row.ts';
+import { rowPlace } from '../../model/row.ts';
 import { explainError } from '../../model/storeferry-error.ts';
-import {
-  fieldsOf,
-  type MappingProposal,
-  type ProposedColumn,
-} from '../../onboarding/guess/propose-mapping.ts';
 import {
   type AskedQuestion,
   type DraftFile,
@@ -24,12 +19,13 @@ import {
 } from '../../onboarding/preview-source.ts';
 import { foreign, html, type Markup } from '../../report/html/markup.ts';
 import { valueText } from '../../report/record-view.ts';
-import { counted, grouped, listed, printable, sentence } from '../../text/printable.ts';
+import { counted, grouped, listed, sentence } from '../../text/printable.ts';
 import type { Viewer } from '../access/sessions.ts';
 import { scheduleWords } from '../pages/job-card.ts';
 import type { Page } from '../pages/page.ts';
 import { type Choice, field, note, postForm, select, uploadForm } from '../pages/post-form.ts';
 import { type DraftSession, shownOf } from './draft-session.ts';
+import { fileGrid, firstRecord, recordsTree } from './file-grid.ts';
 import { UPLOADS_FOLDER } from './upload-targets.ts';
 
 /** What the page of a draft shows besides the draft. */
@@ -167,11 +163,11 @@ function matching(session: DraftSession, { state, problems }: DraftPageFacts): M
 ${file !== undefined && html`<p>${describeLook(file.look, file.name)}</p>`}
 ${notes.map((line) => html`<p>${line}</p>`)}
 ${why !== undefined && html`<p class="notice bad" role="alert">This file cannot be imported. ${why}</p>`}
-${(file === undefined ? problem !== null || hasQuestion(state, 'headerRow') : hasHeaderRow(file)) && headerRowField(session, state)}
+${file === undefined && (problem !== null || hasQuestion(state, 'headerRow')) && headerRowField(session, state)}
 ${file !== undefined && explainGuess(file.guess.recognised).map((line) => html`<p>${line}</p>`)}
 ${fieldsIn('file')}
 </fieldset>
-${file?.guess.proposal !== undefined && columnsPart(file, file.guess.proposal, fieldsIn('columns'))}
+${file !== undefined && columnsPart(file, fieldsIn('columns'))}
 ${file?.findings.map((finding) => html`<p class="notice">${finding}</p>`)}
 ${needed.length > 0 && html`<fieldset><legend>What the mapping needs</legend>${needed.map((question) => questionField(question, problems, true))}</fieldset>`}
 ${others.length > 0 && html`<details class="worth-knowing"><summary>${counted(others.length, 'setting')} of the mapping</summary>${others.map((question) => questionField(question, problems, true))}</details>`}
@@ -191,12 +187,7 @@ function hasQuestion({ questions }: DraftState, id: JobQuestionKind): boolean {
   return questions.some((question) => question.id === id);
 }
 
-/** Whether the header of a file is one of its rows. */
-function hasHeaderRow({ look: { places } }: DraftFile): boolean {
-  return places === undefined || isSheet(places);
-}
-
-/** The row of the header can always be chosen: a file may begin with a title or a comment that does not look like one. */
+/** Where the file cannot be read, and so no row of it be shown, its header may be in another row. */
 function headerRowField({ draft }: DraftSession, { questions }: DraftState): Markup {
   const found = questions.find(({ id }) => id === 'headerRow');
   const row = draft.reading.headerRow ?? found?.answer ?? '';
@@ -227,6 +218,7 @@ function questionField(
 ): Markup {
   const { id, text, form, usual, choices, example } = question;
   const kind = questionKind(id);
+  if (kind === 'records') return recordsTree(question);
   const name = fieldName(question);
   const isOfColumns = partOf(question) === 'columns';
   const own = problems.filter((problem) => problem.field === name);
@@ -268,6 +260,8 @@ function hintOf({ id, reason, usual, answer, problem, flag }: AskedQuestion): st
       return flag === undefined
         ? `${reason ?? ''} A price in another currency is rejected. Blank: all prices must be in one currency.`.trim()
         : `${sentence(reason ?? '')}.`;
+    case 'encoding':
+      return 'The file does not say its charset. Check that the word reads as it should.';
     case 'cron':
       return problem === undefined ? scheduleWords(answer ?? '') : '';
     default:
@@ -275,61 +269,15 @@ function hintOf({ id, reason, usual, answer, problem, flag }: AskedQuestion): st
   }
 }
 
-function columnsPart(
-  { guess: { refused, imports }, look }: DraftFile,
-  { columns, notes }: MappingProposal,
-  questions: readonly Markup[],
-): Markup {
-  const fields = Object.entries(imports === undefined ? {} : fieldsOf(imports)).map(
-    ([name, { label }]): Choice => [name, label],
-  );
-  const shown = columns.filter(({ index, field }) => index < MAX_COLUMNS_SHOWN || field !== null);
-  return html`<fieldset><legend>The columns</legend>
+function columnsPart(file: DraftFile, questions: readonly Markup[]): Markup {
+  const { refused, proposal } = file.guess;
+  const notes = proposal?.notes ?? [];
+  return html`<fieldset><legend>The rows and columns</legend>
 ${Object.values(refused).map((why) => html`<p class="notice warning" role="alert">${why} This answer was left out.</p>`)}
 ${questions}
-<div class="table-scroll"><table class="columns"><caption>Each column, and the field of the store that it fills. Change what is wrong.</caption>
-<thead><tr><th scope="col">Column</th><th scope="col">A value</th><th scope="col">Field</th><th scope="col">Why</th></tr></thead>
-<tbody>${shown.map((column) => columnRow(column, fields, look.header))}</tbody></table></div>
-${columnsNotShown(columns.length - shown.length)}
+<div class="grid-and-record"><div>${fileGrid(file)}</div>${firstRecord(file)}</div>
 ${notes.length > 0 && html`<ul class="does">${notes.map((line) => html`<li>${line}</li>`)}</ul>`}
 </fieldset>`;
-}
-
-/** Of a file with more columns those that are used are shown as well. Each row has a choice of all fields. */
-export const MAX_COLUMNS_SHOWN = 300;
-
-/** Says how many columns a page leaves out. */
-export function columnsNotShown(count: number): Markup | null {
-  if (count === 0) return null;
-  return html`<p class="notice">${counted(count, 'more column')} of the file, not used and not shown here. To use one of them, edit the file of the mapping.</p>`;
-}
-
-function columnRow(
-  { header, index, field: fills, sample, evidence, confidence }: ProposedColumn,
-  fields: readonly Choice[],
-  headers: readonly string[],
-): Markup {
-  const fixed = fills !== null && fields.every(([name]) => name !== fills);
-  const select = html`<input type="hidden" name="was.${index}" value="${fills ?? ''}"><input type="hidden" name="column.${index}" value="${columnName(headers, index)}">${fieldSelect(index, header, fields, fills ?? '')}`;
-  return html`<tr${fills === null && html` class="unused"`}><th scope="row">${header === '' ? html`<span class="quiet">no header</span>` : foreign(header, 60)}</th><td>${foreign(sample)}</td><td>${header === '' ? '' : fixed ? sentence(fills ?? '').replace(/\.$/, '') : select}</td><td class="quiet">${confidence === 'likely' && html`<b>Likely:</b> `}${evidence}</td></tr>`;
-}
-
-/** The choice of the field that a column of a file fills. */
-export function fieldSelect(
-  index: number,
-  header: string,
-  choices: readonly Choice[],
-  chosen: string,
-): Markup {
-  const attributes = html` id="field-${index}" aria-label="Field of the column ${printable(header)}" data-renders`;
-  return select(`field.${index}`, [['', 'Not used'], ...choices], chosen, attributes);
-}
-
-/** A column as answers name it: with its number where several have the same header. */
-function columnName(headers: readonly string[], index: number): string {
-  const header = headers[index]?.trim() ?? '';
-  const alike = headers.flatMap((text, at) => (text.trim() === header ? [at] : []));
-  return alike.length < 2 ? header : `${header}#${alike.indexOf(index) + 1}`;
 }
 
 /** The first records with their problems. */
@@ -403,7 +351,7 @@ function settings(session: DraftSession, facts: DraftPageFacts): Markup {
   const fieldsIn = (part: Part) =>
     questions
       .filter((question) => partOf(question) === part)
-      .map((question) => questionField(question, facts.problems, false));
+      .map((question) => questionField(question, facts.problems, question.id === 'currency'));
   return html`<fieldset><legend>The job</legend>
 ${fieldsIn('job')}
 </fieldset>

@@ -153,18 +153,38 @@ export function takeAnswers(session: DraftSession, fields: FormFields): void {
   const left = Object.keys(answers).filter((id) => !isKept(id));
   const typed = Object.entries(fields).flatMap(([name, value = '']) => {
     if (!isJobQuestion(name) || name === 'file' || name === 'crosswalkFile') return [];
+    if (name === 'headerRow' && isOtherSheet(answers, fields)) return [];
     // Without a currency all prices must be in one, which is an answer; a secret is not sent back.
     return value.trim() === '' && name !== 'currency' ? [] : [[name, value] as const];
   });
-  const { headerRow = '' } = fields;
-  const reading = /^[1-9]\d*$/.test(headerRow) ? { headerRow: Number(headerRow) } : {};
   session.draft = answerDraft(
-    { ...session.draft, reading },
+    { ...session.draft, reading: readingOf(session.draft, fields) },
     {
       ...Object.fromEntries([...left.map((id) => [id, undefined]), ...typed]),
       ...matchedColumns(answers, fields),
     },
   );
+}
+
+/** The rows that a form names, where somebody has chosen others than the page has shown; they belong to their sheet. */
+function readingOf({ reading, answers }: JobDraft, fields: FormFields): JobDraft['reading'] {
+  if (isOtherSheet(answers, fields)) return {};
+  const chosen = (name: 'headerRow' | 'dataRow') => {
+    const { [name]: now = '', [`was.${name}`]: was } = fields;
+    return now !== was && /^[1-9]\d*$/.test(now) ? Number(now) : undefined;
+  };
+  const headerRow = chosen('headerRow');
+  if (headerRow !== undefined) return { headerRow };
+  const { 'was.headerRow': shown } = fields;
+  if (shown === undefined) return {};
+  const dataRow = chosen('dataRow');
+  if (dataRow === undefined) return reading;
+  const { headerRow: own = Number(shown) } = reading;
+  return dataRow === Number(shown) + 1 ? { headerRow: reading.headerRow } : { headerRow: own, dataRow };
+}
+
+function isOtherSheet({ sheet }: JobDraft['answers'], fields: FormFields): boolean {
+  return sheet !== undefined && sheet !== fields['sheet'];
 }
 
 /** What the table of the columns and the questions about them say. */

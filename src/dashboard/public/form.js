@@ -18,11 +18,12 @@ function showFields() {
   }
 }
 
-/** Whether another option is selected than the server has sent. @param {Element} select */
-function isChanged(select) {
-  if (!(select instanceof HTMLSelectElement)) return false;
-  const sent = [...select.options].findIndex((option) => option.defaultSelected);
-  return select.selectedIndex !== Math.max(0, sent);
+/** Whether another option is selected than the server has sent. @param {Element} control */
+function isChanged(control) {
+  if (control instanceof HTMLInputElement) return control.checked !== control.defaultChecked;
+  if (!(control instanceof HTMLSelectElement)) return false;
+  const sent = [...control.options].findIndex((option) => option.defaultSelected);
+  return control.selectedIndex !== Math.max(0, sent);
 }
 
 async function renderAgain() {
@@ -50,11 +51,13 @@ async function renderAgain() {
     return;
   }
   const focused = document.activeElement?.id;
+  const { scrollLeft = 0, scrollTop = 0 } = rendered.querySelector('[data-keeps-scroll]') ?? {};
   rendered.replaceChildren(...fresh.childNodes);
+  rendered.querySelector('[data-keeps-scroll]')?.scrollTo(scrollLeft, scrollTop);
   rendered.removeAttribute('aria-busy');
   for (const button of rendered.querySelectorAll('[data-without-script]'))
     button.toggleAttribute('hidden', true);
-  if (focused) document.getElementById(focused)?.focus();
+  if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
 }
 
 if (form) {
@@ -68,5 +71,6 @@ if (form) {
   }
   showFields();
   // What was chosen while this script was still loading.
-  if ([...form.querySelectorAll('select[data-renders]')].some(isChanged)) void renderAgain();
+  if ([...form.querySelectorAll('select[data-renders], input[type=radio][data-renders]')].some(isChanged))
+    void renderAgain();
 }

@@ -53,7 +53,7 @@ export async function openSnapshotFile(
   const { readAs } = snapshot;
   const { encoding, delimiter } = readAs ?? written;
   const { csv } = request.mapping.spec;
-  const { quotes, headerRow, escape: escapedBy, skipBlanks } = written;
+  const { quotes, headerRow, dataRow, escape: escapedBy, skipBlanks } = written;
   return await openTable(await readSnapshotFile(folder, stored), stored.table, {
     name: stored.name,
     file,
@@ -61,7 +61,7 @@ export async function openSnapshotFile(
     delimiter: delimiter ?? csv?.delimiter,
     limits,
     // A corrected rejects file is written like none of the source.
-    ...(readAs === undefined && { quotes, headerRow, escape: escapedBy, skipBlanks }),
+    ...(readAs === undefined && { quotes, headerRow, dataRow, escape: escapedBy, skipBlanks }),
   });
 }
 
@@ -152,13 +152,15 @@ async function* openTables(reading: SnapshotReading, opened: OpenedTable[]) {
     if (table.doubt !== null) throw table.doubt;
     opened.push(table);
     const { pieces, dialect } = table;
-    const quotes = reading.request.job.source.quotes ?? 'standard';
+    const { quotes = 'standard', dataRow = '' } = reading.request.job.source;
     yield {
       header: table.header,
       file: index,
       name: file.name,
       batches: table.batches(),
-      ...(pieces === undefined ? {} : { text: { dialect: `${dialect.delimiter}${quotes}`, pieces } }),
+      ...(pieces === undefined
+        ? {}
+        : { text: { dialect: `${dialect.delimiter}${quotes}${dataRow}`, pieces } }),
     };
   }
 }

@@ -217,6 +217,7 @@ function writtenLookups({ spec, lookupPlaces }: MappingFile): Readonly<Record<st
 export function tableOptionsOf({
   sheet,
   headerRow,
+  dataRow,
   records,
   encoding,
   delimiter,
@@ -224,7 +225,7 @@ export function tableOptionsOf({
   escape: escapedBy,
   skipBlanks,
 }: TableOptions) {
-  return { sheet, headerRow, records, encoding, delimiter, quotes, escape: escapedBy, skipBlanks };
+  return { sheet, headerRow, dataRow, records, encoding, delimiter, quotes, escape: escapedBy, skipBlanks };
 }
 
 /** The crosswalk with the field to compare its column with. A mapping without that field reports this itself. */

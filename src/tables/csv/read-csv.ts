@@ -60,6 +60,8 @@ export interface CsvOptions extends QuoteOptions {
   readonly quotes?: 'standard' | 'none' | undefined;
   /** The physical line of the header; the first with content when left out. */
   readonly headerRow?: number | undefined;
+  /** The physical line of the first row with data; rows between it and the header are not read. */
+  readonly dataRow?: number | undefined;
   readonly limits?: Partial<CsvLimits> | undefined;
   /** Bytes that are read and parsed at once; affects only speed. */
   readonly blockBytes?: number | undefined;
@@ -68,6 +70,8 @@ export interface CsvOptions extends QuoteOptions {
 /** A CSV file after its header; the rows can be read once. Dispose of it if they are not. */
 export interface CsvTable extends Table, Disposable {
   readonly dialect: Dialect;
+  /** The line or row of the header; 0 where the header is none of the rows. */
+  readonly headerLine: number;
   /** Why the first line is likely not the header; a source is refused with it. */
   readonly doubt: CsvError | null;
   /** Counted by `batches` so far; blank lines are not rows. */
@@ -131,7 +135,9 @@ async function open(input: Readable, options: CsvOptions): Promise<CsvTable> {
 
   let finder: () => BlockFinder | undefined = () => undefined;
   const pieces = readRows(window, reading, () => finder());
-  const { header, first } = await readHeader(pieces, name);
+  const { dataRow = 0 } = options;
+  const { header, below } = await readHeader(pieces, name);
+  const first = rowsFrom(below, dataRow);
   const firstRows = first.rows;
   refuseLongNames(header, name, limits);
   const isHeading = headingRows(header, firstRows);
@@ -166,7 +172,7 @@ async function open(input: Readable, options: CsvOptions): Promise<CsvTable> {
         }
         const { done, value } = await pieces.next();
         if (done === true) return;
-        piece = value;
+        piece = value.kind === 'rows' ? rowsFrom(value, dataRow) : value;
       }
     } finally {
       input.destroy();
@@ -180,7 +186,8 @@ async function open(input: Readable, options: CsvOptions): Promise<CsvTable> {
       newline: newlineOf(reading.newlines),
       bom: charset.bom,
     },
-    doubt: options.headerRow === undefined ? titleAbove(header, firstRows, name) : null,
+    headerLine: header.line,
+    doubt: options.headerRow === undefined ? titleAbove(header, below.rows, name) : null,
     counts: {
       get rows() {
         return counts.rows;
@@ -228,7 +235,7 @@ async function skipLines(window: ByteWindow, line: number, header: number, name:
 async function readHeader(
   pieces: AsyncIterator<SourcePiece>,
   name: string,
-): Promise<{ readonly header: Row; readonly first: RowsPiece }> {
+): Promise<{ readonly header: Row; readonly below: RowsPiece }> {
   for (;;) {
     const { done, value } = await pieces.next();
     if (done === true) {
@@ -241,9 +248,23 @@ async function readHeader(
     const { rows, offsets, blankLines } = value;
     const [header] = rows;
     if (header === undefined) continue;
-    const first = { ...value, rows: rows.slice(1) };
-    return { header, first: { ...first, offsets: offsets.slice(1), blankLines: blankLines.slice(1) } };
+    const below = { ...value, rows: rows.slice(1) };
+    return { header, below: { ...below, offsets: offsets.slice(1), blankLines: blankLines.slice(1) } };
   }
+}
+
+/** The rows from a line on. */
+function rowsFrom(piece: RowsPiece, line: number): RowsPiece {
+  const { rows, offsets, blankLines } = piece;
+  const before = rows.findIndex((row) => row.line >= line);
+  if (before === 0 || rows.length === 0) return piece;
+  const from = before < 0 ? rows.length : before;
+  return {
+    ...piece,
+    rows: rows.slice(from),
+    offsets: offsets.slice(from),
+    blankLines: blankLines.slice(from),
+  };
 }
 
 /** The bytes in pieces no larger than a block, each valid until the next one. */

@@ -123,6 +123,7 @@ export function formOf({ document, words }: Answer, action: string): Form {
     fields: Object.fromEntries(
       inputs
         .filter((input) => input.getAttribute('type') !== 'file')
+        .filter((input) => input.getAttribute('type') !== 'radio' || input.hasAttribute('checked'))
         .map((input) => [input.getAttribute('name') ?? '', input.getAttribute('value') ?? '']),
     ),
   };

@@ -25,6 +25,15 @@ describe('headerRow', () => {
       doubt: null,
     });
   });
+  it('leaves out what stands between it and the first row with data', async () => {
+    const units = 'sku;price\nno;EUR\n\nexample;0\na;1,5\nb;2,5\n';
+    const { rows } = await read(units, { dataRow: 5 });
+    expect(rows).toEqual([
+      [5, 'a', '1,5'],
+      [6, 'b', '2,5'],
+    ]);
+    expect((await read(units, { dataRow: 99 })).rows).toEqual([]);
+  });
   it('counts the line that names the delimiter', async () => {
     expect(await read('sep=;\nTitle\na;b\n1;2\n', { headerRow: 3 })).toMatchObject({
       header: ['a', 'b'],
