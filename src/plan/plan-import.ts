@@ -88,7 +88,7 @@ export interface PlanOptions {
   /** The store gives all variants of a product one price: a plan with variants of different prices stops. */
   readonly losesPrices?: boolean | undefined;
   /** Of products, where the store was probed; left out: whole products are sent. */
-  readonly updates?: Omit<UpdateOptions, 'conflicts'> | undefined;
+  readonly updates?: Omit<UpdateOptions, 'conflicts' | 'isUndo'> | undefined;
   /** What the jobs that write products to the same store send, this one included; left out: unknown. */
   readonly senders?: readonly SentFields[] | undefined;
   /** How records that the ledger does not know differ from those of the store (DraftOptions). */
@@ -161,7 +161,11 @@ export async function planImport(options: PlanOptions): Promise<Plan> {
     resource: job.import,
     mode: undo === undefined ? job.mode : 'update',
     keep: job.keep,
-    updates: options.updates && { ...options.updates, conflicts: conflictsOf(options) },
+    updates: options.updates && {
+      ...options.updates,
+      conflicts: conflictsOf(options),
+      isUndo: undo !== undefined,
+    },
     openMapped: () =>
       blocks?.open() ?? admit(updates === undefined ? openMapped() : updates.records(openMapped())),
     duplicates: job.duplicates,
@@ -462,8 +466,8 @@ async function planDeletes(
 }
 
 /**
- * For each product whose id the store must answer again: its acknowledged body, hidden because it is about to be
- * deleted.
+ * For each product whose id the store must answer again: its acknowledged body, hidden because it is about to be deleted. Only where
+ * the body says so anyway: if the delete fails and the product comes back, a store that keeps absent fields would keep it hidden.
  */
 async function idLookupBodies(
   ledger: Ledger,
@@ -475,7 +479,9 @@ async function idLookupBodies(
   return new Map(
     keys.flatMap((key, position) => {
       const product: unknown = JSON.parse(bodies[position] ?? 'null');
-      return isJsonObject(product) ? [[key, JSON.stringify({ ...product, hidden: true })]] : [];
+      if (!isJsonObject(product)) return [];
+      const hidden = Object.hasOwn(product, 'hidden') ? { hidden: true } : {};
+      return [[key, JSON.stringify({ ...product, ...hidden })]];
     }),
   );
 }

@@ -22,6 +22,7 @@ interface Given {
   readonly conflicts?: ConflictRules;
   readonly partById?: boolean;
   readonly partByUrl?: boolean;
+  readonly isUndo?: boolean;
 }
 
 function plan({
@@ -32,6 +33,7 @@ function plan({
   conflicts,
   partById = false,
   partByUrl = true,
+  isUndo = false,
 }: Given) {
   return planUpdate(
     {
@@ -41,7 +43,7 @@ function plan({
       observation: { ...AS_ACKNOWLEDGED, edited },
       doubted,
     },
-    { partByUrl, partById, conflicts },
+    { partByUrl, partById, conflicts, isUndo },
   );
 }
 
@@ -101,6 +103,18 @@ describe('the update of a product', () => {
     const left = plan({ edited, conflicts: { default: 'source', variants: 'store' } });
     expect(left).toMatchObject({ hits: [], part: { fields: [] }, kept: ['variants'] });
     expect(JSON.parse(left.body)).toEqual(BEFORE);
+  });
+
+  it('holds what is to stay in the store where only whole bodies can be sent, but for an undo', () => {
+    const edited = { title: edit('Cup'), description: edit('Azure') };
+    const source = { ...CHEAPER, title: 'Beaker' };
+    const whole = { source, edited, conflicts: 'store', partByUrl: false } as const;
+    expect(plan(whole)).toMatchObject({
+      hits: [{ field: 'title', old: 'Cup', new: 'Beaker', edited: true }],
+    });
+    const undo = plan({ ...whole, isUndo: true });
+    expect(undo).toMatchObject({ hits: [], part: undefined, overwritten: ['title', 'description'] });
+    expect(JSON.parse(undo.body)).toEqual(source);
   });
 
   it('is no conflict where both sides made the same change', () => {

@@ -19,6 +19,8 @@ export interface UpdateRules {
   /** An update by id does. */
   readonly partById: boolean;
   readonly conflicts: ConflictRules | undefined;
+  /** The body is an earlier one of the product: where all of it must be sent, it replaces edits. */
+  readonly isUndo: boolean;
 }
 
 /** A product that the ledger knows, and what the source has for it. */
@@ -48,7 +50,7 @@ export interface PlannedUpdate {
 /** Decides field by field what is sent of a changed product. */
 export function planUpdate(
   { mark, acknowledged, body, observation, doubted }: ProductChange,
-  { partByUrl, partById, conflicts: rules }: UpdateRules,
+  { partByUrl, partById, conflicts: rules, isUndo }: UpdateRules,
 ): PlannedUpdate {
   const [before, source] = [objectIn(acknowledged), objectIn(body)];
   const edited = observation?.edited ?? {};
@@ -57,7 +59,15 @@ export function planUpdate(
     const edit = edited[name];
     return edit !== undefined && !isSameValue(name, source[name], edit.value);
   });
-  const byPolicy = Map.groupBy(conflicts, (name) => conflictPolicy(rules, name));
+  // After the state has lost data, or before an id was answered again, nobody knows what such a request would change.
+  const byId = partById && mark.idProof === undefined;
+  const isPart = doubted !== null && mark.id !== null && mark.idProof !== 'changed' && (byId || partByUrl);
+  // A whole body cannot leave the store's value, and the acknowledged one is neither side's.
+  const withoutPart = isUndo ? 'source' : 'hold';
+  const byPolicy = Map.groupBy(conflicts, (name) => {
+    const policy = conflictPolicy(rules, name);
+    return policy === 'store' && !isPart ? withoutPart : policy;
+  });
   const left = withCompanions(byPolicy.get('store') ?? []);
   const now = left.length === 0 ? source : withFieldsOf(source, before, left);
   const hits = (byPolicy.get('hold') ?? []).flatMap((name) =>
@@ -65,12 +75,11 @@ export function planUpdate(
   );
   const fields = changed.filter((name) => !left.includes(name));
   const names = Object.keys(edited);
-  // After the state has lost data, or before an id was answered again, nobody knows what such a request would change.
-  const byId = partById && mark.idProof === undefined;
-  const isPart = doubted !== null && mark.id !== null && mark.idProof !== 'changed' && (byId || partByUrl);
   const text = left.length === 0 ? body : JSON.stringify(now);
   if (!isPart) {
-    const overwritten = names.filter((name) => !changed.includes(name));
+    const overwritten = names.filter(
+      (name) => !changed.includes(name) || (isUndo && conflicts.includes(name)),
+    );
     return { body: text, part: undefined, hits, kept: [], overwritten };
   }
   const sent = [...new Set([...fields, ...withCompanions(doubted)])].filter((name) =>
