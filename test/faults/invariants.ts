@@ -33,4 +33,5 @@ export const INVARIANTS: Readonly<Record<number, string>> = {
   31: 'an attempt ends by its deadline',
   32: 'no run continues or undoes over what another wrote since; an undo gives the store what it had before the run',
   33: 'whatever a file, a form, an answer or a value in Redis contains, the process answers within a second of the processor and ends at SIGTERM',
+  36: 'an edit made in the store against an unchanged source survives, where the store keeps absent fields',
 };

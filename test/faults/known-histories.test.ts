@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { openStateDatabase } from '../../src/state/sqlite/open-state-database.ts';
-import type { Step } from './beliefs/history.ts';
-import type { JobName, Source } from './beliefs/jobs.ts';
+import type { History, Step } from './beliefs/history.ts';
+import type { JobName, JobSettings, Source } from './beliefs/jobs.ts';
 import { EMPTY_SOURCE } from './beliefs/jobs.ts';
 import { keepInSqlite } from './beliefs/keep-in-sqlite.ts';
 import { live } from './beliefs/live.ts';
 import { type Faults, NO_FAULTS } from './beliefs/process.ts';
+import type { StoreProfile } from './beliefs/simulated-store.ts';
 
 let database: Awaited<ReturnType<typeof openStateDatabase>>;
 beforeAll(async () => {
@@ -13,17 +14,22 @@ beforeAll(async () => {
 });
 afterAll(() => database.close());
 
+const UNPROBED: StoreProfile = {
+  ...{ isProbed: false, keepsByUrl: false, keepsById: false, reads: false, unaltered: false },
+};
+
 interface RunOptions {
   readonly hasGuard?: boolean;
+  readonly conflicts?: JobSettings['conflicts'];
   readonly faults?: Partial<Faults>;
 }
 
 function run(
   job: JobName,
   source: Partial<Source>,
-  { hasGuard = false, faults = {} }: RunOptions = {},
+  { hasGuard = false, conflicts, faults = {} }: RunOptions = {},
 ): Step {
-  const settings = { source: { ...EMPTY_SOURCE, ...source }, hasGuard, resend: false };
+  const settings = { source: { ...EMPTY_SOURCE, ...source }, hasGuard, conflicts, resend: false };
   return { kind: 'run', job, settings, faults: { ...NO_FAULTS, ...faults } };
 }
 
@@ -73,6 +79,28 @@ const FOUND: Readonly<Record<string, readonly Step[]>> = {
   ],
 };
 
+const UNDONE_LATE: Step = {
+  ...{ kind: 'undo', job: 'nightly', which: 0, planning: NO_FAULTS },
+  sending: { ...NO_FAULTS, fates: [{ kind: 'at-work', lands: true }] },
+};
+
+/** The same, of stores that were probed. */
+const FOUND_WHERE_PROBED: Readonly<Record<string, readonly [store: HistoricStore, steps: readonly Step[]]>> =
+  {
+    'a product stays hidden that came back before it was deleted': [
+      { normalises: true, profile: { ...UNPROBED, isProbed: true, keepsByUrl: true } },
+      [run('nightly', { Shirt: 0, hat: 0, coat: 0 }), UNDONE_LATE, UNDONE_LATE],
+    ],
+    'an edit that is to stay is replaced by the value before it': [
+      { normalises: false, profile: { ...UNPROBED, isProbed: true, reads: true } },
+      [
+        run('nightly', { Shirt: 1, hat: 0 }),
+        { kind: 'by-hand', key: 'Shirt', how: 'title' },
+        run('nightly', { Shirt: 0, hat: 0 }, { conflicts: 'store' }),
+      ],
+    ],
+  };
+
 /** The same, where the last writes of the run before are lost. */
 const LOST: Readonly<Record<string, readonly [before: readonly Step[], after: readonly Step[]]>> = {
   'a retry': [
@@ -89,8 +117,13 @@ const LOST: Readonly<Record<string, readonly [before: readonly Step[], after: re
   ],
 };
 
-async function findingsOf(steps: readonly Step[]) {
-  return await live(await keepInSqlite(database, true), { normalises: false, steps }, () => {});
+type HistoricStore = Omit<History, 'steps'>;
+
+async function findingsOf(
+  steps: readonly Step[],
+  store: HistoricStore = { normalises: false, profile: UNPROBED },
+) {
+  return await live(await keepInSqlite(database, true), { ...store, steps }, () => {});
 }
 
 const NOTHING = {
@@ -98,11 +131,17 @@ const NOTHING = {
   strangersDeleted: [],
   staleRuns: [],
   staleOverwrites: [],
+  editsLost: [],
+  wrongTotals: [],
   notBrought: [],
 };
 
 it.each(Object.entries(FOUND))('it does not happen that %s', async (_name, steps) => {
   expect(await findingsOf(steps)).toEqual(NOTHING);
+});
+
+it.each(Object.entries(FOUND_WHERE_PROBED))('it does not happen that %s', async (_name, [store, steps]) => {
+  expect(await findingsOf(steps, store)).toEqual(NOTHING);
 });
 
 it.each(Object.entries(LOST))(

@@ -23,6 +23,10 @@ const REACHED = [
   'undone undos',
   'continued runs',
   'unchanged sources',
+  'overtaken runs',
+  'partial bodies',
+  'kept edits',
+  'plans with edited records',
 ];
 /** Of a hundred histories, so many more on Redis. */
 const ON_REDIS = 3;
@@ -43,6 +47,8 @@ async function measureHistories(
     strangersDeleted: [],
     staleRuns: [],
     staleOverwrites: [],
+    editsLost: [],
+    wrongTotals: [],
     notBrought: [],
   };
   const property = fc.asyncProperty(histories, async (history) => {
@@ -63,6 +69,10 @@ async function measureHistories(
   const stale = none('records left otherwise by runs that are done', wrong.staleRuns.length);
   const overwrites = none('stale overwrites by retry, release and undo', wrong.staleOverwrites.length);
   figure(context, { invariant: 32, seed, fired: histored, measured: [stale, overwrites] });
+  const edits = none('edits lost', wrong.editsLost.length);
+  figure(context, { invariant: 36, seed, fired: histored, measured: [edits] });
+  const totals = none('totals that do not add up', wrong.wrongTotals.length);
+  figure(context, { invariant: 1, seed, fired: histored, measured: [totals] });
   expect(wrong.notBrought, 'without faults, three runs bring the store to what the sources say').toEqual([]);
   expect(details.failed).toBe(false);
   if (numRuns >= 500) expect(REACHED.filter((name) => fired[name] === undefined)).toEqual([]);

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { JOBS, type JobName, KEYS, type Source, VERSIONS } from './jobs.ts';
 import { type Faults, NO_FAULTS } from './process.ts';
 import type { Settings } from './run-steps.ts';
-import { type Fate, LIES } from './simulated-store.ts';
+import { BY_HAND, type Fate, LIES, type StoreProfile } from './simulated-store.ts';
 
 /** One thing that happens. */
 export type Step =
@@ -33,18 +33,21 @@ export type Step =
     }
   /** A request that was at work takes effect, or all of them do. */
   | { readonly kind: 'land'; readonly which: number }
-  | { readonly kind: 'by-hand'; readonly key: string; readonly how: 'edit' | 'create' | 'remove' }
+  | { readonly kind: 'by-hand'; readonly key: string; readonly how: (typeof BY_HAND)[number] }
   | { readonly kind: 'renumber'; readonly key: string }
   /** The state is as it was before so many writes: a power cut, or a copy that was put back. */
   | { readonly kind: 'restore-state'; readonly writes: number }
   | { readonly kind: 'empty-state' }
   | { readonly kind: 'remove-artifacts' }
+  /** The store is probed again, in case the result of its probe is gone. */
+  | { readonly kind: 'probe' }
   | { readonly kind: 'turn-clock'; readonly hours: number };
 
 /** What happens to one store that two jobs write to. */
 export interface History {
   /** The store writes urls in lower case. */
   readonly normalises: boolean;
+  readonly profile: StoreProfile;
   readonly steps: readonly Step[];
 }
 
@@ -56,6 +59,7 @@ const settings: fc.Arbitrary<Settings> = fc.record({
   source,
   hasGuard: fc.integer({ min: 0, max: 2 }).map((number) => number === 2),
   resend: fc.integer({ min: 0, max: 9 }).map((number) => number === 9),
+  conflicts: fc.constantFrom(undefined, 'hold' as const, 'source' as const, 'store' as const),
 });
 const which = fc.nat(2);
 
@@ -102,6 +106,10 @@ const mostlyNone = fc.oneof(
   { weight: 2, arbitrary: fc.constant(NO_FAULTS) },
 );
 
+function byHand(how: fc.Arbitrary<(typeof BY_HAND)[number]>) {
+  return fc.record({ kind: fc.constant('by-hand' as const), key, how });
+}
+
 const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 8, arbitrary: fc.record({ kind: fc.constant('run' as const), job, settings, faults }) },
   { weight: 3, arbitrary: fc.record({ kind: fc.constant('run-again' as const), job, faults: mostlyNone }) },
@@ -129,14 +137,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     }),
   },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('land' as const), which: fc.nat(3) }) },
-  {
-    weight: 1,
-    arbitrary: fc.record({
-      kind: fc.constant('by-hand' as const),
-      key,
-      how: fc.constantFrom('edit' as const, 'create' as const, 'remove' as const),
-    }),
-  },
+  { weight: 3, arbitrary: byHand(fc.constantFrom(...BY_HAND)) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('renumber' as const), key }) },
   {
     weight: 2,
@@ -147,6 +148,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
   { weight: 1, arbitrary: fc.constant({ kind: 'empty-state' as const }) },
   { weight: 1, arbitrary: fc.constant({ kind: 'remove-artifacts' as const }) },
+  { weight: 1, arbitrary: fc.constant({ kind: 'probe' as const }) },
   {
     weight: 1,
     arbitrary: fc.record({
@@ -164,13 +166,66 @@ const undoneTwice = fc
     return [{ kind: 'run', job, settings, faults: NO_FAULTS }, undo, undo];
   });
 
+/** A run that dies, after which the other job runs, and then is run again. */
+const overtaken = fc
+  .record({ settings, others: settings, diesAt: fc.integer({ min: 4, max: 40 }), faults: mostlyNone })
+  .map(({ settings, others, diesAt, faults }): readonly Step[] => [
+    { kind: 'run', job: 'nightly', settings, faults: { ...NO_FAULTS, diesAt } },
+    { kind: 'run', job: 'weekly', settings: others, faults },
+    { kind: 'run-again', job: 'nightly', faults },
+  ]);
+
+/** A product that is changed by hand between runs with other sources. */
+const changedByHand = fc
+  .record({
+    job,
+    sources: fc.tuple(settings, settings, settings),
+    edits: fc.array(byHand(fc.constantFrom('title' as const, 'description' as const, 'variants' as const)), {
+      minLength: 1,
+      maxLength: 3,
+    }),
+    faults: mostlyNone,
+  })
+  .map(({ job, sources: [before, after, last], edits, faults }): readonly Step[] => [
+    { kind: 'run', job, settings: before, faults: NO_FAULTS },
+    ...edits,
+    { kind: 'run', job, settings: after, faults },
+    { kind: 'run', job, settings: last, faults },
+  ]);
+
+/** Without a probe, as the document says; or as one found it. */
+const profile: fc.Arbitrary<StoreProfile> = fc.oneof(
+  {
+    weight: 1,
+    arbitrary: fc.constant({
+      ...{ isProbed: false, keepsByUrl: false, keepsById: false, reads: false, unaltered: false },
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      isProbed: fc.constant(true),
+      keepsByUrl: fc.boolean(),
+      keepsById: fc.boolean(),
+      reads: fc.boolean(),
+      unaltered: fc.boolean(),
+    }),
+  },
+);
+
 /** Random histories; those without any step that only few have are as frequent as those with all. */
 export const histories: fc.Arbitrary<History> = fc.record({
   normalises: fc.boolean(),
+  profile,
   steps: fc
     .tuple(
       fc.array(step, { minLength: 1, maxLength: 10 }),
-      fc.oneof({ weight: 9, arbitrary: fc.constant([]) }, { weight: 1, arbitrary: undoneTwice }),
+      fc.oneof(
+        { weight: 6, arbitrary: fc.constant([]) },
+        { weight: 1, arbitrary: undoneTwice },
+        { weight: 1, arbitrary: overtaken },
+        { weight: 2, arbitrary: changedByHand },
+      ),
       fc.array(step, { maxLength: 2 }),
     )
     .map((parts) => parts.flat()),

@@ -11,8 +11,8 @@ export const JOBS = ['nightly', 'weekly'] as const;
 export type JobName = (typeof JOBS)[number];
 type Key = (typeof KEYS)[number];
 
-/** What a source has of a key: a version, a row that the mapping rejects, or nothing. */
-export const VERSIONS = [0, 1, 'wrong', null] as const;
+/** What a source has of a key: a version, a row that the mapping rejects, or nothing. Versions 0 and 2 differ in the description only. */
+export const VERSIONS = [0, 1, 2, 'wrong', null] as const;
 /** What each key has in a source. */
 export type Source = Readonly<Record<Key, (typeof VERSIONS)[number]>>;
 
@@ -40,11 +40,25 @@ export function recordsOf(source: Source): MappedRecord[] {
 }
 
 function recordOf(key: Key, version: number, at: number): MappedRecord {
-  const price = version === 0 ? 10 : HIGH_PRICE;
+  const price = version === 1 ? HIGH_PRICE : 10;
   const variants = [{ options: [], price, onSale: false, regularPrice: price, sku: `sku-${key}` }];
-  const body = product(key, { title: `${key} ${version}`, variants });
+  const title = `${key} ${version === 1 ? 1 : 0}`;
+  const description = version === 2 ? 'long' : 'short';
+  const body = product(key, {
+    title,
+    description,
+    variants,
+    ...(key === 'coat' ? { hidden: false } : {}),
+  });
   const spans = [{ file: 0, from: at + 2, to: at + 2 }];
   return { kind: 'record', key, body, rows: 1, spans, memo: `${key} ${version}` };
+}
+
+/** What a job says beside its source. */
+export interface JobSettings {
+  readonly hasGuard: boolean;
+  /** Of fields that were changed in the store and in the source. */
+  readonly conflicts?: 'hold' | 'source' | 'store' | undefined;
 }
 
 /** Version 1 has it; a guard holds it. */
@@ -56,7 +70,7 @@ export const STORE = {
   ...storeSchema.parse({ baseUrl: 'https://shop.example', apiKey: 'k', limits: { concurrency: 2 } }),
 };
 
-function jobOf(name: string, hasGuard: boolean): ImportJob {
+function jobOf(name: string, { hasGuard, conflicts }: JobSettings): ImportJob {
   return {
     kind: 'import',
     name,
@@ -71,6 +85,7 @@ function jobOf(name: string, hasGuard: boolean): ImportJob {
     html: 'keep',
     limits: DEFAULT_LIMITS,
     ...(hasGuard ? { guards: [GUARD] } : {}),
+    ...(conflicts === undefined ? {} : { conflicts }),
   };
 }
 
@@ -89,6 +104,6 @@ const MAPPING: ImportRequest['mapping'] = {
 };
 
 /** The job as a command reads it; with a guard it holds version 1. */
-export function requestOf(job: string, hasGuard: boolean, resend = false): ImportRequest {
-  return { job: jobOf(job, hasGuard), store: STORE, mapping: MAPPING, resend };
+export function requestOf(job: string, settings: JobSettings, resend = false): ImportRequest {
+  return { job: jobOf(job, settings), store: STORE, mapping: MAPPING, resend };
 }

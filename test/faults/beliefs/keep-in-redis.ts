@@ -67,6 +67,7 @@ function faulty(state: State, process: FaultyProcess, written: Written): State {
         reconcile: () => write('reconcile', () => ledger.reconcile()),
         confirm: (keys) => write('confirm', () => ledger.confirm(keys)),
         proveIdsAgain: () => write('proveIdsAgain', () => ledger.proveIdsAgain()),
+        observe: (observed) => write('observe', () => ledger.observe(observed)),
       };
     },
     runs: {

@@ -9,7 +9,7 @@ import type { Keeping } from './world.ts';
 
 const WRITES: ReadonlySet<string> = new Set([
   ...['begin', 'withdraw', 'endSender', 'reconcile', 'create', 'update', 'record', 'remember', 'confirm'],
-  ...['proveIdsAgain', 'beginHistory'],
+  ...['proveIdsAgain', 'beginHistory', 'observe'],
 ]);
 
 const LOCKS: SqliteLocks = {

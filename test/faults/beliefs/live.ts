@@ -14,6 +14,10 @@ export interface Findings {
   readonly staleRuns: readonly string[];
   /** What `retry`, `release` or `undo` sent over what another run wrote since, or gave back otherwise than it was. */
   readonly staleOverwrites: readonly string[];
+  /** Changes by hand that were overwritten in a store that keeps absent fields, where the source had not changed. */
+  readonly editsLost: readonly string[];
+  /** Totals of runs that do not add up, or are not what was recorded. */
+  readonly wrongTotals: readonly string[];
   /** What the store does not hold as the sources say after three more runs of each job without faults. */
   readonly notBrought: readonly string[];
 }
@@ -21,10 +25,10 @@ export interface Findings {
 /** Lives through a history, and looks after each step at what the ledger believes. */
 export async function live(
   keeping: Keeping,
-  { normalises, steps }: History,
+  { steps, ...store }: History,
   note: (fault: string) => void,
 ): Promise<Findings> {
-  const world = new World(keeping, normalises, note);
+  const world = new World(keeping, store, note);
   const falseBeliefs: string[] = [];
   const clock = turnedClock();
   try {
@@ -37,7 +41,7 @@ export async function live(
     // A delete whose id must be answered once more first comes a run later, and another job brings back what it still has.
     for (const job of [...JOBS, ...JOBS, ...JOBS]) {
       const source = corrected(world.settingsOf(job).source);
-      await world.run(job, { source, hasGuard: false, resend: false }, NO_FAULTS);
+      await world.run(job, { source, hasGuard: false, resend: false, conflicts: 'source' }, NO_FAULTS);
     }
     falseBeliefs.push(...(await world.falseBeliefs()).map((belief) => `after the last runs: ${belief}`));
     const { strangersDeleted } = world.store;
@@ -46,6 +50,8 @@ export async function live(
       strangersDeleted,
       staleRuns: world.staleRuns,
       staleOverwrites: world.versions.wrong,
+      editsLost: world.edits.lost,
+      wrongTotals: world.wrongTotals,
       notBrought: await world.notAsInSources(),
     };
   } finally {
@@ -83,6 +89,8 @@ async function happen(world: World, step: Step, turn: (ms: number) => void): Pro
       return await world.empty();
     case 'remove-artifacts':
       return world.removeArtifacts();
+    case 'probe':
+      return world.probe();
     case 'turn-clock':
       return turn(step.hours * HOUR_MS);
     default:

@@ -48,6 +48,7 @@ export class Died extends Error {}
 
 /** One process with its faults: whatever it does asks here first, and gets an error once it is dead. */
 export class FaultyProcess {
+  readonly name = Symbol('process');
   readonly #faults: Faults;
   readonly #note: (fault: string) => void;
   readonly #interrupt = new AbortController();

@@ -1,6 +1,6 @@
 import type { Plan } from '../../../src/model/plan.ts';
 import { KEY_NOT_REJECTED } from '../../../src/model/reason.ts';
-import type { Run, RunStatus } from '../../../src/model/run.ts';
+import type { Run, RunStatus, RunTotals } from '../../../src/model/run.ts';
 import { InterruptedError } from '../../../src/model/storeferry-error.ts';
 import { readHeld, readRejections, readShard } from '../../../src/plan/plan-file.ts';
 import { planImport } from '../../../src/plan/plan-import.ts';
@@ -8,19 +8,18 @@ import { REJECTS_FILE } from '../../../src/rejects/rejects-file.ts';
 import { refusedDeletes, runTotals, unsentDeletes } from '../../../src/report/run-facts.ts';
 import { discardPlan, planPosition } from '../../../src/run/import/continue-or-begin.ts';
 import { positionsOf } from '../../../src/run/import/finish-step.ts';
+import { productUpdates } from '../../../src/run/import/product-updates.ts';
 import { undecidedKeys } from '../../../src/run/import/undecided-keys.ts';
 import { planRelease } from '../../../src/run/records/plan-release.ts';
 import { guardRetry, loadRetryGuard } from '../../../src/run/retry-guard.ts';
 import type { RunContext } from '../../../src/run/run-context.ts';
 import { planUndo } from '../../../src/run/undo/plan-undo.ts';
 import { TARGET } from '../../state/samples.ts';
-import { itemsOf, requestOf, type Source } from './jobs.ts';
+import { itemsOf, type JobSettings, requestOf, type Source } from './jobs.ts';
 
 /** What a job is run with. */
-export interface Settings {
+export interface Settings extends JobSettings {
   readonly source: Source;
-  /** A guard holds each record with a high price. */
-  readonly hasGuard: boolean;
   readonly resend: boolean;
 }
 
@@ -28,7 +27,7 @@ export interface Settings {
 export async function planRun(context: RunContext, settings: Settings, run: Run): Promise<Plan> {
   const { state, artifacts, signal } = context;
   const folder = artifacts.run(run.id);
-  const request = requestOf(run.job, settings.hasGuard, run.resend);
+  const request = requestOf(run.job, settings, run.resend);
   if (run.undo !== undefined) return await planUndo(context, request, run, run.undo);
   if (run.release !== undefined) return await planRelease(context, request, run, run.release);
   const isRetry = run.kind === 'retry';
@@ -41,6 +40,7 @@ export async function planRun(context: RunContext, settings: Settings, run: Run)
     ledger,
     resend: run.resend,
     retry: isRetry,
+    updates: await productUpdates(context, request, run),
     plannedAt: await planPosition(context, run),
     job: request.job,
     async *openMapped() {
@@ -56,7 +56,9 @@ export async function planRun(context: RunContext, settings: Settings, run: Run)
 }
 
 /** How a run ended. */
-interface Ended {
+export interface Ended {
+  readonly plan: Plan | null;
+  readonly totals: RunTotals;
   readonly isComplete: boolean;
   /** What it has sent, or was to send. */
   readonly sent: readonly { readonly key: string; readonly body: string }[];
@@ -102,7 +104,7 @@ export async function finishRun(
   }
   const ended = await runs.update(run.id, { status, totals, finishedAt: 0 });
   if (isComplete) await discardPlan(context, ended);
-  return { isComplete, sent, left: new Set([...refused, ...held]) };
+  return { plan, totals, isComplete, sent, left: new Set([...refused, ...held]) };
 }
 
 function statusOf(isComplete: boolean, failure: unknown, leavesSome: boolean): RunStatus {

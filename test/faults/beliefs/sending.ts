@@ -1,11 +1,12 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { WritingStorefront } from '../../../src/apply/apply-operations.ts';
-import type { Operation } from '../../../src/model/operation.ts';
+import type { Operation, Outcome } from '../../../src/model/operation.ts';
 import type { Run } from '../../../src/model/run.ts';
 import { readShard } from '../../../src/plan/plan-file.ts';
 import type { DeliverShards } from '../../../src/run/import/apply-step.ts';
 import { sendOperations } from '../../../src/run/send-operations.ts';
 import type { State } from '../../../src/state/state.ts';
+import type { HandEdits } from './hand-edits.ts';
 import { type FaultyProcess, RefusedWrite } from './process.ts';
 import type { SimulatedStore } from './simulated-store.ts';
 import type { WritingRun, WrittenVersions } from './written-versions.ts';
@@ -15,6 +16,7 @@ interface SendingOptions {
   readonly process: FaultyProcess;
   readonly run: WritingRun;
   readonly versions: WrittenVersions;
+  readonly edits: HandEdits;
   readonly onRequest: () => void;
 }
 
@@ -29,13 +31,12 @@ export function writingRun({ id, job, kind, retryOf, release, undo }: Run): Writ
 interface Known {
   /** The keys of deletes, and of ids that the store has answered. */
   readonly keys: Map<number, string>;
-  /** The jobs that an undo gives records back to. */
-  readonly owners: Map<string, string>;
+  readonly operations: Map<string, Operation>;
 }
 
 /** Sends shards from a faulty process. */
 export function deliverTo(store: SimulatedStore, options: SendingOptions): DeliverShards {
-  const known: Known = { keys: new Map(), owners: new Map() };
+  const known: Known = { keys: new Map(), operations: new Map() };
   const storefront = simulatedStorefront(store, options, known);
   return async (context, { run, plan, lock, store: config }, shards) => {
     const { runs } = context.state;
@@ -45,8 +46,7 @@ export function deliverTo(store: SimulatedStore, options: SendingOptions): Deliv
         const operations = await readShard(context.artifacts.run(run.id), shard);
         for (const operation of operations) {
           if (operation.kind === 'delete-product') known.keys.set(operation.id, operation.key);
-          if (operation.kind === 'upsert-product' && operation.owner !== undefined)
-            known.owners.set(operation.key, operation.owner);
+          known.operations.set(operation.key, operation);
         }
         yield operations
           .filter(({ index }) => (outcomes.get(index) ?? 'unsent') === 'unsent')
@@ -65,14 +65,23 @@ export function deliverTo(store: SimulatedStore, options: SendingOptions): Deliv
   };
 }
 
+interface SentRequest {
+  readonly key: string;
+  /** Null for a delete; of a part, the whole body. */
+  readonly body: string | null;
+  readonly isLookUp?: boolean;
+  /** Called when it leaves. */
+  readonly note?: () => void;
+}
+
 /** The store as a process reaches it: it may die before a request, while one is under way, or before its answer. */
 function simulatedStorefront(
   store: SimulatedStore,
-  { process, run, versions, onRequest }: SendingOptions,
-  { keys, owners }: Known,
+  { process, run, versions, edits, onRequest }: SendingOptions,
+  { keys, operations }: Known,
 ): Parameters<typeof sendOperations>[1]['storefront'] & WritingStorefront {
   const send = async <Answer>(
-    { key, body }: { readonly key: string; readonly body: string | null },
+    { key, body, isLookUp, note }: SentRequest,
     options: Parameters<WritingStorefront['upsertProduct']>[1],
     takeEffect: () => void,
     answer: (fate: ReturnType<FaultyProcess['nextFate']>) => Answer,
@@ -81,7 +90,8 @@ function simulatedStorefront(
     await options.onRequest?.();
     process.strike();
     onRequest();
-    versions.request(run, key, body);
+    versions.request(run, key, body, isLookUp);
+    note?.();
     const fate = process.nextFate();
     await nextTurn();
     try {
@@ -94,17 +104,49 @@ function simulatedStorefront(
     process.strike();
     return answered;
   };
+  const writing = (key: string, body: string, id: number | null) => {
+    const operation = operations.get(key);
+    const isUpsert = operation?.kind === 'upsert-product';
+    const by = {
+      job: (isUpsert ? operation.owner : undefined) ?? run.job,
+      key,
+      isLookUp: !isUpsert,
+    };
+    const note = () => {
+      if (isUpsert) edits.request({ run: run.id, process: process.name, operation, body, id });
+    };
+    return { by, note, whole: { key, body: isUpsert ? operation.body : body, isLookUp: !isUpsert } };
+  };
+  const noteAnswer = (
+    key: string,
+    outcome: Outcome,
+    { onAnswer }: Parameters<WritingStorefront['upsertProduct']>[1],
+  ): Outcome => {
+    if (outcome.kind !== 'applied') return outcome;
+    if (outcome.id !== null) keys.set(outcome.id, key);
+    onAnswer?.(store.answer(key));
+    return outcome;
+  };
   return {
     async upsertProduct({ url: key, body }, options) {
-      const by = { job: owners.get(key) ?? run.job, key };
+      const { by, note, whole } = writing(key, body, null);
       const outcome = await send(
-        { key, body },
+        { ...whole, note },
         options,
         () => store.takeEffectOfUpsert(by, body),
         (fate) => store.upsert(by, body, fate),
       );
-      if (outcome.kind === 'applied' && outcome.id !== null) keys.set(outcome.id, key);
-      return outcome;
+      return noteAnswer(key, outcome, options);
+    },
+    async updateProduct(id, { url: key, body }, options) {
+      const { by, note, whole } = writing(key, body, id);
+      const outcome = await send(
+        { ...whole, note },
+        options,
+        () => store.takeEffectOfUpdate(by, id, body),
+        (fate) => store.update(by, id, body, fate),
+      );
+      return noteAnswer(key, outcome, options);
     },
     deleteProduct(id, options) {
       const by = { job: run.job, key: keys.get(id) ?? '' };
@@ -115,23 +157,32 @@ function simulatedStorefront(
         (fate) => store.delete(by, id, fate),
       );
     },
-    updateProduct: () => Promise.reject(new Error('no part is sent yet')),
     updateContact: () => Promise.reject(new Error('the model has products only')),
     upsertContact: () => Promise.reject(new Error('the model has products only')),
     subscriberLists: () => Promise.reject(new Error('the model has no lists')),
   };
 }
 
+interface WaitingOptions extends Pick<SendingOptions, 'process' | 'versions' | 'edits'> {
+  readonly store: SimulatedStore;
+  /** Whether answers are compared with what was sent. */
+  readonly isObserving: () => boolean;
+}
+
 /**
  * The state of a process that waits as long as it has to, which takes no time here: whatever was at work has ended then. `versions`
  * learns which outcomes are in the state.
  */
-export function waiting(state: State, store: SimulatedStore, versions: WrittenVersions): State {
+export function waiting(
+  state: State,
+  { store, versions, edits, process, isObserving }: WaitingOptions,
+): State {
   const { runs } = state;
   const sending: State['sending'] = async (options) => {
     const open = await state.sending(options);
     const note = (operations: readonly Operation[]) => {
       for (const { key } of operations) versions.beginKey(options.run.id, key);
+      edits.begin(process.name, operations);
     };
     return {
       ...open,
@@ -145,6 +196,10 @@ export function waiting(state: State, store: SimulatedStore, versions: WrittenVe
         store.waitFor(operations.flatMap(({ key }, at) => ((waitMs[at] ?? 0) > 0 ? [key] : [])));
         return { waitMs: waitMs.map(() => 0), overtaken };
       },
+      async withdraw(operations) {
+        await open.withdraw(operations);
+        edits.withdraw(process.name, operations);
+      },
       [Symbol.asyncDispose]: () => open[Symbol.asyncDispose](),
     };
   };
@@ -154,8 +209,14 @@ export function waiting(state: State, store: SimulatedStore, versions: WrittenVe
     runs: {
       ...runs,
       async record(run, shard, results, ...more) {
-        await runs.record(run, shard, results, ...more);
-        for (const result of results) versions.recorded(writingRun(run), result);
+        await runs.record(run, shard, results, ...more).catch((error: unknown) => {
+          if (!(error instanceof RefusedWrite)) versions.mayHaveRecorded(run.id, results);
+          throw error;
+        });
+        for (const result of results) {
+          versions.recorded(writingRun(run), result);
+          edits.recorded(process.name, result, isObserving());
+        }
       },
     },
     [Symbol.asyncDispose]: () => state[Symbol.asyncDispose](),

@@ -1,9 +1,10 @@
+import { isJsonObject, type JsonObject } from '../../../src/model/json-object.ts';
 import type { Outcome } from '../../../src/model/operation.ts';
-import { fingerprintOf } from '../../../src/plan/shard-writer.ts';
 import {
   type Expectation,
   expectDeleted,
   expectProduct,
+  expectUpdatedProduct,
   reportsFailure,
 } from '../../../src/storefront/proof.ts';
 
@@ -29,11 +30,43 @@ export type Fate =
 export interface SentBy {
   readonly job: string;
   readonly key: string;
+  /** Sent only to learn the id of a product that is to be deleted. */
+  readonly isLookUp?: boolean;
 }
+
+/** What a store does beyond the document, as its probe says. */
+export interface StoreProfile {
+  /** Without a probe, whole products are sent. */
+  readonly isProbed: boolean;
+  /** An upsert, or an update by id, leaves the fields alone that it does not have; else products are replaced. */
+  readonly keepsByUrl: boolean;
+  readonly keepsById: boolean;
+  readonly reads: boolean;
+  /** The probe has seen that it answers all fields as they were sent. */
+  readonly unaltered: boolean;
+}
+
+/** A field that somebody has changed by hand and that nobody has sent since. */
+export interface HandEdit {
+  /** As JSON. */
+  readonly value: string;
+  readonly at: number;
+  /** When the first answer that has shown it was in the state. */
+  knownAt: number | null;
+}
+
+/** How somebody changes a product by hand. */
+export const BY_HAND = ['title', 'description', 'variants', 'create', 'remove'] as const;
+
+/** The fields of all products. */
+const FIELDS = ['type', 'title', 'description', 'options', 'variants', 'hidden'];
 
 interface Product {
   id: number;
-  body: string;
+  fields: Map<string, unknown>;
+  /** Fields that somebody outside has changed since they were last sent: no client can know what they hold. */
+  readonly unknown: Set<string>;
+  readonly edits: Map<string, HandEdit>;
   /** Jobs whose upserts have taken effect since it was created. */
   readonly senders: Set<string>;
   /** The job whose upsert was acknowledged last. */
@@ -55,36 +88,102 @@ const REASON = { code: 'model', message: 'as the history says' };
 export class SimulatedStore {
   readonly #products = new Map<string, Product>();
   readonly #normalises: boolean;
-  /** Urls that somebody outside has changed since anything was last sent to them: no client can know what they hold. */
-  readonly #touched = new Set<string>();
-  readonly #renumbered = new Set<string>();
+  readonly profile: StoreProfile;
+  readonly #next: () => number;
+  /** Urls that somebody outside has created or removed since anything was last sent to them: no client can know what they hold. */
+  readonly #unknown = new Set<string>();
+  /** Urls whose product has an id that no answer has shown. */
+  readonly #unansweredIds = new Set<string>();
   readonly #removedByHand = new Set<string>();
+  readonly #everEdited = new Map<string, Set<string>>();
   #late: Late[] = [];
   #lastId = 100;
   /** Deletes of products that were not their sender's. */
   readonly strangersDeleted: string[] = [];
 
-  constructor(normalises: boolean) {
+  /** `next` gives the present moment, each call a later one. */
+  constructor(normalises: boolean, profile: StoreProfile, next: () => number) {
     this.#normalises = normalises;
+    this.profile = profile;
+    this.#next = next;
   }
 
-  /** What it holds for the key: the fingerprint of the body; null for nothing, undefined where nobody can know. */
-  truth(key: string): string | null | undefined {
+  /** In which fields what it holds for the key differs from a body, or from nothing (null), as far as a client can know. */
+  differences(key: string, body: string | null, leaveOut: readonly string[] = []): readonly string[] {
     const url = this.#url(key);
-    if (this.#touched.has(url)) return undefined;
+    if (this.#unknown.has(url)) return [];
     const product = this.#products.get(url);
-    return product === undefined ? null : fingerprintOf(product.body);
+    if (product === undefined) return body === null ? [] : ['nothing'];
+    if (body === null) return ['a product'];
+    const expected = objectIn(body);
+    const names = [...new Set([...Object.keys(expected), ...product.fields.keys()])];
+    return names.filter(
+      (name) =>
+        name !== 'url' &&
+        !leaveOut.includes(name) &&
+        !product.unknown.has(name) &&
+        JSON.stringify(product.fields.get(name)) !== JSON.stringify(expected[name]),
+    );
+  }
+
+  /** What was changed by hand in the product of the key, by field. */
+  editsOf(key: string): ReadonlyMap<string, HandEdit> {
+    return this.#products.get(this.#url(key))?.edits ?? new Map();
+  }
+
+  /** The changes by hand that a request would overwrite; `id`: of an update by id. */
+  editsOverwritten(key: string, body: string, id: number | null): ReadonlyMap<string, HandEdit> {
+    const product = id === null ? this.#products.get(this.#url(key)) : this.#byId(id);
+    if (product === undefined) return new Map();
+    const sent = objectIn(body);
+    const replaces = id === null && !this.profile.keepsByUrl;
+    return new Map(
+      [...product.edits].filter(([field, { value }]) =>
+        Object.hasOwn(sent, field) ? JSON.stringify(sent[field]) !== value : replaces,
+      ),
+    );
+  }
+
+  /** Whether somebody has ever given the field of the key this value by hand, or any. */
+  wasEdited(key: string, field: string, value?: string): boolean {
+    const edits = this.#everEdited.get(`${this.#url(key)} ${field}`);
+    return edits !== undefined && (value === undefined || edits.has(value));
+  }
+
+  idOf(key: string): number | undefined {
+    return this.#products.get(this.#url(key))?.id;
   }
 
   /** The outcome of an upsert, as the storefront gives it. */
   upsert(sent: SentBy, body: string, fate: Fate): Outcome {
     const takeEffect = () => this.#put(sent, body);
     const outcome = this.#outcome(fate, sent, takeEffect, expectProduct(sent.key, body), () =>
-      this.#answer(sent.key),
+      this.answer(sent.key),
     );
-    const product = this.#products.get(this.#url(sent.key));
-    if (outcome.kind === 'applied' && product !== undefined) product.acknowledged = sent.job;
+    if (outcome.kind === 'applied') this.#acknowledge(sent);
     return outcome;
+  }
+
+  /** The outcome of an update by id, as the storefront gives it. */
+  update(sent: SentBy, id: number, body: string, fate: Fate): Outcome {
+    const answersIt = fate.kind === 'done' || fate.kind === 'renumbered';
+    if (answersIt && this.#byId(id) === undefined) return { kind: 'rejected', reason: REASON, absent: true };
+    const takeEffect = () => this.takeEffectOfUpdate(sent, id, body);
+    const isRenumbered = fate.kind === 'renumbered';
+    const expected = expectUpdatedProduct(id, sent.key);
+    const now = isRenumbered ? ({ kind: 'done' } as const) : fate;
+    const outcome = this.#outcome(now, sent, takeEffect, expected, () => this.answer(sent.key));
+    if (outcome.kind === 'applied') this.#acknowledge(sent);
+    if (isRenumbered) this.renumber(sent.key);
+    return outcome;
+  }
+
+  #acknowledge({ key, job }: SentBy): void {
+    const url = this.#url(key);
+    this.#unansweredIds.delete(url);
+    this.#removedByHand.delete(url);
+    const product = this.#products.get(url);
+    if (product !== undefined) product.acknowledged = job;
   }
 
   /** The outcome of a delete, as the storefront gives it. */
@@ -117,33 +216,94 @@ export class SimulatedStore {
   }
 
   /** Somebody changes, creates or removes a product by hand. */
-  touch(key: string, how: 'edit' | 'create' | 'remove'): void {
+  touch(key: string, how: (typeof BY_HAND)[number]): void {
     const url = this.#url(key);
-    this.#touched.add(url);
     const product = this.#products.get(url);
-    if (how === 'remove') {
-      this.#removedByHand.add(url);
-      this.#products.delete(url);
-    } else if (product !== undefined) product.body = `{"title":"by hand","url":"${url}"}`;
-    else if (how === 'create') this.#create(url, `{"title":"by hand","url":"${url}"}`);
+    switch (how) {
+      case 'remove':
+        this.#unknown.add(url);
+        this.#removedByHand.add(url);
+        this.#unansweredIds.delete(url);
+        this.#products.delete(url);
+        return;
+      case 'create':
+        if (product !== undefined) return;
+        this.#unknown.add(url);
+        this.#create(url, FIELDS);
+        return;
+      case 'title':
+      case 'description':
+      case 'variants':
+        if (product !== undefined) this.#edit(url, product, how);
+        return;
+      default:
+        how satisfies never;
+    }
+  }
+
+  #edit(url: string, product: Product, field: 'title' | 'description' | 'variants'): void {
+    const at = this.#next();
+    const price = {
+      options: [],
+      price: at + 1_000,
+      onSale: false,
+      regularPrice: at + 1_000,
+      sku: `sku-${url}`,
+    };
+    const edited = field === 'variants' ? [price] : `by hand ${at}`;
+    const value = JSON.stringify(edited);
+    product.fields.set(field, edited);
+    product.unknown.add(field);
+    product.edits.set(field, { value, at, knownAt: null });
+    const name = `${url} ${field}`;
+    this.#everEdited.set(name, (this.#everEdited.get(name) ?? new Set()).add(value));
   }
 
   renumber(key: string): void {
     const product = this.#products.get(this.#url(key));
-    if (product !== undefined) product.id = ++this.#lastId;
-    this.#renumbered.add(this.#url(key));
+    if (product === undefined) return;
+    product.id = ++this.#lastId;
+    this.#unansweredIds.add(this.#url(key));
   }
 
   /**
-   * Whether the product of the key has ever got another id, also by a request that made it again after somebody had deleted it by hand: a
-   * delete by the old one finds nothing, which looks like success, and nobody has to know the new one.
+   * Whether the product of the key has an id that no answer has shown: the store has changed it since, or a request without an answer has
+   * made the product again after somebody had deleted it by hand. A delete by the id before finds nothing, which looks like success.
    */
-  wasRenumbered(key: string): boolean {
-    return this.#renumbered.has(this.#url(key));
+  hasUnansweredId(key: string): boolean {
+    return this.#unansweredIds.has(this.#url(key));
   }
 
   takeEffectOfUpsert(sent: SentBy, body: string): void {
     this.#put(sent, body);
+  }
+
+  takeEffectOfUpdate(sent: SentBy, id: number, body: string): void {
+    const url = this.#url(sent.key);
+    const product = this.#byId(id);
+    if (product === undefined) return;
+    if (this.#products.get(url) !== product)
+      this.strangersDeleted.push(`${sent.job} changes ${id}, sent as ${url}`);
+    this.#set(product, objectIn(body), !this.profile.keepsById);
+    product.senders.add(sent.job);
+  }
+
+  /** What it answers for the product of the key. */
+  answer(key: string): JsonObject {
+    const url = this.#url(key);
+    const product = this.#products.get(url);
+    if (product === undefined) throw new Error('it was just put');
+    return answered(url, product);
+  }
+
+  /** The product with the id, as a read gives it. */
+  read(id: number): JsonObject | null {
+    const found = this.readAll().find((product) => product['id'] === id);
+    return found ?? null;
+  }
+
+  readAll(): readonly JsonObject[] {
+    return [...this.#products].map(([url, product]) => answered(url, product));
   }
 
   takeEffectOfDelete(sent: SentBy, id: number): void {
@@ -203,32 +363,56 @@ export class SimulatedStore {
     }
   }
 
-  #answer(key: string): unknown {
-    const url = this.#url(key);
-    const product = this.#products.get(url);
-    if (product === undefined) throw new Error('it was just put');
-    return { ...JSON.parse(product.body), id: product.id, url };
+  #byId(id: number): Product | undefined {
+    return this.#products.values().find((product) => product.id === id);
   }
 
   #url(key: string): string {
     return this.#normalises ? key.toLowerCase() : key;
   }
 
-  #create(url: string, body: string): Product {
-    const product = { id: ++this.#lastId, body, senders: new Set<string>(), acknowledged: null };
+  #create(url: string, unknown: readonly string[] = []): Product {
+    const product: Product = {
+      id: ++this.#lastId,
+      fields: new Map(),
+      unknown: new Set(unknown),
+      edits: new Map(),
+      senders: new Set(),
+      acknowledged: null,
+    };
     this.#products.set(url, product);
     return product;
   }
 
-  #put({ job, key }: SentBy, body: string): void {
+  /** Sets the fields of a body; `replaces`: and removes all others. */
+  #set(product: Product, body: JsonObject, replaces: boolean): void {
+    const { fields, unknown, edits } = product;
+    if (replaces) {
+      unknown.clear();
+      fields.clear();
+    }
+    for (const [name, value] of Object.entries(body)) {
+      if (name === 'url') continue;
+      fields.set(name, value);
+      if (edits.get(name)?.value === JSON.stringify(value)) continue;
+      unknown.delete(name);
+      edits.delete(name);
+    }
+    for (const name of edits.keys()) if (!fields.has(name)) edits.delete(name);
+  }
+
+  #put({ job, key, isLookUp = false }: SentBy, body: string): void {
     const url = this.#url(key);
     const found = this.#products.get(url);
-    const product = found ?? this.#create(url, body);
-    if (found === undefined && this.#removedByHand.has(url)) this.#renumbered.add(url);
-    product.body = body;
+    const product = found ?? this.#create(url);
+    if (found === undefined && this.#removedByHand.has(url)) this.#unansweredIds.add(url);
+    const wasUnknown = this.#unknown.delete(url);
+    this.#set(product, objectIn(body), !this.profile.keepsByUrl);
+    // Of a part that has made it again, nobody can know the rest.
+    if (found === undefined && wasUnknown)
+      for (const name of FIELDS) if (!product.fields.has(name)) product.unknown.add(name);
     // What is only sent to look an id up does not make a product its sender's, but for one that it creates.
-    if (found === undefined || !body.includes('"hidden":true')) product.senders.add(job);
-    this.#touched.delete(url);
+    if (found === undefined || !isLookUp) product.senders.add(job);
   }
 
   #remove({ job, key }: SentBy, id: number): void {
@@ -238,9 +422,19 @@ export class SimulatedStore {
       const isOwn = at === url && product.senders.has(job) && (product.acknowledged ?? job) === job;
       if (!isOwn) this.strangersDeleted.push(`${job} deletes ${at}, sent as ${key}`);
       this.#products.delete(at);
-      this.#touched.delete(at);
+      this.#unansweredIds.delete(at);
     }
   }
+}
+
+function answered(url: string, { id, fields }: Product): JsonObject {
+  return { ...Object.fromEntries(fields), id, url };
+}
+
+function objectIn(json: string): JsonObject {
+  const value: unknown = JSON.parse(json);
+  if (!isJsonObject(value)) throw new Error('a body is an object');
+  return value;
 }
 
 /** As the storefront judges an answer of 2xx; what proves nothing is retried, and at last unsent. */

@@ -1,5 +1,5 @@
 import type { Plan } from '../../../src/model/plan.ts';
-import { COMPLETED, type Run } from '../../../src/model/run.ts';
+import { COMPLETED, type Run, UNFINISHED } from '../../../src/model/run.ts';
 import { StoreferryError, UsageError } from '../../../src/model/storeferry-error.ts';
 import { readPlan } from '../../../src/plan/plan-file.ts';
 import { fingerprintOf } from '../../../src/plan/shard-writer.ts';
@@ -18,16 +18,18 @@ import { refuseUnlessRejected } from '../../../src/run/read-corrections.ts';
 import { refuseUnlessReleasable } from '../../../src/run/records/plan-release.ts';
 import { laterRun } from '../../../src/run/report/read-stored-report.ts';
 import { retryGuardOf, saveRetryGuard } from '../../../src/run/retry-guard.ts';
-import type { RunContext } from '../../../src/run/run-context.ts';
+import { PROBES_FOLDER, type RunContext } from '../../../src/run/run-context.ts';
 import { refuseUnlessUndoable, stageNoSource } from '../../../src/run/undo/plan-undo.ts';
 import { saveSnapshot, snapshotOf } from '../../../src/source/snapshot.ts';
 import { IN_DOUBT, type LedgerMark, type Lock, type State } from '../../../src/state/state.ts';
 import { sampleRun, TARGET } from '../../state/samples.ts';
-import { EMPTY_SOURCE, JOBS, type JobName, KEYS, recordsOf, requestOf } from './jobs.ts';
+import { HandEdits } from './hand-edits.ts';
+import { EMPTY_SOURCE, itemsOf, JOBS, type JobName, KEYS, recordsOf, requestOf } from './jobs.ts';
+import { observes, PROBE_FILE, probeOf, readingStorefront } from './probed-store.ts';
 import { Died, type Faults, FaultyProcess, NO_FAULTS } from './process.ts';
-import { finishRun, planRun, type Settings } from './run-steps.ts';
+import { type Ended, finishRun, planRun, type Settings } from './run-steps.ts';
 import { deliverTo, waiting, writingRun } from './sending.ts';
-import { SimulatedStore } from './simulated-store.ts';
+import { SimulatedStore, type StoreProfile } from './simulated-store.ts';
 import { smallArtifacts } from './small-artifacts.ts';
 import { WrittenVersions } from './written-versions.ts';
 
@@ -63,6 +65,9 @@ interface Work {
 export class World {
   readonly store: SimulatedStore;
   readonly versions: WrittenVersions;
+  readonly edits: HandEdits;
+  /** Totals of runs that do not add up, or are not what was recorded. */
+  readonly wrongTotals: string[] = [];
   /** Records that a run left otherwise than it said, although it ended as done. */
   readonly staleRuns: string[] = [];
   readonly #keeping: Keeping;
@@ -79,11 +84,30 @@ export class World {
   readonly #lostSinceRequest = new Set<'state' | 'artifacts'>();
 
   /** `note` is called with each fault that has struck. */
-  constructor(keeping: Keeping, normalises: boolean, note: (fault: string) => void) {
+  constructor(
+    keeping: Keeping,
+    { normalises, profile }: { readonly normalises: boolean; readonly profile: StoreProfile },
+    note: (fault: string) => void,
+  ) {
     this.#keeping = keeping;
     this.#note = note;
-    this.store = new SimulatedStore(normalises);
-    this.versions = new WrittenVersions(note);
+    const next = () => this.versions.next();
+    this.store = new SimulatedStore(normalises, profile, next);
+    this.edits = new HandEdits(this.store, { normalises, next, note });
+    this.versions = new WrittenVersions(note, (key, field) => this.store.wasEdited(key, field));
+    this.probe();
+  }
+
+  /** Keeps what a probe of the store learns. */
+  probe(): void {
+    const { isProbed } = this.store.profile;
+    if (!isProbed) return;
+    const kept = Buffer.from(JSON.stringify(probeOf(this.store.profile)));
+    this.#files.set(PROBES_FOLDER, new Map([[PROBE_FILE, kept]]));
+  }
+
+  get #isProbed(): boolean {
+    return this.#files.get(PROBES_FOLDER)?.has(PROBE_FILE) === true;
   }
 
   /** What the job was last run with. */
@@ -98,7 +122,7 @@ export class World {
       const work = { context, process, settings };
       const digest = JSON.stringify(settings);
       const begun = await this.#create(work, { job, digest });
-      const settled = await settledRun(context, requestOf(job, settings.hasGuard, settings.resend), begun);
+      const settled = await settledRun(context, requestOf(job, settings, settings.resend), begun);
       if (settled?.digest === digest) {
         this.#note('unchanged sources');
         const plannedAt = this.versions.next();
@@ -114,10 +138,26 @@ export class World {
         await this.#noteStale(begun, records);
         return;
       }
+      const killed = await this.#killedRuns(context, begun);
       const run = await continueOrBegin(context, begun);
       if (run.id !== begun.id) this.#note('continued runs');
+      else if (await this.#wereOvertaken(context, killed)) this.#note('overtaken runs');
       await this.#planAndApply(work, run);
     });
+  }
+
+  /** The unfinished runs of the job with the same source, which may be continued. */
+  async #killedRuns({ state }: RunContext, { id, job, digest }: Run): Promise<readonly Run[]> {
+    const runs = await state.runs.list({ job, kinds: ['run'], statuses: UNFINISHED });
+    return runs.filter((run) => run.id !== id && run.digest === digest);
+  }
+
+  /** Whether another job has begun a run after one of these. */
+  async #wereOvertaken({ state }: RunContext, killed: readonly Run[]): Promise<boolean> {
+    const runs = await state.runs.list({ kinds: ['run', 'retry', 'release', 'undo'] });
+    return killed.some(({ job, sequence }) =>
+      runs.some((other) => other.job !== job && other.sequence > sequence),
+    );
   }
 
   /** Plans only; to be approved later. */
@@ -232,6 +272,7 @@ export class World {
     this.#lossUnseen = true;
     this.#hasLost = true;
     this.versions.lose();
+    this.edits.lose();
     this.#lostSinceRequest.add(what);
     // A user who loses both has to wait, as docs/operation.md says: nothing is left that could know of requests at work.
     if (this.#lostSinceRequest.size === 2) this.store.landAll();
@@ -245,10 +286,9 @@ export class World {
   ): Promise<void> {
     for (const { key, body } of said) {
       if (refused.has(key)) continue;
-      const truth = this.store.truth(key);
-      const print = fingerprintOf(typeof body === 'string' ? body : JSON.stringify(body));
-      if (truth === undefined || truth === print) continue;
-      this.staleRuns.push(`${kind} ${id} of ${job}, ${key}: ${truth ?? 'nothing'}`);
+      const differing = this.store.differences(key, typeof body === 'string' ? body : JSON.stringify(body));
+      if (differing.length === 0) continue;
+      this.staleRuns.push(`${kind} ${id} of ${job}, ${key}: ${differing.join(', ')}`);
     }
   }
 
@@ -257,16 +297,32 @@ export class World {
     const found: string[] = [];
     if (this.#lossUnseen) return found;
     await this.#during(NO_FAULTS, async ({ state }) => {
-      const marks = await state.ledger(TARGET).marks(KEYS);
+      const ledger = state.ledger(TARGET);
+      const [marks, bodies, views] = [
+        await ledger.marks(KEYS),
+        await ledger.bodies(KEYS),
+        await ledger.views(KEYS),
+      ];
       for (const [position, key] of KEYS.entries()) {
-        const mark = marks[position];
+        const [mark, body, doubted = null] = [marks[position], bodies[position], views[position]?.doubted];
         if (mark === undefined) continue;
-        if (mark.fingerprint === IN_DOUBT) {
-          if (mark.memo !== undefined) found.push(`${key} is in doubt and has a memo`);
+        const isInDoubt = mark.fingerprint === IN_DOUBT;
+        if (isInDoubt && mark.memo !== undefined) found.push(`${key} is in doubt and has a memo`);
+        if (isInDoubt && doubted === null) continue;
+        if (body === undefined || (!isInDoubt && fingerprintOf(body) !== mark.fingerprint)) {
+          found.push(`${key}: the body of the mark is ${body}`);
           continue;
         }
-        const truth = this.store.truth(key);
-        if (truth !== undefined && truth !== mark.fingerprint) found.push(`${key}: ${truth ?? 'nothing'}`);
+        const differing = this.store.differences(key, body, doubted ?? []);
+        if (differing.length > 0) found.push(`${key}: ${differing.join(', ')}`);
+      }
+      for await (const page of ledger.edited()) {
+        for (const { key, observation } of page) {
+          for (const [field, { value }] of Object.entries(observation.edited)) {
+            if (!this.store.wasEdited(key, field, JSON.stringify(value)))
+              found.push(`${key}: nobody edited ${field} to ${JSON.stringify(value)}`);
+          }
+        }
       }
     });
     return found;
@@ -290,15 +346,16 @@ export class World {
       changed = new Set([...unsure, ...unconfirmed]);
     });
     return KEYS.flatMap((key) => {
-      const truth = this.store.truth(key);
-      if (truth === undefined) return [];
       const wanted = JOBS.flatMap((job) => recordsOf(this.settingsOf(job).source))
         .filter((record) => record.key === key)
-        .map(({ body }) => fingerprintOf(JSON.stringify(body)));
-      const isRight = wanted.length === 0 ? truth === null : truth !== null && wanted.includes(truth);
-      const mayBeLeft = this.#hasLost || changed.has(key) || this.store.wasRenumbered(key);
+        .map(({ body }) => JSON.stringify(body));
+      const differing = (wanted.length === 0 ? [null] : wanted).map((body) =>
+        this.store.differences(key, body),
+      );
+      const isRight = differing.some((fields) => fields.length === 0);
+      const mayBeLeft = this.#hasLost || changed.has(key) || this.store.hasUnansweredId(key);
       if (isRight || (wanted.length === 0 && mayBeLeft)) return [];
-      return [`${key}: ${truth ?? 'nothing'} instead of ${wanted.join(' or ') || 'nothing'}`];
+      return [`${key}: ${differing.join(' or ')} instead of ${wanted.join(' or ') || 'nothing'}`];
     });
   }
 
@@ -311,7 +368,15 @@ export class World {
       process.strike();
       if (what === 'write sent') process.refuse('witness');
     });
-    const state = waiting(await this.#keeping.open(process, artifacts), this.store, this.versions);
+    const { store, versions, edits } = this;
+    const isObserving = () => this.#isProbed && observes(store.profile);
+    const state = waiting(await this.#keeping.open(process, artifacts), {
+      store,
+      versions,
+      edits,
+      process,
+      isObserving,
+    });
     const context: RunContext = {
       state,
       artifacts,
@@ -320,7 +385,7 @@ export class World {
       signal: process.signal,
       clock: () => 0,
       newRunId: () => `run-${++this.#runs}`,
-      openStorefront: () => Promise.reject(new Error('the model has its own')),
+      openStorefront: async () => readingStorefront(this.store, process),
       onEvent: () => {},
     };
     try {
@@ -355,8 +420,18 @@ export class World {
   async #planned(work: Work, run: Run): Promise<Plan> {
     const known = await readPlan(work.context.artifacts.run(run.id));
     if (known !== undefined) return known;
-    this.#plannedAt.set(run.id, this.versions.next());
-    return await planRun(work.context, work.settings, run);
+    const at = this.versions.next();
+    this.#plannedAt.set(run.id, at);
+    this.edits.plan(run.id, {
+      at,
+      isProbed: this.#isProbed,
+      resend: run.resend,
+      conflicts: conflictsOf(run, work.settings),
+      isUndo: run.undo !== undefined,
+    });
+    const plan = await planRun(work.context, work.settings, run);
+    if (plan.edited !== undefined) this.#note('plans with edited records');
+    return plan;
   }
 
   /** From the lock of the target to the end of the run. */
@@ -373,11 +448,12 @@ export class World {
       plan = await this.#planned(work, run);
       const isPart = run.kind === 'retry' || run.kind === 'release';
       if (isPart && plan.shards.length > 0) await supersedeOthers(context, run);
-      const { job, store } = requestOf(run.job, work.settings.hasGuard);
+      const { job, store } = requestOf(run.job, work.settings);
       const deliver = deliverTo(this.store, {
         process,
         run: writingRun(run),
         versions: this.versions,
+        edits: this.edits,
         onRequest: () => this.#lostSinceRequest.clear(),
       });
       await applyStep(context, { run, plan, job, store, lock: LOCK }, deliver);
@@ -399,8 +475,25 @@ export class World {
     return await state.runs.update(run.id, { endPosition });
   }
 
+  /** Every row is counted once, and what counts as done is what was recorded. */
+  #checkTotals({ id, kind, ...run }: Run, { source }: Settings, { totals, plan }: Ended): void {
+    if (plan === null) return;
+    const { rows, records, applied, unchanged, rejected, skipped, unsent, held, deleted } = totals;
+    const parts = { applied, unchanged, rejected, skipped, unsent, held };
+    const sum = Object.values(parts).reduce((one, other) => one + other, 0);
+    const wrong = (what: string) =>
+      this.wrongTotals.push(`${kind} ${id}: ${what}: ${JSON.stringify(totals)}`);
+    if (sum !== records) wrong(`${records} records, ${sum} accounted for`);
+    if (Object.values(totals.inRows).reduce((one, other) => one + other, 0) !== rows)
+      wrong(`${rows} rows, others accounted for`);
+    if (run.undo === undefined && run.release === undefined && rows !== itemsOf(source).length)
+      wrong(`${itemsOf(source).length} rows in the source`);
+    if (!this.versions.mayHaveApplied(id, { applied, deleted })) wrong('others were recorded');
+  }
+
   async #finish({ context, settings }: Work, run: Run, plan: Plan | null, failure: unknown): Promise<void> {
     const ended = await finishRun(context, run, plan, failure);
+    this.#checkTotals(run, settings, ended);
     if (!ended.isComplete) return;
     const { sent, left } = ended;
     const plannedAt = this.#plannedAt.get(run.id) ?? 0;
@@ -410,6 +503,12 @@ export class World {
     for (const { key } of items) if (!decided.has(key)) this.versions.found(run.id, key, plannedAt);
     await this.#noteStale(run, isWhole ? items : sent, left);
   }
+}
+
+/** What decides of a field that was changed on both sides (docs/using.md, What people edit in the store). */
+function conflictsOf({ kind, undo }: Run, { conflicts = 'hold' }: Settings): 'hold' | 'source' | 'store' {
+  if (undo !== undefined) return 'store';
+  return kind === 'release' ? 'source' : conflicts;
 }
 
 /** What ends a process, or a run, without being a bug. */

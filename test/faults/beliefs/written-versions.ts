@@ -1,3 +1,4 @@
+import type { RunTotals } from '../../../src/model/run.ts';
 import type { OperationResult } from '../../../src/state/state.ts';
 
 /** A run, as far as the versions that it writes depend on it. */
@@ -48,11 +49,36 @@ export class WrittenVersions {
   readonly #runs = new Map<string, WritingRun>();
   readonly #begun = new Map<string, number>();
   readonly #ended = new Map<string, number>();
+  /** The operations of each run whose last recorded outcome was a success, by key and kind. */
+  readonly #applied = new Map<string, Set<string>>();
+  readonly #perhapsApplied = new Map<string, Set<string>>();
+  readonly #wasEdited: (key: string, field: string) => boolean;
   #moment = 0;
   #lostAt = 0;
 
-  constructor(note: (fault: string) => void) {
+  /** `wasEdited`: whether somebody has ever changed the field of the key by hand, which an undo leaves alone. */
+  constructor(note: (fault: string) => void, wasEdited: (key: string, field: string) => boolean) {
     this.#note = note;
+    this.#wasEdited = wasEdited;
+  }
+
+  /** Whether so many upserts and deletes of a run may be in the state. */
+  mayHaveApplied(run: string, { applied, deleted }: Pick<RunTotals, 'applied' | 'deleted'>): boolean {
+    if ((this.#begun.get(run) ?? 0) < this.#lostAt) return true;
+    const certain = this.#applied.get(run) ?? new Set<string>();
+    const all = certain.union(this.#perhapsApplied.get(run) ?? new Set<string>());
+    const isWithin = (count: number, kind: string) => {
+      const countIn = (names: ReadonlySet<string>) =>
+        [...names].filter((name) => name.startsWith(kind)).length;
+      return count >= countIn(certain) && count <= countIn(all);
+    };
+    return isWithin(applied, 'upsert') && isWithin(deleted, 'delete');
+  }
+
+  /** The process died while it recorded outcomes. */
+  mayHaveRecorded(run: string, results: readonly OperationResult[]): void {
+    const names = results.flatMap((result) => (result.outcome.kind === 'applied' ? [nameOf(result)] : []));
+    this.#perhapsApplied.set(run, (this.#perhapsApplied.get(run) ?? new Set()).union(new Set(names)));
   }
 
   /** The present moment; each call gives a later one. */
@@ -90,14 +116,14 @@ export class WrittenVersions {
     if (!begunAt.has(run)) begunAt.set(run, this.next());
   }
 
-  /** A request leaves for the store; `body` is null for a delete. */
-  request(run: WritingRun, key: string, body: string | null): void {
+  /** A request leaves for the store; `body` is null for a delete, and of the whole record for a part. `isLookUp`: before a delete. */
+  request(run: WritingRun, key: string, body: string | null, isLookUp = false): void {
     const known = this.#of(key);
     const { part } = run;
     if (part !== null) this.#note(NAMES[part.kind]);
     if (part?.kind === 'undo') {
       if (this.#runs.get(part.of)?.part?.kind === 'undo') this.#note('undone undos');
-      this.#judgeUndo(run, part.of, key, body);
+      this.#judgeUndo(run, part.of, key, body, isLookUp);
     } else if (part !== null) {
       this.#judgeStale(run, part, key);
     }
@@ -106,11 +132,13 @@ export class WrittenVersions {
   }
 
   /** The outcome is in the state. */
-  recorded(run: WritingRun, { operation, outcome }: OperationResult): void {
+  recorded(run: WritingRun, result: OperationResult): void {
+    const { operation, outcome } = result;
     const { key } = operation;
     const known = this.#of(key);
     switch (outcome.kind) {
       case 'applied':
+        this.#applied.set(run.id, (this.#applied.get(run.id) ?? new Set()).add(nameOf(result)));
         known.open.clear();
         if (operation.kind === 'delete-product') this.#acknowledge(run, key, null, null);
         else if (operation.kind === 'upsert-product')
@@ -158,7 +186,7 @@ export class WrittenVersions {
     return earlier?.job === job && earlier.part?.kind === kind && earlier.part.of === of;
   }
 
-  #judgeUndo({ id, job }: WritingRun, of: string, key: string, body: string | null): void {
+  #judgeUndo({ id, job }: WritingRun, of: string, key: string, body: string | null, isLookUp: boolean): void {
     const { now, before, after, open, touches, begunAt } = this.#of(key);
     const isOwn = (run: string) => run === of || this.#isSame(run, job, { kind: 'undo', of });
     if ((this.#begun.get(of) ?? 0) < this.#lostAt) {
@@ -184,9 +212,28 @@ export class WrittenVersions {
     const back = isOpen ? now.body : earlier?.body;
     if (back === undefined) return;
     // Before a delete, the id may be asked for once more.
-    const isLookUp = back === null && body?.includes('"hidden":true') === true;
-    if (body !== back && !isLookUp)
+    if (
+      body !== back &&
+      !(back === null && isLookUp) &&
+      !this.#leavesEdits(key, { body, back, now: now.body })
+    )
       this.wrong.push(`${id} undoes ${of}: ${key} becomes ${body} instead of ${back}`);
+  }
+
+  /** Whether a body is the one to give back, but for fields that somebody has changed by hand, which have the present value. */
+  #leavesEdits(
+    key: string,
+    { body, back, now }: Readonly<Record<'body' | 'back' | 'now', string | null | undefined>>,
+  ): boolean {
+    if (body == null || back == null || now == null) return false;
+    const [sent, earlier, present] = [body, back, now].map(
+      (text): Record<string, unknown> => JSON.parse(text),
+    );
+    return Object.keys({ ...sent, ...earlier }).every((field) => {
+      const text = JSON.stringify(sent?.[field]);
+      const isBack = text === JSON.stringify(earlier?.[field]);
+      return isBack || (text === JSON.stringify(present?.[field]) && this.#wasEdited(key, field));
+    });
   }
 
   #noteUndo(id: string, of: string, key: string, other: string): void {
@@ -204,6 +251,10 @@ export class WrittenVersions {
     if (!isRepeated) known.now = { version: back ?? this.next(), body, owner };
     after.set(id, known.now.version);
   }
+}
+
+function nameOf({ operation: { kind, key } }: OperationResult): string {
+  return `${kind} ${key}`;
 }
 
 const NAMES = { retry: 'retried records', release: 'released records', undo: 'undone records' } as const;
