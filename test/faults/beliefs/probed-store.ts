@@ -55,6 +55,7 @@ export function readingStorefront(store: SimulatedStore, process: FaultyProcess)
       const items = all.slice(skip, skip + limit).map((item) => ({ ...item }));
       return { items, texts: () => [], limit, totalCount: all.length };
     },
+    categories: none,
     expectPages: () => {},
     upsertProduct: none,
     updateProduct: none,
