@@ -1,6 +1,6 @@
 import type { ImportJob } from '../config/job/job.ts';
 import { DEFAULT_LIMITS, type InputLimits } from '../model/input-limits.ts';
-import { isJsonObject } from '../model/json-object.ts';
+import { isJsonObject, withoutUndefined } from '../model/json-object.ts';
 import type { HashKey, KeySet } from '../model/key-set.ts';
 import {
   type DeferredRecord,
@@ -235,12 +235,7 @@ export async function planImport(options: PlanOptions): Promise<Plan> {
         )
         .sort((a, b) => Number(b.exceeded) - Number(a.exceeded));
   const images = await options.checkImages?.(upserts);
-  const plan = {
-    ...unjudged,
-    safety,
-    ...(images === undefined ? {} : { images }),
-    ...(undo === undefined ? {} : { undo: undo.facts() }),
-  };
+  const plan = withoutUndefined<Plan>({ ...unjudged, safety, images, undo: undo?.facts() });
   await writePlan(folder, plan);
   return plan;
 }
@@ -259,9 +254,8 @@ function assemble(
 ): Omit<Plan, 'safety'> {
   const fieldsChanged = tally.changes.changes();
   const { renamed, adopted } = tally;
-  const edited = tally.editedFound();
   const records = Object.values(tally.counts).reduce((sum, count) => sum + count.records, 0);
-  return {
+  return withoutUndefined<Omit<Plan, 'safety'>>({
     job: job.name,
     resource: job.import,
     mode: job.mode,
@@ -276,22 +270,22 @@ function assemble(
     examples: tally.examples,
     duplicates,
     takeovers: tally.takeovers(),
-    ...(renamed === undefined ? {} : { renamed }),
-    ...(adopted === undefined ? {} : { adopted }),
+    renamed,
+    adopted,
     sharedFields: sharedFields(job, senders, fieldsChanged),
-    ...(plannedAt === undefined ? {} : { plannedAt }),
-    ...(confirmed.length === 0 ? {} : { confirmed }),
-    ...(edited === undefined ? {} : { edited }),
-    ...(updates?.replaces === true && tally.counts.changed.records > 0 ? { replacesEdits: true } : {}),
+    plannedAt,
+    confirmed: confirmed.length === 0 ? undefined : confirmed,
+    edited: tally.editedFound(),
+    replacesEdits: (updates?.replaces === true && tally.counts.changed.records > 0) || undefined,
     guards: watch.findings(),
     unreadableKeys: tally.unreadableKeys,
     deletesWithheld: withheld,
     deletesWithoutId: withoutId,
     unconfirmed,
     ...files,
-    ...(blocks === undefined ? {} : { blocksAt: blocks.position }),
+    blocksAt: blocks?.position,
     source: describeSource(),
-  };
+  });
 }
 
 /**

@@ -201,7 +201,7 @@ type ScheduleChange =
       readonly kind: 'set';
       readonly schedule: JobSchedule;
       readonly overdue: boolean;
-      readonly postponedTo?: number;
+      readonly postponedTo?: number | undefined;
     }
   /** `unscheduled`: its file has no schedule; `gone`: there is no such file. */
   | { readonly kind: 'remove'; readonly job: string; readonly because: 'unscheduled' | 'gone' };
@@ -224,7 +224,7 @@ export function planScheduleChanges(
     const postponedTo = isKept ? tooLate(schedule, present, now + CLOCKS_DIFFER_MS) : undefined;
     if (isKept && postponedTo === undefined) return [];
     const overdue = present?.next !== undefined && present.next <= now;
-    return [{ kind: 'set', schedule, overdue, ...(postponedTo === undefined ? {} : { postponedTo }) }];
+    return [{ kind: 'set', schedule, overdue, postponedTo }];
   });
   const staying = new Set([...scheduled, ...broken].map(({ job }) => job));
   const withoutSchedule = new Set(unscheduled);

@@ -302,14 +302,11 @@ function statusFailure(status: number, retryAfter: string | null, advice?: strin
       return changedMeanwhile(String(status));
     default:
       return isPassingStatus(status) || status === TOO_EARLY
-        ? new RemoteFailure('passing', `the server answers ${status}`, waiting(retryAfter))
+        ? new RemoteFailure('passing', `the server answers ${status}`, {
+            retryAfterMs: retryAfterMs(retryAfter ?? undefined, Date.now()),
+          })
         : new RemoteFailure('final', `the server answers ${status}`);
   }
-}
-
-function waiting(retryAfter: string | null): { retryAfterMs?: number } {
-  const ms = retryAfterMs(retryAfter ?? undefined, Date.now());
-  return ms === undefined ? {} : { retryAfterMs: ms };
 }
 
 type Headers = Readonly<Record<string, string | string[] | undefined>>;

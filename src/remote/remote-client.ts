@@ -66,12 +66,12 @@ interface PutOptions {
 type FailureKind = 'passing' | 'absent' | 'changed' | 'final';
 
 interface FailureDetails {
-  readonly hint?: string;
+  readonly hint?: string | undefined;
   readonly cause?: unknown;
   /** How long the server asks to wait, in milliseconds. */
-  readonly retryAfterMs?: number;
+  readonly retryAfterMs?: number | undefined;
   /** The HTTP status that the server answered. */
-  readonly status?: number;
+  readonly status?: number | undefined;
 }
 
 /** A failure of one attempt. Its message completes a sentence that begins with the location, and has no secret. */
@@ -108,8 +108,7 @@ export function connectionLost(cause?: unknown): RemoteFailure {
 /** Another writer came first; `answer` is how the server reported it. */
 export function changedMeanwhile(answer?: string, status?: number): RemoteFailure {
   const said = answer === undefined ? '' : ` (${answer})`;
-  const details = status === undefined ? {} : { status };
-  return new RemoteFailure('changed', `it was changed by another process in the meantime${said}`, details);
+  return new RemoteFailure('changed', `it was changed by another process in the meantime${said}`, { status });
 }
 
 /** The failure of a connection. */
@@ -118,7 +117,7 @@ export function connectionFailure(error: unknown): RemoteFailure {
   if (inner !== undefined) return inner;
   const code = errorCode(error);
   const of = (kind: 'passing' | 'final', message: string, hint?: string) =>
-    new RemoteFailure(kind, message, { cause: error, ...(hint === undefined ? {} : { hint }) });
+    new RemoteFailure(kind, message, { cause: error, hint });
   switch (code) {
     case 'ENOTFOUND':
       return of('final', 'there is no host of this name', 'Check the address.');

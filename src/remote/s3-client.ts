@@ -224,10 +224,9 @@ export async function* listPages(
 ): AsyncGenerator<readonly _Object[]> {
   let next: string | undefined;
   do {
-    const from = next === undefined ? {} : { ContinuationToken: next };
     const page = await client.send(
-      new ListObjectsV2Command({ ...which, ...from }),
-      signal === undefined ? {} : { abortSignal: signal },
+      new ListObjectsV2Command({ ...which, ContinuationToken: next }),
+      signal && { abortSignal: signal },
     );
     yield page.Contents ?? [];
     next = page.IsTruncated === true ? page.NextContinuationToken : undefined;
@@ -243,7 +242,7 @@ export function s3Failure(error: unknown): RemoteFailure {
   const code = error instanceof Error ? error.name.replaceAll(/[^\w.-]/g, '').slice(0, 60) : '';
   const answer = code === '' || /^\d/.test(code) ? String(status) : `${status} ${code}`;
   const of = (kind: RemoteFailure['kind'], message: string, hint?: string) =>
-    new RemoteFailure(kind, message, { status, ...(hint === undefined ? {} : { hint }) });
+    new RemoteFailure(kind, message, { status, hint });
   if (code === 'NoSuchBucket') return of('final', 'there is no such bucket', 'Check its name.');
   if (code === 'RequestTimeTooSkewed') {
     return of('final', 'the clock of this machine is wrong, according to the server', 'Correct the clock.');

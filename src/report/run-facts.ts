@@ -1,3 +1,4 @@
+import { withoutUndefined } from '../model/json-object.ts';
 import type { Plan } from '../model/plan.ts';
 import type { Reason, ReasonGroup } from '../model/reason.ts';
 import type { ChangedId, Exported, Run, RunTotals, Traffic } from '../model/run.ts';
@@ -159,7 +160,7 @@ export function runTotals(plan: Plan | null, tally: OutcomeTally, renamedKeys = 
   const { counts } = plan;
   const planned = plannedUpserts(plan);
   const refused = tally.rejected - refusedDeletes(plan, tally);
-  return {
+  return withoutUndefined<RunTotals>({
     rows: counts.rows,
     records: counts.records,
     new: counts.new.records,
@@ -175,8 +176,8 @@ export function runTotals(plan: Plan | null, tally: OutcomeTally, renamedKeys = 
     held: counts.held.records,
     requests: tally.requests,
     fieldsChanged: Object.fromEntries(plan.fieldsChanged.map(({ field, records }) => [field, records])),
-    ...(plan.renamed === undefined ? {} : { renamed: plan.renamed.records }),
-    ...(plan.adopted === undefined ? {} : { adopted: plan.adopted.records }),
+    renamed: plan.renamed?.records,
+    adopted: plan.adopted?.records,
     inRows: {
       applied: tally.appliedRows,
       unchanged: counts.unchanged.rows,
@@ -185,7 +186,7 @@ export function runTotals(plan: Plan | null, tally: OutcomeTally, renamedKeys = 
       unsent: planned.rows - tally.appliedRows - tally.rejectedRows,
       held: counts.held.rows,
     },
-  };
+  });
 }
 
 /**

@@ -1,3 +1,4 @@
+import { withoutUndefined } from '../model/json-object.ts';
 import type { Plan } from '../model/plan.ts';
 import {
   type Drift,
@@ -84,7 +85,7 @@ export function runSummary(
   const { left } = plan?.undo ?? {};
   const edited = editedFacts({ run, plan: plan ?? null });
   const { inRows: _, ...figures } = totals;
-  return {
+  return withoutUndefined<RunSummary>({
     run: run.id,
     job: run.job,
     status: run.status,
@@ -93,11 +94,11 @@ export function runSummary(
     rejectsFile,
     durationMs: lastedMs(run, now),
     error: run.error,
-    ...(left === undefined ? {} : { left: leftRecords(left) }),
-    ...(edited === null ? {} : { edited: edited.kept + edited.held + edited.overwritten }),
-    ...(run.drift === undefined ? {} : { drift: driftFigures(run.drift) }),
-    ...(run.waves === undefined ? {} : { waves: run.waves.map(({ answered: _, ...wave }) => wave) }),
-  };
+    left: left && leftRecords(left),
+    edited: edited === null ? undefined : edited.kept + edited.held + edited.overwritten,
+    drift: run.drift && driftFigures(run.drift),
+    waves: run.waves?.map(({ answered: _, ...wave }) => wave),
+  });
 }
 
 /**

@@ -51,8 +51,8 @@ export async function openState({
     url: redisUrl,
     prefix,
     artifacts,
-    ...(leaseMs === undefined ? {} : { leaseMs }),
-    ...(commandTimeoutMs === undefined ? {} : { commandTimeoutMs }),
+    leaseMs,
+    commandTimeoutMs,
     meanwhile,
     onUnreadable,
   });

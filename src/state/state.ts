@@ -257,9 +257,9 @@ export interface Version {
   /** The body that it replaced; null where the ledger knew none. */
   readonly before: string | null | undefined;
   /** The job that the record belongs to from then on; absent where it is that of the run. */
-  readonly owner?: string;
+  readonly owner?: string | undefined;
   /** The other key of a renamed product: the one before of a new key, and the new one of a deleted key. */
-  readonly renamed?: string;
+  readonly renamed?: string | undefined;
 }
 
 /** How much the history of a target holds; `bytes` is an estimate of its size in the state. */
@@ -381,7 +381,7 @@ export interface Runs {
    * applied delete removes them, and both end the doubt about the key; an operation that certainly did not arrive ends the
    * doubt that `begin` wrote for it, but no earlier one. Survives the death of the process when the promise resolves. An
    * outcome replaces an earlier one of the same operation. `requests` (attempts sent) adds to the tally of the run.
-   * With a fence nothing is written once its lock is lost: LockedError. Simultaneous calls share a commit. `versionAt` is
+   * With a fence nothing is written once its lock is lost: LockedError. `versionAt` is
    * the time of the versions that are added to the history; null adds none, and removes the history of the keys, which
    * would lack this one.
    */

@@ -134,17 +134,7 @@ export function restoreVersions(rows: readonly StoredVersion[], ledgerBody: stri
     const body = kind === 'acknowledged' ? (known ?? undefined) : null;
     const before = packed === null ? null : readableBefore(packed, body);
     known = before;
-    return {
-      kind,
-      run,
-      at,
-      id,
-      spans,
-      body,
-      before,
-      ...(owner === undefined ? {} : { owner }),
-      ...(renamed === undefined ? {} : { renamed }),
-    };
+    return { kind, run, at, id, spans, body, before, owner, renamed };
   });
 }
 

@@ -20,7 +20,7 @@ it('the first Node 24 reads the ledger as later ones do', async () => {
   const calls = createSqliteCalls(database);
   const run = sampleRun();
   calls.create(run);
-  calls.record([{ run, shard: 1, results: [applied(upsert(0, 'shirt'), 7)], requests: 1, versionAt: null }]);
+  calls.record({ run, shard: 1, results: [applied(upsert(0, 'shirt'), 7)], requests: 1, versionAt: null });
   calls.begin(TARGET, { job: run.job, sender: 'me', keys: ['hat'], parts: [], deletes: [] });
 
   expect(calls.compare(TARGET, { job: '', keys: ['hat', 'shirt'], memos: [] })).toMatchObject([

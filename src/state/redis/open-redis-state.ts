@@ -177,7 +177,7 @@ export interface RedisStateOptions extends RedisConnectionOptions {
   /** The location of witnesses; without them nothing detects that the state was restored. */
   readonly artifacts?: Artifacts | undefined;
   /** How long a lock remains after its last renewal. */
-  readonly leaseMs?: number;
+  readonly leaseMs?: number | undefined;
   /** Called while waiting for Redis. */
   readonly meanwhile?: (() => Promise<unknown>) | undefined;
   /** Called with the problem of each stored record that cannot be read and is ignored. */

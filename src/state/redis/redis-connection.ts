@@ -1,4 +1,5 @@
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
+import { withoutUndefined } from '../../model/json-object.ts';
 import { parseRedisUrl, REDIS_URL_FORM, type RedisAddress } from '../../model/remote-address.ts';
 import { StateError } from '../../model/storeferry-error.ts';
 
@@ -35,7 +36,7 @@ export interface RedisConnection {
 export interface RedisConnectionOptions {
   /** `redis://user:password@host:port/db`, or `rediss:` with TLS; separate several nodes of a Cluster with commas. */
   readonly url: string;
-  readonly commandTimeoutMs?: number;
+  readonly commandTimeoutMs?: number | undefined;
 }
 
 /**
@@ -115,11 +116,11 @@ async function firstThatAnswers(
 
 /** User, password and TLS for each server of an address. */
 function serverOptions({ username, password, tls }: RedisAddress) {
-  return {
-    ...(username === undefined ? {} : { username }),
-    ...(password === undefined ? {} : { password }),
-    ...(tls ? { tls: {} } : {}),
-  };
+  return withoutUndefined<Pick<RedisOptions, 'username' | 'password' | 'tls'>>({
+    username,
+    password,
+    tls: tls ? {} : undefined,
+  });
 }
 
 /** The settings of each connection to a node, as in RedisOptions of ioredis. */

@@ -39,7 +39,7 @@ import {
 } from './database-thread.ts';
 import { damagedDatabase } from './sqlite-error.ts';
 import { createSqliteLocks, type SqliteLocks } from './sqlite-locks.ts';
-import type { RecordedOutcomes, UncheckedRefusal, UncheckedRun } from './sqlite-runs.ts';
+import type { UncheckedRefusal, UncheckedRun } from './sqlite-runs.ts';
 
 const MAX_TRUNCATIONS = 5;
 const TRUNCATION_WAIT_MS = 1_000;
@@ -265,7 +265,6 @@ function sendingStore(calls: RemoteCalls, target: LedgerTarget, refuse: () => vo
 }
 
 function runs(calls: RemoteCalls, refuseWithout: (fence: Fence | undefined) => void, path: string): Runs {
-  const record = recordInGroups(calls);
   const checked = <Value>(check: () => Value): Value => {
     try {
       return check();
@@ -285,7 +284,7 @@ function runs(calls: RemoteCalls, refuseWithout: (fence: Fence | undefined) => v
     remove: (id) => calls.remove(id),
     async record(run, shard, results, requests, fence, versionAt = null) {
       refuseWithout(fence);
-      await record({ run, shard, results, requests, versionAt });
+      await calls.record({ run, shard, results, requests, versionAt });
     },
     outcomes: (id, shard) => calls.outcomes(id, shard),
     tally: (id) => calls.tally(id),
@@ -307,24 +306,5 @@ function runs(calls: RemoteCalls, refuseWithout: (fence: Fence | undefined) => v
     },
     changedIds: (id, limit) => calls.changedIds(id, limit),
     changedIdCount: (id) => calls.changedIdCount(id),
-  };
-}
-
-/** Outcomes that arrive during a commit share the next one. */
-function recordInGroups(calls: Pick<RemoteCalls, 'record'>): (batch: RecordedOutcomes) => Promise<void> {
-  let next: { readonly batches: RecordedOutcomes[]; readonly written: Promise<void> } | undefined;
-  let last: Promise<unknown> = Promise.resolve();
-  return (batch) => {
-    if (next === undefined) {
-      const batches: RecordedOutcomes[] = [];
-      const written = last.then(async () => {
-        next = undefined;
-        await calls.record(batches);
-      });
-      last = written.catch(() => {});
-      next = { batches, written };
-    }
-    next.batches.push(batch);
-    return next.written;
   };
 }

@@ -136,7 +136,7 @@ function storedOutcome({
 const OUTCOME_KINDS: readonly Outcome['kind'][] = ['applied', 'applied', 'rejected', 'unsent', 'left'];
 
 /** One call of `Runs.record`. */
-export interface RecordedOutcomes {
+interface RecordedOutcomes {
   readonly run: Run;
   readonly shard: number;
   readonly results: readonly OperationResult[];
@@ -297,9 +297,9 @@ export function createSqliteOutcomes(
 
   return {
     /** All or nothing, in one commit. */
-    record: (batches: readonly RecordedOutcomes[]) =>
+    record: (batch: RecordedOutcomes) =>
       inTransaction(database, () => {
-        for (const batch of batches) write(batch);
+        write(batch);
         removeOldDeletes.run();
         journal.mergeIfLarge();
       }),
