@@ -175,7 +175,10 @@ const IMPORTED_IN: Readonly<Record<string, readonly string[]>> = {
   fastify: ['sandbox', 'dashboard'],
   'hyparquet-writer': ['tables'],
   ioredis: ['state'],
+  mysql2: ['remote'],
   nodemailer: ['run'],
+  pg: ['remote'],
+  'pg-cursor': ['remote'],
   'p-retry': ['remote', 'run', 'storefront'],
   papaparse: ['tables'],
   picocolors: ['cli', 'report'],
@@ -197,7 +200,7 @@ const IMPORTED_IN: Readonly<Record<string, readonly string[]>> = {
   ],
   'node:child_process': ['cli'],
   'node:net': ['sandbox', 'remote', 'dashboard'],
-  'node:sqlite': ['state', 'sandbox', 'plan', 'run'],
+  'node:sqlite': ['state', 'sandbox', 'plan', 'run', 'source'],
   'node:worker_threads': ['isolation', 'state'],
 };
 

@@ -3,6 +3,7 @@ import { addProblem } from '../model/json-object.ts';
 import type { FilePlace } from '../model/remote-address.ts';
 import type { ConfigurationProblem } from '../model/storeferry-error.ts';
 import {
+  DATABASES,
   PLACES,
   REMOTE_KINDS,
   type RemoteName,
@@ -22,6 +23,15 @@ export function exactlyOnePlace(written: WrittenPlace, context: z.RefinementCtx)
   const [first, second] = PLACES.filter((name) => valueAt(written, [name]) !== undefined);
   if (first === undefined) addProblem(context, `names no file; ${ONE_OF_THEM}`);
   else if (second !== undefined) addProblem(context, `there is ${first} already; ${ONE_OF_THEM}`, second);
+  const isDatabase = first !== undefined && DATABASES.includes(first);
+  if (isDatabase && written.query === undefined)
+    addProblem(context, `${first} needs \`query\`, such as SELECT sku, title, price FROM products`);
+  if (!isDatabase && written.query !== undefined)
+    addProblem(
+      context,
+      `\`query\` is for ${DATABASES.slice(0, -1).join(', ')} and ${DATABASES.at(-1)}`,
+      'query',
+    );
 }
 
 /** Refuses a destination that may be several files. */
@@ -32,9 +42,13 @@ export function oneFile(written: WrittenPlace, context: z.RefinementCtx): void {
 }
 
 /** The settings for reading or writing a file, without the fields that say where it is. */
-export function withoutPlace<Written extends object>(written: Written): Omit<Written, 'path' | RemoteName>;
+export function withoutPlace<Written extends object>(
+  written: Written,
+): Omit<Written, 'path' | 'sqlite' | 'query' | RemoteName>;
 export function withoutPlace(written: object): object {
-  return Object.fromEntries(Object.entries(written).filter(([name]) => !PLACES.includes(name)));
+  return Object.fromEntries(
+    Object.entries(written).filter(([name]) => name !== 'query' && !PLACES.includes(name)),
+  );
 }
 
 /** The fields with secrets of the sources, tables and destinations at these paths. */
@@ -81,7 +95,8 @@ export function completePlaces<Written, T>(
     if (spec === undefined) continue;
     const remote = remoteIn(spec);
     if (remote === undefined) {
-      places.set(pathKey(part), { path: spec.path ?? '' });
+      const { path = '', sqlite, query } = spec;
+      places.set(pathKey(part), sqlite === undefined ? { path } : { path: sqlite, query: query ?? '' });
       continue;
     }
     const written = addresses.get(pathKey(part));
@@ -93,6 +108,7 @@ export function completePlaces<Written, T>(
     const completed = remote.address.complete({
       variable: (name) => environment.get(name),
       onSecret,
+      query: spec.query,
       written: template?.map((part) => (typeof part === 'string' ? part : placeholder(part.name))).join(''),
     });
     const place = yaml.placeOf(written?.path ?? part, 'value');

@@ -10,6 +10,17 @@ export interface RemoteAddress {
   readonly allowPrivateAddresses: boolean;
   /** The address of the service, if the location does not contain it; null: the usual one. */
   readonly endpoint?: string | null;
+  /** Whether it is a query of a database, whose rows come as CSV. */
+  readonly isQuery?: true;
+}
+
+/** A query of a database server, whose rows are read like those of a file. */
+export interface DatabaseAddress extends RemoteAddress {
+  readonly kind: 'postgres' | 'mysql';
+  /** With user and password. */
+  readonly url: string;
+  readonly query: string;
+  readonly isQuery: true;
 }
 
 /** The settings of a bucket, in S3 or in a service with the same protocol. */
@@ -101,7 +112,12 @@ function decoded(part: string): string | undefined {
 
 /** The place of a file: a path as written (relative to the workspace unless absolute), or on another machine. */
 export type FilePlace =
-  | { readonly path: string; readonly remote?: undefined }
+  | {
+      readonly path: string;
+      /** The file is a SQLite database, and this its query. */
+      readonly query?: string;
+      readonly remote?: undefined;
+    }
   | { readonly path?: undefined; readonly remote: RemoteAddress };
 
 /** The most paths that braces in one path may stand for: `{a,b}` twenty times would be a million. */

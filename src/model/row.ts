@@ -342,3 +342,16 @@ export function formatRow(cells: readonly string[], delimiter: string): string {
   }
   return line;
 }
+
+/** Rows as lines of CSV with commas; null is a blank cell. A row of one blank cell is quoted, because an empty line is none. */
+export function csvLines(rows: readonly (readonly (string | null)[])[]): string {
+  return rows
+    .map((cells) => {
+      const line = formatRow(
+        cells.map((cell) => cell ?? ''),
+        ',',
+      );
+      return `${line === '' ? '""' : line}\n`;
+    })
+    .join('');
+}

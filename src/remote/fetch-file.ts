@@ -67,7 +67,7 @@ export async function fetchFile(
     const got = await client.get(file, { signal: AbortSignal.any([signal, slow.signal]), unless });
     if (got.kind === 'unchanged') return undefined;
     const { content, size, version } = got;
-    using pace = watchPace(deadlines, (first) => {
+    using pace = watchPace({ ...deadlines, ...client.pace }, (first) => {
       const failure = slowBefore ? new RemoteFailure('final', first.message, { cause: first }) : first;
       slowBefore = true;
       // Over SFTP only the signal ends a pending request.

@@ -38,6 +38,8 @@ export type WriteCondition = string | null | undefined;
 
 /** One way to reach files. Every call is one attempt and rejects with RemoteFailure, or with the signal's reason. */
 export interface RemoteClient extends AsyncDisposable {
+  /** How slow a download may be, where it differs from that of files. */
+  readonly pace?: { readonly windowMs: number; readonly windowBytes: number };
   /** The files that the address names: one, or those its pattern matches, in the order of their names. */
   find(signal: AbortSignal): Promise<readonly FoundFile[]>;
   get(file: FoundFile, options: GetOptions): Promise<Got>;
@@ -178,6 +180,13 @@ export function retryAfterMs(header: string | undefined, now: number): number | 
   const date = Date.parse(text);
   if (Number.isNaN(date)) return undefined;
   return Math.min(Math.max(0, date - now), MAX_RETRY_AFTER_MS);
+}
+
+/** The answer of a query; all values are texts as the server writes them, so that none loses digits. */
+export interface QueryRows {
+  readonly columns: readonly string[];
+  /** In batches; null is a blank cell. The connection closes when the reader ends, for whatever reason. */
+  readonly batches: AsyncIterable<readonly (readonly (string | null)[])[]>;
 }
 
 /** How often and when a passing failure is retried. */

@@ -70,6 +70,7 @@ export function withDeadlines(
     }
   };
   return {
+    ...(client.pace === undefined ? {} : { pace: client.pace }),
     find: (signal) => bounded(signal, (until) => client.find(until)),
     get: (file, options) =>
       bounded(options.signal, (until) => client.get(file, { ...options, signal: until }), { discard }),

@@ -8,6 +8,8 @@ interface Surroundings {
   readonly onSecret: (value: string) => void;
   /** The address as written in the file, with placeholders unfilled; undefined if it is not a text. */
   readonly written: string | undefined;
+  /** The query beside the address, for databases. */
+  readonly query?: string | undefined;
 }
 
 /** An address and its unset variables: with any unset, it is usable for checks only. */
@@ -32,7 +34,11 @@ interface Definition<Spec, Address extends RemoteAddress> {
   /** The value under the key of the kind, in a source or destination. */
   readonly schema: z.ZodType<Spec>;
   /** The texts of the reference. */
-  readonly description: { readonly source: string; readonly destination: string };
+  readonly description: {
+    readonly source: string;
+    /** Null: nothing is written there. */
+    readonly destination: string | null;
+  };
   /** The secret fields of an address as written. */
   readonly secrets: (written: unknown) => readonly SecretOfAddress[];
   readonly namesSeveral: (spec: Spec) => boolean;

@@ -7,6 +7,7 @@ import {
   type RemoteAddress,
   type S3Place,
 } from '../model/remote-address.ts';
+import { databaseKinds } from './database-kinds.ts';
 import { httpKind } from './http-kind.ts';
 import type { RemoteClient } from './remote-client.ts';
 import type { RemoteKind } from './remote-kind.ts';
@@ -34,19 +35,29 @@ export const workspacePathSchema = z
   .refine(staysInside, 'expected a path inside the workspace (outside it, give the absolute path)');
 
 /** The kinds of files on other machines, by their keys in a source or destination, in the order of the reference. */
-export const REMOTE_KINDS = { url: httpKind, s3: s3Kind, sftp: sftpKind } satisfies Readonly<
-  Record<string, RemoteKind>
->;
+export const REMOTE_KINDS = {
+  url: httpKind,
+  s3: s3Kind,
+  sftp: sftpKind,
+  ...databaseKinds,
+} satisfies Readonly<Record<string, RemoteKind>>;
 
 export type RemoteName = keyof typeof REMOTE_KINDS;
 
 type WrittenRemote = z.infer<(typeof REMOTE_KINDS)[RemoteName]['schema']>;
 
 /** The keys by which a job or a mapping names a file, one of which is given. */
-export const PLACES: readonly string[] = ['path', ...Object.keys(REMOTE_KINDS)];
+export const PLACES: readonly string[] = ['path', ...Object.keys(REMOTE_KINDS), 'sqlite'];
+
+/** Those of them that are databases, which need a query. */
+export const DATABASES: readonly string[] = ['postgres', 'mysql', 'sqlite'];
 
 /** The fields that name a file. */
-export type WrittenPlace = { readonly path?: string | undefined } & {
+export type WrittenPlace = {
+  readonly path?: string | undefined;
+  readonly sqlite?: string | undefined;
+  readonly query?: string | undefined;
+} & {
   readonly [Name in RemoteName]?: WrittenRemote | undefined;
 };
 
@@ -56,16 +67,32 @@ type RemoteField = z.ZodExactOptional<z.ZodType<WrittenRemote>>;
 export function remoteFields(use: 'source' | 'destination'): Readonly<Record<RemoteName, RemoteField>>;
 export function remoteFields(use: 'source' | 'destination'): Readonly<Record<string, RemoteField>> {
   return Object.fromEntries(
-    Object.entries(REMOTE_KINDS).map(([name, { schema, description }]) => [
-      name,
-      schema.exactOptional().describe(description[use]),
-    ]),
+    Object.entries<RemoteKind>(REMOTE_KINDS).flatMap(([name, { schema, description }]) => {
+      const words = description[use];
+      return words === null ? [] : [[name, schema.exactOptional().describe(words)]];
+    }),
   );
 }
 
+/** The fields of a source that name a database file, and the query of any database. */
+export const databaseFields = {
+  sqlite: workspacePathSchema
+    .exactOptional()
+    .describe('A SQLite database. Needs `query`, whose rows are read in one snapshot.'),
+  query: z
+    .string()
+    .trim()
+    .min(1)
+    .exactOptional()
+    .meta({
+      description: 'With a database: the query, whose rows are the rows of the source.',
+      examples: ['SELECT sku, title, price FROM products'],
+    }),
+};
+
 /** The remote address among the fields that name a file, with its key. */
 export function remoteIn(written: WrittenPlace): { name: string; address: WrittenRemote } | undefined {
-  const { path: _, ...remotes } = written;
+  const { path: _path, sqlite: _sqlite, query: _query, ...remotes } = written;
   const [found] = Object.entries<WrittenRemote | undefined>(remotes).flatMap(([name, address]) =>
     name in REMOTE_KINDS && address !== undefined ? [{ name, address }] : [],
   );

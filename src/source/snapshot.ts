@@ -170,7 +170,7 @@ type TableFile = Parameters<typeof stageTable>[0];
 
 /** The fields of a source that select its files and the table in them. */
 export type SourcePlace = Pick<SourceSpec, 'path' | 'remote'> &
-  TableFile['choice'] & { readonly files?: number | undefined };
+  TableFile['choice'] & { readonly files?: number | undefined; readonly query?: string | undefined };
 
 /**
  * The step `stage`: copies the source into the run's folder, unpacked, and for a file other than CSV its rows. The
@@ -195,7 +195,7 @@ export async function stageSourceUnless(
   try {
     const found =
       source.remote === undefined
-        ? await stagePath(source.path ?? '', staging)
+        ? await stagePath(source, staging)
         : await stageRemote(source.remote, version, staging);
     if (found === undefined) return undefined;
     const { files } = staging;
@@ -206,7 +206,12 @@ export async function stageSourceUnless(
         { place: { file: name }, hint: 'Wait until all files are there, or correct `files`.' },
       );
     }
-    return found === null ? snapshotOf(files) : { ...snapshotOf(files), version: found };
+    const isQuery = source.query !== undefined || source.remote?.isQuery === true;
+    return {
+      ...snapshotOf(files),
+      ...(found === null ? {} : { version: found }),
+      ...(isQuery ? { readAs: { encoding: 'utf-8', delimiter: ',' } } : {}),
+    };
   } catch (error) {
     // An error of the clean-up must not hide its cause; leftovers are deleted with the run's folder.
     await options.folder.remove(staging.files.map(({ stored }) => stored)).catch(() => undefined);
@@ -221,8 +226,16 @@ export async function isZip(content: AsyncIterable<Uint8Array>): Promise<boolean
   return recognise(beginning).kind === 'zip';
 }
 
-async function stagePath(path: string, staging: Staging): Promise<null> {
+async function stagePath({ path = '', query }: SourcePlace, staging: Staging): Promise<null> {
   for (const file of await findFiles(path, staging.options)) {
+    if (query !== undefined) {
+      const { querySqlite } = await import('./query-sqlite.ts');
+      const archive = { bytes: Number.POSITIVE_INFINITY, unpacked: 0 };
+      const rows = Readable.from(querySqlite(file, query), { objectMode: false });
+      const bytes = watched(file.path, rows, archive, staging);
+      staging.files.push(await writeCopy(staging.options.folder, nextCopy(staging), file.path, bytes));
+      continue;
+    }
     const handle = await openFound(file);
     try {
       await stageFile(file.path, handle, staging);

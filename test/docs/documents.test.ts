@@ -67,16 +67,16 @@ describe('the documents', () => {
 
   it('show jobs with sources and destinations elsewhere that are valid', async () => {
     const files = filesIn(readDocument('docs/sources.md'));
-    expect(Object.keys(files)).toHaveLength(11);
+    expect(Object.keys(files)).toHaveLength(12);
     await using workspace = await makeWorkspace({
       ...files,
       'stores.yaml': `main: { baseUrl: "https://shop.example", apiKey: "\${STORE_API_KEY}" }\n`,
     });
     const { code, stdout } = await workspace.storeferry('check');
-    expect(stdout).toContain('Checked 1 store, 11 jobs, 2 mappings');
+    expect(stdout).toContain('Checked 1 store, 12 jobs, 2 mappings');
     const unset = [...stdout.matchAll(/the variable (\w+) is not set/g)].map(([, name]) => name);
     expect([...new Set(unset)].sort()).toEqual([
-      ...['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'FEED_PASSWORD', 'FEED_TOKEN'],
+      ...['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'DATABASE_URL', 'FEED_PASSWORD', 'FEED_TOKEN'],
       ...['GOOGLE_CREDENTIALS', 'S3_KEY', 'S3_SECRET', 'SFTP_PASSWORD', 'STORE_API_KEY'],
     ]);
     expect(code).toBe(0);

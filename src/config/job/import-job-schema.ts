@@ -21,7 +21,7 @@ import { priceRulesSchema } from '../../model/price-rules.ts';
 import { tableFields } from '../../model/row.ts';
 import { FLOOR_TEXT, forEachLimit, type Limit, limitText, safetyLimit } from '../../model/safety-limits.ts';
 import { WAVE_LIMITS, type WaveSize } from '../../model/wave-limits.ts';
-import { remoteFields, workspacePathSchema } from '../../remote/remote-kinds.ts';
+import { databaseFields, remoteFields, workspacePathSchema } from '../../remote/remote-kinds.ts';
 import { exactlyOnePlace } from '../complete-places.ts';
 import { jobFields, storeName, valueWords } from './job-fields.ts';
 
@@ -33,6 +33,7 @@ const sourceSchema = z
       'A file, or a glob that names several with the same columns. Gzip and zip files are unpacked.',
     ),
     ...remoteFields('source'),
+    ...databaseFields,
     files: optional(z.int().min(1), 'How many files the glob must find; any other number stops the run.'),
     ...tableFields,
   })
@@ -42,6 +43,7 @@ const crosswalkSchema = z
   .strictObject({
     path: optional(workspacePathSchema, "The file with the store's ids, in any format of a source."),
     ...remoteFields('source'),
+    ...databaseFields,
     ...tableFields,
     match: z
       .string()
@@ -67,6 +69,7 @@ const adoptSchema = z
   .strictObject({
     path: optional(workspacePathSchema, 'An export of the store, in any format of a source.'),
     ...remoteFields('source'),
+    ...databaseFields,
     ...tableFields,
     mapping: z.string().min(1).describe('The mapping that reads it.'),
   })

@@ -1,0 +1,144 @@
+import { hash } from 'node:crypto';
+import { Readable } from 'node:stream';
+import { z } from 'zod';
+import { addProblem } from '../model/json-object.ts';
+import type { DatabaseAddress } from '../model/remote-address.ts';
+import { csvLines, formatRow } from '../model/row.ts';
+import {
+  connectionFailure,
+  failureWithin,
+  type QueryRows,
+  type RemoteClient,
+  RemoteFailure,
+} from './remote-client.ts';
+import { type RemoteKind, remoteKind } from './remote-kind.ts';
+
+interface DatabaseDefinition {
+  readonly kind: DatabaseAddress['kind'];
+  readonly name: string;
+  readonly schemes: readonly string[];
+  readonly variable: string;
+}
+
+/** A kind of database servers. Address and password are one secret, so the whole address comes from the environment. */
+function databaseKind({ kind, name, schemes, variable }: DatabaseDefinition): RemoteKind {
+  const expected = `expected an address such as ${schemes[0]}://user:password@db.example/shop, from a variable such as \${${variable}}`;
+  const schema = z
+    .string(expected)
+    .trim()
+    .superRefine((text, context) => {
+      // A variable without value is reported by itself.
+      if (text.startsWith('${')) return;
+      const isAddress = URL.canParse(text) && schemes.includes(new URL(text).protocol.slice(0, -1));
+      if (!isAddress) addProblem(context, expected);
+    })
+    .meta({
+      id: `${name}Database`,
+      description: `A ${name} database: its address with user and password, from the environment.`,
+      examples: [`\${${variable}}`],
+    });
+  return remoteKind<string, DatabaseAddress>({
+    kind,
+    schema,
+    description: {
+      source: `A ${name} database. Needs \`query\`, whose rows are read in one snapshot.`,
+      destination: null,
+    },
+    secrets: () => [{ path: [], variable }],
+    namesSeveral: () => false,
+    complete: (url, { query = '' }) => {
+      const { host, pathname } = URL.canParse(url) ? new URL(url) : { host: '', pathname: '' };
+      return {
+        remote: {
+          kind,
+          location: `${schemes[0]}://${host}${pathname}`,
+          url,
+          query,
+          isQuery: true,
+          // A database is usually in a private network, and only the owner of the files writes its address.
+          allowPrivateAddresses: true,
+        },
+        unset: [],
+      };
+    },
+    identity: ({ query }) => [hash('sha256', query)],
+    hasExactVersions: false,
+    open: async (at) => queryClient(at),
+  });
+}
+
+/** The kinds of database servers. */
+export const databaseKinds = {
+  postgres: databaseKind({
+    kind: 'postgres',
+    name: 'PostgreSQL',
+    schemes: ['postgres', 'postgresql'],
+    variable: 'DATABASE_URL',
+  }),
+  mysql: databaseKind({
+    kind: 'mysql',
+    name: 'MySQL or MariaDB',
+    schemes: ['mysql', 'mariadb'],
+    variable: 'DATABASE_URL',
+  }),
+};
+
+/** A query may think for long before its first row. */
+const PACE = { windowMs: 30 * 60_000, windowBytes: 1 };
+
+/** Reads the rows of a query as CSV, all of one snapshot of the database. Nothing can be written. */
+function queryClient(at: DatabaseAddress): RemoteClient {
+  const file = { location: at.location, path: at.query };
+  return {
+    pace: PACE,
+    find: async () => [file],
+    async get(_file, { signal }) {
+      const content = Readable.from(csvOf(at, signal), { objectMode: false });
+      return { kind: 'content', content, size: null, version: null };
+    },
+    async put() {
+      throw new RemoteFailure('final', 'nothing is written into a database');
+    },
+    async [Symbol.asyncDispose]() {},
+  };
+}
+
+async function* csvOf(at: DatabaseAddress, signal: AbortSignal): AsyncGenerator<string> {
+  try {
+    const { columns, batches } = await openQuery(at, signal);
+    yield `${formatRow(columns, ',')}\n`;
+    for await (const rows of batches) yield csvLines(rows);
+  } catch (error) {
+    signal.throwIfAborted();
+    throw failureWithin(error) ?? queryFailure(error);
+  }
+}
+
+async function openQuery(at: DatabaseAddress, signal: AbortSignal): Promise<QueryRows> {
+  switch (at.kind) {
+    case 'postgres':
+      return (await import('./query-postgres.ts')).queryPostgres(at, signal);
+    case 'mysql':
+      return (await import('./query-mysql.ts')).queryMysql(at, signal);
+    default:
+      return at.kind satisfies never;
+  }
+}
+
+/** SQLSTATE classes and codes of MySQL that pass: connection, resources, shutdown, deadlock. */
+const PASSING = /^(?:08|53|57P|40)|^(?:PROTOCOL_CONNECTION_LOST|ER_CON_COUNT_ERROR|ER_LOCK_DEADLOCK)$/;
+const OF_SERVER = /^(?:[0-9A-Z]{5}$|ER_)/;
+
+/** What the server said of the query or the login; its message has no secret. */
+function queryFailure(error: unknown): RemoteFailure {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  if (!(error instanceof Error) || !OF_SERVER.test(code)) return connectionFailure(error);
+  return new RemoteFailure(
+    PASSING.test(code) ? 'passing' : 'final',
+    `the database answered: ${error.message}`,
+    {
+      cause: error,
+      hint: 'Correct the query of the source, or the rights of its user.',
+    },
+  );
+}

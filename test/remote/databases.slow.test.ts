@@ -1,0 +1,151 @@
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { expect, it } from 'vitest';
+import { type Database, describeWithDatabases, startMariaDb, startPostgres } from '../support/databases.ts';
+import { patience } from '../support/pace.ts';
+import { startStore } from '../support/store.ts';
+import { until } from '../support/until.ts';
+import { makeWorkspace } from '../support/workspace.ts';
+
+const MAPPING = `import: products
+columns: { key: [item, key], title: title, price: price, sku: sku }
+required: [key, title, price, sku]
+product: { url: key, title: title }
+variants: { sku: sku, pricing: { price: [price, number] } }
+`;
+
+const QUERY = 'SELECT id AS item, title, price, sku FROM shop.items ORDER BY id';
+
+/** A store, and a workspace with a job that reads a query. */
+async function setup(source: string, env: Readonly<Record<string, string>>) {
+  const store = await startStore({ seed: 1 });
+  const workspace = await makeWorkspace(
+    {
+      'stores.yaml': `main:\n  baseUrl: ${store.baseUrl}\n  apiKey: \${STORE_API_KEY}\n`,
+      'mappings/items.yaml': MAPPING,
+      'jobs/items.yaml': `import: products\nstore: main\nsource: { ${source} }\nmapping: items\nsafety: { maxPriceMoves: off }\n`,
+    },
+    { STORE_API_KEY: store.apiKey, ...env },
+  );
+  return {
+    store,
+    workspace,
+    run: async (...options: readonly string[]) =>
+      await workspace.storeferry('run', 'items', '--json', ...options),
+    async [Symbol.asyncDispose]() {
+      await workspace[Symbol.asyncDispose]();
+      await store.close();
+    },
+  };
+}
+
+const ROWS = 5_000;
+
+interface Kind {
+  readonly name: 'postgres' | 'mysql';
+  readonly start: () => Promise<Database>;
+  readonly fill: readonly string[];
+  /** Counts the other sessions of the server. */
+  readonly sessions: string;
+}
+
+const KINDS: readonly Kind[] = [
+  {
+    name: 'postgres',
+    start: startPostgres,
+    fill: [
+      'CREATE SCHEMA shop',
+      'CREATE TABLE shop.items (id bigint PRIMARY KEY, title text, price numeric(20,2), sku text, updated_at timestamptz DEFAULT now())',
+      `INSERT INTO shop.items SELECT 9007199254740993 + n, 'Item ' || n, 19.90, '00' || n FROM generate_series(1, ${ROWS}) AS n`,
+    ],
+    sessions: "SELECT pid FROM pg_stat_activity WHERE application_name = 'storeferry'",
+  },
+  {
+    name: 'mysql',
+    start: startMariaDb,
+    fill: [
+      'CREATE DATABASE shop',
+      'CREATE TABLE shop.items (id bigint PRIMARY KEY, title text, price decimal(20,2), sku text, updated_at datetime DEFAULT now())',
+      `INSERT INTO shop.items (id, title, price, sku) SELECT 9007199254740993 + seq, concat('Item ', seq), 19.90, concat('00', seq) FROM seq_1_to_${ROWS}`,
+    ],
+    sessions: "SELECT id FROM information_schema.processlist WHERE db = 'mysql' AND id <> connection_id()",
+  },
+];
+
+describeWithDatabases('a query as a source', () => {
+  it.each(KINDS)(
+    'of $name is read exactly, in one snapshot, and sends only what changed',
+    {
+      timeout: patience(180_000),
+    },
+    async ({ name, start, fill, sessions }) => {
+      await using database = await start();
+      await database.run(...fill);
+      await using shop = await setup(`${name}: "\${DATABASE_URL}", query: "${QUERY}"`, {
+        DATABASE_URL: database.url,
+      });
+      const { store, workspace } = shop;
+      const first = (await shop.run()).json();
+      expect(first).toMatchObject({ status: 'done', records: ROWS, new: ROWS });
+      const sent = [...store.shop.products.values()].find(({ url }) => url === '9007199254740994');
+      expect(sent).toMatchObject({ title: 'Item 1', variants: [{ price: 19.9, sku: '001' }] });
+      expect((await shop.run()).json()).toMatchObject({ unchanged: ROWS, operations: 0 });
+
+      // A change whose time lies in the past, which a cursor over updated_at would never see.
+      await database.run(
+        "UPDATE shop.items SET title = 'Renamed', updated_at = '2001-01-01 00:00:00' WHERE id = 9007199254740999",
+      );
+      expect((await shop.run()).json()).toMatchObject({
+        changed: 1,
+        operations: 1,
+        fieldsChanged: { title: 1 },
+      });
+
+      const killed = workspace.start('plan', 'items');
+      await until(async () => (await database.run(sessions)).length > 0);
+      killed.process.kill('SIGKILL');
+      await killed.ended;
+      await until(async () => (await database.run(sessions)).length === 0);
+
+      await database.run('ALTER TABLE shop.items DROP COLUMN price');
+      const before = store.requests.length;
+      const dropped = await shop.run();
+      expect(dropped.code).toBe(1);
+      expect(String(dropped.json()['error'])).toMatch(/price/);
+      expect(dropped.stdout + dropped.stderr).not.toContain('secret');
+      expect(store.requests).toHaveLength(before);
+    },
+  );
+
+  it('of a SQLite file is read without its server, and nothing is written', async () => {
+    await using shop = await setup('sqlite: shop.db, query: "SELECT key, title, price, sku FROM items"', {});
+    const path = join(shop.workspace.dir, 'shop.db');
+    const database = new DatabaseSync(path);
+    database.exec('CREATE TABLE items (key INTEGER, title TEXT, price REAL, sku TEXT)');
+    database.exec(
+      "INSERT INTO items VALUES (9007199254740993, 'A, \"b\"', 19.9, '007'), (2, 'B;b', 0.5, NULL)",
+    );
+    database.close();
+    expect((await shop.run()).json()).toMatchObject({ status: 'done', new: 2 });
+    expect([...shop.store.shop.products.values()]).toMatchObject([
+      { url: '9007199254740993', title: 'A, "b"', variants: [{ price: 19.9, sku: '007' }] },
+      { url: '2', title: 'B;b', variants: [{ price: 0.5 }] },
+    ]);
+    const job = (query: string) =>
+      shop.workspace.write(
+        'jobs/items.yaml',
+        `import: products\nstore: main\nsource: { sqlite: shop.db, query: "${query}" }\nmapping: items\n`,
+      );
+    for (const query of [
+      "ATTACH DATABASE '/etc/other' AS other",
+      'DELETE FROM items',
+      'SELECT nothing FROM items',
+    ]) {
+      await job(query);
+      expect((await shop.run()).code).toBe(1);
+    }
+    expect(new DatabaseSync(path, { readOnly: true }).prepare('SELECT title FROM items').all()).toHaveLength(
+      2,
+    );
+  });
+});
