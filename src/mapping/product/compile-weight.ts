@@ -18,7 +18,7 @@ const UNITS = new Map(
 );
 
 function unitOf(word: string) {
-  return UNITS.get(word.trim().toLowerCase().replace(/\.$/, ''));
+  return UNITS.get(word) ?? UNITS.get(word.trim().toLowerCase().replace(/\.$/, ''));
 }
 
 /** The unit of weight that a word names, as mappings write it; undefined for other words. */
@@ -34,6 +34,9 @@ const AMOUNT = { ...PLAIN_NUMBER, fallback: 'blank' } as const;
 
 /** Weights are sent with a precision of a millionth of the store's unit: further digits are noise of the conversion. */
 const DIGITS = 6;
+/** A quotient with more digits is rounded to 15 of them. */
+const MAX_GRAMS = 1e15;
+
 /** Compiles the weight of a variant into the store's unit. */
 export function compileWeight(
   outer: Scope,
@@ -99,6 +102,9 @@ function inStoreUnit(
   const from = unitOf(unit);
   const to = unitOf(storeUnit);
   if (from?.unit === storeUnit) return weight;
+  // The usual case, without a decimal: a quotient of integers is the nearest number to it, as below.
+  if (from?.unit === 'g' && storeUnit === 'kg' && Number.isInteger(weight) && weight < MAX_GRAMS)
+    return weight / 1000;
   return from === undefined || to === undefined
     ? refuse('weight-unit-unknown', `${quote(unit)} is not a unit of weight; expected g, kg, lb or oz`)
     : Decimal.of(weight).times(from.grams).dividedBy(to.grams).rounded(DIGITS).toNumber();
