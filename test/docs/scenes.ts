@@ -80,8 +80,7 @@ export const SCENES: Readonly<Record<string, () => Promise<SceneSetting>>> = {
     const files = await shippedWorkspace(main.url);
     const second = `outlet: { baseUrl: ${outlet.url}, apiKey: "\${STORE_API_KEY}" }\n`;
     return {
-      folder: 'shop',
-      files: inFolder('shop', { ...files, 'stores.yaml': `${files['stores.yaml']}${second}` }),
+      files: inFolder('my-shop', { ...files, 'stores.yaml': `${files['stores.yaml']}${second}` }),
       stands: main.stands,
       close: async () => {
         await main.close();
