@@ -144,7 +144,7 @@ function trafficPlots(samples: readonly TrafficSample[]): Markup | null {
   };
   return html`${lineFigure({
     title: 'Requests per second',
-    text: `At most ${grouped(Math.round(most))} per second; ${grouped(sum('failed'))} failed, ${grouped(sum('retries'))} were retries.`,
+    text: `At most ${grouped(Math.round(most))} per second; ${grouped(sum('failed'))} failed, ${grouped(sum('retries'))} retries.`,
     x,
     lines: rates.filter(({ corners }, index) => index === 0 || corners.some(({ y }) => y !== 0)),
   })}
