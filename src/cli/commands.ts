@@ -100,6 +100,11 @@ export const COMMANDS: readonly RegisteredCommand[] = [
     alias: ['status', 'list'],
   },
   {
+    name: 'audit',
+    summary: 'verify that no entry of the audit log was altered or removed; or print it as JSON Lines',
+    load: async () => (await import('./commands/audit-command.ts')).auditCommand,
+  },
+  {
     name: 'show',
     summary: 'show a record as the store last acknowledged it, and which job set each field',
     load: async () => (await import('./commands/show-command.ts')).showCommand,

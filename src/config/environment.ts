@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { parseEnv } from 'node:util';
 import { ConfigurationError, errorCode } from '../model/storeferry-error.ts';
 import { looksSecret } from '../text/masked.ts';
 import type { Path } from './value-at.ts';
 
-/** The source of settings and secrets: the variables of the process, then the workspace's `.env`. */
+/** The source of settings and secrets: the variables of the process, then the workspace's `.env`, then files that the process names. */
 export type Environment = ReturnType<typeof loadEnvironment>;
 
 /** Shorter values are settings, such as `true`, which redaction would remove from ordinary messages. */
@@ -23,17 +23,38 @@ function readDotEnv(dir: string): Variables {
   }
 }
 
+function readSecretFile(dir: string, variable: string, path: string): string {
+  try {
+    return readFileSync(resolve(dir, path), 'utf8').replace(/\r?\n$/, '');
+  } catch (error) {
+    const message = `${variable} names the file ${path}, which cannot be read (${errorCode(error)}); correct the path, or give this user read access`;
+    throw new ConfigurationError([{ place: { file: 'environment' }, message }], { cause: error });
+  }
+}
+
 /**
  * The environment of a workspace. Variables of the process have priority over `.env`, even empty ones, so that a
  * setting can be switched off for one command. ConfigurationError if `.env` exists but cannot be read.
  */
 export function loadEnvironment(dir: string, variables: Variables) {
   const dotEnv = readDotEnv(dir);
+  const own = (source: Variables, name: string) => (Object.hasOwn(source, name) ? source[name] : undefined);
+  const fromFiles = new Map<string, string>();
+  /** Only the process names files: `.env` is also written by visitors of the dashboard, who must not read other files. */
+  const fromFile = (name: string): string | undefined => {
+    const path = own(variables, `${name}_FILE`);
+    if (path === undefined || path === '') return undefined;
+    const value = fromFiles.get(name) ?? readSecretFile(dir, `${name}_FILE`, path);
+    fromFiles.set(name, value);
+    return value;
+  };
   return {
-    /** The value; undefined when unset or empty. */
+    /**
+     * The value; undefined when unset or empty. What neither has is the content of the file that `NAME_FILE` names, without its
+     * last line break; ConfigurationError if it cannot be read.
+     */
     get(name: string): string | undefined {
-      const source = Object.hasOwn(variables, name) && variables[name] !== undefined ? variables : dotEnv;
-      const value = Object.hasOwn(source, name) ? source[name] : undefined;
+      const value = own(variables, name) ?? own(dotEnv, name) ?? fromFile(name);
       return value === '' ? undefined : value;
     },
     /** The variables in `.env` that have another value in the environment, which is used instead. */
@@ -41,11 +62,12 @@ export function loadEnvironment(dir: string, variables: Variables) {
       Object.keys(dotEnv)
         .filter((name) => (variables[name] ?? dotEnv[name]) !== dotEnv[name])
         .sort(),
-    /** The values in `.env` that are secrets according to their names, even if unused. */
-    secretsInFile: (): readonly string[] =>
-      Object.entries(dotEnv).flatMap(([name, value = '']) =>
-        looksSecret(name) && value.length >= MIN_SECRET_LENGTH ? [value] : [],
-      ),
+    /** The values in `.env` that are secrets according to their names, even if unused; and those read from other files. */
+    secretsInFiles: (): readonly string[] =>
+      [
+        ...Object.entries(dotEnv).flatMap(([name, value = '']) => (looksSecret(name) ? [value] : [])),
+        ...fromFiles.values(),
+      ].filter(({ length }) => length >= MIN_SECRET_LENGTH),
   };
 }
 

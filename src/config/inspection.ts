@@ -9,7 +9,7 @@ import {
   type ProductMappingSpec,
   paramProblems,
 } from '../mapping/spec/mapping-spec.ts';
-import { type ConfigurationProblem, formatPlace } from '../model/storeferry-error.ts';
+import { ConfigurationError, type ConfigurationProblem, formatPlace } from '../model/storeferry-error.ts';
 import { unlisted } from '../text/nearest.ts';
 import { completePlaces, placeSecrets } from './complete-places.ts';
 import type { Environment, SecretField } from './environment.ts';
@@ -91,7 +91,7 @@ export function inspectFiles(
     return { names: names.filter(isName), problems };
   }
 
-  const store = once((name) => {
+  const store = inspectOnce((name) => {
     const yaml = files.stores();
     if (yaml === undefined || !stores().names?.includes(name)) return undefined;
     const reading = { ...context, schema: storeSchema, at: [name], secretFields: STORE_SECRETS };
@@ -99,7 +99,7 @@ export function inspectFiles(
     return withValue(found, (value): StoreConfig => ({ name, ...value }));
   });
 
-  const mapping = once((name): Interpretation<MappingFile> | undefined => {
+  const mapping = inspectOnce((name): Interpretation<MappingFile> | undefined => {
     const found = files.mapping(name);
     if (found === undefined) return undefined;
     const { yaml, dir, shipped } = found;
@@ -128,7 +128,7 @@ export function inspectFiles(
     }));
   });
 
-  const job = once((name): Interpretation<Job> | undefined => {
+  const job = inspectOnce((name): Interpretation<Job> | undefined => {
     const yaml = files.job(name);
     if (yaml === undefined) return undefined;
     // Its jobs are those of its stores; what is wrong with the list itself is found here.
@@ -175,6 +175,18 @@ export function inspectFiles(
   }
 
   return { stores, store, job, mapping };
+}
+
+/** Reads each part once. An environment that cannot be read is a problem of the part that needs it. */
+function inspectOnce<T>(read: (name: string) => Interpretation<T> | undefined) {
+  return once((name): Interpretation<T> | undefined => {
+    try {
+      return read(name);
+    } catch (error) {
+      if (!(error instanceof ConfigurationError)) throw error;
+      return { value: undefined, problems: error.problems, unset: [], placeholders: new Map() };
+    }
+  });
 }
 
 function isMap(value: unknown): value is object {

@@ -126,7 +126,7 @@ export function openWorkspace(
     webPlace: (address) =>
       usable(completeWebAddress(address, { environment, onSecret: (secret) => void secrets.add(secret) })),
     overriddenVariables: environment.overridden,
-    secrets: () => [...new Set([...secrets, ...environment.secretsInFile()])],
+    secrets: () => [...new Set([...secrets, ...environment.secretsInFiles()])],
   };
 }
 

@@ -35,11 +35,13 @@ export function auditWords({ action, outcome }: AuditEntry): string {
   return outcome === 'refused' ? `${action}: refused` : ACTIONS[action].audit;
 }
 
-/** Who did what, on all machines that share the state. Entries are never changed. */
+/** Who did what, on all machines that share the state. Entries are never changed, and each has the hash of the one before. */
 export interface AuditLog {
   append(entry: AuditEntry): Promise<void>;
   /** Newest first. Entries that cannot be read are left out. */
   newest(offset: number, count: number): Promise<readonly AuditEntry[]>;
+  /** All entries as stored, in JSON, oldest first. */
+  stored(): Promise<readonly string[]>;
 }
 
 /** Entries that were stored as JSON, without those that cannot be read. */

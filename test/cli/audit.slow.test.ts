@@ -1,4 +1,6 @@
 import { hostname, userInfo } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { expect, it } from 'vitest';
 import { setupNightly } from '../support/nightly.ts';
 
@@ -28,5 +30,32 @@ it('the audit log has who ran, planned, approved and was refused, for people and
   expect(ofRun['audit']).toHaveLength(3);
   expect((await workspace.storeferry('runs', '--audit', '--job', 'weekly')).stdout).toContain(
     'no such entry',
+  );
+
+  const verified = await workspace.storeferry('audit', 'verify');
+  expect(verified.code).toBe(0);
+  expect(verified.stdout).toMatch(/^The audit log is whole: 4 entries from .* to /);
+  const hash = verified.stdout.trimEnd().split(' ').at(-1) ?? '';
+  const lines = (await workspace.storeferry('audit', 'export')).stdout.trimEnd().split('\n');
+  expect(lines.map((line) => JSON.parse(line).action)).toEqual(['plan', 'approve', 'approve', 'enqueue']);
+  expect(JSON.parse(lines[3] ?? '').hash).toBe(hash);
+
+  const edit = (statement: string) => {
+    using database = new DatabaseSync(join(workspace.dir, '.storeferry', 'state.db'));
+    database.exec(statement);
+  };
+  edit('DELETE FROM audit WHERE number = 4');
+  const shortened = await workspace.storeferry('audit', 'verify', '--known', hash, '--json');
+  expect(shortened.code).toBe(1);
+  expect(shortened.json()).toMatchObject({
+    entries: 3,
+    unchained: 0,
+    fault: { kind: 'unknown', number: null },
+  });
+  edit(`UPDATE audit SET entry = replace(entry, '"refused"', '"done"') WHERE number = 3`);
+  const altered = await workspace.storeferry('audit', 'verify');
+  expect(altered.code).toBe(1);
+  expect(altered.stdout).toMatch(
+    new RegExp(`^Entry 3 of 3 \\(.*, ${me}: approved a plan ${id}\\) was altered`),
   );
 });

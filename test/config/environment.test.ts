@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { loadEnvironment } from '../../src/config/environment.ts';
 import { readSettings } from '../../src/config/settings.ts';
-import { folder, problemsOf } from './support.ts';
+import { folder, problemsOf, VARIABLES, workspace } from './support.ts';
 
 function settings(variables: Readonly<Record<string, string>>, dir = '/srv/shop') {
   return readSettings({ get: (name) => variables[name] }, dir);
@@ -34,6 +34,40 @@ describe('the environment', () => {
     const environment = loadEnvironment(folder({}), {});
     expect(environment.get('constructor')).toBeUndefined();
     expect(environment.get('__proto__')).toBeUndefined();
+  });
+
+  it('reads what neither has from the file that the process names, and no file that .env names', () => {
+    const dir = folder({
+      '.env': 'A=from file\nB_FILE=secret\nSTORE_API_KEY=\n',
+      secret: 'two\nlines\r\n',
+      other: 'unused-secret',
+    });
+    const named = { A_FILE: 'secret', C_FILE: join(dir, 'secret'), STORE_API_KEY_FILE: 'other', D_FILE: '' };
+    const environment = loadEnvironment(dir, named);
+    expect(['A', 'B', 'C', 'D', 'STORE_API_KEY'].map((name) => environment.get(name))).toEqual([
+      ...['from file', undefined, 'two\nlines', undefined, undefined],
+    ]);
+    expect(environment.secretsInFiles()).toEqual(['two\nlines']);
+  });
+
+  it('says where a file of a secret is needed and cannot be read, in every part that needs it', () => {
+    const { STORE_API_KEY: _, ...others } = VARIABLES;
+    const message =
+      'environment STORE_API_KEY_FILE names the file gone, which cannot be read (ENOENT); correct the path, or give this user read access';
+    const opened = workspace({}, { ...others, STORE_API_KEY_FILE: 'gone', REDIS_URL_FILE: 'gone' });
+    expect(problemsOf(() => opened.store('main'))).toEqual([message]);
+    expect(opened.inspection.store('main')?.problems).toHaveLength(1);
+    expect(opened.job('nightly').store).toBe('main');
+    expect(problemsOf(() => opened.settings())).toEqual([message.replace('STORE_API_KEY', 'REDIS_URL')]);
+  });
+
+  it('gives what a file has to stores and settings, and to redaction', () => {
+    const { STORE_API_KEY, ...others } = VARIABLES;
+    const files = { key: `${STORE_API_KEY}\n`, redis: 'redis://127.0.0.1:6399\n' };
+    const opened = workspace(files, { ...others, STORE_API_KEY_FILE: 'key', REDIS_URL_FILE: 'redis' });
+    expect(opened.store('main').apiKey).toBe(STORE_API_KEY);
+    expect(opened.settings().redisUrl).toBe('redis://127.0.0.1:6399');
+    expect(opened.secrets()).toEqual([STORE_API_KEY, 'redis://127.0.0.1:6399']);
   });
 
   it('needs no .env, but one that can be read', () => {

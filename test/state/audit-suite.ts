@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type AuditEntry, findAudited } from '../../src/model/audit-entry.ts';
+import { verifyAuditChain } from '../../src/model/chain-audit-entry.ts';
 import { AUDIT_KEPT_MS, MAX_AUDIT_ENTRIES } from '../../src/state/state.ts';
 import type { Opening } from './child.ts';
 import { twoProcesses } from './two-processes.ts';
@@ -36,6 +37,29 @@ export function describeAudit(fresh: () => Promise<Opening>): void {
       await audit.append(entry({ who: 'new', at: AT + 1 + AUDIT_KEPT_MS }));
       const left = await findAudited(audit, { limit: MAX_AUDIT_ENTRIES });
       expect(left.map(({ who }) => who)).toEqual(['new', 'kept']);
+    });
+
+    it('is one chain, though two processes append at the same time', async () => {
+      const { state, other } = processes;
+      const appended = Array.from({ length: 20 }, () => [
+        state.audit.append(entry()),
+        other.audit.append(entry()),
+      ]);
+      await Promise.all(appended.flat());
+      const { fault, hashes } = verifyAuditChain(await state.audit.stored());
+      expect(fault).toBeUndefined();
+      expect(new Set(hashes).size).toBe(40);
+    });
+
+    it('stays a chain where a clock was set back, and where the oldest entries are forgotten', async () => {
+      const { audit } = processes.state;
+      await audit.append(entry({ who: 'old' }));
+      for (const at of [AT + 1, AT - AUDIT_KEPT_MS, AT + 1]) await audit.append(entry({ at }));
+      await audit.append(entry({ at: AT + 1 + AUDIT_KEPT_MS, who: 'new' }));
+      const stored = await audit.stored();
+      expect(stored).toHaveLength(4);
+      expect(stored.at(-1)).toContain('new');
+      expect(verifyAuditChain(stored).fault).toBeUndefined();
     });
   });
 }

@@ -2,6 +2,7 @@ import { hash, randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { z } from 'zod';
 import { type AuditLog, storedAuditEntries } from '../../model/audit-entry.ts';
+import { chainAuditEntry } from '../../model/chain-audit-entry.ts';
 import { StateError } from '../../model/storeferry-error.ts';
 import type { Artifacts } from '../artifacts.ts';
 import { openSending } from '../open-sending.ts';
@@ -249,18 +250,36 @@ export async function openRedisState({
   };
 }
 
-/** The audit log in Redis: a sorted set by time. */
+/**
+ * KEYS: audit log. ARGV: the newest entry as it was read, or an empty text; the new entry, its score, the lowest score and the
+ * highest number that are kept. Whether the new entry is in the log, also after an earlier request without an answer.
+ */
+const AUDIT_SCRIPT = `
+if redis.call('ZSCORE', KEYS[1], ARGV[2]) then return 1 end
+if (redis.call('ZREVRANGE', KEYS[1], 0, 0)[1] or '') ~= ARGV[1] then return 0 end
+redis.call('ZADD', KEYS[1], ARGV[3], ARGV[2])
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', '(' .. ARGV[4])
+redis.call('ZREMRANGEBYRANK', KEYS[1], 0, -ARGV[5] - 1)
+return 1`;
+
+/** The audit log in Redis: a sorted set by time; an entry that a clock puts before the newest follows it by a millisecond. */
 function redisAudit({ client, ask }: RedisConnection, keys: RedisKeys): AuditLog {
   const key = keys.audit();
   return {
     async append(entry) {
       // With an id, because a set stores equal members only once.
-      await ask(client.zadd(key, entry.at, JSON.stringify({ ...entry, id: randomUUID() })));
-      await ask(client.zremrangebyscore(key, '-inf', `(${entry.at - AUDIT_KEPT_MS}`));
-      await ask(client.zremrangebyrank(key, 0, -MAX_AUDIT_ENTRIES - 1));
+      const identified = { ...entry, id: randomUUID() };
+      for (let isStored = false; !isStored; ) {
+        const [last, score = 0] = await ask(client.zrevrange(key, 0, 0, 'WITHSCORES'));
+        const place = last === undefined ? entry.at : Math.max(entry.at, Number(score) + 1);
+        const added = [last ?? '', chainAuditEntry(identified, last), `${place}`];
+        const kept = [`${entry.at - AUDIT_KEPT_MS}`, `${MAX_AUDIT_ENTRIES}`];
+        isStored = (await ask(client.eval(AUDIT_SCRIPT, 1, key, ...added, ...kept))) === 1;
+      }
     },
     async newest(offset, count) {
       return storedAuditEntries(await ask(client.zrevrange(key, offset, offset + count - 1)));
     },
+    stored: () => ask(client.zrange(key, '0', '-1')),
   };
 }

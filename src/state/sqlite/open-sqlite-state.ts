@@ -18,6 +18,7 @@ import {
   importTarget,
   type Ledger,
   type LedgerTarget,
+  MAX_AUDIT_ENTRIES,
   type OwnedKey,
   type Runs,
   type State,
@@ -113,8 +114,9 @@ export function sqliteState({ thread, path, locks, artifacts }: SqliteParts): St
       remember: (checks, at) => calls.rememberAddresses(checks, at),
     },
     audit: {
-      append: (entry) => calls.appendAudit(JSON.stringify(entry), entry.at),
+      append: (entry) => calls.appendAudit(entry),
       newest: async (offset, count) => storedAuditEntries(await calls.auditEntries(offset, count)),
+      stored: async () => (await calls.auditEntries(0, MAX_AUDIT_ENTRIES)).toReversed(),
     },
     sharedStore: () => undefined,
     queue: calls,

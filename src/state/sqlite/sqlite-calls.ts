@@ -1,4 +1,6 @@
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
+import type { AuditEntry } from '../../model/audit-entry.ts';
+import { chainAuditEntry } from '../../model/chain-audit-entry.ts';
 import {
   type AddressCheck,
   type AddressToRemember,
@@ -202,18 +204,21 @@ type SqliteAudit = ReturnType<typeof createSqliteAudit>;
 /** The calls on an open database. */
 function createSqliteAudit(database: DatabaseSync) {
   const insert = database.prepare('INSERT INTO audit (at, entry) VALUES (?, ?)');
+  // Only the oldest, whatever their time is: a gap would break the chain.
   const forget = database.prepare(
-    'DELETE FROM audit WHERE at < ? OR number <= (SELECT max(number) FROM audit) - ?',
+    `DELETE FROM audit WHERE number <= (SELECT max(number) FROM audit) - ?
+     OR number < (SELECT number FROM audit WHERE +at >= ? ORDER BY number LIMIT 1)`,
   );
   const select = database.prepare('SELECT entry FROM audit ORDER BY number DESC LIMIT ? OFFSET ?');
+  const auditEntries = (offset: number, count: number): string[] =>
+    select.all(count, offset).map(({ entry }) => text(entry, 'audit.entry'));
   return {
-    appendAudit(entry: string, at: number) {
+    auditEntries,
+    appendAudit(entry: AuditEntry) {
       inTransaction(database, () => {
-        insert.run(at, entry);
-        forget.run(at - AUDIT_KEPT_MS, MAX_AUDIT_ENTRIES);
+        insert.run(entry.at, chainAuditEntry(entry, auditEntries(0, 1)[0]));
+        forget.run(MAX_AUDIT_ENTRIES, entry.at - AUDIT_KEPT_MS);
       });
     },
-    auditEntries: (offset: number, count: number): string[] =>
-      select.all(count, offset).map(({ entry }) => text(entry, 'audit.entry')),
   };
 }
