@@ -16,13 +16,16 @@ import { type Path, pathKey, valueAt } from './value-at.ts';
 import { parseYaml, type YamlFile } from './yaml-file.ts';
 import { escapePlaceholders, parseTemplate, placeholder, type Template } from './yaml-text.ts';
 
-const ONE_OF_THEM = `give one of ${PLACES.slice(0, -1).join(', ')} and ${PLACES.at(-1)}`;
-
 /** Refuses a source, a crosswalk or a destination that names no file, or several. */
-export function exactlyOnePlace(written: WrittenPlace, context: z.RefinementCtx): void {
+export function exactlyOnePlace(
+  written: WrittenPlace,
+  context: z.RefinementCtx,
+  places: readonly string[] = PLACES,
+): void {
+  const oneOfThem = `give one of ${places.slice(0, -1).join(', ')} and ${places.at(-1)}`;
   const [first, second] = PLACES.filter((name) => valueAt(written, [name]) !== undefined);
-  if (first === undefined) addProblem(context, `names no file; ${ONE_OF_THEM}`);
-  else if (second !== undefined) addProblem(context, `there is ${first} already; ${ONE_OF_THEM}`, second);
+  if (first === undefined) addProblem(context, `names no file; ${oneOfThem}`);
+  else if (second !== undefined) addProblem(context, `there is ${first} already; ${oneOfThem}`, second);
   const isDatabase = first !== undefined && DATABASES.includes(first);
   if (isDatabase && written.query === undefined)
     addProblem(context, `${first} needs \`query\`, such as SELECT sku, title, price FROM products`);

@@ -33,7 +33,7 @@ function databaseKind({ kind, name, schemes, variable }: DatabaseDefinition): Re
       if (!isAddress) addProblem(context, expected);
     })
     .meta({
-      id: `${name}Database`,
+      id: `${kind === 'postgres' ? 'Postgres' : 'Mysql'}Database`,
       description: `A ${name} database: its address with user and password, from the environment.`,
       examples: [`\${${variable}}`],
     });

@@ -24,7 +24,7 @@ describe('the reference', () => {
     const job = referenceMarkdown('job');
     expect(job.match(/^#### .*$/gm)).toEqual([
       ...['#### In every job', '#### `import`', '#### `export`'],
-      ...['#### WebFile', '#### S3Object', '#### SftpFile'],
+      ...['#### WebFile', '#### S3Object', '#### SftpFile', '#### PostgresDatabase', '#### MysqlDatabase'],
     ]);
     expect(job.match(/^- `schedule\.cron` \(/gm)).toHaveLength(1);
     const headings = referenceMarkdown('mapping').match(/^#### .*$/gm);
@@ -35,13 +35,17 @@ describe('the reference', () => {
 
   it('describes once what several places have', () => {
     const job = referenceMarkdown('job');
-    expect(job).toContain('- `crosswalk.url`, `s3`, `sftp`, `sheet`, `headerRow`, ');
+    expect(job).toContain(
+      '- `crosswalk.url`, `s3`, `sftp`, `postgres`, `mysql`, `sqlite`, `query`, `sheet`, `headerRow`, ',
+    );
     expect(job).toContain(', `skipBlanks`: as under `source`');
     const mapping = referenceMarkdown('mapping');
     expect(mapping).toMatch(
       /^- `lookups\.NAME\.url`, .*: as under `source` in \[jobs\]\(reference\.md#jobs\)$/m,
     );
-    expect(mapping).toContain('WebFile, S3Object, SftpFile: as [in jobs](reference.md#webfile)');
+    expect(mapping).toContain(
+      'WebFile, S3Object, SftpFile, PostgresDatabase, MysqlDatabase: as [in jobs](reference.md#webfile)',
+    );
     expect(mapping).not.toContain('#### WebFile');
   });
 

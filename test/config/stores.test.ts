@@ -117,8 +117,8 @@ describe('a store', () => {
       "stores.yaml:4:15 main.weightUnit: expected kg, g, lb or oz, found 'lbs'; did you mean 'lb'?",
       'stores.yaml:7:24 main.limits.requestsPerSecond: expected a number above 0, found 0',
       "stores.yaml:6:5 unknown key 'conccurency'; did you mean 'concurrency'? (known: concurrency, requestsPerSecond, timeoutSeconds)",
-      "stores.yaml:2:3 unknown key 'baseURL'; did you mean 'baseUrl'? (known: baseUrl, apiKey, weightUnit, currency, limits, history, id)",
-      "stores.yaml:8:3 unknown key 'concurrency'; it belongs under 'limits' (known: baseUrl, apiKey, weightUnit, currency, limits, history, id)",
+      "stores.yaml:2:3 unknown key 'baseURL'; did you mean 'baseUrl'? (known: baseUrl, apiKey, weightUnit, currency, prices, limits, history, id)",
+      "stores.yaml:8:3 unknown key 'concurrency'; it belongs under 'limits' (known: baseUrl, apiKey, weightUnit, currency, prices, limits, history, id)",
     ]);
   });
 

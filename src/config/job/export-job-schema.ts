@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { addProblem, optional } from '../../model/json-object.ts';
 import { delimiterSchema } from '../../model/row.ts';
 import { LIST_COLUMNS } from '../../model/subscriber-list.ts';
-import { remoteFields, workspacePathSchema } from '../../remote/remote-kinds.ts';
+import { DATABASES, PLACES, remoteFields, workspacePathSchema } from '../../remote/remote-kinds.ts';
 import { didYouMean } from '../../text/nearest.ts';
 import { exactlyOnePlace, oneFile } from '../complete-places.ts';
 import { jobFields, valueWords } from './job-fields.ts';
@@ -49,7 +49,13 @@ const destinationSchema = z
     ),
     decimal: optional(z.enum(['.', ',']), 'The sign of decimals in CSV. Default: the point.'),
   })
-  .superRefine(exactlyOnePlace)
+  .superRefine((written, context) =>
+    exactlyOnePlace(
+      written,
+      context,
+      PLACES.filter((place) => !DATABASES.includes(place)),
+    ),
+  )
   .superRefine(oneFile);
 
 /** A column as a job names it: the path of its field, and its name in the file. */
