@@ -22,6 +22,7 @@ import {
 import { open, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join, parse } from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import { isDeepStrictEqual, parseEnv } from 'node:util';
 import {
   type ConfigurationProblem,
   errorCode,
@@ -116,17 +117,62 @@ function append(path: string, text: string, mode: number | undefined, undo: (() 
   appendFileSync(path, text);
 }
 
+const ALL = 0o777;
+const ONLY_ITS_OWNER = 0o600;
+
+/**
+ * Sets variables in `.env`, which only its owner can read: in the lines that they have there, so that no earlier value stays.
+ * UsageError for a value that cannot be quoted in such a file.
+ */
+export function setVariables(workspaceDir: string, variables: Readonly<Record<string, string>>): void {
+  const path = join(workspaceDir, '.env');
+  const before = existsSync(path) ? readFileSync(path, 'utf8') : undefined;
+  let text = before ?? '';
+  for (const [name, value] of Object.entries(variables)) text = withVariable(text, name, value);
+  if (text === (before ?? '')) return;
+  if (before === undefined)
+    writeTogether([{ path, content: { text }, mode: ONLY_ITS_OWNER, existing: 'refuse' }]);
+  else if (!replaceFile(path, text, sha256Of(Buffer.from(before)), ONLY_ITS_OWNER))
+    throw new UsageError('.env was changed meanwhile, and nothing was written.', { hint: 'Try again.' });
+}
+
+function withVariable(text: string, name: string, value: string): string {
+  const line = dotEnvLine(name, value);
+  const isOf = (written: string) => {
+    const assigned = written
+      .trimStart()
+      .replace(/^export /, '')
+      .trimStart();
+    return assigned.startsWith(name) && assigned.slice(name.length).trimStart().startsWith('=');
+  };
+  const lines = text.split('\n').map((written) => (isOf(written) ? line : written));
+  const replaced = lines.join('\n');
+  // A line may be part of a value of several lines.
+  if (isDeepStrictEqual(parseEnv(replaced), { ...parseEnv(text), [name]: value })) return replaced;
+  return `${text}${text === '' || text.endsWith('\n') ? '' : '\n'}${line}\n`;
+}
+
+/** The line of `.env` that sets a variable. UsageError for a value that cannot be quoted there. */
+export function dotEnvLine(name: string, value: string): string {
+  const ways = [value, `'${value}'`, `"${value}"`, `\`${value}\``];
+  const line = ways.map((way) => `${name}=${way}`).find((text) => parseEnv(text)[name] === value);
+  if (line !== undefined) return line;
+  throw new UsageError(`The value of ${name} cannot be written into .env: it mixes all kinds of quotes.`, {
+    hint: `Set ${name} in the environment instead.`,
+  });
+}
+
 /**
  * Replaces the text of an existing file atomically, also through a symbolic link; permissions stay. False, with nothing
  * changed, if the file has not, or no longer, the content of this hash. Synchronous, so that requests of one process exclude
  * each other.
  */
-function replaceFile(path: string, text: string, expectedSha256: string): boolean {
+function replaceFile(path: string, text: string, expectedSha256: string, mode = ALL): boolean {
   const real = realpathSync(path);
   const temporary = temporaryOf(real);
   try {
     writeFileSync(temporary, text, { flag: 'wx' });
-    chmodSync(temporary, statSync(real).mode);
+    chmodSync(temporary, statSync(real).mode & mode);
     sync(temporary);
     if (sha256Of(readFileSync(real)) !== expectedSha256) return false;
     renameSync(temporary, real);

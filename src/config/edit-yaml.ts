@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { isMap, isNode, isScalar, type Pair, parseDocument, type YAMLMap } from 'yaml';
 import { UsageError } from '../model/storeferry-error.ts';
 import { type Path, setValueAt, valueAt } from './value-at.ts';
-import { flow, keepPlaceholders, yamlTemplate } from './yaml-text.ts';
+import { flow, keepPlaceholders, placeholder, yamlTemplate } from './yaml-text.ts';
 
 /** A change of a YAML file. */
 export type YamlEdit =
@@ -13,6 +13,8 @@ export type YamlEdit =
   | { readonly set: Path; readonly to: string | number | undefined; readonly foreign?: true }
   /** Sets texts, lists and maps, without placeholders. */
   | { readonly set: Path; readonly value: unknown }
+  /** Sets a value that the environment has under this name. */
+  | { readonly set: Path; readonly variable: string }
   /** Turns the lines of a key of the file into comments, or back, or removes these comments. */
   | { readonly pause: string }
   | { readonly resume: string }
@@ -56,6 +58,11 @@ function applied(text: string, edit: YamlEdit, wanted: unknown): string {
     const value = flow(edit.value);
     setDeep(wanted, edit.set, valueAt(plain(`v: ${value}`), ['v']));
     return withValue(text, edit.set, () => value);
+  }
+  if ('variable' in edit) {
+    const value = placeholder(edit.variable);
+    setDeep(wanted, edit.set, value);
+    return withValue(text, edit.set, () => yamlTemplate(value));
   }
   if ('set' in edit) {
     const path = edit.to === undefined ? emptied(wanted, edit.set) : edit.set;

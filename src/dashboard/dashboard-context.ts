@@ -46,7 +46,7 @@ export interface DashboardContext {
 /** An action that begins a run, and its job, which has one at a time. */
 export type JobAction = Extract<
   Action,
-  { readonly does: 'run' | 'plan' | 'approve' | 'retry' | 'undo' | 'release' }
+  { readonly does: 'run' | 'plan' | 'approve' | 'retry' | 'undo' | 'release' | 'verify' | 'drift' }
 > & { readonly job: string };
 
 /** The state of an action, as soon as there is something to show. */

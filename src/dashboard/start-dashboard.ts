@@ -15,6 +15,7 @@ import { openUploads } from './actions/uploads.ts';
 import { cannotListen, type Listen, ownAddresses, QUEUES_PATH, urlHost } from './dashboard-context.ts';
 import { columnsRoutes } from './edit-job/columns-routes.ts';
 import { editRoutes } from './edit-job/edit-routes.ts';
+import { jobFileRoutes } from './edit-job/job-file-routes.ts';
 import { fileRoutes, serveAssets } from './file-routes.ts';
 import { guardRequests, PAGE_POLICY, SECURITY_HEADERS } from './guard/guard-requests.ts';
 import { showErrors } from './guard/page-error.ts';
@@ -22,6 +23,7 @@ import { newJobRoutes, uploadRoutes } from './new-job/new-job-routes.ts';
 import { registerPages } from './pages/register-pages.ts';
 import { type RouteParts, readForms } from './route-parts.ts';
 import { eventRoutes } from './run-feed.ts';
+import { storeRoutes } from './store-routes.ts';
 
 /** The page of the board sets its own folder as the base of all its addresses, and has inline styles. */
 const BOARD_POLICY = PAGE_POLICY.replace("base-uri 'none'", "base-uri 'self'").replace(
@@ -140,7 +142,9 @@ const ROUTES: readonly ((app: FastifyInstance, parts: RouteParts) => void | Prom
   newJobRoutes,
   uploadRoutes,
   editRoutes,
+  jobFileRoutes,
   columnsRoutes,
+  storeRoutes,
   eventRoutes,
   fileRoutes,
   queueRoutes,

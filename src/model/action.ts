@@ -83,8 +83,20 @@ export const ACTIONS = {
     confirm: { label: 'Send the corrected rows', weight: 'primary' },
     audit: 'sent corrected rejects',
   },
-  verify: { to: 'job', command: 'verify', audit: 'started a verification' },
-  drift: { to: 'job', command: 'drift', audit: 'compared the store with what it last answered' },
+  verify: {
+    to: 'job',
+    command: 'verify',
+    button: { label: 'Verify' },
+    confirm: { label: 'Verify now', weight: 'primary' },
+    audit: 'started a verification',
+  },
+  drift: {
+    to: 'job',
+    command: 'drift',
+    button: { label: 'Compare with the store' },
+    confirm: { label: 'Compare now', weight: 'primary' },
+    audit: 'compared the store with what it last answered',
+  },
   enqueue: { to: 'job', command: 'enqueue', audit: 'enqueued a run' },
   stats: { to: 'job', command: 'stats', who: 'viewers', button: { label: 'See the trends' } },
   see: { to: 'run', command: 'runs', who: 'viewers', page: '', button: { label: 'See run' } },
@@ -120,7 +132,16 @@ export const ACTIONS = {
   probe: { command: 'probe', audit: 'probed a store' },
   'scan-contacts': { command: 'contacts', audit: 'searched the ids of contacts' },
   'make-job': { audit: 'made a job' },
+  'edit-store': { audit: 'added or changed a store' },
   edit: { to: 'job', audit: 'edited a job' },
+  duplicate: { to: 'job', button: { label: 'Duplicate' }, audit: 'duplicated a job' },
+  rename: { to: 'job', button: { label: 'Rename' }, audit: 'renamed a job' },
+  remove: {
+    to: 'job',
+    button: { label: 'Delete' },
+    confirm: { label: 'Delete the job', weight: 'danger' },
+    audit: 'deleted a job',
+  },
   'replace-source': { to: 'job', page: 'upload', audit: 'replaced the source file of a job' },
   'replace-table': { to: 'job', page: 'upload', audit: 'replaced a crosswalk or a lookup table of a job' },
 } as const satisfies Readonly<Record<string, ActionDefinition>>;
@@ -146,7 +167,8 @@ export type Action =
       readonly resend?: boolean;
       readonly sample?: Sample | undefined;
     }
-  | { readonly does: 'verify' | 'stats'; readonly job: string }
+  | { readonly does: 'verify'; readonly job: string }
+  | { readonly does: 'stats'; readonly job: string }
   | { readonly does: 'drift'; readonly job: string; readonly restore?: boolean; readonly accept?: boolean }
   | { readonly does: 'undo' | 'release'; readonly run: string; readonly only?: readonly string[] | undefined }
   | { readonly does: 'promote'; readonly run: string; readonly store: string }

@@ -1,13 +1,12 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
-import type { FileToWrite } from '../config/edit-file.ts';
+import { dotEnvLine, type FileToWrite } from '../config/edit-file.ts';
 import { loadEnvironment } from '../config/environment.ts';
 import { SCHEMA_NAMES, schemaFor } from '../config/json-schema.ts';
 import type { StoreConfig } from '../config/store-config.ts';
 import { flow, placeholder, SCHEMA_FOLDER, schemaLine, yamlTemplate, yamlText } from '../config/yaml-text.ts';
 import type { MappingSpec } from '../mapping/spec/mapping-spec.ts';
-import { UsageError } from '../model/storeferry-error.ts';
 import type { MappingProposal } from './guess/propose-mapping.ts';
 import { jobText, type NewJob } from './job-text.ts';
 
@@ -125,11 +124,12 @@ export function leftToDo({ crosswalkToCome, job, unset }: NewWorkspace): string[
 export function storesText(
   weightUnit: StoreConfig['weightUnit'],
   currency?: StoreConfig['currency'],
+  name = NEW_STORE,
 ): string {
   return `${schemaLine('stores', '')}
 # The stores that jobs write to and read from, by name. Values in \${…} come from the environment, or from the
 # file .env beside this one: keys belong there and nowhere else.
-${NEW_STORE}:
+${name}:
   baseUrl: ${placeholder(STORE_VARIABLES.url)}
   apiKey: ${placeholder(STORE_VARIABLES.apiKey)}
   weightUnit: ${weightUnit} # kg, g, lb or oz: the unit the store shows; the source's weights are converted into it
@@ -155,17 +155,8 @@ function dotEnvAddition(existing: string | null, variables: Readonly<Record<stri
 /** The lines that set variables in `.env`. UsageError for a value that cannot be quoted in such a file. */
 export function dotEnvText(variables: Readonly<Record<string, string>>): string {
   return Object.entries(variables)
-    .map(([name, value]) => `${assignment(name, value)}\n`)
+    .map(([name, value]) => `${dotEnvLine(name, value)}\n`)
     .join('');
-}
-
-function assignment(name: string, value: string): string {
-  const ways = [value, `'${value}'`, `"${value}"`, `\`${value}\``];
-  const line = ways.map((way) => `${name}=${way}`).find((text) => parseEnv(text)[name] === value);
-  if (line !== undefined) return line;
-  throw new UsageError(`The value of ${name} cannot be written into .env: it mixes all kinds of quotes.`, {
-    hint: `Set ${name} in the environment instead.`,
-  });
 }
 
 const IGNORED = ['.env', '.storeferry/'] as const;

@@ -9,7 +9,7 @@ import type { Run } from '../model/run.ts';
 import { LockedError, StateError, StoreUnavailableError } from '../model/storeferry-error.ts';
 import { Page, type PageOptions } from '../report/document-text.ts';
 import type { Artifacts, RunFolder } from '../state/artifacts.ts';
-import type { ProbeTraces, PropertyName, StoreProperties } from '../storefront/storefront.ts';
+import type { ProbeTraces, PropertyName, StoreProbe, StoreProperties } from '../storefront/storefront.ts';
 import { listed, printable } from '../text/printable.ts';
 import { judgeStore } from './online/store-check.ts';
 import { type Facts, type OnlineCheck, PROBES_FOLDER, type RunContext } from './run-context.ts';
@@ -58,7 +58,7 @@ const tracesSchema = z.object({
 export type KeptProbe = Stored<typeof probeSchema>;
 
 /** What each property means, in the order of the report. */
-export const PROPERTY_WORDS: Readonly<Record<PropertyName, string>> = {
+const PROPERTY_WORDS: Readonly<Record<PropertyName, string>> = {
   readsProducts: 'lists products, and reads one by its id',
   readsContacts: 'lists contacts',
   readsCategories: 'lists categories',
@@ -88,6 +88,23 @@ interface ProbeRequest {
   readonly contactId: string | null;
 }
 
+/** What a store has answered to one request that reads. */
+export interface StoreTest extends Pick<Facts, 'verdict' | 'message' | 'hint'> {
+  readonly answer: StoreProbe['kind'];
+}
+
+/** Whether a store answers at its address and takes the key. */
+export async function testStore(
+  { version, signal }: Pick<RunContext, 'version' | 'signal'>,
+  store: Pick<StoreConfig, 'name' | 'baseUrl' | 'apiKey'>,
+): Promise<StoreTest> {
+  const { probeStore } = await import('../storefront/storefront.ts');
+  const { baseUrl, apiKey } = store;
+  const answered = await probeStore({ baseUrl, apiKey, userAgent: `storeferry/${version}`, signal });
+  const [found = { verdict: 'ok' as const, message: '', hint: undefined }] = judgeStore(answered, store);
+  return { answer: answered.kind, ...found };
+}
+
 /**
  * Probes a store, and keeps what was learned. Traces of probes whose process died are removed first.
  *
@@ -97,14 +114,10 @@ interface ProbeRequest {
 export async function probeStoreProperties(context: RunContext, request: ProbeRequest): Promise<KeptProbe> {
   const { store, contactId } = request;
   const { artifacts, clock, signal, state, version, newRunId } = context;
-  const { probeProperties, probeStore } = await import('../storefront/storefront.ts');
+  const { probeProperties } = await import('../storefront/storefront.ts');
   const userAgent = `storeferry/${version}`;
   const { baseUrl, apiKey, limits } = store;
-  const answered = await probeStore({ baseUrl, apiKey, userAgent, signal });
-  const [{ verdict, message, hint } = { verdict: 'ok' as const, message: '', hint: undefined }] = judgeStore(
-    answered,
-    store,
-  );
+  const { verdict, message, hint } = await testStore(context, store);
   if (verdict === 'error') throw new StoreUnavailableError(`${message}.`, { hint });
   const id = newRunId();
   const tag = tagOf(storeIdentity(store));
@@ -238,23 +251,28 @@ function valueWords(value: StoreProperties[PropertyName]): string {
   return typeof value === 'boolean' ? (value ? 'yes' : 'no') : String(value);
 }
 
+/** What a probe has learned, in words: each property with its value and its name, and what a person should know. */
+export function probeFacts({ properties, left }: Pick<KeptProbe, 'properties' | 'left'>) {
+  return {
+    properties: NAMES.map((name) => ({
+      name,
+      words: PROPERTY_WORDS[name],
+      value: valueWords(properties[name]),
+    })),
+    warnings: [...warningsOf(properties), ...(left.length > 0 ? [leftWords(left)] : [])],
+  };
+}
+
 /** The result as a table, for the terminal. */
-export function probeText(
-  store: StoreConfig,
-  { requests, left, properties }: KeptProbe,
-  options: PageOptions,
-): string {
+export function probeText(store: StoreConfig, probe: KeptProbe, options: PageOptions): string {
   const page = new Page(options);
-  page.say(`${store.name}: ${requests} requests to ${store.baseUrl}`, { tone: 'strong' });
+  const { properties, warnings } = probeFacts(probe);
+  page.say(`${store.name}: ${probe.requests} requests to ${store.baseUrl}`, { tone: 'strong' });
   page.table(
     ['', '', ''],
-    NAMES.map((name) => ({
-      cells: [`  ${valueWords(properties[name])}`, PROPERTY_WORDS[name], name],
-      tone: 'quiet',
-    })),
+    properties.map(({ name, words, value }) => ({ cells: [`  ${value}`, words, name], tone: 'quiet' })),
   );
-  for (const warning of warningsOf(properties)) page.say(warning, { tone: 'warning' });
-  if (left.length > 0) page.say(leftWords(left), { tone: 'warning' });
+  for (const warning of warnings) page.say(warning, { tone: 'warning' });
   return page.toString();
 }
 

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Job } from '../../config/job/job.ts';
+import type { ImportJob, Job } from '../../config/job/job.ts';
 import { ACTION_NAMES, ACTIONS, type ActionName } from '../../model/action.ts';
 import { type Run, SENDING_KINDS } from '../../model/run.ts';
 import { columns, foreign, html, type Markup } from '../../report/html/markup.ts';
@@ -34,9 +34,12 @@ import {
 import {
   confirmApprove,
   confirmDiscard,
+  confirmDrift,
   confirmPlan,
   confirmRun,
   confirmUndo,
+  confirmVerify,
+  howToCompare,
   KEYS_FIELD,
   type StartFacts,
   storeWords,
@@ -160,6 +163,15 @@ export function actionRoutes(app: FastifyInstance, { dashboard, log }: RoutePart
     const standing = await Promise.all(writers.map((run) => withLiveStatus(context, run)));
     return standing.find(({ status }) => status === 'running');
   };
+  const importOf = (name: string): ImportJob => {
+    const job = workspaceOf(dashboard, name).job(name);
+    if (job.kind === 'import') return job;
+    throw notFound(`The job ${name} is an export: it sends nothing that could differ.`);
+  };
+  const unlessActive = async (name: string, confirmation: Confirmation): Promise<Page | Confirmation> => {
+    const activity = await activityOn(name);
+    return activity === null ? confirmation : runningPage(name, activity, readingOf(context));
+  };
   /** The handlers of an action that begins with the source of a job. */
   const startOf = (
     does: 'run' | 'plan',
@@ -226,6 +238,21 @@ export function actionRoutes(app: FastifyInstance, { dashboard, log }: RoutePart
       async act(id, { body }) {
         const { job } = await runOf(id);
         return { does: 'release', job, run: id, only: chosenRecords(formFields(body)) };
+      },
+    },
+    verify: {
+      ask: async (name) => await unlessActive(name, confirmVerify(importOf(name))),
+      act: async (name) => ({ does: 'verify', job: importOf(name).name }),
+    },
+    drift: {
+      async ask(name, { query }) {
+        const how = howToCompare(formFields(query)['how']);
+        return await unlessActive(name, confirmDrift(importOf(name), how));
+      },
+      async act(name, { body }) {
+        const how = howToCompare(formFields(body)['how']);
+        const chosen = how === 'compare' ? {} : { [how]: true };
+        return { does: 'drift', job: importOf(name).name, ...chosen };
       },
     },
     cancel: {

@@ -212,6 +212,69 @@ export function confirmDiscard({ id, job, status, totals, startedAt }: Run, read
   };
 }
 
+/** What is done with the differences between a store and what it last answered. */
+type Comparison = 'compare' | 'accept' | 'restore';
+
+/** The comparison that a query or a form names; without one, or with another, nothing but comparing. */
+export function howToCompare(named: string | undefined): Comparison {
+  return named === 'accept' || named === 'restore' ? named : 'compare';
+}
+
+const COMPARISONS: Readonly<
+  Record<Comparison, { readonly title: string; readonly button: string; readonly effects: readonly string[] }>
+> = {
+  compare: {
+    title: 'Compare the store with what it last answered?',
+    button: 'Compare now',
+    effects: [
+      'Shows what was edited, deleted or made again in the store. Nothing of the source is sent.',
+      'Needs to know what the store does (Stores). A store that lists no products is asked by updates that change nothing: a title that was edited there by hand is then overwritten.',
+    ],
+  },
+  accept: {
+    title: 'Accept what the store has?',
+    button: 'Compare and accept',
+    effects: [
+      'Compares again, and takes what it finds as known: later runs keep the edited values, and later comparisons do not report them.',
+    ],
+  },
+  restore: {
+    title: 'Restore what the job has sent?',
+    button: 'Plan to restore',
+    effects: [
+      'Plans to send the values of the job again where the last comparison found others. Nothing is sent now: the next page shows the plan, with a button to approve it.',
+    ],
+  },
+};
+
+/** What a comparison of a store will do. */
+export function confirmDrift({ name, store }: ImportJob, how: Comparison): Confirmation {
+  const { title, button: label, effects } = COMPARISONS[how];
+  return {
+    does: 'drift',
+    to: name,
+    title,
+    lead: html`The records of <a href="${jobHref(name)}">${name}</a> in the store <b>${store}</b>.`,
+    effects,
+    fields: { how },
+    button: { label },
+  };
+}
+
+/** What verifying a sample of records will do. */
+export function confirmVerify({ name, store }: ImportJob): Confirmation {
+  return {
+    does: 'verify',
+    to: name,
+    title: `Verify ${name}?`,
+    lead: html`Checks in the store <b>${store}</b> a sample of the records that <a href="${jobHref(name)}">${name}</a> has sent.`,
+    effects: [
+      'Sends the records of the sample again, as the store last acknowledged them, and counts those that are gone or have another id.',
+      'Edits made in the store since are overwritten, and products that were deleted there are created again.',
+    ],
+  };
+}
+
 /** The field with the keys of the records to undo, one per line. */
 export const KEYS_FIELD = 'keys';
 

@@ -1,7 +1,17 @@
 import type { EditableFile, Path, YamlEdit } from '../../config/edit-file.ts';
-import { IMPORT_MODES, type ImportMode } from '../../model/mapped-record.ts';
-import { limitsFor, safetyLimit } from '../../model/safety-limits.ts';
+import {
+  DESTINATION_WORDS,
+  DUPLICATES_WORDS,
+  FORMAT_WORDS,
+  MODE_WORDS,
+  NOTIFY_WORDS,
+} from '../../config/job/job.ts';
+import { GUARD_ACTIONS, GUARD_FIELDS } from '../../model/guard.ts';
+import { IMPORT_MODES, UPDATE_MATCHES } from '../../model/mapped-record.ts';
+import { FLOOR_TEXT, limitsFor, safetyLimit } from '../../model/safety-limits.ts';
+import { WAVE_LIMITS } from '../../model/wave-limits.ts';
 import { USUAL_SCHEDULES } from '../../onboarding/new-workspace.ts';
+import type { Choice } from '../pages/post-form.ts';
 import type { FormFields } from '../route-parts.ts';
 
 /** A field of a form that shows a value of a file. */
@@ -9,9 +19,27 @@ export interface EditField {
   readonly name: string;
   readonly path: Path;
   readonly label: string;
-  /** What an empty field means. */
+  /** What an empty field means; of a choice the value that a file need not have. */
   readonly usual?: string;
   readonly hint?: string;
+  readonly choices?: readonly Choice[];
+  /** The value is a list: texts with commas between them. */
+  readonly list?: true;
+  /** Whether the list has this value: a check box. */
+  readonly member?: string;
+  /** Where the field is shown, as another one and its value: `mode=update`. */
+  readonly when?: string;
+  /** The setting is removed where it is not shown. */
+  readonly dropped?: true;
+}
+
+/** Fields under one heading. */
+interface EditGroup {
+  readonly legend: string;
+  readonly hint?: string;
+  /** Closed at first, unless the file has one of them. */
+  readonly rare?: true;
+  readonly fields: readonly EditField[];
 }
 
 /** The values of a form by the names of its fields. */
@@ -31,45 +59,343 @@ const SOURCE_FIELDS: readonly EditField[] = [
   hint,
 }));
 
-/** How a job names its source, and where the file has it; null for what the form does not change. */
+/** The values of a setting as choices: their words, with the value for those who know it. */
+export function wordChoices(words: Readonly<Record<string, string>>): readonly Choice[] {
+  return Object.entries(words).map(([value, text]) => [
+    value,
+    `${text.charAt(0).toUpperCase()}${text.slice(1)} (${value})`,
+  ]);
+}
+
+function choice(path: Path, label: string, choices: readonly Choice[], more: Partial<EditField> = {}) {
+  return { name: path.join('.'), path, label, choices, usual: choices[0]?.[0] ?? '', ...more };
+}
+
+const MATCH_WORDS = { url: 'the url', sku: 'the SKU of a variant', id: 'the id of the store' };
+
+const MODE_GROUP: EditGroup = {
+  legend: 'What a run does',
+  fields: [
+    choice(
+      ['mode'],
+      'What happens in the store',
+      wordChoices(Object.fromEntries(IMPORT_MODES.map((mode) => [mode, MODE_WORDS[mode]]))),
+      { name: 'mode', usual: 'upsert' },
+    ),
+    choice(
+      ['match'],
+      'Products are found by',
+      UPDATE_MATCHES.map((match): Choice => [match, MATCH_WORDS[match]]),
+      { when: 'mode=update', dropped: true, usual: 'url' },
+    ),
+  ],
+};
+
+function duplicatesField(imports: 'products' | 'contacts'): EditField {
+  const { merge: _, ...ofProducts } = DUPLICATES_WORDS;
+  const words = imports === 'products' ? ofProducts : DUPLICATES_WORDS;
+  return choice(['duplicates'], 'If the source has a record twice', wordChoices(words));
+}
+
+/** The fields that a guard can watch, as people call them. */
+const WATCHED: Readonly<Record<(typeof GUARD_FIELDS)[number], string>> = {
+  'variants.price': 'Price',
+  'variants.regularPrice': 'Regular price',
+  'variants.salePrice': 'Sale price',
+  'variants.quantity': 'Stock',
+  'variants.weight': 'Weight',
+  'variants.onSale': 'On sale',
+  'variants.sku': 'SKU',
+  title: 'Title',
+  description: 'Description',
+  hidden: 'Hidden',
+  type: 'Type',
+  file: 'File',
+};
+const GUARD_DOES: Readonly<Record<(typeof GUARD_ACTIONS)[number], string>> = {
+  hold: 'the product is held until somebody releases it',
+  stop: 'the run stops before its first request',
+  warn: 'the product is sent, and the report names it',
+};
+const GUARD_PARTS = ['field', 'changeBy', 'above', 'below', 'to', 'share', 'action'] as const;
+
+function guardGroup(number: number, isNew: boolean): EditGroup {
+  const path = (part: (typeof GUARD_PARTS)[number]) => ['guards', String(number), part];
+  const name = (part: (typeof GUARD_PARTS)[number]) => path(part).join('.');
+  const text = (part: (typeof GUARD_PARTS)[number], label: string, hint: string): EditField => ({
+    name: name(part),
+    path: path(part),
+    label,
+    hint,
+    when: `${name('field')}!=`,
+  });
+  return {
+    legend: isNew ? (number === 0 ? 'Guard against unusual values' : 'Another guard') : `Guard ${number + 1}`,
+    rare: true,
+    hint: 'Watches the values of products that a run would send. All conditions that are given must be met.',
+    fields: [
+      choice(path('field'), 'Watches', [
+        ['', isNew ? 'Nothing' : 'Nothing: remove this guard'],
+        ...GUARD_FIELDS.map((field): Choice => [field, `${WATCHED[field]} (${field})`]),
+      ]),
+      text('changeBy', 'Changes by at least', 'a percentage such as 50%'),
+      text('above', 'Becomes more than', 'a number'),
+      text('below', 'Becomes less than', 'a number'),
+      text('to', 'Becomes exactly', 'such as 0'),
+      text('share', 'Only if it happens to more than', 'a percentage of the records, such as 20%'),
+      choice(
+        path('action'),
+        'Then',
+        GUARD_ACTIONS.map((action): Choice => [action, GUARD_DOES[action]]),
+        { when: `${name('field')}!=` },
+      ),
+    ],
+  };
+}
+
+/** The guards of a file, and an empty one; none where the file has them in another form. */
+function guardGroups(file: EditableFile): readonly EditGroup[] {
+  const guards = guardsIn(file);
+  return guards === undefined
+    ? []
+    : [...guards.keys(), guards.length].map((number) => guardGroup(number, number === guards.length));
+}
+
+function guardsIn(file: EditableFile): readonly object[] | undefined {
+  const written = file.at(['guards']) ?? [];
+  if (!Array.isArray(written)) return undefined;
+  const known = new Set<string>(GUARD_PARTS);
+  const isKnown = (guard: unknown) =>
+    typeof guard === 'object' && guard !== null && Object.keys(guard).every((key) => known.has(key));
+  return written.every(isKnown) ? written : undefined;
+}
+
+const WAVES = 'apply.waves';
+
+const WAVE_LABELS: Readonly<Record<string, string>> = {
+  maxRejects: 'Records that the store may refuse',
+  maxUnsent: 'Records that may be left without an answer',
+  maxAltered: 'Records that the store may change',
+};
+
+const WAVES_GROUP: EditGroup = {
+  legend: 'Waves',
+  rare: true,
+  hint: 'Sends a few records first, and the others only if the store answers as expected.',
+  fields: [
+    {
+      name: WAVES,
+      path: ['apply', 'waves'],
+      label: 'Records sent at the end of each wave',
+      list: true,
+      usual: 'all at once',
+      hint: 'Numbers or percentages, the last is 100%: 10, 1%, 100%',
+    },
+    ...Object.entries(WAVE_LIMITS).map(
+      ([key, { default: usual, description }]): EditField => ({
+        name: `apply.${key}`,
+        path: ['apply', key],
+        label: WAVE_LABELS[key] ?? key,
+        usual,
+        hint: description.replaceAll('`', ''),
+        when: `${WAVES}!=`,
+        dropped: true,
+      }),
+    ),
+  ],
+};
+
+/** Recipients by a web address; e-mail and several recipients are changed in the file. */
+const RECIPIENTS = { slack: 'Slack', teams: 'Teams', url: 'Another web address (webhook)' } as const;
+const NOTIFIED: readonly string[] = ['failed', 'stopped', 'rejects'];
+
+const NOTIFY_GROUP: EditGroup = {
+  legend: 'Notifications',
+  rare: true,
+  hint: 'Give one web address, such as that of a channel. Without one nobody is notified.',
+  fields: [
+    ...Object.entries(RECIPIENTS).map(
+      ([kind, label]): EditField => ({ name: `notify.${kind}`, path: ['notify', kind], label }),
+    ),
+    ...Object.entries(NOTIFY_WORDS).map(
+      ([member, words]): EditField => ({
+        name: `notify.on.${member}`,
+        path: ['notify', 'on'],
+        member,
+        label: `Notify: ${words}`,
+        ...(NOTIFIED.includes(member) && { usual: 'on' }),
+      }),
+    ),
+  ],
+};
+
+function notifyGroups(file: EditableFile): readonly EditGroup[] {
+  const isOther = Array.isArray(file.at(['notify'])) || file.at(['notify', 'email']) !== undefined;
+  return isOther ? [] : [NOTIFY_GROUP];
+}
+
+const EXPORT_GROUP: EditGroup = {
+  legend: 'The file',
+  fields: [
+    choice(['destination', 'mode'], 'What a run does with the file', wordChoices(DESTINATION_WORDS)),
+    choice(['destination', 'format'], 'Format', wordChoices(FORMAT_WORDS)),
+    choice(['destination', 'decimal'], 'Sign of decimals', [
+      ['', 'As usual: a point'],
+      ['.', 'A point'],
+      [',', 'A comma'],
+    ]),
+    {
+      name: 'columns',
+      path: ['columns'],
+      label: 'Columns, in their order',
+      list: true,
+      usual: 'all',
+      hint: 'Names with commas between them, such as id, customer.email, total',
+    },
+  ],
+};
+
+const ORDER_FIELDS: readonly EditField[] = [
+  choice(['rows'], 'A line is', [
+    ['', 'an order'],
+    ['orders', 'an order (orders)'],
+    ['items', 'an item of an order (items)'],
+  ]),
+];
+
+/** How a job names its source or destination, and where the file has it; null for what the form does not change. */
 function placeOf(file: EditableFile) {
+  const part = file.at(['export']) === undefined ? 'source' : 'destination';
+  const switches = part === 'source';
   const text = (path: Path) => typeof file.at(path) === 'string';
-  if (text(['source', 'path'])) return { kind: 'path', path: ['source', 'path'], switches: true };
-  if (text(['source', 'url'])) return { kind: 'url', path: ['source', 'url'], switches: true };
-  const address = ['source', 'url', 'address'];
+  if (text([part, 'path'])) return { kind: 'path', path: [part, 'path'], switches };
+  if (text([part, 'url'])) return { kind: 'url', path: [part, 'url'], switches };
+  const address = [part, 'url', 'address'];
   return text(address) ? { kind: 'url', path: address, switches: false } : null;
 }
 
-/** The fields of the file of a job: those of its source and its limits, none for an export. */
+/** The fields of the file of a job, in groups; none where it is neither an import nor an export. */
 export function editForm(file: EditableFile): {
-  readonly location: 'any' | 'url' | 'none';
+  readonly location: 'any' | 'url' | 'path' | 'none';
+  readonly what: 'source' | 'destination';
   readonly source: readonly EditField[];
-  readonly limits: readonly EditField[];
+  readonly groups: readonly EditGroup[];
 } {
-  const imports = file.at(['import']);
-  if (imports !== 'products' && imports !== 'contacts') return { location: 'none', source: [], limits: [] };
   const place = placeOf(file);
-  const written = file.at(['mode']);
-  const mode: ImportMode = IMPORT_MODES.find((name) => name === written) ?? 'upsert';
-  return {
-    location: place === null ? 'none' : place.switches ? 'any' : 'url',
-    source: SOURCE_FIELDS,
-    limits: limitsFor(imports, mode).map((name) => {
+  const location = place === null ? 'none' : place.switches ? 'any' : place.kind === 'url' ? 'url' : 'path';
+  const imports = file.at(['import']);
+  if (imports === 'products' || imports === 'contacts') {
+    const always = limitsFor(imports, 'upsert');
+    const limits = limitsFor(imports, 'mirror').map((name): EditField => {
       const { title, default: usual, description } = safetyLimit(name);
-      return { name, path: ['safety', name], label: title, usual, hint: description };
-    }),
-  };
+      const when = always.includes(name) ? {} : { when: 'mode=mirror' };
+      return {
+        name,
+        path: ['safety', name],
+        label: title,
+        usual,
+        hint: description.replaceAll('`', ''),
+        ...when,
+      };
+    });
+    const isOfProducts = imports === 'products';
+    const modes = isOfProducts ? MODE_GROUP.fields : [];
+    const groups: EditGroup[] = [
+      { ...MODE_GROUP, fields: [...modes, duplicatesField(imports)] },
+      { legend: 'Safety limits', hint: LIMITS_HINT, fields: limits },
+      ...(isOfProducts ? guardGroups(file) : []),
+      WAVES_GROUP,
+      ...notifyGroups(file),
+    ];
+    return { location, what: 'source', source: SOURCE_FIELDS, groups: groups.filter(isPlainIn(file)) };
+  }
+  const exports = file.at(['export']);
+  const fields = [...EXPORT_GROUP.fields, ...(exports === 'orders' ? ORDER_FIELDS : [])];
+  const group = { ...EXPORT_GROUP, fields: fields.filter((one) => isPlainIn(file)({ fields: [one] })) };
+  const groups = exports === undefined ? [] : [group, ...notifyGroups(file)];
+  return { location, what: 'destination', source: [], groups: groups.filter(isPlainIn(file)) };
+}
+
+const LIMITS_HINT = `They stop a run before its first request. Each is a number, a percentage such as 5%, or off. ${FLOOR_TEXT}`;
+
+/** Whether a form can show all that a file has in the fields of a group. */
+function isPlainIn(file: EditableFile) {
+  const isPlain = (value: unknown) => value === undefined || value === null || typeof value !== 'object';
+  return ({ fields }: Pick<EditGroup, 'fields'>): boolean =>
+    fields.every(({ path, list, member }) => {
+      const value = file.at(path);
+      return (
+        isPlain(value) || ((list ?? member) !== undefined && Array.isArray(value) && value.every(isPlain))
+      );
+    });
+}
+
+function fieldsOf(file: EditableFile): readonly EditField[] {
+  const { source, groups } = editForm(file);
+  return [...source, ...groups.flatMap(({ fields }) => fields)];
+}
+
+/** Whether a field is shown beside these values. */
+export function isShownWith({ when }: Pick<EditField, 'when'>, values: EditValues): boolean {
+  if (when === undefined) return true;
+  const [, name = '', sign, value] = /^(.+?)(!?=)(.*)$/.exec(when) ?? [];
+  return (values[name] === value) === (sign === '=');
 }
 
 /** The paths of the fields, for problems beside them. */
 export function pathsOf(file: EditableFile): ReadonlyMap<string, readonly Path[]> {
-  const { source, limits } = editForm(file);
+  const { what } = editForm(file);
   return new Map<string, readonly Path[]>([
-    ['location', [['source', 'path'], ['source', 'url', 'address'], ['source', 'url'], ['source']]],
-    ...[...source, ...limits].map(({ name, path }): [string, Path[]] => [name, [path]]),
+    ['location', [[what, 'path'], [what, 'url', 'address'], [what, 'url'], [what]]],
+    ...fieldsOf(file).map(({ name, path }): [string, Path[]] => [name, [path]]),
     ['cron', [['schedule', 'cron']]],
     ['timezone', [['schedule', 'timezone']]],
   ]);
+}
+
+/** The value of a field of a file, as the form shows it. */
+export function fieldValue(
+  file: Pick<EditableFile, 'at'>,
+  { path, list, member, choices, usual = '' }: EditField,
+): string {
+  const value = file.at(path);
+  if (member !== undefined)
+    return (Array.isArray(value) ? value.includes(member) : usual === 'on') ? 'on' : '';
+  if (list === true) return Array.isArray(value) ? value.map(shown).join(', ') : shown(value);
+  return choices !== undefined && value === undefined ? usual : shown(value);
+}
+
+/** What must change in a file so that these fields have the wanted values. */
+export function fieldEdits(
+  file: Pick<EditableFile, 'at'>,
+  fields: readonly EditField[],
+  now: EditValues,
+  wanted: EditValues,
+): readonly YamlEdit[] {
+  const members = Map.groupBy(
+    fields.filter(({ member }) => member !== undefined),
+    ({ path }) => path.join('.'),
+  );
+  const edits = fields.flatMap((field): readonly YamlEdit[] => {
+    const { name, path, list, member, dropped } = field;
+    if (member !== undefined) return [];
+    const isShown = isShownWith(field, wanted);
+    if (!isShown && dropped === true)
+      return file.at(path) === undefined ? [] : [{ set: path, to: undefined }];
+    const typed = wanted[name] ?? '';
+    if (now[name] === typed) return [];
+    if (list !== true || typed === '') return [{ set: path, to: writtenAs(typed, path, file.at(path)) }];
+    const value = typed.split(',').map((one) => one.trim());
+    return [{ set: path, value: value.map((one) => (/^\d{1,15}$/.test(one) ? Number(one) : one)) }];
+  });
+  const chosen = [...members.values()].flatMap((own): readonly YamlEdit[] => {
+    const [first] = own;
+    if (first === undefined || !isShownWith(first, wanted)) return [];
+    if (own.every(({ name }) => now[name] === wanted[name])) return [];
+    const value = own.flatMap(({ name, member }) => (wanted[name] === 'on' ? [member] : []));
+    return [{ set: first.path, value }];
+  });
+  return [...edits, ...chosen];
 }
 
 /** Values of a file as its fields show them: on one line, placeholders as written. */
@@ -80,7 +406,6 @@ function shown(value: unknown): string {
 
 /** What the form shows of a file. */
 export function valuesOf(file: EditableFile, timezone: string): EditValues {
-  const { source, limits } = editForm(file);
   const place = placeOf(file);
   const paused = file.paused('schedule');
   const schedule: unknown = file.at(['schedule']) ?? paused;
@@ -93,7 +418,7 @@ export function valuesOf(file: EditableFile, timezone: string): EditValues {
   const isOn = file.at(['schedule']) !== undefined;
   return {
     ...(place === null ? {} : { place: place.kind, location: shown(file.at(place.path)) }),
-    ...Object.fromEntries([...source, ...limits].map(({ name, path }) => [name, shown(file.at(path))])),
+    ...Object.fromEntries(fieldsOf(file).map((field) => [field.name, fieldValue(file, field)])),
     schedule: isOn ? (isUsual ? cron : 'other') : paused === undefined ? 'no' : 'paused',
     cron: cron === '' ? '15 2 * * *' : cron,
     timezone: part('timezone') ?? (schedule === undefined ? timezone : 'UTC'),
@@ -101,10 +426,13 @@ export function valuesOf(file: EditableFile, timezone: string): EditValues {
 }
 
 /** What was typed over values, for the same fields. */
-export function withTypedValues(values: EditValues, fields: FormFields): EditValues {
+export function withTypedValues(file: EditableFile, values: EditValues, fields: FormFields): EditValues {
+  const checks = new Set(fieldsOf(file).flatMap(({ name, member }) => (member === undefined ? [] : [name])));
   return Object.fromEntries(
     Object.entries(values).map(([name, value]) => {
-      const typed = fields[name] ?? value;
+      // A check box that is not ticked is not sent.
+      const isSent = fields[name] !== undefined || fields[`was.${name}`] === undefined;
+      const typed = fields[name] ?? (isSent || !checks.has(name) ? value : '');
       // A tab is a delimiter.
       return [name, name === 'delimiter' && typed.trim() === '' ? typed : typed.trim()];
     }),
@@ -120,20 +448,61 @@ export function shownBefore(values: EditValues, fields: FormFields): EditValues 
 
 /** What must change in a file so that it has the wanted values instead of the present ones. */
 export function editsOf(file: EditableFile, now: EditValues, wanted: EditValues): YamlEdit[] {
-  const { source, limits } = editForm(file);
   const changed = (name: string) => now[name] !== wanted[name];
+  const fields = fieldsOf(file).filter(({ path }) => path[0] !== 'guards');
+  const switches = placeOf(file)?.switches === true;
+  const addresses = Object.keys(RECIPIENTS).map((kind) => `notify.${kind}`);
+  const hasNoAddress = addresses.every((name) => (wanted[name] ?? '') === '');
   return [
-    ...(changed('location') || changed('place') ? locationEdits(file, wanted) : []),
-    ...[...source, ...limits]
-      .filter(({ name }) => changed(name))
-      .map(({ name, path }) => ({ set: path, to: writtenAs(wanted[name] ?? '', path, file.at(path)) })),
+    ...(changed('location') || (changed('place') && switches) ? locationEdits(file, wanted) : []),
+    ...fieldEdits(
+      file,
+      hasNoAddress ? fields.filter(({ path }) => path[0] !== 'notify') : fields,
+      now,
+      wanted,
+    ),
+    ...(hasNoAddress && addresses.some(changed) ? [{ set: ['notify'], to: undefined }] : []),
+    ...guardEdits(file, now, wanted),
     ...scheduleEdits(file, now, wanted),
   ];
 }
 
+/** The whole list of guards, where one of them has changed. */
+function guardEdits(file: EditableFile, now: EditValues, wanted: EditValues): readonly YamlEdit[] {
+  const guards = guardsIn(file);
+  if (guards === undefined) return [];
+  const name = (number: number, part: string) => `guards.${number}.${part}`;
+  const isChanged = (number: number) =>
+    GUARD_PARTS.some((part) => now[name(number, part)] !== wanted[name(number, part)]);
+  const numbers = [...guards.keys(), guards.length];
+  if (!numbers.some(isChanged)) return [];
+  const value = numbers.flatMap((number): readonly object[] => {
+    const before = guards[number];
+    if (before !== undefined && !isChanged(number)) return [before];
+    if ((wanted[name(number, 'field')] ?? '') === '') return [];
+    const parts = GUARD_PARTS.map((part) => [part, wanted[name(number, part)] ?? ''] as const);
+    return [
+      Object.fromEntries(
+        parts.filter(([, typed]) => typed !== '').map(([part, typed]) => [part, guardValue(typed)]),
+      ),
+    ];
+  });
+  return value.length === 0 ? [{ set: ['guards'], to: undefined }] : [{ set: ['guards'], value }];
+}
+
+function guardValue(typed: string): string | number | boolean {
+  if (typed === 'true' || typed === 'false') return typed === 'true';
+  return /^-?\d+(\.\d+)?$/.test(typed) ? Number(typed) : typed;
+}
+
 function writtenAs(typed: string, path: Path, before: unknown): string | number | undefined {
   if (typed === '') return undefined;
-  const takesNumbers = typeof before === 'number' || path[0] === 'safety' || path[1] === 'headerRow';
+  const takesNumbers =
+    typeof before === 'number' ||
+    path[0] === 'safety' ||
+    path[0] === 'apply' ||
+    path[1] === 'headerRow' ||
+    path[1] === 'limits';
   return takesNumbers && /^\d{1,15}$/.test(typed) ? Number(typed) : typed;
 }
 

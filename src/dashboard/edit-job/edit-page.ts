@@ -1,6 +1,5 @@
 import type { EditableFile } from '../../config/edit-file.ts';
 import { jobFile } from '../../model/job-file.ts';
-import { FLOOR_TEXT } from '../../model/safety-limits.ts';
 import { html, type Markup, type Slot } from '../../report/html/markup.ts';
 import { listed } from '../../text/printable.ts';
 import type { Viewer } from '../access/sessions.ts';
@@ -31,7 +30,7 @@ export interface EditPageFacts {
   readonly hasWorker: boolean;
 }
 
-/** The form for source, schedule and limits of a job. */
+/** The form for the settings of a job. */
 export function editPage(facts: EditPageFacts, viewer: Viewer): Page {
   const { name, file, errors, outdated, text, removed } = facts;
   const path = html`<code>${jobFile(name)}</code>`;
@@ -48,7 +47,7 @@ export function editPage(facts: EditPageFacts, viewer: Viewer): Page {
           : errors.size > 0
             ? REFUSED
             : null,
-    body: html`<p class="page-lead">Changes ${path}: only what you change here; comments and everything else stay as they are. Mode and other settings are changed in the file${file.at(['import']) === undefined ? '' : html`, columns under <a href="${jobHref(name)}/columns">Match columns</a>`}.</p>
+    body: html`<p class="page-lead">Changes only what you change here; comments and everything else in ${path} stay as they are.${file.at(['import']) === undefined ? '' : html` Columns are changed under <a href="${jobHref(name)}/columns">Match columns</a>.`}</p>
 ${(errors.get('') ?? []).map((message) => html`<p class="notice bad" role="alert">${message}</p>`)}
 ${!form && html`<section class="notice bad"><h2>The form needs a file that is valid YAML</h2>${problemList(file.problems)}<p>Correct the file and load this page again.</p></section>`}
 ${outdated !== undefined && form && html`<details class="worth-knowing" open><summary>The file as it is now</summary><pre class="file" tabindex="0">${text}</pre></details>`}
@@ -69,47 +68,60 @@ function savedWithout(removed: readonly string[]): Notice {
 
 function formPart(facts: EditPageFacts, viewer: Viewer): Markup {
   const { name, file, shown, values } = facts;
-  const { location, source, limits } = editForm(file);
-  const text = (control: Control) => textField(control, facts);
+  const { location, what, source, groups } = editForm(file);
+  const control = (one: Control) => controlOf(one, facts);
   const before = Object.entries(shown).map(([key, value]) => [`was.${key}`, value] as const);
-  const body = html`${
-    source.length > 0 &&
-    html`<fieldset><legend>Source</legend>
+  const hidden = 'The file names it in a way that is not changed here (S3, SFTP): edit the file.';
+  const body = html`<fieldset><legend>${what === 'source' ? 'Source' : 'Destination'}</legend>
 ${
   location === 'none'
-    ? html`<p>The file names its source in a way that is not changed here (S3, SFTP): edit the file.</p>`
-    : html`${
-        location === 'any' &&
-        selectField(
-          { name: 'place', label: 'Where is the file?' },
-          [
-            ['path', 'In the workspace: a path'],
-            ['url', 'On the web: an address'],
-          ],
-          facts,
-        )
-      }
-${text({ name: 'location', label: location === 'any' ? 'Path or address' : 'Address', hint: `A path such as exports/*.csv takes all files that fit; an address may be a link to a Google Sheet. A placeholder such as \${FEED_TOKEN} stays where the file has it, as long as the address leads to the same server; any other one is written as plain text. Add placeholders in the file, by hand.` })}`
+    ? html`<p>${hidden}</p>`
+    : html`${location === 'any' && control({ name: 'place', label: 'Where is the file?', choices: PLACES })}
+${control({ name: 'location', label: LOCATIONS[location], hint: what === 'source' ? SOURCE_HINT : DESTINATION_HINT })}`
 }
-${source.map(text)}
-</fieldset>`
-  }
+${source.length > 0 && rarely('How the file is read', source, facts)}
+</fieldset>
 <fieldset><legend>Schedule</legend>
-${selectField({ name: 'schedule', label: 'When does it run?' }, choicesOf(shown), facts)}
-<div data-when="schedule=other">${text({ name: 'cron', label: 'Minute, hour, day, month, weekday', hint: values['schedule'] === 'other' ? scheduleWords(values['cron'] ?? '') : '' })}</div>
-<div data-unless="schedule=no">${text({ name: 'timezone', label: 'Time zone' })}</div>
+${control({ name: 'schedule', label: 'When does it run?', choices: choicesOf(shown) })}
+<div data-when="schedule=other">${control({ name: 'cron', label: 'Minute, hour, day, month, weekday', hint: values['schedule'] === 'other' ? scheduleWords(values['cron'] ?? '') : '' })}</div>
+<div data-unless="schedule=no">${control({ name: 'timezone', label: 'Time zone' })}</div>
 <p class="hint">Workers follow a change within seconds. ${workerNote(facts)}</p>
 </fieldset>
-${
-  limits.length > 0 &&
-  html`<fieldset><legend>Safety limits</legend>
-<p class="hint">They stop a run before its first request. Each is a number, a percentage such as 5%, or off. ${FLOOR_TEXT}</p>
-${limits.map(text)}
-</fieldset>`
-}
+${groups.map(({ legend, hint, rare, fields }) =>
+  rare === true
+    ? rarely(legend, fields, facts, hint)
+    : html`<fieldset><legend>${legend}</legend>
+${hint !== undefined && html`<p class="hint">${hint}</p>`}
+${fields.map(control)}
+</fieldset>`,
+)}
 <p class="actions"><button type="submit" class="button primary">Save</button> <a class="button" href="${jobHref(name)}">Cancel</a></p>`;
   const fields = { sha256: file.sha256, ...Object.fromEntries(before) };
   return postForm({ action: `${jobHref(name)}/edit`, style: 'draft', fields, body }, viewer);
+}
+
+const PLACES: readonly Choice[] = [
+  ['path', 'In the workspace: a path'],
+  ['url', 'On the web: an address'],
+];
+const LOCATIONS = { any: 'Path or address', url: 'Address', path: 'File' };
+const SOURCE_HINT = `A path such as exports/*.csv takes all files that fit; an address may be a link to a Google Sheet. A placeholder such as \${FEED_TOKEN} stays where the file has it, as long as the address leads to the same server; any other one is written as plain text. Add placeholders in the file, by hand.`;
+const DESTINATION_HINT = 'In the folder exports, such as exports/orders.csv.';
+
+/** Fields that most jobs leave as they are: closed, unless one of them is set, wrong, or changed elsewhere. */
+function rarely(
+  legend: string,
+  fields: readonly EditField[],
+  facts: EditPageFacts,
+  hint: string | undefined = undefined,
+): Markup {
+  const isSet = ({ name, usual = '', choices, member }: EditField) =>
+    facts.values[name] !== (choices === undefined && member === undefined ? '' : usual) ||
+    facts.errors.has(name);
+  return html`<details class="more-fields"${fields.some(isSet) && html` open`}><summary>${legend}</summary>
+${hint !== undefined && html`<p class="hint">${hint}</p>`}
+${fields.map((one) => controlOf(one, facts))}
+</details>`;
 }
 
 function choicesOf({ schedule = 'no', cron = '' }: EditValues): readonly Choice[] {
@@ -120,10 +132,11 @@ function choicesOf({ schedule = 'no', cron = '' }: EditValues): readonly Choice[
   ]);
 }
 
-type Control = Pick<EditField, 'name' | 'label' | 'usual' | 'hint'>;
+type Control = Omit<EditField, 'path'>;
+type ControlFacts = Pick<EditPageFacts, 'shown' | 'values' | 'errors' | 'outdated'>;
 
 /** What is said about a field: what is wrong, and what the file has where both were changed. */
-function aboutField({ name, hint }: Control, { errors, outdated, shown, values }: EditPageFacts) {
+function aboutField({ name, hint }: Control, { errors, outdated, shown, values }: ControlFacts) {
   const wrong = errors.get(name) ?? [];
   const theirs = shown[name] ?? '';
   const isContested = outdated !== undefined && outdated[name] !== theirs && values[name] !== theirs;
@@ -140,17 +153,23 @@ function aboutField({ name, hint }: Control, { errors, outdated, shown, values }
   };
 }
 
-function textField(control: Control, facts: EditPageFacts): Markup {
-  const { name, label, usual } = control;
+/** A field of the form, with its label and what is said of it. */
+export function controlOf(control: Control, facts: ControlFacts): Markup {
+  const { name, label, usual, choices, member, when } = control;
   const { text, attributes } = aboutField(control, facts);
-  const zone = name === 'timezone' && facts.shown['schedule'] === 'no' && facts.values['schedule'] === 'no';
-  const input = html`<input id="${name}" name="${name}" value="${facts.values[name] ?? ''}"${usual !== undefined && html` placeholder="${usual}"`}${attributes}${zone && html` data-browser-timezone`} autocomplete="off" spellcheck="false">`;
-  return field(name, label, input, text);
-}
-
-function selectField(control: Control, choices: readonly Choice[], facts: EditPageFacts): Markup {
-  const { name, label } = control;
-  const { text, attributes } = aboutField(control, facts);
-  const list = select(name, choices, facts.values[name], html` id="${name}"${attributes}`);
-  return field(name, label, list, text);
+  const value = facts.values[name] ?? '';
+  const { shown, values } = facts;
+  const isUnset = shown['schedule'] === 'no' && values['schedule'] === 'no';
+  const zone = name === 'timezone' && (isUnset || value === '');
+  const input =
+    choices !== undefined
+      ? select(name, choices, value, html` id="${name}"${attributes}`)
+      : html`<input id="${name}" name="${name}" value="${value}"${usual !== undefined && html` placeholder="${usual}"`}${attributes}${zone && html` data-browser-timezone`} autocomplete="off" spellcheck="false">`;
+  const tick = html`<p class="field choice"><input type="checkbox" id="${name}" name="${name}" value="on"${value === 'on' && html` checked`}${attributes}> <label for="${name}">${label}</label></p>`;
+  const whole = member === undefined ? field(name, label, input, text) : tick;
+  if (when === undefined) return whole;
+  const [condition, attribute] = when.includes('!=') ? [when.replace('!=', '='), 'unless'] : [when, 'when'];
+  return attribute === 'when'
+    ? html`<div data-when="${condition}">${whole}</div>`
+    : html`<div data-unless="${condition}">${whole}</div>`;
 }

@@ -19,7 +19,7 @@ import { FOR_ACTORS, formFields, type OfJob, type RouteParts, workspaceOf } from
 import { type EditValues, editsOf, pathsOf, shownBefore, valuesOf, withTypedValues } from './edit-form.ts';
 import { type EditPageFacts, editPage } from './edit-page.ts';
 
-/** Changes source, schedule and safety limits in the file of a job; the file stays as it is elsewhere. */
+/** Changes the settings of a job in its file; the file stays as it is elsewhere. */
 export function editRoutes(app: FastifyInstance, { dashboard, log }: RouteParts): void {
   const factsOf = (workspace: Workspace, name: string): EditPageFacts => {
     const file = readEditable(workspace, jobFile(name));
@@ -56,7 +56,7 @@ export function editRoutes(app: FastifyInstance, { dashboard, log }: RouteParts)
     const { file, values: now } = facts;
     const fields = formFields(request.body);
     const before = shownBefore(now, fields);
-    const typed = withTypedValues(now, fields);
+    const typed = withTypedValues(file, now, fields);
     const values = merged(now, before, typed);
     const again = (status: number, more: Partial<EditPageFacts>) =>
       reply.sendPage(editPage({ ...facts, values, ...more }, request.viewer), status);
@@ -137,15 +137,25 @@ async function whyOutside(
   // A text that is refused is not saved.
   if ('problem' in edited) return undefined;
   const job = workspace.inspectionWith({ [jobFile(name)]: edited.text }).job(name)?.value;
-  const path = job?.kind === 'import' ? job.source.path : undefined;
+  const path = job?.kind === 'import' ? job.source.path : job?.destination.path;
   if (path === undefined) return undefined;
+  if (job?.kind === 'export' && !isExportPath(path))
+    return `Give a path in the folder ${EXPORTS}, such as ${EXPORTS}orders.csv: other files of the workspace are settings. A path elsewhere is written into the file of the job by hand.`;
   const place = await placeInWorkspace(path, workspace.dir).catch(() => ({ refused: 'cannot be followed' }));
   if (!('refused' in place)) return undefined;
   return `Give a path inside the workspace: this one ${place.refused}. A path outside it is written into the file of the job by hand.`;
 }
 
 function isPlace([first, second]: Path): boolean {
-  return first === 'source' && second === 'path';
+  return (first === 'source' || first === 'destination') && second === 'path';
+}
+
+/** The folder of the files that a form may name for exports: others are settings, which an export would replace. */
+export const EXPORTS = 'exports/';
+
+/** Whether a form may name a file for an export. */
+export function isExportPath(path: string): boolean {
+  return path.startsWith(EXPORTS) && path.split('/').every((part) => /^[^.\\~][^\\]*$/.test(part));
 }
 
 /** What the checks of a file cannot say of a field that is left blank. */
@@ -170,7 +180,7 @@ function missingIn(
 }
 
 /** The problems by the names of the fields; '' for those of no field. */
-function besideFields(
+export function besideFields(
   problems: readonly { readonly at: Path | undefined; readonly message: string }[],
   paths: ReadonlyMap<string, readonly Path[]>,
   redact: (text: string) => string,

@@ -148,7 +148,7 @@ function refuseForeignPage({ headers }: FastifyRequest, own: string): void {
 /** Parameters with names of jobs and runs: any value that looks like a file path is not found. */
 function refuseInvalidNames({ params }: FastifyRequest): void {
   for (const [name, value] of Object.entries(params ?? {})) {
-    const isName = name === 'job' || name === 'run';
+    const isName = name === 'job' || name === 'run' || name === 'store';
     if (isName && !/^[\w-][\w.-]{0,199}$/.test(String(value))) throw notFound();
   }
 }

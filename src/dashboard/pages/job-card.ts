@@ -126,7 +126,7 @@ export function activityWords({ run, by }: Activity, reading: Reading): Markup {
 }
 
 /** A term with its description, for a `<dl class="facts">`. */
-export function fact(term: string, description: Slot): Markup {
+export function fact(term: Slot, description: Slot): Markup {
   return html`<div><dt>${term}</dt><dd>${description}</dd></div>`;
 }
 

@@ -32,7 +32,7 @@ import {
   scheduleFacts,
 } from './job-card.ts';
 import { clockNote } from './jobs-page.ts';
-import { jobHref } from './link-button.ts';
+import { actionButton, jobHref } from './link-button.ts';
 import { type Page, problemList } from './page.ts';
 import { runsTable } from './runs-page.ts';
 
@@ -63,7 +63,11 @@ ${uploads
 <dl class="facts">${scheduleFacts(facts, reading)}</dl>
 ${job?.kind === 'export' && runs.length > 0 && viewer.canAct && html`<p><a href="${jobHref(job.name)}/export">Download the exported file</a>, as it is now</p>`}
 ${jobActions(card, viewer)}
-${viewer.canAct && html`<p class="actions"><a class="button" href="${jobHref(facts.job)}/edit">Edit</a>${job?.kind === 'import' && html` <a class="button" href="${jobHref(facts.job)}/columns">Match columns</a>`}${uploads.map((target) => html` <a class="button" href="${jobHref(facts.job)}/upload?${String(new URLSearchParams({ file: target.id }))}">Upload ${target.id === 'source' ? 'a new file' : `the ${target.what}`}</a>`)}</p>`}
+${
+  viewer.canAct &&
+  html`<p class="actions"><a class="button" href="${jobHref(facts.job)}/edit">Edit</a>${job?.kind === 'import' && html` <a class="button" href="${jobHref(facts.job)}/columns">Match columns</a>`}${uploads.map((target) => html` <a class="button" href="${jobHref(facts.job)}/upload?${String(new URLSearchParams({ file: target.id }))}">Upload ${target.id === 'source' ? 'a new file' : `the ${target.what}`}</a>`)}</p>
+<p class="actions">${job?.kind === 'import' && activity === null && html`${actionButton('drift', facts.job)} ${actionButton('verify', facts.job)} `}${actionButton('duplicate', facts.job)} ${actionButton('rename', facts.job)} ${actionButton('remove', facts.job)}</p>`
+}
 <div class="report">
 ${history !== null && section('recent', 'Recent runs', history)}
 ${section('runs', 'All runs', runs.length === 0 ? noRuns(card, program) : dataTable(runsTable(runs, { caption: `Runs of ${facts.job}, newest first`, ofOneJob: true, reading, settled: settledRuns(runs) })))}

@@ -26,7 +26,7 @@ export async function jobsPage(dashboard: DashboardContext, { viewer }: PageRequ
     body: html`${problems.length > 0 && !isNew && problemsBox(problems, program)}
 ${unset.length > 0 && unsetBox(unset)}
 ${scheduled && clockNote(keeper, program)}
-${cards.length === 0 ? noJobs(program, viewer) : html`${viewer.canAct && html`<p class="actions"><a class="button" href="/new">New job</a></p>`}${jobGroups(cards, viewer)}`}
+${cards.length === 0 ? noJobs(program, viewer) : html`${viewer.canAct && html`<p class="actions"><a class="button" href="/new">New job</a> <a class="button" href="/exports/new">New export</a></p>`}${jobGroups(cards, viewer)}`}
 ${warnings.length > 0 && html`<details class="worth-knowing"><summary>${counted(warnings.length, 'note')} on the files of the workspace</summary>${problemList(warnings)}</details>`}`,
   };
 }
@@ -75,7 +75,7 @@ function noJobs(program: string, { canAct }: Viewer): Markup {
   return emptyBox(
     'No jobs yet',
     html`<p>A job is a file in <code>jobs/</code>: what to move, with which mapping and when. ${canAct && 'Upload a file or give its address: its columns are matched, and you see the first records before anything is sent.'}</p>
-${canAct && html`<p class="actions"><a class="button primary" href="/new">New job</a></p>`}
+${canAct && html`<p class="actions"><a class="button primary" href="/new">New job</a> <a class="button" href="/exports/new">New export</a></p>`}
 <p>In a terminal, this command asks the same questions:</p>
 <pre><code>${program} init</code></pre>`,
   );

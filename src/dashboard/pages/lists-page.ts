@@ -19,18 +19,14 @@ import { describeMove, keepsHistory } from './job-card.ts';
 import { actionHref, jobHref, listsHref, queryOf } from './link-button.ts';
 import { moment, type Reading, relativeTime, serverTimezone } from './moment.ts';
 import { emptyBox, type Page, type Pages, pageOf, pager } from './page.ts';
+import { filterForm } from './post-form.ts';
 
 const LISTS_PER_PAGE = 10;
 /** A history may be on another machine: a page waits for it at most this long. */
 const READ_WITHIN_MS = 10_000;
 
-const EXAMPLE = `export: subscriber-lists
-store: main
-destination: { path: exports/list-statistics.csv, mode: append }
-schedule: { cron: "0 6 * * *", timezone: UTC }`;
-
 /** The jobs that collect list statistics, as a list of links. */
-export function listsPage(jobs: readonly ExportJob[]): Page {
+export function listsPage(jobs: readonly ExportJob[], { canAct }: Pick<Viewer, 'canAct'>): Page {
   return {
     title: 'Lists',
     section: 'lists',
@@ -38,8 +34,7 @@ export function listsPage(jobs: readonly ExportJob[]): Page {
       jobs.length === 0
         ? emptyBox(
             'No list statistics yet',
-            html`<p>A job that exports subscriber lists and appends to its file collects their figures, and this page plots them over time. Put this into <code>jobs/list-statistics.yaml</code>, with the name of your store:</p>
-<pre><code>${EXAMPLE}</code></pre>`,
+            html`<p>A job that exports subscriber lists and appends to its file collects their figures, and this page plots them over time.</p>${canAct && html`<p class="actions"><a class="button primary" href="/exports/new">Collect list statistics</a></p>`}`,
           )
         : html`<ul class="cards">${jobs.map(
             (job) =>
@@ -75,9 +70,15 @@ export async function listPage(
   const signal = AbortSignal.any([context.signal, AbortSignal.timeout(READ_WITHIN_MS)]);
   try {
     const { location, history } = await exportHistory(workspace.fileAccess(), job, signal);
-    const { lists, moments } = listTrends(history);
-    const shown = pageOf(lists, LISTS_PER_PAGE, query['page']);
     const reading = { now: context.clock(), timezone: job.schedule?.timezone ?? serverTimezone() };
+    const range = { from: dayIn(query['from']), to: dayIn(query['to']) };
+    const dayOf = dayFormat(reading.timezone);
+    const points = history.points.filter(({ readAt }) => {
+      const day = dayOf(readAt);
+      return day >= range.from && (range.to === '' || day <= range.to);
+    });
+    const { lists, moments } = listTrends({ ...history, points });
+    const shown = pageOf(lists, LISTS_PER_PAGE, query['page']);
     const facts = {
       job: name,
       location,
@@ -87,8 +88,9 @@ export async function listPage(
       unreadable: history.unreadable,
       shown,
       reading,
+      range,
     };
-    const body = moments.length === 0 ? noReadings(facts, viewer) : await trends(facts);
+    const body = history.points.length === 0 ? noReadings(facts, viewer) : await trends(facts);
     return { ...page, heading: html`Lists`, body };
   } catch (error) {
     // With paths relative to the workspace.
@@ -111,10 +113,34 @@ interface ListFacts {
   readonly unreadable: number;
   readonly reading: Reading;
   readonly program: string;
+  /** Days, `2026-11-28`; empty for no bound. */
+  readonly range: { readonly from: string; readonly to: string };
+}
+
+/** A day that was typed; empty for anything else. */
+function dayIn(typed = ''): string {
+  return /^\d{4}-\d{2}-\d{2}$/.test(typed) ? typed : '';
+}
+
+/** Writes the day of a time as date fields do. */
+function dayFormat(timeZone: string): (at: number) => string {
+  const format = new Intl.DateTimeFormat('en-CA', { timeZone, dateStyle: 'short' });
+  return (at) => format.format(at);
+}
+
+function rangeForm({ job, range }: ListFacts): Markup {
+  const day = (name: 'from' | 'to', label: string) => ({
+    name,
+    label,
+    control: html`<input type="date" id="${name}" name="${name}" value="${range[name]}">`,
+  });
+  return filterForm(listsHref(job), [day('from', 'From'), day('to', 'To')]);
 }
 
 async function trends(facts: ListFacts): Promise<Markup> {
-  const { job, lists, moments, location, unreadable, shown, reading, program } = facts;
+  if (facts.moments.length === 0)
+    return html`${rangeForm(facts)}${emptyBox('No readings in these days', html`<p><a href="${listsHref(facts.job)}">All readings</a></p>`)}`;
+  const { job, lists, moments, location, unreadable, shown, reading, program, range } = facts;
   const [first, last] = [moments[0] ?? 0, moments.at(-1) ?? 0];
   const span =
     moments.length === 1
@@ -124,10 +150,11 @@ async function trends(facts: ListFacts): Promise<Markup> {
   const each = shown.items.map((list) => listSection(list, reading.now)).filter((part) => part !== null);
   const sections = await Promise.all([latest, ...each].map((part) => sectionMarkup(part)));
   return html`<p class="page-lead">${counted(lists.length, 'list')}, ${counted(moments.length, 'reading')} ${span}, collected by <a href="${jobHref(job)}">${job}</a> in <code>${location}</code>.</p>
+${rangeForm(facts)}
 ${unreadable > 0 && html`<p class="notice warning">${counted(unreadable, 'line')} of the file cannot be read and ${unreadable === 1 ? 'is' : 'are'} left out.</p>`}
 ${moments.length === 1 && html`<p class="notice">One reading shows no change yet. Take another with <code>${program} run ${job}</code>, or give the job a schedule.</p>`}
 <div class="report">${sections}</div>
-${pager(shown, (number) => `${listsHref(job)}${queryOf({ page: number > 1 && number })}`)}`;
+${pager(shown, (number) => `${listsHref(job)}${queryOf({ ...range, page: number > 1 && number })}`)}`;
 }
 
 function noReadings({ job, location, program }: ListFacts, viewer: Viewer): Markup {

@@ -6,7 +6,7 @@ import type { DashboardContext } from '../dashboard-context.ts';
 import { postForm } from './post-form.ts';
 
 /** The entries of the navigation. */
-export type Section = 'jobs' | 'runs' | 'records' | 'lists' | 'queues';
+export type Section = 'jobs' | 'runs' | 'records' | 'lists' | 'stores' | 'queues';
 
 /** A sentence above the page: what was done, or why it was not. */
 export interface Notice {
@@ -34,6 +34,7 @@ const ENTRIES: readonly { readonly section: Section; readonly href: string; read
   { section: 'runs', href: '/runs', label: 'Runs' },
   { section: 'records', href: '/records', label: 'Records' },
   { section: 'lists', href: '/lists', label: 'Lists' },
+  { section: 'stores', href: '/stores', label: 'Stores' },
   { section: 'queues', href: '/queues', label: 'Queues' },
 ];
 

@@ -9,7 +9,7 @@ interface FormParts {
   /** Its address. */
   readonly action: string;
   /** Its class; `draft` loads the script that renders it again. */
-  readonly style: 'confirm' | 'correct' | 'draft' | 'sign-out' | 'upload' | 'panel upload';
+  readonly style: 'confirm' | 'correct' | 'draft' | 'inline' | 'sign-out' | 'upload' | 'panel upload';
   /** Hidden fields. Absent values have no field. */
   readonly fields?: Readonly<Record<string, string | number | undefined>>;
   /** Whether a file can be sent. */

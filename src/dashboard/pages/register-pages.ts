@@ -43,9 +43,11 @@ export function registerPages(app: FastifyInstance, { dashboard }: Pick<RoutePar
     );
   }
 
-  app.get('/lists', async (_request, reply) => {
+  app.get('/lists', async (request, reply) => {
     const jobs = historyJobs(dashboard.openWorkspace());
     const only = jobs.length === 1 ? jobs[0] : undefined;
-    return only === undefined ? reply.sendPage(listsPage(jobs)) : reply.redirect(listsHref(only.name));
+    return only === undefined
+      ? reply.sendPage(listsPage(jobs, request.viewer))
+      : reply.redirect(listsHref(only.name));
   });
 }

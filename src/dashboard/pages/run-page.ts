@@ -62,6 +62,10 @@ function buttonOf({ status }: Run): ButtonOf {
       return actionButton('undo', action.run, { query: action.only && { key: action.only.join('\n') } });
     if (does === 'approve')
       return actionButton('approve', action.run, status === 'stopped' ? { weight: 'danger' } : {});
+    if (does === 'drift' && action.restore === true)
+      return actionButton('drift', action.job, { label: 'Plan to restore', query: { how: 'restore' } });
+    if (does === 'drift' && action.accept === true)
+      return actionButton('drift', action.job, { label: 'Accept', query: { how: 'accept' } });
     if (does === 'see') return actionButton('see', action.run, { label: `See run ${action.run}` });
     if (does === 'retry')
       return html`<span class="choices">${actionButton('correct', action.run)} ${actionButton('retry', action.run)}</span>`;

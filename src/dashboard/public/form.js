@@ -13,7 +13,8 @@ function showFields() {
       ''
     ).split('=');
     const control = form?.elements.namedItem(name);
-    const is = control instanceof HTMLSelectElement && control.value === value;
+    const isField = control instanceof HTMLSelectElement || control instanceof HTMLInputElement;
+    const is = isField && control.value === value;
     element.toggleAttribute('hidden', element.hasAttribute('data-when') ? !is : is);
   }
 }
@@ -61,6 +62,7 @@ async function renderAgain() {
 }
 
 if (form) {
+  form.addEventListener('input', showFields);
   form.addEventListener('change', (event) => {
     showFields();
     if (event.target instanceof Element && event.target.hasAttribute('data-renders')) void renderAgain();

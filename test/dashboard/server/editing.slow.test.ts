@@ -195,6 +195,52 @@ it('names the errors of a file that is no YAML, and edits the schedule of an exp
   expect((await client.get('/jobs/nowhere/edit')).status).toBe(404);
 });
 
+it('changes the mode, guards, waves and notifications, and removes what then no longer applies', async () => {
+  await nightly.workspace.write(FILE, JOB);
+  const lists = { mode: 'update', match: 'url', 'guards.0.action': 'hold', 'guards.1.action': 'hold' };
+  const changed = {
+    ...{ ...lists, 'guards.0.field': 'variants.price', 'guards.0.changeBy': '50%' },
+    ...{ 'apply.waves': '10, 1%, 100%', 'apply.maxUnsent': '2', 'notify.url': 'https://ops.example/hook' },
+    ...Object.fromEntries(
+      ['stopped', 'rejects', 'held', 'edited', 'drift', 'missed'].map((name) => [`notify.on.${name}`, '']),
+    ),
+  };
+  await save(await client.get(EDIT), changed);
+  expect(await read()).toBe(
+    JOB.replace(
+      '# the end\n',
+      [
+        'mode: update\napply: { waves: [10, "1%", "100%"], maxUnsent: 2 }',
+        'notify: { url: "https://ops.example/hook", on: [failed, done] }',
+        'guards: [{ field: variants.price, changeBy: "50%", action: hold }]\n# the end\n',
+      ].join('\n'),
+    ),
+  );
+  const page = await client.get(EDIT);
+  expect(fieldOf(page, 'guards.0.changeBy')).toBe('50%');
+  const refused = await save(page, { ...lists, 'guards.1.field': 'title', 'guards.1.above': '3' });
+  expect(refused.document.querySelector('[id="about-guards.1.above"]')?.textContent).toContain(
+    'not a number',
+  );
+  const off = { mode: 'upsert', 'guards.0.field': '', 'apply.waves': '', 'notify.url': '' };
+  await save(await client.get(EDIT), off);
+  expect(await read()).toBe(JOB.replace('# the end\n', 'mode: upsert\n# the end\n'));
+});
+
+it('changes an export, whose file stays in its folder', async () => {
+  const text = 'export: orders\nstore: main\ndestination: { path: exports/out.csv }\n';
+  await nightly.workspace.write(FILE, text);
+  for (const location of ['stores.yaml', '.env', 'exports/../stores.yaml', '/tmp/out.csv', 'exports/.x/a']) {
+    const refused = await save(await client.get(EDIT), { location });
+    expect([refused.status, await read()]).toEqual([422, text]);
+  }
+  const fields = { location: 'exports/all.xlsx', 'destination.format': 'xlsx', columns: 'id, total' };
+  await save(await client.get(EDIT), fields);
+  expect(await read()).toBe(
+    'export: orders\nstore: main\ndestination: { path: exports/all.xlsx, format: xlsx }\ncolumns: [id, total]\n',
+  );
+});
+
 it('is for visitors with full access', async () => {
   const looking = await dashboard.signedIn('readOnly');
   expect((await looking.get(EDIT)).status).toBe(403);

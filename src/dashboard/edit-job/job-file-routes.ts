@@ -1,0 +1,357 @@
+import { existsSync, renameSync, rmSync } from 'node:fs';
+import { extname } from 'node:path';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { editedText, freeName, readEditable, writeTogether, type YamlEdit } from '../../config/edit-file.ts';
+import { isName } from '../../config/store-config.ts';
+import type { Workspace } from '../../config/workspace.ts';
+import { flow, schemaLine, yamlText } from '../../config/yaml-text.ts';
+import { ACTIONS } from '../../model/action.ts';
+import { jobFile } from '../../model/job-file.ts';
+import { html, type Markup, type Slot } from '../../report/html/markup.ts';
+import { withLiveStatus } from '../../run/report/read-stored-report.ts';
+import type { Viewer } from '../access/sessions.ts';
+import { confirmationPage } from '../actions/confirmation.ts';
+import { audit } from '../audit.ts';
+import { PageError } from '../guard/page-error.ts';
+import { accessTo, actionHref, actionRoute, jobHref } from '../pages/link-button.ts';
+import type { Page } from '../pages/page.ts';
+import { type Choice, postForm } from '../pages/post-form.ts';
+import { FOR_ACTORS, formFields, type OfJob, type RouteParts, workspaceOf } from '../route-parts.ts';
+import type { EditValues } from './edit-form.ts';
+import { controlOf } from './edit-page.ts';
+import { EXPORTS } from './edit-routes.ts';
+
+const NEW_EXPORT = '/exports/new';
+
+/** A form of a few fields, as it was typed. */
+interface JobForm {
+  readonly title: string;
+  readonly lead: Slot;
+  readonly address: string;
+  readonly back: string;
+  readonly button: string;
+  readonly controls: readonly Parameters<typeof controlOf>[0][];
+  readonly effects?: readonly string[];
+}
+
+type Errors = Readonly<Record<string, string>>;
+
+/** Jobs as files: exports are made, and jobs copied, renamed and removed. */
+export function jobFileRoutes(app: FastifyInstance, { dashboard, log }: RouteParts): void {
+  const { context, actions, openWorkspace, redact } = dashboard;
+  const settle = async (
+    request: FastifyRequest,
+    action: keyof Pick<typeof ACTIONS, 'make-job' | 'duplicate' | 'rename' | 'remove'>,
+    job: string,
+  ) => {
+    log.info({ job }, ACTIONS[action].audit);
+    await audit(dashboard, request, { action, job });
+  };
+  /** PageError for a job whose file has others too. */
+  const workspaceWith = (job: string): Workspace => {
+    const workspace = workspaceOf(dashboard, job);
+    if (isName(job)) return workspace;
+    throw new PageError(
+      409,
+      `${job} shares its file`,
+      `Change ${jobFile(job)} by hand: it is a job for several stores.`,
+    );
+  };
+  /** PageError while the job works: its run reads the file, and is listed under its name. */
+  const refuseActive = async (job: string): Promise<void> => {
+    const listed = await context.state.runs.list({ job, statuses: ['running'] });
+    const runs = await Promise.all(listed.map((run) => withLiveStatus(context, run)));
+    if (!(await actions.atWork()).has(job) && !runs.some(({ status }) => status === 'running')) return;
+    throw new PageError(409, `${job} is running`, 'Wait until its run has ended, or interrupt it.');
+  };
+  const show = (
+    reply: FastifyReply,
+    form: JobForm,
+    values: EditValues,
+    viewer: Viewer,
+    errors: Errors = {},
+  ) => reply.sendPage(jobFormPage(form, values, errors, viewer), Object.keys(errors).length > 0 ? 422 : 200);
+  const typedValues = (request: FastifyRequest, form: JobForm): EditValues => {
+    const fields = formFields(request.body);
+    return Object.fromEntries(form.controls.map(({ name }) => [name, (fields[name] ?? '').trim()]));
+  };
+  /** What is wrong with the file of a new job, as its checks say. */
+  const problemsOf = (workspace: Workspace, name: string, text: string): Errors => {
+    const found = workspace.inspectionWith({ [jobFile(name)]: text }).job(name)?.problems ?? [];
+    return found.length === 0 ? {} : { '': redact(found.map(({ message }) => message).join('; ')) };
+  };
+  const write = (workspace: Workspace, name: string, text: string) =>
+    writeTogether([{ path: workspace.path(jobFile(name)), content: { text }, existing: 'refuse' }]);
+
+  app.get(NEW_EXPORT, FOR_ACTORS, (request, reply) => {
+    const form = exportForm(openWorkspace());
+    const [store = ''] = openWorkspace().inspection.stores().names ?? [];
+    return show(reply, form, { ...EXPORT_USUAL, store }, request.viewer);
+  });
+  app.post(NEW_EXPORT, async (request, reply) => {
+    const workspace = openWorkspace();
+    const form = exportForm(workspace);
+    const values = typedValues(request, form);
+    const made = exportText(values);
+    const errors = {
+      ...nameErrors(workspace, values['name'] ?? ''),
+      ...('errors' in made ? made.errors : {}),
+    };
+    if ('errors' in made || Object.keys(errors).length > 0)
+      return show(reply, form, values, request.viewer, errors);
+    const { name = '' } = values;
+    const problems = problemsOf(workspace, name, made.text);
+    if (Object.keys(problems).length > 0) return show(reply, form, values, request.viewer, problems);
+    write(workspace, name, made.text);
+    await settle(request, 'make-job', name);
+    return reply.redirect(jobHref(name), 303);
+  });
+
+  app.get<OfJob>(actionRoute('duplicate'), accessTo('duplicate'), (request, reply) => {
+    const { job } = request.params;
+    const workspace = workspaceWith(job);
+    const values = {
+      name: `${job}-2`,
+      store: String(readEditable(workspace, jobFile(job)).at(['store']) ?? ''),
+    };
+    return show(reply, duplicateForm(workspace, job), values, request.viewer);
+  });
+  app.post<OfJob>(actionRoute('duplicate'), async (request, reply) => {
+    const { job } = request.params;
+    const workspace = workspaceWith(job);
+    const form = duplicateForm(workspace, job);
+    const values = typedValues(request, form);
+    const { name = '', store = '' } = values;
+    const file = readEditable(workspace, jobFile(job));
+    const edited =
+      file.problems.length > 0
+        ? { problem: 'The file of the job is not valid YAML.' }
+        : editedText(file, copyEdits(file, name, store));
+    const errors: Errors = {
+      ...nameErrors(workspace, name),
+      ...(!storeChoices(workspace).some(([one]) => one === store) && { store: 'Choose a store.' }),
+      ...('problem' in edited && { '': edited.problem }),
+    };
+    if ('problem' in edited || Object.keys(errors).length > 0)
+      return show(reply, form, values, request.viewer, errors);
+    const problems = problemsOf(workspace, name, edited.text);
+    if (Object.keys(problems).length > 0) return show(reply, form, values, request.viewer, problems);
+    write(workspace, name, edited.text);
+    await settle(request, 'duplicate', name);
+    return reply.redirect(`${jobHref(name)}/edit`, 303);
+  });
+
+  app.get<OfJob>(actionRoute('rename'), accessTo('rename'), (request, reply) => {
+    const { job } = request.params;
+    workspaceWith(job);
+    return show(reply, renameForm(job), { name: job }, request.viewer);
+  });
+  app.post<OfJob>(actionRoute('rename'), async (request, reply) => {
+    const { job } = request.params;
+    const workspace = workspaceWith(job);
+    await refuseActive(job);
+    const form = renameForm(job);
+    const values = typedValues(request, form);
+    const { name = '' } = values;
+    const errors = nameErrors(workspace, name);
+    if (Object.keys(errors).length > 0) return show(reply, form, values, request.viewer, errors);
+    const from = workspace.path(jobFile(job));
+    writeTogether([{ path: workspace.path(jobFile(name)), content: { copyOf: from }, existing: 'refuse' }]);
+    rmSync(from);
+    await settle(request, 'rename', name);
+    return reply.redirect(jobHref(name), 303);
+  });
+
+  app.get<OfJob>(actionRoute('remove'), accessTo('remove'), (request, reply) => {
+    const { job } = request.params;
+    workspaceWith(job);
+    return reply.sendPage(confirmationPage(confirmRemove(job), request.viewer));
+  });
+  app.post<OfJob>(actionRoute('remove'), async (request, reply) => {
+    const { job } = request.params;
+    const workspace = workspaceWith(job);
+    await refuseActive(job);
+    const jobs = workspace.path('jobs');
+    renameSync(workspace.path(jobFile(job)), `${jobs}/${freeName(jobs, `${job}.yaml.removed`)}`);
+    await settle(request, 'remove', job);
+    return reply.redirect('/', 303);
+  });
+}
+
+function confirmRemove(job: string) {
+  return {
+    does: 'remove',
+    to: job,
+    title: `Delete the job ${job}?`,
+    lead: html`<a href="${jobHref(job)}">${job}</a> no longer runs, and is no longer listed.`,
+    effects: [
+      'Nothing changes in the store. What Storeferry knows of its records, its runs and their reports stay.',
+      html`Its file stays as <code>jobs/${job}.yaml.removed</code>: without this ending it is the job again.`,
+    ],
+  } as const;
+}
+
+function nameErrors(workspace: Workspace, name: string): Errors {
+  if (!isName(name))
+    return { name: 'Give letters, digits, dots, - and _, beginning with a letter or digit.' };
+  return existsSync(workspace.path(jobFile(name))) ? { name: 'There is already a job with this name.' } : {};
+}
+
+function storeChoices(workspace: Workspace): readonly Choice[] {
+  return (workspace.inspection.stores().names ?? []).map((name) => [name, name]);
+}
+
+/** The changes of a copy: its store, its own file, and a schedule that somebody has to resume. */
+function copyEdits(file: ReturnType<typeof readEditable>, name: string, store: string): readonly YamlEdit[] {
+  const path = file.at(['destination', 'path']);
+  return [
+    ...(file.at(['store']) === store ? [] : [{ set: ['store'], value: store }]),
+    ...(typeof path === 'string' && !path.includes('{')
+      ? [{ set: ['destination', 'path'], value: `${EXPORTS}${name}${extname(path)}` }]
+      : []),
+    ...(file.at(['schedule']) === undefined ? [] : [{ pause: 'schedule' }]),
+  ];
+}
+
+const NAME = { name: 'name', label: 'Name of the job' };
+
+function duplicateForm(workspace: Workspace, job: string): JobForm {
+  return {
+    title: `Duplicate ${job}`,
+    lead: html`A job with the same settings, such as for a second store.`,
+    address: actionHref('duplicate', job),
+    back: jobHref(job),
+    button: 'Duplicate',
+    controls: [NAME, { name: 'store', label: 'Store', choices: storeChoices(workspace) }],
+    effects: [
+      'Its schedule is paused until you resume it. Nothing is sent.',
+      'It reads the same source, with the same mapping. An export writes a file of its own name; check its destination.',
+    ],
+  };
+}
+
+function renameForm(job: string): JobForm {
+  return {
+    title: `Rename ${job}`,
+    lead: html`The file of <a href="${jobHref(job)}">${job}</a> gets another name.`,
+    address: actionHref('rename', job),
+    back: jobHref(job),
+    button: 'Rename',
+    controls: [NAME],
+    effects: [
+      'Its runs and reports stay, under the old name. What the store has is still known: nothing is sent twice.',
+      'A job that deletes what its source no longer has (mirror) deletes only what it has sent under its new name.',
+    ],
+  };
+}
+
+const EXPORTED: Readonly<
+  Record<
+    string,
+    { readonly export: string; readonly mode: string; readonly file: string; readonly label: string }
+  >
+> = {
+  lists: {
+    export: 'subscriber-lists',
+    mode: 'append',
+    file: '',
+    label: 'Statistics of subscriber lists, collected for trends',
+  },
+  'new-orders': {
+    export: 'orders',
+    mode: 'new',
+    file: '-{date}-{number}',
+    label: 'Orders: each time a file of those that are new or changed',
+  },
+  orders: {
+    export: 'orders',
+    mode: 'replace',
+    file: '',
+    label: 'Orders: one file of all, written again each time',
+  },
+};
+const TIMES: readonly Choice[] = [
+  ['day', 'Every day'],
+  ['monday', 'Every Monday'],
+  ['hour', 'Every hour'],
+  ['no', 'Only when somebody starts it'],
+];
+const EXPORT_USUAL = { name: 'list-statistics', what: 'lists', when: 'day', time: '06:00', timezone: '' };
+
+function exportForm(workspace: Workspace): JobForm {
+  return {
+    title: 'New export',
+    lead: html`A job that reads from the store into a file. It changes nothing in the store.`,
+    address: NEW_EXPORT,
+    back: '/',
+    button: 'Create',
+    controls: [
+      {
+        name: 'what',
+        label: 'What is exported?',
+        choices: Object.entries(EXPORTED).map(([value, { label }]): Choice => [value, label]),
+      },
+      { name: 'store', label: 'Store', choices: storeChoices(workspace) },
+      { ...NAME, hint: 'Its file is in the folder exports, with this name.' },
+      { name: 'when', label: 'When does it run?', choices: TIMES },
+      { name: 'time', label: 'At', hint: 'Hours and minutes, such as 06:00', when: 'when!=no' },
+      { name: 'timezone', label: 'Time zone', hint: 'Such as Europe/London', when: 'when!=no' },
+    ],
+  };
+}
+
+/** The file of a new export. */
+function exportText({
+  name = '',
+  what = '',
+  store = '',
+  when = '',
+  time = '',
+  timezone = '',
+}: EditValues): { readonly text: string } | { readonly errors: Errors } {
+  const chosen = Object.hasOwn(EXPORTED, what) ? EXPORTED[what] : undefined;
+  const [, hour = '', minute = ''] = /^([01]?\d|2[0-3]):([0-5]\d)$/.exec(time) ?? [];
+  if (chosen === undefined) return { errors: { what: 'Choose what is exported.' } };
+  if (minute === '' && when !== 'no') return { errors: { time: 'Give hours and minutes, such as 06:00.' } };
+  const at = `${Number(minute)} ${Number(hour)}`;
+  const cron = { day: `${at} * * *`, monday: `${at} * * 1`, hour: `${Number(minute)} * * * *` }[when];
+  const destination = { path: `${EXPORTS}${name}${chosen.file}.csv`, mode: chosen.mode };
+  const lines = [
+    schemaLine('job', '../'),
+    `export: ${chosen.export}`,
+    `store: ${yamlText(store)}`,
+    `destination: ${flow(destination)}`,
+    ...(cron === undefined
+      ? []
+      : [`schedule: ${flow({ cron, timezone: timezone === '' ? 'UTC' : timezone })}`]),
+  ];
+  return { text: `${lines.join('\n')}\n` };
+}
+
+function jobFormPage(
+  { title, lead, address, back, button, controls, effects = [] }: JobForm,
+  values: EditValues,
+  errors: Errors,
+  viewer: Viewer,
+): Page {
+  const facts = {
+    values,
+    shown: values,
+    errors: new Map(Object.entries(errors).map(([name, text]) => [name, [text]])),
+  };
+  const general = errors[''];
+  const control = (one: (typeof controls)[number]): Markup => controlOf(one, facts);
+  const body = html`<fieldset><legend>The job</legend>${controls.map(control)}</fieldset>
+<p class="actions"><button type="submit" class="button primary">${button}</button> <a class="button" href="${back}">Cancel</a></p>`;
+  return {
+    title,
+    section: 'jobs',
+    form: true,
+    notice:
+      Object.keys(errors).length === 0 ? null : { tone: 'bad', text: 'Nothing was written: see below.' },
+    body: html`<p class="page-lead">${lead}</p>
+${general !== undefined && html`<p class="notice bad" role="alert">${general}</p>`}
+${effects.length > 0 && html`<ul class="does">${effects.map((what) => html`<li>${what}</li>`)}</ul>`}
+${postForm({ action: address, style: 'draft', body }, viewer)}`,
+  };
+}

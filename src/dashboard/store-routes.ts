@@ -1,0 +1,514 @@
+import { existsSync } from 'node:fs';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { editFile, readEditable, setVariables, writeTogether, type YamlEdit } from '../config/edit-file.ts';
+import { overriddenText } from '../config/environment.ts';
+import { baseUrlSchema, isName, type StoreConfig } from '../config/store-config.ts';
+import type { Workspace } from '../config/workspace.ts';
+import { parseTemplate, placeholder } from '../config/yaml-text.ts';
+import type { ActionName } from '../model/action.ts';
+import { explainError, StoreferryError } from '../model/storeferry-error.ts';
+import { STORE_VARIABLES, storesText } from '../onboarding/new-workspace.ts';
+import { html, type Markup } from '../report/html/markup.ts';
+import { type IdRange, MAX_SCANNED_IDS, scanContacts } from '../run/scan-contacts.ts';
+import {
+  type KeptProbe,
+  probeFacts,
+  probeStoreProperties,
+  readProbe,
+  testStore,
+} from '../run/store-properties.ts';
+import { counted, listed } from '../text/printable.ts';
+import type { Viewer } from './access/sessions.ts';
+import { audit } from './audit.ts';
+import { type EditField, type EditValues, fieldEdits, fieldValue } from './edit-job/edit-form.ts';
+import { controlOf } from './edit-job/edit-page.ts';
+import { besideFields } from './edit-job/edit-routes.ts';
+import { notFound } from './guard/page-error.ts';
+import { fact } from './pages/job-card.ts';
+import { jobHref, linkButton } from './pages/link-button.ts';
+import { type Reading, readingOf, relativeTime } from './pages/moment.ts';
+import { emptyBox, type Page } from './pages/page.ts';
+import { field, postForm } from './pages/post-form.ts';
+import { FOR_ACTORS, formFields, type RouteParts } from './route-parts.ts';
+
+const FILE = 'stores.yaml';
+const PATH = '/stores';
+
+interface OfStore {
+  readonly Params: { readonly store: string };
+}
+
+type StorePage = 'edit' | 'test' | 'probe' | 'contacts';
+
+function storeHref(store: string, page: StorePage): string {
+  return `${PATH}/${encodeURIComponent(store)}/${page}`;
+}
+
+/** What is done with a store in the background: it may take minutes. */
+interface StoreTask {
+  readonly what: string;
+  readonly startedAt: number;
+  progress: string;
+  /** What became of it; undefined while it works. */
+  end: { readonly tone: 'good' | 'bad'; readonly text: string } | undefined;
+}
+
+/** The stores: added, changed, tested, probed, and searched for the ids of their contacts. */
+export function storeRoutes(app: FastifyInstance, { dashboard, log }: RouteParts): void {
+  const { context, openWorkspace, redact } = dashboard;
+  const tasks = new Map<string, StoreTask>();
+
+  const storesPage = async (viewer: Viewer, notice: StoreNotice | null = null): Promise<Page> => {
+    const workspace = openWorkspace();
+    const names = workspace.inspection.stores().names ?? [];
+    const cards = await Promise.all(names.map((name) => cardOf(workspace, name)));
+    return {
+      title: 'Stores',
+      section: 'stores',
+      body: html`${notice !== null && html`<p class="notice ${notice.tone}" role="status">${notice.text}</p>`}
+${names.length === 0 ? emptyBox('No store yet', html`<p>Jobs write to a store and read from it. It is named once, with its address and its key.</p>`) : html`<ul class="cards">${cards.map((card) => html`<li>${storeCard(card, viewer, readingOf(context))}</li>`)}</ul>`}
+${viewer.canAct && html`<p class="actions">${linkButton(`${PATH}/new`, { label: 'Add a store', weight: 'primary' })}</p>`}`,
+    };
+  };
+  const cardOf = async (workspace: Workspace, name: string): Promise<StoreCard> => {
+    const found = workspace.inspection.store(name);
+    const store = found?.value;
+    const probe =
+      store === undefined ? undefined : await readProbe(context.artifacts, store).catch(() => undefined);
+    const jobs = workspace.jobNames().filter((job) => workspace.inspectJob(job).job?.store === name);
+    const problems = [
+      ...(found?.problems ?? []).map(({ message }) => redact(message)),
+      ...(found?.unset ?? []).map((one) => `${one.name} has no value in .env`),
+    ];
+    return { name, store, problems, probe, jobs, task: tasks.get(name) };
+  };
+  const storeOf = (name: string): StoreConfig => {
+    const workspace = openWorkspace();
+    storeNamed(workspace, name);
+    return workspace.store(name);
+  };
+  const record = async (
+    request: FastifyRequest,
+    action: Extract<ActionName, 'edit-store' | 'probe' | 'scan-contacts'>,
+    store: string,
+  ) => {
+    log.info({ store }, action);
+    await audit(dashboard, request, { action });
+  };
+  const begin = (name: string, what: string, work: (task: StoreTask) => Promise<string>): void => {
+    const current = tasks.get(name);
+    if (current !== undefined && current.end === undefined) return;
+    const task: StoreTask = { what, startedAt: context.clock(), progress: '', end: undefined };
+    tasks.set(name, task);
+    void work(task).then(
+      (text) => {
+        task.end = { tone: 'good', text };
+      },
+      (error: unknown) => {
+        log.error({ store: name, err: error }, what);
+        const text = error instanceof StoreferryError ? explainError(error) : 'It failed; the log says why.';
+        task.end = { tone: 'bad', text: redact(text) };
+      },
+    );
+  };
+
+  app.get(PATH, async (request, reply) => reply.sendPage(await storesPage(request.viewer)));
+
+  app.post<OfStore>(`${PATH}/:store/test`, async (request, reply) => {
+    const { message, hint, verdict } = await testStore(context, storeOf(request.params.store));
+    const tone = verdict === 'ok' ? 'good' : verdict === 'error' ? 'bad' : 'warning';
+    const text = redact(`${message}. ${hint ?? ''}`.trim());
+    return reply.sendPage(await storesPage(request.viewer, { tone, text }));
+  });
+
+  app.get<OfStore>(`${PATH}/:store/probe`, FOR_ACTORS, (request, reply) =>
+    reply.sendPage(probePage(storeOf(request.params.store), request.viewer)),
+  );
+  app.post<OfStore>(`${PATH}/:store/probe`, async (request, reply) => {
+    const store = storeOf(request.params.store);
+    await record(request, 'probe', store.name);
+    begin(store.name, 'Finding out what the store does', async () => {
+      const { requests } = await probeStoreProperties(context, { store, contactId: null });
+      return `Found out what ${store.name} does, by ${counted(requests, 'request')}.`;
+    });
+    return reply.redirect(PATH, 303);
+  });
+
+  app.get<OfStore>(`${PATH}/:store/contacts`, FOR_ACTORS, (request, reply) =>
+    reply.sendPage(scanPage(storeOf(request.params.store), '', undefined, request.viewer)),
+  );
+  app.post<OfStore>(`${PATH}/:store/contacts`, async (request, reply) => {
+    const store = storeOf(request.params.store);
+    const typed = (formFields(request.body)['ids'] ?? '').trim();
+    const range = rangeOf(typed);
+    if (range === undefined)
+      return reply.sendPage(
+        scanPage(store, typed, 'Give one range such as 1000-1400, or leave it empty.', request.viewer),
+        422,
+      );
+    await record(request, 'scan-contacts', store.name);
+    begin(store.name, 'Searching the ids of contacts', async (task) => {
+      const { requests, found, file } = await scanContacts(context, {
+        store,
+        ranges: range,
+        onProgress(asked, hits) {
+          task.progress = `${counted(asked, 'id')} asked, ${counted(hits, 'contact')} found`;
+        },
+      });
+      return `${counted(found, 'contact')} found by ${counted(requests, 'request')}, written to ${file}. Jobs with crosswalk: store use it.`;
+    });
+    return reply.redirect(PATH, 303);
+  });
+
+  const formOf = (name: string | undefined): StoreForm => {
+    const workspace = openWorkspace();
+    if (name !== undefined) storeNamed(workspace, name);
+    const file = existsSync(workspace.path(FILE)) ? readEditable(workspace, FILE) : undefined;
+    const fields = storeFields(name ?? '');
+    const firstValue = (one: EditField) =>
+      file === undefined || name === undefined ? (one.choices && one.usual) || '' : fieldValue(file, one);
+    const store = name === undefined ? undefined : workspace.inspection.store(name)?.value;
+    const shown = {
+      name: name ?? '',
+      address: store?.baseUrl ?? '',
+      ...Object.fromEntries(fields.map((one) => [one.name, firstValue(one)])),
+    };
+    return {
+      name,
+      file,
+      workspace,
+      store,
+      fields,
+      shown,
+      values: shown,
+      errors: new Map(),
+      mayBeUntested: false,
+    };
+  };
+
+  /** The form again, where something is wrong; undefined where the store was saved. */
+  const save = async (request: FastifyRequest, form: StoreForm): Promise<StoreForm | undefined> => {
+    const { file, fields, workspace } = form;
+    const sent = formFields(request.body);
+    const key = (sent['apiKey'] ?? '').trim();
+    const values = Object.fromEntries(
+      Object.entries(form.shown).map(([name, value]) => [name, (sent[name] ?? value).trim()]),
+    );
+    // A typed key is not sent back, also not in the words of a store.
+    const hide = (text: string) => redact(key === '' ? text : text.replaceAll(key, '***'));
+    const again = (errors: Readonly<Record<string, string>>, mayBeUntested = false): StoreForm => ({
+      ...form,
+      values,
+      mayBeUntested,
+      errors: new Map(Object.entries(errors).map(([name, text]) => [name, [hide(text)]])),
+    });
+    if (sent['sha256'] !== (file?.sha256 ?? '')) return again({ '': OUTDATED });
+    const wanted = wantedStore(form, values, key);
+    if ('errors' in wanted) return again(wanted.errors);
+    const { store, variables, edits } = wanted;
+    const [overridden] = dashboard.newStore.known().overridden(variables);
+    if (overridden !== undefined) return again({ '': overriddenText(overridden) });
+    if (sent['do'] !== 'untested' && Object.keys(variables).length + edits.length > 0) {
+      const { answer, verdict, message, hint = '' } = await testStore(context, store);
+      const isDown = answer === 'unreachable' || answer === 'failing';
+      if (verdict === 'error')
+        return again({ [answer === 'wrong-key' ? 'apiKey' : 'address']: `${message}. ${hint}` }, isDown);
+    }
+    const paths = new Map(fields.map((one) => [one.name, [one.path]]));
+    const check = (inspection: Workspace['inspection']) => inspection.store(store.name)?.problems ?? [];
+    if (file === undefined) {
+      const text = storesText(wanted.weightUnit, wanted.currency, store.name);
+      setVariables(workspace.dir, variables);
+      writeTogether([{ path: workspace.path(FILE), content: { text }, existing: 'refuse' }]);
+    } else {
+      const { sha256 } = file;
+      const change = { sha256, edits, fields: fields.map(({ path }) => path), check };
+      const saved = edits.length === 0 ? null : editFile(workspace, FILE, change);
+      if (saved?.kind === 'outdated') return again({ '': OUTDATED });
+      if (saved?.kind === 'refused')
+        return { ...again({}), errors: besideFields(saved.problems, paths, hide) };
+      setVariables(workspace.dir, variables);
+    }
+    await record(request, 'edit-store', store.name);
+    return undefined;
+  };
+
+  for (const path of [`${PATH}/new`, `${PATH}/:store/edit`] as const) {
+    app.get<Partial<OfStore>>(path, FOR_ACTORS, (request, reply) =>
+      reply.sendPage(storeFormPage(formOf(request.params?.store), request.viewer)),
+    );
+    app.post<Partial<OfStore>>(path, async (request, reply) => {
+      const refused = await save(request, formOf(request.params?.store));
+      if (refused !== undefined) return reply.sendPage(storeFormPage(refused, request.viewer), 422);
+      return reply.redirect(PATH, 303);
+    });
+  }
+}
+
+const OUTDATED = `${FILE} was changed after this form was shown. Nothing was written: look at the values, and save again.`;
+
+function storeNamed(workspace: Workspace, name: string): StoreConfig | undefined {
+  if (!(workspace.inspection.stores().names ?? []).includes(name))
+    throw notFound(`There is no store ${name}.`);
+  return workspace.inspection.store(name)?.value;
+}
+
+interface StoreNotice {
+  readonly tone: 'good' | 'warning' | 'bad';
+  readonly text: string;
+}
+
+interface StoreCard {
+  readonly name: string;
+  readonly store: StoreConfig | undefined;
+  readonly problems: readonly string[];
+  readonly probe: KeptProbe | undefined;
+  readonly jobs: readonly string[];
+  readonly task: StoreTask | undefined;
+}
+
+/** The form of a store, and what it was made from. */
+interface StoreForm {
+  /** Undefined for a new store. */
+  readonly name: string | undefined;
+  /** Undefined where there is no store yet. */
+  readonly file: ReturnType<typeof readEditable> | undefined;
+  readonly workspace: Workspace;
+  readonly store: StoreConfig | undefined;
+  readonly fields: readonly EditField[];
+  readonly shown: EditValues;
+  readonly values: EditValues;
+  readonly errors: ReadonlyMap<string, readonly string[]>;
+  /** The store could not be reached: what was typed can be saved without a test. */
+  readonly mayBeUntested: boolean;
+}
+
+const WEIGHT_UNITS = ['kg', 'g', 'lb', 'oz'] as const;
+
+function storeFields(store: string): readonly EditField[] {
+  const limit = (name: string, label: string, usual: string): EditField => ({
+    name,
+    path: [store, 'limits', name],
+    label,
+    usual,
+  });
+  return [
+    {
+      name: 'weightUnit',
+      path: [store, 'weightUnit'],
+      label: 'The store shows weights in',
+      usual: 'kg',
+
+      choices: WEIGHT_UNITS.map((unit) => [unit, unit]),
+    },
+    {
+      name: 'currency',
+      path: [store, 'currency'],
+      label: 'Currency of the store',
+      usual: 'not said',
+      hint: 'A code such as EUR: prices in another currency are rejected.',
+    },
+    limit('concurrency', 'Most requests at once', '16'),
+    limit('requestsPerSecond', 'Most requests per second', 'no limit'),
+    limit('timeoutSeconds', 'Seconds until a request is given up', '40'),
+  ];
+}
+
+type WantedStore =
+  | { readonly errors: Readonly<Record<string, string>> }
+  | {
+      readonly store: Pick<StoreConfig, 'name' | 'baseUrl' | 'apiKey'>;
+      /** For `.env`: the key, and the address where the file takes it from there. */
+      readonly variables: Readonly<Record<string, string>>;
+      readonly edits: readonly YamlEdit[];
+      readonly weightUnit: StoreConfig['weightUnit'];
+      readonly currency: string | undefined;
+    };
+
+/** What a form asks for. A key is sent to no other server than the one that it was typed for. */
+function wantedStore(form: StoreForm, values: EditValues, key: string): WantedStore {
+  const { file, fields, shown, store: before, workspace } = form;
+  const name = form.name ?? values['name'] ?? '';
+  const address = baseUrlSchema.safeParse(values['address'] ?? '');
+  const currency = values['currency'] ?? '';
+  const weightUnit = WEIGHT_UNITS.find((unit) => unit === values['weightUnit']);
+  const isNew = form.name === undefined;
+  const names = workspace.inspection.stores().names ?? [];
+  const isOther =
+    !address.success || before === undefined || originOf(before.baseUrl) !== originOf(address.data);
+  const at = (part: string) => (isNew ? undefined : variableOf(file?.at([name, part])));
+  const [keyName, addressName] = [at('apiKey'), at('baseUrl')];
+  const errors = Object.fromEntries(
+    [
+      isNew && !isName(name) && (['name', 'Give letters, digits, dots, - and _, such as main.'] as const),
+      isNew && names.includes(name) && (['name', 'There is already a store with this name.'] as const),
+      !address.success && (['address', address.error.issues[0]?.message ?? ''] as const),
+      isOther &&
+        key === '' &&
+        ([
+          'apiKey',
+          before === undefined
+            ? 'Give the key of the store.'
+            : 'Give the key of this server: the one that is known was typed for another.',
+        ] as const),
+      key !== '' &&
+        !/^[\x21-\x7e]+$/.test(key) &&
+        (['apiKey', 'The key has a space or another character that no key has.'] as const),
+      !isNew &&
+        key !== '' &&
+        keyName === undefined &&
+        (['apiKey', `The file names its key in a way that is not changed here: edit ${FILE}.`] as const),
+      weightUnit === undefined && (['weightUnit', 'Choose a unit.'] as const),
+      currency !== '' &&
+        !/^[A-Za-z]{3}$/.test(currency) &&
+        (['currency', 'Give a code of three letters, such as EUR.'] as const),
+    ].filter((one) => one !== false),
+  );
+  if (Object.keys(errors).length > 0 || !address.success || weightUnit === undefined) return { errors };
+  const baseUrl = address.data;
+  const store = { name, baseUrl, apiKey: key === '' ? (before?.apiKey ?? '') : key };
+  const more = { weightUnit, currency: currency === '' ? undefined : currency.toUpperCase() };
+  if (isNew) {
+    const isFirst = file === undefined;
+    const variable = isFirst ? STORE_VARIABLES.apiKey : freeVariable(workspace, name);
+    const variables = { [variable]: key, ...(isFirst && { [STORE_VARIABLES.url]: baseUrl }) };
+    const given = storeFields(name).filter((one) => (values[one.name] ?? '') !== '');
+    const edits: YamlEdit[] = [
+      { set: [name], value: { baseUrl } },
+      { set: [name, 'apiKey'], variable },
+      ...fieldEdits({ at: () => undefined }, given, {}, values),
+    ];
+    return { store, variables, edits, ...more };
+  }
+  const isMoved = baseUrl !== before?.baseUrl;
+  return {
+    store,
+    ...more,
+    variables: {
+      ...(key !== '' && keyName !== undefined && { [keyName]: key }),
+      ...(isMoved && addressName !== undefined && { [addressName]: baseUrl }),
+    },
+    edits: [
+      ...(isMoved && addressName === undefined ? [{ set: [name, 'baseUrl'], value: baseUrl }] : []),
+      ...fieldEdits(file ?? { at: () => undefined }, fields, shown, values),
+    ],
+  };
+}
+
+function originOf(address: string): string {
+  return new URL(address).origin;
+}
+
+/** The variable of a value that is one placeholder and nothing else. */
+function variableOf(written: unknown): string | undefined {
+  const [part, ...rest] = typeof written === 'string' ? (parseTemplate(written.trim()) ?? []) : [];
+  return typeof part === 'object' && rest.length === 0 ? part.name : undefined;
+}
+
+/** A variable for the key of a new store that has no value yet. */
+function freeVariable({ fill }: Workspace, store: string): string {
+  const base = `STORE_${store.toUpperCase().replaceAll(/[^A-Z0-9]+/g, '_')}_API_KEY`;
+  const isFree = (name: string) => fill(placeholder(name)) === placeholder(name);
+  let name = base;
+  for (let number = 2; !isFree(name); number++) name = `${base}_${number}`;
+  return name;
+}
+
+function storeCard(
+  { name, store, problems, probe, jobs, task }: StoreCard,
+  viewer: Viewer,
+  reading: Reading,
+): Markup {
+  const learned = probe === undefined ? undefined : probeFacts(probe);
+  const button = (page: StorePage, label: string) =>
+    html`<a class="button" href="${storeHref(name, page)}">${label}<span class="unseen"> ${name}</span></a>`;
+  const test = postForm(
+    {
+      action: storeHref(name, 'test'),
+      style: 'inline',
+      body: html`<button type="submit" class="button">Test<span class="unseen"> ${name}</span></button>`,
+    },
+    viewer,
+  );
+  return html`<article class="card"><h2>${name}</h2>
+${problems.length > 0 && html`<p class="notice bad">This store cannot be used: ${listed(problems)}.</p>`}
+${task !== undefined && taskNotice(task, reading)}
+<dl class="facts">${fact('Address', store === undefined ? 'not known' : html`<code>${store.baseUrl}</code>`)}
+${fact('Key', problems.length === 0 ? 'set; it is not shown' : 'see above')}
+${fact('Sells in', store?.currency ?? 'no currency said')}
+${fact('Weights', store?.weightUnit ?? '')}
+${fact('Jobs', jobs.length === 0 ? 'none' : html`${jobs.map((job, index) => html`${index > 0 && ', '}<a href="${jobHref(job)}">${job}</a>`)}`)}</dl>
+${
+  learned === undefined
+    ? html`<p class="quiet">It is not known yet what this store does beyond its API document.</p>`
+    : html`${learned.warnings.map((text) => html`<p class="notice warning">${text}</p>`)}<details class="worth-knowing"><summary>What this store does, found out ${relativeTime(probe?.at ?? 0, reading)}</summary><dl class="settings">${learned.properties.map((one) => fact(html`<code>${one.name}</code>`, `${one.words}: ${one.value}`))}</dl></details>`
+}
+${viewer.canAct && html`<div class="actions">${button('edit', 'Change')} ${test} ${button('probe', 'Find out what it does')} ${button('contacts', 'Find the ids of contacts')}</div>`}
+</article>`;
+}
+
+function taskNotice({ what, startedAt, progress, end }: StoreTask, reading: Reading): Markup {
+  if (end !== undefined) return html`<p class="notice ${end.tone}">${end.text}</p>`;
+  return html`<p class="notice">${what}, since ${relativeTime(startedAt, reading)}${progress !== '' && `: ${progress}`}. <a href="${PATH}">Load again</a></p>`;
+}
+
+function storeFormPage(form: StoreForm, viewer: Viewer): Page {
+  const { name, file, fields, errors, mayBeUntested } = form;
+  const isNew = name === undefined;
+  const control = (one: Parameters<typeof controlOf>[0]) => controlOf(one, form);
+  const keyErrors = errors.get('apiKey') ?? [];
+  const key = html`<input id="apiKey" name="apiKey" type="password" autocomplete="off" spellcheck="false"${!isNew && html` placeholder="unchanged"`} aria-describedby="about-apiKey"${keyErrors.length > 0 && html` aria-invalid="true"`}>`;
+  const about = html`<span class="about" id="about-apiKey">${keyErrors.map((text) => html`<span class="field-error">${text}</span>`)}<span class="quiet">Written into .env and nowhere else, and never shown again.</span></span>`;
+  const moved = isNew
+    ? 'Of the site itself, such as https://shop.example.'
+    : 'With another address it is another store: what was sent before is not compared, and the next run of each job sends everything again.';
+  const [first, second, ...limits] = fields;
+  const body = html`${isNew && control({ name: 'name', label: 'Name in this workspace', hint: 'Such as main, or outlet.' })}
+${control({ name: 'address', label: 'Address', hint: moved })}
+${field('apiKey', isNew ? 'API key' : 'New API key', key, about)}
+${[first, second].map((one) => one !== undefined && control(one))}
+<details class="more-fields"${limits.some((one) => errors.has(one.name)) && html` open`}><summary>Limits of requests</summary>${limits.map(control)}</details>
+<p class="hint">The store is asked once, by a request that reads, before anything is saved.</p>
+<p class="actions"><button type="submit" class="button primary">Test and save</button>${mayBeUntested && html` <button type="submit" name="do" value="untested" class="button">Save without a test</button>`} <a class="button" href="${PATH}">Cancel</a></p>`;
+  return {
+    title: isNew ? 'Add a store' : `Change the store ${name}`,
+    section: 'stores',
+    form: true,
+    notice: errors.size > 0 ? { tone: 'bad', text: 'Nothing was saved: see below.' } : null,
+    body: html`${(errors.get('') ?? []).map((text) => html`<p class="notice bad" role="alert">${text}</p>`)}
+${postForm({ action: isNew ? `${PATH}/new` : storeHref(name, 'edit'), style: 'draft', fields: { sha256: file?.sha256 ?? '' }, body: html`<fieldset><legend>Store</legend>${body}</fieldset>` }, viewer)}`,
+  };
+}
+
+function probePage({ name, baseUrl }: StoreConfig, viewer: Viewer): Page {
+  const body = html`<p class="actions"><button type="submit" class="button primary">Find out now</button> <a class="button" href="${PATH}">Cancel</a></p>`;
+  return {
+    title: `Find out what ${name} does?`,
+    section: 'stores',
+    body: html`<p class="page-lead">Learns what the store <b>${name}</b> (${baseUrl}) does where its API document leaves it open: whether it lists products, keeps fields that an update does not have, and more. Comparing and adopting need it.</p>
+<ul class="does"><li>Sends at most 40 requests: reads first, then writes to one hidden product of its own, which is deleted again.</li><li>Takes some seconds. The result is on the page of the stores.</li></ul>
+${postForm({ action: storeHref(name, 'probe'), style: 'confirm', body }, viewer)}`,
+  };
+}
+
+function scanPage({ name }: StoreConfig, typed: string, problem: string | undefined, viewer: Viewer): Page {
+  const about = html`<span class="about" id="about-ids">${problem !== undefined && html`<span class="field-error">${problem}</span>`}<span class="quiet">Empty: around the ids that orders name, until 200 in a row are absent.</span></span>`;
+  const input = html`<input id="ids" name="ids" value="${typed}" aria-describedby="about-ids"${problem !== undefined && html` aria-invalid="true"`} autocomplete="off">`;
+  return {
+    title: `Find the ids of the contacts of ${name}?`,
+    section: 'stores',
+    body: html`<p class="page-lead">Contacts are updated by their ids. This finds them by e-mail address.</p>
+<ul class="does"><li>A store that lists its contacts is read. Any other is asked for each id by an update that changes nothing; it may still do what it does after any update of a contact, such as start an automation: try one id first.</li>
+<li>Writes <code>contacts-of-${name}.csv</code>, which has e-mail addresses: treat it as the contacts themselves.</li></ul>
+${postForm({ action: storeHref(name, 'contacts'), style: 'confirm', body: html`${field('ids', 'Ids', input, about)}<p class="actions"><button type="submit" class="button primary">Search now</button> <a class="button" href="${PATH}">Cancel</a></p>` }, viewer)}`,
+  };
+}
+
+/** One range of ids; null for none, undefined for what is no range. */
+function rangeOf(typed: string): readonly IdRange[] | null | undefined {
+  if (typed === '') return null;
+  const [, first, last = first] = /^(\d{1,15})\s*(?:-\s*(\d{1,15}))?$/.exec(typed) ?? [];
+  const range = { from: Number(first), to: Number(last) };
+  const isRange = range.from >= 1 && range.to >= range.from && range.to - range.from < MAX_SCANNED_IDS;
+  return isRange ? [range] : undefined;
+}

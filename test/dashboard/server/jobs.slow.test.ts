@@ -1,0 +1,89 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type Nightly, setupNightly } from '../../support/nightly.ts';
+import { until } from '../../support/until.ts';
+import type { HttpClient } from './http-client.ts';
+import { type ServedDashboard, serveDashboard } from './running-dashboard.ts';
+
+const NEW = '/exports/new';
+
+let nightly: Nightly;
+let dashboard: ServedDashboard;
+let client: HttpClient;
+
+const read = async (name: string) =>
+  await readFile(join(nightly.workspace.dir, name), 'utf8').catch(() => null);
+const errorOf = ({ document }: Awaited<ReturnType<HttpClient['get']>>, field: string) =>
+  document.querySelector(`[id="about-${field}"] .field-error`)?.textContent ?? '';
+const submit = async (path: string, fields: Readonly<Record<string, string>> = {}) =>
+  await client.submit(await client.get(path), path, fields);
+
+beforeAll(async () => {
+  nightly = await setupNightly(3, { schedule: '{ cron: "15 2 * * *", timezone: UTC }' });
+  dashboard = await serveDashboard(nightly.workspace);
+  client = await dashboard.signedIn('full');
+});
+afterAll(async () => {
+  await nightly?.[Symbol.asyncDispose]();
+});
+
+it('makes an export whose file is in its folder, from words and a time', async () => {
+  const fields = { what: 'lists', store: 'main', name: 'figures', when: 'day', timezone: 'Europe/Berlin' };
+  expect(errorOf(await submit(NEW, { ...fields, time: '6 am' }), 'time')).toContain('hours and minutes');
+  for (const name of ['../x', 'a/b', '.env', 'nightly'])
+    expect(errorOf(await submit(NEW, { ...fields, time: '06:00', name }), 'name')).not.toBe('');
+  expect((await submit(NEW, { ...fields, time: '06:00', store: `\${STORE_API_KEY}` })).status).toBe(422);
+  const made = await submit(NEW, { ...fields, time: '06:30' });
+  expect(made.words).toContain('At 06:30, every day');
+  expect(await read('jobs/figures.yaml')).toContain(
+    'export: subscriber-lists\nstore: main\ndestination: { path: exports/figures.csv, mode: append }\nschedule: { cron: "30 6 * * *", timezone: Europe/Berlin }\n',
+  );
+  await submit(NEW, { ...fields, what: 'new-orders', name: 'orders', when: 'no' });
+  expect(await read('jobs/orders.yaml')).toContain('exports/orders-{date}-{number}.csv');
+  const reading = 'id,name,subscribers,read_at\n7,News,12,2026-03-04T10:00:00Z\n';
+  await nightly.workspace.write('exports/figures.csv', reading);
+  expect((await client.get('/lists/figures?from=2026-03-04&to=2026-03-04')).words).toContain('1 reading');
+  expect((await client.get('/lists/figures?to=2026-03-03')).words).toContain('No readings in these days');
+});
+
+it('duplicates a job with a paused schedule, renames it, and deletes it with its state kept', async () => {
+  const original = await read('jobs/nightly.yaml');
+  const path = '/jobs/nightly/duplicate';
+  expect(errorOf(await submit(path, { name: 'figures', store: 'main' }), 'name')).toContain('already');
+  expect(errorOf(await submit(path, { name: 'copy', store: 'nowhere' }), 'store')).toContain('Choose');
+  expect((await submit(path, { name: 'copy', store: 'main' })).words).toContain('Edit copy');
+  expect(await read('jobs/copy.yaml')).toBe(original?.replace('schedule:', '# paused: schedule:'));
+  await submit('/jobs/figures/duplicate', { name: 'figures-2', store: 'main' });
+  expect(await read('jobs/figures-2.yaml')).toContain('path: exports/figures-2.csv');
+
+  expect((await submit('/jobs/copy/rename', { name: 'outlet' })).words).toContain('outlet');
+  expect([await read('jobs/copy.yaml'), await read('jobs/outlet.yaml')]).toEqual([null, expect.any(String)]);
+  const asked = await client.get('/jobs/outlet/remove');
+  expect(asked.words).toContain('What Storeferry knows of its records, its runs and their reports stay.');
+  expect((await client.submit(asked, '/jobs/outlet/remove')).words).not.toContain('outlet');
+  expect([await read('jobs/outlet.yaml'), await read('jobs/outlet.yaml.removed')]).toEqual([
+    null,
+    expect.any(String),
+  ]);
+  const { audit } = (await nightly.workspace.storeferry('runs', '--audit', '--json')).json();
+  for (const action of ['make-job', 'duplicate', 'rename', 'remove'])
+    expect(audit).toEqual(expect.arrayContaining([expect.objectContaining({ action, outcome: 'done' })]));
+});
+
+it('verifies a job, and says why a store cannot be compared', async () => {
+  await nightly.workspace.storeferry('run', 'nightly');
+  expect((await client.get('/jobs/nightly/verify')).words).toContain(
+    'Edits made in the store since are overwritten',
+  );
+  await client.follow(await submit('/jobs/nightly/verify'));
+  await until(async () => !(await client.get('/jobs/nightly/drift')).words.includes('is running'));
+  expect((await client.get('/jobs/nightly/drift?how=restore')).words).toContain('Nothing is sent now');
+  const refused = await client.follow(await submit('/jobs/nightly/drift'));
+  expect(refused.words).toContain('Nothing is known of how the products of main can be seen');
+  expect((await client.get('/jobs/figures/drift')).status).toBe(404);
+  const reader = await dashboard.signedIn('readOnly');
+  for (const page of ['duplicate', 'rename', 'remove', 'verify', 'drift'])
+    expect((await reader.get(`/jobs/nightly/${page}`)).status).toBe(403);
+  expect((await reader.get(NEW)).status).toBe(403);
+});
