@@ -142,8 +142,9 @@ describeWithBrowser('every page in a browser', () => {
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Jobs', level: 1 }).waitFor();
     await page.goto(address('/jobs/list-statistics'));
-    expect(await tabTo('Sign out', 8)).toEqual([
-      ...['Skip to the content', 'Storeferry my-shop', 'Jobs', 'Runs', 'Records', 'Lists', 'Sign out'],
+    expect(await tabTo('Sign out', 9)).toEqual([
+      ...['Skip to the content', 'Storeferry my-shop', 'Jobs', 'Runs', 'Records', 'Lists', 'Stores'],
+      'Sign out',
     ]);
     await page.goto(address('/jobs/list-statistics'));
     await page.keyboard.press('Tab');
