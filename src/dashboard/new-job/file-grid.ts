@@ -173,7 +173,7 @@ export function firstRecord({ guess: { preview, imports }, currency }: DraftFile
   const prices = variants.flatMap(({ price }) => (typeof price === 'number' ? [price] : []));
   const [least, most] = [Math.min(...prices), Math.max(...prices)];
   const description = text('description')
-    .replaceAll(/<[^>]*>/g, ' ')
+    .replaceAll(/<[^<>]{0,1000}>/g, ' ')
     .trim();
   return html`<aside class="first-record" aria-label="The first product as the store will show it">
 <p class="quiet">The first product as the store will show it</p>
