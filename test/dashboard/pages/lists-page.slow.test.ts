@@ -103,7 +103,7 @@ describe('the page of lists', () => {
     expect([...several.document.querySelectorAll('h2 a')].map(textOf)).toEqual(['other', 'stats']);
     await using none = await scene(null, STATS.replace('mode: append', 'mode: replace'));
     expect(textOf((await none.get('/lists')).document.querySelector('.empty'))).toContain(
-      'jobs/list-statistics.yaml',
+      'Collect list statistics',
     );
     const { status, document } = await none.get('/lists/stats');
     expect(status).toBe(404);
