@@ -2,8 +2,7 @@ import { CONTACT_TEXT_FIELDS, type Contact, type ContactProperty } from '../mode
 import type { UnmatchedCode } from '../model/reason.ts';
 import { didYouMean } from '../text/nearest.ts';
 import type { Crosswalk } from './lookup-table.ts';
-import type { Built } from './map-record.ts';
-import type { RecordRows } from './record-rows.ts';
+import type { BuildRecord, RecordRows } from './record-rows.ts';
 import { given, resolveName, type Scope, unknownName } from './scope.ts';
 import type { ContactSpec, PropertiesSpec } from './spec/mapping-spec.ts';
 import { type Cell, type Expression, type Item, isList, refuse } from './values/cell.ts';
@@ -12,7 +11,7 @@ import { compileField, compileFlag } from './values/compile-value.ts';
 type Draft = { -readonly [K in keyof Contact]: Contact[K] };
 
 /** Compiles the fields of a contact (storefront-api.md, section 4.2). Only fields that are not empty are sent. */
-export function compileContact(scope: Scope, contact: ContactSpec): (rows: RecordRows) => Built {
+export function compileContact(scope: Scope, contact: ContactSpec): BuildRecord {
   const { faults } = scope;
   const compile = (
     name: keyof ContactSpec,

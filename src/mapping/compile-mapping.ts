@@ -6,21 +6,24 @@ import { PLACES } from '../remote/remote-kinds.ts';
 import { didYouMean } from '../text/nearest.ts';
 import { type Binding, bindTable, requiredColumns } from './columns/bind-table.ts';
 import type { Column } from './columns/columns.ts';
-import { type AlignmentCheck, compileAlignment } from './compile-alignment.ts';
 import { compileContact, compileContactId } from './compile-contact.ts';
-import { compileJoins } from './compile-joins.ts';
+import { compileJoins, type Joins } from './compile-joins.ts';
 import type { CurrencyWatch } from './currency-watch.ts';
-import { compileDamageCheck } from './damage-check.ts';
+import {
+  type AlignmentCheck,
+  compileAlignment,
+  compileDamageCheck,
+  type DamageCheck,
+} from './damage-check.ts';
 import { compileGrouping } from './grouping/compile-grouping.ts';
 import type { Grouping } from './grouping/grouping.ts';
 import { JoinTable, joinsOf, readyColumns } from './join-table.ts';
 import { type Crosswalk, LIST_COLUMNS, type LookupTable, storeListsTable } from './lookup-table.ts';
-import type { RecordMapper } from './map-record.ts';
 import { compilePatch, compileProduct } from './product/compile-product.ts';
 import type { WeightUnit } from './product/compile-weight.ts';
 import { Clock } from './product/pricing.ts';
 import type { StoreCategories } from './product/store-categories.ts';
-import type { SourceRow } from './record-rows.ts';
+import type { BuildRecord, RecordRows, SourceRow } from './record-rows.ts';
 import { type MappingProblem, newScope, type Param, Problems, paramsOf, type Scope } from './scope.ts';
 import {
   type HtmlPolicy,
@@ -32,7 +35,7 @@ import {
 } from './spec/mapping-spec.ts';
 import type { Condition, Value } from './spec/value.ts';
 import type { Trace } from './trace.ts';
-import { Unreadable } from './values/cell.ts';
+import { type Cell, type Expression, type Faults, Unreadable } from './values/cell.ts';
 import { columnsOf, compileCondition } from './values/compile-condition.ts';
 import { compileAs, compileField } from './values/compile-value.ts';
 import { withHtmlPolicy } from './with-html-policy.ts';
@@ -92,6 +95,22 @@ export interface CompiledMapping {
   readonly mapper: RecordMapper;
   /** Whether rows with a single text are left out. */
   readonly skipsHeadings: boolean;
+}
+
+/** Builds records from rows. */
+export interface RecordMapper {
+  readonly key: Expression<Cell, RecordRows>;
+  /** The name of the key: `url` or `id`. */
+  readonly keyField: string;
+  readonly skips: readonly { readonly test: Expression<boolean>; readonly reason: string }[];
+  readonly damage: DamageCheck;
+  readonly joins: Joins;
+  /** Emptied before each record; notes from building a record belong to that record. */
+  readonly notes: string[];
+  readonly faults: Faults;
+  /** Reset before each record: whether the record depends on the time of the import. */
+  readonly clock: Clock;
+  readonly build: BuildRecord;
 }
 
 /**

@@ -1,25 +1,17 @@
-import {
-  BLOCK_BYTES,
-  type BlockFinder,
-  type BlockIndex,
-  type KnownBlocks,
-  type KnownPiece,
-  type RowsPiece,
-  type SourcePiece,
-  type TextPlace,
-  tableWords,
-} from '../model/block-index.ts';
+import type { BlockFinder, SourcePiece } from '../model/block-index.ts';
 import type { DeferredRecord, Mapped, RecordTrace, SourceItem } from '../model/mapped-record.ts';
+import type { Reason } from '../model/reason.ts';
 import { blankCellsBeyond, type Row } from '../model/row.ts';
 import type { OpenScratch, RowScratch } from '../model/row-scratch.ts';
 import { MappingError } from '../model/storeferry-error.ts';
-import { BlockCutter, nameHash } from './block-cutter.ts';
 import type { Binding, ColumnReport } from './columns/bind-table.ts';
-import type { CompiledMapping } from './compile-mapping.ts';
-import { type RecordBounds, ungroupedRow } from './grouping/grouping.ts';
-import { deferRecord, keyOf, mapRecord } from './map-record.ts';
-import type { RecordRows, SourceRow } from './record-rows.ts';
+import type { CompiledMapping, RecordMapper } from './compile-mapping.ts';
+import { ungroupedRow } from './grouping/grouping.ts';
+import { memoOf, type RecordRows, type SourceRow } from './record-rows.ts';
 import { Trace } from './trace.ts';
+import { slugify } from './transforms/slug.ts';
+import { attempt, type Cell, Unreadable } from './values/cell.ts';
+import { type BlockText, type TableReading, walkBlocks } from './walk-blocks.ts';
 
 /** A file of the source: its header line and its rows. */
 export interface Table {
@@ -34,41 +26,6 @@ export interface Table {
     readonly dialect: string;
     readonly pieces: (finder: () => BlockFinder | undefined) => AsyncIterable<SourcePiece>;
   };
-}
-
-/** A table while it is read. */
-interface TableReading {
-  readonly bounds: RecordBounds;
-  /** The binding, which the first rows decide. */
-  boundTo(batch: readonly Row[]): Binding;
-  /** Whether a row is no data: a repeated header, or a heading that the mapping leaves out. */
-  isHeading(row: Row): boolean;
-  /** The next row, which is not taken. */
-  row(row: Row): SourceRow;
-  /** Takes rows; returns the records that are complete. */
-  recordsOf(batch: readonly Row[]): readonly RecordRows[];
-  /** The position of the next row. */
-  seq(): number;
-  skip(rows: number): void;
-}
-
-/** A block that is left out unless the next row turns out to continue its last record. */
-interface PendingBlock {
-  readonly piece: KnownPiece;
-  readonly block: number;
-  readonly place: TextPlace;
-}
-
-/** The text of a table, and what finds blocks in it. */
-interface BlockText {
-  readonly pieces: (finder: () => BlockFinder | undefined) => AsyncIterable<SourcePiece>;
-  /** These decide what bytes mean. */
-  readonly context: string;
-  readonly dialect: string;
-  readonly header: readonly string[];
-  readonly index: BlockIndex | undefined;
-  /** The least size of a new block; affects only speed. */
-  readonly blockBytes?: number | undefined;
 }
 
 interface MapTablesOptions {
@@ -223,103 +180,6 @@ async function* readTables<Item>(
   }
 }
 
-/** The records of a table with the ends of blocks, and known blocks. */
-async function* walkBlocks(
-  { dialect, pieces, context, header, index, blockBytes = BLOCK_BYTES }: BlockText,
-  reading: TableReading,
-  mapRows: (rows: RecordRows) => SourceItem,
-): AsyncGenerator<readonly SourceItem[]> {
-  const { bounds } = reading;
-  let cutter: BlockCutter | undefined;
-  let finder: BlockFinder | undefined;
-  let pending: PendingBlock | undefined;
-  let out: SourceItem[] = [];
-  const begin = (rows: readonly Row[]): BlockCutter => {
-    const { table, width, surplus } = reading.boundTo(rows);
-    const words = tableWords(JSON.stringify([context, dialect, header, table.digest, width, surplus]));
-    if (index !== undefined) finder = { index, table: words };
-    cutter = new BlockCutter(words, blockBytes);
-    return cutter;
-  };
-  const emit = (records: readonly RecordRows[]) => {
-    for (const record of records) {
-      const end = cutter?.take(record);
-      if (end !== undefined) out.push(end);
-      out.push(mapRows(record));
-    }
-  };
-  const read = (piece: RowsPiece) => {
-    (cutter ?? begin(piece.rows)).rows(piece, reading.seq());
-    emit(reading.recordsOf(piece.rows));
-  };
-  const leaveOut = ({ piece: { index }, block }: PendingBlock, to = block) => {
-    pending = undefined;
-    const known: KnownBlocks = { kind: 'known-blocks', index, from: block, to };
-    reading.skip(index.total(known).rows);
-    out.push(known);
-  };
-  const readBlock = ({ piece, block, place }: PendingBlock) => {
-    pending = undefined;
-    read(piece.rowsOf(block, place));
-  };
-  const takeKnown = (known: PendingBlock) => {
-    const first = known.piece.index.first(known.block);
-    if (pending !== undefined) {
-      const last = pending.piece.index.last(pending.block);
-      if (known.block === pending.block + 1 || !isSame(last, first)) leaveOut(pending);
-      else readBlock(pending);
-    }
-    const ended = bounds.endBefore((name) => isSame(nameHash(name), first));
-    if (ended === undefined) {
-      readBlock(known);
-      return;
-    }
-    emit(ended);
-    const end = cutter?.end(known.place, reading.seq());
-    if (end !== undefined) out.push(end);
-    pending = known;
-  };
-  for await (const piece of pieces(() => finder)) {
-    if (piece.kind === 'known-blocks') {
-      const { index, from, to, last } = piece;
-      let { place } = piece;
-      for (let block = from; block <= to && pending?.piece !== piece; block++) {
-        takeKnown({ piece, block, place });
-        place = index.after(block, place);
-      }
-      // The others follow it as they did.
-      if (pending?.piece === piece && pending.block < to) {
-        leaveOut(pending, to - 1);
-        pending = { piece, block: to, place: last };
-      }
-    } else {
-      if (pending !== undefined) {
-        const last = pending.piece.index.last(pending.block);
-        const [row] = piece.rows;
-        const begins =
-          row !== undefined &&
-          !reading.isHeading(row) &&
-          bounds.begins(reading.row(row), (name) => isSame(nameHash(name), last));
-        if (begins) leaveOut(pending);
-        else readBlock(pending);
-      }
-      read(piece);
-    }
-    if (out.length > 0) yield out;
-    out = [];
-  }
-  // The next file may continue its last record.
-  if (pending !== undefined) readBlock(pending);
-  const end = cutter?.end(undefined, reading.seq());
-  if (end !== undefined) out.push(end);
-  if (out.length > 0) yield out;
-}
-
-/** Different names may have the same hash: then rows are read all the same. */
-function isSame(one: number, other: number): boolean {
-  return one === other && one !== 0;
-}
-
 /** The binding of a file whose rows all have more or fewer blank cells than its header. */
 function withEvenRows(binding: Binding, header: readonly string[], batch: readonly Row[]): Binding {
   const more = blankCellsBeyond(header, batch);
@@ -402,4 +262,97 @@ export function isSectionHeading(cells: readonly string[]): boolean {
     last = index;
   }
   return text !== undefined && /\p{L}/u.test(text);
+}
+
+/**
+ * Makes a record, a rejection or a skip from the rows. The key is read first, so that it is known even if the rest
+ * fails. The record keeps the memo if it is valid: nothing was noted, and no date was judged.
+ */
+function mapRecord(mapper: RecordMapper, rows: RecordRows, memo?: string): Mapped {
+  return mapWithKey(mapper, rows, beginRecord(mapper, rows), memo);
+}
+
+/** Forgets the notes of the previous record, and reads the key; undefined if it is blank, or no row can be read. */
+function beginRecord(mapper: RecordMapper, rows: RecordRows): Cell | Unreadable {
+  mapper.notes.length = 0;
+  mapper.clock.asked = false;
+  return rows.head === undefined ? undefined : keyOf(mapper, rows);
+}
+
+function mapWithKey(
+  mapper: RecordMapper,
+  rows: RecordRows,
+  read: Cell | Unreadable,
+  memo: string | undefined,
+): Mapped {
+  const { head, fault, isLeftOut, spans, counted, partial } = rows;
+  const key = typeof read === 'string' ? read : rows.key;
+  const from = partial ? ({ spans, rows: counted, partial } as const) : { spans, rows: counted };
+  const reject = (reason: Reason): Mapped => ({ kind: 'rejected', key, reason, ...from });
+  if (fault !== undefined)
+    return isLeftOut ? { kind: 'skipped', key, reason: fault, ...from } : reject(fault);
+  const skip = head && mapper.skips.find(({ test }) => test(head, 0));
+  if (skip !== undefined) {
+    const reason = { code: slugify(skip.reason), message: skip.reason, line: head?.line ?? 0 };
+    return { kind: 'skipped', key, reason, ...from };
+  }
+  const sound = mapper.damage.check(rows);
+  if ('refused' in sound) {
+    return { kind: 'rejected', key: sound.keyIsKnown ? key : null, reason: sound.refused, ...from };
+  }
+  if (key === null || typeof read !== 'string') {
+    const why = read instanceof Unreadable ? read : new Unreadable('key-missing', 'the key is blank');
+    return reject(why.in(mapper.keyField).reason(head?.line));
+  }
+  const unjoined = mapper.joins.fault(rows);
+  if (unjoined !== undefined) return reject(unjoined);
+  const built = attempt((all: RecordRows) => mapper.build(all, key), sound, 0);
+  if (built instanceof Unreadable) {
+    return reject(mapper.faults.all(built.reason(head?.line), () => mapper.build(sound, key), head?.line));
+  }
+  if ('skipped' in built) return { kind: 'skipped', key, reason: built.skipped, ...from };
+  return {
+    kind: 'record',
+    key,
+    body: built.body,
+    ...from,
+    // Notes are counted per record, even if several cells of a record give the same note.
+    ...(mapper.notes.length === 0 ? {} : { notes: [...new Set(mapper.notes)] }),
+    ...(memo === undefined || mapper.notes.length > 0 || mapper.clock.asked ? {} : { memo }),
+  };
+}
+
+/** The key of a record, or why it cannot be read. */
+function keyOf({ key }: RecordMapper, rows: RecordRows): Cell | Unreadable {
+  return attempt(key, rows, 0);
+}
+
+/**
+ * Defers the mapping of the rows until the plan needs it. Rows that are certainly no record, or may be only a part of
+ * one, are mapped at once. `context` is a digest of everything besides the rows.
+ */
+function deferRecord(mapper: RecordMapper, rows: RecordRows, context: string): Mapped | DeferredRecord {
+  const { head, fault, spans, counted, partial } = rows;
+  const key = beginRecord(mapper, rows);
+  if (
+    head === undefined ||
+    fault !== undefined ||
+    partial ||
+    typeof key !== 'string' ||
+    mapper.skips.some(({ test }) => test(head, 0)) ||
+    mapper.damage.keyIsDamaged(head) ||
+    mapper.joins.fault(rows) !== undefined
+  ) {
+    return mapWithKey(mapper, rows, key, undefined);
+  }
+  const memo = memoOf(context, rows);
+  return {
+    kind: 'deferred',
+    key,
+    spans,
+    rows: counted,
+    memo,
+    chars: rows.rows.reduce((sum, row) => sum + row.chars, 0),
+    map: () => mapRecord(mapper, rows, memo),
+  };
 }

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import type { MappedRecord } from '../model/mapped-record.ts';
 import type { Reason } from '../model/reason.ts';
 import type { RowSpan } from '../model/row.ts';
 
@@ -67,6 +68,12 @@ export interface ProductRows {
   /** Whether it has a file to sell. */
   readonly hasFile: boolean;
 }
+
+/** Makes a body that can be sent, or says why the record is left out on purpose. Throws Unreadable if the rows make no record. */
+export type BuildRecord = (
+  rows: RecordRows,
+  key: string,
+) => { readonly body: MappedRecord['body'] } | { readonly skipped: Reason };
 
 /** 22 characters of base64url hold 132 bits: enough to make equal digests of two records practically impossible. */
 const LENGTH = 22;

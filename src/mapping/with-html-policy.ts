@@ -4,7 +4,7 @@ import {
   type MappedRecord,
   type ProductPatch,
 } from '../model/mapped-record.ts';
-import type { RecordMapper } from './map-record.ts';
+import type { BuildRecord, RecordRows } from './record-rows.ts';
 import type { HtmlPolicy } from './spec/mapping-spec.ts';
 import { hasHtml, htmlCleaner } from './transforms/html.ts';
 import { attempt, Unreadable } from './values/cell.ts';
@@ -15,7 +15,10 @@ import { attempt, Unreadable } from './values/cell.ts';
  * would have to be removed from an identifier (a url, an option, a stock keeping unit), the record is rejected. Texts
  * without any HTML are not changed.
  */
-export function withHtmlPolicy(policy: HtmlPolicy, mapper: RecordMapper): RecordMapper {
+export function withHtmlPolicy<Mapper extends { readonly notes: string[]; readonly build: BuildRecord }>(
+  policy: HtmlPolicy,
+  mapper: Mapper,
+): Mapper {
   if (policy === 'keep') return mapper;
   const { plain, harmless } = htmlCleaner();
   const { notes, build } = mapper;
@@ -29,7 +32,7 @@ export function withHtmlPolicy(policy: HtmlPolicy, mapper: RecordMapper): Record
   const formatted = (text: string) => clean('description', text, policy === 'strip' ? plain : harmless);
   return {
     ...mapper,
-    build(rows, key) {
+    build(rows: RecordRows, key: string) {
       const built = build(rows, key);
       if (!('body' in built) || !anyHtml(built.body)) return built;
       const { body } = built;

@@ -7,8 +7,7 @@ import {
   type Subscription,
 } from '../../model/mapped-record.ts';
 import { type LookupTable, lookupKey } from '../lookup-table.ts';
-import type { RecordMapper } from '../map-record.ts';
-import type { ProductRows, RecordRows, SourceRow } from '../record-rows.ts';
+import type { BuildRecord, ProductRows, RecordRows, SourceRow } from '../record-rows.ts';
 import { given, type Path, Problems, resolveLookup, type Scope } from '../scope.ts';
 import type { ProductMappingSpec, WholeProductSpec } from '../spec/mapping-spec.ts';
 import type { CategoriesSpec, ProductSpec } from '../spec/product-spec.ts';
@@ -37,11 +36,7 @@ interface ProductContext {
 }
 
 /** Compiles a whole product (storefront-api.md, section 4.1). */
-export function compileProduct(
-  scope: Scope,
-  spec: WholeProductSpec,
-  context: ProductContext,
-): RecordMapper['build'] {
+export function compileProduct(scope: Scope, spec: WholeProductSpec, context: ProductContext): BuildRecord {
   const variantsOf = compileVariants(scope, spec, context);
   const fill = compileFields(scope, spec, {
     blankTitle: 'reject',
@@ -60,11 +55,7 @@ export function compileProduct(
 }
 
 /** Compiles what an update changes in a product: the fields that the mapping names, where the row has a value for them. */
-export function compilePatch(
-  scope: Scope,
-  spec: ProductMappingSpec,
-  context: ProductContext,
-): RecordMapper['build'] {
+export function compilePatch(scope: Scope, spec: ProductMappingSpec, context: ProductContext): BuildRecord {
   const variantsOf = compileVariantPatches(scope, spec, context);
   // Marks the columns of the default type as used; in an update this type changes nothing.
   compileType(scope, spec);
