@@ -98,6 +98,11 @@ export async function endAll(): Promise<void> {
   await Promise.all([...tests, over].map((owner) => owner.end()));
 }
 
+/** Starts something that belongs to the file, though a test starts it: the next tests use it too. */
+export function ownedByFile<T>(start: () => T): T {
+  return current.exit(start);
+}
+
 /** Aborted when the running test is over, such as after its timeout: loops of tests end by it. */
 export function testOver(): AbortSignal {
   return (current.getStore() ?? file).over;

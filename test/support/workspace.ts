@@ -2,11 +2,16 @@ import type { ChildProcess } from 'node:child_process';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
-import { startProcess } from './processes.ts';
+import { type EndedProcess, startProcess } from './processes.ts';
+import { runWarm } from './warm-command.ts';
 
 /** The command to test: `STOREFERRY_MAIN=dist/cli/main.js` is what `npm run build` makes. */
 export const storeferryMain = () =>
   resolve(import.meta.dirname, '..', '..', process.env['STOREFERRY_MAIN'] ?? 'src/cli/main.ts');
+
+/** What a process reads once when it starts, and commands that are processes to stay or to start others. */
+const OF_A_START = /^(?:NODE|LD|TZ|LANG|LC|NO_COLOR|FORCE_COLOR|SSL|UV)(?:_|$)/;
+const LONG_COMMANDS = new Set(['worker', 'dashboard', 'sandbox', 'demo']);
 
 /** How a command ended. */
 export interface CommandResult {
@@ -33,7 +38,9 @@ export interface Workspace extends AsyncDisposable {
   readonly dir: string;
   /** Writes a file, making its folders. */
   write(name: string, content: string): Promise<void>;
+  /** Starts a process for a command, such as one that is signalled. */
   start(...args: readonly string[]): RunningCommand;
+  /** Runs a command to its end. */
   storeferry(...args: readonly string[]): Promise<CommandResult>;
 }
 
@@ -55,6 +62,7 @@ export async function makeWorkspace(
   };
   for (const [name, content] of Object.entries(files)) await write(name, content);
 
+  const environment = { PATH: process.env['PATH'] ?? '', HOME: dir, ...env };
   const start = (...args: readonly string[]): RunningCommand => {
     const [program = process.execPath, ...words] = [
       ...before,
@@ -65,7 +73,7 @@ export async function makeWorkspace(
       ...args,
     ];
     const child = startProcess(program, words, {
-      env: { PATH: process.env['PATH'], HOME: dir, ...env },
+      env: environment,
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     running.add(child);
@@ -87,12 +95,7 @@ export async function makeWorkspace(
       child.once('error', reject);
       child.once('close', (code) => {
         running.delete(child);
-        resolve({
-          code,
-          stdout,
-          stderr,
-          json: () => JSON.parse(stdout.trimEnd().split('\n').at(-1) ?? ''),
-        });
+        resolve(commandResult({ code, stdout, stderr }));
       });
     });
     const printed = (text: string): Promise<void> =>
@@ -109,14 +112,22 @@ export async function makeWorkspace(
     return { process: child, ended, stdout: () => stdout, stderr: () => stderr, printed };
   };
 
+  const isCold = before.length > 0 || Object.keys(env).some((name) => OF_A_START.test(name));
   return {
     dir,
     write,
     start,
-    storeferry: (...args) => start(...args).ended,
+    async storeferry(...args) {
+      if (isCold || LONG_COMMANDS.has(args[0] ?? '')) return start(...args).ended;
+      return commandResult(await runWarm(storeferryMain(), ['-C', dir, ...args], environment));
+    },
     async [Symbol.asyncDispose]() {
       for (const child of running) child.kill('SIGKILL');
       await rm(dir, { recursive: true, force: true, maxRetries: 3 });
     },
   };
+}
+
+function commandResult(ended: EndedProcess): CommandResult {
+  return { ...ended, json: () => JSON.parse(ended.stdout.trimEnd().split('\n').at(-1) ?? '') };
 }
